@@ -14,7 +14,7 @@ from grouped import built as built_groups
 from products_of import built as built_products
 
 from dmlcheck.comparison.compare import Differing
-from dmlcheck.reference.ball import numbers
+from dmlcheck.reference.ball import ball, sums_of_products
 from dmlcheck.reference.bounds import Bound, arithmetic_of, bounds, positions
 
 Array = np.ndarray[Any, Any]
@@ -273,7 +273,7 @@ def test_the_factors_of_likely_bounds_are_multiplied_once(monkeypatch: pytest.Mo
         calls.append(1)
         return plain(first, second)
 
-    monkeypatch.setitem(numbers._RULES, np.matmul, lambda _, a, b: numbers._bilinear([(counted, a, b)]))
+    monkeypatch.setitem(ball.OPERATIONS, np.matmul, lambda _, a, b: sums_of_products.bilinear([(counted, a, b)]))
     desc, inputs = COMING[0][1]
     asked = {OUTPUT: np.ones(desc.parts[OUTPUT][0].tensor.sizes, bool)}
     (found,) = bounds(desc, inputs, asked, with_likely=True)

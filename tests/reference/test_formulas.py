@@ -12,7 +12,7 @@ import pytest
 
 from dmlcheck import load_cases
 from dmlcheck.cases.prepare import prepare
-from dmlcheck.reference.ball import numbers
+from dmlcheck.reference.ball import elementwise
 from dmlcheck.reference.ball.roundings import ROUNDINGS
 from dmlcheck.reference.bounds import bounds
 from dmlcheck.reference.formulas import formula_texts, is_computed, rounding_texts
@@ -112,7 +112,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     """Gather the names of the functions whose roundings are asked for, but those inside the formula of another."""
     found: set[str] = set()
     depth = [0]
-    rounding, formula = numbers.rounding, numbers._of_a_formula
+    rounding, formula = elementwise.rounding, elementwise._of_a_formula
 
     def noted(name: str, data_type: str, **given: Any) -> Any:
         if not depth[0]:
@@ -136,8 +136,8 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> set[str]:
 
         return noting
 
-    monkeypatch.setattr(numbers, "rounding", noted)
-    monkeypatch.setattr(numbers, "_of_a_formula", inside)
+    monkeypatch.setattr(elementwise, "rounding", noted)
+    monkeypatch.setattr(elementwise, "_of_a_formula", inside)
     monkeypatch.setattr(Nested, "_of_numbers", deeper(Nested._of_numbers))  # whose functions are on their own pages
     return found
 

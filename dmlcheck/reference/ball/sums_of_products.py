@@ -1,110 +1,137 @@
-"""What the errors of sums of products need to know of the terms, on plain arrays.
-
-Bounds need few digits: of large factors the sums of absolute values and of squares are added up in FLOAT32, which takes
-half the time, and the former are rounded up by what FLOAT32 may lose.
-"""
+"""Sums of products of two factors: matrix products, and further products in the same sum."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cached_property
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable
+from functools import partial, reduce
+from itertools import chain
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dmlcheck.reference.ball.errors import largest, least
-
-Array = NDArray[Any]
-
-LARGE = 1 << 22  # multiplications: fewer of them are done in float64
-_U = 2.0**-24
-_SCALED = 24  # the exponent of the largest of scaled factors
-_LEAST_TERM = 2.0**-110  # the least of the terms as a share of the largest, whose square does not underflow
-_EVEN = 1e-2  # the variance of the terms as a share of their squared mean: with less it needs float64
+from dmlcheck.reference import factors
+from dmlcheck.reference.ball import errors as of
+from dmlcheck.reference.ball.ball import FLOAT32, Ball, twin
+from dmlcheck.reference.ball.errors import Arithmetic, Array, Errors, plus, summing_error
+from dmlcheck.reference.ball.operands import operands, rounded
+from dmlcheck.reference.ball.products import Products
+from dmlcheck.reference.ball.reductions import is_bounded
 
 
-class Products:
-    """Sums of products of two factors, and of the absolute values and the squares of these, computed once for all.
+def product(a: Any, b: Any) -> Any:
+    """Return the matrix product of balls; each product of two elements is exact, or fused into the sum."""
+    return product_of_parts([(a, b)])
 
-    `function` gives sums of products: np.matmul, np.multiply or the like.
+
+def product_of_parts(pairs: Iterable[tuple[Any, Any]]) -> Any:
+    """Return the matrix product of two factors, whose columns and rows come in several parts."""
+    return sum_of_products((np.matmul, a, b) for a, b in pairs)
+
+
+def sum_of_products(products: Iterable[tuple[np.ufunc, Any, Any]]) -> Any:
+    """Return one sum of products, each np.matmul or np.multiply with two factors; the order of all terms is free."""
+    products = iter(products)
+    function, a, b = next(products)
+    if isinstance(a, Ball) or isinstance(b, Ball):
+        return bilinear(chain([(function, a, b)], products))
+    return reduce(np.add, (each(x, y) for each, x, y in products), np.asarray(function(a, b)))
+
+
+def _einsum(subscripts: str, a: Any, b: Any) -> Ball:
+    count = np.einsum(subscripts, np.ones(a.shape), np.ones(b.shape)).max()
+    return bilinear([(partial(np.einsum, subscripts), a, b)], int(count))
+
+
+def bilinear(products: Iterable[tuple[Callable[..., Any], Any, Any]], of_each: int | None = None) -> Ball:
+    """Return sums of products of elements of two factors.
+
+    `of_each` is the number of terms of each part; by default 1 for np.multiply, else the number of columns of `a`.
     """
-
-    def __init__(self, function: Callable[..., Any], x: Array, y: Array) -> None:
-        self.function, self.x, self.y = function, x, y
-
-    def of(self, x: Array, y: Array) -> Products:
-        """Return the sums for two factors: these where they are the same arrays."""
-        return self if x is self.x and y is self.y else Products(self.function, x, y)
-
-    @cached_property
-    def value(self) -> Array:
-        """The sums of products."""
-        return np.asarray(self.function(self.x, self.y))
-
-    @cached_property
-    def sizes(self) -> tuple[Array, Array]:
-        """The absolute values of the factors."""
-        return np.abs(self.x), np.abs(self.y)
-
-    @cached_property
-    def absolute(self) -> Array:
-        """The sums of the absolute values of the products, or a little more."""
-        if self._scaled is None:
-            return np.asarray(self.function(*self.sizes))
-        p, q, unit = self._scaled
-        lost = (self.x.shape[-1] + 4) * _U
-        found: Array = np.multiply(self.function(p, q), unit * (1 + lost), dtype=np.float64)
-        return found
-
-    @cached_property
-    def squares(self) -> Array:
-        """The sums of the squares of the products, exact enough for the variance of terms that are nearly equal."""
-        if self._scaled is not None:
-            p, q, unit = self._scaled
-            found: Array = np.multiply(self.function(p * p, q * q), unit * unit, dtype=np.float64)
-            if not self._is_even(found):
-                return found
-        return np.asarray(self.function(self.x * self.x, self.y * self.y))
-
-    def _is_even(self, squares: Array) -> bool:
-        """Whether the terms of a sum may be nearly equal, without being 0."""
-        count = self.x.shape[-1]
-        if count * least(squares) > (1 + _EVEN) * largest(np.abs(self.value)) ** 2:
-            return False
-        mean = self.value * self.value
-        return bool(np.any(count * squares - mean < _EVEN * mean))
-
-    @cached_property
-    def _scaled(self) -> tuple[Array, Array, float] | None:
-        """The sizes as FLOAT32, scaled so that nothing overflows or underflows, and the unit of their products."""
-        if self.function is not np.matmul or self.x.size * self.y.shape[-1] < LARGE or not self.y.size:
-            return None
-        first = _scaled(self.x)
-        second = None if first is None else _scaled(self.y)
-        if first is None or second is None or first.span * second.span < _LEAST_TERM:
-            return None
-        return first.sizes, second.sizes, first.unit * second.unit
+    sums, likely = _SumsOfProducts(of_each), _SumsOfProducts(of_each)
+    has_twin = True
+    for function, a, b in products:
+        arithmetic, terms, values, errors = operands((a, b))
+        of_these = sums.add(Products(function, *values), errors, arithmetic, terms)
+        twins = [twin(x) for x in (a, b)] if has_twin and arithmetic.has_twins else [None]
+        has_twin = all(x is not None for x in twins)
+        if has_twin:
+            arithmetic, terms, values, errors = operands(twins)
+            likely.add(of_these.of(*values), errors, arithmetic, terms)
+    found = sums.total()
+    found.twin = likely.total() if has_twin else None
+    return found
 
 
-class _Scaled(NamedTuple):
-    """The sizes of numbers as FLOAT32 in some unit, and the least that is not 0 as a share of the largest."""
+class _SumsOfProducts:
+    """Sums of products that come in parts, with their radii."""
 
-    sizes: Array
-    unit: float
-    span: float
+    def __init__(self, of_each: int | None) -> None:
+        self.of_each = of_each
+        self.value: Any = None
+        self.absolute: Any = None
+        self.squares: Any = 0.0
+        self.carried: Any = None
+        self.rounded: factors.Moved | None = None
+        self.alike = 0.0
+        self.count = self.terms = 0
+        self.arithmetic = FLOAT32
+
+    def add(self, part: Products, errors: Errors, arithmetic: Arithmetic, terms: int) -> Products:
+        """Add a part, whose factors have these radii; a matrix unit may have rounded the factors of matrix products."""
+        function, (s, t) = part.function, errors
+        is_rounded = arithmetic.factors in factors.BITS and function is not np.multiply
+        if is_rounded and arithmetic.unit:
+            part = Products(
+                function, *(factors.UNITS[arithmetic.unit](x, arithmetic.factors) for x in (part.x, part.y))
+            )
+        self.value = plus(self.value, part.value)
+        if is_rounded and not arithmetic.unit:
+            of_these = factors.moved(
+                function, [part.x, part.y], [s, t], arithmetic.factors, is_likely=arithmetic.is_likely
+            )
+            self.rounded = of_these if self.rounded is None else self.rounded.and_of(of_these)
+            self.absolute = plus(self.absolute, of_these.most)
+        if s is None and t is None:
+            self.absolute = plus(self.absolute, part.absolute)
+        else:
+            p, q = part.sizes
+            self.absolute = plus(self.absolute, function(plus(p, s), plus(q, t)))
+            self.carried = plus(self.carried, _carried(function, p, q, s, t))
+        if arithmetic.is_likely:
+            self.squares = self.squares + part.squares
+            self.alike = max(self.alike, float(np.max(of.alike(part.x))) * float(np.max(of.alike(part.y))))
+        size = 1 if function is np.multiply else part.x.shape[-1]
+        self.count += size if self.of_each is None else self.of_each
+        self.terms, self.arithmetic = max(self.terms, terms), arithmetic
+        return part
+
+    def total(self) -> Ball:
+        """Return the sums of all parts."""
+        value, count, arithmetic = self.value, self.count, self.arithmetic
+        moved = None if self.carried is None else np.sqrt(self.carried)
+        if self.rounded is not None:
+            is_even = of.is_even(count, value, self.squares) if arithmetic.is_likely else True
+            moved = plus(moved, self.rounded.likely(is_even))
+        if count > 1:
+            own = summing_error(count - 1, value, self.absolute, self.squares, arithmetic, alike=self.alike)
+            error = plus(own, moved)
+        else:
+            error = of.correctly_rounded(np.asarray(value), np.abs(value), moved, arithmetic)
+        terms = max(self.terms, count)
+        return rounded(value, error, arithmetic, terms, partial(is_bounded, self.carried))
 
 
-def _scaled(x: Array) -> _Scaled | None:
-    sizes = np.abs(x)
-    most = float(largest(sizes))
-    if not 0 < most < _MOST:
-        return None
-    low = float(least(sizes))
-    if low == 0:
-        low = float(np.min(sizes, where=sizes > 0, initial=most))
-    unit = 2.0 ** (int(np.frexp(most)[1]) - _SCALED)
-    return _Scaled(np.multiply(sizes, 1 / unit, dtype=np.float64).astype(np.float32), unit, low / most)
+def _carried(function: Callable[..., Any], p: Array, q: Array, s: Array | None, t: Array | None) -> Any:
+    """Return the sums of squares of products' radii, for factors of the sizes p and q and radii s and t; None for 0."""
+    if t is None:
+        return None if s is None else function(s * s, q * q)
+    most = plus(p, s)
+    squares = function(most * most, t * t)
+    return squares if s is None else function(s * s, q * q) + 2 * function(s * most, q * t) + squares
 
 
-_MOST = 2.0**200
+RULES: dict[np.ufunc, Callable[..., Any]] = {np.matmul: lambda _, a, b: product(a, b)}
+FUNCTIONS: dict[Any, Callable[..., Any]] = {
+    np.einsum: lambda subscripts, a, b, **_: _einsum(subscripts, a, b),
+    np.dot: lambda a, b: bilinear([(np.dot, a, b)]),
+}

@@ -1,0 +1,300 @@
+"""A ball: a value and a radius within which an implementation's number is; a condition: a comparison of balls.
+
+NumPy's functions and operators reach both through three tables, which the modules of operations fill in: `OPERATIONS`
+has the functions of elements, `REDUCTIONS` their methods reduce and accumulate, `FUNCTIONS` the functions of arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial, reduce
+from itertools import product as combinations
+from typing import Any
+
+import numpy as np
+
+from dmlcheck.reference.ball import errors as of
+from dmlcheck.reference.ball.errors import Arithmetic, Array, plus
+
+FLOAT32 = Arithmetic()
+
+OPERATIONS: dict[np.ufunc, Callable[..., Any]] = {}  # each takes the ufunc and its operands
+REDUCTIONS: dict[tuple[np.ufunc, str], Callable[..., Any]] = {}
+FUNCTIONS: dict[Any, Callable[..., Any]] = {}
+
+
+# ---- conditions
+
+
+class Condition(np.lib.mixins.NDArrayOperatorsMixin):
+    """Booleans, each with a mark where it is in doubt: where the radii of the compared balls allow either.
+
+    In arithmetic a condition is 1 or 0, as a ball.
+    """
+
+    def __init__(self, holds: Any, doubt: Any = False) -> None:  # noqa: FBT002 - an array, or False for all of it
+        """Take the booleans for the values, and the marks of doubt."""
+        self.holds = np.asarray(holds)
+        self.doubt = np.asarray(doubt)
+
+    shape = property(lambda self: self.holds.shape)
+    ndim = property(lambda self: self.holds.ndim)
+    size = property(lambda self: self.holds.size)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        if _has_others(map(type, inputs)):
+            return NotImplemented
+        logic = LOGIC.get(ufunc)
+        if logic is None:
+            numbers = [x.number() if isinstance(x, Condition) else x for x in inputs]
+            return getattr(ufunc, method)(*numbers, **options)
+        if method == "reduce":
+            return _bounded(partial(logic.reduce, **options), *inputs)
+        return _bounded(logic, *inputs) if method == "__call__" and not options else NotImplemented
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return _dispatched(function, types, args, kwargs)
+
+    def __bool__(self) -> bool:
+        return bool(self.holds)
+
+    def __getitem__(self, at: Any) -> Condition:
+        return self.moved(lambda x: x[at])
+
+    def moved(self, change: Callable[[Array], Array]) -> Condition:
+        """Return the conditions as a function of arrays moves, picks or repeats them."""
+        return Condition(change(self.holds), change(np.broadcast_to(self.doubt, self.holds.shape)))
+
+    def number(self) -> Ball:
+        """Return a ball of 1 where the condition is true and 0 elsewhere, with a radius of 1 where it is in doubt."""
+        return Ball(self.holds.astype(np.float64), np.broadcast_to(self.doubt, self.holds.shape).astype(np.float64))
+
+    def any(self, axis: Any = None, *, keepdims: bool = False) -> Condition:
+        """Whether any condition is true."""
+        return _bounded(partial(np.logical_or.reduce, axis=axis, keepdims=keepdims), self)
+
+    def all(self, axis: Any = None, *, keepdims: bool = False) -> Condition:
+        """Whether all conditions are true."""
+        return _bounded(partial(np.logical_and.reduce, axis=axis, keepdims=keepdims), self)
+
+    def astype(self, dtype: Any) -> Any:
+        """Return 1 where the condition is true and 0 elsewhere: an array of the type, or a ball if any is in doubt."""
+        return self.number() if self.doubt.any() else self.holds.astype(dtype)
+
+
+def _bounded(logic: Callable[..., Any], *inputs: Any) -> Condition:
+    """Return a logical function of conditions: in doubt where its result differs between their possible values."""
+    claims = [claim(x) for x in inputs]
+    holds = logic(*(x.holds for x in claims))
+    if not any(x.doubt.any() for x in claims):
+        return Condition(holds)
+    sides = combinations(*((x.holds & ~x.doubt, x.holds | x.doubt) for x in claims))
+    return Condition(holds, reduce(np.logical_or, (logic(*side) != holds for side in sides)))
+
+
+def claim(x: Any) -> Condition:
+    """Return booleans, numbers or a ball as a condition; a number is true where it is not 0."""
+    if isinstance(x, Ball):
+        found: Condition = OPERATIONS[np.not_equal](np.not_equal, x, 0)
+        return found
+    return x if isinstance(x, Condition) else Condition(np.asarray(x, dtype=bool))
+
+
+LOGIC: dict[np.ufunc, np.ufunc] = {
+    np.logical_and: np.logical_and,
+    np.logical_or: np.logical_or,
+    np.logical_xor: np.logical_xor,
+    np.logical_not: np.logical_not,
+    np.bitwise_and: np.logical_and,
+    np.bitwise_or: np.logical_or,
+    np.bitwise_xor: np.logical_xor,
+    np.invert: np.logical_not,
+}
+
+
+# ---- balls
+
+
+class Ball(np.lib.mixins.NDArrayOperatorsMixin):
+    """An array of balls: values, which are their midpoints, and the radii within which an implementation's numbers are.
+
+    `error` has the radii, or None if all numbers are exact; `radius` is always an array. `terms` is the number of terms
+    of the longest sum on the way to a result, for reports. `unlimited` marks results whose balls have all numbers that
+    the operator can return; operations drop these marks. If the arithmetic `has_twins`, `twin` has the same numbers
+    with their likely radii; it is None for exact numbers, and after an operation without likely errors.
+    """
+
+    __slots__ = ("_operand", "arithmetic", "error", "terms", "twin", "unlimited", "value")
+    __array_priority__ = 100
+
+    def __init__(self, value: Any, radius: Any = 0.0, arithmetic: Arithmetic = FLOAT32, terms: int = 0) -> None:
+        """Take the values and their radii, which are broadcast to the values' shape."""
+        self.value: Array = np.asarray(value)
+        self.error = (
+            None if radius is None or (type(radius) is float and radius == 0) else np.asarray(radius, np.float64)
+        )
+        self.arithmetic = arithmetic
+        self.terms = terms
+        self.unlimited: Array | None = None
+        self.twin: Ball | None = None
+        self._operand: tuple[Array, Array | None] | None = None
+
+    shape = property(lambda self: self.value.shape)
+    ndim = property(lambda self: self.value.ndim)
+    size = property(lambda self: self.value.size)
+    dtype = property(lambda self: self.value.dtype)
+    T = property(lambda self: self.moved(np.transpose))
+
+    @property
+    def radius(self) -> Array:
+        """The radii, 0 for exact numbers."""
+        return np.broadcast_to(0.0 if self.error is None else self.error, self.value.shape)
+
+    def operand(self) -> tuple[Array, Array | None]:
+        """Return the values as float64, and their radii as operands of an operation, or None.
+
+        The operation may round elements to its own type, and flush denormals.
+        """
+        if self._operand is None:
+            is_wide = self.value.dtype == np.float64
+            wide, error = (self.value, None) if is_wide else of.of_a_constant(self.value, self.arithmetic)
+            if self.error is not None and self.error.any():
+                error = plus(error, self.radius)
+            size = np.abs(wide)
+            is_small = (size < self.arithmetic.smallest) & (size > 0)
+            if is_small.any():
+                error = np.where(is_small, np.maximum(plus(0.0, error), size), plus(0.0, error))
+            self._operand = wide, error
+        return self._operand
+
+    def exact_twin(self) -> Ball:
+        """Return these exact numbers in the arithmetic of likely errors."""
+        found = Ball(self.value, None, self.arithmetic._replace(is_likely=True, has_twins=False), self.terms)
+        found._operand = self.operand()
+        return found
+
+    @classmethod
+    def result(cls, value: Any, error: Any, arithmetic: Arithmetic, terms: int) -> Ball:
+        """Return the result of an operation, whose radius includes flushing."""
+        made = cls(value, error, arithmetic, terms)
+        made._operand = made.value, made.error
+        return made
+
+    def moved(self, change: Callable[[Array], Array]) -> Ball:
+        """Return the balls as a function of arrays moves, picks or repeats them."""
+        error = None if self.error is None else change(self.radius)
+        found = Ball(change(self.value), error, self.arithmetic, self.terms)
+        if self.twin is not None and self.error is not None:
+            value = found.value if self.twin.value is self.value else change(self.twin.value)
+            likely = None if self.twin.error is None else change(self.twin.radius)
+            found.twin = Ball(value, likely, self.twin.arithmetic, self.twin.terms)
+        return found
+
+    def __getitem__(self, at: Any) -> Ball:
+        index = tuple(map(_index, at)) if isinstance(at, tuple) else _index(at)
+        return self.moved(lambda x: x[index])
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    def __iter__(self) -> Iterator[Ball]:
+        return (self[row] for row in range(len(self)))
+
+    def __bool__(self) -> bool:
+        raise TypeError("a ball is no condition: use np.where")
+
+    def __array__(self, *_: Any, **__: Any) -> Array:
+        raise TypeError("an array would lose the radii: use raw")
+
+    def reshape(self, *sizes: Any) -> Ball:
+        """Return the elements in another shape."""
+        return self.moved(lambda x: x.reshape(*sizes))
+
+    def transpose(self, *order: Any) -> Ball:
+        """Return the elements with their axes in another order."""
+        return self.moved(lambda x: x.transpose(*order))
+
+    def swapaxes(self, first: int, second: int) -> Ball:
+        """Return the elements with two axes exchanged."""
+        return self.moved(lambda x: x.swapaxes(first, second))
+
+    def astype(self, dtype: Any, **_: Any) -> Ball:
+        """Return the ball itself for float64; other types are refused."""
+        if np.dtype(dtype) != np.float64:
+            raise TypeError("balls are not rounded: an implementation rounds them as it likes")
+        return self
+
+    def sum(self, axis: Any = None, *, keepdims: bool = False) -> Ball:
+        """Return sums of n terms, each with n roundings."""
+        return _reduced(np.add, self, axis, keepdims=keepdims)
+
+    def mean(self, axis: Any = None, *, keepdims: bool = False) -> Any:
+        """Return means: sums divided by the number of their terms."""
+        sums = self.sum(axis, keepdims=keepdims)
+        return sums / (self.size / sums.size)
+
+    def max(self, axis: Any = None, *, keepdims: bool = False) -> Ball:
+        """Return the largest elements."""
+        return _reduced(np.maximum, self, axis, keepdims=keepdims)
+
+    def min(self, axis: Any = None, *, keepdims: bool = False) -> Ball:
+        """Return the smallest elements."""
+        return _reduced(np.minimum, self, axis, keepdims=keepdims)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        if method != "__call__":
+            reduction = REDUCTIONS.get((ufunc, method))
+            return NotImplemented if reduction is None else reduction(*inputs, **options)
+        if options or _has_others(map(type, inputs)):
+            return NotImplemented
+        if ufunc in LOGIC:
+            return ufunc(*map(claim, inputs))
+        if ufunc not in OPERATIONS:
+            return NotImplemented
+        operation = partial(OPERATIONS[ufunc], ufunc)
+        return with_twin(operation(*inputs), inputs, operation)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return _dispatched(function, types, args, kwargs)
+
+
+def _reduced(ufunc: np.ufunc, x: Ball, axis: Any, *, keepdims: bool) -> Ball:
+    found: Ball = ufunc.reduce(x, axis=axis, keepdims=keepdims)
+    return found
+
+
+def twin(x: Any) -> Any:
+    """Return a ball with its likely radius, or an exact number as it is; None if the likely radius is not known."""
+    if isinstance(x, Condition):
+        return None if x.doubt.any() else x
+    if not isinstance(x, Ball):
+        return x
+    if x.twin is None and x.error is None:
+        x.twin = x.exact_twin()
+    return x.twin
+
+
+def with_twin(found: Any, inputs: Iterable[Any], rule: Callable[..., Any]) -> Any:
+    """Return a result with its twin: the result of the same rule for the twins of the operands."""
+    if isinstance(found, Ball) and found.arithmetic.has_twins and found.error is not None and found.twin is None:
+        twins = [twin(x) for x in inputs]
+        if all(x is not None for x in twins):
+            found.twin = rule(*twins)
+    return found
+
+
+def _index(at: Any) -> Any:
+    return at.holds if isinstance(at, Condition) else at
+
+
+def _has_others(types: Iterable[type]) -> bool:
+    """Whether one of the types is an array of balls, such as a block, which applies operations to its balls itself."""
+    return any(issubclass(kind, np.lib.mixins.NDArrayOperatorsMixin) and kind not in _OURS for kind in types)
+
+
+_OURS = (Ball, Condition)
+
+
+def _dispatched(function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    known = None if _has_others(types) else FUNCTIONS.get(function)
+    return NotImplemented if known is None else known(*args, **kwargs)

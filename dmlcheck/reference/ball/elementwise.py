@@ -1,0 +1,175 @@
+"""The operations on elements: sums of two, products, quotients, elementary functions, roundings and comparisons."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from dmlcheck.reference.ball import errors as of
+from dmlcheck.reference.ball.ball import Ball, Condition, with_twin
+from dmlcheck.reference.ball.errors import Arithmetic, Array, Errors, plus
+from dmlcheck.reference.ball.hulls import enclosing
+from dmlcheck.reference.ball.operands import LEAST, operands, raw, rounded
+from dmlcheck.reference.ball.roundings import rounding
+
+
+def elementary(function: Callable[..., Any], name: str, *inputs: Any) -> Any:
+    """Return an elementary function of balls; its own error is the row of this name in ROUNDINGS.
+
+    The function itself carries the radii of the operands: over an operand's ball it must have its extremes at the ends.
+    For plain arrays the result is that of the function.
+    """
+    if not any(isinstance(x, Ball) for x in inputs):
+        return function(*inputs)
+    arithmetic, terms, values, errors = operands(inputs)
+    result = np.asarray(function(*values))
+    if result.dtype == bool:
+        return result
+    row = None if name in of.EXACT else rounding(name, arithmetic.data_type, is_likely=arithmetic.is_likely)
+    if row is None:
+        error = of.carried(function, name, values, errors, result)
+    elif row.formula is None:
+        error = of.of_a_row(row, function, name, values, errors, result, arithmetic)
+    else:
+        error = plus(
+            _of_a_formula(row.formula, name, values, errors, result.shape, arithmetic),
+            of.carried(function, name, values, errors, result),
+        )
+    if name in of.POLES:
+        error = np.maximum(error, of.POLES[name](*values, *(np.zeros(()) if own is None else own for own in errors)))
+    if name in of.HALF_POWERS:
+        error = np.maximum(error, of.where_powers_overflow(values[0], errors[0], result, arithmetic))
+    found = rounded(result, error, arithmetic, terms, partial(of.is_certain, function, values, errors))
+    return with_twin(found, inputs, partial(elementary, function, name))
+
+
+def _function(ufunc: np.ufunc, *inputs: Any) -> Any:
+    return elementary(ufunc, ufunc.__name__, *inputs)
+
+
+def _of_a_formula(
+    formula: Callable[..., Ball],
+    name: str,
+    values: list[Array],
+    errors: Errors,
+    shape: tuple[int, ...],
+    arithmetic: Arithmetic,
+) -> Any:
+    """Return the own error of a function that a formula computes: the largest over the ends of the operands' balls."""
+    if all(error is None for error in errors):
+        return formula(*(Ball.result(x, None, arithmetic, 0) for x in values)).radius
+    corners = ([np.broadcast_to(x, shape) for x in corner] for corner in of.corners(name, values, errors))
+    ends = (np.stack(operand) for operand in zip(*corners, strict=True))
+    return formula(*(Ball.result(x, np.full(x.shape, LEAST), arithmetic, 0) for x in ends)).radius.max(axis=0)
+
+
+def sum_of_two(ufunc: np.ufunc, x: Any, y: Any) -> Ball:
+    """Return a sum or a difference."""
+    arithmetic, terms, values, errors = operands((x, y))
+    value = ufunc(*values)
+    size, moved = np.abs(value), plus(*errors)
+    error = of.correctly_rounded(value, size, moved, arithmetic)
+    if moved is None or not of.least(moved) > 0:
+        error = np.fmax(error, np.fmin(error + of.lost(ufunc, *values), arithmetic.unit_roundoff * size))
+    return rounded(value, error, arithmetic, terms, partial(of.is_certain, ufunc, values, errors), size)
+
+
+def _product_of_two(ufunc: np.ufunc, x: Any, y: Any) -> Ball:
+    arithmetic, terms, values, errors = operands((x, y))
+    (a, b), (s, t) = values, errors
+    value = ufunc(a, b)
+    size = np.abs(value)
+    moved = None if s is None else s * np.abs(b)
+    if t is not None:
+        moved = plus(moved, t * plus(np.abs(a), s))
+    error = of.correctly_rounded(value, size, moved, arithmetic)
+    return rounded(value, error, arithmetic, terms, partial(of.is_certain, ufunc, values, errors), size)
+
+
+def _quotient(ufunc: np.ufunc, *inputs: Any) -> Ball:
+    """Return a quotient, or a reciprocal."""
+    arithmetic, terms, values, errors = operands(inputs)
+    value = ufunc(*values)
+    size, row = np.abs(value), rounding(ufunc.__name__, arithmetic.data_type)
+    error = of.of_a_quotient(values[-1], size, value, errors, row, arithmetic)
+    return rounded(value, error, arithmetic, terms, partial(of.is_certain, ufunc, values, errors), size)
+
+
+def _growing(ufunc: np.ufunc, *inputs: Any) -> Ball:
+    """Return a function that rounds nothing and increases, or stays, with each operand."""
+    arithmetic, terms, values, errors = operands(inputs)
+    value = ufunc(*values)
+    if all(error is None for error in errors):
+        return Ball.result(value, None, arithmetic, terms)
+    ends = (
+        ufunc(*(x if error is None else change(x, error) for x, error in zip(values, errors, strict=True)))
+        for change in (np.subtract, np.add)
+    )
+    low, high = ends
+    error = np.maximum(np.abs(low - value), np.abs(high - value))
+    if ufunc in _JUMPS:
+        midpoint, reach = enclosing(low, high)
+        value, error = np.where(np.isfinite(reach), midpoint, value), np.where(np.isfinite(reach), reach, error)
+    return rounded(value, error, arithmetic, terms, partial(of.is_certain, ufunc, values, errors))
+
+
+_JUMPS = {
+    np.ceil,
+    np.floor,
+    np.rint,
+    np.sign,
+    np.trunc,
+}  # beside a jump the ball contains the results of both its sides
+
+
+def _of_the_same_size(ufunc: np.ufunc, x: Ball) -> Ball:
+    return Ball(ufunc(raw(x)), x.error, x.arithmetic, x.terms)
+
+
+def _compared(ufunc: np.ufunc, x: Any, y: Any) -> Condition:
+    _, _, (a, b), errors = operands((x, y))
+    margin = plus(*errors)
+    return Condition(ufunc(a, b), False if margin is None else (np.abs(a - b) <= margin) & (margin > 0))
+
+
+def _sign_bit(ufunc: np.ufunc, x: Ball) -> Condition:
+    value, error = x.operand()
+    return Condition(ufunc(value), False if error is None else (np.abs(value) <= error) & (error > 0))
+
+
+def _remainder(ufunc: np.ufunc, x: Any, y: Any) -> Ball:
+    """Return the hull of the exact remainder and the remainder by the formula in ROUNDINGS."""
+    arithmetic = x.arithmetic if isinstance(x, Ball) else y.arithmetic
+    formula: Any = rounding(ufunc.__name__, arithmetic.data_type).formula
+    found, exact = formula(x, y), ufunc(raw(x), raw(y))
+    midpoint, reach = enclosing(
+        np.minimum(found.value - found.radius, exact), np.maximum(found.value + found.radius, exact)
+    )
+    is_bounded = np.isfinite(reach)
+    value, error = np.where(is_bounded, midpoint, exact), np.where(is_bounded, reach, found.radius)
+    return Ball(value, error, found.arithmetic, found.terms)
+
+
+def _gives_a_float(ufunc: np.ufunc) -> bool:
+    """Whether a function of NumPy returns one float."""
+    return ufunc.nout == 1 and any(kinds.endswith("->d") for kinds in ufunc.types)
+
+
+RULES: dict[np.ufunc, Callable[..., Any]] = {
+    **{ufunc: _function for ufunc in vars(np).values() if isinstance(ufunc, np.ufunc) and _gives_a_float(ufunc)},
+    **dict.fromkeys((np.add, np.subtract), sum_of_two),
+    np.multiply: _product_of_two,
+    np.square: lambda _, x: _product_of_two(np.multiply, x, x),
+    **dict.fromkeys((np.divide, np.reciprocal), _quotient),
+    **dict.fromkeys((np.fmod, np.remainder), _remainder),
+    **dict.fromkeys(
+        (np.maximum, np.minimum, np.fmax, np.fmin, np.floor, np.ceil, np.rint, np.trunc, np.sign), _growing
+    ),
+    **dict.fromkeys((np.negative, np.positive, np.absolute, np.fabs), _of_the_same_size),
+    np.signbit: _sign_bit,
+    **dict.fromkeys((np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal), _compared),
+    **dict.fromkeys((np.isnan, np.isinf, np.isfinite), lambda ufunc, x: ufunc(x.value)),
+}

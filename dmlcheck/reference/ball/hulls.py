@@ -1,0 +1,71 @@
+"""Hulls: the smallest balls that contain several results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from dmlcheck.reference.ball.ball import FLOAT32, Ball, claim, with_twin
+from dmlcheck.reference.ball.errors import Array
+from dmlcheck.reference.ball.operands import radius, raw
+
+
+def where(condition: Any, x: Any, y: Any) -> Any:
+    """Return elements of x or y; where the condition is in doubt, the hull of both."""
+    chosen = claim(condition)
+    in_doubt = chosen.doubt.any()
+    balls = [part for part in (x, y) if isinstance(part, Ball)]
+    if not balls and not in_doubt:
+        return np.where(chosen.holds, x, y)
+    a, b = raw(x), raw(y)
+    value = np.where(chosen.holds, a, b)
+    error: Any = None
+    if in_doubt or any(part.error is not None for part in balls):
+        error = np.where(chosen.holds, radius(x), radius(y))
+    if in_doubt:
+        midpoint, reach = enclosing(np.minimum(a - radius(x), b - radius(y)), np.maximum(a + radius(x), b + radius(y)))
+        is_bounded = np.isfinite(reach)
+        is_same = (value == np.where(chosen.holds, b, a)) | (np.isnan(a) & np.isnan(b))
+        value = np.where(chosen.doubt & is_bounded, midpoint, value)
+        error = np.where(chosen.doubt, np.where(is_bounded, reach, np.where(is_same, error, np.inf)), error)
+    arithmetic = balls[0].arithmetic if balls else FLOAT32
+    found = Ball(value, error, arithmetic, max((part.terms for part in balls), default=0))
+    return with_twin(found, (condition, x, y), where)
+
+
+def enclosing(low: Array, high: Array) -> tuple[Array, Array]:
+    """Return the midpoint and the radius of the smallest ball that contains two numbers."""
+    reach = (high - low) / 2
+    return low + reach, reach
+
+
+def hull(*ways: Callable[[], Any], is_first_likely: bool = False) -> Any:
+    """Return the hull of the results of several ways to compute something; of plain arrays, the first way's result.
+
+    If `is_first_likely`, the likely radius is that of the first way alone.
+    """
+    first = ways[0]()
+    if not isinstance(first, Ball) or (is_first_likely and first.arithmetic.is_likely):
+        return first
+    others = [way() for way in ways[1:]]
+    return with_twin(_around(first, *others), (first, *others), _first if is_first_likely else _around)
+
+
+def _first(first: Ball, *_: Any) -> Ball:
+    return first
+
+
+def _around(first: Ball, *others: Any) -> Ball:
+    return reduce(_both, others, first)
+
+
+def _both(x: Ball, y: Any) -> Ball:
+    """Return the hull of two balls; x where nothing bounds it."""
+    other, own = raw(y), radius(y)
+    midpoint, reach = enclosing(np.fmin(raw(x) - x.radius, other - own), np.fmax(raw(x) + x.radius, other + own))
+    is_bounded = np.isfinite(reach)
+    value, error = np.where(is_bounded, midpoint, raw(x)), np.where(is_bounded, reach, np.fmax(x.radius, own))
+    return Ball(value, error, x.arithmetic, max(x.terms, getattr(y, "terms", 0)))

@@ -1,0 +1,94 @@
+"""Balls and conditions as arrays: moved, combined, and never turned into plain arrays by chance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from balls import as_balls
+
+from dmlcheck.reference.ball.numbers import Ball, Condition, radius
+
+
+def test_claims_combine_like_what_they_may_be() -> None:
+    yes, no, maybe = Condition(True), Condition(False), Condition(True, doubt=True)
+    assert (yes & maybe).doubt
+    assert not (no & maybe).doubt
+    assert not (yes | maybe).doubt
+    assert (no | maybe).doubt
+    assert (maybe ^ maybe).doubt
+    assert (~maybe).doubt
+    assert not bool(~maybe)
+    both = Condition(np.array([True, True]), np.array([True, True]))
+    assert (np.array([True, False]) & both).doubt.tolist() == [True, False]
+    row = Condition(np.array([False, True]), np.array([True, False]))
+    assert not row.any().doubt
+    assert row.all().doubt
+    assert np.any(row, axis=0).holds
+
+
+def test_a_claim_is_a_number_in_arithmetic() -> None:
+    found = (as_balls(1, -1, 1e-9, radius=1e-8) > 0) * as_balls(5, 5, 5) + 1
+    assert found.value.tolist() == [6, 1, 6]
+    assert found.radius == pytest.approx([0, 0, 5])
+    assert (as_balls(1, -1) > 0).astype(np.int8).tolist() == [1, 0]
+    assert np.logical_not(as_balls(0, 2)).holds.tolist() == [True, False]
+
+
+def test_claims_are_moved_like_numbers() -> None:
+    claims = as_balls(1e-9, 1, radius=1e-8) > 0
+    assert claims[::-1].doubt.tolist() == [False, True]
+    assert np.flip(claims).doubt.tolist() == [False, True]
+    assert as_balls(1, 2, radius=0.5)[as_balls(1, 2) > 1].value.tolist() == [2]
+
+
+def test_moving_elements_moves_their_errors() -> None:
+    x = Ball(np.arange(6.0).reshape(2, 3), np.arange(6.0).reshape(2, 3) / 10)
+    moves: list[Callable[[Any], Any]] = [
+        lambda x: x[1],
+        lambda x: x[:, ::-1],
+        lambda x: x[..., None],
+        lambda x: x[np.array([0, 1]), np.array([2, 0])],
+        lambda x: x[np.array([[True, False, True], [False, False, True]])],
+        lambda x: x.T,
+        lambda x: x.reshape(3, 2),
+        lambda x: x.reshape((6,)),
+        lambda x: np.reshape(x, (3, -1)),
+        lambda x: x.transpose(1, 0),
+        lambda x: np.swapaxes(x, 0, 1),
+        lambda x: np.moveaxis(x, 0, 1),
+        lambda x: np.flip(x, 1),
+        lambda x: np.take(x, [2, 0], axis=1),
+        lambda x: np.take_along_axis(x, np.array([[0, 1, 1], [2, 2, 0]]), axis=1),
+        lambda x: np.broadcast_to(x, (4, 2, 3)),
+        lambda x: np.expand_dims(x, 0),
+        lambda x: np.repeat(x, 2, axis=0),
+        lambda x: np.tile(x, (2, 2)),
+        lambda x: np.roll(x, 1, axis=1),
+        lambda x: np.concatenate([x, x[:, :1]], axis=1),
+        lambda x: np.stack([x, x], axis=-1),
+        lambda x: np.split(x, 3, axis=1)[1],
+        lambda x: np.array_split(x, 2, axis=1)[0],
+        lambda x: np.lib.stride_tricks.sliding_window_view(x, 2, axis=1),
+        lambda x: np.pad(x, ((0, 0), (1, 2))),
+        lambda x: list(x)[1],
+    ]
+    for number, move in enumerate(moves):
+        found = move(x)
+        assert np.array_equal(found.value, move(x.value)), number
+        assert np.array_equal(found.radius, move(x.radius)), number
+
+
+def test_moving_denormals_flushes_nothing() -> None:
+    x = Ball(np.float32([1e-39, 1]))
+    assert not radius(x[::-1]).any()
+    assert not radius(np.concatenate([x, x])).any()
+
+
+def test_what_would_lose_the_errors_is_refused() -> None:
+    x = as_balls(1)
+    for use in (bool, np.asarray, lambda x: x.astype(np.float32), np.var, lambda x: np.add(x, 1, out=np.zeros(1))):
+        with pytest.raises(TypeError):
+            use(x)
