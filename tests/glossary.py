@@ -15,6 +15,7 @@ from guide_pages import GUIDE, ROOT, prose
 
 from dmlcheck.cli import main
 from dmlcheck.diagnostics.catalog import RULES
+from dmlcheck.diagnostics.pages import page as rule_page
 
 PACKAGE = ROOT / "dmlcheck"
 PAGE = GUIDE / "glossary.md"
@@ -60,7 +61,8 @@ def pages() -> Iterator[tuple[str, str]]:
 def catalog() -> Iterator[tuple[str, str]]:
     """Yield the texts of the rules."""
     for name, rule in RULES.items():
-        yield name, f"{rule.summary}\n{rule.message}\n{rule.why}\n{rule.table}"
+        page = rule_page(name)
+        yield name, f"{page.summary}\n{rule.message}\n{page.why}\n{page.table}"
 
 
 def helps() -> Iterator[tuple[str, str]]:

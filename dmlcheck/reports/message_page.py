@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from dmlcheck.diagnostics.catalog import RULES
+from dmlcheck.diagnostics.pages import page
 from dmlcheck.inspection.messages import Explained, Message, Origin
 from dmlcheck.reports.layout import Line, Table, Text
 
@@ -46,7 +46,7 @@ def _section(title: str, lines: Iterable[Line]) -> Iterator[Line]:
 
 
 def _rule_lines(message: Message) -> Iterator[Line]:
-    return _table(("rule", "summary"), [[rule, RULES[rule].summary] for rule in message.rules])
+    return _table(("rule", "summary"), [[rule, page(rule).summary] for rule in message.rules])
 
 
 def _origin_lines(origins: tuple[Origin, ...]) -> Iterator[Line]:

@@ -22,8 +22,8 @@ def mistake_of(problem: Diagnostic) -> tuple[object, ...] | None:
 
     Cases that take a wrong default have the same problem at the same place. What comes out of a run is each case's own.
     """
-    page = RULES.get(problem.rule)
-    if problem.line is None or page is None or page.group == "run":
+    rule = RULES.get(problem.rule)
+    if problem.line is None or rule is None or rule.group == "run":
         return None
     return problem.rule, problem.file, problem.line, problem.column, problem.pointer, problem.message
 

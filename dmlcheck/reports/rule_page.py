@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dmlcheck.diagnostics.catalog import RULES
+from dmlcheck.diagnostics.pages import page
 from dmlcheck.reports.conditions import constraint_text
 from dmlcheck.reports.layout import Line, Table, Text
 from dmlcheck.specs.records import Constraint, OperatorSpec
@@ -12,22 +13,22 @@ from dmlcheck.specs.records import Constraint, OperatorSpec
 
 def rules_lines() -> Iterator[Line]:
     """Yield one line for each rule."""
-    rows = [[name, rule.group, rule.summary] for name, rule in RULES.items()]
+    rows = [[name, rule.group, page(name).summary] for name, rule in RULES.items()]
     yield Table(("rule", "group", "summary"), rows, wraps=True)
 
 
 def rule_lines(rule: str) -> Iterator[Line]:
     """Yield the page of a rule: what is wrong, why it matters, the smallest wrong file and the same file mended."""
-    page = RULES[rule]
-    yield f"{rule}   ({page.group})"
+    found = page(rule)
+    yield f"{rule}   ({RULES[rule].group})"
     yield ""
-    yield Text("", page.summary[:1].upper() + page.summary[1:] + ".")
+    yield Text("", found.summary[:1].upper() + found.summary[1:] + ".")
     yield ""
-    yield Text("", page.why)
-    if page.table:
+    yield Text("", found.why)
+    if found.table:
         yield ""
-        yield from ("    " + line for line in page.table.split("\n"))
-    for title, text in (("Wrong", page.wrong), ("Right", page.right)):
+        yield from ("    " + line for line in found.table.split("\n"))
+    for title, text in (("Wrong", found.wrong), ("Right", found.right)):
         if text:
             yield ""
             yield f"{title}:"

@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from dmlcheck import __version__
 from dmlcheck.diagnostics.catalog import RULES
+from dmlcheck.diagnostics.pages import page
 from dmlcheck.diagnostics.record import ERROR, WARNING, Diagnostic
 from dmlcheck.reports.files import PartedFile
 from dmlcheck.reports.layout import printed
@@ -147,20 +148,20 @@ def _rule(rule: str) -> dict[str, Any]:
 
     Help texts hold no placeholders, so their braces stay as they are.
     """
-    page = RULES.get(rule)
-    if page is None:
+    if rule not in RULES:
         text = _OUTCOMES.get(rule, rule)
         return {"id": rule, "shortDescription": {"text": _sentence(text)}, "help": {"text": _sentence(text)}}
-    markdown = [_sentence(page.summary), page.why, *([f"```\n{page.table}\n```"] if page.table else [])]
-    for title, file in (("Wrong:", page.wrong), ("Right:", page.right)):
+    found = page(rule)
+    markdown = [_sentence(found.summary), found.why, *([f"```\n{found.table}\n```"] if found.table else [])]
+    for title, file in (("Wrong:", found.wrong), ("Right:", found.right)):
         if file:
             markdown += [title, f"```yaml\n{file.rstrip()}\n```"]
     return {
         "id": rule,
-        "shortDescription": {"text": _sentence(page.summary)},
-        "fullDescription": {"text": page.why},
+        "shortDescription": {"text": _sentence(found.summary)},
+        "fullDescription": {"text": found.why},
         "help": {"text": "\n".join(printed(rule_lines(rule), None)), "markdown": "\n\n".join(markdown)},
-        "properties": {"tags": [page.group]},
+        "properties": {"tags": [RULES[rule].group]},
     }
 
 

@@ -178,8 +178,8 @@ class Told:
 
 def _is_of_run(found: Diagnostic) -> bool:
     """Whether something came up when a case was run, and is the case's own."""
-    page = RULES.get(found.rule)
-    return page is None or page.group == "run"
+    rule = RULES.get(found.rule)
+    return rule is None or rule.group == "run"
 
 
 def _of_wrong_file(file: CaseFile, plan: Plan, skip: int) -> Iterator[Event]:

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from results import MISMATCH, every_outcome, failed, report
 
 from dmlcheck.cli import main
-from dmlcheck.diagnostics.catalog import RULES
+from dmlcheck.diagnostics.pages import page
 from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.reports.github import GithubReport, annotate
 from dmlcheck.reports.records import RunInfo
@@ -164,8 +164,8 @@ def test_descs_are_annotated_where_the_text_report_shows_them() -> None:
 
 
 def test_notes_of_descs_are_notices_and_listed_problems_nothing(folder: Path) -> None:
-    (folder / "model.json").write_text(RULES["not-directml"].wrong, encoding="utf-8")
-    wrong = RULES["axis-out-of-range"].wrong
+    (folder / "model.json").write_text(page("not-directml").wrong, encoding="utf-8")
+    wrong = page("axis-out-of-range").wrong
     (folder / "negative.yaml").write_text(wrong + "invalid: [axis-out-of-range]\n", encoding="utf-8")
     lines = validation("model.json", "negative.yaml")
     assert [(kind, at["file"]) for kind, at, _ in map(command, lines)] == [("notice", "model.json")]

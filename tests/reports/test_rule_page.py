@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dmlcheck.diagnostics.catalog import RULES
+from dmlcheck.diagnostics.pages import page
 from dmlcheck.reports.layout import printed
 from dmlcheck.reports.rule_page import constraint_lines, rule_lines, rules_lines
 from dmlcheck.specs.load import load_spec
@@ -12,13 +13,13 @@ from dmlcheck.specs.load import load_spec
 
 @pytest.mark.parametrize("rule", ["size-mismatch", "near-the-bound"])
 def test_a_page_has_the_reason_and_where_there_are_any_the_examples(rule: str) -> None:
-    page = RULES[rule]
+    found = page(rule)
     lines = list(printed(rule_lines(rule), None))
-    assert lines[:3] == [f"{rule}   ({page.group})", "", f"{page.summary[0].upper()}{page.summary[1:]}."]
-    assert page.why in lines
-    assert ("Wrong:" in lines, "Right:" in lines) == (bool(page.wrong), bool(page.right))
+    assert lines[:3] == [f"{rule}   ({RULES[rule].group})", "", f"{found.summary[0].upper()}{found.summary[1:]}."]
+    assert found.why in lines
+    assert ("Wrong:" in lines, "Right:" in lines) == (bool(found.wrong), bool(found.right))
     assert [line for line in lines if line.startswith("    ")] == [
-        f"    {line}" for line in (*page.wrong.splitlines(), *page.right.splitlines())
+        f"    {line}" for line in (*found.wrong.splitlines(), *found.right.splitlines())
     ]
 
 

@@ -17,6 +17,7 @@ from results import MISMATCH, case, every_outcome, failed, report, summary_of
 from dmlcheck import __version__
 from dmlcheck.cli import main
 from dmlcheck.diagnostics.catalog import RULES
+from dmlcheck.diagnostics.pages import page
 from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.reports.records import RunInfo
 from dmlcheck.reports.sarif import SarifReport, file_uri
@@ -144,12 +145,12 @@ def test_a_message_says_all_and_escapes_what_would_be_a_placeholder_or_a_link(fo
 def test_a_rule_has_its_page(folder: Path) -> None:
     run = written(folder / "run.sarif", [failed()])
     (rule,) = run["tool"]["driver"]["rules"]
-    page = RULES["output-mismatch"]
+    found = page("output-mismatch")
     assert rule["shortDescription"] == {"text": "An output is not what the case expects."}
-    assert rule["fullDescription"] == {"text": page.why}
+    assert rule["fullDescription"] == {"text": found.why}
     assert rule["defaultConfiguration"] == {"level": "error"}
-    assert page.wrong.rstrip() in rule["help"]["markdown"]
-    assert f"Right:\n\n```yaml\n{page.right.rstrip()}\n```" in rule["help"]["markdown"]
+    assert found.wrong.rstrip() in rule["help"]["markdown"]
+    assert f"Right:\n\n```yaml\n{found.right.rstrip()}\n```" in rule["help"]["markdown"]
     shown = CliRunner().invoke(main, ["explain", "output-mismatch"]).stdout
     assert rule["help"]["text"] == shown.rstrip("\n")
 
@@ -278,7 +279,7 @@ def test_a_negative_case_is_reported_only_where_it_breaks_something_else(folder:
 
 
 def test_a_part_of_a_model_that_is_left_alone_is_a_note(folder: Path) -> None:
-    (folder / "model.json").write_text(RULES["not-directml"].wrong, encoding="utf-8")
+    (folder / "model.json").write_text(page("not-directml").wrong, encoding="utf-8")
     run = validation("model.json")
     assert [(result["ruleId"], result["level"]) for result in run["results"]] == [("not-directml", "note")]
     assert run["tool"]["driver"]["rules"][0]["defaultConfiguration"] == {"level": "note"}

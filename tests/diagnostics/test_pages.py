@@ -1,0 +1,101 @@
+"""The pages of the rules: every wrong example breaks its rule, and the right one breaks none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from dmlcheck.cli import main
+from dmlcheck.diagnostics.catalog import RULES
+from dmlcheck.diagnostics.pages import page
+from dmlcheck.files import yaml
+from dmlcheck.formats.read import read_document
+from dmlcheck.implementations.reference import Reference
+from dmlcheck.running.one_case import Run, run_case
+from dmlcheck.validation import validate
+
+FOLDER = Path(__file__).parent.parent.parent / "dmlcheck" / "diagnostics" / "pages"
+# Rules that no file can break by itself: they need a full disk of values, another implementation or an earlier report.
+NO_EXAMPLE = {
+    "too-much-work",  # which values may decide
+    "onnx-syntax",
+    "graph-syntax",  # of files that are not text
+    "dangling-edge",
+    "edge-mismatch",
+    "no-provider",  # of the nodes of models
+    "runs-elsewhere",
+    "unknown-sizes",
+    "not-mapped",
+    "known-deviation",  # a note of a legal desc
+    "unlikely-error",
+    "unlimited-tolerance",
+    "systematic-error",  # the reference has no errors
+    "too-many-problems",
+    "near-the-bound",
+    "accuracy-drift",
+    "flaky-case",
+    "skipped-case",
+    "unmatched-expectation",
+    "expired-expectation",
+    "file-too-large",
+    "tensor-too-large",
+    "implementation-error",
+    "invalid-desc-accepted",
+    "timeout",
+    "unsupported-by-implementation",
+}
+
+
+def rules_of(text: str) -> set[str]:
+    """Return every rule that running and validating a file reports."""
+    file = read_document(yaml.parse(text.encode(), "example.yaml"))
+    found = {problem.rule for problem in (*file.problems, *file.notes)}
+    found |= {problem.rule for problems in file.broken.values() for problem in problems}
+    for case in file.cases:
+        if case.id in file.broken:
+            continue
+        if case.invalid is None:
+            found |= {finding.rule for finding in validate(case.operator, case.desc, case.feature_level or "6_4")[1]}
+        result = run_case(case, Run(Reference()))
+        found |= {diagnostic.rule for diagnostic in result.diagnostics}
+    return found
+
+
+def test_every_rule_has_a_page_and_every_page_a_rule() -> None:
+    assert {path.stem for path in FOLDER.iterdir()} == set(RULES)
+
+
+def test_a_page_is_markdown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "# a file is wrong\n\nIt has {braces}\nand `code`.\n"
+    text += "\n```yaml wrong\na: 1\n\nb: 2\n```\n\n```text table\nx   y\n```\n"
+    (tmp_path / "some-rule.md").write_text(text, encoding="utf-8")
+    monkeypatch.setattr("dmlcheck.diagnostics.pages._FOLDER", str(tmp_path))
+    assert page("some-rule") == ("a file is wrong", "It has {braces} and `code`.", "a: 1\n\nb: 2\n", "", "x   y")
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_page_says_what_is_wrong_and_why(rule: str) -> None:
+    found = page(rule)
+    assert found.summary[0].islower() or found.summary.startswith(("TotalTensorSize", "Guaranteed"))
+    assert len(found.why) > 40
+    printed = CliRunner().invoke(main, ["explain", rule]).stdout
+    for text in (found.why.split()[0], *found.wrong.splitlines(), *found.right.splitlines()):
+        assert text in printed
+
+
+@pytest.mark.parametrize("rule", [rule for rule in RULES if rule not in NO_EXAMPLE])
+def test_the_wrong_example_breaks_its_rule(rule: str) -> None:
+    assert page(rule).wrong
+    assert rule in rules_of(page(rule).wrong)
+
+
+@pytest.mark.parametrize("rule", [rule for rule in RULES if page(rule).right])
+def test_the_right_example_breaks_none(rule: str) -> None:
+    assert rules_of(page(rule).right) == set()
+
+
+@pytest.mark.parametrize("rule", sorted(NO_EXAMPLE))
+def test_a_rule_without_an_example_has_a_reason_to_have_none(rule: str) -> None:
+    assert page(rule).wrong == ""
