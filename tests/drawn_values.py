@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.cases.prepare import value_findings
-from dmlcheck.descs.records import OperatorDesc, Part, TensorDesc
+from dmlcheck.descs.records import OperatorDesc, TensorDesc, TensorPart
 from dmlcheck.specs.names import NEWEST_LEVEL
 from dmlcheck.values.number_formats import NUMPY_TYPES
 
@@ -113,7 +113,7 @@ def interval(generator: Generator, tensor: TensorDesc, low: float, high: float) 
     return np.rint(values).astype(dtype) if dtype.kind != "f" else values.astype(dtype)
 
 
-def sorted_out(desc: OperatorDesc, part: Part, generator: Generator, style: str) -> Array:
+def sorted_out(desc: OperatorDesc, part: TensorPart, generator: Generator, style: str) -> Array:
     """Return the values of an input tensor, by its name and its operator."""
     name, tensor = part.label.partition("[")[0], part.tensor
     special = SPECIAL.get(name)
@@ -151,7 +151,7 @@ def of_domain(desc: OperatorDesc, tensor: TensorDesc, style: str) -> tuple[float
     return DOMAINS.get(desc.spec.short) if desc.values.get("ScaleBias") is None else None
 
 
-def indices(desc: OperatorDesc, part: Part, generator: Generator) -> Array:
+def indices(desc: OperatorDesc, part: TensorPart, generator: Generator) -> Array:
     """Return indices that are inside, none twice where that would be wrong; half of the signed ones are negative."""
     short, tensor, values = desc.spec.short, part.tensor, desc.values
     dtype = np.dtype(NUMPY_TYPES[tensor.data_type])
@@ -195,7 +195,7 @@ def tuples(desc: OperatorDesc, tensor: TensorDesc, generator: Generator, dtype: 
     return from_either_end(generator, found, np.array(source), dtype)
 
 
-def rois(desc: OperatorDesc, part: Part, generator: Generator) -> Array:
+def rois(desc: OperatorDesc, part: TensorPart, generator: Generator) -> Array:
     """Return regions, most of them inside."""
     tensor, images = part.tensor, desc.parts.get("InputTensor") or desc.parts["OutputGradientTensor"]
     height, width = images[0].tensor.sizes[-2:]
@@ -212,7 +212,7 @@ def rois(desc: OperatorDesc, part: Part, generator: Generator) -> Array:
     return corners.astype(NUMPY_TYPES[tensor.data_type])
 
 
-def batches(desc: OperatorDesc, part: Part, generator: Generator) -> Array:
+def batches(desc: OperatorDesc, part: TensorPart, generator: Generator) -> Array:
     """Return numbers of images."""
     images = desc.parts.get("InputTensor") or desc.parts["OutputGradientTensor"]
     return generator.integers(0, images[0].tensor.sizes[0], part.tensor.sizes).astype(
@@ -220,14 +220,14 @@ def batches(desc: OperatorDesc, part: Part, generator: Generator) -> Array:
     )
 
 
-def lengths(desc: OperatorDesc, part: Part, generator: Generator) -> Array:
+def lengths(desc: OperatorDesc, part: TensorPart, generator: Generator) -> Array:
     """Return lengths of sequences."""
     sizes = desc.parts["InputTensor"][0].tensor.sizes
     longest = sizes[desc.values["Axis"]] if desc.spec.short == "REVERSE_SUBSEQUENCES" else sizes[1]
     return generator.integers(1, longest + 1, part.tensor.sizes).astype(NUMPY_TYPES[part.tensor.data_type])
 
 
-def mask(desc: OperatorDesc, part: Part, generator: Generator) -> Array:
+def mask(desc: OperatorDesc, part: TensorPart, generator: Generator) -> Array:
     """Return a mask that leaves every query a key."""
     tensor, kind = part.tensor, desc.values.get("MaskType")
     dtype = NUMPY_TYPES[tensor.data_type]
@@ -240,14 +240,14 @@ def mask(desc: OperatorDesc, part: Part, generator: Generator) -> Array:
     return generator.integers(1, 4, tensor.sizes).astype(dtype)
 
 
-def quantization(_: OperatorDesc, part: Part, generator: Generator) -> Array:
+def quantization(_: OperatorDesc, part: TensorPart, generator: Generator) -> Array:
     """Return scales, and then zero points."""
     if part.label.endswith("[0]"):
         return interval(generator, part.tensor, 0.01, 0.3)
     return plain(generator, part.tensor, "1000")
 
 
-SPECIAL: dict[str, Callable[[OperatorDesc, Part, Generator], Array]] = {
+SPECIAL: dict[str, Callable[[OperatorDesc, TensorPart, Generator], Array]] = {
     "BatchIndicesTensor": batches,
     "IndicesTensor": indices,
     "MaskTensor": mask,

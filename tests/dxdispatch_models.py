@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from dmlcheck.files import yaml
-from dmlcheck.formats.dxdispatch.model import Model
+from dmlcheck.formats.dxdispatch.model import DxModel
 from dmlcheck.formats.dxdispatch.read import read_model
 
 DESC = {
@@ -52,12 +52,12 @@ TEXT = """\
 """
 
 
-def model_of(**parts: Any) -> Model:
+def model_of(**parts: Any) -> DxModel:
     """Read the good model with some of its sections replaced."""
     sections = {"resources": RESOURCES, "dispatchables": {"argmax": ARGMAX}, "commands": [DISPATCH], **parts}
     return read_model(yaml.parse(json.dumps(sections).encode(), "folder/model.json", is_json=True))
 
 
-def problems_of(model: Model) -> list[tuple[str, str | None]]:
+def problems_of(model: DxModel) -> list[tuple[str, str | None]]:
     """Return the rule and the pointer of everything that is wrong with a model."""
     return [(problem.rule, problem.pointer) for problem in model.problems]

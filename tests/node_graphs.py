@@ -13,29 +13,31 @@ from dmlcheck.graphs.compute import Output, run_steps
 from dmlcheck.graphs.records import Graph
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.graph import graph_of
-from dmlcheck.onnx.descs.node import Counterpart, Node
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode
 from dmlcheck.onnx.operators.table import exact_steps
 from dmlcheck.values.layouts import laid_out
 
 Array = np.ndarray[Any, Any]
-Made = Callable[[Node], Sequence[Counterpart]]
+Made = Callable[[OnnxNode], Sequence[Counterpart]]
 
 
-def node_of(type: str, inputs: Sequence[Array | None], *outputs: TensorRef, opset: int = 17, **attributes: Any) -> Node:
+def node_of(
+    type: str, inputs: Sequence[Array | None], *outputs: TensorRef, opset: int = 17, **attributes: Any
+) -> OnnxNode:
     given = tuple(None if x is None else TensorRef.of(x) for x in inputs)
-    return Node(type, opset, attributes, given, outputs)
+    return OnnxNode(type, opset, attributes, given, outputs)
 
 
 def float32(*sizes: int) -> TensorRef:
     return TensorRef("FLOAT32", sizes)
 
 
-def graph(node: Node, made: Made = exact_steps) -> Graph:
+def graph(node: OnnxNode, made: Made = exact_steps) -> Graph:
     inputs = {f"input {i}": x for i, x in enumerate(node.inputs) if x is not None}
     return graph_of(made(node), inputs, {f"output {i}": x for i, x in enumerate(node.outputs) if x is not None})
 
 
-def computed(node: Node, made: Made = exact_steps) -> list[Array]:
+def computed(node: OnnxNode, made: Made = exact_steps) -> list[Array]:
     """Return the outputs that the reference computes for a node, in the sizes that they have there."""
     steps = graph(node, made)
     data = dict(steps.constants)

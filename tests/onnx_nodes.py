@@ -10,7 +10,7 @@ import numpy as np
 import dmlcheck
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.backend_tests.foreign_models import fields_of
-from dmlcheck.onnx.descs.node import Counterpart, Node
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode
 from dmlcheck.onnx.operators.table import exact_steps, provider_steps
 from dmlcheck.specs.names import NEWEST_LEVEL
 from dmlcheck.validation import validate
@@ -28,8 +28,8 @@ def node(
     *outputs: Array | TensorRef | None,
     opset: int = 17,
     **attributes: Any,
-) -> Node:
-    return Node(type, opset, attributes, tuple(map(tensor, inputs)), tuple(map(tensor, outputs)))
+) -> OnnxNode:
+    return OnnxNode(type, opset, attributes, tuple(map(tensor, inputs)), tuple(map(tensor, outputs)))
 
 
 def four_bits(values: Any, data_type: str) -> TensorRef:
@@ -53,7 +53,7 @@ def found(
     return only(node(type, inputs, *outputs, opset=opset, **attributes))
 
 
-def only(one: Node) -> Counterpart:
+def only(one: OnnxNode) -> Counterpart:
     """Return the only operator of DirectML that computes what a node means."""
     (made,) = exact_steps(one)
     return made

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import one_pass
 
-from dmlcheck.descs.records import OperatorDesc, Part, TensorDesc
+from dmlcheck.descs.records import OperatorDesc, TensorDesc, TensorPart
 from dmlcheck.descs.strides import packed_strides
 from dmlcheck.reference import engine, narrowed
 from dmlcheck.reference.formulas import is_computed
@@ -53,7 +53,7 @@ def right(desc: OperatorDesc, inputs: Inputs) -> Outputs:
     return engine.run(desc, inputs)
 
 
-def on_inputs(change: Callable[[Part, Array], Array | None]) -> Act:
+def on_inputs(change: Callable[[TensorPart, Array], Array | None]) -> Act:
     """Return a fault that changes inputs; one that gives None leaves an input as it is."""
 
     def act(desc: OperatorDesc, inputs: Inputs) -> Outputs | None:
@@ -64,7 +64,7 @@ def on_inputs(change: Callable[[Part, Array], Array | None]) -> Act:
 
 
 def changed_inputs(
-    desc: OperatorDesc, inputs: Inputs, change: Callable[[Part, Array], Array | None]
+    desc: OperatorDesc, inputs: Inputs, change: Callable[[TensorPart, Array], Array | None]
 ) -> tuple[Inputs, bool]:
     """Return inputs after a change, and whether any is another than before."""
     changed, is_changed = dict(inputs), False
@@ -81,7 +81,7 @@ def changed_inputs(
     return changed, is_changed
 
 
-def on_outputs(change: Callable[[Part, Array], Array | None]) -> Act:
+def on_outputs(change: Callable[[TensorPart, Array], Array | None]) -> Act:
     """Return a fault that changes outputs; one that gives None leaves an output as it is."""
 
     def act(desc: OperatorDesc, inputs: Inputs) -> Outputs | None:
@@ -92,7 +92,7 @@ def on_outputs(change: Callable[[Part, Array], Array | None]) -> Act:
 
 
 def changed_outputs(
-    desc: OperatorDesc, found: Outputs, change: Callable[[Part, Array], Array | None]
+    desc: OperatorDesc, found: Outputs, change: Callable[[TensorPart, Array], Array | None]
 ) -> Outputs | None:
     """Return outputs after a change, None where it leaves all of them as they are."""
     changed = {part.label: change(part, found[part.label]) for part in desc.tensors(OUTPUT)}
@@ -154,12 +154,12 @@ def equal(some: Array, others: Array) -> Array:
 # ---- numbers of inputs and outputs
 
 
-def if_float32(rounding: Callable[[Array], Array]) -> Callable[[Part, Array], Array | None]:
+def if_float32(rounding: Callable[[Array], Array]) -> Callable[[TensorPart, Array], Array | None]:
     """Return a change of FLOAT32 tensors alone."""
     return lambda _, x: rounding(x).astype(np.float32) if x.dtype == np.float32 else None
 
 
-def if_float(change: Callable[[Array], Array]) -> Callable[[Part, Array], Array | None]:
+def if_float(change: Callable[[Array], Array]) -> Callable[[TensorPart, Array], Array | None]:
     """Return a change of float tensors alone."""
     return lambda _, x: change(x).astype(x.dtype) if x.dtype.kind == "f" else None
 
@@ -180,7 +180,7 @@ def approximate(desc: OperatorDesc, inputs: Inputs, *, dtype: Any, error: float)
     if not is_computed(desc.spec.operator):
         return None
 
-    def off(_: Part, x: Array) -> Array | None:
+    def off(_: TensorPart, x: Array) -> Array | None:
         if x.dtype != dtype:
             return None
         sign = np.where(np.arange(x.size) % 2 == 0, error, -error).reshape(x.shape)
@@ -195,7 +195,7 @@ def of_integers(desc: OperatorDesc, change: Callable[[Array], Array], inputs: In
     if not any(part.tensor.data_type in ("INT64", "UINT64") for part in desc.tensors()):
         return None
 
-    def through(_: Part, x: Array) -> Array | None:
+    def through(_: TensorPart, x: Array) -> Array | None:
         return change(x).astype(x.dtype) if x.dtype in (np.int64, np.uint64) else None
 
     changed, _ = changed_inputs(desc, inputs, through)
@@ -279,7 +279,7 @@ def retyped(desc: OperatorDesc, change: Callable[[str], str]) -> dict[str, Any]:
 # ---- parts of outputs
 
 
-def beyond(count: int, axis: int, _: Part, x: Array) -> Array | None:
+def beyond(count: int, axis: int, _: TensorPart, x: Array) -> Array | None:
     """Return an output of which nothing beyond the first elements along a dimension, from the end, is written."""
     if x.ndim < -axis or x.shape[axis] <= count:
         return None
@@ -288,12 +288,12 @@ def beyond(count: int, axis: int, _: Part, x: Array) -> Array | None:
     return found
 
 
-def beyond_group(_: Part, x: Array) -> Array | None:
+def beyond_group(_: TensorPart, x: Array) -> Array | None:
     """Return an output of which only the first 256 elements are written."""
     return None if x.size <= 256 else np.where(np.arange(x.size).reshape(x.shape) < 256, x, x.dtype.type(0))
 
 
-def without_rest(_: Part, x: Array) -> Array | None:
+def without_rest(_: TensorPart, x: Array) -> Array | None:
     """Return an output without the elements after the last vector of four in each row."""
     rest = x.shape[-1] % 4 if x.ndim else 0
     if x.ndim == 0 or rest == 0:
@@ -303,17 +303,17 @@ def without_rest(_: Part, x: Array) -> Array | None:
     return found
 
 
-def first_batch(_: Part, x: Array) -> Array | None:
+def first_batch(_: TensorPart, x: Array) -> Array | None:
     """Return an output whose batches are all the first one."""
     return np.broadcast_to(x[:1], x.shape).copy() if x.ndim > 1 and x.shape[0] > 1 else None
 
 
-def first_channels(_: Part, x: Array) -> Array | None:
+def first_channels(_: TensorPart, x: Array) -> Array | None:
     """Return an output whose channels from the fifth on are the first four again."""
     return x[:, np.arange(x.shape[1]) % 4] if x.ndim > 2 and x.shape[1] > 4 else None
 
 
-def swapped(_: Part, x: Array) -> Array | None:
+def swapped(_: TensorPart, x: Array) -> Array | None:
     """Return an output with the second and third element of each vector of four exchanged."""
     if x.ndim == 0 or x.shape[-1] < 4:
         return None
@@ -323,7 +323,7 @@ def swapped(_: Part, x: Array) -> Array | None:
     return x[..., order]
 
 
-def without_last(axis: int | None, _: Part, x: Array) -> Array | None:
+def without_last(axis: int | None, _: TensorPart, x: Array) -> Array | None:
     """Return an output whose last row, column or element is not written."""
     if axis is None:
         if x.size < 2:
@@ -339,7 +339,7 @@ def without_last(axis: int | None, _: Part, x: Array) -> Array | None:
 # ---- layouts
 
 
-def read_packed(part: Part, values: Array, *, only_broadcast: bool) -> Array | None:
+def read_packed(part: TensorPart, values: Array, *, only_broadcast: bool) -> Array | None:
     """Return what is read from a tensor's buffer as if it were packed; beyond its end 0."""
     tensor = part.tensor
     if tensor.strides is None or tensor.strides == packed_strides(tensor.sizes):
@@ -353,7 +353,7 @@ def read_packed(part: Part, values: Array, *, only_broadcast: bool) -> Array | N
     return read.reshape(values.shape)
 
 
-def written_packed(part: Part, values: Array) -> Array | None:
+def written_packed(part: TensorPart, values: Array) -> Array | None:
     """Return what is found in the buffer of a strided output into which its elements were written packed."""
     tensor = part.tensor
     if tensor.strides is None or tensor.strides == packed_strides(tensor.sizes):
@@ -530,7 +530,7 @@ def lost_nan(desc: OperatorDesc, inputs: Inputs) -> Outputs | None:
 INDICES = ("IndicesTensor", "BatchIndicesTensor", "SequenceLengthsTensor")
 
 
-def if_index(change: Callable[[Array], Array]) -> Callable[[Part, Array], Array | None]:
+def if_index(change: Callable[[Array], Array]) -> Callable[[TensorPart, Array], Array | None]:
     """Return a change of tensors that hold indices."""
     return lambda part, x: change(x).astype(x.dtype) if part.label in INDICES else None
 

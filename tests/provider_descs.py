@@ -9,7 +9,7 @@ from onnx_nodes import fields
 from dmlcheck.descs.read import read_desc
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.backend_tests.foreign_models import fields_of
-from dmlcheck.onnx.descs.node import Node
+from dmlcheck.onnx.descs.node import OnnxNode
 from dmlcheck.onnx.operators.table import provider_steps
 from dmlcheck.validation import minimum_level
 
@@ -25,12 +25,12 @@ class Sized(NamedTuple):
 Made = tuple[str, dict[str, Any], dict[str, Any]]  # operator, tensors, all other fields
 
 
-def without_values(one: Node) -> Node:
+def without_values(one: OnnxNode) -> OnnxNode:
     """Return a node whose outputs are not known."""
     return one._replace(outputs=tuple(output and output.unknown() for output in one.outputs))
 
 
-def made_of(one: Node) -> list[Made]:
+def made_of(one: OnnxNode) -> list[Made]:
     """Return the descs of a node without the values of their tensors."""
     descs = provider_steps(without_values(one))
     return [
@@ -60,7 +60,7 @@ def agrees(made: Any, expected: Any) -> bool:
     )
 
 
-def differences(one: Node, expected: list[Made]) -> list[Any]:
+def differences(one: OnnxNode, expected: list[Made]) -> list[Any]:
     """Return what the descs of a node have that a row does not say."""
     made = made_of(one)
     if [operator for operator, _, _ in made] != [operator for operator, _, _ in expected]:
@@ -73,7 +73,7 @@ def differences(one: Node, expected: list[Made]) -> list[Any]:
     return wrong
 
 
-def is_legal(one: Node) -> bool:
+def is_legal(one: OnnxNode) -> bool:
     """Whether all descs of a node are legal at some feature level."""
     descs = provider_steps(without_values(one))
     return None not in [minimum_level(read_desc(each.operator, fields_of(each.fields))) for each in descs]

@@ -17,7 +17,7 @@ import drawn_descs
 import numpy as np
 from drawn_values import SPECIAL, drawn_values, of_name
 
-from dmlcheck.descs.records import OperatorDesc, Part
+from dmlcheck.descs.records import OperatorDesc, TensorPart
 from dmlcheck.reference.bounds import bounds
 from dmlcheck.specs.load import full_name, operator_names
 from dmlcheck.specs.records import OUTPUT
@@ -72,7 +72,7 @@ def _of_mean(operator: str, mean: int, draws: int, *, is_fused: bool) -> Counted
 def _around(desc: OperatorDesc, inputs: dict[str, Any], mean: int, generator: np.random.Generator) -> dict[str, Any]:
     """Return the inputs with other floats, but for those that have a range of their own, as scales do."""
 
-    def value(name: str, part: Part, values: Any) -> Any:
+    def value(name: str, part: TensorPart, values: Any) -> Any:
         if values.dtype.kind != "f" or name in SPECIAL or of_name(desc, name, part.tensor) is not None:
             return values
         return (mean + generator.standard_normal(values.shape)).astype(values.dtype)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from dmlcheck.descs.records import OperatorDesc, Part, TensorDesc
+from dmlcheck.descs.records import OperatorDesc, TensorDesc, TensorPart
 from dmlcheck.diagnostics.record import Checking, Finding
 from dmlcheck.diagnostics.wording import counted, describe, did_you_mean, misspelt
 from dmlcheck.specs.records import INPUT, OUTPUT, Field
@@ -64,7 +64,7 @@ def bytes_needed(desc: OperatorDesc, inputs: Mapping[str, Any], outputs: Mapping
     return need
 
 
-def _pairs(desc: OperatorDesc, field: Field, given: Mapping[str, Any]) -> list[tuple[Part, Any]]:
+def _pairs(desc: OperatorDesc, field: Field, given: Mapping[str, Any]) -> list[tuple[TensorPart, Any]]:
     """Pair the tensors of a field with their values, as far as it has as many as tensors."""
     parts, raw = desc.parts[field.name], given.get(field.name)
     if raw is None:

@@ -18,7 +18,7 @@ from dmlcheck.formats.registry import Opened, opened
 from dmlcheck.reports.diagnostics import at_pointer
 from dmlcheck.reports.evaluation import evaluated_text
 from dmlcheck.reports.mistakes import Told
-from dmlcheck.running.evaluate import Evaluated, Wanted
+from dmlcheck.running.evaluate import Evaluated, EvaluationRequest
 
 
 @click.command(
@@ -68,12 +68,12 @@ def evaluate(
     selected = selector(expression)
     with made(implementation) as judged:
         try:
-            sys.exit(_print(found, Wanted(judged, name, selected, inputs, seed, dict(dims))))
+            sys.exit(_print(found, EvaluationRequest(judged, name, selected, inputs, seed, dict(dims))))
         except Unavailable as error:
             raise click.UsageError(str(error)) from None
 
 
-def _print(file: Opened, wanted: Wanted) -> Exit:
+def _print(file: Opened, wanted: EvaluationRequest) -> Exit:
     """Print what is computed for a file; what is printed twice starts a new YAML document."""
     told, names, ends = Told(), set[str](), set[Exit]()
     for one in file.format.call("evaluated", file, wanted):

@@ -10,7 +10,7 @@ from dmlcheck.cli.console import Console, write
 from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.options import complete_files, examples
 from dmlcheck.cli.outcome import why_vain
-from dmlcheck.cli.reporters import Wanted, finish_reports, open_reporters, report_options
+from dmlcheck.cli.reporters import ReportRequest, finish_reports, open_reporters, report_options
 from dmlcheck.reports.reading import ReportError
 from dmlcheck.reports.shards import whole_run
 
@@ -24,7 +24,7 @@ from dmlcheck.reports.shards import whole_run
 )
 @click.argument("reports", nargs=-1, required=True, metavar="REPORT.json...", shell_complete=complete_files)
 @report_options
-def merge(*, reports: tuple[str, ...], wanted: Wanted) -> None:
+def merge(*, reports: tuple[str, ...], wanted: ReportRequest) -> None:
     """Join the JSON reports of all shards of a run, and write any report of the whole run."""
     try:
         merged = whole_run(reports)

@@ -23,7 +23,7 @@ from dmlcheck.reports.records import Reporter, RunInfo, Summary
 from dmlcheck.reports.text import TextReport
 
 
-class Kind(NamedTuple):
+class ReportKind(NamedTuple):
     """A kind of report that is a file: its module and class, what its option is for, and what an earlier one has."""
 
     module: str
@@ -35,20 +35,22 @@ class Kind(NamedTuple):
 
 _JUNIT = re.compile(rb"\A\s*(<\?xml[^>]*>)?\s*<testsuite")
 _KINDS = {
-    "json": Kind("json", "JsonReport", "Write a dmlcheck-report/1 file.", JSON_HEAD, tells_again=True),
-    "junitxml": Kind("junit", "JunitReport", "Write JUnit XML.", _JUNIT, tells_again=True),
-    "html": Kind(
+    "json": ReportKind("json", "JsonReport", "Write a dmlcheck-report/1 file.", JSON_HEAD, tells_again=True),
+    "junitxml": ReportKind("junit", "JunitReport", "Write JUnit XML.", _JUNIT, tells_again=True),
+    "html": ReportKind(
         "html.report",
         "HtmlReport",
         "Write one self-contained HTML file.",
         re.compile(rb"<title>[^<]*\bdmlcheck [0-9]"),
         tells_again=True,
     ),
-    "sarif": Kind("sarif", "SarifReport", "Write SARIF 2.1.0.", re.compile(rb'\A\s*\{[^{}]*"version"\s*:\s*"2\.1\.0"')),
+    "sarif": ReportKind(
+        "sarif", "SarifReport", "Write SARIF 2.1.0.", re.compile(rb'\A\s*\{[^{}]*"version"\s*:\s*"2\.1\.0"')
+    ),
 }
 
 
-class Wanted(NamedTuple):
+class ReportRequest(NamedTuple):
     """The reports that a command is asked for: the files by their options, how much it prints (-1 to 2), and which.
 
     `durations` is the number of slow cases to print.
@@ -66,7 +68,7 @@ def report_options(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def with_reports(*, quiet: bool, verbose: int, report_form: str, durations: int, **given: Any) -> None:
         files = {name: given.pop(name) for name in _KINDS}
-        command(wanted=Wanted(files, -1 if quiet else verbose, report_form, durations), **given)
+        command(wanted=ReportRequest(files, -1 if quiet else verbose, report_form, durations), **given)
 
     for option in reversed([*_FILE_OPTIONS, *_PRINT_OPTIONS]):
         with_reports = option(with_reports)
@@ -93,7 +95,7 @@ _PRINT_OPTIONS = [
 
 
 def open_reporters(
-    console: Console, wanted: Wanted, info: RunInfo, inputs: Iterable[str], total: Callable[[], int]
+    console: Console, wanted: ReportRequest, info: RunInfo, inputs: Iterable[str], total: Callable[[], int]
 ) -> list[Reporter]:
     """Return what takes the results of a run, files opened: a usage error where one of these cannot be written.
 

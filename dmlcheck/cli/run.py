@@ -22,7 +22,7 @@ from dmlcheck.cli.options import (
     version_option,
 )
 from dmlcheck.cli.outcome import Outcome
-from dmlcheck.cli.reporters import Wanted, open_reporters, report_options
+from dmlcheck.cli.reporters import ReportRequest, open_reporters, report_options
 from dmlcheck.cli.run_models import (
     ModelOptions,
     cases_of,
@@ -80,7 +80,7 @@ class Options(NamedTuple):
     compare_to: str | None
     max_drift: float | None
     keep: str | None
-    wanted: Wanted
+    wanted: ReportRequest
     asked: ModelOptions
 
     def plan(self) -> Plan:

@@ -163,14 +163,14 @@ def is_judged(form: Format | None) -> bool:
 def execution_of(target: Target, plan: Plan, asked: ModelOptions, *, is_listing: bool = False) -> ModelExecution:
     """Return the run of a model, read and with its inputs; a usage error where the options do not go with it."""
     from dmlcheck.implementations import Unavailable, close
-    from dmlcheck.running.model_cases import Asked, unknown_size
+    from dmlcheck.running.model_cases import ModelRequest, unknown_size
 
     _check_way(plan.implementation, asked)
     if asked.bisect and not (plan.selection.is_all and plan.shard is None and target.case is None):
         raise click.UsageError("--bisect is for all nodes of a model: leave out -k, --failed, --shard and ::NODE")
     if plan.selection.types or plan.selection.tags:
         raise click.UsageError("--type and --tag are for cases; select nodes with -k or MODEL.onnx::NODE")
-    more = Asked(
+    more = ModelRequest(
         dict(asked.dims),
         asked.seed,
         asked.inputs,
@@ -229,9 +229,9 @@ def judged_by(execution: ModelExecution) -> str:
 
 def print_nodes(execution: ModelExecution) -> Exit:
     """Print the ids of the nodes that would be judged, or what is wrong with the model."""
-    from dmlcheck.running.model_cases import Wrong
+    from dmlcheck.running.model_cases import UnusableModel
 
-    if isinstance(execution.model, Wrong):
+    if isinstance(execution.model, UnusableModel):
         Console().problems(execution.model.diagnostics, Document(execution.target.name, ""))
         return Exit.WRONG_INPUT
     for case in (*(node.case for node in execution.nodes), *execution.output_cases):

@@ -16,7 +16,7 @@ from dmlcheck.cli.selection import check_option, files_of, say_empty, say_no_cas
 from dmlcheck.diagnostics.wording import cut, did_you_mean, visible
 from dmlcheck.files.document import Document
 from dmlcheck.formats.registry import opened
-from dmlcheck.running.legality import Asked, Validated, ValidatedFile, Whole, errors_in
+from dmlcheck.running.legality import LevelRequest, Validated, ValidatedFile, Whole, errors_in
 
 _MOST_NAMES = 10  # of sizes that are listed
 _MOST_NAME = 100  # characters
@@ -70,7 +70,7 @@ def validate(*, files: tuple[str, ...], dims: dict[str, int], form: str, **given
 
     Reads desc files, case files, DxDispatch models, ONNX models and DirectML graphs (.bin); `-` is standard input.
     """
-    found = list(_validated(files, Asked(**given), dims))
+    found = list(_validated(files, LevelRequest(**given), dims))
     wholes = [whole for one in found for whole in one.wholes]
     if wholes and given["all_levels"]:
         raise click.UsageError("--all-levels is not for ONNX models or DirectML graphs")
@@ -129,7 +129,7 @@ def _print_text(found: _Found) -> None:
             print_page(whole_lines(whole, console.style))
 
 
-def _validated(files: Sequence[str], asked: Asked, sizes: dict[str, int]) -> Iterator[ValidatedFile]:
+def _validated(files: Sequence[str], asked: LevelRequest, sizes: dict[str, int]) -> Iterator[ValidatedFile]:
     """Yield what is found of each file, each graph once, whether it is given or dispatched by a model."""
     given = list(map(opened, _paths(files)))
     if sizes:

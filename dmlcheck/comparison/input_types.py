@@ -27,7 +27,7 @@ _CHANCE = 3.0  # standard deviations of the correlation of errors that have noth
 _MANY = 36  # elements: of fewer it may be less, where what was found is what the unit gives
 
 
-class Judged(NamedTuple):
+class JudgedOutputs(NamedTuple):
     """What an implementation gave of a desc and its inputs, what was expected of it, and how these compare."""
 
     desc: OperatorDesc
@@ -56,7 +56,7 @@ class Judged(NamedTuple):
         return made
 
 
-def consistent_type(judged: Judged, limit: Limit) -> str | None:
+def consistent_type(judged: JudgedOutputs, limit: Limit) -> str | None:
     """Return the type to which the factors of products seem to be rounded, TF32 or BFLOAT16; None where neither fits.
 
     That is asked of outputs that are wrong, or unlikely, with the FLOAT32 tensors of operators that compute products.
@@ -77,7 +77,7 @@ def _is_off(one: Comparison) -> bool:
     return bool(one.result.mismatches or one.result.unlikely or one.result.systematic)
 
 
-def _may_be_rounded(judged: Judged, limit: Limit) -> bool:
+def _may_be_rounded(judged: JudgedOutputs, limit: Limit) -> bool:
     """Whether roundings of factors are anything to think of: no case's own limit forbids them, and it takes no time."""
     desc = judged.desc
     if limit.is_own or desc.spec.short not in OF_PRODUCTS:
@@ -87,13 +87,13 @@ def _may_be_rounded(judged: Judged, limit: Limit) -> bool:
     return arithmetic_of(desc, limit.accumulate, INPUTS[-1]).factors == INPUTS[-1]
 
 
-def _is_comparable(judged: Judged, name: str) -> bool:
+def _is_comparable(judged: JudgedOutputs, name: str) -> bool:
     """Whether an output has numbers whose errors can be held against others."""
     result = judged.compared[name].result
     return result.shape is None and is_float(result.data_type)
 
 
-def _is_made_by(judged: Judged, unit: str, looser: Limit, off: list[str]) -> bool:
+def _is_made_by(judged: JudgedOutputs, unit: str, looser: Limit, off: list[str]) -> bool:
     """Whether the errors are like those of a unit that rounds in one way; of few elements also what it gives itself."""
     made = judged.made_by(unit, looser)
     others = [name for name in off if not _are_alike(judged, name, made[name])]
@@ -106,7 +106,7 @@ def _is_made_by(judged: Judged, unit: str, looser: Limit, off: list[str]) -> boo
     return not others or judged.within(looser, right, unit)
 
 
-def _are_alike(judged: Judged, name: str, made: Array) -> bool:
+def _are_alike(judged: JudgedOutputs, name: str, made: Array) -> bool:
     """Whether the errors of an output have the size of those of rounded factors, and go with them.
 
     Few elements must do so the more.

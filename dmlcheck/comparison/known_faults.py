@@ -14,7 +14,7 @@ from dmlcheck.comparison.compare import same
 from dmlcheck.comparison.patterns import few_bits, patterns
 from dmlcheck.comparison.variants import explaining
 from dmlcheck.comparison.wrong_output import WrongOutput
-from dmlcheck.descs.records import Part, TensorDesc
+from dmlcheck.descs.records import TensorDesc, TensorPart
 from dmlcheck.descs.strides import packed_strides
 from dmlcheck.reference.engine import Array
 from dmlcheck.reference.winograd import WINOGRAD, may_be_winograd
@@ -145,7 +145,7 @@ def _is_strided(tensor: TensorDesc) -> bool:
     return any(size > 1 and stride != step for size, stride, step in zip(tensor.sizes, strides, packed, strict=True))
 
 
-def _packed(labels: list[str], part: Part, values: Array) -> Array:
+def _packed(labels: list[str], part: TensorPart, values: Array) -> Array:
     """Return what is read from a strided tensor's buffer as if it were packed, 0 beyond its end."""
     if part.label not in labels:
         return values
@@ -195,7 +195,7 @@ def _is_denormal(values: Array) -> Array:
     return found
 
 
-def _replaced(where: Callable[[Array], Array], number: float, _: Part | None, values: Array) -> Array:
+def _replaced(where: Callable[[Array], Array], number: float, _: TensorPart | None, values: Array) -> Array:
     """Return an array with a number in the place of some floats."""
     return np.where(where(values), values.dtype.type(number), values) if values.dtype.kind == "f" else values
 

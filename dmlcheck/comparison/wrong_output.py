@@ -10,14 +10,14 @@ import numpy as np
 
 from dmlcheck.comparison.compare import compare, same
 from dmlcheck.comparison.tolerances import Limit
-from dmlcheck.descs.records import OperatorDesc, Part, TensorDesc
+from dmlcheck.descs.records import OperatorDesc, TensorDesc, TensorPart
 from dmlcheck.reference import engine
 from dmlcheck.reference.bounds import bounds
 from dmlcheck.reference.engine import Array
 from dmlcheck.values.number_formats import FORMATS
 
 Inputs = Mapping[str, Any]
-Change = Callable[[Part, Array], Array]
+Change = Callable[[TensorPart, Array], Array]
 
 
 class WrongOutput(NamedTuple):

@@ -67,7 +67,7 @@ class TensorDesc(NamedTuple):
         return (size + 3) // 4 * 4
 
 
-class Part(NamedTuple):
+class TensorPart(NamedTuple):
     """One tensor of a desc: the name that reports give it (`OutputTensors[0]`) and its path in the desc."""
 
     label: str
@@ -88,7 +88,7 @@ class OperatorDesc(NamedTuple):
 
     spec: OperatorSpec
     values: Mapping[str, Any]
-    parts: Mapping[str, tuple[Part, ...]]
+    parts: Mapping[str, tuple[TensorPart, ...]]
     broken: frozenset[str] = frozenset()
     derived: frozenset[str] = frozenset()
     refused: frozenset[tuple[str | int, ...]] = frozenset()
@@ -97,15 +97,15 @@ class OperatorDesc(NamedTuple):
     @classmethod
     def of(cls, spec: OperatorSpec, values: Mapping[str, Any], broken: frozenset[str] = frozenset()) -> OperatorDesc:
         """Return the desc with these values."""
-        parts: dict[str, tuple[Part, ...]] = {}
+        parts: dict[str, tuple[TensorPart, ...]] = {}
         for field in (*spec.inputs, *spec.outputs):
             name = field.name
             value = values.get(name)
             if isinstance(value, TensorDesc):
-                parts[name] = (Part(name, (name,), value),)
+                parts[name] = (TensorPart(name, (name,), value),)
             else:
                 parts[name] = tuple(
-                    Part(f"{name}[{index}]", (name, index), tensor)
+                    TensorPart(f"{name}[{index}]", (name, index), tensor)
                     for index, tensor in enumerate(value or ())
                     if tensor is not None
                 )
@@ -144,7 +144,7 @@ class OperatorDesc(NamedTuple):
         parts = {name: () if name in broken else parts for name, parts in self.parts.items()}
         return self._replace(values=values, parts=parts, broken=broken)
 
-    def parts_of(self, name: str) -> tuple[Part, ...]:
+    def parts_of(self, name: str) -> tuple[TensorPart, ...]:
         """Return the tensors of a field, or the one with a label (`OutputTensors[0]`); none where it is not there."""
         if name in self.parts:
             return self.parts[name]
@@ -170,7 +170,7 @@ class OperatorDesc(NamedTuple):
         value = self.values.get(field)
         return value.data_type if isinstance(value, TensorDesc) else value
 
-    def inputs_with(self, values: Mapping[str, Any]) -> Iterator[tuple[Part, Any]]:
+    def inputs_with(self, values: Mapping[str, Any]) -> Iterator[tuple[TensorPart, Any]]:
         """Yield every input tensor with its values, which are by field, those of an array of tensors in a list."""
         for field in self.spec.inputs:
             given = values.get(field.name)
@@ -188,7 +188,7 @@ class OperatorDesc(NamedTuple):
                     if part is not None:
                         yield (field.name, index), part
 
-    def tensors(self, kind: str | None = None) -> list[Part]:
+    def tensors(self, kind: str | None = None) -> list[TensorPart]:
         """Return the tensors of the desc, or those of one kind; inputs first."""
         fields = self.spec.fields
         return [part for name, parts in self.parts.items() if kind in (None, fields[name].kind) for part in parts]

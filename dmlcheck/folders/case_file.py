@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dmlcheck.descs.records import OperatorDesc, Part, TensorDesc
+from dmlcheck.descs.records import OperatorDesc, TensorDesc, TensorPart
 from dmlcheck.descs.write import notation
 from dmlcheck.files.npy import npy_bytes
 from dmlcheck.files.yaml_text import flow, text
@@ -93,7 +93,7 @@ def desc_lines(desc: OperatorDesc) -> Iterator[str]:
             yield f"  {name}: {flow(value)}"
 
 
-def _field_lines(files: _Files, case: str, field: str, given: Any, parts: Sequence[Part]) -> Iterator[str]:
+def _field_lines(files: _Files, case: str, field: str, given: Any, parts: Sequence[TensorPart]) -> Iterator[str]:
     if not isinstance(given, list):
         yield from _value_lines(files, case, f"{field}: ", given, parts[0])
         return
@@ -102,7 +102,9 @@ def _field_lines(files: _Files, case: str, field: str, given: Any, parts: Sequen
         yield from (f"  {line}" for line in _value_lines(files, case, "- ", values, part))
 
 
-def _value_lines(files: _Files, case: str, before: str, values: Array | dict[str, Any], part: Part) -> Iterator[str]:
+def _value_lines(
+    files: _Files, case: str, before: str, values: Array | dict[str, Any], part: TensorPart
+) -> Iterator[str]:
     """Yield the values of a tensor after its name; many, and NaN with bits of its own, are written to a file."""
     if isinstance(values, dict):
         yield f"  {before}{flow(values)}"

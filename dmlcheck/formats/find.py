@@ -16,7 +16,7 @@ _REPORT = b'"dmlcheck-'  # what the schema of a report of dmlcheck's own begins 
 _REPORT_HEAD = re.compile(rb'\s*\{\s*"schema"\s*:\s*"dmlcheck-')
 
 
-class Found(NamedTuple):
+class FoundFiles(NamedTuple):
     """What there is in a folder tree: its case files, and what is left out, linked folders, pipes and ONNX models.
 
     Among the files are links that lead nowhere, and folders that may not be read: reading them says what is wrong.
@@ -38,12 +38,12 @@ def find_files(path: str) -> list[str] | None:
     return [path] if os.path.exists(path) else None
 
 
-def search(path: str, ends: tuple[str, ...] = CASES) -> Found:
+def search(path: str, ends: tuple[str, ...] = CASES) -> FoundFiles:
     """Return what there is in a folder tree, in order, but for what is hidden and dmlcheck's own reports.
 
     Files are those that end as case files do, or in `ends`.
     """
-    found = Found([], [], [], [])
+    found = FoundFiles([], [], [], [])
     for folder, folders, files in os.walk(path, onerror=lambda error: found.files.append(error.filename)):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         found.links.extend(filter(_is_link, (os.path.join(folder, name) for name in folders)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dmlcheck.descs.records import OperatorDesc, Part, TensorDesc
+from dmlcheck.descs.records import OperatorDesc, TensorDesc, TensorPart
 from dmlcheck.diagnostics.record import Checking, collected
 from dmlcheck.files.document import Path
 from dmlcheck.graphs.buffers import Array, byte_count, to_bytes
@@ -23,20 +23,20 @@ def graph_of_desc(desc: OperatorDesc, path: Path = ()) -> Graph:
     return Graph((step,), tuple(inputs), tuple(outputs))
 
 
-def tensors_to_bind(graph: Graph) -> list[Part]:
+def tensors_to_bind(graph: Graph) -> list[TensorPart]:
     """Return the inputs of a graph, each as its largest reader takes it, and its outputs; what is not used is not."""
-    inputs: dict[str, Part] = {}
-    outputs: dict[str, Part] = {}
+    inputs: dict[str, TensorPart] = {}
+    outputs: dict[str, TensorPart] = {}
     for step in graph.steps:
         for part in step.desc.tensors(INPUT):
             name = step.inputs[part.label]
             known = inputs.get(name)
             if name in graph.inputs and (known is None or byte_count(known.tensor) < byte_count(part.tensor)):
-                inputs[name] = Part(name, (name,), part.tensor)
+                inputs[name] = TensorPart(name, (name,), part.tensor)
         for part in step.desc.tensors(OUTPUT):
             name = step.outputs.get(part.label, "")
             if name and name in graph.outputs:
-                outputs[name] = Part(name, (name,), part.tensor)
+                outputs[name] = TensorPart(name, (name,), part.tensor)
     return [*inputs.values(), *outputs.values()]
 
 

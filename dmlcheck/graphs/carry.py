@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dmlcheck.descs.records import OperatorDesc, Part, TensorDesc
+from dmlcheck.descs.records import OperatorDesc, TensorDesc, TensorPart
 from dmlcheck.graphs.buffers import Array, from_bytes
 from dmlcheck.graphs.records import Step
 from dmlcheck.reference.ball.errors import Arithmetic
@@ -73,7 +73,7 @@ def _carried(step: Step, held: Given, arithmetic: Mapping[str, Any], *, wants_li
 
 
 def _sides(
-    step: Step, outputs: list[Part], held: Given, arithmetic: Mapping[str, Any], *, is_likely: bool
+    step: Step, outputs: list[TensorPart], held: Given, arithmetic: Mapping[str, Any], *, is_likely: bool
 ) -> dict[str, _Side]:
     """Return the bounds of a step's outputs by label."""
     own = arithmetic_of(step.desc, arithmetic.get("accumulate", "FLOAT32"), is_likely=is_likely)
@@ -116,7 +116,7 @@ _PLACES = ("IndicesTensor", "ROITensor", "BatchIndicesTensor")
 _FACTORS = ("FilterTensor",)
 
 
-def _may_spread(desc: OperatorDesc, inexact: Collection[str], outputs: Iterable[Part]) -> bool:
+def _may_spread(desc: OperatorDesc, inexact: Collection[str], outputs: Iterable[TensorPart]) -> bool:
     """Whether the errors of some inputs of an operator spread to its outputs as the inputs do."""
     if desc.spec.short == "CAST":
         return all(part.tensor.data_type in FORMATS for part in outputs)
@@ -177,7 +177,9 @@ def _rounded(x: Any, tensor: TensorDesc) -> Any:
     return (x.value if dtype.kind == "f" else np.rint(x.value)).astype(dtype)
 
 
-def _bounded(desc: OperatorDesc, outputs: list[Part], inputs: Mapping[str, Any], **arithmetic: Any) -> dict[str, _Side]:
+def _bounded(
+    desc: OperatorDesc, outputs: list[TensorPart], inputs: Mapping[str, Any], **arithmetic: Any
+) -> dict[str, _Side]:
     sides = {part.label: _Side(part.tensor, function_range(desc)) for part in outputs}
     asked = {part.label: np.broadcast_to(np.True_, part.tensor.sizes) for part in outputs}
     for label, at, bound in bounds(desc, _by_field(desc, inputs), asked, **arithmetic):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from dmlcheck.descs.read import read_desc
-from dmlcheck.descs.records import OperatorDesc, Part, TensorDesc
+from dmlcheck.descs.records import OperatorDesc, TensorDesc, TensorPart
 from dmlcheck.diagnostics.record import Checking, Finding
 from dmlcheck.diagnostics.wording import counted, cut
 from dmlcheck.files.document import Path
@@ -129,7 +129,7 @@ class _Edges:
         for name in node.others:
             yield from self._write(node.name, name, (), None)
 
-    def _read(self, node: Node, label: str, name: str, part: Part | None) -> Iterator[Finding]:
+    def _read(self, node: Node, label: str, name: str, part: TensorPart | None) -> Iterator[Finding]:
         source = self._known.get(name) if name else None
         path: Path = ("desc", *_path(label))
         if not name:
@@ -172,7 +172,7 @@ class _Edges:
                 yield Finding("dangling-edge", ("graphOutputNames", place), {"problem": text}, help)
 
 
-def _between(source: _Source, written: TensorDesc, node: Node, name: str, part: Part) -> Iterator[Finding]:
+def _between(source: _Source, written: TensorDesc, node: Node, name: str, part: TensorPart) -> Iterator[Finding]:
     """Yield where a tensor as it is written is not what its reader takes: each has sizes and strides of its own."""
     head = f"{part.label} of the node {_quoted(node.name)}"
     writes = f"the node {_quoted(source.node or '')} writes"
@@ -189,7 +189,7 @@ def _between(source: _Source, written: TensorDesc, node: Node, name: str, part: 
         yield _mismatch(part, text, "let it read no more than is written")
 
 
-def _from_constant(constant: Constant, node: Node, part: Part) -> Iterator[Finding]:
+def _from_constant(constant: Constant, node: Node, part: TensorPart) -> Iterator[Finding]:
     """Yield that a constant in the file is too short for its reader; files beside are not read."""
     needed = _byte_count(part.tensor)
     if constant.data is None or needed is None or len(constant.data) >= needed:
@@ -202,7 +202,7 @@ def _from_constant(constant: Constant, node: Node, part: Part) -> Iterator[Findi
 _TOTAL = "TotalTensorSizeInBytes"
 
 
-def _mismatch(part: Part, text: str, help: str, *field: str) -> Finding:
+def _mismatch(part: TensorPart, text: str, help: str, *field: str) -> Finding:
     return Finding("edge-mismatch", ("desc", *part.path, *field), {"problem": text}, help)
 
 

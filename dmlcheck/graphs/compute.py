@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from dmlcheck.cases.prepare import out_of_memory, too_large, value_findings
-from dmlcheck.descs.records import OperatorDesc, Part, TensorDesc
+from dmlcheck.descs.records import OperatorDesc, TensorDesc, TensorPart
 from dmlcheck.diagnostics.record import Checking, Finding
 from dmlcheck.diagnostics.wording import counted
 from dmlcheck.files.document import Path
@@ -151,7 +151,7 @@ def step_inputs(desc: OperatorDesc, data: Mapping[str, Array]) -> dict[str, Any]
     return inputs
 
 
-def _too_short(part: Part, step: Step, held: Mapping[str, Array]) -> Iterable[Finding]:
+def _too_short(part: TensorPart, step: Step, held: Mapping[str, Array]) -> Iterable[Finding]:
     """Yield that a step reads more than there is: its producer's tensor may be larger than what it writes to it."""
     name, needed = step.inputs[part.label], byte_count(part.tensor)
     if needed > held[name].size:

@@ -68,7 +68,7 @@ class TimedOut(Failure):
     """An implementation that took longer than a case may."""
 
 
-class Kind(NamedTuple):
+class ImplementationKind(NamedTuple):
     """How an implementation is named and made: its module and class, and what follows the word and a colon.
 
     `about` says in a few words what runs the cases.
@@ -87,14 +87,16 @@ class Kind(NamedTuple):
 
 
 KINDS = {
-    "reference": Kind("reference", "Reference", "the reference engine"),
-    "onnxruntime": Kind(
+    "reference": ImplementationKind("reference", "Reference", "the reference engine"),
+    "onnxruntime": ImplementationKind(
         "onnxruntime", "OnnxRuntime", "an execution provider of ONNX Runtime", "PROVIDER", optional=True
     ),
-    "dxdispatch": Kind("dxdispatch", "DxDispatch", "DirectML, through Microsoft's DxDispatch", "EXE"),
-    "recorded": Kind("recorded", "recorded", "what DxDispatch left, or tensors of a model", "DIR|FILE.npz"),
-    "command": Kind("command", "Command", "a program in any language", "CMD"),
-    "python": Kind("", "", "what NAME of a Python module returns when called", "MODULE:NAME"),
+    "dxdispatch": ImplementationKind("dxdispatch", "DxDispatch", "DirectML, through Microsoft's DxDispatch", "EXE"),
+    "recorded": ImplementationKind(
+        "recorded", "recorded", "what DxDispatch left, or tensors of a model", "DIR|FILE.npz"
+    ),
+    "command": ImplementationKind("command", "Command", "a program in any language", "CMD"),
+    "python": ImplementationKind("", "", "what NAME of a Python module returns when called", "MODULE:NAME"),
 }
 
 

@@ -58,14 +58,14 @@ def _started_by(number: int) -> list[int]:
     return found[1:]
 
 
-class Ended(NamedTuple):
+class Exited(NamedTuple):
     """A program that ended: its exit code, and the end of what it printed."""
 
     code: int
     text: str
 
 
-def run(arguments: Sequence[str], folder: str, timeout: float | None) -> Ended:
+def run(arguments: Sequence[str], folder: str, timeout: float | None) -> Exited:
     """Run a program in a folder to its end; TimedOut, and it is killed with what it started, after `timeout` seconds.
 
     OSError when it cannot be started.
@@ -93,7 +93,7 @@ def run(arguments: Sequence[str], folder: str, timeout: float | None) -> Ended:
         reader.join(_GRACE)  # what the program left running may hold the pipe open
         if not reader.is_alive():
             stream.close()
-    return Ended(code, bytes(kept).decode("utf-8", "replace"))
+    return Exited(code, bytes(kept).decode("utf-8", "replace"))
 
 
 def _keep(stream: IO[bytes], kept: bytearray) -> None:

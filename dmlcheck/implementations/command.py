@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dmlcheck.descs.records import OperatorDesc, Part
+from dmlcheck.descs.records import OperatorDesc, TensorPart
 from dmlcheck.descs.write import notation
 from dmlcheck.diagnostics.wording import did_you_mean
 from dmlcheck.files.npy import Header, find, read_elements
@@ -289,9 +289,9 @@ class _Files:
         self.folder = folder
         self.number = number
         self.paths: list[str] = []
-        self.outputs: list[tuple[Part, str]] = []
+        self.outputs: list[tuple[TensorPart, str]] = []
 
-    def path(self, part: Part) -> str:
+    def path(self, part: TensorPart) -> str:
         """Return where a tensor is kept, under a name that no other case has."""
         name = part.label.replace("[", "-").replace("]", "")
         self.paths.append(os.path.join(self.folder, f"{self.number}-{name}.npy"))
@@ -309,7 +309,7 @@ class _Files:
                 paths[field.name] = made if is_list else made[0]
         return paths
 
-    def save(self, part: Part, values: Array) -> str:
+    def save(self, part: TensorPart, values: Array) -> str:
         """Write one tensor."""
         path = self.path(part)
         stored = values if part.tensor.strides is None else laid_out(part.tensor, values)
@@ -331,7 +331,7 @@ class _Files:
         """Return the outputs by label; Unusable where one is not what was asked for."""
         return {part.label: self.load(part, path) for part, path in self.outputs}
 
-    def load(self, part: Part, path: str) -> Array:
+    def load(self, part: TensorPart, path: str) -> Array:
         """Read one output."""
         tensor = part.tensor
         full, problem = find(self.folder, os.path.basename(path))

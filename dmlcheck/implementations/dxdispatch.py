@@ -12,7 +12,7 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.formats.dxdispatch import descs, outputs, write
 from dmlcheck.implementations import Failure, Refused, Unavailable, Unusable
 from dmlcheck.implementations._folders import TemporaryFolder
-from dmlcheck.implementations._process import Ended, ended_text, run, said
+from dmlcheck.implementations._process import Exited, ended_text, run, said
 from dmlcheck.reference.engine import Array
 
 VERSION = re.compile(r"dxdispatch version (\S+)")
@@ -86,7 +86,7 @@ class DxDispatch:
         """End nothing: each run ends with its case."""
 
 
-def _refuses(ended: Ended) -> bool:
+def _refuses(ended: Exited) -> bool:
     """Whether the executable ended by itself with an error, on a device that it did not lose."""
     code = ended.code & 0xFFFFFFFF
     is_own = 0 < ended.code < 256 or _HRESULT <= code < _NTSTATUS

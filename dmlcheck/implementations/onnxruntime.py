@@ -20,7 +20,7 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.implementations import Failure, Unavailable, Unsupported
 from dmlcheck.onnx.export.four_bits import with_bytes
 from dmlcheck.onnx.export.mappings import build
-from dmlcheck.onnx.export.records import Graph, Inexpressible
+from dmlcheck.onnx.export.records import ExportedGraph, Inexpressible
 from dmlcheck.reference.engine import Array
 
 CPU = "CPUExecutionProvider"
@@ -51,10 +51,10 @@ _PLACE = re.compile(
 _CHECK = re.compile(r".* was false\. (?=\S)|.*\[with [^\]]*\] ")
 
 
-class Model(NamedTuple):
+class DescModel(NamedTuple):
     """A desc as a model: its graph, and its bytes."""
 
-    graph: Graph
+    graph: ExportedGraph
     data: bytes
 
 
@@ -73,7 +73,7 @@ class OnnxRuntime:
         self.device = _device(self._runtime, self.provider)
         self.ran_elsewhere = False
         self.optimizes = False
-        self._last: tuple[OperatorDesc, Model] | None = None
+        self._last: tuple[OperatorDesc, DescModel] | None = None
         self._sessions: OrderedDict[bytes, Any] = OrderedDict()
 
     def unsupported(self, desc: OperatorDesc) -> str | None:
@@ -166,15 +166,15 @@ class OnnxRuntime:
         self._sessions.clear()
         self._last = None
 
-    def _model(self, desc: OperatorDesc) -> Model:
+    def _model(self, desc: OperatorDesc) -> DescModel:
         if self._last is None or self._last[0] is not desc:
             from dmlcheck.onnx.proto import model_proto
 
             graph = with_bytes(build(desc))
-            self._last = desc, Model(graph, model_proto(graph).SerializeToString(deterministic=True))
+            self._last = desc, DescModel(graph, model_proto(graph).SerializeToString(deterministic=True))
         return self._last[1]
 
-    def _session(self, model: Model) -> Any:
+    def _session(self, model: DescModel) -> Any:
         session = self._sessions.pop(model.data, None)
         if session is None:
             try:
@@ -191,7 +191,7 @@ class OnnxRuntime:
             self._sessions.popitem(last=False)
         return session
 
-    def _problem(self, error: Exception, graph: Graph) -> Exception:
+    def _problem(self, error: Exception, graph: ExportedGraph) -> Exception:
         """Return an error of onnxruntime's as the exception that a case ends with."""
         text = " ".join(str(error).split())
         if type(error).__name__ == "NotImplemented" and (match := _NO_KERNEL.search(text)):
@@ -206,7 +206,7 @@ class OnnxRuntime:
         return Failure(f"raised {type(error).__name__}: {text}")
 
 
-def refuse_deadly(graph: Graph, feed: dict[str, Array]) -> None:
+def refuse_deadly(graph: ExportedGraph, feed: dict[str, Array]) -> None:
     """Raise Unsupported for integer divisions that a processor answers by ending the process, with all other results.
 
     Those are by 0, and of the most negative number by -1; DirectML leaves open what both give.
@@ -237,7 +237,7 @@ def deadly_division(above: Array, below: Array) -> str | None:
 _KEEPS_ROUNDING = ("Abs", "Clip", "Identity")
 
 
-def refuse_inexact(graph: Graph, feed: dict[str, Array]) -> None:
+def refuse_inexact(graph: ExportedGraph, feed: dict[str, Array]) -> None:
     """Raise Unsupported where an input times a power of two leaves its type before the operator that judges it.
 
     DirectML rounds once: what overflows on the way, or becomes a shorter denormal, would be held against the operator.
@@ -274,7 +274,7 @@ def _words(text: str) -> str:
     return _CHECK.sub("", _PLACE.sub("", text)).rstrip(".")
 
 
-def _kernel_text(graph: Graph, type: str) -> str:
+def _kernel_text(graph: ExportedGraph, type: str) -> str:
     """Return the operator that there is no kernel of; onnxruntime makes some operators of others."""
     if any(node.type.rpartition(".")[2] == type for node in graph.nodes):
         return _node_text(graph, type)
@@ -282,7 +282,7 @@ def _kernel_text(graph: Graph, type: str) -> str:
     return f"{type}, which it needs for {whole},"
 
 
-def _node_text(graph: Graph, type: str) -> str:
+def _node_text(graph: ExportedGraph, type: str) -> str:
     """Return the operator of a node with the data types that it works on; those of constants are no choice."""
     known = {value.name: value.element or value.data_type for value in (*graph.inputs, *graph.values)}
     for node in graph.nodes:

@@ -40,7 +40,7 @@ class Message(NamedTuple):
     late: tuple[tuple[str, str], ...] = ()
 
 
-class Origin(NamedTuple):
+class MessageSource(NamedTuple):
     """Where a message can come from: a labelled constraint (`GEMM/C3`), an operator (`GEMM`) or its support table."""
 
     label: str
@@ -52,7 +52,7 @@ class Explained(NamedTuple):
 
     message: Message
     quoted: str
-    origins: tuple[Origin, ...]
+    origins: tuple[MessageSource, ...]
 
 
 @cache
@@ -148,7 +148,7 @@ def _token(token: str) -> str:
 # ---- the rows that it can come from
 
 
-def _origins(message: Message, names: dict[str, str], operators: tuple[str, ...]) -> Iterator[Origin]:
+def _origins(message: Message, names: dict[str, str], operators: tuple[str, ...]) -> Iterator[MessageSource]:
     """Yield the rows of the specs that a message can come from, of the operators that the text names if it does."""
     if "tensor" not in names:
         return
@@ -159,23 +159,25 @@ def _origins(message: Message, names: dict[str, str], operators: tuple[str, ...]
             yield from _constraints(spec, message.words, names)
 
 
-def _late(message: Message, text: str) -> Iterator[Origin]:
+def _late(message: Message, text: str) -> Iterator[MessageSource]:
     """Yield the operators of a later feature level that the nodes of a text can become."""
     for node in dict.fromkeys(_NODE.findall(text)):
         operator = full_name(dict(message.late).get(node, ""))
         if operator is not None:
             spec = load_spec(operator)
-            yield Origin(spec.short, f"{node} can become it; DirectML has it from {level_and_version(spec.introduced)}")
+            yield MessageSource(
+                spec.short, f"{node} can become it; DirectML has it from {level_and_version(spec.introduced)}"
+            )
 
 
-def _constraints(spec: OperatorSpec, words: tuple[str, ...], names: dict[str, str]) -> Iterator[Origin]:
+def _constraints(spec: OperatorSpec, words: tuple[str, ...], names: dict[str, str]) -> Iterator[MessageSource]:
     """Yield the constraints with one of some words that are about the tensors of a message."""
     given = [set(_fields(spec, names[key])) for key in ("tensor", "other") if key in names]
     for row in spec.constraints:
         if row.word in words:
             named = set(_named(spec, row.args))
             if all(not fields.isdisjoint(named) for fields in given):
-                yield Origin(f"{spec.short}/{row.id}", row.text)
+                yield MessageSource(f"{spec.short}/{row.id}", row.text)
 
 
 def _fields(spec: OperatorSpec, name: str) -> Iterator[str]:
@@ -199,7 +201,7 @@ def _named(spec: OperatorSpec, args: Any) -> Iterator[str]:
             yield from _named(spec, part)
 
 
-def _tables(spec: OperatorSpec, names: dict[str, str]) -> Iterator[Origin]:
+def _tables(spec: OperatorSpec, names: dict[str, str]) -> Iterator[MessageSource]:
     """Yield what the support tables of an operator say of a tensor that a message says has too many dimensions or few.
 
     A message that ends before the limits can come from the newest rows only.
@@ -210,7 +212,7 @@ def _tables(spec: OperatorSpec, names: dict[str, str]) -> Iterator[Origin]:
         for span, dims in dict.fromkeys(rows):
             if int(names["count"]) not in dims and (len(limits) < 2 or limits == (dims[0], dims[-1])):
                 counts = f"{dimension_counts_text(dims)} {plural(dims[-1], 'dimension')}"
-                yield Origin(spec.short, f"{field} takes {counts} {span}")
+                yield MessageSource(spec.short, f"{field} takes {counts} {span}")
 
 
 def _rows(table: SupportTable, field: str, *, is_newest: bool) -> Iterator[tuple[str, tuple[int, ...]]]:

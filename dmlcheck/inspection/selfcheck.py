@@ -22,18 +22,18 @@ from dmlcheck.specs.records import Constraint, Deviation, OperatorSpec, SupportT
 from dmlcheck.validation import constraint_words, expressions
 
 
-class Checked(NamedTuple):
+class SelfCheck(NamedTuple):
     """What a self-check found: the problems, and one line that counts what was looked at."""
 
     problems: list[str]
     summary: str
 
 
-def check() -> Checked:
+def check() -> SelfCheck:
     """Check everything; nothing else where a spec cannot be read, since cases and kernels need them all."""
     unread = list(_unread_specs())
     if unread:
-        return Checked(
+        return SelfCheck(
             unread, f"specs that cannot be read; nothing else was checked: {counted(len(unread), 'problem')}"
         )
     known = [load_spec(operator) for operator in operator_names()]
@@ -43,7 +43,7 @@ def check() -> Checked:
         cases.setdefault(folder, []).extend(file.cases)
     problems = [*_file_problems(file for _, file in files), *_problems(known, cases)]
     verdict = "all agree" if not problems else counted(len(problems), "problem")
-    return Checked(problems, f"{_counts(known, cases)}: {verdict}")
+    return SelfCheck(problems, f"{_counts(known, cases)}: {verdict}")
 
 
 def _unread_specs() -> Iterator[str]:

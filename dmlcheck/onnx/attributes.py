@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dmlcheck.graphs.tensors import Array
-from dmlcheck.onnx.descs.node import Refused
+from dmlcheck.onnx.descs.node import Unmapped
 from dmlcheck.onnx.reading import DOMAINS, valueless
 from dmlcheck.onnx.schemas import defaults_of, schema_of
 
@@ -19,7 +19,7 @@ def attributes_of(node: Any, opset: int) -> dict[str, Any]:
 
     empty = valueless(node)
     if empty is not None:
-        raise Refused(empty)
+        raise Unmapped(empty)
     schema = schema_of(node.op_type, opset) if node.domain in DOMAINS else None
     attributes = {} if schema is None else defaults_of(schema)
     attributes.update((attribute.name, attribute) for attribute in node.attribute if not is_graph(attribute))

@@ -15,7 +15,7 @@ from dmlcheck.folders.export_folder import Folder
 from dmlcheck.folders.exporting import Exported, Ready, Unavailable, each, ready
 from dmlcheck.onnx import metadata
 from dmlcheck.onnx.export.mappings import build
-from dmlcheck.onnx.export.records import Graph, Inexpressible
+from dmlcheck.onnx.export.records import ExportedGraph, Inexpressible
 from dmlcheck.onnx.proto import model_proto, tensor_of
 from dmlcheck.reference.work import TooMuchWork
 from dmlcheck.specs.records import OUTPUT
@@ -31,7 +31,7 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9]+")
 _MAX_NAME = 40  # characters of a case's name in its folder's
 
 
-class Tensors(NamedTuple):
+class ExportedValues(NamedTuple):
     """The values of a graph's inputs and outputs, by label, and which outputs the case itself gives."""
 
     inputs: Mapping[str, Any]
@@ -93,14 +93,14 @@ def _folder_name(going: Ready, number: int) -> str:
 # ---- values
 
 
-def _tensors(going: Ready) -> Tensors:
+def _tensors(going: Ready) -> ExportedValues:
     """Return the values of a case; outputs that it does not give are the reference engine's."""
     outputs = {label: values for label, (_, values) in going.expected.items()}
     inputs = {part.label: values for part, values in going.desc.inputs_with(going.inputs)}
     labels = [part.label for part in going.desc.tensors(OUTPUT)]
     if any(label not in outputs for label in labels):
         outputs = {**_of_reference(going), **outputs}
-    return Tensors(inputs, {label: outputs[label] for label in labels}, tuple(going.expected))
+    return ExportedValues(inputs, {label: outputs[label] for label in labels}, tuple(going.expected))
 
 
 def _of_reference(going: Ready) -> dict[str, Any]:
@@ -113,7 +113,7 @@ def _of_reference(going: Ready) -> dict[str, Any]:
 
 
 def _files(
-    going: Ready, graph: Graph, model: Any, tensors: Tensors, limits: dict[str, float] | None
+    going: Ready, graph: ExportedGraph, model: Any, tensors: ExportedValues, limits: dict[str, float] | None
 ) -> Iterator[tuple[str, bytes]]:
     """Yield the files of a case's folder, each with its name."""
     metadata.add(model, going.case, going.desc, tensors.given)

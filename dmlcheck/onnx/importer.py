@@ -20,7 +20,7 @@ from dmlcheck.onnx import exporter
 from dmlcheck.onnx.backend_tests.foreign_models import foreign_case
 from dmlcheck.onnx.backend_tests.own_models import own_case
 from dmlcheck.onnx.backend_tests.read import BackendTest, tests_of
-from dmlcheck.onnx.descs.node import Refused
+from dmlcheck.onnx.descs.node import Unmapped
 from dmlcheck.onnx.reading import Unreadable, opset_of, read_model
 
 
@@ -45,7 +45,7 @@ def _imported(path: str, place: Folder, taken: set[str]) -> Imported:
     except Unreadable as wrong:
         return _unreadable(source, wrong)
     cases = [case for case in found if isinstance(case, Written)]
-    remarks = tuple(dict.fromkeys(f"left out: {reason}" for reason in found if isinstance(reason, Refused)))
+    remarks = tuple(dict.fromkeys(f"left out: {reason}" for reason in found if isinstance(reason, Unmapped)))
     if not cases:
         return Imported(source, remarks=remarks)
     free = free_name(safe_name(_name(path)), taken)
@@ -55,7 +55,7 @@ def _imported(path: str, place: Folder, taken: set[str]) -> Imported:
     return Imported(source, write_cases(place, free, cases, comment), len(cases), remarks)
 
 
-def _cases(path: str) -> Iterator[Written | Refused]:
+def _cases(path: str) -> Iterator[Written | Unmapped]:
     """Yield the case of each data set of a model, or why it is none."""
     name = _name(path)
     stem = safe_name(name)
@@ -65,9 +65,9 @@ def _cases(path: str) -> Iterator[Written | Refused]:
             try:
                 case = _case(test, _source(name, path, model))
                 yield case._replace(name=stem if number == 0 else f"{stem}-{number}")
-            except Refused as reason:
+            except Unmapped as reason:
                 yield reason
-    except Refused as reason:
+    except Unmapped as reason:
         yield reason
 
 

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from dmlcheck import __version__
-from dmlcheck.onnx.export.records import BYTES_OF, Constant, Graph, Inexpressible, Node, Value
+from dmlcheck.onnx.export.records import BYTES_OF, ExportedGraph, ExportedNode, Inexpressible, Initializer, Value
 from dmlcheck.values.number_formats import NUMPY_TYPES
 
 CONTRIBUTED = "com.microsoft"  # the domain of onnxruntime's own operators, which a node's type may begin with
 
 
-def model_proto(graph: Graph) -> Any:
+def model_proto(graph: ExportedGraph) -> Any:
     """Return a graph as an onnx.ModelProto, with the shape and type of every value.
 
     Inexpressible where an operator of ONNX does not take or give a data type, or where this onnx is older than the
@@ -42,7 +42,7 @@ def model_proto(graph: Graph) -> Any:
     )
 
 
-def tensor(constant: Constant) -> Any:
+def tensor(constant: Initializer) -> Any:
     """Return a constant as an onnx.TensorProto."""
     import numpy as np
 
@@ -70,7 +70,7 @@ def _value(value: Value) -> Any:
     return helper.make_tensor_value_info(value.name, TensorProto.DataType.Value(value.onnx_type), value.sizes)
 
 
-def _check_types(graph: Graph) -> None:
+def _check_types(graph: ExportedGraph) -> None:
     """Raise Inexpressible for a value of a type that its operator does not have, or has for other values only."""
     from onnx import defs
 
@@ -81,7 +81,7 @@ def _check_types(graph: Graph) -> None:
             _check_node_types(node, defs.get_schema(node.type, graph.opset), known)
 
 
-def _check_node_types(node: Node, schema: Any, known: Mapping[str, Value]) -> None:
+def _check_node_types(node: ExportedNode, schema: Any, known: Mapping[str, Value]) -> None:
     allowed = {each.type_param_str: set(each.allowed_type_strs) for each in schema.type_constraints}
     bound: dict[str, Value] = {}
     for formal, name in (*_with_formals(node.inputs, schema.inputs), *_with_formals(node.outputs, schema.outputs)):
@@ -105,7 +105,7 @@ def _type(value: Value) -> str:
     return value.element or value.data_type
 
 
-def _node(node: Node, opset: int) -> Any:
+def _node(node: ExportedNode, opset: int) -> Any:
     from onnx import helper
 
     domain, _, name = node.type.rpartition(".")
@@ -129,7 +129,7 @@ def _attribute(name: str, value: Any, kind: Any) -> Any:
     """Return an attribute: types are given by name, tensors as constants, and whole numbers do for floats."""
     from onnx import AttributeProto, TensorProto, helper
 
-    if isinstance(value, Constant):
+    if isinstance(value, Initializer):
         value = tensor(value)
     elif kind == AttributeProto.INT and isinstance(value, str):
         value = TensorProto.DataType.Value(value)

@@ -17,7 +17,7 @@ from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.diagnostics.wording import counted, cut
 from dmlcheck.files.plain import TooLarge, read_plain, reason
 from dmlcheck.graphs.tensors import BOOL, Array, TensorRef
-from dmlcheck.onnx.descs.node import Refused
+from dmlcheck.onnx.descs.node import Unmapped
 from dmlcheck.onnx.export.records import TYPES
 
 MOST_PROTOBUF = 2**31 - 1  # a protobuf holds no more
@@ -51,14 +51,14 @@ def read_model(path: str) -> Any:
     model = parsed_model(path, file_bytes(path))
     unknown = unknown_opset(model)
     if unknown is not None:
-        raise Refused(f"the model {unknown}")
+        raise Unmapped(f"the model {unknown}")
     attributes = (attribute.t for node in model.graph.node for attribute in node.attribute)
     for tensor in (*model.graph.initializer, *attributes):
         _check_inside(tensor)
     try:
         checker.check_model(model)
     except (checker.ValidationError, ValueError, RuntimeError) as error:
-        raise Refused(f"onnx finds the model wrong: {first_line(error)}") from None
+        raise Unmapped(f"onnx finds the model wrong: {first_line(error)}") from None
     return model
 
 
@@ -126,7 +126,7 @@ def _tensor(tensor: Any, name: str) -> TensorRef:
     _check_inside(tensor)
     kind = element_type(tensor.data_type)
     if kind not in KNOWN:
-        raise Refused(f"{name} is {kind}, a type that DirectML does not have")
+        raise Unmapped(f"{name} is {kind}, a type that DirectML does not have")
     values: Array = numpy_helper.to_array(tensor)
     if values.shape != tuple(tensor.dims):
         raise ValueError(f"it has {counted(values.size, 'element')}, and its sizes are {list(tensor.dims)}")
@@ -144,7 +144,7 @@ def constant(tensor: Any, name: str) -> TensorRef:
     try:
         return _tensor(tensor, name)
     except ValueError as error:
-        raise Refused(f"the values of {name} cannot be read: {first_line(error)}") from None
+        raise Unmapped(f"the values of {name} cannot be read: {first_line(error)}") from None
 
 
 _NUMBERS = {"value_float": "f4", "value_floats": "f4", "value_int": "i8", "value_ints": "i8"}
@@ -169,7 +169,7 @@ def tensor_of(node: Any) -> Any:
 
     empty = valueless(node)
     if empty is not None:
-        raise Refused(empty)
+        raise Unmapped(empty)
     for attribute in node.attribute:
         given = helper.get_attribute_value(attribute)
         if attribute.name == "value":
@@ -182,7 +182,7 @@ def tensor_of(node: Any) -> Any:
 def _check_inside(tensor: Any) -> None:
     """Refuse a tensor whose values lie in another file, which may be any file."""
     if tensor.data_location or tensor.external_data:
-        raise Refused(
+        raise Unmapped(
             f"the values of {tensor.name or 'a tensor'} lie in another file, and only the model's own are read"
         )
 

@@ -12,7 +12,7 @@ GROWTH = 2.0  # times that an error may grow before it is told
 _LEAST_ERROR = 0.5  # ULP: what correct rounding may cost, and what smaller errors count as
 
 
-class Run(NamedTuple):
+class ReportedRun(NamedTuple):
     """A run as its report tells it: the report's file, what was judged, how many cases, and whether it got to its end.
 
     `judged` is in words: `onnxruntime 1.22.0 (CPUExecutionProvider), DML_FEATURE_LEVEL_5_0, dmlcheck 0.1.0`.
@@ -53,8 +53,8 @@ class Changes(NamedTuple):
     counts the cases that neither run skipped.
     """
 
-    old: Run
-    new: Run
+    old: ReportedRun
+    new: ReportedRun
     max_drift: float
     newly_failing: tuple[Change, ...]
     still_failing: tuple[Change, ...]
@@ -87,7 +87,7 @@ def changes(old_path: str, new_path: str, max_drift: float = GROWTH) -> Changes:
     )
 
 
-def _read(path: str) -> tuple[Run, dict[str, Brief]]:
+def _read(path: str) -> tuple[ReportedRun, dict[str, Brief]]:
     report, cases = read_briefs(path)
     try:
         tool = value_of(report.get("tool") or {}, "version", TEXT_OR_NONE)
@@ -97,7 +97,7 @@ def _read(path: str) -> tuple[Run, dict[str, Brief]]:
         is_whole = not report.get("interrupted") and not value_of(report, "not_run", NUMBER, 0)
     except (AttributeError, TypeError):
         raise ReportError(f"{path}: its head is not as `dmlcheck run` writes it") from None
-    return Run(path, report["implementation"], version, device, level, tool, len(cases), is_whole), cases
+    return ReportedRun(path, report["implementation"], version, device, level, tool, len(cases), is_whole), cases
 
 
 def _fails(case: Brief | None) -> bool:

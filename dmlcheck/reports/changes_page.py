@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from dmlcheck.diagnostics.wording import counted, cut, figure, visible
-from dmlcheck.reports.changes import Change, Changes, Growth, Run
+from dmlcheck.reports.changes import Change, Changes, Growth, ReportedRun
 from dmlcheck.reports.job_summary import markdown
 from dmlcheck.running.results import PASSED
 from dmlcheck.specs.names import LEVELS, level_name
@@ -52,7 +52,7 @@ def changes_lines(found: Changes, *, is_whole: bool = False) -> Iterator[str]:
     yield summary_text(found)
 
 
-def _run_text(run: Run) -> str:
+def _run_text(run: ReportedRun) -> str:
     named = " ".join(filter(None, (run.implementation, run.version)))
     device = f" ({run.device})" if run.device else ""
     level = run.feature_level
@@ -191,7 +191,7 @@ def changes_dict(found: Changes) -> dict[str, Any]:
     }
 
 
-def _run_dict(run: Run) -> dict[str, Any]:
+def _run_dict(run: ReportedRun) -> dict[str, Any]:
     return {
         "file": run.file,
         "tool": run.tool,

@@ -20,7 +20,7 @@ from dmlcheck.specs.load import full_name
 
 if TYPE_CHECKING:
     from dmlcheck.running.graphs import GraphResult
-    from dmlcheck.running.models import Fusion, ModelResult
+    from dmlcheck.running.models import FusedNode, ModelResult
 
 MOST = 4000  # characters of a desc
 LARGEST = 1.7976931348623157e308  # in the place of infinity, which JSON has no number for
@@ -356,7 +356,7 @@ def _model(model: ModelResult) -> dict[str, Any]:
     }
 
 
-def _fusion(model: ModelResult, fusion: Fusion) -> dict[str, Any]:
+def _fusion(model: ModelResult, fusion: FusedNode) -> dict[str, Any]:
     """Return a node that ONNX Runtime makes of others, with their names."""
     return {
         "onnx_operator": fusion.made.operator,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from dmlcheck.diagnostics.pages import page
-from dmlcheck.inspection.messages import Explained, Message, Origin
+from dmlcheck.inspection.messages import Explained, Message, MessageSource
 from dmlcheck.reports.layout import Line, Table, Text
 
 _MOST_ROWS = 20  # with their texts; of more, the labels alone
@@ -49,7 +49,7 @@ def _rule_lines(message: Message) -> Iterator[Line]:
     return _table(("rule", "summary"), [[rule, page(rule).summary] for rule in message.rules])
 
 
-def _origin_lines(origins: tuple[Origin, ...]) -> Iterator[Line]:
+def _origin_lines(origins: tuple[MessageSource, ...]) -> Iterator[Line]:
     """Yield the rows of the specs that a message can come from."""
     if len(origins) > _MOST_ROWS:
         yield Text("  ", ", ".join(dict.fromkeys(origin.label for origin in origins)))

@@ -26,7 +26,7 @@ _FEW = 10  # operators: of more, those with nothing to see are left out of the t
 _MOST_REASONS = 10  # groups of reasons
 
 
-class _Row:
+class _OperatorRow:
     """What the table says of one operator."""
 
     def __init__(self) -> None:
@@ -81,7 +81,7 @@ class Overview:
     """The results of a run as they go by, none of them kept."""
 
     def __init__(self) -> None:
-        self.rows: dict[str, _Row] = {}
+        self.rows: dict[str, _OperatorRow] = {}
         self.is_of_nodes = False
         self.reasons: dict[str, int] = {}
         self.for_implementations = 0
@@ -99,7 +99,7 @@ class Overview:
         operator = short_operator(result.case.operator) if result.node is None else visible(result.node.operator)
         row = self.rows.get(operator)
         if row is None and operator:
-            row = self.rows[operator] = _Row()
+            row = self.rows[operator] = _OperatorRow()
         if row is not None:
             row.add(result)
         self.accuracy.add(result)
@@ -145,7 +145,7 @@ class Overview:
         share = ["worst share"] if self.is_of_nodes else []
         return ["operator", *(HEADS.get(kind, kind) for kind in columns), *share, "worst ULP", "seconds"], rows
 
-    def _rows(self, *, is_whole: bool) -> list[tuple[str, _Row]]:
+    def _rows(self, *, is_whole: bool) -> list[tuple[str, _OperatorRow]]:
         is_whole = is_whole or self.is_of_nodes or len(self.rows) <= _FEW
         return [(operator, row) for operator, row in sorted(self.rows.items()) if is_whole or row.has_news]
 

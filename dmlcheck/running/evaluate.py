@@ -39,7 +39,7 @@ class Evaluated(NamedTuple):
     nothing: str | None = None
 
 
-class Wanted(NamedTuple):
+class EvaluationRequest(NamedTuple):
     """What is to be computed: the cases whose ids are selected, of a file or only one, by which implementation.
 
     `inputs` is where the inputs of a graph or a model are, `seed` makes other random ones for a model, and `sizes` are
@@ -54,7 +54,7 @@ class Wanted(NamedTuple):
     sizes: Mapping[str, int] = {}
 
 
-def evaluated_cases(file: Opened, wanted: Wanted) -> Iterator[Evaluated]:
+def evaluated_cases(file: Opened, wanted: EvaluationRequest) -> Iterator[Evaluated]:
     """Yield what is computed for each case that is wanted, if nothing is wrong with the form of any."""
     found = cases_in(file)
     named = [case for case in found.cases if wanted.case is None or is_named(case.name, wanted.case)]

@@ -83,7 +83,7 @@ def file_events(
         yield from _of_wrong_file(file, plan, skip)
         return
     run = Run(implementation, plan.settings)
-    told = Told()
+    told = ProblemCount()
     ids = []
     number = 0
     chosen = _chosen(file, target, plan)
@@ -158,7 +158,7 @@ def malformed(case: Case, reason: str, problems: tuple[Diagnostic, ...]) -> Case
     return CaseResult(case, ERRORED, reason, problems, level=case.feature_level, is_malformed=True, is_unrun=True)
 
 
-class Told:
+class ProblemCount:
     """How many problems of a file's descs and values were told; a matrix can make very many of one mistake."""
 
     def __init__(self) -> None:

@@ -14,7 +14,7 @@ from dmlcheck.running.expectations import EXPECTED, Entries, Entry, Expectations
 from dmlcheck.running.results import ERRORED, FAILED, PASSED
 
 
-class Change(NamedTuple):
+class Update(NamedTuple):
     """What an update did: the file's new text, the entries that it dropped with why, and those that it added."""
 
     text: str
@@ -29,7 +29,7 @@ def updated(
     reason: str | None,
     malformed: Collection[str] = (),
     files: Mapping[str, str] = {},
-) -> Change:
+) -> Update:
     """Drop the entries that no longer hold for a run's outcomes by case; with a reason, add what fails unexpectedly.
 
     Of cases that are malformed nothing is known: they are not added, and the entries that name them are kept, as are
@@ -52,7 +52,7 @@ def updated(
         if outcome in (FAILED, ERRORED) and case_id not in malformed and not kept.naming(names[case_id])
     }
     text = _without(expectations.document, gone)
-    return Change(_with(text, added.values()), dropped, tuple(added))
+    return Update(_with(text, added.values()), dropped, tuple(added))
 
 
 def _of_file(file: str) -> Names:

@@ -16,10 +16,10 @@ from dmlcheck.formats.registry import Opened
 from dmlcheck.graphs.compute import Results
 from dmlcheck.graphs.evaluate import evaluate_graph
 from dmlcheck.graphs.records import GraphFile
-from dmlcheck.running.evaluate import Evaluated, Wanted
+from dmlcheck.running.evaluate import Evaluated, EvaluationRequest
 
 
-def evaluated_graph(file: Opened, wanted: Wanted) -> Iterator[Evaluated]:
+def evaluated_graph(file: Opened, wanted: EvaluationRequest) -> Iterator[Evaluated]:
     """Yield the outputs of a graph after remarks on them, or what is wrong with it."""
     graph = read_graph(file.path)
     if isinstance(graph, Diagnostic):
@@ -46,7 +46,7 @@ def _remarks(graph: GraphFile, results: Results) -> Iterator[str]:
             yield f"{cut(name, 100)!r} is not printed: it is a constant, and the file does not say of which type"
 
 
-def evaluated_commands(file: Opened, _: Wanted) -> Iterator[Evaluated]:
+def evaluated_commands(file: Opened, _: EvaluationRequest) -> Iterator[Evaluated]:
     """Yield the resources that a model prints, as they are when it does."""
     model = read_model(file.document)
     if model.problems:

@@ -15,7 +15,7 @@ from dmlcheck.formats.dxdispatch.read import read_model
 from dmlcheck.formats.registry import Opened
 from dmlcheck.graphs.check import CheckDesc, Checked, CheckedDesc, checked
 from dmlcheck.graphs.records import GraphFile
-from dmlcheck.running.legality import Asked, Validated, ValidatedFile, too_many, validated_cases
+from dmlcheck.running.legality import LevelRequest, Validated, ValidatedFile, too_many, validated_cases
 from dmlcheck.specs.names import LEVEL_ORDER, NEWEST_LEVEL, highest
 from dmlcheck.validation import check, deviations, minimum_level
 
@@ -73,13 +73,13 @@ class GraphResult(NamedTuple):
 _ALWAYS = GRAPH_RULES | {"too-many-problems"}  # what is wrong at every level, or may be
 
 
-def validated_file(file: Opened, asked: Asked, _: Mapping[str, int]) -> ValidatedFile:
+def validated_file(file: Opened, asked: LevelRequest, _: Mapping[str, int]) -> ValidatedFile:
     """Check the graph of a file as a whole."""
     found = validated_graph(file.path, asked)
     return ValidatedFile(file.document, wholes=(found,), is_wrong=found.is_wrong)
 
 
-def validated_dispatches(file: Opened, asked: Asked, _: Mapping[str, int]) -> ValidatedFile:
+def validated_dispatches(file: Opened, asked: LevelRequest, _: Mapping[str, int]) -> ValidatedFile:
     """Check what a DxDispatch model dispatches: operators by themselves, each graph as a whole."""
     model = read_model(file.document)
     graphs = {graph.file: graph for graph in model.graphs.values()}
@@ -87,12 +87,12 @@ def validated_dispatches(file: Opened, asked: Asked, _: Mapping[str, int]) -> Va
     return validated_cases(operator_cases(model), asked, wholes)
 
 
-def validated_graph(path: str, asked: Asked) -> GraphResult:
+def validated_graph(path: str, asked: LevelRequest) -> GraphResult:
     """Check every node of a graph, at a level or at the newest, and its edges."""
     return found_of(read_graph(path), asked)
 
 
-def found_of(graph: GraphFile | Diagnostic, asked: Asked) -> GraphResult:
+def found_of(graph: GraphFile | Diagnostic, asked: LevelRequest) -> GraphResult:
     """Return what is found of a graph, or of a file that is none."""
     file = graph.file or ""
     if isinstance(graph, Diagnostic):
@@ -101,7 +101,7 @@ def found_of(graph: GraphFile | Diagnostic, asked: Asked) -> GraphResult:
     return GraphResult(file, tuple(_entries(graph, asked)), len({one.path for one in graph.constants}))
 
 
-def checker(asked: Asked) -> CheckDesc:
+def checker(asked: LevelRequest) -> CheckDesc:
     """Return what finds of a desc what is asked: what is wrong with it, its lowest level, what is known of it."""
 
     def check_desc(operator: str, fields: Mapping[str, Any]) -> CheckedDesc:
@@ -115,7 +115,7 @@ def checker(asked: Asked) -> CheckDesc:
     return check_desc
 
 
-def _entries(graph: GraphFile, asked: Asked) -> Iterator[Validated]:
+def _entries(graph: GraphFile, asked: LevelRequest) -> Iterator[Validated]:
     """Yield the entry of each node, and of what else is wrong; those after too many errors are not checked."""
     errors, nodes = 0, 0
     for one in checked(graph, checker(asked)):
@@ -128,7 +128,7 @@ def _entries(graph: GraphFile, asked: Asked) -> Iterator[Validated]:
         yield entry
 
 
-def _entry(one: Checked, file: str, asked: Asked) -> Validated:
+def _entry(one: Checked, file: str, asked: LevelRequest) -> Validated:
     """Return the entry of a node, or of what is wrong with a constant or an output."""
     wrong = tuple(finding.diagnostic()._replace(file=file) for finding in one.findings)
     entry = Validated(file, cut(one.name, _MOST_SHOWN), None, None, None, wrong, is_plain=False)

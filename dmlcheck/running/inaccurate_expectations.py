@@ -39,7 +39,7 @@ def inaccurate_expectations(
 
     if prepared.desc is None:
         return
-    digits = _Written(case).digits
+    digits = _WrittenNumbers(case).digits
     found = inaccurate(prepared.desc, prepared.inputs, prepared.expected, reference, within, left_open, digits)
     for name, worst in found.items():
         yield _finding(case, name, prepared.expected[name][0], worst)
@@ -50,7 +50,7 @@ def without_mismatches(findings: list[Finding], outputs: Mapping[str, OutputResu
     return [finding for finding in findings if not outputs[finding.params["tensor"]].mismatches]
 
 
-class _Written:
+class _WrittenNumbers:
     """The numbers of a case as its file spells them."""
 
     def __init__(self, case: Case) -> None:
@@ -87,7 +87,7 @@ def _finding(case: Case, name: str, tensor: TensorDesc, worst: Inaccurate) -> Fi
     from dmlcheck.values.number_formats import NUMPY_TYPES, spell
 
     path, element = written_at(name, case.outputs or {}, tensor, worst.place)
-    text = None if element is None or "bits" in path else _Written(case).text(path, element)
+    text = None if element is None or "bits" in path else _WrittenNumbers(case).text(path, element)
     others = counted(tensor.element_count, "element")
     params = {
         "tensor": name,

@@ -109,7 +109,7 @@ def errors_in(descs: Iterable[Validated]) -> int:
     return sum(desc.errors for desc in descs)
 
 
-class Asked(NamedTuple):
+class LevelRequest(NamedTuple):
     """What is to be said of descs: at which level (None: at each one's own), at all levels, of which DirectML.
 
     `directml_version` limits the notes of known deviations to those of a version; None stands for all.
@@ -120,19 +120,19 @@ class Asked(NamedTuple):
     directml_version: str | None = None
 
 
-def validated_file(file: Opened, asked: Asked, _: Mapping[str, int]) -> ValidatedFile:
+def validated_file(file: Opened, asked: LevelRequest, _: Mapping[str, int]) -> ValidatedFile:
     """Validate the descs of a case file."""
     return validated_cases(cases_in(file), asked)
 
 
-def validated_cases(file: CaseFile, asked: Asked, wholes: tuple[Whole, ...] = ()) -> ValidatedFile:
+def validated_cases(file: CaseFile, asked: LevelRequest, wholes: tuple[Whole, ...] = ()) -> ValidatedFile:
     """Validate the descs of cases; `wholes` are what else is in their file."""
     is_empty = not (file.cases or file.problems or file.broken or wholes)
     is_wrong = bool(file.problems or file.broken) or any(whole.is_wrong for whole in wholes)
     return ValidatedFile(file.document, tuple(validated(file, asked)), wholes, is_wrong, is_empty)
 
 
-def validated(file: CaseFile, asked: Asked) -> Iterator[Validated]:
+def validated(file: CaseFile, asked: LevelRequest) -> Iterator[Validated]:
     """Validate every desc of a file; what is wrong with the file itself comes first."""
     name = file.document.name
     if file.problems:
@@ -158,7 +158,7 @@ def too_many(name: str, rest: str) -> Validated:
     return Validated(name, os.path.splitext(os.path.basename(name))[0], None, None, None, (diagnostic,))
 
 
-def _validated_case(case: Case, asked: Asked) -> Validated:
+def _validated_case(case: Case, asked: LevelRequest) -> Validated:
     level = asked.level or case.level
     reading = read_desc(case.operator, case.desc)
     findings = check(reading, level)

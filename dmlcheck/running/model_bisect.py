@@ -13,12 +13,12 @@ from dmlcheck.diagnostics.record import Finding
 from dmlcheck.diagnostics.wording import counted, cut
 from dmlcheck.onnx.model.parts import model_of_nodes, read_from_outside
 from dmlcheck.running.computed import Nothing
-from dmlcheck.running.model_cases import Asked, Loaded, ModelOrigin, NodeCase
+from dmlcheck.running.model_cases import Loaded, ModelOrigin, ModelRequest, NodeCase
 from dmlcheck.running.model_chain import Chain
 from dmlcheck.running.model_outputs import follow_node, is_of_sizes, known_arrays, mapped_with
 from dmlcheck.running.model_process import tensors_of
 from dmlcheck.running.node_files import FailedGroup, NodeFiles
-from dmlcheck.running.node_values import Values
+from dmlcheck.running.node_values import NodeTensors
 from dmlcheck.running.node_verdict import Unjudged
 from dmlcheck.running.results import ERRORED, FAILED, PASSED, Bisected, CaseResult, Together
 from dmlcheck.running.smallest_group import Group, Smallest
@@ -31,7 +31,7 @@ _NO_SEARCH = "no search for nodes that are wrong together"
 _JOINT = ".."  # between the names of the first and the last node
 
 
-class Part(NamedTuple):
+class Submodel(NamedTuple):
     """Nodes of a model as a model of their own: the onnx.ModelProto, its inputs, and the names of what it gives."""
 
     proto: Any
@@ -46,7 +46,7 @@ class ModelBisection:
     """
 
     def __init__(
-        self, model: Loaded, file: str, implementation: Any, limits: Limits, asked: Asked, *, is_directml: bool
+        self, model: Loaded, file: str, implementation: Any, limits: Limits, asked: ModelRequest, *, is_directml: bool
     ) -> None:
         """Keep up to `asked.keep_bytes` of tensors; without memory for all of them nothing is searched."""
         self.model = model
@@ -72,7 +72,7 @@ class ModelBisection:
 
     # ---- what goes by
 
-    def follow(self, values: Values) -> None:
+    def follow(self, values: NodeTensors) -> None:
         """Keep the tensors of a node."""
         new = {name: x for name, x in values.tensors.items() if name not in self.tensors}
         self.bytes += sum(getattr(x, "nbytes", 0) for x in new.values())
@@ -156,7 +156,7 @@ class ModelBisection:
         self.unjudged += verdict is None
         return None if verdict is None else False
 
-    def _part(self, nodes: list[NodeCase]) -> Part | None:
+    def _part(self, nodes: list[NodeCase]) -> Submodel | None:
         """Return nodes as a model, None where a tensor is missing or makes no model."""
         reads = [name for name in read_from_outside(node.node for node in nodes) if name not in self.model.constants]
         gives = {name for node in nodes for name in node.node.output if name}
@@ -171,13 +171,13 @@ class ModelBisection:
             )
         except (ValueError, TypeError, KeyError, AttributeError):
             return None
-        return Part(made, inputs, outputs)
+        return Submodel(made, inputs, outputs)
 
     def _is_read_outside(self, name: str, inside: set[str]) -> bool:
         """Whether a tensor is an output of the model, or a node reads it that is none of some."""
         return name in self.outputs or not inside.issuperset(self.readers.get(name, ()))
 
-    def _run(self, part: Part) -> Mapping[str, Any] | Nothing:
+    def _run(self, part: Submodel) -> Mapping[str, Any] | Nothing:
         if not part.outputs:
             return {}
         self.runs += 1
@@ -186,7 +186,7 @@ class ModelBisection:
                 return Nothing("it takes models of up to 2 GiB")
             return tensors_of(given, part.inputs, list(part.outputs), self.implementation, is_optimized=True)
 
-    def _verdict(self, nodes: list[NodeCase], part: Part, found: Mapping[str, Any]) -> Verdict | None:
+    def _verdict(self, nodes: list[NodeCase], part: Submodel, found: Mapping[str, Any]) -> Verdict | None:
         """Compare what nodes gave together with the reference's way through them; None where it says nothing.
 
         Of several outputs the first that is wrong has the verdict.

@@ -11,7 +11,7 @@ from dmlcheck.diagnostics.record import Diagnostic, Finding
 from dmlcheck.diagnostics.wording import cut, did_you_mean
 from dmlcheck.files.document import Position
 from dmlcheck.implementations import tensor_reader
-from dmlcheck.onnx.descs.node import Refused
+from dmlcheck.onnx.descs.node import Unmapped
 from dmlcheck.onnx.export.records import BYTES_OF
 from dmlcheck.onnx.model.file import read_to_run
 from dmlcheck.onnx.model.parts import kinds_of, read_by
@@ -22,7 +22,7 @@ from dmlcheck.running.model_inputs import given_inputs, random_inputs
 _MOST_NAME = 1000  # characters of the name of a case
 
 
-class Asked(NamedTuple):
+class ModelRequest(NamedTuple):
     """What is asked of a model: sizes of open dimensions, its inputs or a seed for random ones, and how it runs.
 
     `is_whole` asks for the whole model with its tensors kept, in passes that keep `keep_bytes` at most, `is_optimized`
@@ -103,14 +103,14 @@ class Loaded(NamedTuple):
         return kind if kind in BYTES_OF else None
 
 
-class Wrong(NamedTuple):
+class UnusableModel(NamedTuple):
     """Why a model does not run; the names of its sizes where it can be read."""
 
     diagnostics: tuple[Diagnostic, ...]
     symbols: frozenset[str] | None = None
 
 
-def loaded(target: Target, asked: Asked, implementation: Any) -> Loaded | Wrong:
+def loaded(target: Target, asked: ModelRequest, implementation: Any) -> Loaded | UnusableModel:
     """Read a model and its inputs, or return what is wrong with either."""
     try:
         read = read_to_run(target.file, asked.sizes)
@@ -120,14 +120,14 @@ def loaded(target: Target, asked: Asked, implementation: Any) -> Loaded | Wrong:
         if given is None and tensors is None and not asked.is_listing:
             given = random_inputs(proto, read.weights, asked.sizes, asked.seed)
         if given is not None and given.findings:
-            return Wrong(tuple(map(ModelOrigin(target.name).diagnostic, given.findings)), read.symbols)
+            return UnusableModel(tuple(map(ModelOrigin(target.name).diagnostic, given.findings)), read.symbols)
         inputs = {} if given is None else dict(given.arrays)
         weights = frozenset(read.weights)
         nodes = node_cases(proto, target.name, read.weights)
         kinds = kinds_of(proto, [one for name, one in read.weights.items() if name in weights])
         return Loaded(proto, read.weights, nodes, inputs, read.symbols, kinds)
     except Unreadable as wrong:
-        return Wrong((wrong.diagnostic()._replace(file=target.name),))
+        return UnusableModel((wrong.diagnostic()._replace(file=target.name),))
 
 
 def unknown_size(sizes: Mapping[str, int], symbols: frozenset[str] | None) -> str | None:
@@ -158,7 +158,7 @@ def node_cases(proto: Any, file: str, constants: dict[str, Any]) -> tuple[NodeCa
 def _is_constant(node: Any, constants: dict[str, Any]) -> bool:
     try:
         tensor = tensor_of(node)
-    except Refused:
+    except Unmapped:
         return False
     if tensor is None or not hasattr(tensor, "raw_data"):
         return False

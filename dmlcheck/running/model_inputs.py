@@ -15,7 +15,7 @@ from dmlcheck.diagnostics.wording import braces, did_you_mean
 from dmlcheck.files import npy
 from dmlcheck.files.npz import names_in, read_array
 from dmlcheck.files.plain import open_plain, reason
-from dmlcheck.onnx.descs.node import Refused
+from dmlcheck.onnx.descs.node import Unmapped
 from dmlcheck.onnx.model.input_uses import Use, uses_of
 from dmlcheck.onnx.reading import Unreadable, element_type, first_line, tensor_in
 
@@ -32,7 +32,7 @@ class Input(NamedTuple):
     dtype: Any = None
 
 
-class Given(NamedTuple):
+class ModelInputs(NamedTuple):
     """The inputs of a model by name, or what is wrong with them."""
 
     arrays: Mapping[str, Any]
@@ -57,18 +57,18 @@ def inputs_of(model: Any) -> list[Input]:
     return found
 
 
-def given_inputs(model: Any, place: str) -> Given:
+def given_inputs(model: Any, place: str) -> ModelInputs:
     """Return the arrays of a file or a folder, or what is wrong with their names, types and sizes."""
     wanted = inputs_of(model)
     try:
         arrays = _of_folder(place, wanted) if os.path.isdir(place) else _of_file(place)
     except (OSError, ValueError, EOFError, MemoryError, zipfile.BadZipFile, zlib.error, NotImplementedError) as error:
         problem = reason(error) if isinstance(error, OSError) else str(error) or type(error).__name__
-        return Given({}, (Finding("file-not-found", (), {"path": place, "problem": problem}),))
-    except (Unreadable, Refused) as error:
-        return Given({}, (Finding("file-not-found", (), {"path": place, "problem": first_line(error)}),))
+        return ModelInputs({}, (Finding("file-not-found", (), {"path": place, "problem": problem}),))
+    except (Unreadable, Unmapped) as error:
+        return ModelInputs({}, (Finding("file-not-found", (), {"path": place, "problem": first_line(error)}),))
     findings = [*_misnamed(wanted, arrays, place), *_misfits(wanted, arrays)]
-    return Given({one.name: arrays[one.name] for one in wanted if one.name in arrays}, tuple(findings))
+    return ModelInputs({one.name: arrays[one.name] for one in wanted if one.name in arrays}, tuple(findings))
 
 
 def _of_file(place: str) -> dict[str, Any]:
@@ -134,7 +134,7 @@ def _misfits(wanted: list[Input], arrays: Mapping[str, Any]) -> Iterator[Finding
 # ---- random inputs
 
 
-def random_inputs(model: Any, weights: Mapping[str, Any], sizes: Mapping[str, int], seed: int) -> Given:
+def random_inputs(model: Any, weights: Mapping[str, Any], sizes: Mapping[str, int], seed: int) -> ModelInputs:
     """Return inputs that are random and the same for a seed; what indexes stays within, and masks let all through.
 
     `weights` are the model's as onnx.TensorProto; `sizes` are those of open dimensions by name. What is left open, or
@@ -143,7 +143,7 @@ def random_inputs(model: Any, weights: Mapping[str, Any], sizes: Mapping[str, in
     wanted = inputs_of(model)
     findings = list(_unusable(wanted, sizes))
     if findings:
-        return Given({}, tuple(findings))
+        return ModelInputs({}, tuple(findings))
     shapes = {one.name: tuple(_size(size, sizes) or 0 for size in one.sizes) for one in wanted}
     known = {**{tensor.name: tuple(tensor.dims) for tensor in weights.values()}, **shapes}
     uses = uses_of(model, known)
@@ -152,7 +152,7 @@ def random_inputs(model: Any, weights: Mapping[str, Any], sizes: Mapping[str, in
     lengths = {one.name: uses[one.name] for one in wanted if uses[one.name].length}
     for name, use in lengths.items():
         arrays[name][...] = _length(use, shapes, arrays, uses)
-    return Given(arrays)
+    return ModelInputs(arrays)
 
 
 def _unusable(wanted: list[Input], sizes: Mapping[str, int]) -> Iterator[Finding]:

@@ -15,11 +15,11 @@ from dmlcheck.folders.export_folder import Folder, free_name, safe_name
 from dmlcheck.folders.exporting import Imported, finish
 from dmlcheck.onnx.exporter import require
 from dmlcheck.reference.work import TooMuchWork
-from dmlcheck.running.model_cases import Asked, NodeCase, Wrong
+from dmlcheck.running.model_cases import ModelRequest, NodeCase, UnusableModel
 from dmlcheck.running.model_values import given_model, inputs_text
 from dmlcheck.running.node_files import cases_of_steps
 from dmlcheck.running.node_verdict import steps_of
-from dmlcheck.running.reference_nodes import Computed, ReferenceNodes, Uncomputed, names_text
+from dmlcheck.running.reference_nodes import NodeOutputs, ReferenceNodes, Uncomputed, names_text
 from dmlcheck.values.layouts import wide_span
 
 _COMMENT = """\
@@ -38,7 +38,7 @@ def import_(
     without onnx.
     """
     require()
-    asked = Asked(sizes, seed, inputs)
+    asked = ModelRequest(sizes, seed, inputs)
     with Folder(folder, FORM) as place:
         taken: set[str] = set()
         imported = [_imported(path, asked, place, taken) for path in paths]
@@ -46,11 +46,11 @@ def import_(
     return imported
 
 
-def _imported(path: str, asked: Asked, place: Folder, taken: set[str]) -> Imported:
+def _imported(path: str, asked: ModelRequest, place: Folder, taken: set[str]) -> Imported:
     name = path.replace(os.sep, "/")
     document = Document(name, "")
     model = given_model(path, name, asked)
-    if isinstance(model, Wrong):
+    if isinstance(model, UnusableModel):
         return Imported(name, problems=model.diagnostics, document=document)
     stem = free_name(safe_name(os.path.splitext(os.path.basename(path))[0]), taken)
     stems: set[str] = set()
@@ -76,7 +76,7 @@ def _imported(path: str, asked: Asked, place: Folder, taken: set[str]) -> Import
     return Imported(name, stem if cases else None, cases, tuple(_remarks(left_out)), document=document)
 
 
-def _cases(node: NodeCase, found: Computed | Uncomputed, file: str) -> list[Written] | str:
+def _cases(node: NodeCase, found: NodeOutputs | Uncomputed, file: str) -> list[Written] | str:
     """Return each desc of a node as a case, or why there are none."""
     if isinstance(found, Uncomputed):
         return found.reason

@@ -14,8 +14,8 @@ from dmlcheck.diagnostics.record import NOTE, WARNING, Diagnostic
 from dmlcheck.diagnostics.wording import figure
 from dmlcheck.running.model_cases import Loaded, ModelOrigin, NodeCase
 from dmlcheck.running.model_chain import Chain, OutputVerdict
-from dmlcheck.running.node_values import Values, arrays_of
-from dmlcheck.running.node_verdict import KNOWN_TYPES, Judged, Mapped, Unjudged, map_node
+from dmlcheck.running.node_values import NodeTensors, arrays_of
+from dmlcheck.running.node_verdict import KNOWN_TYPES, Mapped, NodeVerdict, Unjudged, map_node
 from dmlcheck.running.one_case import Settings, ending_of
 from dmlcheck.running.results import FAILED, PASSED, SKIPPED, CaseResult, ModelOutput
 from dmlcheck.running.verdict import Limits
@@ -47,7 +47,7 @@ class ModelOutputs:
         self.last = {name: node.case.name for node in model.nodes for name in node.reads}
         self.actual: dict[str, Any] = {}
 
-    def follow(self, node: NodeCase, values: Values, verdict: Judged | Unjudged | None) -> None:
+    def follow(self, node: NodeCase, values: NodeTensors, verdict: NodeVerdict | Unjudged | None) -> None:
         """Take in a node with its tensors; without a verdict it is mapped for the chain alone."""
         if not self.cases:
             return
@@ -56,12 +56,12 @@ class ModelOutputs:
         self.actual.update((name, array) for name, array in arrays.items() if name in self.wanted)
         mapped = self._mapped(node, values) if verdict is None or values.nothing is not None else verdict
         follow_node(self.chain, node, mapped, arrays, self.model)
-        if isinstance(verdict, Judged):
+        if isinstance(verdict, NodeVerdict):
             self.chain.note(node.case.name, verdict.verdict.outputs, arrays)
         done = (name for name in (*node.reads, *outputs) if self.last.get(name, node.case.name) == node.case.name)
         self.chain.drop(name for name in done if name not in self.wanted)
 
-    def _mapped(self, node: NodeCase, values: Values) -> Mapped | Unjudged:
+    def _mapped(self, node: NodeCase, values: NodeTensors) -> Mapped | Unjudged:
         if values.skipped is not None:
             return values.skipped
         if values.nothing is not None and not all(name in values.tensors for name in node.node.output if name):
@@ -108,7 +108,7 @@ def mapped_with(node: NodeCase, tensors: Mapping[str, Any], model: Loaded, *, is
 
 
 def follow_node(
-    chain: Chain, node: NodeCase, mapped: Mapped | Judged | Unjudged, actual: Mapping[str, Any], model: Loaded
+    chain: Chain, node: NodeCase, mapped: Mapped | NodeVerdict | Unjudged, actual: Mapping[str, Any], model: Loaded
 ) -> None:
     """Take a node into a chain; `actual` are the arrays that the implementation gave for it."""
     if isinstance(mapped, Unjudged) or mapped.graph is None:

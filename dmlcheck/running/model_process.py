@@ -19,7 +19,7 @@ _GRACE = 5.0  # seconds to end at the end
 _START = 60.0  # seconds more for the first answer of a process, which imports the implementation before
 
 
-class Asked(NamedTuple):
+class TensorRequest(NamedTuple):
     """What a process is asked for a model that follows, in bytes or by its path: tensors of some names."""
 
     inputs: dict[str, Any]
@@ -28,7 +28,7 @@ class Asked(NamedTuple):
     is_optimized: bool
 
 
-class Tensors(NamedTuple):
+class ModelTensors(NamedTuple):
     """What a process gave for a model, and whether some of it ran elsewhere than on its provider."""
 
     found: Mapping[str, Any] | Nothing
@@ -60,12 +60,14 @@ class ModelProcess:
         child = self._child = self._child or started(serve, self.made_by)
         self._is_asked = True
         try:
-            child.connection.send(Asked(dict(inputs), names, is_path=isinstance(model, str), is_optimized=is_optimized))
+            child.connection.send(
+                TensorRequest(dict(inputs), names, is_path=isinstance(model, str), is_optimized=is_optimized)
+            )
             child.connection.send_bytes(model.encode() if isinstance(model, str) else model)
             if not child.connection.poll(self._patience()):
                 self._stop(0.0)
                 return Nothing("timed out", Finding("timeout", (), {"seconds": f"{self.timeout:g}"}))
-            given: Tensors = child.connection.recv()
+            given: ModelTensors = child.connection.recv()
         except (EOFError, OSError):
             child.process.join(_GRACE)
             return failed(self.here, ending(self._stop(0.0)))
@@ -122,17 +124,17 @@ def serve(connection: Connection, name: str) -> None:
         close(implementation)
 
 
-def _given(model: bytes, asked: Asked, implementation: Any) -> Tensors:
+def _given(model: bytes, asked: TensorRequest, implementation: Any) -> ModelTensors:
     one = _optimizing(implementation) if asked.is_optimized else implementation
     found = computed.tensors_of(model.decode() if asked.is_path else model, asked.inputs, asked.names, one)
-    return Tensors(found, bool(getattr(one, "ran_elsewhere", False)))
+    return ModelTensors(found, bool(getattr(one, "ran_elsewhere", False)))
 
 
-def _send(connection: Connection, given: Tensors, implementation: Any) -> None:
+def _send(connection: Connection, given: ModelTensors, implementation: Any) -> None:
     """Send what an implementation gave; what cannot be sent is no result."""
     try:
         connection.send(given)
     except (BrokenPipeError, ConnectionError):
         raise
     except Exception as error:  # noqa: BLE001 - whatever an object of the implementation raises when it is pickled
-        connection.send(Tensors(failed(implementation, f"returned what another process cannot be given: {error}")))
+        connection.send(ModelTensors(failed(implementation, f"returned what another process cannot be given: {error}")))

@@ -35,13 +35,13 @@ from dmlcheck.running.events import (
 from dmlcheck.running.keep import keep
 from dmlcheck.running.known_failures import with_known
 from dmlcheck.running.model_bisect import ModelBisection
-from dmlcheck.running.model_cases import Asked, Loaded, ModelOrigin, NodeCase, Wrong, loaded, node_cases
+from dmlcheck.running.model_cases import Loaded, ModelOrigin, ModelRequest, NodeCase, UnusableModel, loaded, node_cases
 from dmlcheck.running.model_outputs import ModelOutputs, output_cases
 from dmlcheck.running.model_process import ModelProcess
 from dmlcheck.running.node_files import FailedNode, NodeFiles
 from dmlcheck.running.node_tensors import largest_halves, not_finite
-from dmlcheck.running.node_values import Values, arrays_of, by_node, of_whole, recorded, run_node
-from dmlcheck.running.node_verdict import Judged, Unjudged, judge_node
+from dmlcheck.running.node_values import NodeTensors, arrays_of, by_node, of_whole, recorded, run_node
+from dmlcheck.running.node_verdict import NodeVerdict, Unjudged, judge_node
 from dmlcheck.running.one_case import Run, ending_of, ending_of_nothing
 from dmlcheck.running.reference_nodes import stand_in
 from dmlcheck.running.results import ERRORED, FAILED, PASSED, SKIPPED, CaseResult, Ending, NodeOfCase
@@ -54,7 +54,7 @@ from dmlcheck.validation import minimum_level
 class ModelExecution:
     """The run of a model under way: what happens, in the order of its nodes, and which node is taking long."""
 
-    def __init__(self, target: Target, plan: Plan, asked: Asked, files: NodeFiles | None = None) -> None:
+    def __init__(self, target: Target, plan: Plan, asked: ModelRequest, files: NodeFiles | None = None) -> None:
         """Read the model and its inputs; nodes that fail are written to `files`."""
         self.target = target
         self.plan = plan
@@ -64,20 +64,20 @@ class ModelExecution:
         self.tensor = tensor_reader(self.implementation)
         self.run = Run(self.implementation, plan.settings)
         self.model = self._loaded()
-        self.output_cases = () if isinstance(self.model, Wrong) else output_cases(self.model, target.name)
+        self.output_cases = () if isinstance(self.model, UnusableModel) else output_cases(self.model, target.name)
         self.selected = self._selected()
         self.chosen = frozenset(case.name for case in self.selected if in_shard(case.id, plan.shard))
         self.together: CaseResult | None = None
         self._now: tuple[str, float] | None = None
 
-    def _loaded(self) -> Loaded | Wrong:
+    def _loaded(self) -> Loaded | UnusableModel:
         """Return the model, as ONNX Runtime optimizes it where that is asked for."""
         found = loaded(self.target, self.asked, self.implementation)
-        if isinstance(found, Wrong) or not self.asked.is_optimized:
+        if isinstance(found, UnusableModel) or not self.asked.is_optimized:
             return found
         proto = optimized(join_weights(found.proto, found.constants), self.implementation)
         if isinstance(proto, Nothing):
-            return Wrong(tuple(map(ModelOrigin(self.target.name).diagnostic, filter(None, [proto.finding]))))
+            return UnusableModel(tuple(map(ModelOrigin(self.target.name).diagnostic, filter(None, [proto.finding]))))
         constants = {tensor.name: tensor for tensor in proto.graph.initializer}
         nodes = node_cases(proto, self.target.name, constants)
         return found._replace(proto=proto, constants=constants, nodes=nodes, kinds=kinds_of(proto))
@@ -91,12 +91,12 @@ class ModelExecution:
     @property
     def nodes(self) -> tuple[NodeCase, ...]:
         """The nodes of the model."""
-        return () if isinstance(self.model, Wrong) else self.model.nodes
+        return () if isinstance(self.model, UnusableModel) else self.model.nodes
 
     @property
     def total(self) -> int:
         """The number of cases of the run."""
-        return 1 if isinstance(self.model, Wrong) else len(self.chosen) + (self.together is not None)
+        return 1 if isinstance(self.model, UnusableModel) else len(self.chosen) + (self.together is not None)
 
     @property
     def is_by_node(self) -> bool:
@@ -111,7 +111,7 @@ class ModelExecution:
     def events(self) -> Iterator[Event]:
         """Yield what happens."""
         try:
-            if isinstance(self.model, Wrong):
+            if isinstance(self.model, UnusableModel):
                 case = case_of_file(self.target.name, ModelOrigin(self.target.name))
                 yield Done(malformed(case, WRONG_FILE, self.model.diagnostics))
                 yield Ended(digest([self.target.name]) if self.plan.digests else None)
@@ -163,7 +163,7 @@ class ModelExecution:
         except Failure:
             return None
 
-    def _values(self, model: Loaded, outputs: ModelOutputs) -> Iterator[tuple[NodeCase, Values]]:
+    def _values(self, model: Loaded, outputs: ModelOutputs) -> Iterator[tuple[NodeCase, NodeTensors]]:
         """Yield the nodes in order with the tensors of each; outputs that are judged need all of them."""
         needed = frozenset(node.case.name for node in model.nodes) if outputs.cases else self.chosen
         if self.tensor is not None:
@@ -185,7 +185,7 @@ class ModelExecution:
 
     # ---- one node
 
-    def _result(self, node: NodeCase, values: Values, model: Loaded) -> tuple[CaseResult, Judged | Unjudged]:
+    def _result(self, node: NodeCase, values: NodeTensors, model: Loaded) -> tuple[CaseResult, NodeVerdict | Unjudged]:
         """Return what became of a node, and its verdict; one that fails runs again where the run asks for it."""
         start = time.perf_counter()
         tried: tuple[str, ...] = ()
@@ -199,7 +199,7 @@ class ModelExecution:
             result = result._replace(is_flaky=True, reason=f"flaky: {', '.join(tried)}, then passed")
         return result._replace(seconds=time.perf_counter() - start), verdict
 
-    def _once(self, node: NodeCase, values: Values, model: Loaded) -> tuple[CaseResult, Judged | Unjudged]:
+    def _once(self, node: NodeCase, values: NodeTensors, model: Loaded) -> tuple[CaseResult, NodeVerdict | Unjudged]:
         origin = origin_of(node.node)
         name = node.node.name or node.case.name
         about = NodeOfCase(name, node.operator, module=origin.module, line=origin.line)
@@ -232,7 +232,7 @@ class ModelExecution:
         return self._of_verdict(node, verdict, values, about, model), verdict
 
     def _of_verdict(
-        self, node: NodeCase, verdict: Judged, values: Values, about: NodeOfCase, model: Loaded
+        self, node: NodeCase, verdict: NodeVerdict, values: NodeTensors, about: NodeOfCase, model: Loaded
     ) -> CaseResult:
         about = about._replace(dml_operators=verdict.operators, meaning=verdict.meaning)
         ending = ending_of(verdict.verdict, self.plan.settings)
@@ -246,7 +246,7 @@ class ModelExecution:
             ending = ending._replace(kept=self._kept(node, verdict, values, model))
         return _ended(node._replace(case=case), ending, about)
 
-    def _kept(self, node: NodeCase, verdict: Judged, values: Values, model: Loaded) -> str:
+    def _kept(self, node: NodeCase, verdict: NodeVerdict, values: NodeTensors, model: Loaded) -> str:
         """Write what there is of a node that failed where the run asks for it, and return where that is."""
         kept = []
         if self.files is not None:
@@ -257,7 +257,7 @@ class ModelExecution:
             kept.append(self._evidence(node, verdict, self.plan.settings.keep))
         return ", ".join(kept)
 
-    def _evidence(self, node: NodeCase, verdict: Judged, folder: str) -> str:
+    def _evidence(self, node: NodeCase, verdict: NodeVerdict, folder: str) -> str:
         """Keep the inputs, and the expected, allowed and actual outputs of a node that failed."""
         actual = verdict.labelled()
         if not actual:
@@ -283,7 +283,7 @@ def implementation_of(plan: Plan, *, is_whole: bool) -> Any:
     return ModelProcess(here, plan.implementation, limit)
 
 
-def _level(verdict: Judged) -> str | None:
+def _level(verdict: NodeVerdict) -> str | None:
     """Return the level from which all descs of a node are valid, None where one never is."""
     return highest(minimum_level(read_desc(desc.spec.operator, notation(desc))) for desc in verdict.descs)
 

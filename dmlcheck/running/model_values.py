@@ -14,22 +14,22 @@ from dmlcheck.diagnostics.wording import cut
 from dmlcheck.formats.registry import Opened
 from dmlcheck.graphs.buffers import Array
 from dmlcheck.graphs.tensors import TensorRef
-from dmlcheck.onnx.descs.node import Refused
+from dmlcheck.onnx.descs.node import Unmapped
 from dmlcheck.onnx.exporter import require
-from dmlcheck.running.evaluate import Evaluated, Wanted
-from dmlcheck.running.model_cases import Asked, Loaded, NodeCase, Wrong, loaded, unknown_size
+from dmlcheck.running.evaluate import Evaluated, EvaluationRequest
+from dmlcheck.running.model_cases import Loaded, ModelRequest, NodeCase, UnusableModel, loaded, unknown_size
 from dmlcheck.running.node_verdict import KNOWN_TYPES
 from dmlcheck.running.reference_nodes import ReferenceNodes, Uncomputed, evaluated_text
 
 _MOST_NAME = 100  # characters that are shown
 
 
-def evaluated_model(file: Opened, wanted: Wanted) -> Iterator[Evaluated]:
+def evaluated_model(file: Opened, wanted: EvaluationRequest) -> Iterator[Evaluated]:
     """Yield the outputs of a model after remarks on them, or what is wrong with it; Unavailable without onnx."""
     require()
     name = file.document.name
-    model = given_model(file.path, name, Asked(wanted.sizes, wanted.seed, wanted.inputs))
-    if isinstance(model, Wrong):
+    model = given_model(file.path, name, ModelRequest(wanted.sizes, wanted.seed, wanted.inputs))
+    if isinstance(model, UnusableModel):
         yield Evaluated(None, diagnostics=model.diagnostics, is_wrong=True)
         return
     outputs = [value.name for value in model.proto.graph.output]
@@ -44,11 +44,11 @@ def evaluated_model(file: Opened, wanted: Wanted) -> Iterator[Evaluated]:
     yield from _outputs(os.path.splitext(os.path.basename(name))[0], name, way, outputs)
 
 
-def given_model(path: str, name: str, asked: Asked) -> Loaded | Wrong:
+def given_model(path: str, name: str, asked: ModelRequest) -> Loaded | UnusableModel:
     """Return a model with its inputs, or what is wrong with either, or with the sizes that are asked for."""
     model = loaded(Target(path, name), asked, None)
     unknown = unknown_size(asked.sizes, model.symbols)
-    return model if unknown is None else Wrong((Diagnostic("unknown-sizes", unknown, file=name),))
+    return model if unknown is None else UnusableModel((Diagnostic("unknown-sizes", unknown, file=name),))
 
 
 def uncomputed(node: NodeCase, why: Uncomputed) -> Diagnostic:
@@ -64,7 +64,7 @@ def inputs_text(model: Loaded, seed: int, inputs: str | None) -> str:
     return f"the inputs are random, with the seed {seed}" if model.inputs else "there are no inputs"
 
 
-def _remarks(model: Loaded, way: ReferenceNodes, wanted: Wanted) -> Iterator[str]:
+def _remarks(model: Loaded, way: ReferenceNodes, wanted: EvaluationRequest) -> Iterator[str]:
     yield inputs_text(model, wanted.seed, wanted.inputs)
     yield from evaluated_text(way.evaluated)
     for name in way.undefined:
@@ -78,7 +78,7 @@ def _outputs(stem: str, file: str, way: ReferenceNodes, names: Sequence[str]) ->
     for name in names:
         try:
             value = way.value(name)
-        except Refused as why:
+        except Unmapped as why:
             yield Evaluated(None, diagnostics=(Diagnostic("missing-tensor", str(why), file=file),))
             return
         for label, array in _labelled(name, value).items():

@@ -21,7 +21,7 @@ from dmlcheck.onnx.model.nodes import ModelNode, Unusable, nodes_and_fusions
 from dmlcheck.onnx.provider.registrations import registrations
 from dmlcheck.onnx.reading import Unreadable, opset_of
 from dmlcheck.running.graphs import checker
-from dmlcheck.running.legality import Asked, Validated, ValidatedFile, too_many
+from dmlcheck.running.legality import LevelRequest, Validated, ValidatedFile, too_many
 from dmlcheck.specs.names import NEWEST_LEVEL, OPERATOR_PREFIX, highest
 
 MAPPING = "the DirectML provider of {release}"
@@ -35,7 +35,7 @@ class NodeResult(NamedTuple):
     unusable: Unusable | None = None
 
 
-class Fusion(NamedTuple):
+class FusedNode(NamedTuple):
     """A node that ONNX Runtime makes of others, by their numbers: its name is that of the last one of them."""
 
     name: str
@@ -65,7 +65,7 @@ class ModelResult(NamedTuple):
     named: frozenset[str] = frozenset()
     problem: Diagnostic | None = None
     refusal: str | None = None
-    fusions: tuple[Fusion, ...] = ()
+    fusions: tuple[FusedNode, ...] = ()
     possible: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -136,7 +136,7 @@ class ModelResult(NamedTuple):
         return sum(node.unusable is not None and node.unusable.rule == rule for node in self.nodes)
 
 
-def validated_file(file: Opened, asked: Asked, sizes: Mapping[str, int]) -> ValidatedFile:
+def validated_file(file: Opened, asked: LevelRequest, sizes: Mapping[str, int]) -> ValidatedFile:
     """Check the model of a file node by node."""
     try:
         require()
@@ -146,7 +146,7 @@ def validated_file(file: Opened, asked: Asked, sizes: Mapping[str, int]) -> Vali
     return ValidatedFile(file.document, wholes=(found,), is_wrong=found.is_wrong, named=found.named)
 
 
-def validated_model(path: str, asked: Asked, sizes: Mapping[str, int]) -> ModelResult:
+def validated_model(path: str, asked: LevelRequest, sizes: Mapping[str, int]) -> ModelResult:
     """Check every node of a model, at a level or at the newest; `sizes` are those of symbolic dimensions."""
     name, provider = path.replace(os.sep, "/"), registrations()
     mapping = MAPPING.format(release=provider.release)
@@ -163,7 +163,7 @@ def validated_model(path: str, asked: Asked, sizes: Mapping[str, int]) -> ModelR
             continue
         result = _of_node(node, name, asked, check_desc)
         if node.replaced:
-            fusions.append(Fusion(node.name, result, node.replaced))
+            fusions.append(FusedNode(node.name, result, node.replaced))
         else:
             nodes.append(result)
     symbols, refusal = tuple(symbols_of(model.proto)), _refusal(opset_of(model.proto))
@@ -179,14 +179,14 @@ def _refusal(opset: int) -> str | None:
     return f"asks for opset {opset}; {provider.release} has opsets up to {provider.opset}, and does not load it"
 
 
-def _of_node(node: ModelNode, file: str, asked: Asked, check_desc: CheckDesc) -> NodeResult:
+def _of_node(node: ModelNode, file: str, asked: LevelRequest, check_desc: CheckDesc) -> NodeResult:
     if isinstance(node.found, Unusable):
         return NodeResult(node.operator, (_unusable(node, node.found, file),), node.found)
     return NodeResult(node.operator, tuple(_descs(node, node.found, file, asked, check_desc)))
 
 
 def _descs(
-    node: ModelNode, found: Sequence[Counterpart], file: str, asked: Asked, check_desc: CheckDesc
+    node: ModelNode, found: Sequence[Counterpart], file: str, asked: LevelRequest, check_desc: CheckDesc
 ) -> Iterator[Validated]:
     """Yield what is found of each operator of the graph that a node becomes: its desc, and where its edges disagree."""
     level = asked.level or NEWEST_LEVEL

@@ -14,7 +14,7 @@ from dmlcheck.folders.export_folder import Folder, free_name, safe_name
 from dmlcheck.onnx.reading import first_line
 from dmlcheck.reference import engine
 from dmlcheck.reference.work import TooMuchWork
-from dmlcheck.running.node_verdict import Judged
+from dmlcheck.running.node_verdict import NodeVerdict
 from dmlcheck.specs.records import OUTPUT
 
 FORM = "nodes"  # the format of the folder
@@ -25,7 +25,7 @@ class FailedNode(NamedTuple):
 
     name: str
     operator: str
-    verdict: Judged
+    verdict: NodeVerdict
     model: Any
     inputs: Mapping[str, Any]
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.implementations import Failure
-from dmlcheck.onnx.descs.node import Refused
+from dmlcheck.onnx.descs.node import Unmapped
 from dmlcheck.onnx.model.parts import bytes_of_kind, join_weights, model_of_node
 from dmlcheck.onnx.reading import constant, first_line
 from dmlcheck.running.computed import Nothing
@@ -20,7 +20,7 @@ from dmlcheck.running.whole_model import WholeModel
 from dmlcheck.values.number_formats import NUMPY_TYPES
 
 
-class Values(NamedTuple):
+class NodeTensors(NamedTuple):
     """The tensors that a node reads and gives, by name, without constants; or why there are none, or it is skipped."""
 
     tensors: Mapping[str, Any] = {}
@@ -30,7 +30,7 @@ class Values(NamedTuple):
 
 Begin = Callable[[NodeCase], object]
 StandIn = Callable[[NodeCase, Loaded, Mapping[str, Any]], Mapping[str, Any]]
-_NOT_ASKED = Values()
+_NOT_ASKED = NodeTensors()
 _TYPES = frozenset([np.dtype(bool), *map(np.dtype, NUMPY_TYPES.values())])
 
 
@@ -43,7 +43,7 @@ def _no_stand_in(node: NodeCase, model: Loaded, tensors: Mapping[str, Any]) -> M
 
 def by_node(
     model: Loaded, chosen: Collection[str], implementation: Any, begin: Begin, stand_in: StandIn = _no_stand_in
-) -> Iterator[tuple[NodeCase, Values]]:
+) -> Iterator[tuple[NodeCase, NodeTensors]]:
     """Run the nodes of some names, and those that they depend on, each on what the implementation gave before.
 
     A tensor is let go after its last reader. `begin` is told of each node before it runs, and `stand_in` gives the
@@ -75,36 +75,36 @@ def by_node(
 
 def run_node(
     node: NodeCase, model: Loaded, values: Mapping[str, Any], implementation: Any, lost: Mapping[str, str] = {}
-) -> Values:
+) -> NodeTensors:
     """Run one node as a model of its own; `values` has what it reads, and `lost` why something is not there."""
     reads = [name for name in node.reads if name not in model.constants]
     missing = next((name for name in reads if name not in values), None)
     if missing is not None:
         first = lost.get(missing)
         reason = f"it depends on {first}, which gave nothing" if first else f"it reads {missing}, which nothing gives"
-        return Values(skipped=Unjudged("missing-tensor", reason))
+        return NodeTensors(skipped=Unjudged("missing-tensor", reason))
     inputs = {name: values[name] for name in reads}
     problem = deadly(node.node, {**inputs, **_divisors(node, model)})
     if problem is not None:
-        return Values(skipped=Unjudged("unsupported-by-implementation", problem))
+        return NodeTensors(skipped=Unjudged("unsupported-by-implementation", problem))
     own = {name: model.constants[name] for name in node.reads if name in model.constants}
     tables = _tables(node, own, model)
     constants = {name: tensor for name, tensor in own.items() if name not in tables}
     try:
         data = model_of_node(node.node, model.proto, constants, {**inputs, **tables}).SerializeToString()
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        return Values(skipped=Unjudged("not-mapped", f"it makes no model of its own: {first_line(error)}"))
+        return NodeTensors(skipped=Unjudged("not-mapped", f"it makes no model of its own: {first_line(error)}"))
     names = [name for name in node.node.output if name]
     found = tensors_of(data, {**inputs, **tables}, names, implementation)
     if isinstance(found, Nothing):
-        return Values(inputs, nothing=found)
+        return NodeTensors(inputs, nothing=found)
     elsewhere = bool(getattr(implementation, "ran_elsewhere", False))
     return _of_found(found, inputs, model.kinds, elsewhere=elsewhere)
 
 
 def _of_found(
     found: Mapping[str, Any], inputs: Mapping[str, Any], kinds: Mapping[str, str], *, elsewhere: bool
-) -> Values:
+) -> NodeTensors:
     """Return the tensors of a node that ran; skipped where it ran elsewhere, or has elements of types that are lost.
 
     ONNX Runtime gives floats of 8 bits as bytes.
@@ -112,9 +112,9 @@ def _of_found(
     foreign = [name for name, value in found.items() if _is_foreign(value, kinds.get(name, ""))]
     if foreign:
         reason = f"it gives {foreign[0]} as another type than {kinds[foreign[0]]}"
-        return Values(inputs, skipped=Unjudged("unsupported-by-implementation", reason))
+        return NodeTensors(inputs, skipped=Unjudged("unsupported-by-implementation", reason))
     why = Unjudged("runs-elsewhere", _ELSEWHERE) if elsewhere else None
-    return Values({**inputs, **found}, skipped=why)
+    return NodeTensors({**inputs, **found}, skipped=why)
 
 
 _ELSEWHERE = "the provider does not take it, and ONNX Runtime runs it on the CPU"
@@ -160,7 +160,7 @@ def _divisors(node: NodeCase, model: Loaded) -> dict[str, Any]:
 
 def of_whole(
     model: Loaded, chosen: Collection[str], implementation: Any, most: int, begin: Begin
-) -> Iterator[tuple[NodeCase, Values]]:
+) -> Iterator[tuple[NodeCase, NodeTensors]]:
     """Run the whole model, as often as it takes to keep the tensors of the nodes of some names in so many bytes."""
     names = {
         node.case.name: [
@@ -180,18 +180,18 @@ def of_whole(
         begin(node)
         found = next(kept)
         if isinstance(found, Nothing):
-            yield node, Values(nothing=found)
+            yield node, NodeTensors(nothing=found)
         elif isinstance(found, str):
-            yield node, Values(skipped=Unjudged("unsupported-by-implementation", found))
+            yield node, NodeTensors(skipped=Unjudged("unsupported-by-implementation", found))
         else:
             own = {name: model.inputs[name] for name in node.reads if name in model.inputs}
-            yield node, Values({**own, **found})
+            yield node, NodeTensors({**own, **found})
 
 
 # ---- recorded
 
 
-def recorded(node: NodeCase, model: Loaded, tensor: Callable[[str], Any]) -> Values:
+def recorded(node: NodeCase, model: Loaded, tensor: Callable[[str], Any]) -> NodeTensors:
     """Return the tensors of a node that were recorded; those of the model's inputs may be given besides."""
     found: dict[str, Any] = {}
     for name in (*node.reads, *node.node.output):
@@ -200,12 +200,12 @@ def recorded(node: NodeCase, model: Loaded, tensor: Callable[[str], Any]) -> Val
         try:
             array = tensor(name)
         except Failure as error:
-            return Values(skipped=Unjudged("missing-tensor", f"the recorded file {error}"))
+            return NodeTensors(skipped=Unjudged("missing-tensor", f"the recorded file {error}"))
         array = model.inputs.get(name) if array is None else array
         if array is None:
-            return Values(skipped=Unjudged("missing-tensor", f"{name} is not in the recorded file"))
+            return NodeTensors(skipped=Unjudged("missing-tensor", f"{name} is not in the recorded file"))
         found[name] = array
-    return Values(found)
+    return NodeTensors(found)
 
 
 # ---- arrays
@@ -227,7 +227,7 @@ def array_of(name: str, tensors: Mapping[str, Any], model: Loaded) -> Any:
     if name in model.constants:
         try:
             return constant(model.constants[name], name).values
-        except Refused as reason:
+        except Unmapped as reason:
             return Unjudged("not-mapped", str(reason))
     array = tensors.get(name)
     if not isinstance(array, np.ndarray):

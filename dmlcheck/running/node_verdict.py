@@ -18,7 +18,7 @@ from dmlcheck.graphs.records import Graph
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.attributes import attributes_of
 from dmlcheck.onnx.descs.graph import graph_of
-from dmlcheck.onnx.descs.node import Counterpart, Node, Refused
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped
 from dmlcheck.onnx.model.function_steps import steps_of_function
 from dmlcheck.onnx.model.node_outputs import forms_of_outputs
 from dmlcheck.onnx.model.parts import has_graphs
@@ -38,7 +38,7 @@ KNOWN_TYPES = frozenset([np.dtype(bool), *map(np.dtype, NUMPY_TYPES.values())]) 
 _MISFITS = (ArithmeticError, LookupError, TypeError, ValueError, AttributeError)
 
 
-class Judged(NamedTuple):
+class NodeVerdict(NamedTuple):
     """The verdict on a node, the graph that it became, and what it was judged by: ONNX or PROVIDER.
 
     There is no graph where an output has not even the type or the sizes that the node's inputs give it. `data` has the
@@ -101,7 +101,7 @@ def judge_node(
     limits: Limits,
     file: str = "",
     elements: Mapping[str, str] = {},
-) -> Judged | Unjudged:
+) -> NodeVerdict | Unjudged:
     """Judge what an implementation gave for a node, an onnx.NodeProto, from the inputs that it had.
 
     Inputs and outputs that are left out are None. DirectML is judged by the descs that its provider makes of the node,
@@ -120,7 +120,7 @@ def judge_node(
         verdict = judge_steps(mapped.graph, mapped.data, actual, limits, Named(f"{file}::{node.name}", file))
     except (MemoryError, TooMuchWork) as why:
         return Unjudged("too-much-work", cut(str(why), _MOST_REASON) or "the reference engine ran out of memory")
-    return Judged(verdict, mapped.graph, mapped.meaning, mapped.data, actual)
+    return NodeVerdict(verdict, mapped.graph, mapped.meaning, mapped.data, actual)
 
 
 class Mapped(NamedTuple):
@@ -147,7 +147,7 @@ def map_node(
         refs = {name: x for name, x in zip(node.input, one.inputs, strict=True) if x is not None}
         data = {name: values for name in graph.inputs if (values := refs[name].buffer.bytes) is not None}
         _check_values(graph, data)
-    except Refused as why:
+    except Unmapped as why:
         return Unjudged("not-mapped", cut(str(why), _MOST_REASON))
     except LookupError:
         return Unjudged("not-mapped", "a tensor is of a type that DirectML does not have")
@@ -162,14 +162,14 @@ def _node(
     inputs: Sequence[Array | None],
     outputs: Sequence[Array | None],
     elements: Mapping[str, str],
-) -> Node:
+) -> OnnxNode:
     """Return a node whose inputs are known, and of whose outputs types and sizes are."""
     refs: dict[str, TensorRef] = {}
     for name, array in zip(node.input, inputs, strict=True):
         if name and array is not None and name not in refs:
             refs[name] = TensorRef.of(array, elements.get(name))
     given = (None if array is None else TensorRef.of(array).unknown() for array in outputs)
-    return Node(
+    return OnnxNode(
         _type(node), opset, attributes_of(node, opset), tuple(refs.get(name) for name in node.input), tuple(given)
     )
 
@@ -186,7 +186,7 @@ def _check_values(graph: Graph, data: Mapping[str, Array]) -> None:
             inputs = step_inputs(step.desc, {label: held[name] for label, name in step.inputs.items()})
             wrong = value_findings(step.desc, inputs, NEWEST_LEVEL)
             if wrong:
-                raise Refused(f"{step.desc.spec.operator} does not take it: {wrong[0].message}")
+                raise Unmapped(f"{step.desc.spec.operator} does not take it: {wrong[0].message}")
 
 
 def why_not(node: Any, arrays: Sequence[Array | None]) -> Unjudged | None:
@@ -202,7 +202,7 @@ def why_not(node: Any, arrays: Sequence[Array | None]) -> Unjudged | None:
     return None
 
 
-def _misshapen(node: Any, opset: int, inputs: Sequence[Any], outputs: Sequence[Any]) -> Judged | None:
+def _misshapen(node: Any, opset: int, inputs: Sequence[Any], outputs: Sequence[Any]) -> NodeVerdict | None:
     """Return the verdict on outputs of another type, or of other sizes, than the inputs give them, or None."""
     forms = forms_of_outputs(node, opset, inputs)
     findings, results = [], {}
@@ -213,31 +213,31 @@ def _misshapen(node: Any, opset: int, inputs: Sequence[Any], outputs: Sequence[A
         problem = f"is {array.dtype} {braces(array.shape)}; it must be {form.dtype} {braces(form.sizes)}"
         findings.append(Finding("output-mismatch", (), {"tensor": name, "problem": problem}))
         results[name] = OutputResult(array.size, array.size, shape=problem, sizes=form.sizes)
-    return Judged(Verdict(results, tuple(findings)), None, ONNX) if findings else None
+    return NodeVerdict(Verdict(results, tuple(findings)), None, ONNX) if findings else None
 
 
-def _graph(one: Node, node: Any, *, is_directml: bool) -> tuple[str, Graph]:
+def _graph(one: OnnxNode, node: Any, *, is_directml: bool) -> tuple[str, Graph]:
     """Return the graph of a node and by what it is that; Refused where there is none.
 
     What the provider makes of a node is no meaning of ONNX's, so that it counts for DirectML alone.
     """
-    ways: dict[str, Callable[[Node], Sequence[Counterpart]]] = {ONNX: exact_steps, PROVIDER: provider_steps}
+    ways: dict[str, Callable[[OnnxNode], Sequence[Counterpart]]] = {ONNX: exact_steps, PROVIDER: provider_steps}
     names = [{name: x for name, x in zip(side, tensors, strict=True) if x is not None}
              for side, tensors in ((node.input, one.inputs), (node.output, one.outputs))]  # fmt: skip
-    reasons: list[Refused] = []
+    reasons: list[Unmapped] = []
     for meaning in (PROVIDER, ONNX) if is_directml else (ONNX,):
         try:
             graph = graph_of(ways[meaning](one), *names)
             if graph.outputs:
                 return meaning, graph
-            reasons.append(Refused(f"no operator of DirectML gives the outputs of {one.type}"))
-        except Refused as why:
+            reasons.append(Unmapped(f"no operator of DirectML gives the outputs of {one.type}"))
+        except Unmapped as why:
             reasons.append(why)
         except _MISFITS as error:
-            reasons.append(Refused(f"{one.type} does not go with its tensors: {first_line(error)}"))
+            reasons.append(Unmapped(f"{one.type} does not go with its tensors: {first_line(error)}"))
     try:
         graph = graph_of(steps_of_function(node, one, exact_steps), *names)
-    except (Refused, *_MISFITS):
+    except (Unmapped, *_MISFITS):
         raise reasons[0] from None
     if not graph.outputs:
         raise reasons[0]

@@ -14,7 +14,7 @@ from dmlcheck.diagnostics.record import Checking, collected
 from dmlcheck.diagnostics.wording import counted, cut, size_text
 from dmlcheck.graphs.buffers import Array, to_bytes
 from dmlcheck.graphs.compute import Output, Results, run_steps
-from dmlcheck.onnx.descs.node import Refused
+from dmlcheck.onnx.descs.node import Unmapped
 from dmlcheck.onnx.model.evaluator import RANDOM, evaluate_node
 from dmlcheck.onnx.model.node_outputs import Form, forms_from_values
 from dmlcheck.onnx.model.parts import has_graphs
@@ -34,7 +34,7 @@ _EVALUATED = ("", "ai.onnx.ml")  # the domains that ONNX's evaluator has
 _FATAL = ("too-much-work", "missing-tensor")  # which the evaluator of ONNX could not mend
 
 
-class Computed(NamedTuple):
+class NodeOutputs(NamedTuple):
     """What a node gives: arrays by name, or lists of them for sequences, and masks of the elements that are undefined.
 
     `mapped` is its graph where the engine computed it; else `evaluated` says why ONNX's evaluator did.
@@ -80,7 +80,7 @@ class ReferenceNodes:
         self.evaluated: list[ByEvaluator] = [] if outer is None else outer.evaluated
         self.undefined: dict[str, None] = {} if outer is None else outer.undefined
 
-    def nodes(self, chosen: Collection[str] | None = None) -> Iterator[tuple[NodeCase, Computed | Uncomputed]]:
+    def nodes(self, chosen: Collection[str] | None = None) -> Iterator[tuple[NodeCase, NodeOutputs | Uncomputed]]:
         """Yield nodes in order with what came of each: those of some names, and what they depend on; by default all."""
         wanted = None if chosen is None else needed(self.model.nodes, chosen)
         last = {name: node.case.name for node in self.model.nodes for name in node.reads}
@@ -88,7 +88,7 @@ class ReferenceNodes:
             if wanted is not None and node.case.name not in wanted:
                 continue
             found = self.computed(node)
-            if isinstance(found, Computed):
+            if isinstance(found, NodeOutputs):
                 self.tensors.update(found.tensors)
                 self.masks.update(found.masks)
                 if found.evaluated:
@@ -105,9 +105,9 @@ class ReferenceNodes:
             return self.tensors[name]
         if name in self.model.constants:
             return _constant(self.model.constants[name], name)
-        raise Refused(f"nothing gives {name}")
+        raise Unmapped(f"nothing gives {name}")
 
-    def computed(self, node: NodeCase) -> Computed | Uncomputed:
+    def computed(self, node: NodeCase) -> NodeOutputs | Uncomputed:
         """Return what a node gives for the tensors that are there, or why it gives nothing."""
         missing = next((name for name in node.reads if not self._is_there(name)), None)
         if missing is not None:
@@ -117,7 +117,7 @@ class ReferenceNodes:
         self.undefined.update(dict.fromkeys(name for name in node.reads if name in self.masks))
         try:
             return self._inside(node) if has_graphs(node.node) else self._plain(node)
-        except Refused as why:
+        except Unmapped as why:
             return Uncomputed("not-mapped", cut(str(why), _MOST_REASON))
         except MemoryError:
             return Uncomputed("too-much-work", "it does not fit into memory")
@@ -127,10 +127,10 @@ class ReferenceNodes:
 
     # ---- one operator
 
-    def _plain(self, node: NodeCase) -> Computed | Uncomputed:
+    def _plain(self, node: NodeCase) -> NodeOutputs | Uncomputed:
         opsets = {entry.domain: int(entry.version) for entry in self.model.proto.opset_import}
         if self._is_random(node.node):
-            raise Refused("it draws random numbers")
+            raise Unmapped("it draws random numbers")
         forms = forms_from_values(node.node, opsets, {name: self._known(name) for name in node.node.input if name})
         too_large = _too_large(forms)
         if too_large is not None:
@@ -142,19 +142,21 @@ class ReferenceNodes:
             return Uncomputed(*mapped)
         made = self._by_evaluator(node, opsets, mapped.reason)
         named = zip(node.node.output, made, strict=False)
-        return Computed({name: value for name, value in named if name and value is not None}, evaluated=mapped.reason)
+        return NodeOutputs(
+            {name: value for name, value in named if name and value is not None}, evaluated=mapped.reason
+        )
 
     def _by_evaluator(self, node: NodeCase, opsets: Mapping[str, int], reason: str) -> list[Any]:
         """Return what ONNX's evaluator gives for a node; `reason` says why the engine gives nothing."""
         given = [self.value(name) if name else None for name in node.node.input]
         if any(isinstance(each, np.ndarray) and each.dtype.kind in _TEXTS for each in given):
-            raise Refused("it reads texts, which may become as long as they like")
+            raise Unmapped("it reads texts, which may become as long as they like")
         if node.node.domain not in _EVALUATED:
-            raise Refused(reason)
+            raise Unmapped(reason)
         try:
             return evaluate_node(node.node, given, opsets)
-        except Refused as why:
-            raise Refused(f"{reason}; {why}") from None
+        except Unmapped as why:
+            raise Unmapped(f"{reason}; {why}") from None
 
     def _is_random(self, node: Any) -> bool:
         """Whether a node gives other numbers each time: Dropout does in training, by its third input."""
@@ -187,10 +189,10 @@ class ReferenceNodes:
 
     # ---- graphs inside of a node
 
-    def _inside(self, node: NodeCase) -> Computed | Uncomputed:
+    def _inside(self, node: NodeCase) -> NodeOutputs | Uncomputed:
         graphs = {attribute.name: attribute.g for attribute in node.node.attribute if attribute.HasField("g")}
         if node.node.domain or node.node.op_type not in ("If", "Loop"):
-            raise Refused(f"dmlcheck does not compute {node.node.op_type}")
+            raise Unmapped(f"dmlcheck does not compute {node.node.op_type}")
         if node.node.op_type == "If":
             condition = bool(np.asarray(self.value(node.node.input[0])).reshape(-1)[:1].any())
             made = self._body(_part(graphs, "then_branch" if condition else "else_branch"), [])
@@ -198,7 +200,7 @@ class ReferenceNodes:
             made = self._loop(node.node, _part(graphs, "body"))
         if isinstance(made, Uncomputed):
             return made
-        return Computed({name: value for name, value in zip(node.node.output, made, strict=False) if name})
+        return NodeOutputs({name: value for name, value in zip(node.node.output, made, strict=False) if name})
 
     def _body(self, graph: Any, given: Sequence[Any]) -> list[Any] | Uncomputed:
         """Return the outputs of a graph inside of a node, for its inputs in order."""
@@ -248,12 +250,12 @@ class ReferenceNodes:
 def stand_in(node: NodeCase, model: Loaded, tensors: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the outputs of a node for tensors that it reads, {} where the engine does not compute it."""
     found = ReferenceNodes(model._replace(inputs=tensors)).computed(node)
-    return found.tensors if isinstance(found, Computed) and found.mapped is not None else {}
+    return found.tensors if isinstance(found, NodeOutputs) and found.mapped is not None else {}
 
 
 def _part(graphs: Mapping[str, Any], name: str) -> Any:
     if name not in graphs:
-        raise Refused(f"it has no {name}")
+        raise Unmapped(f"it has no {name}")
     return graphs[name]
 
 
@@ -263,7 +265,7 @@ def _empty(value: Any) -> Array:
 
     tensor = value.type.tensor_type
     if not tensor.elem_type:
-        raise Refused(f"the type of {value.name} is not known")
+        raise Unmapped(f"the type of {value.name} is not known")
     sizes = (0, *(dim.dim_value for dim in tensor.shape.dim))
     return np.empty(sizes, helper.tensor_dtype_to_np_dtype(tensor.elem_type))
 
@@ -274,7 +276,7 @@ def _constant(tensor: Any, name: str) -> Array:
     try:
         return np.asarray(numpy_helper.to_array(tensor))
     except (ValueError, TypeError) as error:
-        raise Refused(f"the values of {name} cannot be read: {first_line(error)}") from None
+        raise Unmapped(f"the values of {name} cannot be read: {first_line(error)}") from None
 
 
 def _too_large(forms: Mapping[str, Form]) -> str | None:
@@ -285,7 +287,7 @@ def _too_large(forms: Mapping[str, Form]) -> str | None:
     return f"its outputs take {size_text(need)}, and {size_text(have)} of memory are free"
 
 
-def _of_engine(mapped: Mapped, forms: Mapping[str, Form]) -> Computed | Uncomputed:
+def _of_engine(mapped: Mapped, forms: Mapping[str, Form]) -> NodeOutputs | Uncomputed:
     graph = mapped.graph
     data: Mapping[str, Array] = {**graph.constants, **mapped.data}
 
@@ -304,7 +306,7 @@ def _of_engine(mapped: Mapped, forms: Mapping[str, Form]) -> Computed | Uncomput
         for name, output in results.outputs.items()
         if (mask := output.unspecified) is not None and mask.any()
     }
-    return Computed(tensors, masks, mapped)
+    return NodeOutputs(tensors, masks, mapped)
 
 
 def _array(output: Output, form: Form) -> Array:

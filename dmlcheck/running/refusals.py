@@ -19,7 +19,7 @@ _MOST_BYTES = 64 * 2**20  # that the tensors of a desc may take together
 _MOST_NAMED = 3  # mistakes
 
 
-class Wrong(NamedTuple):
+class InvalidDesc(NamedTuple):
     """A desc that is not valid at a level, as an implementation is given it, and what is wrong with it."""
 
     desc: OperatorDesc
@@ -27,7 +27,7 @@ class Wrong(NamedTuple):
     level: str
 
 
-def wrong_desc(case: Case, level: str) -> Wrong | None:
+def wrong_desc(case: Case, level: str) -> InvalidDesc | None:
     """Return the desc of a negative case, or None where an implementation at a level has nothing to refuse in it.
 
     That is a desc that is valid at the level, one whose mistake is in its notation, and one whose tensors do not exist
@@ -39,7 +39,7 @@ def wrong_desc(case: Case, level: str) -> Wrong | None:
         return None
     if not _can_be_made(reading.desc) or not _says_the_same(reading.desc, findings, level):
         return None
-    return Wrong(reading.desc, findings, level)
+    return InvalidDesc(reading.desc, findings, level)
 
 
 def _can_be_made(desc: OperatorDesc) -> bool:
@@ -75,7 +75,7 @@ def zeros(desc: OperatorDesc) -> dict[str, Any]:
     return inputs
 
 
-def accepted(case: Case, wrong: Wrong, implementation: Any) -> Finding:
+def accepted(case: Case, wrong: InvalidDesc, implementation: Any) -> Finding:
     """Return that an implementation accepts a desc, at the place of its first mistake."""
     pairs = [(case.origin.diagnostic(finding), finding) for finding in wrong.findings]
     pairs.sort(key=lambda pair: pair[0].place())

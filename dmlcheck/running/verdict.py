@@ -239,12 +239,12 @@ class _Guesses(NamedTuple):
 
 
 def _guesses(file: str, known: tuple[Any, ...], limit: Limit, limits: Limits) -> _Guesses:
-    """Return why outputs may be wrong; `known` has the fields of a `Judged`."""
-    from dmlcheck.comparison.input_types import Judged, consistent_type
+    """Return why outputs may be wrong; `known` has the fields of a `JudgedOutputs`."""
+    from dmlcheck.comparison.input_types import JudgedOutputs, consistent_type
     from dmlcheck.comparison.known_faults import likely_cause
     from dmlcheck.comparison.wrong_output import WrongOutput
 
-    judged = Judged(*known)
+    judged = JudgedOutputs(*known)
     causes = {}
     for name, (output, mask) in judged.compared.items():
         if output.mismatches and mask is not None:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from dmlcheck.descs.records import OperatorDesc, Part, TensorDesc
+from dmlcheck.descs.records import OperatorDesc, TensorDesc, TensorPart
 from dmlcheck.diagnostics.claims import (
     ABSENT,
     AT_LEAST,
@@ -379,7 +379,9 @@ WORDS: dict[str, Word] = {
 # ---- what the words share
 
 
-def _unlike(desc: OperatorDesc, names: list[str], of: Callable[[TensorDesc], Any]) -> Iterator[tuple[Part, Part]]:
+def _unlike(
+    desc: OperatorDesc, names: list[str], of: Callable[[TensorDesc], Any]
+) -> Iterator[tuple[TensorPart, TensorPart]]:
     """Yield the tensors whose data type, rank or sizes are not those of most, each with the first that has these.
 
     A tensor of a data type that the level does not take, which another finding says, is no model for the rest.

@@ -7,7 +7,7 @@ from itertools import combinations
 from math import prod
 from typing import Any
 
-from dmlcheck.descs.records import OperatorDesc, Part, TensorDesc
+from dmlcheck.descs.records import OperatorDesc, TensorDesc, TensorPart
 from dmlcheck.diagnostics.record import Finding
 from dmlcheck.diagnostics.wording import counted
 from dmlcheck.specs.records import OUTPUT
@@ -19,7 +19,7 @@ _MOST = 8  # dimensions of a tensor, and of what is tried for it
 _MOST_TENSORS = 64  # of a desc for which sizes are tried
 
 
-def rank_remedy(desc: OperatorDesc, part: Part, dims: tuple[int, ...], level: str) -> str | None:
+def rank_remedy(desc: OperatorDesc, part: TensorPart, dims: tuple[int, ...], level: str) -> str | None:
     """Return what to do about a tensor whose number of dimensions is none of `dims`, None where nothing is known to do.
 
     Its own sizes with dimensions of 1 among them, where they break no constraint; else dimensions of 1 before those of
@@ -62,7 +62,7 @@ def with_count(finding: Finding, desc: OperatorDesc, level: str) -> Finding:
 # ---- one tensor
 
 
-def _sized(desc: OperatorDesc, part: Part, dims: tuple[int, ...], level: str) -> str | None:
+def _sized(desc: OperatorDesc, part: TensorPart, dims: tuple[int, ...], level: str) -> str | None:
     """Return the sizes to write for a tensor of too few dimensions, and the strides if it has to be repeated."""
     others = set(constraint_rows.broken_places(desc.without([str(part.path[0])]), level))  # whatever its sizes are
 
@@ -76,7 +76,7 @@ def _sized(desc: OperatorDesc, part: Part, dims: tuple[int, ...], level: str) ->
     return None
 
 
-def _higher(part: Part, dims: tuple[int, ...]) -> list[int]:
+def _higher(part: TensorPart, dims: tuple[int, ...]) -> list[int]:
     return sorted(count for count in dims if len(part.tensor.sizes) < count <= _MOST)
 
 
@@ -98,7 +98,7 @@ def axis_help(desc: OperatorDesc, finding: Finding) -> str | None:
     return f"axes count from 0 to {rank - 1}" + (f": write {axis + rank}" if axis >= -rank else "")
 
 
-def _lengthened_by_ones(part: Part, dims: tuple[int, ...]) -> Iterator[TensorDesc]:
+def _lengthened_by_ones(part: TensorPart, dims: tuple[int, ...]) -> Iterator[TensorDesc]:
     """Yield a tensor with dimensions of 1 added in every way: the fewest first, and of as many those before its own."""
     for rank in _higher(part, dims):
         for added in combinations(range(rank), rank - len(part.tensor.sizes)):
@@ -107,7 +107,7 @@ def _lengthened_by_ones(part: Part, dims: tuple[int, ...]) -> Iterator[TensorDes
             yield part.tensor._replace(sizes=sizes, strides=None)
 
 
-def _repeated(desc: OperatorDesc, part: Part, dims: tuple[int, ...]) -> Iterator[TensorDesc]:
+def _repeated(desc: OperatorDesc, part: TensorPart, dims: tuple[int, ...]) -> Iterator[TensorDesc]:
     """Yield an input of the sizes of another tensor, repeated along the dimensions that it lacks."""
     own = part.tensor.sizes
     if desc.spec.fields[str(part.path[0])].kind == OUTPUT:
@@ -124,7 +124,7 @@ def _repeated(desc: OperatorDesc, part: Part, dims: tuple[int, ...]) -> Iterator
 # ---- all tensors at once
 
 
-def _led(desc: OperatorDesc, part: Part, dims: tuple[int, ...], level: str) -> str | None:
+def _led(desc: OperatorDesc, part: TensorPart, dims: tuple[int, ...], level: str) -> str | None:
     """Return which leading dimensions to add or to drop of every tensor that has as many as one, if that is right."""
     own = len(part.tensor.sizes)
     ranks = [rank for rank in dims if own < rank <= _MOST] or ([max(dims)] if own > max(dims) else [])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from dmlcheck.descs.records import OperatorDesc, Part
+from dmlcheck.descs.records import OperatorDesc, TensorPart
 from dmlcheck.diagnostics.claims import ONE_OF, RANK, Claim
 from dmlcheck.diagnostics.record import Finding
 from dmlcheck.diagnostics.wording import dimension_counts_text, dimensions_text, plural
@@ -13,7 +13,7 @@ from dmlcheck.specs.names import DATA_TYPES, LEVEL_ORDER, level_and_version, lev
 from dmlcheck.specs.records import OUTPUT, Field, OperatorSpec, SupportTable, TensorSupport
 from dmlcheck.validation.conditions import applicable
 
-Remedy = Callable[[OperatorDesc, Part, "tuple[int, ...]", str], "str | None"]
+Remedy = Callable[[OperatorDesc, TensorPart, "tuple[int, ...]", str], "str | None"]
 
 
 def findings(desc: OperatorDesc, level: str, remedy: Remedy | None = None) -> Iterator[Finding]:
@@ -31,10 +31,10 @@ def findings(desc: OperatorDesc, level: str, remedy: Remedy | None = None) -> It
     for name, support in table.rows[heading].items():
         for part in desc.parts[name]:
             if len(part.tensor.sizes) not in support.dims:
-                row = _Row(desc.spec, table, desc.spec.fields[name], heading, level)
+                row = _SupportRow(desc.spec, table, desc.spec.fields[name], heading, level)
                 yield _dimension_finding(row, part, desc, remedy)
             if support.types and part.tensor.data_type not in support.types:
-                row = _Row(desc.spec, table, desc.spec.fields[name], heading, level)
+                row = _SupportRow(desc.spec, table, desc.spec.fields[name], heading, level)
                 yield _type_finding(row, part, desc)
 
 
@@ -59,7 +59,7 @@ def accepted_types(desc: OperatorDesc, name: str, level: str) -> tuple[str, ...]
     return () if support is None else support.types
 
 
-class _Row(NamedTuple):
+class _SupportRow(NamedTuple):
     """The row of a support table that holds for a tensor field at a target level."""
 
     spec: OperatorSpec
@@ -91,7 +91,7 @@ def _value_findings(desc: OperatorDesc, table: SupportTable, level: str) -> Iter
         yield Finding("unsupported-value", own.field, params, help=help, claim=own if own.limit else None)
 
 
-def _dimension_finding(row: _Row, part: Part, desc: OperatorDesc, remedy: Remedy | None) -> Finding:
+def _dimension_finding(row: _SupportRow, part: TensorPart, desc: OperatorDesc, remedy: Remedy | None) -> Finding:
     found, dims = len(part.tensor.sizes), row.support.dims
     lowest = row.lowest(lambda support: found in support.dims)
     params = {
@@ -107,7 +107,7 @@ def _dimension_finding(row: _Row, part: Part, desc: OperatorDesc, remedy: Remedy
     return Finding("unsupported-dimension-count", path, params, help=help, note=note, claim=own)
 
 
-def _type_finding(row: _Row, part: Part, desc: OperatorDesc) -> Finding:
+def _type_finding(row: _SupportRow, part: TensorPart, desc: OperatorDesc) -> Finding:
     data_type, types = part.tensor.data_type, row.support.types
     is_output = row.field.kind == OUTPUT
     lowest = row.lowest(lambda support: data_type in support.types)
@@ -138,7 +138,7 @@ def _level_help(lowest: str | None, never: str, remedy: str | None) -> str:
 _MOST_ASKED = 16  # tensors of an array: more of them would hardly have another answer
 
 
-def _fitting_type(row: _Row, part: Part, desc: OperatorDesc) -> str | None:
+def _fitting_type(row: _SupportRow, part: TensorPart, desc: OperatorDesc) -> str | None:
     """Return the accepted type to use instead: that of the tensors that must have the same, or else the nearest."""
     name, types = row.field.name, row.support.types
     for constraint in applicable(desc, row.level):

@@ -16,7 +16,7 @@ NUMPY_TYPES: dict[str, np.dtype[Any]] = {
 }
 
 
-class Format(NamedTuple):
+class FloatFormat(NamedTuple):
     """An IEEE 754 format: significand bits, the exponent of its least normal number, and its largest finite one."""
 
     precision: int
@@ -29,10 +29,10 @@ class Format(NamedTuple):
         return math.ldexp(1.0, -self.precision)
 
 
-FORMATS: dict[str, Format] = {
-    "FLOAT16": Format(11, -14, 65504.0),
-    "FLOAT32": Format(24, -126, float(np.finfo(np.float32).max)),
-    "FLOAT64": Format(53, -1022, float(np.finfo(np.float64).max)),
+FORMATS: dict[str, FloatFormat] = {
+    "FLOAT16": FloatFormat(11, -14, 65504.0),
+    "FLOAT32": FloatFormat(24, -126, float(np.finfo(np.float32).max)),
+    "FLOAT64": FloatFormat(53, -1022, float(np.finfo(np.float64).max)),
 }
 
 

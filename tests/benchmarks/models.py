@@ -24,7 +24,7 @@ from dmlcheck.implementations.onnxruntime import OnnxRuntime
 from dmlcheck.reference import engine
 from dmlcheck.running import model_run
 from dmlcheck.running.events import Done, Plan
-from dmlcheck.running.model_cases import Asked
+from dmlcheck.running.model_cases import ModelRequest
 from dmlcheck.running.model_chain import Chain
 
 Array = Any
@@ -152,7 +152,7 @@ def measure(path: Path) -> None:
     model_run.judge_node = watch.of("judging", model_run.judge_node)
     Chain.add = watch.of("outputs", Chain.add)  # type: ignore[method-assign]
     OnnxRuntime.run_model = watch.of("implementation", OnnxRuntime.run_model)  # type: ignore[method-assign]
-    execution = model_run.ModelExecution(Target(str(path), path.name), Plan("onnxruntime"), Asked())
+    execution = model_run.ModelExecution(Target(str(path), path.name), Plan("onnxruntime"), ModelRequest())
     outcomes = Counter(event.result.outcome for event in execution.events() if isinstance(event, Done))
     engine.evaluate, model_run.judge_node, Chain.add, OnnxRuntime.run_model = plain  # type: ignore[method-assign]
     seconds = time.perf_counter() - start - watch.twice

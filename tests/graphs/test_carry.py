@@ -18,7 +18,7 @@ from dmlcheck.graphs.buffers import to_bytes
 from dmlcheck.graphs.carry import Carried, carried
 from dmlcheck.graphs.records import Graph, Step
 from dmlcheck.graphs.tensors import TensorRef
-from dmlcheck.onnx.descs.node import Node
+from dmlcheck.onnx.descs.node import OnnxNode
 from dmlcheck.reference import engine
 from dmlcheck.reference.bounds import Bound
 from dmlcheck.reference.work import TooMuchWork
@@ -139,7 +139,7 @@ def test_of_several_right_results_the_middle_is_taken_unless_one_is_not_finite()
 # ---- nodes of several steps
 
 
-def data_of(node: Node, made: Graph) -> dict[str, Any]:
+def data_of(node: OnnxNode, made: Graph) -> dict[str, Any]:
     data: dict[str, Any] = dict(made.constants)
     for index, x in enumerate(node.inputs):
         if x is not None:
@@ -148,7 +148,7 @@ def data_of(node: Node, made: Graph) -> dict[str, Any]:
     return data
 
 
-def carried_of(node: Node) -> Carried:
+def carried_of(node: OnnxNode) -> Carried:
     made = graph(node)
     return carried(made.steps, data_of(node, made))["output 0"]
 

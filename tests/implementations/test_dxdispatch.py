@@ -14,7 +14,7 @@ from dxdispatch_cases import CASES, COUNT, TENSOR, a_folder_of_cases, desc_of, d
 from standin_dxdispatch import installed
 
 from dmlcheck.implementations import Failure, about, dxdispatch, make
-from dmlcheck.implementations._process import Ended
+from dmlcheck.implementations._process import Exited
 
 
 @pytest.fixture(autouse=True)
@@ -116,8 +116,8 @@ def test_an_exit_code_of_its_own_refuses_a_desc(folder: Path, code: int, text: s
 
 def test_an_hresult_is_an_exit_code_of_its_own_and_an_ntstatus_is_a_crash() -> None:
     codes = {0x80070057: True, 0x8000FFFF: True, 0xC0000005: False, 0x887A0005: False, 1: True}
-    assert {code: dxdispatch._refuses(Ended(code, "")) for code in codes} == codes
-    assert dxdispatch._refuses(Ended(0x80070057 - 2**32, ""))
+    assert {code: dxdispatch._refuses(Exited(code, "")) for code in codes} == codes
+    assert dxdispatch._refuses(Exited(0x80070057 - 2**32, ""))
 
 
 @pytest.mark.slow

@@ -287,13 +287,13 @@ def test_an_opset_that_this_onnxruntime_does_not_know_is_unsupported(cpu: OnnxRu
     model = cpu._model(reduced("FLOAT32"))
     proto = onnx.load_from_string(model.data)
     proto.opset_import[0].version = 999
-    newer = module.Model(model.graph._replace(opset=999), proto.SerializeToString())
+    newer = module.DescModel(model.graph._replace(opset=999), proto.SerializeToString())
     with pytest.raises(Unsupported, match=f"onnxruntime {runtime.__version__} does not know opset 999"):
         cpu._session(newer)
     proto = onnx.load_from_string(model.data)
     proto.ir_version = 999
     with pytest.raises(Unsupported, match="does not know opset"):
-        cpu._session(module.Model(model.graph, proto.SerializeToString()))
+        cpu._session(module.DescModel(model.graph, proto.SerializeToString()))
 
 
 def test_an_operator_that_is_newer_than_this_onnx_is_unsupported(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from onnx_nodes import tensor
 from dmlcheck.diagnostics.catalog import RULES
 from dmlcheck.inspection import messages
 from dmlcheck.inspection.messages import explained, nearest
-from dmlcheck.onnx.descs.node import Node
+from dmlcheck.onnx.descs.node import OnnxNode
 from dmlcheck.onnx.operators.table import provider_steps
 from dmlcheck.specs.load import load_spec
 from dmlcheck.specs.names import LEVEL_ORDER
@@ -191,61 +191,61 @@ GROUPED = {"num_heads": 2, "kv_num_heads": 2}
 STACK, STEPS, TOTAL = np.ones((8, 24), np.float32), np.ones(2, np.int32), np.ones(1, np.int32)
 ROWS, COLUMNS, TWICE = np.ones((2, 4), np.uint8), np.ones((4, 3), np.uint8), np.array([1, 1, 2, 2], np.float32)
 LATE = [
-    Node("com.microsoft.Attention", 1, {"num_heads": 2}, (MANY, STACK, STACK[0]), (MANY,)),
-    Node("AveragePool", 19, DILATED, (ONES,), (FEW,)),
-    Node("com.microsoft.BiasGelu", 1, {}, (MANY, ONE), (MANY,)),
-    Node("com.microsoft.BiasSplitGelu", 1, {}, (MANY, ONE), (MANY[..., :4],)),
-    Node(
+    OnnxNode("com.microsoft.Attention", 1, {"num_heads": 2}, (MANY, STACK, STACK[0]), (MANY,)),
+    OnnxNode("AveragePool", 19, DILATED, (ONES,), (FEW,)),
+    OnnxNode("com.microsoft.BiasGelu", 1, {}, (MANY, ONE), (MANY,)),
+    OnnxNode("com.microsoft.BiasSplitGelu", 1, {}, (MANY, ONE), (MANY[..., :4],)),
+    OnnxNode(
         "Col2Im", 18, {}, (np.ones((1, 4, 9), np.float32), np.array([4, 4]), np.array([2, 2])), (ONES[:, :1, :4, :4],)
     ),
-    Node("DequantizeLinear", 21, {"axis": 3, "block_size": 4}, (BYTES, HALF), (ONES,)),
-    Node("com.microsoft.DynamicQuantizeMatMul", 1, {}, (MATRIX, COLUMNS, UNIT), (MATRIX[:, :3],)),
-    Node("com.microsoft.FastGelu", 1, {}, (MANY, ONE), (MANY,)),
-    Node("com.microsoft.FusedMatMulActivation", 1, ACTIVATED, (MATRIX, MATRIX.T), (MATRIX[:, :2],)),
-    Node("com.microsoft.Gelu", 1, {}, (ONES,), (ONES,)),
-    Node(
+    OnnxNode("DequantizeLinear", 21, {"axis": 3, "block_size": 4}, (BYTES, HALF), (ONES,)),
+    OnnxNode("com.microsoft.DynamicQuantizeMatMul", 1, {}, (MATRIX, COLUMNS, UNIT), (MATRIX[:, :3],)),
+    OnnxNode("com.microsoft.FastGelu", 1, {}, (MANY, ONE), (MANY,)),
+    OnnxNode("com.microsoft.FusedMatMulActivation", 1, ACTIVATED, (MATRIX, MATRIX.T), (MATRIX[:, :2],)),
+    OnnxNode("com.microsoft.Gelu", 1, {}, (ONES,), (ONES,)),
+    OnnxNode(
         "com.microsoft.GroupQueryAttention",
         1,
         GROUPED,
         (MANY, MANY, MANY, None, None, STEPS, TOTAL),
         (MANY, *[np.ones((2, 2, 4, 4), np.float32)] * 2),
     ),
-    *(Node(name, 13, {"axis": 1}, (ONES,), (ONES,)) for name in ("Hardmax", "LogSoftmax", "Softmax")),
-    Node("LayerNormalization", 17, {}, (MANY, ONE, ONE), (MANY,)),
-    Node("LpPool", 18, DILATED, (ONES,), (FEW,)),
-    Node("com.microsoft.MatMulIntegerToFloat", 1, {}, (ROWS, COLUMNS, UNIT, UNIT), (np.ones((2, 3), np.float32),)),
-    Node(
+    *(OnnxNode(name, 13, {"axis": 1}, (ONES,), (ONES,)) for name in ("Hardmax", "LogSoftmax", "Softmax")),
+    OnnxNode("LayerNormalization", 17, {}, (MANY, ONE, ONE), (MANY,)),
+    OnnxNode("LpPool", 18, DILATED, (ONES,), (FEW,)),
+    OnnxNode("com.microsoft.MatMulIntegerToFloat", 1, {}, (ROWS, COLUMNS, UNIT, UNIT), (np.ones((2, 3), np.float32),)),
+    OnnxNode(
         "com.microsoft.MatMulNBits", 1, {"N": 2, "K": 4}, (MATRIX, np.ones((2, 1, 2), np.uint8), TWICE[:2]), (MATRIX,)
     ),
-    Node("com.microsoft.MultiHeadAttention", 1, {"num_heads": 2}, (MANY, MANY, MANY), (MANY,)),
-    Node(
+    OnnxNode("com.microsoft.MultiHeadAttention", 1, {"num_heads": 2}, (MANY, MANY, MANY), (MANY,)),
+    OnnxNode(
         "com.microsoft.QAttention",
         1,
         {"num_heads": 2},
         (MANY.astype(np.uint8), STACK.astype(np.uint8), STACK[0], UNIT, UNIT),
         (MANY,),
     ),
-    Node(
+    OnnxNode(
         "com.microsoft.QLinearAveragePool",
         1,
         {"kernel_shape": [2, 2]},
         (BYTES.astype(np.uint8), UNIT, ZERO, UNIT, ZERO),
         (POOLED,),
     ),
-    Node(
+    OnnxNode(
         "com.microsoft.QLinearGlobalAveragePool",
         1,
         {},
         (BYTES.astype(np.uint8), UNIT, ZERO, UNIT, ZERO),
         (POOLED[..., :1, :1],),
     ),
-    Node("QuantizeLinear", 21, {"axis": 3, "block_size": 4}, (ONES, HALF), (BYTES,)),
-    Node("Resize", 13, {"mode": "nearest"}, (ONES, None, TWICE), (np.ones((1, 4, 16, 16), np.float32),)),
-    Node("SimplifiedLayerNormalization", 1, {}, (MANY, ONE), (MANY,)),
-    Node("com.microsoft.SkipLayerNormalization", 1, {}, (MANY, MANY, ONE, ONE), (MANY,)),
-    Node("com.microsoft.SkipSimplifiedLayerNormalization", 1, {}, (MANY, MANY, ONE), (MANY,)),
-    Node("Trilu", 14, {}, (ONES,), (ONES,)),
-    Node("Upsample", 9, {"mode": "nearest"}, (ONES, TWICE), (np.ones((1, 4, 16, 16), np.float32),)),
+    OnnxNode("QuantizeLinear", 21, {"axis": 3, "block_size": 4}, (ONES, HALF), (BYTES,)),
+    OnnxNode("Resize", 13, {"mode": "nearest"}, (ONES, None, TWICE), (np.ones((1, 4, 16, 16), np.float32),)),
+    OnnxNode("SimplifiedLayerNormalization", 1, {}, (MANY, ONE), (MANY,)),
+    OnnxNode("com.microsoft.SkipLayerNormalization", 1, {}, (MANY, MANY, ONE, ONE), (MANY,)),
+    OnnxNode("com.microsoft.SkipSimplifiedLayerNormalization", 1, {}, (MANY, MANY, ONE), (MANY,)),
+    OnnxNode("Trilu", 14, {}, (ONES,), (ONES,)),
+    OnnxNode("Upsample", 9, {"mode": "nearest"}, (ONES, TWICE), (np.ones((1, 4, 16, 16), np.float32),)),
 ]
 
 
@@ -253,7 +253,7 @@ def level_of(operator: str) -> int:
     return LEVEL_ORDER[load_spec(f"DML_OPERATOR_{operator}").introduced]
 
 
-def operators_of(node: Node) -> list[str]:
+def operators_of(node: OnnxNode) -> list[str]:
     """Return the operators of a node, and those that are fused to them."""
     inputs, outputs = (tuple(map(tensor, side)) for side in (node.inputs, node.outputs))
     made = provider_steps(node._replace(inputs=inputs, outputs=outputs))

@@ -117,7 +117,7 @@ def test_a_spec_that_cannot_be_read_is_told_and_nothing_else_is_checked(monkeypa
         return load_spec(operator)
 
     monkeypatch.setattr(selfcheck, "load_spec", load)
-    assert selfcheck.check() == selfcheck.Checked(
+    assert selfcheck.check() == selfcheck.SelfCheck(
         ["DML_OPERATOR_GEMM, erratum E1: basis is None; write one of ..."],
         "specs that cannot be read; nothing else was checked: 1 problem",
     )

@@ -23,7 +23,7 @@ from whole_models import (
 
 from dmlcheck.onnx.model.file import read_whole
 from dmlcheck.onnx.model.nodes import nodes_of
-from dmlcheck.running.legality import Asked
+from dmlcheck.running.legality import LevelRequest
 from dmlcheck.running.models import ModelResult, validated_model
 
 pytest.importorskip("onnx")
@@ -38,7 +38,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def validated(made: Any, sizes: Mapping[str, int] | None = None) -> ModelResult:
-    return validated_model(save(made), Asked(), sizes or {})
+    return validated_model(save(made), LevelRequest(), sizes or {})
 
 
 def nodes(result: ModelResult) -> dict[str, list[str]]:

@@ -6,7 +6,7 @@ import pytest
 
 from dmlcheck.onnx.export.builder import Builder
 from dmlcheck.onnx.export.mappings import build
-from dmlcheck.onnx.export.records import Constant, Graph, Inexpressible, Node, Value
+from dmlcheck.onnx.export.records import ExportedGraph, ExportedNode, Inexpressible, Initializer, Value
 from dmlcheck.onnx.proto import model_proto
 
 onnx = pytest.importorskip("onnx", reason="the extra `onnxruntime` is not installed: no package onnx")
@@ -39,23 +39,23 @@ def test_attributes_take_the_type_that_the_operator_gives_them() -> None:
     x = Value("x", "FLOAT32", (2,))
     y = Value("y", "FLOAT16", (2,))
     nodes = (
-        Node("Elu", ("x",), ("e",), {"alpha": 1}),
-        Node("Cast", ("e",), ("y",), {"to": "FLOAT16"}),
+        ExportedNode("Elu", ("x",), ("e",), {"alpha": 1}),
+        ExportedNode("Cast", ("e",), ("y",), {"to": "FLOAT16"}),
     )
-    model = model_proto(Graph("test", 17, nodes, (x,), (y,), (), (Value("e", "FLOAT32", (2,)),)))
+    model = model_proto(ExportedGraph("test", 17, nodes, (x,), (y,), (), (Value("e", "FLOAT32", (2,)),)))
     elu, cast = model.graph.node
     assert elu.attribute[0].f == 1.0
     assert elu.attribute[0].type == onnx.AttributeProto.FLOAT
     assert cast.attribute[0].i == onnx.TensorProto.FLOAT16
     check(model)
-    fill = Constant(Value("value", "INT64", (1,)), (7,))
-    of_shape = Graph(
+    fill = Initializer(Value("value", "INT64", (1,)), (7,))
+    of_shape = ExportedGraph(
         "test",
         17,
-        (Node("ConstantOfShape", ("s",), ("y",), {"value": fill}),),
+        (ExportedNode("ConstantOfShape", ("s",), ("y",), {"value": fill}),),
         (),
         (Value("y", "INT64", (3,)),),
-        (Constant(Value("s", "INT64", (1,)), (3,)),),
+        (Initializer(Value("s", "INT64", (1,)), (3,)),),
     )
     model = model_proto(of_shape)
     check(model)
@@ -71,7 +71,7 @@ def test_an_opset_that_this_onnx_does_not_have_is_inexpressible() -> None:
 
 def test_constants_keep_every_bit() -> None:
     elements = (2**64 - 1, 2**53 + 1)
-    graph = Graph("test", 17, (), (), (), (Constant(Value("c", "UINT64", (2,)), elements),))
+    graph = ExportedGraph("test", 17, (), (), (), (Initializer(Value("c", "UINT64", (2,)), elements),))
     assert numpy_helper.to_array(model_proto(graph).graph.initializer[0]).tolist() == list(elements)
 
 

@@ -43,7 +43,7 @@ from dmlcheck.implementations import Failure, Unsupported
 from dmlcheck.implementations.reference import Reference
 from dmlcheck.onnx.export.four_bits import with_bytes
 from dmlcheck.onnx.export.mappings import build, mappings
-from dmlcheck.onnx.export.records import Inexpressible, Node
+from dmlcheck.onnx.export.records import ExportedNode, Inexpressible
 from dmlcheck.reference.bounds import bounds
 from dmlcheck.specs.load import full_name, load_spec, operator_names
 from dmlcheck.specs.names import NEWEST_LEVEL
@@ -362,7 +362,7 @@ def by_label(inputs: Inputs) -> dict[str, Array]:
 WITHOUT = ("GatherElements", "MaxPool", "MaxRoiPool")
 
 
-def ignores(node: Node) -> bool:
+def ignores(node: ExportedNode) -> bool:
     """Whether onnx's evaluator ignores a part of a recurrence: lengths, activations but its own, clip, input_forget."""
     ways = 2 if node.attributes["direction"] == "bidirectional" else 1
     own = {"RNN": ["Tanh"], "GRU": ["Sigmoid", "Tanh"], "LSTM": ["Sigmoid", "Tanh", "Tanh"]}[node.type]

@@ -10,7 +10,7 @@ from dml_graphs import FLOAT32, add, gemm, graph, matmul_add, operator, save, te
 from dmlcheck.reports.graphs import graph_lines
 from dmlcheck.reports.layout import PLAIN, printed
 from dmlcheck.running.graphs import validated_graph
-from dmlcheck.running.legality import Asked
+from dmlcheck.running.legality import LevelRequest
 
 PLACE = "Partition_0.bin: error[edge-mismatch]: nodes[3].desc.ATensor.TotalTensorSizeInBytes: "
 
@@ -21,7 +21,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def lines(data: bytes, level: str | None = None) -> list[str]:
-    made = graph_lines(validated_graph(save(data), Asked(level)), PLAIN)
+    made = graph_lines(validated_graph(save(data), LevelRequest(level)), PLAIN)
     return [line.rstrip() for text in printed(made, None) for line in text.split("\n")]
 
 

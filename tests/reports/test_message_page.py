@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dmlcheck.inspection.messages import Explained, Message, Origin
+from dmlcheck.inspection.messages import Explained, Message, MessageSource
 from dmlcheck.reports.layout import printed
 from dmlcheck.reports.message_page import message_lines, nearest_lines
 
@@ -14,7 +14,7 @@ def page(*found: Explained) -> list[str]:
 
 
 def test_a_page_says_who_wrote_it_what_it_means_where_it_is_from_and_what_to_do() -> None:
-    assert page(Explained(MESSAGE, "Oh no", (Origin("GEMM/C3", "BTensor fits."),))) == [
+    assert page(Explained(MESSAGE, "Oh no", (MessageSource("GEMM/C3", "BTensor fits."),))) == [
         "Oh no",
         "  from: a driver",
         "",
@@ -42,7 +42,7 @@ def test_what_there_is_not_has_no_title() -> None:
 
 
 def test_of_many_rows_the_labels_are_listed_each_once() -> None:
-    lines = page(Explained(MESSAGE, "Oh no", tuple(Origin(f"A/C{number // 2}", "") for number in range(22))))
+    lines = page(Explained(MESSAGE, "Oh no", tuple(MessageSource(f"A/C{number // 2}", "") for number in range(22))))
     assert "  " + ", ".join(f"A/C{number}" for number in range(11)) in lines
 
 

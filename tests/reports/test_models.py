@@ -10,7 +10,7 @@ from whole_models import attention_layer, model, node, residual_block, save, ten
 
 from dmlcheck.reports.layout import PLAIN, printed
 from dmlcheck.reports.models import model_lines
-from dmlcheck.running.legality import Asked
+from dmlcheck.running.legality import LevelRequest
 from dmlcheck.running.models import validated_model
 
 SOFTMAX = (
@@ -27,7 +27,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def lines(made: object, level: str | None = None, **sizes: int) -> list[str]:
     return [
-        line.rstrip() for line in printed(model_lines(validated_model(save(made), Asked(level), sizes), PLAIN), None)
+        line.rstrip()
+        for line in printed(model_lines(validated_model(save(made), LevelRequest(level), sizes), PLAIN), None)
     ]
 
 

@@ -25,7 +25,7 @@ from dml_graphs import (
 
 from dmlcheck.formats.registry import opened
 from dmlcheck.implementations import make
-from dmlcheck.running.evaluate import Evaluated, Wanted
+from dmlcheck.running.evaluate import Evaluated, EvaluationRequest
 from dmlcheck.running.graph_values import evaluated_commands, evaluated_graph
 
 ROW = tensor([1, 1, 1, 5])
@@ -46,7 +46,7 @@ class Values(NamedTuple):
 
 
 def values(data: bytes) -> Values:
-    *remarks, last = evaluated_graph(opened(save(data)), Wanted(make("reference"), inputs="in.npz"))
+    *remarks, last = evaluated_graph(opened(save(data)), EvaluationRequest(make("reference"), inputs="in.npz"))
     return Values(last, tuple(one.remark or "" for one in remarks))
 
 
@@ -134,9 +134,9 @@ def test_the_commands_of_a_model_give_what_they_print() -> None:
         ],
     }
     Path("model.json").write_text(json.dumps(model), encoding="utf-8")
-    dispatched, printed = evaluated_commands(opened("model.json"), Wanted(make("reference")))
+    dispatched, printed = evaluated_commands(opened("model.json"), EvaluationRequest(make("reference")))
     assert (dispatched.outputs, dispatched.is_done) == ({}, True)
     assert (printed.name, printed.outputs["out"][0].tolist(), printed.outputs["out"][1]) == (None, [0, 2], "FLOAT32")
     Path("model.json").write_text(json.dumps({**model, "resources": 3}), encoding="utf-8")
-    (wrong,) = evaluated_commands(opened("model.json"), Wanted(make("reference")))
+    (wrong,) = evaluated_commands(opened("model.json"), EvaluationRequest(make("reference")))
     assert (wrong.is_wrong, wrong.diagnostics[0].pointer) == (True, "resources")

@@ -19,7 +19,7 @@ from dmlcheck.formats.dml_graph.graph import read_graph
 from dmlcheck.formats.registry import opened
 from dmlcheck.graphs.records import GraphFile
 from dmlcheck.running.graphs import GraphResult, validated_dispatches, validated_file, validated_graph
-from dmlcheck.running.legality import Asked
+from dmlcheck.running.legality import LevelRequest
 from dmlcheck.validation import minimum_level
 
 CASES = Path(__file__).parent.parent.parent / "cases"
@@ -31,7 +31,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def checked(data: bytes, level: str | None = None) -> GraphResult:
-    return validated_graph(save(data), Asked(level))
+    return validated_graph(save(data), LevelRequest(level))
 
 
 def wrong(result: GraphResult) -> list[tuple[str, str, str | None]]:
@@ -160,7 +160,7 @@ def test_every_operator_comes_back_as_it_was_written() -> None:
         assert (made.findings, again.findings, again.desc is None) == ((), (), False), operator_name
         assert again.desc is not None
         assert same(again.desc.values) == same(reading.desc.values), operator_name
-        assert validated_graph("Partition_0.bin", Asked()).minimum == minimum_level(reading), operator_name
+        assert validated_graph("Partition_0.bin", LevelRequest()).minimum == minimum_level(reading), operator_name
 
 
 def same(value: Any) -> Any:
@@ -193,9 +193,9 @@ def test_what_is_known_of_compiled_graphs_is_noted_of_a_valid_node() -> None:
 
 
 def test_a_file_with_a_graph_has_it_as_a_whole() -> None:
-    found = validated_file(opened(save(matmul_add())), Asked(), {})
+    found = validated_file(opened(save(matmul_add())), LevelRequest(), {})
     assert ([whole.file for whole in found.wholes], found.descs, found.is_wrong) == (["Partition_0.bin"], (), False)
-    assert validated_file(opened(save(b"")), Asked(), {}).is_wrong
+    assert validated_file(opened(save(b"")), LevelRequest(), {}).is_wrong
 
 
 def test_a_model_has_its_operators_by_themselves_and_each_graph_once() -> None:
@@ -205,7 +205,7 @@ def test_a_model_has_its_operators_by_themselves_and_each_graph_once() -> None:
     dispatchables = {"r": {"type": "ACTIVATION_RELU", "desc": relu}, "g": stored, "again": stored}
     model = {"resources": {}, "dispatchables": dispatchables, "commands": []}
     Path("model.json").write_text(json.dumps(model), encoding="utf-8")
-    found = validated_dispatches(opened("model.json"), Asked(), {})
+    found = validated_dispatches(opened("model.json"), LevelRequest(), {})
     assert [(desc.name, desc.operator) for desc in found.descs] == [("r", "DML_OPERATOR_ACTIVATION_RELU")]
     assert [whole.file for whole in found.wholes] == ["Partition_0.bin"]
 

@@ -13,7 +13,7 @@ from dmlcheck.diagnostics.record import ERROR, NOTE, Diagnostic
 from dmlcheck.files import yaml
 from dmlcheck.formats.read import read_document
 from dmlcheck.running import legality
-from dmlcheck.running.legality import Asked, Validated, all_problems, errors_in, validated
+from dmlcheck.running.legality import LevelRequest, Validated, all_problems, errors_in, validated
 from dmlcheck.specs.names import LEVELS
 
 TENSOR = {"DataType": "FLOAT32", "Sizes": [2, 3]}
@@ -27,7 +27,9 @@ WIDE = {**REDUCE, "desc": {**REDUCE["desc"], "InputTensor": INT64, "OutputTensor
 
 
 def all_of(content: Any, level: str | None = None, **more: Any) -> list[Validated]:
-    return list(validated(read_document(yaml.parse(json.dumps(content).encode(), "a.yaml")), Asked(level, **more)))
+    return list(
+        validated(read_document(yaml.parse(json.dumps(content).encode(), "a.yaml")), LevelRequest(level, **more))
+    )
 
 
 def rules(desc: Validated) -> list[tuple[str, str]]:

@@ -16,11 +16,11 @@ from dmlcheck.graphs.carry import Carried
 from dmlcheck.onnx.model.parts import with_outputs
 from dmlcheck.running.events import Done, Ended, Plan
 from dmlcheck.running.model_bisect import ModelBisection
-from dmlcheck.running.model_cases import Asked, Loaded, NodeCase, loaded
+from dmlcheck.running.model_cases import Loaded, ModelRequest, NodeCase, loaded
 from dmlcheck.running.model_chain import Chain
 from dmlcheck.running.model_run import ModelExecution
 from dmlcheck.running.node_files import NodeFiles
-from dmlcheck.running.node_values import Values
+from dmlcheck.running.node_values import NodeTensors
 from dmlcheck.running.results import Bisected, CaseResult, ModelOutput
 from dmlcheck.running.verdict import Limits
 
@@ -47,7 +47,7 @@ def chain_of(count: int, kind: int = 1) -> Any:
 
 def bisect(made: Any, files: str | None = None, **asked: Any) -> tuple[dict[str, CaseResult], Bisected]:
     """Return the results of a model by name, and what came of the search."""
-    more = Asked({"batch": 3}, is_bisecting=True)._replace(**asked)
+    more = ModelRequest({"batch": 3}, is_bisecting=True)._replace(**asked)
     target = Target(save(made), "model.onnx", None)
     written = None if files is None else NodeFiles(files, "model.onnx")
     events = list(ModelExecution(target, Plan(implementation=RUNTIME), more, written).events())
@@ -245,7 +245,7 @@ def test_without_memory_for_the_tensors_nothing_is_searched(runtime: type[Runtim
 
 def bisection(keep: int = 2**20) -> ModelBisection:
     """Return the search in the perceptron, before a node has gone by."""
-    asked = Asked({"batch": 3}, keep_bytes=keep)
+    asked = ModelRequest({"batch": 3}, keep_bytes=keep)
     found = loaded(Target(save(perceptron()), "model.onnx", None), asked, Runtime())
     assert isinstance(found, Loaded)
     return ModelBisection(found, "model.onnx", Runtime(), Limits("FLOAT32"), asked, is_directml=False)
@@ -253,11 +253,11 @@ def bisection(keep: int = 2**20) -> ModelBisection:
 
 def test_tensors_for_which_there_is_no_memory_are_let_go() -> None:
     search = bisection(keep=100)
-    search.follow(Values({"a": np.zeros(10, np.float32)}))
+    search.follow(NodeTensors({"a": np.zeros(10, np.float32)}))
     assert "a" in search.tensors
-    search.follow(Values({"b": np.zeros(20, np.float32)}))
+    search.follow(NodeTensors({"b": np.zeros(20, np.float32)}))
     assert search.tensors == {}
-    search.follow(Values({"c": np.zeros(1, np.float32)}))
+    search.follow(NodeTensors({"c": np.zeros(1, np.float32)}))
     assert search.tensors == {}
 
 
@@ -268,7 +268,7 @@ def test_where_an_output_is_wrong_it_is_not_said_to_be_right(runtime: type[Runti
         kept = Runtime().run_model(
             whole.SerializeToString(), search.model.inputs, [each.name for each in whole.graph.output]
         )
-    search.follow(Values(kept))
+    search.follow(NodeTensors(kept))
     search.note(CaseResult(case._replace(name="output:y"), "failed", output=ModelOutput("y", 1.0, 0.5)))
     found, said = search.searched(lambda _: None)
     assert (found, said.text) == (None, "no nodes are wrong together; 1 run of nodes together")

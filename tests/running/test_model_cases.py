@@ -12,7 +12,7 @@ from whole_models import node, save
 
 from dmlcheck.cases.find import Target
 from dmlcheck.diagnostics.record import Finding
-from dmlcheck.running.model_cases import Asked, Loaded, ModelOrigin, Wrong, loaded
+from dmlcheck.running.model_cases import Loaded, ModelOrigin, ModelRequest, UnusableModel, loaded
 
 
 @pytest.fixture(autouse=True)
@@ -20,8 +20,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def read(made: Any, **asked: Any) -> Loaded | Wrong:
-    return loaded(Target(save(made), "in/m.onnx"), Asked({"batch": 3})._replace(**asked), Runtime())
+def read(made: Any, **asked: Any) -> Loaded | UnusableModel:
+    return loaded(Target(save(made), "in/m.onnx"), ModelRequest({"batch": 3})._replace(**asked), Runtime())
 
 
 def test_each_node_is_a_case_with_its_operator_and_what_it_reads() -> None:
@@ -53,7 +53,7 @@ def test_constants_of_nodes_are_constants() -> None:
 def test_given_inputs_that_do_not_fit_are_wrong() -> None:
     np.savez("in.npz", x=np.ones((3, 15), np.float32))
     found = read(perceptron(), inputs="in.npz")
-    assert isinstance(found, Wrong)
+    assert isinstance(found, UnusableModel)
     assert [(each.rule, each.file) for each in found.diagnostics] == [("element-count", "in/m.onnx")]
 
 

@@ -11,7 +11,7 @@ from run_models import random
 from whole_models import INT64, model, node, tensor
 
 from dmlcheck.running import model_inputs
-from dmlcheck.running.model_inputs import Given, given_inputs
+from dmlcheck.running.model_inputs import ModelInputs, given_inputs
 
 
 @pytest.fixture(autouse=True)
@@ -23,12 +23,12 @@ def two_inputs() -> Any:
     return model([node("Add", "a b", "y")], {"a": ["n", 2], "b": ["n", 2]}, {"y": ["n", 2]})
 
 
-def random_inputs(made: Any, sizes: dict[str, int], seed: int) -> Given:
+def random_inputs(made: Any, sizes: dict[str, int], seed: int) -> ModelInputs:
     weights = {tensor.name: tensor for tensor in made.graph.initializer}
     return model_inputs.random_inputs(made, weights, sizes, seed)
 
 
-def messages(given: Given) -> list[str]:
+def messages(given: ModelInputs) -> list[str]:
     return [finding.message for finding in given.findings]
 
 

@@ -11,7 +11,7 @@ from whole_models import INT64, model, node, numbers, save, tensor
 
 from dmlcheck.cases.find import Target
 from dmlcheck.running.events import Done, Plan
-from dmlcheck.running.model_cases import Asked
+from dmlcheck.running.model_cases import ModelRequest
 from dmlcheck.running.model_run import ModelExecution
 from dmlcheck.running.results import CaseResult
 from dmlcheck.running.selection import Selection
@@ -29,7 +29,7 @@ def results(made: Any, expression: str | None = None, **asked: Any) -> dict[str,
     plan = Plan(implementation=RUNTIME)
     if expression is not None:
         plan = plan._replace(selection=Selection(expression))
-    more = Asked({"batch": 3})._replace(**asked)
+    more = ModelRequest({"batch": 3})._replace(**asked)
     execution = ModelExecution(Target(save(made), "model.onnx", None), plan, more)
     return {event.result.case.name: event.result for event in execution.events() if isinstance(event, Done)}
 

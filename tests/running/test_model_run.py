@@ -15,7 +15,7 @@ from whole_models import FLOAT16, model, node, save
 from dmlcheck.cases.find import Target
 from dmlcheck.running import node_values
 from dmlcheck.running.events import Done, Ended, Other, Plan
-from dmlcheck.running.model_cases import Asked
+from dmlcheck.running.model_cases import ModelRequest
 from dmlcheck.running.model_run import ModelExecution
 from dmlcheck.running.one_case import Settings
 from dmlcheck.running.results import CaseResult, NotFinite
@@ -34,7 +34,7 @@ def results(made: Any, *, case: str | None = None, plan: Plan | None = None, **a
     """Return what becomes of the nodes of a model."""
     target = Target(save(made), "model.onnx", case)
     execution = ModelExecution(
-        target, (plan or Plan())._replace(implementation=RUNTIME), Asked(BATCH)._replace(**asked)
+        target, (plan or Plan())._replace(implementation=RUNTIME), ModelRequest(BATCH)._replace(**asked)
     )
     found = (event.result for event in execution.events() if isinstance(event, Done))
     return {result.case.name: result for result in found if result.node is not None or result.is_malformed}
@@ -119,7 +119,7 @@ def test_only_what_a_selected_node_depends_on_runs(runtime: type[Runtime]) -> No
 
 
 def test_nodes_that_are_not_selected_are_events_too() -> None:
-    execution = ModelExecution(Target(save(perceptron()), "model.onnx", "relu"), Plan(RUNTIME), Asked(BATCH))
+    execution = ModelExecution(Target(save(perceptron()), "model.onnx", "relu"), Plan(RUNTIME), ModelRequest(BATCH))
     events = list(execution.events())
     assert [event.id for event in events if isinstance(event, Other)] == [
         f"model.onnx::{name}" for name in ("up", "bias", "down", "softmax", "output:y")
@@ -253,7 +253,7 @@ def test_a_large_table_that_is_looked_up_is_an_input(monkeypatch: pytest.MonkeyP
 
 def test_a_wrong_model_is_one_result() -> None:
     Path("model.onnx").write_bytes(b"no model")
-    execution = ModelExecution(Target("model.onnx", "model.onnx"), Plan(RUNTIME), Asked())
+    execution = ModelExecution(Target("model.onnx", "model.onnx"), Plan(RUNTIME), ModelRequest())
     (done, _) = execution.events()
     assert isinstance(done, Done)
     assert (done.result.outcome, done.result.is_malformed) == ("error", True)
@@ -261,7 +261,7 @@ def test_a_wrong_model_is_one_result() -> None:
 
 
 def test_sizes_that_are_open_are_told_before_anything_runs(runtime: type[Runtime]) -> None:
-    execution = ModelExecution(Target(save(perceptron()), "model.onnx"), Plan(RUNTIME), Asked())
+    execution = ModelExecution(Target(save(perceptron()), "model.onnx"), Plan(RUNTIME), ModelRequest())
     (done, _) = execution.events()
     assert isinstance(done, Done)
     (problem,) = done.result.diagnostics
@@ -339,7 +339,7 @@ def test_types_that_directml_does_not_have_are_skipped_with_what_depends_on_them
         node("Neg", "x", "y", "neg"),
     ]
     target = Target(save(one_input(nodes, [4], opset=19)), "model.onnx")
-    execution = ModelExecution(target, Plan("onnxruntime"), Asked()._replace(**way))
+    execution = ModelExecution(target, Plan("onnxruntime"), ModelRequest()._replace(**way))
     found = {event.result.case.name: event.result for event in execution.events() if isinstance(event, Done)}
     assert {name: result.outcome for name, result in found.items()} == {
         "there": "skipped",

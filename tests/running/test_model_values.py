@@ -12,7 +12,7 @@ from whole_models import model, node, save
 
 from dmlcheck.formats.registry import opened
 from dmlcheck.implementations import make
-from dmlcheck.running.evaluate import Evaluated, Wanted
+from dmlcheck.running.evaluate import Evaluated, EvaluationRequest
 from dmlcheck.running.model_values import evaluated_model
 
 helper = onnx.helper
@@ -26,7 +26,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def evaluated(made: Any, **wanted: Any) -> list[Evaluated]:
     save(made)
-    return list(evaluated_model(opened("model.onnx"), Wanted(make("reference"), **wanted)))
+    return list(evaluated_model(opened("model.onnx"), EvaluationRequest(make("reference"), **wanted)))
 
 
 def remarks(found: list[Evaluated]) -> list[str]:
@@ -109,7 +109,7 @@ def test_what_is_wrong_with_the_model_or_its_sizes_is_wrong_input() -> None:
     (found,) = evaluated(perceptron(), sizes={"bacth": 3})
     assert "--dim bacth: no size has that name; did you mean batch?" in found.diagnostics[0].message
     Path("broken.onnx").write_bytes(b"no model")
-    (found,) = evaluated_model(opened("broken.onnx"), Wanted(make("reference")))
+    (found,) = evaluated_model(opened("broken.onnx"), EvaluationRequest(make("reference")))
     assert (found.diagnostics[0].rule, found.is_wrong) == ("onnx-syntax", True)
 
 

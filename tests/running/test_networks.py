@@ -23,7 +23,7 @@ from whole_models import save
 
 from dmlcheck.cases.find import Target
 from dmlcheck.running.events import Done, Plan
-from dmlcheck.running.model_cases import Asked
+from dmlcheck.running.model_cases import ModelRequest
 from dmlcheck.running.model_run import ModelExecution
 from dmlcheck.running.results import CaseResult
 
@@ -81,7 +81,7 @@ PLANTED = [
 
 
 def results(made: Any) -> dict[str, CaseResult]:
-    execution = ModelExecution(Target(save(made), "model.onnx"), Plan(FAULTY), Asked())
+    execution = ModelExecution(Target(save(made), "model.onnx"), Plan(FAULTY), ModelRequest())
     return {event.result.case.name: event.result for event in execution.events() if isinstance(event, Done)}
 
 

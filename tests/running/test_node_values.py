@@ -12,7 +12,7 @@ from whole_models import node, save
 
 from dmlcheck.cases.find import Target
 from dmlcheck.implementations import Failure
-from dmlcheck.running.model_cases import Asked, Loaded, loaded
+from dmlcheck.running.model_cases import Loaded, ModelRequest, loaded
 from dmlcheck.running.node_values import array_of, arrays_of, by_node, of_whole, recorded, run_node
 from dmlcheck.running.node_verdict import Unjudged
 
@@ -26,7 +26,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def read(made: Any) -> Loaded:
-    found = loaded(Target(save(made), "m.onnx"), Asked({"batch": 3}), Runtime())
+    found = loaded(Target(save(made), "m.onnx"), ModelRequest({"batch": 3}), Runtime())
     assert isinstance(found, Loaded)
     return found
 

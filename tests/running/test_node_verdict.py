@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from whole_models import node
 
-from dmlcheck.running.node_verdict import Judged, Unjudged, judge_node
+from dmlcheck.running.node_verdict import NodeVerdict, Unjudged, judge_node
 from dmlcheck.running.verdict import Limits
 
 Array = Any
@@ -16,7 +16,7 @@ Array = Any
 
 def judged(
     made: Any, inputs: list[Array | None], outputs: list[Array | None], *, opset: int = 17, is_directml: bool = False
-) -> Judged | Unjudged:
+) -> NodeVerdict | Unjudged:
     return judge_node(made, opset, inputs, outputs, is_directml=is_directml, limits=Limits("FLOAT32"), file="m.onnx")
 
 
@@ -26,7 +26,7 @@ def floats(*values: float) -> Array:
 
 def test_a_right_node_has_no_findings() -> None:
     found = judged(node("Relu", "x", "y"), [floats(-1, 2)], [floats(0, 2)])
-    assert isinstance(found, Judged)
+    assert isinstance(found, NodeVerdict)
     assert (found.operators, found.meaning) == (("DML_OPERATOR_ACTIVATION_RELU",), "onnx")
     assert found.verdict.findings == ()
     ((_, inputs),) = found.steps()
@@ -35,7 +35,7 @@ def test_a_right_node_has_no_findings() -> None:
 
 def test_a_wrong_node_has_them() -> None:
     found = judged(node("Relu", "x", "y"), [floats(-1, 2)], [floats(0, 3)])
-    assert isinstance(found, Judged)
+    assert isinstance(found, NodeVerdict)
     assert [finding.rule for finding in found.verdict.findings] == ["output-mismatch"]
     assert found.actual["y"].tolist() == found.labelled()["OutputTensor"].tolist() == [0, 3]
 
@@ -43,8 +43,8 @@ def test_a_wrong_node_has_them() -> None:
 def test_attributes_count() -> None:
     made = node("LeakyRelu", "x", "y", alpha=0.5)
     right, wrong = (judged(made, [floats(-2.0)], [floats(value)]) for value in (-1.0, -0.02))
-    assert isinstance(right, Judged)
-    assert isinstance(wrong, Judged)
+    assert isinstance(right, NodeVerdict)
+    assert isinstance(wrong, NodeVerdict)
     assert (len(right.verdict.findings), len(wrong.verdict.findings)) == (0, 1)
 
 
@@ -59,7 +59,7 @@ def test_outputs_that_are_left_out_are_not_compared() -> None:
         model([lstm], {"x": [3, 1, 4], "w": [1, 20, 4], "r": [1, 20, 5]}, {"y": [3, 1, 1, 5]})
     ).run(None, {"x": x, "w": w, "r": r})
     found = judged(lstm, [x, w, r], [y])
-    assert isinstance(found, Judged)
+    assert isinstance(found, NodeVerdict)
     assert (list(found.verdict.outputs), found.verdict.findings) == (["y"], ())
 
 
@@ -90,7 +90,7 @@ def test_what_is_not_judged_says_why(
 @pytest.mark.parametrize("output", [floats(0, 2, 0), np.array([0.0, 2.0]), np.array([0, 2])])
 def test_an_output_of_another_type_or_other_sizes_is_wrong(output: Array) -> None:
     found = judged(node("Relu", "x", "y"), [floats(-1, 2)], [output])
-    assert isinstance(found, Judged)
+    assert isinstance(found, NodeVerdict)
     (finding,) = found.verdict.findings
     assert finding.message.startswith(f"y is {output.dtype} {{{output.size}}}; it must be float32 {{2}}")
 
@@ -107,7 +107,7 @@ def test_sizes_may_follow_from_values() -> None:
     x, sizes = floats(1, 2, 3, 4), np.array([2, 2])
     for y, count in ((x.reshape(2, 2), 0), (x.reshape(4, 1), 1)):
         found = judged(node("Reshape", "x s", "y"), [x, sizes], [y])
-        assert isinstance(found, Judged)
+        assert isinstance(found, NodeVerdict)
         assert len(found.verdict.findings) == count
 
 
@@ -117,7 +117,7 @@ def test_what_the_provider_computes_otherwise_is_judged_so_for_directml_alone() 
     made = node("FastGelu", "x", "y", domain="com.microsoft")
     for y, is_directml, findings in ((by_tanh, False, 0), (exact, False, 1), (exact, True, 0), (by_tanh, True, 1)):
         found = judged(made, [x], [y], is_directml=is_directml)
-        assert isinstance(found, Judged)
+        assert isinstance(found, NodeVerdict)
         assert (found.meaning, len(found.verdict.findings)) == ("provider" if is_directml else "onnx", findings)
 
 
@@ -125,7 +125,7 @@ def test_directml_is_judged_by_the_descs_of_its_provider_first() -> None:
     meanings = []
     for is_directml in (False, True):
         found = judged(node("Relu", "x", "y"), [floats(-1, 2)], [floats(0, 2)], is_directml=is_directml)
-        assert isinstance(found, Judged)
+        assert isinstance(found, NodeVerdict)
         meanings.append((found.meaning, len(found.descs[0].parts["InputTensor"][0].tensor.sizes)))
     assert meanings == [("onnx", 1), ("provider", 4)]
 
@@ -149,7 +149,7 @@ def test_what_onnx_means_is_never_what_the_provider_makes_instead(
     assert isinstance(found, Unjudged)
     assert (found.rule, reason in found.reason) == ("not-mapped", True)
     for_directml = judged(made, inputs, outputs, is_directml=True)
-    assert isinstance(for_directml, Judged)
+    assert isinstance(for_directml, NodeVerdict)
     assert for_directml.meaning == "provider"
 
 
@@ -158,7 +158,7 @@ def test_a_layer_of_several_types_is_computed_in_float32() -> None:
     made = node("LayerNormalization", "x s", "y", epsilon=0.0)
     for y, count in (([-2, 4], 0), ([-2, 3], 1)):
         found = judged(made, [x, scale], [np.array([y], np.float16)], opset=16)
-        assert isinstance(found, Judged)
+        assert isinstance(found, NodeVerdict)
         assert (found.meaning, len(found.verdict.findings)) == ("onnx", count)
 
 
@@ -167,13 +167,13 @@ def test_inputs_without_elements_are_left_out_where_the_operator_allows_it() -> 
     for made, inputs in ((node("ScatterElements", "x i u", "y"), [x, np.zeros(0, np.int64), none]),
                          (node("Concat", "x u", "y", axis=0), [x, none])):  # fmt: skip
         found = judged(made, inputs, [x])
-        assert isinstance(found, Judged)
+        assert isinstance(found, NodeVerdict)
         assert found.verdict.findings == ()
 
 
 def test_a_maximum_of_two_is_one_desc() -> None:
     found = judged(node("Max", "a b", "y"), [floats(1, 5), floats(3, 2)], [floats(3, 5)])
-    assert isinstance(found, Judged)
+    assert isinstance(found, NodeVerdict)
     assert found.operators == ("DML_OPERATOR_ELEMENT_WISE_MAX",)
 
 
@@ -184,13 +184,13 @@ def test_several_steps_are_judged_together_and_are_cases_one_by_one() -> None:
     centered = summed - summed.mean()
     y = (centered / np.sqrt((centered**2).mean())).reshape(1, 1, 3)
     found = judged(made, [x, skip, ones], [y])
-    assert isinstance(found, Judged)
+    assert isinstance(found, NodeVerdict)
     assert (found.verdict.findings, found.labelled()) == ((), {})
     first, second = found.steps()
     assert (first[0].spec.short, second[0].spec.short) == ("ELEMENT_WISE_ADD", "MEAN_VARIANCE_NORMALIZATION2")
     assert second[1]["InputTensor"].reshape(-1).tolist() == [1, 3, 6]
     wrong = judged(made, [x, skip, ones], [y * np.float32(1.01)])
-    assert isinstance(wrong, Judged)
+    assert isinstance(wrong, NodeVerdict)
     assert wrong.verdict.findings
 
 
@@ -198,7 +198,7 @@ def test_numbers_of_four_bits_are_known_by_their_type() -> None:
     made, scale = node("DequantizeLinear", "x s", "y"), np.array(0.5, np.float32)
     found = judge_node(made, 21, [np.array([-8, 7], np.int8), scale], [floats(-4, 3.5)], is_directml=False,
                        limits=Limits("FLOAT32"), elements={"x": "INT4"})  # fmt: skip
-    assert isinstance(found, Judged)
+    assert isinstance(found, NodeVerdict)
     assert (found.operators, found.verdict.findings) == (("DML_OPERATOR_DEQUANTIZE",), ())
 
 
@@ -207,7 +207,7 @@ def test_what_only_the_provider_computes_is_no_judge_of_other_implementations() 
     x, w, r = (np.ones(sizes, np.float32) for sizes in ((1, 1, 2), (1, 6, 2), (1, 6, 2)))
     gru, y = node("GRU", "x w r", "y", hidden_size=2, clip=0.5), np.zeros((1, 1, 1, 2), np.float32)
     assert isinstance(judged(gru, [x, w, r], [y]), Unjudged)
-    assert isinstance(judged(gru, [x, w, r], [y], is_directml=True), Judged)
+    assert isinstance(judged(gru, [x, w, r], [y], is_directml=True), NodeVerdict)
 
 
 def test_what_onnx_defines_by_a_function_is_judged_by_the_functions_nodes() -> None:
@@ -215,7 +215,7 @@ def test_what_onnx_defines_by_a_function_is_judged_by_the_functions_nodes() -> N
     loss = node("NegativeLogLikelihoodLoss", "x t", "y", reduction="sum")
     right = judged(loss, [scores, targets], [np.float32(np.log(4 / 3)).reshape(())])
     wrong = judged(loss, [scores, targets], [np.float32(np.log(4 / 3) * (1 + 2.0**-9)).reshape(())])
-    assert isinstance(right, Judged)
-    assert isinstance(wrong, Judged)
+    assert isinstance(right, NodeVerdict)
+    assert isinstance(wrong, NodeVerdict)
     assert (len(right.verdict.findings), len(wrong.verdict.findings)) == (0, 1)
     assert (right.meaning, len(right.operators) > 1) == ("onnx", True)

@@ -12,10 +12,10 @@ from whole_models import FLOAT, model, node, save, tensor
 
 from dmlcheck.cases.find import Target
 from dmlcheck.running import reference_nodes
-from dmlcheck.running.model_cases import Asked, Loaded, loaded
+from dmlcheck.running.model_cases import Loaded, ModelRequest, loaded
 from dmlcheck.running.reference_nodes import (
     ByEvaluator,
-    Computed,
+    NodeOutputs,
     ReferenceNodes,
     Uncomputed,
     evaluated_text,
@@ -33,7 +33,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def way(made: Any, *kept: str, **inputs: Any) -> ReferenceNodes:
     save(made)
-    found = loaded(Target("model.onnx", "model.onnx"), Asked({"batch": 3}), None)
+    found = loaded(Target("model.onnx", "model.onnx"), ModelRequest({"batch": 3}), None)
     assert isinstance(found, Loaded)
     return ReferenceNodes(found._replace(inputs=inputs or found.inputs), kept)
 
@@ -50,7 +50,7 @@ def of_x(nodes: list[Any], constants: list[Any] = [], **more: Any) -> Any:  # no
 
 def value(made: Any) -> Any:
     found = way(made, "y", x=X)
-    assert all(isinstance(each, Computed) for _, each in found.nodes())
+    assert all(isinstance(each, NodeOutputs) for _, each in found.nodes())
     return found.value("y").tolist()
 
 
@@ -82,7 +82,7 @@ def test_nodes_that_nothing_chosen_depends_on_are_left_out() -> None:
 
 def test_a_node_has_the_graph_by_which_it_was_computed() -> None:
     ((_, found),) = way(of_x([node("Relu", "x", "y", "relu")]), "y", x=X).nodes()
-    assert isinstance(found, Computed)
+    assert isinstance(found, NodeOutputs)
     assert found.mapped is not None
     assert [step.desc.spec.short for step in found.mapped.graph.steps] == ["ACTIVATION_RELU"]
     assert (found.tensors["y"].tolist(), found.evaluated) == ([3, 0], "")
@@ -125,7 +125,7 @@ def test_numbers_of_4_bits_are_those_of_the_constant() -> None:
     found = way(made, "y", x=X)
     (_, first), _ = found.nodes()
     assert found.value("y").tolist() == [-13, 10]
-    assert isinstance(first, Computed)
+    assert isinstance(first, NodeOutputs)
     assert first.mapped is not None
     (step,) = first.mapped.graph.steps
     assert step.desc.parts["InputTensor"][0].tensor.data_type == "INT4"

@@ -13,7 +13,7 @@ from whole_models import model, node, save
 from dmlcheck.cases.find import Target
 from dmlcheck.implementations import make
 from dmlcheck.running.events import Done, Plan
-from dmlcheck.running.model_cases import Asked, Loaded, loaded
+from dmlcheck.running.model_cases import Loaded, ModelRequest, loaded
 from dmlcheck.running.model_run import ModelExecution
 from dmlcheck.running.reference_nodes import stand_in
 
@@ -36,7 +36,7 @@ def groups() -> Any:
 
 
 def opened(made: Any) -> Loaded:
-    found = loaded(Target(save(made), "model.onnx"), Asked(), make("onnxruntime"))
+    found = loaded(Target(save(made), "model.onnx"), ModelRequest(), make("onnxruntime"))
     assert isinstance(found, Loaded)
     return found
 
@@ -60,7 +60,7 @@ def test_nothing_stands_in_for_what_the_reference_does_not_compute() -> None:
 
 
 def test_the_nodes_after_one_that_is_not_supported_are_judged() -> None:
-    execution = ModelExecution(Target(save(groups()), "model.onnx"), Plan("onnxruntime"), Asked())
+    execution = ModelExecution(Target(save(groups()), "model.onnx"), Plan("onnxruntime"), ModelRequest())
     found = {event.result.case.name: event.result for event in execution.events() if isinstance(event, Done)}
     assert {name: one.outcome for name, one in found.items()} == {
         "relu": "passed", "groups": "skipped", "neg": "passed", "output:y": "passed",

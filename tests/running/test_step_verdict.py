@@ -9,7 +9,7 @@ from node_graphs import float32, graph, node_of
 
 from dmlcheck.graphs.carry import Carried
 from dmlcheck.graphs.tensors import TensorRef
-from dmlcheck.onnx.descs.node import Node
+from dmlcheck.onnx.descs.node import OnnxNode
 from dmlcheck.running.step_verdict import Named, as_numbers, judge_carried, judge_steps, limit_of
 from dmlcheck.running.verdict import Limits, Verdict
 
@@ -23,14 +23,14 @@ def random(*sizes: int) -> Array:
     return RANDOM.standard_normal(sizes).astype(np.float32)
 
 
-def judged(node: Node, *outputs: Array) -> Verdict:
+def judged(node: OnnxNode, *outputs: Array) -> Verdict:
     made = graph(node)
     data = {f"input {i}": x.buffer.bytes for i, x in enumerate(node.inputs) if x is not None}
     actual = {f"output {i}": values for i, values in enumerate(outputs)}
     return judge_steps(made, data, actual, LIMITS, Named("model.onnx::node", "model.onnx"))  # type: ignore[arg-type]
 
 
-def normalized() -> tuple[Node, Array]:
+def normalized() -> tuple[OnnxNode, Array]:
     """Return a node of three steps, and what FLOAT32 arithmetic gives for it."""
     x, skip, bias, scale = random(1, 4, 64), random(1, 4, 64), random(64), random(64)
     node = node_of(SKIP, [x, skip, scale, np.zeros(64, np.float32), bias], float32(1, 4, 64))

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from dmlcheck.diagnostics.record import Finding
 from dmlcheck.diagnostics.wording import counted
-from dmlcheck.formats.dml_graph.records import Attribute, Node, Operator, Tensor
+from dmlcheck.formats.dml_graph.records import Attribute, FileNode, Operator, Tensor
 from dmlcheck.specs.load import full_name, load_spec
 from dmlcheck.specs.names import DATA_TYPES, ENUMS, OPERATOR_PREFIX
 from dmlcheck.specs.records import INPUT, OUTPUT, Field, OperatorSpec
@@ -37,7 +37,7 @@ class NodeDesc(NamedTuple):
     findings: tuple[Finding, ...] = ()
 
 
-def desc_of(node: Node, operator: Operator, owned: frozenset[str] = frozenset()) -> NodeDesc:
+def desc_of(node: FileNode, operator: Operator, owned: frozenset[str] = frozenset()) -> NodeDesc:
     """Return the desc of an operator; what edges with a name in `owned` bring is owned by DirectML."""
     name = full_name(operator.type) if operator.type.startswith(OPERATOR_PREFIX) else None
     if name is None:

@@ -22,7 +22,7 @@ def graph_of(stored: records.Stored, file: str = "") -> GraphFile:
     constants = tuple(
         Constant(name, node.name, ("nodes", index), node.desc.data, node.desc.file)
         for index, node in enumerate(stored.nodes)
-        if isinstance(node.desc, records.Constant)
+        if isinstance(node.desc, records.FileConstant)
         for name in node.outputs
         if name
     )
@@ -35,7 +35,7 @@ def graph_of(stored: records.Stored, file: str = "") -> GraphFile:
     return GraphFile(file, stored.inputs, constants, nodes, stored.outputs)
 
 
-def _node(node: records.Node, operator: records.Operator, index: int, owned: frozenset[str]) -> Node:
+def _node(node: records.FileNode, operator: records.Operator, index: int, owned: frozenset[str]) -> Node:
     made = desc_of(node, operator, owned)
     inputs, outputs = ({label_of(end): end.edge for end in ends} for ends in (made.inputs, made.outputs))
     others = tuple(name for name in node.outputs if name and name not in outputs.values())

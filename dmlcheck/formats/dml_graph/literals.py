@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dmlcheck.cases.prepare import too_large, value_findings
-from dmlcheck.descs.records import OperatorDesc, Part, TensorDesc
+from dmlcheck.descs.records import OperatorDesc, TensorDesc, TensorPart
 from dmlcheck.graphs.buffers import Array
 from dmlcheck.specs.names import DATA_TYPES, NEWEST_LEVEL, integer_range
 from dmlcheck.specs.records import INPUT
@@ -42,11 +42,11 @@ def _candidates(desc: OperatorDesc) -> Iterator[dict[str, Literal]]:
     yield {**drawn, **{label: {"sequence": {"start": 0, "step": 0}} for label in whole}}
 
 
-def _inputs(desc: OperatorDesc) -> Iterator[tuple[str, Part]]:
+def _inputs(desc: OperatorDesc) -> Iterator[tuple[str, TensorPart]]:
     return ((part.label, part) for part in desc.tensors(INPUT))
 
 
-def _range(part: Part, desc: OperatorDesc, seed: int) -> Literal:
+def _range(part: TensorPart, desc: OperatorDesc, seed: int) -> Literal:
     """Return which random numbers a tensor may have: of indices those that are inside what they index."""
     kind, bits = DATA_TYPES[part.tensor.data_type]
     low, high = _FLOATS if kind == "float" else _WHOLE if bits > 8 else integer_range(part.tensor.data_type)
@@ -55,7 +55,7 @@ def _range(part: Part, desc: OperatorDesc, seed: int) -> Literal:
     return {"seed": seed, "low": low, "high": high}
 
 
-def _indexed(part: Part, desc: OperatorDesc) -> int:
+def _indexed(part: TensorPart, desc: OperatorDesc) -> int:
     """Return how many places an index may name, in any dimension that it may be about."""
     sizes = desc.tensors()[0].tensor.sizes
     if part.label.startswith("Batch"):

@@ -14,7 +14,7 @@ from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.diagnostics.wording import visible
 from dmlcheck.files.plain import TooLarge, read_plain, reason
 from dmlcheck.formats.dml_graph.flatbuffer import Buffer, Malformed, Table
-from dmlcheck.formats.dml_graph.records import Attribute, Constant, Node, Operator, Stored, Tensor
+from dmlcheck.formats.dml_graph.records import Attribute, FileConstant, FileNode, Operator, Stored, Tensor
 
 MOST_BYTES = 512 * 2**20  # of a file; large constants have files of their own
 MOST_NODES = 50_000
@@ -47,7 +47,7 @@ def _strings(table: Table, number: int) -> tuple[str, ...]:
     return table.each(number, lambda _, place: table.buffer.string(place))
 
 
-def _node(buffer: Buffer, index: int, place: int) -> Node:
+def _node(buffer: Buffer, index: int, place: int) -> FileNode:
     if index >= MOST_NODES:
         raise Malformed(f"it has more than {MOST_NODES:,} nodes, and dmlcheck reads no more")
     try:
@@ -56,26 +56,26 @@ def _node(buffer: Buffer, index: int, place: int) -> Node:
         raise Malformed(f"nodes[{index}]: {error}") from None
 
 
-def _node_of(table: Table) -> Node:
+def _node_of(table: Table) -> FileNode:
     name = table.string(2)
     if not name:
         raise Malformed("it has no name")
-    return Node(name, _desc(table), _strings(table, 3), _strings(table, 4))
+    return FileNode(name, _desc(table), _strings(table, 3), _strings(table, 4))
 
 
-def _desc(table: Table) -> Operator | Constant:
+def _desc(table: Table) -> Operator | FileConstant:
     kind, desc = table.number(0, "<B"), table.table(1)
     if kind not in (1, 2) or desc is None:
         raise Malformed("it is neither an operator nor a constant")
     return _operator(desc) if kind == 1 else _constant(desc)
 
 
-def _constant(table: Table) -> Constant:
+def _constant(table: Table) -> FileConstant:
     kind, data = table.number(0, "<B"), table.table(1)
     if kind == 1 and data is not None and (file := data.string(0)):
-        return Constant(file)
+        return FileConstant(file)
     if kind == 2 and data is not None and (found := data.bytes(0)):
-        return Constant(data=found)
+        return FileConstant(data=found)
     raise Malformed("it is a constant without data and without a name of its data")
 
 

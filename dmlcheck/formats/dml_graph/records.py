@@ -33,18 +33,18 @@ class Operator(NamedTuple):
     attributes: tuple[Attribute, ...] = ()
 
 
-class Constant(NamedTuple):
+class FileConstant(NamedTuple):
     """A constant: the name of the file beside, without `.bin`, or else its bytes."""
 
     file: str = ""
     data: memoryview | None = None
 
 
-class Node(NamedTuple):
+class FileNode(NamedTuple):
     """A node, and the names of what it reads and writes; an empty name stands for a tensor that is left out."""
 
     name: str
-    desc: Operator | Constant
+    desc: Operator | FileConstant
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
 
@@ -52,6 +52,6 @@ class Node(NamedTuple):
 class Stored(NamedTuple):
     """A graph: its nodes in order, and the names of its inputs and outputs; an input that is not used has none."""
 
-    nodes: tuple[Node, ...]
+    nodes: tuple[FileNode, ...]
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]

@@ -10,7 +10,7 @@ from dmlcheck.diagnostics.record import Checking, Finding, collected
 from dmlcheck.diagnostics.wording import unknown_names
 from dmlcheck.files.document import Path
 from dmlcheck.formats.dxdispatch.form import count_findings, name_findings, wrong_type
-from dmlcheck.formats.dxdispatch.model import DEFERRED, Binding, Source
+from dmlcheck.formats.dxdispatch.model import DEFERRED, Binding, BoundResource
 from dmlcheck.formats.dxdispatch.notation import data_type
 from dmlcheck.specs.names import DATA_TYPES, UINT64_MAX
 from dmlcheck.specs.records import INPUT, OUTPUT, OperatorSpec
@@ -47,7 +47,7 @@ def _binding(given: Any, path: Path, resources: Resources) -> Checking[Binding]:
     return Binding(tuple(sources), path)
 
 
-def _source(given: Any, path: Path, resources: Resources) -> Checking[Source | None]:
+def _source(given: Any, path: Path, resources: Resources) -> Checking[BoundResource | None]:
     settings = given if isinstance(given, dict) else {"name": given}
     name = settings.get("name")
     if not isinstance(name, str):
@@ -61,7 +61,7 @@ def _source(given: Any, path: Path, resources: Resources) -> Checking[Source | N
     yield from findings
     if name not in resources.readable or findings:
         return None
-    return Source(name, path, settings.get("elementOffset", 0), settings.get("elementSizeInBytes") or None)
+    return BoundResource(name, path, settings.get("elementOffset", 0), settings.get("elementSizeInBytes") or None)
 
 
 def _unknown_key_findings(settings: Mapping[str, Any], path: Path) -> Iterator[Finding]:
@@ -92,7 +92,7 @@ def binding_findings(
         yield from _overlap_findings(spec, regions)
 
 
-def _deferred(source: Source) -> Finding:
+def _deferred(source: BoundResource) -> Finding:
     params = {
         "what": f"the resource {source.name}",
         "found": "deferred, and has no memory until an ONNX dispatchable makes it",
@@ -109,7 +109,7 @@ class _Region(NamedTuple):
 
     label: str
     kind: str
-    source: Source
+    source: BoundResource
     start: int
     end: int
 
@@ -136,7 +136,7 @@ def _regions(desc: OperatorDesc, bindings: Mapping[str, Binding], resources: Res
     return regions
 
 
-def _start(source: Source, resources: Resources) -> int:
+def _start(source: BoundResource, resources: Resources) -> int:
     """Return the byte that a tensor starts at, as far as the type of its resource is known without its values."""
     kind = data_type(resources.readable[source.name].get("initialValuesDataType")) or "UNKNOWN"
     return source.start * (source.size or max(1, DATA_TYPES[kind].bits // 8))

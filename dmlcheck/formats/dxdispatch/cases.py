@@ -10,7 +10,7 @@ from dmlcheck.descs.read import read_desc
 from dmlcheck.diagnostics.record import NOTE, Diagnostic, Finding
 from dmlcheck.diagnostics.wording import cut
 from dmlcheck.files.document import Document
-from dmlcheck.formats.dxdispatch.model import Model
+from dmlcheck.formats.dxdispatch.model import DxModel
 from dmlcheck.formats.dxdispatch.read import read_model
 from dmlcheck.graphs.check import CheckedDesc, checked
 from dmlcheck.graphs.records import GraphFile, Node
@@ -33,7 +33,7 @@ def read_cases(document: Document, name: str | None = None) -> CaseFile:
     return file._replace(cases=tuple(cases), broken=broken, problems=tuple(problems))
 
 
-def operator_cases(model: Model, name: str | None = None) -> CaseFile:
+def operator_cases(model: DxModel, name: str | None = None) -> CaseFile:
     """Return the operators of a model as cases, and a note for each dispatchable that is not DirectML."""
     prefix = name or model.document.name
     cases = tuple(case._replace(id=f"{prefix}::{case.name}") for case in model.operators.values())

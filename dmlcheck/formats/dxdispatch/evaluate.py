@@ -17,7 +17,7 @@ from dmlcheck.files.paths import is_inside
 from dmlcheck.files.plain import open_plain
 from dmlcheck.formats.dxdispatch.form import wrong_type
 from dmlcheck.formats.dxdispatch.memory import bound_bytes, unknown_bindings
-from dmlcheck.formats.dxdispatch.model import Command, Model
+from dmlcheck.formats.dxdispatch.model import Command, DxModel
 from dmlcheck.formats.dxdispatch.resources import Resource, filled_resources
 from dmlcheck.graphs.bound import graph_of_desc, run_bound, tensors_to_bind
 from dmlcheck.graphs.buffers import from_bytes
@@ -30,7 +30,7 @@ from dmlcheck.values.literals import Array
 from dmlcheck.values.number_formats import NUMPY_TYPES
 
 
-class Done(NamedTuple):
+class Answer(NamedTuple):
     """What came of a command: the elements of a resource that it prints, with their type, a remark, or what is wrong.
 
     The elements are flat, and those of the resource until the next command changes them.
@@ -42,7 +42,7 @@ class Done(NamedTuple):
     is_done: bool = True
 
 
-def evaluate_model(model: Model, folder: str, level: str = NEWEST_LEVEL) -> Iterator[Done]:
+def evaluate_model(model: DxModel, folder: str, level: str = NEWEST_LEVEL) -> Iterator[Answer]:
     """Carry out a model's commands in order and yield what came of each; `folder` is where writeFile writes.
 
     A model that something is wrong with ends there.
@@ -53,19 +53,19 @@ def evaluate_model(model: Model, folder: str, level: str = NEWEST_LEVEL) -> Iter
     resources, wrong = collected(filled_resources(model))
     problems.extend(in_order(model.origin, wrong))
     if problems:
-        yield Done(diagnostics=tuple(problems))
+        yield Answer(diagnostics=tuple(problems))
         return
     for command in model.commands:
         done, findings = collected(_carried_out(command, model, resources, folder))
         if findings:
-            yield Done(diagnostics=_diagnostics(findings, command, model))
+            yield Answer(diagnostics=_diagnostics(findings, command, model))
             return
         yield done
         if done.diagnostics:
             return
 
 
-def _diagnostics(findings: list[Finding], command: Command, model: Model) -> tuple[Diagnostic, ...]:
+def _diagnostics(findings: list[Finding], command: Command, model: DxModel) -> tuple[Diagnostic, ...]:
     """Return findings as diagnostics of the model, or of the file of the graph that a command dispatches."""
     graph = model.graphs.get(command.target)
     if graph is None or findings[0].path[:1] == command.path[:1]:
@@ -73,30 +73,30 @@ def _diagnostics(findings: list[Finding], command: Command, model: Model) -> tup
     return tuple(finding.diagnostic()._replace(file=graph.file) for finding in findings)
 
 
-def _carried_out(command: Command, model: Model, resources: Mapping[str, Resource], folder: str) -> Checking[Done]:
+def _carried_out(command: Command, model: DxModel, resources: Mapping[str, Resource], folder: str) -> Checking[Answer]:
     """Carry out one command; what it returns stands beside what is wrong only where it yields nothing."""
     target = command.target
     if command.kind == "dispatch":
         if target in model.others:
-            return Done(remark=f"{target} is not dispatched: {model.others[target]} is not DirectML", is_done=False)
+            return Answer(remark=f"{target} is not dispatched: {model.others[target]} is not DirectML", is_done=False)
         graph = model.graphs.get(target)
         if isinstance(graph, Diagnostic):
-            return Done(diagnostics=(graph,))
+            return Answer(diagnostics=(graph,))
         yield from _dispatched(graph, command, model, resources)
-        return Done()
+        return Answer()
     if target not in resources:
         what = "printed" if command.kind == "print" else "written"
-        return Done(remark=f"{target} is not {what}: only an ONNX dispatchable would fill it", is_done=False)
+        return Answer(remark=f"{target} is not {what}: only an ONNX dispatchable would fill it", is_done=False)
     resource = resources[target]
     if command.kind == "print":
         elements = yield from _elements(command, resource)
-        return Done() if elements is None else Done({target: (elements, resource.data_type)})
+        return Answer() if elements is None else Answer({target: (elements, resource.data_type)})
     yield from _written(command, resource, folder)
-    return Done(remark=f"{target} written to {command.raw['targetPath']}")
+    return Answer(remark=f"{target} written to {command.raw['targetPath']}")
 
 
 def _dispatched(
-    file: GraphFile | None, command: Command, model: Model, resources: Mapping[str, Resource]
+    file: GraphFile | None, command: Command, model: DxModel, resources: Mapping[str, Resource]
 ) -> Checking[None]:
     """Compute the graph of a file, or an operator where there is none, from the resources into them."""
     if file is None:

@@ -17,7 +17,7 @@ from dmlcheck.folders.export_folder import Folder, free_name, read_manifest, saf
 from dmlcheck.folders.exporting import Imported, finish
 from dmlcheck.formats.dxdispatch.descs import unsupported
 from dmlcheck.formats.dxdispatch.memory import bound_bytes
-from dmlcheck.formats.dxdispatch.model import Command, Model
+from dmlcheck.formats.dxdispatch.model import Command, DxModel
 from dmlcheck.formats.dxdispatch.read import read_model
 from dmlcheck.formats.dxdispatch.resources import Resource, filled_resources
 from dmlcheck.formats.dxdispatch.write import MODEL
@@ -105,7 +105,7 @@ def _found(document: Document) -> Iterator[Found]:
     yield from problems or _of_dispatches(model, resources)
 
 
-def _of_dispatches(model: Model, resources: Mapping[str, Resource]) -> Iterator[Found]:
+def _of_dispatches(model: DxModel, resources: Mapping[str, Resource]) -> Iterator[Found]:
     """Yield the case of each dispatch; what cannot be one is remarked upon."""
     written: dict[str, str] = {}  # the resources that a dispatch writes, each with the last that does
     for command in model.commands:
@@ -130,7 +130,7 @@ def _of_dispatches(model: Model, resources: Mapping[str, Resource]) -> Iterator[
 def _of_dispatch(
     desc: OperatorDesc,
     command: Command,
-    model: Model,
+    model: DxModel,
     resources: Mapping[str, Resource],
     written: Mapping[str, str],
 ) -> Iterator[Found]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from dmlcheck.descs.records import Part
+from dmlcheck.descs.records import TensorPart
 from dmlcheck.diagnostics.record import Checking, Finding
 from dmlcheck.diagnostics.wording import counted, did_you_mean, unknown_names
 from dmlcheck.files.document import Path
@@ -23,7 +23,7 @@ def unknown_bindings(graph: GraphFile, command: Command) -> Iterator[Finding]:
 
 
 def bound_bytes(
-    parts: Iterable[Part], command: Command, resources: Mapping[str, Resource]
+    parts: Iterable[TensorPart], command: Command, resources: Mapping[str, Resource]
 ) -> Checking[dict[str, Array]]:
     """Return the bytes that are bound to tensors, by label, without those of which there are none or too few."""
     bound = {}
@@ -34,7 +34,7 @@ def bound_bytes(
     return bound
 
 
-def _bytes(part: Part, command: Command, resources: Mapping[str, Resource]) -> Checking[Array | None]:
+def _bytes(part: TensorPart, command: Command, resources: Mapping[str, Resource]) -> Checking[Array | None]:
     name, index = (*part.path, 0)[:2]
     path: Path = (*command.path, "bindings", name)
     binding = command.bindings.get(str(name))

@@ -14,7 +14,7 @@ from dmlcheck.graphs.records import GraphFile
 DEFERRED = "deferred"  # the initial values of a resource that an ONNX dispatchable makes
 
 
-class Source(NamedTuple):
+class BoundResource(NamedTuple):
     """A resource where it is bound: its name, where the tensor starts in it, and where the binding stands.
 
     The start is a number of elements, of `size` bytes, or of the resource's own type where that is None.
@@ -29,10 +29,10 @@ class Source(NamedTuple):
 class Binding(NamedTuple):
     """What is bound to a name: its resources, None for one that is wrong, and where the binding stands."""
 
-    sources: tuple[Source | None, ...]
+    sources: tuple[BoundResource | None, ...]
     path: Path
 
-    def source(self, index: int) -> Source | None:
+    def source(self, index: int) -> BoundResource | None:
         """Return what is bound to one of its tensors, None where there is nothing."""
         return self.sources[index] if index < len(self.sources) else None
 
@@ -50,7 +50,7 @@ class Command(NamedTuple):
     bindings: Mapping[str, Binding] = {}
 
 
-class Model(NamedTuple):
+class DxModel(NamedTuple):
     """A DxDispatch model: resources as given, operators as cases and their descs as read, other kinds, and commands.
 
     `graphs` has DirectML graphs by the names of their dispatchables, or what is wrong with their files.

@@ -19,7 +19,7 @@ from dmlcheck.formats.dxdispatch.form import (
     name_findings,
     wrong_type,
 )
-from dmlcheck.formats.dxdispatch.model import DEFERRED, Binding, Command, Model
+from dmlcheck.formats.dxdispatch.model import DEFERRED, Binding, Command, DxModel
 from dmlcheck.formats.dxdispatch.notation import data_type, plain_desc
 from dmlcheck.formats.registry import takers
 from dmlcheck.graphs.records import GraphFile
@@ -51,7 +51,7 @@ class _Dispatchables(NamedTuple):
     bindings: Mapping[str, Mapping[str, Binding]] = {}
 
 
-def read_model(document: Document) -> Model:
+def read_model(document: Document) -> DxModel:
     """Read a model; whatever is wrong with its form is among its problems."""
     model, findings = collected(_model(document))
     origin = model.origin
@@ -59,7 +59,7 @@ def read_model(document: Document) -> Model:
     return model._replace(problems=(*document.problems, *found))
 
 
-def _model(document: Document) -> Checking[Model]:
+def _model(document: Document) -> Checking[DxModel]:
     sections = yield from _sections(document.value)
     dispatchables = yield from _dispatchables(sections["dispatchables"], document)
     resources = yield from _resources(sections["resources"])
@@ -74,7 +74,7 @@ def _model(document: Document) -> Checking[Model]:
         told += len(findings)
         if told > MAX_PROBLEMS:
             break
-    model = Model(document, resources.readable, dispatchables.operators, dispatchables.others, tuple(commands))
+    model = DxModel(document, resources.readable, dispatchables.operators, dispatchables.others, tuple(commands))
     return model._replace(graphs=dispatchables.graphs, descs=dispatchables.descs)
 
 

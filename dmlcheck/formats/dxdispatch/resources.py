@@ -16,7 +16,7 @@ from dmlcheck.files import npy
 from dmlcheck.files.document import Path
 from dmlcheck.files.plain import open_plain
 from dmlcheck.formats.dxdispatch.form import is_count, missing_key, wrong_type
-from dmlcheck.formats.dxdispatch.model import DEFERRED, Model
+from dmlcheck.formats.dxdispatch.model import DEFERRED, DxModel
 from dmlcheck.formats.dxdispatch.notation import data_type
 from dmlcheck.graphs.buffers import to_bytes
 from dmlcheck.specs.names import DATA_TYPES, UINT_MAX
@@ -38,7 +38,7 @@ class Resource(NamedTuple):
     filled: int
 
 
-def filled_resources(model: Model) -> Checking[dict[str, Resource]]:
+def filled_resources(model: DxModel) -> Checking[dict[str, Resource]]:
     """Fill the resources of a model, but for those that only another dispatchable fills."""
     excess = _too_large(model)
     if excess is not None:
@@ -55,7 +55,7 @@ def filled_resources(model: Model) -> Checking[dict[str, Resource]]:
 # ---- memory
 
 
-def _too_large(model: Model) -> Finding | None:
+def _too_large(model: DxModel) -> Finding | None:
     """Return what is wrong with a model whose resources this machine cannot hold; nothing is allocated to find out."""
     need = sum(bytes_needed(raw) + _file_size(raw["initialValues"], model) for raw in model.resources.values())
     have = available_bytes() if need > _LARGE else None
@@ -83,7 +83,7 @@ def bytes_needed(resource: Mapping[str, Any]) -> int:
     return max(offset + filled, size)
 
 
-def _file_size(initial: Any, model: Model) -> int:
+def _file_size(initial: Any, model: DxModel) -> int:
     given = initial.get("sourcePath") if isinstance(initial, dict) else None
     if not isinstance(given, str):
         return 0
@@ -101,7 +101,7 @@ class _Typed(NamedTuple):
     data_type: str
 
 
-def _resource(name: str, raw: Mapping[str, Any], model: Model) -> Checking[Resource | None]:
+def _resource(name: str, raw: Mapping[str, Any], model: DxModel) -> Checking[Resource | None]:
     path: Path = ("resources", name)
     initial = yield from _Initial(name, (*path, "initialValues"), model).values(raw)
     if initial is None:
@@ -134,7 +134,7 @@ class _Initial(NamedTuple):
 
     name: str
     path: Path
-    model: Model
+    model: DxModel
 
     @property
     def label(self) -> str:

@@ -11,7 +11,7 @@ from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.attributes import attributes_of, is_graph
 from dmlcheck.onnx.backend_tests.read import BackendTest
 from dmlcheck.onnx.descs.graph import fields_of, values_of
-from dmlcheck.onnx.descs.node import Counterpart, Node, Refused
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped
 from dmlcheck.onnx.operators.table import exact_steps
 from dmlcheck.onnx.reading import DOMAINS, constant, first_line, opset_of, tensor_of
 from dmlcheck.specs.names import NEWEST_LEVEL
@@ -23,25 +23,25 @@ def foreign_case(test: BackendTest, source: str) -> Written:
     try:
         return _written(_only_step(node), source)
     except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
-        raise Refused(f"its {node.type} does not go with its values: {first_line(error)}") from None
+        raise Unmapped(f"its {node.type} does not go with its values: {first_line(error)}") from None
 
 
 # ---- the node
 
 
-def _only_node(test: BackendTest) -> Node:
+def _only_node(test: BackendTest) -> OnnxNode:
     """Return the only operator of a model with its attributes, those that are left out by their defaults."""
     constants, nodes = _apart(test.model.graph)
     values = {**test.inputs, **constants}
     if len(nodes) != 1:
-        raise Refused(f"the model has {len(nodes)} operators, and a case has one")
+        raise Unmapped(f"the model has {len(nodes)} operators, and a case has one")
     (node,) = nodes
     empty = next((name for name, output in test.outputs.items() if not output.size), None)
     if empty is not None:
-        raise Refused(f"{empty} has no elements, and a tensor of DirectML has at least one")
+        raise Unmapped(f"{empty} has no elements, and a tensor of DirectML has at least one")
     opset = opset_of(test.model)
     graphs = {attribute.name: attribute.g for attribute in node.attribute if is_graph(attribute)}
-    return Node(
+    return OnnxNode(
         node.op_type if node.domain in DOMAINS else f"{node.domain}.{node.op_type}",
         opset,
         {**attributes_of(node, opset), **graphs},
@@ -66,11 +66,11 @@ def _apart(graph: Any) -> tuple[dict[str, TensorRef], list[Any]]:
 # ---- the case
 
 
-def _only_step(node: Node) -> Counterpart:
+def _only_step(node: OnnxNode) -> Counterpart:
     """Return the operator of DirectML that computes what ONNX says; Refused where it takes several."""
     made = exact_steps(node)
     if len(made) != 1:
-        raise Refused(f"{node.type} becomes {len(made)} operators of DirectML, and a case has one")
+        raise Unmapped(f"{node.type} becomes {len(made)} operators of DirectML, and a case has one")
     return made[0]
 
 
@@ -80,11 +80,11 @@ def _written(found: Counterpart, source: str) -> Written:
     desc, findings = validation.validate(found.operator, fields, NEWEST_LEVEL)
     if desc is None or findings:
         reasons = "; ".join(dict.fromkeys(finding.message for finding in findings))
-        raise Refused(f"DML_OPERATOR_{found.operator} does not take it: {reasons}")
+        raise Unmapped(f"DML_OPERATOR_{found.operator} does not take it: {reasons}")
     inputs = {field.name: values[field.name] for field in desc.spec.inputs if field.name in values}
     compared = values.keys() - found.uncompared
     outputs = {field.name: values[field.name] for field in desc.spec.outputs if field.name in compared}
     wrong = value_findings(desc, inputs, NEWEST_LEVEL)
     if wrong:
-        raise Refused(f"DML_OPERATOR_{found.operator} does not take it: {wrong[0].message}")
+        raise Unmapped(f"DML_OPERATOR_{found.operator} does not take it: {wrong[0].message}")
     return Written("", desc, inputs, outputs, {"source": source, "note": found.note})

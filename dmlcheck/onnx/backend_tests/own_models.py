@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dmlcheck import validation
-from dmlcheck.descs.records import OperatorDesc, Part
+from dmlcheck.descs.records import OperatorDesc, TensorPart
 from dmlcheck.folders.case_file import Written
 from dmlcheck.graphs.tensors import Array, TensorRef
 from dmlcheck.onnx import metadata
 from dmlcheck.onnx.backend_tests.read import BackendTest
-from dmlcheck.onnx.descs.node import Refused
+from dmlcheck.onnx.descs.node import Unmapped
 from dmlcheck.onnx.export.mappings import build
 from dmlcheck.onnx.export.records import Inexpressible
 from dmlcheck.onnx.proto import model_proto
@@ -65,8 +65,8 @@ def _by_field(
     return section
 
 
-def _checked(part: Part, given: TensorRef | None) -> Array:
+def _checked(part: TensorPart, given: TensorRef | None) -> Array:
     values = None if given is None else given.values
     if values is None or given is None or (given.data_type, given.shape) != (part.tensor.data_type, part.tensor.sizes):
-        raise Refused(f"the values of {part.label} are not those of its tensor")
+        raise Unmapped(f"the values of {part.label} are not those of its tensor")
     return values

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from dmlcheck.graphs.tensors import TensorRef
-from dmlcheck.onnx.descs.node import Refused
+from dmlcheck.onnx.descs.node import Unmapped
 from dmlcheck.onnx.reading import Unreadable, checked_tensor, element_type, file_bytes, parsed_tensor
 
 _DATA = re.compile(r"test_data_set_?(\d*)")
@@ -30,7 +30,7 @@ def tests_of(path: str, model: Any) -> Iterator[BackendTest]:
     folder = os.path.dirname(path)
     sets = {int(found[1] or 0): found[0] for found in map(_DATA.fullmatch, _listed(folder or ".")) if found}
     if not sets:
-        raise Refused("there is no folder test_data_set_0 beside the model")
+        raise Unmapped("there is no folder test_data_set_0 beside the model")
     given = {tensor.name for tensor in model.graph.initializer}
     inputs = [value for value in model.graph.input if value.name not in given]
     for _, data in sorted(sets.items()):
@@ -52,14 +52,14 @@ def _values(folder: str, kind: str, infos: Iterable[Any]) -> dict[str, TensorRef
         path = os.path.join(folder, f"{kind}_{index}.pb")
         if not info.type.HasField("tensor_type"):
             form = (info.type.WhichOneof("value") or "nothing").removesuffix("_type")
-            raise Refused(f"{info.name} is no tensor, but {form}, which DirectML does not have")
+            raise Unmapped(f"{info.name} is no tensor, but {form}, which DirectML does not have")
         if not os.path.isfile(path):
-            raise Refused(f"{os.path.basename(folder)} has no {kind}_{index}.pb")
+            raise Unmapped(f"{os.path.basename(folder)} has no {kind}_{index}.pb")
         tensor = parsed_tensor(path, file_bytes(path), "a tensor of ONNX")
         values[info.name] = checked_tensor(path, tensor, info.name)
         declared = info.type.tensor_type.elem_type
         if declared != tensor.data_type:
-            raise Refused(
+            raise Unmapped(
                 f"{info.name} is {element_type(tensor.data_type)} in its file and {element_type(declared)} in the model"
             )
     return values

@@ -9,7 +9,7 @@ from dmlcheck import validation
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.graphs.records import Graph, GraphFile, Node, Step
 from dmlcheck.graphs.tensors import Array, Buffer, TensorRef
-from dmlcheck.onnx.descs.node import Counterpart, Refused
+from dmlcheck.onnx.descs.node import Counterpart, Unmapped
 from dmlcheck.specs.load import load_spec
 from dmlcheck.specs.names import NEWEST_LEVEL, OPERATOR_PREFIX
 from dmlcheck.specs.records import INPUT, OUTPUT, OperatorSpec
@@ -100,7 +100,7 @@ class _Builder:
             self.constants[name] = values
             self.ready.add(name)
         else:
-            raise Refused(f"{made.operator} reads a tensor that nothing in the node gives")
+            raise Unmapped(f"{made.operator} reads a tensor that nothing in the node gives")
 
     def _copy(self, source: TensorRef, target: TensorRef) -> None:
         operator = "ELEMENT_WISE_IDENTITY" if source.data_type == target.data_type else "CAST"
@@ -114,7 +114,7 @@ def _valid(made: Counterpart) -> OperatorDesc:
     desc, findings = validation.validate(made.operator, fields_of(made.fields), NEWEST_LEVEL)
     if desc is None or findings:
         reasons = "; ".join(dict.fromkeys(finding.message for finding in findings))
-        raise Refused(f"DML_OPERATOR_{made.operator} does not take it: {reasons}")
+        raise Unmapped(f"DML_OPERATOR_{made.operator} does not take it: {reasons}")
     return desc
 
 

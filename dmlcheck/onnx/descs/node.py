@@ -11,15 +11,15 @@ from dmlcheck.diagnostics.wording import dimensions_text
 from dmlcheck.graphs.tensors import Array, TensorRef
 
 
-class Refused(Exception):
+class Unmapped(Exception):
     """A model that has no counterpart among DirectML's operators; the message says what is in the way."""
 
 
-class UnknownValues(Refused):
+class UnknownValues(Unmapped):
     """A node of a model whose desc depends on numbers that only a run of the model makes."""
 
 
-class Node(NamedTuple):
+class OnnxNode(NamedTuple):
     """An operator of an opset; inputs and outputs that are left out are None.
 
     Values that are not known before a run are None in their tensors. Outputs in `untyped` are there, though they are
@@ -42,11 +42,11 @@ class Node(NamedTuple):
         """Return an attribute."""
         return self.attributes.get(name, default)
 
-    def with_attributes(self, **attributes: Any) -> Node:
+    def with_attributes(self, **attributes: Any) -> OnnxNode:
         """Return the node with other values of some attributes."""
         return self._replace(attributes={**self.attributes, **attributes})
 
-    def with_inputs(self, *inputs: TensorRef | None) -> Node:
+    def with_inputs(self, *inputs: TensorRef | None) -> OnnxNode:
         """Return the node with other tensors as its first inputs."""
         return self._replace(inputs=(*inputs, *self.inputs[len(inputs) :]))
 
@@ -54,16 +54,16 @@ class Node(NamedTuple):
         """Return an attribute that is a whole number; Refused where it is none."""
         value = self.get(name, default)
         if value is None:
-            raise Refused(f"{self.type} has no attribute {name}")
+            raise Unmapped(f"{self.type} has no attribute {name}")
         if not isinstance(value, int):
-            raise Refused(f"the attribute {name} of {self.type} is {value!r}, not a whole number")
+            raise Unmapped(f"the attribute {name} of {self.type} is {value!r}, not a whole number")
         return value
 
     def positive(self, name: str) -> int:
         """Return an attribute that is a whole number above 0; Refused where it is none."""
         value = self.whole(name)
         if value < 1:
-            raise Refused(f"the attribute {name} of {self.type} is {value}, not 1 or more")
+            raise Unmapped(f"the attribute {name} of {self.type} is {value}, not 1 or more")
         return value
 
     def has(self, index: int) -> bool:
@@ -74,7 +74,7 @@ class Node(NamedTuple):
         """Return an input that must be there."""
         value = self.inputs[index] if index < len(self.inputs) else None
         if value is None:
-            raise Refused(f"{self.type} has no input {index}")
+            raise Unmapped(f"{self.type} has no input {index}")
         return value
 
     def optional(self, index: int) -> TensorRef | None:
@@ -102,7 +102,7 @@ class Node(NamedTuple):
         """Return an output that must be there."""
         value = self.outputs[index] if index < len(self.outputs) else None
         if value is None:
-            raise Refused(f"there are no values for output {index} of {self.type}")
+            raise Unmapped(f"there are no values for output {index} of {self.type}")
         return value
 
     def tensors(self) -> dict[str, TensorRef]:
@@ -116,7 +116,7 @@ class Node(NamedTuple):
     def only_outputs(self, count: int) -> None:
         """Refuse outputs beyond the first ones."""
         if any(value is not None for value in self.outputs[count:]):
-            raise Refused(f"DirectML has no counterpart to output {count} of {self.type}")
+            raise Unmapped(f"DirectML has no counterpart to output {count} of {self.type}")
 
     def numbers(self, name: str, index: int | None) -> list[int] | None:
         """Return whole numbers that are an attribute in some opsets and an input in others, or None."""
@@ -151,7 +151,7 @@ class Counterpart(NamedTuple):
 def axis_of(axis: int, rank: int) -> int:
     """Return an axis counted from the start."""
     if not -rank <= axis < rank:
-        raise Refused(f"axis {axis} is not one of {dimensions_text(rank)}")
+        raise Unmapped(f"axis {axis} is not one of {dimensions_text(rank)}")
     return axis % rank
 
 
@@ -163,7 +163,7 @@ def axes_of(axes: Iterable[int], rank: int) -> list[int]:
 def number(value: Any, dtype: Any = np.float32) -> float | int:
     """Return a number with the fewest digits that are rounded to it in a type, by default that of attributes."""
     if isinstance(value, (str, list, tuple)):
-        raise Refused(f"an attribute is {value!r}, not a number")
+        raise Unmapped(f"an attribute is {value!r}, not a number")
     if np.dtype(dtype).kind != "f":
         return int(value)
     held = np.dtype(dtype).type(value)

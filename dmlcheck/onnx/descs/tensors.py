@@ -9,7 +9,7 @@ import numpy as np
 
 from dmlcheck.diagnostics.wording import dimensions_text
 from dmlcheck.graphs.tensors import TensorRef, element_of
-from dmlcheck.onnx.descs.node import Refused, axis_of
+from dmlcheck.onnx.descs.node import Unmapped, axis_of
 
 
 def repeated(x: TensorRef, shape: Sequence[int]) -> TensorRef:
@@ -17,7 +17,7 @@ def repeated(x: TensorRef, shape: Sequence[int]) -> TensorRef:
     try:
         return x.broadcast_to(tuple(shape) or (1,))
     except ValueError as problem:
-        raise Refused(str(problem)) from None
+        raise Unmapped(str(problem)) from None
 
 
 def along(x: TensorRef, axis: int, shape: Sequence[int]) -> TensorRef:
@@ -59,13 +59,13 @@ def sized(x: TensorRef, sizes: Sequence[int]) -> TensorRef:
     try:
         return x.reshape(tuple(sizes))
     except ValueError:
-        raise Refused(f"values of the sizes {list(x.shape)} are not of {list(sizes)}") from None
+        raise Unmapped(f"values of the sizes {list(x.shape)} are not of {list(sizes)}") from None
 
 
 def permuted(x: TensorRef, order: Sequence[int]) -> TensorRef:
     """Return a tensor whose axes are in another order, in the buffer that it lies in."""
     if sorted(order) != list(range(x.ndim)):
-        raise Refused(f"{list(order)} is no order of {dimensions_text(x.ndim)}")
+        raise Unmapped(f"{list(order)} is no order of {dimensions_text(x.ndim)}")
     return x.transpose(order)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
-from dmlcheck.onnx.export.records import TYPES, Constant, Graph, Inexpressible, Node, Value
+from dmlcheck.onnx.export.records import TYPES, ExportedGraph, ExportedNode, Inexpressible, Initializer, Value
 from dmlcheck.specs.names import MAX_ELEMENTS
 
 OPSET = 17
@@ -24,10 +24,10 @@ class Builder:
     def __init__(self, desc: OperatorDesc, opset: int = OPSET) -> None:
         self.desc = desc
         self.opset = opset
-        self.nodes: list[Node] = []
+        self.nodes: list[ExportedNode] = []
         self.inputs: dict[str, Value] = {}
         self.outputs: dict[str, Value] = {}
-        self.constants: list[Constant] = []
+        self.constants: list[Initializer] = []
         self.values: list[Value] = []
         self.count = 0
 
@@ -64,7 +64,7 @@ class Builder:
         value = self.reshape(self.cast(value, tensor.data_type), tensor.sizes)
         result = _value(label, tensor)
         if not self._renamed(value.name, label):
-            self.nodes.append(Node("Identity", (value.name,), (label,), {}))
+            self.nodes.append(ExportedNode("Identity", (value.name,), (label,), {}))
         self.outputs[label] = result
 
     def _renamed(self, name: str, label: str) -> bool:
@@ -75,10 +75,10 @@ class Builder:
         self.nodes[-1] = last._replace(outputs=(label,))
         return True
 
-    def graph(self) -> Graph:
+    def graph(self) -> ExportedGraph:
         """Return what was built, its inputs and outputs in the order of the desc's tensors."""
         labels = [part.label for part in self.desc.tensors()]
-        return Graph(
+        return ExportedGraph(
             self.desc.spec.operator,
             self.opset,
             tuple(self.nodes),
@@ -96,7 +96,7 @@ class Builder:
         """Return a constant, by default a vector of INT64; `sizes` () makes it a scalar."""
         shape = (len(elements),) if sizes is None else tuple(sizes)
         value = Value(self._name("constant"), data_type, shape)
-        self.constants.append(Constant(value, tuple(elements)))
+        self.constants.append(Initializer(value, tuple(elements)))
         return value
 
     def scalar(self, value: float, data_type: str) -> Value:
@@ -137,7 +137,7 @@ class Builder:
         while names and not names[-1]:
             names.pop()
         kept = {key: value for key, value in attributes.items() if value is not None}
-        self.nodes.append(Node(type, tuple(names), tuple(value.name for value in values), kept))
+        self.nodes.append(ExportedNode(type, tuple(names), tuple(value.name for value in values), kept))
         return values
 
     def _name(self, stem: str) -> str:

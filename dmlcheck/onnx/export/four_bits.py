@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dmlcheck.onnx.export.records import BYTES_OF, TYPES, Graph, Node, Value
+from dmlcheck.onnx.export.records import BYTES_OF, TYPES, ExportedGraph, ExportedNode, Value
 
 
-def with_bytes(graph: Graph) -> Graph:
+def with_bytes(graph: ExportedGraph) -> ExportedGraph:
     """Return a graph that casts its 4-bit inputs from, and its 4-bit outputs to, 8-bit ones of the same names."""
     inner = {value.name: _inner(value) for value in (*graph.inputs, *graph.outputs) if value.data_type in BYTES_OF}
     if not inner:
@@ -36,5 +36,5 @@ def _renamed(names: Sequence[str], new: dict[str, str]) -> tuple[str, ...]:
     return tuple(new.get(name, name) for name in names)
 
 
-def _cast(before: Value, after: Value) -> Node:
-    return Node("Cast", (before.name,), (after.name,), {"to": TYPES[after.data_type]})
+def _cast(before: Value, after: Value) -> ExportedNode:
+    return ExportedNode("Cast", (before.name,), (after.name,), {"to": TYPES[after.data_type]})

@@ -7,7 +7,7 @@ from importlib import import_module
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.onnx.export.builder import Builder, Maker
-from dmlcheck.onnx.export.records import Graph, Inexpressible
+from dmlcheck.onnx.export.records import ExportedGraph, Inexpressible
 
 _FAMILIES = (
     "activation",
@@ -29,7 +29,7 @@ _FAMILIES = (
 )
 
 
-def build(desc: OperatorDesc) -> Graph:
+def build(desc: OperatorDesc) -> ExportedGraph:
     """Return a valid desc as a graph; Inexpressible where ONNX has no exact words for it."""
     mapping = mappings().get(desc.spec.short)
     if mapping is None:

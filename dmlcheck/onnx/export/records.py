@@ -47,14 +47,14 @@ class Value(NamedTuple):
         return self.element or TYPES[self.data_type]
 
 
-class Constant(NamedTuple):
+class Initializer(NamedTuple):
     """A value that is part of the graph: its elements, flat."""
 
     value: Value
     elements: tuple[float, ...]
 
 
-class Node(NamedTuple):
+class ExportedNode(NamedTuple):
     """One operator of a graph; "" stands for an input that is left out.
 
     A type may begin with its domain (`com.microsoft.QLinearAdd`). An attribute that is a data type is its ONNX name,
@@ -67,7 +67,7 @@ class Node(NamedTuple):
     attributes: dict[str, Any]
 
 
-class Graph(NamedTuple):
+class ExportedGraph(NamedTuple):
     """A desc as ONNX says it. `inputs` and `outputs` are named as the desc's tensors are in reports.
 
     `values` are those between its nodes.
@@ -75,8 +75,8 @@ class Graph(NamedTuple):
 
     operator: str
     opset: int
-    nodes: tuple[Node, ...]
+    nodes: tuple[ExportedNode, ...]
     inputs: tuple[Value, ...]
     outputs: tuple[Value, ...]
-    constants: tuple[Constant, ...]
+    constants: tuple[Initializer, ...]
     values: tuple[Value, ...] = ()

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.graphs.tensors import Array
-from dmlcheck.onnx.descs.node import Refused
+from dmlcheck.onnx.descs.node import Unmapped
 from dmlcheck.onnx.reading import first_line
 
 # Operators that may give other numbers each time.
@@ -40,7 +40,7 @@ def evaluate_node(node: Any, inputs: Sequence[Any], opsets: Mapping[str, int]) -
     except MemoryError:
         raise
     except Exception as error:  # noqa: BLE001 - whatever an evaluator says
-        raise Refused(f"ONNX's evaluator does not compute it: {first_line(error)}") from None
+        raise Unmapped(f"ONNX's evaluator does not compute it: {first_line(error)}") from None
     return [each if isinstance(each, list) or each is None else np.asarray(each) for each in results]
 
 
@@ -54,4 +54,4 @@ def _unsqueezed(node: Any, values: Array) -> list[Array]:
     try:
         return [np.expand_dims(values, axes)]
     except ValueError as error:  # axes that the output does not have, or twice the same
-        raise Refused(first_line(error)) from None
+        raise Unmapped(first_line(error)) from None

@@ -10,9 +10,9 @@ from typing import Any
 
 from dmlcheck.graphs.tensors import Array, TensorRef
 from dmlcheck.onnx.attributes import attributes_of
-from dmlcheck.onnx.descs.node import Counterpart, Node, Refused
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped
 from dmlcheck.onnx.model.file import MOST_VALUES
-from dmlcheck.onnx.model.inference import Graph, Scope, schema_of_node, type_of, values_of
+from dmlcheck.onnx.model.inference import Context, Scope, schema_of_node, type_of, values_of
 from dmlcheck.onnx.model.inlined_functions import inlined
 from dmlcheck.onnx.model.values import Value, initial
 from dmlcheck.onnx.reading import tensor_of
@@ -20,10 +20,10 @@ from dmlcheck.onnx.reading import tensor_of
 _IR = 10  # the version of ONNX's format in which the function's nodes are looked at
 _INSIDE = "function/"  # what the names of values in the function begin with
 
-Mapping = Callable[[Node], Sequence[Counterpart]]
+Mapping = Callable[[OnnxNode], Sequence[Counterpart]]
 
 
-def steps_of_function(node: Any, one: Node, mapped: Mapping) -> list[Counterpart]:
+def steps_of_function(node: Any, one: OnnxNode, mapped: Mapping) -> list[Counterpart]:
     """Return the steps of the nodes by which ONNX defines the operator of an onnx.NodeProto.
 
     `one` is the node with its tensors, `mapped` makes steps of a node. Refused where ONNX has no such nodes, or one of
@@ -31,17 +31,17 @@ def steps_of_function(node: Any, one: Node, mapped: Mapping) -> list[Counterpart
     """
     given = [Value(None) if x is None else _value(x) for x in one.inputs]
     tensors = dict(zip((*node.input, *node.output), (*one.inputs, *one.outputs), strict=True))
-    return _walk(node, Graph({"": one.opset}, {}, _IR, prefix=_INSIDE), given, tensors, mapped)
+    return _walk(node, Context({"": one.opset}, {}, _IR, prefix=_INSIDE), given, tensors, mapped)
 
 
 def _walk(
-    node: Any, of: Graph, given: Sequence[Value], tensors: dict[str, TensorRef | None], mapped: Mapping
+    node: Any, of: Context, given: Sequence[Value], tensors: dict[str, TensorRef | None], mapped: Mapping
 ) -> list[Counterpart]:
     """Return the steps of the nodes of a function, which may be functions themselves; `tensors` are put to."""
     schema, types = schema_of_node(node, of.opsets), [value.type for value in given]
     parts = [] if schema is None else inlined(node, schema, of.opsets[""], types, of.prefix)
     if not parts:
-        raise Refused(f"ONNX defines {type_of(node)} by no other operators")
+        raise Unmapped(f"ONNX defines {type_of(node)} by no other operators")
     scope: Scope = {"": Value(None), **dict(zip(node.input, given, strict=True))}
     inside = of._replace(prefix=of.prefix + _INSIDE)
     return [step for part in parts for step in _steps(part, inside, scope, tensors, mapped)]
@@ -53,13 +53,13 @@ def _value(x: TensorRef) -> Value:
 
     values: Array | None = x.values
     if values is None:
-        raise Refused("an input of the node is not known")
+        raise Unmapped("an input of the node is not known")
     form = helper.make_tensor_type_proto(helper.np_dtype_to_tensor_dtype(values.dtype), values.shape)
     return Value(form, values if values.dtype.kind in "biu" and values.size <= MOST_VALUES else None)
 
 
 def _steps(
-    part: Any, of: Graph, scope: Scope, tensors: dict[str, TensorRef | None], mapped: Mapping
+    part: Any, of: Context, scope: Scope, tensors: dict[str, TensorRef | None], mapped: Mapping
 ) -> Sequence[Counterpart]:
     """Return the steps of a node of a function, [] where what it gives is known; its outputs are put to the others."""
     if part.op_type == "Constant":
@@ -76,13 +76,13 @@ def _steps(
         return []
     unknown = next((name for name in (*part.input, *part.output) if name and tensors.get(name) is None), None)
     if unknown is not None:
-        raise Refused(f"the sizes of {unknown} are not known")
+        raise Unmapped(f"the sizes of {unknown} are not known")
     taken, opset = tuple(tensors[name] if name else None for name in part.input), of.opsets[""]
     try:
-        return mapped(Node(type_of(part), opset, attributes_of(part, opset), taken, tuple(own)))
-    except Refused as why:
+        return mapped(OnnxNode(type_of(part), opset, attributes_of(part, opset), taken, tuple(own)))
+    except Unmapped as why:
         first = why
     try:
         return _walk(part, of, inputs, tensors, mapped)
-    except Refused:
+    except Unmapped:
         raise first from None

@@ -14,7 +14,7 @@ from dmlcheck.onnx.model.values import CONSTANT, Value
 _NEAR = 1e-3  # of a constant: that of FLOAT16 is not nearer
 
 
-class Part(NamedTuple):
+class FusionPart(NamedTuple):
     """A node, or what fusions have made of several: the positions of these are in `replaced`.
 
     Attributes are values, or each an onnx.AttributeProto as a node has it; `is_fused` says that it is no node of the
@@ -36,12 +36,12 @@ class Part(NamedTuple):
         return helper.get_attribute_value(value) if isinstance(value, AttributeProto) else value
 
 
-class Found(NamedTuple):
+class Replacement(NamedTuple):
     """What parts become, the last one of them first."""
 
     operator: str
     inputs: Sequence[str]
-    parts: Sequence[Part]
+    parts: Sequence[FusionPart]
     attributes: Mapping[str, Any] = {}
 
 
@@ -49,22 +49,26 @@ class Parts:
     """The parts of a graph in their order, and its values; `kept` are those that its outputs or inner graphs read."""
 
     def __init__(
-        self, parts: Iterable[Part], values: Mapping[str, Value], kept: frozenset[str] = frozenset(), opset: int = 1
+        self,
+        parts: Iterable[FusionPart],
+        values: Mapping[str, Value],
+        kept: frozenset[str] = frozenset(),
+        opset: int = 1,
     ) -> None:
         self.parts = list(parts)
         self.values, self.kept, self.opset = values, kept, opset
         self.makers = {name: part for part in self.parts for name in part.outputs if name}
-        self.readers: dict[str, list[Part]] = defaultdict(list)
+        self.readers: dict[str, list[FusionPart]] = defaultdict(list)
         for part in self.parts:
             for name in part.inputs:
                 self.readers[name].append(part)
 
-    def maker(self, name: str, *operators: str) -> Part | None:
+    def maker(self, name: str, *operators: str) -> FusionPart | None:
         """Return what makes a value, if it is one of some operators."""
         part = self.makers.get(name)
         return part if part is not None and part.operator in operators else None
 
-    def made_inputs(self, part: Part, *operators: str) -> Iterator[tuple[Part, str]]:
+    def made_inputs(self, part: FusionPart, *operators: str) -> Iterator[tuple[FusionPart, str]]:
         """Yield what makes one of the two inputs of a part, if it is one of some operators, and the other input."""
         if len(part.inputs) == 2:
             for name, other in (part.inputs, part.inputs[::-1]):
@@ -72,7 +76,7 @@ class Parts:
                 if maker is not None:
                     yield maker, other
 
-    def beside(self, part: Part, constant: float) -> str | None:
+    def beside(self, part: FusionPart, constant: float) -> str | None:
         """Return the input of a part beside a constant of one element, None where none of the two is that."""
         if len(part.inputs) != 2:
             return None
@@ -109,7 +113,7 @@ class Parts:
         value = self.values.get(name)
         return value is not None and value.origin == CONSTANT
 
-    def are_apart(self, parts: Sequence[Part]) -> bool:
+    def are_apart(self, parts: Sequence[FusionPart]) -> bool:
         """Whether nothing else reads what parts make, except for the first one's outputs."""
         inside = {part.outputs for part in parts}
         return all(

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from dmlcheck.onnx.model.fusion_parts import Found, Part, Parts
+from dmlcheck.onnx.model.fusion_parts import FusionPart, Parts, Replacement
 from dmlcheck.onnx.model.quantized_fusions import OWN, dequantized_product, quantized
 from dmlcheck.onnx.model.values import Value
 
@@ -27,7 +27,7 @@ _PROJECTIONS = ("Add", "Gemm", "MatMul", "Mul", "Div", "Reshape", "Split", "Sque
 _LEAST_INPUTS = {"LayerNormalization": 2}  # of what onnx does not check
 _WITH_ATTRIBUTES = ("AveragePool", "Conv", "LayerNormalization", "ReduceMean")
 
-_Match = Callable[[Parts, Part], "Iterator[Found]"]
+_Match = Callable[[Parts, FusionPart], "Iterator[Replacement]"]
 
 
 class Fusion(NamedTuple):
@@ -59,34 +59,36 @@ def fusions(
     return Fused(made, list(_possible(Parts(parts, values, kept, opset))))
 
 
-def _part(position: int, operator: str, node: Any, is_taken: bool) -> Part:  # noqa: FBT001 - as the caller has it
+def _part(position: int, operator: str, node: Any, is_taken: bool) -> FusionPart:  # noqa: FBT001 - as the caller has it
     is_whole = is_taken and len(node.input) >= _LEAST_INPUTS.get(operator, 1) and len(node.output) > 0
     read = node.attribute if is_whole and operator in _WITH_ATTRIBUTES else ()
     attributes = {attribute.name: attribute for attribute in read}
-    return Part(operator if is_whole else "", tuple(node.input), tuple(node.output), attributes, (position,))
+    return FusionPart(operator if is_whole else "", tuple(node.input), tuple(node.output), attributes, (position,))
 
 
-def _after(index: Parts, anchors: Sequence[str], match: _Match) -> list[Part]:
+def _after(index: Parts, anchors: Sequence[str], match: _Match) -> list[FusionPart]:
     """Return the parts of a graph after a fusion."""
-    gone: dict[tuple[int, ...], Part | None] = {}
+    gone: dict[tuple[int, ...], FusionPart | None] = {}
     for part in index.parts:
         found = _first(index, part, match, gone) if part.operator in anchors and part.replaced not in gone else None
         if found is not None:
             gone.update((each.replaced, None) for each in found.parts)
             replaced = tuple(sorted(place for each in found.parts for place in each.replaced))
-            gone[part.replaced] = Part(
+            gone[part.replaced] = FusionPart(
                 found.operator, tuple(found.inputs), part.outputs[:1], found.attributes, replaced, is_fused=True
             )
     return [made for part in index.parts if (made := gone.get(part.replaced, part)) is not None]
 
 
-def _first(index: Parts, part: Part, match: _Match, gone: Mapping[tuple[int, ...], Part | None]) -> Found | None:
+def _first(
+    index: Parts, part: FusionPart, match: _Match, gone: Mapping[tuple[int, ...], FusionPart | None]
+) -> Replacement | None:
     """Return what parts become whose inner values nothing else reads, and that have become nothing else."""
     free = (found for found in match(index, part) if not any(each.replaced in gone for each in found.parts))
     return next((found for found in free if index.are_apart(found.parts)), None)
 
 
-def _proto(part: Part) -> Any:
+def _proto(part: FusionPart) -> Any:
     from onnx import AttributeProto, helper
 
     domain, _, operator = part.operator.rpartition(".")
@@ -101,7 +103,7 @@ def _proto(part: Part) -> Any:
 # ---- normalizations
 
 
-def _layer_normalization(index: Parts, last: Part) -> Iterator[Found]:
+def _layer_normalization(index: Parts, last: FusionPart) -> Iterator[Replacement]:
     """LayerNormFusion: (x - mean) / sqrt(mean of squares + epsilon) * scale + bias, over the last dimension."""
     for scaled, bias in index.made_inputs(last, "Mul"):
         for ratio, scale in index.made_inputs(scaled, "Div"):
@@ -119,10 +121,10 @@ def _layer_normalization(index: Parts, last: Part) -> Iterator[Found]:
                 number = index.number(epsilon)
                 attributes = {"axis": -1, "epsilon": _EPSILON if number is None else number}
                 parts = (last, scaled, ratio, root, shifted, spread, *moments)
-                yield Found("LayerNormalization", (centred.inputs[0], scale, bias), parts, attributes)
+                yield Replacement("LayerNormalization", (centred.inputs[0], scale, bias), parts, attributes)
 
 
-def _moments(index: Parts, centred: Part, spread: Part) -> list[Part] | None:
+def _moments(index: Parts, centred: FusionPart, spread: FusionPart) -> list[FusionPart] | None:
     """Return the parts before the mean of the squares of what is centred: the square, differences, the mean last."""
     power = index.maker(spread.inputs[0], "Pow")
     if power is None or index.number(power.inputs[1]) != 2:
@@ -135,14 +137,14 @@ def _moments(index: Parts, centred: Part, spread: Part) -> list[Part] | None:
     return [power, *([cast] if cast else []), centred, *([] if again is centred else [again]), mean]
 
 
-def _are_of_last(index: Parts, mean: Part, spread: Part) -> bool:
+def _are_of_last(index: Parts, mean: FusionPart, spread: FusionPart) -> bool:
     """Whether two means are over the last dimension, of floats."""
     x = mean.inputs[0]
     is_float = x in index.values and index.values[x].element in _FLOATS
     return is_float and all(_is_of_last(index, part, index.sizes(x)) for part in (mean, spread))
 
 
-def _is_of_last(index: Parts, mean: Part, sizes: Sequence[int | str] | None) -> bool:
+def _is_of_last(index: Parts, mean: FusionPart, sizes: Sequence[int | str] | None) -> bool:
     axes = mean.get("axes")
     if len(mean.inputs) > 1:
         given = index.values.get(mean.inputs[1])
@@ -156,7 +158,7 @@ def _is_vector(index: Parts, name: str) -> bool:
     return len(index.sizes(name) or ()) == 1
 
 
-def _skip_normalization(index: Parts, last: Part) -> Iterator[Found]:
+def _skip_normalization(index: Parts, last: FusionPart) -> Iterator[Replacement]:
     """SkipLayerNormFusion: a sum of two before a normalization of the last dimension, and a bias before that."""
     total = index.maker(last.inputs[0], "Add")
     if total is None or last.get("axis", -1) not in (-1, 2):
@@ -171,11 +173,11 @@ def _skip_normalization(index: Parts, last: Part) -> Iterator[Found]:
     for biased, other in index.made_inputs(total, "Add"):
         if _is_biased(index, biased):
             inputs = (biased.inputs[0], other, last.inputs[1], beta, biased.inputs[1])
-            yield Found(f"{OWN}SkipLayerNormalization", inputs, (last, total, biased), attributes)
-    yield Found(f"{OWN}SkipLayerNormalization", (a, b, last.inputs[1], beta), (last, total), attributes)
+            yield Replacement(f"{OWN}SkipLayerNormalization", inputs, (last, total, biased), attributes)
+    yield Replacement(f"{OWN}SkipLayerNormalization", (a, b, last.inputs[1], beta), (last, total), attributes)
 
 
-def _is_biased(index: Parts, total: Part) -> bool:
+def _is_biased(index: Parts, total: FusionPart) -> bool:
     """Whether a sum is of three dimensions and a constant vector."""
     sizes, bias = index.sizes(total.inputs[0]), total.inputs[1]
     return bool(sizes) and len(sizes or ()) == 3 and index.is_constant(bias) and index.sizes(bias) == (sizes or ())[2:]
@@ -189,7 +191,7 @@ def _are_alike(a: Sequence[int | str] | None, b: Sequence[int | str] | None) -> 
 # ---- activations
 
 
-def _gelu(index: Parts, last: Part) -> Iterator[Found]:
+def _gelu(index: Parts, last: FusionPart) -> Iterator[Replacement]:
     """GeluFusion: x * 0.5 * (erf(x / sqrt(2)) + 1), in two orders."""
     halved = index.beside(last, 0.5)
     middle = None if halved is None else index.maker(halved, "Mul")
@@ -203,7 +205,7 @@ def _gelu(index: Parts, last: Part) -> Iterator[Found]:
             yield from _with_erf(index, halved_x, total, (last, half))
 
 
-def _with_erf(index: Parts, x: str, total: Part, parts: Sequence[Part]) -> Iterator[Found]:
+def _with_erf(index: Parts, x: str, total: FusionPart, parts: Sequence[FusionPart]) -> Iterator[Replacement]:
     """Yield a Gelu where a sum is erf(x / sqrt(2)) + 1."""
     if index.beside(total, 1) is None:
         return
@@ -211,10 +213,10 @@ def _with_erf(index: Parts, x: str, total: Part, parts: Sequence[Part]) -> Itera
         scaled = index.maker(erf.inputs[0], "Div")
         if scaled is not None and scaled.inputs[0] == x and index.beside(scaled, math.sqrt(2)) == x:
             made = "Gelu" if index.opset >= _HAS_GELU else f"{OWN}Gelu"
-            yield Found(made, (x,), (*parts, total, erf, scaled))
+            yield Replacement(made, (x,), (*parts, total, erf, scaled))
 
 
-def _fast_gelu(index: Parts, last: Part) -> Iterator[Found]:
+def _fast_gelu(index: Parts, last: FusionPart) -> Iterator[Replacement]:
     """FastGeluFusion: x * 0.5 * (tanh(sqrt(2 / pi) * (x + 0.044715 * x ** 3)) + 1), in two orders."""
     if last.outputs[0] in index.kept:
         return
@@ -228,10 +230,10 @@ def _fast_gelu(index: Parts, last: Part) -> Iterator[Found]:
             if scaled is None:
                 continue
             for cubic in (*_cubic(index, scaled, x), *_factored_cubic(index, scaled, x)):
-                yield Found(f"{OWN}FastGelu", (x,), (last, half, total, tanh, scaled, *cubic))
+                yield Replacement(f"{OWN}FastGelu", (x,), (last, half, total, tanh, scaled, *cubic))
 
 
-def _cubic(index: Parts, scaled: Part, x: str) -> Iterator[list[Part]]:
+def _cubic(index: Parts, scaled: FusionPart, x: str) -> Iterator[list[FusionPart]]:
     """Yield the parts of x + 0.044715 * x ** 3, which is scaled."""
     name = index.beside(scaled, _ROOT)
     total = None if name is None else index.maker(name, "Add")
@@ -244,7 +246,7 @@ def _cubic(index: Parts, scaled: Part, x: str) -> Iterator[list[Part]]:
             yield [total, product, power]
 
 
-def _factored_cubic(index: Parts, scaled: Part, x: str) -> Iterator[list[Part]]:
+def _factored_cubic(index: Parts, scaled: FusionPart, x: str) -> Iterator[list[FusionPart]]:
     """Yield the parts of x * sqrt(2 / pi) times 1 + x * (0.044715 * x)."""
     for total, name in index.made_inputs(scaled, "Add"):
         factor = index.maker(name, "Mul")
@@ -256,20 +258,20 @@ def _factored_cubic(index: Parts, scaled: Part, x: str) -> Iterator[list[Part]]:
                     yield [total, factor, square, inner]
 
 
-def _quick_gelu(index: Parts, last: Part) -> Iterator[Found]:
+def _quick_gelu(index: Parts, last: FusionPart) -> Iterator[Replacement]:
     """QuickGeluFusion: x * sigmoid(alpha * x), alpha often 1."""
     for sigmoid, x in index.made_inputs(last, "Sigmoid"):
         if sigmoid.inputs[0] == x:
-            yield Found(f"{OWN}QuickGelu", (x,), (last, sigmoid), {"alpha": 1.0})
+            yield Replacement(f"{OWN}QuickGelu", (x,), (last, sigmoid), {"alpha": 1.0})
         scaled = index.maker(sigmoid.inputs[0], "Mul")
         if scaled is None or x not in scaled.inputs:
             continue
         alpha = index.number(scaled.inputs[scaled.inputs[0] == x])
         if alpha is not None:
-            yield Found(f"{OWN}QuickGelu", (x,), (last, sigmoid, scaled), {"alpha": alpha})
+            yield Replacement(f"{OWN}QuickGelu", (x,), (last, sigmoid, scaled), {"alpha": alpha})
 
 
-def _bias_gelu(index: Parts, last: Part) -> Iterator[Found]:
+def _bias_gelu(index: Parts, last: FusionPart) -> Iterator[Replacement]:
     """BiasGeluFusion: a vector is added before a Gelu or a FastGelu."""
     total = index.maker(last.inputs[0], "Add")
     if total is None or len(last.inputs) > 1:
@@ -278,13 +280,13 @@ def _bias_gelu(index: Parts, last: Part) -> Iterator[Found]:
     for bias, x in (total.inputs, total.inputs[::-1]):
         sizes = index.sizes(x)
         if sizes and isinstance(sizes[-1], int) and index.sizes(bias) == (sizes[-1],):
-            yield Found(f"{OWN}{made}", (x, bias), (last, total))
+            yield Replacement(f"{OWN}{made}", (x, bias), (last, total))
 
 
 # ---- products
 
 
-def _biased_product(index: Parts, last: Part) -> Iterator[Found]:
+def _biased_product(index: Parts, last: FusionPart) -> Iterator[Replacement]:
     """MatMulIntegerToFloatFusion, with a bias."""
     bias = last.inputs[1]
     scaled = index.maker(last.inputs[0], "Mul")
@@ -293,14 +295,14 @@ def _biased_product(index: Parts, last: Part) -> Iterator[Found]:
             yield found._replace(inputs=(*found.inputs, bias), parts=(last, *found.parts))
 
 
-def _product_of_integers(index: Parts, last: Part) -> Iterator[Found]:
+def _product_of_integers(index: Parts, last: FusionPart) -> Iterator[Replacement]:
     """MatMulIntegerToFloatFusion: a MatMulInteger that is converted and scaled."""
     for cast, name in index.made_inputs(last, "Cast"):
         scale, product = index.maker(name, "Mul"), index.maker(cast.inputs[0], "MatMulInteger")
         if scale is not None and product is not None:
             zeros = (*product.inputs[2:], "", "")[:2]
             inputs = (*product.inputs[:2], *scale.inputs, *zeros)
-            yield Found(f"{OWN}MatMulIntegerToFloat", inputs, (last, cast, scale, product))
+            yield Replacement(f"{OWN}MatMulIntegerToFloat", inputs, (last, cast, scale, product))
 
 
 def _is_row(index: Parts, name: str) -> bool:
@@ -327,7 +329,7 @@ def _possible(index: Parts) -> Iterator[tuple[str, int]]:
             yield f"{OWN}EmbedLayerNormalization", part.replaced[-1]
 
 
-def _attends(index: Parts, softmax: Part) -> bool:
+def _attends(index: Parts, softmax: FusionPart) -> bool:
     """Whether queries, keys and values of a softmax come from one normalization."""
     for product in index.readers[softmax.outputs[0]]:
         scores = index.maker(_through(index, softmax.inputs[0], _SCALES), "MatMul")
@@ -348,7 +350,7 @@ def _through(index: Parts, name: str, operators: Sequence[str]) -> str:
     return name
 
 
-def _embeds(index: Parts, normalization: Part) -> bool:
+def _embeds(index: Parts, normalization: FusionPart) -> bool:
     """Whether what is normalized is a sum of two or three rows of tables alone."""
     added = normalization.inputs[: 2 if normalization.is_fused and normalization.operator.startswith(OWN) else 1]
     tables = [is_table for name in added for is_table in _tables(index, name, 2)]

@@ -10,7 +10,7 @@ from itertools import count, repeat
 from typing import Any, NamedTuple
 
 from dmlcheck.diagnostics.wording import cut, did_you_mean
-from dmlcheck.onnx.descs.node import Refused
+from dmlcheck.onnx.descs.node import Unmapped
 from dmlcheck.onnx.model.own_shapes import own_types
 from dmlcheck.onnx.model.values import Value, computed, limited, of_numbers, parts_of
 from dmlcheck.onnx.operators import experimental
@@ -25,7 +25,7 @@ _OF_SEQUENCE = "ConcatFromSequence"
 Scope = MutableMapping[str, Value]
 
 
-class Graph(NamedTuple):
+class Context(NamedTuple):
     """What holds for all nodes of a graph: the versions of domains, the declared types, what its names begin with.
 
     `used` are the values that nodes read, or that the graph gives; `is_static` says that no size has a name, and
@@ -44,11 +44,11 @@ class Graph(NamedTuple):
     numbers: Iterator[int] = count()
 
 
-def values_of(node: Any, of: Graph, scope: Scope) -> tuple[list[Value], list[Value]]:
+def values_of(node: Any, of: Context, scope: Scope) -> tuple[list[Value], list[Value]]:
     """Return the inputs and the outputs of a node; Refused where it is wrong."""
     broken = _misnamed(node, scope) or valueless(node) or _broken(node, of)
     if broken is not None:
-        raise Refused(broken)
+        raise Unmapped(broken)
     inputs = [scope[input] for input in node.input]
     return inputs, _outputs(node, of, inputs)
 
@@ -84,7 +84,7 @@ def _misnamed(node: Any, scope: Scope) -> str | None:
     return None
 
 
-def _broken(node: Any, of: Graph) -> str | None:
+def _broken(node: Any, of: Context) -> str | None:
     """Return what onnx finds wrong with a node itself, or None."""
     from onnx import checker
 
@@ -116,7 +116,7 @@ def _unknown(operator: str, opset: int) -> str | None:
     return f"ONNX has no operator {operator} in opset {opset}" + (f", but from {first} on" if first > opset else "")
 
 
-def _outputs(node: Any, of: Graph, inputs: Sequence[Value]) -> list[Value]:
+def _outputs(node: Any, of: Context, inputs: Sequence[Value]) -> list[Value]:
     """Return the outputs of a node, their numbers where they are few and known; Refused where onnx finds it wrong."""
     types = types_of_outputs(node, of, inputs)
     parts = None if node.domain else parts_of(node, inputs)
@@ -133,7 +133,7 @@ def tensors_of(node: Any, inputs: Sequence[Value]) -> list[Value | None]:
     return [value if name else None for value, name in zip(inputs, node.input, strict=True)]
 
 
-def types_of_outputs(node: Any, of: Graph, inputs: Sequence[Value]) -> Mapping[str, Any]:
+def types_of_outputs(node: Any, of: Context, inputs: Sequence[Value]) -> Mapping[str, Any]:
     """Return the types of a node's outputs by name, as far as they follow; Refused where onnx finds it wrong."""
     from onnx import checker, helper, numpy_helper, shape_inference
 
@@ -152,7 +152,7 @@ def types_of_outputs(node: Any, of: Graph, inputs: Sequence[Value]) -> Mapping[s
             schema, node, types, data, opset_imports=opsets, ir_version=of.ir_version
         )
     except (shape_inference.InferenceError, checker.ValidationError, ValueError, RuntimeError, KeyError) as error:
-        raise Refused(first_line(error)) from None
+        raise Unmapped(first_line(error)) from None
     return inferred if all(_has_sizes(each) for each in inferred.values()) else _completed(node, of, inputs, inferred)
 
 
@@ -160,7 +160,7 @@ def _has_sizes(type: Any) -> bool:
     return not type.HasField("tensor_type") or type.tensor_type.HasField("shape")
 
 
-def _completed(node: Any, of: Graph, inputs: Sequence[Value], inferred: Mapping[str, Any]) -> Mapping[str, Any]:
+def _completed(node: Any, of: Context, inputs: Sequence[Value], inferred: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the types of outputs, those without sizes as own_shapes has them."""
     own = own_types(type_of(node), node, tensors_of(node, inputs), of.opsets.get("", 1))
     return {name: each if _has_sizes(each) else own.get(name, each) for name, each in inferred.items()}
@@ -176,7 +176,7 @@ def merged(inferred: Any, declared: Any) -> Any:
     return inferred if not Value(declared).is_sized else declared
 
 
-def contradicted(node: Any, of: Graph, outputs: Sequence[Value]) -> str | None:
+def contradicted(node: Any, of: Context, outputs: Sequence[Value]) -> str | None:
     """Return which output of a node is not what the model declares, or None.
 
     ONNX Runtime refuses other types. Of other sizes it warns; nodes that follow may need them, so they are told too,

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from dmlcheck.onnx.attributes import attributes_of
-from dmlcheck.onnx.descs.node import Refused, axis_of
+from dmlcheck.onnx.descs.node import Unmapped, axis_of
 from dmlcheck.onnx.model.values import Value
 
 Size = int | str
 _INT64, _BOOL = 7, 9
-_WRONG = (LookupError, TypeError, ValueError, Refused)  # of a node: what it is shows when it is visited
+_WRONG = (LookupError, TypeError, ValueError, Unmapped)  # of a node: what it is shows when it is visited
 
 
 def types_given(node: Any, inputs: Sequence[Value], opset: int) -> list[Any]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.onnx.model.file import MOST_VALUES
-from dmlcheck.onnx.model.inference import Graph, types_of_outputs
+from dmlcheck.onnx.model.inference import Context, types_of_outputs
 from dmlcheck.onnx.model.values import Value, initial
 from dmlcheck.onnx.schemas import MISJUDGED, schema_of
 
@@ -58,7 +58,7 @@ def forms_from_values(node: Any, opsets: Mapping[str, int], values: Mapping[str,
 
     `values` are its inputs by name: arrays, or an onnx.TensorProto for a constant. Refused where onnx finds it wrong.
     """
-    of = Graph(opsets, {}, _IR)
+    of = Context(opsets, {}, _IR)
     inputs = [_value(values[name]) if name else Value(None) for name in node.input]
     found = {name: Value(form) for name, form in types_of_outputs(node, of, inputs).items()}
     forms = {name: _form(value.type) for name, value in found.items() if value.is_sized}

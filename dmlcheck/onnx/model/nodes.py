@@ -12,11 +12,11 @@ from typing import Any, NamedTuple, TypeVar
 
 from dmlcheck.diagnostics.wording import cut, dimensions_text
 from dmlcheck.onnx.attributes import attributes_of
-from dmlcheck.onnx.descs.node import Counterpart, Node, Refused, UnknownValues
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, UnknownValues, Unmapped
 from dmlcheck.onnx.model.file import Model
 from dmlcheck.onnx.model.fusions import fusions
 from dmlcheck.onnx.model.inference import (
-    Graph,
+    Context,
     Scope,
     contradicted,
     merged,
@@ -99,7 +99,7 @@ def nodes_and_fusions(model: Model) -> Iterator[ModelNode]:
     proto = model.proto
     opsets = {entry.domain: int(entry.version) for entry in proto.opset_import}
     used = frozenset(name for inner in graphs_of(proto.graph) for name in _read_in(inner))
-    of = Graph(opsets, {}, proto.ir_version, used, not model.symbols, iter(range(MOST_INLINED)))
+    of = Context(opsets, {}, proto.ir_version, used, not model.symbols, iter(range(MOST_INLINED)))
     of = of._replace(numbers=count())
     yield from _walk(proto.graph, of, ChainMap(), model.weights)
 
@@ -110,7 +110,7 @@ def _read_in(graph: Any) -> Iterator[str]:
 
 
 def _walk(
-    graph: Any, of: Graph, outer: ChainMap[str, Value], weights: frozenset[str], given: Sequence[Any] = ()
+    graph: Any, of: Context, outer: ChainMap[str, Value], weights: frozenset[str], given: Sequence[Any] = ()
 ) -> Generator[ModelNode, None, list[Value]]:
     """Yield the nodes of a graph, and return its outputs; `given` are the types that a node gives to its inputs."""
     declared = {value.name: limited(value.type) for value in (*graph.value_info, *graph.output)}
@@ -133,7 +133,7 @@ def _walk(
     return [scope.get(value.name, Value(declared[value.name])) for value in graph.output]
 
 
-def _walk_inside(node: Any, of: Graph, scope: ChainMap[str, Value], weights: frozenset[str]) -> Iterator[ModelNode]:
+def _walk_inside(node: Any, of: Context, scope: ChainMap[str, Value], weights: frozenset[str]) -> Iterator[ModelNode]:
     """Yield the nodes of the graphs inside a node, and give the scope the types that its outputs have of them."""
     graphs = [(attribute.name, attribute.g) for attribute in node.attribute if attribute.HasField("g")]
     if not graphs:
@@ -150,7 +150,7 @@ def _walk_inside(node: Any, of: Graph, scope: ChainMap[str, Value], weights: fro
             scope[name] = scope[name]._replace(type=merged(inferred, scope[name].type))
 
 
-def _fused(visited: Sequence[tuple[Any, ModelNode]], of: Graph, scope: ChainMap[str, Value]) -> Iterator[ModelNode]:
+def _fused(visited: Sequence[tuple[Any, ModelNode]], of: Context, scope: ChainMap[str, Value]) -> Iterator[ModelNode]:
     """Yield the nodes that ONNX Runtime makes of several nodes of a graph that DirectML takes."""
     inner = (part for node, _ in visited for attribute in node.attribute if attribute.HasField("g")
              for part in graphs_of(attribute.g))  # fmt: skip
@@ -183,14 +183,14 @@ def _constant(node: Any) -> Value | None:
     try:
         given = tensor_of(node)
         return Value(None, None, CONSTANT) if given is None else initial(given)
-    except (AttributeError, Refused, TypeError, ValueError):  # attributes of wrong types, which onnx tells
+    except (AttributeError, Unmapped, TypeError, ValueError):  # attributes of wrong types, which onnx tells
         return None
 
 
 # ---- a node
 
 
-def _visits(nodes: Iterable[Any], of: Graph, scope: Scope) -> Iterator[tuple[Any, ModelNode]]:
+def _visits(nodes: Iterable[Any], of: Context, scope: Scope) -> Iterator[tuple[Any, ModelNode]]:
     """Yield each node with what becomes of it; a constant gives the scope its value only."""
     for node in nodes:
         value = _constant(node)
@@ -200,14 +200,14 @@ def _visits(nodes: Iterable[Any], of: Graph, scope: Scope) -> Iterator[tuple[Any
             scope[node.output[0]] = value
 
 
-def _visited(node: Any, of: Graph, scope: Scope) -> ModelNode:
+def _visited(node: Any, of: Context, scope: Scope) -> ModelNode:
     """Return what becomes of a node, and give the scope its outputs."""
     name = of.prefix + _name(node)
     version = version_of(node, of.opsets)
     operator = f"{type_of(node)}-{version}"
     try:
         inputs, outputs = values_of(node, of, scope)
-    except Refused as wrong:
+    except Unmapped as wrong:
         root = _root_of_output(node, name)
         scope.update((output, Value(of.declared.get(output), root=root)) for output in node.output)
         return ModelNode(name, operator, Unusable("onnx-syntax", str(wrong)))
@@ -244,7 +244,7 @@ def _root_of_output(node: Any, name: str) -> str:
     return f"the output of {node.op_type} {name}"
 
 
-def _is_computed_at_load(node: Any, version: int, of: Graph, typed: Sequence[Typed]) -> bool:
+def _is_computed_at_load(node: Any, version: int, of: Context, typed: Sequence[Typed]) -> bool:
     """Whether ONNX Runtime computes a node of constants: the CPU has a kernel, or those that come in its place have."""
     if _has_function(node, of):
         return True
@@ -257,7 +257,7 @@ def _is_computed_at_load(node: Any, version: int, of: Graph, typed: Sequence[Typ
 def _found(
     node: Any,
     version: int,
-    of: Graph,
+    of: Context,
     inputs: Sequence[Value],
     outputs: Sequence[Value],
     typed: Sequence[Typed],
@@ -279,7 +279,12 @@ def _found(
 
 
 def _described(
-    node: Any, of: Graph, made: Node, inputs: Sequence[Value], outputs: Sequence[Value], elsewhere: str | None
+    node: Any,
+    of: Context,
+    made: OnnxNode,
+    inputs: Sequence[Value],
+    outputs: Sequence[Value],
+    elsewhere: str | None,
 ) -> Sequence[Counterpart] | Unusable:
     """Return the descs of a node that the provider takes; `elsewhere` says why it has none all the same."""
     if elsewhere is not None:
@@ -298,7 +303,7 @@ def _described(
     return _mapped(made, provider_steps)
 
 
-def _untaken(node: Any, of: Graph, left: str, problem: str) -> Unusable:
+def _untaken(node: Any, of: Context, left: str, problem: str) -> Unusable:
     """Return that no provider takes a node: why DirectML does not, and why the CPU does not."""
     operator, release = type_of(node), registrations().release
     if schema_of_node(node, of.opsets) is not None or is_known(operator):
@@ -310,7 +315,7 @@ def _untaken(node: Any, of: Graph, left: str, problem: str) -> Unusable:
 
 
 def _of_function(
-    node: Any, of: Graph, inputs: Sequence[Value], scope: Scope, untaken: Unusable
+    node: Any, of: Context, inputs: Sequence[Value], scope: Scope, untaken: Unusable
 ) -> Sequence[Counterpart] | Unusable:
     """Return the descs of the nodes that ONNX Runtime puts in the place of one that no provider takes as it is.
 
@@ -341,7 +346,7 @@ def _of_function(
     return made or Unusable("runs-elsewhere", untaken.reason)
 
 
-def _has_function(node: Any, of: Graph) -> bool:
+def _has_function(node: Any, of: Context) -> bool:
     """Whether ONNX defines a node's operator by others that the opset has."""
     schema = schema_of_node(node, of.opsets)
     if schema is None:
@@ -350,7 +355,7 @@ def _has_function(node: Any, of: Graph) -> bool:
     return min(versions, default=_NEVER) <= of.opsets.get("", 1)
 
 
-def _typed(node: Any, version: int, of: Graph, inputs: Sequence[Value], outputs: Sequence[Value]) -> list[Typed]:
+def _typed(node: Any, version: int, of: Context, inputs: Sequence[Value], outputs: Sequence[Value]) -> list[Typed]:
     """Return the values of a node with the type parameters that they are of."""
     schema = schema_of_node(node, of.opsets)
     taken, given = _parameters(type_of(node), version) if schema is None else (schema.inputs, schema.outputs)
@@ -394,21 +399,21 @@ def _left_open(name: str, value: Value) -> str | None:
     return f"{name} has the sizes [{shown}], more elements than a tensor can have"
 
 
-def _node(node: Any, of: Graph, inputs: Sequence[Value], outputs: Sequence[Value]) -> Node:
+def _node(node: Any, of: Context, inputs: Sequence[Value], outputs: Sequence[Value]) -> OnnxNode:
     opset = of.opsets.get("", 1)
     taken = tuple(None if value is None else value.tensor() for value in tensors_of(node, inputs))
     given = tuple(value.tensor() if name else None for name, value in zip(node.output, outputs, strict=True))
     untyped = frozenset(index for index, name in enumerate(node.output) if name and given[index] is None)
-    return Node(type_of(node), opset, attributes_of(node, opset), taken, given, untyped)
+    return OnnxNode(type_of(node), opset, attributes_of(node, opset), taken, given, untyped)
 
 
-def _mapped(node: Node, make: Callable[[Node], _Made]) -> _Made | Unusable:
+def _mapped(node: OnnxNode, make: Callable[[OnnxNode], _Made]) -> _Made | Unusable:
     """Return what is made of a node, or why nothing is: its attributes and inputs are not what they should be."""
     try:
         return make(node)
     except UnknownValues as reason:
         return Unusable("unknown-sizes", str(reason))
-    except Refused as reason:
+    except Unmapped as reason:
         return Unusable("not-mapped", str(reason))
     except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
         return Unusable("not-mapped", f"{node.type} does not go with its inputs: {first_line(error)}")

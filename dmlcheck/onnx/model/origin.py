@@ -18,20 +18,20 @@ _OF_EXPORTER = re.compile(r"(?:^|[/\\])(?:torch|onnxscript)[/\\]")  # files of t
 _TRACE, _SCOPES, _NAMESPACE = "pkg.torch.onnx.stack_trace", "pkg.torch.onnx.name_scopes", "namespace"
 
 
-class Origin(NamedTuple):
+class NodeOrigin(NamedTuple):
     """Where a node comes from: the module of the network (`h.0.mlp`) and the line of the program; "" if not known."""
 
     module: str = ""
     line: str = ""
 
 
-def origin_of(node: Any) -> Origin:
+def origin_of(node: Any) -> NodeOrigin:
     """Return where a node comes from, by its metadata, its doc_string and its name."""
     notes = {_text(entry.key): _text(entry.value) for entry in getattr(node, "metadata_props", ())}
     traces = notes.get(_TRACE, ""), _text(node.doc_string)
     line = next((text for trace in traces for text in _lines(trace)), "")
     module = _of_scopes(notes.get(_SCOPES, "")) or _of_namespace(notes.get(_NAMESPACE, "")) or _of_name(node.name)
-    return Origin(cut(module, _MOST), cut(line, _MOST))
+    return NodeOrigin(cut(module, _MOST), cut(line, _MOST))
 
 
 def _text(value: str | bytes) -> str:

@@ -10,7 +10,7 @@ from functools import partial, reduce
 from typing import Any, NamedTuple
 
 from dmlcheck.onnx.attributes import attributes_of
-from dmlcheck.onnx.descs.node import Refused, axis_of
+from dmlcheck.onnx.descs.node import Unmapped, axis_of
 from dmlcheck.onnx.model.values import Value
 
 Size = int | str
@@ -79,7 +79,7 @@ def own_types(operator: str, node: Any, inputs: Sequence[Value | None], opset: i
     try:
         made = zip(node.output, make(_Call(attributes_of(node, opset), tuple(inputs))), strict=False)
         return {name: _proto(output) for name, output in made if name and output is not None}
-    except (ArithmeticError, LookupError, StopIteration, TypeError, ValueError, AttributeError, Refused):
+    except (ArithmeticError, LookupError, StopIteration, TypeError, ValueError, AttributeError, Unmapped):
         return {}  # what is wrong with the node shows when it is mapped
 
 

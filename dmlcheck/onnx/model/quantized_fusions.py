@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from dmlcheck.onnx.model.fusion_parts import Found, Part, Parts
+from dmlcheck.onnx.model.fusion_parts import FusionPart, Parts, Replacement
 
 OWN = "com.microsoft."
 _BYTES = ("INT8", "UINT8")
@@ -23,7 +23,7 @@ _TARGETS = {  # what they become, and how many inputs are dequantized
 }
 
 
-def quantized(index: Parts, last: Part) -> Iterator[Found]:
+def quantized(index: Parts, last: FusionPart) -> Iterator[Replacement]:
     """Yield what a QuantizeLinear and the operator before it become; its attributes stay."""
     target = index.maker(last.inputs[0], *_TARGETS)
     if target is None or len(last.inputs) < 3:
@@ -36,20 +36,20 @@ def quantized(index: Parts, last: Part) -> Iterator[Found]:
     inputs = [name for each in given for name in each.inputs[:3]]
     own = [part for part in (*given, *bias) if _is_read_once(index, part)]
     made = (*inputs, *last.inputs[1:3], *(part.inputs[0] for part in bias))
-    yield Found(operator, made, (last, target, *own), target.attributes)
+    yield Replacement(operator, made, (last, target, *own), target.attributes)
 
 
-def dequantized_product(index: Parts, last: Part) -> Iterator[Found]:
+def dequantized_product(index: Parts, last: FusionPart) -> Iterator[Replacement]:
     """Yield what a MatMul of dequantized factors becomes, whose result is not quantized."""
     given = _dequantized(index, last, 2)
     if given is not None:
         a, b = given
         inputs = (a.inputs[0], b.inputs[0], a.inputs[1], b.inputs[1], a.inputs[2], b.inputs[2])
         own = [part for part in given if _is_read_once(index, part)]
-        yield Found(f"{OWN}MatMulIntegerToFloat", inputs, (last, *own))
+        yield Replacement(f"{OWN}MatMulIntegerToFloat", inputs, (last, *own))
 
 
-def _dequantized(index: Parts, target: Part, count: int) -> Sequence[Part] | None:
+def _dequantized(index: Parts, target: FusionPart, count: int) -> Sequence[FusionPart] | None:
     """Return what dequantizes the first inputs of a part, or None."""
     made = [index.maker(name, "DequantizeLinear") for name in target.inputs[:count]]
     given = [part for part in made if part is not None and len(part.inputs) == 3]
@@ -60,7 +60,7 @@ def _dequantized(index: Parts, target: Part, count: int) -> Sequence[Part] | Non
     return given if is_right else None
 
 
-def _bias(index: Parts, target: Part) -> Sequence[Part] | None:
+def _bias(index: Parts, target: FusionPart) -> Sequence[FusionPart] | None:
     """Return what dequantizes the bias of a Conv, [] where there is none, None where it is of another kind."""
     if target.operator != "Conv" or len(target.inputs) < 3 or not target.inputs[2]:
         return []
@@ -68,6 +68,6 @@ def _bias(index: Parts, target: Part) -> Sequence[Part] | None:
     return [part] if part is not None and index.element(part.inputs[0]) == "INT32" else None
 
 
-def _is_read_once(index: Parts, part: Part) -> bool:
+def _is_read_once(index: Parts, part: FusionPart) -> bool:
     """Whether only one part reads the output of another; ONNX Runtime gives each reader a DequantizeLinear."""
     return len(index.readers[part.outputs[0]]) == 1 and part.outputs[0] not in index.kept

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.graphs.tensors import Array, TensorRef
-from dmlcheck.onnx.descs.node import Refused
+from dmlcheck.onnx.descs.node import Unmapped
 from dmlcheck.onnx.model.evaluator import evaluate_node
 from dmlcheck.onnx.model.file import MOST_VALUES, elements
 from dmlcheck.onnx.reading import ELEMENTS, KNOWN, element_type, valued
@@ -249,5 +249,5 @@ def _evaluated(node: Any, inputs: Sequence[Any], opsets: Mapping[str, int]) -> l
     given = iter(inputs)
     try:
         return evaluate_node(node, [next(given) if name else None for name in node.input], opsets)
-    except (Refused, MemoryError, StopIteration):
+    except (Unmapped, MemoryError, StopIteration):
         return []

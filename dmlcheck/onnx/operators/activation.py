@@ -6,24 +6,24 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from dmlcheck.onnx.descs.node import Counterpart, Node, number
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, number
 from dmlcheck.onnx.descs.tensors import channels, repeated
 from dmlcheck.onnx.operators.row import Row
 
 
-def _with(operator: str, attributes: Mapping[str, str], node: Node, **constants: Any) -> list[Counterpart]:
+def _with(operator: str, attributes: Mapping[str, str], node: OnnxNode, **constants: Any) -> list[Counterpart]:
     """Map an operator whose fields are attributes, or the same for all nodes."""
     fields = {field: number(node.get(name)) for field, name in attributes.items()}
     return [Counterpart(operator, {**node.tensors(), **fields, **constants})]
 
 
-def _slope(node: Node) -> list[Counterpart]:
+def _slope(node: OnnxNode) -> list[Counterpart]:
     x = node.input(0)
     tensors = {"InputTensor": x, "SlopeTensor": repeated(node.input(1), x.shape), "OutputTensor": node.output()}
     return [Counterpart("ACTIVATION_PARAMETERIZED_RELU", tensors)]
 
 
-def _slope_of_channels(node: Node) -> list[Counterpart]:
+def _slope_of_channels(node: OnnxNode) -> list[Counterpart]:
     """PARAMETERIZED_RELU: several slopes are those of the channels before opset 7."""
     x, slope = node.input(0), node.input(1)
     if node.opset >= 7 or slope.ndim != 1 or slope.size == 1 or x.ndim < 2:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.graphs.tensors import Array, TensorRef
-from dmlcheck.onnx.descs.node import Counterpart, Node, Refused, number
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, number
 from dmlcheck.onnx.descs.tensors import repeated
 from dmlcheck.onnx.operators.row import Row
 
@@ -23,9 +23,9 @@ _PRODUCTS = 3
 _MOST_MARKS = 2**26  # of keys that a query has, or has not
 
 
-def _attention(node: Node) -> list[Counterpart]:
+def _attention(node: OnnxNode) -> list[Counterpart]:
     if node.get("softcap", 0):
-        raise Refused("Attention with a softcap, which DirectML's attention does not have")
+        raise Unmapped("Attention with a softcap, which DirectML's attention does not have")
     query, key = _heads_apart(node, 0, "q_num_heads"), _heads_apart(node, 1, "kv_num_heads")
     tensors: dict[str, Any] = {
         name: values if "Past" in name else _heads_beside(values)
@@ -47,14 +47,14 @@ def _attention(node: Node) -> list[Counterpart]:
     return [Counterpart(operator, {**tensors, **dict(_outputs(node)), **fields, **counts}, _note(node))]
 
 
-def _flexible(node: Node) -> list[Counterpart]:
+def _flexible(node: OnnxNode) -> list[Counterpart]:
     graph = next((name for name in ("score_mod", "prob_mod") if node.get(name) is not None), None)
     if graph is not None:
-        raise Refused(f"FlexAttention with a graph of its own for {graph}")
+        raise Unmapped(f"FlexAttention with a graph of its own for {graph}")
     return _attention(node)
 
 
-def _heads_apart(node: Node, index: int, attribute: str) -> TensorRef:
+def _heads_apart(node: OnnxNode, index: int, attribute: str) -> TensorRef:
     """Return an input as ONNX has it in four dimensions: heads before elements."""
     x = node.input(index)
     if x.ndim == 4:
@@ -78,20 +78,20 @@ def _of_heads(query: int, key: int) -> tuple[str, dict[str, int]]:
     return "MULTIHEAD_ATTENTION1", {"QueryHeadCount": query, "KeyValueHeadCount": key}
 
 
-def _outputs(node: Node) -> Iterator[tuple[str, TensorRef]]:
+def _outputs(node: OnnxNode) -> Iterator[tuple[str, TensorRef]]:
     for index, name in _OUTPUTS.items():
         if node.gives(index):
             yield name, node.output(index) if "Present" in name else _heads_beside(node.output(index))
 
 
-def _note(node: Node) -> str | None:
+def _note(node: OnnxNode) -> str | None:
     return "qk_matmul_output is not compared." if node.gives(_PRODUCTS) else None
 
 
 # ---- what is added to the products
 
 
-def _bias(node: Node, queries: int, past: int, keys: int) -> TensorRef | None:
+def _bias(node: OnnxNode, queries: int, past: int, keys: int) -> TensorRef | None:
     """Return what is added to products of queries and keys, None where nothing is."""
     dtype, mask, lengths = node.input(0).dtype, node.known(3), node.known(6)
     left = node.get("left_window_size", -1)
@@ -99,7 +99,7 @@ def _bias(node: Node, queries: int, past: int, keys: int) -> TensorRef | None:
     if mask is None and lengths is None and max(left, right) < 0:
         return None
     if node.input(0).shape[0] * queries * keys > _MOST_MARKS:
-        raise Refused(f"Attention of {queries} queries and {keys} keys, whose mask would be too large")
+        raise Unmapped(f"Attention of {queries} queries and {keys} keys, whose mask would be too large")
     hidden, place = np.zeros((1, 1, queries, keys), bool), np.arange(queries)[:, None] + past
     key = np.arange(keys)
     if lengths is not None:
@@ -111,7 +111,7 @@ def _bias(node: Node, queries: int, past: int, keys: int) -> TensorRef | None:
         hidden = hidden | (key > place + right)
     bias = np.where(hidden, dtype.type(-np.inf), _added(mask, keys, dtype))
     if np.isneginf(bias).all(axis=-1).any():
-        raise Refused("Attention with a query that has no key left: DirectML does not say what it gives there")
+        raise Unmapped("Attention with a query that has no key left: DirectML does not say what it gives there")
     return TensorRef.of(bias)
 
 

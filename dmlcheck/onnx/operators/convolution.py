@@ -8,7 +8,7 @@ from typing import Any
 
 from dmlcheck.diagnostics.wording import dimensions_text
 from dmlcheck.graphs.tensors import TensorRef
-from dmlcheck.onnx.descs.node import Counterpart, Node, Refused
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped
 from dmlcheck.onnx.descs.tensors import channels, channels_second
 from dmlcheck.onnx.operators.row import Row
 
@@ -17,13 +17,13 @@ from dmlcheck.onnx.operators.row import Row
 ENDS = ("Strides", "Dilations", "StartPadding", "EndPadding")
 
 
-def window(node: Node, x: TensorRef, sizes: Sequence[int]) -> dict[str, list[int]]:
+def window(node: OnnxNode, x: TensorRef, sizes: Sequence[int]) -> dict[str, list[int]]:
     """Return the steps and the padding of a window over the dimensions after batch and channels."""
     count = len(sizes)
     strides, dilations = node.get("strides") or [1] * count, node.get("dilations") or [1] * count
     pads = node.get("pads") or [0] * (2 * count)
     if x.ndim != count + 2 or len(pads) != 2 * count or not len(strides) == len(dilations) == count:
-        raise Refused(f"{node.type} whose attributes are not for {dimensions_text(x.ndim)}")
+        raise Unmapped(f"{node.type} whose attributes are not for {dimensions_text(x.ndim)}")
     start, end = list(pads[:count]), list(pads[count:])
     auto = node.get("auto_pad", "NOTSET")
     if auto in ("SAME_UPPER", "SAME_LOWER"):
@@ -51,7 +51,7 @@ def by_dimension(x: TensorRef, *numbers: Sequence[int]) -> Iterator[tuple[int, .
 # ---- convolutions
 
 
-def _convolution(direction: str, node: Node) -> list[Counterpart]:
+def _convolution(direction: str, node: OnnxNode) -> list[Counterpart]:
     x, weights = node.input(0), node.input(1)
     tensors = {"InputTensor": x, "FilterTensor": weights}
     bias = node.optional(2)
@@ -65,11 +65,11 @@ def _convolution(direction: str, node: Node) -> list[Counterpart]:
     return [Counterpart("CONVOLUTION", {**tensors, "OutputTensor": node.output(), **kind, **fields, **more})]
 
 
-def _convolution_of_channels_last(node: Node) -> list[Counterpart]:
+def _convolution_of_channels_last(node: OnnxNode) -> list[Counterpart]:
     """CONVOLUTION of four dimensions, whose tensors are read and written through strides."""
     tensors = (node.input(0), node.input(1), node.output())
     if any(x.ndim != 4 for x in tensors):
-        raise Refused(f"{node.type} of {[x.ndim for x in tensors]} dimensions, where only four are supported")
+        raise Unmapped(f"{node.type} of {[x.ndim for x in tensors]} dimensions, where only four are supported")
     x, weights, output = map(channels_second, tensors)
     return _convolution("FORWARD", node._replace(inputs=(x, weights, *node.inputs[2:]), outputs=(output,)))
 
@@ -80,16 +80,18 @@ def _convolution_of_channels_last(node: Node) -> list[Counterpart]:
 _transposed = partial(_convolution, "BACKWARD")
 
 
-def _convolution_with_padding(node: Node) -> list[Counterpart]:
+def _convolution_with_padding(node: OnnxNode) -> list[Counterpart]:
     """CONVOLUTION backward of images; the padding is input 2, the bias input 3."""
     pads = node.known(2)
     if pads is None or pads.size != 4 or node.input(0).ndim != 4:
-        raise Refused(f"{node.type} without four numbers of padding for images")
+        raise Unmapped(f"{node.type} without four numbers of padding for images")
     padded = node.with_attributes(pads=[int(pad) for pad in pads.reshape(-1)], auto_pad="NOTSET")
     return _transposed(padded._replace(inputs=(*node.inputs[:2], *node.inputs[3:4])))
 
 
-def _padding_of_output(node: Node, x: TensorRef, weights: TensorRef, fields: Mapping[str, Any]) -> dict[str, list[int]]:
+def _padding_of_output(
+    node: OnnxNode, x: TensorRef, weights: TensorRef, fields: Mapping[str, Any]
+) -> dict[str, list[int]]:
     """Return the padding that ConvTranspose needs for its output's size; the rest of an odd one is at its start."""
     names = ("Strides", "Dilations", "OutputPadding")
     places = zip(
@@ -99,13 +101,13 @@ def _padding_of_output(node: Node, x: TensorRef, weights: TensorRef, fields: Map
         (count - 1) * step + (reach - 1) * gap + 1 + more - size for count, reach, size, step, gap, more in places
     ]
     if min(totals) < 0:
-        raise Refused("ConvTranspose whose output is larger than what it reaches")
+        raise Unmapped("ConvTranspose whose output is larger than what it reaches")
     less, more = [total // 2 for total in totals], [total - total // 2 for total in totals]
     is_upper = node.get("auto_pad") == "SAME_UPPER"
     return {"StartPadding": less if is_upper else more, "EndPadding": more if is_upper else less}
 
 
-def _with_output_padding(node: Node) -> list[Counterpart]:
+def _with_output_padding(node: OnnxNode) -> list[Counterpart]:
     """CONVOLUTION, with output padding where the output has one element more than the windows reach."""
     sizes = node.get("output_shape")
     if not sizes or node.get("auto_pad", "NOTSET") == "SAME_UPPER":
@@ -121,7 +123,7 @@ def _with_output_padding(node: Node) -> list[Counterpart]:
     return _transposed(node.with_attributes(output_padding=padding))
 
 
-def _transposed_by_provider(node: Node) -> list[Counterpart]:
+def _transposed_by_provider(node: OnnxNode) -> list[Counterpart]:
     """CONVOLUTION whose padding is that of a forward one, or follows from output_shape alone, and no OutputPadding."""
     x, widths = node.input(0), node.input(1).shape[2:]
     ends = window(node, x, widths)
@@ -142,7 +144,7 @@ def _transposed_by_provider(node: Node) -> list[Counterpart]:
     return _transposed(plain._replace(outputs=(output,)))
 
 
-def _for_sizes(node: Node, sizes: Sequence[int], strides: Sequence[int]) -> list[int]:
+def _for_sizes(node: OnnxNode, sizes: Sequence[int], strides: Sequence[int]) -> list[int]:
     """Return the padding for sizes of the output, as if the filter were not dilated."""
     x, widths = node.input(0), node.input(1).shape[2:]
     totals = [

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from dmlcheck.descs.strides import packed_strides
 from dmlcheck.graphs.tensors import TensorRef
-from dmlcheck.onnx.descs.node import Counterpart, Node, Refused
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped
 from dmlcheck.onnx.descs.tensors import permuted, ranked, repeated
 from dmlcheck.onnx.operators.row import Row, not_taken
 
@@ -37,7 +37,7 @@ class _Operand(NamedTuple):
         return self.values.view([sizes[label] for label in labels] or [1], strides or [1])
 
 
-def _einsum(node: Node) -> list[Counterpart]:
+def _einsum(node: OnnxNode) -> list[Counterpart]:
     inputs = [node.input(index) for index in range(len(node.inputs))]
     terms, result = _parsed(node.get("equation"), inputs)
     operands = [_without_repeats(values, labels) for values, labels in zip(inputs, terms, strict=True)]
@@ -50,7 +50,7 @@ def _einsum(node: Node) -> list[Counterpart]:
         return _of_one(operands[0], output, sizes)
     if len(operands) == 2:
         return _of_two(operands[0], operands[1], output, sizes)
-    raise Refused(f"Einsum of {len(operands)} inputs, of which DirectML multiplies two")
+    raise Unmapped(f"Einsum of {len(operands)} inputs, of which DirectML multiplies two")
 
 
 def _parsed(equation: str, inputs: Sequence[TensorRef]) -> tuple[list[_Labels], _Labels]:
@@ -80,11 +80,11 @@ def _numbers(rank: int) -> list[str]:
 def _without_repeats(values: TensorRef, labels: _Labels) -> _Operand:
     """Return an operand with each label once: along one that it has twice lies the diagonal."""
     if len(labels) != values.ndim:
-        raise Refused(f"Einsum with {len(labels)} labels for sizes {list(values.shape)}")
+        raise Unmapped(f"Einsum with {len(labels)} labels for sizes {list(values.shape)}")
     names = tuple(dict.fromkeys(labels))
     sizes = dict(zip(labels, values.shape, strict=True))
     if any(sizes[label] != size for label, size in zip(labels, values.shape, strict=True)):
-        raise Refused(f"Einsum with one label for several of the sizes {list(values.shape)}")
+        raise Unmapped(f"Einsum with one label for several of the sizes {list(values.shape)}")
     steps: Counter[str] = Counter()
     for label, step in zip(labels, packed_strides(values.shape), strict=True):
         steps[label] += step
@@ -114,7 +114,7 @@ def _of_two(a: _Operand, b: _Operand, output: _Operand, sizes: dict[str, int]) -
         views = {f"{side}Tensor": x.by(output.labels, sizes) for side, x in (("A", a), ("B", b))}
         return [Counterpart("ELEMENT_WISE_MULTIPLY", {**views, "OutputTensor": output.values})]
     if len(summed) > 1 or summed[0] not in a.labels or summed[0] not in b.labels:
-        raise Refused("Einsum that adds up other than one dimension of both inputs")
+        raise Unmapped("Einsum that adds up other than one dimension of both inputs")
     row = next((label for label in reversed(output.labels) if label not in b.labels), "row")
     column = next((label for label in reversed(output.labels) if label not in a.labels), "column")
     batch = [label for label in output.labels if label not in (row, column)]
@@ -197,19 +197,19 @@ def _maker(equation: Equation) -> Any:
     return _product if equation.plain in _PRODUCTS else None
 
 
-def _einsum_of_provider(node: Node) -> list[Counterpart]:
+def _einsum_of_provider(node: OnnxNode) -> list[Counterpart]:
     text = node.get("equation")
     equation = read(text)
     make = None if equation is None else _maker(equation)
     if equation is None or make is None or len(equation.inputs) != len(node.inputs):
-        raise Refused(f"Einsum of the equation {text!r} and {len(node.inputs)} inputs")
+        raise Unmapped(f"Einsum of the equation {text!r} and {len(node.inputs)} inputs")
     inputs = [node.input(index) for index in range(len(node.inputs))]
     if any(len(set(term)) < len(term) for term in equation.inputs):
-        raise Refused(f"Einsum of the equation {text!r}, which has a letter twice in one input")
+        raise Unmapped(f"Einsum of the equation {text!r}, which has a letter twice in one input")
     if not set(equation.output) <= set("".join(equation.inputs)):
-        raise Refused(f"Einsum of the equation {text!r}, whose output has a letter that no input has")
+        raise Unmapped(f"Einsum of the equation {text!r}, whose output has a letter that no input has")
     if any(x.ndim != len(term) for x, term in zip(inputs, equation.inputs, strict=True)):
-        raise Refused(f"Einsum of the equation {text!r} and inputs of {[x.ndim for x in inputs]} dimensions")
+        raise Unmapped(f"Einsum of the equation {text!r} and inputs of {[x.ndim for x in inputs]} dimensions")
     made: Counterpart = make(equation, inputs, node.output())
     return [made]
 
@@ -257,7 +257,7 @@ def _gemm(a: TensorRef, b: TensorRef, output: TensorRef, transposed: str) -> Cou
     return Counterpart("GEMM", {"ATensor": a, "BTensor": b, "OutputTensor": output, **sides, "Alpha": 1, "Beta": 0})
 
 
-def _query(node: Node) -> str | None:
+def _query(node: OnnxNode) -> str | None:
     """DmlOperatorEinSum.cpp, QueryEinSum."""
     return None if is_known(node.get("equation")) else not_taken(node, f"of the equation {node.get('equation')!r}")
 

@@ -10,35 +10,35 @@ import numpy as np
 
 from dmlcheck.diagnostics.wording import counted
 from dmlcheck.graphs.tensors import TensorRef
-from dmlcheck.onnx.descs.node import Counterpart, Node, Refused, axis_of, number
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, axis_of, number
 from dmlcheck.onnx.descs.steps import identity, padded_steps, pair
 from dmlcheck.onnx.descs.tensors import converted, repeated, sized
 from dmlcheck.onnx.operators.row import Row
 
 
-def _unary(operator: str, node: Node) -> list[Counterpart]:
+def _unary(operator: str, node: OnnxNode) -> list[Counterpart]:
     return [Counterpart(operator, node.tensors())]
 
 
-def _magnitude(node: Node) -> list[Counterpart]:
+def _magnitude(node: OnnxNode) -> list[Counterpart]:
     """ABS; of unsigned integers, which ABS does not take, a copy."""
     return _unary("ELEMENT_WISE_IDENTITY" if node.input(0).dtype.kind == "u" else "ELEMENT_WISE_ABS", node)
 
 
-def _binary(operator: str, node: Node) -> list[Counterpart]:
+def _binary(operator: str, node: OnnxNode) -> list[Counterpart]:
     if len(node.inputs) != 2:
-        raise Refused(f"{node.type} of {counted(len(node.inputs), 'input')}, where DirectML's has 2")
+        raise Unmapped(f"{node.type} of {counted(len(node.inputs), 'input')}, where DirectML's has 2")
     output = node.output()
     tensors = {f"{name}Tensor": repeated(node.input(index), output.shape) for index, name in enumerate("AB")}
     return [Counterpart(operator, {**tensors, "OutputTensor": output})]
 
 
-def _from_an_axis(operator: str, node: Node) -> list[Counterpart]:
+def _from_an_axis(operator: str, node: OnnxNode) -> list[Counterpart]:
     """Return an operator whose second input lies along axes of the first, before opset 7 from one on that is named."""
     return _binary(operator, _along_axes(node))
 
 
-def _along_axes(node: Node) -> Node:
+def _along_axes(node: OnnxNode) -> OnnxNode:
     axis, x, y = node.get("axis"), node.input(0), node.input(1)
     if node.opset >= 7 or axis is None:
         return node
@@ -46,34 +46,34 @@ def _along_axes(node: Node) -> Node:
     return node.with_inputs(x, sized(y, (*y.shape, *(1 for _ in range(after)))))
 
 
-def _modulus(node: Node) -> list[Counterpart]:
+def _modulus(node: OnnxNode) -> list[Counterpart]:
     operator = "MODULUS_TRUNCATE" if node.get("fmod", 0) else "MODULUS_FLOOR"
     return _binary(f"ELEMENT_WISE_{operator}", node)
 
 
-def _shift(node: Node) -> list[Counterpart]:
+def _shift(node: OnnxNode) -> list[Counterpart]:
     direction = node.get("direction")
     if direction not in ("LEFT", "RIGHT"):
-        raise Refused(f"the direction of {node.type} is {direction!r}; it must be 'LEFT' or 'RIGHT'")
+        raise Unmapped(f"the direction of {node.type} is {direction!r}; it must be 'LEFT' or 'RIGHT'")
     return _binary(f"ELEMENT_WISE_BIT_SHIFT_{direction}", node)
 
 
-def _shift_of_bits(node: Node) -> list[Counterpart]:
+def _shift_of_bits(node: OnnxNode) -> list[Counterpart]:
     """BIT_SHIFT of the bits of signed numbers, which DirectML has as unsigned ones."""
     x, by = node.input(0), node.input(1)
     if x.dtype.kind != "i":
         return _shift(node)
     places = node.numbers_of(1)
     if places.min() < 0 or places.max() >= 8 * x.dtype.itemsize:
-        raise Refused("BitShift by less than 0 bits, or by all: DirectML does not say what that gives")
+        raise Unmapped("BitShift by less than 0 bits, or by all: DirectML does not say what that gives")
     if node.get("direction") == "RIGHT" and node.numbers_of(0).min() < 0:
-        raise Refused("BitShift of negative numbers to the right, where DirectML brings in zeros")
+        raise Unmapped("BitShift of negative numbers to the right, where DirectML brings in zeros")
     unsigned = f"UINT{8 * x.dtype.itemsize}"
     bits = node.with_inputs(x.bits(unsigned), by.bits(unsigned))
     return _shift(bits._replace(outputs=(node.output().bits(unsigned),)))
 
 
-def _power(node: Node) -> list[Counterpart]:
+def _power(node: OnnxNode) -> list[Counterpart]:
     """POW; in a model whose exponent is one constant, CONSTANT_POW."""
     output, exponent = node.output(), node.input(1)
     known = exponent.values
@@ -88,7 +88,7 @@ def _power(node: Node) -> list[Counterpart]:
 _NARROW = {"INT64": np.int32, "UINT64": np.uint32}
 
 
-def _exact_power(node: Node) -> list[Counterpart]:
+def _exact_power(node: OnnxNode) -> list[Counterpart]:
     """POW: exponents of 64 bits that fit in 32 are numbers of those."""
     exponent = node.input(1)
     narrow = _NARROW.get(exponent.data_type)
@@ -99,14 +99,14 @@ def _exact_power(node: Node) -> list[Counterpart]:
     return _power(_along_axes(node))
 
 
-def _choice(node: Node) -> list[Counterpart]:
+def _choice(node: OnnxNode) -> list[Counterpart]:
     output = node.output()
     names = ("ConditionTensor", "ATensor", "BTensor")
     tensors = {name: repeated(node.input(index), output.shape) for index, name in enumerate(names)}
     return [Counterpart("ELEMENT_WISE_IF", {**tensors, "OutputTensor": output})]
 
 
-def _clip(node: Node) -> list[Counterpart]:
+def _clip(node: OnnxNode) -> list[Counterpart]:
     """CLIP1; CLIP before opset 11, and where Min is above Max, since there both give Max."""
     x = node.input(0)
     dtype: Any = np.dtype(np.float32) if node.opset < 11 else x.dtype
@@ -122,7 +122,7 @@ def _clip(node: Node) -> list[Counterpart]:
     return [Counterpart("ELEMENT_WISE_CLIP1", {**tensors, **fields})]
 
 
-def _clip_of_provider(node: Node) -> list[Counterpart]:
+def _clip_of_provider(node: OnnxNode) -> list[Counterpart]:
     """CLIP1 from opset 11 on, also where Min is above Max; the least number of INT64 is not among its limits."""
     if node.opset < 11:
         return _clip(node)
@@ -138,33 +138,33 @@ def _clip_of_provider(node: Node) -> list[Counterpart]:
     return [Counterpart("ELEMENT_WISE_CLIP1", {**node.tensors(), **fields})]
 
 
-def _infinity(node: Node) -> list[Counterpart]:
+def _infinity(node: OnnxNode) -> list[Counterpart]:
     modes = {(1, 1): "EITHER", (1, 0): "NEGATIVE", (0, 1): "POSITIVE"}
     mode = modes.get((node.get("detect_negative", 1), node.get("detect_positive", 1)))
     if mode is None:
-        raise Refused("IsInf that finds neither infinity")
+        raise Unmapped("IsInf that finds neither infinity")
     return [Counterpart("ELEMENT_WISE_IS_INFINITY", {**node.tensors(), "InfinityMode": mode})]
 
 
-def _infinity_of_provider(node: Node) -> list[Counterpart]:
+def _infinity_of_provider(node: OnnxNode) -> list[Counterpart]:
     """IS_INFINITY, of either sign also where neither is asked for."""
     is_neither = not node.get("detect_negative", 1) and not node.get("detect_positive", 1)
     return _infinity(node.with_attributes(detect_negative=1, detect_positive=1) if is_neither else node)
 
 
-def _round(node: Node) -> list[Counterpart]:
+def _round(node: OnnxNode) -> list[Counterpart]:
     return [Counterpart("ELEMENT_WISE_ROUND", {**node.tensors(), "RoundingMode": "HALVES_TO_NEAREST_EVEN"})]
 
 
 # ---- of any number of inputs
 
 
-def _of_any_number(operator: str, node: Node) -> list[Counterpart]:
+def _of_any_number(operator: str, node: OnnxNode) -> list[Counterpart]:
     """Combine the first two inputs, then the result so far with each other one; of one input a copy."""
     return padded_steps(_combined(operator, _inputs(node), node.output()))
 
 
-def _inputs(node: Node) -> list[TensorRef]:
+def _inputs(node: OnnxNode) -> list[TensorRef]:
     return [node.input(index) for index in range(len(node.inputs))]
 
 
@@ -176,7 +176,7 @@ def _combined(operator: str, inputs: Sequence[TensorRef], output: TensorRef) -> 
     return [pair(operator, *each) for each in zip(firsts, inputs[1:], results, strict=False)]
 
 
-def _mean(node: Node) -> list[Counterpart]:
+def _mean(node: OnnxNode) -> list[Counterpart]:
     """MEAN of two inputs; of more their sum, scaled."""
     inputs, output = _inputs(node), node.output()
     if len(inputs) < 3:
@@ -186,7 +186,7 @@ def _mean(node: Node) -> list[Counterpart]:
     return padded_steps([*_combined("ADD", inputs, summed), identity(summed, output, ScaleBias=scale)])
 
 
-def _sum_of_three(node: Node) -> list[Counterpart]:
+def _sum_of_three(node: OnnxNode) -> list[Counterpart]:
     """ADD of the bias, then of the skipped input; from DmlOperatorBiasAdd.cpp."""
     inputs = [node.input(index) for index in range(3)]
     return padded_steps(_combined("ADD", inputs, node.output()))

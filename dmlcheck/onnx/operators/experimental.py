@@ -9,36 +9,36 @@ from __future__ import annotations
 
 from functools import partial
 
-from dmlcheck.onnx.descs.node import Counterpart, Node, Refused, number
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, number
 from dmlcheck.onnx.operators.row import Row
 
 LAST_OPSET = 9
 
 
-def _affine(node: Node) -> list[Counterpart]:
+def _affine(node: OnnxNode) -> list[Counterpart]:
     factors = {"Scale": number(node.get("alpha", 1.0)), "Bias": number(node.get("beta", 0.0))}
     return [Counterpart("ELEMENT_WISE_IDENTITY", {**node.tensors(), "ScaleBias": factors})]
 
 
-def _activation(operator: str, node: Node) -> list[Counterpart]:
+def _activation(operator: str, node: OnnxNode) -> list[Counterpart]:
     factors = {"Alpha": number(node.get("alpha", 1.0)), "Beta": number(node.get("beta", 1.0))}
     return [Counterpart(operator, {**node.tensors(), **factors})]
 
 
-def _image(node: Node) -> list[Counterpart]:
+def _image(node: OnnxNode) -> list[Counterpart]:
     """VALUE_SCALE_2D: all channels have one factor, and each has its own term."""
     bias = node.get("bias") or []
     if node.input(0).ndim != 4 or len(bias) != node.input(0).shape[1]:
-        raise Refused(f"{node.type} with {len(bias)} terms for images of the sizes {list(node.input(0).shape)}")
+        raise Unmapped(f"{node.type} with {len(bias)} terms for images of the sizes {list(node.input(0).shape)}")
     fields = {"Scale": number(node.get("scale", 1.0)), "Bias": [number(term) for term in bias]}
     return [Counterpart("VALUE_SCALE_2D", {**node.tensors(), **fields})]
 
 
-def _crop(node: Node) -> list[Counterpart]:
+def _crop(node: OnnxNode) -> list[Counterpart]:
     """SLICE from the left and upper border on, to the right and lower ones, or of a height and a width."""
     x, border, size = node.input(0), node.get("border") or [], node.get("scale")
     if x.ndim != 4 or len(border) != 4 or len(size or [0, 0]) != 2:
-        raise Refused(f"{node.type} of {x.ndim} dimensions with the border {border}")
+        raise Unmapped(f"{node.type} of {x.ndim} dimensions with the border {border}")
     left, top, right, bottom = border
     height, width = size or (x.shape[2] - top - bottom, x.shape[3] - left - right)
     fields = {"Offsets": [0, 0, top, left], "Sizes": [*x.shape[:2], height, width], "Strides": [1] * 4}

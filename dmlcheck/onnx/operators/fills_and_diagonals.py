@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dmlcheck.onnx.descs.node import Counterpart, Node, number
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, number
 from dmlcheck.onnx.operators.row import Row
 
 _LOWEST, _HIGHEST = -(2**31), 2**31 - 1  # which no diagonal reaches
 
 
-def _constant(node: Node) -> list[Counterpart]:
+def _constant(node: OnnxNode) -> list[Counterpart]:
     """FILL_VALUE_CONSTANT of what the output has everywhere."""
     output = node.output()
     given = output.values if node.has_outputs else node.get("value")
@@ -17,7 +17,7 @@ def _constant(node: Node) -> list[Counterpart]:
     return [Counterpart("FILL_VALUE_CONSTANT", {"OutputTensor": output, **fields})]
 
 
-def _sequence(node: Node) -> list[Counterpart]:
+def _sequence(node: OnnxNode) -> list[Counterpart]:
     output = node.output()
     given = [node.known(index) for index in (0, 2)]
     start, delta = (number(value.reshape(-1)[0], output.dtype) for value in given if value is not None)
@@ -25,7 +25,7 @@ def _sequence(node: Node) -> list[Counterpart]:
     return [Counterpart("FILL_VALUE_SEQUENCE", {"OutputTensor": output, **fields})]
 
 
-def _triangle(node: Node) -> list[Counterpart]:
+def _triangle(node: OnnxNode) -> list[Counterpart]:
     """DIAGONAL_MATRIX1: 0 on all diagonals below the first that stays, or above the last."""
     first = (node.numbers("k", 1) or [0])[0]
     begin, end = (_LOWEST, first) if node.get("upper", 1) else (first + 1, _HIGHEST)
@@ -34,7 +34,7 @@ def _triangle(node: Node) -> list[Counterpart]:
     return [Counterpart("DIAGONAL_MATRIX1", {**node.tensors(), **value, **ends})]
 
 
-def _ones(node: Node) -> list[Counterpart]:
+def _ones(node: OnnxNode) -> list[Counterpart]:
     fields = {"Offset": node.get("k", 0), "Value": 1}
     return [Counterpart("DIAGONAL_MATRIX", {"OutputTensor": node.output(), **fields})]
 

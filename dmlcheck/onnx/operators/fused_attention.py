@@ -11,7 +11,7 @@ from math import sqrt
 from typing import Any, NamedTuple
 
 from dmlcheck.graphs.tensors import TensorRef
-from dmlcheck.onnx.descs.node import Counterpart, Node, Refused, number
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, number
 from dmlcheck.onnx.descs.steps import identity, join, product, step, window
 from dmlcheck.onnx.descs.tensors import ranked, repeated, vector
 from dmlcheck.onnx.operators.row import Row, is_given, is_set, not_taken
@@ -27,7 +27,7 @@ class _Mask(NamedTuple):
     steps: tuple[Counterpart, ...] = ()
 
 
-def numbers(node: Node, size: int) -> dict[str, Any]:
+def numbers(node: OnnxNode, size: int) -> dict[str, Any]:
     """Return the fields that are numbers, for heads of a size."""
     scale = node.get("scale")
     return {
@@ -39,14 +39,14 @@ def numbers(node: Node, size: int) -> dict[str, Any]:
 # ---- query, key and value, already multiplied
 
 
-def _multi_head(node: Node) -> list[Counterpart]:
+def _multi_head(node: OnnxNode) -> list[Counterpart]:
     """MULTIHEAD_ATTENTION of queries, keys and values; five dimensions are stacked, keys of four are earlier ones."""
     query, heads = node.input(0), node.positive("num_heads")
     if query.ndim not in (3, 5):
-        raise Refused(f"{node.type} of a query of {query.ndim} dimensions")
+        raise Unmapped(f"{node.type} of a query of {query.ndim} dimensions")
     size = query.shape[4] if query.ndim == 5 else query.shape[2] // heads
     if size < 1:
-        raise Refused(f"{node.type} of {heads} heads, which a query of the sizes {list(query.shape)} does not have")
+        raise Unmapped(f"{node.type} of {heads} heads, which a query of the sizes {list(query.shape)} does not have")
     tensors: dict[str, Any] = dict(_given(node))
     mask, kind = _mask(node, heads)
     if mask is not None:
@@ -57,7 +57,7 @@ def _multi_head(node: Node) -> list[Counterpart]:
     return [Counterpart("MULTIHEAD_ATTENTION", {**tensors, **made, **fields})]
 
 
-def _given(node: Node) -> dict[str, TensorRef]:
+def _given(node: OnnxNode) -> dict[str, TensorRef]:
     """Return the inputs by the fields that they are, but for the mask and for a past of no steps."""
     key = node.optional(1)
     is_past = key is not None and key.ndim == 4
@@ -77,7 +77,7 @@ def _given(node: Node) -> dict[str, TensorRef]:
     return {name: node.input(index) for index, name in names.items() if node.has(index) and node.input(index).size}
 
 
-def _mask(node: Node, heads: int) -> tuple[TensorRef | None, str]:
+def _mask(node: OnnxNode, heads: int) -> tuple[TensorRef | None, str]:
     """Return the mask in its form, and the name of that: lengths of keys, their bounds, or a mark for each."""
     mask, query = node.optional(4), node.input(0)
     if mask is None:
@@ -88,10 +88,10 @@ def _mask(node: Node, heads: int) -> tuple[TensorRef | None, str]:
     return repeated(_marks(node, mask), (query.shape[0], heads, query.shape[1], mask.shape[-1])), "BOOLEAN"
 
 
-def _marks(node: Node, mask: TensorRef) -> TensorRef:
+def _marks(node: OnnxNode, mask: TensorRef) -> TensorRef:
     """Return a mask of keys in four dimensions: batch, heads, queries, keys."""
     if mask.ndim not in (2, 3, 4):
-        raise Refused(f"{node.type} with a mask of {mask.ndim} dimensions, not of 1 to 4")
+        raise Unmapped(f"{node.type} with a mask of {mask.ndim} dimensions, not of 1 to 4")
     return mask.reshape((mask.shape[0], *(1,) * (4 - mask.ndim), *mask.shape[1:]))
 
 
@@ -113,19 +113,19 @@ class _Sizes(NamedTuple):
         return self.batch, self.length, 2 * self.keys + self.values
 
 
-def _sizes(node: Node, *, own: Sequence[int] | None = None) -> _Sizes:
+def _sizes(node: OnnxNode, *, own: Sequence[int] | None = None) -> _Sizes:
     """Return the sizes that input and weights say; `own` are the sizes of query, key and value where they differ."""
     x, weights, heads = node.input(0), node.input(1), node.positive("num_heads")
     if (x.ndim, weights.ndim) != (3, 2):
-        raise Refused(f"{node.type} whose input has {x.ndim} dimensions and whose weights have {weights.ndim}")
+        raise Unmapped(f"{node.type} whose input has {x.ndim} dimensions and whose weights have {weights.ndim}")
     given = list(own or [weights.shape[1] // 3] * 3)
     are_of_heads = len(given) == 3 and all(size > 0 and size % heads == 0 for size in given)
     if not are_of_heads or given[0] != given[1] or sum(given) != weights.shape[1]:
-        raise Refused(f"{node.type} of {heads} heads, whose weights of {weights.shape[1]} columns are {given}")
+        raise Unmapped(f"{node.type} of {heads} heads, whose weights of {weights.shape[1]} columns are {given}")
     return _Sizes(x.shape[0], x.shape[1], heads, given[0], given[2])
 
 
-def _attention(node: Node) -> list[Counterpart]:
+def _attention(node: OnnxNode) -> list[Counterpart]:
     """GEMM of all three, their heads put side by side, MULTIHEAD_ATTENTION; values of another size are cut off."""
     x, weights, bias = node.input(0), node.input(1), node.optional(2)
     sizes = _sizes(node, own=node.get("qkv_hidden_sizes"))
@@ -138,7 +138,7 @@ def _attention(node: Node) -> list[Counterpart]:
     return [multiply, *apart, *mask.steps, attend]
 
 
-def _attend(node: Node, sizes: _Sizes, mask: _Mask, tensors: Mapping[str, Any]) -> Counterpart:
+def _attend(node: OnnxNode, sizes: _Sizes, mask: _Mask, tensors: Mapping[str, Any]) -> Counterpart:
     fields = {**numbers(node, sizes.keys // sizes.heads), "HeadCount": sizes.heads, "MaskType": mask.kind}
     output = node.output()
     return step("MULTIHEAD_ATTENTION", **tensors, MaskTensor=mask.tensor, OutputTensor=output, **fields)
@@ -164,7 +164,7 @@ def _stacked(x: TensorRef, sizes: _Sizes, count: int) -> Counterpart:
     return identity(x.view(made.shape, (sizes.length * row, row, size, sizes.heads * size, 1)), made)
 
 
-def _mask_of_product(node: Node, index: int, sizes: _Sizes) -> _Mask:
+def _mask_of_product(node: OnnxNode, index: int, sizes: _Sizes) -> _Mask:
     """Return the mask: lengths, ends and starts, or a mark for each pair, of which a larger square is cut."""
     mask = node.optional(index)
     if mask is None:
@@ -172,7 +172,7 @@ def _mask_of_product(node: Node, index: int, sizes: _Sizes) -> _Mask:
     if mask.ndim == 1:
         groups = mask.shape[0] // sizes.batch
         if groups not in (1, 2) or mask.shape[0] % sizes.batch:
-            raise Refused(f"{node.type} with a mask of {mask.shape[0]} numbers for a batch of {sizes.batch}")
+            raise Unmapped(f"{node.type} with a mask of {mask.shape[0]} numbers for a batch of {sizes.batch}")
         kind = "KEY_SEQUENCE_LENGTH" if groups == 1 else "KEY_SEQUENCE_END_START"
         return _Mask(mask.reshape(groups, sizes.batch), kind)
     marks = _marks(node, mask)
@@ -185,7 +185,7 @@ def _mask_of_product(node: Node, index: int, sizes: _Sizes) -> _Mask:
     return _Mask(repeated(marks, square), "BOOLEAN")
 
 
-def _query_attention(node: Node) -> str | None:
+def _query_attention(node: OnnxNode) -> str | None:
     """DmlOperatorAttention.cpp, QueryAttention."""
     kept = next((name for index, name in ((4, "past"), (6, "past_sequence_length")) if node.has(index)), None)
     if kept is not None:
@@ -198,7 +198,7 @@ def _query_attention(node: Node) -> str | None:
 # ---- quantized
 
 
-def _quantized_attention(node: Node) -> list[Counterpart]:
+def _quantized_attention(node: OnnxNode) -> list[Counterpart]:
     """MATRIX_MULTIPLY_INTEGER_TO_FLOAT, then as Attention; earlier steps are cut apart, and joined again."""
     sizes, past = _sizes(node), node.optional(8)
     steps = 0 if past is None else _steps_of(node, past, sizes)
@@ -211,7 +211,7 @@ def _quantized_attention(node: Node) -> list[Counterpart]:
     return [_quantized_product(node, sizes, made), stacked, *mask.steps, *cut, attend, *joined]
 
 
-def _quantized_product(node: Node, sizes: _Sizes, made: TensorRef) -> Counterpart:
+def _quantized_product(node: OnnxNode, sizes: _Sizes, made: TensorRef) -> Counterpart:
     weights, bias = node.input(1), node.optional(2)
     return step(
         "MATRIX_MULTIPLY_INTEGER_TO_FLOAT",
@@ -230,10 +230,10 @@ def _vector(values: TensorRef | None) -> TensorRef | None:
     return None if values is None else vector(values)
 
 
-def _steps_of(node: Node, past: TensorRef, sizes: _Sizes) -> int:
+def _steps_of(node: OnnxNode, past: TensorRef, sizes: _Sizes) -> int:
     head = sizes.keys // sizes.heads
     if past.ndim != 5 or (*past.shape[:3], past.shape[4]) != (2, sizes.batch, sizes.heads, head):
-        raise Refused(f"{node.type} whose earlier steps have the sizes {list(past.shape)}")
+        raise Unmapped(f"{node.type} whose earlier steps have the sizes {list(past.shape)}")
     return int(past.shape[3])
 
 
@@ -247,7 +247,7 @@ def _causal(sizes: _Sizes, earlier: int) -> _Mask:
 
 
 def _earlier(
-    node: Node, past: TensorRef | None, sizes: _Sizes, steps: int
+    node: OnnxNode, past: TensorRef | None, sizes: _Sizes, steps: int
 ) -> tuple[list[Counterpart], dict[str, TensorRef], list[Counterpart]]:
     """Return what cuts keys and values of earlier steps apart, their tensors, and what joins the present ones."""
     if past is None:
@@ -261,7 +261,7 @@ def _earlier(
     return cut, {**parts, **present}, [join([*present.values()], output, 0)]
 
 
-def _query_q_attention(node: Node) -> str | None:
+def _query_q_attention(node: OnnxNode) -> str | None:
     """DmlOperatorQAttention.cpp, QueryQAttention."""
     if node.get("unidirectional", 0) and node.has(5):
         return not_taken(node, "of unidirectional 1 with a mask")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 
 from dmlcheck.graphs.tensors import TensorRef
-from dmlcheck.onnx.descs.node import Counterpart, Node, Refused, number
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, number
 from dmlcheck.onnx.descs.steps import identity, pair, step, unary
 from dmlcheck.onnx.descs.tensors import ranked, repeated, sized
 from dmlcheck.onnx.operators.row import Row, is_given, not_taken
@@ -19,11 +19,11 @@ _FACTORS = ((2, "ScaleTensor"), (3, "BiasTensor"))
 # ---- layers
 
 
-def _skip_layer(node: Node, *, use_mean: bool = True) -> list[Counterpart]:
+def _skip_layer(node: OnnxNode, *, use_mean: bool = True) -> list[Counterpart]:
     """Sum input, skip and bias, and normalize that; the hidden size is dimension 2."""
     x = node.input(0)
     if x.ndim not in (2, 3):
-        raise Refused(f"{node.type} of {x.ndim} dimensions")
+        raise Unmapped(f"{node.type} of {x.ndim} dimensions")
     shape = (x.shape[0], x.shape[1] if x.ndim == 3 else 1, x.shape[-1], 1)
     vector = (1, 1, x.shape[-1], 1)
     added = [sized(node.input(1), shape), *(sized(node.input(4), vector) for _ in range(node.has(4)))]
@@ -37,7 +37,7 @@ def _skip_layer(node: Node, *, use_mean: bool = True) -> list[Counterpart]:
     return [*summed, step("MEAN_VARIANCE_NORMALIZATION2", **tensors, **fields)]
 
 
-def _query_skip_layer_normalization(node: Node) -> str | None:
+def _query_skip_layer_normalization(node: OnnxNode) -> str | None:
     """DmlOperatorSkipLayerNormalization.cpp, QuerySkipLayerNormalization."""
     given = next((name for index, name in ((1, "mean"), (2, "inv_std_var")) if is_given(node, index)), None)
     return None if given is None else not_taken(node, f"with the output {given}")
@@ -46,11 +46,11 @@ def _query_skip_layer_normalization(node: Node) -> str | None:
 # ---- embeddings
 
 
-def _embeddings(node: Node) -> list[Counterpart]:
+def _embeddings(node: OnnxNode) -> list[Counterpart]:
     """GATHER of words, positions and segments, their sum, normalized; the mask's ones are counted."""
     ids, words = node.input(0), node.input(2)
     if (ids.ndim, words.ndim) != (2, 2):
-        raise Refused(f"{node.type} whose indices have {ids.ndim} dimensions, and whose table has {words.ndim}")
+        raise Unmapped(f"{node.type} whose indices have {ids.ndim} dimensions, and whose table has {words.ndim}")
     sizes = (1, *ids.shape, words.shape[1])
     positions, of_positions = _positions(node, ids)
     looked_up = [(words, ranked(ids, 4)), (node.input(3), positions)]
@@ -71,7 +71,7 @@ def _gathered(table: TensorRef, indices: TensorRef, made: TensorRef) -> Counterp
     return step("GATHER", **tensors, Axis=2, IndexDimensions=2)
 
 
-def _positions(node: Node, ids: TensorRef) -> tuple[TensorRef, list[Counterpart]]:
+def _positions(node: OnnxNode, ids: TensorRef) -> tuple[TensorRef, list[Counterpart]]:
     """Return the positions, which repeat where only one batch element has them, and what makes those not given."""
     full = (1, 1, *ids.shape)
     given = node.optional(8)
@@ -82,14 +82,14 @@ def _positions(node: Node, ids: TensorRef) -> tuple[TensorRef, list[Counterpart]
     return repeated(steps, full), [step("FILL_VALUE_SEQUENCE", OutputTensor=steps, **fields)]
 
 
-def _normalized(node: Node, made: TensorRef) -> Counterpart:
+def _normalized(node: OnnxNode, made: TensorRef) -> Counterpart:
     factors = {name: ranked(node.input(index), 4) for index, name in ((5, "ScaleTensor"), (6, "BiasTensor"))}
     fields = {"Axes": [3], "NormalizeVariance": 1, "Epsilon": number(node.get("epsilon", 1e-12))}
     output = ranked(node.output(), 4)
     return step("MEAN_VARIANCE_NORMALIZATION1", InputTensor=made, **factors, OutputTensor=output, **fields)
 
 
-def _mask_index(node: Node, ids: TensorRef) -> tuple[list[Counterpart], list[Counterpart]]:
+def _mask_index(node: OnnxNode, ids: TensorRef) -> tuple[list[Counterpart], list[Counterpart]]:
     """Return what makes the lengths of the mask: zeros before all others, or after them the number of ones."""
     kind = ids.data_type
     sizes = (1, 1, ids.shape[0], 1)
@@ -108,13 +108,13 @@ def _mask_index(node: Node, ids: TensorRef) -> tuple[list[Counterpart], list[Cou
 # ---- groups
 
 
-def _groups(node: Node) -> list[Counterpart]:
+def _groups(node: OnnxNode) -> list[Counterpart]:
     """MEAN_VARIANCE_NORMALIZATION with the groups as channels; channels that are last are brought there and back."""
     x, scale = node.input(0), node.input(1)
     count, is_last = node.positive("groups"), bool(node.whole("channels_last", 1))
     channels = x.shape[-1 if is_last else 1] if x.ndim == 4 else 0
     if not channels or channels % count or scale.shape != (channels,) or node.input(2).shape != (channels,):
-        raise Refused(f"{node.type} of {count} groups in the sizes {list(x.shape)}")
+        raise Unmapped(f"{node.type} of {count} groups in the sizes {list(x.shape)}")
     each = channels // count
     pixels = x.shape[1] * x.shape[2] if is_last else x.shape[2] * x.shape[3]
     sizes = (x.shape[0], count, each, pixels)
@@ -143,11 +143,11 @@ def _after_groups(made: TensorRef, target: TensorRef, *, has_activation: bool, i
     return [identity(made, target)] if is_last else []
 
 
-def _skip_groups(node: Node) -> list[Counterpart]:
+def _skip_groups(node: OnnxNode) -> list[Counterpart]:
     """ADD of input, skip and bias, which is output 1, and what GroupNorm becomes of it; channels are last."""
     x, skip = node.input(0), node.input(3)
     if not node.whole("channels_last", 1) or x.ndim != 4:
-        raise Refused(f"{node.type} whose channels are not the last of four dimensions")
+        raise Unmapped(f"{node.type} whose channels are not the last of four dimensions")
     added = [skip.reshape((skip.shape[0], 1, 1, skip.shape[-1])) if skip.ndim == 2 else skip]
     added += [node.input(4)] if node.has(4) else []
     total = node.output(1) if node.gives(1) else x.unknown()

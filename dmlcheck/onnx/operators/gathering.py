@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from dmlcheck.graphs.tensors import TensorRef
-from dmlcheck.onnx.descs.node import Counterpart, Node, Refused, axis_of
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, axis_of
 from dmlcheck.onnx.descs.tensors import along, converted, ranked, sized, unsigned
 from dmlcheck.onnx.operators.row import Row, not_taken
 
@@ -19,36 +19,36 @@ def _of_one_rank(fields: Mapping[str, TensorRef], least: int = 1) -> dict[str, T
     return {name: ranked(values, rank) for name, values in fields.items()}
 
 
-def _gather(node: Node) -> list[Counterpart]:
+def _gather(node: OnnxNode) -> list[Counterpart]:
     x, indices = node.input(0), node.input(1)
     tensors = _of_one_rank({"InputTensor": x, "IndicesTensor": indices, "OutputTensor": node.output()})
     axis = axis_of(node.get("axis", 0), x.ndim) + tensors["InputTensor"].ndim - x.ndim
     return [Counterpart("GATHER", {**tensors, "Axis": axis, "IndexDimensions": indices.ndim})]
 
 
-def _gather_elements(node: Node) -> list[Counterpart]:
+def _gather_elements(node: OnnxNode) -> list[Counterpart]:
     x = node.input(0)
     tensors = {"InputTensor": x, "IndicesTensor": node.input(1), "OutputTensor": node.output()}
     return [Counterpart("GATHER_ELEMENTS", {**tensors, "Axis": axis_of(node.get("axis", 0), x.ndim)})]
 
 
-def _gather_nd(node: Node) -> list[Counterpart]:
+def _gather_nd(node: OnnxNode) -> list[Counterpart]:
     x, indices = node.input(0), node.input(1)
     tensors = _of_one_rank({"InputTensor": x, "IndicesTensor": indices, "OutputTensor": node.output()})
     counts = {"InputDimensionCount": x.ndim, "IndicesDimensionCount": indices.ndim}
     return [Counterpart("GATHER_ND1", {**tensors, **counts, "BatchDimensionCount": node.get("batch_dims", 0)})]
 
 
-def _plain_scatter(node: Node) -> dict[str, TensorRef]:
+def _plain_scatter(node: OnnxNode) -> dict[str, TensorRef]:
     if node.get("reduction", "none") != "none":
-        raise Refused(
+        raise Unmapped(
             f"{node.type} that combines updates with elements by {node.get('reduction')}, which DirectML's does not"
         )
     names = ("InputTensor", "IndicesTensor", "UpdatesTensor")
     return {**{name: node.input(index) for index, name in enumerate(names)}, "OutputTensor": node.output()}
 
 
-def _scatter(node: Node) -> list[Counterpart]:
+def _scatter(node: OnnxNode) -> list[Counterpart]:
     """SCATTER; without updates a copy."""
     tensors = _plain_scatter(node)
     if not tensors["IndicesTensor"].size:
@@ -56,12 +56,12 @@ def _scatter(node: Node) -> list[Counterpart]:
     return [Counterpart("SCATTER", {**tensors, "Axis": axis_of(node.get("axis", 0), node.input(0).ndim)})]
 
 
-def _scatter_nd(node: Node) -> list[Counterpart]:
+def _scatter_nd(node: OnnxNode) -> list[Counterpart]:
     counts = {"InputDimensionCount": node.input(0).ndim, "IndicesDimensionCount": node.input(1).ndim}
     return [Counterpart("SCATTER_ND", {**_of_one_rank(_plain_scatter(node)), **counts})]
 
 
-def _one_hot(node: Node) -> list[Counterpart]:
+def _one_hot(node: OnnxNode) -> list[Counterpart]:
     """ONE_HOT; the provider's ValuesTensor has four dimensions, which the page refuses where the others have not."""
     output = node.output()
     axis = axis_of(node.get("axis", -1), output.ndim)
@@ -78,10 +78,10 @@ def _one_hot(node: Node) -> list[Counterpart]:
     return [Counterpart("ONE_HOT", {**tensors, "Axis": axis})]
 
 
-def _top(node: Node) -> list[Counterpart]:
+def _top(node: OnnxNode) -> list[Counterpart]:
     x = node.input(0)
     if not node.get("sorted", 1):
-        raise Refused("TopK in any order")
+        raise Unmapped("TopK in any order")
     axis = axis_of(node.get("axis", -1), x.ndim)
     tensors = {"InputTensor": x, "OutputValueTensor": node.output(0), "OutputIndexTensor": unsigned(node.output(1))}
     count = (node.numbers("k", 1) or [0])[0]
@@ -89,7 +89,7 @@ def _top(node: Node) -> list[Counterpart]:
     return [Counterpart("TOP_K1", {**tensors, "Axis": axis, "K": count, "AxisDirection": direction})]
 
 
-def _nonzero(node: Node) -> list[Counterpart]:
+def _nonzero(node: OnnxNode) -> list[Counterpart]:
     """NONZERO_COORDINATES: a row for each element, those beyond the last that is not zero left open."""
     x = node.input(0)
     if not node.has_outputs:
@@ -114,7 +114,7 @@ def _open_coordinates(x: TensorRef) -> list[Counterpart]:
     return [Counterpart("NONZERO_COORDINATES", {"InputTensor": x, **tensors})]
 
 
-def _reversed(node: Node) -> list[Counterpart]:
+def _reversed(node: OnnxNode) -> list[Counterpart]:
     x = node.input(0)
     batch, time = node.get("batch_axis", 1), node.get("time_axis", 0)
     sizes = [1 if axis == time else size for axis, size in enumerate(x.shape)]
@@ -124,7 +124,7 @@ def _reversed(node: Node) -> list[Counterpart]:
     ]
 
 
-def _running(operator: str, exclusive: str, node: Node) -> list[Counterpart]:
+def _running(operator: str, exclusive: str, node: OnnxNode) -> list[Counterpart]:
     axis = axis_of((node.numbers("axis", 1) or [0])[0], node.input(0).ndim)
     direction = "DECREASING" if node.get("reverse", 0) else "INCREASING"
     fields = {"Axis": axis, "AxisDirection": direction, exclusive: node.get("exclusive", 0)}
@@ -134,22 +134,22 @@ def _running(operator: str, exclusive: str, node: Node) -> list[Counterpart]:
 # ---- as others of these
 
 
-def _features(node: Node) -> list[Counterpart]:
+def _features(node: OnnxNode) -> list[Counterpart]:
     """GATHER of columns."""
     x, places = node.input(0), node.input(1).reshape(-1)
     output = sized(node.output(), (*x.shape[:-1], places.size))
-    return _gather(Node("Gather", 13, {"axis": -1}, (x, places), (output,)))
+    return _gather(OnnxNode("Gather", 13, {"axis": -1}, (x, places), (output,)))
 
 
-def _chosen(node: Node) -> list[Counterpart]:
+def _chosen(node: OnnxNode) -> list[Counterpart]:
     """GATHER of the places whose condition is true."""
     axis = node.get("axis")
     x = node.input(0) if axis is not None else node.input(0).reshape(-1)
     places = TensorRef.of(np.flatnonzero(node.numbers_of(1)))
-    return _gather(Node("Gather", 13, {"axis": axis or 0}, (x, places), (node.output(),)))
+    return _gather(OnnxNode("Gather", 13, {"axis": axis or 0}, (x, places), (node.output(),)))
 
 
-def _updated(node: Node) -> list[Counterpart]:
+def _updated(node: OnnxNode) -> list[Counterpart]:
     """SCATTER to places that follow each other from one of each batch, and go round where the model says so."""
     x, updates, first = node.input(0), node.input(1), node.known(2)
     axis = axis_of(node.get("axis", -2), x.ndim)
@@ -160,31 +160,31 @@ def _updated(node: Node) -> list[Counterpart]:
     if node.get("mode", "linear") == "circular":
         places = places % x.shape[axis]
     inputs = (x, TensorRef.of(np.broadcast_to(places, updates.shape)), updates)
-    return _scatter(Node("ScatterElements", 13, {"axis": axis}, inputs, node.outputs))
+    return _scatter(OnnxNode("ScatterElements", 13, {"axis": axis}, inputs, node.outputs))
 
 
 # ---- as the provider makes them
 
 
-def _query_scatter(node: Node) -> str | None:
+def _query_scatter(node: OnnxNode) -> str | None:
     """DmlOperatorScatter.cpp, QueryScatter."""
     reduction = node.get("reduction", "none")
     return None if reduction == "none" else not_taken(node, f"of reduction {reduction}")
 
 
-def _nonzero_of_provider(node: Node) -> list[Counterpart]:
+def _nonzero_of_provider(node: OnnxNode) -> list[Counterpart]:
     """NONZERO_COORDINATES whose rows lie as the columns of INT64 numbers; what copies them is made in the run."""
     (made,) = _nonzero(node)
     rows = made.fields["OutputCoordinatesTensor"]
     return [made.with_fields(OutputCoordinatesTensor=rows.view(rows.shape, (2, 2 * rows.shape[0])))]
 
 
-def _top_of_provider(node: Node) -> list[Counterpart]:
+def _top_of_provider(node: OnnxNode) -> list[Counterpart]:
     """TOP_K1, sorted also where any order would do; what sets the upper halves of the indices to 0 is left out."""
     return _top(node.with_attributes(sorted=1))
 
 
-def _reversed_of_provider(node: Node) -> list[Counterpart]:
+def _reversed_of_provider(node: OnnxNode) -> list[Counterpart]:
     """REVERSE_SUBSEQUENCES whose lengths have the input's sizes, but for the axis, without strides."""
     x, lengths = node.input(0), node.input(1)
     time = axis_of(node.get("time_axis", 0), x.ndim)

@@ -6,7 +6,7 @@ provider.
 
 from __future__ import annotations
 
-from dmlcheck.onnx.descs.node import Counterpart, Node, Refused, number
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, number
 from dmlcheck.onnx.descs.steps import identity, padded_steps, pair, step, unary
 from dmlcheck.onnx.descs.tensors import repeated, vector
 from dmlcheck.onnx.operators.row import Row
@@ -15,21 +15,21 @@ _SLOPE = 0.7978845608028654  # sqrt(2 / pi)
 _CUBE = 0.044715
 
 
-def _gelu(node: Node) -> list[Counterpart]:
+def _gelu(node: OnnxNode) -> list[Counterpart]:
     return [Counterpart("ACTIVATION_GELU", node.tensors())]
 
 
-def _gelu_by_error_function(node: Node) -> list[Counterpart]:
+def _gelu_by_error_function(node: OnnxNode) -> list[Counterpart]:
     if node.get("approximate", "none") != "none":
-        raise Refused("Gelu by the tanh of a polynomial, which DirectML does not have")
+        raise Unmapped("Gelu by the tanh of a polynomial, which DirectML does not have")
     return _gelu(node)
 
 
-def _gelu_by_either(node: Node) -> list[Counterpart]:
+def _gelu_by_either(node: OnnxNode) -> list[Counterpart]:
     return _gelu_by_tanh(node) if node.get("approximate", "none") == "tanh" else _gelu_by_error_function(node)
 
 
-def _gelu_by_tanh(node: Node) -> list[Counterpart]:
+def _gelu_by_tanh(node: OnnxNode) -> list[Counterpart]:
     """Half of x, multiplied by 1 and the tanh of a polynomial; com.microsoft.FastGelu adds a bias first."""
     x, output = vector(node.input(0)), vector(node.output())
     made = []
@@ -49,7 +49,7 @@ def _gelu_by_tanh(node: Node) -> list[Counterpart]:
     ]
 
 
-def _gelu_of_sum(node: Node) -> list[Counterpart]:
+def _gelu_of_sum(node: OnnxNode) -> list[Counterpart]:
     """ADD1 with a Gelu after it; without a bias the Gelu alone."""
     x, output = node.input(0), node.output()
     if not node.has(1):
@@ -58,7 +58,7 @@ def _gelu_of_sum(node: Node) -> list[Counterpart]:
     return [Counterpart("ELEMENT_WISE_ADD1", {**tensors, "FusedActivation": {"Type": "ACTIVATION_GELU"}})]
 
 
-def _quick_gelu(node: Node) -> list[Counterpart]:
+def _quick_gelu(node: OnnxNode) -> list[Counterpart]:
     """Multiply x by the sigmoid of alpha * x."""
     x, output = node.input(0), node.output()
     alpha = number(node.get("alpha", 1.702))
@@ -67,11 +67,11 @@ def _quick_gelu(node: Node) -> list[Counterpart]:
     return padded_steps([*first, unary("ACTIVATION_SIGMOID", scaled, gates), pair("MULTIPLY", x, gates, output)])
 
 
-def _gelu_of_half(node: Node) -> list[Counterpart]:
+def _gelu_of_half(node: OnnxNode) -> list[Counterpart]:
     """ADD of the bias; one half of the last dimension multiplied by the Gelu of the other."""
     x = node.input(0)
     if not x.ndim or x.shape[-1] % 2:
-        raise Refused(f"{node.type} of the sizes {list(x.shape)}, which have no halves")
+        raise Unmapped(f"{node.type} of the sizes {list(x.shape)}, which have no halves")
     sizes = (*x.shape[:-1], x.shape[-1] // 2)
     biased, (left, right, gates) = x.unknown(), (x.like(sizes) for _ in range(3))
     return padded_steps(

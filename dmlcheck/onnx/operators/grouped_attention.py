@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dmlcheck.graphs.tensors import TensorRef
-from dmlcheck.onnx.descs.node import Counterpart, Node, Refused, number
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, number
 from dmlcheck.onnx.descs.steps import step, unary
 from dmlcheck.onnx.descs.tensors import repeated
 from dmlcheck.onnx.operators.fused_attention import numbers
@@ -40,7 +40,7 @@ class _Sizes(NamedTuple):
         return self.past + self.length
 
 
-def _grouped(node: Node) -> list[Counterpart]:
+def _grouped(node: OnnxNode) -> list[Counterpart]:
     """Rotate queries and keys, then MULTIHEAD_ATTENTION1 with a bias that hides later keys."""
     _refuse(node)
     sizes = _sizes(node)
@@ -72,27 +72,27 @@ _PRESENT = ("OutputPresentKeyTensor", "OutputPresentValueTensor")
 _NEWER = 9  # inputs from here on: positions, a bias, a sink
 
 
-def _refuse(node: Node) -> None:
+def _refuse(node: OnnxNode) -> None:
     """Refuse what DirectML's attention does not have."""
     given = next((name for name in ("softcap", "smooth_softmax", "qk_output") if node.get(name, 0)), None)
     if given is not None:
-        raise Refused(f"{node.type} with {given}, which DirectML's attention does not have")
+        raise Unmapped(f"{node.type} with {given}, which DirectML's attention does not have")
     if any(node.has(index) for index in range(_NEWER, len(node.inputs))):
-        raise Refused(f"{node.type} with an input after the caches of cosines and sines")
+        raise Unmapped(f"{node.type} with an input after the caches of cosines and sines")
     if not node.has(1) or any(node.input(index).ndim != 3 for index in range(3)):
-        raise Refused(f"{node.type} of query, key and value in one tensor")
+        raise Unmapped(f"{node.type} of query, key and value in one tensor")
 
 
-def _sizes(node: Node) -> _Sizes:
+def _sizes(node: OnnxNode) -> _Sizes:
     heads, key_heads = node.positive("num_heads"), node.positive("kv_num_heads")
     batch, length, hidden = node.input(0).shape
     ends = {int(end) for end in node.numbers_of(5).reshape(-1)}
     if len(ends) != 1 or hidden % heads:
-        raise Refused(f"{node.type} of sequences that end at {sorted(ends)}, or of {heads} heads in {hidden} elements")
+        raise Unmapped(f"{node.type} of sequences that end at {sorted(ends)}, or of {heads} heads in {hidden} elements")
     past = ends.pop() + 1 - length
     cached = node.input(3).shape[2] if node.has(3) else 0
     if not 0 <= past <= cached or node.input(1).shape[1] != length or node.output(1).shape[2] < past + length:
-        raise Refused(f"{node.type} of {length} steps after {past}, with a cache of {cached}")
+        raise Unmapped(f"{node.type} of {length} steps after {past}, with a cache of {cached}")
     return _Sizes(batch, length, heads, key_heads, hidden // heads, past)
 
 
@@ -104,7 +104,7 @@ def _steps(cache: TensorRef, sizes: _Sizes, count: int) -> TensorRef:
     return cache.view(shape, None if held == count else (sizes.key_heads * row, row, sizes.head, 1))
 
 
-def _rotated(node: Node, x: TensorRef, heads: int, sizes: _Sizes) -> tuple[TensorRef, list[Counterpart]]:
+def _rotated(node: OnnxNode, x: TensorRef, heads: int, sizes: _Sizes) -> tuple[TensorRef, list[Counterpart]]:
     places = np.broadcast_to(np.arange(sizes.past, sizes.total, dtype=np.int64), (sizes.batch, sizes.length))
     made = x.unknown()
     attributes = {"num_heads": heads, "interleaved": node.whole("rotary_interleaved", 0)}
@@ -112,16 +112,16 @@ def _rotated(node: Node, x: TensorRef, heads: int, sizes: _Sizes) -> tuple[Tenso
     if turned != sizes.head:
         attributes["rotary_embedding_dim"] = turned
     inputs = (x, TensorRef.of(places), node.input(7), node.input(8))
-    return made, rotary(Node(_ROTARY, node.opset, attributes, inputs, (made,)))
+    return made, rotary(OnnxNode(_ROTARY, node.opset, attributes, inputs, (made,)))
 
 
-def _bias(node: Node, sizes: _Sizes) -> TensorRef | None:
+def _bias(node: OnnxNode, sizes: _Sizes) -> TensorRef | None:
     """Return what hides the keys after a query, and those before its window; None where all are seen."""
     window = node.whole("local_window_size", -1)
     if sizes.length == 1 and (window < 0 or window >= sizes.total):
         return None
     if sizes.length * sizes.total > _MOST_MARKS:
-        raise Refused(f"{node.type} of {sizes.length} queries and {sizes.total} keys, whose mask would be too large")
+        raise Unmapped(f"{node.type} of {sizes.length} queries and {sizes.total} keys, whose mask would be too large")
     query, key = np.arange(sizes.past, sizes.total)[:, None], np.arange(sizes.total)
     hidden = (key > query) | ((key <= query - window) if window >= 0 else False)
     dtype = node.input(0).dtype
@@ -132,12 +132,12 @@ def _bias(node: Node, sizes: _Sizes) -> TensorRef | None:
 # ---- as the provider makes it
 
 
-def _grouped_by_provider(node: Node) -> list[Counterpart]:
+def _grouped_by_provider(node: OnnxNode) -> list[Counterpart]:
     """MULTIHEAD_ATTENTION1 in FLOAT32; the past steps are those of input 5 for one step, and none for several."""
     inputs = [node.input(index) for index in range(3)]
     outputs = [node.output(index) for index in range(3)]
     if any(x.ndim != 3 for x in inputs):
-        raise Refused(f"{node.type} whose query, key and value have {[x.ndim for x in inputs]} dimensions, not 3 each")
+        raise Unmapped(f"{node.type} whose query, key and value have {[x.ndim for x in inputs]} dimensions, not 3 each")
     wide = [x if x.dtype == np.float32 else TensorRef("FLOAT32", x.shape) for x in (*inputs, *outputs)]
     before = [unary("CAST", x, y) for x, y in zip(inputs, wide[:3], strict=True) if x is not y]
     after = [unary("CAST", y, x) for x, y in zip(outputs, wide[3:], strict=True) if x is not y]
@@ -147,12 +147,12 @@ def _grouped_by_provider(node: Node) -> list[Counterpart]:
     return [*before, *([] if length == 1 else [none]), _attend(node, wide, past), *after]
 
 
-def _attend(node: Node, wide: Sequence[TensorRef], past: TensorRef) -> Counterpart:
+def _attend(node: OnnxNode, wide: Sequence[TensorRef], past: TensorRef) -> Counterpart:
     names = ("QueryTensor", "KeyTensor", "ValueTensor", "OutputTensor", "OutputPresentKeyTensor",
              "OutputPresentValueTensor")  # fmt: skip
     hidden, heads = wide[0].shape[2], node.positive("num_heads")
     if hidden < heads:
-        raise Refused(f"{node.type} of {heads} heads in {hidden} elements")
+        raise Unmapped(f"{node.type} of {heads} heads in {hidden} elements")
     counts = {"QueryHeadCount": heads, "KeyValueHeadCount": node.positive("kv_num_heads")}
     fields = {**numbers(node, hidden // heads), **counts, "MaskType": "NONE"}
     tensors = dict(zip(names, wide, strict=True))

@@ -8,12 +8,12 @@ from __future__ import annotations
 from typing import Any
 
 from dmlcheck.graphs.tensors import TensorRef
-from dmlcheck.onnx.descs.node import Counterpart, Node, Refused, axis_of, number
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, axis_of, number
 from dmlcheck.onnx.descs.tensors import permuted, ranked, repeated
 from dmlcheck.onnx.operators.row import Row
 
 
-def _gemm(node: Node) -> list[Counterpart]:
+def _gemm(node: OnnxNode) -> list[Counterpart]:
     output = node.output()
     fields: dict[str, Any] = {"ATensor": node.input(0), "BTensor": node.input(1)}
     c = node.optional(2)
@@ -24,7 +24,7 @@ def _gemm(node: Node) -> list[Counterpart]:
     return [Counterpart("GEMM", {**fields, "OutputTensor": output, **sides, **factors})]
 
 
-def _matmul(node: Node) -> list[Counterpart]:
+def _matmul(node: OnnxNode) -> list[Counterpart]:
     """GEMM of batches, which repeat where one side has fewer of them."""
     tensors = batches(*matrices(node.input(0), node.input(1), node.output()))
     return [Counterpart("GEMM", {**tensors, "TransA": "NONE", "TransB": "NONE", "Alpha": 1, "Beta": 0})]
@@ -53,10 +53,10 @@ def batches(a: TensorRef, b: TensorRef, output: TensorRef) -> dict[str, TensorRe
 # ---- onnxruntime's own
 
 
-def _fused_product(node: Node) -> list[Counterpart]:
+def _fused_product(node: OnnxNode) -> list[Counterpart]:
     """GEMM of batches that keeps dimensions; batches that are transposed are read through strides."""
     if 0 in (node.input(0).ndim, node.input(1).ndim):
-        raise Refused(f"{node.type} of a scalar")
+        raise Unmapped(f"{node.type} of a scalar")
     a, b, output = matrices(node.input(0), node.input(1), node.output())
     tensors = batches(_factor(node, 0, "A", a), _factor(node, 1, "B", b), output)
     sides = {f"Trans{side}": _transform(node, index, side) for index, side in enumerate("AB")}
@@ -64,24 +64,24 @@ def _fused_product(node: Node) -> list[Counterpart]:
     return [Counterpart("GEMM", {**tensors, **fields}, least=1)]
 
 
-def _transform(node: Node, index: int, side: str) -> str:
+def _transform(node: OnnxNode, index: int, side: str) -> str:
     return "TRANSPOSE" if node.whole(f"trans{side}", 0) and node.input(index).ndim > 1 else "NONE"
 
 
-def _factor(node: Node, index: int, side: str, x: TensorRef) -> TensorRef:
+def _factor(node: OnnxNode, index: int, side: str, x: TensorRef) -> TensorRef:
     """Return a factor with its batches transposed where that is asked for; a vector has none."""
     order = list(range(x.ndim))
     if node.input(index).ndim > 1 and node.whole(f"transBatch{side}", 0):
         if x.ndim < 3:
-            raise Refused(f"{node.type} whose factor {side} has no batches that could be transposed")
+            raise Unmapped(f"{node.type} whose factor {side} has no batches that could be transposed")
         order[:-1] = [*order[1:-1], order[0]]
     return permuted(x, order)
 
 
-def _fused_product_with_activation(node: Node) -> list[Counterpart]:
+def _fused_product_with_activation(node: OnnxNode) -> list[Counterpart]:
     """Return the GEMM with a softmax after it, the only activation that the provider takes here."""
     if node.get("activation", "Softmax") != "Softmax":
-        raise Refused(f"{node.type} with the activation {node.get('activation')}")
+        raise Unmapped(f"{node.type} with the activation {node.get('activation')}")
     (made,) = _fused_product(node)
     axis = axis_of(node.whole("activation_axis", -1), node.input(0).ndim)
     fused = {"FusedActivation": {"Type": "ACTIVATION_SOFTMAX1", "Axes": [axis]}} if node.get("activation") else {}

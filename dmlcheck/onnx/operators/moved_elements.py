@@ -5,28 +5,28 @@ from __future__ import annotations
 from functools import partial
 
 from dmlcheck.graphs.tensors import TensorRef
-from dmlcheck.onnx.descs.node import Counterpart, Node, Refused, axis_of, number
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, axis_of, number
 from dmlcheck.onnx.descs.tensors import permuted, repeated, sized
 from dmlcheck.onnx.export.records import BYTES_OF
 from dmlcheck.onnx.operators.row import BY_SIZES, Row, not_taken
 
 
-def _identity(values: TensorRef, node: Node) -> list[Counterpart]:
+def _identity(values: TensorRef, node: OnnxNode) -> list[Counterpart]:
     """ELEMENT_WISE_IDENTITY that reads through strides."""
     return [Counterpart("ELEMENT_WISE_IDENTITY", {"InputTensor": values, "OutputTensor": node.output()})]
 
 
-def _expand(node: Node) -> list[Counterpart]:
+def _expand(node: OnnxNode) -> list[Counterpart]:
     return _identity(repeated(node.input(0), node.output().shape), node)
 
 
-def _transpose(node: Node) -> list[Counterpart]:
+def _transpose(node: OnnxNode) -> list[Counterpart]:
     x = node.input(0)
     moved = permuted(x, node.get("perm") or range(x.ndim)[::-1])
     return [made._replace(least=1) for made in _identity(moved, node)]
 
 
-def _reshape(node: Node) -> list[Counterpart]:
+def _reshape(node: OnnxNode) -> list[Counterpart]:
     """Return a copy: of the output's sizes where its values are known, else of the input's, as the provider has it."""
     if not node.has_outputs:
         x = node.input(0)
@@ -35,7 +35,7 @@ def _reshape(node: Node) -> list[Counterpart]:
     return _identity(sized(node.input(0), node.output().shape), node)
 
 
-def _concat(node: Node) -> list[Counterpart]:
+def _concat(node: OnnxNode) -> list[Counterpart]:
     """JOIN of the parts that have elements."""
     parts = [node.input(index) for index in range(len(node.inputs))]
     axis = axis_of(node.get("axis", 1), parts[0].ndim)
@@ -43,18 +43,18 @@ def _concat(node: Node) -> list[Counterpart]:
     return [Counterpart("JOIN", {"InputTensors": full, "OutputTensor": node.output(), "Axis": axis})]
 
 
-def _concat_of_sequence(node: Node) -> list[Counterpart]:
+def _concat_of_sequence(node: OnnxNode) -> list[Counterpart]:
     """JOIN of the tensors of a sequence, which are the inputs here; empty ones are left out."""
     parts = [node.input(index) for index in range(len(node.inputs))]
     is_new = node.whole("new_axis", 0)
     if not parts or is_new not in (0, 1) or len({part.ndim for part in parts}) > 1:
-        raise Refused(f"{node.type} of {len(parts)} tensors that do not have the same number of dimensions")
+        raise Unmapped(f"{node.type} of {len(parts)} tensors that do not have the same number of dimensions")
     axis = axis_of(node.whole("axis"), parts[0].ndim + is_new)
     parts = [part.reshape((*part.shape[:axis], 1, *part.shape[axis:])) for part in parts] if is_new else parts
     return _concat(node._replace(inputs=tuple(parts), attributes={"axis": axis}))
 
 
-def _split(node: Node) -> list[Counterpart]:
+def _split(node: OnnxNode) -> list[Counterpart]:
     x = node.input(0)
     parts = [node.output(index) for index in range(len(node.outputs))]
     return [
@@ -62,14 +62,14 @@ def _split(node: Node) -> list[Counterpart]:
     ]
 
 
-def _slice(node: Node) -> list[Counterpart]:
+def _slice(node: OnnxNode) -> list[Counterpart]:
     """SLICE1: a window from the lowest element to before the end, walked up, or down from its last element."""
     x = node.input(0)
     starts, ends = node.numbers("starts", 1) or [], node.numbers("ends", 2) or []
     axes = node.numbers("axes", 3) or list(range(len(starts)))
     steps = node.numbers("steps", 4) or [1] * len(starts)
     if not len(starts) == len(ends) == len(axes) == len(steps) or 0 in steps:
-        raise Refused("Slice whose starts, ends, axes and steps do not go together")
+        raise Unmapped("Slice whose starts, ends, axes and steps do not go together")
     offsets, sizes, strides = [0] * x.ndim, list(x.shape), [1] * x.ndim
     for start, end, given, step in zip(starts, ends, axes, steps, strict=True):
         axis = axis_of(given, x.ndim)
@@ -77,7 +77,7 @@ def _slice(node: Node) -> list[Counterpart]:
         offsets[axis], after = (first, stop) if step > 0 else (stop + 1, first + 1)
         sizes[axis] = after - offsets[axis]
         if sizes[axis] < 1:
-            raise Refused("Slice that takes no element")
+            raise Unmapped("Slice that takes no element")
     windows = {"InputWindowOffsets": offsets, "InputWindowSizes": sizes, "InputWindowStrides": strides}
     return [Counterpart("SLICE1", {"InputTensor": x, "OutputTensor": node.output(), **windows})]
 
@@ -85,15 +85,15 @@ def _slice(node: Node) -> list[Counterpart]:
 _PADDING = {"constant": "CONSTANT", "edge": "EDGE", "reflect": "REFLECTION", "wrap": "WRAP"}
 
 
-def _pad(node: Node) -> list[Counterpart]:
+def _pad(node: OnnxNode) -> list[Counterpart]:
     x = node.input(0)
     pads = node.numbers("pads", 1) or []
     axes = [axis_of(axis, x.ndim) for axis in node.numbers("axes", 3) or range(x.ndim)]
     mode = node.get("mode", "constant")
     if len(pads) != 2 * len(axes) or mode not in _PADDING:
-        raise Refused(f"Pad of mode {mode} whose pads are {pads}")
+        raise Unmapped(f"Pad of mode {mode} whose pads are {pads}")
     if min(pads, default=0) < 0:
-        raise Refused("Pad that cuts elements off")
+        raise Unmapped("Pad that cuts elements off")
     start, end = [0] * x.ndim, [0] * x.ndim
     for index, axis in enumerate(axes):
         start[axis], end[axis] = pads[index], pads[index + len(axes)]
@@ -105,11 +105,11 @@ def _pad(node: Node) -> list[Counterpart]:
     return [Counterpart("PADDING1", {**tensors, "PaddingMode": _PADDING[mode], **fields, **ends})]
 
 
-def _tile(node: Node) -> list[Counterpart]:
+def _tile(node: OnnxNode) -> list[Counterpart]:
     return [Counterpart("TILE", {**node.tensors(), "Repeats": node.numbers("repeats", 1)})]
 
 
-def _blocks(operator: str, node: Node) -> list[Counterpart]:
+def _blocks(operator: str, node: OnnxNode) -> list[Counterpart]:
     """DEPTH_TO_SPACE1 and, for the order that is the only one of older opsets, SPACE_TO_DEPTH."""
     orders = {"DCR": "DEPTH_COLUMN_ROW", "CRD": "COLUMN_ROW_DEPTH"}
     order, block = orders.get(node.get("mode", "DCR")), {"BlockSize": node.get("blocksize")}
@@ -118,7 +118,7 @@ def _blocks(operator: str, node: Node) -> list[Counterpart]:
     return [Counterpart(operator, {**node.tensors(), **block, "Order": order})]
 
 
-def _fold(node: Node) -> list[Counterpart]:
+def _fold(node: OnnxNode) -> list[Counterpart]:
     block = node.numbers("block_shape", 2) or []
     count = len(block)
     pads = node.get("pads") or [0] * (2 * count)
@@ -130,41 +130,41 @@ def _fold(node: Node) -> list[Counterpart]:
 # ---- copies
 
 
-def _copy(node: Node) -> list[Counterpart]:
+def _copy(node: OnnxNode) -> list[Counterpart]:
     return [Counterpart("ELEMENT_WISE_IDENTITY", node.tensors())]
 
 
-def _of_same_bits(node: Node) -> list[Counterpart]:
+def _of_same_bits(node: OnnxNode) -> list[Counterpart]:
     """Copy the bits of the elements, which are of the output's type on both sides."""
     x, output = node.input(0), node.output()
     if {x.data_type, output.data_type} & BYTES_OF.keys():
-        raise Refused("BitCast of elements of less than a byte")
+        raise Unmapped("BitCast of elements of less than a byte")
     return [Counterpart("ELEMENT_WISE_IDENTITY", {"InputTensor": x.bits(output.element), "OutputTensor": output})]
 
 
-def _dropout(node: Node) -> list[Counterpart]:
+def _dropout(node: OnnxNode) -> list[Counterpart]:
     """Copy the input: outside training, and where nothing is dropped."""
     ratio, training = node.known(1), node.known(2)
     is_training = training is not None and bool(training.any())
     if node.opset < 7:
         is_training = not node.get("is_test", 0)
     if is_training and (ratio is None or ratio.any()):
-        raise Refused("Dropout in training, which draws random numbers")
+        raise Unmapped("Dropout in training, which draws random numbers")
     note = "The mask is not compared." if node.gives(1) else None
     return [made._replace(note=note) for made in _copy(node)]
 
 
-def _dropout_of_provider(node: Node) -> list[Counterpart]:
+def _dropout_of_provider(node: OnnxNode) -> list[Counterpart]:
     """Copy the input: dropout is for training."""
     return [Counterpart("ACTIVATION_IDENTITY", node.tensors())]
 
 
-def _centered(node: Node) -> list[Counterpart]:
+def _centered(node: OnnxNode) -> list[Counterpart]:
     """SLICE1 where no axis is padded, PADDING1 where none is cut."""
     x, output = node.input(0), node.output()
     more = [new - old for old, new in zip(x.shape, output.shape, strict=True)]
     if min(more) < 0 < max(more):
-        raise Refused("CenterCropPad that cuts and pads, which are two operators of DirectML")
+        raise Unmapped("CenterCropPad that cuts and pads, which are two operators of DirectML")
     before = [abs(count) // 2 for count in more]
     tensors = {"InputTensor": x, "OutputTensor": output}
     if min(more) < 0:
@@ -178,7 +178,7 @@ def _centered(node: Node) -> list[Counterpart]:
 # ---- as the provider makes them
 
 
-def _tile_of_provider(node: Node) -> list[Counterpart]:
+def _tile_of_provider(node: OnnxNode) -> list[Counterpart]:
     """TILE without the dimensions whose results have size 1."""
     x, output = node.input(0), node.output()
     repeats = node.numbers("repeats", 1) or []
@@ -190,24 +190,24 @@ def _tile_of_provider(node: Node) -> list[Counterpart]:
     return [Counterpart("TILE", {**tensors, "Repeats": [repeats[axis] for axis in kept]})]
 
 
-def _slice_of_provider(node: Node) -> list[Counterpart]:
+def _slice_of_provider(node: OnnxNode) -> list[Counterpart]:
     """SLICE1, with as many axes as there are steps."""
     if node.has(4) and not node.has(3):
-        raise Refused(f"{node.type} with steps and without axes, which the DirectML provider refuses")
+        raise Unmapped(f"{node.type} with steps and without axes, which the DirectML provider refuses")
     return _slice(node)
 
 
-def _query_slice(node: Node) -> str | None:
+def _query_slice(node: OnnxNode) -> str | None:
     """DmlOperatorSlice.cpp, QuerySlice."""
     return not_taken(node, "of more than 5 inputs") if len(node.inputs) > 5 else None
 
 
-def _query_pad(node: Node) -> str | None:
+def _query_pad(node: OnnxNode) -> str | None:
     """DmlOperatorPadding.cpp, QueryPad."""
     return not_taken(node, "of negative pads") if any(pad < 0 for pad in node.get("pads", ())) else None
 
 
-def _fold_of_provider(node: Node) -> list[Counterpart]:
+def _fold_of_provider(node: OnnxNode) -> list[Counterpart]:
     """FOLD whose padding is the same at both ends: that of the start."""
     return [made.with_fields(EndPadding=made.fields["StartPadding"]) for made in _fold(node)]
 

@@ -11,17 +11,17 @@ from functools import partial
 import numpy as np
 
 from dmlcheck.graphs.tensors import TensorRef
-from dmlcheck.onnx.descs.node import Counterpart, Node, Refused, axes_of, axis_of, number
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, axes_of, axis_of, number
 from dmlcheck.onnx.descs.padded import padded
 from dmlcheck.onnx.descs.steps import unary
 from dmlcheck.onnx.descs.tensors import channels, ranked, sized
 from dmlcheck.onnx.operators.row import Row, not_taken
 
 
-def _batch_normalization(node: Node) -> list[Counterpart]:
+def _batch_normalization(node: OnnxNode) -> list[Counterpart]:
     x = node.input(0)
     if node.get("training_mode", 0):
-        raise Refused("BatchNormalization in training, with its running mean and variance")
+        raise Unmapped("BatchNormalization in training, with its running mean and variance")
     node.only_outputs(1)
     names = ("ScaleTensor", "BiasTensor", "MeanTensor", "VarianceTensor")
     tensors = {name: _by_channel(node.input(index), x.ndim) for index, name in enumerate(names, start=1)}
@@ -34,13 +34,13 @@ def _by_channel(values: TensorRef, rank: int) -> TensorRef:
     return channels(values, rank) if values.ndim == 1 else ranked(values, values.ndim + 1)
 
 
-def _instances(node: Node) -> list[Counterpart]:
+def _instances(node: OnnxNode) -> list[Counterpart]:
     x = node.input(0)
     tensors = {name: channels(node.input(index), x.ndim) for index, name in ((1, "ScaleTensor"), (2, "BiasTensor"))}
     return _mean_variance(node, x, tensors, list(range(2, x.ndim)))
 
 
-def _layer(uses_mean: int, node: Node) -> list[Counterpart]:
+def _layer(uses_mean: int, node: OnnxNode) -> list[Counterpart]:
     """MEAN_VARIANCE_NORMALIZATION2 along the last axes."""
     x = node.input(0)
     axes = list(range(axis_of(node.get("axis", -1), x.ndim), x.ndim))
@@ -52,11 +52,11 @@ def _layer(uses_mean: int, node: Node) -> list[Counterpart]:
     return [Counterpart("MEAN_VARIANCE_NORMALIZATION2", fields, note)]
 
 
-def _groups(node: Node) -> list[Counterpart]:
+def _groups(node: OnnxNode) -> list[Counterpart]:
     """MEAN_VARIANCE_NORMALIZATION1, groups being a dimension; before opset 21 a group has one scale and one bias."""
     x, output, count = node.input(0), node.output(), node.get("num_groups")
     if x.ndim < 2 or count < 1 or x.shape[1] % count:
-        raise Refused(f"GroupNormalization of {count} groups, which sizes {list(x.shape)} do not have")
+        raise Unmapped(f"GroupNormalization of {count} groups, which sizes {list(x.shape)} do not have")
     sizes = (x.shape[0], count, x.shape[1] // count, *x.shape[2:])
     own = (count, -1) if node.opset >= 21 else (count, 1)
     names = ((1, "ScaleTensor"), (2, "BiasTensor"))
@@ -66,20 +66,20 @@ def _groups(node: Node) -> list[Counterpart]:
 
 
 def _mean_variance(
-    node: Node, x: TensorRef, tensors: Mapping[str, TensorRef], axes: Sequence[int]
+    node: OnnxNode, x: TensorRef, tensors: Mapping[str, TensorRef], axes: Sequence[int]
 ) -> list[Counterpart]:
     numbers = {"Axes": axes, "NormalizeVariance": 1, "Epsilon": number(node.get("epsilon", 1e-5))}
     fields = {"InputTensor": x, **tensors, "OutputTensor": node.output(), **numbers}
     return [Counterpart("MEAN_VARIANCE_NORMALIZATION1", fields)]
 
 
-def _local_response(node: Node) -> list[Counterpart]:
+def _local_response(node: OnnxNode) -> list[Counterpart]:
     numbers = {name: number(node.get(name.lower())) for name in ("Alpha", "Beta", "Bias")}
     fields = {"CrossChannel": 1, "LocalSize": node.get("size"), **numbers}
     return [padded(Counterpart("LOCAL_RESPONSE_NORMALIZATION", {**node.tensors(), **fields}))]
 
 
-def _norm(node: Node) -> list[Counterpart]:
+def _norm(node: OnnxNode) -> list[Counterpart]:
     fields = {"Axis": axis_of(node.get("axis", -1), node.input(0).ndim), "Epsilon": 0, "P": node.get("p", 2)}
     return [Counterpart("LP_NORMALIZATION", {**node.tensors(), **fields})]
 
@@ -87,7 +87,7 @@ def _norm(node: Node) -> list[Counterpart]:
 # ---- as ONNX means them alone
 
 
-def _batch_normalization_in_training(node: Node) -> list[Counterpart]:
+def _batch_normalization_in_training(node: OnnxNode) -> list[Counterpart]:
     """BATCH_NORMALIZATION_TRAINING in training: it gives mean and variance of the batch, and ONNX running ones."""
     if not node.get("training_mode", 0):
         return _batch_normalization(node)
@@ -104,12 +104,12 @@ _ADDED = 1e-9  # to the deviation, by ONNX
 _SMALL = 2.0**-26  # of a deviation: less than its rounding
 
 
-def _mean_variance_of_meaning(node: Node) -> list[Counterpart]:
+def _mean_variance_of_meaning(node: OnnxNode) -> list[Counterpart]:
     """MEAN_VARIANCE_NORMALIZATION1, where what ONNX adds to the deviation is below its rounding."""
     x = node.input(0)
     axes = axes_of(node.get("axes") or [0, 2, 3], x.ndim)
     if (node.numbers_of(0).std(axis=tuple(axes), dtype=np.float64) * _SMALL < _ADDED).any():
-        raise Refused("MeanVarianceNormalization of a deviation so small that 1e-9, which ONNX adds to it, counts")
+        raise Unmapped("MeanVarianceNormalization of a deviation so small that 1e-9, which ONNX adds to it, counts")
     fields = {"Axes": axes, "NormalizeVariance": 1, "Epsilon": 0}
     return [Counterpart("MEAN_VARIANCE_NORMALIZATION1", {**node.tensors(), **fields})]
 
@@ -117,7 +117,7 @@ def _mean_variance_of_meaning(node: Node) -> list[Counterpart]:
 # ---- as the provider makes them
 
 
-def _query_batch_normalization(node: Node) -> str | None:
+def _query_batch_normalization(node: OnnxNode) -> str | None:
     """DmlOperatorBatchNormalization.cpp, QueryBatchNormalization."""
     if node.get("training_mode", 0):
         return not_taken(node, "in training")
@@ -125,7 +125,7 @@ def _query_batch_normalization(node: Node) -> str | None:
     return not_taken(node, "of inputs of several types") if len(types) > 1 else None
 
 
-def _mean_variance_of_provider(node: Node) -> list[Counterpart]:
+def _mean_variance_of_provider(node: OnnxNode) -> list[Counterpart]:
     """Normalize along axes, all but the channels where none are given, with a small number that ONNX does not have."""
     x = node.input(0)
     given = node.get("axes") or ([0, 1, 2, 3] if node.get("across_channels", 0) else [0, 2, 3])
@@ -133,12 +133,12 @@ def _mean_variance_of_provider(node: Node) -> list[Counterpart]:
     return [Counterpart("MEAN_VARIANCE_NORMALIZATION1", {**node.tensors(), **fields, "Epsilon": number(1e-5)})]
 
 
-def _norm_of_provider(node: Node) -> list[Counterpart]:
+def _norm_of_provider(node: OnnxNode) -> list[Counterpart]:
     """LP_NORMALIZATION with a small number that ONNX does not have."""
     return [made.with_fields(Epsilon=number(1e-5)) for made in _norm(node)]
 
 
-def _instances_of_provider(node: Node) -> list[Counterpart]:
+def _instances_of_provider(node: OnnxNode) -> list[Counterpart]:
     return [_ending_in_ones(made) for made in _instances(node)]
 
 
@@ -153,11 +153,11 @@ def _ending_in_ones(made: Counterpart) -> Counterpart:
     return made.with_fields(**wider, Axes=list(range(axes[0], wider["InputTensor"].ndim)))
 
 
-def _layer_of_provider(uses_mean: int, node: Node) -> list[Counterpart]:
+def _layer_of_provider(uses_mean: int, node: OnnxNode) -> list[Counterpart]:
     return _in_one_type(_ending_in_ones(*_layer(uses_mean, node)))
 
 
-def _layer_of_any_types(uses_mean: int, node: Node) -> list[Counterpart]:
+def _layer_of_any_types(uses_mean: int, node: OnnxNode) -> list[Counterpart]:
     return _in_one_type(*_layer(uses_mean, node))
 
 
@@ -177,7 +177,7 @@ def _in_one_type(made: Counterpart) -> list[Counterpart]:
     return [*casts.values(), made.with_fields(**wide), *last]
 
 
-def _query_layer_normalization(node: Node) -> str | None:
+def _query_layer_normalization(node: OnnxNode) -> str | None:
     """DmlOperatorLayerNormalization.cpp, QueryLayerNormalization."""
     return None if len(node.outputs) == 1 else not_taken(node, "of more than one output")
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from dmlcheck.onnx.descs.node import Counterpart, Node, Refused, number
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, number
 from dmlcheck.onnx.descs.padded import padded
 from dmlcheck.onnx.descs.tensors import ranked, unsigned
 from dmlcheck.onnx.operators.convolution import ENDS, by_dimension, window
 from dmlcheck.onnx.operators.row import Row, is_set
 
 
-def _pool(operator: str, node: Node, *, is_global: bool = False) -> list[Counterpart]:
+def _pool(operator: str, node: OnnxNode, *, is_global: bool = False) -> list[Counterpart]:
     """Pooling, of the sizes that the model has, rounded down or up; the oldest operator that has what is asked."""
     x = node.input(0)
     sizes = list(x.shape[2:]) if is_global else list(node.get("kernel_shape"))
@@ -23,7 +23,7 @@ def _pool(operator: str, node: Node, *, is_global: bool = False) -> list[Counter
         fields["P"] = node.get("p", 2)
     elif node.gives(1):
         if node.get("storage_order", 0):
-            raise Refused("MaxPool that counts columns first")
+            raise Unmapped("MaxPool that counts columns first")
         fields["OutputIndicesTensor"] = unsigned(node.output(1))
     if "OutputIndicesTensor" not in fields and set(fields["Dilations"]) == {1}:
         del fields["Dilations"]
@@ -35,15 +35,15 @@ def _pool(operator: str, node: Node, *, is_global: bool = False) -> list[Counter
 _DILATED = {"AVERAGE_POOLING": "AVERAGE_POOLING1", "LP_POOLING": "LP_POOLING1", "MAX_POOLING": "MAX_POOLING2"}
 
 
-def _largest(node: Node) -> list[Counterpart]:
+def _largest(node: OnnxNode) -> list[Counterpart]:
     return _pool("MAX_POOLING", _by_columns(node) if node.gives(1) and node.get("storage_order", 0) else node)
 
 
-def _by_columns(node: Node) -> Node:
+def _by_columns(node: OnnxNode) -> OnnxNode:
     """Return a pooling that counts columns first as one of images whose rows and columns are exchanged."""
     x = node.input(0)
     if x.ndim != 4:
-        raise Refused("MaxPool that counts columns first, of other than two spatial dimensions")
+        raise Unmapped("MaxPool that counts columns first, of other than two spatial dimensions")
     names = ("kernel_shape", "strides", "dilations")
     turned = {name: node.get(name)[::-1] for name in names if node.get(name)}
     if node.get("pads"):
@@ -54,7 +54,7 @@ def _by_columns(node: Node) -> Node:
     )
 
 
-def _pool_of_provider(operator: str, node: Node) -> list[Counterpart]:
+def _pool_of_provider(operator: str, node: OnnxNode) -> list[Counterpart]:
     """Pooling whose sizes are rounded up also where the last window begins in the padding."""
     if not node.get("ceil_mode", 0):
         return _pool(operator, node)
@@ -68,7 +68,7 @@ def _pool_of_provider(operator: str, node: Node) -> list[Counterpart]:
     return _pool(operator, node._replace(outputs=tuple(outputs)))
 
 
-def _query_max_pool(node: Node) -> str | None:
+def _query_max_pool(node: OnnxNode) -> str | None:
     """DmlOperatorPooling.cpp, QueryMaxPool."""
     return is_set(node, "storage_order")
 
@@ -76,7 +76,7 @@ def _query_max_pool(node: Node) -> str | None:
 # ---- regions, and the inverse
 
 
-def _regions(node: Node) -> list[Counterpart]:
+def _regions(node: OnnxNode) -> list[Counterpart]:
     x, regions = node.input(0), node.input(1)
     height, width = node.get("pooled_shape")
     tensors = {"InputTensor": x, "ROITensor": ranked(regions, 4), "OutputTensor": node.output()}
@@ -86,18 +86,18 @@ def _regions(node: Node) -> list[Counterpart]:
     ]
 
 
-def _unpool(node: Node) -> list[Counterpart]:
+def _unpool(node: OnnxNode) -> list[Counterpart]:
     """MAX_UNPOOLING where indices count in the output; ONNX counts in sizes that follow from the window."""
     x, output, sizes = node.input(0), node.output(), node.get("kernel_shape")
     ends = window(node, x, sizes)
     places = zip(x.shape[2:], sizes, ends["Strides"], ends["StartPadding"], ends["EndPadding"], strict=True)
     followed = [(count - 1) * step + size - start - end for count, size, step, start, end in places]
     if followed != list(output.shape[2:]):
-        raise Refused("MaxUnpool whose indices do not count in its output")
+        raise Unmapped("MaxUnpool whose indices do not count in its output")
     return _unpool_of_provider(node)
 
 
-def _unpool_of_provider(node: Node) -> list[Counterpart]:
+def _unpool_of_provider(node: OnnxNode) -> list[Counterpart]:
     """MAX_UNPOOLING wherever the indices count."""
     tensors = {"InputTensor": node.input(0), "IndicesTensor": unsigned(node.input(1)), "OutputTensor": node.output()}
     return [padded(Counterpart("MAX_UNPOOLING", tensors))]

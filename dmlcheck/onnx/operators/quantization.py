@@ -13,7 +13,7 @@ import numpy as np
 
 from dmlcheck.descs.strides import packed_strides
 from dmlcheck.graphs.tensors import BOOL, TensorRef
-from dmlcheck.onnx.descs.node import Counterpart, Node, axis_of
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, axis_of
 from dmlcheck.onnx.descs.steps import pair, unary
 from dmlcheck.onnx.descs.tensors import along, along_axis, sized, vector
 from dmlcheck.onnx.export.records import BYTES_OF
@@ -22,7 +22,7 @@ from dmlcheck.onnx.operators.row import Row
 # ---- casts
 
 
-def _cast(node: Node) -> list[Counterpart]:
+def _cast(node: OnnxNode) -> list[Counterpart]:
     """CAST; to truth values the opposite of being equal to 0.
 
     Of 4-bit integers, which CAST does not read, it is a DEQUANTIZE with a scale of 1.
@@ -38,7 +38,7 @@ def _cast(node: Node) -> list[Counterpart]:
     return [Counterpart("CAST", {"InputTensor": x, "OutputTensor": output})]
 
 
-def _cast_of_provider(node: Node) -> list[Counterpart]:
+def _cast_of_provider(node: OnnxNode) -> list[Counterpart]:
     """CAST; to truth values a CLIP1 after it. The provider leaves MinMaxDataType open, which has to be UINT8."""
     x, output = node.input(0), node.output()
     if output.element != BOOL:
@@ -51,7 +51,7 @@ def _cast_of_provider(node: Node) -> list[Counterpart]:
 # ---- scales and zero points
 
 
-def _quantize(operator: str, node: Node) -> list[Counterpart]:
+def _quantize(operator: str, node: OnnxNode) -> list[Counterpart]:
     """QUANTIZE and DEQUANTIZE of 4 bits, and of blocks of bytes; of all others their ancestors, whose scales repeat."""
     x, output = vector(node.input(0)), node.output()
     numbers = [values for index in (1, 2) if (values := node.optional(index)) is not None]
@@ -91,7 +91,7 @@ def _of_each(values: TensorRef, axis: int, block: int, shape: tuple[int, ...]) -
     return TensorRef.of(repeats[(slice(None),) * place + (slice(shape[place]),)], values.element)
 
 
-def _by_range(node: Node) -> list[Counterpart]:
+def _by_range(node: OnnxNode) -> list[Counterpart]:
     x = node.input(0)
     ones = (1,) * x.ndim
     outputs = {"OutputScaleTensor": sized(node.output(1), ones), "OutputZeroPointTensor": sized(node.output(2), ones)}
@@ -101,7 +101,7 @@ def _by_range(node: Node) -> list[Counterpart]:
 # ---- as the provider has them
 
 
-def _of_each_element(operator: str, node: Node) -> list[Counterpart]:
+def _of_each_element(operator: str, node: OnnxNode) -> list[Counterpart]:
     """QUANTIZE and DEQUANTIZE from version 21 on, whose scales and zero points have a value for each element.
 
     An unsigned type without a zero point gets one of 0: DirectML's own is the middle of the type.
@@ -137,7 +137,7 @@ def _spread(values: TensorRef, axis: int, shape: tuple[int, ...]) -> TensorRef:
     return values.view(shape, strides)
 
 
-def _by_first_axis(operator: str, node: Node) -> list[Counterpart]:
+def _by_first_axis(operator: str, node: OnnxNode) -> list[Counterpart]:
     """QUANTIZE_LINEAR and DEQUANTIZE_LINEAR of onnxruntime's own, whose scales are along axis 0 by default."""
     return _quantize(operator, node.with_attributes(axis=node.get("axis", 0)))
 

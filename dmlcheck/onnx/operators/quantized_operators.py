@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 
 from dmlcheck.graphs.tensors import TensorRef
-from dmlcheck.onnx.descs.node import Counterpart, Node, Refused, axis_of
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, axis_of
 from dmlcheck.onnx.descs.padded import padded
 from dmlcheck.onnx.descs.steps import pair, product, step, unary
 from dmlcheck.onnx.descs.tensors import along, channels, channels_second, converted, repeated, sized
@@ -40,27 +40,27 @@ def _of_one(rank: int) -> Shaped:
     return lambda values: sized(values, (1,) * rank)
 
 
-def _tensors(node: Node, *places: tuple[int, str, Shaped]) -> dict[str, TensorRef]:
+def _tensors(node: OnnxNode, *places: tuple[int, str, Shaped]) -> dict[str, TensorRef]:
     """Return the inputs that are there, by the field that each is."""
     given = ((name, shaped, node.optional(index)) for index, name, shaped in places)
     return {name: shaped(values) for name, shaped, values in given if values is not None}
 
 
-def _matrices(node: Node, second: int) -> tuple[int, dict[str, TensorRef]]:
+def _matrices(node: OnnxNode, second: int) -> tuple[int, dict[str, TensorRef]]:
     """Return the rank of a product of matrices, and its tensors, batches of which repeat."""
     a, b, output = node.input(0), node.input(second), node.output()
     if min(a.ndim, b.ndim) < 2:
-        raise Refused(f"{node.type} of a vector, where DirectML has matrices only")
+        raise Unmapped(f"{node.type} of a vector, where DirectML has matrices only")
     return output.ndim, batches(a, b, output)
 
 
-def _product_of_integers(node: Node) -> list[Counterpart]:
+def _product_of_integers(node: OnnxNode) -> list[Counterpart]:
     rank, tensors = _matrices(node, 1)
     points = _tensors(node, (2, "AZeroPointTensor", _of_rows(rank)), (3, "BZeroPointTensor", _of_columns(rank)))
     return [Counterpart("MATRIX_MULTIPLY_INTEGER", {**tensors, **points})]
 
 
-def _quantized_product(node: Node) -> list[Counterpart]:
+def _quantized_product(node: OnnxNode) -> list[Counterpart]:
     rank, tensors = _matrices(node, 3)
     rows, columns = _of_rows(rank), _of_columns(rank)
     ways = (("A", 1, rows), ("B", 4, columns), ("Output", 6, rows))
@@ -72,7 +72,7 @@ def _quantized_product(node: Node) -> list[Counterpart]:
 _SCALES = (1, 4, 6)
 
 
-def _product_by_float32(node: Node) -> list[Counterpart]:
+def _product_by_float32(node: OnnxNode) -> list[Counterpart]:
     """QUANTIZED_LINEAR_MATRIX_MULTIPLY: scales of FLOAT16 are numbers of FLOAT32, as DirectML has them."""
     inputs = list(node.inputs)
     for index in _SCALES:
@@ -80,7 +80,7 @@ def _product_by_float32(node: Node) -> list[Counterpart]:
     return _quantized_product(node._replace(inputs=tuple(inputs)))
 
 
-def _convolution_of_integers(node: Node) -> list[Counterpart]:
+def _convolution_of_integers(node: OnnxNode) -> list[Counterpart]:
     x, weights = node.input(0), node.input(1)
     own = _of_channels(x.ndim)
     points = _tensors(node, (2, "InputZeroPointTensor", own), (3, "FilterZeroPointTensor", own))
@@ -89,7 +89,7 @@ def _convolution_of_integers(node: Node) -> list[Counterpart]:
     return [Counterpart("CONVOLUTION_INTEGER", {**tensors, **fields})]
 
 
-def _quantized_convolution(node: Node) -> list[Counterpart]:
+def _quantized_convolution(node: OnnxNode) -> list[Counterpart]:
     x, weights = node.input(0), node.input(3)
     names = ("InputTensor", "InputScaleTensor", "InputZeroPointTensor", "FilterTensor", "FilterScaleTensor",
              "FilterZeroPointTensor", "OutputScaleTensor", "OutputZeroPointTensor", "BiasTensor")  # fmt: skip
@@ -100,7 +100,7 @@ def _quantized_convolution(node: Node) -> list[Counterpart]:
     return [Counterpart("QUANTIZED_LINEAR_CONVOLUTION", {**tensors, **fields})]
 
 
-def _product_to_float(node: Node) -> list[Counterpart]:
+def _product_to_float(node: OnnxNode) -> list[Counterpart]:
     """MATRIX_MULTIPLY_INTEGER_TO_FLOAT of two factors, their scales and zero points, and a bias."""
     rank, tensors = _matrices(node, 1)
     places = [
@@ -113,7 +113,7 @@ def _product_to_float(node: Node) -> list[Counterpart]:
     return [Counterpart("MATRIX_MULTIPLY_INTEGER_TO_FLOAT", {**tensors, **_tensors(node, *places), **more})]
 
 
-def _sum(node: Node) -> list[Counterpart]:
+def _sum(node: OnnxNode) -> list[Counterpart]:
     output = node.output()
     own = _of_one(output.ndim)
     names = ("AScaleTensor", "AZeroPointTensor", "", "BScaleTensor", "BZeroPointTensor", "OutputScaleTensor",
@@ -123,7 +123,7 @@ def _sum(node: Node) -> list[Counterpart]:
     return [Counterpart("ELEMENT_WISE_QUANTIZED_LINEAR_ADD", {**addends, **numbers, "OutputTensor": output})]
 
 
-def _average(node: Node, *, is_global: bool = False) -> list[Counterpart]:
+def _average(node: OnnxNode, *, is_global: bool = False) -> list[Counterpart]:
     """QUANTIZED_LINEAR_AVERAGE_POOLING; channels that are last are read and written through strides."""
     tensors = node.tensors()
     moved = {name: channels_second(x) for name, x in tensors.items()} if node.whole("channels_last", 0) else {}
@@ -145,7 +145,7 @@ def _scaled(operator: str, x: TensorRef, scale: TensorRef, zero: TensorRef, outp
     return Counterpart(f"ELEMENT_WISE_{operator}_LINEAR", {"InputTensor": x, **tensors, "OutputTensor": output})
 
 
-def _sigmoid(node: Node) -> list[Counterpart]:
+def _sigmoid(node: OnnxNode) -> list[Counterpart]:
     """DEQUANTIZE_LINEAR, SIGMOID, QUANTIZE_LINEAR."""
     x = node.input(0)
     numbers, made = (x.like(x.shape, "FLOAT32") for _ in range(2))
@@ -154,16 +154,16 @@ def _sigmoid(node: Node) -> list[Counterpart]:
     return [first, sigmoid, _scaled("QUANTIZE", made, node.input(3), node.input(4), node.output())]
 
 
-def _query_q_linear_sigmoid(node: Node) -> str | None:
+def _query_q_linear_sigmoid(node: OnnxNode) -> str | None:
     """DmlOperatorQLinearSigmoid.cpp, QueryQLinearSigmoid."""
     return not_taken(node, "without the zero points") if len(node.inputs) < 5 else None
 
 
-def _concat(node: Node) -> list[Counterpart]:
+def _concat(node: OnnxNode) -> list[Counterpart]:
     """DEQUANTIZE_LINEAR of each input, JOIN, QUANTIZE_LINEAR; scale and zero point follow each input."""
     count, rest = divmod(len(node.inputs) - 2, 3)
     if count < 1 or rest:
-        raise Refused(f"{node.type} of {len(node.inputs)} inputs, which are not each with a scale and a zero point")
+        raise Unmapped(f"{node.type} of {len(node.inputs)} inputs, which are not each with a scale and a zero point")
     parts, first = [], []
     for index in range(2, 2 + 3 * count, 3):
         x, scale, zero = (node.input(index + more) for more in range(3))
@@ -176,7 +176,7 @@ def _concat(node: Node) -> list[Counterpart]:
     return [*first, Counterpart("JOIN", fields), last]
 
 
-def _product_of_quantized(node: Node) -> list[Counterpart]:
+def _product_of_quantized(node: OnnxNode) -> list[Counterpart]:
     """DYNAMIC_QUANTIZE_LINEAR of the first factor, MATRIX_MULTIPLY_INTEGER_TO_FLOAT."""
     x, weights = node.input(0), node.input(1)
     quantized, zero = weights.like(x.shape), weights.like((1,) * x.ndim)
@@ -190,16 +190,16 @@ def _product_of_quantized(node: Node) -> list[Counterpart]:
 # ---- weights in blocks of few bits
 
 
-def _product_of_blocks(node: Node) -> list[Counterpart]:
+def _product_of_blocks(node: OnnxNode) -> list[Counterpart]:
     """DEQUANTIZE of the weights, which each batch reads again, and GEMM with them transposed."""
     x, output = node.input(0), node.output()
     rows, columns, bits = node.positive("N"), node.positive("K"), node.whole("bits", 4)
     if x.ndim < 2 or x.shape[-1] != columns or bits not in (4, 8):
-        raise Refused(
+        raise Unmapped(
             f"{node.type} of {bits} bits, whose first factor of the sizes {list(x.shape)} is not of {columns} columns"
         )
     if node.has(4) or node.has(5):
-        raise Refused(f"{node.type} with group indices or a bias, which the provider does not take")
+        raise Unmapped(f"{node.type} with group indices or a bias, which the provider does not take")
     batch = x.shape[:-2]
     blocks = node.input(2).size // rows
     weights = _of_bits(node.input(1), (rows, columns), bits)
@@ -225,13 +225,13 @@ def _zero_points(packed: TensorRef, sizes: tuple[int, ...], bits: int) -> Tensor
     return _of_bits(packed, sizes, bits, (*(0 for _ in sizes[:-2]), row, 1))
 
 
-def _product_with_zero_points(node: Node) -> list[Counterpart]:
+def _product_with_zero_points(node: OnnxNode) -> list[Counterpart]:
     """DEQUANTIZE of the weights and GEMM, with the zero points that ONNX Runtime has where none are given."""
     if node.whole("accuracy_level", 0) == 4:
-        raise Refused(f"{node.type} of accuracy_level 4, which lets an implementation round the first factor to INT8")
+        raise Unmapped(f"{node.type} of accuracy_level 4, which lets an implementation round the first factor to INT8")
     bits, rows = node.whole("bits", 4), node.positive("N")
     if node.has(3) and node.input(3).element != "UINT8":
-        raise Refused(f"{node.type} whose zero points are {node.input(3).data_type}, not packed in UINT8")
+        raise Unmapped(f"{node.type} whose zero points are {node.input(3).data_type}, not packed in UINT8")
     bias, inputs = node.optional(5), list(node.inputs[:4])
     if not node.has(3):
         blocks = node.input(2).size // rows
@@ -244,7 +244,7 @@ def _product_with_zero_points(node: Node) -> list[Counterpart]:
     return made if bias is None else [*made, pair("ADD", product, bias, output)]
 
 
-def _query_mat_mul_n_bits(node: Node) -> str | None:
+def _query_mat_mul_n_bits(node: OnnxNode) -> str | None:
     """DmlOperatorMatMulNBits.cpp, QueryMatMulNBits."""
     bits, inner, block = node.whole("bits", 4), node.whole("K", 0), node.whole("block_size", 0)
     if bits not in (4, 8):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.graphs.tensors import TensorRef
-from dmlcheck.onnx.descs.node import Counterpart, Node, Refused, number
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, number
 from dmlcheck.onnx.descs.tensors import converted, permuted, ranked
 from dmlcheck.onnx.operators.row import Row, is_set
 
@@ -32,15 +32,15 @@ _FUNCTIONS: dict[str, tuple[str, dict[str, float | None]]] = {
 }
 
 
-def _recurrent(type: str, node: Node) -> list[Counterpart]:
+def _recurrent(type: str, node: OnnxNode) -> list[Counterpart]:
     direction = _DIRECTIONS.get(node.get("direction", "forward"))
     if direction is None or node.opset < 7:
-        raise Refused(f"{type} of opset {node.opset} with direction {node.get('direction')!r}")
+        raise Unmapped(f"{type} of opset {node.opset} with direction {node.get('direction')!r}")
     fields = {**_tensors(type, node), "Direction": direction, **_own(type, node)}
     return [Counterpart(type, {**fields, "ActivationDescs": list(_activations(type, node, direction))})]
 
 
-def _tensors(type: str, node: Node) -> dict[str, TensorRef]:
+def _tensors(type: str, node: OnnxNode) -> dict[str, TensorRef]:
     """Return the tensors in DirectML's four dimensions; with layout 1 the batch comes first in ONNX's."""
     is_batch_first = bool(node.get("layout", 0))
 
@@ -68,43 +68,43 @@ def _inside(x: TensorRef) -> TensorRef:
     return ranked(x, 4)
 
 
-def _own(type: str, node: Node) -> dict[str, Any]:
+def _own(type: str, node: OnnxNode) -> dict[str, Any]:
     """Return the fields that only one of the networks has."""
     clip = node.get("clip")
     if type == "LSTM":
         used = {"ClipThreshold": number(clip or 0.0), "UseClipThreshold": clip is not None}
         return {**used, "CoupleInputForget": bool(node.get("input_forget", 0))}
     if clip is not None:
-        raise Refused(f"{type} with clip, which DirectML has for LSTM alone")
+        raise Unmapped(f"{type} with clip, which DirectML has for LSTM alone")
     return {"LinearBeforeReset": bool(node.get("linear_before_reset", 0))} if type == "GRU" else {}
 
 
-def _activations(type: str, node: Node, direction: str) -> Iterator[dict[str, Any]]:
+def _activations(type: str, node: OnnxNode, direction: str) -> Iterator[dict[str, Any]]:
     """Yield the activations; their numbers are in two lists, in the order of those that have them."""
     ways = 2 if direction == "BIDIRECTIONAL" else 1
     names = node.get("activations") or _DEFAULTS[type] * ways
     given = {field: iter(node.get(f"activation_{field.lower()}") or []) for field in ("Alpha", "Beta")}
     for name in names[: len(_DEFAULTS[type]) * ways]:
         if name.lower() not in _FUNCTIONS:
-            raise Refused(f"{type} with the activation {name}")
+            raise Unmapped(f"{type} with the activation {name}")
         short, fields = _FUNCTIONS[name.lower()]
         values = {field: next(given[field], default) for field, default in fields.items()}
         if None in values.values():
-            raise Refused(f"{type} with the activation {name} without its numbers")
+            raise Unmapped(f"{type} with the activation {name} without its numbers")
         steepness = {"Steepness": 1} if short == "SOFTPLUS" else {}
         yield {"Type": f"ACTIVATION_{short}", **{field: number(v) for field, v in values.items()}, **steepness}
 
 
-def _recurrent_of_provider(type: str, node: Node) -> list[Counterpart]:
+def _recurrent_of_provider(type: str, node: OnnxNode) -> list[Counterpart]:
     """RNN, GRU and LSTM: clip is for LSTM alone, and a softplus has no Steepness."""
     if "affine" in (name.lower() for name in node.get("activations") or []):
-        raise Refused(f"{node.type} with the activation Affine, which the DirectML provider refuses")
+        raise Unmapped(f"{node.type} with the activation Affine, which the DirectML provider refuses")
     (made,) = _recurrent(type, node if node.type == "LSTM" else node.with_attributes(clip=None))
     activations = [{**each, "Steepness": 0} if "Steepness" in each else each for each in made.fields["ActivationDescs"]]
     return [made.with_fields(ActivationDescs=activations)]
 
 
-def _query_recurrent(node: Node) -> str | None:
+def _query_recurrent(node: OnnxNode) -> str | None:
     """DmlOperatorRecurrentNeuralNetwork.cpp, QueryRecurrentNeuralNetwork."""
     return is_set(node, "layout")
 

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from functools import partial
 
-from dmlcheck.onnx.descs.node import Counterpart, Node, Refused, axis_of
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, axis_of
 from dmlcheck.onnx.descs.tensors import sized, vector
 from dmlcheck.onnx.operators.row import Row
 
 
-def _reduce(function: str, node: Node) -> list[Counterpart]:
+def _reduce(function: str, node: OnnxNode) -> list[Counterpart]:
     """REDUCE: no axes mean all of them, or with noop_with_empty_axes none."""
     x = vector(node.input(0))
     axes = [axis_of(axis, x.ndim) for axis in node.numbers("axes", 1) or []]
     if not axes and not node.get("noop_with_empty_axes"):
         axes = list(range(x.ndim))
     elif not axes and node.has_outputs and function not in ("SUM", "AVERAGE", "MULTIPLY", "MIN", "MAX"):
-        raise Refused(f"{node.type} of no axes, of which versions of ONNX say different things")
+        raise Unmapped(f"{node.type} of no axes, of which versions of ONNX say different things")
     sizes = [1 if axis in axes else size for axis, size in enumerate(x.shape)]
     tensors = {"InputTensor": x, "OutputTensor": sized(node.output(), sizes)}
     return [Counterpart("REDUCE", {"Function": function, **tensors, "Axes": axes})]
 
 
-def _index(operator: str, node: Node) -> list[Counterpart]:
+def _index(operator: str, node: OnnxNode) -> list[Counterpart]:
     """ARGMAX and ARGMIN: the last of equal elements is what DECREASING gives."""
     x = vector(node.input(0))
     axis = axis_of(node.get("axis", 0), x.ndim)
@@ -32,7 +32,7 @@ def _index(operator: str, node: Node) -> list[Counterpart]:
     return [Counterpart(operator, {**tensors, "Axes": [axis], "AxisDirection": direction})]
 
 
-def _grouped(operator: str, node: Node) -> list[Counterpart]:
+def _grouped(operator: str, node: OnnxNode) -> list[Counterpart]:
     """HARDMAX1, SOFTMAX1, LOG_SOFTMAX1 along an axis; before opset 13 along all axes from one on."""
     x = vector(node.input(0))
     axis = axis_of(node.get("axis", -1 if node.opset >= 13 else 1), x.ndim)

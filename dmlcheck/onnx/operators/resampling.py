@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dmlcheck.graphs.tensors import Array
-from dmlcheck.onnx.descs.node import Counterpart, Node, Refused, axis_of, number
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, axis_of, number
 from dmlcheck.onnx.descs.tensors import unsigned
 from dmlcheck.onnx.operators.resized import resized
 from dmlcheck.onnx.operators.row import Row, is_set, not_taken
@@ -51,7 +51,7 @@ def _symmetric(axis: _Axis) -> _Line:
 def _corners(axis: _Axis) -> _Line:
     """From the first element to the last."""
     if axis.scale * axis.size != axis.resized and axis.size > 1:
-        raise Refused("Resize with align_corners and sizes that are rounded, of which ONNX says different things")
+        raise Unmapped("Resize with align_corners and sizes that are rounded, of which ONNX says different things")
     if min(axis.size, axis.resized) == 1:
         return Fraction(1), Fraction(0), Fraction(0)
     return Fraction(axis.resized - 1, axis.size - 1), Fraction(0), Fraction(0)
@@ -61,7 +61,7 @@ def _cropped(axis: _Axis) -> _Line:
     """From the first to the last element of a part of the input, all of it inside; of one, the middle of the part."""
     last = axis.size - 1
     if not 0 <= axis.start <= axis.end <= 1:
-        raise Refused("Resize with tf_crop_and_resize backwards, or beyond the input's edges")
+        raise Unmapped("Resize with tf_crop_and_resize backwards, or beyond the input's edges")
     length = (axis.end - axis.start) * last
     if axis.resized == 1 or not length:
         return Fraction(1), Fraction(0), -axis.start * last - (length / 2 if axis.resized == 1 else 0)
@@ -88,32 +88,32 @@ _NEAREST: dict[str, tuple[str, Fraction]] = {
 _MODES = {"linear": "LINEAR", "nearest": "NEAREST_NEIGHBOR"}
 
 
-def _resize(node: Node) -> list[Counterpart]:
+def _resize(node: OnnxNode) -> list[Counterpart]:
     """RESAMPLE2: the element nearest of all is one of a coordinate half an element to a side."""
     if node.opset < 11:
         return _upsample(node)
     mode = node.get("coordinate_transformation_mode", "half_pixel")
     if mode not in _LINES:
-        raise Refused(f"Resize with {mode}")
+        raise Unmapped(f"Resize with {mode}")
     axes = _axes(node)
     if node.get("antialias", 0) and node.get("mode") == "linear" and any(axis.scale < 1 for axis in axes):
-        raise Refused("Resize with a filter that DirectML does not document")
+        raise Unmapped("Resize with a filter that DirectML does not document")
     return _resample(node, list(map(_LINES[mode], axes)), node.get("nearest_mode", "round_prefer_floor"))
 
 
-def _upsample(node: Node) -> list[Counterpart]:
+def _upsample(node: OnnxNode) -> list[Counterpart]:
     """Resize before opset 11: coordinates are scaled alone, and rounded down."""
     given = node.get("scales")
     values = node.known(1) if given is None else np.asarray(given)
     if values is None:
-        raise Refused(f"{node.type} without scales")
+        raise Unmapped(f"{node.type} without scales")
     return _resample(node, [(Fraction(scale), Fraction(0), Fraction(0)) for scale in values.tolist()], "floor")
 
 
-def _resample(node: Node, lines: Sequence[_Line], nearest: str) -> list[Counterpart]:
+def _resample(node: OnnxNode, lines: Sequence[_Line], nearest: str) -> list[Counterpart]:
     mode = _MODES.get(node.get("mode", "nearest"))
     if mode is None:
-        raise Refused(f"Resize in mode {node.get('mode')}, which DirectML does not have")
+        raise Unmapped(f"Resize in mode {node.get('mode')}, which DirectML does not have")
     direction, moved = _NEAREST[nearest] if mode == "NEAREST_NEIGHBOR" else ("INCREASING", Fraction(0))
     fields = {
         "InterpolationMode": mode,
@@ -125,7 +125,7 @@ def _resample(node: Node, lines: Sequence[_Line], nearest: str) -> list[Counterp
     return [Counterpart("RESAMPLE2", {**node.tensors(), **fields})]
 
 
-def _axes(node: Node) -> list[_Axis]:
+def _axes(node: OnnxNode) -> list[_Axis]:
     """Return what is known of every dimension; those that `axes` does not name stay as they are."""
     x, output = node.input(0), node.output()
     named = [axis_of(axis, x.ndim) for axis in node.get("axes") or range(x.ndim)]
@@ -139,7 +139,7 @@ def _axes(node: Node) -> list[_Axis]:
     return axes
 
 
-def _scales(node: Node, axes: Sequence[int]) -> list[Fraction]:
+def _scales(node: OnnxNode, axes: Sequence[int]) -> list[Fraction]:
     """Return the scales that are given, or follow from the sizes that are."""
     x, scales = node.input(0), node.known(2)
     if scales is not None and scales.size:
@@ -150,13 +150,13 @@ def _scales(node: Node, axes: Sequence[int]) -> list[Fraction]:
     return each if one is None else [one(each)] * len(each)
 
 
-def _regions(node: Node) -> list[Counterpart]:
+def _regions(node: OnnxNode) -> list[Counterpart]:
     scale = node.get("spatial_scale", 1.0)
     mode = node.get("coordinate_transformation_mode", "half_pixel" if node.opset >= 16 else "output_half_pixel")
     if mode == "output_half_pixel" and _has_less_than_a_pixel(node.numbers_of(1), number(scale)):
-        raise Refused("RoiAlign that widens regions of less than an element")
+        raise Unmapped("RoiAlign that widens regions of less than an element")
     if node.get("mode", "avg") != "avg":
-        raise Refused("RoiAlign of maxima, of which ONNX says different things")
+        raise Unmapped("RoiAlign of maxima, of which ONNX says different things")
     return _aligned(node, mode)
 
 
@@ -165,7 +165,7 @@ def _has_less_than_a_pixel(regions: Array, scale: float) -> bool:
     return bool(((regions[:, 2:] - regions[:, :2]).astype("f8") * scale < 1).any())
 
 
-def _aligned(node: Node, mode: str) -> list[Counterpart]:
+def _aligned(node: OnnxNode, mode: str) -> list[Counterpart]:
     """Return ROI_ALIGN1, with a fixed number of samples, or as many as a region is large."""
     x, regions, images = node.input(0), node.input(1), node.input(2)
     scale, count = number(node.get("spatial_scale", 1.0)), node.get("sampling_ratio", 0)
@@ -185,12 +185,12 @@ def _aligned(node: Node, mode: str) -> list[Counterpart]:
     return [Counterpart("ROI_ALIGN1", {**tensors, "OutputTensor": node.output(), **fields})]
 
 
-def _regions_of_provider(node: Node) -> list[Counterpart]:
+def _regions_of_provider(node: OnnxNode) -> list[Counterpart]:
     """ROI_ALIGN1, by half pixels also before the opset that has them, of averages or maxima."""
     return _aligned(node, node.get("coordinate_transformation_mode", "half_pixel"))
 
 
-def _query_resize(node: Node) -> str | None:
+def _query_resize(node: OnnxNode) -> str | None:
     """DmlOperatorResize.cpp, QueryResize."""
     if node.get("mode", "nearest") == "cubic":
         return not_taken(node, "of mode cubic")

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dmlcheck.diagnostics.wording import counted, dimensions_text
-from dmlcheck.onnx.descs.node import Counterpart, Node, Refused, axis_of, number
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, axis_of, number
 
 _LEAST = 4  # dimensions
 _FLOAT = np.float32
@@ -82,14 +82,14 @@ _MODES = {"bilinear": "LINEAR", "linear": "LINEAR", "nearest": "NEAREST_NEIGHBOR
 
 
 @np.errstate(all="ignore")  # of the numbers of hostile models
-def resized(node: Node) -> list[Counterpart]:
+def resized(node: OnnxNode) -> list[Counterpart]:
     """RESAMPLE3 without the dimensions that have size 1 before and after."""
     asked, coordinates = node.get("mode", "nearest"), node.get("coordinate_transformation_mode", "half_pixel")
     mode, line = _MODES.get(asked), _LINES.get(coordinates)
     if mode is None:
-        raise Refused(f"{node.type} in mode {asked}, not {', '.join(_MODES)}")
+        raise Unmapped(f"{node.type} in mode {asked}, not {', '.join(_MODES)}")
     if line is None:
-        raise Refused(f"{node.type} with the coordinate_transformation_mode {coordinates}, not {', '.join(_LINES)}")
+        raise Unmapped(f"{node.type} with the coordinate_transformation_mode {coordinates}, not {', '.join(_LINES)}")
     axes = _axes(node)
     kept = [axis for axis in axes if (axis.size, axis.resized) != (1, 1)] or axes[-1:]
     lines = [*(_NEW for _ in range(_LEAST - len(kept))), *map(line, kept)]
@@ -97,7 +97,7 @@ def resized(node: Node) -> list[Counterpart]:
     if mode == "NEAREST_NEIGHBOR":
         nearest = node.get("nearest_mode", "round_prefer_floor")
         if nearest not in _NEAREST:
-            raise Refused(f"{node.type} with the nearest_mode {nearest}, not {', '.join(_NEAREST)}")
+            raise Unmapped(f"{node.type} with the nearest_mode {nearest}, not {', '.join(_NEAREST)}")
         direction, moved = _NEAREST[nearest]
     x, output = node.input(0), node.output()
     fields = {
@@ -113,7 +113,7 @@ def resized(node: Node) -> list[Counterpart]:
     return [Counterpart("RESAMPLE3", fields)]
 
 
-def _axes(node: Node) -> list[_Axis]:
+def _axes(node: OnnxNode) -> list[_Axis]:
     """Return all dimensions; those that `axes` does not name stay as they are, and sizes are as they are given."""
     x = node.input(0)
     named = [axis_of(axis, x.ndim) for axis in node.get("axes") or range(x.ndim)]
@@ -121,7 +121,7 @@ def _axes(node: Node) -> list[_Axis]:
     sizes = (node.numbers("sizes", 3) or []) if scales is None else []
     given = counted(len(sizes), "size") if scales is None else counted(len(scales), "scale")
     if len(sizes if scales is None else scales) != len(named):
-        raise Refused(f"{node.type} of {dimensions_text(len(named))} with {given}")
+        raise Unmapped(f"{node.type} of {dimensions_text(len(named))} with {given}")
     axes = [_Axis(size, size) for size in x.shape]
     for place, axis in enumerate(named):
         size = x.shape[axis]
@@ -133,7 +133,7 @@ def _axes(node: Node) -> list[_Axis]:
     return _taken(node, axes)
 
 
-def _scales(node: Node) -> list[float] | None:
+def _scales(node: OnnxNode) -> list[float] | None:
     """Return the scales that are given, or None where sizes are."""
     given = node.get("scales")
     values = node.known(2 if node.opset >= 11 and node.type == "Resize" else 1) if given is None else np.asarray(given)
@@ -142,16 +142,16 @@ def _scales(node: Node) -> list[float] | None:
     scales = [float(scale) for scale in values]
     for scale in scales:
         if not np.finfo(_FLOAT).eps < scale < np.inf:
-            raise Refused(f"{node.type} by {scale}, which the DirectML provider refuses")
+            raise Unmapped(f"{node.type} by {scale}, which the DirectML provider refuses")
     return scales
 
 
-def _taken(node: Node, axes: list[_Axis]) -> list[_Axis]:
+def _taken(node: OnnxNode, axes: list[_Axis]) -> list[_Axis]:
     """Return the dimensions with the part that tf_crop_and_resize takes of each."""
     if node.get("coordinate_transformation_mode") != "tf_crop_and_resize":
         return axes
     part = node.known(1)
     if part is None or part.size != 2 * len(axes):
-        raise Refused(f"{node.type} with tf_crop_and_resize whose roi does not name all dimensions")
+        raise Unmapped(f"{node.type} with tf_crop_and_resize whose roi does not name all dimensions")
     starts, ends = part.reshape(2, -1).tolist()
     return [axis._replace(start=start, end=end) for axis, start, end in zip(axes, starts, ends, strict=True)]

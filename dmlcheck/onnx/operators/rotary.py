@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from dmlcheck.graphs.tensors import TensorRef
-from dmlcheck.onnx.descs.node import Counterpart, Node, Refused
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped
 from dmlcheck.onnx.descs.steps import identity, join, pair, step
 from dmlcheck.onnx.descs.tensors import ranked, repeated, sized, vector
 from dmlcheck.onnx.operators.row import Row
@@ -30,7 +30,7 @@ class _Sizes(NamedTuple):
         return (self.batch, *inner, last)
 
 
-def rotary(node: Node) -> list[Counterpart]:
+def rotary(node: OnnxNode) -> list[Counterpart]:
     """Cut off what is turned, exchange its halves, multiply the two by cosines and sines, and add them up."""
     x, output, sizes = node.input(0), node.output(), _sizes(node)
     if sizes.head == sizes.turned:
@@ -42,23 +42,23 @@ def rotary(node: Node) -> list[Counterpart]:
     return [cut, *_turned(node, sizes, part, made), join([made, rest], target, 3)]
 
 
-def _sizes(node: Node) -> _Sizes:
+def _sizes(node: OnnxNode) -> _Sizes:
     x, cosines = node.input(0), node.input(2)
     if x.ndim not in (3, 4) or cosines.ndim != 2 or node.input(3).shape != cosines.shape:
-        raise Refused(f"{node.type} whose input has {x.ndim} dimensions, and its cosines {cosines.ndim}")
+        raise Unmapped(f"{node.type} whose input has {x.ndim} dimensions, and its cosines {cosines.ndim}")
     hidden = x.shape[1] * x.shape[3] if x.ndim == 4 else x.shape[2]
     heads = node.whole("num_heads", 0)
     head = hidden // heads if heads > 0 else 2 * cosines.shape[1]
     turned = node.whole("rotary_embedding_dim", 0) or head
     length = x.shape[2] if x.ndim == 4 else x.shape[1]
     if head < 1 or hidden % head or turned != 2 * cosines.shape[1] or turned > head:
-        raise Refused(f"{node.type} of {hidden} elements in heads of {head}, of which {turned} are turned")
+        raise Unmapped(f"{node.type} of {hidden} elements in heads of {head}, of which {turned} are turned")
     if length > cosines.shape[0] and not node.whole("is_packed_batching", 0):
-        raise Refused(f"{node.type} of {length} steps, where cosines are for {cosines.shape[0]}")
+        raise Unmapped(f"{node.type} of {length} steps, where cosines are for {cosines.shape[0]}")
     return _Sizes(x.shape[0], length, hidden // head, head, turned, x.ndim == 4)
 
 
-def _turned(node: Node, sizes: _Sizes, x: TensorRef, output: TensorRef) -> list[Counterpart]:
+def _turned(node: OnnxNode, sizes: _Sizes, x: TensorRef, output: TensorRef) -> list[Counterpart]:
     half, outer = sizes.turned // 2, (sizes.batch, sizes.length, sizes.heads)
     is_mixed = bool(node.whole("interleaved", 0))
     pairs, single, axis = ((half, 2), (half, 1), 4) if is_mixed else ((2, half), (1, half), 3)
@@ -91,7 +91,7 @@ def _as_steps(x: TensorRef, sizes: _Sizes) -> TensorRef:
     return x.view(shape, (sizes.heads * row, sizes.turned, row, 1) if sizes.are_heads_first else None)
 
 
-def _looked_up(node: Node, sizes: _Sizes, cosines: TensorRef, sines: TensorRef) -> list[Counterpart]:
+def _looked_up(node: OnnxNode, sizes: _Sizes, cosines: TensorRef, sines: TensorRef) -> list[Counterpart]:
     """Return the GATHERs of cosines and sines; one position is the first of a sequence that is made before."""
     positions = node.input(1)
     made: list[Counterpart] = []

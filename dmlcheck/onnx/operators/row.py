@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from dmlcheck.onnx.descs.node import Counterpart, Node
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode
 
-Maker = Callable[[Node], list[Counterpart]]
-Query = Callable[[Node], "str | None"]
+Maker = Callable[[OnnxNode], list[Counterpart]]
+Query = Callable[[OnnxNode], "str | None"]
 
 BY_SIZES = "DirectML computes nothing for it: the result follows from sizes, or is one of the inputs"
 BY_SHADERS = "the DirectML provider computes it with shaders of its own: DirectML has no operator for it"
@@ -42,17 +42,17 @@ class Row(NamedTuple):
         return any((self.make, self.exact, self.provider))
 
 
-def not_taken(node: Node, what: str) -> str:
+def not_taken(node: OnnxNode, what: str) -> str:
     """Return that the provider does not take a node."""
     return f"the DirectML provider does not take {node.type} {what}"
 
 
-def is_set(node: Node, *attributes: str) -> str | None:
+def is_set(node: OnnxNode, *attributes: str) -> str | None:
     """Return that the provider does not take a node that has one of some attributes, which are 0 by default."""
     name = next((name for name in attributes if node.get(name, 0)), None)
     return None if name is None else not_taken(node, f"of {name} {node.get(name)}")
 
 
-def is_given(node: Node, index: int) -> bool:
+def is_given(node: OnnxNode, index: int) -> bool:
     """Whether an output is there, its type known or not."""
     return node.gives(index) or index in node.untyped

@@ -5,7 +5,7 @@ What a family makes is checked against DirectML's tables afterwards, so that it 
 
 from __future__ import annotations
 
-from dmlcheck.onnx.descs.node import Counterpart, Node, Refused
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped
 from dmlcheck.onnx.descs.padded import padded
 from dmlcheck.onnx.operators import (
     activation,
@@ -69,29 +69,29 @@ def row_of(operator: str) -> Row:
     return OPERATORS.get(operator, _UNKNOWN)
 
 
-def exact_steps(node: Node) -> list[Counterpart]:
+def exact_steps(node: OnnxNode) -> list[Counterpart]:
     """Return the steps that compute what ONNX says; Refused where there are none."""
     row = row_of(node.type)
     if row.reason is not None:
-        raise Refused(f"{node.type} {row.reason}")
+        raise Unmapped(f"{node.type} {row.reason}")
     make = row.exact or row.make
     if make is None and node.type.startswith("com.microsoft."):
-        raise Refused(f"{node.type} is not one of the operators that are known")
+        raise Unmapped(f"{node.type} is not one of the operators that are known")
     if make is None:
-        raise Refused(f"DirectML has no operator that computes {node.type}")
+        raise Unmapped(f"DirectML has no operator that computes {node.type}")
     return _made(make, row, node)
 
 
-def provider_steps(node: Node) -> list[Counterpart]:
+def provider_steps(node: OnnxNode) -> list[Counterpart]:
     """Return the steps that the DirectML provider makes of a node; Refused where there are none."""
     row = row_of(node.type)
     make = row.provider or row.make
     if make is None:
-        raise Refused(f"the DirectML provider has no descs of {node.type}")
+        raise Unmapped(f"the DirectML provider has no descs of {node.type}")
     return list(map(padded, _made(make, row, node)))
 
 
-def _made(make: Maker, row: Row, node: Node) -> list[Counterpart]:
+def _made(make: Maker, row: Row, node: OnnxNode) -> list[Counterpart]:
     if row.outputs is not None:
         node.only_outputs(row.outputs)
     return make(node)

@@ -5,17 +5,17 @@ From DmlSTFT.h, DmlDFT.h and DmlGridSample.h of ONNX Runtime's DirectML provider
 
 from __future__ import annotations
 
-from dmlcheck.onnx.descs.node import Counterpart, Node, Refused
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped
 from dmlcheck.onnx.descs.steps import identity, pair
 from dmlcheck.onnx.operators.row import BY_SHADERS, Row
 
 
-def _frames(node: Node) -> list[Counterpart]:
+def _frames(node: OnnxNode) -> list[Counterpart]:
     """Return the frames of the signal, which overlap in it, multiplied by the window where there is one."""
     signal, window, output = node.input(0), node.optional(2), node.output()
     step, length = node.known(1), node.known(3)
     if signal.ndim not in (2, 3) or output.ndim != 4 or step is None or (window is None and length is None):
-        raise Refused(f"{node.type} of a signal of {signal.ndim} dimensions, without a step or a length of frames")
+        raise Unmapped(f"{node.type} of a signal of {signal.ndim} dimensions, without a step or a length of frames")
     size = int(length.reshape(-1)[0]) if window is None and length is not None else node.input(2).size
     frames = signal.like((signal.shape[0], output.shape[1], size))
     overlapping = signal.view(frames.shape, (signal.shape[1], int(step.reshape(-1)[0]), 1))

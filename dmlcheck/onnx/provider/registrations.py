@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from dmlcheck.files import yaml
-from dmlcheck.onnx.descs.node import Node, Refused
+from dmlcheck.onnx.descs.node import OnnxNode, Unmapped
 from dmlcheck.onnx.export.records import TYPES
 from dmlcheck.onnx.operators.table import row_of
 
@@ -102,7 +102,7 @@ class Typed(NamedTuple):
     name: str
 
 
-def left_to_others(node: Node, version: int, values: Iterable[Typed]) -> str | None:
+def left_to_others(node: OnnxNode, version: int, values: Iterable[Typed]) -> str | None:
     """Return why the provider does not take a node, or None where it does; `version` is that of its schema.
 
     Refused for what it makes itself.
@@ -110,7 +110,7 @@ def left_to_others(node: Node, version: int, values: Iterable[Typed]) -> str | N
     found = registrations()
     row = registration_of(node.type, version)
     if row is None and node.type.startswith(_FUSED):
-        raise Refused(f"{node.type} is what ONNX Runtime fuses nodes to: check the model before that")
+        raise Unmapped(f"{node.type} is what ONNX Runtime fuses nodes to: check the model before that")
     if row is None:
         return f"the DirectML provider of {found.release} {_has_instead(node.type, version)}"
     for value in values:

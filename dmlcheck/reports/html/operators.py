@@ -17,7 +17,7 @@ _MOST_OPERATORS = 400  # a file may name any number that do not exist
 _MOST_UNFOLDED = 12  # operators whose rows are all shown at once
 
 
-class Row:
+class OperatorRow:
     """What the table says of one operator."""
 
     def __init__(self) -> None:
@@ -52,14 +52,14 @@ class Operators:
     """The rows by operator, as many as there is room for."""
 
     def __init__(self) -> None:
-        self.rows: dict[str, Row] = {}
+        self.rows: dict[str, OperatorRow] = {}
 
-    def of(self, name: str) -> tuple[str, Row]:
+    def of(self, name: str) -> tuple[str, OperatorRow]:
         """Return an operator's name on the page, and its row."""
         operator = plain(short_operator(name), 80) or "(none)"
         if operator not in self.rows and len(self.rows) >= _MOST_OPERATORS:
             operator = "(others)"
-        return operator, self.rows.setdefault(operator, Row())
+        return operator, self.rows.setdefault(operator, OperatorRow())
 
     def texts(self) -> Iterator[Markup]:
         """Yield the table; operators without failures are folded away where there are many."""
@@ -80,7 +80,7 @@ class Operators:
         yield fill("operators.section", tables=joined(tables))
 
 
-def _columns(rows: Mapping[str, Row]) -> Iterator[str]:
+def _columns(rows: Mapping[str, OperatorRow]) -> Iterator[str]:
     for kind in (PASSED, CHECKED, FAILED, ERRORED, SKIPPED, XFAILED, XPASSED):
         if kind in _ALWAYS or any(row.counts[kind] for row in rows.values()):
             yield kind
@@ -89,7 +89,7 @@ def _columns(rows: Mapping[str, Row]) -> Iterator[str]:
 _ALWAYS = (PASSED, FAILED, ERRORED, SKIPPED)
 
 
-def _table(label: str, listed: Sequence[tuple[str, Row]], columns: Sequence[str]) -> Markup:
+def _table(label: str, listed: Sequence[tuple[str, OperatorRow]], columns: Sequence[str]) -> Markup:
     heads = ["operator", *(HEADS.get(kind, kind) for kind in columns), "largest error", "seconds"]
     return fill(
         "operators.table",
@@ -99,7 +99,7 @@ def _table(label: str, listed: Sequence[tuple[str, Row]], columns: Sequence[str]
     )
 
 
-def _row(operator: str, row: Row, columns: Sequence[str]) -> Markup:
+def _row(operator: str, row: OperatorRow, columns: Sequence[str]) -> Markup:
     counts = ((outcome if row.counts[outcome] else "zero", row.counts[outcome]) for outcome in columns)
     is_linked = row.anchor is not None and row.place != ""
     return fill(

@@ -45,7 +45,7 @@ class Alike:
         )
 
 
-class Part:
+class Section:
     """The failures, the skipped cases, or those of another outcome.
 
     Cases stand in it in full while there is room (and `least` of each operator always), then as rows that name them

@@ -9,7 +9,7 @@ from dmlcheck.reports.html.case import alike_row, case_row, case_text, sameness
 from dmlcheck.reports.html.markup import Markup
 from dmlcheck.reports.html.operators import Operators
 from dmlcheck.reports.html.page import Assets, filters, foot, head
-from dmlcheck.reports.html.parts import Part
+from dmlcheck.reports.html.parts import Section
 from dmlcheck.reports.html.templates import fill, joined
 from dmlcheck.reports.records import CHECKED, RunInfo, Summary, kind_of
 from dmlcheck.running.results import FAILED, FAILURES, PASSED, SKIPPED, XFAILED, CaseResult
@@ -35,13 +35,13 @@ class HtmlReport:
         self.opened = 0
         self.operators = Operators()
         self.reasons: dict[str, int] = {}
-        failures = Part(full=7 * _MEGABYTE, rows=3 * _MEGABYTE, least=5)
+        failures = Section(full=7 * _MEGABYTE, rows=3 * _MEGABYTE, least=5)
         self.parts = {
             **dict.fromkeys(FAILURES, failures),
-            XFAILED: Part(full=1 * _MEGABYTE, rows=1 * _MEGABYTE),
-            SKIPPED: Part(full=0, rows=3 * _MEGABYTE),
-            PASSED: Part(full=0, rows=8 * _MEGABYTE),
-            CHECKED: Part(full=0, rows=1 * _MEGABYTE),
+            XFAILED: Section(full=1 * _MEGABYTE, rows=1 * _MEGABYTE),
+            SKIPPED: Section(full=0, rows=3 * _MEGABYTE),
+            PASSED: Section(full=0, rows=8 * _MEGABYTE),
+            CHECKED: Section(full=0, rows=1 * _MEGABYTE),
         }
 
     def case(self, result: CaseResult) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from dmlcheck.descs.read import read_desc
 from dmlcheck.formats.dml_graph.descs import NodeDesc, desc_of
-from dmlcheck.formats.dml_graph.records import Attribute, Node, Operator, Tensor
+from dmlcheck.formats.dml_graph.records import Attribute, FileNode, Operator, Tensor
 
 FOUR = Tensor("DML_TENSOR_DATA_TYPE_FLOAT32", (1, 1, 2, 2), None, 16)
 DESC = {"DataType": "DML_TENSOR_DATA_TYPE_FLOAT32", "Sizes": [1, 1, 2, 2], "TotalTensorSizeInBytes": 16}
@@ -19,7 +19,7 @@ GEMM = (*[Attribute("UInt32", 1), Attribute("UInt32", 0), Attribute("Float32", 1
 
 def made(operator: Operator, inputs: str = "", outputs: str = "y", owned: frozenset[str] = frozenset()) -> NodeDesc:
     names, written = (tuple("" if name == "-" else name for name in text.split()) for text in (inputs, outputs))
-    return desc_of(Node("n", operator, names, written), operator, owned)
+    return desc_of(FileNode("n", operator, names, written), operator, owned)
 
 
 def said(found: NodeDesc) -> list[tuple[tuple[str | int, ...], str]]:

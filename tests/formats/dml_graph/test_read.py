@@ -26,9 +26,9 @@ from dml_graphs import (
 
 from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.formats.dml_graph.read import read_stored
-from dmlcheck.formats.dml_graph.records import Attribute, Constant, Operator, Stored, Tensor
+from dmlcheck.formats.dml_graph.records import Attribute, FileConstant, Operator, Stored, Tensor
 from dmlcheck.running.graphs import validated_graph
-from dmlcheck.running.legality import Asked
+from dmlcheck.running.legality import LevelRequest
 
 FLOAT32 = "DML_TENSOR_DATA_TYPE_FLOAT32"
 
@@ -55,8 +55,8 @@ def test_a_graph_has_its_nodes_and_names() -> None:
     assert (found.inputs, found.outputs) == (("model_input",), ("model_output",))
     assert [node.name for node in found.nodes] == ["w", "b", "matmul", "add"]
     weights, bias, matmul, _ = found.nodes
-    assert (weights.desc, weights.inputs, weights.outputs) == (Constant("w_0"), (), ("weights",))
-    assert isinstance(bias.desc, Constant)
+    assert (weights.desc, weights.inputs, weights.outputs) == (FileConstant("w_0"), (), ("weights",))
+    assert isinstance(bias.desc, FileConstant)
     assert bias.desc.data is not None
     assert bytes(bias.desc.data) == bytes(20)
     assert (matmul.inputs, matmul.outputs) == (("model_input", "weights", ""), ("product",))
@@ -162,6 +162,6 @@ def test_changed_bytes_end_in_a_graph_or_in_words(seed: int) -> None:
     )
     change = mutations(matmul_add(nodes=[gemm(), fused]))[seed]
     for _ in range(100):
-        found = validated_graph(save(change(draw)), Asked())
+        found = validated_graph(save(change(draw)), LevelRequest())
         assert all(desc.name for desc in found.descs)
         assert found.problem is not None or found.entries

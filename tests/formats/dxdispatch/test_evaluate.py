@@ -9,30 +9,30 @@ import numpy as np
 import pytest
 from dxdispatch_models import DISPATCH, RESOURCES, model_of
 
-from dmlcheck.formats.dxdispatch.evaluate import Done, evaluate_model
+from dmlcheck.formats.dxdispatch.evaluate import Answer, evaluate_model
 
 PRINT = {"type": "print", "resource": "out"}
 ONNX = {"type": "onnx", "sourcePath": "x.onnx"}
 
 
-def steps(folder: Path, commands: list[dict[str, Any]], **parts: Any) -> list[Done]:
+def steps(folder: Path, commands: list[dict[str, Any]], **parts: Any) -> list[Answer]:
     model = model_of(commands=commands, **parts)
     assert model.problems == ()
     found = map(_kept, evaluate_model(model, str(folder)))
     return [step for step in found if step.printed or step.remark or step.diagnostics]
 
 
-def _kept(step: Done) -> Done:
+def _kept(step: Answer) -> Answer:
     """Return a step whose elements no later command changes."""
     return step._replace(printed={name: (values.copy(), kind) for name, (values, kind) in step.printed.items()})
 
 
-def printed(step: Done) -> tuple[str, list[Any], str]:
+def printed(step: Answer) -> tuple[str, list[Any], str]:
     ((name, (values, kind)),) = step.printed.items()
     return name, values.tolist(), kind
 
 
-def problems(step: Done) -> list[tuple[str, str | None]]:
+def problems(step: Answer) -> list[tuple[str, str | None]]:
     return [(problem.rule, problem.pointer) for problem in step.diagnostics]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dxdispatch_models import ARGMAX, DISPATCH, model_of
 
 from dmlcheck.diagnostics.record import Finding
-from dmlcheck.formats.dxdispatch.model import Source
+from dmlcheck.formats.dxdispatch.model import BoundResource
 
 
 def test_a_dispatch_has_the_bindings_of_its_dispatchable_and_its_own_before_them() -> None:
@@ -16,9 +16,9 @@ def test_a_dispatch_has_the_bindings_of_its_dispatchable_and_its_own_before_them
         commands=[{**DISPATCH, "bindings": other}],
     )
     bindings = model.commands[0].bindings
-    assert bindings["InputTensor"].source(0) == Source("in", ("commands", 0, "bindings", "InputTensor"), 2, 8)
+    assert bindings["InputTensor"].source(0) == BoundResource("in", ("commands", 0, "bindings", "InputTensor"), 2, 8)
     assert bindings["InputTensor"].source(1) is None
-    assert bindings["OutputTensor"].source(0) == Source(
+    assert bindings["OutputTensor"].source(0) == BoundResource(
         "out", ("dispatchables", "argmax", "bindings", "OutputTensor"), 0, None
     )
 

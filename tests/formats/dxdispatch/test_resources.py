@@ -12,7 +12,7 @@ from dxdispatch_models import RESOURCES, model_of
 
 from dmlcheck.diagnostics.record import collected
 from dmlcheck.diagnostics.wording import pointer
-from dmlcheck.formats.dxdispatch.model import Model
+from dmlcheck.formats.dxdispatch.model import DxModel
 from dmlcheck.formats.dxdispatch.resources import Resource, bytes_needed, filled_resources
 from dmlcheck.values.number_formats import NUMPY_TYPES
 
@@ -55,7 +55,7 @@ def problems_with(resource: Any, folder: Path | None = None) -> list[tuple[str, 
     return [(problem.rule, pointer(problem.path).removeprefix("resources.x")) for problem in problems]
 
 
-def in_folder(resource: Any, folder: Path | None) -> Model:
+def in_folder(resource: Any, folder: Path | None) -> DxModel:
     model = model_of(resources={"x": resource}, dispatchables={}, commands=[])
     if folder is not None:
         model.document.name = f"{folder}/model.json"

@@ -19,7 +19,7 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.files.json import parse_json
 from dmlcheck.folders import exporting
 from dmlcheck.formats.dxdispatch import descs, write
-from dmlcheck.formats.dxdispatch.model import Model
+from dmlcheck.formats.dxdispatch.model import DxModel
 from dmlcheck.formats.dxdispatch.read import read_model
 from dmlcheck.formats.read import read_file
 from dmlcheck.specs.names import NEWEST_LEVEL
@@ -34,7 +34,7 @@ def shipped() -> Iterator[Case]:
         yield from read_file(str(path), path.name).cases
 
 
-def read(model: Any) -> Model:
+def read(model: Any) -> DxModel:
     text = json.dumps(model, allow_nan=False)
     return read_model(parse_json("model.json", text))
 

@@ -9,7 +9,7 @@ from node_graphs import computed, float32, graph, node_of
 from dmlcheck.graphs.check import checked
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.graph import fields_of, graph_of, is_of_tensors, unchecked_graph, values_of
-from dmlcheck.onnx.descs.node import Counterpart, Node, Refused
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 
@@ -37,7 +37,7 @@ def test_values_that_no_input_has_are_constants() -> None:
 
 def test_what_is_read_as_a_packed_copy_is_copied_before() -> None:
     x = TensorRef.of(X)
-    node = Node("", 1, {}, (x,), (float32(3, 2),))
+    node = OnnxNode("", 1, {}, (x,), (float32(3, 2),))
     made = graph(node, lambda one: copied(one.input(0).transpose((1, 0)).packed(), one.output()))
     assert [step.name for step in made.steps] == ["ELEMENT_WISE_IDENTITY", "ELEMENT_WISE_ABS"]
     assert made.steps[0].desc.parts["InputTensor"][0].tensor.strides == (1, 3)
@@ -46,26 +46,26 @@ def test_what_is_read_as_a_packed_copy_is_copied_before() -> None:
 
 
 def test_what_is_written_as_a_packed_copy_is_copied_afterwards() -> None:
-    node = Node("", 1, {}, (TensorRef.of(X),), (float32(3, 2),))
+    node = OnnxNode("", 1, {}, (TensorRef.of(X),), (float32(3, 2),))
     (values,) = computed(node, lambda one: copied(one.input(0), one.output().transpose((1, 0)).packed()))
     assert values.tolist() == [[0, 3], [1, 4], [2, 5]]
 
 
 def test_a_copy_of_another_type_is_a_cast() -> None:
-    node = Node("", 1, {}, (TensorRef.of(np.array([-1, 2], np.int32)),), (float32(2),))
+    node = OnnxNode("", 1, {}, (TensorRef.of(np.array([-1, 2], np.int32)),), (float32(2),))
     made = graph(node, lambda one: copied(one.input(0).astype("FLOAT32"), one.output()))
     assert [step.name for step in made.steps] == ["CAST", "ELEMENT_WISE_ABS"]
 
 
 def test_a_tensor_that_nothing_gives_is_refused() -> None:
-    node = Node("", 1, {}, (TensorRef.of(X),), (float32(2, 3),))
-    with pytest.raises(Refused, match=r"^ELEMENT_WISE_ABS reads a tensor that nothing in the node gives$"):
+    node = OnnxNode("", 1, {}, (TensorRef.of(X),), (float32(2, 3),))
+    with pytest.raises(Unmapped, match=r"^ELEMENT_WISE_ABS reads a tensor that nothing in the node gives$"):
         graph(node, lambda one: copied(one.input(0).unknown(), one.output()))
 
 
 def test_a_desc_that_is_not_valid_is_refused_with_what_is_wrong() -> None:
-    node = Node("", 1, {}, (TensorRef.of(X),), (float32(2, 4),))
-    with pytest.raises(Refused, match=r"^DML_OPERATOR_ELEMENT_WISE_ABS does not take it: .*Sizes"):
+    node = OnnxNode("", 1, {}, (TensorRef.of(X),), (float32(2, 4),))
+    with pytest.raises(Unmapped, match=r"^DML_OPERATOR_ELEMENT_WISE_ABS does not take it: .*Sizes"):
         graph(node, lambda one: copied(one.input(0), one.output()))
 
 

@@ -7,7 +7,7 @@ import pytest
 from onnx_nodes import node, zeros
 
 from dmlcheck.graphs.tensors import TensorRef
-from dmlcheck.onnx.descs.node import Refused, axes_of, axis_of, number
+from dmlcheck.onnx.descs.node import Unmapped, axes_of, axis_of, number
 
 
 def test_inputs_may_be_left_out_at_the_end_and_between() -> None:
@@ -17,16 +17,16 @@ def test_inputs_may_be_left_out_at_the_end_and_between() -> None:
     assert clip.optional(1) is None
     assert clip.optional(2) is y
     assert (clip.has(1), clip.has(2), clip.has(3)) == (False, True, False)
-    with pytest.raises(Refused, match=r"^Clip has no input 1$"):
+    with pytest.raises(Unmapped, match=r"^Clip has no input 1$"):
         clip.input(1)
-    with pytest.raises(Refused, match=r"^Clip has no input 3$"):
+    with pytest.raises(Unmapped, match=r"^Clip has no input 3$"):
         clip.input(3)
 
 
 def test_an_output_needs_values() -> None:
     y = TensorRef("FLOAT32", (2,))
     assert node("Neg", [y], y).output() is y
-    with pytest.raises(Refused, match=r"^there are no values for output 1 of TopK$"):
+    with pytest.raises(Unmapped, match=r"^there are no values for output 1 of TopK$"):
         node("TopK", [y], y).output(1)
 
 
@@ -39,7 +39,7 @@ def test_an_output_may_be_left_out_at_the_end_and_between() -> None:
 def test_outputs_beyond_those_of_the_counterpart_are_refused_if_they_are_asked_for() -> None:
     y = zeros(2)
     node("Dropout", [y], y, None).only_outputs(1)
-    with pytest.raises(Refused, match=r"^DirectML has no counterpart to output 1 of Dropout$"):
+    with pytest.raises(Unmapped, match=r"^DirectML has no counterpart to output 1 of Dropout$"):
         node("Dropout", [y], y, y).only_outputs(1)
 
 
@@ -54,7 +54,7 @@ def test_axes_are_counted_from_the_start_and_are_there() -> None:
     assert axis_of(-1, 3) == 2
     assert axes_of([-1, 0], 3) == [0, 2]
     for axis in (3, -4):
-        with pytest.raises(Refused, match=f"^axis {axis} is not one of 3 dimensions$"):
+        with pytest.raises(Unmapped, match=f"^axis {axis} is not one of 3 dimensions$"):
             axis_of(axis, 3)
 
 
@@ -68,16 +68,16 @@ def test_a_number_has_the_fewest_digits_that_its_type_needs() -> None:
 
 def test_what_is_no_number_is_refused() -> None:
     for value, shown in (("x", "'x'"), ([1.5], r"\[1.5\]")):
-        with pytest.raises(Refused, match=f"^an attribute is {shown}, not a number$"):
+        with pytest.raises(Unmapped, match=f"^an attribute is {shown}, not a number$"):
             number(value)
 
 
 def test_whole_numbers_are_attributes_of_that_type() -> None:
     one = node("Any", [], count=3, none=0, share=0.5)
     assert (one.whole("count"), one.whole("other", 7), one.positive("count")) == (3, 7, 3)
-    with pytest.raises(Refused, match=r"^Any has no attribute other$"):
+    with pytest.raises(Unmapped, match=r"^Any has no attribute other$"):
         one.whole("other")
-    with pytest.raises(Refused, match=r"^the attribute share of Any is 0.5, not a whole number$"):
+    with pytest.raises(Unmapped, match=r"^the attribute share of Any is 0.5, not a whole number$"):
         one.whole("share")
-    with pytest.raises(Refused, match=r"^the attribute none of Any is 0, not 1 or more$"):
+    with pytest.raises(Unmapped, match=r"^the attribute none of Any is 0, not 1 or more$"):
         one.positive("none")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dmlcheck.graphs.tensors import TensorRef
-from dmlcheck.onnx.descs.node import Refused
+from dmlcheck.onnx.descs.node import Unmapped
 from dmlcheck.onnx.descs.tensors import (
     along,
     along_axis,
@@ -36,7 +36,7 @@ def test_values_are_repeated_by_strides_of_0() -> None:
     found = repeated(x, (3, 2, 2))
     assert (found.strides, values(found)) == ((0, 1, 0), [[[1, 1], [2, 2]]] * 3)
     assert repeated(x, (2, 1)) is x
-    with pytest.raises(Refused, match=r"^sizes \[2, 1\] do not repeat to \[3, 2\]$"):
+    with pytest.raises(Unmapped, match=r"^sizes \[2, 1\] do not repeat to \[3, 2\]$"):
         repeated(x, (3, 2))
 
 
@@ -63,7 +63,7 @@ def test_dimensions_of_size_1_come_first_or_around_the_channels() -> None:
 def test_other_sizes_have_as_many_elements() -> None:
     x = TensorRef("FLOAT32", (6,))
     assert sized(x, [2, 3]).shape == (2, 3)
-    with pytest.raises(Refused, match=r"^values of the sizes \[6\] are not of \[4\]$"):
+    with pytest.raises(Unmapped, match=r"^values of the sizes \[6\] are not of \[4\]$"):
         sized(x, [4])
 
 
@@ -72,7 +72,7 @@ def test_another_order_of_axes_is_one_of_strides() -> None:
     found = permuted(x, [1, 0])
     assert (found.strides, values(found)) == ((1, 3), [[0, 3], [1, 4], [2, 5]])
     assert permuted(x, [0, 1]) is x
-    with pytest.raises(Refused, match=r"^\[0, 0\] is no order of 2 dimensions$"):
+    with pytest.raises(Unmapped, match=r"^\[0, 0\] is no order of 2 dimensions$"):
         permuted(x, [0, 0])
 
 

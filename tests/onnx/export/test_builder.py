@@ -6,7 +6,7 @@ import pytest
 from onnx_models import A, B, identity, of, simple
 
 from dmlcheck.onnx.export.builder import Builder
-from dmlcheck.onnx.export.records import Inexpressible, Node
+from dmlcheck.onnx.export.records import ExportedNode, Inexpressible
 
 
 def test_a_tensor_that_is_left_out_is_not_there() -> None:
@@ -37,7 +37,7 @@ def test_what_changes_nothing_adds_no_node() -> None:
 def test_an_input_that_is_the_output_passes_through_a_node() -> None:
     g = Builder(identity())
     g.output("OutputTensor", g.input("InputTensor"))
-    assert g.graph().nodes == (Node("Identity", ("InputTensor",), ("OutputTensor",), {}),)
+    assert g.graph().nodes == (ExportedNode("Identity", ("InputTensor",), ("OutputTensor",), {}),)
 
 
 def test_inputs_are_in_the_order_of_the_desc_whatever_is_asked_for_first() -> None:
@@ -51,4 +51,4 @@ def test_attributes_may_be_any_mapping_and_those_that_are_none_are_left_out() ->
     g = Builder(identity())
     x = g.input("InputTensor")
     g.node("Made", [x], x.sizes, x.data_type, type=1, element=2, sizes=None)
-    assert g.nodes == [Node("Made", ("InputTensor",), ("made_1",), {"type": 1, "element": 2})]
+    assert g.nodes == [ExportedNode("Made", ("InputTensor",), ("made_1",), {"type": 1, "element": 2})]

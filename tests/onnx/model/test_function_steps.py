@@ -12,7 +12,7 @@ from onnx import helper
 
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.attributes import attributes_of
-from dmlcheck.onnx.descs.node import Counterpart, Node, Refused
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped
 from dmlcheck.onnx.model.function_steps import steps_of_function
 from dmlcheck.onnx.operators.table import exact_steps
 
@@ -25,7 +25,7 @@ def steps(type: str, inputs: list[Array], output: list[int], opset: int = 18, **
     names = [f"x{index}" for index in range(len(inputs))]
     proto = helper.make_node(type, names, ["y"], **attributes)
     taken = tuple(map(TensorRef.of, inputs))
-    one = Node(type, opset, attributes_of(proto, opset), taken, (TensorRef("FLOAT32", output),))
+    one = OnnxNode(type, opset, attributes_of(proto, opset), taken, (TensorRef("FLOAT32", output),))
     return steps_of_function(proto, one, exact_steps)
 
 
@@ -58,10 +58,10 @@ def test_floats_are_not_computed_beforehand_and_go_through_the_steps() -> None:
 
 
 def test_what_no_function_defines_is_refused() -> None:
-    with pytest.raises(Refused, match="ONNX defines Relu by no other operators"):
+    with pytest.raises(Unmapped, match="ONNX defines Relu by no other operators"):
         steps("Relu", [SCORES], [2, 3], opset=13)
 
 
 def test_a_function_with_a_node_that_has_no_steps_is_refused() -> None:
-    with pytest.raises(Refused):
+    with pytest.raises(Unmapped):
         steps("Bernoulli", [SCORES], [2, 3], dtype=1)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dmlcheck.onnx.model.fusion_parts import Part, Parts
+from dmlcheck.onnx.model.fusion_parts import FusionPart, Parts
 from dmlcheck.onnx.model.values import CONSTANT, Value, of_numbers
 
 pytest.importorskip("onnx")
 
 
-def part(place: int, operator: str, inputs: str, output: str) -> Part:
-    return Part(operator, tuple(inputs.split()), (output,), {}, (place,))
+def part(place: int, operator: str, inputs: str, output: str) -> FusionPart:
+    return FusionPart(operator, tuple(inputs.split()), (output,), {}, (place,))
 
 
 ROOT, ERF, SUM = part(0, "Div", "x r", "a"), part(1, "Erf", "a", "b"), part(2, "Add", "b one", "c")
@@ -24,7 +24,7 @@ VALUES = {
 }
 
 
-def parts(*others: Part, kept: frozenset[str] = frozenset()) -> Parts:
+def parts(*others: FusionPart, kept: frozenset[str] = frozenset()) -> Parts:
     return Parts([ROOT, ERF, SUM, *others], VALUES, kept)
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dmlcheck.onnx.descs.node import Refused
-from dmlcheck.onnx.model.inference import Graph, type_of, values_of, version_of
+from dmlcheck.onnx.descs.node import Unmapped
+from dmlcheck.onnx.model.inference import Context, type_of, values_of, version_of
 from dmlcheck.onnx.model.values import Value, of_numbers
 
 helper = pytest.importorskip("onnx.helper")
@@ -19,11 +19,11 @@ def floats(*sizes: int | str | None) -> Value:
     return Value(helper.make_tensor_type_proto(FLOAT, sizes))
 
 
-def graph(opset: int = 17, **declared: Value) -> Graph:
-    return Graph({"": opset, "com.microsoft": 1}, {name: value.type for name, value in declared.items()}, 8)
+def graph(opset: int = 17, **declared: Value) -> Context:
+    return Context({"": opset, "com.microsoft": 1}, {name: value.type for name, value in declared.items()}, 8)
 
 
-def outputs(made: Any, of: Graph | None = None, **scope: Value) -> list[Value]:
+def outputs(made: Any, of: Context | None = None, **scope: Value) -> list[Value]:
     return values_of(made, of or graph(), scope)[1]
 
 
@@ -92,5 +92,5 @@ def test_numbers_are_computed_of_numbers_that_are_known() -> None:
     ],
 )
 def test_a_node_that_is_wrong_is_refused(made: Any, problem: str) -> None:
-    with pytest.raises(Refused, match=problem):
+    with pytest.raises(Unmapped, match=problem):
         outputs(made, x=floats(2, 3))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from whole_models import node
 
-from dmlcheck.onnx.model.origin import Origin, origin_of
+from dmlcheck.onnx.model.origin import NodeOrigin, origin_of
 
 TRACE = """\
   File "train.py", line 3, in forward
@@ -34,7 +34,7 @@ def noted(name: str = "n", doc: str = "", **notes: str) -> Any:
 
 def test_the_line_is_the_innermost_that_is_not_the_exporters() -> None:
     line = "site-packages/own/layers.py:120 in forward: return self.proj(x) * self.scale"
-    assert origin_of(noted(pkg__torch__onnx__stack_trace=TRACE)) == Origin("", line)
+    assert origin_of(noted(pkg__torch__onnx__stack_trace=TRACE)) == NodeOrigin("", line)
     assert origin_of(noted(doc=OLD)).line == "/home/me/net.py:23 in forward"
 
 
@@ -71,4 +71,4 @@ def test_texts_that_are_not_utf_8_are_read_as_far_as_they_are() -> None:
 
     data = noted(doc='File "a.py", line 1, in f', namespace=": W/m: own.Model/n: x").SerializeToString()
     broken = NodeProto.FromString(data.replace(b"a.py", b"\xff.py").replace(b"own.", b"o\xffn."))
-    assert origin_of(broken) == Origin("m", "\ufffd.py:1 in f")
+    assert origin_of(broken) == NodeOrigin("m", "\ufffd.py:1 in f")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from onnx_nodes import agrees, fields, node, only
 
-from dmlcheck.onnx.descs.node import Counterpart, Refused
+from dmlcheck.onnx.descs.node import Counterpart, Unmapped
 
 HEADS, GROUPS, LENGTH, COUNT = 4, 2, 3, 5
 DIM, WIDTH = 2, 3  # of a head of query and key, and of one of the value
@@ -131,7 +131,7 @@ def test_keys_beyond_a_length_are_hidden() -> None:
 
 def test_marks_that_would_take_all_memory_are_not_made() -> None:
     q, k = np.zeros((1, 1, 2**20, 1), np.float32), np.zeros((1, 1, 2**7, 1), np.float32)
-    with pytest.raises(Refused, match="Attention of 1048576 queries and 128 keys"):
+    with pytest.raises(Unmapped, match="Attention of 1048576 queries and 128 keys"):
         attention(q, k, k, outputs=[q], is_causal=1)
     assert "RelativePositionBiasTensor" not in attention(q, k, k, outputs=[q]).fields
 
@@ -141,7 +141,7 @@ def test_attention_that_is_to_be_changed_by_graphs_is_refused() -> None:
     made = only(node(name, [Q, *SHARED], y, scale=0.5))
     assert made.operator == "MULTIHEAD_ATTENTION1"
     assert agrees(made)
-    with pytest.raises(Refused, match="FlexAttention with a graph of its own for prob_mod"):
+    with pytest.raises(Unmapped, match="FlexAttention with a graph of its own for prob_mod"):
         only(node(name, [Q, *SHARED], y, prob_mod="graph"))
 
 
@@ -152,7 +152,7 @@ def test_the_products_are_not_compared() -> None:
 
 
 def test_what_directml_does_not_have_is_refused() -> None:
-    with pytest.raises(Refused, match="softcap, which DirectML's attention does not have"):
+    with pytest.raises(Unmapped, match="softcap, which DirectML's attention does not have"):
         attention(Q, K, V, outputs=[Q], softcap=2.0)
-    with pytest.raises(Refused, match="a query that has no key left"):
+    with pytest.raises(Unmapped, match="a query that has no key left"):
         attention(Q, K, V, TRUE & (QUERY > 0), outputs=[Q])

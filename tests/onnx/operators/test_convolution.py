@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from onnx_nodes import Desc, agrees, descs, found, zeros
 
-from dmlcheck.onnx.descs.node import Refused
+from dmlcheck.onnx.descs.node import Unmapped
 
 X = zeros(1, 2, 5, 5)
 
@@ -63,12 +63,12 @@ def test_one_element_more_than_the_windows_reach_is_output_padding() -> None:
     made = found("ConvTranspose", [x, weights], floats([[10, 20, 50, 40, 60, 0]]), strides=[2], output_shape=[6])
     assert made.fields["OutputPadding"] == [1]
     assert agrees(made)
-    with pytest.raises(Refused, match="larger than what it reaches"):
+    with pytest.raises(Unmapped, match="larger than what it reaches"):
         found("ConvTranspose", [x, weights], zeros(1, 1, 7), strides=[2], output_shape=[7])
 
 
 def test_attributes_are_for_the_dimensions_of_the_images() -> None:
-    with pytest.raises(Refused, match="Conv whose attributes are not for 4 dimensions"):
+    with pytest.raises(Unmapped, match="Conv whose attributes are not for 4 dimensions"):
         found("Conv", [X, zeros(2, 2, 3, 3)], X, strides=[1])
 
 
@@ -89,7 +89,7 @@ def test_a_convolution_of_channels_last_reads_and_writes_through_strides() -> No
     assert descs("com.microsoft.NhwcConv", inputs, zeros(1, 6, 6, 4)) == [
         Desc("CONVOLUTION", {**tensors, **kind, **WINDOW, **more}, "1_0")
     ]
-    with pytest.raises(Refused, match="only four are supported"):
+    with pytest.raises(Unmapped, match="only four are supported"):
         descs("com.microsoft.NhwcConv", [zeros(1, 7, 3), zeros(4, 3, 3)], zeros(1, 6, 4))
 
 
@@ -101,5 +101,5 @@ def test_the_padding_of_a_transposed_convolution_may_be_an_input() -> None:
     assert (made.fields["StartPadding"], made.fields["EndPadding"]) == ([1, 0], [2, 1])
     assert (made.fields["Direction"], made.fields["BiasTensor"]) == ("BACKWARD", "FLOAT32 1 5 1 1")
     assert made.level == "1_0"
-    with pytest.raises(Refused, match="without four numbers of padding"):
+    with pytest.raises(Unmapped, match="without four numbers of padding"):
         descs("com.microsoft.ConvTransposeWithDynamicPads", [*inputs[:2], pads[:2]], zeros(1, 5, 6, 8))

@@ -12,7 +12,7 @@ import pytest
 from onnx_nodes import four_bits, node, zeros
 from provider_descs import Made, Sized, differences, is_legal
 
-from dmlcheck.onnx.descs.node import Node
+from dmlcheck.onnx.descs.node import OnnxNode
 
 X = zeros(3, 4)
 BYTES = zeros(3, 4, dtype="uint8")
@@ -31,7 +31,7 @@ def both(sizes: tuple[int, ...]) -> dict[str, Any]:
     return {"InputTensor": sizes, "OutputTensor": sizes}
 
 
-ROWS: dict[str, tuple[Node, list[Made]]] = {
+ROWS: dict[str, tuple[OnnxNode, list[Made]]] = {
     # ---- element by element
     "an element-wise operator has four dimensions": (
         node("Add", [X, zeros(4)], X),

@@ -9,7 +9,7 @@ import pytest
 from node_graphs import computed, float32, node_of
 from onnx_nodes import Desc, agrees, descs, node, only, zeros
 
-from dmlcheck.onnx.descs.node import Counterpart, Refused
+from dmlcheck.onnx.descs.node import Counterpart, Unmapped
 from dmlcheck.onnx.operators.einsum import is_known, read
 from dmlcheck.onnx.operators.table import provider_steps
 from dmlcheck.onnx.provider.registrations import left_to_others
@@ -84,9 +84,9 @@ def test_values_that_are_not_in_their_order_in_memory_are_right() -> None:
 
 
 def test_a_label_of_two_sizes_is_refused() -> None:
-    with pytest.raises(Refused, match=r"one label for several of the sizes \[2, 3\]"):
+    with pytest.raises(Unmapped, match=r"one label for several of the sizes \[2, 3\]"):
         only(node("Einsum", [numbers(2, 3)], numbers(3), equation="ii->i"))
-    with pytest.raises(Refused, match=r"Einsum with 2 labels for sizes \[3\]"):
+    with pytest.raises(Unmapped, match=r"Einsum with 2 labels for sizes \[3\]"):
         only(node("Einsum", [numbers(3)], numbers(3), equation="ij->i"))
 
 
@@ -99,7 +99,7 @@ def test_a_label_of_two_sizes_is_refused() -> None:
     ],
 )
 def test_what_several_operators_compute_is_refused(equation: str, reason: str) -> None:
-    with pytest.raises(Refused, match=reason):
+    with pytest.raises(Unmapped, match=reason):
         einsum(equation)
 
 
@@ -203,7 +203,7 @@ def test_an_output_that_is_not_given_has_the_letters_that_occur_once() -> None:
     ],
 )
 def test_what_does_not_go_together_is_refused(inputs: list[Any], equation: str, said: str) -> None:
-    with pytest.raises(Refused, match=said):
+    with pytest.raises(Unmapped, match=said):
         descs("Einsum", inputs, zeros(2, 2), equation=equation)
 
 

@@ -9,7 +9,7 @@ import pytest
 from node_graphs import computed, float32, node_of
 from onnx_nodes import Desc, agrees, descs, fields, found, node, zeros
 
-from dmlcheck.onnx.descs.node import Refused
+from dmlcheck.onnx.descs.node import Unmapped
 from dmlcheck.onnx.operators.table import provider_steps
 
 X = zeros(2, 3)
@@ -43,9 +43,9 @@ def test_of_two_operands_the_smaller_is_repeated(type: str, attributes: Any, ope
 
 def test_a_shift_goes_to_the_left_or_to_the_right() -> None:
     y = zeros(2, dtype="uint32")
-    with pytest.raises(Refused, match="the direction of BitShift is 'UP'; it must be 'LEFT' or 'RIGHT'"):
+    with pytest.raises(Unmapped, match="the direction of BitShift is 'UP'; it must be 'LEFT' or 'RIGHT'"):
         found("BitShift", [y, y], y, direction="UP")
-    with pytest.raises(Refused, match="is None"):
+    with pytest.raises(Unmapped, match="is None"):
         found("BitShift", [y, y], y)
 
 
@@ -86,7 +86,7 @@ def test_attributes_become_fields(type: str, attributes: Any, operator: str, exp
 
 
 def test_a_search_for_neither_infinity_is_refused() -> None:
-    with pytest.raises(Refused, match="finds neither infinity"):
+    with pytest.raises(Unmapped, match="finds neither infinity"):
         found("IsInf", [X], X, detect_negative=0, detect_positive=0)
 
 
@@ -115,9 +115,9 @@ def test_signed_bits_are_shifted_as_unsigned_ones(dtype: str) -> None:
 def test_shifts_that_directml_does_not_have_are_refused() -> None:
     x, one = np.array([-8], np.int8), np.array([1], np.int8)
     for by in (-1, 8):
-        with pytest.raises(Refused, match="by less than 0 bits, or by all"):
+        with pytest.raises(Unmapped, match="by less than 0 bits, or by all"):
             found("BitShift", [x, np.array([by], np.int8)], x, direction="LEFT")
-    with pytest.raises(Refused, match="of negative numbers to the right"):
+    with pytest.raises(Unmapped, match="of negative numbers to the right"):
         found("BitShift", [x, one], x, direction="RIGHT")
 
 

@@ -8,7 +8,7 @@ import pytest
 from onnx_nodes import Desc, descs, found, zeros
 
 from dmlcheck.graphs.tensors import TensorRef
-from dmlcheck.onnx.descs.node import Refused
+from dmlcheck.onnx.descs.node import Unmapped
 
 OWN = "com.microsoft."
 QUERY = zeros(2, 5, 32)  # four heads of eight elements
@@ -194,7 +194,7 @@ def test_values_of_another_size_are_cut_off_before_the_heads_are_stacked() -> No
     ],
 )
 def test_what_does_not_go_together_is_refused(inputs: list[Any], attributes: dict[str, Any], said: str) -> None:
-    with pytest.raises(Refused, match=said):
+    with pytest.raises(Unmapped, match=said):
         descs(f"{OWN}Attention", inputs, QUERY, **attributes)
 
 
@@ -259,7 +259,7 @@ def test_quantized_attention_without_zero_points_and_steps_is_three_descs() -> N
 
 def test_earlier_steps_of_other_sizes_are_refused() -> None:
     inputs = [QUERY, WEIGHTS, BIAS, zeros(), zeros(), None, None, None, zeros(2, 2, 3, 3, 8)]
-    with pytest.raises(Refused, match="earlier steps have the sizes"):
+    with pytest.raises(Unmapped, match="earlier steps have the sizes"):
         descs(f"{OWN}QAttention", inputs, QUERY, zeros(2, 2, 4, 8, 8), num_heads=4)
 
 
@@ -271,5 +271,5 @@ def test_earlier_steps_of_other_sizes_are_refused() -> None:
     ],
 )
 def test_attention_of_several_heads_that_has_no_desc_is_refused(query: Any, heads: int, said: str) -> None:
-    with pytest.raises(Refused, match=said):
+    with pytest.raises(Unmapped, match=said):
         descs(f"{OWN}MultiHeadAttention", [query, QUERY, QUERY], QUERY, num_heads=heads)

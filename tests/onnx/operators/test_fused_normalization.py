@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from onnx_nodes import Array, Desc, descs, zeros
 
-from dmlcheck.onnx.descs.node import Refused
+from dmlcheck.onnx.descs.node import Unmapped
 
 OWN = "com.microsoft."
 X, VECTOR = zeros(2, 5, 32), zeros(32)
@@ -48,9 +48,9 @@ def test_input_skip_and_bias_are_added_before_they_are_normalized() -> None:
 def test_rows_without_a_batch_have_one_step() -> None:
     first, _ = descs(f"{OWN}SkipLayerNormalization", [zeros(5, 32), zeros(5, 32), VECTOR], zeros(5, 32))
     assert first.fields["ATensor"] == "FLOAT32 5 1 32 1"
-    with pytest.raises(Refused, match="of 1 dimensions"):
+    with pytest.raises(Unmapped, match="of 1 dimensions"):
         descs(f"{OWN}SkipLayerNormalization", [VECTOR, VECTOR, VECTOR], VECTOR)
-    with pytest.raises(Refused, match=r"values of the sizes \[2, 5, 16\]"):
+    with pytest.raises(Unmapped, match=r"values of the sizes \[2, 5, 16\]"):
         descs(f"{OWN}SkipLayerNormalization", [X, zeros(2, 5, 16), VECTOR], X)
 
 
@@ -186,5 +186,5 @@ def test_channels_that_come_second_need_no_way_back() -> None:
     ],
 )
 def test_groups_that_the_sizes_do_not_have_are_refused(inputs: list[Any], said: str) -> None:
-    with pytest.raises(Refused, match=said):
+    with pytest.raises(Unmapped, match=said):
         groups(*inputs)

@@ -13,7 +13,7 @@ from node_graphs import computed, float32, node_of
 from onnx_nodes import Array, Desc, agrees, descs, node, only, zeros
 
 from dmlcheck.graphs.tensors import TensorRef
-from dmlcheck.onnx.descs.node import Refused
+from dmlcheck.onnx.descs.node import Unmapped
 
 NAME = "com.microsoft.GroupQueryAttention"
 HEADS, KEY_HEADS, HEAD = 4, 2, 8
@@ -122,14 +122,14 @@ def test_queries_and_keys_are_rotated_by_their_place_in_the_sequence() -> None:
     ],
 )
 def test_what_directml_does_not_have_is_refused(change: dict[str, Any], message: str) -> None:
-    with pytest.raises(Refused, match=message):
+    with pytest.raises(Unmapped, match=message):
         computed(node_of(NAME, inputs(1, 2), *outputs(1, 3), num_heads=HEADS, kv_num_heads=KEY_HEADS, **change))
 
 
 def test_sequences_that_end_at_different_steps_are_refused() -> None:
     given = inputs(1, 2)
     given[5] = np.array([2, 1], np.int32)
-    with pytest.raises(Refused, match=r"sequences that end at \[1, 2\]"):
+    with pytest.raises(Unmapped, match=r"sequences that end at \[1, 2\]"):
         computed(node_of(NAME, given, *outputs(1, 3), num_heads=HEADS, kv_num_heads=KEY_HEADS))
 
 
@@ -195,7 +195,7 @@ def test_groups_of_half_precision_are_computed_in_float32() -> None:
 
 
 def test_packed_query_key_and_value_of_groups_are_refused() -> None:
-    with pytest.raises(Refused, match="has no input 1"):
+    with pytest.raises(Unmapped, match="has no input 1"):
         descs(NAME, [zeros(2, 1, 64)], QUERY, num_heads=4, kv_num_heads=2)
 
 
@@ -208,5 +208,5 @@ def test_packed_query_key_and_value_of_groups_are_refused() -> None:
 )
 def test_grouped_attention_that_has_no_desc_is_refused(inputs: list[Any], heads: int, said: str) -> None:
     present = zeros(2, 2, 5, 8)
-    with pytest.raises(Refused, match=said):
+    with pytest.raises(Unmapped, match=said):
         descs(NAME, inputs, QUERY, present, present, num_heads=heads, kv_num_heads=2)

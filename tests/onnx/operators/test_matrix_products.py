@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from onnx_nodes import descs, fields, found, zeros
 
-from dmlcheck.onnx.descs.node import Refused
+from dmlcheck.onnx.descs.node import Unmapped
 
 
 def test_gemm_has_its_factors_and_repeats_the_summand() -> None:
@@ -91,7 +91,7 @@ def test_a_fused_product_keeps_its_dimensions() -> None:
     ],
 )
 def test_factors_that_do_not_go_together_are_refused(inputs: list[Any], attributes: dict[str, Any], said: str) -> None:
-    with pytest.raises(Refused, match=said):
+    with pytest.raises(Unmapped, match=said):
         descs(f"{OWN}FusedMatMul", inputs, zeros(5, 2, 4), **attributes)
 
 
@@ -100,5 +100,5 @@ def test_a_softmax_after_a_product_is_fused() -> None:
     (made,) = descs(name, [zeros(7, 2, 3), zeros(7, 3, 4)], zeros(7, 2, 4), activation="Softmax", activation_axis=-1)
     fused = {"Type": "ACTIVATION_SOFTMAX1", "Axes": [2]}
     assert (made.fields["FusedActivation"], made.level) == (fused, "6_1")
-    with pytest.raises(Refused, match="activation Relu"):
+    with pytest.raises(Unmapped, match="activation Relu"):
         descs(name, [zeros(7, 2, 3), zeros(7, 3, 4)], zeros(7, 2, 4), activation="Relu")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from onnx_nodes import agrees, descs, fields, found, node, zeros
 
-from dmlcheck.onnx.descs.node import Refused
+from dmlcheck.onnx.descs.node import Unmapped
 from dmlcheck.onnx.operators.table import provider_steps
 
 X = zeros(2, 3)
@@ -61,9 +61,9 @@ def test_a_slice_walks_a_window_up_or_down() -> None:
     assert fields(made) == {"InputWindowOffsets": [1, 0], "InputWindowSizes": [4, 4], "InputWindowStrides": [-2, 1]}
     made = found("Slice", [zeros(12), numbers(1), numbers(2**63 - 1), numbers(-1), numbers(5)], zeros(3))
     assert fields(made) == {"InputWindowOffsets": [1], "InputWindowSizes": [11], "InputWindowStrides": [5]}
-    with pytest.raises(Refused, match="takes no element"):
+    with pytest.raises(Unmapped, match="takes no element"):
         found("Slice", [zeros(5), numbers(3), numbers(1)], zeros(0))
-    with pytest.raises(Refused, match="do not go together"):
+    with pytest.raises(Unmapped, match="do not go together"):
         found("Slice", [zeros(5), numbers(3), numbers(1, 2)], zeros(1))
 
 
@@ -104,9 +104,9 @@ def test_the_tensors_of_a_sequence_are_joined_without_empty_ones() -> None:
     assert (made.operator, made.fields["Axis"]) == ("JOIN", 1)
     made = found("ConcatFromSequence", [X, X], zeros(2, 2, 3), axis=1, new_axis=1)
     assert [part.shape for part in made.fields["InputTensors"]] == [(2, 1, 3), (2, 1, 3)]
-    with pytest.raises(Refused, match="of 0 tensors"):
+    with pytest.raises(Unmapped, match="of 0 tensors"):
         found("ConcatFromSequence", [], X, axis=0)
-    with pytest.raises(Refused, match="the same number of dimensions"):
+    with pytest.raises(Unmapped, match="the same number of dimensions"):
         found("ConcatFromSequence", [X, zeros(3)], X, axis=0)
 
 
@@ -159,7 +159,7 @@ def test_dropout_is_a_copy_where_nothing_is_dropped(opset: int, inputs: list[Any
     [(22, [SIX, RATIO, TRUE], {}), (22, [SIX, None, TRUE], {}), (6, [SIX], {"is_test": 0, "ratio": 0.5})],
 )
 def test_dropout_in_training_is_refused(opset: int, inputs: list[Any], attributes: Any) -> None:
-    with pytest.raises(Refused, match="Dropout in training, which draws random numbers"):
+    with pytest.raises(Unmapped, match="Dropout in training, which draws random numbers"):
         found("Dropout", inputs, SIX, opset=opset, **attributes)
 
 
@@ -175,7 +175,7 @@ def test_a_centre_is_padded_with_zeros_more_at_the_end() -> None:
     made = found("CenterCropPad", [SIX, numbers(2, 6)], np.pad(SIX, [(0, 0), (1, 2)]))
     assert made.operator == "PADDING1"
     assert agrees(made)
-    with pytest.raises(Refused, match="which are two operators of DirectML"):
+    with pytest.raises(Unmapped, match="which are two operators of DirectML"):
         found("CenterCropPad", [SIX, numbers(1, 6)], zeros(1, 6))
 
 
@@ -189,5 +189,5 @@ def test_dropout_of_the_provider_is_a_copy_also_in_training() -> None:
 
 def test_steps_of_a_slice_need_their_axes() -> None:
     one = node("Slice", [zeros(3, 4), numbers(0, 0), numbers(3, 4), None, numbers(1, 2)], zeros(3, 2))
-    with pytest.raises(Refused, match=r"^Slice with steps and without axes, which the DirectML provider refuses$"):
+    with pytest.raises(Unmapped, match=r"^Slice with steps and without axes, which the DirectML provider refuses$"):
         provider_steps(one)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from onnx_nodes import agrees, descs, found, zeros
 
-from dmlcheck.onnx.descs.node import Refused
+from dmlcheck.onnx.descs.node import Unmapped
 
 X = zeros(1, 2, 5, 5)
 
@@ -60,12 +60,12 @@ def test_maxima_that_are_counted_by_columns_are_those_of_exchanged_rows_and_colu
     assert agrees(made)
     padded = found("MaxPool", [x], zeros(1, 1, 1, 1), places, pads=[1, 2, 3, 4], kernel_shape=[7, 10], storage_order=1)
     assert (padded.fields["StartPadding"], padded.fields["EndPadding"]) == ([2, 1], [4, 3])
-    with pytest.raises(Refused, match="counts columns first, of other than two spatial dimensions"):
+    with pytest.raises(Unmapped, match="counts columns first, of other than two spatial dimensions"):
         found("MaxPool", [x[0]], values, places, kernel_shape=[2], storage_order=1)
 
 
 def test_the_provider_counts_rows_first() -> None:
-    with pytest.raises(Refused, match="counts columns first"):
+    with pytest.raises(Unmapped, match="counts columns first"):
         descs("MaxPool", [X], X, X, kernel_shape=[2, 2], storage_order=1)
 
 
@@ -77,7 +77,7 @@ def test_maxima_go_back_to_indices_in_the_output_or_nowhere() -> None:
         np.uint64,
         indices.tolist(),
     )
-    with pytest.raises(Refused, match="do not count in its output"):
+    with pytest.raises(Unmapped, match="do not count in its output"):
         found("MaxUnpool", [x, indices], zeros(1, 1, 5, 5), kernel_shape=[2, 2], strides=[2, 2])
 
 

@@ -9,7 +9,7 @@ import pytest
 from onnx_nodes import Array, Desc, agrees, descs, fields, found, zeros
 
 from dmlcheck.graphs.tensors import TensorRef
-from dmlcheck.onnx.descs.node import Refused
+from dmlcheck.onnx.descs.node import Unmapped
 
 
 def whole(*sizes: int) -> Array:
@@ -34,7 +34,7 @@ def test_numbers_of_rows_and_columns_lie_along_them() -> None:
         "OutputScale": (1, 1, 1), "OutputZeroPoint": (1, 1, 1),
     }  # fmt: skip
     assert made.fields["BTensor"].strides == (0, 4, 1)
-    with pytest.raises(Refused, match="QLinearMatMul of a vector"):
+    with pytest.raises(Unmapped, match="QLinearMatMul of a vector"):
         found("QLinearMatMul", [whole(3), *inputs[1:]], whole(4))
 
 
@@ -178,7 +178,7 @@ def test_quantized_tensors_are_joined_in_floating_point() -> None:
         Desc("JOIN", {"InputTensors": parts, "OutputTensor": "FLOAT32 1 1 2 7", "Axis": 3}, "1_0"),
         scaled("QUANTIZE", "1 1 2 7"),
     ]
-    with pytest.raises(Refused, match="of 7 inputs"):
+    with pytest.raises(Unmapped, match="of 7 inputs"):
         descs(f"{OWN}QLinearConcat", inputs[:-1], zeros(2, 7, dtype="uint8"), axis=1)
 
 
@@ -254,5 +254,5 @@ def test_weights_of_eight_bits_without_zero_points_have_scales_alone() -> None:
 )
 def test_blocks_that_do_not_go_together_are_refused(count: int, attributes: dict[str, Any], said: str) -> None:
     inputs = [zeros(5, 48), *[zeros(48, dtype="uint8")] * (count - 1)]
-    with pytest.raises(Refused, match=said):
+    with pytest.raises(Unmapped, match=said):
         descs(f"{OWN}MatMulNBits", inputs, zeros(5, 16), **attributes)

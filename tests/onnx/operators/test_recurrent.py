@@ -9,7 +9,7 @@ import pytest
 from onnx_nodes import fields, found, node, zeros
 
 from dmlcheck.graphs.tensors import TensorRef
-from dmlcheck.onnx.descs.node import Counterpart, Refused
+from dmlcheck.onnx.descs.node import Counterpart, Unmapped
 from dmlcheck.onnx.operators.table import provider_steps
 
 GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
@@ -128,12 +128,12 @@ def test_attributes_become_fields() -> None:
     ],
 )
 def test_what_directml_has_not_is_refused(type: str, attributes: dict[str, Any], says: str) -> None:
-    with pytest.raises(Refused, match=says):
+    with pytest.raises(Unmapped, match=says):
         found(type, tensors(type), zeros(5, 1, 3, 4), **attributes)
 
 
 def test_an_activation_that_the_provider_refuses_has_no_desc() -> None:
     x, w, r = zeros(7, 2, 5), zeros(1, 3, 5), zeros(1, 3, 3)
     affine = node("RNN", [x, w, r], zeros(7, 1, 2, 3), activations=["Affine"], activation_alpha=[1.0])
-    with pytest.raises(Refused, match=r"^RNN with the activation Affine, which the DirectML provider refuses$"):
+    with pytest.raises(Unmapped, match=r"^RNN with the activation Affine, which the DirectML provider refuses$"):
         provider_steps(affine)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from onnx_nodes import fields, found, zeros
 
-from dmlcheck.onnx.descs.node import Refused
+from dmlcheck.onnx.descs.node import Unmapped
 
 X = zeros(1, 1, 4, 5)
 
@@ -71,7 +71,7 @@ def test_a_part_of_the_input_is_taken(roi: tuple[float, float], height: int, exp
     assert lines(made, 2) == pytest.approx(expected)
     assert lines(made, 3) == (1, 0, 0)
     for wrong in ([0, 1.5], [-0.5, 1], [1, 0.5]):
-        with pytest.raises(Refused, match="beyond the input's edges"):
+        with pytest.raises(Unmapped, match="beyond the input's edges"):
             found("Resize", [X, np.array(wrong), None, sizes], zeros(1, 1, height, 5), opset=18, **attributes)
 
 
@@ -126,14 +126,14 @@ def test_before_opset_11_coordinates_are_scaled_alone() -> None:
     ],
 )
 def test_what_directml_does_otherwise_is_refused(attributes: Any, reason: str) -> None:
-    with pytest.raises(Refused, match=reason):
+    with pytest.raises(Unmapped, match=reason):
         scaled("half_pixel", 2, **attributes)
 
 
 def test_corners_of_sizes_that_are_rounded_are_refused() -> None:
     scales = np.array([1, 1, 0.6, 1], np.float32)
     attributes = {"coordinate_transformation_mode": "align_corners", "mode": "linear"}
-    with pytest.raises(Refused, match="sizes that are rounded"):
+    with pytest.raises(Unmapped, match="sizes that are rounded"):
         found("Resize", [X, None, scales], zeros(1, 1, 2, 5), **attributes)
 
 
@@ -154,7 +154,7 @@ def test_regions_are_averaged(opset: int, more: Any, offset: float, ratio: int, 
 
 def test_regions_that_onnx_widens_and_their_maxima_are_refused() -> None:
     regions, attributes = np.array([[0, 0, 1, 1]], np.float32), {"spatial_scale": 0.5}
-    with pytest.raises(Refused, match="widens regions of less than an element"):
+    with pytest.raises(Unmapped, match="widens regions of less than an element"):
         found("RoiAlign", [X, regions, np.array([0])], zeros(1, 1, 1, 1), opset=10, **attributes)
-    with pytest.raises(Refused, match="RoiAlign of maxima"):
+    with pytest.raises(Unmapped, match="RoiAlign of maxima"):
         found("RoiAlign", [X, regions, np.array([0])], zeros(1, 1, 1, 1), opset=16, mode="max", **attributes)

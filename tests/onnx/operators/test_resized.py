@@ -12,7 +12,7 @@ import pytest
 from onnx_nodes import node, zeros
 from provider_descs import Made, differences, is_legal
 
-from dmlcheck.onnx.descs.node import Node, Refused
+from dmlcheck.onnx.descs.node import OnnxNode, Unmapped
 from dmlcheck.onnx.operators.table import provider_steps
 
 IMAGE = zeros(2, 3, 8, 6)
@@ -23,7 +23,7 @@ def numbers(*values: float, dtype: str = "int64") -> Any:
     return np.array(values, dtype)
 
 
-ROWS: dict[str, tuple[Node, list[Made]]] = {
+ROWS: dict[str, tuple[OnnxNode, list[Made]]] = {
     "Resize has no dimensions of size 1, and the same offsets for those that it gets": (
         node("Resize", [zeros(1, 1, 4, 6), None, numbers(1, 1, 2, 2, dtype="float32")], zeros(1, 1, 8, 12), opset=13,
              mode="nearest"),
@@ -114,14 +114,14 @@ def test_a_part_of_some_axes_alone_is_not_mapped() -> None:
     part = numbers(0, 1, dtype="float32")
     one = node("Resize", [zeros(2, 4), part, None, numbers(8)], zeros(2, 8), opset=18, axes=[1],
                coordinate_transformation_mode="tf_crop_and_resize")  # fmt: skip
-    with pytest.raises(Refused, match=r"^Resize with tf_crop_and_resize whose roi does not name all dimensions$"):
+    with pytest.raises(Unmapped, match=r"^Resize with tf_crop_and_resize whose roi does not name all dimensions$"):
         provider_steps(one)
 
 
 @pytest.mark.parametrize("scale", [0.0, -1.0, 1e-7, float("nan"), float("inf")])
 def test_a_scale_that_the_provider_refuses_has_no_desc(scale: float) -> None:
     one = node("Resize", [zeros(2, 4), None, numbers(1, scale, dtype="float32")], zeros(2, 4), opset=13)
-    with pytest.raises(Refused, match=r"^Resize by \S+, which the DirectML provider refuses$"):
+    with pytest.raises(Unmapped, match=r"^Resize by \S+, which the DirectML provider refuses$"):
         provider_steps(one)
 
 
@@ -146,7 +146,7 @@ def test_attributes_and_numbers_that_do_not_fit_are_named(
     inputs: list[Any], attributes: dict[str, Any], said: str
 ) -> None:
     one = node("Resize", [zeros(2, 4), None, *inputs], zeros(2, 8), opset=18, **attributes)
-    with pytest.raises(Refused, match=f"^Resize {said}"):
+    with pytest.raises(Unmapped, match=f"^Resize {said}"):
         provider_steps(one)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from node_graphs import computed, float32, graph, node_of
 
-from dmlcheck.onnx.descs.node import Refused
+from dmlcheck.onnx.descs.node import Unmapped
 
 RANDOM = np.random.default_rng(7)
 X, SKIP = (RANDOM.standard_normal((2, 3, 3, 8)).astype(np.float32) for _ in range(2))
@@ -38,5 +38,5 @@ def test_a_skip_of_vectors_is_added_to_all_pixels() -> None:
 
 
 def test_channels_that_are_not_last_are_refused() -> None:
-    with pytest.raises(Refused, match="whose channels are not the last"):
+    with pytest.raises(Unmapped, match="whose channels are not the last"):
         graph(node_of("com.microsoft.SkipGroupNorm", [X, SCALE, SHIFT, SKIP], float32(*X.shape), channels_last=0))

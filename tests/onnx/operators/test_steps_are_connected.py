@@ -11,7 +11,7 @@ from onnx_nodes import node, zeros
 from provider_descs import without_values
 
 from dmlcheck.graphs.tensors import Buffer, TensorRef
-from dmlcheck.onnx.descs.node import Counterpart, Node
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode
 from dmlcheck.onnx.operators.table import exact_steps, provider_steps
 from dmlcheck.specs.load import load_spec
 
@@ -24,40 +24,40 @@ COSINES = [zeros(9, 4), zeros(9, 4)]
 POSITIONS = zeros(2, 5, dtype="int64")
 
 
-def many(type: str, count: int) -> Node:
+def many(type: str, count: int) -> OnnxNode:
     return node(type, [X, VECTOR, *[X] * count][:count], X)
 
 
-def group_norm(*, is_last: bool, activation: int, dtype: str = "float32") -> Node:
+def group_norm(*, is_last: bool, activation: int, dtype: str = "float32") -> OnnxNode:
     x = zeros(*((2, 6, 8, 4) if is_last else (2, 4, 6, 8)), dtype=dtype)
     attributes = {"groups": 2, "channels_last": int(is_last), "activation": activation}
     return node(f"{OWN}GroupNorm", [x, zeros(4), zeros(4)], x, **attributes)
 
 
-def skipped(bias: list[Any], *more: Any, dtype: str = "float32") -> Node:
+def skipped(bias: list[Any], *more: Any, dtype: str = "float32") -> OnnxNode:
     inputs = [zeros(2, 5, 32, dtype=dtype)] * 2 + [zeros(32, dtype=dtype)] * 2
     return node(f"{OWN}SkipLayerNormalization", [*inputs, *bias], zeros(2, 5, 32, dtype=dtype), *more)
 
 
-def embedded(segments: Any, mask: Any, positions: Any) -> Node:
+def embedded(segments: Any, mask: Any, positions: Any) -> OnnxNode:
     tables = [zeros(9, 32), zeros(7, 32), None if segments is None else zeros(2, 32)]
     inputs = [IDS, segments, *tables, VECTOR, VECTOR, mask, positions]
     return node(f"{OWN}EmbedLayerNormalization", inputs, X, zeros(2, dtype="int32"), X)
 
 
-def n_bits(bits: int, zeros_of: int | None, *sizes: int, **attributes: Any) -> Node:
+def n_bits(bits: int, zeros_of: int | None, *sizes: int, **attributes: Any) -> OnnxNode:
     packed = zeros(24, 2, 16 if bits == 4 else 32, dtype="uint8")
     points = [] if zeros_of is None else [zeros(zeros_of, dtype="uint8")]
     inputs = [zeros(*sizes, 64), packed, zeros(48), *points]
     return node(f"{OWN}MatMulNBits", inputs, zeros(*sizes, 24), bits=bits, K=64, N=24, block_size=32, **attributes)
 
 
-def rotated(x: Any, positions: Any, *, turned: int = 8, **attributes: Any) -> Node:
+def rotated(x: Any, positions: Any, *, turned: int = 8, **attributes: Any) -> OnnxNode:
     tables = [zeros(9, turned // 2)] * 2
     return node(f"{OWN}RotaryEmbedding", [x, positions, *tables], x, **attributes)
 
 
-def grouped(length: int, *, do_rotary: int, dtype: str = "float32") -> Node:
+def grouped(length: int, *, do_rotary: int, dtype: str = "float32") -> OnnxNode:
     parts = [zeros(1, length, heads * 8, dtype=dtype) for heads in (4, 2, 2)]
     present = [zeros(1, 2, 9, 8, dtype=dtype)] * 2
     last = np.array([length - 1], np.int32)
@@ -66,20 +66,20 @@ def grouped(length: int, *, do_rotary: int, dtype: str = "float32") -> Node:
     return node(f"{OWN}GroupQueryAttention", inputs, parts[0], *present, **heads)
 
 
-def attention(*inputs: Any, **attributes: Any) -> Node:
+def attention(*inputs: Any, **attributes: Any) -> OnnxNode:
     return node(f"{OWN}Attention", [X, zeros(32, 96), *inputs], X, num_heads=4, **attributes)
 
 
-def quantized_attention(mask: Any, past: Any, *outputs: Any, **attributes: Any) -> Node:
+def quantized_attention(mask: Any, past: Any, *outputs: Any, **attributes: Any) -> OnnxNode:
     inputs = [BYTES, zeros(32, 96, dtype="uint8"), zeros(96), SCALE, SCALE, mask, ZERO, ZERO, past]
     return node(f"{OWN}QAttention", inputs, X, *outputs, num_heads=4, **attributes)
 
 
-def layer(x: Any, scale: Any) -> Node:
+def layer(x: Any, scale: Any) -> OnnxNode:
     return node("LayerNormalization", [x, scale, scale], zeros(2, 5, 32, dtype=str(scale.dtype)), opset=16)
 
 
-NODES: dict[str, Node] = {
+NODES: dict[str, OnnxNode] = {
     **{f"{name} of {count}": many(name, count) for name in ("Max", "Min", "Sum", "Mean") for count in (1, 2, 3, 5)},
     "Cast to BOOL": node("Cast", [X], zeros(2, 5, 32, dtype="bool")),
     "Cast of a scalar to BOOL": node("Cast", [zeros()], zeros(dtype="bool")),
@@ -160,7 +160,7 @@ def sources(x: TensorRef) -> Iterator[Buffer]:
 @pytest.mark.parametrize("steps", [exact_steps, provider_steps])
 @pytest.mark.parametrize("name", NODES)
 def test_what_is_read_is_there_and_what_is_written_is_of_use(
-    name: str, steps: Callable[[Node], list[Counterpart]]
+    name: str, steps: Callable[[OnnxNode], list[Counterpart]]
 ) -> None:
     one = without_values(NODES[name])
     there = {x.buffer for x in one.inputs if x is not None}

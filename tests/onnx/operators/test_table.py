@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from onnx_nodes import found, node, zeros
 
-from dmlcheck.onnx.descs.node import Counterpart, Node, Refused
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped
 from dmlcheck.onnx.operators import table
 from dmlcheck.onnx.operators.table import OPERATORS, exact_steps, provider_steps, row_of
 from dmlcheck.onnx.provider.registrations import left_to_others, registrations
@@ -32,13 +32,13 @@ def operators(steps: list[Counterpart]) -> list[str]:
     ],
 )
 def test_an_operator_without_a_counterpart_has_a_reason(type: str, reason: str) -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(Unmapped) as refused:
         exact_steps(node(type, [X], np.zeros(1, np.int64)))
     assert str(refused.value) == reason
 
 
 def test_more_outputs_than_the_counterpart_has_are_refused_but_where_it_has_several() -> None:
-    with pytest.raises(Refused, match="no counterpart to output 1 of Relu"):
+    with pytest.raises(Unmapped, match="no counterpart to output 1 of Relu"):
         found("Relu", [zeros(1)], zeros(1), zeros(1))
     assert found("Split", [zeros(2)], zeros(1), zeros(1)).operator == "SPLIT"
 
@@ -82,15 +82,15 @@ def test_what_is_not_said_twice_is_the_same_for_both() -> None:
         (node("TopK", [X, np.array([1])], zeros(2, 1), zeros(2, 1), sorted=0), "TopK in any order"),
     ],
 )
-def test_what_the_provider_computes_otherwise_or_in_part_is_no_meaning(one: Node, reason: str) -> None:
+def test_what_the_provider_computes_otherwise_or_in_part_is_no_meaning(one: OnnxNode, reason: str) -> None:
     assert provider_steps(one)
-    with pytest.raises(Refused, match=reason):
+    with pytest.raises(Unmapped, match=reason):
         exact_steps(one)
 
 
 def test_what_the_provider_has_not_is_refused() -> None:
     assert operators(exact_steps(node("Compress", [X, np.array([True, False])], zeros(1, 3), axis=0))) == ["GATHER"]
-    with pytest.raises(Refused, match="the DirectML provider has no descs of Compress"):
+    with pytest.raises(Unmapped, match="the DirectML provider has no descs of Compress"):
         provider_steps(node("Compress", [X, np.array([True, False])], zeros(1, 3), axis=0))
 
 

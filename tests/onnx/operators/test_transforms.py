@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from onnx_nodes import Desc, descs, node, zeros
 
-from dmlcheck.onnx.descs.node import Refused
+from dmlcheck.onnx.descs.node import Unmapped
 from dmlcheck.onnx.operators.table import row_of
 from dmlcheck.onnx.provider.registrations import left_to_others
 
@@ -27,7 +27,7 @@ def test_without_a_window_frames_are_copied() -> None:
 
 
 def test_frames_without_a_length_are_refused() -> None:
-    with pytest.raises(Refused, match="without a step or a length of frames"):
+    with pytest.raises(Unmapped, match="without a step or a length of frames"):
         descs("STFT", [SIGNAL, STEP], OUTPUT)
 
 

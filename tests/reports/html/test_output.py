@@ -6,7 +6,7 @@ import pytest
 from html_pages import case, check, wrong_output
 
 from dmlcheck.comparison.records import Element
-from dmlcheck.reports.html.operators import Row
+from dmlcheck.reports.html.operators import OperatorRow
 from dmlcheck.reports.html.output import bits_text, output_text, worst_element
 from dmlcheck.running.results import CaseResult
 
@@ -36,7 +36,7 @@ def test_one_element_is_the_worst_everywhere() -> None:
     text = check(output_text("Out", output)).text
     assert "[4, 7] worst 1.5" in text
     assert "\u25b2 is the worst element, [4, 7]: 2097152 ULP." in text
-    row = Row()
+    row = OperatorRow()
     row.add(CaseResult(case(), "failed", outputs={"Out": output}), None)
     assert row.error == "2097152 ULP"
     assert "6889517661" not in text.replace(",", "")
