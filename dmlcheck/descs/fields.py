@@ -28,7 +28,7 @@ EXPECTED = {
     "OPERATOR_DESC": "a mapping such as {Type: ACTIVATION_RELU}",
     "OPERATOR_DESC_ARRAY": "a list of operators such as {Type: ACTIVATION_TANH}",
 }
-_INFINITE_FROM = {"FLOAT16": 65520.0, "FLOAT32": 3.4028235677973366e38}  # what rounds to infinity begins here
+_INFINITE_FROM = {"FLOAT16": 65520.0, "FLOAT32": 3.4028235677973366e38}  # numbers from here on round to infinity
 _FLOAT_MAX = _INFINITE_FROM["FLOAT32"]
 LARGEST = {"FLOAT16": 65504.0, "FLOAT32": 2.0**128 - 2.0**104, "FLOAT64": 2.0**1023 * (2 - 2.0**-52)}
 
@@ -53,12 +53,12 @@ def is_uint(value: Any, most: int = UINT_MAX) -> bool:
 
 
 def is_int(value: Any) -> bool:
-    """Whether a value is a whole number that INT holds."""
+    """Whether a value is a whole number in the range of INT."""
     return type(value) is int and -(2**31) <= value < 2**31
 
 
 def is_float(value: Any) -> bool:
-    """Whether a value is a number that FLOAT32 holds; infinities and NaN as such are."""
+    """Whether a value is a number in the range of FLOAT32, an infinity or NaN."""
     if type(value) is int or (type(value) is float and math.isfinite(value)):
         return abs(value) < _FLOAT_MAX
     return type(value) is float
@@ -67,7 +67,7 @@ def is_float(value: Any) -> bool:
 def is_finite_as(data_type: str, value: float) -> bool:
     """Whether a number does not become infinite in a float type, unless it is an infinity or NaN as such."""
     if type(value) is float and not math.isfinite(value):
-        return type(value) is float and not hasattr(value, "text")  # 1e999 is a number that no type holds
+        return type(value) is float and not hasattr(value, "text")  # 1e999 is beyond every type
     if data_type == "FLOAT64":
         return abs(value) < 2**1024 - 2**970
     return abs(value) < _INFINITE_FROM[data_type]
@@ -187,26 +187,26 @@ _STRUCTS: dict[str, tuple[type[Size2D | ScaleBias], str]] = {
 def mistyped(
     label: str, given: Any, path: Path, expected: str, *, help: str | None = None, note: str | None = None
 ) -> Finding:
-    """Return what is wrong with a value of another type."""
+    """Return the finding about a value of the wrong type."""
     params, own = {"field": label, "found": describe(given), "expected": expected}, Claim(path, TYPE, expected)
     return Finding("field-type", path, params, help, note=note, claim=own)
 
 
 def missing(owner: str, field: str, path: Path, help: str | None = None) -> Finding:
-    """Return what is wrong where an operator, a tensor or a struct lacks a field."""
+    """Return the finding about a missing field of an operator, a tensor or a struct."""
     return Finding("missing-field", path, {"operator": owner, "field": field}, help, claim=Claim(path, PRESENT))
 
 
 def unknown_fields(
     owner: str, given: Mapping[str, Any], known: Collection[str], path: Path, names: str = "its fields are"
 ) -> Iterator[Finding]:
-    """Yield what is wrong with fields that an operator, a tensor or a struct does not have."""
+    """Yield a finding for each unknown field of an operator, a tensor or a struct."""
     for key, help in unknown_names(given, known, names):
         yield unknown(owner, key, path, help)
 
 
 def unknown(owner: str, field: Any, path: Path, help: str) -> Finding:
-    """Return what is wrong with a field that the mapping at a path does not have."""
+    """Return the finding about an unknown field of the mapping at a path."""
     params, own = {"operator": owner, "field": field}, Claim((*path, field), ABSENT)
     return Finding("unknown-field", own.field, params, help, at_key=True, claim=own)
 
@@ -215,7 +215,7 @@ LONG_FORM = ("Type", "Desc")
 
 
 def beside_desc(owner: str, given: Mapping[str, Any], path: Path) -> Iterator[Finding]:
-    """Yield what is wrong with fields beside those of the long form {Type, Desc}."""
+    """Yield a finding for each key beside Type and Desc in the long form {Type, Desc}."""
     meant = misspelt(given, LONG_FORM)
     for key in given:
         if key not in LONG_FORM:

@@ -33,14 +33,14 @@ from dmlcheck.specs.search import closest_operator
 
 
 class Reading(NamedTuple):
-    """A desc read against its operator's spec: its fields, and what is wrong at every level alike."""
+    """A desc read against its operator's spec: its fields, and the findings that are the same at every level."""
 
     desc: OperatorDesc | None
     findings: tuple[Finding, ...]
 
 
 def read_desc(operator: str, raw: Any) -> Reading:
-    """Read the fields of a desc; the findings are those that no feature level would change."""
+    """Read the fields of a desc; the findings are those of every feature level."""
     name = full_name(operator) if isinstance(operator, str) else None
     if name is None:
         operator = operator if isinstance(operator, str) else describe(operator)
@@ -82,14 +82,14 @@ def _read_fields(
 
 
 def _unknown(spec: OperatorSpec, raw: Mapping[str, Any], path: Path, *, is_nested: bool) -> Iterator[Finding]:
-    """Yield what is wrong with unknown fields; an operator inside another has all but its tensors."""
+    """Yield a finding for each unknown field; the desc of a nested operator has no tensors."""
     fields = [name for name, field in spec.fields.items() if not (is_nested and field.is_tensor)]
     given = {name: value for name, value in raw.items() if name in fields or name not in spec.fields}
     return unknown_fields(spec.operator, given, fields, path)
 
 
 def _completed(spec: OperatorSpec, values: Mapping[str, Any], path: Path) -> Checking[dict[str, Any]]:
-    """Return the values of fields with those that depend on others: counts filled in, what cannot be held left out."""
+    """Return the values with the counts filled in, and without scalars that their data type cannot hold."""
     completed = dict(values)
     for name, field in spec.fields.items():
         value = values.get(name)
@@ -107,13 +107,13 @@ def _completed(spec: OperatorSpec, values: Mapping[str, Any], path: Path) -> Che
 
 
 def _tensor_inside(name: str, path: Path) -> Finding:
-    """Return what is wrong with a tensor of an operator that is inside another."""
+    """Return the finding about a tensor in the desc of a nested operator."""
     params = {"field": name, "why": "inside another operator, whose tensors it takes"}
     return Finding("excluded-field", path, params, help=f"leave {name} out", claim=Claim(path, ABSENT))
 
 
 def _count(field: Field, values: Mapping[str, Any], path: Path) -> Checking[int | None]:
-    """Return a count: that of its arrays, which the one that is given must be; None where they disagree."""
+    """Return a count: the given one, or else the length of its first array; yield a finding for each other length."""
     lengths = {array: len(values[array]) for array in field.counts if array in values}
     given = values.get(field.name)
     count = next(iter(lengths.values()), None) if given is None else given
@@ -130,7 +130,7 @@ def _count(field: Field, values: Mapping[str, Any], path: Path) -> Checking[int 
                 if 0 < count <= _MOST_ADVISED:
                     help += f"; or give {array} {counted(count, 'element')}"
                 yield Finding("count-mismatch", path, params, help, claim=Claim(path, EQUAL, length))
-            return None  # which of the two is meant is not known, so no row judges it
+            return None  # either may be the wrong one, so no row judges the count
     return count
 
 
@@ -138,7 +138,7 @@ _MOST_ADVISED = 16  # elements of an array
 
 
 def _scalar(field: Field, value: Any, data_type: str | None, path: Path) -> Checking[Any]:
-    """Return a scalar, or None where the data type that another field gives it cannot hold it."""
+    """Return a scalar, or None if the data type that another field gives it cannot hold it."""
     kind = DATA_TYPES[data_type or "UNKNOWN"].kind
     if value is None or data_type is None or kind == "none":
         return value
@@ -225,7 +225,7 @@ def _read_operator(field: Field, given: Any, path: Path) -> Checking[OperatorDes
 
 
 def _operator_name(field: Field, given: Mapping[str, Any], path: Path) -> Checking[str | None]:
-    """Return the full name of the operator that a nested desc is of."""
+    """Return the full name of the operator of a nested desc."""
     operator = given.get("Type")
     slip = next(iter(misspelt(given, ("Type",))), None)
     if operator is None and slip is not None:
@@ -243,7 +243,7 @@ def _operator_name(field: Field, given: Mapping[str, Any], path: Path) -> Checki
 
 
 def _expected(spec: OperatorSpec, field: Field) -> str:
-    """Return what a field that is left out has to be; of a tensor an example that the support tables allow."""
+    """Return the help for a missing field; for a tensor, an example that the support tables allow."""
     if field.enum:
         return f"one of {' '.join(name for name in ENUMS[field.enum] if name != 'UNKNOWN')}"
     if field.type == "TENSOR_DESC":

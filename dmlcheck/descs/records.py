@@ -78,12 +78,12 @@ class TensorPart(NamedTuple):
 class OperatorDesc(NamedTuple):
     """A desc whose fields have the right types: tensors are TensorDesc, enumerations suffixes, counts filled in.
 
-    Fields that were left out, or that are wrong, are not in `values`, and the latter in `broken`; `parts` has the
-    tensors of each tensor field. `derived` are the counts that follow from their arrays; `steps` lead from an operator
-    inside another to its fields (`Desc`, in the long form). `refused` are the places of what the support table of the
-    level that the desc is checked at does not accept (`("ATensor", "DataType")`).
+    `values` has the fields that are given and right, `broken` the names of wrong ones, `parts` the tensors of each
+    tensor field. `derived` has the counts that follow from their arrays. `steps` is the path from a nested operator to
+    its fields (`Desc`, in the long form). `refused` has the paths of values that the support table of the checked level
+    does not accept (`("ATensor", "DataType")`).
 
-    It can be asked like a mapping: `desc["TransA"]`, `"Alpha" in desc`, `desc.get("CTensor")`.
+    A desc can be read like a mapping: `desc["TransA"]`, `"Alpha" in desc`, `desc.get("CTensor")`.
     """
 
     spec: OperatorSpec
@@ -163,7 +163,7 @@ class OperatorDesc(NamedTuple):
         return all(self.value_of(field) in values for field, values in (when or {}).items())
 
     def value_of(self, field: str) -> Any:
-        """Return what a condition of the spec compares: the value of a field, of a tensor its data type."""
+        """Return the value that a condition of the spec compares: that of a field, or the data type of a tensor."""
         if field == DATA_TYPE:
             outputs = self.tensors(OUTPUT)
             return outputs[0].tensor.data_type if outputs else ""
@@ -171,7 +171,7 @@ class OperatorDesc(NamedTuple):
         return value.data_type if isinstance(value, TensorDesc) else value
 
     def inputs_with(self, values: Mapping[str, Any]) -> Iterator[tuple[TensorPart, Any]]:
-        """Yield every input tensor with its values, which are by field, those of an array of tensors in a list."""
+        """Yield every input tensor with its values, from values by field; those of an array of tensors are a list."""
         for field in self.spec.inputs:
             given = values.get(field.name)
             parts = [] if given is None else given if isinstance(given, list) else [given]

@@ -1,4 +1,4 @@
-"""Strides: those of a packed tensor, and whether those of another put two elements in one place."""
+"""Strides: of packed tensors, and whether strides put two elements of a tensor in the same place."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MOST_STEPS = 100_000
 
 
 def elements_overlap(sizes: tuple[int, ...], strides: tuple[int, ...]) -> bool:
-    """Whether two elements of a tensor lie at the same place.
+    """Whether two elements of a tensor have the same place in its buffer.
 
     Exact but for layouts so tangled that the search is given up after 100,000 steps; those count as not overlapping.
     """

@@ -1,4 +1,4 @@
-"""Tensor descs: their fields, and what DML_BUFFER_TENSOR_DESC asks of every tensor, whatever the operator."""
+"""Tensor descs: their fields, and the rules of DML_BUFFER_TENSOR_DESC for every tensor of any operator."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _DATA_TYPE_OF = {f"{prefix}{name}": name for name in DATA_TYPES for prefix in ("
 
 
 def read_tensor(label: str, given: Any, path: Path, *, is_output: bool) -> Checking[TensorDesc | None]:
-    """Return a tensor desc whose fields have the right types, or None; what every tensor must obey is checked too."""
+    """Return a tensor desc whose fields have the right types, or None; the rules for every tensor are checked too."""
     if not isinstance(given, Mapping):
         yield mistyped(label, given, path, EXPECTED["TENSOR_DESC"])
         return None
@@ -77,7 +77,7 @@ class _Tensor(NamedTuple):
     is_output: bool
 
     def wrong(self, rule: str, steps: Path, asked: tuple[str, Any], help: str | None = None, **params: Any) -> Finding:
-        """Return what is wrong at a place in the tensor, where a relation to a limit is asked for."""
+        """Return a finding at a place in the tensor, with its claim if a relation to a limit is required."""
         path = (*self.path, *steps)
         return Finding(rule, path, {"tensor": self.label, **params}, help, claim=Claim(path, *asked))
 
@@ -121,7 +121,7 @@ class _Tensor(NamedTuple):
     # ---- sizes
 
     def size_findings(self, sizes: tuple[int, ...]) -> Iterator[Finding]:
-        """Yield why what depends on the sizes cannot be checked."""
+        """Yield the reasons why nothing can be checked that depends on the sizes."""
         zeros = [axis for axis, size in enumerate(sizes) if size == 0]
         for axis in zeros[:_MOST_ZEROS]:
             problem = f"has a 0 at dimension {axis}; every size must be at least 1"

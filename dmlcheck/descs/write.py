@@ -1,4 +1,4 @@
-"""Descs back into the notation that they are written in, as plain values that JSON can hold."""
+"""Descs back in their notation, as plain values that JSON can hold."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from dmlcheck.descs.records import OperatorDesc, TensorDesc
 def notation(desc: OperatorDesc) -> dict[str, Any]:
     """Return the fields of a desc as `read_desc` takes them: mappings, lists, texts, numbers and booleans only.
 
-    Counts are filled in, enumeration values are suffixes, an operator inside another is {Type, ...fields} with its full
-    name, and what was left out stays out. NaN and the infinities, for which JSON has no numbers, are the texts that a
-    case file would have; whole numbers keep all of their digits, which some readers of JSON do not from 2^53 on.
+    Counts are filled in, enumeration values are suffixes, a nested operator is {Type, ...fields} with its full name,
+    and missing fields stay missing. NaN and the infinities, for which JSON has no numbers, are the texts of case files.
+    Whole numbers keep all their digits; some readers of JSON lose digits from 2^53 on.
     """
     return {name: _plain(desc.values[name]) for name in desc.spec.fields if desc.values.get(name) is not None}
 

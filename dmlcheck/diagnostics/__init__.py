@@ -1,1 +1,1 @@
-"""What dmlcheck has to say: the record, the catalog of rules, and their wording."""
+"""Diagnostics: the record, the catalog of rules, and the wording of messages."""

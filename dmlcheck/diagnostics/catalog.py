@@ -12,7 +12,7 @@ class Rule(NamedTuple):
     message: str
 
 
-# What `explain` prints of a rule is in the folder pages.
+# The pages that `explain` prints are in the folder pages.
 RULES: dict[str, Rule] = {
     # ---- file
     "file-not-found": Rule("file", "{path}: {problem}"),

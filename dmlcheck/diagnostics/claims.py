@@ -1,4 +1,4 @@
-"""What a finding asks of a desc, so that a machine can do it: a place, a relation, and its limit."""
+"""Claims of findings about a desc, which a machine can fulfil: a place, a relation, and its limit."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ PRESENT = "present"  # there at all; no limit
 ABSENT = "absent"  # left out; no limit
 TYPE = "type"  # a value of a type of the spec: UINT, FLOAT_ARRAY, TENSOR_DESC
 
-RANK, ELEMENTS, LENGTH = "DimensionCount", "element_count", "length"  # what a path may end in beside fields
+RANK, ELEMENTS, LENGTH = "DimensionCount", "element_count", "length"  # the last steps of paths that are not fields
 
 
 class Claim(NamedTuple):
-    """What must be at a place of a desc, and is not.
+    """A requirement that a place of a desc does not meet.
 
-    `field` is the path to it (`("desc", "InputTensor", "Sizes", 0)`). After a tensor it may end in `DimensionCount`,
-    the number of its dimensions, or `element_count`; after a list in `length`.
+    `field` is the path to the place (`("desc", "InputTensor", "Sizes", 0)`). After a tensor it may end in
+    `DimensionCount`, the number of its dimensions, or `element_count`; after a list in `length`.
     """
 
     field: tuple[str | int, ...]

@@ -1,4 +1,4 @@
-"""The pages of the rules: what `explain`, the reports and the guide say of each."""
+"""The pages of the rules, for `explain`, the reports and the guide."""
 
 from __future__ import annotations
 

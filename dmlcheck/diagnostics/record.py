@@ -1,4 +1,4 @@
-"""What dmlcheck has to say about a file: the diagnostic, and the finding before its place is known."""
+"""The diagnostic, and the finding: a diagnostic before its file is known."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from dmlcheck.diagnostics.wording import cut, pointer, visible
 ERROR = "error"
 WARNING = "warning"
 NOTE = "note"
-MAX_PROBLEMS = 1000  # of a file that are told
+MAX_PROBLEMS = 1000  # problems reported for one file
 
 
 class Diagnostic(NamedTuple):
-    """One thing that is wrong, where it stands, and what would make it right.
+    """One problem, its place in a file, and its remedy.
 
-    `line` and `column` count from 1 (columns in characters) and are None where there is no file; `pointer` is the
-    path within the case (`desc.InputTensor.Sizes[0]`); `constraint` the spec row that says so (`ARGMAX/C3`);
-    `note` what is allowed instead, printed beside the caret; `width` the number of characters the caret covers.
+    `line` and `column` count from 1 (columns in characters) and are None without a file; `pointer` is the path within
+    the case (`desc.InputTensor.Sizes[0]`); `constraint` the row of the spec that is broken (`ARGMAX/C3`); `note` the
+    values allowed instead, printed beside the caret; `width` the number of characters that the caret covers.
     """
 
     rule: str
@@ -41,7 +41,7 @@ class Diagnostic(NamedTuple):
         return ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
 
     def place(self) -> tuple[int, int]:
-        """Return what sorts diagnostics by their place in the file."""
+        """Return the key that sorts diagnostics by their place in the file."""
         return self.line or 0, self.column or 0
 
     def as_dict(self) -> dict[str, Any]:
@@ -60,9 +60,9 @@ class Diagnostic(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """A diagnostic before anyone knows which file it is in: the rule, the path to what is wrong, and the words.
+    """A diagnostic before its file is known: the rule, the path to the problem, and the words of the message.
 
-    `claim` is what would have to hold, where a machine can say so.
+    `claim` is the requirement that is not met, if a machine can check it.
     """
 
     rule: str
@@ -75,7 +75,7 @@ class Finding(NamedTuple):
     claim: Claim | None = None
 
     def under(self, path: tuple[str | int, ...]) -> Finding:
-        """Return what is wrong with a part of something that stands at a path."""
+        """Return the finding about a part, with its path from the whole."""
         claim = None if self.claim is None else self.claim._replace(field=(*path, *self.claim.field))
         return self._replace(path=(*path, *self.path), claim=claim)
 
@@ -97,7 +97,7 @@ class Finding(NamedTuple):
 
 
 def _shown(name: str, value: Any) -> Any:
-    """Return a word of a message; only what a program printed keeps its lines and its length."""
+    """Return a word of a message as it is shown; only the output of a program keeps its lines and its length."""
     return visible(cut(value, _MOST_SHOWN)) if isinstance(value, str) and name != "problem" else value
 
 
@@ -105,11 +105,11 @@ _MOST_SHOWN = 1000  # characters of a name, say; longer than any path or list of
 
 
 T = TypeVar("T")
-Checking = Generator[Finding, None, T]  # a reading under way: it yields what is wrong, and returns what was read
+Checking = Generator[Finding, None, T]  # a reading under way: it yields findings, and returns its result
 
 
 def collected(checking: Checking[T]) -> tuple[T, list[Finding]]:
-    """Return what was read, and everything that is wrong with it, or one more than the most that is told."""
+    """Return the result of a reading, and its findings: all, or one more than the most that are reported."""
     findings: list[Finding] = []
     while True:
         try:

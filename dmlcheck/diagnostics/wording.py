@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import islice, zip_longest
 from typing import Any
 
-_MOST_COMPARED = 400  # names: all operators, not all that a file may have
+_MOST_COMPARED = 400  # names in a list: enough for all operators, not for all of a large file
 _MOST_UNKNOWN = 20  # names in one mapping: more of them say nothing new
 
 
@@ -17,17 +17,17 @@ def pointer(path: tuple[str | int, ...]) -> str:
     return text.removeprefix(".")
 
 
-# Control characters, ends of lines, what turns the direction of a text, and halves of surrogate pairs.
+# Control characters, line ends, marks that change the direction of text, and halves of surrogate pairs.
 _HIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 
 
 def visible(text: str) -> str:
-    """Return a text of a user's as one line of a report, with an escape for what does not show or ends the line."""
+    """Return a user's text as one line of a report, with escapes for invisible characters and line ends."""
     return _HIDDEN.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
 
 
 def describe(value: Any) -> str:
-    """Return what a value of a file is, for a message: `3`, `'abc'`, `null`, `a list of 2`, `a mapping`."""
+    """Return a short description of a value of a file: `3`, `'abc'`, `null`, `a list of 2`, `a mapping`."""
     if value is None or isinstance(value, bool):
         return "null" if value is None else str(value).lower()
     if isinstance(value, str):
@@ -114,7 +114,7 @@ def did_you_mean(word: str, known: Any) -> str | None:
 def unknown_names(
     given: Mapping[Any, Any], known: Collection[str], names: str = "its keys are"
 ) -> Iterator[tuple[Any, str]]:
-    """Yield the names that are not known, the first few of them, each with the closest that is or else all that are."""
+    """Yield the first few unknown names, each with the closest known one, or with all known ones if none is close."""
     meant = misspelt(given, known)
     for name in islice((name for name in given if name not in known), _MOST_UNKNOWN):
         help = _NO_MERGE if name == "<<" else None
@@ -123,7 +123,7 @@ def unknown_names(
 
 
 def _another_name(name: str, given: Mapping[Any, Any], known: Collection[str]) -> str | None:
-    """Return what to do about an unknown name by the closest known one: to write it, unless it is there already."""
+    """Return the help for an unknown name: the closest known name, or to leave it out if that one is given already."""
     close = closest(name, known)
     if close is None or close not in given:
         return f"did you mean {close}?" if close else None

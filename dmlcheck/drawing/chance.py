@@ -1,4 +1,4 @@
-"""Random choices, all made of whole numbers, so that whatever draws these can draw a desc."""
+"""Random choices made of whole numbers only, so that any source of whole numbers can draw a desc."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 class Chance(NamedTuple):
-    """What draws a whole number from one to another, both included."""
+    """A source of whole numbers between two others, both included."""
 
     integer: Callable[[int, int], int]
 

@@ -1,4 +1,4 @@
-"""Random valid descs of any operator: a draft from its spec, repaired by what is found to be wrong with it."""
+"""Random valid descs of any operator: a draft from its spec, repaired by the findings about it."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ _FLOATS = (0.25, 0.5, 0.75, 1.5, 2.0, -0.5, 0.3, -1.7)
 
 
 class Sizes(NamedTuple):
-    """What sizes are drawn from, how many elements a tensor may have, and the sizes of windows, steps and blocks."""
+    """The possible sizes, the most elements of a tensor, and the sizes of windows, steps and blocks."""
 
     dimensions: tuple[int, ...] = (1, 2, 3, 4, 5, 6, 7, 9, 12)
     most: int = 4096
@@ -29,7 +29,7 @@ SMALL = Sizes()
 
 
 def draft(spec: OperatorSpec, chance: Chance, sizes: Sizes, level: str) -> Raw:
-    """Return a desc whose types and numbers of dimensions are from the tables, and whose sizes are any."""
+    """Return a desc with data types and dimension counts from the support tables, and arbitrary sizes."""
     tables = [table for table in spec.support if table.heading_at(level) is not None]
     raw: Raw = {}
     row: Row = {}
@@ -183,7 +183,7 @@ def _dimensions(chance: Chance, rank: int, sizes: Sizes) -> list[int]:
 
 
 def _types(spec: OperatorSpec, row: Row, raw: Raw, chance: Chance, level: str) -> dict[str, str]:
-    """Return a data type for each tensor: those that must have the same one have it."""
+    """Return a data type for each tensor; tensors that must have the same type have it."""
     groups = {name: {name} for name in row}
     desc = OperatorDesc.of(spec, {name: raw.get(name) for name in raw})
     for constraint in spec.constraints:

@@ -1,4 +1,4 @@
-"""A desc repaired by what findings claim of it: each place that is wrong gets a value that the claim allows."""
+"""Repair of a desc by the claims of findings: each wrong place gets a value that the claim allows."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from dmlcheck.specs.records import Field, OperatorSpec
 def repaired(spec: OperatorSpec, fields: Raw, findings: Iterable[Finding], chance: Chance) -> Raw:
     """Return the fields of a desc with the claims of findings fulfilled, one after the other.
 
-    What one needs may break another, and what a finding does not claim is left: the desc is to be checked again.
+    One repair may break another claim, and findings without claims are left: check the desc again.
     """
     found = deepcopy(fields)
     for finding in findings:
@@ -107,7 +107,7 @@ def _one_of(claim: Claim, chance: Chance) -> Any:
 
 
 def _at(raw: Any, path: Path) -> Any:
-    """Return what stands at a path, None where nothing does."""
+    """Return the value at a path, or None if there is none."""
     for step in path:
         if isinstance(raw, dict):
             raw = raw.get(step)
@@ -119,7 +119,7 @@ def _at(raw: Any, path: Path) -> Any:
 
 
 def _set(raw: Raw, path: Path, value: Any) -> None:
-    """Put a value at a place of what is there; an operator inside the desc gets the fields of its type."""
+    """Put a value at a path; a nested operator gets the fields of its type."""
     holder, last = _at(raw, path[:-1]), path[-1]
     if isinstance(holder, dict) and last == "Type" and str(value).removeprefix("DML_OPERATOR_") in FUSED:
         holder.clear()

@@ -15,7 +15,7 @@ Raw = dict[str, Any]
 
 
 def suit(spec: OperatorSpec, raw: Raw, chance: Chance) -> None:
-    """Change what would be valid and have no defined result."""
+    """Change fields that are valid but give no defined result."""
     first: Raw = next((raw[field.name] for field in spec.inputs if isinstance(raw.get(field.name), dict)), {})
     kind = DATA_TYPES.get(first.get("DataType", ""))
     if kind is not None and kind.kind in ("int", "uint"):

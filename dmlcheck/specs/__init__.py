@@ -1,1 +1,1 @@
-"""DirectML's names and levels, and what is known of each operator."""
+"""DirectML's names and levels, and the specs of the operators."""

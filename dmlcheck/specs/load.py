@@ -53,7 +53,7 @@ def full_name(name: str) -> str | None:
 
 @cache
 def load_spec(operator: str) -> OperatorSpec:
-    """Return the spec of an operator by its full name; KeyError where there is none."""
+    """Return the spec of an operator by its full name; KeyError for an unknown name."""
     path = os.path.join(data_folder("specs"), short_operator(operator).lower() + ".yaml")
     if not os.path.isfile(path):
         raise KeyError(operator)
@@ -180,7 +180,7 @@ def _deviation(raw: dict[str, Any]) -> Deviation:
 
 
 def _versions(raw: dict[str, Any]) -> str:
-    """Return in words which versions of DirectML have a deviation, and on what device."""
+    """Return in words the versions of DirectML and the devices that have a deviation."""
     since, until = raw.get("since"), raw.get("until")
     if until is None:
         text = f"not fixed as of {raw['as_of']}"

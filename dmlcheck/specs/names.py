@@ -1,4 +1,4 @@
-"""What DirectML.h defines: feature levels, data types and enumerations, by the names it gives them."""
+"""The definitions of DirectML.h: feature levels, data types and enumerations, by their names there."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def parse_level(value: object) -> str | None:
 
 
 def nearest_level(value: object) -> str | None:
-    """Return the highest level that is not above one that does not exist, or None for what is no level at all."""
+    """Return the highest level below one that does not exist, or None for a text that is no level at all."""
     if type(value) is int and value > 0xFFFF:
         return None
     found = re.fullmatch(r"(?:DML_FEATURE_LEVEL_)?(\d{1,2})(?:[._](\d{1,2}))?", str(value).strip())
@@ -178,7 +178,7 @@ ENUMS: dict[str, tuple[str, ...]] = {
 
 
 def enum_prefix(enum: str) -> str:
-    """Return what precedes the suffix in an enumeration's full names (`DML_TENSOR_FLAGS` drops its S)."""
+    """Return the part before the suffix in an enumeration's full names (`DML_TENSOR_FLAGS` drops its S)."""
     return "DML_TENSOR_FLAG_" if enum == "DML_TENSOR_FLAGS" else enum + "_"
 
 
@@ -188,7 +188,7 @@ OTHER_NAMES = {"SCATTER_ELEMENTS": "SCATTER"}  # DirectML.h has both names for o
 def short_operator(operator: str) -> str:
     """Return `ARGMAX` for `DML_OPERATOR_ARGMAX`; a name without the prefix comes back as it is.
 
-    For another name of an operator that of its spec is returned.
+    For another name of an operator, the name in its spec is returned.
     """
     short = operator.removeprefix(OPERATOR_PREFIX)
     return OTHER_NAMES.get(short, short)

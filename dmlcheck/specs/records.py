@@ -1,4 +1,4 @@
-"""What is known of an operator: its fields, support tables, constraints, tolerances and errata."""
+"""The records of a spec: fields, support tables, constraints, tolerances and errata of an operator."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ DATA_TYPE = "DataType"  # in a row's `when`: the data type of the first output
 
 
 class Field(NamedTuple):
-    """One member of an operator's struct: its kind, its type, and for an enumeration or a count, of what.
+    """One member of an operator's struct: its kind and its type; for an enumeration its name, for a count its arrays.
 
-    `boolean` marks a BOOL, which the header makes an integer; `data_type` the field that says
-    what a scalar union holds.
+    `boolean` marks a BOOL, which the header makes an integer; `data_type` is the field that gives the type of a scalar
+    union.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Field(NamedTuple):
 
 
 class TensorSupport(NamedTuple):
-    """What one row of a support table says of one tensor; no types where the page lists none, and takes any."""
+    """One row of a support table for one tensor; no types where the page lists none, which means any."""
 
     dims: tuple[int, ...]
     types: tuple[str, ...]
@@ -53,7 +53,7 @@ class SupportTable(NamedTuple):
     rows: Mapping[str, Row]
 
     def heading_at(self, level: str) -> str | None:
-        """Return the level that heads the row which holds at a target level, or None below the first."""
+        """Return the level of the row that applies at a target level, or None below the first row."""
         order = LEVEL_ORDER[level]
         return next((heading for heading in self.rows if LEVEL_ORDER[heading] <= order), None)
 
@@ -61,8 +61,8 @@ class SupportTable(NamedTuple):
 class Constraint(NamedTuple):
     """One labelled row: a word of `constraint_words.WORDS`, its arguments, and when it applies.
 
-    `when`, `unless`, `present`, `absent`, `since` and `until` limit it to values of fields, to fields that are there or
-    not, and to feature levels; `given` names the rows that must hold for this one to mean anything.
+    `when`, `unless`, `present`, `absent`, `since` and `until` limit the row to values of fields, to fields that are
+    given or missing, and to feature levels; `given` names the rows that must be met for this one to mean anything.
     """
 
     id: str
@@ -85,14 +85,13 @@ ERRATUM_BASES = ("documentation", "header", "history", "vendor", "callers", "tes
 
 
 class Erratum(NamedTuple):
-    """What a page says, what is correct instead, and what that rests on.
+    """An erratum: the statement of the page, the correct one, and its basis.
 
     `kind`: the page is wrong, is silent, or contradicts itself or another source. `basis`: the rest of the
     documentation; DirectML.h; the history of the feature levels or of the page; DirectML's engineers, release notes and
-    DirectMLX.h; what programs pass to DirectML; tests that run on DirectML; or nothing but a decision made for these
-    specs. Where parts of an erratum rest on different things, the weakest is named: a basis later in the list.
-    `measured`: whether somebody ran this very operator on DirectML and published the result. `source` says where to
-    look it up.
+    DirectMLX.h; descs that programs pass to DirectML; tests that run on DirectML; or a decision made for these specs.
+    If the parts of an erratum have different bases, the weakest is named: the later one in this list. `measured`:
+    whether somebody ran this very operator on DirectML and published the result. `source` is where to look it up.
     """
 
     id: str
@@ -105,12 +104,12 @@ class Erratum(NamedTuple):
 
 
 class Deviation(NamedTuple):
-    """A result that some versions of DirectML are known to get wrong; `versions` says in words which, and on what.
+    """A result that some versions of DirectML are known to get wrong; `versions` names them and the devices in words.
 
     `when`, `strided` and `where` limit it to descs with these values of fields (a tensor's value is its data type,
-    `DataType` that of the first output), with strides of one of these tensors, and of which an expression is true.
-    `since` is the first version that has it, `until` the first that has it no longer, `device` a part of the device's
-    name. `is_of_graphs` says that only compiled graphs come out wrong.
+    `DataType` is that of the first output), with strides of one of these tensors, and with a true expression. `since`
+    is the first version with the deviation, `until` the first without it, `device` a part of the device's name.
+    `is_of_graphs` says that only compiled graphs give the wrong result.
     """
 
     text: str
@@ -126,7 +125,7 @@ class Deviation(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """What an operator of ONNX means, and an operator of DirectML does otherwise, or what a caller makes of it."""
+    """A difference between an operator of ONNX and its operator of DirectML, and how a caller makes up for it."""
 
     name: str
     text: str
@@ -134,13 +133,13 @@ class Difference(NamedTuple):
 
 
 class Tolerance(NamedTuple):
-    """How far an element may be from what is expected.
+    """How far an element may be from the expected value.
 
-    A case's own limits (`ulp`, `absolute`, `relative`) each accept an element alone. Those in a row of an operator's
-    spec add up; `ulp` counts units in the last place of the expected value, and `ulp_per_exponent` those for each unit
-    of |ln r| of a result r that is computed as a power. A row is there where a source gives a limit for the operator
-    itself. `when` and `present` say which descs a row is for; DataType in `when` is the data type of the first output.
-    `source` says where a row comes from, `reason` why a case has its own.
+    A case's own limits (`ulp`, `absolute`, `relative`) each accept an element alone. The limits of a row of an
+    operator's spec add up; `ulp` counts units in the last place of the expected value, and `ulp_per_exponent` such
+    units for each unit of |ln r| of a result r that is computed as a power. A spec has a row if a source gives a limit
+    for the operator itself. `when` and `present` limit the row to some descs; DataType in `when` is the data type of
+    the first output. `source` names the source of a row, `reason` why a case has limits of its own.
     """
 
     exact: bool = False
@@ -155,10 +154,10 @@ class Tolerance(NamedTuple):
 
 
 class OperatorSpec(NamedTuple):
-    """Everything that is known of one operator.
+    """The spec of one operator.
 
-    `names` are those of ONNX and WebNN that it computes, `functions` those of NumPy in its formula that have a rounding
-    of their own.
+    `names` are the operators of ONNX and WebNN that it computes, `functions` the functions of NumPy in its formula that
+    have a rounding of their own.
     """
 
     operator: str

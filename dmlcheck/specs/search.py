@@ -22,9 +22,9 @@ class ForeignName(NamedTuple):
 
 
 def foreign_names(name: str) -> tuple[ForeignName, ...]:
-    """Return the operators of ONNX and WebNN of a name: those spelt like it, or else those in any case.
+    """Return the operators of ONNX and WebNN with a name: an exact match, or else a match in any case.
 
-    ONNX's may leave out their domain: `FastGelu` for `com.microsoft.FastGelu`.
+    The domain of an ONNX operator may be left out: `FastGelu` for `com.microsoft.FastGelu`.
     """
     found = _by_foreign_name().get(name.casefold(), ())
     exact = tuple(one for one in found if name in (one.name, _bare(one.name)))

@@ -37,9 +37,9 @@ def pooled(
 
 
 def pooled_like(output: Sequence[int], sizes: Sequence[int], *given: Any) -> Sizes | None:
-    """Return the spatial sizes that pooling leaves, rounded up where those of an output are and a rest is left.
+    """Return the spatial sizes of a pooling's output, rounded up if the given output's are and there is a remainder.
 
-    The window that the rest is for begins inside of the input or of its start padding, as ONNX has it.
+    As in ONNX, the last window begins inside the input or its start padding.
     """
     counts = pooled(sizes, *given)
     if counts is None or len(output) < len(counts):
@@ -111,7 +111,7 @@ def gathered_nd(
     rank: int,
     batch_dimensions: int = 0,
 ) -> Sizes | None:
-    """Return GATHER_ND's output: the tuples' dimensions, then what of the input a tuple leaves."""
+    """Return the sizes of GATHER_ND's output: the dimensions of the tuples, then those of the input after a tuple's."""
     if not 1 <= input_dimensions <= len(sizes) or not 1 <= indices_dimensions <= len(indices):
         return None
     source = sizes[len(sizes) - input_dimensions :]

@@ -20,7 +20,7 @@ def applies(row: Constraint, desc: OperatorDesc, level: str) -> bool:
 
 
 def _is_at(row: Constraint, level: str) -> bool:
-    """Whether a level is among those that a row is for."""
+    """Whether a row applies at a level."""
     order = LEVEL_ORDER[level]
     if row.since is not None and order < LEVEL_ORDER[row.since]:
         return False
@@ -28,7 +28,7 @@ def _is_at(row: Constraint, level: str) -> bool:
 
 
 def _is_about(row: Constraint, desc: OperatorDesc) -> bool:
-    """Whether the fields of a desc are those that a row is for."""
+    """Whether a row applies to the fields of a desc."""
     values = desc.values
     if any(name not in values for name in row.present):
         return False

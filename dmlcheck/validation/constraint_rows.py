@@ -1,4 +1,4 @@
-"""The labelled rows of a spec's constraints: which apply to a desc at a level, and what breaks them."""
+"""The labelled rows of a spec's constraints: which of them apply to a desc at a level, and which are broken."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MOST_DIMENSIONS = 64  # no level takes more than 8, which the support tables sa
 
 
 def findings(desc: OperatorDesc, level: str) -> Iterator[Finding]:
-    """Yield what breaks the rows of a desc's operator, and of the operators inside it, that apply at a level."""
+    """Yield the broken rows of a desc's operator and of its nested operators at a level."""
     if any(len(part.tensor.sizes) > _MOST_DIMENSIONS for part in desc.tensors()):
         return
     yield from _of_operator(desc, level, ("desc",))
@@ -33,9 +33,9 @@ def broken_places(desc: OperatorDesc, level: str) -> Iterator[Path]:
 
 
 def _of_operator(desc: OperatorDesc, level: str, path: Path) -> Iterator[Finding]:
-    """Yield what breaks the rows of one operator, whose fields stand at a path.
+    """Yield the broken rows of one operator, whose fields are at a path.
 
-    A tensor whose number of dimensions the support table refuses is one mistake: nothing is asked of its sizes.
+    A tensor with a number of dimensions that the support table refuses is one mistake: its sizes are not checked.
     """
     broken: set[str] = set()
     sized = desc.without(str(place[0]) for place in desc.refused if place[-1] == "Sizes") if desc.refused else desc
@@ -45,7 +45,7 @@ def _of_operator(desc: OperatorDesc, level: str, path: Path) -> Iterator[Finding
             for finding in constraint_words.WORDS[row.word](subject, row.args):
                 broken.add(row.id)
                 if finding.rule == "data-type-mismatch" and finding.path in desc.refused:
-                    continue  # one mistake, which the support table has told
+                    continue  # one mistake, which the support table has reported
                 yield _of_row(finding, row, subject, level).under(path)
 
 
@@ -53,7 +53,7 @@ def _of_operator(desc: OperatorDesc, level: str, path: Path) -> Iterator[Finding
 
 
 def _of_row(finding: Finding, row: Constraint, desc: OperatorDesc, level: str) -> Finding:
-    """Return what a word found with what its row says of it, and from which level it would be no mistake."""
+    """Return a word's finding with its row's text and the level from which the desc is valid."""
     lifted = None if row.until is None else _accepted_from(finding, row, desc, level)
     remedy = row.help or _type_help(finding, row, desc, level) or _transform_help(finding, desc, level) or finding.help
     helps = (remedy, f"accepted from {level_and_version(lifted)}" if lifted else None)
@@ -68,9 +68,9 @@ def _of_row(finding: Finding, row: Constraint, desc: OperatorDesc, level: str) -
 
 
 def _type_help(finding: Finding, row: Constraint, desc: OperatorDesc, level: str) -> str | None:
-    """Return which of the data types that would be right for a row are accepted at a level, or None.
+    """Return the help that names the data types that a row allows and the level accepts, or None.
 
-    Where all of those that the row lists are, its message says enough.
+    If the level accepts all types of the row's list, the message has them already.
     """
     if finding.claim is None or finding.rule != "data-type-mismatch" or row.word not in _OF_TYPES:
         return None
@@ -83,7 +83,7 @@ def _type_help(finding: Finding, row: Constraint, desc: OperatorDesc, level: str
 
 
 def _followers(finding: Finding, desc: OperatorDesc, data_type: str) -> str:
-    """Return the fields that must name a tensor's data type too, and would not when it is another."""
+    """Return the fields that must change too if a tensor gets another data type."""
     claims = (row.args.items() for row in desc.spec.constraints if row.word == "data_type_of")
     fields = (field for claim in claims for field, name in claim if name == finding.path[0])
     return "".join(f", and for {field}" for field in fields if desc.values.get(field) not in (None, data_type))
@@ -123,7 +123,7 @@ def _unsupported_value(finding: Finding, desc: OperatorDesc, level: str) -> Find
 
 
 def _in_words_of_row(finding: Finding, row: Constraint) -> Finding:
-    """Return a finding whose word cannot say all of it with what only the row knows."""
+    """Return a finding completed with the details that only its row has."""
     if row.word == "holds" and "" in (finding.params.get("expected"), finding.params.get("problem")):
         claim = row.text.removesuffix(".")
         return finding._replace(params={**finding.params, "expected": f"such that {claim}", "problem": claim})

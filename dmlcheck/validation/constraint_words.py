@@ -1,7 +1,7 @@
-"""The constraint words: what a labelled row of a spec can claim of a desc, one small generator each.
+"""The constraint words: the claims that a labelled row of a spec can make of a desc, one small generator each.
 
-A word yields a finding for every way in which a desc breaks the claim, and nothing where it holds. It says nothing of
-tensors and fields that the desc does not have or that are wrong in themselves: other findings do. Words never compute.
+A word yields a finding for every way in which a desc breaks the claim. It ignores missing fields and tensors, and those
+that are wrong by themselves: other findings are about these. Words never compute results.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ def same_sizes(desc: OperatorDesc, names: list[str]) -> Iterator[Finding]:
 
 
 def sizes(desc: OperatorDesc, claims: dict[str, Any]) -> Iterator[Finding]:
-    """Each size of a tensor is what an expression of its dimension `i` gives, or what the expression at its place does.
+    """Each size of a tensor is the value of an expression of its dimension `i`, or of the expression at its place.
 
-    A list has as many expressions as the tensor has dimensions; null in it stands for any size.
+    A list has as many expressions as the tensor has dimensions; null allows any size.
     """
     for name, claim in claims.items():
         for label, path, tensor in desc.parts[name]:
@@ -72,7 +72,7 @@ def sizes(desc: OperatorDesc, claims: dict[str, Any]) -> Iterator[Finding]:
 
 
 def sizes_are(desc: OperatorDesc, claims: dict[str, str]) -> Iterator[Finding]:
-    """The sizes of a tensor are what an expression gives as a whole."""
+    """The sizes of a tensor are the list that an expression gives."""
     for name, expression in claims.items():
         expected = evaluate(expression, desc)
         for label, path, tensor in desc.parts[name]:
@@ -82,7 +82,7 @@ def sizes_are(desc: OperatorDesc, claims: dict[str, str]) -> Iterator[Finding]:
 
 
 def right_aligned_sizes(desc: OperatorDesc, claims: dict[str, list[Any]]) -> Iterator[Finding]:
-    """The last sizes of a tensor are what expressions give, and all before them are 1; null stands for any size."""
+    """The last sizes of a tensor are the values of expressions, and all sizes before them 1; null allows any size."""
     for name, expressions in claims.items():
         last = [evaluate(expression, desc) for expression in expressions]
         for label, path, tensor in desc.parts[name]:
@@ -96,7 +96,7 @@ def right_aligned_sizes(desc: OperatorDesc, claims: dict[str, list[Any]]) -> Ite
 
 
 def broadcastable(desc: OperatorDesc, claims: dict[str, list[str]]) -> Iterator[Finding]:
-    """Each size of some tensors is 1 or that of another tensor."""
+    """Each size of some tensors is 1 or the size of another tensor."""
     for target, names in claims.items():
         whole = desc.tensor(target)
         if whole is None:
@@ -158,7 +158,7 @@ def data_type(desc: OperatorDesc, claims: dict[str, list[str]]) -> Iterator[Find
 
 
 def data_type_of(desc: OperatorDesc, claims: dict[str, str]) -> Iterator[Finding]:
-    """A field that names a data type names that of a tensor."""
+    """A field with a data type has the data type of a tensor."""
     for field, name in claims.items():
         found, tensor = desc.values.get(field), desc.tensor(name)
         if found is None or tensor is None or (name, "DataType") in desc.refused:
@@ -234,7 +234,7 @@ def between(desc: OperatorDesc, claims: dict[str, list[Any]]) -> Iterator[Findin
 
 
 def value(desc: OperatorDesc, claims: dict[str, Any]) -> Iterator[Finding]:
-    """A field, or each of its elements, is what a number or an expression of `i` gives."""
+    """A field, or each of its elements, is a number or the value of an expression of `i`."""
     for field, claim in claims.items():
         for label, path, found, i in _values(desc, field):
             expected = evaluate(claim, desc, i)
@@ -259,9 +259,9 @@ def not_zero(desc: OperatorDesc, fields: list[str]) -> Iterator[Finding]:
 
 
 def holds(desc: OperatorDesc, claims: dict[str, str]) -> Iterator[Finding]:
-    """What an expression says of a field, or of a tensor's Sizes or DataType, is true: claims no other word makes.
+    """An expression of a field, or of a tensor's Sizes or DataType, is true: for claims that no other word makes.
 
-    The finding says what is asked for in numbers where the expression has them; the row's text says it otherwise.
+    The finding gives the required numbers if the expression has them; otherwise the row's text.
     """
     for field, expression in claims.items():
         if evaluate(expression, desc) is not False:
@@ -382,9 +382,9 @@ WORDS: dict[str, Word] = {
 def _unlike(
     desc: OperatorDesc, names: list[str], of: Callable[[TensorDesc], Any]
 ) -> Iterator[tuple[TensorPart, TensorPart]]:
-    """Yield the tensors whose data type, rank or sizes are not those of most, each with the first that has these.
+    """Yield each tensor whose data type, rank or sizes differ from most, with the first tensor of the majority.
 
-    A tensor of a data type that the level does not take, which another finding says, is no model for the rest.
+    A tensor of a data type that the level refuses does not count: another finding is about it.
     """
     parts = [part for name in names for part in desc.parts_of(name)]
     if len({of(part.tensor) for part in parts}) < 2:
@@ -429,7 +429,7 @@ def _wrong_rank(label: str, path: Path, found: int, wanted: int, problem: str) -
 
 
 def _wrong_type(label: str, path: Path, found: str, problem: str, wanted: Sequence[str] = ()) -> Finding:
-    """Return what is wrong with a data type; `wanted` are those that would be right, at some level or other."""
+    """Return the finding about a data type; `wanted` are the right ones, whatever their level."""
     params = {"tensor": label, "found": found, "problem": problem}
     return Finding("data-type-mismatch", path, params, claim=Claim(path, ONE_OF, tuple(wanted)) if wanted else None)
 
@@ -448,10 +448,10 @@ def _number_params(name: str, found: Any, expected: Any) -> dict[str, Any]:
 def _with_sum(
     finding: Finding, claim: Any, desc: OperatorDesc, *, i: int | None = None, at: int | None = None, own: str = ""
 ) -> Finding:
-    """Return what is wrong with a size with the sum that a row's expression gives for it.
+    """Return the finding about a size, with the sum that a row's expression gives for it.
 
-    `i` is the dimension that the expression is about, or `at` the place of the size in all that it gives; `own` is how
-    it would name the size itself, which it then only limits.
+    `i` is the dimension of the expression, or `at` the place of the size in the list that it gives; `own` is the
+    expression's name for the size itself, where it limits the size.
     """
     found, expected = finding.params["found"], finding.params["expected"]
     relation = limit_relation(claim, desc, own, found, expected, i) if own and i is not None else EQUAL

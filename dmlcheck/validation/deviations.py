@@ -1,4 +1,4 @@
-"""What versions of DirectML are known to get wrong of descs like a given one: the rows of the specs that fit."""
+"""Known deviations: results that versions of DirectML get wrong for descs like a given one."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from dmlcheck.validation.expressions import evaluate
 def known_deviations(
     desc: OperatorDesc, version: str | None = None, device: str = "", *, in_graph: bool = False
 ) -> tuple[Deviation, ...]:
-    """Return the known deviations that are about a desc; those of compiled graphs only of a desc that is `in_graph`.
+    """Return the known deviations that apply to a desc; those of compiled graphs only if it is `in_graph`.
 
-    With a version (`1.8.0`) or a device, only those of that version and device; of one that is not known, all.
+    With a version (`1.8.0`) or a device, only its deviations; with an unknown one, all.
     """
     return tuple(
         row
@@ -27,12 +27,12 @@ def known_deviations(
 
 
 def foretold(rows: tuple[Deviation, ...], device: str = "") -> tuple[Deviation, ...]:
-    """Return those of some deviations that make a case fail on a device; of "", which is not known, no device's own."""
+    """Return the deviations that make a case fail on a device; for "", an unknown device, none of a single device."""
     return tuple(row for row in rows if _is_on(row, device))
 
 
 def notes(desc: OperatorDesc, version: str | None = None, *, in_graph: bool = False) -> list[Finding]:
-    """Return what is to be noted of a valid desc: the deviations that are about it, of a version where one is given."""
+    """Return the notes of a valid desc: its deviations, of one version if it is given."""
     return [
         Finding("known-deviation", ("operator",), {"text": row.text, "versions": row.versions, "source": row.source})
         for row in known_deviations(desc, version, in_graph=in_graph)

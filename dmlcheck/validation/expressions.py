@@ -32,7 +32,7 @@ _ALLOWED = (
 
 
 def names_in(expression: str) -> frozenset[str]:
-    """Return the names that an expression takes from outside: fields, what `let` names, and `i`."""
+    """Return the free names of an expression: fields, the names of `let`, and `i`."""
     return frozenset(_compiled(expression)[1])
 
 
@@ -55,10 +55,10 @@ def _compiled(expression: str) -> tuple[Callable[..., Any], tuple[str, ...]]:
 
 
 def evaluate(expression: Any, desc: OperatorDesc, i: int | None = None) -> Any:
-    """Return the value of an expression over a desc's fields; a number stands for itself.
+    """Return the value of an expression over a desc's fields; a number is its own value.
 
-    `i` is the number of a dimension or element. None where the expression names what the desc does not have, or has
-    no value for what it has: other findings say so.
+    `i` is the number of a dimension or element. The value is None if the expression names missing fields or has no
+    value for them: other findings are about these.
     """
     if not isinstance(expression, str):
         return expression

@@ -1,6 +1,6 @@
-"""One desc at one feature level: what is wrong with it, and the lowest level that accepts it.
+"""One desc at one feature level: the findings about it, and the lowest level that accepts it.
 
-A desc is read once (`read_desc`), whatever the number of levels that it is then checked at.
+A desc is read once (`read_desc`), and then checked at any number of levels.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def validate(operator: str, raw: Any, level: str) -> tuple[OperatorDesc | None, 
 
 
 def check(reading: Reading, level: str) -> list[Finding]:
-    """Return what is wrong with a desc at a feature level, in no particular order: all, or more than is told."""
+    """Return the findings about a desc at a feature level, in no particular order: all, or more than are reported."""
     desc = reading.desc
     if desc is None:
         return list(reading.findings)
@@ -47,7 +47,7 @@ def minimum_level(reading: Reading) -> str | None:
 
 
 def _at_level(desc: OperatorDesc, level: str, *, is_told: bool = False) -> Iterator[Finding]:
-    """Yield what is wrong with a desc at a level, and may be right at another; what is told has sizes to advise."""
+    """Yield the findings about a desc that depend on the level; reported ones advise right sizes."""
     if LEVEL_ORDER[level] < LEVEL_ORDER[desc.spec.introduced]:
         yield _unavailable(desc.spec, level, ("operator",))
     else:

@@ -1,4 +1,4 @@
-"""What would make a desc right: sizes of tensors of too few or too many dimensions that no constraint refuses."""
+"""Remedies of a desc: sizes of tensors of too few or too many dimensions that no constraint refuses."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from dmlcheck.validation import constraint_rows
 from dmlcheck.validation.support_tables import support_at
 
 Tensors = Mapping[tuple[str | int, ...], TensorDesc]
-_MOST = 8  # dimensions of a tensor, and of what is tried for it
+_MOST = 8  # dimensions of a tensor, and of remedies tried for it
 _MOST_TENSORS = 64  # of a desc for which sizes are tried
 
 
 def rank_remedy(desc: OperatorDesc, part: TensorPart, dims: tuple[int, ...], level: str) -> str | None:
-    """Return what to do about a tensor whose number of dimensions is none of `dims`, None where nothing is known to do.
+    """Return the help for a tensor whose number of dimensions is none of `dims`, or None if no remedy is known.
 
-    Its own sizes with dimensions of 1 among them, where they break no constraint; else dimensions of 1 before those of
-    all tensors that have as many, and the axes counted anew. Whatever is returned leads to no new mistake.
+    The remedy adds dimensions of 1 to its sizes if no constraint is broken; otherwise to all tensors of the same rank,
+    in front, with the axes counted anew. A remedy that is returned leads to no new mistake.
     """
     if len(desc.tensors()) > _MOST_TENSORS:
         return None
@@ -31,7 +31,7 @@ def rank_remedy(desc: OperatorDesc, part: TensorPart, dims: tuple[int, ...], lev
 
 
 def with_remedy(finding: Finding, desc: OperatorDesc, level: str) -> Finding:
-    """Return what is wrong with a tensor's number of dimensions with the sizes that would be right in its help."""
+    """Return the finding about a tensor's number of dimensions, with the right sizes in its help."""
     if finding.rule != "rank-mismatch" or len(desc.tensors()) > _MOST_TENSORS:
         return finding
     for part in desc.parts.get(str(finding.path[1]), ()):
@@ -44,7 +44,7 @@ def with_remedy(finding: Finding, desc: OperatorDesc, level: str) -> Finding:
 
 
 def with_count(finding: Finding, desc: OperatorDesc, level: str) -> Finding:
-    """Return what is wrong with a count with the right one in its help, where a row says that it is the given one."""
+    """Return the finding about a count; if only its array can be wrong, the help says so."""
     name, array = str(finding.path[-1]), str(finding.params.get("array"))
     if finding.rule != "count-mismatch" or finding.path != ("desc", name) or name == array:
         return finding
@@ -81,7 +81,7 @@ def _higher(part: TensorPart, dims: tuple[int, ...]) -> list[int]:
 
 
 def axis_help(desc: OperatorDesc, finding: Finding) -> str | None:
-    """Return what to write for an axis below 0, None for what is no such axis."""
+    """Return the value to write for an axis below 0, or None for any other value."""
     names = [row.args for row in desc.spec.constraints if row.word == "axes_within"]
     tensor = next(
         (desc.tensor(args[finding.path[1]]) for args in names if finding.path[1:2] and finding.path[1] in args), None
@@ -99,7 +99,7 @@ def axis_help(desc: OperatorDesc, finding: Finding) -> str | None:
 
 
 def _lengthened_by_ones(part: TensorPart, dims: tuple[int, ...]) -> Iterator[TensorDesc]:
-    """Yield a tensor with dimensions of 1 added in every way: the fewest first, and of as many those before its own."""
+    """Yield a tensor with dimensions of 1 added in every way: the fewest first, and those in front before others."""
     for rank in _higher(part, dims):
         for added in combinations(range(rank), rank - len(part.tensor.sizes)):
             own = iter(part.tensor.sizes)

@@ -1,4 +1,4 @@
-"""The support tables of an operator: which hold for a desc at a level, and what they do not accept of its tensors."""
+"""The support tables of an operator: the one for a desc at a level, and the values of its tensors that it refuses."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Remedy = Callable[[OperatorDesc, TensorPart, "tuple[int, ...]", str], "str | Non
 
 
 def findings(desc: OperatorDesc, level: str, remedy: Remedy | None = None) -> Iterator[Finding]:
-    """Yield what the support table of a desc does not accept at a level from which its operator exists.
+    """Yield the findings of the support table of a desc at a level from which its operator exists.
 
-    `remedy` says what would make a tensor right that has none of some dimension counts, None where nothing would.
+    `remedy` returns the help for a tensor whose rank is none of some dimension counts, or None.
     """
     table = support_table(desc)
     if table is None:
@@ -47,7 +47,7 @@ def support_table(desc: OperatorDesc) -> SupportTable | None:
 
 
 def support_at(desc: OperatorDesc, name: str, level: str) -> TensorSupport | None:
-    """Return what a field's tensors may be at a level, None where no table says so."""
+    """Return the data types and ranks of a field's tensors at a level, or None without a table."""
     table = support_table(desc)
     heading = None if table is None else table.heading_at(level)
     return None if table is None or heading is None else table.rows[heading].get(name)
@@ -60,7 +60,7 @@ def accepted_types(desc: OperatorDesc, name: str, level: str) -> tuple[str, ...]
 
 
 class _SupportRow(NamedTuple):
-    """The row of a support table that holds for a tensor field at a target level."""
+    """The row of a support table that applies to a tensor field at a target level."""
 
     spec: OperatorSpec
     table: SupportTable
@@ -128,7 +128,7 @@ def _type_finding(row: _SupportRow, part: TensorPart, desc: OperatorDesc) -> Fin
 
 
 def _level_help(lowest: str | None, never: str, remedy: str | None) -> str:
-    """Say from which level on something is accepted, and what to do below it."""
+    """Return the help about a value: the level from which it is accepted, and what to use below it."""
     if lowest is None:
         return f"{never}; {remedy}" if remedy else never
     accepted = f"accepted from {level_and_version(lowest)}"
@@ -139,7 +139,7 @@ _MOST_ASKED = 16  # tensors of an array: more of them would hardly have another 
 
 
 def _fitting_type(row: _SupportRow, part: TensorPart, desc: OperatorDesc) -> str | None:
-    """Return the accepted type to use instead: that of the tensors that must have the same, or else the nearest."""
+    """Return the accepted type to use instead: that of tensors that must have the same type, or else the nearest."""
     name, types = row.field.name, row.support.types
     for constraint in applicable(desc, row.level):
         if constraint.word == "same_data_type" and name in constraint.args:
@@ -151,7 +151,7 @@ def _fitting_type(row: _SupportRow, part: TensorPart, desc: OperatorDesc) -> str
 
 
 def _nearest_type(data_type: str, types: tuple[str, ...]) -> str | None:
-    """Return the widest supported type of the same kind that is no wider, else the narrowest that is wider."""
+    """Return the widest supported type of the same kind that is no wider, or else the narrowest that is wider."""
     kind, bits = DATA_TYPES[data_type]
     same = sorted((DATA_TYPES[name].bits, name) for name in types if DATA_TYPES[name].kind == kind)
     narrower = [name for width, name in same if width <= bits]

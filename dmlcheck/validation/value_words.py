@@ -25,7 +25,7 @@ _MOST = 10  # elements reported of one tensor
 
 
 def findings(desc: OperatorDesc, inputs: Inputs, level: str) -> Iterator[Finding]:
-    """Yield what the values of a desc's inputs break."""
+    """Yield the broken rows about the values of a desc's inputs."""
     for row in applicable(desc, level):
         word = WORDS.get(row.word)
         if word is not None:
@@ -159,7 +159,7 @@ def _named(values: Array, axis: int, size: int) -> Iterator[Array]:
 
 
 def _named_by_tuples(rows: Array, sizes: tuple[int, ...]) -> Iterator[Array]:
-    """Yield which elements of a tensor tuples of indices name, -1 for those outside, a block after another."""
+    """Yield the positions of the elements that tuples of indices name, -1 for those outside, block by block."""
     for start in range(0, len(rows), _BLOCK):
         block = rows[start : start + _BLOCK]
         places = np.stack([_from_start(block[:, number], size) for number, size in enumerate(sizes)])
@@ -170,7 +170,7 @@ _BLOCK = 1 << 18
 
 
 def _from_start(values: Array, size: int) -> Array:
-    """Return indices as counted from the start, and -1 for those that are outside."""
+    """Return indices counted from the start, and -1 for those outside."""
     wide = (np.minimum(values, size) if values.dtype.kind == "u" else values).astype(np.int64)
     wide = np.where(wide < 0, wide + size, wide)
     return np.where((wide >= 0) & (wide < size), wide, -1)

@@ -1,4 +1,4 @@
-"""What an expression of a constraint is with the numbers of a desc: `(224 + 3 + 3 - 7) // 2 + 1`."""
+"""Expressions of constraints with the numbers of a desc in place of names: `(224 + 3 + 3 - 7) // 2 + 1`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Scope:
         return None if isinstance(node, ast.Slice) else evaluate(ast.unparse(node), self.desc, self.i)
 
     def chosen(self, node: ast.expr) -> ast.expr:
-        """Return what a name that the spec defines, a choice, or the min or max of some stands for in the desc."""
+        """Return the decisive part of an expression: a definition of `let`, a branch of a choice, an operand of min or max."""
         if isinstance(node, ast.Name) and node.id in self.desc.spec.let:
             return self.chosen(parsed(self.desc.spec.let[node.id]))
         if isinstance(node, ast.IfExp):
@@ -43,9 +43,9 @@ def parsed(expression: str) -> ast.expr:
 
 
 def sum_text(expression: Any, desc: OperatorDesc, expected: Any, i: int | None = None, at: int | None = None) -> str:
-    """Return what follows the expected number in a message: ` = 1 + 2`, or where it stands, or "".
+    """Return the working of the expected number for a message: ` = 1 + 2`, or its origin, or "".
 
-    `at` is the number's place in what an expression of several gives.
+    `at` is the number's place in the list that the expression gives.
     """
     if not isinstance(expression, str):
         return ""
@@ -60,7 +60,7 @@ def sum_text(expression: Any, desc: OperatorDesc, expected: Any, i: int | None =
 
 
 def place_text(node: ast.expr, scope: Scope) -> str | None:
-    """Return what a part of an expression names: a field, or a size of a tensor (`the last size of QueryTensor`)."""
+    """Return the name of a part of an expression: a field, or a size of a tensor (`the last size of QueryTensor`)."""
     if isinstance(node, ast.Name):
         return node.id
     if not (isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute) and node.value.attr == "Sizes"):
@@ -77,7 +77,7 @@ def _called(node: ast.expr) -> str | None:
 
 
 def _worked(node: ast.expr, scope: Scope) -> ast.expr | None:
-    """Return a part of an expression with numbers for what it names, or None where it is no sum of numbers."""
+    """Return a part of an expression with numbers in place of names, or None if it is no sum of numbers."""
     is_name = isinstance(node, ast.Name)
     node = scope.chosen(node)
     if isinstance(node, ast.BinOp) and isinstance(node.op, _ARITHMETIC):
@@ -198,7 +198,7 @@ def limit_relation(expression: Any, desc: OperatorDesc, own: str, found: int, ex
 
 
 def span_text(expression: Any, desc: OperatorDesc, window: int, i: int | None) -> str:
-    """Return how wide a window is beside what it must fit into, where an expression says `(size - 1) // dilation + 1`.
+    """Return the width of a window and of the space for it, for an expression `(size - 1) // dilation + 1`.
 
     `window` is the number of its elements. "" for any other expression.
     """
@@ -220,7 +220,7 @@ def span_text(expression: Any, desc: OperatorDesc, window: int, i: int | None) -
 
 
 class Broken(NamedTuple):
-    """What a part of an expression asks for: a relation and its limit, and both in words; "" without any."""
+    """The requirement of a part of an expression: a relation and its limit, and both in words; "" without any."""
 
     relation: str
     limit: Any
@@ -231,7 +231,7 @@ NOTHING_KNOWN = Broken("", None, "")
 
 
 def broken_claims(expression: str, desc: OperatorDesc) -> Iterator[Broken]:
-    """Yield what each part of an expression that a desc breaks asks for, in numbers."""
+    """Yield the requirements, in numbers, of the parts of an expression that a desc breaks."""
     node, scope = parsed(expression), Scope(desc)
     parts = node.values if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And) else [node]
     return (_broken(part, scope) for part in parts if scope.value(part) is False)
@@ -255,7 +255,7 @@ def _broken(node: ast.expr, scope: Scope) -> Broken:
 
 
 def _one_of(left: ast.expr, choices: list[Any], scope: Scope) -> Broken:
-    """Return that something, or what it is more than a base, is one of some values."""
+    """Return the words for a value, or its difference from a base, being one of some values."""
     if isinstance(left, ast.BinOp) and isinstance(left.op, ast.Sub):
         base = scope.value(left.right)
         text = " or ".join(_shifted(base, more) for more in choices)
@@ -269,14 +269,14 @@ def _shifted(start: int, more: int) -> str:
 
 
 def _size_in_words(node: ast.expr, scope: Scope) -> str:
-    """Return what a size is of: `the last size of QueryTensor`."""
+    """Return the name of a size: `the last size of QueryTensor`."""
     if isinstance(node, ast.Subscript) and ast.unparse(node.slice) == "-1":
         return f"the last size of {ast.unparse(node.value).removesuffix('.Sizes')}"
     return place_text(node, scope) or ast.unparse(node)
 
 
 def claimed(expression: str, desc: OperatorDesc) -> tuple[str, Any, Path] | None:
-    """Return what number the first broken part of a claim is about: its name, the number, and the path to it."""
+    """Return the number that the first broken part of a claim is about: its name, the number, and the path to it."""
     node, scope = parsed(expression), Scope(desc)
     left = node.left if isinstance(node, ast.Compare) else None
     if isinstance(left, ast.BinOp) and isinstance(left.op, ast.Sub):
