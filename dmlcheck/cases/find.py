@@ -25,7 +25,7 @@ def is_named(name: str, asked: str) -> bool:
 
 
 def each_once(paths: Iterable[str]) -> Iterator[str]:
-    """Yield the paths of different files, the first of those that lead to the same one."""
+    """Yield the paths of different files; of several paths to the same file, the first."""
     seen = set()
     for path in paths:
         real = real_path(path)
@@ -35,5 +35,5 @@ def each_once(paths: Iterable[str]) -> Iterator[str]:
 
 
 def real_path(path: str) -> str:
-    """Return what tells a file from another, whatever path leads to it."""
+    """Return the identity of a file, the same for every path to it."""
     return os.path.normcase(os.path.realpath(path))

@@ -69,7 +69,7 @@ def has_form(key: str, value: Any) -> bool:
 
 
 def form_findings(case: Mapping[str, Any], *, templated: bool = False) -> Iterator[Finding]:
-    """Yield what is wrong with the types of a case's values; `templated` lets text with variables pass."""
+    """Yield the findings about the types of a case's values; `templated` allows text with variables."""
     for key in CASE_KEYS:
         value = case.get(key)
         if not has_form(key, value) and not (templated and key != "matrix" and is_variable(value)):
@@ -77,7 +77,7 @@ def form_findings(case: Mapping[str, Any], *, templated: bool = False) -> Iterat
 
 
 def _key_findings(key: str, value: Any, *, templated: bool) -> Iterator[Finding]:
-    """Yield what is wrong with a value of the wrong type: with its parts, where it is made of some."""
+    """Yield the findings about a value of the wrong type, or about its parts."""
     if key == "tolerance":
         yield from _tolerance_findings(value, templated=templated)
     elif type(value) is list and key in ("invalid", "tags"):
@@ -142,15 +142,15 @@ def unknown_keys(value: Mapping[str, Any], known: Collection[str], where: str) -
 
 
 def missing_key(key: str, where: str) -> Finding:
-    """Return what is wrong where a key is missing."""
+    """Return the finding about a missing key."""
     return Finding("missing-key", (key,), {"where": where, "key": key})
 
 
 def wrong_type(path: Path, what: str, value: Any, expected: str, help: str | None = None) -> Finding:
-    """Return what is wrong with a value of another type."""
+    """Return the finding about a value of another type."""
     return Finding("wrong-type", path, {"what": what, "found": describe(value), "expected": expected}, help)
 
 
 def too_many(path: Path, file: str, problem: str) -> Finding:
-    """Return what is wrong with a file that makes more than it may."""
+    """Return the finding about a file that makes too many cases."""
     return Finding("file-too-large", path, {"path": file, "problem": problem}, "split the file, or shorten the matrix")

@@ -56,7 +56,7 @@ def _variable(value: Any, index: int) -> Variable:
 
 
 def combinations(variables: Variables) -> Iterator[tuple[str, dict[str, Variable]]]:
-    """Yield every choice of values, with what it adds to the name of the case: `[Axis=0,DataType=FLOAT16]`."""
+    """Yield every combination of values, with its addition to the name of the case: `[Axis=0,DataType=FLOAT16]`."""
     for values in product(*variables.values()):
         chosen = dict(zip(variables, values, strict=True))
         yield f"[{','.join(f'{name}={variable.label}' for name, variable in chosen.items())}]", chosen
@@ -109,9 +109,9 @@ def _longest_text(values: list[Variable]) -> int:
 
 
 class Templates:
-    """Values with variables `${name}` in them. What has none is shared by all combinations, not copied.
+    """Values with variables `${name}` in them; parts without variables are shared by all combinations, not copied.
 
-    Values may be shared inside a file too, through aliases, and are looked at and copied once.
+    Aliases may share values inside a file too; these are searched and copied once.
     """
 
     def __init__(self) -> None:
@@ -133,9 +133,9 @@ class Templates:
         return found[1]
 
     def findings(self, case: Mapping[str, Any], variables: Variables, file: str, room: int) -> Iterator[Finding]:
-        """Yield what keeps a case from being made for every combination; nothing is made to find out.
+        """Yield the reasons why a case cannot be made for every combination; nothing is made to find out.
 
-        `room` is how many cases more the file may have.
+        `room` is the number of cases that the file may still have.
         """
         count = 1
         for values in variables.values():
@@ -173,7 +173,7 @@ class Templates:
     # ---- what a combination makes
 
     def _copied(self, case: Mapping[str, Any]) -> Iterator[tuple[Path, Any]]:
-        """Yield what is copied for a combination, part by part, each with its path."""
+        """Yield the parts that are copied for a combination, each with its path."""
         seen: set[int] = set()
         todo = [_parts(case, ())]
         while todo:
@@ -215,7 +215,7 @@ def _parts(value: Mapping[str, Any] | list[Any], path: Path) -> Iterator[tuple[P
 
 
 def _named(value: Any) -> list[tuple[str, int, int]]:
-    """Return the variables `${name}` of a text with where each starts and ends; what is no text has none."""
+    """Return the variables `${name}` of a text with their starts and ends; a value that is no text has none."""
     found = []
     end = 0
     text = value if isinstance(value, str) else ""

@@ -1,4 +1,4 @@
-"""A case as its file has it, where its parts stand, and what a file holds."""
+"""A case as its file has it, the places of its parts, and the contents of a file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dmlcheck.specs.records import Tolerance
 
 
 class Origin(Protocol):
-    """Where a case comes from: what messages and reports ask of its file."""
+    """The origin of a case: messages and reports ask it for places in the case's file."""
 
     def position(self) -> Position:
         """Return where the case starts."""
@@ -38,9 +38,9 @@ def in_order(origin: Origin, findings: Iterable[Finding]) -> tuple[Diagnostic, .
 
 
 class DetachedOrigin(NamedTuple):
-    """The origin of a case whose file is not at hand: it is in another process, or in an earlier run, or there is none.
+    """The origin of a case without its file: from another process or an earlier run, or made by a program.
 
-    What is left of the file is where the case starts, and the lines that its diagnostics are on.
+    It keeps the start of the case in the file, and the lines of its diagnostics.
     """
 
     start: Position = Position(1, 1)
@@ -98,7 +98,7 @@ class Case(NamedTuple):
 
     @property
     def is_without_results(self) -> bool:
-        """Whether it has inputs and no outputs: what an implementation gives is compared with the reference engine."""
+        """Whether the case has inputs and no outputs: the reference engine gives the expected values."""
         return self.inputs is not None and self.outputs is None and self.invalid is None
 
     @property
@@ -108,7 +108,7 @@ class Case(NamedTuple):
 
     @property
     def is_negative(self) -> bool:
-        """Whether it is about what is wrong with the desc; one that lists nothing and has outputs is about those."""
+        """Whether the case is about an invalid desc: it lists rules, or lists nothing and has no outputs."""
         return self.invalid is not None and not (self.invalid == () and self.outputs)
 
     @property
@@ -138,7 +138,7 @@ MERGED = ("desc", "inputs")
 
 
 class FileOrigin(NamedTuple):
-    """The file that a case is read from: the case's own place in it first, then those of the defaults."""
+    """The file of a case: the case's own place in it first, then the places of the defaults."""
 
     document: Document
     places: tuple[Path, ...]
@@ -172,9 +172,9 @@ class FileOrigin(NamedTuple):
         return placed(finding, self.document.name, self.locate(finding.path, key=finding.at_key))
 
     def _full(self, path: Path) -> Path | None:
-        """Return a path of the case as a path of the file: in the first place that has the part that it is of.
+        """Return a path of the case as a path of the file: in the first place that has this part.
 
-        Where none has it, in the place that comes closest.
+        If no place has it, in the place that comes closest.
         """
         merged = path[0] in MERGED
         path = (*self.renames.get(str(path[0]), path[:1]), *path[1:])
@@ -205,11 +205,10 @@ def _has(value: Any, step: str | int) -> bool:
 
 
 class CaseFile(NamedTuple):
-    """What a file holds: its cases, what is wrong with those that are not well formed, and problems of the file itself.
+    """The contents of a file: its cases, the findings about malformed ones, and problems of the file itself.
 
-    `broken` goes by id: every case has one of its own, also where a name is missing or taken.
-    `notes` speak of what is in the file and is none of dmlcheck's business; `is_list` says that it holds a list of
-    cases, rather than one.
+    `broken` is by id: every case has an id of its own, even if its name is missing or used twice. `notes` are about
+    parts of the file that dmlcheck does not check; `is_list` says that the file holds a list of cases.
     """
 
     document: Document

@@ -33,7 +33,7 @@ class ExpressionError(ValueError):
 
 
 def matcher(expression: str) -> Matcher:
-    """Return what a `-k` expression asks of an id: substrings joined by and, or, not and parentheses, in any case.
+    """Return the test of an id by a `-k` expression: substrings joined by and, or, not and parentheses, in any case.
 
     A substring with spaces, or one that is a word of the language, goes in quotes. Any number of terms may be joined;
     parentheses and nots nest up to 100 levels.

@@ -79,7 +79,7 @@ def _pairs(desc: OperatorDesc, field: Field, given: Mapping[str, Any]) -> list[t
 def _unpaired(
     desc: OperatorDesc, field: Field, given: Mapping[str, Any], section: str, *, needed: bool
 ) -> Iterator[Finding]:
-    """Yield what is wrong with a field whose tensors have no values."""
+    """Yield the findings about a field without values for its tensors."""
     parts, raw = desc.parts[field.name], given.get(field.name)
     path = (section, field.name)
     if raw is None:
@@ -92,7 +92,7 @@ def _unpaired(
 
 
 def _unexpected(desc: OperatorDesc, given: Mapping[str, Any], kind: str, section: str) -> list[Finding]:
-    """Return what has values and is no tensor of the desc."""
+    """Return the finding about values of something that is no tensor of the desc."""
     fields, values = desc.spec.fields, desc.values
     strange = [name for name in given if not (name in values and fields[name].kind == kind)]
     return [_stray(desc, name, kind, section) for name in strange if given[name] is not None]

@@ -1,1 +1,1 @@
-"""What was found against what is expected: tolerances, verdicts, known faults."""
+"""Comparison of results with expected values: tolerances, verdicts, known faults."""

@@ -1,4 +1,4 @@
-"""The outputs of a case against what is expected of them: equal, within the bound, or left open."""
+"""The outputs of a case beside the expected values: equal, within the tolerance, outside it, or undefined."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _BLOCK = 1 << 18
 _SMALL = 1 << 12  # bytes
 _HELD = 1 << 21  # elements: of a larger output the likely bounds are computed anew and not held, in 100 megabytes
 _FIRST = 3
-_OF_A_CASE = 4.0  # ULP from the exact result to what a case expects, where float64 loses some of it
+_OF_A_CASE = 4.0  # ULP from the exact result to a case's expected value, if float64 loses some of it
 _STRETCHES = 64
 _FEW = 16  # elements: the errors of fewer say nothing of how they are spread
 _MARKED = 1 << 20  # elements: in a larger output the wrong ones are counted, but not marked
@@ -38,9 +38,9 @@ _ROUNDED = 2.0  # ULP: errors of roundings at the end, which are never unlikely
 
 
 class Comparison(NamedTuple):
-    """How an output compares with what is expected, and a mask of the elements outside the bound.
+    """The comparison of an output with its expected values, and a mask of the elements outside the tolerance.
 
-    There is no mask where none is outside, or the output is too large to mark them.
+    There is no mask if none is outside, or the output is too large to mark them.
     """
 
     result: OutputResult
@@ -57,10 +57,10 @@ def compare(
 ) -> dict[str, Comparison]:
     """Compare outputs with their expected values, which have their tensors' sizes and types.
 
-    `bounds` takes masks of the elements that differ, by output, and `is_likely` for the likely errors instead of the
-    largest, where these did not come along; it is called only where elements differ. `unspecified` has masks of the
-    elements that are not judged, by output, and `settled` what may be known of the elements of outputs without bounds:
-    the first of it that turns out to be right counts.
+    `bounds` takes masks of the elements that differ, by output, and `is_likely` to ask for the likely errors instead of
+    the largest, if these were not returned together; it is called only if elements differ. `unspecified` has masks of
+    the undefined elements, by output. `settled` has possible results about elements that need no bounds: the first that
+    turns out to be right counts.
     """
     for known in (*settled, {}):
         compared, is_right = _compared(expected, actual, limit, bounds, unspecified, known)
@@ -118,7 +118,7 @@ def _judge_all(
 def allowed(
     expected: Mapping[str, tuple[TensorDesc, Array]], limit: Limit, bounds: Callable[..., Bounds]
 ) -> dict[str, Array]:
-    """Return how far each element of outputs may be from what is expected, infinity where it is left open."""
+    """Return how far each element of outputs may be from the expected value; infinity if it is undefined."""
     every = {name: np.ones(tensor.sizes, dtype=bool) for name, (tensor, _) in expected.items()}
     found = {name: np.full(tensor.sizes, np.inf) for name, (tensor, _) in expected.items()}
 
@@ -142,7 +142,7 @@ def allowed(
 
 
 def _equal(tensor: TensorDesc, limit: Limit, is_open: Array | None) -> Comparison:
-    """Return how an output compares none of whose elements differs, but for those that are left open."""
+    """Return the comparison of an output without differing elements, apart from undefined ones."""
     share = 0.0 if limit.has_bound(tensor.data_type) else None
     count = 0 if is_open is None else int(is_open.sum())
     elements = tensor.element_count
@@ -165,9 +165,9 @@ def _form_problem(actual: Array, expected: Array) -> str:
 
 
 class Differing:
-    """A mask of the elements of an output that differ from what is expected, computed where it is looked at.
+    """A mask of the elements of an output that differ from the expected values, computed where it is read.
 
-    Any NaN equals any other, and 0 equals -0. Elements that are unspecified do not differ.
+    Any NaN equals any other, and 0 equals -0. Undefined elements do not differ.
     """
 
     def __init__(
@@ -179,7 +179,7 @@ class Differing:
         *,
         is_float: bool,
     ) -> None:
-        """Take two arrays of one shape and type, and masks of that shape: `asked` of all that is looked at."""
+        """Take two arrays of one shape and type, and masks of this shape; `asked` marks the elements of interest."""
         self.asked = asked
         self.expected, self.actual, self.is_float = expected, actual, is_float
         self.unspecified = unspecified
@@ -206,13 +206,13 @@ class Differing:
     def any(self) -> bool:
         """Whether any element differs."""
         if self.expected.nbytes <= _SMALL and self.expected.tobytes() == self.actual.tobytes():
-            return False  # what most cases come to: this takes a third of the time
+            return False  # the usual case: this takes a third of the time
         if self.expected.size <= _BLOCK:
             return bool(self[()].any())
         return any(self[index].any() for index in tiles(self.shape, _BLOCK))
 
     def pair(self, at: Array) -> tuple[Array, Array]:
-        """Return what is expected and what was found at some positions in row-major order."""
+        """Return the expected and the actual values at some positions in row-major order."""
         return _elements(self.expected, at), _elements(self.actual, at)
 
 
@@ -222,7 +222,7 @@ def _elements(x: Array, at: Array) -> Array:
 
 
 class _Tally:
-    """What is found of an output as its differing elements go by."""
+    """The counts of an output as its differing elements go by."""
 
     def __init__(self, base: OutputResult, limit: Limit) -> None:
         self.base, self.limit = base, limit
@@ -348,7 +348,7 @@ class _Tally:
             self.allowed = math.inf
 
     def comparison(self) -> Comparison:
-        """Return what was found."""
+        """Return the comparison."""
         result = self.base._replace(
             max_share=self.max_share if self.has_bound else None,
             unspecified=self.unspecified,
@@ -398,11 +398,11 @@ def _squared(found: Array, bound: Bound) -> float:
 
 
 class _Judged(NamedTuple):
-    """Elements that are not equal: the error of each in units, its share of the bound, and whether it is accepted.
+    """Elements that are not equal: the error of each in units, its share of the tolerance, and whether it is accepted.
 
-    `allowed` is the bound in units; the share of an infinite one is NaN. The errors of integers are exact: UINT64,
-    which holds the difference of any two. `unrounded` marks those that are measured from an unrounded result other than
-    the expected value.
+    `allowed` is the tolerance in units; the share of an infinite one is NaN. The errors of integers are exact: UINT64,
+    which holds the difference of any two. `unrounded` marks errors that are measured from an unrounded result other
+    than the expected value.
     """
 
     wanted: Array
@@ -421,11 +421,11 @@ def _judge(wanted: Array, found: Array, data_type: str, limit: Limit, bound: Bou
 
 
 class _Likely(NamedTuple):
-    """Elements that are within the bound, judged by their likely errors.
+    """Elements within the tolerance, judged by their likely errors.
 
-    `derived` is by the formula alone. A published tolerance that is much wider than that is none for likely errors:
-    `share` and `accepted` are then those of the formula; `is_published` marks what it accepts, `published` has its
-    width in units.
+    `derived` is by the formula alone. A published tolerance that is much wider says nothing about likely errors:
+    `share` and `accepted` are then by the formula; `is_published` marks the elements that only the published one
+    accepts, `published` is its width in units.
     """
 
     derived: _Judged
@@ -436,7 +436,7 @@ class _Likely(NamedTuple):
 
     @property
     def most(self) -> Array:
-        """How far off a sum may be, in units: so many times its likely error, or what is published."""
+        """Return how far off a sum may be, in units: a multiple of its likely error, or the published tolerance."""
         return np.maximum(self.published, MOST_LIKELY * self.derived.allowed)
 
 
@@ -463,9 +463,9 @@ def _nearest(share: Array, found: Array, data_type: str, limit: Limit, bound: Bo
 
 
 def _is_unlimited(found: Array, data_type: str, bound: Bound, units: float = 1.0) -> Array:
-    """Say which numbers have no limit: they are within none of the bounds that have one, and no exact result.
+    """Return which numbers have no limit: they are within no finite tolerance, and are no exact result.
 
-    An element is no pass if that is so of what was found, or of what the case expects.
+    An element is no pass if that is true of the actual or of the expected value.
     """
     unlimited, near = np.zeros(found.shape, dtype=bool), np.zeros(found.shape, dtype=bool)
     if all(side.unlimited is None for side in (bound, *bound.others)):
@@ -521,9 +521,9 @@ def _judge_integers(wanted: Array, found: Array, data_type: str, limit: Limit, b
 
 
 def _judge_floats(wanted: Array, found: Array, data_type: str, limit: Limit, bound: Bound | None) -> _Judged:
-    """Measure errors from the unrounded result where the expected value is that, rounded; else from the expected value.
+    """Measure errors from the unrounded result if it rounds to the expected value, else from the expected value.
 
-    An error that is accepted is measured from the nearest of the results that are right.
+    An accepted error is measured from the nearest of the right results.
     """
     expected, actual = wanted.astype(np.float64), found.astype(np.float64)
     is_result = np.zeros(expected.shape, bool) if bound is None else _is_result(expected, bound, data_type)
@@ -591,7 +591,7 @@ def _from_the_nearest(judged: _Judged, others: Array, data_type: str, bound: Bou
 
 
 def _middle(expected: Array, bound: Bound, reach: Array) -> Array:
-    """Return the middle of what is right, as the bound has it; of results that are not within it the expected ones."""
+    """Return the midpoints of the balls of right results; the expected values of results outside their balls."""
     is_bounded = np.isfinite(bound.value) & (np.abs(expected - bound.value) <= reach)
     return np.where(is_bounded, bound.value, expected)
 
@@ -608,9 +608,9 @@ def _distance(actual: Array, reference: Array) -> Array:
 
 
 def _within(actual: Array, reference: Array, allowed: Array, data_type: str) -> tuple[Array, Array]:
-    """Return the errors as shares of what is allowed, and which of them are within it.
+    """Return the errors as shares of the tolerance, and which of them are within it.
 
-    An infinity is right where that reaches what rounds to it: half a unit beyond the largest number.
+    An infinity is right if the tolerance reaches a number that rounds to it: half a unit beyond the largest number.
     """
     error = _distance(actual, reference)
     accepted = (error <= np.where(np.isfinite(reference), allowed, 0.0)) | (np.isinf(allowed) & np.isfinite(reference))
@@ -642,7 +642,7 @@ def _rank(element: Element) -> tuple[float, float]:
 
 
 def _units(value: Any) -> int | float:
-    """Return an error for a report: that of an integer as it is, however large."""
+    """Return an error for a report; the error of an integer stays exact, however large."""
     return int(value) if value.dtype.kind == "u" else _number(value)
 
 

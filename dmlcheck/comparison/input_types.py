@@ -1,7 +1,7 @@
-"""Whether errors are those of a matrix unit that rounds the factors of products: to TF32, or to BFLOAT16.
+"""Whether errors look like a matrix unit's that rounds the factors of products to TF32 or to BFLOAT16.
 
-An output is judged once more, with a tolerance that allows these roundings. That it is then within all limits does not
-say much where these are wide, so its errors must also be those that rounded inputs give.
+An output is judged once more, with a tolerance that allows these roundings. Wide tolerances accept nearly everything,
+so the errors must also correlate with those of rounded inputs.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from dmlcheck.reference.operators import OF_PRODUCTS
 MOST = 2**22  # elements of all tensors together: an output is computed up to ten times
 _LEAST = 0.7  # correlation of the errors with those of rounded factors
 _CHANCE = 3.0  # standard deviations of the correlation of errors that have nothing to do with each other
-_MANY = 36  # elements: of fewer it may be less, where what was found is what the unit gives
+_MANY = 36  # elements: with fewer, the correlation may be lower if the unit's own results match
 
 
 class JudgedOutputs(NamedTuple):
-    """What an implementation gave of a desc and its inputs, what was expected of it, and how these compare."""
+    """The outputs of an implementation for a desc and its inputs, the expected ones, and their comparison."""
 
     desc: OperatorDesc
     inputs: Inputs
@@ -38,7 +38,7 @@ class JudgedOutputs(NamedTuple):
     compared: Mapping[str, Comparison]
 
     def within(self, limit: Limit, expected: Mapping[str, tuple[TensorDesc, Array]], unit: str = "") -> bool:
-        """Whether what was found is inside the bounds, and the likely ones, of an arithmetic."""
+        """Whether the outputs are inside the tolerance, and inside the likely one, of an arithmetic."""
         bounds_of = partial(self.bounds_of, limit=limit, unit=unit)
         found = compare(expected, self.actual, limit, bounds_of, self.unspecified)
         return not any(_is_off(one) for one in found.values())
@@ -94,7 +94,7 @@ def _is_comparable(judged: JudgedOutputs, name: str) -> bool:
 
 
 def _is_made_by(judged: JudgedOutputs, unit: str, looser: Limit, off: list[str]) -> bool:
-    """Whether the errors are like those of a unit that rounds in one way; of few elements also what it gives itself."""
+    """Whether the errors look like those of a matrix unit; for outputs of few elements its own results may do instead."""
     made = judged.made_by(unit, looser)
     others = [name for name in off if not _are_alike(judged, name, made[name])]
     if any(judged.compared[name].result.elements >= _MANY for name in others):
@@ -107,9 +107,9 @@ def _is_made_by(judged: JudgedOutputs, unit: str, looser: Limit, off: list[str])
 
 
 def _are_alike(judged: JudgedOutputs, name: str, made: Array) -> bool:
-    """Whether the errors of an output have the size of those of rounded factors, and go with them.
+    """Whether the errors of an output have the size of rounded factors' errors, and correlate with them.
 
-    Few elements must do so the more.
+    With few elements, the correlation must be higher.
     """
     wanted = judged.expected[name][1].astype(np.float64)
     found, predicted = judged.actual[name] - wanted, made - wanted

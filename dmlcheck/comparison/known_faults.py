@@ -1,4 +1,4 @@
-"""Why an output may be wrong: what was found, held against what well-known faults would have made of the inputs."""
+"""Likely causes of a wrong output: well-known faults are acted out on the inputs, and compared with the output."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _EXPECTED = "the reference engine agrees with what was found: is what the case e
 
 
 def likely_cause(wrong: WrongOutput, *, is_tried: bool = True) -> str | None:
-    """Say which fault would have given a wrong output, in a sentence for its diagnostic; None where none would.
+    """Return the fault that explains a wrong output, as a sentence for its diagnostic; None if none does.
 
-    Every fault is acted out on the inputs, and named where that gives all of what was found: at most three. Tensors of
-    more than MOST elements together are not looked at. Where `is_tried` is false only the well-known faults and the
-    values themselves are looked at, which takes less time.
+    Every fault is acted out on the inputs, and named if it gives the whole output: at most three. Tensors of more than
+    MOST elements together are left out. If `is_tried` is false, only the well-known faults and the values themselves
+    are compared, which takes less time.
     """
     if sum(max(part.tensor.element_count, part.tensor.extent) for part in wrong.desc.tensors()) > MOST:
         return None
@@ -47,7 +47,7 @@ def likely_cause(wrong: WrongOutput, *, is_tried: bool = True) -> str | None:
 
 
 def _agrees_with_reference(wrong: WrongOutput) -> bool:
-    """Whether what was found is right by the reference engine, which does not give what is expected."""
+    """Whether the output agrees with the reference engine, and the expected values do not."""
     own = wrong.recomputed()
     return not same(own, wrong.expected).all() and wrong.is_right_for(own, wrong.desc, wrong.inputs)
 
@@ -120,7 +120,7 @@ def _axes_order(wrong: WrongOutput) -> str | None:
 
 
 def _walked(wrong: WrongOutput, order: tuple[int, ...], *, marks: bool) -> Array:
-    """Return what walking along axes in another order gives: the operator's output of a transposed tensor."""
+    """Return the result of walking along axes in another order: the operator's output of a transposed tensor."""
     values = wrong.inputs["InputTensor"]
     dimensions = (*(axis for axis in range(values.ndim) if axis not in order), *order)
     kept = values.ndim - len(order)
@@ -146,7 +146,7 @@ def _is_strided(tensor: TensorDesc) -> bool:
 
 
 def _packed(labels: list[str], part: TensorPart, values: Array) -> Array:
-    """Return what is read from a strided tensor's buffer as if it were packed, 0 beyond its end."""
+    """Return a strided tensor's buffer read as if it were packed, 0 beyond its end."""
     if part.label not in labels:
         return values
     elements = laid_out(part.tensor, values)[: values.size]
@@ -173,7 +173,7 @@ def _strides(wrong: WrongOutput) -> str | None:
 def _written_packed(wrong: WrongOutput, predicted: Array) -> bool:
     """Whether an output looks written as packed and read through its strides.
 
-    Beyond its packed elements the buffer holds what it was made of: every bit set, 0, or anything.
+    Beyond its packed elements the buffer keeps its initial bytes: every bit set, 0, or anything.
     """
     tensor = wrong.tensor
     if not _is_strided(tensor):
@@ -258,9 +258,9 @@ def _accumulator(wrong: WrongOutput) -> str | None:
 
 
 def _added_up(wrong: WrongOutput, number: type[np.floating[Any]], *, shifted: bool = True) -> Iterator[Array]:
-    """Yield what REDUCE gives when it accumulates in a type, in different orders, and finishes in it or in FLOAT32.
+    """Yield the results of REDUCE if it accumulates in a type, in different orders, and finishes in it or in FLOAT32.
 
-    `shifted` takes the largest element out of exponents.
+    `shifted` subtracts the largest element from exponents.
     """
     values, axes, expected = wrong.inputs["InputTensor"], wrong.desc.values["Axes"], wrong.expected
     kept = tuple(axis for axis in range(values.ndim) if axis not in axes)

@@ -1,4 +1,4 @@
-"""What wrong elements of an output have in common: never written, a batch again, neighbours exchanged, too few bits."""
+"""Patterns of wrong elements: never written, a batch repeated, neighbours exchanged, too few bits."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LANES = {
 
 
 def patterns(expected: Array, actual: Array, wrong: Array) -> Iterator[str]:
-    """Yield what explains all wrong elements by the values of the output alone."""
+    """Yield the explanations of all wrong elements by the values of the output alone."""
     for found, least in ((_limited, 3), (_unwritten, _FEW), (_repeated, _FEW), (_exchanged, _FEW), (_moved, _FEW)):
         text = found(expected, actual, wrong) if int(wrong.sum()) >= least else None
         if text is not None:
@@ -35,7 +35,7 @@ def patterns(expected: Array, actual: Array, wrong: Array) -> Iterator[str]:
 
 
 def _unwritten(expected: Array, actual: Array, wrong: Array) -> str | None:
-    """Say that all wrong elements hold one number, as of a buffer that is not written."""
+    """Return the words for wrong elements that all have one number, as in a buffer that is never written."""
     held = actual[wrong]
     is_nan = held.dtype.kind == "f" and bool(np.isnan(held).all())
     is_blank = is_nan or ((held == held[0]).all() and held[0] in (0, _unset(held.dtype)))
@@ -48,7 +48,7 @@ def _unwritten(expected: Array, actual: Array, wrong: Array) -> str | None:
 
 
 def _unset(dtype: np.dtype[Any]) -> Any:
-    """Return the integer all of whose bits are set, 0 for floats: what else a buffer may hold that is not written."""
+    """Return the integer with all bits set, 0 for floats: a possible content of an unwritten buffer."""
     return np.array(-1).astype(dtype)[()] if dtype.kind in "iu" else 0
 
 
@@ -61,7 +61,7 @@ def _bits(expected: Array, held: Array) -> float:
 
 
 def _box(wrong: Array, is_held: Array) -> Array:
-    """Return the smallest part of an output with all wrong elements, if all of it holds what these hold."""
+    """Return the smallest part of an output with all wrong elements, if all elements of it have their value."""
     for places in (wrong, wrong.reshape(-1)):
         cut = tuple(slice(int(indices.min()), int(indices.max()) + 1) for indices in np.nonzero(places))
         found = np.zeros(places.shape, bool)
@@ -106,7 +106,7 @@ def _limited(expected: Array, actual: Array, wrong: Array) -> str | None:
 
 
 def _moved(expected: Array, actual: Array, wrong: Array) -> str | None:
-    """Say that all integers differ by the same from what they should be."""
+    """Return the words for integers that all differ from the expected ones by the same number."""
     if expected.dtype.kind not in "iu" or not wrong.all():
         return None
     by = actual - expected  # which wraps as they do
@@ -123,7 +123,7 @@ def _is(predicted: Array, expected: Array, actual: Array, wrong: Array) -> bool:
 
 
 def _close(some: Array, others: Array) -> Array:
-    """Return where two arrays hold the same, but for the last bits of floats."""
+    """Return where two arrays are equal, apart from the last bits of floats."""
     found = same(some, others)
     if some.dtype.kind == "f":
         wide, other = some.astype(np.float64), others.astype(np.float64)

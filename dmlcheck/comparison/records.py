@@ -1,11 +1,11 @@
-"""How an output compares with what is expected."""
+"""The comparison of an output with its expected values."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 MOST_LIKELY = 32.0  # times its likely error: an element with sums in it that is further off is wrong
-MOST_SYSTEMATIC = 1.0  # times the likely error: what the root mean square of an output's errors may be
+MOST_SYSTEMATIC = 1.0  # times the likely error: the largest root mean square of an output's errors
 
 
 class Element(NamedTuple):
@@ -25,19 +25,19 @@ class Element(NamedTuple):
 
 
 class OutputResult(NamedTuple):
-    """How one output compares with what is expected.
+    """The comparison of one output with its expected values.
 
-    `first` and `worst` are outside the tolerance; `most_off` is the element of the largest error, which may be inside,
-    and `closest` that of the largest share of its bound. `max_ulp` is in units for integers; `max_share` is None where
-    nothing but equal elements is allowed. `bound` says in words which tolerance was applied and `decided_by` whose it
-    is and why it is so, `shape` what was wrong with the shape or type instead of values.
-    `profile` is the largest error outside the tolerance in each of up to 64 equal stretches of the output, where any
-    element is wrong: in units in the last place, or in units for integers. `unlikely` counts the elements that are
-    inside the bound and beyond its likely limit, `likely_share` is the largest share of that limit. `region` says in
-    words where the elements outside the tolerance are, if there are such words. `unlimited` counts the elements that
-    differ where the bound is infinite, or has all that the operator can return: they are not wrong, and say nothing.
-    `systematic` is the root mean square of all errors in units of the likely one, where that is too much for roundings.
-    `squares` is the sum of the squared errors, as numbers and not in units: infinite where one of them is.
+    `first` and `worst` are outside the tolerance; `most_off` is the element with the largest error, which may be
+    inside, and `closest` the one with the largest share of its tolerance. `max_ulp` is in units for integers;
+    `max_share` is None if only equal elements are allowed. `bound` names the applied tolerance in words, `decided_by`
+    its origin and reason; `shape` says how the shape or type is wrong, if it is. `profile` is the largest error outside
+    the tolerance in each of up to 64 equal stretches of the output, if any element is wrong: in ULP, or in units for
+    integers. `unlikely` counts the elements inside the tolerance and beyond the likely error, `likely_share` is the
+    largest share of the likely error. `region` says in words where the elements outside the tolerance are, if there are
+    such words. `unlimited` counts the elements that differ where the tolerance is infinite, or allows all results of
+    the operator: they are not wrong, and prove nothing. `systematic` is the root mean square of all errors in units of
+    the likely one, if that is too much for roundings. `squares` is the sum of the squared errors, as numbers and not in
+    units: infinite if one of them is.
     """
 
     elements: int

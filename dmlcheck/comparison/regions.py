@@ -48,7 +48,7 @@ def _others(rank: int, axis: int) -> tuple[int, ...]:
 
 
 def _indices(held: list[Any], sizes: tuple[int, ...]) -> Iterator[str | None]:
-    """Yield words for the indices along each dimension that holds others as well; None where there are none."""
+    """Yield words for the indices along each dimension that also has other indices; None if there are no words."""
     for axis, (indices, size) in enumerate(zip(held, sizes, strict=True)):
         if indices.size < size:
             yield _named(_name(axis, len(sizes)), indices, size)

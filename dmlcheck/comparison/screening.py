@@ -1,8 +1,8 @@
-"""Sums of products that are surely within their likely errors: found as they are computed, without their bounds.
+"""Screening: sums of products that are surely within their likely errors, found without computing their bounds.
 
 The bound of a sum follows from the sum of the sizes of its terms, which a product of FLOAT32 matrices gives in half the
-time. With that, nearly all elements are seen to be within the least that their bounds may be. The others get their
-bounds, and so do those that may be the furthest off, in units or as a share of their bounds: these are in reports.
+time. It shows for nearly all elements that they are within the smallest possible bound. The other elements get their
+bounds, and so do candidates for the largest error, in units or as a share of the bound: reports name these.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ Array = NDArray[Any]
 class Settled(NamedTuple):
     """An output of which some elements need no bounds.
 
-    `asked` marks the others, as far as they differ: those that need none are within their likely errors, and none of
-    them is at more than the share `most` of its bound. `squares` is the sum of their squared errors, `terms` the length
-    of the longest sum.
+    `asked` marks the differing elements that need bounds. The others are within their likely errors, and none of them
+    is at more than the share `most` of its bound. `squares` is the sum of their squared errors, `terms` the length of
+    the longest sum.
     """
 
     asked: Array
@@ -42,7 +42,7 @@ class Settled(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """What was seen of a piece: elements that need bounds, and others, by their row-major places in the output."""
+    """The screening of a piece: elements that need bounds, and others, by their row-major positions in the output."""
 
     where: Any
     asked: Array
@@ -59,10 +59,10 @@ class _Part(NamedTuple):
 
 
 class Screen:
-    """What is seen of the output of an operator while the reference computes it."""
+    """The screening of an operator's outputs while the reference computes them."""
 
     def __init__(self, desc: OperatorDesc, actual: Mapping[str, Any], limit: Limit) -> None:
-        """Take what an implementation gave, by output."""
+        """Take the outputs of an implementation, by name."""
         self.arithmetic = arithmetic_of(desc, limit.accumulate)
         outputs = desc.tensors(OUTPUT)
         part = outputs[0]
@@ -81,7 +81,7 @@ class Screen:
         self._lock = threading.Lock()
 
     def see(self, piece: Piece, found: Any) -> None:
-        """Take a piece, and what its formula gave."""
+        """Take a piece, and the result of its formula."""
         value, is_open = opened(found)
         if self.actual is None or np.any(is_open) or not isinstance(value, np.ndarray):
             return
@@ -91,7 +91,7 @@ class Screen:
                 self.parts.append(part)
 
     def _part(self, piece: Piece, value: Array) -> _Part | None:
-        """Return what there is to say of a piece; None where something in it is infinite or NaN."""
+        """Return the screening of a piece, or None if something in it is infinite or NaN."""
         actual = np.asarray(self.actual)[piece.where]
         found = np.ascontiguousarray(actual).reshape(-1)
         flat = np.ascontiguousarray(value).reshape(-1)
@@ -124,9 +124,9 @@ class Screen:
         return {name: placed(getattr(own, name)) for name in ("asked", "leading", "worst", "held")}
 
     def settled(self) -> list[dict[str, Settled]]:
-        """Return what needs no bounds, by output: first as much as may do, then less, where that was too much.
+        """Return the screened outputs, by name: first with as many elements as possible, then with fewer if needed.
 
-        There is none where too much needs bounds, or too many roundings go in one direction.
+        An output is left out if too many elements need bounds, or too many roundings go in one direction.
         """
         off = sum(part.likely for part in self.parts)
         if not self.parts or off > _SYSTEMATIC * math.prod(self.tensor.sizes):
@@ -134,7 +134,7 @@ class Screen:
         return [{self.label: self._settled(count)} for count in (_FIRST, FEW)]
 
     def _settled(self, count: int) -> Settled:
-        """Return what needs no bounds, with so many of the elements that may have the largest share."""
+        """Return the screened output, with so many candidates for the largest share."""
         asked = np.ones(self.tensor.sizes, dtype=bool)
         for part in self.parts:
             asked[part.where] = False
@@ -158,7 +158,7 @@ _MANY = 1 << 14  # elements of an output: the bounds of fewer take no time
 _LEAST_TERMS = 8
 _LARGEST = 2.0**60
 _SYSTEMATIC = 0.98
-_NEAR = 0.9  # of the largest share: what may be the largest once the bounds are known
+_NEAR = 0.9  # of the largest share: candidates for the largest one once the bounds are known
 _RUN = 1 << 14  # elements that stay in the cache
 _LOST = 2.0**-22  # the share that FLOAT32 may lose of the sums, for each term
 
@@ -166,9 +166,9 @@ _LOST = 2.0**-22  # the share that FLOAT32 may lose of the sums, for each term
 def _screened(
     value: Array, wanted: Array, found: Array, sizes: Sizes, arithmetic: Arithmetic, data_type: str
 ) -> _Part | None:
-    """Return what can be said of some elements of a piece from what their bounds are at least.
+    """Return the screening of some elements of a piece by the smallest possible bounds.
 
-    What is near enough by the hard ones, divided by how much larger they may be, needs no look at the likely ones.
+    An element within the hard bound divided by the ratio of hard and likely bounds needs no look at the likely one.
     """
     radii = _of_products(sizes, arithmetic)
     shares = np.empty(value.size, np.float32)
@@ -209,7 +209,7 @@ def _screened(
 
 
 class _Slacks(NamedTuple):
-    """What gives the least that the radii of some results are, and how many times as large the hard ones are."""
+    """Functions that return the smallest possible radii of results, hard and likely, and the ratio of both."""
 
     hard: Callable[[Array, slice], Array]
     likely: Callable[[Array, slice], Array]
@@ -217,7 +217,7 @@ class _Slacks(NamedTuple):
 
 
 def _of_products(sizes: Sizes, arithmetic: Arithmetic) -> _Slacks:
-    """Return the least that both radii of sums of products are.
+    """Return the smallest possible radii of sums of products.
 
     Both are at least a multiple of the sum of the sizes of the terms: the errors of n roundings are n * u times as
     large, and the likely ones at least 6 / sqrt(3) * u times, as the squares of n terms are at least the square of
@@ -235,7 +235,7 @@ def _of_products(sizes: Sizes, arithmetic: Arithmetic) -> _Slacks:
 
 
 def _likely(value: Array, sums: Array, sizes: Sizes, kept: float) -> Array:
-    """Return what likely errors are at least: of sums that are large besides, more than their terms alone tell."""
+    """Return the smallest possible likely errors; for large sums they exceed those of the terms alone."""
     size = np.abs(value).astype(np.float32)
     added, count = np.float32(sizes.added or 0.0), sizes.products
     size, sums = np.maximum(size - added, 0), np.maximum(sums - added, 0)
@@ -247,7 +247,7 @@ _FAIR = 0.5
 
 
 def _units(value: Array, data_type: str) -> Array:
-    """Return the units in the last place of numbers as FLOAT32, which has those of all its numbers."""
+    """Return the units in the last place of numbers as FLOAT32, which has them all exactly."""
     of = FORMATS[data_type]
     powers: Array = (value.view(np.int64) & _EXPONENT).view(np.float64).astype(np.float32)
     np.maximum(powers, np.float32(2.0**of.least_exponent), out=powers)

@@ -1,4 +1,4 @@
-"""What a case expects, measured against the exact result: suites are checked as well as implementations."""
+"""Expected values of a case measured against the exact results: suites are checked as well as implementations."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Expected = Mapping[str, tuple[TensorDesc, Array]]
 Place = tuple[int, ...]
 # The number that a file writes for an element, and the unit of its last digit; None where it writes no digits for it.
 Digits = Callable[[Place], "tuple[Fraction, Fraction] | None"]
-# What gives the digits of an output, by its label and tensor; None where the file writes none of its elements.
+# Returns the digits of an output by its label and tensor, or None if the file has none of its elements.
 Written = Callable[[str, TensorDesc], "Digits | None"]
 
 _BLOCK = 1 << 18
@@ -88,7 +88,7 @@ def _with(before: Inaccurate | None, one: Inaccurate) -> Inaccurate:
 def _asked(
     expected: Expected, reference: Mapping[str, Array], within: float, left_open: Mapping[str, Array]
 ) -> Iterator[tuple[str, Array]]:
-    """Yield masks of the elements that may be too far from the exact results, as those are rounded, by output."""
+    """Yield masks of the elements that may be too far from the exact results, after these are rounded, by output."""
     for name, (tensor, values) in expected.items():
         rounded = reference[name]
         if tensor.data_type not in FORMATS or rounded.shape != values.shape or rounded.dtype != values.dtype:
@@ -104,7 +104,7 @@ def _asked(
 
 
 def _may_be_far(values: Array, rounded: Array, within: float, data_type: str) -> Array:
-    """Say which values may be further than some ULP from what was rounded; below a power of two these are half as long.
+    """Return which values may be more than some ULP from the exact result; below a power of two ULPs are half as long.
 
     Rounding moved the exact result by half a unit at most.
     """
@@ -133,7 +133,7 @@ def _distance(values: Array, exact: Array, data_type: str) -> Array:
 def _worst(
     values: Array, at: Array, bound: Bound, tensor: TensorDesc, within: float, digits: Digits | None
 ) -> Inaccurate | None:
-    """Return the worst of the values at some positions that are too far from all that is right, and than is written."""
+    """Return the worst value at some positions that is too far from all right results, beyond its written digits."""
     wide = values.astype(np.float64)
     sides = [_side(wide, one, tensor.data_type) for one in (bound._replace(others=()), *bound.others)]
     far = ~bound.unspecified

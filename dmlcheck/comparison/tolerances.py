@@ -1,4 +1,4 @@
-"""What an output is compared under: the case's own tolerance, the operator's published limit, the derived bound."""
+"""The tolerance of an output: the case's own, the operator's published limit, or the derived bound."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from dmlcheck.specs.names import DATA_TYPES
 from dmlcheck.specs.records import Tolerance
 
 FLOAT32 = "FLOAT32"
-INPUTS = (FLOAT32, "TF32", "BFLOAT16")  # what FLOAT32 factors of sums of products may be rounded to, the finest first
+INPUTS = (FLOAT32, "TF32", "BFLOAT16")  # types to which FLOAT32 factors may be rounded, the finest first
 
 
 class Limit(NamedTuple):
-    """What an output is compared under.
+    """The tolerances of an output.
 
-    `tolerance` is the case's own if `is_own`. Else the bound follows from the operator's formula, with the roundings of
-    the type in `accumulate`, and of the factors of sums of products to that in `inputs`; `tolerance` is the row that
-    the operator's spec has for the desc, or None, and counts where it is wider. `whose` names the tolerance in words.
-    `is_capped` says that what is far beyond the likely errors is wrong, `algorithms` which ways to compute are allowed
-    besides: "winograd". `formula` says in words which formula that is.
+    `tolerance` is the case's own if `is_own`. Otherwise the bound follows from the operator's formula, with the
+    roundings of the type in `accumulate`, and of the factors of sums of products to the type in `inputs`; `tolerance`
+    is then the row of the operator's spec for the desc, or None, and counts if it is wider. `whose` names the tolerance
+    in words. If `is_capped`, elements far beyond the likely errors are wrong; `algorithms` are further allowed ways to
+    compute: "winograd". `formula` names the formula in words.
     """
 
     tolerance: Tolerance | None
@@ -36,7 +36,7 @@ class Limit(NamedTuple):
 
     @property
     def arithmetic(self) -> dict[str, Any]:
-        """What `reference.bounds.bounds` takes of it."""
+        """The arguments for `reference.bounds.bounds`."""
         return {"accumulate": self.accumulate, "factors": self.inputs, "algorithms": self.algorithms}
 
     def has_bound(self, data_type: str) -> bool:
@@ -46,16 +46,16 @@ class Limit(NamedTuple):
         return self.is_own or is_float(data_type)
 
     def text(self, data_type: str, allowed: float = 0.0) -> str:
-        """Say in words what is allowed; where that differs from one element to another, the units of one of them."""
+        """Return the tolerance in words; if it differs between elements, with the units of one of them."""
         if self.is_own and self.tolerance is not None:
             return "exact" if self.tolerance.exact else " or ".join(limit_parts(self.tolerance))
         return _units(allowed, data_type) if allowed else "exact"
 
     def decided_by(self, data_type: str, terms: int = 0, *, is_rounded: bool = True, most_likely: float = 0.0) -> str:
-        """Say in words whose limit it is, and the reason or the source that it gives.
+        """Return the origin of the tolerance in words, with its reason or source.
 
-        `is_rounded` says whether the formula rounded anything on the way to the elements that differ, `most_likely` how
-        many times the likely error decided, if it did.
+        `is_rounded` says whether the formula rounded anything on the way to the elements that differ; `most_likely` is
+        the multiple of the likely error that decided, if it did.
         """
         row = self.tolerance
         why = "" if row is None else row.reason if self.is_own else row.source
@@ -108,7 +108,7 @@ def limit_for(
     inputs: str = FLOAT32,
     algorithms: tuple[str, ...] = (),
 ) -> Limit:
-    """Return what a case is compared under: its own tolerance, or what there is for its operator."""
+    """Return the tolerance of a case: its own, or the ones for its operator."""
     name = desc.spec.short
     if own is not None:
         return Limit(own, is_own=True, accumulate=accumulate, whose="the case's own tolerance", inputs=inputs)
@@ -124,7 +124,7 @@ def limit_for(
 
 
 def published(desc: OperatorDesc) -> tuple[Tolerance | None, str]:
-    """Return the row of an operator's spec that is for a desc, and in words what selected it."""
+    """Return the row of an operator's spec for a desc, and the values of fields that select it, in words."""
     for row in desc.spec.tolerance:
         if desc.matches(row.when) and all(desc.values.get(name) is not None for name in row.present):
             return row, ", ".join([*(f"{field} {desc.value_of(field)}" for field in row.when or ()), *row.present])

@@ -28,7 +28,7 @@ _INDICES = ("IndicesTensor", "BatchIndicesTensor", "SequenceLengthsTensor")
 
 
 class Variant(NamedTuple):
-    """A fault in words, after `as if`, and what is computed with it."""
+    """A fault in words, after `as if`, and the engine's arguments with it."""
 
     words: str
     desc: OperatorDesc
@@ -37,7 +37,7 @@ class Variant(NamedTuple):
     finish: Callable[[Array, str], Array] = lambda x, _: x
 
     def output(self, wrong: WrongOutput) -> Array | None:
-        """Return what an output is with the fault, None where the documentation leaves a wrong element of it open."""
+        """Return an output with the fault, or None if the documentation leaves a wrong element of it undefined."""
         numbers = None if self.way == Way() else partial(narrowed.narrowed, self.way)
         found = engine.evaluate(self.desc, self.inputs, numbers)[wrong.label]
         is_open = found.unspecified
@@ -47,7 +47,7 @@ class Variant(NamedTuple):
 
 
 def explaining(wrong: WrongOutput) -> Iterator[str]:
-    """Yield the faults that explain all of an output: it is within the tolerance of what the engine gives with them."""
+    """Yield the faults that explain a whole output: the engine with the fault gives it, within the tolerance."""
     for variant in variants(wrong.desc, wrong.inputs):
         with suppress(Exception):  # such a desc may be none that the engine computes
             predicted = variant.output(wrong)

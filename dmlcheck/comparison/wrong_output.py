@@ -21,7 +21,7 @@ Change = Callable[[TensorPart, Array], Array]
 
 
 class WrongOutput(NamedTuple):
-    """One wrong output: what it is computed from, what is expected and found, and which elements exceed the limit."""
+    """One wrong output: desc and inputs, expected and actual values, and a mask of the elements outside the tolerance."""
 
     desc: OperatorDesc
     inputs: Inputs
@@ -34,11 +34,11 @@ class WrongOutput(NamedTuple):
 
     @property
     def is_float(self) -> bool:
-        """Whether the output holds floats."""
+        """Whether the output is of floats."""
         return self.tensor.data_type in FORMATS
 
     def recomputed(self, inputs: Inputs | None = None, **fields: Any) -> Array:
-        """Return what the reference engine makes of other inputs or fields."""
+        """Return the result of the reference engine for other inputs or fields."""
         desc = OperatorDesc.of(self.desc.spec, {**self.desc.values, **fields}) if fields else self.desc
         return engine.run(desc, self.inputs if inputs is None else inputs)[self.label]
 
@@ -47,16 +47,16 @@ class WrongOutput(NamedTuple):
         return changed_inputs(self.desc, self.inputs, change)
 
     def has_input(self, holds: Callable[[Array], Array]) -> bool:
-        """Whether any element of a float input is such."""
+        """Whether a condition is true for any element of a float input."""
         given = [values for value in self.inputs.values() for values in (value if isinstance(value, list) else [value])]
         return any(values.dtype.kind == "f" and bool(holds(values).any()) for values in given)
 
     def explained_by(self, predicted: Array, known: Array | None = None) -> bool:
-        """Whether a prediction agrees with all of an output: also with elements that are right, and not by chance.
+        """Whether a prediction agrees with the whole output, right elements included, and not by chance.
 
-        A float may differ from it by 1/32 of its error, as another order of operations makes it do; then one element
-        alone proves nothing. Elements inside the tolerance that are not equal have no say, nor have those that are not
-        `known`.
+        A float may differ from it by 1/32 of its error, since additions in another order do that; then one element
+        alone proves nothing. Elements inside the tolerance that are not equal do not count, nor do elements that are
+        not `known`.
         """
         found, wanted, wrong = self.actual, self.expected, self.mask
         equal = same(found, predicted)
@@ -72,7 +72,7 @@ class WrongOutput(NamedTuple):
         return bool(close[has_say].all()) and 2 * int(equal[wrong].sum()) + int(close[wrong].sum()) >= 2
 
     def is_right_for(self, predicted: Array, desc: OperatorDesc, inputs: Inputs, limit: Limit | None = None) -> bool:
-        """Whether what was found is within the tolerance of a prediction, which a desc and its inputs give."""
+        """Whether the output is within the tolerance of a prediction, made of a desc and its inputs."""
         limit = limit or self.limit
         bounds_of = partial(bounds, desc, inputs, **limit.arithmetic)
         expected, actual = {self.label: (self.tensor, predicted)}, {self.label: self.actual}

@@ -1,1 +1,1 @@
-"""The folders that `import` and `export` make: case files, the files of tensors, and what each case became."""
+"""The folders of `import` and `export`: case files, files of tensors, and the result for each case."""

@@ -17,17 +17,17 @@ from dmlcheck.folders.export_folder import Folder, free_name, safe_name, tensor_
 from dmlcheck.values.layouts import Array, laid_out
 from dmlcheck.values.number_formats import spell
 
-FORM = "cases"  # the format of what an import writes
+FORM = "cases"  # the format of an import's files
 
-_INLINE = 128  # elements; what is larger is in a file beside the case file
+_INLINE = 128  # elements; a larger tensor is in a file beside the case file
 _WIDTH = 110  # characters
 
 
 class Written(NamedTuple):
-    """A case to write: its name, valid desc and values; `more` are its other keys, those that are None left out.
+    """A case to write: its name, valid desc and values; `more` are its other keys, without those that are None.
 
     Values are arrays, or in the notation of case files (`{random: ...}`). Elements of outputs that a mask of NumPy
-    hides are left open.
+    hides are undefined.
     """
 
     name: str

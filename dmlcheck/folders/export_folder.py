@@ -23,16 +23,16 @@ _MAX_NAME = 80  # characters of a file's name
 
 
 class Occupied(ValueError):
-    """A folder that holds something else than an earlier export."""
+    """A folder with other contents than an earlier export."""
 
 
 class Folder:
     """The folder of an export: it writes files, remembers them, and ends with a manifest that names them.
 
-    `entries` says what there is for each folder or file that was written whole, by its name.
+    `entries` has the entry of each folder or file that was written whole, by its name.
 
-    Occupied when the folder is there and holds what no earlier export wrote; of an earlier export it first removes the
-    files that its manifest names, and nothing else. OSError when it cannot be written.
+    Occupied if the folder exists and has contents that no earlier export wrote; of an earlier export it first removes
+    the files that its manifest names, and nothing else. OSError if it cannot be written.
     """
 
     def __init__(self, path: str, form: str) -> None:
@@ -51,7 +51,7 @@ class Folder:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Leave a manifest of what is whole where the work was cut off; a later export may clear the folder by it."""
+        """Write a manifest of the whole entries if the work was cut off; a later export may clear the folder by it."""
         if not self.is_finished:
             with contextlib.suppress(OSError):
                 self.finish([])
@@ -70,7 +70,7 @@ class Folder:
             file.write(data)
 
     def finish(self, left_out: list[dict[str, str]]) -> None:
-        """Write the manifest: the entries, and what could not be written, with the reasons."""
+        """Write the manifest: the entries, and those that could not be written, with the reasons."""
         import json
 
         manifest = {
@@ -94,7 +94,7 @@ class Folder:
 
 
 def check(path: str, form: str) -> bool:
-    """Return whether a folder holds an earlier export to a format; Occupied when it holds something else."""
+    """Return whether a folder holds an earlier export to a format; Occupied if it has other contents."""
     if not os.path.lexists(path):
         return False
     if not os.path.isdir(path):
@@ -144,7 +144,7 @@ def _is_in(path: str, root: str) -> bool:
 
 
 def _remove_empty(folder: str, root: str) -> None:
-    """Remove a folder, and those that it is in, where nothing is left in them."""
+    """Remove a folder and the folders above it, as far as nothing is left in them."""
     while folder != root and is_inside(folder, root) and not os.listdir(folder):
         os.rmdir(folder)
         folder = os.path.dirname(folder)

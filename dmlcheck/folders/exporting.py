@@ -1,4 +1,4 @@
-"""Cases on their way to another format, or from one: those that can go, and what became of each."""
+"""Cases on their way to another format, or from one: which of them can go, and the result for each."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from dmlcheck.folders.export_folder import Folder
 
 
 class Unavailable(ValueError):
-    """A format that cannot be written or read here; the message says why, and how to get what it takes."""
+    """A format that cannot be written or read here; the message says why, and which package is needed."""
 
 
 class Exported(NamedTuple):
-    """What became of one case: the folder that it went to, or why it did not, with what is wrong where it is wrong."""
+    """The result for one case: its folder, or the reason why it has none, with the diagnostics if it is wrong."""
 
     case: str
     folder: str | None = None
@@ -27,7 +27,7 @@ class Exported(NamedTuple):
 
 
 class Imported(NamedTuple):
-    """What became of one file: the case file that was written, or None, remarks, and what is wrong with the file."""
+    """The result for one file: the case file that was written, or None, remarks, and the diagnostics of the file."""
 
     source: str
     file: str | None = None
@@ -38,7 +38,7 @@ class Imported(NamedTuple):
 
 
 def finish(place: Folder, imported: Iterable[Imported]) -> None:
-    """End the folder of an import with what became of each file."""
+    """End the folder of an import with the result for each file."""
     left_out: list[dict[str, str]] = []
     for one in imported:
         if one.file is not None:
@@ -61,9 +61,9 @@ class Ready(NamedTuple):
 
 
 def each(cases: Iterable[Case], export: Callable[[Case], Exported]) -> list[Exported]:
-    """Export cases one by one, and say what became of each; one that this machine cannot hold ends none of the others.
+    """Export cases one by one, and return the result for each; a case too large for this machine is reported as such.
 
-    So much memory was asked for at once that there is enough again for what follows.
+    A failed request for that much memory leaves enough for the next cases.
     """
     exported = []
     for case in cases:

@@ -24,7 +24,7 @@ def graph_of_desc(desc: OperatorDesc, path: Path = ()) -> Graph:
 
 
 def tensors_to_bind(graph: Graph) -> list[TensorPart]:
-    """Return the inputs of a graph, each as its largest reader takes it, and its outputs; what is not used is not."""
+    """Return the inputs of a graph, each as its largest reader takes it, and its outputs, without unused tensors."""
     inputs: dict[str, TensorPart] = {}
     outputs: dict[str, TensorPart] = {}
     for step in graph.steps:
@@ -41,9 +41,9 @@ def tensors_to_bind(graph: Graph) -> list[TensorPart]:
 
 
 def run_bound(graph: Graph, memory: Mapping[str, Array], constants: Load | None = None) -> Checking[None]:
-    """Compute a graph and write its outputs into the memory that is bound to them, once all of it is computed.
+    """Compute a graph, then write its outputs into the memory that is bound to them.
 
-    `memory` has the bytes of inputs and outputs by their names, and `constants` loads what else is read.
+    `memory` has the bytes of inputs and outputs by their names, and `constants` loads the other tensors.
     """
 
     def load(name: str, tensor: TensorDesc) -> Checking[Array | None]:
@@ -58,7 +58,7 @@ def run_bound(graph: Graph, memory: Mapping[str, Array], constants: Load | None 
 
 
 def write(tensor: TensorDesc, values: Array, data: Array) -> None:
-    """Write the elements of a tensor into bytes; what lies between them stays."""
+    """Write the elements of a tensor into bytes; the bytes between them stay."""
     if DATA_TYPES[tensor.data_type].bits < 8:
         data[...] = to_bytes(tensor, values)
     else:

@@ -16,7 +16,7 @@ Array = NDArray[Any]
 
 
 def byte_count(tensor: TensorDesc) -> int:
-    """Return how many bytes a tensor reaches over, without those that round its size up."""
+    """Return how many bytes a tensor spans, without the padding of its size."""
     return (tensor.extent * DATA_TYPES[tensor.data_type].bits + 7) // 8
 
 

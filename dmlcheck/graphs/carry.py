@@ -1,4 +1,4 @@
-"""Steps computed on numbers with errors: how far roundings in all of them may take what they give."""
+"""Bounds of graphs: steps computed on numbers with errors, so that all their roundings add up."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Carried(NamedTuple):
     terms: int = 0
 
 
-Given = Mapping[str, "Array | Carried"]  # of each tensor its bytes, or what was carried to it
+Given = Mapping[str, "Array | Carried"]  # of each tensor its bytes, or its bounds
 
 
 def carried(
@@ -45,10 +45,10 @@ def carried(
     wants_likely: bool = True,
     **arithmetic: Any,
 ) -> dict[str, Carried]:
-    """Return the wanted tensors of all that steps give, by name, or all; `arithmetic` is what `bounds` takes.
+    """Return the wanted results of steps, by name, or all; `arithmetic` are the arguments of `bounds`.
 
-    A tensor that is not wanted is held until its last reader has it. Without `wants_likely` the likely errors are as
-    large as the others, and take no time. TooMuchWork where a step would take too long.
+    A tensor that is not wanted is kept until its last reader has it. Without `wants_likely` the likely errors are as
+    large as the others, and take no time. TooMuchWork if a step would take too long.
     """
     steps = tuple(steps)
     last = {name: number for number, step in enumerate(steps) for name in step.inputs.values()}
@@ -143,9 +143,9 @@ def _without_padding(desc: OperatorDesc) -> OperatorDesc:
 
 
 def _spread(own: dict[str, _Side], spread: dict[str, _Side], power: int) -> dict[str, _Side]:
-    """Add to the bounds of outputs what the errors of the inputs become; which element it was is not known then.
+    """Add the errors of all inputs, carried through a step, to the bounds of its outputs: any element may have them.
 
-    Errors of the terms of a sum are as independent of each other: the sum of their squares is what counts.
+    The errors of the terms of a sum are independent of each other: their squares add up.
     """
     for label, side in own.items():
         if label.startswith("OutputIndices"):
@@ -237,9 +237,9 @@ class _Side:
 
 
 def _hull(bound: Bound) -> tuple[Array, Array]:
-    """Return the middle of what is right, and how far its ends are, where there are several right results.
+    """Return the midpoint of several right results, and the distance to the ends.
 
-    Where one of these is NaN or infinite and others are not, it is the first, and nothing bounds it.
+    If one of them is NaN or infinite and others are not, it is the first, and nothing bounds it.
     """
     if not bound.others:
         return bound.value, bound.radius
@@ -254,7 +254,7 @@ def _hull(bound: Bound) -> tuple[Array, Array]:
 
 
 def _within(value: Array, radius: Array, low: float, high: float) -> tuple[Array, Array]:
-    """Return results whose errors reach no further than what a function gives."""
+    """Return results whose errors do not exceed the range of a function."""
     return value, radius if math.isinf(low) else np.fmin(radius, np.fmax(value - low, high - value))
 
 

@@ -20,7 +20,7 @@ _MOST_DIMENSIONS = 8  # that any operator takes
 
 
 class CheckedDesc(NamedTuple):
-    """A desc as it was read, None where it cannot be, what is wrong with it, and what more was asked of it."""
+    """A desc as it was read, or None, the findings about it, and the minimum level."""
 
     desc: OperatorDesc | None
     findings: tuple[Finding, ...]
@@ -32,7 +32,7 @@ CheckDesc = Callable[[str, Mapping[str, Any]], CheckedDesc]
 
 
 class Checked(NamedTuple):
-    """What was found of a node, or what is wrong with a constant or an output: its name, findings with their places."""
+    """The check of a node, a constant or an output: its name, and findings with their places."""
 
     name: str
     findings: tuple[Finding, ...]
@@ -48,7 +48,7 @@ class Checked(NamedTuple):
 
 
 def each_once(check_desc: CheckDesc) -> CheckDesc:
-    """Return what checks each of equal descs once: a graph has many that are the same."""
+    """Return a checker that checks each of equal descs once: a graph has many equal ones."""
     known: dict[str, CheckedDesc] = {}
 
     def checked_once(operator: str, fields: Mapping[str, Any]) -> CheckedDesc:
@@ -66,7 +66,7 @@ def _at_newest(operator: str, fields: Mapping[str, Any]) -> CheckedDesc:
 
 
 def checked(graph: GraphFile, check_desc: CheckDesc = _at_newest) -> Iterator[Checked]:
-    """Yield what is found of every node of a graph, after what is wrong with constants, before that of outputs."""
+    """Yield the checks of every node of a graph, after those of constants and before those of outputs."""
     edges, checked_once = _Edges(graph), each_once(check_desc)
     for constant in graph.constants:
         twice = tuple(edges.write_constant(constant))
@@ -81,7 +81,7 @@ def checked(graph: GraphFile, check_desc: CheckDesc = _at_newest) -> Iterator[Ch
 
 
 def steps_of(graph: GraphFile) -> Checking[tuple[Step, ...]]:
-    """Return the steps of a graph, without those that something is wrong with."""
+    """Return the steps of a graph, without wrong ones."""
     steps = []
     for one in checked(graph):
         yield from one.findings
@@ -97,7 +97,7 @@ def _at(finding: Finding, path: Path) -> Finding:
 
 
 class _Source(NamedTuple):
-    """What writes a tensor: a node by its name, None for an input of the graph; and what it writes, where known."""
+    """The writer of a tensor: a node's name, None for an input of the graph; and the desc of the tensor, if known."""
 
     node: str | None
     written: TensorDesc | Constant | None = None
@@ -119,7 +119,7 @@ class _Edges:
         yield from self._write(constant.node, constant.tensor, constant.path, constant)
 
     def of_node(self, node: Node, desc: OperatorDesc | None) -> Iterator[Finding]:
-        """Yield what is wrong with the edges of the next node; what it writes is known then."""
+        """Yield the findings about the edges of the next node, and record the tensors that it writes."""
         parts = {} if desc is None else {part.label: part for part in desc.tensors(INPUT)}
         for label, name in node.inputs.items():
             yield from self._read(node, label, name, parts.get(label))
@@ -173,7 +173,7 @@ class _Edges:
 
 
 def _between(source: _Source, written: TensorDesc, node: Node, name: str, part: TensorPart) -> Iterator[Finding]:
-    """Yield where a tensor as it is written is not what its reader takes: each has sizes and strides of its own."""
+    """Yield the differences between a tensor as it is written and as its reader takes it; strides may differ."""
     head = f"{part.label} of the node {_quoted(node.name)}"
     writes = f"the node {_quoted(source.node or '')} writes"
     taken, given = _byte_count(part.tensor), _byte_count(written)
@@ -207,7 +207,7 @@ def _mismatch(part: TensorPart, text: str, help: str, *field: str) -> Finding:
 
 
 def _byte_count(tensor: TensorDesc) -> int | None:
-    """Return the bytes up to the last element, without those that round up; None for sizes that no tensor has."""
+    """Return the bytes up to the last element, without padding; None for impossible sizes."""
     strides = tensor.strides
     if 0 in tensor.sizes or len(tensor.sizes) > _MOST_DIMENSIONS or (strides and len(strides) != len(tensor.sizes)):
         return None
@@ -215,7 +215,7 @@ def _byte_count(tensor: TensorDesc) -> int | None:
 
 
 def _path(label: str) -> Path:
-    """Return the path in its desc of the tensor with a label: that of `InputTensors[1]` has an index."""
+    """Return the path in its desc of the tensor with a label: the path of `InputTensors[1]` has an index."""
     field, _, index = label.partition("[")
     return (field, int(index.rstrip("]"))) if index else (field,)
 

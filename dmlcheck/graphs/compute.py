@@ -21,14 +21,14 @@ from dmlcheck.values.layouts import wide_span
 
 
 class Load(Protocol):
-    """What brings the bytes of a tensor that no step writes, as many as its largest reader takes."""
+    """A loader of the bytes of a tensor that no step writes, as many as its largest reader takes."""
 
     def __call__(self, name: str, tensor: TensorDesc) -> Checking[Array | None]:
         """Return the bytes; None where something is wrong with them."""
 
 
 class Output(NamedTuple):
-    """A tensor that a graph gives: its values, its desc, and which of its elements are undefined."""
+    """An output of a graph: its values, its desc, and a mask of its undefined elements."""
 
     values: Array
     tensor: TensorDesc
@@ -36,14 +36,14 @@ class Output(NamedTuple):
 
 
 class Results(NamedTuple):
-    """What came of steps: their outputs by name, and the tensors with undefined elements that later steps read."""
+    """The results of steps: their outputs by name, and the tensors with undefined elements that later steps read."""
 
     outputs: Mapping[str, Output]
     undefined: tuple[str, ...] = ()
 
 
 def results(desc: OperatorDesc, inputs: Mapping[str, Any]) -> Checking[dict[str, Computed] | None]:
-    """Return what the reference engine computes for a valid desc, by label; None where something keeps it from that."""
+    """Return the results of the reference engine for a valid desc, by label; None if they cannot be computed."""
     wide = wide_span(desc)
     excess = Finding("too-much-work", ("desc",), {"problem": wide}) if wide else too_large(desc, {}, {})
     findings = [excess] if excess else value_findings(desc, inputs, NEWEST_LEVEL)
@@ -78,7 +78,7 @@ def run_steps(steps: tuple[Step, ...], wanted: Iterable[str], load: Load) -> Che
 
 
 class _Held:
-    """The bytes of tensors that somebody is still to read, and which of those that were written have undefined ones."""
+    """The bytes of tensors with readers still to come, and the names of written ones with undefined elements."""
 
     def __init__(self, readers: Mapping[str, _Readers], load: Load) -> None:
         self.readers = readers
@@ -87,7 +87,7 @@ class _Held:
         self.undefined: list[str] = []
 
     def bring(self, step: Step) -> Checking[bool]:
-        """Load what a step reads and no other wrote; return whether all of it is there."""
+        """Load the tensors that a step reads and no other wrote; return whether all are there."""
         for name in step.inputs.values():
             if name not in self.data:
                 loaded = yield from self.load(name, self.readers[name].largest)
@@ -97,13 +97,13 @@ class _Held:
         return True
 
     def keep(self, name: str, written: Output) -> None:
-        """Keep what a step wrote if it is read later."""
+        """Keep the tensors of a step that are read later."""
         if name in self.readers:
             self.data[name] = to_bytes(written.tensor, written.values)
             self.undefined += [name] if written.unspecified is not None and written.unspecified.any() else []
 
     def drop(self, step: Step, number: int) -> None:
-        """Let go of what nobody reads after a step."""
+        """Drop the tensors without readers after a step."""
         for name in step.inputs.values():
             if self.readers[name].last == number:
                 self.data.pop(name, None)
@@ -152,7 +152,7 @@ def step_inputs(desc: OperatorDesc, data: Mapping[str, Array]) -> dict[str, Any]
 
 
 def _too_short(part: TensorPart, step: Step, held: Mapping[str, Array]) -> Iterable[Finding]:
-    """Yield that a step reads more than there is: its producer's tensor may be larger than what it writes to it."""
+    """Yield the finding about a step that reads more bytes than its producer wrote."""
     name, needed = step.inputs[part.label], byte_count(part.tensor)
     if needed > held[name].size:
         text = f"{part.label} of {step.name!r} reads {counted(needed, 'byte')}, and {held[name].size:,} are written"

@@ -1,4 +1,4 @@
-"""What the reference engine computes for a graph: its nodes in order, its outputs by name."""
+"""Evaluation of a graph by the reference engine: its nodes in order, its outputs by name."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ class Step(NamedTuple):
 
 
 class Graph(NamedTuple):
-    """Steps in the order in which they are computed, the names of what they read and give, and their constants.
+    """Steps in the order of computation, the names of their inputs and outputs, and their constants.
 
     `constants` are the bytes of tensors.
     """
@@ -36,10 +36,10 @@ class Graph(NamedTuple):
 
 
 class Node(NamedTuple):
-    """An operator of a graph that is not checked yet: its desc in the notation, the names of its tensors by label.
+    """An operator of an unchecked graph: its desc in the notation, and the names of its tensors by label.
 
-    An empty name of an input stands for one that nothing brings. `others` are names that it writes and has no tensor
-    for, and `findings` say what is wrong with how the file has the desc.
+    An empty name of an input stands for a missing tensor. `others` are names that it writes without a tensor, and
+    `findings` are about the file's notation of the desc.
     """
 
     name: str
@@ -53,7 +53,7 @@ class Node(NamedTuple):
 
 
 class Constant(NamedTuple):
-    """A tensor with bytes of its own, in the graph's file or in one beside it: its name, and that of its node."""
+    """A tensor with bytes of its own, in the graph's file or in one beside it: its name, and its node's."""
 
     tensor: str
     node: str

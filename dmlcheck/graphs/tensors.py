@@ -20,16 +20,16 @@ _NAMES = {dtype: name for name, dtype in NUMPY_TYPES.items() if DATA_TYPES[name]
 
 
 class Buffer:
-    """What the elements of tensors lie in: known by identity, with its elements in a flat array where they are known.
+    """The buffer of tensors' elements: known by identity, with its elements in a flat array if they are known.
 
-    `element` is their type. `copied` is the tensor whose elements, converted to another type or packed, this one has:
-    an input is copied from there, an output to there.
+    `element` is their type. `copied` is the tensor whose elements, converted to another type or packed, this buffer
+    has: an input is copied from there, an output to there.
     """
 
     __slots__ = ("copied", "element", "values")
 
     def __init__(self, element: str, values: Array | None = None, copied: TensorRef | None = None) -> None:
-        """Take the type of the elements, the elements or nothing, and what they are a copy of."""
+        """Take the type of the elements, the elements or nothing, and the tensor that they are a copy of."""
         self.element = element
         self.values = values
         self.copied = copied
@@ -78,7 +78,7 @@ class TensorRef:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """NumPy's type of the elements: that of bytes for 4-bit types."""
+        """NumPy's type of the elements: bytes for 4-bit types."""
         return np.dtype(bool) if self.element == BOOL else NUMPY_TYPES[self.element]
 
     @property

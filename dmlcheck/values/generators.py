@@ -64,7 +64,7 @@ def _bounds(
 
 
 def _parts(value: Fraction) -> tuple[float, float, float]:
-    """Return a number as two floats, and a bound on what they leave out."""
+    """Return a number as the sum of two floats, and a bound on the rest."""
     high = float(value)
     low = float(value - Fraction(high))
     rest = abs(value - Fraction(high) - Fraction(low))

@@ -14,8 +14,8 @@ from dmlcheck.values.number_formats import NUMPY_TYPES
 
 Array = NDArray[Any]
 _MOST_SPAN = 64 * 2**20  # bytes that a tensor's strides may always span
-_MOST_GAPS = 8  # times its elements: what they may span beyond that
-_GAP = 0xFF  # a NaN or -1 where no element lies: what reads there does not pass by chance
+_MOST_GAPS = 8  # times its elements: the largest span beyond that
+_GAP = 0xFF  # a NaN or -1 where no element is: a kernel that reads there does not pass by chance
 
 
 def laid_out(tensor: TensorDesc, values: Array) -> Array:

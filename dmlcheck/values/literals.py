@@ -43,7 +43,7 @@ class Source:
         return None if self._literal is None else self._literal(path)
 
     def as_written(self, path: Path, number: float) -> Fraction:
-        """Return a number of the case file exactly: what its text says, or else the float that was made of it."""
+        """Return a number of the case file exactly: by its text, or else by its float."""
         text = self.literal(path)
         value = decimal_fraction(text) if text is not None else None
         # The same number, more precisely, unless a matrix put another in its place.
@@ -98,7 +98,7 @@ class Literals(NamedTuple):
         return (yield from self._integers(numbers))
 
     def _numbers(self, flat: list[Any]) -> Checking[list[Any] | None]:
-        """Return elements as numbers, what float64 cannot hold as a Fraction, or None where one is no number."""
+        """Return elements as numbers, as a Fraction if float64 cannot hold one; None if one is no number."""
         if set(map(type, flat)) <= {int, float}:
             return flat
         numbers = []
@@ -170,7 +170,7 @@ def _unless_wrong(checking: Checking[Array | None]) -> Checking[Array | None]:
 
 
 def is_any(element: Any) -> bool:
-    """Whether an element is the word for what the documentation leaves open."""
+    """Whether an element is the word `any`, for an undefined element."""
     return type(element) is str and element.strip().lower() == ANY
 
 
@@ -179,7 +179,7 @@ def _help(element: Any) -> str | None:
 
 
 def _number(element: Any) -> Any:
-    """Return an element as a number, as a Fraction where float64 does not hold it, or None when it is none."""
+    """Return an element as a number, as a Fraction if float64 does not hold it; None if it is no number."""
     if type(element) in (int, float, Overflow):
         return element
     if isinstance(element, (np.integer, np.floating)):
@@ -195,7 +195,7 @@ def _number(element: Any) -> Any:
 
 
 def _rounded(numbers: list[Any], data_type: str) -> tuple[Array, list[int]]:
-    """Round numbers to a float type by way of float64; return the indices of those for which it does not decide."""
+    """Round numbers to a float type by way of float64; return the indices of those that float64 does not decide."""
     try:
         wide = np.array(numbers, dtype=np.float64)
     except OverflowError:
@@ -211,7 +211,7 @@ def _rounded(numbers: list[Any], data_type: str) -> tuple[Array, list[int]]:
 
 
 def _is_float64(number: Any) -> bool:
-    """Whether float64 has a number as it is written, or all that is known of it."""
+    """Whether float64 has a number as it is written, or a number without text."""
     return type(number) is float or (type(number) is int and abs(number) <= 2**53)
 
 
@@ -225,7 +225,7 @@ def unravel(index: int, sizes: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def whole_numbers(flat: list[Any], data_type: str) -> Array | None:
-    """Return whole numbers that a data type holds as a one-dimensional array of it; None where some element is not."""
+    """Return whole numbers as a one-dimensional array of a data type; None if it does not hold one of them."""
     if set(map(type, flat)) != _OF_INTS:
         return None
     low, high = exact_range(data_type)

@@ -1,4 +1,4 @@
-"""What this machine can spare: cores, and memory, so that a tensor that cannot fit is refused before it is made."""
+"""The cores and the free memory of this machine, so that a tensor that cannot fit is refused before it is made."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _system_bytes() -> int | None:
 
 
 def _cgroup_bytes() -> int | None:
-    """Return what a container's limit leaves (cgroup v2, then v1)."""
+    """Return the memory that a container's limit leaves (cgroup v2, then v1)."""
     for limit, used in (
         ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
         (

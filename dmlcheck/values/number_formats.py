@@ -63,7 +63,7 @@ _EXPONENT = np.int64(0x7FF << 52)
 
 
 def ulp(value: NDArray[Any], data_type: str) -> NDArray[np.float64]:
-    """Return the unit in the last place of a format at each value, as float64; that of the denormals for 0.
+    """Return the unit in the last place of a format at each value, as float64; for 0 the unit of the denormals.
 
     Infinity and NaN count as 1/2.
     """
@@ -125,7 +125,7 @@ def spell(value: float, data_type: str) -> str:
         return str(int(value))
     with np.errstate(over="ignore"):
         held = NUMPY_TYPES[data_type].type(value)
-    text = str(held) if np.isfinite(held) else repr(float(value))  # of a number that the data type does not hold
+    text = str(held) if np.isfinite(held) else repr(float(value))  # of a number outside the data type
     mantissa, _, exponent = text.partition("e")
     if not exponent:
         return "0" if mantissa == "0.0" else mantissa

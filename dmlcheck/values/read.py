@@ -70,7 +70,7 @@ def _distinct_sizes(tensor: TensorDesc) -> tuple[int, ...]:
 
 
 class _Reader(NamedTuple):
-    """What the values of one tensor are read for: its name and desc, and where they stand in the case."""
+    """The context of one tensor's values: its name and desc, and their place in the case."""
 
     label: str
     tensor: TensorDesc
@@ -127,7 +127,7 @@ class _Reader(NamedTuple):
     # ---- layouts
 
     def laid_out(self, values: Array) -> Checking[Array | None]:
-        """Return logical values as a buffer with the tensor's strides would hold them; shared places must agree."""
+        """Return logical values as a buffer with the tensor's strides; elements that share a place must be equal."""
         stored = _stored(self.tensor, values)
         if stored is values:
             return values
@@ -271,7 +271,7 @@ class _Reader(NamedTuple):
         return None
 
     def not_held(self, form: str, key: str, value: Any) -> Finding | None:
-        """Return what is wrong with a generator's extreme value where the data type cannot hold it."""
+        """Return the finding about a generator's extreme value if the data type cannot hold it."""
         data_type = self.tensor.data_type
         if data_type in FORMATS:
             is_held = math.isfinite(round_exact(Fraction(value), data_type))
@@ -294,7 +294,7 @@ class _Reader(NamedTuple):
         return (yield from self.stored(values, raw, ("file",)))
 
     def loaded(self, given: str) -> Array | Finding:
-        """Return the array of a file, or what is wrong with the file."""
+        """Return the array of a file, or the finding about the file."""
         full, problem = npy.find(self.source.folder, given)
         if problem is not None:
             help = "put / between folders: every system takes it" if "\\" in given else None
@@ -311,7 +311,7 @@ class _Reader(NamedTuple):
             return self.wrong(("file",), "wrong-type", params)
 
     def from_array(self, raw: Array) -> Checking[Array | None]:
-        """Return a caller's array, rounded once where it is of another data type."""
+        """Return a caller's array, rounded once if it has another data type."""
         tensor = self.tensor
         wanted = NUMPY_TYPES[tensor.data_type]
         if isinstance(raw, np.ma.MaskedArray):
@@ -329,7 +329,7 @@ class _Reader(NamedTuple):
         return None
 
     def stored(self, values: Array, what: str, steps: Path) -> Checking[Array | None]:
-        """Return an array of the tensor's sizes and NumPy type, in its layout; 4-bit types hold less than that type."""
+        """Return an array of the tensor's sizes and NumPy type, in its layout; 4-bit types are checked for their range."""
         if DATA_TYPES[self.tensor.data_type].bits < 8:  # else the array's own type says it
             low, high = integer_range(self.tensor.data_type)
             beyond = values[(values < low) | (values > high)]
@@ -340,7 +340,7 @@ class _Reader(NamedTuple):
         return (yield from self.laid_out(values))
 
     def disagreement(self, shape: tuple[int, ...], dtype: np.dtype[Any], what: str, steps: Path) -> Finding | None:
-        """Return what is wrong with an array that has another data type than the tensor, or other sizes."""
+        """Return the finding about an array with another data type than the tensor, or other sizes."""
         wanted = NUMPY_TYPES[self.tensor.data_type]
         if dtype.newbyteorder("=") != wanted:
             return self.unfit(steps, what, f"an array of {dtype}", f"save it as {wanted}")
@@ -377,7 +377,7 @@ _OF_LISTS = {list}
 
 
 def _stored(tensor: TensorDesc, values: Array) -> Array:
-    """Return what is left of values in a buffer where strides put several elements in one place."""
+    """Return values as a tensor's buffer holds them: of several elements in one place, the first."""
     if tensor.strides is None:
         return values
     if tensor.shares_places:
@@ -399,7 +399,7 @@ def _figure(value: Fraction) -> str:
 
 
 def _shape_text(raw: list[Any]) -> str:
-    """Say what shape nested lists have, or that they have none."""
+    """Return the shape of nested lists in words, or that they have none."""
     shape: list[int] = []
     level: list[Any] = [raw]
     while level and set(map(type, level)) == {list}:
