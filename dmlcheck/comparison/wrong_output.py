@@ -21,7 +21,7 @@ Change = Callable[[TensorPart, Array], Array]
 
 
 class WrongOutput(NamedTuple):
-    """One wrong output: desc and inputs, expected and actual values, and a mask of the elements outside the tolerance."""
+    """One wrong output: desc and inputs, expected and actual values, a mask of the elements outside the tolerance."""
 
     desc: OperatorDesc
     inputs: Inputs

@@ -12,14 +12,14 @@ from dmlcheck.formats.registry import FORMATS, endings
 
 CASES = endings("cases")  # of files that cases are read from
 _MODELS = tuple(ending for one in FORMATS if one.begins is not None for ending in one.endings)
-_REPORT = b'"dmlcheck-'  # what the schema of a report of dmlcheck's own begins with
+_REPORT = b'"dmlcheck-'  # the beginning of the schema's name in dmlcheck's own reports
 _REPORT_HEAD = re.compile(rb'\s*\{\s*"schema"\s*:\s*"dmlcheck-')
 
 
 class FoundFiles(NamedTuple):
-    """What there is in a folder tree: its case files, and what is left out, linked folders, pipes and ONNX models.
+    """The files of a folder tree: its case files, and left out linked folders, pipes and ONNX models.
 
-    Among the files are links that lead nowhere, and folders that may not be read: reading them says what is wrong.
+    Dangling links and unreadable folders are among the files: reading them gives the diagnostic.
     """
 
     files: list[str]
@@ -39,9 +39,9 @@ def find_files(path: str) -> list[str] | None:
 
 
 def search(path: str, ends: tuple[str, ...] = CASES) -> FoundFiles:
-    """Return what there is in a folder tree, in order, but for what is hidden and dmlcheck's own reports.
+    """Return the files of a folder tree, in order, without hidden files and dmlcheck's own reports.
 
-    Files are those that end as case files do, or in `ends`.
+    Files are those with the endings of case files, or with one in `ends`.
     """
     found = FoundFiles([], [], [], [])
     for folder, folders, files in os.walk(path, onerror=lambda error: found.files.append(error.filename)):

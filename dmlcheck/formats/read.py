@@ -13,7 +13,7 @@ def read_file(path: str, name: str | None = None) -> CaseFile:
 
 
 def read_document(document: Document, name: str | None = None) -> CaseFile:
-    """Read the cases of a document as what it is."""
+    """Read the cases of a document by its format."""
     found: CaseFile = text_format(document.value).call("cases", document, name)
     return found
 

@@ -20,15 +20,16 @@ _HEAD = 16  # bytes that tell a format
 class Format(NamedTuple):
     """A format. A file that is not text is recognised by its first bytes, else by its ending; text by its form.
 
-    Each function is named as `module:function`, and imported when it is called; "" where commands cannot do that.
+    Each function is named as `module:function`, and imported when it is called; "" where commands cannot use the
+    format.
 
     cases: (Document, name) -> CaseFile; name is the path that ids start with, None for the document's own
-    validated: (Opened, Asked, sizes) -> ValidatedFile
-    evaluated: (Opened, Wanted) -> Iterator[Evaluated]
+    validated: (Opened, LevelRequest, sizes) -> ValidatedFile
+    evaluated: (Opened, EvaluationRequest) -> Iterator[Evaluated]
     imported: (paths, folder, **options) -> list[Imported], by the words that `import` has for it
     exported: (cases, folder) -> list[Exported]
-    judged: (Target, Plan, Asked) -> ModelExecution, of a model that `run` takes alone
-    options: those that a command has for files of the format alone, by the command
+    judged: (Target, Plan, ModelRequest) -> ModelExecution, of a model that `run` takes alone
+    options: the options of a command for files of the format alone, by the command
     """
 
     word: str
@@ -46,12 +47,12 @@ class Format(NamedTuple):
 
     @property
     def many(self) -> str:
-        """What several files of the format are called."""
+        """The plural of the format's name."""
         return f"{self.one.partition(' ')[2]}s"
 
     @property
     def listed(self) -> str:
-        """What several files of the format are called, and how they end where that tells them."""
+        """The plural of the format's name, and the endings of its files if these identify it."""
         return self.many if self.is_text else f"{self.many} ({', '.join(self.endings)})"
 
     @property
@@ -72,11 +73,11 @@ class Format(NamedTuple):
         return f"{', '.join(most)} and {last}"
 
     def call(self, use: str, *given: Any) -> Any:
-        """Return what the function for a use gives: `call("cases", document, name)`."""
+        """Return the result of the function for a use: `call("cases", document, name)`."""
         return _function(getattr(self, use))(*given)
 
     def call_import(self, word: str, *given: Any, **options: Any) -> Any:
-        """Return what the function gives that `import` has under a word."""
+        """Return the result of the function for a word of `import`."""
         return _function(self.imported[word])(*given, **options)
 
 
@@ -179,7 +180,7 @@ def opened(path: str) -> Opened:
 
 
 def not_taken(file: Opened, use: str) -> Diagnostic:
-    """Return that a file is of a format that has no function for a use, and which commands take it."""
+    """Return the usage error about a file whose format has no function for a use, with the commands that take it."""
     *most, last = (one.one for one in FORMATS if getattr(one, use))
     params = {"what": "the file", "found": file.format.one, "expected": f"{', '.join(most)} or {last}"}
     help = f"{file.format.commands} take {file.format.many}"

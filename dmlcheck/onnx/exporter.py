@@ -26,7 +26,7 @@ MODEL = "model.onnx"
 DATA = "test_data_set_0"
 LIMITS = "data.json"  # where ONNX's runner looks for the tolerance of a test
 _RTOL, _ATOL = 1e-3, 1e-7  # ONNX's own, where a test has none
-_MOST_BYTES = 2**31 - 1  # a protobuf holds no more
+_MOST_BYTES = 2**31 - 1  # the most that a protobuf holds
 _UNSAFE = re.compile(r"[^A-Za-z0-9]+")
 _MAX_NAME = 40  # characters of a case's name in its folder's
 
@@ -40,9 +40,9 @@ class ExportedValues(NamedTuple):
 
 
 def export(cases: Iterable[Case], folder: str) -> list[Exported]:
-    """Write a folder for each case that ONNX can express, and say what became of each case.
+    """Write a folder for each case that ONNX can express, and return the result for each case.
 
-    OSError when the folder cannot be written, Occupied when it holds something else than an earlier export, Unavailable
+    OSError if the folder cannot be written, Occupied if it has other contents than an earlier export, Unavailable
     without onnx.
     """
     require()
@@ -85,7 +85,7 @@ def _exported(case: Case, place: Folder) -> Exported:
 
 
 def _folder_name(going: Ready, number: int) -> str:
-    """Return a name that is short, no other case has, and ONNX's runner takes: that begins with test_."""
+    """Return a short name that no other case has, with the beginning that ONNX's runner requires: test_."""
     words = _UNSAFE.sub("_", going.case.name)[:_MAX_NAME].strip("_").lower()
     return f"test_{going.desc.spec.short.lower()}_{words}_{number:05}"
 
@@ -130,10 +130,10 @@ def _files(
 
 
 def _limits(going: Ready) -> dict[str, float] | None:
-    """Return the rtol and atol of a test, |difference| <= atol + rtol * |expected|; None where ONNX's own must do.
+    """Return the rtol and atol of a test, |difference| <= atol + rtol * |expected|; None if ONNX's defaults suffice.
 
-    ONNX has no words for units in the last place, nor for a bound of each element: what the widest bound has beyond
-    rtol is the atol. Inexpressible where the documentation leaves an element open, as ONNX cannot except it.
+    ONNX has no units in the last place, and no tolerance for each element: the rest of the widest tolerance beyond rtol
+    is the atol. Inexpressible if the documentation leaves an element undefined, as ONNX cannot except it.
     """
     from dmlcheck.comparison.tolerances import limit_for
 

@@ -25,9 +25,9 @@ from dmlcheck.onnx.reading import Unreadable, opset_of, read_model
 
 
 def import_(paths: Iterable[str], folder: str) -> list[Imported]:
-    """Write a case file for each model that DirectML has an operator for, and say what became of each model.
+    """Write a case file for each model with an operator of DirectML, and return the result for each model.
 
-    OSError when the folder cannot be written, Occupied when it holds something else than an earlier import, Unavailable
+    OSError if the folder cannot be written, Occupied if it has other contents than an earlier import, Unavailable
     without onnx.
     """
     exporter.require()
@@ -81,7 +81,7 @@ def _unreadable(source: str, wrong: Unreadable) -> Imported:
 
 
 def _name(path: str) -> str:
-    """Return what a test is called: by its folder, as its model is by the format's rules."""
+    """Return the name of a test: that of its folder, as the format's rules name its model."""
     folder, file = os.path.split(os.path.abspath(path))
     return os.path.basename(folder) if file == exporter.MODEL else os.path.splitext(file)[0]
 

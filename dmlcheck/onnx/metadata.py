@@ -1,4 +1,4 @@
-"""What a model that dmlcheck writes keeps of its case, so that the case can come back as it was."""
+"""The metadata of a model that dmlcheck writes, from which its case comes back unchanged."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.descs.write import notation
 from dmlcheck.specs.records import Tolerance
 
-PREFIX = "dmlcheck."  # what the keys of a model's metadata begin with
+PREFIX = "dmlcheck."  # the prefix of the keys in a model's metadata
 
 _KEPT: dict[str, type | tuple[type, ...]] = {
     "case": str,
@@ -27,7 +27,7 @@ _KEPT: dict[str, type | tuple[type, ...]] = {
 
 
 def add(model: Any, case: Case, desc: OperatorDesc, given: Sequence[str]) -> None:
-    """Add to a model what brings its case back: its operator and desc above all; `given` are its own outputs."""
+    """Add to a model the metadata of its case: above all its operator and desc; `given` are its own outputs."""
     kept: dict[str, Any] = {
         "case": case.id,
         "operator": desc.spec.operator,
@@ -46,10 +46,10 @@ def add(model: Any, case: Case, desc: OperatorDesc, given: Sequence[str]) -> Non
 
 
 def read(model: Any) -> dict[str, Any]:
-    """Return what an export has added to a model, nothing where an export would not have put it so."""
+    """Return the metadata that an export has added to a model; nothing if it is not in an export's form."""
     kept: dict[str, Any] = {}
     for entry in model.metadata_props:
-        if not isinstance(entry.key, str):  # protobuf gives bytes for what is not UTF-8
+        if not isinstance(entry.key, str):  # protobuf gives bytes for text that is not UTF-8
             return {}
         key = entry.key.removeprefix(PREFIX)
         if key == entry.key:

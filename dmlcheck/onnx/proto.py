@@ -96,7 +96,7 @@ def _check_node_types(node: ExportedNode, schema: Any, known: Mapping[str, Value
 
 
 def _with_formals(names: Sequence[str], formals: Sequence[Any]) -> Iterator[tuple[Any, str]]:
-    """Pair the names of a node's values with what its operator says of each; the last of it is for all that follow."""
+    """Pair the names of a node's values with its operator's parameters; the last parameter is for all further ones."""
     for index, name in enumerate(names):
         yield formals[min(index, len(formals) - 1)], name
 

@@ -1,4 +1,4 @@
-"""ONNX's protobufs: models and tensors in files, and what a node or a tensor says of itself.
+"""ONNX's protobufs: models and tensors in files, and the attributes of nodes and tensors.
 
 Needs the package onnx.
 """
@@ -20,7 +20,7 @@ from dmlcheck.graphs.tensors import BOOL, Array, TensorRef
 from dmlcheck.onnx.descs.node import Unmapped
 from dmlcheck.onnx.export.records import TYPES
 
-MOST_PROTOBUF = 2**31 - 1  # a protobuf holds no more
+MOST_PROTOBUF = 2**31 - 1  # the most that a protobuf holds
 _MOST_SAID = 1000  # characters of a message of a library
 DOMAINS = ("", "ai.onnx")
 ELEMENTS = {BOOL: BOOL, **{onnx: own for own, onnx in TYPES.items()}}  # of tensors, by ONNX's names
@@ -28,7 +28,7 @@ KNOWN = frozenset(ELEMENTS)
 
 
 class Unreadable(Exception):
-    """A file that is not what it should be; the message is the rest of a sentence about it."""
+    """A file of the wrong form; the message is the rest of a sentence about it."""
 
     def __init__(self, path: str, problem: str, rule: str = "onnx-syntax") -> None:
         super().__init__(problem)
@@ -36,7 +36,7 @@ class Unreadable(Exception):
         self.rule = rule
 
     def diagnostic(self) -> Diagnostic:
-        """Return what is wrong with the file."""
+        """Return the diagnostic about the file."""
         message = str(self) if self.rule == "file-not-found" else f"the file {self}"
         return Diagnostic(self.rule, message, file=self.name)
 
@@ -63,7 +63,7 @@ def read_model(path: str) -> Any:
 
 
 def parsed_model(path: str, data: bytes) -> Any:
-    """Return what a file holds as an onnx.ModelProto with a graph and an opset."""
+    """Return a file's contents as an onnx.ModelProto with a graph and an opset."""
     from onnx import ModelProto
 
     model = _parsed(ModelProto(), path, data, "an ONNX model")
@@ -80,7 +80,7 @@ def parsed_tensor(path: str, data: bytes, what: str = "an ONNX model") -> Any:
 
 
 def _parsed(message: Any, path: str, data: bytes, what: str) -> Any:
-    """Return a message of protobuf with what a file holds."""
+    """Return a message of protobuf with a file's contents."""
     try:
         message.ParseFromString(data)
     except (import_module("google.protobuf.message").DecodeError, ValueError, RuntimeError) as error:
@@ -89,7 +89,7 @@ def _parsed(message: Any, path: str, data: bytes, what: str) -> Any:
 
 
 def file_bytes(path: str) -> bytes:
-    """Return what a file holds; Unreadable where it cannot be read, or is too large."""
+    """Return a file's contents; Unreadable if it cannot be read, or is too large."""
     try:
         return read_plain(path, MOST_PROTOBUF)
     except TooLarge:
@@ -99,7 +99,7 @@ def file_bytes(path: str) -> bytes:
 
 
 def first_line(error: Exception) -> str:
-    """Return the first line of what a library says, which may have a whole node in it."""
+    """Return the first line of a library's message, which may have a whole node in it."""
     return cut((str(error).strip().splitlines() or [type(error).__name__])[0], _MOST_SAID)
 
 
@@ -107,7 +107,7 @@ def first_line(error: Exception) -> str:
 
 
 def tensor_in(path: str) -> TensorRef:
-    """Return what a file of a data set has; Unreadable where it is none, Refused where DirectML has none such."""
+    """Return the values of a file of a data set; Unreadable if it is none, Unmapped if DirectML has no such values."""
     return checked_tensor(path, parsed_tensor(path, file_bytes(path), "a tensor of ONNX"), os.path.basename(path))
 
 
@@ -205,7 +205,7 @@ def opset_of(model: Any) -> int:
 
 
 def unknown_opset(model: Any) -> str | None:
-    """Return what is to be said of a model of an opset that this onnx does not have, or None."""
+    """Return the message about a model of an opset that this onnx does not have, or None."""
     import onnx
 
     known, opset = onnx.defs.onnx_opset_version(), opset_of(model)

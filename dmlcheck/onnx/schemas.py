@@ -1,4 +1,4 @@
-"""What the schemas of the package onnx say of ONNX's own operators."""
+"""The schemas of ONNX's own operators, from the package onnx."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ class Scope:
         return None if isinstance(node, ast.Slice) else evaluate(ast.unparse(node), self.desc, self.i)
 
     def chosen(self, node: ast.expr) -> ast.expr:
-        """Return the part that decides an expression: a definition of `let`, a branch of a choice, an operand of min."""
+        """Return the part that decides an expression: a `let`, a branch of a choice, an operand of min or max."""
         if isinstance(node, ast.Name) and node.id in self.desc.spec.let:
             return self.chosen(parsed(self.desc.spec.let[node.id]))
         if isinstance(node, ast.IfExp):

@@ -329,7 +329,7 @@ class _Reader(NamedTuple):
         return None
 
     def stored(self, values: Array, what: str, steps: Path) -> Checking[Array | None]:
-        """Return an array of the tensor's sizes and NumPy type, in its layout; 4-bit types are checked for their range."""
+        """Return an array of the tensor's sizes and NumPy type, in its layout; numbers of 4-bit types must fit them."""
         if DATA_TYPES[self.tensor.data_type].bits < 8:  # else the array's own type says it
             low, high = integer_range(self.tensor.data_type)
             beyond = values[(values < low) | (values > high)]

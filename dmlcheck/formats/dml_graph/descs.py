@@ -28,7 +28,7 @@ def label_of(end: End) -> str:
 
 
 class NodeDesc(NamedTuple):
-    """What a node's desc is: fields in the notation, its ends, and what is wrong with how the file has it."""
+    """The desc of a node: fields in the notation, its edges, and the findings about the file's notation of it."""
 
     operator: str
     fields: Mapping[str, Any]
@@ -38,7 +38,7 @@ class NodeDesc(NamedTuple):
 
 
 def desc_of(node: FileNode, operator: Operator, owned: frozenset[str] = frozenset()) -> NodeDesc:
-    """Return the desc of an operator; what edges with a name in `owned` bring is owned by DirectML."""
+    """Return the desc of an operator; tensors at edges with a name in `owned` are owned by DirectML."""
     name = full_name(operator.type) if operator.type.startswith(OPERATOR_PREFIX) else None
     if name is None:
         return NodeDesc(operator.type, {})
@@ -68,9 +68,9 @@ class _Matched(NamedTuple):
 
     @property
     def given(self) -> list[tuple[str, Tensor | None]]:
-        """Each name with its tensor; None for those that are left out.
+        """Each name with its tensor; None for missing tensors.
 
-        Where there are as many tensors as names, none is left out: an empty name is that of an output nobody reads.
+        If there are as many tensors as names, none is missing: an empty name is that of an output without readers.
         """
         if len(self.names) == len(self.tensors):
             return list(zip(self.names, self.tensors, strict=True))
@@ -132,7 +132,7 @@ def _tensor(tensor: Tensor, *, is_owned: bool) -> dict[str, Any]:
 
 # ---- attributes
 
-_KINDS = {  # what the file may have for a type of DirectML's structs, and what it means where it ends before
+_KINDS = {  # by type of DirectML's structs: the file's types, and the value if the file lacks it
     "UINT": (("UInt32", "Bool"), 0),
     "INT": (("Int32",), 0),
     "FLOAT": (("Float32",), 0.0),
@@ -153,7 +153,7 @@ _FORMS = {("float", 16): "<e", ("float", 32): "<f", ("float", 64): "<d"}
 def _put_attributes(
     spec: OperatorSpec, attributes: tuple[Attribute, ...], fields: dict[str, Any], path: tuple[str | int, ...]
 ) -> Iterator[Finding]:
-    """Put attributes into the fields that they are for, by position; yield those that are of another type."""
+    """Put attributes into their fields, by position; yield a finding for each of another type."""
     known = [field for field in spec.fields.values() if not field.is_tensor]
     if len(attributes) > len(known):
         text = f"it has {counted(len(attributes), 'attribute')}; {spec.operator} has {len(known)}"
@@ -173,7 +173,7 @@ def _put_attributes(
 
 
 def _value(field: Field, value: Any, path: tuple[str | int, ...]) -> Any:
-    """Return a value in the notation; a generator of what is wrong with it."""
+    """Return a value in the notation, after yielding the findings about it."""
     if field.type == "OPERATOR_DESC":
         return (yield from _activation(value, path))
     if field.type == "OPERATOR_DESC_ARRAY":

@@ -57,7 +57,7 @@ def _missing(name: str, help: str) -> Finding:
 
 
 def _array(place: str, name: str, tensor: TensorDesc) -> Array:
-    """Return an array of a file or a folder; Missing where there is none of its name."""
+    """Return an array of a file or a folder; Missing if it has none of this name."""
     most = tensor.extent * _WIDEST + _HEADER
     if os.path.isdir(place):
         full, problem = npy.find(place, f"{name}.npy")
@@ -79,6 +79,6 @@ def _array(place: str, name: str, tensor: TensorDesc) -> Array:
 
 
 def _check_size(size: int, most: int) -> None:
-    """Raise ValueError for a file that is too large to be an array that the graph reads."""
+    """Raise ValueError for a file that is too large to be an array of the graph."""
     if size > most:
         raise ValueError(f"the file has {size:,} bytes, far more than the graph reads")

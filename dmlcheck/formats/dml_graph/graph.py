@@ -12,13 +12,13 @@ from dmlcheck.graphs.records import Constant, GraphFile, Node
 
 
 def read_graph(path: str) -> GraphFile | Diagnostic:
-    """Return the graph of a file, or what is wrong with the file."""
+    """Return the graph of a file, or the findings about the file."""
     stored = read_stored(path)
     return stored if isinstance(stored, Diagnostic) else graph_of(stored, path.replace(os.sep, "/"))
 
 
 def graph_of(stored: records.Stored, file: str = "") -> GraphFile:
-    """Return what a file has of a graph as a graph: what a file beside it holds is owned by DirectML."""
+    """Return the graph of a file as a Graph: constants in files beside it are owned by DirectML."""
     constants = tuple(
         Constant(name, node.name, ("nodes", index), node.desc.data, node.desc.file)
         for index, node in enumerate(stored.nodes)

@@ -29,10 +29,10 @@ _MOST = 200  # characters of a name
 
 
 def import_(paths: Iterable[str], folder: str) -> list[Imported]:
-    """Write a folder of case files for each graph among files, and say what became of each graph.
+    """Write a folder of case files for each graph among files, and return the result for each file.
 
-    Files with the constants of others are left out. OSError when the folder cannot be written, Occupied when it holds
-    something else than an earlier import.
+    Files with the constants of others are left out. OSError if the folder cannot be written, Occupied if it has other
+    contents than an earlier import.
     """
     read = [(path, read_graph(path)) for path in paths]
     constants = _constant_files(graph for _, graph in read) if len(read) > 1 else frozenset()

@@ -1,4 +1,4 @@
-"""Values for the inputs of a node by itself: those of constants, and random ones where other nodes would bring them."""
+"""Values for the inputs of a single node: its constants, and random values in place of other nodes' results."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ Literal = dict[str, Any]
 
 
 def inputs_of(desc: OperatorDesc, constants: Mapping[str, Array]) -> dict[str, Any] | None:
-    """Return the values of a desc's inputs by field, of constants an array and of others a notation of case files.
+    """Return the values of a desc's inputs by field: arrays for constants, and the notation of case files for others.
 
-    None where nothing was found that the operator's constraints take, or this machine does not hold.
+    None if no values satisfy the operator's constraints, or this machine cannot hold them.
     """
     for made in _candidates(desc):
         values: Mapping[str, Any] = {**made, **constants}
@@ -47,7 +47,7 @@ def _inputs(desc: OperatorDesc) -> Iterator[tuple[str, TensorPart]]:
 
 
 def _range(part: TensorPart, desc: OperatorDesc, seed: int) -> Literal:
-    """Return which random numbers a tensor may have: of indices those that are inside what they index."""
+    """Return the random numbers for a tensor, in the notation; indices are inside the dimension that they index."""
     kind, bits = DATA_TYPES[part.tensor.data_type]
     low, high = _FLOATS if kind == "float" else _WHOLE if bits > 8 else integer_range(part.tensor.data_type)
     if kind != "float" and "Indices" in part.label:

@@ -1,4 +1,4 @@
-"""A DirectML graph read from its file, in time and memory that follow the file's size.
+"""A DirectML graph read from its file, in time and memory proportional to the file's size.
 
 The tables are those of microsoft/DirectML, DmlGraphDesc_generated.h and OperatorFieldTypes_generated.h of DxDispatch.
 """
@@ -22,7 +22,7 @@ _HELP = "fetch the file again, or let ONNX Runtime write it again"
 
 
 def read_stored(path: str) -> Stored | Diagnostic:
-    """Return what a file has of a graph, or what is wrong with the file."""
+    """Return the graph of a file, or the findings about the file."""
     name = path.replace(os.sep, "/")
     try:
         return _graph(Buffer(read_plain(path, MOST_BYTES)).root())
@@ -148,7 +148,7 @@ def _array(letter: str) -> _Read:
 
 
 def _union(table: Table) -> Any:
-    """Read the bytes of a scalar union, the one form that is written and read of those that the schema has."""
+    """Read the bytes of a scalar union: of the schema's forms, the only one in use."""
     found = table.table(2)
     if found is None:
         return None

@@ -15,7 +15,7 @@ class Tensor(NamedTuple):
 
 
 class Attribute(NamedTuple):
-    """An attribute: the name of its type in the file (`UInt32`), and its value, None where there is none.
+    """An attribute: the name of its type in the file (`UInt32`), and its value, None if it has none.
 
     A struct's value is a tuple of its members, a scalar union's its eight bytes.
     """
@@ -25,7 +25,7 @@ class Attribute(NamedTuple):
 
 
 class Operator(NamedTuple):
-    """An operator as it is in the file: its name, its tensors without those left out, its attributes in order."""
+    """An operator as the file has it: its name, its tensors without missing ones, its attributes in order."""
 
     type: str
     inputs: tuple[Tensor, ...] = ()
@@ -41,7 +41,7 @@ class FileConstant(NamedTuple):
 
 
 class FileNode(NamedTuple):
-    """A node, and the names of what it reads and writes; an empty name stands for a tensor that is left out."""
+    """A node, and the names of its inputs and outputs; an empty name stands for a missing tensor."""
 
     name: str
     desc: Operator | FileConstant

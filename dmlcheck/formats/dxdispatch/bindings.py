@@ -1,4 +1,4 @@
-"""What a model binds to the tensors of its dispatchables: resources, where a tensor starts in them, what overlaps."""
+"""The bindings of a model: resources for the tensors of its dispatchables, their offsets, and their overlaps."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _KEYS = ("name", *_COUNTS, "format", "counter", "shape")
 
 
 class Resources(NamedTuple):
-    """The resources of a model: as given, None where that cannot be read, and those that are well formed."""
+    """The resources of a model: as given, None if they cannot be read, and the well-formed ones."""
 
     given: Mapping[str, Any] | None
     readable: Mapping[str, Mapping[str, Any]]
 
 
 def read_bindings(given: Any, path: Path, resources: Resources) -> Checking[dict[str, Binding] | None]:
-    """Read what is bound to each name; None where it is no mapping."""
+    """Read the bindings of each name; None if they are no mapping."""
     if not isinstance(given, dict):
         yield wrong_type(path, "bindings", given, "a mapping of tensors to resources")
         return None
@@ -38,7 +38,7 @@ def read_bindings(given: Any, path: Path, resources: Resources) -> Checking[dict
 
 
 def _binding(given: Any, path: Path, resources: Resources) -> Checking[Binding]:
-    """Read what is bound to a name: a resource, or a list of them."""
+    """Read the binding of a name: a resource, or a list of them."""
     if not isinstance(given, list):
         return Binding(((yield from _source(given, path, resources)),), path)
     sources = []
@@ -79,7 +79,7 @@ def binding_findings(
     resources: Resources,
     path: Path,
 ) -> Iterator[Finding]:
-    """Yield what is wrong with what is bound to an operator's tensors; without a desc, as far as that can be said."""
+    """Yield the findings about an operator's bindings; without a desc, those that need none."""
     tensors = [field.name for field in (*spec.inputs, *spec.outputs)]
     for key, help in unknown_names(bindings, tensors, "its tensors are"):
         yield Finding("unknown-key", (*path, key), {"where": spec.operator, "key": key}, help=help, at_key=True)

@@ -1,4 +1,4 @@
-"""A DxDispatch model as cases: a plain desc for each operator, those of the graphs that it dispatches among them."""
+"""A DxDispatch model as cases: a plain desc for each operator, including the nodes of graphs that it dispatches."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ _MOST = 200  # characters of a name
 
 
 def node_cases(graph: GraphFile, dispatchable: Case) -> list[tuple[Case, list[Finding]]]:
-    """Return a case for each node, which is like that of the graph's dispatchable, and what is wrong beside descs.
+    """Return a case for each node, like that of the graph's dispatchable, and the findings about its other parts.
 
-    What is wrong with a constant goes with the next node, with an output of the graph with the last.
+    The findings about a constant go with the next node, those about an output of the graph with the last one.
     """
     names, found = set[str](), list[Finding]()
     cases: list[tuple[Case, list[Finding]]] = []
@@ -70,7 +70,7 @@ def node_cases(graph: GraphFile, dispatchable: Case) -> list[tuple[Case, list[Fi
 
 
 def _read(operator: str, fields: Mapping[str, Any]) -> CheckedDesc:
-    """Return a desc as it was read: what is wrong with it is found where its case is validated."""
+    """Return a desc as it was read; the findings about it come when its case is validated."""
     return CheckedDesc(read_desc(operator, fields).desc, ())
 
 

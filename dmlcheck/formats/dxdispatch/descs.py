@@ -1,4 +1,4 @@
-"""Descs as DxDispatch reads them, and what it cannot read."""
+"""Descs in DxDispatch's notation, and the parts that DxDispatch cannot read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dmlcheck.specs.names import DATA_TYPES
 from dmlcheck.values.layouts import wide_span
 from dmlcheck.values.number_formats import NUMPY_TYPES
 
-# What is not in DxDispatch/src/model/JsonParsersGenerated.cpp as of July 2025: operators, and values of fields.
+# Operators and values of fields that DxDispatch/src/model/JsonParsersGenerated.cpp lacks as of July 2025.
 _UNKNOWN = ("FOLD", "RESAMPLE3", "UNFOLD")
 _UNKNOWN_VALUES = {"PaddingMode": "WRAP"}
 
@@ -39,8 +39,8 @@ def unsupported(desc: OperatorDesc) -> str | None:
 def desc_of(desc: OperatorDesc) -> dict[str, Any]:
     """Return the fields of a desc as DxDispatch reads them.
 
-    Counts are there, what is left out is not there at all. A scalar union is a whole number for integer types and, as
-    no number can be infinite or NaN, an object with the member of the union for those.
+    Counts are given, and missing fields have no key. A scalar union is a whole number for integer types; infinities and
+    NaN, for which JSON has no numbers, are an object with the member of the union.
     """
     fields = notation(desc)
     for field in desc.spec.fields.values():
@@ -62,9 +62,9 @@ def _floats(value: Any) -> Any:
 
 
 def _spelt(held: Any, value: float) -> float:
-    """Return the number with the fewest digits that DxDispatch reads as what a float type holds of a value.
+    """Return the number with the fewest digits that DxDispatch reads as a value rounded to a float type.
 
-    A value that the type holds exactly stays as it is: with fewer digits it is another number to who reads doubles.
+    A value that the type holds exactly keeps its digits: with fewer, a reader of doubles gets another number.
     """
     if float(held) == value:  # as doubles: NumPy would round the value first
         return float(value)

@@ -1,4 +1,4 @@
-"""What the reference engine computes for the commands of a DxDispatch model."""
+"""Evaluation of the commands of a DxDispatch model by the reference engine."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from dmlcheck.values.number_formats import NUMPY_TYPES
 
 
 class Answer(NamedTuple):
-    """What came of a command: the elements of a resource that it prints, with their type, a remark, or what is wrong.
+    """The result of a command: the elements of a resource that it prints, with their type, a remark, or a diagnostic.
 
-    The elements are flat, and those of the resource until the next command changes them.
+    The elements are flat, and valid until the next command changes them.
     """
 
     printed: Mapping[str, tuple[Array, str]] = {}
@@ -43,9 +43,9 @@ class Answer(NamedTuple):
 
 
 def evaluate_model(model: DxModel, folder: str, level: str = NEWEST_LEVEL) -> Iterator[Answer]:
-    """Carry out a model's commands in order and yield what came of each; `folder` is where writeFile writes.
+    """Carry out a model's commands in order and yield the result of each; `folder` is the target of writeFile.
 
-    A model that something is wrong with ends there.
+    A model ends at its first problem.
     """
     problems: list[Diagnostic] = []
     for name, reading in model.descs.items():
@@ -74,7 +74,7 @@ def _diagnostics(findings: list[Finding], command: Command, model: DxModel) -> t
 
 
 def _carried_out(command: Command, model: DxModel, resources: Mapping[str, Resource], folder: str) -> Checking[Answer]:
-    """Carry out one command; what it returns stands beside what is wrong only where it yields nothing."""
+    """Carry out one command; yield the findings about it, or return its result."""
     target = command.target
     if command.kind == "dispatch":
         if target in model.others:
@@ -98,7 +98,7 @@ def _carried_out(command: Command, model: DxModel, resources: Mapping[str, Resou
 def _dispatched(
     file: GraphFile | None, command: Command, model: DxModel, resources: Mapping[str, Resource]
 ) -> Checking[None]:
-    """Compute the graph of a file, or an operator where there is none, from the resources into them."""
+    """Compute a graph, or an operator if the dispatchable is none, from the resources into them."""
     if file is None:
         desc = model.descs[command.target].desc
         if desc is not None:
@@ -114,7 +114,7 @@ def _dispatched(
 
 
 def _elements(command: Command, resource: Resource) -> Checking[Array | None]:
-    """Return what a resource was filled with, as elements of its data type."""
+    """Return the contents of a resource as elements of its data type."""
     dtype = NUMPY_TYPES[resource.data_type]
     if resource.filled % dtype.itemsize == 0:
         count = resource.filled * 8 // DATA_TYPES[resource.data_type].bits
@@ -128,7 +128,7 @@ def _elements(command: Command, resource: Resource) -> Checking[Array | None]:
 
 
 def _written(command: Command, resource: Resource, folder: str) -> Iterator[Finding]:
-    """Write a resource to a file inside a folder; yield what keeps it from that."""
+    """Write a resource to a file inside a folder; yield the finding if it cannot be written."""
     given = command.raw["targetPath"]
     place: Path = (*command.path, "targetPath")
     full, problem = _place_of(given, folder)
@@ -163,7 +163,7 @@ def _place_of(given: str, folder: str) -> tuple[str, str | None]:
 
 
 def _is_earlier(path: str) -> bool:
-    """Whether a file may be what was written before: a model of anybody's does not write over other files."""
+    """Whether a file may be an earlier output: a model from anywhere must not write over other files."""
     try:
         with open_plain(path) as file:
             start = file.read(len(_NPY_MAGIC))
@@ -173,7 +173,7 @@ def _is_earlier(path: str) -> bool:
 
 
 def _saved(path: str, values: Array) -> str | None:
-    """Write a .npy file, or the bytes of any other; return what keeps it from being written or None."""
+    """Write a .npy file, or the bytes of any other; return the reason why it cannot be written, or None."""
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         if path.lower().endswith(".npy"):

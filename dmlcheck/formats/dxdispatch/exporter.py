@@ -1,4 +1,4 @@
-"""Cases as DxDispatch models in a folder, with what runs them elsewhere and what tells them apart afterwards."""
+"""Cases as DxDispatch models in a folder, with scripts that run them elsewhere and a manifest of the cases."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ FORM = "dxdispatch"
 
 
 def export(cases: Iterable[Case], folder: str) -> list[Exported]:
-    """Write a model for each distinct operator, desc and inputs among cases, and say what became of each case.
+    """Write a model for each distinct operator, desc and inputs among cases, and return the result for each case.
 
-    OSError when the folder cannot be written, Occupied when it holds something else than an earlier export.
+    OSError if the folder cannot be written, Occupied if it has other contents than an earlier export.
     """
     with Folder(folder, FORM) as place:
         exported = each(cases, lambda case: _exported(case, place))

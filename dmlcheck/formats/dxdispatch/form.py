@@ -1,4 +1,4 @@
-"""What is wrong with the form of a model's parts: the findings that they have in common."""
+"""Findings about the form of a model's parts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dmlcheck.files.document import Path
 
 
 def wrong_type(path: Path, what: str, value: Any, expected: str, help: str | None = None) -> Finding:
-    """Return that a value is not what is expected in its place."""
+    """Return the finding about a value of another type than its place requires."""
     return Finding("wrong-type", path, {"what": what, "found": describe(value), "expected": expected}, help=help)
 
 
@@ -26,14 +26,14 @@ def is_count(value: Any, most: int) -> bool:
 
 
 def count_findings(raw: Mapping[str, Any], key: str, path: Path, most: int, *, least: int = 0) -> Iterator[Finding]:
-    """Yield what is wrong with a whole number that may be left out."""
+    """Yield the finding about an optional whole number, if it is wrong."""
     value = raw.get(key, least)
     if not is_count(value, most) or value < least:
         yield wrong_type((*path, key), key, value, f"a whole number from {least} to {most:,}")
 
 
 def file_path_findings(value: Any, path: Path) -> Iterator[Finding]:
-    """Yield what is wrong with the path of a file, whether or not there is one."""
+    """Yield the finding about the path of a file, whether or not the file exists."""
     if not isinstance(value, str) or not value or "\0" in value:
         yield wrong_type(path, str(path[-1]), value, "the path of a file")
 

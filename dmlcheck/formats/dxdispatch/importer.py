@@ -1,4 +1,4 @@
-"""DxDispatch models as case files: a case for each dispatch of a DirectML operator, with what it reads."""
+"""DxDispatch models as case files: a case for each dispatch of a DirectML operator, with its inputs."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ Found = Written | str | Diagnostic  # a case, a remark, or something that is wro
 
 
 def import_(paths: Iterable[str], folder: str) -> list[Imported]:
-    """Write a case file for each model among files, and say what became of each file.
+    """Write a case file for each model among files, and return the result for each file.
 
-    OSError when the folder cannot be written, Occupied when it holds something else than an earlier import.
+    OSError if the folder cannot be written, Occupied if it has other contents than an earlier import.
     """
     with Folder(folder, FORM) as place:
         taken: set[str] = set()
@@ -86,7 +86,7 @@ def _named(cases: list[Written]) -> list[Written]:
 
 
 def _stem(path: str) -> str:
-    """Return what a case file is named after: the model, or its folder where an export has put it."""
+    """Return the name of a case file: that of the model, or of its folder if an export has put it there."""
     folder, name = os.path.split(path)
     return os.path.basename(folder) or name if name == MODEL else os.path.splitext(name)[0]
 
@@ -106,7 +106,7 @@ def _found(document: Document) -> Iterator[Found]:
 
 
 def _of_dispatches(model: DxModel, resources: Mapping[str, Resource]) -> Iterator[Found]:
-    """Yield the case of each dispatch; what cannot be one is remarked upon."""
+    """Yield the case of each dispatch; add a remark for each dispatch that cannot be a case."""
     written: dict[str, str] = {}  # the resources that a dispatch writes, each with the last that does
     for command in model.commands:
         if command.kind != "dispatch":

@@ -16,7 +16,7 @@ from dmlcheck.values.number_formats import NUMPY_TYPES
 
 
 def unknown_bindings(graph: GraphFile, command: Command) -> Iterator[Finding]:
-    """Yield what is bound and is neither an input nor an output of a graph."""
+    """Yield the findings about bindings to names that are neither inputs nor outputs of a graph."""
     for name, help in unknown_names(command.bindings, [name for name in (*graph.inputs, *graph.outputs) if name]):
         path = (*command.path, "bindings", name)
         yield Finding("unknown-key", path, {"where": f"the graph {command.target}", "key": name}, help, at_key=True)
@@ -25,7 +25,7 @@ def unknown_bindings(graph: GraphFile, command: Command) -> Iterator[Finding]:
 def bound_bytes(
     parts: Iterable[TensorPart], command: Command, resources: Mapping[str, Resource]
 ) -> Checking[dict[str, Array]]:
-    """Return the bytes that are bound to tensors, by label, without those of which there are none or too few."""
+    """Return the bytes that are bound to tensors, by label, without missing and too short ones."""
     bound = {}
     for part in parts:
         data = yield from _bytes(part, command, resources)

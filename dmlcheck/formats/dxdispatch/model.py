@@ -27,18 +27,18 @@ class BoundResource(NamedTuple):
 
 
 class Binding(NamedTuple):
-    """What is bound to a name: its resources, None for one that is wrong, and where the binding stands."""
+    """The binding of a name: its resources, None for a wrong one, and its place."""
 
     sources: tuple[BoundResource | None, ...]
     path: Path
 
     def source(self, index: int) -> BoundResource | None:
-        """Return what is bound to one of its tensors, None where there is nothing."""
+        """Return the resource bound to one of its tensors, or None."""
         return self.sources[index] if index < len(self.sources) else None
 
 
 class Command(NamedTuple):
-    """One command of a model: its kind in lower case, what it names, where it stands, and what it binds.
+    """One command of a model: its kind in lower case, its target, its place, and its bindings.
 
     A dispatch has the bindings of its dispatchable too.
     """
@@ -53,7 +53,7 @@ class Command(NamedTuple):
 class DxModel(NamedTuple):
     """A DxDispatch model: resources as given, operators as cases and their descs as read, other kinds, and commands.
 
-    `graphs` has DirectML graphs by the names of their dispatchables, or what is wrong with their files.
+    `graphs` has DirectML graphs by the names of their dispatchables, or the diagnostics of their files.
     """
 
     document: Document

@@ -1,4 +1,4 @@
-"""What DxDispatch writes in another way than case files: data types, tensors' defaults, scalar unions."""
+"""Differences between DxDispatch's notation and case files': data types, tensors' defaults, scalar unions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dmlcheck.specs.load import full_name, load_spec
 from dmlcheck.specs.names import DATA_TYPE_PREFIX, DATA_TYPES
 from dmlcheck.specs.records import Field
 
-# What a tensor may have where DxDispatch takes it as left out.
+# The values of a tensor's fields that DxDispatch takes as missing.
 _LEFT_OUT: tuple[tuple[str, Any], ...] = (("Strides", []), ("TotalTensorSizeInBytes", 0))
 
 
@@ -29,7 +29,7 @@ def plain_desc(operator: str, desc: dict[str, Any]) -> dict[str, Any]:
 
 
 def _with_plain_tensors(desc: dict[str, Any]) -> dict[str, Any]:
-    """Return a desc whose tensors leave out what DxDispatch takes as left out: no strides, and a total size of 0."""
+    """Return a desc whose tensors leave out the values that DxDispatch takes as missing."""
     plain = {key: _plain_tensor(value) for key, value in desc.items()}
     return desc if all(plain[key] is desc[key] for key in desc) else plain
 

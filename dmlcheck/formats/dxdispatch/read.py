@@ -38,9 +38,9 @@ _NOT_FIELDS = ("type", "Type", "bindings", "dmlCompileType", "executionFlags")
 
 
 class _Dispatchables(NamedTuple):
-    """The dispatchables of a model: as given, None where that cannot be read, and those of each kind.
+    """The dispatchables of a model: as given, None if they cannot be read, and those of each kind.
 
-    `descs` are those of operators as they were read, `bindings` what they and graphs bind themselves.
+    `descs` are those of operators as they were read, `bindings` the own bindings of operators and graphs.
     """
 
     given: Mapping[str, Any] | None
@@ -79,7 +79,7 @@ def _model(document: Document) -> Checking[DxModel]:
 
 
 def _sections(value: Mapping[str, Any]) -> Checking[dict[str, Any]]:
-    """Read the parts of a model; None for one that is not there, or not what it should be."""
+    """Read the parts of a model; None for a part that is missing or of the wrong type."""
     sections = {}
     for name, kind, expected in _SECTIONS:
         found = value.get(name)
@@ -141,7 +141,7 @@ def _graph(
 
 
 def _kind(name: str, raw: Any) -> Checking[str | None]:
-    """Read what a dispatchable is: an operator, or what another kind is called."""
+    """Read the kind of a dispatchable: an operator, or the name of another kind."""
     path: Path = ("dispatchables", name)
     if not isinstance(raw, dict):
         yield wrong_type(path, f"the dispatchable {name}", raw, "a mapping with type and desc")
@@ -176,7 +176,7 @@ def _operator(name: str, kind: str, raw: dict[str, Any], document: Document) -> 
 
 
 def _with_bindings(dispatchables: _Dispatchables, resources: Resources) -> Checking[_Dispatchables]:
-    """Read what dispatchables bind themselves, for every dispatch."""
+    """Read the own bindings of dispatchables, which every dispatch has."""
     bindings: dict[str, Mapping[str, Binding]] = {}
     for name in (*dispatchables.operators, *dispatchables.graphs):
         own = (dispatchables.given or {})[name].get("bindings")
@@ -237,7 +237,7 @@ def _unknown_type(given: Any, path: Path) -> Finding:
 
 
 def _command(raw: Any, path: Path, dispatchables: _Dispatchables, resources: Resources) -> Checking[Command | None]:
-    """Read a command; None where what it is about cannot be told or read."""
+    """Read a command; None if its target cannot be read."""
     name = f"commands[{path[-1]}]"
     if not isinstance(raw, dict):
         yield wrong_type(path, name, raw, "a mapping with type")
@@ -286,7 +286,7 @@ def _write_findings(raw: Mapping[str, Any], path: Path) -> Iterator[Finding]:
 def _bindings(
     raw: Mapping[str, Any], target: str | None, path: Path, dispatchables: _Dispatchables, resources: Resources
 ) -> Checking[Mapping[str, Binding]]:
-    """Read what a dispatch binds, beside what its dispatchable binds itself."""
+    """Read the bindings of a dispatch, in addition to those of its dispatchable."""
     path = (*path, "bindings")
     if raw.get("bindings") is None:
         yield missing_key(path, "a dispatch command", "bindings")

@@ -26,7 +26,7 @@ from dmlcheck.values.number_formats import NUMPY_TYPES
 from dmlcheck.values.read import read_values
 
 _NPY_TYPES = [kind for kind in NUMPY_TYPES if kind not in ("UINT4", "INT4")]
-_LARGE = 2**22  # bytes; what is smaller is not worth asking for the memory that is left
+_LARGE = 2**22  # bytes; for fewer the free memory is not asked for
 _MOST_BYTES = 2**40
 
 
@@ -39,7 +39,7 @@ class Resource(NamedTuple):
 
 
 def filled_resources(model: DxModel) -> Checking[dict[str, Resource]]:
-    """Fill the resources of a model, but for those that only another dispatchable fills."""
+    """Fill the resources of a model, except those that only another dispatchable fills."""
     excess = _too_large(model)
     if excess is not None:
         yield excess
@@ -56,7 +56,7 @@ def filled_resources(model: DxModel) -> Checking[dict[str, Resource]]:
 
 
 def _too_large(model: DxModel) -> Finding | None:
-    """Return what is wrong with a model whose resources this machine cannot hold; nothing is allocated to find out."""
+    """Return the finding about a model whose resources this machine cannot hold; nothing is allocated to find out."""
     need = sum(bytes_needed(raw) + _file_size(raw["initialValues"], model) for raw in model.resources.values())
     have = available_bytes() if need > _LARGE else None
     if have is None or need + HEADROOM <= have:
@@ -66,7 +66,7 @@ def _too_large(model: DxModel) -> Finding | None:
 
 
 def bytes_needed(resource: Mapping[str, Any]) -> int:
-    """Return how many bytes a well-formed resource takes at least, without reading its values or the file they are in.
+    """Return the least number of bytes of a well-formed resource, without reading its values or their file.
 
     It is known before anything is allocated, so that a resource that no memory can hold is refused with its size.
     """
@@ -250,7 +250,7 @@ class _Initial(NamedTuple):
 
 
 def _elements(path: str, *, is_npy: bool) -> tuple[Array | None, str | None]:
-    """Return the elements of a file, and what keeps it from being read or None."""
+    """Return the elements of a file, and the reason why it cannot be read, or None."""
     try:
         with open_plain(path) as file:
             if not is_npy:

@@ -1,13 +1,13 @@
-"""What goes with exported models: how to run them where dmlcheck is not, and what the scripts leave behind."""
+"""Scripts beside exported models: they run the models where dmlcheck is not, and keep the results."""
 
 from __future__ import annotations
 
 from dmlcheck.formats.dxdispatch.outputs import OUTPUTS
 from dmlcheck.formats.dxdispatch.write import MODEL
 
-LOG = "printed.txt"  # what was printed, and with what exit code it ended, where a script ran the model
+LOG = "printed.txt"  # the output of a script's run of the model, and its exit code
 EXIT_CODE = "exit-code.txt"
-ABOUT = "about.txt"  # what the executable says of itself, beside the folders of the models
+ABOUT = "about.txt"  # the executable's description of itself, beside the folders of the models
 
 README = f"""\
 # Cases for DxDispatch
@@ -56,7 +56,7 @@ for model in "$here"/*/{MODEL}; do
   )
 done
 """
-# No parenthesis may enclose a variable: that of a path under "Program Files (x86)" would end it.
+# No parenthesis may enclose a variable: a path under "Program Files (x86)" would end it.
 RUN_CMD = f"""\
 @echo off
 rem Run every model here: run.cmd DXDISPATCH.EXE [OPTION]...

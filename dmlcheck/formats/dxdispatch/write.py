@@ -37,8 +37,8 @@ def write_model(desc: OperatorDesc, inputs: Mapping[str, Any], folder: str) -> N
 def model_files(desc: OperatorDesc, inputs: Mapping[str, Any]) -> Iterator[tuple[str, bytes]]:
     """Yield the files of a model, each with its name: the .npy files of its inputs, and the model itself.
 
-    The buffers of inputs have 0xFF bytes where no element lies; those of outputs have NaN, -1 or the largest number
-    everywhere before the dispatch, so that what is not written does not pass for a result.
+    The buffers of inputs have 0xFF bytes between elements; those of outputs have NaN, -1 or the largest number
+    everywhere before the dispatch, so that an unwritten element does not pass for a result.
     """
     resources: dict[str, Any] = {}
     for part, values in desc.inputs_with(inputs):
@@ -89,7 +89,7 @@ def _unwritten(data_type: str) -> Any:
 
 
 def digest_of(desc: OperatorDesc, inputs: Mapping[str, Any]) -> str:
-    """Return what tells a desc and its inputs from any other, wherever the case stands: a SHA-256 in hexadecimal.
+    """Return the identity of a desc and its inputs, wherever the case is: a SHA-256 in hexadecimal.
 
     It covers the operator, the desc with its counts filled in, and the inputs' values in the order of the operator's
     fields, as little-endian bytes in row-major order.

@@ -1,4 +1,4 @@
-"""Models that dmlcheck did not write: the operator of ONNX is looked up, and its values say what the tensors are."""
+"""Models from other sources: the operator of ONNX is looked up, and its values give the tensors."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def foreign_case(test: BackendTest, source: str) -> Written:
 
 
 def _only_node(test: BackendTest) -> OnnxNode:
-    """Return the only operator of a model with its attributes, those that are left out by their defaults."""
+    """Return the only operator of a model with its attributes, by default those of the schema."""
     constants, nodes = _apart(test.model.graph)
     values = {**test.inputs, **constants}
     if len(nodes) != 1:
@@ -67,7 +67,7 @@ def _apart(graph: Any) -> tuple[dict[str, TensorRef], list[Any]]:
 
 
 def _only_step(node: OnnxNode) -> Counterpart:
-    """Return the operator of DirectML that computes what ONNX says; Refused where it takes several."""
+    """Return the operator of DirectML that computes ONNX's meaning; Unmapped if it takes several."""
     made = exact_steps(node)
     if len(made) != 1:
         raise Unmapped(f"{node.type} becomes {len(made)} operators of DirectML, and a case has one")

@@ -22,7 +22,7 @@ _KEYS = ("feature_level", "source", "tolerance", "tags", "note")
 
 
 def own_case(test: BackendTest) -> Written | None:
-    """Return the case that a model was exported from, or None where it does not say so or is not what is made of it."""
+    """Return the case that a model was exported from, or None if its metadata and its graph do not agree."""
     kept = metadata.read(test.model)
     desc = _desc(kept, test.model)
     if desc is None:
@@ -36,7 +36,7 @@ def own_case(test: BackendTest) -> Written | None:
 
 
 def _desc(kept: Mapping[str, Any], model: Any) -> OperatorDesc | None:
-    """Return the desc that a model keeps, None where the model that is made of it is another."""
+    """Return the desc in a model's metadata, None if the desc's graph is another than the model's."""
     if "operator" not in kept or "desc" not in kept:
         return None
     level = kept.get("feature_level") or NEWEST_LEVEL

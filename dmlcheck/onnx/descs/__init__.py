@@ -1,1 +1,1 @@
-"""What the operators of a node are written with: the node, its tensors, and the steps that it becomes."""
+"""The notation of ONNX operators' tables: a node, its tensors, and the steps that it becomes."""

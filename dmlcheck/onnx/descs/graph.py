@@ -16,10 +16,10 @@ from dmlcheck.specs.records import INPUT, OUTPUT, OperatorSpec
 
 
 def graph_of(made: Sequence[Counterpart], inputs: Mapping[str, TensorRef], outputs: Mapping[str, TensorRef]) -> Graph:
-    """Return operators as a graph whose inputs and outputs have the names that they have in the model.
+    """Return operators as a graph whose inputs and outputs have their names in the model.
 
-    Tensors that are copies get a step that makes them; those of known values are constants. Refused where a desc is
-    not valid, or a step reads what nobody writes.
+    Tensors that are copies get a step that makes them; those of known values are constants. Unmapped if a desc is not
+    valid, or a step reads a tensor that nothing writes.
     """
     builder = _Builder({x.buffer: name for name, x in (*inputs.items(), *outputs.items())}, set(inputs))
     for each in made:
@@ -31,9 +31,9 @@ def graph_of(made: Sequence[Counterpart], inputs: Mapping[str, TensorRef], outpu
 
 
 def unchecked_graph(name: str, made: Sequence[Counterpart]) -> GraphFile:
-    """Return the operators that a node becomes as a graph to be checked: tensors that one writes are read by others.
+    """Return the operators of a node as a graph to check: tensors that one writes are read by others.
 
-    What nothing of the node writes is an input of the graph: its values need not be known. A tensor that is read as
+    A tensor that no operator writes is an input of the graph: its values need not be known. A tensor that is read as
     another data type than it is written has a name of its own.
     """
     names: dict[tuple[Buffer, str], str] = {}
@@ -63,7 +63,7 @@ def _labelled(made: Counterpart, spec: OperatorSpec) -> Iterator[tuple[str, str,
 
 
 class _Builder:
-    """Steps so far, the names of buffers, and which of them are there to be read."""
+    """Steps so far, the names of buffers, and those that can be read."""
 
     def __init__(self, names: dict[Buffer, str], ready: set[str]) -> None:
         self.names = names
@@ -72,13 +72,13 @@ class _Builder:
         self.constants: dict[str, Array] = {}
 
     def add(self, made: Counterpart) -> None:
-        """Add an operator, after the copies that it reads and before the copies of what it writes."""
+        """Add an operator, after the copies that it reads and before the copies of its outputs."""
         for x in self._put(made):
             if x.buffer.copied is not None:
                 self._copy(x.view(x.buffer.copied.shape), x.buffer.copied)
 
     def _put(self, made: Counterpart) -> list[TensorRef]:
-        """Add an operator after what it reads, and return the tensors that it writes."""
+        """Add an operator after the steps that make its inputs, and return the tensors that it writes."""
         desc = _valid(made)
         read, written = (list(_tensors(made, desc, side)) for side in (INPUT, OUTPUT))
         for _, x in read:
@@ -119,7 +119,7 @@ def _valid(made: Counterpart) -> OperatorDesc:
 
 
 def _tensors(made: Counterpart, desc: OperatorDesc, side: str) -> Iterator[tuple[str, TensorRef]]:
-    """Yield the tensors of a desc that are read, or those that are written, by label."""
+    """Yield the input tensors of a desc, or its output tensors, by label."""
     for field, parts in desc.parts.items():
         if desc.spec.fields[field].kind == side and parts:
             given = made.fields[field]

@@ -1,4 +1,4 @@
-"""One operator of an ONNX model with the values that it reads and must give, and what its attributes mean."""
+"""One operator of an ONNX model: its attributes, the values of its inputs, and the types of its outputs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dmlcheck.graphs.tensors import Array, TensorRef
 
 
 class Unmapped(Exception):
-    """A model that has no counterpart among DirectML's operators; the message says what is in the way."""
+    """A model without counterpart among DirectML's operators; the message says why."""
 
 
 class UnknownValues(Unmapped):
@@ -130,8 +130,8 @@ class OnnxNode(NamedTuple):
 class Counterpart(NamedTuple):
     """A DirectML operator, without its prefix, and its fields with their tensors.
 
-    `note` says what of the node the case does not have. Of the outputs in `uncompared` only type and sizes are known.
-    `least` is how many dimensions the provider gives its tensors.
+    `note` names the part of the node that the case lacks. Of the outputs in `uncompared` only type and sizes are known.
+    `least` is the least number of dimensions that the provider gives its tensors.
     """
 
     operator: str
@@ -161,7 +161,7 @@ def axes_of(axes: Iterable[int], rank: int) -> list[int]:
 
 
 def number(value: Any, dtype: Any = np.float32) -> float | int:
-    """Return a number with the fewest digits that are rounded to it in a type, by default that of attributes."""
+    """Return a number with the fewest digits that are rounded to it in a type, by default the type of attributes."""
     if isinstance(value, (str, list, tuple)):
         raise Unmapped(f"an attribute is {value!r}, not a number")
     if np.dtype(dtype).kind != "f":

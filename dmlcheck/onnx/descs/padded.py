@@ -1,7 +1,7 @@
 """Descs as ONNX Runtime's DirectML provider makes them: most of its tensors have at least four dimensions.
 
-The source is TensorDesc.cpp and the classes of DmlOperator*.cpp: where they put new dimensions, and which keep those of
-ONNX's tensors.
+The source is TensorDesc.cpp and the classes of DmlOperator*.cpp: they say where new dimensions go, and which operators
+keep the dimensions of ONNX's tensors.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _BEFORE_NEW = {
     "CONVOLUTION_INTEGER": 2,
     "QUANTIZED_LINEAR_CONVOLUTION": 2,
 }
-# What the lists with a number for each dimension have for a new one.
+# The number for a new dimension, in lists with a number for each dimension.
 _NEW = {
     "Dilations": 1,
     "EndPadding": 0,
@@ -48,7 +48,7 @@ _NEW = {
 
 
 def padded(given: Counterpart) -> Counterpart:
-    """Return an operator whose tensors have four dimensions where they had less, and whose axes count in those."""
+    """Return an operator with tensors of at least four dimensions, and with axes that count these."""
     ranks = [_rank(value) for value in given.fields.values() if _rank(value)]
     least, at = given.least, _BEFORE_NEW.get(given.operator, 0)
     if given.operator in _OWN_RANK or min(ranks, default=least) >= least:

@@ -1,4 +1,4 @@
-"""Operators that nodes of several descs are made of, each with the dimensions that its tensors have."""
+"""Operators from which nodes of several descs are built, each with the number of dimensions that its tensors need."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def same(type: str, fields: dict[str, str], g: Builder, desc: OperatorDesc) -> N
 
 
 def grouped(type: str, g: Builder, desc: OperatorDesc) -> None:
-    """HARDMAX, SOFTMAX and LOG_SOFTMAX over a group: of the last axis, or of those that Axes names."""
+    """HARDMAX, SOFTMAX and LOG_SOFTMAX over a group: the last axis, or the axes in Axes."""
     x = g.input("InputTensor")
     g.output("OutputTensor", along(g, type, x, desc.values.get("Axes", [len(x.sizes) - 1])))
 

@@ -31,7 +31,7 @@ def attention(g: Builder, desc: OperatorDesc) -> None:
         raise Inexpressible("MultiHeadAttention takes a scale of 0 for none, and then has one of its own")
     query, own, past = _operands(g)
     bias = g.optional("BiasTensor")
-    if own.key is None:  # what an earlier step computed takes the place of key and value
+    if own.key is None:  # the results of an earlier step take the place of key and value
         if bias is not None:
             raise Inexpressible("MultiHeadAttention has no bias beside a key of an earlier step alone")
         own, past = past, _Pair(None, None)
@@ -69,14 +69,14 @@ def _head_count(g: Builder, desc: OperatorDesc) -> int:
 
 
 def _operands(g: Builder) -> tuple[Value | None, _Pair, _Pair]:
-    """Return the query, the key and value of this step, and those of the steps before it."""
+    """Return the query, the key and value of this step, and those of earlier steps."""
     query, key, value = (_part(g, name) for name in _STACKED)
     past = [_four_dimensions(g, name) for name in ("PastKeyTensor", "PastValueTensor")]
     return query, _Pair(key, value), _Pair(*past)
 
 
 def _part(g: Builder, name: str) -> Value | None:
-    """Return query, key or value with its heads side by side, out of what it is stacked in."""
+    """Return query, key or value with its heads side by side, out of the stacked tensor."""
     if g.has(name):
         return g.last_dimensions(g.input(name), 3)
     for stacked, place in _STACKED[name]:
@@ -95,7 +95,7 @@ def _four_dimensions(g: Builder, label: str) -> Value | None:
 
 
 def _require_one_head_size(g: Builder, own: _Pair, past: _Pair, heads: int) -> None:
-    """Refuse a value of an earlier step whose heads have another size than those of this one."""
+    """Refuse a value of an earlier step whose heads have another size than those of this step."""
     size = g.tensor("OutputTensor").sizes[-1] // heads
     held = past.value or own.value
     if held is not None and len(held.sizes) == 4 and held.sizes[-1] != size:

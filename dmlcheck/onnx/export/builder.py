@@ -1,6 +1,6 @@
-"""A graph as it grows: the tensors of a desc, nodes, and the short runs of nodes that many mappings need.
+"""A graph under construction: the tensors of a desc, nodes, and the short runs of nodes that many mappings need.
 
-What changes nothing adds no node: a value comes back as it is.
+A change without effect adds no node: the value comes back as it is.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Builder:
         self.count = 0
 
     def at_least(self, opset: int) -> None:
-        """Ask for an opset that has what is used."""
+        """Require an opset that has a version of an operator."""
         self.opset = max(self.opset, opset)
 
     # ---- the tensors of the desc
@@ -68,7 +68,7 @@ class Builder:
         self.outputs[label] = result
 
     def _renamed(self, name: str, label: str) -> bool:
-        """Give the last node's only output the name of a graph output, if that is what it makes."""
+        """Give the last node's only output the name of a graph output; return whether it has the given name."""
         last = self.nodes[-1] if self.nodes else None
         if last is None or last.outputs != (name,):
             return False
@@ -76,7 +76,7 @@ class Builder:
         return True
 
     def graph(self) -> ExportedGraph:
-        """Return what was built, its inputs and outputs in the order of the desc's tensors."""
+        """Return the graph, its inputs and outputs in the order of the desc's tensors."""
         labels = [part.label for part in self.desc.tensors()]
         return ExportedGraph(
             self.desc.spec.operator,
@@ -165,7 +165,7 @@ class Builder:
         return self.reshape(value, (count,) if count > 1 else ())
 
     def last_dimensions(self, value: Value, count: int) -> Value:
-        """Return a value in its last dimensions; Inexpressible where those before them have more than one place."""
+        """Return a value in its last dimensions; Inexpressible if those before them are not all of size 1."""
         kept = value.sizes[len(value.sizes) - count :]
         if math.prod(value.sizes) != math.prod(kept):
             raise Inexpressible(f"the dimensions of {value.name} that are ignored are not all of size 1")

@@ -50,7 +50,7 @@ def _flipped(g: Builder, kernel: Value) -> Value:
 
 
 def window_attributes(desc: OperatorDesc, kernel: Value) -> dict[str, Any]:
-    """Return what ONNX's convolutions call the fields of a window."""
+    """Return the attributes of ONNX's convolutions for the fields of a window."""
     return {
         "dilations": positive(desc, "Dilations"),
         "group": desc.values["GroupCount"],
@@ -61,7 +61,7 @@ def window_attributes(desc: OperatorDesc, kernel: Value) -> dict[str, Any]:
 
 
 def _reached(x: Value, kernel: Value, desc: OperatorDesc, *, is_forward: bool) -> list[int]:
-    """Return the spatial sizes of a convolution without OutputPadding and without what ONNX may add."""
+    """Return the spatial sizes of a convolution without OutputPadding and without ONNX's own addition."""
     names = ("Strides", "Dilations", "StartPadding", "EndPadding")
     steps = zip(*(desc.values[name] for name in names), strict=True)
     reached = []

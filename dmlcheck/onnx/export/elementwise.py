@@ -68,7 +68,7 @@ def input_of(g: Builder, desc: OperatorDesc, *, rounds_after: bool = False) -> V
 
 
 def unary(type: str, g: Builder, desc: OperatorDesc, *, rounds_after: bool = False) -> None:
-    """Apply an operator of one input, after ScaleBias where there is one."""
+    """Apply an operator of one input, after ScaleBias if it is given."""
     x = input_of(g, desc, rounds_after=rounds_after)
     g.output("OutputTensor", g.node(type, [x], x.sizes, x.data_type))
 
@@ -97,7 +97,7 @@ def bit_not(g: Builder, _: OperatorDesc) -> None:
 
 
 def truths(type: str, g: Builder, _: OperatorDesc) -> None:
-    """AND, OR and XOR of truth values: what is not 0 is true."""
+    """AND, OR and XOR of truth values: any number but 0 is true."""
     a, b = (g.cast(g.input(label), "UINT8", "BOOL") for label in ("ATensor", "BTensor"))
     g.output("OutputTensor", g.node(type, [a, b], a.sizes, "UINT8", "BOOL"))
 
@@ -109,7 +109,7 @@ def logical_not(g: Builder, _: OperatorDesc) -> None:
 
 
 def comparison(type: str, g: Builder, _: OperatorDesc) -> None:
-    """Compare two inputs: 1 where it holds."""
+    """Compare two inputs: 1 where the comparison is true."""
     a, b = g.input("ATensor"), g.input("BTensor")
     g.output("OutputTensor", g.node(type, [a, b], a.sizes, "UINT8", "BOOL"))
 
@@ -173,7 +173,7 @@ def clip(g: Builder, desc: OperatorDesc) -> None:
 def threshold(g: Builder, desc: OperatorDesc) -> None:
     """THRESHOLD: a Clip, whose Max is the largest finite number of a type where it is left out.
 
-    For integers Min is a whole number where the result is not left open.
+    For integers Min is a whole number wherever the result is defined.
     """
     x = input_of(g, desc, rounds_after=True)
     least = as_float32(desc.values["Min"])

@@ -8,10 +8,10 @@ from dmlcheck.onnx.export.representable import as_float32, fits, is_float, multi
 
 
 def scaled(g: Builder, x: Value, scale: float, bias: float, *, rounds_after: bool = False) -> Value:
-    """Return x * scale + bias; Inexpressible where that adds a rounding to that of what follows.
+    """Return x * scale + bias; Inexpressible if that adds a rounding before the function that follows.
 
-    `rounds_after`: what follows gives the same whether its argument is rounded or its result is, so that one rounding
-    of the argument adds none. Integers are exact where DirectML's result is not left open.
+    `rounds_after`: the function gives the same whether its argument is rounded or its result is, so that one rounding
+    of the argument adds none. Integers are exact wherever DirectML's result is defined.
     """
     scale, bias = as_float32(scale), as_float32(bias)
     if (scale, bias) == (1, 0):

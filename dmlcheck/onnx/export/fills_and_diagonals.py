@@ -60,7 +60,7 @@ def _spanned(g: Builder, value: float, begin: int, end: int) -> None:
 
 
 def _upper(g: Builder, ones: Value, edge: int) -> Value:
-    """Keep what is at or above a diagonal; one beyond the matrix is as good as any other there."""
+    """Keep the elements at or above a diagonal; all diagonals beyond the matrix are alike."""
     height, width = ones.sizes
     return g.node("Trilu", [ones, g.scalar(min(max(edge, -height), width), "INT64")], ones.sizes, "INT64", upper=1)
 

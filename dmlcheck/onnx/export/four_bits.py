@@ -1,4 +1,4 @@
-"""Graphs whose 4-bit inputs and outputs are 8-bit ones, for what passes arrays: no array has elements of 4 bits."""
+"""Graphs with 8-bit inputs and outputs in place of 4-bit ones, for programs that pass arrays: no array has 4 bits."""
 
 from __future__ import annotations
 

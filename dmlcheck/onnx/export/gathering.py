@@ -20,7 +20,7 @@ def indices(g: Builder, count: int | None = None) -> Value:
 
 
 def as_int64(g: Builder, x: Value) -> Value:
-    """Return indices as INT64; what that cannot hold becomes its largest number, which is outside as well."""
+    """Return indices as INT64; larger ones become its largest number, which is outside as well."""
     if x.data_type == "UINT64":
         x = g.node("Min", [x, g.scalar(2**63 - 1, "UINT64")], x.sizes, "UINT64")
     return g.cast(x, "INT64")
@@ -59,7 +59,7 @@ def scatter(g: Builder, desc: OperatorDesc) -> None:
 
 
 def scatter_nd(g: Builder, desc: OperatorDesc) -> None:
-    """SCATTER_ND: what is written has the sizes of the tuples' array, then of what a tuple names."""
+    """SCATTER_ND: the updates have the sizes of the array of tuples, then those of the slice that a tuple names."""
     x = g.last_dimensions(g.input("InputTensor"), desc.values["InputDimensionCount"])
     places = _tuples(g, desc)
     updates = g.reshape(g.input("UpdatesTensor"), (*places.sizes[:-1], *x.sizes[places.sizes[-1] :]))
@@ -135,7 +135,7 @@ def cumulative(type: str, opset: int, exclusive: str, g: Builder, desc: Operator
 
 
 def nonzero(g: Builder, _: OperatorDesc) -> None:
-    """NONZERO_COORDINATES: NonZero gives a column for each element; rows to all that there could be are added."""
+    """NONZERO_COORDINATES: NonZero gives a column for each element; rows are added up to the possible number."""
     x = g.input("InputTensor")
     rank, most = len(x.sizes), math.prod(x.sizes)
     wanted = g.tensor("OutputCoordinatesTensor").sizes[-1]

@@ -47,7 +47,7 @@ def batch_training(g: Builder, desc: OperatorDesc) -> None:
 
 
 def _by_channels(x: Value, tensors: Sequence[Value]) -> list[int]:
-    """Return the axes of a value, those that some tensor is not 1 in last."""
+    """Return the axes of a value from the first to the last in which some tensor has a size other than 1."""
     own = [axis for axis in range(len(x.sizes)) if any(each.sizes[axis] > 1 for each in tensors)]
     return [*(axis for axis in range(len(x.sizes)) if axis not in own), *own]
 
@@ -72,7 +72,7 @@ def _back(g: Builder, made: Value, x: Value, order: Sequence[int]) -> Value:
 
 
 def mean_variance(g: Builder, desc: OperatorDesc) -> None:
-    """MEAN_VARIANCE_NORMALIZATION to ...2: an instance, a layer or a group, by what Scale and Bias follow."""
+    """MEAN_VARIANCE_NORMALIZATION to ...2: over an instance, a layer or a group, by the axes of Scale and Bias."""
     x = g.input("InputTensor")
     axes = _axes(desc)
     if not axes:
@@ -155,7 +155,7 @@ def _of_rows(
     parameters: Sequence[tuple[Value | None, float]],
     axes: Sequence[int],
 ) -> Value:
-    """Normalize each row; the parameters, each with what stands for one that is left out, follow the places in it."""
+    """Normalize each row; the parameters, each with its default if it is missing, follow the elements of a row."""
     order = [*(axis for axis in range(len(x.sizes)) if axis not in axes), *axes]
     full = [x.sizes[axis] if axis in axes else 1 for axis in range(len(x.sizes))]
     length = math.prod(full)
@@ -186,7 +186,7 @@ def _groups(g: Builder, desc: OperatorDesc, x: Value, pair: Sequence[Value | Non
 
 
 def _vector(g: Builder, tensor: Value | None, full: Sequence[int], start: float, data_type: str) -> Value:
-    """Return a scale or a bias for every channel or place in their order; what stands for one that is left out."""
+    """Return a scale or a bias for every element of a row, or the default for a missing one."""
     count = math.prod(full)
     if tensor is None:
         return g.fill((count,), start, data_type)
@@ -205,7 +205,7 @@ def local_response(g: Builder, desc: OperatorDesc) -> None:
 
 
 def norm(g: Builder, desc: OperatorDesc) -> None:
-    """LP_NORMALIZATION: ONNX has no Epsilon, whose place is open."""
+    """LP_NORMALIZATION: ONNX has no Epsilon, and DirectML does not say where it is added."""
     x = g.input("InputTensor")
     made = g.node("LpNormalization", [x], x.sizes, x.data_type, axis=desc.values["Axis"], p=desc.values["P"])
     g.output("OutputTensor", made)

@@ -25,7 +25,7 @@ def window(desc: OperatorDesc) -> dict[str, Any]:
 
 
 def _is_rounded_up(desc: OperatorDesc) -> bool:
-    """Say whether the sizes of a desc are rounded up, all that have a rest."""
+    """Return whether the sizes of a desc are rounded up, all that have a remainder."""
     values = desc.values
     input, output = (values[name].sizes for name in ("InputTensor", "OutputTensor"))
     given = [
@@ -88,9 +88,9 @@ def region(g: Builder, desc: OperatorDesc) -> None:
 
 
 def region_align(g: Builder, desc: OperatorDesc) -> None:
-    """ROI_ALIGN and ROI_ALIGN1: the average of as many samples as are fixed, around pixel centres in the middle.
+    """ROI_ALIGN and ROI_ALIGN1: the average of a fixed number of samples, with half-pixel coordinates.
 
-    What both read within half an element of the input's edges differs, and is left open by DirectML.
+    Within half an element of the input's edges the two differ, and DirectML's result is undefined.
     """
     _require_like_roi_align(desc)
     x, regions, images = (g.input(name) for name in ("InputTensor", "ROITensor", "BatchIndicesTensor"))
@@ -111,7 +111,7 @@ def region_align(g: Builder, desc: OperatorDesc) -> None:
 
 
 def _require_like_roi_align(desc: OperatorDesc) -> None:
-    """Refuse what ONNX's RoiAlign does otherwise."""
+    """Refuse fields for which ONNX's RoiAlign differs."""
     values = desc.values
     for name, wanted in (("ReductionFunction", "AVERAGE"), ("InterpolationMode", "LINEAR")):
         if values[name] != wanted:

@@ -67,7 +67,7 @@ def dequantize(g: Builder, desc: OperatorDesc) -> None:
 
 
 def quantize_by_range(g: Builder, _: OperatorDesc) -> None:
-    """DYNAMIC_QUANTIZE_LINEAR: ONNX's widens the range until it has 0 in it, where DirectML's result is left open."""
+    """DYNAMIC_QUANTIZE_LINEAR: ONNX's widens the range to contain 0, where DirectML's result is undefined."""
     x = g.input("InputTensor")
     labels = ("OutputTensor", "OutputScaleTensor", "OutputZeroPointTensor")
     kind = g.tensor("OutputTensor").data_type

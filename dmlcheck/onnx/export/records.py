@@ -27,7 +27,7 @@ BYTES_OF = {"INT4": "INT8", "UINT4": "UINT8"}
 
 
 class Inexpressible(Exception):
-    """A desc that ONNX has no exact words for; the message says what is missing."""
+    """A desc that ONNX cannot express exactly; the message says what ONNX lacks."""
 
 
 class Value(NamedTuple):
@@ -68,7 +68,7 @@ class ExportedNode(NamedTuple):
 
 
 class ExportedGraph(NamedTuple):
-    """A desc as ONNX says it. `inputs` and `outputs` are named as the desc's tensors are in reports.
+    """A desc as a graph of ONNX. `inputs` and `outputs` are named as the desc's tensors are in reports.
 
     `values` are those between its nodes.
     """

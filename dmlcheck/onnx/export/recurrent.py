@@ -10,7 +10,7 @@ from dmlcheck.onnx.export.builder import Builder, Maker
 from dmlcheck.onnx.export.records import Inexpressible, Value
 from dmlcheck.onnx.export.representable import as_float32
 
-# ONNX's function for each activation, the fields that are its alpha and its beta, and those that have to be 1.
+# ONNX's function for each activation, the fields that are its alpha and its beta, and the fields that must be 1.
 _FUNCTIONS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
     "CELU": ("Elu", ("Alpha",), ("Alpha",)),
     "ELU": ("Elu", ("Alpha",), ()),
@@ -87,7 +87,7 @@ def _own(type: str, desc: OperatorDesc) -> dict[str, Any]:
 
 
 def _activations(desc: OperatorDesc) -> dict[str, Any]:
-    """Return the activations as names; their numbers are in two lists that only those with such numbers read."""
+    """Return the activations as names, and two lists of their numbers, with entries only for those that have some."""
     names: list[str] = []
     numbers: tuple[list[float], list[float]] = [], []
     for activation in desc.values["ActivationDescs"]:

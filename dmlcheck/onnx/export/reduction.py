@@ -1,4 +1,4 @@
-"""The reduction family, and what ONNX has for a single axis: several become one, the last, and are put back after."""
+"""The reduction family; for operators of one axis in ONNX, several axes become the last one, and return afterwards."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.onnx.export.builder import Builder, Maker
 from dmlcheck.onnx.export.records import Value
 
-# The reduction of ONNX for each function; those of indices are below.
+# The reduction of ONNX for each function; ARGMAX and ARGMIN are below.
 _REDUCE = {
     "AVERAGE": "ReduceMean",
     "L1": "ReduceL1",
@@ -41,7 +41,7 @@ def reduce(g: Builder, desc: OperatorDesc) -> None:
 
 
 def argmax(g: Builder, desc: OperatorDesc) -> None:
-    """ARGMAX and ARGMIN, whose AxisDirection says which of several equal elements counts."""
+    """ARGMAX and ARGMIN, with AxisDirection to choose among equal elements."""
     name = "ArgMax" if desc.spec.short == "ARGMAX" else "ArgMin"
     index_of(g, desc.values["Axes"], name, is_last=desc.values["AxisDirection"] == "DECREASING")
 

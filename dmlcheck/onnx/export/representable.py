@@ -1,4 +1,4 @@
-"""Which numbers a data type has, and what it makes of those that it has not."""
+"""The numbers of a data type, and the rounding of other numbers to it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def is_float(data_type: str) -> bool:
 
 
 def rounded(value: float, data_type: str) -> float:
-    """Return a number rounded to a float type; what is too large for it becomes infinite."""
+    """Return a number rounded to a float type; a number beyond its range becomes infinite."""
     packed = _PACKED[data_type]
     try:
         (held,) = struct.unpack(packed, struct.pack(packed, float(value)))
@@ -53,5 +53,5 @@ def as_element(value: float, data_type: str) -> float:
 
 
 def multiplies_exactly(value: float) -> bool:
-    """Whether a product with a number is exact, but for overflow and for what is too small to be normal."""
+    """Whether a product with a number is exact, apart from overflow and results below the normal numbers."""
     return value == 0 or (math.isfinite(value) and abs(math.frexp(value)[0]) == 0.5)

@@ -1,4 +1,4 @@
-"""What several operators of ONNX ask of a desc: each function raises Inexpressible where it is not so."""
+"""Requirements of several operators of ONNX: each function raises Inexpressible for a desc that does not meet it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Resampling: ONNX's Resize with the scales of the desc, where its coordinates are those that the offsets give."""
+"""Resampling: ONNX's Resize with the scales of the desc, if the offsets match one of its coordinate modes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MODES = {"NEAREST_NEIGHBOR": "nearest", "LINEAR": "linear"}
 _LEAST = 2.0**-24  # a scale below this makes an element of more than any tensor has
 _HALF = Fraction(1, 2)
 
-# How the nearest element is found, by RoundingDirection: ONNX's name, and what that adds before it rounds.
+# How the nearest element is found, by RoundingDirection: ONNX's name, and its addition before rounding.
 _ROUNDINGS: dict[str | None, tuple[tuple[str, Fraction], ...]] = {
     "INCREASING": (("ceil", Fraction(0)), ("round_prefer_floor", _HALF)),
     "DECREASING": (("floor", Fraction(0)), ("round_prefer_ceil", -_HALF)),
@@ -28,7 +28,7 @@ _STAYS: dict[str | None, Callable[[Fraction], bool]] = {
     "DECREASING": lambda moved: 0 <= moved < 1,
     None: lambda moved: -_HALF <= moved < _HALF,
 }
-# What ONNX adds to the place of an element / its scale.
+# ONNX's addition to the position of an element / its scale.
 _MOVED: dict[str, Callable[[Fraction], Fraction]] = {
     "half_pixel": lambda scale: _HALF / scale - _HALF,
     "asymmetric": lambda _: Fraction(0),
@@ -61,7 +61,7 @@ def resample(g: Builder, desc: OperatorDesc) -> None:
 
 
 def _words(lines: Sequence[tuple[Fraction, Fraction]], roundings: Sequence[tuple[str, Fraction]]) -> tuple[str, str]:
-    """Return what ONNX calls these coordinates, each an element's place / scale plus a number, and their rounding."""
+    """Return ONNX's names of the coordinates, an element's position / scale plus a number, and of their rounding."""
     for rounding, more in roundings:
         for name, of in _MOVED.items():
             if all(moved + more == of(scale) for scale, moved in lines):
@@ -78,7 +78,7 @@ def upsample(g: Builder, desc: OperatorDesc) -> None:
 
 
 def _resize(g: Builder, x: Value, scales: Sequence[float], mode: str, coordinates: str, rounding: str) -> None:
-    """Resize by the scales: input that is missing repeats the edge, output that was not asked for is cut."""
+    """Resize by the scales: a missing part of the input repeats the edge, a surplus part of the output is cut off."""
     sizes = g.tensor("OutputTensor").sizes
     more = []
     for have, want, scale in zip(x.sizes, sizes, scales, strict=True):

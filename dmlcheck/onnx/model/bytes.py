@@ -1,7 +1,7 @@
 """The bytes of a model without the values of its large tensors, which are never in memory.
 
-A protobuf is a list of fields: a number for which field and which form it is, and its value, with the length before
-where it has one. The numbers here are those of onnx.proto.
+A protobuf is a list of fields: a number that gives the field and its form, and its value, with the length before it in
+some forms. The numbers here are those of onnx.proto.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dmlcheck.onnx.reading import MOST_PROTOBUF, Unreadable
 
 MOST_BYTES = 128 * 2**20  # of a model without its weights
 _LEAST = 16  # bytes that a field takes at least once it is read
-_LARGE = 16 * 2**10  # bytes of values: those of a constant that is kept are fewer
+_LARGE = 16 * 2**10  # bytes of values: constants that are kept have fewer
 _MOST_DIGITS = 10  # bytes of a whole number
 _MOST_DEPTH = 100  # messages within messages, as protobuf has it
 _GRAPH, _INITIALIZER = 7, 5  # the numbers of these fields
@@ -24,9 +24,9 @@ _SIZES = {_LONG: 8, _SHORT: 4}
 
 
 class _Kind(NamedTuple):
-    """A kind of message by the numbers of its fields: the kinds of its parts, its texts and its values.
+    """A kind of message: its parts, its texts and its values, by the numbers of the fields.
 
-    Texts, which nothing is made of, are left out, and values where they are many.
+    Unneeded texts are left out, and values if they are many.
     """
 
     parts: Mapping[int, str]
@@ -51,7 +51,7 @@ _OF_NODES = ("graph", "function", "node")  # whose texts are left out though the
 
 
 class _Malformed(Exception):
-    """What is no protobuf."""
+    """Bytes that are no protobuf."""
 
 
 def model_bytes(path: str) -> bytes:
@@ -86,7 +86,7 @@ class _Reader:
         self.kept = 0
 
     def message(self, kind: str, size: int, depth: int = 0) -> bytearray:
-        """Return the bytes of a message of some size, without what is left out of its kind."""
+        """Return the bytes of a message of some size, without the fields that its kind leaves out."""
         if depth > _MOST_DEPTH:
             raise _Malformed
         kept = bytearray()
@@ -146,7 +146,7 @@ class _Reader:
         return data
 
     def count(self, size: int) -> None:
-        """Count what is kept."""
+        """Count the bytes that are kept."""
         self.kept += size
         if self.kept > MOST_BYTES:
             problem = f"has more than {MOST_BYTES:,} bytes without its weights, and dmlcheck reads no more"

@@ -1,4 +1,4 @@
-"""A node computed by ONNX's own evaluator, in the precision of its tensors: what DirectML has no operators for.
+"""A node computed by ONNX's own evaluator, in the precision of its tensors, for nodes without operator of DirectML.
 
 Needs the package onnx.
 """
@@ -21,10 +21,10 @@ RANDOM = frozenset(
 
 
 def evaluate_node(node: Any, inputs: Sequence[Any], opsets: Mapping[str, int]) -> list[Any]:
-    """Return what a node without graphs of its own gives for its inputs, None where one is left out.
+    """Return the outputs of a node without inner graphs for its inputs, None for a missing one.
 
-    Each output is an array, or a list of arrays for a sequence. Refused where the evaluator does not compute it. Time
-    and memory are those that its tensors take: see to it before that they are not too large.
+    Each output is an array, or a list of arrays for a sequence. Unmapped if the evaluator does not compute the node.
+    Time and memory are those that its tensors take: check before that they are not too large.
     """
     from onnx.reference import ReferenceEvaluator
 
@@ -49,7 +49,7 @@ def _float(node: Any, name: str, default: float) -> float:
 
 
 def _unsqueezed(node: Any, values: Array) -> list[Array]:
-    """Return what an Unsqueeze makes whose axes are an attribute: the evaluator takes them as an input only."""
+    """Return the output of an Unsqueeze whose axes are an attribute: the evaluator takes them as an input only."""
     axes = next((tuple(attribute.ints) for attribute in node.attribute if attribute.name == "axes"), ())
     try:
         return [np.expand_dims(values, axes)]

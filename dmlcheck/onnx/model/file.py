@@ -35,7 +35,7 @@ class Model(NamedTuple):
 
 
 class ModelToRun(NamedTuple):
-    """An onnx.ModelProto without its weights, and these as onnx.TensorProto by name; `symbols` as those of Model."""
+    """An onnx.ModelProto without its weights, and these as onnx.TensorProto by name; `symbols` as in Model."""
 
     proto: Any
     weights: dict[str, Any]
@@ -43,9 +43,9 @@ class ModelToRun(NamedTuple):
 
 
 def read_whole(path: str, sizes: Mapping[str, int]) -> Model:
-    """Return a model without its weights; Unreadable where a file is none.
+    """Return a model without its weights; Unreadable if the file is none.
 
-    `sizes` are those of symbolic dimensions by their names. Data outside of the file is not read.
+    `sizes` are the sizes for symbolic dimensions, by their names. Data outside of the file is not read.
     """
     model = _checked(path, model_bytes(path))
     weights: set[str] = set()
@@ -58,9 +58,9 @@ def read_whole(path: str, sizes: Mapping[str, int]) -> Model:
 
 
 def read_to_run(path: str, sizes: Mapping[str, int]) -> ModelToRun:
-    """Return a model with all its weights; Unreadable where a file is none, or weights in other files are not there.
+    """Return a model with all its weights; Unreadable if the file is none, or weights in other files are missing.
 
-    `sizes` are those of symbolic dimensions by their names.
+    `sizes` are the sizes for symbolic dimensions, by their names.
     """
     weights: dict[str, Any] = {}
 
@@ -103,7 +103,7 @@ def _is_length(entry: Any) -> bool:
 
 
 def _checked(path: str, data: bytes) -> Any:
-    """Return what a file holds as a model of a known opset, whose names are texts; Unreadable where it is none."""
+    """Return a file's contents as a model of a known opset with readable names; Unreadable if they are none."""
     model = parsed_model(path, data)
     unknown = unknown_opset(model)
     if unknown is not None:
@@ -125,7 +125,7 @@ def _without_functions(path: str, model: Any) -> Any:
 def elements(sizes: Iterable[int], most: int) -> int:
     """Return how many elements a tensor of some sizes has, or a number above `most`: all digits of it may be many."""
     count = 1
-    for size in sorted(map(abs, sizes)):  # a size of 0 comes before all that are large
+    for size in sorted(map(abs, sizes)):  # a size of 0 comes before all large ones
         count *= size
         if count > most:
             return count
@@ -133,7 +133,7 @@ def elements(sizes: Iterable[int], most: int) -> int:
 
 
 def symbols_of(model: Any) -> list[str]:
-    """Return the names of the sizes that a model's inputs leave open, in their order."""
+    """Return the names of the symbolic sizes of a model's inputs, in their order."""
     given = (value.type.tensor_type.shape.dim for value in model.graph.input if value.type.HasField("tensor_type"))
     return list(dict.fromkeys(dim.dim_param for dims in given for dim in dims if dim.dim_param))
 
@@ -176,7 +176,7 @@ def _name_domains(model: Any) -> None:
 
 
 def _strip(graph: Any) -> set[str]:
-    """Put the types and sizes of large initializers, and of those in other files, where a graph has those of values.
+    """Move the types and sizes of large initializers, and of those in other files, to the types of a graph's values.
 
     Return their names.
     """

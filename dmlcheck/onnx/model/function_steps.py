@@ -18,7 +18,7 @@ from dmlcheck.onnx.model.values import Value, initial
 from dmlcheck.onnx.reading import tensor_of
 
 _IR = 10  # the version of ONNX's format in which the function's nodes are looked at
-_INSIDE = "function/"  # what the names of values in the function begin with
+_INSIDE = "function/"  # the prefix of the names of values in the function
 
 Mapping = Callable[[OnnxNode], Sequence[Counterpart]]
 
@@ -61,7 +61,7 @@ def _value(x: TensorRef) -> Value:
 def _steps(
     part: Any, of: Context, scope: Scope, tensors: dict[str, TensorRef | None], mapped: Mapping
 ) -> Sequence[Counterpart]:
-    """Return the steps of a node of a function, [] where what it gives is known; its outputs are put to the others."""
+    """Return the steps of a node of a function, [] if its outputs are known; its outputs are added to the others."""
     if part.op_type == "Constant":
         scope[part.output[0]] = initial(tensor_of(part))
         tensors[part.output[0]] = scope[part.output[0]].tensor()

@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 
 from dmlcheck.onnx.model.values import CONSTANT, Value
 
-_NEAR = 1e-3  # of a constant: that of FLOAT16 is not nearer
+_NEAR = 1e-3  # of a constant: FLOAT16 is no nearer
 
 
 class FusionPart(NamedTuple):
-    """A node, or what fusions have made of several: the positions of these are in `replaced`.
+    """A node, or the result of a fusion: `replaced` has the positions of the fused nodes.
 
-    Attributes are values, or each an onnx.AttributeProto as a node has it; `is_fused` says that it is no node of the
-    model.
+    Attributes are values, or each an onnx.AttributeProto as a node has it; `is_fused` says that the part is no node of
+    the model.
     """
 
     operator: str
@@ -37,7 +37,7 @@ class FusionPart(NamedTuple):
 
 
 class Replacement(NamedTuple):
-    """What parts become, the last one of them first."""
+    """The result of fusing parts, the last one of them first."""
 
     operator: str
     inputs: Sequence[str]
@@ -64,12 +64,12 @@ class Parts:
                 self.readers[name].append(part)
 
     def maker(self, name: str, *operators: str) -> FusionPart | None:
-        """Return what makes a value, if it is one of some operators."""
+        """Return the part that makes a value, if it is one of some operators."""
         part = self.makers.get(name)
         return part if part is not None and part.operator in operators else None
 
     def made_inputs(self, part: FusionPart, *operators: str) -> Iterator[tuple[FusionPart, str]]:
-        """Yield what makes one of the two inputs of a part, if it is one of some operators, and the other input."""
+        """Yield the part that makes either input of a part, if it is one of some operators, and the other input."""
         if len(part.inputs) == 2:
             for name, other in (part.inputs, part.inputs[::-1]):
                 maker = self.maker(name, *operators)
@@ -114,7 +114,7 @@ class Parts:
         return value is not None and value.origin == CONSTANT
 
     def are_apart(self, parts: Sequence[FusionPart]) -> bool:
-        """Whether nothing else reads what parts make, except for the first one's outputs."""
+        """Whether only the parts themselves read their outputs, except for the first one's outputs."""
         inside = {part.outputs for part in parts}
         return all(
             name not in self.kept and all(reader.outputs in inside for reader in self.readers[name])

@@ -1,8 +1,8 @@
-"""Which nodes ONNX Runtime makes one of, before it hands them to the DirectML provider, if nobody turns that off.
+"""The fusions of ONNX Runtime before nodes reach the DirectML provider, unless they are turned off.
 
 The sources are the files *_fusion.cc and matmul_integer_to_float.cc in its core/optimizer, in the order of
-GenerateTransformers in graph_transformer_utils.cc, and there the fusions whose list of providers has DirectML's, as far
-as what they make can need more than the nodes do. Needs the package onnx.
+GenerateTransformers in graph_transformer_utils.cc. Here are the fusions whose list of providers has DirectML's, if the
+fused operator can need a higher feature level than the nodes do. Needs the package onnx.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ _MOST_STEPS = 16
 _NORMALIZATIONS = ("LayerNormalization", f"{OWN}SkipLayerNormalization")
 _SCALES = ("Add", "Cast", "Div", "Mul", "Where")
 _PROJECTIONS = ("Add", "Gemm", "MatMul", "Mul", "Div", "Reshape", "Split", "Squeeze", "Transpose")
-_LEAST_INPUTS = {"LayerNormalization": 2}  # of what onnx does not check
+_LEAST_INPUTS = {"LayerNormalization": 2}  # of operators that onnx does not check
 _WITH_ATTRIBUTES = ("AveragePool", "Conv", "LayerNormalization", "ReduceMean")
 
 _Match = Callable[[Parts, FusionPart], "Iterator[Replacement]"]
 
 
 class Fusion(NamedTuple):
-    """A node that ONNX Runtime makes, as an onnx.NodeProto, and the positions of those that it is made of."""
+    """A node that ONNX Runtime makes, as an onnx.NodeProto, and the positions of the nodes that it replaces."""
 
     node: Any
     replaced: tuple[int, ...]
 
 
 class Fused(NamedTuple):
-    """What becomes of a graph, and what may come about besides: an operator, and the position of a node of it."""
+    """The fusions of a graph, and possible further ones: an operator, and the position of a node of it."""
 
     fusions: list[Fusion]
     possible: list[tuple[str, int]]
@@ -47,7 +47,7 @@ class Fused(NamedTuple):
 def fusions(
     nodes: Sequence[tuple[str, Any, bool]], values: Mapping[str, Value], kept: frozenset[str], opset: int
 ) -> Fused:
-    """Return what becomes of the nodes of a graph, given with their operators and whether DirectML takes them.
+    """Return the fusions of the nodes of a graph, given with their operators and whether DirectML takes them.
 
     `kept` are the values that the graph's outputs or inner graphs read.
     """
@@ -83,7 +83,7 @@ def _after(index: Parts, anchors: Sequence[str], match: _Match) -> list[FusionPa
 def _first(
     index: Parts, part: FusionPart, match: _Match, gone: Mapping[tuple[int, ...], FusionPart | None]
 ) -> Replacement | None:
-    """Return what parts become whose inner values nothing else reads, and that have become nothing else."""
+    """Return the first replacement of parts that are not fused yet and whose inner values nothing else reads."""
     free = (found for found in match(index, part) if not any(each.replaced in gone for each in found.parts))
     return next((found for found in free if index.are_apart(found.parts)), None)
 
@@ -125,7 +125,7 @@ def _layer_normalization(index: Parts, last: FusionPart) -> Iterator[Replacement
 
 
 def _moments(index: Parts, centred: FusionPart, spread: FusionPart) -> list[FusionPart] | None:
-    """Return the parts before the mean of the squares of what is centred: the square, differences, the mean last."""
+    """Return the parts before the mean of squared differences from a mean: the square, differences, the mean last."""
     power = index.maker(spread.inputs[0], "Pow")
     if power is None or index.number(power.inputs[1]) != 2:
         return None
@@ -340,7 +340,7 @@ def _attends(index: Parts, softmax: FusionPart) -> bool:
 
 
 def _through(index: Parts, name: str, operators: Sequence[str]) -> str:
-    """Return the value that parts of some operators begin with, followed up along what is no constant."""
+    """Return the first value of a chain of parts of some operators, followed up along values that are not constant."""
     for _ in range(_MOST_STEPS):
         part = index.maker(name, *operators)
         inputs = [each for each in part.inputs if index.makers.get(each)] if part is not None else []
@@ -351,7 +351,7 @@ def _through(index: Parts, name: str, operators: Sequence[str]) -> str:
 
 
 def _embeds(index: Parts, normalization: FusionPart) -> bool:
-    """Whether what is normalized is a sum of two or three rows of tables alone."""
+    """Whether the input of a normalization is a sum of two or three rows of tables alone."""
     added = normalization.inputs[: 2 if normalization.is_fused and normalization.operator.startswith(OWN) else 1]
     tables = [is_table for name in added for is_table in _tables(index, name, 2)]
     return len(tables) in (2, 3) and all(tables)

@@ -1,4 +1,4 @@
-"""What ONNX knows of a node of a model: its schema, what is wrong with it, and the types and numbers of its outputs.
+"""A node of a model by ONNX's rules: its schema, its mistakes, and the types and numbers of its outputs.
 
 Needs the package onnx.
 """
@@ -26,11 +26,11 @@ Scope = MutableMapping[str, Value]
 
 
 class Context(NamedTuple):
-    """What holds for all nodes of a graph: the versions of domains, the declared types, what its names begin with.
+    """The context of all nodes of a graph: the versions of domains, the declared types, the prefix of names.
 
-    `used` are the values that nodes read, or that the graph gives; `is_static` says that no size has a name, and
-    `outputs` are the names of the graph's own.
-    `inlining` has an entry for each node whose function may still be followed, `numbers` one for each that is yielded.
+    `used` are the values that nodes read, or that the graph returns; `is_static` says that no size has a name, and
+    `outputs` are the names of the graph's own outputs. `inlining` has an entry for each node whose function may still
+    be followed, `numbers` one for each node that is yielded.
     """
 
     opsets: Mapping[str, int]
@@ -59,12 +59,12 @@ def type_of(node: Any) -> str:
 
 
 def schema_of_node(node: Any, opsets: Mapping[str, int]) -> Any:
-    """Return the schema of a node's operator, or None where onnx has none: it knows those of its own domains."""
+    """Return the schema of a node's operator, or None if onnx has none: it has those of its own domains."""
     return schema_of(node.op_type, opsets.get(node.domain, 1), node.domain) if node.domain in _DOMAINS else None
 
 
 def version_of(node: Any, opsets: Mapping[str, int]) -> int:
-    """Return the version of a node's operator: that of its schema, or the opset where there is none."""
+    """Return the version of a node's operator: that of its schema, or the opset without one."""
     opset = opsets.get(node.domain, 1)
     schema = schema_of_node(node, opsets)
     if schema is None:
@@ -74,7 +74,7 @@ def version_of(node: Any, opsets: Mapping[str, int]) -> int:
 
 
 def _misnamed(node: Any, scope: Scope) -> str | None:
-    """Return what is wrong with the names of a node's values, or None."""
+    """Return the mistake in the names of a node's values, or None."""
     missing = next((name for name in node.input if name not in scope), None)
     if missing is not None:
         return f"it reads {missing!r}, which is no input and no initializer, and no node before it makes it"
@@ -85,7 +85,7 @@ def _misnamed(node: Any, scope: Scope) -> str | None:
 
 
 def _broken(node: Any, of: Context) -> str | None:
-    """Return what onnx finds wrong with a node itself, or None."""
+    """Return the mistake that onnx finds in a node itself, or None."""
     from onnx import checker
 
     if node.domain or (schema_of_node(node, of.opsets) is None and is_registered(node.op_type)):
@@ -107,7 +107,7 @@ def _broken(node: Any, of: Context) -> str | None:
 
 
 def _unknown(operator: str, opset: int) -> str | None:
-    """Return what is to be said of an operator that ONNX does not have, or not in an opset."""
+    """Return the message about an operator that ONNX does not have, or not in an opset."""
     versions = versions_of_operators()
     if operator not in versions:
         help = did_you_mean(operator, versions)
@@ -127,7 +127,7 @@ def _outputs(node: Any, of: Context, inputs: Sequence[Value]) -> list[Value]:
 
 
 def tensors_of(node: Any, inputs: Sequence[Value]) -> list[Value | None]:
-    """Return the inputs of a node, None for those left out; of ConcatFromSequence the tensors of the sequence."""
+    """Return the inputs of a node, None for missing ones; for ConcatFromSequence the tensors of the sequence."""
     if node.op_type == _OF_SEQUENCE and inputs and inputs[0].parts is not None:
         return list(inputs[0].parts)
     return [value if name else None for value, name in zip(inputs, node.input, strict=True)]
@@ -161,13 +161,13 @@ def _has_sizes(type: Any) -> bool:
 
 
 def _completed(node: Any, of: Context, inputs: Sequence[Value], inferred: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the types of outputs, those without sizes as own_shapes has them."""
+    """Return the types of outputs; types without sizes get those of own_shapes."""
     own = own_types(type_of(node), node, tensors_of(node, inputs), of.opsets.get("", 1))
     return {name: each if _has_sizes(each) else own.get(name, each) for name, each in inferred.items()}
 
 
 def merged(inferred: Any, declared: Any) -> Any:
-    """Return the type of an output: what is inferred of it, and what is declared where less is inferred."""
+    """Return the type of an output: the inferred one, completed by the declared one."""
     inferred = limited(inferred)
     if inferred is None or declared is None:
         return declared if inferred is None else inferred
@@ -177,10 +177,10 @@ def merged(inferred: Any, declared: Any) -> Any:
 
 
 def contradicted(node: Any, of: Context, outputs: Sequence[Value]) -> str | None:
-    """Return which output of a node is not what the model declares, or None.
+    """Return the first output of a node that contradicts the model's declaration, or None.
 
-    ONNX Runtime refuses other types. Of other sizes it warns; nodes that follow may need them, so they are told too,
-    but not of the outputs of a graph, which nothing reads.
+    ONNX Runtime refuses other types. About other sizes it warns; nodes that follow may need them, so they are reported
+    too, but not those of outputs of a graph, which nothing reads.
     """
     for name, value in zip(node.output, outputs, strict=True):
         problem = contradiction(value, of.declared.get(name), is_last=name in of.outputs) if name else None
@@ -190,7 +190,7 @@ def contradicted(node: Any, of: Context, outputs: Sequence[Value]) -> str | None
 
 
 def contradiction(value: Value, declared: Any, *, is_last: bool = False) -> str | None:
-    """Return what a value is and what the model declares instead, or None where the two agree as far as is known."""
+    """Return a value's type and the one that the model declares instead, or None if the two agree as far as known."""
     if value.type is None or declared is None:
         return None
     said = Value(declared)

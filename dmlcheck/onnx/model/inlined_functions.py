@@ -1,4 +1,4 @@
-"""Operators that ONNX defines by a function: the nodes that come in the place of one.
+"""Operators that ONNX defines by a function: the nodes that replace one.
 
 ONNX Runtime inlines a node that no provider takes: InlineFunctionsAOTImpl in its core/framework/graph_partitioner.cc.
 The functions here are those of the package onnx.
@@ -13,10 +13,10 @@ from dmlcheck.onnx.schemas import defaults_of
 
 
 def inlined(node: Any, schema: Any, opset: int, types: Sequence[Any], prefix: str) -> list[Any]:
-    """Return the nodes of the function that defines a node's operator, [] where there is none, or one with graphs.
+    """Return the nodes of the function that defines a node's operator, [] if there is none, or one with inner graphs.
 
-    They have the node's inputs, outputs and attributes; the names of values inside begin with a prefix. `types` are
-    those of the inputs.
+    They have the node's inputs, outputs and attributes; the names of values inside begin with a prefix. `types` are the
+    types of the inputs.
     """
     function = _function(node, schema, opset, types)
     if function is None or any(attribute.HasField("g") for part in function.node for attribute in part.attribute):
@@ -52,7 +52,7 @@ def _function(node: Any, schema: Any, opset: int, types: Sequence[Any]) -> Any:
 
 
 def _attributes(part: Any, given: dict[str, Any]) -> Iterator[Any]:
-    """Yield the attributes of a node in a function, with values for those that refer to the function's own."""
+    """Yield the attributes of a node in a function, with values for references to the function's own."""
     from onnx import AttributeProto
 
     for attribute in part.attribute:

@@ -27,7 +27,7 @@ def inlined_size(model: Any) -> Size:
     """Return how large a model can become; graphlib.CycleError where functions call each other in a circle."""
     functions = {(each.domain, each.name, each.overload): each for each in model.functions}
     calls = {name: {_called(node) for node in nodes_of(each)} & functions.keys() for name, each in functions.items()}
-    order = list(TopologicalSorter(calls).static_order())  # those that are called first
+    order = list(TopologicalSorter(calls).static_order())  # functions that are called come first
     given = _largest_attributes(model.graph, [functions[name] for name in reversed(order)])
     longest = _longest_name([model.graph, *functions.values()])
     sizes: dict[_Name, Size] = {}
@@ -46,7 +46,7 @@ def graphs_of(graph: Any) -> Iterator[Any]:
 
 
 def nodes_of(function: Any) -> Iterator[Any]:
-    """Yield the nodes of a function, or of a graph, and those of the graphs inside them."""
+    """Yield the nodes of a function or a graph, and those of the graphs inside them."""
     for graph in graphs_of(function):
         yield from graph.node
 
@@ -73,7 +73,7 @@ def _longest_name(functions: list[Any]) -> int:
 
 
 def _largest_attributes(graph: Any, functions: list[Any]) -> Mapping[_Name, _Sizes]:
-    """Return the bytes of the largest value of each attribute of functions, of which those that call come first."""
+    """Return the bytes of the largest value of each attribute of functions; functions that call come first."""
     given: dict[_Name, dict[str, int]] = defaultdict(dict)
     for each in (graph, *functions):
         own = given[each.domain, each.name, each.overload] if each is not graph else {}

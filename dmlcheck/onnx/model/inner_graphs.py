@@ -1,4 +1,4 @@
-"""The types at the edges of graphs inside nodes: what an If, a Loop or a Scan gives to its graphs, and has of them.
+"""The types at the edges of inner graphs: the inputs and outputs that an If, a Loop or a Scan exchanges with them.
 
 Needs the package onnx.
 """
@@ -14,7 +14,7 @@ from dmlcheck.onnx.model.values import Value
 
 Size = int | str
 _INT64, _BOOL = 7, 9
-_WRONG = (LookupError, TypeError, ValueError, Unmapped)  # of a node: what it is shows when it is visited
+_WRONG = (LookupError, TypeError, ValueError, Unmapped)  # of a node: the visit of the node reports them
 
 
 def types_given(node: Any, inputs: Sequence[Value], opset: int) -> list[Any]:
@@ -34,7 +34,7 @@ def types_given(node: Any, inputs: Sequence[Value], opset: int) -> list[Any]:
 
 
 def types_taken(node: Any, inputs: Sequence[Value], outputs: Sequence[Sequence[Value]], opset: int) -> list[Any]:
-    """Return the types that a node's outputs have of those of its graphs, None for those that do not follow."""
+    """Return the types of a node's outputs by those of its graphs, None for those that do not follow."""
     if node.domain or not outputs:
         return []
     if node.op_type == "If":
@@ -90,7 +90,7 @@ def _with(value: Value, axis: int, size: Size) -> Any:
 
 
 def _common(values: Sequence[Value]) -> Any:
-    """Return the type that is any of several: of the sizes those that all have."""
+    """Return the type that includes several: with the sizes that all have."""
     first = values[0]
     if any(value.element != first.element for value in values) or not first.element:
         return None
@@ -107,7 +107,7 @@ def _kind(value: Value) -> int:
 
 
 def _type(kind: int, sizes: Sequence[Size] | None) -> Any:
-    """Return a type of tensors, None where that of the elements is not known."""
+    """Return a type of tensors, None if the type of the elements is not known."""
     from onnx import helper
 
     if not kind:

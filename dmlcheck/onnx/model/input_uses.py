@@ -1,4 +1,4 @@
-"""What a model does with its inputs: which of them index, and how far, and which are masks or lengths."""
+"""The uses of a model's inputs: as indices, with their range, as masks or as lengths."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Use(NamedTuple):
 
 
 def uses_of(model: Any, sizes: Mapping[str, Sequence[int]]) -> dict[str, Use]:
-    """Return how the inputs of a model are used; `sizes` are those of the inputs and constants."""
+    """Return the uses of the inputs of a model; `sizes` are those of the inputs and constants."""
     readers: dict[str, list[tuple[Any, int]]] = {}
     for node in nodes_of(model.graph):
         for index, name in enumerate(node.input):
@@ -61,7 +61,7 @@ def _use(name: str, readers: Mapping[str, list[tuple[Any, int]]], sizes: Mapping
 
 
 def _reached(name: str, readers: Mapping[str, list[tuple[Any, int]]]) -> Iterator[tuple[Any, int]]:
-    """Yield what reads an input, or its elements in another form, with the place of the input."""
+    """Yield the nodes that read an input, or its elements in another form, with the position of the input."""
     waiting, seen = [name], {name}
     while waiting:
         for node, index in readers.get(waiting.pop(), ()):

@@ -58,9 +58,9 @@ _Made = TypeVar("_Made")
 
 
 class Unusable(NamedTuple):
-    """Why there is no desc of a node: the rule of the note, or of the error, the words, and what to do.
+    """The reason why a node has no desc: the rule of the note, or of the error, the words, and the help.
 
-    `root` says where sizes that are not known begin.
+    `root` is the place from where sizes are unknown.
     """
 
     rule: str
@@ -75,10 +75,10 @@ class Unusable(NamedTuple):
 
 
 class ModelNode(NamedTuple):
-    """A node: its name, or that of its first output, its operator with the version, and what becomes of it.
+    """A node: its name, or that of its first output, its operator with the version, and its descs.
 
-    `number` counts the nodes of a model. One that ONNX Runtime makes of others has their numbers in `replaced`. One
-    that it only may make has `is_possible`, the name of a node of it, and no descs.
+    `number` counts the nodes of a model. A node that ONNX Runtime fuses has the numbers of the original nodes in
+    `replaced`. One that it may fuse has `is_possible`, the name of one of these, and no descs.
     """
 
     name: str
@@ -95,7 +95,7 @@ def nodes_of(model: Model) -> Iterator[ModelNode]:
 
 
 def nodes_and_fusions(model: Model) -> Iterator[ModelNode]:
-    """Yield the nodes of a model, and after those of each graph what ONNX Runtime makes of several of them."""
+    """Yield the nodes of a model, and after those of each graph the fusions of ONNX Runtime."""
     proto = model.proto
     opsets = {entry.domain: int(entry.version) for entry in proto.opset_import}
     used = frozenset(name for inner in graphs_of(proto.graph) for name in _read_in(inner))
@@ -191,7 +191,7 @@ def _constant(node: Any) -> Value | None:
 
 
 def _visits(nodes: Iterable[Any], of: Context, scope: Scope) -> Iterator[tuple[Any, ModelNode]]:
-    """Yield each node with what becomes of it; a constant gives the scope its value only."""
+    """Yield each node with its descs; a constant only adds its value to the scope."""
     for node in nodes:
         value = _constant(node)
         if value is None:
@@ -201,7 +201,7 @@ def _visits(nodes: Iterable[Any], of: Context, scope: Scope) -> Iterator[tuple[A
 
 
 def _visited(node: Any, of: Context, scope: Scope) -> ModelNode:
-    """Return what becomes of a node, and give the scope its outputs."""
+    """Return the descs of a node, or why it has none, and add its outputs to the scope."""
     name = of.prefix + _name(node)
     version = version_of(node, of.opsets)
     operator = f"{type_of(node)}-{version}"
@@ -245,7 +245,7 @@ def _root_of_output(node: Any, name: str) -> str:
 
 
 def _is_computed_at_load(node: Any, version: int, of: Context, typed: Sequence[Typed]) -> bool:
-    """Whether ONNX Runtime computes a node of constants: the CPU has a kernel, or those that come in its place have."""
+    """Whether ONNX Runtime computes a node of constants: the CPU has a kernel for it, or for its function's nodes."""
     if _has_function(node, of):
         return True
     return not_taken(type_of(node), version, typed, converts=False) is None
@@ -371,7 +371,7 @@ def _typed(node: Any, version: int, of: Context, inputs: Sequence[Value], output
 
 
 class _Parameter(NamedTuple):
-    """What stands in for a parameter of a schema: its type parameter; it has no name."""
+    """The stand-in for a parameter of a schema: its type parameter; it has no name."""
 
     type_str: str
     name: str = ""
@@ -384,7 +384,7 @@ def _parameters(operator: str, version: int) -> tuple[list[_Parameter], list[_Pa
 
 
 def _left_open(name: str, value: Value) -> str | None:
-    """Return what is not known of a value's sizes, or None."""
+    """Return the unknown sizes of a value in words, or None."""
     if value.parts is not None:
         return next(filter(None, (_left_open(f"a tensor of {name}", part) for part in value.parts)), None)
     if value.is_sized:
@@ -408,7 +408,7 @@ def _node(node: Any, of: Context, inputs: Sequence[Value], outputs: Sequence[Val
 
 
 def _mapped(node: OnnxNode, make: Callable[[OnnxNode], _Made]) -> _Made | Unusable:
-    """Return what is made of a node, or why nothing is: its attributes and inputs are not what they should be."""
+    """Return the result of a function of a node, or the error about its attributes and inputs."""
     try:
         return make(node)
     except UnknownValues as reason:

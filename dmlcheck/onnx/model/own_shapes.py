@@ -59,7 +59,7 @@ class _Call(NamedTuple):
 
 
 class _Output(NamedTuple):
-    """What an output is: the type of its elements, and its sizes."""
+    """The type of an output: the type of its elements, and its sizes."""
 
     kind: int
     sizes: Sequence[Size]
@@ -80,7 +80,7 @@ def own_types(operator: str, node: Any, inputs: Sequence[Value | None], opset: i
         made = zip(node.output, make(_Call(attributes_of(node, opset), tuple(inputs))), strict=False)
         return {name: _proto(output) for name, output in made if name and output is not None}
     except (ArithmeticError, LookupError, StopIteration, TypeError, ValueError, AttributeError, Unmapped):
-        return {}  # what is wrong with the node shows when it is mapped
+        return {}  # the mapping of the node reports the mistake
 
 
 def _proto(output: _Output) -> Any:
@@ -104,7 +104,7 @@ def _half(call: _Call) -> list[_Output]:
 
 
 def _broadcast(a: Sequence[Size], b: Sequence[Size]) -> list[Size]:
-    """Return the sizes that two tensors have together: of a size that is open, what the other says of it."""
+    """Return the broadcast sizes of two tensors; in place of an unknown size, the other tensor's."""
     longer, shorter = (list(a), list(b)) if len(a) >= len(b) else (list(b), list(a))
     padded = [*(1 for _ in longer[len(shorter) :]), *shorter]
     return list(map(_common, longer, padded))
@@ -257,7 +257,7 @@ def _places(call: _Call, sizes: Sequence[int], window: Sequence[int]) -> list[in
 
 
 def _convolution(call: _Call, filters: int = 1, zero: int = 0, *, is_last: bool = False) -> list[_Output]:
-    """Return a convolution; channels are last where that is said, not those of filters."""
+    """Return a convolution; channels are last if the attribute says so, but not those of filters."""
     batch, *sizes = call.whole(0)
     channels, _, *window = call.whole(filters)
     inner = _places(call, sizes[:-1] if is_last else sizes[1:], window)
@@ -266,7 +266,7 @@ def _convolution(call: _Call, filters: int = 1, zero: int = 0, *, is_last: bool 
 
 
 def _convolution_of_last(call: _Call) -> list[_Output]:
-    """Return a convolution whose channels are last, those of filters too."""
+    """Return a convolution with channels last, those of filters too."""
     batch, *sizes, _ = call.whole(0)
     channels, *window, _ = call.whole(1)
     return [_Output(call.kind(0), (batch, *_places(call, sizes, window), channels))]

@@ -16,7 +16,7 @@ SHAPE_OF = "dmlcheck.shape_of."  # how the names of outputs begin that have the 
 
 
 def read_by(node: Any) -> list[str]:
-    """Return the names of the tensors that a node reads, those that the graphs inside it take from around it too."""
+    """Return the names of the tensors that a node reads, including those that its inner graphs take from around it."""
     names = dict.fromkeys(name for name in node.input if name)
     for attribute in node.attribute:
         for graph in (*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs):
@@ -38,7 +38,7 @@ def has_graphs(node: Any) -> bool:
 
 
 def read_from_outside(nodes: Iterable[Any]) -> list[str]:
-    """Return the names of the tensors that some nodes read, in their order, and none of those before gives."""
+    """Return the names of the tensors that some nodes read and no earlier one of them gives, in their order."""
     names: dict[str, None] = {}
     made: set[str] = set()
     for node in nodes:
@@ -83,7 +83,7 @@ def _typed(name: str, value: Any) -> Any:
 
 
 def join_weights(model: Any, constants: dict[str, Any]) -> Any:
-    """Give a model the constants that none of its nodes makes; those of the model take the place of the others."""
+    """Give a model the constants that none of its nodes makes; those of the model replace others of the same name."""
     graph = model.graph
     made = {name for node in graph.node for name in node.output}
     for name in [name for name in constants if name not in made]:
@@ -115,9 +115,9 @@ def with_outputs(model: Any, names: Sequence[str], shapes_of: Iterable[str] = ()
 
 
 def kinds_of(model: Any, constants: Iterable[Any] = ()) -> dict[str, str]:
-    """Return the element types of tensors by name, as far as ONNX infers them; "sequence" and the like of what is none.
+    """Return the element types of tensors by name, as far as ONNX infers them; "sequence" and the like for others.
 
-    `constants` are the model's as onnx.TensorProto where it does not have them itself.
+    `constants` are the model's as onnx.TensorProto, if it does not have them itself.
     """
     from onnx import shape_inference
 

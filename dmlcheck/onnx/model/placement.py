@@ -41,7 +41,7 @@ def _stays(value: Value, *, is_read_on_cpu: bool) -> bool:
 
 
 def origin_of_outputs(node: Any, inputs: Sequence[Value], place: str, *, is_taken: bool, is_static: bool) -> str:
-    """Return what the outputs of a node come from, where `placed` says what becomes of it, or else the provider.
+    """Return the origin of the outputs of a node at a place, as `placed` returns it.
 
     `is_static` says that no size of the model is left to a run: a Shape is then a constant.
     """

@@ -1,4 +1,4 @@
-"""What ONNX Runtime makes of an operator between DequantizeLinear and QuantizeLinear: one of quantized values.
+"""Fusions of ONNX Runtime: an operator between DequantizeLinear and QuantizeLinear becomes one of quantized values.
 
 The source is its core/optimizer/qdq_transformer/selectors_actions: the rules whose list of providers has DirectML's.
 Products and convolutions are of UINT8, as on x64; on ARM they may be of INT8 too.
@@ -13,7 +13,7 @@ from dmlcheck.onnx.model.fusion_parts import FusionPart, Parts, Replacement
 OWN = "com.microsoft."
 _BYTES = ("INT8", "UINT8")
 _PRODUCTS = ("Conv", "MatMul")
-_TARGETS = {  # what they become, and how many inputs are dequantized
+_TARGETS = {  # the fused operator, and the number of dequantized inputs
     "Add": (f"{OWN}QLinearAdd", 2),
     "AveragePool": (f"{OWN}QLinearAveragePool", 1),
     "Conv": ("QLinearConv", 2),
@@ -24,7 +24,7 @@ _TARGETS = {  # what they become, and how many inputs are dequantized
 
 
 def quantized(index: Parts, last: FusionPart) -> Iterator[Replacement]:
-    """Yield what a QuantizeLinear and the operator before it become; its attributes stay."""
+    """Yield the fusion of a QuantizeLinear and the operator before it; its attributes stay."""
     target = index.maker(last.inputs[0], *_TARGETS)
     if target is None or len(last.inputs) < 3:
         return
@@ -40,7 +40,7 @@ def quantized(index: Parts, last: FusionPart) -> Iterator[Replacement]:
 
 
 def dequantized_product(index: Parts, last: FusionPart) -> Iterator[Replacement]:
-    """Yield what a MatMul of dequantized factors becomes, whose result is not quantized."""
+    """Yield the fusion of a MatMul of dequantized factors, whose result is not quantized."""
     given = _dequantized(index, last, 2)
     if given is not None:
         a, b = given
@@ -50,7 +50,7 @@ def dequantized_product(index: Parts, last: FusionPart) -> Iterator[Replacement]
 
 
 def _dequantized(index: Parts, target: FusionPart, count: int) -> Sequence[FusionPart] | None:
-    """Return what dequantizes the first inputs of a part, or None."""
+    """Return the nodes that dequantize the first inputs of a part, or None."""
     made = [index.maker(name, "DequantizeLinear") for name in target.inputs[:count]]
     given = [part for part in made if part is not None and len(part.inputs) == 3]
     kinds = [index.element(part.inputs[0]) for part in given]
@@ -61,7 +61,7 @@ def _dequantized(index: Parts, target: FusionPart, count: int) -> Sequence[Fusio
 
 
 def _bias(index: Parts, target: FusionPart) -> Sequence[FusionPart] | None:
-    """Return what dequantizes the bias of a Conv, [] where there is none, None where it is of another kind."""
+    """Return the node that dequantizes the bias of a Conv, [] without a bias, None for another kind of bias."""
     if target.operator != "Conv" or len(target.inputs) < 3 or not target.inputs[2]:
         return []
     part = index.maker(target.inputs[2], "DequantizeLinear")

@@ -1,4 +1,4 @@
-"""The values of a model before it runs: their types, their sizes, and the numbers of those that are constant.
+"""The values of a model before it runs: their types, their sizes, and the numbers of constant ones.
 
 Needs the package onnx.
 """
@@ -16,7 +16,7 @@ from dmlcheck.onnx.model.evaluator import evaluate_node
 from dmlcheck.onnx.model.file import MOST_VALUES, elements
 from dmlcheck.onnx.reading import ELEMENTS, KNOWN, element_type, valued
 
-_COUNTABLE = 2**59  # elements: their bytes are a number that NumPy can hold
+_COUNTABLE = 2**59  # elements: NumPy can hold the number of their bytes
 _MOST_BYTES = 4096  # of a type: names of sizes have tens of characters, and tensors up to eight of them
 _MOST_FOLLOWED = 100  # dimensions: more than any array has
 _MOST_PARTS = 256  # tensors of a sequence that are followed
@@ -106,11 +106,11 @@ _SELECTING = ("Compress", "NonZero")  # whose sizes are not inferred
 
 
 class Value(NamedTuple):
-    """A value: an onnx.TypeProto or None, its numbers where they are few and known, and what it comes from.
+    """A value: an onnx.TypeProto or None, its numbers if they are few and known, and its origin.
 
-    `origin` is CONSTANT for what is in the model, HOST for what is on the CPU, and GIVEN for inputs of a graph.
-    `parts` are the tensors of a sequence, None where they are not known. `root` says where it begins that the sizes, or
-    the numbers that sizes may follow from, are not known.
+    `origin` is CONSTANT for values of the model, HOST for values on the CPU, and GIVEN for inputs of a graph. `parts`
+    are the tensors of a sequence, None if they are not known. `root` is the place from where the sizes, or the numbers
+    that sizes may follow from, are unknown.
     """
 
     type: Any
@@ -121,7 +121,7 @@ class Value(NamedTuple):
 
     @property
     def is_open(self) -> bool:
-        """Whether sizes are not known, of this value or of what follows from its numbers."""
+        """Whether the sizes of this value, or those that follow from its numbers, are unknown."""
         if not self.is_sized:
             return self.parts is None
         return self.numbers is None and self.element in _OF_INDICES and self.has_at_most(MOST_VALUES)
@@ -134,7 +134,7 @@ class Value(NamedTuple):
 
     @property
     def sizes(self) -> tuple[int | str, ...] | None:
-        """The sizes, the names of those that are open in their places ("" for none); None where there are none."""
+        """The sizes, with the names of symbolic ones in their places ("" for none); None if there are none."""
         if self.type is None or not self.type.tensor_type.HasField("shape"):
             return None
         return tuple(map(_size, self.type.tensor_type.shape.dim))
@@ -174,7 +174,7 @@ def _size(dim: Any) -> int | str:
 
 
 def limited(type: Any) -> Any:
-    """Return a type, without its sizes where they are long: each value that is made of it may have as many."""
+    """Return a type, without its sizes if they are many: each value that is made of it may have as many."""
     if type is None or (type.ByteSize() <= _MOST_BYTES and len(type.tensor_type.shape.dim) <= _MOST_FOLLOWED):
         return type
     from onnx import helper
@@ -245,7 +245,7 @@ def _attribute(node: Any, name: str, default: Any) -> Any:
 
 
 def _evaluated(node: Any, inputs: Sequence[Any], opsets: Mapping[str, int]) -> list[Array]:
-    """Return the outputs of a node of known inputs, those left out not among them; [] where they stay unknown."""
+    """Return the outputs of a node of known inputs, without missing ones; [] if they stay unknown."""
     given = iter(inputs)
     try:
         return evaluate_node(node, [next(given) if name else None for name in node.input], opsets)

@@ -1,4 +1,4 @@
-"""Activations that ONNX and DirectML both have; `gelu` has those that are or have a Gelu."""
+"""Activations of both ONNX and DirectML; `gelu` has Gelu and the operators with a Gelu inside."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def _slope(node: OnnxNode) -> list[Counterpart]:
 
 
 def _slope_of_channels(node: OnnxNode) -> list[Counterpart]:
-    """PARAMETERIZED_RELU: several slopes are those of the channels before opset 7."""
+    """PARAMETERIZED_RELU: before opset 7, several slopes are those of the channels."""
     x, slope = node.input(0), node.input(1)
     if node.opset >= 7 or slope.ndim != 1 or slope.size == 1 or x.ndim < 2:
         return _slope(node)
     return _slope(node.with_inputs(x, channels(slope, x.ndim)))
 
 
-# The fields of activations and the attributes that they are; what is not an attribute follows.
+# The fields of activations and the attributes for them; fields without attribute follow.
 _ACTIVATION: dict[str, tuple[str, dict[str, str], dict[str, Any]]] = {
     "Celu": ("CELU", {"Alpha": "alpha"}, {}),
     "Elu": ("ELU", {"Alpha": "alpha"}, {}),

@@ -1,7 +1,6 @@
-"""Attention of ONNX as MULTIHEAD_ATTENTION, or as MULTIHEAD_ATTENTION1 where several heads of the query share a key.
+"""Attention of ONNX as MULTIHEAD_ATTENTION, or as MULTIHEAD_ATTENTION1 if several heads of the query share a key.
 
-DirectML has the heads side by side, and one tensor that is added to the products: all that hides keys becomes -infinity
-in it.
+DirectML has the heads side by side, and adds one tensor to the products: hidden keys have -infinity in it.
 """
 
 from __future__ import annotations
@@ -92,7 +91,7 @@ def _note(node: OnnxNode) -> str | None:
 
 
 def _bias(node: OnnxNode, queries: int, past: int, keys: int) -> TensorRef | None:
-    """Return what is added to products of queries and keys, None where nothing is."""
+    """Return the tensor added to the products of queries and keys, or None."""
     dtype, mask, lengths = node.input(0).dtype, node.known(3), node.known(6)
     left = node.get("left_window_size", -1)
     right = 0 if node.get("is_causal", 0) else node.get("right_window_size", -1)
@@ -116,7 +115,7 @@ def _bias(node: OnnxNode, queries: int, past: int, keys: int) -> TensorRef | Non
 
 
 def _added(mask: Array | None, keys: int, dtype: Any) -> Array:
-    """Return a mask as numbers for so many keys: what is false in one of truth values is hidden, and what it lacks."""
+    """Return a mask as numbers for a number of keys: false and missing elements hide their keys."""
     if mask is None:
         return np.zeros((1,) * 4, dtype)
     if mask.dtype == bool:

@@ -124,7 +124,7 @@ def _with_output_padding(node: OnnxNode) -> list[Counterpart]:
 
 
 def _transposed_by_provider(node: OnnxNode) -> list[Counterpart]:
-    """CONVOLUTION whose padding is that of a forward one, or follows from output_shape alone, and no OutputPadding."""
+    """CONVOLUTION backward, with the padding of a forward one or from output_shape alone, and no OutputPadding."""
     x, widths = node.input(0), node.input(1).shape[2:]
     ends = window(node, x, widths)
     if node.get("output_shape"):

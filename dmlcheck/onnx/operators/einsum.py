@@ -1,4 +1,4 @@
-"""Einsum: the equations that one operator of DirectML computes, and those that the provider knows.
+"""Einsum: the equations that one operator of DirectML computes, and the equations that the provider takes.
 
 The provider's are from DmlOperatorEinSum.cpp, and EinSumHelper in its OperatorHelper.cpp; others it leaves to the CPU.
 """
@@ -30,7 +30,7 @@ class _Operand(NamedTuple):
     labels: _Labels
 
     def by(self, labels: Sequence[str], sizes: dict[str, int]) -> TensorRef:
-        """Return the values with a dimension for each of some labels, repeated along those that they do not have."""
+        """Return the values with a dimension for each of some labels, repeated along dimensions that they lack."""
         steps = dict(zip(self.labels, self.strides, strict=True))
         own = dict(zip(self.labels, self.values.shape, strict=True))
         strides = [steps.get(label, 0) if own.get(label, 1) == sizes[label] else 0 for label in labels]
@@ -93,7 +93,7 @@ def _without_repeats(values: TensorRef, labels: _Labels) -> _Operand:
 
 
 def _of_one(x: _Operand, output: _Operand, sizes: dict[str, int]) -> list[Counterpart]:
-    """Copy the values in the order of the output, or add them up along what it does not have."""
+    """Copy the values in the order of the output, or add them up along labels that it lacks."""
     summed = [label for label in x.labels if label not in output.labels]
     if not summed:
         tensors = {"InputTensor": x.by(output.labels, sizes), "OutputTensor": output.values}
@@ -131,7 +131,7 @@ def _of_two(a: _Operand, b: _Operand, output: _Operand, sizes: dict[str, int]) -
 
 _TERM = re.compile(r"[A-Za-z]*")
 _HEADS_SECOND = (0, 2, 1, 3)  # the axes of a product whose heads lie between rows and columns
-# Products by their equations, each letter the next one of the alphabet where it is first used: what is transposed.
+# Products by their equations, with letters in the order of first use: the factors that are transposed.
 _PRODUCTS = {
     "ab,bc->ac": "",
     "abc,acd->abd": "",
@@ -152,7 +152,7 @@ _SUMS = ("ab->a", "ab->b")
 
 
 class Equation(NamedTuple):
-    """The letters of each input, and those of the output."""
+    """The letters of each input and of the output."""
 
     inputs: tuple[str, ...]
     output: str
@@ -184,7 +184,7 @@ def is_known(text: Any) -> bool:
 
 
 def _maker(equation: Equation) -> Any:
-    """Return what makes the desc of an equation, None where the provider has none."""
+    """Return the maker of an equation's desc, or None if the provider has none."""
     if len(equation.inputs) == 1:
         (term,) = equation.inputs
         if len(term) == len(equation.output):

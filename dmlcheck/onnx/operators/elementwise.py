@@ -89,7 +89,7 @@ _NARROW = {"INT64": np.int32, "UINT64": np.uint32}
 
 
 def _exact_power(node: OnnxNode) -> list[Counterpart]:
-    """POW: exponents of 64 bits that fit in 32 are numbers of those."""
+    """POW: 64-bit exponents in the range of 32 bits become numbers of 32 bits."""
     exponent = node.input(1)
     narrow = _NARROW.get(exponent.data_type)
     if narrow is not None:

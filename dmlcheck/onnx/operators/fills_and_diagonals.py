@@ -9,7 +9,7 @@ _LOWEST, _HIGHEST = -(2**31), 2**31 - 1  # which no diagonal reaches
 
 
 def _constant(node: OnnxNode) -> list[Counterpart]:
-    """FILL_VALUE_CONSTANT of what the output has everywhere."""
+    """FILL_VALUE_CONSTANT, of the value that the whole output has."""
     output = node.output()
     given = output.values if node.has_outputs else node.get("value")
     value = 0 if given is None else given.reshape(-1)[0]

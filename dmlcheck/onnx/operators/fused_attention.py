@@ -1,4 +1,4 @@
-"""Attention of transformers, onnxruntime's own: MULTIHEAD_ATTENTION, and what comes before and after it.
+"""Attention of transformers in com.microsoft: MULTIHEAD_ATTENTION, and the operators before and after it.
 
 From DmlOperatorMultiHeadAttention.cpp, DmlOperatorAttention.cpp and DmlOperatorQAttention.cpp of ONNX Runtime's
 DirectML provider.
@@ -20,7 +20,7 @@ _FIRST_DIAGONAL = -(2**31)
 
 
 class _Mask(NamedTuple):
-    """MaskTensor with what it holds, and the operators that make it."""
+    """MaskTensor, the meaning of its elements, and the operators that make it."""
 
     tensor: TensorRef | None = None
     kind: str = "NONE"
@@ -145,7 +145,7 @@ def _attend(node: OnnxNode, sizes: _Sizes, mask: _Mask, tensors: Mapping[str, An
 
 
 def _heads_apart(made: TensorRef, sizes: _Sizes) -> tuple[list[Counterpart], dict[str, TensorRef]]:
-    """Return what brings the heads of query, key and value side by side, and the tensors that come of it."""
+    """Return the steps that put the heads of query, key and value side by side, and their tensors."""
     if sizes.keys == sizes.values:
         stacked = _stacked(made, sizes, 3)
         return [stacked], {"StackedQueryKeyValueTensor": stacked.fields["OutputTensor"]}
@@ -249,7 +249,7 @@ def _causal(sizes: _Sizes, earlier: int) -> _Mask:
 def _earlier(
     node: OnnxNode, past: TensorRef | None, sizes: _Sizes, steps: int
 ) -> tuple[list[Counterpart], dict[str, TensorRef], list[Counterpart]]:
-    """Return what cuts keys and values of earlier steps apart, their tensors, and what joins the present ones."""
+    """Return the steps that split earlier keys and values, their tensors, and the steps that join the present ones."""
     if past is None:
         return [], {}, []
     outer, head = (1, sizes.batch, sizes.heads), sizes.keys // sizes.heads

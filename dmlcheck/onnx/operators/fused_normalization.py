@@ -1,7 +1,7 @@
-"""Normalizations of transformers and of diffusion models, with what comes before and after them.
+"""Normalizations of transformers and of diffusion models, with the operators before and after them.
 
-From DmlOperatorSkipLayerNormalization.cpp, DmlOperatorEmbedLayerNormalization.cpp and DmlOperatorGroupNorm.cpp of
-ONNX Runtime's DirectML provider.
+From DmlOperatorSkipLayerNormalization.cpp, DmlOperatorEmbedLayerNormalization.cpp and DmlOperatorGroupNorm.cpp of ONNX
+Runtime's DirectML provider.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _gathered(table: TensorRef, indices: TensorRef, made: TensorRef) -> Counterp
 
 
 def _positions(node: OnnxNode, ids: TensorRef) -> tuple[TensorRef, list[Counterpart]]:
-    """Return the positions, which repeat where only one batch element has them, and what makes those not given."""
+    """Return the positions, repeated for all batch elements, and the step that makes them if they are not given."""
     full = (1, 1, *ids.shape)
     given = node.optional(8)
     if given is not None:
@@ -90,7 +90,7 @@ def _normalized(node: OnnxNode, made: TensorRef) -> Counterpart:
 
 
 def _mask_index(node: OnnxNode, ids: TensorRef) -> tuple[list[Counterpart], list[Counterpart]]:
-    """Return what makes the lengths of the mask: zeros before all others, or after them the number of ones."""
+    """Return the steps of the mask's lengths: zeros, before all other steps, or the number of ones, after them."""
     kind = ids.data_type
     sizes = (1, 1, ids.shape[0], 1)
     lengths = node.output(1).reshape(sizes) if node.gives(1) else ids.like(sizes)
@@ -134,7 +134,7 @@ def _groups(node: OnnxNode) -> list[Counterpart]:
 
 
 def _after_groups(made: TensorRef, target: TensorRef, *, has_activation: bool, is_last: bool) -> list[Counterpart]:
-    """Return what follows: x * sigmoid(x) where it is asked for, else the way back to channels that are last."""
+    """Return the steps after normalization: x * sigmoid(x) if it is asked for, then channels last again."""
     if has_activation:
         gates = (
             target.unknown() if target.strides is None else target.like(target.shape).view(target.shape, target.steps)
@@ -144,7 +144,7 @@ def _after_groups(made: TensorRef, target: TensorRef, *, has_activation: bool, i
 
 
 def _skip_groups(node: OnnxNode) -> list[Counterpart]:
-    """ADD of input, skip and bias, which is output 1, and what GroupNorm becomes of it; channels are last."""
+    """ADD of input, skip and bias, which is output 1, and the steps of GroupNorm for the sum; channels are last."""
     x, skip = node.input(0), node.input(3)
     if not node.whole("channels_last", 1) or x.ndim != 4:
         raise Unmapped(f"{node.type} whose channels are not the last of four dimensions")

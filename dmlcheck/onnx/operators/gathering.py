@@ -90,7 +90,7 @@ def _top(node: OnnxNode) -> list[Counterpart]:
 
 
 def _nonzero(node: OnnxNode) -> list[Counterpart]:
-    """NONZERO_COORDINATES: a row for each element, those beyond the last that is not zero left open."""
+    """NONZERO_COORDINATES: a row for each element; rows beyond the last nonzero element are undefined."""
     x = node.input(0)
     if not node.has_outputs:
         return _open_coordinates(x)
@@ -173,14 +173,14 @@ def _query_scatter(node: OnnxNode) -> str | None:
 
 
 def _nonzero_of_provider(node: OnnxNode) -> list[Counterpart]:
-    """NONZERO_COORDINATES whose rows lie as the columns of INT64 numbers; what copies them is made in the run."""
+    """NONZERO_COORDINATES whose rows are the columns of INT64 numbers; the copy of these is made in the run."""
     (made,) = _nonzero(node)
     rows = made.fields["OutputCoordinatesTensor"]
     return [made.with_fields(OutputCoordinatesTensor=rows.view(rows.shape, (2, 2 * rows.shape[0])))]
 
 
 def _top_of_provider(node: OnnxNode) -> list[Counterpart]:
-    """TOP_K1, sorted also where any order would do; what sets the upper halves of the indices to 0 is left out."""
+    """TOP_K1, always sorted; the step that sets the upper halves of the indices to 0 is left out."""
     return _top(node.with_attributes(sorted=1))
 
 

@@ -1,4 +1,4 @@
-"""Gelu, by itself and with what comes before and after it in transformers and in diffusion models.
+"""Gelu, by itself and with the operators before and after it in transformers and in diffusion models.
 
 From DmlOperatorBiasGelu.cpp, DmlOperatorBiasSplitGelu.cpp and DmlOperatorQuickGelu.cpp of ONNX Runtime's DirectML
 provider.

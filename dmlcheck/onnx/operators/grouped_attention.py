@@ -73,7 +73,7 @@ _NEWER = 9  # inputs from here on: positions, a bias, a sink
 
 
 def _refuse(node: OnnxNode) -> None:
-    """Refuse what DirectML's attention does not have."""
+    """Refuse attributes and inputs that DirectML's attention lacks."""
     given = next((name for name in ("softcap", "smooth_softmax", "qk_output") if node.get(name, 0)), None)
     if given is not None:
         raise Unmapped(f"{node.type} with {given}, which DirectML's attention does not have")
@@ -116,7 +116,7 @@ def _rotated(node: OnnxNode, x: TensorRef, heads: int, sizes: _Sizes) -> tuple[T
 
 
 def _bias(node: OnnxNode, sizes: _Sizes) -> TensorRef | None:
-    """Return what hides the keys after a query, and those before its window; None where all are seen."""
+    """Return the bias that hides the keys after a query and before its window, or None if all keys are visible."""
     window = node.whole("local_window_size", -1)
     if sizes.length == 1 and (window < 0 or window >= sizes.total):
         return None
@@ -133,7 +133,7 @@ def _bias(node: OnnxNode, sizes: _Sizes) -> TensorRef | None:
 
 
 def _grouped_by_provider(node: OnnxNode) -> list[Counterpart]:
-    """MULTIHEAD_ATTENTION1 in FLOAT32; the past steps are those of input 5 for one step, and none for several."""
+    """MULTIHEAD_ATTENTION1 in FLOAT32; for one step, input 5 gives the number of past steps, for several it is 0."""
     inputs = [node.input(index) for index in range(3)]
     outputs = [node.output(index) for index in range(3)]
     if any(x.ndim != 3 for x in inputs):

@@ -1,4 +1,4 @@
-"""Normalizations; `fused_normalization` has those of onnxruntime's own.
+"""Normalizations; `fused_normalization` has those of com.microsoft.
 
 The provider's descs are from DmlOperatorLayerNormalization.cpp and the helpers of OperatorHelper.cpp.
 """
@@ -105,7 +105,7 @@ _SMALL = 2.0**-26  # of a deviation: less than its rounding
 
 
 def _mean_variance_of_meaning(node: OnnxNode) -> list[Counterpart]:
-    """MEAN_VARIANCE_NORMALIZATION1, where what ONNX adds to the deviation is below its rounding."""
+    """MEAN_VARIANCE_NORMALIZATION1, if ONNX's addition to the deviation is below its rounding."""
     x = node.input(0)
     axes = axes_of(node.get("axes") or [0, 2, 3], x.ndim)
     if (node.numbers_of(0).std(axis=tuple(axes), dtype=np.float64) * _SMALL < _ADDED).any():

@@ -13,7 +13,7 @@ from dmlcheck.onnx.operators.row import Row, is_set
 
 
 def _pool(operator: str, node: OnnxNode, *, is_global: bool = False) -> list[Counterpart]:
-    """Pooling, of the sizes that the model has, rounded down or up; the oldest operator that has what is asked."""
+    """Pooling with the model's output sizes, rounded down or up, by the oldest operator with all fields needed."""
     x = node.input(0)
     sizes = list(x.shape[2:]) if is_global else list(node.get("kernel_shape"))
     fields: dict[str, Any] = {**node.tensors(), "WindowSize": sizes, **window(node, x, sizes)}

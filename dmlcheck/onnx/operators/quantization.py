@@ -39,7 +39,7 @@ def _cast(node: OnnxNode) -> list[Counterpart]:
 
 
 def _cast_of_provider(node: OnnxNode) -> list[Counterpart]:
-    """CAST; to truth values a CLIP1 after it. The provider leaves MinMaxDataType open, which has to be UINT8."""
+    """CAST; to truth values a CLIP1 after it, with the MinMaxDataType UINT8, which the provider does not set."""
     x, output = node.input(0), node.output()
     if output.element != BOOL:
         return [Counterpart("CAST", {"InputTensor": x, "OutputTensor": output})]
@@ -120,7 +120,7 @@ def _of_each_element(operator: str, node: OnnxNode) -> list[Counterpart]:
 
 
 def _filled(zero: TensorRef) -> Counterpart:
-    """Return what makes the zero point: one byte, also where its type has 4 bits."""
+    """Return the step that makes the zero point: one byte, also where its type has 4 bits."""
     return Counterpart("FILL_VALUE_CONSTANT", {"OutputTensor": zero, "ValueDataType": "UINT8", "Value": 0})
 
 

@@ -24,7 +24,7 @@ Shaped = Callable[[TensorRef], TensorRef]
 
 
 def _of_rows(rank: int) -> Shaped:
-    """Return what gives numbers of rows, or one number, as many dimensions as matrices have."""
+    """Return a number, or a number for each row, with as many dimensions as a matrix has."""
     return lambda values: values.reshape((*(1,) * (rank - 2), -1, 1)) if values.ndim < 2 else values
 
 

@@ -80,7 +80,7 @@ def _own(type: str, node: OnnxNode) -> dict[str, Any]:
 
 
 def _activations(type: str, node: OnnxNode, direction: str) -> Iterator[dict[str, Any]]:
-    """Yield the activations; their numbers are in two lists, in the order of those that have them."""
+    """Yield the activations; their numbers are in two lists, without entries for activations that have none."""
     ways = 2 if direction == "BIDIRECTIONAL" else 1
     names = node.get("activations") or _DEFAULTS[type] * ways
     given = {field: iter(node.get(f"activation_{field.lower()}") or []) for field in ("Alpha", "Beta")}

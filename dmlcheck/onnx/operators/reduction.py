@@ -1,4 +1,4 @@
-"""Reductions along axes, and what is grouped along them."""
+"""Reductions along axes, and operators of groups along axes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _reduce(function: str, node: OnnxNode) -> list[Counterpart]:
 
 
 def _index(operator: str, node: OnnxNode) -> list[Counterpart]:
-    """ARGMAX and ARGMIN: the last of equal elements is what DECREASING gives."""
+    """ARGMAX and ARGMIN: DECREASING gives the last of equal elements."""
     x = vector(node.input(0))
     axis = axis_of(node.get("axis", 0), x.ndim)
     sizes = [1 if place == axis else size for place, size in enumerate(x.shape)]

@@ -78,7 +78,7 @@ _LINES: dict[str, Callable[[_Axis], _Line]] = {
     "tf_half_pixel_for_nn": lambda axis: (axis.scale, _HALF, Fraction(0)),
 }
 
-# The direction that a coordinate is rounded in, and what is added to it before, by nearest_mode.
+# The direction in which a coordinate is rounded, and the addition before it, by nearest_mode.
 _NEAREST: dict[str, tuple[str, Fraction]] = {
     "ceil": ("INCREASING", Fraction(0)),
     "floor": ("DECREASING", Fraction(0)),
@@ -126,7 +126,7 @@ def _resample(node: OnnxNode, lines: Sequence[_Line], nearest: str) -> list[Coun
 
 
 def _axes(node: OnnxNode) -> list[_Axis]:
-    """Return what is known of every dimension; those that `axes` does not name stay as they are."""
+    """Return the coordinates of every dimension; dimensions that are not in `axes` keep their size."""
     x, output = node.input(0), node.output()
     named = [axis_of(axis, x.ndim) for axis in node.get("axes") or range(x.ndim)]
     axes = [_Axis(size, size, Fraction(1)) for size in x.shape]

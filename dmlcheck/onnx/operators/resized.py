@@ -20,7 +20,7 @@ _LARGEST = float(np.finfo(np.float32).max)  # a scale that has all outputs read 
 
 
 class _Axis(NamedTuple):
-    """A dimension: its sizes, the factor that is asked for, and the part of the input that is taken, from 0 to 1."""
+    """A dimension: its sizes, the given factor, and the part of the input that is used, from 0 to 1."""
 
     size: int
     resized: int
@@ -71,7 +71,7 @@ _LINES: dict[str, Callable[[_Axis], _Line]] = {
     "tf_crop_and_resize": _cropped,
     "tf_half_pixel_for_nn": lambda axis: _Line(axis.scale, 0.0, -0.5),
 }
-# The direction that a coordinate is rounded in, and what is added to the offset of the input, by nearest_mode.
+# The direction in which a coordinate is rounded, and the addition to the offset of the input, by nearest_mode.
 _NEAREST = {
     "ceil": ("INCREASING", 0.0),
     "floor": ("DECREASING", 0.0),
@@ -114,7 +114,7 @@ def resized(node: OnnxNode) -> list[Counterpart]:
 
 
 def _axes(node: OnnxNode) -> list[_Axis]:
-    """Return all dimensions; those that `axes` does not name stay as they are, and sizes are as they are given."""
+    """Return all dimensions; those that are not in `axes` keep their size, and sizes are as given."""
     x = node.input(0)
     named = [axis_of(axis, x.ndim) for axis in node.get("axes") or range(x.ndim)]
     scales = _scales(node)

@@ -15,7 +15,7 @@ from dmlcheck.onnx.operators.row import Row
 
 
 class _Sizes(NamedTuple):
-    """Batch, steps and heads, the elements of a head, and how many of those are turned."""
+    """Batch, steps and heads, the elements of a head, and how many of these are rotated."""
 
     batch: int
     length: int
@@ -31,7 +31,7 @@ class _Sizes(NamedTuple):
 
 
 def rotary(node: OnnxNode) -> list[Counterpart]:
-    """Cut off what is turned, exchange its halves, multiply the two by cosines and sines, and add them up."""
+    """Cut off the rotated part, exchange its halves, multiply both by cosines and sines, and add them up."""
     x, output, sizes = node.input(0), node.output(), _sizes(node)
     if sizes.head == sizes.turned:
         return _turned(node, sizes, x, output)
@@ -85,7 +85,7 @@ def _turned(node: OnnxNode, sizes: _Sizes, x: TensorRef, output: TensorRef) -> l
 
 
 def _as_steps(x: TensorRef, sizes: _Sizes) -> TensorRef:
-    """Return what is turned with the heads after the steps; where they are before them, through strides."""
+    """Return the rotated tensor with the heads after the steps; if they are before them, through strides."""
     shape = (sizes.batch, sizes.length, sizes.heads, sizes.turned)
     row = sizes.length * sizes.turned
     return x.view(shape, (sizes.heads * row, sizes.turned, row, 1) if sizes.are_heads_first else None)

@@ -1,4 +1,4 @@
-"""What is known of an operator of ONNX: a row of the tables of the families."""
+"""A row of the families' tables: an operator of ONNX with its steps."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ BY_SHADERS = "the DirectML provider computes it with shaders of its own: DirectM
 
 
 class Row(NamedTuple):
-    """An operator of ONNX: the steps that its nodes become, what the provider asks of them, why there are none.
+    """An operator of ONNX: the steps of its nodes, the provider's conditions, or the reason why there are no steps.
 
-    `make` has the steps of ONNX's meaning and of the provider; where one of the two is another, or only one is there,
-    `exact` has those of the meaning, for nodes whose values are all known, and `provider` those of the provider.
-    `query` says why the provider leaves a node to others; registrations.yaml says in which versions it asks.
-    `reason` is why no steps have the meaning, after the operator's name, and `elsewhere` why the provider has no descs.
-    `outputs` is how many outputs the steps have at most, None where they see to it themselves.
+    `make` returns the steps of ONNX's meaning and of the provider. If the two differ, or only one is known, `exact`
+    returns those of the meaning, for nodes whose values are all known, and `provider` those of the provider. `query`
+    returns why the provider leaves a node to others; registrations.yaml has the versions in which it asks. `reason` is
+    why no steps have the meaning, after the operator's name, and `elsewhere` why the provider has no descs. `outputs`
+    is the most outputs of the steps, None if they check it themselves.
     """
 
     make: Maker | None = None

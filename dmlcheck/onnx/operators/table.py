@@ -1,6 +1,7 @@
-"""All operators of ONNX that are known, and a node of one as steps: by ONNX's meaning, or as the provider makes it.
+"""All known operators of ONNX, and the steps of a node: by ONNX's meaning, or as the provider makes them.
 
-What a family makes is checked against DirectML's tables afterwards, so that it looks at what those cannot see only.
+The steps of a family are checked against DirectML's tables afterwards, so that a family only checks conditions outside
+these tables.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ def row_of(operator: str) -> Row:
 
 
 def exact_steps(node: OnnxNode) -> list[Counterpart]:
-    """Return the steps that compute what ONNX says; Refused where there are none."""
+    """Return the steps that compute ONNX's meaning; Unmapped if there are none."""
     row = row_of(node.type)
     if row.reason is not None:
         raise Unmapped(f"{node.type} {row.reason}")
@@ -83,7 +84,7 @@ def exact_steps(node: OnnxNode) -> list[Counterpart]:
 
 
 def provider_steps(node: OnnxNode) -> list[Counterpart]:
-    """Return the steps that the DirectML provider makes of a node; Refused where there are none."""
+    """Return the steps that the DirectML provider makes of a node; Unmapped if there are none."""
     row = row_of(node.type)
     make = row.provider or row.make
     if make is None:

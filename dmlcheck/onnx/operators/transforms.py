@@ -1,4 +1,4 @@
-"""What the provider has shaders of its own for; DirectML computes the frames of STFT, and nothing of the others.
+"""Operators for which the provider has shaders of its own; DirectML computes the frames of STFT, and no other.
 
 From DmlSTFT.h, DmlDFT.h and DmlGridSample.h of ONNX Runtime's DirectML provider.
 """
@@ -11,7 +11,7 @@ from dmlcheck.onnx.operators.row import BY_SHADERS, Row
 
 
 def _frames(node: OnnxNode) -> list[Counterpart]:
-    """Return the frames of the signal, which overlap in it, multiplied by the window where there is one."""
+    """Return the frames of the signal, which overlap in it, multiplied by the window if there is one."""
     signal, window, output = node.input(0), node.optional(2), node.output()
     step, length = node.known(1), node.known(3)
     if signal.ndim not in (2, 3) or output.ndim != 4 or step is None or (window is None and length is None):

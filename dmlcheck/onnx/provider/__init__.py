@@ -1,1 +1,1 @@
-"""What ONNX Runtime takes: the operators that are registered with its DirectML provider, and on its CPU."""
+"""The kernels of ONNX Runtime: the operators registered with its DirectML provider, and with its CPU provider."""

@@ -1,4 +1,4 @@
-"""What ONNX Runtime's CPU provider takes: which operators, in which versions and of which types."""
+"""The kernels of ONNX Runtime's CPU provider: their operators, versions and types."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NOT_TYPES = ("versions", "inputs", "outputs")
 class Kernel(NamedTuple):
     """Versions of an operator that are registered alike, and the types of its type parameters, or of values by name.
 
-    `inputs` and `outputs` are the type parameters of the values, the last one also of those after it, where ONNX has no
+    `inputs` and `outputs` are the type parameters of the values, the last one also for further values, if ONNX has no
     schema of the operator.
     """
 
@@ -52,7 +52,7 @@ class Kernels(NamedTuple):
 
 @cache
 def kernels() -> Kernels:
-    """Return what the CPU provider registers."""
+    """Return the registrations of the CPU provider."""
     value, release = read_registered(os.path.join(os.path.dirname(__file__), "cpu_kernels.yaml"))
     rows = {name: tuple(_kernel(row, value["types"]) for row in given) for name, given in value["kernels"].items()}
     return Kernels(release, rows, frozenset(value["names"]))

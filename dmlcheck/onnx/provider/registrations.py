@@ -1,4 +1,4 @@
-"""What ONNX Runtime's DirectML provider takes: which operators, in which versions and of which types."""
+"""The kernels of ONNX Runtime's DirectML provider: their operators, versions and types."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from dmlcheck.onnx.operators.table import row_of
 
 _HELD = frozenset((*TYPES.values(), "BOOL"))  # types that tensors of DirectML have: ExecutionProvider.cpp asks for them
 
-_FUSED = "com.microsoft.dml."  # the domain of what the provider makes of several nodes
+_FUSED = "com.microsoft.dml."  # the domain of nodes that the provider fuses itself
 
 
 class Registration(NamedTuple):
     """Versions of an operator that are registered alike, the types of its type parameters, and the provider's query.
 
     `on_cpu` are the inputs that the provider reads on the CPU. `inputs` and `outputs` are the type parameters of the
-    values, the last one also of those after it, where ONNX has no schema of the operator.
+    values, the last one also for further values, if ONNX has no schema of the operator.
     """
 
     versions: tuple[int, ...]
@@ -46,14 +46,14 @@ class Registrations(NamedTuple):
 
 @cache
 def registrations() -> Registrations:
-    """Return what the provider registers."""
+    """Return the registrations of the DirectML provider."""
     value, release = read_registered(os.path.join(os.path.dirname(__file__), "registrations.yaml"))
     rows = {name: tuple(_row(row, value["types"]) for row in given) for name, given in value["operators"].items()}
     return Registrations(release, value["source"]["opset"], value["device"]["level"], rows)
 
 
 def read_registered(path: str) -> tuple[Any, str]:
-    """Return a file of what a provider registers, and the release of ONNX Runtime that it is of."""
+    """Return a file of a provider's registrations, and its release of ONNX Runtime."""
     document = yaml.read(path)
     if document.problems:
         raise ValueError(document.problems[0].message)
@@ -95,7 +95,7 @@ def registration_of(operator: str, version: int) -> Registration | None:
 
 
 class Typed(NamedTuple):
-    """A value of a node: the type parameter of the schema that it is of, its type, and what the schema calls it."""
+    """A value of a node: its type parameter in the schema, its type, and its name in the schema."""
 
     parameter: str
     type: str
@@ -103,9 +103,9 @@ class Typed(NamedTuple):
 
 
 def left_to_others(node: OnnxNode, version: int, values: Iterable[Typed]) -> str | None:
-    """Return why the provider does not take a node, or None where it does; `version` is that of its schema.
+    """Return why the provider does not take a node, or None if it does; `version` is that of its schema.
 
-    Refused for what it makes itself.
+    Unmapped for nodes that it makes itself.
     """
     found = registrations()
     row = registration_of(node.type, version)
