@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class InvalidInput(ValueError):
-    """A desc, values or a file that cannot be used; `diagnostics` says what is wrong with it."""
+    """A desc, values or a file that cannot be used; `diagnostics` has the reasons."""
 
     def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
         self.diagnostics = tuple(diagnostics)
@@ -49,10 +49,10 @@ def validate(operator: str, desc: Mapping[str, Any], feature_level: Any = None) 
 
 
 def known_deviations(operator: str, desc: Mapping[str, Any], directml_version: str | None = None) -> list[Diagnostic]:
-    """Return what DirectML is known to get wrong of a valid desc, as notes: of a version (`1.8.0`), or of any.
+    """Return the known deviations of DirectML for a valid desc, as notes: of a version (`1.8.0`), or of any.
 
     The desc stays valid, so `validate` has none of them. A desc that is valid at no level has no notes. ValueError for
-    what is not a version.
+    a text that is no version.
     """
     if directml_version is not None and parse_version(directml_version) is None:
         raise ValueError(f"{directml_version!r} is not a version of DirectML; write 1.8.0")
@@ -68,11 +68,11 @@ def minimum_feature_level(operator: str, desc: Mapping[str, Any]) -> str | None:
 
 
 def evaluate(operator: str, desc: Mapping[str, Any], inputs: Mapping[str, Any]) -> dict[str, Array]:
-    """Return the outputs that the reference engine computes, by name, as arrays of the desc's sizes and data types.
+    """Return the outputs of the reference engine, by name, as arrays of the desc's sizes and data types.
 
-    Inputs are arrays of the sizes and data types of the desc's input tensors, or anything that a case file may hold,
-    which is rounded once. InvalidInput when the desc is not valid at the newest feature level or the inputs do not fit
-    it, or ask for more than the engine computes.
+    Inputs are arrays of the sizes and data types of the desc's input tensors, or any values of a case file, rounded
+    once. InvalidInput if the desc is not valid at the newest feature level, the inputs do not fit it, or they need more
+    work or memory than the engine accepts.
     """
     from dmlcheck.reference import engine
 
@@ -113,8 +113,8 @@ def load_cases(path: str | os.PathLike[str]) -> list[Case]:
 def run_cases(cases: Iterable[Case], implementation: Any = None, feature_level: Any = None) -> list[CaseResult]:
     """Run cases and return their results in order.
 
-    `implementation` is what is judged, the reference engine by default; cases that ask for more than `feature_level`
-    are skipped.
+    `implementation` is the one under test, the reference engine by default; cases that need a higher level than
+    `feature_level` are skipped.
     """
     return one_case.run_cases(cases, implementation, None if feature_level is None else _level(feature_level))
 

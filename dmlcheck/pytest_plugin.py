@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from dmlcheck.running.one_case import Settings
     from dmlcheck.running.results import CaseResult
 
-# pytest loads this module wherever dmlcheck is installed: what is only needed with --dmlcheck is imported then.
+# pytest loads this module wherever dmlcheck is installed: imports for --dmlcheck alone are in functions.
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -105,7 +105,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class _Count:
-    """What the implementation had a part in, for the end of a session."""
+    """The implementations used in a session, for its end."""
 
     def __init__(self, implementation: str) -> None:
         self.implementation = implementation
@@ -129,7 +129,7 @@ class _Count:
             session.exitstatus = pytest.ExitCode.NO_TESTS_COLLECTED
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Say what was computed, where that is not all."""
+        """Print which cases were computed, if not all were."""
         computed, descs, _ = self.counts.values()
         if descs or self.is_vain:
             vain = f": nothing was checked on {self.implementation}" if self.is_vain else ""
@@ -139,7 +139,7 @@ class _Count:
 
 
 class _Chosen:
-    """Which cases run, after all other options have had their say: their order, their digest, and those of a shard."""
+    """The cases that run, after all other options: their order, their digest, and those of a shard."""
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -160,7 +160,7 @@ class _Chosen:
 
 
 _CHOSEN = pytest.StashKey[list[Any]]()  # how many cases are to run, and the digest of the whole set
-_CHOSEN_THERE = "dmlcheck_chosen"  # in what a process of pytest-xdist gives back
+_CHOSEN_THERE = "dmlcheck_chosen"  # in the output of a process of pytest-xdist
 _RESULT = "dmlcheck_result"  # of a report of pytest, which pytest-xdist passes on: the case's part of the JSON report
 
 
@@ -246,14 +246,14 @@ def _reported(result: CaseResult, path: Path) -> dict[str, Any]:
     return case_dict(result._replace(case=result.case._replace(file=file), diagnostics=found))
 
 
-_PROPERTY = "dmlcheck"  # of a test: what a case was
+_PROPERTY = "dmlcheck"  # of a test: the result of its case
 _COMPUTED, _DESC, _NOTHING = "computed", "desc checked", "not computed"
 
 
 def _about(name: str, directml_version: str | None) -> About:
-    """Return what an implementation says of itself.
+    """Return an implementation's description of itself.
 
-    A usage error for one that cannot be had, or is not the DirectML that it should be.
+    A usage error if it is not available, or is not the expected version of DirectML.
     """
     from dmlcheck.implementations import Unavailable, about, close, make, require_directml
 
@@ -359,12 +359,12 @@ class CaseItem(pytest.Item):
     """One case."""
 
     def __init__(self, *, case: Case | None, problems: tuple[Diagnostic, ...], document: Any, **more: Any) -> None:
-        """Keep what the file says."""
+        """Keep the cases of the file."""
         super().__init__(**more)
         self.case = case
         self.problems = problems
         self.document = document
-        self.ordinal = 0  # of all cases that are run, those of other shards included
+        self.ordinal = 0  # of all cases that run, including those of other shards
         self.result: CaseResult | None = None
 
     @property
@@ -375,12 +375,12 @@ class CaseItem(pytest.Item):
 
     @property
     def case_id(self) -> str:
-        """The id of the case, as expectations name it; that of its file where the file is wrong."""
+        """The id of the case, for expectations; that of its file if the file is wrong."""
         return self.nodeid.removesuffix(f"::{self.name}") if self.case is None else self.case.id
 
     @property
     def names(self) -> Names:
-        """What the case may be called in expectations; its file where the file is wrong."""
+        """The names of the case in expectations; those of its file if the file is wrong."""
         from dmlcheck.running.expectations import names_of
 
         if self.case is None:
@@ -410,7 +410,7 @@ class CaseItem(pytest.Item):
             raise CaseFailure(failure_text(result, self._again), reason_text(result))
 
     def _result(self, case: Case) -> CaseResult:
-        """Return what becomes of a case, as the known results have it."""
+        """Return the result of a case, after the expectations."""
         from dmlcheck.running.expectations import expected_result
 
         result = _runner(self.config)(case, str(self.path))
@@ -436,7 +436,7 @@ class CaseItem(pytest.Item):
         return again(info, result._replace(case=result.case._replace(file=file)))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """Print what is needed to mend the case or the implementation, and no traceback of dmlcheck's own.
+        """Print the report of the case, and no traceback of dmlcheck's own.
 
         The line of pytest's summary is the mismatch.
         """
@@ -453,7 +453,7 @@ class CaseItem(pytest.Item):
 
 
 class CaseFailure(Exception):
-    """A case that did not pass, with what a run prints of it, and the reason in a line."""
+    """A case that did not pass, with its report as in a run, and the reason in a line."""
 
     def __init__(self, text: str, reason: str) -> None:
         super().__init__(text)
@@ -471,14 +471,14 @@ _RUNNER = pytest.StashKey[Runner]()
 
 
 def _runner(config: pytest.Config) -> Runner:
-    """Return what runs a case of a file; it is made once for each process."""
+    """Return the runner of a file's cases; it is made once for each process."""
     if _RUNNER not in config.stash:
         config.stash[_RUNNER] = _made_runner(config)
     return config.stash[_RUNNER]
 
 
 def _settings(config: pytest.Config) -> Settings:
-    """Return what the options ask of the cases and the implementation."""
+    """Return the settings of the options."""
     from dmlcheck.running.accuracy import EXPECTED_WITHIN
     from dmlcheck.running.one_case import Settings
 
@@ -496,7 +496,7 @@ def _settings(config: pytest.Config) -> Settings:
 
 
 def _info(config: pytest.Config, said: About | None = None) -> RunInfo:
-    """Return what a session is of."""
+    """Return the description of a session for its reports."""
     from dmlcheck.reports.records import RunInfo
 
     settings = _settings(config)
@@ -517,7 +517,7 @@ def _info(config: pytest.Config, said: About | None = None) -> RunInfo:
 
 
 def _repeated(config: pytest.Config) -> Iterator[str]:
-    """Yield the options that the command that runs a case again has to have, whatever became of the case."""
+    """Yield the options for the command that runs a case again, whatever its result."""
     given = {"feature-level": _level(config)}
     given |= {name: config.getoption(f"--dmlcheck-{name}") for name in ("timeout", "expectations")}
     for name, value in given.items():
@@ -526,7 +526,7 @@ def _repeated(config: pytest.Config) -> Iterator[str]:
 
 
 def _made_runner(config: pytest.Config) -> Runner:
-    """Return what runs cases here, or in a process of its own where only that can keep their time."""
+    """Return a runner in this process, or in another if only that can keep the time limit."""
     from dmlcheck.cases.find import Target
     from dmlcheck.implementations import close, keeps_time, make
     from dmlcheck.running.events import Plan

@@ -1,4 +1,4 @@
-"""What can be judged: anything that runs a desc on arrays."""
+"""Implementations under test: anything that runs a desc on arrays."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class Implementation(Protocol):
     """One implementation under test.
 
-    `name` stands in diagnostics; `version` and `device` say what was judged, "" where that is not known. What only has
-    `name`, `unsupported` and `run` will do.
+    `name` is for diagnostics; `version` and `device` describe the implementation, "" if they are not known. An object
+    with `name`, `unsupported` and `run` alone will do.
     """
 
     name: str
@@ -34,18 +34,18 @@ class Implementation(Protocol):
         """Return the outputs of a valid desc, by label, each of the shape and type that the desc gives it.
 
         `inputs` has an array in the shape and type of each input tensor by field, a list of them for an array of
-        tensors; their strides in memory mean nothing, the desc's `strides` say how the tensor lies in a buffer.
-        Raises Unsupported, Failure or TimedOut; any other exception is a failure too. An implementation with an
-        attribute `validates` that is true also gets descs that are not valid, with zeros as inputs, and refuses them
-        by raising Refused or ValueError.
+        tensors; their strides in memory mean nothing, the desc's `strides` give the layout of the tensor in a buffer.
+        Raises Unsupported, Failure or TimedOut; any other exception is a failure too. An implementation with a true
+        attribute `validates` also gets invalid descs, with zeros as inputs, and refuses them by raising Refused or
+        ValueError.
         """
 
     def close(self) -> None:
-        """End what was started: processes, devices, temporary files."""
+        """End everything that was started: processes, devices, temporary files."""
 
 
 class Unavailable(ValueError):
-    """An implementation that cannot be had here; the message says why, and how to get it."""
+    """An implementation that is not available here; the message says why, and how to install it."""
 
 
 class Unsupported(Exception):
@@ -53,7 +53,7 @@ class Unsupported(Exception):
 
 
 class Failure(Exception):
-    """What an implementation answered instead of a result, as the rest of a sentence about it."""
+    """An implementation's answer in place of a result, as the rest of a sentence about it."""
 
 
 class Refused(Failure):
@@ -61,7 +61,7 @@ class Refused(Failure):
 
 
 class Unusable(Failure):
-    """A result that is not what was asked for: the desc was taken, but nothing can be compared."""
+    """A result of the wrong form: the implementation took the desc, but nothing can be compared."""
 
 
 class TimedOut(Failure):
@@ -69,9 +69,9 @@ class TimedOut(Failure):
 
 
 class ImplementationKind(NamedTuple):
-    """How an implementation is named and made: its module and class, and what follows the word and a colon.
+    """The name and the class of an implementation: its module and class, and the argument after the word and a colon.
 
-    `about` says in a few words what runs the cases.
+    `about` describes it in a few words.
     """
 
     module: str
@@ -106,10 +106,10 @@ def spellings() -> str:
 
 
 def make(name: str, timeout: float | None = None) -> Implementation:
-    """Return the implementation of a name; Unavailable where there is none, or where it cannot be had here.
+    """Return the implementation of a name; Unavailable if there is none, or it is not installed here.
 
-    `timeout` limits the seconds of a case for what runs outside of this process. `python:MODULE:NAME` is what NAME of a
-    module gives when called, which is looked for in the current folder first.
+    `timeout` limits the seconds of a case in another process. `python:MODULE:NAME` is the object that NAME of a module
+    returns when called; the module is looked for in the current folder first.
     """
     word, colon, place = name.partition(":")
     kind = KINDS.get(word)
@@ -140,7 +140,7 @@ def _of_python(name: str, place: str) -> Implementation:
 def _current_folder_first() -> Iterator[None]:
     """Let modules be found in the current folder before all others, and from then on after all others.
 
-    What a module imports only when it runs is still found then, and hides nothing that others import.
+    Modules that one of them imports later are still found, and hide no module of others.
     """
     here = os.getcwd()
     sys.path.insert(0, here)
@@ -153,7 +153,7 @@ def _current_folder_first() -> Iterator[None]:
 
 
 def _raised_at(error: Exception) -> str:
-    """Return the line that raised an exception, where it is of a module that was being imported or called."""
+    """Return the line that raised an exception, if it is in a module that was being imported or called."""
     last = error.__traceback__
     while last is not None and last.tb_next is not None:
         last = last.tb_next
@@ -162,14 +162,14 @@ def _raised_at(error: Exception) -> str:
 
 
 class About(NamedTuple):
-    """What an implementation says of itself."""
+    """An implementation's description of itself."""
 
     version: str = ""
     device: str = ""
 
 
 def about(implementation: Any) -> About:
-    """Return what an implementation says of itself."""
+    """Return an implementation's description of itself."""
     return About(*(str(getattr(implementation, field, "") or "") for field in About._fields))
 
 
@@ -179,7 +179,7 @@ def runs_models(implementation: Any) -> bool:
 
 
 def tensor_reader(implementation: Any) -> Any:
-    """Return what gives the tensors of a model by name that were recorded elsewhere, or None."""
+    """Return the source of a model's recorded tensors by name, or None."""
     return getattr(implementation, "tensor", None) if hasattr(implementation, "tensor_names") else None
 
 
@@ -203,7 +203,7 @@ def may_crash(implementation: Any) -> bool:
 
 
 def errors_of(implementation: Any) -> str:
-    """Return what the program behind an implementation wrote to its standard error for the last case, "" if nothing."""
+    """Return the standard error of the program behind an implementation for the last case, "" if there is none."""
     said = getattr(implementation, "errors", "")
     return said if isinstance(said, str) else ""
 

@@ -20,10 +20,10 @@ _TRIES = 10
 
 
 class TemporaryFolder:
-    """A new folder among the temporary ones, which this process holds until `close`. OSError where there is none."""
+    """A new temporary folder, which this process holds until `close`. OSError if it cannot be made."""
 
     def __init__(self) -> None:
-        """Make the folder, and remove those of processes that were killed."""
+        """Make the folder, and remove the folders of processes that were killed."""
         _once(tempfile.gettempdir())
         for _ in range(_TRIES):
             self.path = tempfile.mkdtemp(prefix=PREFIX)
@@ -52,7 +52,7 @@ def _once(folder: str) -> None:
 
 
 def remove_left(folder: str) -> None:
-    """Remove the folders in a folder whose processes are gone; others, and what is no such folder, stay."""
+    """Remove the folders in a folder whose processes are gone; everything else stays."""
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             if entry.name.startswith(PREFIX):
@@ -67,7 +67,7 @@ def _remove_if_left(folder: str) -> None:
         return
     with open(path, "r+b") as file:
         _lock(file)
-        if sys.platform != "win32":  # where no file is removed that is open
+        if sys.platform != "win32":  # where no open file can be removed
             shutil.rmtree(folder, ignore_errors=True)
     shutil.rmtree(folder, ignore_errors=True)
 

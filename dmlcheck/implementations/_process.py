@@ -1,4 +1,4 @@
-"""Programs: how they are started and ended; those for one case, with a time limit and a bound on what is kept."""
+"""Programs: their start and end; programs for one case have a time limit, and a limit of kept output."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from typing import IO, Any, NamedTuple
 
 from dmlcheck.implementations import TimedOut
 
-MOST = 64 * 2**10  # bytes of the end of what a program prints that are kept
-_GRACE = 5.0  # seconds for what a program has printed to arrive after its end
+MOST = 64 * 2**10  # bytes kept of the end of a program's output
+_GRACE = 5.0  # seconds for a program's output to arrive after its end
 
 
-ALONE: dict[str, Any]  # starts a program in a group of its own: dmlcheck decides what an interrupt means
+ALONE: dict[str, Any]  # starts a program in a group of its own: dmlcheck decides the effect of an interrupt
 if sys.platform == "win32":
     ALONE = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW}
 
     def kill(process: subprocess.Popen[bytes]) -> None:
-        """End a program, and what it started."""
+        """End a program, and the processes that it started."""
         if process.poll() is None:
             words = ["taskkill", "/F", "/T", "/PID", str(process.pid)]
             with contextlib.suppress(OSError, subprocess.TimeoutExpired):
@@ -34,7 +34,7 @@ else:
     ALONE = {"start_new_session": True}
 
     def kill(process: subprocess.Popen[bytes]) -> None:
-        """End a program, and what it started, in its group or, where that can be seen, in another."""
+        """End a program, and the processes that it started, in its group or, if that can be seen, in another."""
         others = _started_by(process.pid) if process.poll() is None else []
         with contextlib.suppress(OSError):  # nobody of its group is left
             os.killpg(process.pid, signal.SIGKILL)
@@ -44,7 +44,7 @@ else:
 
 
 def _started_by(number: int) -> list[int]:
-    """Return the processes that a process has started, and those that they have, as /proc tells."""
+    """Return the processes that a process has started, and theirs, from /proc."""
     children: dict[int, list[int]] = {}
     for name in os.listdir("/proc") if sys.platform == "linux" and os.path.isdir("/proc") else ():
         if name.isdecimal():
@@ -59,16 +59,16 @@ def _started_by(number: int) -> list[int]:
 
 
 class Exited(NamedTuple):
-    """A program that ended: its exit code, and the end of what it printed."""
+    """A program that ended: its exit code, and the end of its output."""
 
     code: int
     text: str
 
 
 def run(arguments: Sequence[str], folder: str, timeout: float | None) -> Exited:
-    """Run a program in a folder to its end; TimedOut, and it is killed with what it started, after `timeout` seconds.
+    """Run a program in a folder to its end; TimedOut after `timeout` seconds, and then it is killed with its processes.
 
-    OSError when it cannot be started.
+    OSError if it cannot be started.
     """
     process = subprocess.Popen(  # noqa: S603 - the user names the program
         arguments,
@@ -90,14 +90,14 @@ def run(arguments: Sequence[str], folder: str, timeout: float | None) -> Exited:
         if process.poll() is None:
             kill(process)
             process.wait()
-        reader.join(_GRACE)  # what the program left running may hold the pipe open
+        reader.join(_GRACE)  # a process that the program left running may hold the pipe open
         if not reader.is_alive():
             stream.close()
     return Exited(code, bytes(kept).decode("utf-8", "replace"))
 
 
 def _keep(stream: IO[bytes], kept: bytearray) -> None:
-    """Read a stream to its end, so that nobody waits to write to it, and keep the end of what came."""
+    """Read a stream to its end, so that no writer waits, and keep the end of its text."""
     with contextlib.suppress(OSError, ValueError):
         while chunk := os.read(stream.fileno(), MOST):
             kept += chunk
@@ -118,12 +118,12 @@ def ended_text(code: int) -> str:
 
 
 def last_lines(text: str, *, lines: int = 12, most: int = 2000) -> str:
-    """Return the end of what a program printed, short enough for a report."""
+    """Return the end of a program's output, short enough for a report."""
     kept = [line.rstrip() for line in text.splitlines() if line.strip()]
     return "\n".join(kept[-lines:])[-most:]
 
 
 def said(text: str) -> str:
-    """Return the end of what a program printed as the end of a sentence."""
+    """Return the end of a program's output as the end of a sentence."""
     end = last_lines(text)
     return f"; it printed\n{end}" if end else ", and printed nothing"

@@ -1,4 +1,4 @@
-"""A process that is asked again and again, through pipes that never block and of which little is kept.
+"""A process that answers many requests, through pipes that never block and of which little is kept.
 
 Its streams have a thread each, since pipes cannot be waited for on every platform.
 """
@@ -19,7 +19,7 @@ from dmlcheck.implementations._process import ALONE, ended_text, kill
 
 MAX_LINE = 2**20  # bytes
 _MAX_WAITING = 16  # lines that nobody has asked for
-_KEPT = 4096  # bytes of what the program wrote last to its standard error
+_KEPT = 4096  # bytes kept of the end of the program's standard error
 _SHOWN = 1000  # characters of them
 _SLICE = 0.25  # seconds between two looks at whether the program still runs; an interrupt is heard as often
 _CHUNK = 2**16  # bytes
@@ -76,19 +76,19 @@ class Program:
         return f"{how} instead of answering"
 
     def forget(self) -> None:
-        """Let go of what the program wrote to its standard error so far: it is not about what comes next."""
+        """Drop the standard error so far: it is not about the next request."""
         self.last.clear()
 
     def errors(self) -> str:
-        """Return the end of what the program wrote to its standard error."""
+        """Return the end of the program's standard error."""
         return bytes(self.last).decode("utf-8", "replace")
 
     def wrote(self) -> str:
-        """Return the end of what the program wrote to its standard error, as the end of a sentence."""
+        """Return the end of the program's standard error, as the end of a sentence."""
         return it_wrote(self.errors())
 
     def end(self, patience: float) -> None:
-        """End the process and what it started; one that waits for requests has some seconds to end by itself."""
+        """End the process and those that it started; one that waits for requests has some seconds to end by itself."""
         self.requests.put(None)
         try:
             if patience:
@@ -151,7 +151,7 @@ def _keep_last(stream: IO[bytes], last: bytearray) -> None:
 
 
 def it_wrote(errors: str) -> str:
-    """Return what a program wrote as the end of a sentence, "" where that is nothing."""
+    """Return a program's output as the end of a sentence, "" for none."""
     lines = " / ".join(filter(None, (plain_text(line) for line in errors.splitlines())))
     if not lines:
         return ""

@@ -59,7 +59,7 @@ class Command:
         self.timeout = timeout
         self.number = 0
         self.program: Program | None = None
-        self.errors = ""  # what the program wrote to its standard error for the last case
+        self.errors = ""  # the program's standard error for the last case
         try:
             self._folder = TemporaryFolder()
         except OSError as error:
@@ -185,8 +185,8 @@ class Command:
 def split(place: str) -> str | list[str]:
     """Return the words of a command line as this platform's shells would, but no shell sees it.
 
-    Quotes around the whole, which some callers leave there, are taken off unless they hold one path. Windows has its
-    programs take their words apart themselves.
+    Quotes around the whole, which some callers leave there, are removed unless they hold one path. On Windows, programs
+    split their command lines themselves.
     """
     quote = place[:1]
     if len(place) > 2 and quote in "\"'" and place[-1] == quote and quote not in place[1:-1]:
@@ -206,9 +206,9 @@ def split(place: str) -> str | list[str]:
 
 
 class Said(NamedTuple):
-    """What a program says of itself when it starts; no operators or types where it lists none, and takes any.
+    """A program's description of itself at its start; without operators or types it takes any.
 
-    `validates` says that it refuses descs that are not valid.
+    `validates` says that it refuses invalid descs.
     """
 
     name: str
@@ -220,7 +220,7 @@ class Said(NamedTuple):
 
 
 def said(answer: dict[str, Any]) -> Said:
-    """Return what a program says of itself; Failure where that cannot be used."""
+    """Return a program's description of itself; Failure if it cannot be used."""
     protocol = answer.get("dmlcheck", PROTOCOL)
     if protocol != PROTOCOL:
         raise Failure(f"speaks version {excerpt(json.dumps(protocol).encode())} of the protocol; this is {PROTOCOL}")
@@ -328,7 +328,7 @@ class _Files:
         return paths
 
     def read(self) -> dict[str, Array]:
-        """Return the outputs by label; Unusable where one is not what was asked for."""
+        """Return the outputs by label; Unusable if one has another form than requested."""
         return {part.label: self.load(part, path) for part, path in self.outputs}
 
     def load(self, part: TensorPart, path: str) -> Array:
@@ -354,7 +354,7 @@ class _Files:
         return elements if tensor.strides is None else viewed(tensor, elements).copy()
 
     def remove(self) -> None:
-        """Remove what was written, as far as nobody holds it open."""
+        """Remove the files, as far as no process holds them open."""
         for path in self.paths:
             with contextlib.suppress(OSError):
                 os.remove(path)

@@ -18,7 +18,7 @@ from dmlcheck.reference.engine import Array
 VERSION = re.compile(r"dxdispatch version (\S+)")
 DEVICE = re.compile(r"Running on '([^'\r\n]+)'")
 _ADAPTER = re.compile(r"^([^\s-][^\r\n]*)\r?\n-", re.MULTILINE)  # the first that is listed is the default one
-_SECONDS = 20.0  # for what the executable says of itself
+_SECONDS = 20.0  # for the executable's description of itself
 
 
 class DxDispatch:
@@ -42,7 +42,7 @@ class DxDispatch:
 
     @property
     def version(self) -> str:
-        """What the executable calls itself, "" when it does not say."""
+        """The executable's name for itself, "" if it has none."""
         return self._printed("--help", VERSION)
 
     @property
@@ -51,7 +51,7 @@ class DxDispatch:
         return self._printed("--show_adapters", _ADAPTER)
 
     def _printed(self, option: str, pattern: re.Pattern[str]) -> str:
-        """Return what a pattern finds in what the executable prints for an option."""
+        """Return the match of a pattern in the executable's output for an option."""
         try:
             found = pattern.search(run([self.executable, option], os.curdir, _SECONDS).text)
         except (OSError, Failure):
@@ -63,9 +63,9 @@ class DxDispatch:
         return descs.unsupported(desc)
 
     def run(self, desc: OperatorDesc, inputs: dict[str, Any]) -> dict[str, Array]:
-        """Return what the executable computes for a valid desc.
+        """Return the outputs of the executable for a valid desc.
 
-        Raises Refused where it ends with an exit code of its own, as it does when DirectML returns E_INVALIDARG.
+        Raises Refused if it ends with an exit code of its own, as it does when DirectML returns E_INVALIDARG.
         """
         with TemporaryFolder() as kept:
             folder = kept.path

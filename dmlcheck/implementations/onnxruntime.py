@@ -1,7 +1,7 @@
 """ONNX Runtime as an implementation: a desc as an ONNX model, run by one execution provider and by no other.
 
-Graph optimizations are off, so that what is judged is the provider's kernel of the operator; `optimizing` is for nodes
-together. Needs the packages onnx and onnxruntime, or onnxruntime-directml in its place.
+Graph optimizations are off, so that the kernel of the operator is under test; `optimizing` is for nodes together. Needs
+the packages onnx and onnxruntime, or onnxruntime-directml in its place.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _MODEL_THREADS = 2
 _KEPT = 8  # sessions: enough for cases that differ in their values only
 _SILENT = 4  # fatal errors only
 
-# What onnxruntime says where a case is none that it runs, rather than one that went wrong.
+# Messages of onnxruntime about cases that it cannot run, as against runs that went wrong.
 _NO_KERNEL = re.compile(r"(?:implementation|kernel) for (?:the node \S+:)?(\w+)\(")
 _NOT_FOR_PROVIDER = re.compile(r"\bnot (?:implemented|supported) (?:for|on) (?:the )?CPU\b")  # as kernels say it
 _TOO_OLD = re.compile(r"is under development and support for this is limited|Unsupported model IR version")
@@ -77,7 +77,7 @@ class OnnxRuntime:
         self._sessions: OrderedDict[bytes, Any] = OrderedDict()
 
     def unsupported(self, desc: OperatorDesc) -> str | None:
-        """Return what ONNX has no exact words for."""
+        """Return why ONNX cannot express a desc exactly, or None."""
         try:
             self._model(desc)
         except Inexpressible as reason:
@@ -103,7 +103,7 @@ class OnnxRuntime:
         return dict(zip(names, values, strict=True))
 
     def run_model(self, model: bytes | str, inputs: dict[str, Any], keep: list[str]) -> dict[str, Any]:
-        """Return tensors of a model, or of the model of a file, by name; what the provider does not run runs elsewhere.
+        """Return tensors of a model, or of the model of a file, by name; nodes that the provider refuses run elsewhere.
 
         `ran_elsewhere` then says so.
         """
@@ -184,7 +184,7 @@ class OnnxRuntime:
             except Exception as error:
                 raise self._problem(error, model.graph) from error
             session.disable_fallback()
-            if session.get_providers()[0] != self.provider:  # what is not judged is not to pass for what is
+            if session.get_providers()[0] != self.provider:  # no other provider's results may pass for this one's
                 raise Failure(f"ran on {session.get_providers()[0]} instead of {self.provider}")
         self._sessions[model.data] = session
         if len(self._sessions) > _KEPT:
@@ -207,9 +207,9 @@ class OnnxRuntime:
 
 
 def refuse_deadly(graph: ExportedGraph, feed: dict[str, Array]) -> None:
-    """Raise Unsupported for integer divisions that a processor answers by ending the process, with all other results.
+    """Raise Unsupported for integer divisions that end the process on a processor, with all other results.
 
-    Those are by 0, and of the most negative number by -1; DirectML leaves open what both give.
+    These are divisions by 0, and of the most negative number by -1; both are undefined in DirectML.
     """
     for node in graph.nodes:
         if node.type not in ("Div", "Mod") or not all(name in feed for name in node.inputs):
@@ -238,9 +238,9 @@ _KEEPS_ROUNDING = ("Abs", "Clip", "Identity")
 
 
 def refuse_inexact(graph: ExportedGraph, feed: dict[str, Array]) -> None:
-    """Raise Unsupported where an input times a power of two leaves its type before the operator that judges it.
+    """Raise Unsupported if an input times a power of two leaves its type before the operator under test.
 
-    DirectML rounds once: what overflows on the way, or becomes a shorter denormal, would be held against the operator.
+    DirectML rounds once: an overflow on the way, or a shorter denormal, would count as an error of the operator.
     """
     import numpy as np
 
@@ -270,7 +270,7 @@ def _labelled(inputs: dict[str, Any]) -> Any:
 
 
 def _words(text: str) -> str:
-    """Return what a kernel says, without the place in its source and, where it has words, without the check there."""
+    """Return a kernel's message, without the place in its source and, if it has words, without the failed check."""
     return _CHECK.sub("", _PLACE.sub("", text)).rstrip(".")
 
 
@@ -283,7 +283,7 @@ def _kernel_text(graph: ExportedGraph, type: str) -> str:
 
 
 def _node_text(graph: ExportedGraph, type: str) -> str:
-    """Return the operator of a node with the data types that it works on; those of constants are no choice."""
+    """Return the operator of a node with its data types; types of constants do not count."""
     known = {value.name: value.element or value.data_type for value in (*graph.inputs, *graph.values)}
     for node in graph.nodes:
         if node.type.rpartition(".")[2] == type.rpartition(".")[2]:
@@ -310,7 +310,7 @@ def _imported(install: str) -> Any:
 
 @contextlib.contextmanager
 def _silenced() -> Iterator[None]:
-    """Keep off the console what native code writes there as it is loaded, before anything can be said to its logger."""
+    """Keep native code from writing to the console while it is loaded, before its logger can be set."""
     try:
         kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     except OSError:  # no standard error is no reason not to go on
@@ -341,7 +341,7 @@ def _device(runtime: Any, provider: str) -> str:
     import platform
 
     found: list[str] = []
-    # Before 1.22 there is no such function, and what drivers say of themselves is no reason to stop.
+    # Before 1.22 there is no such function, and the strings of drivers are no reason to stop.
     with contextlib.suppress(Exception), _silenced():
         found = [
             str(each.device.metadata.get("Description") or each.device.vendor)

@@ -23,7 +23,7 @@ _LOOKS = 20  # models whose output is searched for the device
 
 
 def recorded(place: str, timeout: float | None = None) -> Recorded | RecordedTensors:
-    """Return what was recorded at a place; Unavailable where nothing was."""
+    """Return the recording at a place; Unavailable if there is none."""
     if place.lower().endswith(_ENDING) and not os.path.isdir(place):
         return RecordedTensors(place)
     return Recorded(place, timeout)
@@ -64,13 +64,13 @@ class Recorded:
 
     @property
     def version(self) -> str:
-        """What the executable called itself, "" where that was not recorded."""
+        """The executable's name for itself, "" if it was not recorded."""
         found = VERSION.search(self.text("", scripts.ABOUT))
         return found[1] if found else ""
 
     @property
     def device(self) -> str:
-        """What the models ran on, "" where that was not recorded."""
+        """The device that the models ran on, "" if it was not recorded."""
         for folder in list(self.folders.values())[:_LOOKS]:
             found = DEVICE.search(self.text(folder, scripts.LOG))
             if found:

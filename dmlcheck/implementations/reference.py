@@ -36,7 +36,7 @@ class Reference:
         return self._engine.run(desc, inputs)  # type: ignore[no-any-return]
 
     def evaluate(self, desc: OperatorDesc, inputs: dict[str, Any]) -> dict[str, Computed]:
-        """Return the outputs of a valid desc, each with a mask of what the documentation leaves open."""
+        """Return the outputs of a valid desc, each with a mask of its undefined elements."""
         return self._engine.evaluate(desc, inputs)  # type: ignore[no-any-return]
 
     def close(self) -> None:
@@ -53,9 +53,9 @@ _VERSION = re.compile(r'^version = "([^"]+)"', re.MULTILINE)
 
 
 def _numpy_version() -> str:
-    """Return the version of NumPy, without importing it: a process may only pass on what others compute.
+    """Return the version of NumPy, without importing it: a process may only pass on others' results.
 
-    NumPy keeps it in a small file; importlib.metadata, which knows it too, takes 20 ms to import.
+    NumPy keeps it in a small file; importlib.metadata, which has it too, takes 20 ms to import.
     """
     spec = PathFinder.find_spec("numpy")
     if spec is not None and spec.origin is not None:

@@ -1,1 +1,1 @@
-"""What the tool knows of itself."""
+"""The tool about itself: coverage, schema, self-check, pages of operators."""

@@ -12,7 +12,7 @@ from dmlcheck.specs.records import OperatorSpec
 
 
 def case_problems(spec: OperatorSpec, cases: list[Case]) -> Iterator[str]:
-    """Yield what the bundled cases of an operator leave out, or get wrong about it."""
+    """Yield the gaps and mistakes of the bundled cases of an operator."""
     for case in cases:
         if full_name(case.operator) != spec.operator:
             yield f"{case.id} is a case of {case.operator}"

@@ -33,7 +33,7 @@ class Edge(NamedTuple):
 
 
 class Part(NamedTuple):
-    """How much of one kind of thing is covered: what there is, and which of it no case has, briefly."""
+    """The coverage of one kind of thing: the number of things, and those without a case, briefly."""
 
     total: int
     covered: int
@@ -41,7 +41,7 @@ class Part(NamedTuple):
 
 
 class Coverage(NamedTuple):
-    """What the cases of one operator exercise, part by part, and the layouts of the tensors that they accept."""
+    """The coverage of one operator's cases, kind by kind, and the layouts of the tensors that they accept."""
 
     operator: str
     cases: int
@@ -50,7 +50,7 @@ class Coverage(NamedTuple):
 
 
 def of_operator(spec: OperatorSpec, cases: list[Case]) -> Coverage:
-    """Return what cases of one operator exercise; a case is accepting unless it is a negative one."""
+    """Return the coverage of one operator's cases; a case is accepting unless it is a negative one."""
     good = [(case, desc) for case, desc in _descs(spec, cases) if not case.is_negative]
     listed = (entry.removeprefix("DML_OPERATOR_") for case in cases for entry in case.invalid or ())
     labels = (f"{spec.short}/{row.id}" for row in spec.constraints if row.word != "unchecked")
@@ -113,7 +113,7 @@ def table_edges(spec: OperatorSpec) -> Iterator[Edge]:
 
 
 def _edges_between(number: int, table: SupportTable, below: str, above: str) -> Iterator[Edge]:
-    """Yield what a row of a support table has and the one below it does not."""
+    """Yield the parts of a row of a support table that the row below it lacks."""
     for name, support in table.rows[above].items():
         older = table.rows[below].get(name)
         for kind in support.types:

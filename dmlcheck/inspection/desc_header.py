@@ -12,7 +12,7 @@ from dmlcheck.specs.records import Field, OperatorSpec
 
 
 def header_text() -> str:
-    """Return the header: what desc_header.h has for every operator, and the fields of each."""
+    """Return the header: the common text of desc_header.h, and the code for the fields of each operator."""
     with open(os.path.join(os.path.dirname(__file__), "desc_header.h"), encoding="utf-8") as file:
         text = file.read()
     operators = [load_spec(name) for name in operator_names()]
@@ -28,7 +28,7 @@ def header_text() -> str:
 
 
 def _by_level(operators: Iterable[OperatorSpec], written: Callable[[OperatorSpec], str]) -> str:
-    """Return the code of each operator; that of a later level for a header that has the level."""
+    """Return the code of each operator; for an operator of a later level, under a condition on the header's level."""
     blocks = []
     for level in LEVELS:
         code = "\n".join(written(spec) for spec in operators if spec.introduced == level)

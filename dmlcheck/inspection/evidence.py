@@ -40,12 +40,12 @@ KINDS: Mapping[str, str] = {
 
 
 class Evidence(NamedTuple):
-    """What there is for an operator's results: the cases that give some, and how many of them name each kind of source.
+    """The evidence for an operator's results: the number of its cases with results, by kind of source.
 
     A source may be of several kinds. `sources` are the sources themselves with the number of their cases. `compared`
     counts the cases without results, on which implementations are compared with the reference engine, and `legality`
-    those that say what is valid alone. `has_onnx` says that ONNX has the operator: its cases then run on ONNX Runtime
-    too.
+    the cases that only say whether a desc is valid. `has_onnx` says that ONNX has the operator: its cases then run on
+    ONNX Runtime too.
     """
 
     operator: str
@@ -58,7 +58,7 @@ class Evidence(NamedTuple):
 
 
 def evidence(operator: str, cases: Iterable[Case]) -> Evidence:
-    """Return what there is for an operator's results in its cases."""
+    """Return the evidence for an operator's results in its cases."""
     sources: dict[str, int] = {}
     compared = legality = 0
     for case in cases:

@@ -1,4 +1,4 @@
-"""What a higher feature level accepts that a lower one does not, operator by operator."""
+"""Differences between feature levels: everything that a higher level accepts and a lower one does not, by operator."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Condition = Mapping[str, tuple[Any, ...]]
 
 
 class TensorChange(NamedTuple):
-    """What a tensor gains: data types and dimension counts; `when` names the fields that select its table."""
+    """The additions to a tensor: data types and dimension counts; `when` names the fields that select its table."""
 
     tensor: str
     when: Condition | None
@@ -21,10 +21,10 @@ class TensorChange(NamedTuple):
 
 
 class OperatorChange(NamedTuple):
-    """What an operator gains between two levels.
+    """The additions to an operator between two levels.
 
     `values` are those of the fields that select a support table which the lower level does not have; `lifted` are the
-    constraints that hold at the lower level only, `added` those that hold at the higher level only.
+    constraints of the lower level only, `added` those of the higher level only.
     """
 
     operator: str
@@ -40,7 +40,7 @@ class OperatorChange(NamedTuple):
 
 
 def differences(specs: Iterable[OperatorSpec], low: str, high: str) -> list[OperatorChange]:
-    """Return what each operator gains from one level to a higher one, leaving out those that gain nothing."""
+    """Return the additions to each operator from one level to a higher one, without operators that have none."""
     return [change for change in (_operator(spec, low, high) for spec in specs) if change]
 
 

@@ -26,7 +26,7 @@ _PLACEHOLDERS = {
 
 
 class Message(NamedTuple):
-    """A row of messages.yaml, which says what its fields are."""
+    """A row of messages.yaml, which explains its fields."""
 
     patterns: tuple[str, ...]
     by: str
@@ -85,7 +85,7 @@ def explained(text: str) -> list[Explained]:
 def nearest(text: str) -> list[str]:
     """Return the messages that have most of their words in common with a text, the nearest first.
 
-    They share two words or more, and half of those of the one or of the other.
+    They share at least two words, and at least half the words of either.
     """
     given = _words(text)
     shares: dict[str, float] = {}
@@ -111,7 +111,7 @@ def _words(text: str) -> set[str]:
 
 
 class _Found(NamedTuple):
-    """A message in a text: which of its patterns, and what stands there for the placeholders."""
+    """A message in a text: the pattern, and the texts in place of the placeholders."""
 
     message: Message
     pattern: str
@@ -202,7 +202,7 @@ def _named(spec: OperatorSpec, args: Any) -> Iterator[str]:
 
 
 def _tables(spec: OperatorSpec, names: dict[str, str]) -> Iterator[MessageSource]:
-    """Yield what the support tables of an operator say of a tensor that a message says has too many dimensions or few.
+    """Yield the rows of an operator's support tables for a tensor whose number of dimensions a message refuses.
 
     A message that ends before the limits can come from the newest rows only.
     """

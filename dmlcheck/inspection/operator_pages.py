@@ -1,4 +1,4 @@
-"""What is known of an operator, as plain values."""
+"""The page of an operator, as plain values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dmlcheck.specs.records import Constraint, Erratum, Field, OperatorSpec, Sup
 
 
 def operator_dict(spec: OperatorSpec) -> dict[str, Any]:
-    """Return what `show OPERATOR --format json` prints."""
+    """Return the page that `show OPERATOR --format json` prints."""
     from dmlcheck.reference.formulas import formula_texts
 
     return {
@@ -64,7 +64,7 @@ def _plain(value: Any) -> Any:
 
 
 def erratum_dict(erratum: Erratum) -> dict[str, Any]:
-    """Return an erratum; `holds` is what is correct."""
+    """Return an erratum; `holds` is the correct statement."""
     return {
         "id": erratum.id,
         "kind": erratum.kind,
@@ -91,6 +91,6 @@ def _support_dict(table: SupportTable) -> dict[str, Any]:
 
 
 def _tolerance_dict(row: Tolerance) -> dict[str, Any]:
-    """Return what a row says; what it leaves out does not apply."""
+    """Return the arguments and conditions of a row, without those that it does not have."""
     said = {key: value for key, value in row._asdict().items() if value not in (None, False, (), "")}
     return {key: list(value) if isinstance(value, tuple) else value for key, value in said.items()}

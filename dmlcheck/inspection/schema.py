@@ -18,7 +18,7 @@ ID = "urn:dmlcheck:case-file"
 def case_file_schema() -> dict[str, Any]:
     """Return the schema: the form of case files, and for each operator the fields of its desc.
 
-    What operators share (types, enumerations, tensors) is defined once. A definition that fields refer to has no
+    Common parts of operators (types, enumerations, tensors) are defined once. A definition that fields refer to has no
     description, so that an editor shows the field's own.
     """
     operators = [load_spec(name) for name in operator_names()]
@@ -94,7 +94,7 @@ def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _by_operator(operators: list[OperatorSpec]) -> dict[str, Any]:
-    """Apply an operator's form to what names it and is no negative case, which alone may name one that is unknown."""
+    """Apply an operator's form to cases of the operator, except negative ones, which may have unknown fields."""
     names = {spec.short: {"pattern": f"^({OPERATOR_PREFIX})?({'|'.join(_names(spec))})$"} for spec in operators}
     rules = [{"if": {"properties": {"operator": name}}, "then": _of(short)} for short, name in names.items()]
     is_named = {"required": ["operator"], "properties": {"operator": {"type": "string"}}}
@@ -145,7 +145,7 @@ def _type_name(field: Field) -> str:
 
 
 def _nested_names(operators: list[OperatorSpec]) -> list[str]:
-    """Return the names of the operators that some operator may hold inside."""
+    """Return the names of the operators that can be nested in another."""
     rows = [row for spec in operators for row in spec.constraints if row.word == "operators"]
     names = sorted({name for row in rows for listed in row.args.values() for name in listed})
     return [*names, *(OPERATOR_PREFIX + name for name in names)]
@@ -235,7 +235,7 @@ def _mapping(properties: dict[str, Any], *required: str) -> dict[str, Any]:
 
 
 def _types(operators: list[OperatorSpec]) -> dict[str, Any]:
-    """Return the definitions of the types of fields and of the enumerations, and those of them that may be null."""
+    """Return the definitions of the types of fields and of the enumerations, and of the nullable ones."""
     enums = {enum: _enumeration(enum, names) for enum, names in ENUMS.items()}
     known: dict[str, Any] = {**_plain_types(), **_TYPES, **enums, "TENSOR_DESC": _tensor()}
     of_fields = {_type_name(field) for spec in operators for field in spec.fields.values()}

@@ -1,4 +1,4 @@
-"""Whether the specs, kernels, bundled cases and rules agree: what a checklist would leave to chance."""
+"""Self-check: whether the specs, kernels, bundled cases and rules agree, in place of a checklist."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from dmlcheck.validation import constraint_words, expressions
 
 
 class SelfCheck(NamedTuple):
-    """What a self-check found: the problems, and one line that counts what was looked at."""
+    """The result of a self-check: the problems, and one line with the numbers of the checked things."""
 
     problems: list[str]
     summary: str
@@ -98,7 +98,7 @@ def _counts(known: list[OperatorSpec], cases: Mapping[str, list[Case]]) -> str:
 
 
 def _spec_problems(spec: OperatorSpec) -> Iterator[str]:
-    """Yield what is wrong within one spec."""
+    """Yield the problems within one spec."""
     for number, row in enumerate(spec.constraints):
         yield from _constraint_problems(spec, row, {other.id for other in spec.constraints[:number]})
     for number, table in enumerate(spec.support):
@@ -125,7 +125,7 @@ def _field_problems(spec: OperatorSpec) -> Iterator[str]:
 
 
 def _constraint_problems(spec: OperatorSpec, row: Constraint, before: set[str]) -> Iterator[str]:
-    """Yield what is wrong with a constraint; `before` has the ids of those that stand before it."""
+    """Yield the problems of a constraint; `before` has the ids of earlier ones."""
     if row.id in before:
         yield f"two constraints are called {row.id}"
     if row.word not in constraint_words.WORDS:
@@ -161,7 +161,7 @@ def _unknown(spec: OperatorSpec, row: Constraint) -> Iterator[str]:
 
 
 def _name_problems(spec: OperatorSpec, word: str, args: Any) -> Iterator[str]:
-    """Yield what an expression names that is neither a field, nor named by `let`, nor `i`."""
+    """Yield the unknown names in an expression: neither a field, nor a name of `let`, nor `i`."""
     texts = list(_texts(args.values())) if word in _OF_EXPRESSIONS else []
     known = {*spec.fields, *spec.let, "i"}
     for text in (*texts, *spec.let.values()):
@@ -178,7 +178,7 @@ def _texts(args: Iterable[Any]) -> Iterator[str]:
 
 
 def _row_problems(spec: OperatorSpec, where: str, row: Tolerance) -> Iterator[str]:
-    """Yield what is wrong with a row of an operator's tolerance."""
+    """Yield the problems of a row of an operator's tolerance."""
     yield from _desc_problems(spec, where, row.when, row.present)
     limits = (row.ulp, row.absolute, row.relative, row.ulp_per_exponent)
     if row.exact == any(limit is not None for limit in limits):
@@ -188,7 +188,7 @@ def _row_problems(spec: OperatorSpec, where: str, row: Tolerance) -> Iterator[st
 
 
 def _deviation_problems(spec: OperatorSpec, row: Deviation) -> Iterator[str]:
-    """Yield what is wrong with the descs and the versions that a known deviation is of."""
+    """Yield the problems of a known deviation's choice of descs and versions."""
     where = f'the known deviation "{row.text}"'
     yield from _desc_problems(spec, where, row.when, row.strided)
     names = expressions.names_in(row.where) if row.where else frozenset()
@@ -200,7 +200,7 @@ def _deviation_problems(spec: OperatorSpec, row: Deviation) -> Iterator[str]:
 def _desc_problems(
     spec: OperatorSpec, where: str, when: Mapping[str, tuple[str, ...]] | None, names: tuple[str, ...]
 ) -> Iterator[str]:
-    """Yield what is wrong with a row's choice of descs: a condition, and names of fields."""
+    """Yield the problems of a row's choice of descs: a condition, and names of fields."""
     yield from condition_problems(spec, where, when)
     yield from (f"{where} names {name}, which is not a field" for name in sorted({*names} - spec.fields.keys()))
 

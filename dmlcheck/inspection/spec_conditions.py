@@ -14,7 +14,7 @@ Condition = Mapping[str, tuple[Any, ...]]
 def condition_problems(
     spec: OperatorSpec, where: str, condition: Condition | None, levels: Sequence[str] = LEVELS
 ) -> Iterator[str]:
-    """Yield what is wrong with a condition: a field that does not exist, or a value that it never has."""
+    """Yield the problems of a condition: an unknown field, or a value that it never has."""
     for name, values in (condition or {}).items():
         field = spec.fields.get(name)
         if field is None and name != DATA_TYPE:
