@@ -12,7 +12,7 @@ from dmlcheck.running.results import FAILED, CaseResult
 
 
 def again(info: RunInfo, result: CaseResult) -> str:
-    """Return the command that runs one case again, with the options that what became of it depends on."""
+    """Return the command that runs one case again, with the options that its result depends on."""
     case = result.case
     is_whole = result.is_malformed or result.together is not None
     target = case.file if is_whole else f"{case.file}::{case.name}"

@@ -1,4 +1,4 @@
-"""What changed between two runs, case by case, from their reports."""
+"""Changes between two runs, case by case, from their reports."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 from dmlcheck.reports.reading import NUMBER, TEXT_OR_NONE, Brief, ReportError, read_briefs, value_of
 from dmlcheck.running.results import PASSED, SKIPPED, XFAILED
 
-GROWTH = 2.0  # times that an error may grow before it is told
-_LEAST_ERROR = 0.5  # ULP: what correct rounding may cost, and what smaller errors count as
+GROWTH = 2.0  # times that an error must grow to be reported
+_LEAST_ERROR = 0.5  # ULP: a possible cost of correct rounding; smaller errors count as this
 
 
 class ReportedRun(NamedTuple):
-    """A run as its report tells it: the report's file, what was judged, how many cases, and whether it got to its end.
+    """A run by its report: the report's file, the implementation, the number of cases, and whether it was completed.
 
     `judged` is in words: `onnxruntime 1.22.0 (CPUExecutionProvider), DML_FEATURE_LEVEL_5_0, dmlcheck 0.1.0`.
     """
@@ -46,10 +46,10 @@ class Growth(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """What two runs say of the same cases.
+    """The changes between two runs of the same cases.
 
     A case that fails and is new is both in `newly_failing` and in `new`; any other is in one list only. `changed` has
-    the cases that ended in another way without failing or being mended, such as those that are skipped now. `compared`
+    the cases with another outcome that neither fail newly nor are fixed, such as those that are skipped now. `compared`
     counts the cases that neither run skipped.
     """
 
@@ -67,7 +67,7 @@ class Changes(NamedTuple):
 
 
 def changes(old_path: str, new_path: str, max_drift: float = GROWTH) -> Changes:
-    """Return what changed from one report to another; ReportError where one is none."""
+    """Return the changes from one report to another; ReportError if one is no report."""
     (old_run, old), (new_run, new) = _read(old_path), _read(new_path)
     both = [Change(name, old[name], case) for name, case in new.items() if name in old]
     added = tuple(Change(name, None, case) for name, case in new.items() if name not in old)

@@ -1,4 +1,4 @@
-"""What changed between two runs as `compare` prints it: text, Markdown for a pull request's comment, plain values."""
+"""The changes between two runs as `compare` prints them: text, Markdown for a pull request's comment, plain values."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ COMPARISON_SCHEMA = "dmlcheck-comparison/1"
 MOST_CHARACTERS = 60_000  # of Markdown: GitHub takes 65,536 in a comment
 _MOST_LISTED = 50  # cases under one heading
 _MOST_NAME = 300  # characters
-_END_OF_LIST = 200  # characters that what follows a cut list may take
+_END_OF_LIST = 200  # characters for the text after a shortened list
 
-# The lists that are told of, the most important first: their key and their heading.
+# The printed lists, the most important first: their key and their heading.
 _LISTS = (
     ("newly_failing", "Newly failing"),
     ("fixed", "Fixed"),
@@ -28,14 +28,14 @@ _LISTS = (
     ("added", "New"),
     ("gone", "Gone"),
 )
-_FOLDED = ("still_failing", "changed", "added", "gone")  # in Markdown: what is no news of this change
+_FOLDED = ("still_failing", "changed", "added", "gone")  # in Markdown: cases that are not due to this change
 
 
 # ---- text
 
 
 def changes_lines(found: Changes, *, is_whole: bool = False) -> Iterator[str]:
-    """Yield what changed as text; with `is_whole` lists of any length."""
+    """Yield the changes as text; with `is_whole`, lists of any length."""
     yield f"old: {_run_text(found.old)}"
     yield f"new: {_run_text(found.new)}"
     for key, title in _LISTS:
@@ -96,7 +96,7 @@ def _said(change: Change) -> str:
 
 
 def summary_text(found: Changes) -> str:
-    """Return the counts of what changed as a sentence: `12 cases compared: 1 newly failing, 2 fixed`."""
+    """Return the numbers of changes as a sentence: `12 cases compared: 1 newly failing, 2 fixed`."""
     counts = {
         "newly failing": found.newly_failing,
         "fixed": found.fixed,
@@ -115,7 +115,7 @@ def summary_text(found: Changes) -> str:
 
 
 def changes_markdown(found: Changes) -> str:
-    """Return what changed as Markdown that fits into a comment of a pull request, long lists cut."""
+    """Return the changes as Markdown that fits into a comment of a pull request, with long lists shortened."""
     head = [
         f"## dmlcheck: {_marked(summary_text(found))}\n",
         "\n",
@@ -171,7 +171,7 @@ def _marked(text: str) -> str:
 
 
 def changes_dict(found: Changes) -> dict[str, Any]:
-    """Return what `compare --format json` prints."""
+    """Return the report of `compare --format json`."""
     lists = {
         "newly_failing": found.newly_failing,
         "fixed": found.fixed,

@@ -18,7 +18,7 @@ def _word(value: Any) -> str:
 
 
 def constraint_text(row: Constraint) -> str:
-    """Return what a constraint says, and when it holds."""
+    """Return the text of a constraint, with its conditions."""
     parts = []
     if row.when:
         parts.append(f"when {condition_text(row.when)}")

@@ -1,4 +1,4 @@
-"""What cases use of the support tables, as `coverage` prints it."""
+"""The coverage of the support tables by cases, as `coverage` prints it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _HEADS = {
 
 
 def coverage_lines(found: list[Coverage]) -> Iterator[Line]:
-    """Yield how much the cases of each operator cover, and what they leave out."""
+    """Yield the coverage of each operator's cases, and the gaps."""
     yield _table(found)
     for one in found:
         yield from _missing_lines(one)
@@ -61,7 +61,7 @@ def _layout_lines(found: Iterable[Coverage]) -> Iterator[Line]:
 
 
 def coverage_dict(found: list[Coverage]) -> dict[str, Any]:
-    """Return what `coverage --format json` prints."""
+    """Return the report of `coverage --format json`."""
     return {
         "schema": COVERAGE_SCHEMA,
         "operators": [

@@ -20,7 +20,7 @@ def at_pointer(diagnostic: Diagnostic) -> Diagnostic:
 
 
 def diagnostic_text(diagnostic: Diagnostic, line_of: LineOf | None = None, style: Style = PLAIN) -> str:
-    """Return a diagnostic as people read it: place, rule, message, the source line with a caret, what to do."""
+    """Return a diagnostic as text: place, rule, message, the source line with a caret, the help."""
     diagnostic = shown_diagnostic(diagnostic)
     place = f"{diagnostic.where}: " if diagnostic.where else ""
     label = f"   ({diagnostic.constraint})" if diagnostic.constraint else ""

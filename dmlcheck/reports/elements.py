@@ -29,7 +29,7 @@ def mismatch_lines(name: str, output: OutputResult) -> list[str]:
 
 
 def open_lines(result: CaseResult) -> Iterator[str]:
-    """Yield what was not judged of a case: elements that are left open, by output, and outputs without values."""
+    """Yield the elements and outputs of a case that were not judged: undefined elements, and outputs without values."""
     if result.uncompared:
         yield f"not compared, as the case gives no values: {', '.join(result.uncompared)}"
     for name, output in result.outputs.items():
@@ -64,7 +64,7 @@ def _cells(element: Element, data_type: str) -> list[str]:
 
 
 def number(value: float, data_type: str) -> str:
-    """Return a value in decimal and, where it is a float, in hex, which leaves no digit open."""
+    """Return a value in decimal and, if it is a float, in hexadecimal, which is exact."""
     if isinstance(value, int):
         return str(value)
     if not math.isfinite(value):

@@ -1,4 +1,4 @@
-"""What `dmlcheck eval` prints: the values of outputs and of resources, as YAML."""
+"""The output of `dmlcheck eval`: the values of outputs and of resources, as YAML."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dmlcheck.values.write import values_text
 
 
 def evaluated_text(evaluated: Evaluated) -> Iterator[str]:
-    """Yield the values of every output, `any` where they are undefined, under the name of what was evaluated if any."""
+    """Yield the values of every output, `any` for undefined elements, under the name of the case or command, if any."""
     indent = ""
     if evaluated.name is not None:
         yield f"{key(evaluated.name)}:\n"

@@ -51,7 +51,7 @@ def _by_count(one: Evidence) -> list[tuple[str, int]]:
 
 
 def evidence_dict(found: list[Evidence]) -> dict[str, Any]:
-    """Return what `show --evidence --format json` prints."""
+    """Return the report of `show --evidence --format json`."""
     return {
         "schema": EVIDENCE_SCHEMA,
         "operators": [

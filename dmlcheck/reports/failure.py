@@ -1,4 +1,4 @@
-"""A failed case as people read it: what is needed to mend the case or the implementation."""
+"""A failed case as text: everything needed to correct the case or the implementation."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from dmlcheck.running.results import FAILED, CaseResult
 
 Again = Callable[[CaseResult], str]
 
-_MOST_REASON = 300  # characters of a failure's reason where it is told in a line
+_MOST_REASON = 300  # characters of a failure's reason in one line
 
 
 def causes(result: CaseResult) -> list[Diagnostic]:
-    """Return what was found of a case that fails its run."""
+    """Return the diagnostics of a case that fails its run."""
     return [*result.diagnostics, *drifts(result)]
 
 
 def rules_text(result: CaseResult) -> str:
-    """Return the rules that a case that fails its run is told by, each once; not those of its warnings."""
+    """Return the rules of a failed case, each once, without those of its warnings."""
     return ", ".join(dict.fromkeys(found.rule for found in causes(result) if found.severity != WARNING))
 
 
@@ -44,14 +44,14 @@ def errors_text(errors: Sequence[Diagnostic], most: int | None = None) -> str:
 
 
 def _errors(result: CaseResult) -> list[Diagnostic]:
-    """Return what made a case fail, at least one diagnostic."""
+    """Return the diagnostics that made a case fail, at least one."""
     return [problem for problem in problems_of(result) if problem.severity == ERROR]
 
 
 def short_line(result: CaseResult, style: Style = PLAIN, told: Told | None = None) -> str:
-    """Return a failure in a line: `FAILED PATH::NAME - REASON`.
+    """Return a failure in one line: `FAILED PATH::NAME - REASON`.
 
-    Of a mistake that was `told` of an earlier case the reason is that case.
+    For a mistake that was reported for an earlier case, `told`, the reason names that case.
     """
     errors = _errors(result)
     first = None if told is None else told.earlier(errors[0], result.case.id)
@@ -76,16 +76,17 @@ def again_by_id(result: CaseResult) -> str:
 
 
 def failure_text(result: CaseResult, again: Again | None) -> str:
-    """Return all that there is to say of a failure, without colour."""
+    """Return the whole text of a failure, without colour."""
     return "\n".join(failure_lines(shown_result(result), again or again_by_id)).rstrip("\n")
 
 
 def failure_lines(
     result: CaseResult, again: Again, *, style: Style = PLAIN, told: Told | None = None, is_whole: bool = True
 ) -> Iterator[str]:
-    """Yield what there is to say of a failure, with the command that runs the case again, and an empty line.
+    """Yield the text of a failure, with the command that runs the case again, and an empty line.
 
-    A mistake that was `told` of an earlier case is only named; `is_whole` asks for the traceback of an exception.
+    A mistake that was reported for an earlier case, `told`, is only named; `is_whole` asks for the traceback of an
+    exception.
     """
     case = result.case
     yield f"{_head(result, style)} {style(case.id, 'bold')}   {rules_text(result) or result.reason or ''}"

@@ -18,10 +18,10 @@ _CHUNK = 1 << 20  # bytes
 class ReportFile:
     """A report on its way to its place.
 
-    A file is written beside its place, under a random name that nothing else has, and moved there by `close`. A pipe or
-    a device is written to as it is; a link to anything else is refused. What cannot be written (a full disk) makes the
-    report give up: `problem` says why, and what was written so far is removed, as it is when the process ends early.
-    OSError when the file cannot be opened at all.
+    A file is written beside its place, under a random name of its own, and moved there by `close`. A pipe or a device
+    is written to directly; a link to anything else is refused. If writing fails (a full disk), the report gives up:
+    `problem` says why, and the unfinished file is removed, as it is when the process ends early. OSError if the file
+    cannot be opened at all.
     """
 
     def __init__(self, path: str) -> None:
@@ -63,7 +63,7 @@ class ReportFile:
                 self.give_up(error)
 
     def give_up(self, error: OSError) -> None:
-        """Write no more, and leave nothing behind but what stood there before."""
+        """Write no more, and leave only the earlier file behind."""
         if self.problem is None:
             self.problem = f"{self.path}: {error.strerror or error}"
         with contextlib.suppress(OSError):
@@ -94,7 +94,7 @@ def is_replaceable(path: str, head: re.Pattern[bytes]) -> bool:
 
 
 class PartedFile(ReportFile):
-    """A report whose parts are put aside, and written when it is known what goes before them."""
+    """A report whose parts are put aside, and written once the text before them is known."""
 
     def __init__(self, path: str) -> None:
         super().__init__(path)
@@ -116,7 +116,7 @@ class PartedFile(ReportFile):
         return start, self.end
 
     def take_back(self, start: int, end: int) -> None:
-        """Write what was put aside at a place."""
+        """Write the parts that were put aside at a place."""
         if self.problem is not None:
             return
         decoder = codecs.getincrementaldecoder("utf-8")()
@@ -142,6 +142,6 @@ class PartedFile(ReportFile):
         self.drop_aside()
 
     def drop_aside(self) -> None:
-        """Let go of what was put aside; that not all of it may have reached its own file is no matter by now."""
+        """Drop the parts that were put aside; a part missing in its own file no longer matters."""
         with contextlib.suppress(OSError):
             self.aside.close()

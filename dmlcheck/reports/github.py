@@ -1,4 +1,4 @@
-"""What a GitHub workflow shows of a run: annotations beside the lines, and a job summary."""
+"""A run or a check in a GitHub workflow: annotations beside the lines, and a job summary."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _KINDS = {"error": "error", "warning": "warning"}
 
 
 def annotate(descs: Iterable[Validated], write: Write) -> None:
-    """Print what `validate --format github` does: an annotation for each problem, as many as GitHub shows."""
+    """Print an annotation for each problem, as many as GitHub shows, for `validate --format github`."""
     printed = _Annotations(write)
     for desc, problem in validated_problems(descs):
         printed.add(problem, desc.name, desc.label)
@@ -53,7 +53,7 @@ class _Annotations:
             self.write(annotation(kind, problem, name))
 
     def finish(self) -> None:
-        """Say how many there were beside those."""
+        """Print how many more there were."""
         left = {kind: number - MOST_ANNOTATIONS for kind, number in self.counts.items() if number > MOST_ANNOTATIONS}
         if left:
             more = ", ".join(f"{number} {plural(number, f'more {kind}')}" for kind, number in left.items())
@@ -91,7 +91,7 @@ def _property(text: str) -> str:
 
 
 class GithubReport:
-    """A run in a GitHub workflow: annotations of what fails when it happens, and at the end a job summary."""
+    """A run in a GitHub workflow: annotations of failures as they happen, and at the end a job summary."""
 
     def __init__(self, write: Write, summary_path: str | None, info: RunInfo, *, again: Again | None = None) -> None:
         self.write = write
@@ -106,7 +106,7 @@ class GithubReport:
             self.page.case(result)
 
     def finish(self, summary: Summary) -> None:
-        """Count what was not annotated, and append the job summary."""
+        """Count the failures without annotation, and append the job summary."""
         self.annotations.finish()
         if self.page is None:
             return

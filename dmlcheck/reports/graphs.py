@@ -1,4 +1,4 @@
-"""Checked graphs as text: what is wrong, the operators, and the level from which the whole graph is valid."""
+"""Checked graphs as text: the mistakes, the operators, and the level from which the whole graph is valid."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST = 10  # nodes that are named
 
 
 def whole_lines(whole: Whole, style: Style) -> Iterator[Line]:
-    """Yield what `validate` prints of a graph or an ONNX model."""
+    """Yield the text of `validate` for a graph or an ONNX model."""
     if isinstance(whole, GraphResult):
         return graph_lines(whole, style)
     from dmlcheck.reports.models import model_lines
@@ -28,7 +28,7 @@ def whole_lines(whole: Whole, style: Style) -> Iterator[Line]:
 
 
 def graph_lines(graph: GraphResult, style: Style) -> Iterator[Line]:
-    """Yield what `validate` prints of a graph."""
+    """Yield the text of `validate` for a graph."""
     if graph.problem is not None:
         yield diagnostic_text(graph.problem, None, style)
         return
@@ -64,7 +64,7 @@ def _rows(graph: GraphResult) -> list[tuple[str, str, str]]:
 
 
 def _verdict(graph: GraphResult) -> Iterator[str]:
-    """Yield the level from which the graph is valid, the nodes that ask for it, and what was checked."""
+    """Yield the level from which the graph is valid, the nodes that need it, and the numbers of the check."""
     if graph.minimum is not None:
         names = ", ".join(map(visible, graph.demanding[:_MOST])) + (", ..." if len(graph.demanding) > _MOST else "")
         because = f"because of {counted(len(graph.demanding), 'node')}: {names}"

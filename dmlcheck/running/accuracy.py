@@ -1,7 +1,7 @@
-"""How accurate outputs are: the worst by operator and data type, what comes close to its bound, and what became worse.
+"""The accuracy of outputs: the worst by operator and data type, those close to their tolerance, and drift.
 
 Two outputs of the same case are compared by their largest error, in units in the last place (in units for integers). An
-output has drifted where that is more than before by more than the drift that a run allows.
+output has drifted if that rose by more than the drift that a run allows.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ class Compared(NamedTuple):
 
 
 class Watch:
-    """What a run says of cases that pass: which come close to their bound, and which were more accurate before."""
+    """The accuracy of passed cases: those close to their tolerance, and those that were more accurate before."""
 
     def __init__(self, warn_above: float | None = None, baseline: Baseline | None = None) -> None:
         """Begin; without a share nothing is close, and without an earlier run nothing is worse."""
@@ -127,7 +127,7 @@ class Watch:
         self.compared = Compared()
 
     def judged(self, result: CaseResult) -> CaseResult:
-        """Return a result with what there is to say of its accuracy; of one that did not pass, nothing."""
+        """Return a result with warnings about its accuracy; one that did not pass gets none."""
         if result.outcome != PASSED or not result.outputs:
             return result
         if self.warn_above is not None:
@@ -160,10 +160,10 @@ def closest_to_bound(result: CaseResult) -> float:
 
 
 def warnings(result: CaseResult) -> list[Diagnostic]:
-    """Return what a passed case is warned of.
+    """Return the warnings of a passed case.
 
-    That is errors beyond the likely one, errors without a limit, outputs that come close to their bound, and inaccurate
-    expectations.
+    They are about errors beyond the likely one, errors without a limit, outputs close to their tolerance, and
+    inaccurate expectations.
     """
     return [
         *unlikely_errors(result),
@@ -189,7 +189,7 @@ def _warning(result: CaseResult, name: str, output: OutputResult) -> Diagnostic:
 
 
 def unlikely_errors(result: CaseResult) -> list[Diagnostic]:
-    """Return the warnings of a passed case whose errors are inside the bound and beyond what roundings make likely."""
+    """Return the warnings of a passed case with errors inside the tolerance and beyond likely roundings."""
     return [found for found in result.diagnostics if found.rule == UNLIKELY] if result.outcome == PASSED else []
 
 
@@ -216,7 +216,7 @@ def _warnings_of(result: CaseResult, rule: str) -> list[Diagnostic]:
 
 
 def drifts(result: CaseResult) -> list[Diagnostic]:
-    """Return what became less accurate: an error where the run fails for it, else a warning."""
+    """Return the finding about an output that got less accurate: an error if the run fails for it, else a warning."""
     return [_drift_diagnostic(result, drift) for drift in result.drift]
 
 

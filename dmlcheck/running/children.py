@@ -1,4 +1,4 @@
-"""Processes of a run: how they start, what signals mean to them, and how they end."""
+"""Processes of a run: their start, their signals, and their end."""
 
 from __future__ import annotations
 
@@ -60,11 +60,11 @@ def _interrupts_held() -> Iterator[None]:
 
 
 def leave_interrupts_to_the_parent() -> None:
-    """Let the process that reports decide what an interrupt means; the body of a process calls it first."""
+    """Let the reporting process decide the effect of an interrupt; the body of a process calls this first."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hasattr(signal, "pthread_sigmask"):
         signal.signal(signal.SIGHUP, _pass)
-        # What it starts is to have them as usual.
+        # The processes that it starts have the usual handler.
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGHUP})
     signal.signal(signal.SIGTERM, _leave)
 
@@ -74,7 +74,7 @@ def _pass(*_: Any) -> None:
 
 
 def _leave(*_: Any) -> None:
-    """End this process, but let the implementation end what it has started."""
+    """End this process, but let the implementation end its processes first."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     raise SystemExit
 

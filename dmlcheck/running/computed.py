@@ -1,4 +1,4 @@
-"""What an implementation computes for a desc, or why it computes nothing."""
+"""The outputs of an implementation for a desc, or the reason why there are none."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _UNSUPPORTED = "unsupported-by-implementation"  # how the reason of a skipped ca
 
 
 class Computed(NamedTuple):
-    """What an implementation gave, by output; with that of the reference, masks of what it leaves open."""
+    """The outputs of an implementation, by name; with the reference's, masks of its undefined elements."""
 
     values: Mapping[str, Any]
     is_open: Masks | None = None
 
 
 class Nothing(NamedTuple):
-    """Why an implementation gave nothing: it failed, as the finding says, or without one it cannot run the desc.
+    """The reason why an implementation gave no outputs: a failure with its finding, or a desc that it cannot run.
 
     `traceback` is that of an exception that it raised, "" without.
     """
@@ -34,18 +34,18 @@ class Nothing(NamedTuple):
 
     @property
     def is_unsupported(self) -> bool:
-        """Whether the implementation says that it does not take what it was given."""
+        """Whether the implementation cannot run the desc."""
         return self.reason.startswith(f"{_UNSUPPORTED}: ")
 
 
 class Refusal(NamedTuple):
-    """What an implementation made of a desc that is not valid: it refused it, in these words, or None: it took it."""
+    """The answer of an implementation to an invalid desc: the words of its refusal, or None if it accepted the desc."""
 
     words: str | None
 
 
 def is_reference(implementation: Any) -> bool:
-    """Whether an implementation is the reference engine: not one that has its name, or that is made of it."""
+    """Whether an implementation is the reference engine itself: neither its name nor a wrapper counts."""
     return type(implementation) is Reference
 
 
@@ -63,7 +63,7 @@ def why_unsupported(desc: OperatorDesc, implementation: Any) -> Nothing | None:
 def computed(
     desc: OperatorDesc, inputs: dict[str, Any], labels: Iterable[str], implementation: Any
 ) -> Computed | Nothing:
-    """Return what an implementation computes, an array for each of the labels; raise MemoryError where memory ends."""
+    """Return the outputs of an implementation, an array for each of the labels; MemoryError if memory ends."""
     try:
         given = _run(desc, inputs, implementation)
         problem = _not_outputs(given.values, labels)
@@ -115,7 +115,7 @@ def refusal(desc: OperatorDesc, inputs: dict[str, Any], implementation: Any) -> 
 
 
 def _nothing(error: Exception, implementation: Any) -> Nothing:
-    """Return what an exception means that came instead of a result."""
+    """Return the outcome for an exception in place of outputs."""
     if isinstance(error, Unsupported):
         return Nothing(f"{_UNSUPPORTED}: {error}")
     if isinstance(error, TimedOut):
@@ -142,7 +142,7 @@ def _run(desc: OperatorDesc, inputs: dict[str, Any], implementation: Any) -> Com
 
 
 def _not_outputs(given: Any, labels: Iterable[str]) -> str | None:
-    """Return why what an implementation returned is not an array for each of the labels, or None."""
+    """Return why an implementation's return value is not an array for each of the labels, or None."""
     import numpy as np
 
     if not isinstance(given, Mapping):

@@ -1,4 +1,4 @@
-"""What an implementation computes for the cases of a file: the reference engine, or another."""
+"""Evaluation of the cases of a file by the reference engine, or by another implementation."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from dmlcheck.values.number_formats import NUMPY_TYPES
 
 
 class Evaluated(NamedTuple):
-    """What came of a case, a graph or a command: outputs, each with its data type, or a remark, or what is wrong.
+    """The evaluation of a case, a graph or a command: outputs, each with its data type, or a remark, or diagnostics.
 
-    `unspecified` has masks of the elements that are undefined, for outputs that have some. The resources that a command
-    prints have no name around them. `is_wrong` says that what is wrong is the file, `is_done` that something was done
-    that gives no outputs; `nothing` says why there is nothing to compute.
+    `unspecified` has masks of the undefined elements, for outputs with such elements. The resources that a command
+    prints have no name around them. `is_wrong` says that the file is wrong, `is_done` that something was done without
+    outputs; `nothing` says why there is nothing to compute.
     """
 
     name: str | None
@@ -40,10 +40,10 @@ class Evaluated(NamedTuple):
 
 
 class EvaluationRequest(NamedTuple):
-    """What is to be computed: the cases whose ids are selected, of a file or only one, by which implementation.
+    """The request of an evaluation: the ids of selected cases, of a file or only one, and the implementation.
 
-    `inputs` is where the inputs of a graph or a model are, `seed` makes other random ones for a model, and `sizes` are
-    those of a model's open dimensions.
+    `inputs` is the place of the inputs of a graph or a model, `seed` makes other random ones for a model, and `sizes`
+    are those for a model's symbolic dimensions.
     """
 
     implementation: Implementation
@@ -55,7 +55,7 @@ class EvaluationRequest(NamedTuple):
 
 
 def evaluated_cases(file: Opened, wanted: EvaluationRequest) -> Iterator[Evaluated]:
-    """Yield what is computed for each case that is wanted, if nothing is wrong with the form of any."""
+    """Yield the evaluation of each requested case, if the form of all cases is right."""
     found = cases_in(file)
     named = [case for case in found.cases if wanted.case is None or is_named(case.name, wanted.case)]
     if wanted.case is not None and not named:

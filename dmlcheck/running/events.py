@@ -1,4 +1,4 @@
-"""What happens in a run: the cases of a file one after the other, each with its result."""
+"""The events of a run: the cases of a file one after the other, each with its result."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ DEFAULT_TIMEOUT = 60.0  # seconds of a case
 
 
 class Plan(NamedTuple):
-    """What a run is to do with its cases: plain values, which every process of the run is given.
+    """The plan of a run: plain values, which every process of the run is given.
 
-    `details` asks for the desc and the inputs of cases that pass too, where the run may still fail for them; `digests`
-    asks for those of the case set; a case that fails runs again up to `retries` times.
+    `details` asks for the desc and the inputs of passed cases too, if the run may still fail for them; `digests` asks
+    for those of the case set; a case that fails runs again up to `retries` times.
     """
 
     implementation: str = "reference"
@@ -52,9 +52,9 @@ class Other(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """The end of a file, with the digest of the ids of its selected cases where the run is to have them.
+    """The end of a file, with the digest of the ids of its selected cases if the run needs it.
 
-    `empty` is the name of a file that has no case at all; `bisected` says what came of the search for nodes of a model
+    `empty` is the name of a file that has no case at all; `bisected` is the result of the search for nodes of a model
     that are wrong only together.
     """
 
@@ -74,9 +74,9 @@ def file_events(
     skip: int = 0,
     tried: tuple[str, ...] = (),
 ) -> Iterator[Event]:
-    """Run the selected cases of a file, but for the first few; a file that is wrong as a whole is one result.
+    """Run the selected cases of a file, without the first few; a file that is wrong as a whole is one result.
 
-    `begin` is told of each case before it runs. `tried` says how the first case that runs ended before, each time.
+    `begin` is called with each case before it runs. `tried` are the earlier outcomes of the first case that runs.
     """
     file = read_file(target.file, target.name)
     if file.problems:
@@ -159,14 +159,14 @@ def malformed(case: Case, reason: str, problems: tuple[Diagnostic, ...]) -> Case
 
 
 class ProblemCount:
-    """How many problems of a file's descs and values were told; a matrix can make very many of one mistake."""
+    """The number of reported problems of a file's descs and values; a matrix can make very many of one mistake."""
 
     def __init__(self) -> None:
         """Begin with none."""
         self.count = 0
 
     def limited(self, result: CaseResult) -> CaseResult:
-        """Return a result as it is told: beyond the limit it says that its diagnostics are left out."""
+        """Return a result for the reports: beyond the limit without its diagnostics, and with a note about that."""
         if result.outputs or result.outcome not in (FAILED, ERRORED) or any(map(_is_of_run, result.diagnostics)):
             return result
         if self.count > MAX_PROBLEMS:
@@ -183,7 +183,7 @@ def _is_of_run(found: Diagnostic) -> bool:
 
 
 def _of_wrong_file(file: CaseFile, plan: Plan, skip: int) -> Iterator[Event]:
-    """Yield what happens in a file whose cases cannot be read."""
+    """Yield the result of a file whose cases cannot be read."""
     name = file.document.name
     if in_shard(name, plan.shard) and not skip:
         problems = (*file.problems, *(problem for found in file.broken.values() for problem in found))
@@ -195,7 +195,7 @@ WRONG_FILE = "the file cannot be used"
 
 
 def case_of_file(name: str, origin: Origin) -> Case:
-    """Return what stands in reports for a file as a whole."""
+    """Return the case that stands for a file as a whole in reports."""
     return Case(name, os.path.basename(name), name, operator="", feature_level=None, desc={}, origin=origin)
 
 
@@ -224,7 +224,7 @@ def digest_of_ids(ids: Iterable[str]) -> str:
 
 
 def digest_of(digests: Sequence[bytes | None]) -> str | None:
-    """Return the digest of a case set from those of its parts; None where the run has none of some part."""
+    """Return the digest of a case set from those of its parts; None if one is missing."""
     known = [part for part in digests if part is not None]
     return _sha256(_sum(known)).hex() if len(known) == len(digests) else None
 

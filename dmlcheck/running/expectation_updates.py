@@ -1,4 +1,4 @@
-"""A file of expectations kept up to date with a run: entries that no longer hold dropped, new failures added."""
+"""A file of expectations kept up to date with a run: entries that no longer apply dropped, new failures added."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dmlcheck.running.results import ERRORED, FAILED, PASSED
 
 
 class Update(NamedTuple):
-    """What an update did: the file's new text, the entries that it dropped with why, and those that it added."""
+    """An update: the file's new text, the dropped entries with the reasons, and the added ones."""
 
     text: str
     dropped: tuple[tuple[Entry, str], ...]
@@ -30,10 +30,10 @@ def updated(
     malformed: Collection[str] = (),
     files: Mapping[str, str] = {},
 ) -> Update:
-    """Drop the entries that no longer hold for a run's outcomes by case; with a reason, add what fails unexpectedly.
+    """Drop the entries that contradict a run's outcomes by case; with a reason, add unexpected failures.
 
-    Of cases that are malformed nothing is known: they are not added, and the entries that name them are kept, as are
-    those for files of which the run has no case. `files` has the file of each case.
+    Malformed cases have no outcome: they are not added, and entries that name them are kept, as are entries for files
+    without a case in the run. `files` has the file of each case.
     """
     names = {case_id: names_of(case_id, files.get(case_id, "")) for case_id in outcomes}
     found = _outcomes_found(expectations, outcomes, malformed, names)
@@ -62,7 +62,7 @@ def _of_file(file: str) -> Names:
 def _outcomes_found(
     expectations: Expectations, outcomes: Mapping[str, str], malformed: Collection[str], names: Mapping[str, Names]
 ) -> defaultdict[int, set[str]]:
-    """Return the outcomes of the cases that each entry names, by its number; of malformed ones what it expects."""
+    """Return the outcomes of the cases of each entry, by its number; for malformed ones the expected outcome."""
     found: defaultdict[int, set[str]] = defaultdict(set)
     for case_id, outcome in outcomes.items():
         for entry in expectations.entries.naming(names[case_id]):
@@ -71,7 +71,7 @@ def _outcomes_found(
 
 
 def _end_of(entry: Entry, found: set[str]) -> str | None:
-    """Return why an entry no longer holds for the outcomes of its cases, or None where it does."""
+    """Return why an entry no longer applies to the outcomes of its cases, or None if it does."""
     if not found:
         return "no case has such an id"
     if not found.isdisjoint((entry.expect, "xfailed")):
@@ -97,7 +97,7 @@ def _without(document: Document, gone: set[int]) -> str:
 
 
 def _with(text: str, entries: Iterable[str]) -> str:
-    """Return a file's text with more entries: as far to the right as those before, or instead of an empty list."""
+    """Return a file's text with more entries: indented like earlier ones, or instead of an empty list."""
     more = "".join(entries)
     if not more:
         return text

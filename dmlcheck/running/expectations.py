@@ -30,7 +30,7 @@ EXPECTED = (FAILED, ERRORED, SKIPPED)
 
 
 class Entry(NamedTuple):
-    """One entry: which cases of which implementation at which level give what, and why.
+    """One entry: the expected outcome of some cases, for an implementation and a level, and the reason.
 
     With a `rule` no failure by another rule is expected, and with `max_ulp` no larger error, in units for integers.
     """
@@ -53,7 +53,7 @@ class Entry(NamedTuple):
 
     @property
     def expected(self) -> str:
-        """What is expected, in words: `failed by output-mismatch with at most 4 ULP`."""
+        """The expected outcome in words: `failed by output-mismatch with at most 4 ULP`."""
         rule = f" by {self.rule}" if self.rule else ""
         return f"{self.expect}{rule}" + ("" if self.max_ulp is None else f" with at most {self.max_ulp:g} ULP")
 
@@ -75,14 +75,14 @@ class Entry(NamedTuple):
 
 
 class Names(NamedTuple):
-    """What a case may be called: its id or its file's full path and name, and the ends of that from a slash on."""
+    """The names of a case in entries: its id or its file's full path and name, and the ends of that from a slash on."""
 
     whole: tuple[str, ...]
     ends: tuple[str, ...] = ()
 
 
 def names_of(case_id: str, file: str = "", path: str | None = None) -> Names:
-    """Return what a case may be called; `file` is the file as its id begins, `path` leads to it if `file` does not."""
+    """Return the names of a case in entries; `file` is the file in its id, `path` leads to it if `file` does not."""
     if not file or not case_id.startswith(file):
         return Names((case_id,))
     rest = case_id[len(file) :]
@@ -92,13 +92,13 @@ def names_of(case_id: str, file: str = "", path: str | None = None) -> Names:
 
 @lru_cache(256)
 def _path_ends(path: str) -> tuple[str, ...]:
-    """Return a full path with slashes, and what follows each of these."""
+    """Return a full path with slashes, and its ends after each of these."""
     full = path.replace(os.sep, "/")
     return (full, *(full[found.end() :] for found in re.finditer("/", full)))
 
 
 class Entries:
-    """Entries in the order of their file, looked up by what cases may be called."""
+    """Entries in the order of their file, looked up by the names of cases."""
 
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
         """Sort the entries by how the names of their cases begin."""
@@ -117,7 +117,7 @@ class Entries:
         return [self._all[number] for number in sorted(found)]
 
 
-_HERE = re.compile(r"(?:\.\.?/)+")  # the current folder and those above it, which no full path has
+_HERE = re.compile(r"(?:\.\.?/)+")  # the current folder and the folders above it, which are in no full path
 
 
 def from_any_folder(glob: str) -> str:
@@ -127,7 +127,7 @@ def from_any_folder(glob: str) -> str:
 
 
 class Expectations(NamedTuple):
-    """The entries of a file that are about one run, and what is wrong with the file."""
+    """The entries of a file for one run, and the problems of the file."""
 
     document: Document
     entries: Entries
@@ -153,14 +153,14 @@ class UnmatchedEntries:
             self.waiting.pop(entry.number, None)
 
     def problems(self, files: Iterable[Names]) -> list[Diagnostic]:
-        """Return what is wrong with the entries that are left and are for one of the files that were read whole."""
+        """Return the findings about unused entries for files that were read whole."""
         left = for_files(self.waiting.values(), files)
         found = (Finding("unmatched-expectation", (entry.number, "cases"), {"glob": entry.cases}) for entry in left)
         return [_diagnostic(self.document, finding) for finding in found]
 
 
 def for_files(entries: Iterable[Entry], files: Iterable[Names]) -> list[Entry]:
-    """Return the entries that are for one of some files, by what stands before `::` in them.
+    """Return the entries for some files, by the part before `::`.
 
     An entry without `::` is for the files whose path begins as it does up to its first star, or if it has none for any.
     """
@@ -172,7 +172,7 @@ def for_files(entries: Iterable[Entry], files: Iterable[Names]) -> list[Entry]:
 
 
 def _file_parts(glob: str) -> list[str]:
-    """Return what may be the pattern of a file in that of a case: names of files and of cases may have `::` in them."""
+    """Return the possible patterns of a file in an entry's pattern: names of files and cases may have `::` in them."""
     parts = [glob[: found.start()] for found in re.finditer("::", glob)]
     return parts or [glob.partition("*")[0] + "*" if "*" in glob else "*"]
 
@@ -181,7 +181,7 @@ def _file_parts(glob: str) -> list[str]:
 
 
 def read_expectations(document: Document, implementation: str, level: str | None, today: dt.date) -> Expectations:
-    """Read a file of entries for a run; what is wrong with any of its entries is among the problems."""
+    """Read a file of entries for a run; the findings about its entries are among the problems."""
     read, findings = collected(_entries(document.value, today))
     problems = [_diagnostic(document, finding) for finding in findings]
     entries = Entries(entry for entry in read if entry.is_for(implementation, level))
@@ -189,7 +189,7 @@ def read_expectations(document: Document, implementation: str, level: str | None
 
 
 def _entries(raw: Any, today: dt.date) -> Checking[list[Entry]]:
-    """Return the entries of a file; the path of what is wrong is that in the file."""
+    """Return the entries of a file; the paths of findings are paths in the file."""
     entries = []
     if isinstance(raw, list):
         for index, item in enumerate(raw):

@@ -17,7 +17,7 @@ _WILD = re.compile(r"[*?]")
 
 
 class Glob(NamedTuple):
-    """A glob taken apart: how a text begins, what follows in this order, and how it ends, None where no star is."""
+    """A glob in parts: the beginning of a text, the parts that follow in order, and its end, None without a star."""
 
     start: re.Pattern[str]
     middle: tuple[re.Pattern[str], ...] = ()
@@ -63,10 +63,10 @@ def _stretch(text: str) -> re.Pattern[str]:
 
 
 class Globs:
-    """Many globs, found by how they begin: a text is held beside those alone that begin as it does."""
+    """Many globs, indexed by their beginnings: a text is compared only with those that begin as it does."""
 
     def __init__(self, globs: Iterable[str]) -> None:
-        """Sort globs by what stands before their first `*` or `?`; each goes by its number from 0."""
+        """Index globs by the part before their first `*` or `?`; each is known by its number from 0."""
         self._exact: dict[str, list[int]] = {}
         self._wild: dict[str, list[tuple[int, str]]] = {}
         for number, glob in enumerate(globs):

@@ -1,4 +1,4 @@
-"""What the reference engine computes for a DirectML graph, and for the commands of a DxDispatch model."""
+"""Evaluation of a DirectML graph, and of the commands of a DxDispatch model, by the reference engine."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dmlcheck.running.evaluate import Evaluated, EvaluationRequest
 
 
 def evaluated_graph(file: Opened, wanted: EvaluationRequest) -> Iterator[Evaluated]:
-    """Yield the outputs of a graph after remarks on them, or what is wrong with it."""
+    """Yield the outputs of a graph after remarks on them, or the diagnostics."""
     graph = read_graph(file.path)
     if isinstance(graph, Diagnostic):
         yield Evaluated(None, diagnostics=(graph,), is_wrong=True)

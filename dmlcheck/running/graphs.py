@@ -1,4 +1,4 @@
-"""Graphs checked node by node: what `dmlcheck validate` says of each, and what the whole graph needs."""
+"""Graphs checked node by node: the findings of `dmlcheck validate` about each, and the level of the whole graph."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ GRAPH_RULES = frozenset(("graph-syntax", "dangling-edge", "edge-mismatch"))
 
 
 class GraphResult(NamedTuple):
-    """What was found of a graph: an entry for each operator, and for what is wrong with a constant or an output.
+    """The check of a graph: an entry for each operator, and for each wrong constant or output.
 
     `problem` says why the file is no graph.
     """
@@ -47,7 +47,7 @@ class GraphResult(NamedTuple):
 
     @property
     def errors(self) -> tuple[Diagnostic, ...]:
-        """What is wrong with the nodes and the edges."""
+        """The number of errors about the nodes and the edges."""
         return tuple(found for entry in self.entries for found in entry.diagnostics)
 
     @property
@@ -70,7 +70,7 @@ class GraphResult(NamedTuple):
         return tuple(desc.name for desc in self.descs if highest is not None and desc.minimum == highest)
 
 
-_ALWAYS = GRAPH_RULES | {"too-many-problems"}  # what is wrong at every level, or may be
+_ALWAYS = GRAPH_RULES | {"too-many-problems"}  # findings that do not depend on the level, or may not
 
 
 def validated_file(file: Opened, asked: LevelRequest, _: Mapping[str, int]) -> ValidatedFile:
@@ -80,7 +80,7 @@ def validated_file(file: Opened, asked: LevelRequest, _: Mapping[str, int]) -> V
 
 
 def validated_dispatches(file: Opened, asked: LevelRequest, _: Mapping[str, int]) -> ValidatedFile:
-    """Check what a DxDispatch model dispatches: operators by themselves, each graph as a whole."""
+    """Check the dispatches of a DxDispatch model: operators by themselves, each graph as a whole."""
     model = read_model(file.document)
     graphs = {graph.file: graph for graph in model.graphs.values()}
     wholes = tuple(found_of(graph, asked) for graph in graphs.values())
@@ -93,7 +93,7 @@ def validated_graph(path: str, asked: LevelRequest) -> GraphResult:
 
 
 def found_of(graph: GraphFile | Diagnostic, asked: LevelRequest) -> GraphResult:
-    """Return what is found of a graph, or of a file that is none."""
+    """Return the check of a graph, or of a file that is none."""
     file = graph.file or ""
     if isinstance(graph, Diagnostic):
         entry = Validated(file, os.path.basename(file), None, None, None, (graph,))
@@ -102,7 +102,7 @@ def found_of(graph: GraphFile | Diagnostic, asked: LevelRequest) -> GraphResult:
 
 
 def checker(asked: LevelRequest) -> CheckDesc:
-    """Return what finds of a desc what is asked: what is wrong with it, its lowest level, what is known of it."""
+    """Return a checker of descs for a request: it returns the findings, the lowest level, and the notes."""
 
     def check_desc(operator: str, fields: Mapping[str, Any]) -> CheckedDesc:
         reading = read_desc(operator, fields)
@@ -116,7 +116,7 @@ def checker(asked: LevelRequest) -> CheckDesc:
 
 
 def _entries(graph: GraphFile, asked: LevelRequest) -> Iterator[Validated]:
-    """Yield the entry of each node, and of what else is wrong; those after too many errors are not checked."""
+    """Yield the entry of each node, and of other mistakes; nodes after too many errors are not checked."""
     errors, nodes = 0, 0
     for one in checked(graph, checker(asked)):
         if errors > MAX_PROBLEMS and (rest := len(graph.nodes) - nodes):
@@ -129,7 +129,7 @@ def _entries(graph: GraphFile, asked: LevelRequest) -> Iterator[Validated]:
 
 
 def _entry(one: Checked, file: str, asked: LevelRequest) -> Validated:
-    """Return the entry of a node, or of what is wrong with a constant or an output."""
+    """Return the entry of a node, or of a wrong constant or output."""
     wrong = tuple(finding.diagnostic()._replace(file=file) for finding in one.findings)
     entry = Validated(file, cut(one.name, _MOST_SHOWN), None, None, None, wrong, is_plain=False)
     if one.node is None or one.desc is None:

@@ -1,4 +1,4 @@
-"""What a case expects that is not accurate: a warning of the case, whatever implementation is judged by it."""
+"""Inaccurate expected values of a case: a warning of the case, whatever implementation is under test."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def inaccurate_expectations(
 
 
 def without_mismatches(findings: list[Finding], outputs: Mapping[str, OutputResult]) -> list[Finding]:
-    """Return the findings of the outputs that are not wrong: where the reference is judged, those are told of."""
+    """Return the findings about outputs that are right: the others are reported if the reference is under test."""
     return [finding for finding in findings if not outputs[finding.params["tensor"]].mismatches]
 
 
@@ -57,7 +57,7 @@ class _WrittenNumbers:
         self.case = case
 
     def digits(self, name: str, tensor: TensorDesc) -> Digits | None:
-        """Return what gives the digits of an output's elements, None where they are not written as a list."""
+        """Return the function that gives the digits of an output's elements, None if they are not written as a list."""
         _, first = written_at(name, self.case.outputs or {}, tensor, (0,) * len(tensor.sizes))
         if first is None or not isinstance(self.case.origin, FileOrigin):
             return None

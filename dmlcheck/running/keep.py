@@ -1,4 +1,4 @@
-"""What is kept of a failed case: a folder with its case file, and what went in, came out and was allowed as .npy."""
+"""The folder of a failed case: its case file, and its inputs, expected and actual outputs and tolerances as .npy."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def keep(
     values: Mapping[str, Mapping[str, NDArray[Any]]],
     wrote: str = "",
 ) -> str:
-    """Write the folder of a case and return its path; OSError where it cannot be written.
+    """Write the folder of a case and return its path; OSError if it cannot be written.
 
-    `values` has arrays by their label, of `inputs`, `expected`, `allowed` and `actual`; `wrote` is what the program
-    wrote to its standard error. What an earlier run kept of this case is replaced.
+    `values` has arrays by their label, of `inputs`, `expected`, `allowed` and `actual`; `wrote` is the program's
+    standard error. The folder of an earlier run for this case is replaced.
     """
     folder = Path(place) / folder_of(case.id)
     folder.mkdir(parents=True, exist_ok=True)
@@ -84,7 +84,7 @@ def _tolerance(case: Case) -> Any:
 
 
 def _value_lines(section: str, given: Mapping[str, Any], desc: OperatorDesc, kept: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the lines of inputs or outputs; what has no file, an output that nothing is expected of, is null."""
+    """Yield the lines of inputs or outputs; an output without file and expected values is null."""
     folder = _FOLDERS[section]
     yield f"{section}:" if given else f"{section}: {{}}"
     for field in given:

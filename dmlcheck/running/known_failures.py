@@ -1,4 +1,4 @@
-"""Cases that DirectML fails, with what it is known to get wrong; a failure that is known of its version is expected."""
+"""Cases that DirectML fails by a known deviation; a failure that is known of its version is expected."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Ended = TypeVar("Ended", Ending, CaseResult)
 
 
 class DirectML(NamedTuple):
-    """The DirectML that is judged: its version where the run names it, and its device where that is known."""
+    """The DirectML under test: its version if the run names it, and its device if it is known."""
 
     version: str | None
     device: str = ""
@@ -28,9 +28,9 @@ def judged_directml(implementation: Any, version: str | None) -> DirectML | None
 
 
 def with_known(ended: Ended, desc: OperatorDesc, directml: DirectML) -> Ended:
-    """Return how a case ended, with what is known of DirectML where it failed: xfailed where that was to be expected.
+    """Return the outcome of a case: xfailed if it failed and a known deviation of DirectML explains it.
 
-    What is known of one device is expected only where the device is known to be that one.
+    A deviation of one device is expected only if the device is known to be that one.
     """
     if ended.outcome not in FAILURES:
         return ended

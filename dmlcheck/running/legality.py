@@ -1,4 +1,4 @@
-"""The descs of a file checked against their operators' specs: what `dmlcheck validate` says of each."""
+"""The descs of a file checked against their operators' specs: the findings of `dmlcheck validate` about each."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ class AtLevel(NamedTuple):
 
 
 class Validated(NamedTuple):
-    """One desc that was validated; what is wrong with a file as a whole, or noted of it, has no operator.
+    """One desc that was validated; findings and notes about a file as a whole have no operator.
 
-    `notes` are what is known of a valid desc, which stays valid. `node` and `onnx_operator` (`Softmax-13`) say what of
-    an ONNX model the desc is made of, and `desc` is that in the notation of a case file.
+    `notes` are about a valid desc, which stays valid. `node` and `onnx_operator` (`Softmax-13`) name the part of an
+    ONNX model that the desc comes from, and `desc` is the desc in the notation of a case file.
     """
 
     file: str
@@ -50,7 +50,7 @@ class Validated(NamedTuple):
 
     @property
     def is_valid(self) -> bool:
-        """Whether the desc is valid at its level; what is no desc of DirectML, and only noted, breaks nothing."""
+        """Whether the desc is valid at its level; an entry with notes alone, which is no desc, is not wrong."""
         noted = NOTE if self.operator is None else None
         return all(diagnostic.severity == noted for diagnostic in self.diagnostics)
 
@@ -61,12 +61,12 @@ class Validated(NamedTuple):
 
     @property
     def errors(self) -> int:
-        """The number of diagnostics that are errors: those that a negative case lists are not."""
+        """The number of diagnostics that are errors, without those that a negative case lists."""
         return sum(1 for diagnostic in self.diagnostics if diagnostic.severity == ERROR)
 
 
 class Whole(Protocol):
-    """What was found of a graph or a model that is checked as a whole."""
+    """The check of a graph or a model as a whole."""
 
     @property
     def file(self) -> str:
@@ -74,7 +74,7 @@ class Whole(Protocol):
 
     @property
     def entries(self) -> tuple[Validated, ...]:
-        """What reports list of it."""
+        """Its entries in reports."""
 
     @property
     def is_wrong(self) -> bool:
@@ -90,9 +90,9 @@ class Whole(Protocol):
 
 
 class ValidatedFile(NamedTuple):
-    """What was found of a file: its descs by themselves, and the graphs and models that were checked as wholes.
+    """The check of a file: its descs by themselves, and its graphs and models as wholes.
 
-    `named` are the names of sizes that `--dim` can give; `unavailable` says what is not installed to read it.
+    `named` are the names of sizes that `--dim` can give; `unavailable` names the missing package that reads it.
     """
 
     document: Document
@@ -110,7 +110,7 @@ def errors_in(descs: Iterable[Validated]) -> int:
 
 
 class LevelRequest(NamedTuple):
-    """What is to be said of descs: at which level (None: at each one's own), at all levels, of which DirectML.
+    """The request of a check: a level (None: each desc's own), whether to check all levels, and a version of DirectML.
 
     `directml_version` limits the notes of known deviations to those of a version; None stands for all.
     """
@@ -126,14 +126,14 @@ def validated_file(file: Opened, asked: LevelRequest, _: Mapping[str, int]) -> V
 
 
 def validated_cases(file: CaseFile, asked: LevelRequest, wholes: tuple[Whole, ...] = ()) -> ValidatedFile:
-    """Validate the descs of cases; `wholes` are what else is in their file."""
+    """Validate the descs of cases; `wholes` are the checks of graphs and models in their file."""
     is_empty = not (file.cases or file.problems or file.broken or wholes)
     is_wrong = bool(file.problems or file.broken) or any(whole.is_wrong for whole in wholes)
     return ValidatedFile(file.document, tuple(validated(file, asked)), wholes, is_wrong, is_empty)
 
 
 def validated(file: CaseFile, asked: LevelRequest) -> Iterator[Validated]:
-    """Validate every desc of a file; what is wrong with the file itself comes first."""
+    """Validate every desc of a file; findings about the file itself come first."""
     name = file.document.name
     if file.problems:
         yield Validated(name, os.path.splitext(os.path.basename(name))[0], None, None, None, file.problems)
@@ -152,7 +152,7 @@ def validated(file: CaseFile, asked: LevelRequest) -> Iterator[Validated]:
 
 
 def too_many(name: str, rest: str) -> Validated:
-    """Say what becomes of the rest of a file, as too much is wrong with what is before it."""
+    """Return the note that the rest of a file is not checked after too many findings."""
     finding = Finding("too-many-problems", (), {"path": name, "most": MAX_PROBLEMS, "rest": rest})
     diagnostic = finding.diagnostic()._replace(severity=WARNING, file=name)
     return Validated(name, os.path.splitext(os.path.basename(name))[0], None, None, None, (diagnostic,))
@@ -172,20 +172,20 @@ def _validated_case(case: Case, asked: LevelRequest) -> Validated:
 
 
 def _notes(case: Case, desc: OperatorDesc, version: str | None) -> tuple[Diagnostic, ...]:
-    """Return what is to be noted of a valid desc: what versions of DirectML are known to get wrong of it."""
+    """Return the notes about a valid desc: the known deviations of versions of DirectML."""
     found = in_order(case.origin, deviations.notes(desc, version))
     return tuple(note._replace(severity=NOTE) for note in found)
 
 
 def _broken_case(case: Case, level: str | None, of_form: tuple[Diagnostic, ...]) -> Validated:
-    """Say what is wrong with a case that is not well formed, and with its desc where there is one."""
+    """Return the findings about a malformed case, and about its desc if it has one."""
     asked = level or case.level
     operator = full_name(case.operator) or case.operator or None
     return Validated(case.file, case.name, operator, asked, None, all_problems(case, of_form, asked))
 
 
 def all_problems(case: Case, of_form: tuple[Diagnostic, ...], level: str | None = None) -> tuple[Diagnostic, ...]:
-    """Return what is wrong with a case that is not well formed: its form, and its desc where that can be read."""
+    """Return the findings about a malformed case: its form, and its desc if it can be read."""
     if not (case.operator and case.desc):
         return of_form
     _, findings = validate(case.operator, case.desc, level or case.level)
@@ -193,7 +193,7 @@ def all_problems(case: Case, of_form: tuple[Diagnostic, ...], level: str | None 
 
 
 def _beside_its_list(case: Case, findings: list[Finding], found: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
-    """Return what was found in a negative case: notes where it lists exactly that, else the mismatch as well."""
+    """Return the findings about a negative case: as notes if it lists exactly these, else with the mismatch."""
     # Values are not read here, so a negative case that is about them cannot be judged.
     is_of_values = not findings and (bool(case.inputs) or lists_values(case))
     mismatch = None if is_of_values else check_invalid(case, findings)

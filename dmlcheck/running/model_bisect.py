@@ -32,7 +32,7 @@ _JOINT = ".."  # between the names of the first and the last node
 
 
 class Submodel(NamedTuple):
-    """Nodes of a model as a model of their own: the onnx.ModelProto, its inputs, and the names of what it gives."""
+    """Nodes of a model as a model of their own: the onnx.ModelProto, its inputs, and the names of its outputs."""
 
     proto: Any
     inputs: Mapping[str, Any]
@@ -42,7 +42,7 @@ class Submodel(NamedTuple):
 class ModelBisection:
     """The tensors and verdicts of a model's nodes as they go by, and then the search for nodes wrong only together.
 
-    Groups run on the tensors that the nodes gave before, and keep what nodes outside of them read.
+    Groups run on the tensors that the nodes gave before, and keep the tensors that nodes outside of them read.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class ModelBisection:
             self.tensors.update(new)
 
     def note(self, result: CaseResult) -> None:
-        """Take in what became of a node, or of an output."""
+        """Take the result of a node, or of an output."""
         if result.output is not None:
             self.has_wrong_output = self.has_wrong_output or result.outcome == FAILED
         elif result.node is not None:
@@ -96,9 +96,9 @@ class ModelBisection:
     def searched(
         self, begin: Callable[[str], object], files: NodeFiles | None = None
     ) -> tuple[CaseResult | None, Bisected]:
-        """Return the case of the group that is wrong, None without one, and what is said of the search.
+        """Return the case of the group that is wrong, None without one, and the search's result in words.
 
-        `begin` is told of each group before it runs; the group that is found is written to `files`.
+        `begin` is called with each group before it runs; the group that is found is written to `files`.
         """
         if self.failed:
             return None, Bisected(f"{_NO_SEARCH}: {counted(self.failed, 'node')} failed; {self.first_step}")
@@ -187,7 +187,7 @@ class ModelBisection:
             return tensors_of(given, part.inputs, list(part.outputs), self.implementation, is_optimized=True)
 
     def _verdict(self, nodes: list[NodeCase], part: Submodel, found: Mapping[str, Any]) -> Verdict | None:
-        """Compare what nodes gave together with the reference's way through them; None where it says nothing.
+        """Compare the outputs of nodes run together with the reference's chain through them; None if there is no bound.
 
         Of several outputs the first that is wrong has the verdict.
         """
@@ -218,7 +218,7 @@ class ModelBisection:
     def _take(self, chain: Chain, node: NodeCase) -> None:
         """Take a node into a chain.
 
-        What it gave alone stands for what it gives with others only where roundings cannot change that.
+        Its own output stands for its output together with others only if roundings cannot change that.
         """
         actual = known_arrays({name: self.tensors[name] for name in node.node.output if name in self.tensors})
         mapped = mapped_with(node, self.tensors, self.model, is_directml=self.is_directml)
@@ -249,7 +249,7 @@ class ModelBisection:
         )
 
     def _told(self, finding: Finding, names: tuple[str, ...]) -> Finding:
-        """Return what is wrong with a tensor with the nodes that made it together."""
+        """Return the findings about a tensor, with the nodes that made it together."""
         listed = ", ".join(names[:_MOST_NAMED])
         more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
         alone = "each right alone" if self.judged.issuperset(names) else "none wrong alone, as far as they are judged"

@@ -23,7 +23,7 @@ _MOST_NAME = 1000  # characters of the name of a case
 
 
 class ModelRequest(NamedTuple):
-    """What is asked of a model: sizes of open dimensions, its inputs or a seed for random ones, and how it runs.
+    """The request of a model's run: symbolic sizes, its inputs or a seed for random ones, and how it runs.
 
     `is_whole` asks for the whole model with its tensors kept, in passes that keep `keep_bytes` at most, `is_optimized`
     for the model as ONNX Runtime optimizes it, `wants_headroom` for FLOAT16 tensors that are close to overflow.
@@ -87,7 +87,7 @@ class Loaded(NamedTuple):
     kinds: Mapping[str, str] = {}
 
     def opset(self, node: Any) -> int:
-        """Return the version of ONNX's own operators, or of the domain that a node is of."""
+        """Return the version of ONNX's own operators, or of the domain of a node."""
         versions = {entry.domain: int(entry.version) for entry in self.proto.opset_import}
         return versions.get("", versions.get(node.domain, 1))
 
@@ -111,7 +111,7 @@ class UnusableModel(NamedTuple):
 
 
 def loaded(target: Target, asked: ModelRequest, implementation: Any) -> Loaded | UnusableModel:
-    """Read a model and its inputs, or return what is wrong with either."""
+    """Read a model and its inputs, or return the diagnostics of either."""
     try:
         read = read_to_run(target.file, asked.sizes)
         proto = read.proto
@@ -141,7 +141,7 @@ def unknown_size(sizes: Mapping[str, int], symbols: frozenset[str] | None) -> st
 
 
 def node_cases(proto: Any, file: str, constants: dict[str, Any]) -> tuple[NodeCase, ...]:
-    """Return the nodes of a model as cases; those that give constants are among the constants instead."""
+    """Return the nodes of a model as cases; nodes that give constants become constants."""
     origin = ModelOrigin(file)
     opset = max((int(entry.version) for entry in proto.opset_import if entry.domain in DOMAINS), default=1)
     taken: set[str] = set()

@@ -1,4 +1,4 @@
-"""The reference's way through a whole model: what its outputs may be, with all roundings carried from its inputs."""
+"""The reference's chain through a whole model: the balls of its outputs, with all roundings from its inputs on."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Chain:
     """The tensors of a model as the reference has them, as far as somebody is still to read them."""
 
     def __init__(self, inputs: Mapping[str, Array], limits: Limits) -> None:
-        """Start with what the inputs of a model were given."""
+        """Start with the inputs of a model."""
         self.limits = limits
         self.held: dict[str, Array | Carried] = {}
         self.kinds: dict[str, TensorRef] = {}
@@ -67,7 +67,7 @@ class Chain:
     # ---- node by node
 
     def add(self, node: str, graph: Graph, actual: Mapping[str, Array], constants: Mapping[str, Array] = {}) -> None:
-        """Compute a node from what the chain has of its inputs.
+        """Compute a node from the chain's balls of its inputs.
 
         `actual` are the outputs of the implementation, `constants` the bytes of the inputs that the model has itself.
         """
@@ -94,10 +94,10 @@ class Chain:
     def take(
         self, node: str, reads: Iterable[str], actual: Mapping[str, Array], why: str, *, is_of_sizes: bool = False
     ) -> None:
-        """Take over what the implementation gave for a node that the reference does not compute.
+        """Take the implementation's outputs for a node that the reference does not compute.
 
-        It counts as exact where it depends on sizes alone, where it is whole numbers of exact tensors, or where it
-        depends on no tensor at all; constants are not among `reads`. An output of the model is not judged by it.
+        They count as exact if they depend on sizes alone, are whole numbers of exact tensors, or depend on no tensor at
+        all; constants are not among `reads`. An output of the model is not judged by it.
         """
         reads = tuple(reads)
         is_exact = all(name in self.held and not _is_inexact(self.held[name]) for name in reads)
@@ -111,7 +111,7 @@ class Chain:
             self.give_up(actual, f"{node} is not computed: {why}")
 
     def give_up(self, actual: Mapping[str, Array], why: str) -> None:
-        """Go on with what the implementation gave for a node, without any bound."""
+        """Go on with the implementation's outputs of a node, without any bound."""
         for name, values in actual.items():
             self._give_up(name, values, why)
 
@@ -137,7 +137,7 @@ class Chain:
     # ---- what comes out
 
     def output(self, name: str, actual: Array, nodes: int) -> OutputVerdict:
-        """Compare an output of the model with what the chain has of it."""
+        """Compare an output of the model with the chain's ball of it."""
         right = self.held[name]
         limit = Limit(
             None,
@@ -163,7 +163,7 @@ class Chain:
         return OutputVerdict(name, verdict, error, tolerance, reason)
 
     def note(self, node: str, outputs: Mapping[str, OutputResult], actual: Mapping[str, Array]) -> None:
-        """Note the relative error that a node adds by itself: that of its outputs from its own inputs."""
+        """Record the relative error that a node adds by itself: that of its outputs from its own inputs."""
         squares = [
             outputs[name].squares / total
             for name, values in actual.items()

@@ -20,11 +20,11 @@ from dmlcheck.onnx.model.input_uses import Use, uses_of
 from dmlcheck.onnx.reading import Unreadable, element_type, first_line, tensor_in
 
 _MOST_WHOLE = 100  # random whole numbers that index nothing are below this
-_PAST = "past"  # what the names of sizes have that count what earlier runs left, of which there may be none
+_PAST = "past"  # part of the names of sizes that count earlier runs' steps, which may be 0
 
 
 class Input(NamedTuple):
-    """An input of a model: its name, element type as ONNX names it, and sizes, those that are open by name or ""."""
+    """An input of a model: its name, element type in ONNX's words, and sizes; symbolic ones by name or ""."""
 
     name: str
     kind: str
@@ -33,7 +33,7 @@ class Input(NamedTuple):
 
 
 class ModelInputs(NamedTuple):
-    """The inputs of a model by name, or what is wrong with them."""
+    """The inputs of a model by name, or the diagnostics of them."""
 
     arrays: Mapping[str, Any]
     findings: tuple[Finding, ...] = ()
@@ -58,7 +58,7 @@ def inputs_of(model: Any) -> list[Input]:
 
 
 def given_inputs(model: Any, place: str) -> ModelInputs:
-    """Return the arrays of a file or a folder, or what is wrong with their names, types and sizes."""
+    """Return the arrays of a file or a folder, or the findings about their names, types and sizes."""
     wanted = inputs_of(model)
     try:
         arrays = _of_folder(place, wanted) if os.path.isdir(place) else _of_file(place)
@@ -107,7 +107,7 @@ def _misnamed(wanted: list[Input], arrays: Mapping[str, Any], place: str) -> Ite
 
 
 def _misfits(wanted: list[Input], arrays: Mapping[str, Any]) -> Iterator[Finding]:
-    """Yield what is wrong with types and sizes; sizes of one name are the same in all inputs."""
+    """Yield the findings about types and sizes; sizes of one name are the same in all inputs."""
     named: dict[str, tuple[int, str]] = {}
     for one in wanted:
         array = arrays.get(one.name)
@@ -135,10 +135,10 @@ def _misfits(wanted: list[Input], arrays: Mapping[str, Any]) -> Iterator[Finding
 
 
 def random_inputs(model: Any, weights: Mapping[str, Any], sizes: Mapping[str, int], seed: int) -> ModelInputs:
-    """Return inputs that are random and the same for a seed; what indexes stays within, and masks let all through.
+    """Return inputs that are random and the same for a seed; indices are inside their range, and masks hide nothing.
 
-    `weights` are the model's as onnx.TensorProto; `sizes` are those of open dimensions by name. What is left open, or
-    of no type that has random values, is a finding.
+    `weights` are the model's as onnx.TensorProto; `sizes` are the sizes for symbolic dimensions by name. A size that
+    stays unknown, or a type without random values, is a finding.
     """
     wanted = inputs_of(model)
     findings = list(_unusable(wanted, sizes))
@@ -171,7 +171,7 @@ def _unusable(wanted: list[Input], sizes: Mapping[str, int]) -> Iterator[Finding
 
 
 def _size(size: int | str, sizes: Mapping[str, int]) -> int | None:
-    """Return a size, that of a name or of a sum of names and numbers, or None; what earlier runs left is 0."""
+    """Return a size, that of a name or of a sum of names and numbers, or None; the number of earlier steps is 0."""
     if isinstance(size, int):
         return size
     if size in sizes:
@@ -198,7 +198,7 @@ def _random(one: Input, shape: tuple[int, ...], use: Use, rng: np.random.Generat
 
 
 def _length(use: Use, shapes: Mapping[str, Any], arrays: Mapping[str, Any], uses: Mapping[str, Use]) -> int:
-    """Return a length of attention: what earlier runs left, and what the tokens of this one add."""
+    """Return a length of attention: earlier steps, and the tokens of this one."""
     past = shapes.get(use.past, ())
     tokens = [array.shape[1] for name, array in arrays.items() if uses[name].most is not None and array.ndim == 2]
     total = (past[2] if len(past) == 4 else 0) + (tokens[0] if tokens else 1)

@@ -32,9 +32,9 @@ _MOST_BYTES = 8 << 30  # of the inputs of all cases of a model, weights included
 def import_(
     paths: Iterable[str], folder: str, *, sizes: Mapping[str, int] = {}, inputs: str | None = None, seed: int = 0
 ) -> list[Imported]:
-    """Write a folder of case files for each model among files, one for each node, and say what became of each model.
+    """Write a folder of case files for each model among files, one for each node, and return the result for each model.
 
-    OSError when the folder cannot be written, Occupied when it holds something else than an earlier import, Unavailable
+    OSError if the folder cannot be written, Occupied if it has other contents than an earlier import, Unavailable
     without onnx.
     """
     require()

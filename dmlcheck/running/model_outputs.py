@@ -32,7 +32,7 @@ def output_cases(model: Loaded, file: str) -> tuple[Case, ...]:
 
 
 class ModelOutputs:
-    """The chain of the reference through a model, as its nodes go by, and what becomes of the outputs."""
+    """The reference's chain through a model, as its nodes go by, and the verdicts on the outputs."""
 
     def __init__(
         self, model: Loaded, cases: Collection[Case], limits: Limits, settings: Settings, *, is_directml: bool
@@ -69,7 +69,7 @@ class ModelOutputs:
         return mapped_with(node, values.tensors, self.model, is_directml=self.is_directml)
 
     def results(self) -> Iterator[CaseResult]:
-        """Yield what became of the outputs, in the order of the model."""
+        """Yield the results of the outputs, in the order of the model."""
         for case in self.cases:
             start = time.perf_counter()
             name = case.name.removeprefix(PREFIX)
@@ -121,7 +121,7 @@ def follow_node(
 
 
 def is_of_sizes(node: NodeCase) -> bool:
-    """Whether what a node gives depends on the sizes of what it reads alone."""
+    """Whether a node's outputs depend on the sizes of its inputs alone."""
     return node.node.op_type in _OF_SIZES and not node.node.domain
 
 

@@ -20,7 +20,7 @@ _START = 60.0  # seconds more for the first answer of a process, which imports t
 
 
 class TensorRequest(NamedTuple):
-    """What a process is asked for a model that follows, in bytes or by its path: tensors of some names."""
+    """The request to a process for a model, in bytes or by its path: tensors of some names."""
 
     inputs: dict[str, Any]
     names: list[str]
@@ -29,14 +29,14 @@ class TensorRequest(NamedTuple):
 
 
 class ModelTensors(NamedTuple):
-    """What a process gave for a model, and whether some of it ran elsewhere than on its provider."""
+    """The answer of a process for a model, and whether some of it ran elsewhere than on its provider."""
 
     found: Mapping[str, Any] | Nothing
     ran_elsewhere: bool = False
 
 
 class ModelProcess:
-    """An implementation that runs models, in a process that is started with it and again after each that was lost.
+    """An implementation that runs models, in a process that is started with it and again after each crash.
 
     In all else it is the implementation in this process, `here`. `timeout` are the most seconds of a model, None any.
     """
@@ -131,7 +131,7 @@ def _given(model: bytes, asked: TensorRequest, implementation: Any) -> ModelTens
 
 
 def _send(connection: Connection, given: ModelTensors, implementation: Any) -> None:
-    """Send what an implementation gave; what cannot be sent is no result."""
+    """Send an implementation's outputs; outputs that cannot be sent are a failure."""
     try:
         connection.send(given)
     except (BrokenPipeError, ConnectionError):

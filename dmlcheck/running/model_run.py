@@ -1,4 +1,4 @@
-"""A model judged node by node: each node a case, run by the implementation, and judged by what it was given itself."""
+"""A model judged node by node: each node is a case, run by the implementation on the same inputs as its reference."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ from dmlcheck.validation import minimum_level
 
 
 class ModelExecution:
-    """The run of a model under way: what happens, in the order of its nodes, and which node is taking long."""
+    """The run of a model under way: its events, in the order of its nodes, and the node that is taking long."""
 
     def __init__(self, target: Target, plan: Plan, asked: ModelRequest, files: NodeFiles | None = None) -> None:
         """Read the model and its inputs; nodes that fail are written to `files`."""
@@ -109,7 +109,7 @@ class ModelExecution:
         return None if now is None else (now[0], time.monotonic() - now[1])
 
     def events(self) -> Iterator[Event]:
-        """Yield what happens."""
+        """Yield the events."""
         try:
             if isinstance(self.model, UnusableModel):
                 case = case_of_file(self.target.name, ModelOrigin(self.target.name))
@@ -157,7 +157,7 @@ class ModelExecution:
         return ModelOutputs(model, chosen, self.run.limits, self.plan.settings, is_directml=is_directml)
 
     def _recorded(self, name: str) -> Any:
-        """Return a recorded tensor, None where there is none."""
+        """Return a recorded tensor, None if there is none."""
         try:
             return None if self.tensor is None else self.tensor(name)
         except Failure:
@@ -186,7 +186,7 @@ class ModelExecution:
     # ---- one node
 
     def _result(self, node: NodeCase, values: NodeTensors, model: Loaded) -> tuple[CaseResult, NodeVerdict | Unjudged]:
-        """Return what became of a node, and its verdict; one that fails runs again where the run asks for it."""
+        """Return the result of a node, and its verdict; one that fails runs again if the run asks for it."""
         start = time.perf_counter()
         tried: tuple[str, ...] = ()
         while True:
@@ -247,7 +247,7 @@ class ModelExecution:
         return _ended(node._replace(case=case), ending, about)
 
     def _kept(self, node: NodeCase, verdict: NodeVerdict, values: NodeTensors, model: Loaded) -> str:
-        """Write what there is of a node that failed where the run asks for it, and return where that is."""
+        """Write the folder of a node that failed if the run asks for it, and return its path."""
         kept = []
         if self.files is not None:
             inputs = {name: values.tensors[name] for name in node.reads if name not in model.constants}
@@ -272,9 +272,9 @@ class ModelExecution:
 
 
 def implementation_of(plan: Plan, *, is_whole: bool) -> Any:
-    """Return the implementation of a run: what runs models has a process of its own where a node has a time limit.
+    """Return the implementation of a run: one that runs models has a process of its own if nodes have a time limit.
 
-    A whole model has none but what the user asks for.
+    A whole model has no time limit but the user's.
     """
     here = make(plan.implementation)
     if plan.timeout is None or tensor_reader(here) is not None or not runs_models(here):
@@ -289,7 +289,7 @@ def _level(verdict: NodeVerdict) -> str | None:
 
 
 def _ended(node: NodeCase, ending: Ending, about: NodeOfCase) -> CaseResult:
-    """Return the result of a node by how it ended."""
+    """Return the result of a node by its outcome."""
     diagnostics = tuple(map(node.case.origin.diagnostic, ending.findings))
     if ending.outcome == PASSED:
         diagnostics = tuple(found._replace(severity=WARNING) for found in diagnostics)

@@ -1,4 +1,4 @@
-"""What the reference computes for an ONNX model: the values of its outputs."""
+"""Evaluation of an ONNX model by the reference: the values of its outputs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MOST_NAME = 100  # characters that are shown
 
 
 def evaluated_model(file: Opened, wanted: EvaluationRequest) -> Iterator[Evaluated]:
-    """Yield the outputs of a model after remarks on them, or what is wrong with it; Unavailable without onnx."""
+    """Yield the outputs of a model after remarks on them, or the diagnostics; Unavailable without onnx."""
     require()
     name = file.document.name
     model = given_model(file.path, name, ModelRequest(wanted.sizes, wanted.seed, wanted.inputs))
@@ -45,7 +45,7 @@ def evaluated_model(file: Opened, wanted: EvaluationRequest) -> Iterator[Evaluat
 
 
 def given_model(path: str, name: str, asked: ModelRequest) -> Loaded | UnusableModel:
-    """Return a model with its inputs, or what is wrong with either, or with the sizes that are asked for."""
+    """Return a model with its inputs, or the diagnostics of either, or of the given sizes."""
     model = loaded(Target(path, name), asked, None)
     unknown = unknown_size(asked.sizes, model.symbols)
     return model if unknown is None else UnusableModel((Diagnostic("unknown-sizes", unknown, file=name),))
@@ -72,7 +72,7 @@ def _remarks(model: Loaded, way: ReferenceNodes, wanted: EvaluationRequest) -> I
 
 
 def _outputs(stem: str, file: str, way: ReferenceNodes, names: Sequence[str]) -> Iterator[Evaluated]:
-    """Yield the outputs, and before them what is not printed, or as another type."""
+    """Yield the outputs, and before them remarks on those that are not printed, or printed as another type."""
     printed: dict[str, tuple[Array, str]] = {}
     masks: dict[str, Array] = {}
     for name in names:
@@ -103,7 +103,7 @@ def _labelled(name: str, value: Any) -> Mapping[str, Any]:
 
 
 def _printable(array: Any) -> tuple[Array, str] | None:
-    """Return an array as one of a data type of DirectML, with that type; None where there is none."""
+    """Return an array as one of a data type of DirectML, with that type; None if there is none."""
     if not isinstance(array, np.ndarray):
         return None
     if array.dtype in KNOWN_TYPES:

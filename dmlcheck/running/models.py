@@ -1,4 +1,4 @@
-"""ONNX models checked node by node: what `dmlcheck validate` says of each, and what the whole model needs."""
+"""ONNX models checked node by node: the findings of `dmlcheck validate` about each, and the level of the model."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MAPPING = "the DirectML provider of {release}"
 
 
 class NodeResult(NamedTuple):
-    """What was found of a node: an entry for each of its descs, or one that says why it has none."""
+    """The check of a node: an entry for each of its descs, or one that says why it has none."""
 
     operator: str
     descs: tuple[Validated, ...]
@@ -36,7 +36,7 @@ class NodeResult(NamedTuple):
 
 
 class FusedNode(NamedTuple):
-    """A node that ONNX Runtime makes of others, by their numbers: its name is that of the last one of them."""
+    """A fusion of ONNX Runtime: the numbers of the fused nodes; its name is that of the last of them."""
 
     name: str
     made: NodeResult
@@ -49,12 +49,12 @@ class FusedNode(NamedTuple):
 
 
 class ModelResult(NamedTuple):
-    """What was found of a model, node by node: the names of nodes need not differ.
+    """The check of a model, node by node: several nodes may have the same name.
 
-    `device_level` is what the provider asks for when it makes a device, whatever the model. `problem` says why the file
-    is no model, `refusal` why the release of the mapping does not load it; `symbols` are the names of sizes that are
-    still open, `named` those of all. `possible` are operators that ONNX Runtime may make besides `fusions`, with the
-    name of a node of each.
+    `device_level` is the level that the provider asks for when it makes a device, whatever the model. `problem` says
+    why the file is no model, `refusal` why the release of the mapping does not load it; `symbols` are the names of
+    unknown sizes, `named` those of all symbolic sizes. `possible` are operators that ONNX Runtime may make besides
+    `fusions`, with the name of a node of each.
     """
 
     file: str
@@ -75,7 +75,7 @@ class ModelResult(NamedTuple):
 
     @property
     def entries(self) -> tuple[Validated, ...]:
-        """What reports list of the model: its nodes up to those with too many errors, or why it is none."""
+        """The entries of the model in reports: its nodes up to those with too many errors, or why it is none."""
         if self.problem is not None:
             return (Validated(self.file, os.path.basename(self.file), None, None, None, (self.problem,)),)
         descs, errors = self.descs, 0
@@ -110,7 +110,7 @@ class ModelResult(NamedTuple):
 
     @property
     def is_fused_partial(self) -> bool:
-        """Whether a node that ONNX Runtime makes of others may need more: what it becomes is not known."""
+        """Whether a fusion of ONNX Runtime may need a higher level: its desc is not known."""
         return self.is_partial or any(
             fusion.made.unusable is not None and fusion.made.unusable.rule != "runs-elsewhere"
             for fusion in self.fusions
@@ -118,7 +118,7 @@ class ModelResult(NamedTuple):
 
     @property
     def is_partial(self) -> bool:
-        """Whether a node may need more than those that were checked: what it becomes is not known."""
+        """Whether a node may need a higher level than the checked ones: its desc is not known."""
         return any(node.unusable is not None and node.unusable.rule != "runs-elsewhere" for node in self.nodes)
 
     @property
@@ -147,7 +147,7 @@ def validated_file(file: Opened, asked: LevelRequest, sizes: Mapping[str, int]) 
 
 
 def validated_model(path: str, asked: LevelRequest, sizes: Mapping[str, int]) -> ModelResult:
-    """Check every node of a model, at a level or at the newest; `sizes` are those of symbolic dimensions."""
+    """Check every node of a model, at a level or at the newest; `sizes` are the sizes for symbolic dimensions."""
     name, provider = path.replace(os.sep, "/"), registrations()
     mapping = MAPPING.format(release=provider.release)
     try:
@@ -188,7 +188,7 @@ def _of_node(node: ModelNode, file: str, asked: LevelRequest, check_desc: CheckD
 def _descs(
     node: ModelNode, found: Sequence[Counterpart], file: str, asked: LevelRequest, check_desc: CheckDesc
 ) -> Iterator[Validated]:
-    """Yield what is found of each operator of the graph that a node becomes: its desc, and where its edges disagree."""
+    """Yield the check of each operator of the graph that a node becomes: its desc, and the mismatches of its edges."""
     level = asked.level or NEWEST_LEVEL
     for one in checked(unchecked_graph(node.name, found), check_desc):
         if one.node is None or one.desc is None:
@@ -206,7 +206,7 @@ def _descs(
 
 
 def _unusable(node: ModelNode, why: Unusable, file: str) -> Validated:
-    """Return what is said of a node that has no desc: an error where the node is wrong, else a note."""
+    """Return the entry of a node that has no desc: an error if the node is wrong, else a note."""
     depends = f"; this depends on {why.root}" if why.root else ""
     text = visible(f"node {node.name} ({node.operator}): {why.reason}{depends}")
     diagnostic = _placed(Finding(why.rule, (), {"problem": text}, help=why.help and visible(why.help)), file)

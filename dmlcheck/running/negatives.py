@@ -1,4 +1,4 @@
-"""Negative cases: whether what was found is exactly what they list."""
+"""Negative cases: whether the findings are exactly those that a case lists."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dmlcheck.validation.constraint_words import VALUE_WORDS
 
 
 def check_invalid(case: Case, findings: Iterable[Finding]) -> Finding | None:
-    """Return what is wrong with a negative case's list, or None when the findings are exactly those that it lists."""
+    """Return the finding about a negative case's list, or None if the findings are exactly those that it lists."""
     listed = case.invalid or ()
     found = list(findings)
     missing = [entry for entry in listed if not any(is_listed(finding, (entry,)) for finding in found)]
@@ -40,7 +40,7 @@ _MOST_NAMED = 20
 
 
 def _help(case: Case, missing: list[str]) -> str | None:
-    """Return what may be meant by the first entry that names no rule and no row."""
+    """Return the help for the first entry that names no rule and no row."""
     unknown = next((entry for entry in missing if not _is_known(entry)), None)
     if unknown is None:
         return None
@@ -66,7 +66,7 @@ def _short(entry: str) -> str:
 
 
 def _rows(case: Case, words: Collection[str] | None = None) -> list[str]:
-    """Return the constraints of a case's operator, or those of some words, as `invalid` names them."""
+    """Return the constraints of a case's operator, or those with some words, by their names in `invalid`."""
     name = full_name(case.operator)
     if name is None:
         return []

@@ -43,7 +43,7 @@ class NodeFiles:
     """A folder to which the nodes of a model that fail are written as they fail."""
 
     def __init__(self, folder: str, model: str) -> None:
-        """Make the folder, or clear that of an earlier run; Occupied or OSError where that cannot be."""
+        """Make the folder, or clear that of an earlier run; Occupied or OSError if that fails."""
         self.place = Folder(folder, FORM)
         self.model = model
         self.taken: set[str] = set()
@@ -92,7 +92,7 @@ def _model_files(model: Any, inputs: Mapping[str, Any]) -> Iterator[tuple[str, b
 
 
 def _cases(failed: FailedNode, name: str) -> Iterator[Written]:
-    """Yield each desc of a node as a case, which expects what the reference engine computes."""
+    """Yield each desc of a node as a case, which expects the reference engine's outputs."""
     source = f"computed by dmlcheck's reference engine from the inputs that {one_line(failed.name)} had"
     for case in cases_of_steps(list(failed.verdict.steps()), name, source):
         values = engine.run(case.desc, dict(case.inputs))

@@ -1,4 +1,4 @@
-"""What the tensors of a node show, whatever is right: NaN that come about, how close overflow is, deadly divisions."""
+"""Observations about the tensors of a node, right or wrong: new NaN, closeness to overflow, deadly divisions."""
 
 from __future__ import annotations
 

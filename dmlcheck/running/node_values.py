@@ -44,10 +44,10 @@ def _no_stand_in(node: NodeCase, model: Loaded, tensors: Mapping[str, Any]) -> M
 def by_node(
     model: Loaded, chosen: Collection[str], implementation: Any, begin: Begin, stand_in: StandIn = _no_stand_in
 ) -> Iterator[tuple[NodeCase, NodeTensors]]:
-    """Run the nodes of some names, and those that they depend on, each on what the implementation gave before.
+    """Run the nodes of some names, and those that they depend on, each on the implementation's earlier outputs.
 
-    A tensor is let go after its last reader. `begin` is told of each node before it runs, and `stand_in` gives the
-    outputs of a node that the implementation does not support, so that those after it have something to read.
+    A tensor is dropped after its last reader. `begin` is called with each node before it runs, and `stand_in` gives the
+    outputs of a node that the implementation does not support, for the nodes after it.
     """
     asked = needed(model.nodes, chosen)
     last = {name: node.case.name for node in model.nodes for name in node.reads}
@@ -76,7 +76,7 @@ def by_node(
 def run_node(
     node: NodeCase, model: Loaded, values: Mapping[str, Any], implementation: Any, lost: Mapping[str, str] = {}
 ) -> NodeTensors:
-    """Run one node as a model of its own; `values` has what it reads, and `lost` why something is not there."""
+    """Run one node as a model of its own; `values` has its inputs, and `lost` why one is missing."""
     reads = [name for name in node.reads if name not in model.constants]
     missing = next((name for name in reads if name not in values), None)
     if missing is not None:
@@ -139,7 +139,7 @@ _LARGE = 16 * 2**20  # bytes
 
 
 def needed(nodes: Sequence[NodeCase], chosen: Collection[str]) -> set[str]:
-    """Return the names of nodes that are chosen, or that one of those depends on."""
+    """Return the names of chosen nodes, and of those that they depend on."""
     found, wanted = set[str](), set[str]()
     for node in reversed(nodes):
         if node.case.name in chosen or not wanted.isdisjoint(node.node.output):
@@ -192,7 +192,7 @@ def of_whole(
 
 
 def recorded(node: NodeCase, model: Loaded, tensor: Callable[[str], Any]) -> NodeTensors:
-    """Return the tensors of a node that were recorded; those of the model's inputs may be given besides."""
+    """Return the recorded tensors of a node; the model's inputs may be given separately."""
     found: dict[str, Any] = {}
     for name in (*node.reads, *node.node.output):
         if not name or name in model.constants:
@@ -238,6 +238,6 @@ def array_of(name: str, tensors: Mapping[str, Any], model: Loaded) -> Any:
 
 
 def _no_array(kind: str) -> str:
-    """Return what something is that is no array, in words."""
+    """Return the kind of an object that is no array, in words."""
     is_tensor = kind.isupper()  # as the names of element types are
     return f"{kind}, of which there is no array" if is_tensor else "no tensor, but a sequence of them or nothing"

@@ -32,17 +32,17 @@ from dmlcheck.specs.names import NEWEST_LEVEL
 from dmlcheck.specs.records import OUTPUT
 from dmlcheck.values.number_formats import NUMPY_TYPES
 
-ONNX, PROVIDER = "onnx", "provider"  # what a node is judged by
+ONNX, PROVIDER = "onnx", "provider"  # the two bases of a verdict
 _MOST_REASON = 500  # characters
 KNOWN_TYPES = frozenset([np.dtype(bool), *map(np.dtype, NUMPY_TYPES.values())])  # of tensors that DirectML has
 _MISFITS = (ArithmeticError, LookupError, TypeError, ValueError, AttributeError)
 
 
 class NodeVerdict(NamedTuple):
-    """The verdict on a node, the graph that it became, and what it was judged by: ONNX or PROVIDER.
+    """The verdict on a node, the graph that it became, and the basis of the verdict: ONNX or PROVIDER.
 
-    There is no graph where an output has not even the type or the sizes that the node's inputs give it. `data` has the
-    bytes of the inputs, and `actual` what the implementation gave, both by the names of the model.
+    There is no graph if an output lacks the type or the sizes that follow from the node's inputs. `data` has the bytes
+    of the inputs, and `actual` the implementation's outputs, both by the names of the model.
     """
 
     verdict: Verdict
@@ -62,11 +62,11 @@ class NodeVerdict(NamedTuple):
         return tuple(desc.spec.operator for desc in self.descs)
 
     def steps(self) -> Iterator[tuple[OperatorDesc, dict[str, Any]]]:
-        """Yield each operator with its inputs by field: what steps before it give is the reference's."""
+        """Yield each operator with its inputs by field: the reference gives the outputs of steps before it."""
         return iter(()) if self.graph is None else steps_of(self.graph, self.data)
 
     def labelled(self) -> dict[str, Array]:
-        """Return what the implementation gave by the labels of the only desc, {} where there are several."""
+        """Return the implementation's outputs by the labels of the only desc, {} if there are several."""
         if self.graph is None or len(self.graph.steps) != 1:
             return {}
         return labelled(self.graph.steps[0], self.actual)
@@ -102,11 +102,11 @@ def judge_node(
     file: str = "",
     elements: Mapping[str, str] = {},
 ) -> NodeVerdict | Unjudged:
-    """Judge what an implementation gave for a node, an onnx.NodeProto, from the inputs that it had.
+    """Judge an implementation's outputs of a node, an onnx.NodeProto, from the inputs that it had.
 
-    Inputs and outputs that are left out are None. DirectML is judged by the descs that its provider makes of the node,
-    where they are known, others by ONNX's meaning. `file` is the model, by which guesses at causes are counted;
-    `elements` has the types of the inputs that are numbers of 4 bits, which lie in bytes.
+    Missing inputs and outputs are None. DirectML is judged by the descs that its provider makes of the node, if they
+    are known, others by ONNX's meaning. `file` is the model, by which guesses at causes are counted; `elements` has the
+    types of inputs with 4-bit numbers, which are in bytes.
     """
     early = why_not(node, [*inputs, *outputs]) or _misshapen(node, opset, inputs, outputs)
     if early is not None:
@@ -124,7 +124,7 @@ def judge_node(
 
 
 class Mapped(NamedTuple):
-    """The graph that a node becomes, what it computes, ONNX or PROVIDER, and the bytes of its inputs by name."""
+    """The graph of a node, its basis, ONNX or PROVIDER, and the bytes of its inputs by name."""
 
     graph: Graph
     meaning: str
@@ -163,7 +163,7 @@ def _node(
     outputs: Sequence[Array | None],
     elements: Mapping[str, str],
 ) -> OnnxNode:
-    """Return a node whose inputs are known, and of whose outputs types and sizes are."""
+    """Return a node with known inputs, and outputs of which only types and sizes are known."""
     refs: dict[str, TensorRef] = {}
     for name, array in zip(node.input, inputs, strict=True):
         if name and array is not None and name not in refs:
@@ -217,9 +217,9 @@ def _misshapen(node: Any, opset: int, inputs: Sequence[Any], outputs: Sequence[A
 
 
 def _graph(one: OnnxNode, node: Any, *, is_directml: bool) -> tuple[str, Graph]:
-    """Return the graph of a node and by what it is that; Refused where there is none.
+    """Return the graph of a node and its basis; Unmapped if there is none.
 
-    What the provider makes of a node is no meaning of ONNX's, so that it counts for DirectML alone.
+    The provider's graph may differ from ONNX's meaning, so that it counts for DirectML alone.
     """
     ways: dict[str, Callable[[OnnxNode], Sequence[Counterpart]]] = {ONNX: exact_steps, PROVIDER: provider_steps}
     names = [{name: x for name, x in zip(side, tensors, strict=True) if x is not None}

@@ -1,4 +1,4 @@
-"""What the reference leaves open of a case's outputs, against what the case says of it with `any`."""
+"""Undefined elements of a case's outputs: those of the reference beside those that the case marks with `any`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Masks = Mapping[str, "Array"]
 
 
 class _Disagreement(NamedTuple):
-    """What is wrong where a case and the reference disagree on an element being open, and what to do about it."""
+    """A disagreement of a case and the reference about undefined elements, and its remedy."""
 
     problem: str
     help: str
@@ -35,7 +35,7 @@ _NOT_ANY = _Disagreement(
 
 
 def masks_of(computed: Mapping[str, Computed]) -> Masks:
-    """Return what the reference leaves open, by output: a mask for each that has such elements."""
+    """Return the undefined elements of outputs: a mask for each output that has some."""
     return {name: output.unspecified for name, output in computed.items() if output.unspecified is not None}
 
 
@@ -53,10 +53,10 @@ def is_all_any(prepared: Prepared) -> bool:
 
 
 def disagreements(case: Case, prepared: Prepared, given: Mapping[str, Any], is_open: Masks) -> Iterator[Finding]:
-    """Yield where a case that has `any` and the reference disagree on what is open: a finding a kind and output.
+    """Yield the disagreements of a case that has `any` and the reference: a finding for each kind and output.
 
-    A case without `any` says nothing of what is open, and is right whatever value it has for such an element. `given`
-    has the outputs of the reference, and `is_open` the masks of what it leaves open.
+    A case without `any` says nothing about undefined elements, and any value of it for one is right. `given` has the
+    outputs of the reference, and `is_open` the masks of its undefined elements.
     """
     if not prepared.is_any:
         return
@@ -82,7 +82,7 @@ def _without(some: Array | None, others: Array | None) -> Array | None:
 
 
 def _finding(case: Case, name: str, mask: Array, values: Array, kind: _Disagreement) -> Finding:
-    """Return what to say of the elements of a mask: the first, and how many there are."""
+    """Return the elements of a mask in words: the first, and their number."""
     import numpy as np
 
     first = tuple(int(index) for index in np.unravel_index(int(np.argmax(mask)), mask.shape))

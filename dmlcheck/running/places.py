@@ -28,9 +28,9 @@ def path_in_case(
 def written_at(
     name: str, given: Mapping[str, Any], tensor: TensorDesc, element: tuple[int, ...]
 ) -> tuple[tuple[str | int, ...], Any]:
-    """Return the path to where a case writes an element of an output, and what it writes there.
+    """Return the path to an element of an output in a case, and its text there.
 
-    That is its place in a list, in the elements of a buffer or in bit patterns; of other forms the form itself.
+    That is its place in a list, in the elements of a buffer or in bit patterns; for other forms the form itself.
     """
     steps = _steps(name)
     raw = given[steps[0]] if len(steps) == 1 else given[steps[0]][steps[1]]

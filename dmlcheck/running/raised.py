@@ -1,4 +1,4 @@
-"""What an implementation raised, as text: the traceback from its own code on, cut to what a report can show."""
+"""Exceptions of implementations as text: the traceback from its own code on, cut to a report's length."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def traceback_text(error: BaseException) -> str:
 
 
 def _from_outside(found: TracebackType | None) -> TracebackType | None:
-    """Return a traceback from the first frame on that is not of this package; all of it where there is none."""
+    """Return a traceback from the first frame outside this package on; all of it if there is none."""
     first = found
     while first is not None and os.path.dirname(os.path.abspath(first.tb_frame.f_code.co_filename)) == _HERE:
         first = first.tb_next

@@ -35,9 +35,9 @@ _FATAL = ("too-much-work", "missing-tensor")  # which the evaluator of ONNX coul
 
 
 class NodeOutputs(NamedTuple):
-    """What a node gives: arrays by name, or lists of them for sequences, and masks of the elements that are undefined.
+    """The outputs of a node: arrays by name, or lists of them for sequences, and masks of their undefined elements.
 
-    `mapped` is its graph where the engine computed it; else `evaluated` says why ONNX's evaluator did.
+    `mapped` is its graph if the engine computed it; otherwise `evaluated` says why ONNX's evaluator did.
     """
 
     tensors: Mapping[str, Any]
@@ -62,9 +62,9 @@ class ByEvaluator(NamedTuple):
 
 
 class ReferenceNodes:
-    """A model on its way through the reference; a tensor is let go after its last reader.
+    """A model on its way through the reference; a tensor is dropped after its last reader.
 
-    `tensors` are those that somebody still reads, `evaluated` the nodes that ONNX's evaluator computed, `undefined` the
+    `tensors` are those with readers to come, `evaluated` the nodes that ONNX's evaluator computed, `undefined` the
     tensors with undefined elements that nodes read.
     """
 
@@ -81,7 +81,7 @@ class ReferenceNodes:
         self.undefined: dict[str, None] = {} if outer is None else outer.undefined
 
     def nodes(self, chosen: Collection[str] | None = None) -> Iterator[tuple[NodeCase, NodeOutputs | Uncomputed]]:
-        """Yield nodes in order with what came of each: those of some names, and what they depend on; by default all."""
+        """Yield nodes in order with their outputs: those of some names, and their ancestors; by default all."""
         wanted = None if chosen is None else needed(self.model.nodes, chosen)
         last = {name: node.case.name for node in self.model.nodes for name in node.reads}
         for node in self.model.nodes:
@@ -100,7 +100,7 @@ class ReferenceNodes:
                     self.masks.pop(name, None)
 
     def value(self, name: str) -> Any:
-        """Return a tensor that was kept, or a constant; Refused where there is none."""
+        """Return a tensor that was kept, or a constant; Unmapped if there is none."""
         if name in self.tensors:
             return self.tensors[name]
         if name in self.model.constants:
@@ -108,7 +108,7 @@ class ReferenceNodes:
         raise Unmapped(f"nothing gives {name}")
 
     def computed(self, node: NodeCase) -> NodeOutputs | Uncomputed:
-        """Return what a node gives for the tensors that are there, or why it gives nothing."""
+        """Return the outputs of a node for the present tensors, or why there are none."""
         missing = next((name for name in node.reads if not self._is_there(name)), None)
         if missing is not None:
             return Uncomputed("missing-tensor", f"it reads {missing}, which nothing gives")
@@ -147,7 +147,7 @@ class ReferenceNodes:
         )
 
     def _by_evaluator(self, node: NodeCase, opsets: Mapping[str, int], reason: str) -> list[Any]:
-        """Return what ONNX's evaluator gives for a node; `reason` says why the engine gives nothing."""
+        """Return the outputs of ONNX's evaluator for a node; `reason` says why the engine gives none."""
         given = [self.value(name) if name else None for name in node.node.input]
         if any(isinstance(each, np.ndarray) and each.dtype.kind in _TEXTS for each in given):
             raise Unmapped("it reads texts, which may become as long as they like")
@@ -170,7 +170,7 @@ class ReferenceNodes:
         return self.tensors[name] if name in self.tensors else self.model.constants[name]
 
     def _mapped(self, node: NodeCase, forms: Mapping[str, Form]) -> Mapped | Unjudged:
-        """Return the graph of a node, or why it has none that gives all that is read."""
+        """Return the graph of a node, or why it has none with all outputs that are read."""
         inputs = arrays_of(node.node.input, self.tensors, self.model)
         if isinstance(inputs, Unjudged):
             return inputs
@@ -226,7 +226,7 @@ class ReferenceNodes:
         return [way.value(name) for name in outputs]
 
     def _loop(self, node: Any, body: Any) -> list[Any] | Uncomputed:
-        """Return the outputs of a Loop: what its last round left, and what all rounds gave, one after the other."""
+        """Return the outputs of a Loop: the values after its last round, and the results of all rounds, joined."""
         trips, condition, *carried = [self.value(name) if name else None for name in node.input]
         most = None if trips is None else int(np.asarray(trips).reshape(-1)[0])
         goes_on = condition is None or bool(np.asarray(condition).reshape(-1)[0])
@@ -260,7 +260,7 @@ def _part(graphs: Mapping[str, Any], name: str) -> Any:
 
 
 def _empty(value: Any) -> Array:
-    """Return what no round gave: no elements, of the type that the body declares."""
+    """Return the joined results of no rounds: no elements, of the type that the body declares."""
     from onnx import helper
 
     tensor = value.type.tensor_type
@@ -310,7 +310,7 @@ def _of_engine(mapped: Mapped, forms: Mapping[str, Form]) -> NodeOutputs | Uncom
 
 
 def _array(output: Output, form: Form) -> Array:
-    """Return what lies in the buffer of an output as the array that it is in the model: its desc may have strides."""
+    """Return the buffer of an output as the array that it is in the model: its desc may have strides."""
     elements = to_bytes(output.tensor, output.values).view(output.values.dtype)
     return elements[: math.prod(form.sizes)].reshape(form.sizes).astype(form.dtype, copy=False)
 

@@ -1,4 +1,4 @@
-"""Negative cases as tests of implementations: one that refuses descs must refuse those that are not valid."""
+"""Negative cases as tests of implementations: one that refuses descs must refuse invalid ones."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from dmlcheck.diagnostics.record import Diagnostic, Finding
 from dmlcheck.specs.names import DATA_TYPES, level_name
 from dmlcheck.validation import check
 
-_SEEN = ("tensor", "feature level", "operator")  # groups of rules that speak of what a desc says, not of its notation
+_SEEN = ("tensor", "feature level", "operator")  # groups of rules about the meaning of a desc, not its notation
 _MOST_BYTES = 64 * 2**20  # that the tensors of a desc may take together
 _MOST_NAMED = 3  # mistakes
 
 
 class InvalidDesc(NamedTuple):
-    """A desc that is not valid at a level, as an implementation is given it, and what is wrong with it."""
+    """A desc that is not valid at a level, for an implementation to refuse, and the findings about it."""
 
     desc: OperatorDesc
     findings: list[Finding]
@@ -28,9 +28,9 @@ class InvalidDesc(NamedTuple):
 
 
 def wrong_desc(case: Case, level: str) -> InvalidDesc | None:
-    """Return the desc of a negative case, or None where an implementation at a level has nothing to refuse in it.
+    """Return the desc of a negative case, or None if an implementation at a level has nothing to refuse in it.
 
-    That is a desc that is valid at the level, one whose mistake is in its notation, and one whose tensors do not exist
+    None for a desc that is valid at the level, one with a mistake in its notation, and one whose tensors do not exist
     or are large.
     """
     reading = read_desc(case.operator, case.desc)
@@ -51,7 +51,7 @@ def _can_be_made(desc: OperatorDesc) -> bool:
 
 
 def _says_the_same(desc: OperatorDesc, findings: Iterable[Finding], level: str) -> bool:
-    """Whether a desc still has all that is wrong with it: what could not be read of it is left out."""
+    """Whether a desc still has all its mistakes: parts that could not be read are missing from it."""
     again = check(read_desc(desc.spec.operator, notation(desc)), level)
     return _kinds(again) == _kinds(findings)
 

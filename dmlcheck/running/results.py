@@ -1,4 +1,4 @@
-"""What became of a case."""
+"""The results of cases."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ class NotFinite(NamedTuple):
 
 
 class NodeOfCase(NamedTuple):
-    """The node of a model that a case is about: its name, its operator with the version, and what it was judged by.
+    """The node of a model that a case is about: its name, its operator with the version, and the basis of its verdict.
 
-    `dml_operators` are those that it becomes, valid together from `level` on, None where no level has them.
-    `meaning` is "onnx" where it was judged by ONNX's meaning, "provider" where by the descs that ONNX Runtime's
-    DirectML provider makes, "" where it was not judged. `module` and `line` say where in the user's program it comes
-    from. `largest` has the largest magnitude of its FLOAT16 tensors that are close to overflow.
+    `dml_operators` are the operators that it becomes, valid together from `level` on, None if no level has them.
+    `meaning` is "onnx" if it was judged by ONNX's meaning, "provider" if by the descs that ONNX Runtime's DirectML
+    provider makes, "" if it was not judged. `module` and `line` are its origin in the user's program. `largest` has the
+    largest magnitude of its FLOAT16 tensors that are close to overflow.
     """
 
     name: str
@@ -79,7 +79,7 @@ class ModelOutput(NamedTuple):
 class Together(NamedTuple):
     """The nodes of a model that a case is about, which are wrong only when they run together: names and operators.
 
-    `dml_operators` are those that they become, as far as they are known.
+    `dml_operators` are the operators that they become, as far as they are known.
     """
 
     names: tuple[str, ...]
@@ -88,18 +88,18 @@ class Together(NamedTuple):
 
 
 class Bisected(NamedTuple):
-    """What came of the search for nodes that are wrong only together: in words, and how many times nodes ran for it."""
+    """The result of the search for nodes that are wrong only together: in words, and the number of node runs."""
 
     text: str
     runs: int = 0
 
 
 class Ending(NamedTuple):
-    """How a case ended: its outcome and why, what is wrong, and how its outputs compare.
+    """The end of a case: its outcome and the reason, its diagnostics, and the comparison of its outputs.
 
-    `is_unrun` says that the implementation had no part in it, `kept` where a failed case was kept. `noted` is what it
-    is warned of whatever its outcome, `consistent` the type of inputs with which it would have passed. `uncompared` are
-    the outputs that the case leaves out beside those that it gives, `traceback` that of an exception that the
+    `is_unrun` says that the implementation had no part in it, `kept` is the folder of a failed case. `noted` are
+    warnings whatever the outcome, `consistent` the type of inputs with which it would have passed. `uncompared` are the
+    outputs that the case leaves out beside those that it gives, `traceback` that of an exception that the
     implementation raised.
     """
 
@@ -117,18 +117,18 @@ class Ending(NamedTuple):
 
 
 class CaseResult(NamedTuple):
-    """What became of one case; `is_malformed` where it is the file that is wrong, and nothing was run.
+    """The result of one case; `is_malformed` if the file is wrong, and nothing was run.
 
-    `ordinal` counts the cases of the whole set before it, where the run is one shard of several. `warned` names the
-    outputs of a passed case that come close to their bound, where the run asks for it; `drift` has those that became
-    less accurate. `known` has what some versions of DirectML are known to get wrong of such a desc, where it is
-    DirectML that was judged, and the case failed. `is_unrun` says that dmlcheck judged the case alone, and the
-    implementation had no part in it: a plain desc, a negative case that it was not asked about, a mistake of the file.
-    `kept` is the folder in which a failed case was kept, or why it was not. `consistent` is the type of inputs, TF32 or
-    BFLOAT16, with which outputs that are wrong or unlikely would be neither. `uncompared` names the outputs that the
-    case gives no values for, beside others that it does. `traceback` is that of an exception that the implementation
-    raised. `is_flaky` says that a passed case failed before, and ran again. `node` is set where the case is a node of a
-    model, `output` where it is one of its outputs, `together` where it is several nodes that are wrong together.
+    `ordinal` counts the earlier cases of the whole set, if the run is one shard of several. `warned` names the outputs
+    of a passed case that are close to their tolerance, if the run asks for it; `drift` has those that became less
+    accurate. `known` has the known deviations of versions of DirectML for such a desc, if DirectML is under test, and
+    the case failed. `is_unrun` says that the implementation had no part in the result: a plain desc, a negative case
+    that it was not asked about, a mistake in the file. `kept` is the folder of a failed case, or why there is none.
+    `consistent` is the type of inputs, TF32 or BFLOAT16, with which no output would be wrong or unlikely. `uncompared`
+    names the outputs for which the case gives no values, beside others that it gives. `traceback` is that of an
+    exception that the implementation raised. `is_flaky` says that a passed case failed before, and ran again. `node` is
+    set if the case is a node of a model, `output` if it is one of its outputs, `together` if it is several nodes that
+    are wrong together.
     """
 
     case: Case

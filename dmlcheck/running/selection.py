@@ -1,4 +1,4 @@
-"""Which cases of its files a run is about: by ids, by tags, by the types of tensors, or by what failed before."""
+"""The selection of a run's cases: by ids, by tags, by the types of tensors, or by the failures of an earlier run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PREFIX = enum_prefix("DML_TENSOR_DATA_TYPE")
 
 
 class Selection(NamedTuple):
-    """What is asked of cases, all of it: a `-k` expression, one of some tags, a tensor of one of some types.
+    """The conditions for cases, all to be met: a `-k` expression, one of some tags, a tensor of one of some types.
 
     `only` has the ids of an earlier run; they name their cases from any folder, as expectations do.
     """
@@ -31,7 +31,7 @@ class Selection(NamedTuple):
         return self == Selection()
 
     def of(self, target: Target) -> Callable[[Case], bool]:
-        """Return what tells the cases of a file that are selected."""
+        """Return the filter of a file's selected cases."""
         tests: list[Callable[[Case], bool]] = []
         if self.expression is not None:
             by_id = matcher(self.expression)
@@ -46,7 +46,7 @@ class Selection(NamedTuple):
 
 
 def _named(only: frozenset[str], target: Target) -> Callable[[Case], bool]:
-    """Return what tells the cases of a file that an earlier run names, or all of them if it names the file."""
+    """Return the filter of a file's cases that an earlier run names, or of all cases if it names the file."""
     whole = only.union(map(from_any_folder, only))
     is_whole = _is_named(target.name, target, whole)
     return lambda case: is_whole or _is_named(case.id, target, whole)
@@ -64,7 +64,7 @@ def parse_type(text: str) -> str | None:
 
 
 def _types(raw: Any) -> Iterator[str]:
-    """Yield the data types of the tensors of a desc as its file has it, those of nested operators included."""
+    """Yield the data types of the tensors in the desc of a file, including those of nested operators."""
     waiting: list[Any] = [raw]
     while waiting:
         value = waiting.pop()

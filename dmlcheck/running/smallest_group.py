@@ -11,10 +11,9 @@ _MOST_PIECES = 64  # of a group, into which its inner nodes are divided to leave
 
 
 class Smallest:
-    """A search through the groups of so many nodes, each of which is right alone.
+    """A search through the groups of some nodes, each of which is right alone.
 
-    A group is checked once. There are at most as many checks as `most` says; after those the smallest group so far
-    stands.
+    A group is checked once. There are at most `most` checks; after those, the smallest group so far is the result.
     """
 
     def __init__(self, count: int, check: Check) -> None:

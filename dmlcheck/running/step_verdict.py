@@ -1,4 +1,4 @@
-"""What an implementation gave for a graph of steps, compared with what the reference computes of the same inputs."""
+"""The implementation's outputs for a graph of steps, compared with the reference's for the same inputs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from dmlcheck.values.number_formats import NUMPY_TYPES
 
 
 class Named(NamedTuple):
-    """What is judged in a report's words: its id, and the file that it is in."""
+    """The case in a report's words: its id, and its file."""
 
     id: str
     file: str
@@ -38,7 +38,7 @@ def judge_steps(
 ) -> Verdict:
     """Compare the outputs of a graph with those of the reference, whose tolerance is carried through its steps.
 
-    `data` has the bytes of the inputs, `actual` the outputs as arrays, by name. TooMuchWork and MemoryError where the
+    `data` has the bytes of the inputs, `actual` the outputs as arrays, by name. TooMuchWork and MemoryError if the
     reference cannot compute a step.
     """
     held = {**graph.constants, **data}
@@ -50,7 +50,7 @@ def judge_steps(
 
 
 def limit_of(graph: Graph, limits: Limits) -> Limit:
-    """Return what the outputs of several steps are compared under: what follows from their formulas."""
+    """Return the tolerance of the outputs of several steps: the one that follows from their formulas."""
     names = {step.desc.spec.short for step in graph.steps}
     whose = f"the formulas of {len(graph.steps)} operators, one after the other"
     return Limit(
@@ -64,7 +64,7 @@ def limit_of(graph: Graph, limits: Limits) -> Limit:
 
 
 def judge_carried(right: Mapping[str, Carried], actual: Mapping[str, Array], limit: Limit) -> Verdict:
-    """Compare outputs with what was carried to them; truth values are bytes."""
+    """Compare outputs with the bounds carried to them; truth values are bytes."""
     found = {name: as_numbers(actual[name]) for name in right}
     expected = {name: _expected(right[name], found[name]) for name in right}
 

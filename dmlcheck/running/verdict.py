@@ -1,4 +1,4 @@
-"""What an implementation gave, compared with what is right: an output each, and what to say of those that are wrong."""
+"""The verdict on an implementation's outputs: the comparison of each, and the findings about wrong ones."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 
 class Verdict(NamedTuple):
-    """The outputs of a case as they compare with what is expected, and what there is to say of them.
+    """The comparison of a case's outputs with the expected values, and the findings.
 
-    `findings` make the case fail. `unlikely` are errors that the bound allows, and that roundings alone hardly make.
-    `inaccurate` are expected values that are not accurate themselves. `is_empty` says that nothing was compared: every
-    element is left open, and the case does not say so itself. `unlimited` are errors where the tolerance has no limit;
-    `is_unlimited` says that all that was compared is such elements. `consistent` is the type of inputs, TF32 or
-    BFLOAT16, with which nothing would be wrong or unlikely.
+    `findings` make the case fail. `unlikely` are errors that the tolerance allows, and that roundings alone hardly
+    make. `inaccurate` are expected values that are not accurate themselves. `is_empty` says that nothing was compared:
+    every element is undefined, and the case does not say so itself. `unlimited` are errors where the tolerance has no
+    limit; `is_unlimited` says that all compared elements are such. `consistent` is the type of inputs, TF32 or
+    BFLOAT16, with which no output would be wrong or unlikely.
     """
 
     outputs: Mapping[str, OutputResult]
@@ -43,7 +43,7 @@ class Verdict(NamedTuple):
 
 
 class Limits:
-    """The limits of a run's cases; that of the case before holds where two share their desc and tolerance.
+    """The tolerances of a run's cases; the previous case's is used again if two share their desc and tolerance.
 
     `within` is how many ULP an expected value may be from the exact result without a warning.
     """
@@ -67,10 +67,10 @@ class Limits:
         return self._last[2]
 
     def try_once_more(self, file: str) -> bool:
-        """Count one more wrong output of a file, and say whether faults are tried for it.
+        """Count one more wrong output of a file, and return whether faults are tried for it.
 
-        They are for the first few, which show what is wrong with the rest. These are counted by file, since a file is
-        run by one process: so a report does not depend on the number of processes.
+        They are for the first few, which show the cause of the rest. They are counted by file, since one process runs a
+        file: so a report does not depend on the number of processes.
         """
         name, count = self._tried
         self._tried = (file, count + 1 if name == file else 1)
@@ -83,9 +83,9 @@ _MOST_TRIED = 20  # wrong outputs of a file
 def judge(
     case: Case, prepared: Prepared, actual: Mapping[str, Any], limits: Limits, of_reference: Masks | None = None
 ) -> Verdict:
-    """Compare what an implementation gave for a prepared case with what the case expects, or else the reference.
+    """Compare an implementation's outputs for a prepared case with the expected values, or else the reference's.
 
-    Where it is the reference engine that is judged, `of_reference` has masks of what it leaves open, by output.
+    If the reference engine is under test, `of_reference` has masks of its undefined elements, by output.
     """
     from dmlcheck.comparison.compare import compare
 
@@ -132,7 +132,7 @@ def judge(
 
 
 def verdict_of(outputs: Mapping[str, OutputResult]) -> Verdict:
-    """Return the verdict on outputs that no case gives: what is wrong with them, unlikely or without a limit."""
+    """Return the verdict on outputs without expected values: findings about wrong, unlikely and unlimited errors."""
     wrong = [_mismatch(name, output, {}) for name, output in outputs.items() if output.mismatches]
     wrong += [_systematic(name, output, {}) for name, output in outputs.items() if output.systematic]
     unlikely = [_unlikely(name, output, {}) for name, output in outputs.items() if output.unlikely]
@@ -165,25 +165,25 @@ def evidence_of(case: Case, prepared: Prepared, actual: Mapping[str, Any], limit
 
 
 def _is_open(outputs: Mapping[str, OutputResult]) -> bool:
-    """Whether every element of every output is left open."""
+    """Whether every element of every output is undefined."""
     return all(output.unspecified == output.elements for output in outputs.values())
 
 
 def _says_nothing(outputs: Mapping[str, OutputResult]) -> bool:
-    """Whether every element of every output is left open, or differs where the tolerance has no limit."""
+    """Whether every element of every output is undefined, or differs where the tolerance has no limit."""
     return all(output.unspecified + output.unlimited == output.elements for output in outputs.values())
 
 
 def _is_equal(outputs: Mapping[str, OutputResult]) -> bool:
-    """Whether every element of every output was compared, and is what is expected."""
+    """Whether every element of every output was compared, and equals the expected value."""
     return all(output.most_off is None and not output.unspecified for output in outputs.values())
 
 
 class _Right(NamedTuple):
-    """The expected outputs, each with its tensor, and masks of what the documentation leaves open, by output.
+    """The expected outputs, each with its tensor, and masks of their undefined elements, by output.
 
-    `reference` has the outputs of the reference engine where a case gives floats, which are measured against them;
-    `settled` is what was found while it computed them of what the implementation gave.
+    `reference` has the outputs of the reference engine if a case gives floats, which are measured against them;
+    `settled` has the elements of the implementation's outputs that need no bounds.
     """
 
     expected: Mapping[str, Any]
@@ -195,7 +195,7 @@ class _Right(NamedTuple):
 def _right(
     desc: OperatorDesc, prepared: Prepared, actual: Mapping[str, Any], of_reference: Masks | None, limit: Limit
 ) -> _Right:
-    """Return what is right; what a case does not give is the reference engine's."""
+    """Return the right outputs; the reference engine gives those that a case does not."""
     is_measured = gives_floats(prepared)
     if of_reference is not None and prepared.expected:
         return _Right(prepared.expected, of_reference, actual if is_measured else None)
@@ -221,7 +221,7 @@ def _right(
 
 
 def _bounds_of(desc: OperatorDesc, inputs: dict[str, Any], limit: Limit) -> Any:
-    """Return what gives the bounds of a desc's elements."""
+    """Return the function that computes the bounds of a desc's elements."""
 
     def bounds_of(asked: Mapping[str, Any], *, is_likely: bool = False) -> Any:
         from dmlcheck.reference.bounds import bounds
@@ -256,7 +256,7 @@ def _guesses(file: str, known: tuple[Any, ...], limit: Limit, limits: Limits) ->
 
 
 def _unless_it_fails(search: Callable[[], str | None]) -> str | None:
-    """Return what a search finds; one that fails finds nothing."""
+    """Return the result of a search; one that fails finds nothing."""
     try:
         return search()
     except Exception:  # noqa: BLE001 - memory that ends, say: the verdict stands without a guess

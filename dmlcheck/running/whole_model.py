@@ -22,7 +22,8 @@ _NOT_GIVEN = "the whole model did not run"
 class WholeModel:
     """A whole model with its inputs, run by an implementation, that keeps so many bytes of tensors at once.
 
-    `kinds` are the element types of tensors; those that NumPy does not have are not kept, nor what is no tensor.
+    `kinds` are the element types of tensors; those without a type of NumPy are not kept, nor are values other than
+    tensors.
     """
 
     def __init__(
@@ -96,7 +97,7 @@ def takes_paths(implementation: Any) -> bool:
 
 @contextlib.contextmanager
 def as_given(proto: Any) -> Iterator[bytes | str]:
-    """Have a model as bytes, or, where that is more than a protobuf holds, as a file with its weights beside it."""
+    """Keep a model as bytes, or, if a protobuf cannot hold these, as a file with its weights beside it."""
     if proto.ByteSize() <= MOST_PROTOBUF - _SPARE:
         yield proto.SerializeToString()
         return

@@ -1,7 +1,7 @@
-"""A process of a run: it runs the files that it is given and sends what happens, many events in a message.
+"""A process of a run: it runs the files that it is given and sends events, many in a message.
 
-A message costs about as much as a small case. So a process keeps what happens for a moment, and names the case that it
-is about to run only where it is asked to: that is one message a case.
+A message costs about as much as a small case. So a process keeps its events for a moment, and names the case that it is
+about to run only if it is asked to: that is one message a case.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Task(NamedTuple):
 
 
 class Started(NamedTuple):
-    """A case that is about to run, or has been running for a while: what there is to say should it never end."""
+    """A case that is about to run, or has been running for a while: its result if it never ends."""
 
     case: Case
 
@@ -51,7 +51,7 @@ Message = list["Event | Started"]
 
 
 def work(connection: Connection, plan: Plan) -> None:
-    """Run files as they are asked for and send what happens; the body of a process."""
+    """Run requested files and send the events; the body of a process."""
     leave_interrupts_to_the_parent()
     gc.set_threshold(RARE)
     implementation = make(plan.implementation, plan.timeout)
@@ -66,11 +66,11 @@ def work(connection: Connection, plan: Plan) -> None:
                 outbox.send()
     finally:
         close(implementation)
-        gc.freeze()  # all that is left goes with the process: there is nothing to search it for
+        gc.freeze()  # everything goes with the process: there is no garbage to search for
 
 
 class Outbox:
-    """What happens in a process, on its way to another: sent when it is much, or has been kept for long enough."""
+    """The events of a process, on their way to another: sent if they are many, or have been kept for long enough."""
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
@@ -80,7 +80,7 @@ class Outbox:
         self._lock = threading.Lock()
 
     def start(self) -> None:
-        """Begin to send what has been kept for long enough, whatever case is running."""
+        """Begin to send the events that have been kept for long enough, whatever case is running."""
         threading.Thread(target=self._send_now_and_then, daemon=True).start()
 
     def _send_now_and_then(self) -> None:
@@ -97,7 +97,7 @@ class Outbox:
             self.send()
 
     def add(self, event: Event) -> None:
-        """Take in what happened; no case is running after it."""
+        """Take an event; no case is running after it."""
         with self._lock:
             self._case = None
             self._kept.append(event)
@@ -105,7 +105,7 @@ class Outbox:
             self.send()
 
     def send(self) -> None:
-        """Send what was kept, and which case is running."""
+        """Send the events, and the case that is running."""
         with self._lock:
             if self._case is not None:
                 self._kept.append(Started(bare(self._case)))
@@ -121,8 +121,8 @@ class Outbox:
 def portable(event: Event, *, details: bool) -> Event:
     """Return an event without the file that its case is from.
 
-    What reports show of the file goes with it: of a case that did not pass, or of any with `details`, the lines that
-    diagnostics are on, and inputs as brief text.
+    The parts of the file that reports show go with it: for a case that did not pass, or any with `details`, the lines
+    of diagnostics, and inputs as brief text.
     """
     if not isinstance(event, Done):
         return event

@@ -1,1 +1,1 @@
-"""A run as one HTML file that needs nothing else: what failed, where in the output, and by how much."""
+"""A run as one HTML file that needs no other: the failures, the places of errors in outputs, and their sizes."""

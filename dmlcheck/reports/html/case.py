@@ -45,20 +45,20 @@ def case_row(result: CaseResult, operator: str) -> tuple[Group, Markup]:
 
 
 def alike_row(result: CaseResult, operator: str) -> Markup:
-    """Return the row of a case that ends as another does, which is told in full."""
+    """Return the row of a case with the same result as another, which is shown in full."""
     operator = Markup(f' data-operator="{escape(operator)}"')
     return fill("case.row", operator=operator, name=escape(result.case.id, 300), said=Markup())
 
 
 def sameness(result: CaseResult) -> int | None:
-    """Return what cases have in common that fail with the same messages; None where numbers tell them apart."""
+    """Return the key shared by cases that fail with the same messages; None if numbers tell them apart."""
     if not result.is_failure or any(output.mismatches for output in result.outputs.values()):
         return None
     return hash((result.outcome, result.reason, *((found.rule, found.message) for found in result.diagnostics)))
 
 
 def _accuracy_mark(found: Diagnostic) -> Markup:
-    """Return what there is to say of the accuracy of a case that passes."""
+    """Return the text about the accuracy of a passed case."""
     label = "drifted" if found.severity == ERROR else "warning"
     return fill("case.noted", label=label, message=escape(found.message, 300))
 
@@ -67,7 +67,7 @@ def _accuracy_mark(found: Diagnostic) -> Markup:
 
 
 def case_text(result: CaseResult, operator: str, anchor: str, again: str | None, *, is_open: bool = True) -> Markup:
-    """Return all that the page says of a case; `again` is the command that runs it again."""
+    """Return the whole text of a case; `again` is the command that runs it again."""
     body = (
         _reason(result),
         *_diagnostics(result),
@@ -143,7 +143,7 @@ def _desc(result: CaseResult) -> Markup:
 
 
 def _known(rows: Sequence[Deviation]) -> Markup:
-    """Return what some versions of DirectML are known to get wrong of such a desc."""
+    """Return the known deviations of versions of DirectML for such a desc."""
     said = (escape(f"{row.text} ({row.versions}; {row.source})") for row in rows)
     return Markup(fill("case.line_break").join(said))
 

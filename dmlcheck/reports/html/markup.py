@@ -16,7 +16,7 @@ class Markup(str):
 
 
 def plain(text: str, most: int = _LONGEST) -> str:
-    """Return a text with what does not print spelt out as its number, and cut off where it gets long."""
+    """Return a text with unprintable characters as their numbers, and cut off if it is long."""
     text = cut(text, most)
     if text.isprintable():
         return text
@@ -31,5 +31,5 @@ def _spelt_out(character: str) -> str:
 
 
 def escape(text: str, most: int = _LONGEST) -> Markup:
-    """Return a text as it stands in HTML, in attributes too."""
+    """Return a text escaped for HTML, also for attributes."""
     return Markup(escape_markup(plain(text, most)))

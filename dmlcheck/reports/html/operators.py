@@ -18,7 +18,7 @@ _MOST_UNFOLDED = 12  # operators whose rows are all shown at once
 
 
 class OperatorRow:
-    """What the table says of one operator."""
+    """The table's row of one operator."""
 
     def __init__(self) -> None:
         self.counts = dict.fromkeys((*OUTCOMES, CHECKED), 0)

@@ -1,4 +1,4 @@
-"""An output that is wrong: the elements that are known, and a picture of where the errors are."""
+"""A wrong output: its known elements, and a picture of where the errors are."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _WORST = "worst"
 
 
 def output_text(name: str, output: OutputResult) -> Markup:
-    """Return what is wrong with one output: its elements, and a picture of where they are."""
+    """Return the section of one wrong output: its elements, and a picture of where they are."""
     if output.shape is not None:
         return fill("output.shape", name=name, shape=output.shape)
     undefined = f"; {output.unspecified:,} {is_or_are(output.unspecified)} undefined"
@@ -101,7 +101,7 @@ def decimal_text(value: float, data_type: str) -> str:
 
 
 def _value(value: float, data_type: str) -> str:
-    """Return a value as people read it, and below that its digits in base 16 and its bits, which leave nothing open."""
+    """Return a value in decimal, and below it in hexadecimal and in bits, which are exact."""
     is_finite_float = isinstance(value, float) and math.isfinite(value)
     exact = [hexadecimal(value) if is_finite_float else None, bits_text(value, data_type)]
     text = decimal_text(value, data_type)

@@ -1,4 +1,4 @@
-"""The page around the cases: its head with what ran and how it ended, the filters, its style and script."""
+"""The page around the cases: its head with the run and its outcome, the filters, its style and script."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _failures(summary: Summary) -> str:
 
 
 def head(summary: Summary, info: RunInfo, assets: Assets) -> Markup:
-    """Return the page up to its cases: how the run ended, and what it was."""
+    """Return the page up to its cases: the outcome of the run, and its settings."""
     facts = (fill("page.fact", name=name, value=value) for name, value in _facts(summary, info))
     return fill(
         "page.head",
@@ -108,7 +108,7 @@ def _share_bar(summary: Summary) -> Markup:
 
 
 def filters(summary: Summary, operators: Iterable[str]) -> Markup:
-    """Return what chooses the cases that are shown."""
+    """Return the filters for the cases."""
     chips = (
         fill(
             "page.chip",

@@ -16,7 +16,7 @@ _ALIKE = 1 << 18  # characters of the lists behind cases that others end like
 
 
 class Group(NamedTuple):
-    """What cases have in common that are listed together."""
+    """The common properties of cases that are listed together."""
 
     outcome: str
     operator: str
@@ -48,9 +48,9 @@ class Alike:
 class Section:
     """The failures, the skipped cases, or those of another outcome.
 
-    Cases stand in it in full while there is room (and `least` of each operator always), then as rows that name them
-    below their file, and when there is no room for these either they are only counted. Cases that end as one does that
-    stands in full are listed behind it.
+    Cases are in it in full while there is room (and `least` of each operator always), then as rows that name them below
+    their file, and without room for these they are only counted. Cases with the same result as one in full are listed
+    after it.
     """
 
     def __init__(self, *, full: int, rows: int, least: int = 0) -> None:
@@ -66,11 +66,11 @@ class Section:
         self.room_alike = _ALIKE
 
     def wants_full(self, told: int) -> bool:
-        """Whether the next case of an operator is to be told in full, of which so many are."""
+        """Whether the next case of an operator is shown in full, when so many are already."""
         return self.room_full > 0 or told < self.least
 
     def add_full(self, text: str, sameness: int | None = None, outcome: str = "") -> None:
-        """Keep a case that is told in full; those that are the same in some way are listed behind it."""
+        """Keep a case that is shown in full; cases with the same key are listed after it."""
         self.total += 1
         self.room_full -= len(text)
         self.end_group()
@@ -102,7 +102,7 @@ class Section:
         self.write(head + text)
 
     def end_group(self) -> None:
-        """Close the list of rows that is open."""
+        """Close the open list of rows."""
         if self.group is not None:
             self.group = None
             self.write(fill("parts.group_end"))
@@ -117,7 +117,7 @@ class Section:
         self.written += len(text)
 
     def texts(self) -> Iterator[str]:
-        """Yield what was kept, piece by piece, and how many cases are only counted."""
+        """Yield the parts that were kept, piece by piece, and the number of cases that are only counted."""
         self.end_group()
         if self.kept is not None:
             self.kept.seek(0)
@@ -133,13 +133,13 @@ class Section:
             yield fill("parts.only_counted", more=more)
 
     def _read(self, count: int) -> Iterator[str]:
-        """Yield the next characters of what was kept."""
+        """Yield the next characters of the parts that were kept."""
         while self.kept is not None and count > 0 and (text := self.kept.read(min(count, 1 << 16))):
             count -= len(text)
             yield text
 
     def close(self) -> None:
-        """Let go of what was kept."""
+        """Drop the parts that were kept."""
         if self.kept is not None:
             with contextlib.suppress(OSError):
                 self.kept.close()

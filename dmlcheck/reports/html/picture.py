@@ -131,7 +131,7 @@ def _labels(output: OutputResult, unit: str, width: float) -> Iterator[Markup]:
 
 
 def _ends(output: OutputResult) -> tuple[str, str]:
-    """Return the indices of the first element and the last, or their numbers where those are long."""
+    """Return the indices of the first and the last element, or their numbers if the indices are long."""
     first, last = brackets(0 for _ in output.sizes), brackets(size - 1 for size in output.sizes)
     if len(last) > 26:
         return "0", f"{output.elements - 1:,}"
@@ -147,7 +147,7 @@ def _stretch(output: OutputResult, index: int) -> str:
 
 
 def _in_words(output: OutputResult) -> str:
-    """Return what the picture shows, for those who do not see it and those who want it exactly."""
+    """Return the picture's content as text, for readers who do not see it or want exact numbers."""
     profile = output.profile
     wrong = [index for index, value in enumerate(profile) if value > 0]
     each = "elements" if len(profile) == output.elements else "ranges of elements"

@@ -21,10 +21,10 @@ _FOLDED = {XFAILED: "Expected to fail, and did", SKIPPED: "Skipped", PASSED: "Pa
 
 
 class HtmlReport:
-    """A run as a page: the failures with all that is known of them, the others as rows, and the totals above.
+    """A run as a page: the failures in full, the others as rows, and the totals above.
 
-    Cases wait in temporary files until the totals are known, so that a run of any length takes no memory; what a page
-    has room for is limited too. `again` gives the command that runs a case again.
+    Cases wait in temporary files until the totals are known, so that a run of any length takes no memory; the size of
+    the page is limited too. `again` returns the command that runs a case again.
     """
 
     def __init__(self, path: str, info: RunInfo, *, again: Callable[[CaseResult], str] | None = None) -> None:
@@ -45,7 +45,7 @@ class HtmlReport:
         }
 
     def case(self, result: CaseResult) -> None:
-        """Count a result, and keep what the page says of it."""
+        """Count a result, and keep its text."""
         if self.file.problem is not None:
             return
         self.number += 1

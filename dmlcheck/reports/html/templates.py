@@ -1,7 +1,7 @@
-"""The templates of the page: files of HTML with `$name` where something is filled in.
+"""The templates of the page: files of HTML with `$name` for each value that is filled in.
 
 They are filled by the standard library's `string.Template`, and one function escapes: the report works without any
-package besides those that dmlcheck needs to run, and no template has logic that a test would have to reach.
+package beyond those that dmlcheck needs to run, and no template has logic that a test would have to reach.
 """
 
 from __future__ import annotations
