@@ -20,12 +20,12 @@ from dmlcheck.diagnostics.wording import visible
 
 _GUIDE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "guide")
 _EPILOG = f"`dmlcheck COMMAND --help` has the options of a command and examples.\n\n\b\nThe guide: {_GUIDE}"
-_COMPLETE = "_DMLCHECK_COMPLETE"  # the variable by which a shell's script asks what may follow
-_NAMES = {"eval": "evaluate", "import": "import_"}  # of modules and functions, where that of the command is taken
+_COMPLETE = "_DMLCHECK_COMPLETE"  # the variable by which a shell's script asks for completions
+_NAMES = {"eval": "evaluate", "import": "import_"}  # of modules and functions that have the command's name
 
 
 def _flush() -> None:
-    """Write out what the command printed; that it finds no room is wrong usage."""
+    """Flush the command's output; a full disk is wrong usage."""
     console = sys.modules.get("dmlcheck.cli.console")
     if console is not None:
         streams = console.streams()
@@ -40,7 +40,7 @@ _UNWRITABLE = (errno.ENOSPC, errno.EPIPE, errno.EBADF, errno.EIO, errno.EDQUOT, 
 
 
 def _end_streams() -> None:
-    """Write out what click printed by itself; where that finds no room, nothing more is tried at the very end."""
+    """Flush click's own output; if that fails at the very end, nothing more is tried."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -87,7 +87,7 @@ class _Commands(click.Group):
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command, and write out what it printed while something can still be done about a closed pipe."""
+        """Run a command, and flush its output while a closed pipe can still be handled."""
         try:
             with _shown_errors(), Interrupts():
                 return super().invoke(ctx)
@@ -126,6 +126,6 @@ class _Commands(click.Group):
 def main() -> None:
     """Check DirectML operator descs against the feature-level tables, and results against a NumPy reference."""
     for stream in (sys.stdout, sys.stderr):
-        # What the stream's encoding cannot carry is escaped, not an error.
+        # A character that the stream's encoding lacks is escaped, not an error.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")

@@ -16,7 +16,7 @@ from dmlcheck.specs.load import full_name
 
 
 class CaseFiles:
-    """The cases of files, read as they are asked for, and what is wrong with the files, printed as it is found."""
+    """The cases of files, read one file at a time; the findings about files are printed at once."""
 
     def __init__(
         self,
@@ -26,7 +26,7 @@ class CaseFiles:
     ) -> None:
         """Begin with no file read; `selected` says by its id whether a case is wanted.
 
-        `single` has the ids of the cases that were asked for one by one, each with what to say if it is not there.
+        `single` has the ids of cases that were named one by one, each with the message if it is not there.
         """
         self.targets = targets
         self.missing = dict(single)
@@ -36,7 +36,7 @@ class CaseFiles:
         self.has_wrong_file = False
 
     def cases(self) -> Iterator[Case]:
-        """Yield the cases that are well formed and wanted; at the end say what has none, and what is missing."""
+        """Yield the well-formed selected cases; at the end print which files have none, and which cases are missing."""
         seen, empty = 0, []
         for target in self.targets:
             file = read_file(target.file, target.name)
@@ -60,13 +60,13 @@ class CaseFiles:
         self.has_wrong_file = self.has_wrong_file or bool(self.missing and seen)
 
     def show(self, problems: Iterable[Diagnostic]) -> None:
-        """Print what is wrong with a case that was read."""
+        """Print the findings about a case that was read."""
         for problem in problems:
             self.console.problems([problem], self.documents[problem.file or ""])
 
 
 def by_operator(cases: Iterable[Case], wanted: Collection[str] = ()) -> dict[str, list[Case]]:
-    """Return cases by the full name of their operator, of all operators that there are, or of those that are wanted."""
+    """Return cases by the full name of their operator, for all operators, or for the selected ones."""
     found: dict[str, list[Case]] = {}
     for case in cases:
         name = full_name(case.operator)

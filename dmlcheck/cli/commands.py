@@ -34,14 +34,14 @@ _WIDTH = max(map(len, COMMANDS))
 
 
 def write_groups(formatter: click.HelpFormatter) -> None:
-    """Write what each command does, group by group."""
+    """Write the summary of each command, group by group."""
     for title, commands in GROUPS.items():
         with formatter.section(title):
             formatter.write_dl([(name.ljust(_WIDTH), summary) for name, summary in commands.items()])
 
 
 def unknown_command(name: str) -> str:
-    """Return what to say of a command that does not exist."""
+    """Return the message about a command that does not exist."""
     from dmlcheck.diagnostics.wording import did_you_mean
 
     return f"there is no command {name!r}; {did_you_mean(name, COMMANDS) or '`dmlcheck --help` lists the commands'}"

@@ -1,4 +1,4 @@
-"""`dmlcheck compare`: what changed between the reports of two runs."""
+"""`dmlcheck compare`: the changes between the reports of two runs."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from dmlcheck.reports.reading import ReportError
 )
 @click.option("-v", "--verbose", is_flag=True, help="List all cases, not the first 50 of a kind; for text.")
 def compare(*, old: str, new: str, form: str, max_drift: float, verbose: bool) -> None:
-    """Say what changed between the JSON reports of two runs: which cases newly fail, and which are fixed.
+    """Print the changes between the JSON reports of two runs: the cases that newly fail, and those that are fixed.
 
     A case is the same if its id is. Exits with 1 if a case fails that did not fail before.
     """

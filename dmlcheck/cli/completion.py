@@ -1,4 +1,4 @@
-"""`dmlcheck completion`: a script for each shell, which asks dmlcheck what may follow the words before the cursor."""
+"""`dmlcheck completion`: a script for each shell, which asks dmlcheck to complete the word at the cursor."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from click.shell_completion import (
 from dmlcheck.cli.console import write
 from dmlcheck.cli.options import examples, listed
 
-VARIABLE = "_DMLCHECK_COMPLETE"  # of the environment: what the scripts ask dmlcheck for
+VARIABLE = "_DMLCHECK_COMPLETE"  # of the environment: the variable that the scripts set
 _START_FILES = {
     "~/.bashrc": 'eval "$(dmlcheck completion bash)"',
     "~/.zshrc": 'eval "$(dmlcheck completion zsh)"',

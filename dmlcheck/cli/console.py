@@ -24,18 +24,18 @@ if TYPE_CHECKING:
     from dmlcheck.running.processes import Execution
 
 
-_LEAST, _MARGIN = 40, 18  # columns of a source line, and of what stands around it
-_LONG = 1.0  # seconds: what runs longer is named
+_LEAST, _MARGIN = 40, 18  # columns of a source line, and of its frame
+_LONG = 1.0  # seconds: a case that runs longer is named
 
 
 class Streams:
-    """The standard streams of a command: which take no more, whether output was lost, how many problems were told."""
+    """The standard streams of a command: which are closed, whether output was lost, how many problems were reported."""
 
     def __init__(self) -> None:
         """Begin with both open."""
         self.left: list[IO[str]] = []
         self.is_output_lost = False
-        self.problems: dict[str, int] = {}  # that were told, by file
+        self.problems: dict[str, int] = {}  # problems reported, by file
 
     def write(self, stream: IO[str], text: str) -> None:
         """Write to a stream, as long as it takes anything."""
@@ -45,14 +45,14 @@ class Streams:
             self._give_up(stream, error)
 
     def flush(self) -> None:
-        """Write out what was printed."""
+        """Flush the printed text."""
         try:
             sys.stdout.flush()
         except OSError as error:
             self._give_up(sys.stdout, error)
 
     def _give_up(self, stream: IO[str], error: OSError) -> None:
-        """Print no more to a stream that takes nothing, so that what else is under way is still finished."""
+        """Stop printing to a closed stream, so that other work is still finished."""
         self.left.append(stream)
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, stream.fileno())
@@ -69,7 +69,7 @@ def streams() -> Streams:
 
 
 class _Lasting:
-    """Standard output for rich, which would raise what it does not take: a terminal may end before the run does."""
+    """Standard output for rich, whose errors are handled here: a terminal may close before the run ends."""
 
     def __init__(self, streams: Streams) -> None:
         """Take the streams of the command, which a thread of rich could not ask for."""
@@ -81,7 +81,7 @@ class _Lasting:
         return len(text)
 
     def flush(self) -> None:
-        """Write out what was printed."""
+        """Flush the printed text."""
         self.streams.flush()
 
     def __getattr__(self, name: str) -> Any:
@@ -90,7 +90,7 @@ class _Lasting:
 
 # The colours of reports pass; any other control character but a tab and the end of a line does not.
 _CONTROL = re.compile("\x1b(?!\\[(?:0|1|2|31|32|33)m)|[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f-\x9f]")
-# What the log of a GitHub workflow takes for a command: `::` where a line begins, `##[` anywhere.
+# Commands in the log of a GitHub workflow: `::` at the beginning of a line, `##[` anywhere.
 _COMMAND = re.compile(r"^(?=\s*::)|(?<=##)(?=\[)", re.MULTILINE)
 
 
@@ -110,12 +110,12 @@ def say(text: str, *, to_errors: bool = False) -> None:
 
 
 def write_command(text: str) -> None:
-    """Print what a GitHub workflow is to take for a command, its words being escaped."""
+    """Print a command for a GitHub workflow, whose words are escaped."""
     streams().write(sys.stdout, _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text) + "\n")
 
 
 def write_json(text: str) -> None:
-    """Print JSON, in which a text may hold anything."""
+    """Print JSON, whose texts may have any characters."""
     streams().write(sys.stdout, text.replace("##[", r"#\u0023[") + "\n")
 
 
@@ -152,7 +152,7 @@ class Console:
         self._rich: Any = None
 
     def echo(self, text: str) -> None:
-        """Print a line, above the progress bar where there is one."""
+        """Print a line, above the progress bar if there is one."""
         if self._rich is None:
             write(text)
             return
@@ -168,7 +168,7 @@ class Console:
             self.echo(line)
 
     def progress(self, execution: Execution | ModelExecution, tally: Tally) -> AbstractContextManager[None]:
-        """Return a context in which a terminal shows how far a run is, how much failed, and what takes long."""
+        """Return a context in which a terminal shows the progress of a run, its failures, and slow cases."""
         if not self.is_terminal:
             return nullcontext()
         from rich.console import Console as RichConsole
@@ -191,13 +191,13 @@ class Console:
 
 
 def _columns() -> int:
-    import shutil  # which takes longer to import than most of what is printed
+    import shutil  # whose import takes longer than most output
 
     return shutil.get_terminal_size().columns
 
 
 def _within(columns: int, *, colour: bool) -> Style:
-    """Return a style that leaves room for what stands before a source line, and for the dots where it is cut."""
+    """Return a style that leaves room for the frame of a source line, and for the dots where it is cut."""
     return Style(colour=colour, columns=max(_LEAST, columns - _MARGIN))
 
 

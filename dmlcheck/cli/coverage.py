@@ -1,4 +1,4 @@
-"""`dmlcheck coverage`: what cases use of the support tables."""
+"""`dmlcheck coverage`: the coverage of the support tables by cases."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def coverage(*, paths: tuple[str, ...], operators: tuple[str, ...], form: str) -
     Without a PATH these are the cases that come with dmlcheck.
     """
     wanted = [operator_name(operator) for operator in operators]
-    # What a file covers is asked of the whole file.
+    # The coverage of a file counts all its cases.
     given = select(paths)
     files = CaseFiles((target._replace(case=None) for target in given.targets), single=given.single)
     cases = by_operator(files.cases(), wanted)

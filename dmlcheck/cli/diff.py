@@ -1,4 +1,4 @@
-"""`dmlcheck diff`: what a feature level accepts that a lower one does not."""
+"""`dmlcheck diff`: the additions of a feature level to a lower one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from dmlcheck.specs.names import LEVEL_ORDER
 @click.argument("high", type=Level(), metavar="LEVEL", shell_complete=complete_levels)
 @format_option
 def diff(*, low: str, high: str, form: str) -> None:
-    """Say what the higher of two feature levels accepts that the lower does not, operator by operator."""
+    """Print everything that the higher of two feature levels accepts and the lower does not, operator by operator."""
     low, high = sorted((low, high), key=LEVEL_ORDER.__getitem__)
     changes = differences((load_spec(name) for name in operator_names()), low, high)
     if form == "json":

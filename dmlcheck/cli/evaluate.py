@@ -54,7 +54,7 @@ def evaluate(
     inputs: str | None,
     seed: int,
 ) -> None:
-    """Print what the reference computes for each case of a file, or the printed resources of a DxDispatch model.
+    """Print the reference engine's results for each case of a file, or the printed resources of a DxDispatch model.
 
     FILE may also be one case as PATH::NAME, or an ONNX model or a DirectML graph (.bin), whose outputs are printed.
     """
@@ -74,7 +74,7 @@ def evaluate(
 
 
 def _print(file: Opened, wanted: EvaluationRequest) -> Exit:
-    """Print what is computed for a file; what is printed twice starts a new YAML document."""
+    """Print the evaluation of a file; a name that was printed before starts a new YAML document."""
     told, names, ends = Told(), set[str](), set[Exit]()
     for one in file.format.call("evaluated", file, wanted):
         if one.outputs:

@@ -1,4 +1,4 @@
-"""What the exit codes mean."""
+"""The exit codes and their meanings."""
 
 from __future__ import annotations
 

@@ -37,9 +37,9 @@ def expectations() -> None:
 @click.option("--add", is_flag=True, help="Add what fails and is not expected.")
 @click.option("--reason", metavar="TEXT", help="Why the added cases fail.")
 def update(*, report: str, file: str, add: bool, reason: str | None) -> None:
-    """Drop the entries of FILE that no longer hold in a run's report, and with --add add those that it lacks.
+    """Drop the entries of FILE that a run's report contradicts, and with --add add entries for its other failures.
 
-    With --add, FILE is made where there is none. A malformed file or case is never added: it has to be corrected.
+    With --add, FILE is made if it does not exist. A malformed file or case is never added: correct it instead.
     """
     from dmlcheck.running.expectation_updates import updated
 
@@ -48,12 +48,12 @@ def update(*, report: str, file: str, add: bool, reason: str | None) -> None:
     if reason and not add:
         raise click.UsageError("--reason goes with --add")
     head, outcomes, malformed, files = _report(report)
-    if head.get("selection") or head.get("shard"):  # what else is in its files is not known
+    if head.get("selection") or head.get("shard"):  # the other cases of its files are not known
         files = {}
     implementation = str(head["implementation"])
     is_new = add and not os.path.lexists(file)
     document = yaml.parse(b"", file) if is_new else yaml.read(file)
-    # What has expired is kept or dropped like any other: the date is for runs.
+    # Expired entries are kept or dropped like any other: the date is for runs.
     found = _checked(read_expectations(document, implementation, head.get("feature_level"), dt.date.min))
     try:
         change = updated(found, outcomes, implementation, reason, malformed, files)
@@ -73,7 +73,7 @@ def update(*, report: str, file: str, add: bool, reason: str | None) -> None:
 
 
 def _report(path: str) -> Head:
-    """Return the head of a run's report, and what became of each case."""
+    """Return the head of a run's report, and the outcome of each case."""
     from dmlcheck.reports.reading import ReportError, read_head
 
     try:
@@ -96,13 +96,13 @@ def _save(text: str, path: str) -> None:
 
 
 def load(path: str, implementation: str, level: str | None) -> Expectations:
-    """Read a file of known results for a run; print what is wrong with it and exit where anything is."""
+    """Read a file of expectations for a run; print its problems and exit if it has any."""
     today = dt.datetime.now(tz=dt.timezone.utc).date()
     return _checked(read_expectations(yaml.read(path), implementation, level, today))
 
 
 def _checked(found: Expectations) -> Expectations:
-    """Return a file of known results that is right; else print what is wrong with it and exit."""
+    """Return a valid file of expectations; otherwise print its problems and exit."""
     if found.problems:
         Console().problems(found.problems, found.document)
         sys.exit(Exit.WRONG_INPUT)

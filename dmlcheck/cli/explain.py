@@ -40,7 +40,10 @@ def explain(*, what: str | None) -> None:
 
 
 def _explain_message(text: str) -> bool:
-    """Print what the known messages in a text mean; return whether it has any. Only a message has several words."""
+    """Print the explanations of the known messages in a text; return whether it has any.
+
+    A text of several words without any is wrong input: no rule or constraint has several words.
+    """
     from dmlcheck.inspection.messages import explained, nearest
 
     found = explained(text)
@@ -66,7 +69,7 @@ def _explain_constraint(label: str) -> None:
 
 
 def _hint(label: str, operator: str, row_id: str) -> str:
-    """Return what may be meant by a label that is neither a rule's nor a constraint's."""
+    """Return the help for a label that is neither a rule's nor a constraint's."""
     if full_name(label.upper()):
         return f"`dmlcheck show {label}` shows the operator"
     close = closest_operator(operator) if operator else None

@@ -27,7 +27,7 @@ folder_option = click.option(
 
 
 def written(folder: str, form: str, work: Callable[[], T]) -> T:
-    """Do what writes a folder; that it cannot be written is wrong usage."""
+    """Call a function that writes a folder; a folder that cannot be written is wrong usage."""
     try:
         if check(folder, form):
             say(f"{folder} has an earlier one: its files are replaced, all other files are kept")

@@ -26,7 +26,7 @@ def implementation_option(help: str) -> Callable[[Any], Any]:
 
 @contextmanager
 def made(name: str) -> Iterator[Implementation]:
-    """Have the implementation of a name for as long as it is used; a usage error where it cannot be had."""
+    """Open the implementation of a name for a block; a usage error if it is not available."""
     try:
         implementation = make(name)
         try:

@@ -21,7 +21,7 @@ from dmlcheck.formats.find import search
 from dmlcheck.formats.registry import Format, Opened, binary_format, importers
 from dmlcheck.reports.diagnostics import at_pointer
 
-CASES = "cases"  # the format of what `import` writes
+CASES = "cases"  # the format of `import`'s files
 _FORMS = importers()
 
 
@@ -49,7 +49,7 @@ def import_(
     inputs: str | None,
     seed: int,
 ) -> None:
-    """Write the models of files and folders as case files: `graph` those of every node of a model or a graph."""
+    """Write the models of files and folders as case files: with `graph`, those of every node of a model or a graph."""
     found = [(file, source) for path in paths for file, source in _models(path, form)]
     options = {"--dim": ("sizes", dict(dims)), "--inputs": ("inputs", inputs), "--seed": ("seed", seed)}
     given = {option: named for option, named in options.items() if named[1]}
@@ -67,7 +67,7 @@ def import_(
 
 
 def _print(imported: Imported) -> None:
-    """Say what became of a file."""
+    """Print the result for a file."""
     if imported.document is not None:
         problems = imported.problems if imported.document.text else map(at_pointer, imported.problems)
         Console().problems(problems, imported.document)
@@ -90,7 +90,7 @@ def _imported(form: str, found: list[tuple[str, Format]], folder: str, options: 
 
 
 def _models(path: str, form: str) -> list[tuple[str, Format]]:
-    """Return a file as it is, or the files of a folder tree that end as those of a format do, each with its format."""
+    """Return a file as it is, or the files of a folder tree with the endings of a format, each with its format."""
     sources = _FORMS[form]
     default = next((one for one in sources if one.word == form), sources[0])
     if os.path.isdir(path):

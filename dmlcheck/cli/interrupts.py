@@ -17,9 +17,9 @@ SIGNALS = [getattr(signal, name) for name in _NAMES if hasattr(signal, name)]
 
 
 class Interrupts:
-    """Interrupts that end a command as Ctrl-C does, and wait where its reports would not tell the same.
+    """Interrupts that end a command as Ctrl-C does, and wait while its reports would become inconsistent.
 
-    What started the command may have the end of its terminal ignored (nohup): that stays as it is.
+    The starter of the command may have the end of its terminal ignored (nohup): that stays as it is.
     """
 
     def __init__(self) -> None:
@@ -57,7 +57,7 @@ class Interrupts:
 
     @contextmanager
     def let(self) -> Iterator[None]:
-        """Let interrupts through, those too that wait, in a block within one that holds them."""
+        """Let interrupts through, including waiting ones, in a block within one that holds them."""
         self.is_held = False
         try:
             self._raise_pending()

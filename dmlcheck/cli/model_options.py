@@ -1,4 +1,4 @@
-"""The options that say what an ONNX model is given, which several commands have."""
+"""The options for the inputs of an ONNX model, which several commands have."""
 
 from __future__ import annotations
 

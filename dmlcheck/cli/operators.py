@@ -21,7 +21,7 @@ def operator_name(given: str) -> str:
 
 
 def _hint(given: str) -> str:
-    """Return what may be meant by a name that is no operator's: a rule, a constraint, or the nearest operators."""
+    """Return the help for a name that is no operator's: a rule, a constraint, or the nearest operators."""
     from dmlcheck.diagnostics.catalog import RULES
 
     if given in RULES or full_name(given.upper().partition("/")[0]):

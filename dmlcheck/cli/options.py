@@ -19,13 +19,13 @@ def examples(*lines: str) -> str:
 
 
 def listed(title: str, rows: Mapping[str, str]) -> str:
-    """Return a list of names, each with what it means, for the end of a command's help."""
+    """Return a list of names, each with its meaning, for the end of a command's help."""
     width = max(map(len, rows))
     return "\n".join(("\b", f"{title}:", *(f"  {name:<{width}}  {meaning}" for name, meaning in rows.items())))
 
 
 def completing(names: Callable[[], Iterable[str]]) -> Callable[[click.Context, click.Parameter, str], list[str]]:
-    """Return what completes a word in a shell to one of some names, however their case is spelt."""
+    """Return a completer of words to one of some names, in any case."""
 
     def complete(_: click.Context, __: click.Parameter, word: str) -> list[str]:
         return [name for name in names() if name.casefold().startswith(word.casefold())]

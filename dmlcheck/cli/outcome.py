@@ -1,4 +1,4 @@
-"""What becomes of a run: its results passed on to the reports, and the exit code that they add up to."""
+"""The outcome of a run: its results passed on to the reports, and the exit code."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _NONE_OF_THESE = "the earlier report has none of these cases; ids begin with the
 
 
 class Outcome:
-    """The results of a run as they come in, each judged by the known results and by what is watched of accuracy."""
+    """The results of a run as they come in, each judged by the expectations and the limits of accuracy."""
 
     def __init__(
         self,
@@ -62,10 +62,10 @@ class Outcome:
         """Begin; the time runs from here.
 
         `fails_skipped` makes a skipped case that no entry expects a failure, `fails_flaky` one that passes after it has
-        failed; `is_of_reference` says that the reference engine is judged: another has to have a part in the run.
-        `allows_no_results` makes a run good whose cases have no results to compare.
-        `single` has the ids of the cases that were asked for one by one, each with what to say if it is not there;
-        `files` are those that the run reads, and `total` returns the number of cases, `cases_of` those of a file.
+        failed; `is_of_reference` says that the reference engine is under test: another implementation must have a part
+        in the run. `allows_no_results` makes a run good whose cases have no results to compare. `single` has the ids of
+        the cases that were named one by one, each with the message if it is not there; `files` are those that the run
+        reads, and `total` returns the number of cases, `cases_of` those of a file.
         """
         self.reporters = reporters
         self.watch = watch
@@ -113,7 +113,7 @@ class Outcome:
         return not self.is_interrupted and not self.is_over
 
     def take(self, event: Event) -> None:
-        """Take in what happens in a run."""
+        """Take an event of a run."""
         if isinstance(event, Done):
             self._add(event.result)
         elif isinstance(event, Other):
@@ -147,7 +147,7 @@ class Outcome:
             reporter.case(result)
 
     def _entry(self, case: Case) -> Entry | None:
-        """Return what is known of a case, and note that it is there."""
+        """Return the expectation of a case, and record that the case exists."""
         if self.known is None or self.unmatched is None:
             return None
         names = names_of(case.id, case.file, self.paths.get(case.file))

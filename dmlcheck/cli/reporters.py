@@ -1,4 +1,4 @@
-"""Which reports a command writes, and what becomes of them at its end."""
+"""The reports that a command writes, and their end."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from dmlcheck.reports.text import TextReport
 
 
 class ReportKind(NamedTuple):
-    """A kind of report that is a file: its module and class, what its option is for, and what an earlier one has."""
+    """A kind of report in a file: its module and class, the help of its option, and the beginning of an earlier one."""
 
     module: str
     reporter: str
@@ -63,7 +63,7 @@ class ReportRequest(NamedTuple):
 
 
 def report_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options for reports to a command, which gets what they ask for as `wanted`."""
+    """Add the options for reports to a command, which gets their values as `wanted`."""
 
     @wraps(command)
     def with_reports(*, quiet: bool, verbose: int, report_form: str, durations: int, **given: Any) -> None:
@@ -97,10 +97,10 @@ _PRINT_OPTIONS = [
 def open_reporters(
     console: Console, wanted: ReportRequest, info: RunInfo, inputs: Iterable[str], total: Callable[[], int]
 ) -> list[Reporter]:
-    """Return what takes the results of a run, files opened: a usage error where one of these cannot be written.
+    """Return the reporters of a run, with open files: a usage error if one of these cannot be written.
 
-    `total` returns how many cases the run has.
-    None may take the place of a file that the command reads, or of another report.
+    `total` returns the number of cases of the run. No report may replace a file that the command reads, or another
+    report.
     """
     again_of = partial(again, info)
     files = _open_files(wanted.files, info, again_of, inputs)

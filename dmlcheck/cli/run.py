@@ -50,7 +50,7 @@ _CLOSE = 0.5  # the share of a bound above which a case that an implementation p
 
 
 class Options(NamedTuple):
-    """What the command line asks for."""
+    """The options of a run."""
 
     paths: tuple[str, ...]
     expression: str | None
@@ -84,7 +84,7 @@ class Options(NamedTuple):
     asked: ModelOptions
 
     def plan(self) -> Plan:
-        """Return what the run is to do with its cases; reads the report of the run whose failures are asked for."""
+        """Return the plan of a run; read the report of the run whose failures are asked for."""
         settings = Settings(
             self.level,
             self.accumulate.upper(),
@@ -109,7 +109,7 @@ class Options(NamedTuple):
         return _CLOSE if self.warn_above is None and self.implementation != "reference" else self.warn_above
 
     def info(self, said: About, earlier: Earlier | None, *, is_selected: bool) -> RunInfo:
-        """Return what the run is of, by what its implementation says of itself."""
+        """Return the description of a run, with its implementation's description of itself."""
         return RunInfo(
             self.implementation,
             self.level,
@@ -260,7 +260,7 @@ class Options(NamedTuple):
 @model_options
 @report_options
 def run(**given: Any) -> None:
-    """Run the cases of files and folders, or one case as PATH::NAME, and report what fails.
+    """Run the cases of files and folders, or one case as PATH::NAME, and report failures.
 
     Without a PATH it runs the cases that come with dmlcheck. An ONNX model is judged node by node.
     """
@@ -311,7 +311,7 @@ def run(**given: Any) -> None:
 
 
 def _about(name: str, directml_version: str | None, *, is_for_models: bool = False) -> About:
-    """Return what an implementation says of itself; one that cannot be judged is refused before anything runs."""
+    """Return an implementation's description of itself; refuse one that cannot be judged before anything runs."""
     with made(name) as implementation:
         try:
             if directml_version is not None:
@@ -353,7 +353,7 @@ def _check_alike(path: str, report: dict[str, Any], options: Options) -> None:
 
 
 def _follow(execution: Execution | ModelExecution, outcome: Outcome, console: Console, interrupts: Interrupts) -> None:
-    """Let an outcome take in what happens in a run, until it is over or interrupted."""
+    """Pass the events of a run to an outcome, until the run is over or interrupted."""
     events = execution.events()
     with console.progress(execution, outcome.tally):
         try:

@@ -31,7 +31,7 @@ _KEEP_MEMORY = 2 * 2**30
 
 
 class ModelOptions(NamedTuple):
-    """What the command line asks of a model."""
+    """The options of a model's run."""
 
     dims: tuple[tuple[str, int], ...] = ()
     seed: int = 0
@@ -64,7 +64,7 @@ _SPELT = {"dims": "--dim", "output": "-o"}
 
 
 def model_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options for ONNX models to a command, which gets what they ask for as `asked`."""
+    """Add the options for ONNX models to a command, which gets their values as `asked`."""
 
     @wraps(command)
     def with_model(**given: Any) -> None:
@@ -79,7 +79,7 @@ def model_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _apart(given: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return what `--inputs` was given: types that inputs may be rounded to, and files or folders."""
+    """Return the values of `--inputs`: types that inputs may be rounded to, and files or folders."""
     types = [value.lower() for value in given if value.lower() in _TYPES]
     files = [value for value in given if value.lower() not in _TYPES]
     if len(files) > 1:
@@ -129,9 +129,9 @@ _OPTIONS = [
 
 
 def model_of(paths: Sequence[str], asked: ModelOptions) -> Target | None:
-    """Return the ONNX model that a command line names, None where it names none; a usage error for what goes with none.
+    """Return the ONNX model of a command line, None without one; a usage error for anything beside one.
 
-    Models and cases are no part of one run.
+    One run cannot have both models and cases.
     """
     split = [split_case(path) for path in paths]
     models = [(path, case) for path, case in split if is_judged(binary_format(path))]
@@ -211,7 +211,7 @@ def _check_way(implementation: str, asked: ModelOptions) -> None:
 
 
 def cases_of(execution: Execution | ModelExecution) -> Callable[[str, str], Iterable[Case]]:
-    """Return what gives the cases of a file of a run: of a model its nodes."""
+    """Return the function that returns the cases of a file of a run: for a model its nodes."""
     nodes = getattr(execution, "nodes", None)
     if nodes is None:
         return lambda file, name: read_file(file, name).cases
@@ -228,7 +228,7 @@ def judged_by(execution: ModelExecution) -> str:
 
 
 def print_nodes(execution: ModelExecution) -> Exit:
-    """Print the ids of the nodes that would be judged, or what is wrong with the model."""
+    """Print the ids of the nodes that would run, or the diagnostics of the model."""
     from dmlcheck.running.model_cases import UnusableModel
 
     if isinstance(execution.model, UnusableModel):

@@ -1,4 +1,4 @@
-"""What the options of `run` are: numbers of processes, shards, times."""
+"""The types of `run`'s options: numbers of processes, shards, times."""
 
 from __future__ import annotations
 

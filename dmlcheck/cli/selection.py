@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 
 class Selected(NamedTuple):
-    """The files that paths stand for, and by their ids the cases that were asked for one by one: what to say of each.
+    """The files of paths, and by their ids the cases that were named one by one, each with a message.
 
-    That is said where a file does not have the case.
+    The message is printed if a file does not have the case.
     """
 
     targets: list[Target]
@@ -38,9 +38,9 @@ def targets(paths: Sequence[str]) -> list[Target]:
 
 
 def select(paths: Sequence[str]) -> Selected:
-    """Return the files that paths stand for, the bundled cases when there are none, and the single cases among them.
+    """Return the files of paths, by default the bundled cases, and the single cases among them.
 
-    What is left out of a folder is said.
+    Print which files of a folder are left out.
     """
     found: list[Target] = []
     empty: list[str] = []
@@ -64,9 +64,9 @@ def select(paths: Sequence[str]) -> Selected:
 
 
 def files_of(path: str, *, says_models: bool = False) -> list[str]:
-    """Return the case files that a path stands for, itself where it is no folder, and say what is left out of it.
+    """Return the case files of a path, itself if it is no folder, and print which files are left out.
 
-    `says_models` is for a command that takes ONNX models too, and none from a folder.
+    `says_models` is for a command that takes ONNX models too, but none from a folder.
     """
     if not os.path.isdir(path):
         return [path]
@@ -98,7 +98,7 @@ _MOST_NAMED = 5
 
 
 def _named(paths: Sequence[str], what: str) -> list[str]:
-    """Return what there is to say of paths, of many the first few by their names."""
+    """Return the words for paths: of many, the names of the first few."""
     more = len(paths) - _MOST_NAMED
     lines = [f"{path.replace(os.sep, '/')} {what}" for path in paths[:_MOST_NAMED]]
     return [*lines, f"and {more:,} more like it"] if more > 0 else lines
@@ -121,7 +121,7 @@ def split_case(given: str) -> tuple[str, str | None]:
 
 
 def _each_once(found: list[Target]) -> list[Target]:
-    """Return the targets without those that others hold: a file that was given twice, or a case of a whole file."""
+    """Return the targets without those that others include: a file that was given twice, or a case of a whole file."""
     real = [real_path(target.file) for target in found]
     whole = {file for file, target in zip(real, found, strict=True) if target.case is None}
     kept: dict[tuple[str, str | None], Target] = {}
@@ -141,7 +141,7 @@ def _near(path: str) -> str:
 
 
 def print_ids(found: Sequence[Target], plan: Plan) -> Exit:
-    """Print the ids of the cases that would run, and what is wrong with files that cannot be read."""
+    """Print the ids of the cases that would run, and the problems of files that cannot be read."""
     from dmlcheck.cli.console import Console, say
     from dmlcheck.running.events import ids
 
@@ -171,7 +171,7 @@ def meant_case(name: str, cases: Iterable[Case]) -> str:
 
 
 def failed_before(path: str | None) -> frozenset[str] | None:
-    """Return the ids of what failed in an earlier report, None without one; a usage error where it cannot be read."""
+    """Return the ids of the failures in an earlier report, None without one; a usage error if it cannot be read."""
     if path is None:
         return None
     from dmlcheck.reports.reading import ReportError, read_failures
@@ -183,7 +183,7 @@ def failed_before(path: str | None) -> frozenset[str] | None:
 
 
 def check_option(option: str, command: str, files: Iterable[Opened]) -> None:
-    """Refuse an option that a command has for files of other formats than those that are given."""
+    """Refuse an option that a command has for files of other formats than the given ones."""
     given = list(files)
     if any(option in file.format.options.get(command, ()) for file in given):
         return
@@ -195,7 +195,7 @@ def check_option(option: str, command: str, files: Iterable[Opened]) -> None:
 
 
 def selector(expression: str | None) -> Callable[[str], bool]:
-    """Return what a `-k` expression asks of an id; a usage error when it cannot be read."""
+    """Return the test of an id by a `-k` expression; a usage error if it cannot be read."""
     if expression is None:
         return lambda _: True
     try:

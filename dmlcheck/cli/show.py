@@ -1,4 +1,4 @@
-"""`dmlcheck show`: what is known of operators."""
+"""`dmlcheck show`: the pages of operators."""
 
 from __future__ import annotations
 
@@ -61,9 +61,9 @@ def show(*, operator: str | None, errata: bool, kind: str | None, evidence: bool
 
 
 def _asked(operator: str | None) -> tuple[list[str], tuple[ForeignName, ...]]:
-    """Return the operators that are asked for, and what their name is in ONNX or WebNN, if it needs saying.
+    """Return the operators that are asked for, and a note if their name means another operator in ONNX or WebNN.
 
-    It does where DirectML has no operator of that name, or has another: ONNX's Slice is SLICE1, not SLICE.
+    It is if DirectML has no operator of that name, or another one: ONNX's Slice is SLICE1, not SLICE.
     """
     if operator is None:
         return list(operator_names()), ()

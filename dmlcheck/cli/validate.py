@@ -66,7 +66,7 @@ def _sizes(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dic
     help="How to print it.",
 )
 def validate(*, files: tuple[str, ...], dims: dict[str, int], form: str, **given: Any) -> None:
-    """Say whether descs are valid at a feature level, from which level on, and what is wrong with them.
+    """Check whether descs are valid at a feature level, from which level on, and why others are not.
 
     Reads desc files, case files, DxDispatch models, ONNX models and DirectML graphs (.bin); `-` is standard input.
     """
@@ -91,7 +91,7 @@ def validate(*, files: tuple[str, ...], dims: dict[str, int], form: str, **given
 
 
 class _Found(NamedTuple):
-    """What was found: descs by themselves, with the files that they are in, and what was checked as a whole."""
+    """The results of a check: descs by themselves, with their files, and graphs and models as wholes."""
 
     descs: list[Validated]
     wholes: list[Whole]
@@ -130,7 +130,7 @@ def _print_text(found: _Found) -> None:
 
 
 def _validated(files: Sequence[str], asked: LevelRequest, sizes: dict[str, int]) -> Iterator[ValidatedFile]:
-    """Yield what is found of each file, each graph once, whether it is given or dispatched by a model."""
+    """Yield the check of each file, and of each graph once, whether it is given or dispatched by a model."""
     given = list(map(opened, _paths(files)))
     if sizes:
         check_option("--dim", "validate", given)
@@ -153,7 +153,7 @@ def _validated(files: Sequence[str], asked: LevelRequest, sizes: dict[str, int])
 
 
 def _listed(names: Collection[str]) -> str:
-    """Return the sentence that lists the first names of open sizes."""
+    """Return the sentence that lists the first names of unknown sizes."""
     if not names:
         return "no size is open"
     shown = ", ".join(visible(cut(name, _MOST_NAME)) for name in sorted(names)[:_MOST_NAMES])

@@ -23,12 +23,12 @@ _LAST_LINE = 200  # bytes that the line after the failures may take
 
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _SPACES = re.compile(r"\s+")
-# What Markdown or HTML would make something of; an underscore within a word is nothing to them.
+# Characters with a meaning in Markdown or HTML; an underscore within a word has none.
 _MARKUP = re.compile(r"[&<>|`*\\~$@!#]|(?<=\])\(|(?<![^\W_])_|_(?![^\W_])")
 
 
 class JobSummary:
-    """A run as Markdown: how it ended, and of many failures only the first."""
+    """A run as Markdown: its outcome, and of many failures only the first."""
 
     def __init__(self, path: str, info: RunInfo, again: Again | None) -> None:
         self.path = path
@@ -47,7 +47,7 @@ class JobSummary:
                 self.failures.append(_failure(result, self.again))
 
     def append(self, summary: Summary) -> None:
-        """Write as much as fits into the summary of a step, beside what other commands put there."""
+        """Write as much as fits into the summary of a step, after the text of other commands."""
         with open(self.path, "ab") as file:
             written = file.tell()
             room = MOST_BYTES - written - _LAST_LINE
@@ -60,7 +60,7 @@ class JobSummary:
             file.write(b"".join([*head, *failures, last.encode()]))
 
     def _head(self, summary: Summary) -> Iterator[str]:
-        """Yield the title, the table by operator, and what is said under it."""
+        """Yield the title, the table by operator, and the notes under it."""
         end = "interrupted after " if summary.interrupted else ""
         yield f"## dmlcheck: {end}{outcomes_text(summary)}\n\n"
         tool = f"dmlcheck {__version__}, {self.info.judged}: {self.info.scope(summary.total)}"
@@ -80,7 +80,7 @@ class JobSummary:
 
 
 def _failure(result: CaseResult, again: Again | None) -> str:
-    """Return what the text report prints of a failure, folded under its id and its rules."""
+    """Return the text report of a failure, folded under its id and its rules."""
     rules = rules_text(result) or result.outcome
     head = f"<code>{markdown(cut(result.case.id, _MOST_WORDS))}</code> {markdown(cut(rules, _MOST_WORDS))}"
     text = _fenced(cut(failure_text(result, again), _MOST_TEXT))
@@ -106,7 +106,7 @@ def markdown(text: str) -> str:
 
 
 def _fenced(text: str) -> str:
-    """Return a text as a block of code, between fences that it does not hold itself."""
+    """Return a text as a block of code, between fences that it does not have itself."""
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}text\n{_CONTROL.sub(chr(0xFFFD), text)}\n{fence}"

@@ -155,7 +155,7 @@ def _together(together: Together) -> dict[str, Any]:
 
 
 def _node(node: NodeOfCase) -> dict[str, Any]:
-    """Return what is told of the node of a model that a case is about; what is not known is left out."""
+    """Return the entry of the model's node that a case is about, without unknown values."""
     more: dict[str, Any] = {
         "judged_by": node.meaning,
         "level": node.level,
@@ -173,7 +173,7 @@ def _node(node: NodeOfCase) -> dict[str, Any]:
 
 
 def _details(result: CaseResult) -> dict[str, Any]:
-    """Return what else a case that fails a run is told with: its desc, briefly its inputs, and its source."""
+    """Return the further entries of a case that fails a run: its desc, its inputs in brief, and its source."""
     case = result.case
     if result.outcome in (PASSED, SKIPPED) and not result.has_drifted:
         return {}
@@ -187,7 +187,7 @@ def _details(result: CaseResult) -> dict[str, Any]:
 
 
 def _close(name: str, output: OutputResult) -> dict[str, Any]:
-    """Return what a case is warned of: an output that comes close to its bound."""
+    """Return the warning of an output that is close to its tolerance."""
     element = output.closest
     place = {"ulp": output.max_ulp, "index": None} if element is None else {"ulp": element.ulp, "index": element.place}
     return {"output": name, "share": output.max_share, **place}
@@ -216,11 +216,11 @@ def _spot(spot: Spot | None) -> dict[str, Any] | None:
 def output_dict(output: OutputResult) -> dict[str, Any]:
     """Return an output's part of the report; infinities and NaN are text, as in case files.
 
-    `worst` is the element of the largest error, and `closest` that of the largest share of its bound; `unrounded` in
-    them says that the error is measured from the unrounded result, `unlimited` that its bound is infinite.
-    `likely_share` is the largest share of the likely error, where any element is beyond that, `systematic`
-    the root mean square of the errors as a share of it, where that is a systematic error. `unspecified` counts the
-    elements that are left open, `unlimited` those that differ where the tolerance has no limit.
+    `worst` is the element with the largest error, and `closest` the one with the largest share of its tolerance;
+    `unrounded` in them says that the error is measured from the unrounded result, `unlimited` that its tolerance is
+    infinite. `likely_share` is the largest share of the likely error, if any element is beyond it, `systematic` the
+    root mean square of the errors as a share of it, if that is a systematic error. `unspecified` counts the undefined
+    elements, `unlimited` those that differ where the tolerance has no limit.
     """
     found: dict[str, Any] = {
         "data_type": output.data_type,
@@ -242,7 +242,7 @@ def output_dict(output: OutputResult) -> dict[str, Any]:
 
 
 def _mismatch(output: OutputResult) -> dict[str, Any]:
-    """Return what else is told of an output that is wrong."""
+    """Return the further entries of a wrong output."""
     # By place, as NaN is not itself.
     shown = {element.place: element for element in (*output.first, output.worst) if element is not None}
     return {
@@ -285,7 +285,7 @@ def _measure(element: Element) -> dict[str, bool]:
 def validation_text(
     descs: Iterable[Validated], wholes: Iterable[Whole] = (), directml_version: str | None = None
 ) -> str:
-    """Return what `validate --format json` prints; a version of DirectML is that which notes are limited to."""
+    """Return the report of `validate --format json`; the notes are limited to a version of DirectML if there is one."""
     listed = list(descs)
     models = list(map(_whole, wholes))
     return json.dumps(

@@ -15,7 +15,7 @@ from dmlcheck.running.results import ERRORED, PASSED, CaseResult
 from dmlcheck.specs.load import full_name
 from dmlcheck.specs.names import short_operator
 
-# What XML 1.0 has no way to write, not even as a reference.
+# Characters that XML 1.0 cannot have, not even as a reference.
 _IMPOSSIBLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _IN_TEXT = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"})
 _IN_ATTRIBUTE = {**_IN_TEXT, ord('"'): "&quot;", ord("\n"): "&#10;", ord("\t"): "&#9;"}
@@ -57,7 +57,7 @@ class JunitReport:
         return f"{head}>\n   {inside}\n  </testcase>\n" if inside else f"{head}/>\n"
 
     def failure(self, result: CaseResult) -> str:
-        """Return the element of a failure, with what the text report prints of it."""
+        """Return the element of a failure, with the text report of it."""
         element = "error" if result.outcome == ERRORED else "failure"
         start = _tag(f"<{element}", message=reason_text(result), type=rules_text(result) or result.outcome)
         return f"{start}>{_text(failure_text(result, self.again))}</{element}>"

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 _MOST_COLUMNS = 1000  # of a line where no terminal limits them
 _LEAST = 24  # columns that a text needs beside its lead
-_STEPS = re.compile(r"[^/\s]*/+|[^/\s]+")  # words, and those of an address
+_STEPS = re.compile(r"[^/\s]*/+|[^/\s]+")  # ordinary words, and parts of an address
 _COLOURS = {"red": "31", "green": "32", "yellow": "33", "bold": "1", "dim": "2"}
 
 
@@ -83,7 +83,7 @@ def _text_lines(line: Text, columns: int) -> Iterator[str]:
 
 
 def _words(text: str, room: int) -> Iterator[tuple[str, str]]:
-    """Yield the words of a text, each with what goes before it; an address that has no room is cut after its slashes.
+    """Yield the words of a text, each with the space before it; an address that has no room is cut after its slashes.
 
     No other word is cut.
     """

@@ -1,4 +1,4 @@
-"""What a feature level accepts that a lower one does not, as `diff` prints it."""
+"""The additions of a feature level to a lower one, as `diff` prints them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DIFF_SCHEMA = "dmlcheck-diff/1"
 
 
 def diff_lines(changes: list[OperatorChange], low: str, high: str) -> Iterator[Line]:
-    """Yield what a level accepts that a lower one does not, operator by operator."""
+    """Yield the additions of a level to a lower one, operator by operator."""
     new = [change for change in changes if change.is_new]
     wider = [change for change in changes if not change.is_new]
     added = f"{len(new)} {plural(len(new), 'new operator')}"
@@ -47,7 +47,7 @@ def _change_lines(change: OperatorChange) -> Iterator[str]:
 
 
 def diff_dict(changes: list[OperatorChange], low: str, high: str) -> dict[str, Any]:
-    """Return what `diff --format json` prints."""
+    """Return the report of `diff --format json`."""
     return {"schema": DIFF_SCHEMA, "from": low, "to": high, "operators": [_change_dict(change) for change in changes]}
 
 

@@ -1,4 +1,4 @@
-"""The page of a message of DirectML, as `explain` prints it, and what is printed for an unknown one."""
+"""The page of a message of DirectML, as `explain` prints it, and the text for an unknown one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def message_lines(found: Iterable[Explained]) -> Iterator[Line]:
 
 
 def nearest_lines(messages: Iterable[str]) -> Iterator[Line]:
-    """Yield what is said of a message that is not known."""
+    """Yield the text for an unknown message."""
     near = list(messages)
     if near:
         yield "dmlcheck does not know this message. The nearest are:"
@@ -37,7 +37,7 @@ def nearest_lines(messages: Iterable[str]) -> Iterator[Line]:
 
 
 def _section(title: str, lines: Iterable[Line]) -> Iterator[Line]:
-    """Yield lines below a title, nothing where there are none."""
+    """Yield lines below a title, nothing without lines."""
     lines = list(lines)
     if lines:
         yield ""

@@ -1,4 +1,4 @@
-"""The mistakes of files: the problems of validated descs, and each mistake that several cases share told once."""
+"""The mistakes of files: the problems of validated descs, and each mistake that several cases share reported once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dmlcheck.running.legality import Validated
 
 
 def validated_problems(descs: Iterable[Validated]) -> Iterator[tuple[Validated, Diagnostic]]:
-    """Yield what of validated descs is to be shown: not what a negative case breaks as it says."""
+    """Yield the diagnostics of validated descs to show: not the listed ones of a negative case."""
     for desc in descs:
         broken = (found for found in desc.diagnostics if found.severity != NOTE or desc.operator is None)
         for diagnostic in (*broken, *desc.notes):
@@ -18,9 +18,9 @@ def validated_problems(descs: Iterable[Validated]) -> Iterator[tuple[Validated, 
 
 
 def mistake_of(problem: Diagnostic) -> tuple[object, ...] | None:
-    """Return what makes problems of several cases one mistake of their file; None where each case has its own.
+    """Return the identity of a mistake that several cases of a file share; None for a problem of one case.
 
-    Cases that take a wrong default have the same problem at the same place. What comes out of a run is each case's own.
+    Cases that take a wrong default have the same problem at the same place. Results of a run are each case's own.
     """
     rule = RULES.get(problem.rule)
     if problem.line is None or rule is None or rule.group == "run":
@@ -29,13 +29,13 @@ def mistake_of(problem: Diagnostic) -> tuple[object, ...] | None:
 
 
 class Told:
-    """The mistakes that a report has told, each with the first case that has it."""
+    """The mistakes that a report has printed, each with the first case that has it."""
 
     def __init__(self) -> None:
         self._first: dict[tuple[object, ...], str] = {}
 
     def earlier(self, problem: Diagnostic, case: str) -> str | None:
-        """Return the case that a problem was told of before, or None where it is new: now it is told of this one."""
+        """Return the earlier case with a problem, or None if it is new: then record it with this case."""
         mistake = mistake_of(problem)
         first = self._first.get(mistake) if mistake is not None else None
         if mistake is not None and first is None:
@@ -43,5 +43,5 @@ class Told:
         return first
 
     def new(self, problems: Iterable[Diagnostic], case: str) -> list[Diagnostic]:
-        """Return the problems of a case that were not told before."""
+        """Return the new problems of a case."""
         return [problem for problem in problems if self.earlier(problem, case) is None]

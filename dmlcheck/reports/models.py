@@ -1,4 +1,4 @@
-"""Checked ONNX models as text: the nodes that need most or are wrong, the operators, and what the whole model needs."""
+"""Checked ONNX models as text: the nodes that need the most or are wrong, the operators, and the model's level."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dmlcheck.running.models import ModelResult, NodeResult
 from dmlcheck.specs.names import FEATURE_LEVELS, LEVEL_ORDER, level_and_version, level_name
 
 _MOST = 10  # nodes of a kind that are named
-_NOTES = {  # by rules, what the table has for a node without descs, and what the last line says of one and of several
+_NOTES = {  # by rule: the text in the table for a node without descs, and in the last line for one and for several
     NO_PROVIDER: ("no provider", "that no provider takes", "that no provider takes"),
     "runs-elsewhere": ("runs elsewhere", "runs elsewhere", "run elsewhere"),
     "unknown-sizes": ("unknown sizes", "of unknown sizes", "of unknown sizes"),
@@ -24,7 +24,7 @@ _NOTES = {  # by rules, what the table has for a node without descs, and what th
 
 
 def model_lines(model: ModelResult, style: Style) -> Iterator[Line]:
-    """Yield what `validate` prints of a model."""
+    """Yield the text of `validate` for a model."""
     if model.problem is not None:
         yield diagnostic_text(model.problem, None, style)
         return
@@ -50,7 +50,7 @@ def model_lines(model: ModelResult, style: Style) -> Iterator[Line]:
 
 
 def _wrong_lines(model: ModelResult, style: Style) -> Iterator[str]:
-    """Yield what is wrong with nodes, once where it is the same, and whether there is more that is not told."""
+    """Yield the findings about nodes, equal ones once, and a note if there are more."""
     wrong: dict[tuple[Diagnostic, ...], list[Validated]] = {}
     for desc in model.entries:
         errors = tuple(problem for problem in desc.diagnostics if problem.severity != NOTE)
@@ -76,7 +76,7 @@ def _known_lines(model: ModelResult, style: Style) -> Iterator[str]:
 
 
 def _label(desc: Validated) -> str:
-    """Return which node a desc is of, and its operator."""
+    """Return the node of a desc, and its operator."""
     return visible(f"{desc.label}: {desc.onnx_operator}")
 
 
@@ -139,7 +139,7 @@ def _told(nodes: list[NodeResult], style: Style) -> Iterator[str]:
 
 
 def _rows(nodes: Iterable[NodeResult]) -> list[tuple[str, str, str, str]]:
-    """Return a row for each ONNX operator and what becomes of it."""
+    """Return a row for each ONNX operator and its descs."""
     kinds: dict[tuple[str, str], list[NodeResult]] = {}
     for node in nodes:
         made = " + ".join(dict.fromkeys(desc.operator or "" for desc in node.descs))

@@ -1,4 +1,4 @@
-"""What reports say of the nodes of a model: where they come from, which failed first, and which make NaN."""
+"""The nodes of a model in reports: their origins, the first failure, and the nodes that make NaN."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LARGEST = 65504.0  # of FLOAT16
 
 
 def model_facts(result: CaseResult) -> Iterator[tuple[str, str]]:
-    """Yield what there is to say of a case that is a node of a model, or an output, each with what it is."""
+    """Yield the texts about a case that is a node of a model, or an output, each with its kind."""
     if result.node is not None:
         yield from node_facts(result.node)
     if result.output is not None:
@@ -34,7 +34,7 @@ def model_facts(result: CaseResult) -> Iterator[tuple[str, str]]:
 
 
 def node_facts(node: NodeOfCase) -> Iterator[tuple[str, str]]:
-    """Yield what there is to say of a node that failed, beside what failed, each with what it is."""
+    """Yield the texts about a node that failed, besides its failures, each with its kind."""
     becomes = f" -> {' + '.join(map(short_operator, node.dml_operators))}" if node.dml_operators else ""
     level = f", valid from {level_text(node.level)}" if node.level else ""
     judged = f"; {_MEANINGS[node.meaning]}" if node.meaning in _MEANINGS else ""
@@ -73,7 +73,7 @@ def _shares_text(output: ModelOutput) -> str:
 
 
 class NodesOverview:
-    """The nodes of a run as they go by: which was the first to fail, and what is to be said of the tensors."""
+    """The nodes of a run as they go by: the first failure, and the observations about tensors."""
 
     def __init__(self) -> None:
         """Begin with none."""
@@ -101,9 +101,9 @@ class NodesOverview:
         self.largest += [(magnitude, tensor, node) for tensor, magnitude in node.largest.items()]
 
     def lines(self, bisected: Bisected | None = None) -> Iterator[str]:
-        """Yield the number of nodes, the first that failed, and what makes NaN or comes close to overflow.
+        """Yield the number of nodes, the first that failed, and those that make NaN or come close to overflow.
 
-        `bisected` is what came of the search for nodes that are wrong only together.
+        `bisected` is the result of the search for nodes that are wrong only together.
         """
         if not self.total:
             return
@@ -124,7 +124,7 @@ class NodesOverview:
             )
 
     def _output_lines(self) -> Iterator[str]:
-        """Yield how many outputs are right as the whole model goes, and why those are off that are not."""
+        """Yield how many outputs of the whole model are right, and why others are not."""
         if not self.outputs:
             return
         right = sum(result.outcome == PASSED for result, _ in self.outputs)

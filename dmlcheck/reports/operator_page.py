@@ -17,7 +17,7 @@ _KINDS = {INPUT: "input", OUTPUT: "output"}
 
 
 def operator_lines(spec: OperatorSpec) -> Iterator[Line]:
-    """Yield the page of an operator: all that its web page says, and what it gets wrong."""
+    """Yield the page of an operator: the content of its web page, and corrections to it."""
     yield from _head(spec)
     yield from _section("Fields")
     yield from _fields(spec)
@@ -121,7 +121,7 @@ def errata_lines(specs: list[OperatorSpec]) -> Iterator[Line]:
 
 
 def foreign_name_text(names: Sequence[ForeignName], own: str | None) -> str:
-    """Return what a name is in ONNX or WebNN: `Conv is ONNX's name; see CONVOLUTION`; `own` has it in DirectML."""
+    """Return the meaning of a name in ONNX or WebNN: `Conv is ONNX's name; see CONVOLUTION`; `own` is DirectML's."""
     operators = " or ".join(dict.fromkeys(operator for name in names for operator in name.operators))
     if own is not None:
         whose = " and ".join(f"{name.library}'s {name.name}" for name in names)
@@ -152,7 +152,7 @@ def _fields(spec: OperatorSpec) -> Iterator[Line]:
 
 
 def _kind(field: Field) -> str:
-    """Return what a field is: `optional input TENSOR_DESC`."""
+    """Return the type of a field: `optional input TENSOR_DESC`."""
     optional = "optional" if field.optional or field.counts else ""
     kind = field.enum or ("BOOL" if field.boolean else field.type)
     return " ".join(filter(None, (optional, _KINDS.get(field.kind), kind)))
@@ -191,7 +191,7 @@ def _formula(spec: OperatorSpec) -> Iterator[Line]:
 
 
 def _tolerances(spec: OperatorSpec) -> Iterator[Line]:
-    """Yield how far results may be off: what follows from the formula, and the limits that are published."""
+    """Yield the tolerances of results: those that follow from the formula, and the published limits."""
     lines = [*_derived(spec), *(line for row in spec.tolerance for line in _item("-", _tolerance(row)))]
     if lines:
         yield from _section("Tolerance")

@@ -1,4 +1,4 @@
-"""What the end of a run says: a table by operator, how accurate the outputs are, and why cases were skipped."""
+"""The overview at the end of a run: a table by operator, the accuracy of outputs, and why cases were skipped."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from dmlcheck.running.results import ERRORED, FAILED, PASSED, SKIPPED, XFAILED, 
 from dmlcheck.specs.names import short_operator
 
 _MOST_NOTED = 5  # passed cases that are named for being close to their bound, or less accurate than before
-_FEW = 10  # operators: of more, those with nothing to see are left out of the table
+_FEW = 10  # operators: with more, the table leaves out operators without failures
 _MOST_REASONS = 10  # groups of reasons
 
 
 class _OperatorRow:
-    """What the table says of one operator."""
+    """The table's row of one operator."""
 
     def __init__(self) -> None:
         self.counts: dict[str, int] = {}
@@ -111,7 +111,7 @@ class Overview:
         self._note(result)
 
     def _note(self, result: CaseResult) -> None:
-        """Take in what there is to say of a result beside its outcome."""
+        """Take the accuracy and the notes of a result."""
         unlikely = [f"{result.case.id} {found.message}" for found in unlikely_errors(result)]
         if unlikely:
             self.unlikely.add(max(output.likely_share or 0.0 for output in result.outputs.values()), unlikely)
@@ -131,7 +131,7 @@ class Overview:
             self.worse.add(max(drift.new_ulp - drift.old_ulp for drift in result.drift), lines)
 
     def table(self, summary: Summary, *, is_whole: bool = True) -> tuple[list[str], list[list[str]]]:
-        """Return the head and the rows of the table by operator; of many, only those with something to see.
+        """Return the head and the rows of the table by operator; with many, only the noteworthy rows.
 
         `is_whole` asks for all of them.
         """
@@ -188,7 +188,7 @@ class Overview:
         yield from map(worst_text, found)
 
     def skip_lines(self, *, is_whole: bool = True) -> Iterator[str]:
-        """Yield why cases were skipped, the most frequent reason first; those that differ in names only are one group.
+        """Yield the reasons for skipped cases, the most frequent first; those that differ in names only are one group.
 
         `is_whole` asks for every reason. The cases that only another implementation can run are a line of their own.
         """
@@ -215,7 +215,7 @@ def _share(share: float | None) -> str:
 # ---- reasons
 
 
-# What tells reasons of one kind apart: names with capital letters (`INT8`, `ReduceMax`), numbers, and lists of them.
+# Differences between reasons of one kind: names with capital letters (`INT8`, `ReduceMax`), numbers, and lists of them.
 _NAME = re.compile(r"-?(?:\d[\w.+-]*|\w*[A-Z]\w*)(?:'s)?")
 _NAMES = re.compile(r"\*(?:(?:, | and |,? )\*)+")
 

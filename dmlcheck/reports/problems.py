@@ -1,4 +1,4 @@
-"""What reports for other programs show of a result: its problems, each at a place in a repository."""
+"""The problems of a result in reports for other programs, each at a place in a repository."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def problems_of(result: CaseResult) -> list[Diagnostic]:
-    """Return what of a case is to be shown: all that made it fail, at least one; and what a passing one warns of.
+    """Return the diagnostics of a case to show: all that made it fail, at least one; and the warnings of a passed one.
 
-    An expected failure is none, and neither are the notes of a negative case that breaks what it lists.
+    An expected failure has none, and neither has a negative case that breaks the rules that it lists.
     """
     case = result.case
     line = case.position.line
@@ -35,7 +35,7 @@ def problems_of(result: CaseResult) -> list[Diagnostic]:
 
 
 def full_message(diagnostic: Diagnostic) -> str:
-    """Return all that a diagnostic says: its message with its constraint, what is allowed, and what to do."""
+    """Return the whole text of a diagnostic: its message with its constraint, the note, and the help."""
     label = f" ({diagnostic.constraint})" if diagnostic.constraint else ""
     lines = [f"{diagnostic.message}{label}"]
     if diagnostic.note:
@@ -64,5 +64,5 @@ def path_inside(file: str, folder: str) -> str | None:
 
 
 def encodable(text: str) -> str:
-    """Return a text without what no encoding can carry, as a file's name may hold."""
+    """Return a text without characters that no encoding has, such as half surrogates in a file's name."""
     return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)

@@ -73,7 +73,7 @@ def _is_case(case: Any) -> bool:
 
 
 class Head(NamedTuple):
-    """A report without its cases, the outcome and the file of each case by its id, and those that are malformed."""
+    """A report without its cases, the outcome and the file of each case by its id, and the malformed ones."""
 
     report: dict[str, Any]
     outcomes: dict[str, str]
@@ -82,7 +82,7 @@ class Head(NamedTuple):
 
 
 def read_head(path: str) -> Head:
-    """Return a report without its cases, and what became of these."""
+    """Return a report without its cases, and their outcomes."""
     report = read_report(path)
     cases = report.pop("cases")
     malformed = frozenset(case["id"] for case in cases if case.get("malformed"))
@@ -102,7 +102,7 @@ def _has_drifted(case: Mapping[str, Any]) -> bool:
 
 
 class _Errors(NamedTuple):
-    """What is kept of a case: its id and the largest error of each output, infinite where the output was wrong."""
+    """The kept part of a case: its id and the largest error of each output, infinite if the output was wrong."""
 
     case: str
     ulp: dict[str, float]
@@ -115,7 +115,7 @@ def read_errors(path: str) -> tuple[dict[str, Any], dict[str, dict[str, float]]]
 
 
 def _errors_of(raw: dict[str, Any]) -> Any:
-    """Return what is kept of a case, anything else as it is."""
+    """Return the kept part of a case, any other object as it is."""
     if not _is_case(raw) or not isinstance(raw.get("outputs"), dict):
         return raw
     found = {name: _error_of(output) for name, output in raw["outputs"].items()}
@@ -130,7 +130,7 @@ def _error_of(output: Any) -> int | float | None:
 
 
 class Brief(NamedTuple):
-    """What two runs are compared by, of each case: how it ended, what was wrong, the largest error of each output."""
+    """The compared part of a case: its outcome, its rules, the largest error of each output."""
 
     id: str
     outcome: str
@@ -141,9 +141,9 @@ class Brief(NamedTuple):
 
 
 def read_briefs(path: str) -> tuple[dict[str, Any], dict[str, Brief]]:
-    """Return a report without its cases, and what there is to compare of each by its id; no more is kept in memory.
+    """Return a report without its cases, and the compared part of each by its id; no more is kept in memory.
 
-    Of several cases of one id, one that fails counts.
+    Of several cases with one id, one that fails counts.
     """
 
     def is_case(case: Any) -> bool:
@@ -160,7 +160,7 @@ def read_briefs(path: str) -> tuple[dict[str, Any], dict[str, Brief]]:
 
 
 def _brief_of(raw: dict[str, Any]) -> Any:
-    """Return what is compared of a case, anything else as it is."""
+    """Return the compared part of a case, any other object as it is."""
     if not _is_case(raw):
         return raw
     try:
@@ -212,7 +212,7 @@ NUMBER_OR_NONE = (int, float, type(None))
 
 
 def value_of(raw: Mapping[str, Any], key: str, kinds: tuple[type, ...], default: Any = None) -> Any:
-    """Return what a report has under a key; TypeError where it is nothing that `run` writes there."""
+    """Return the value of a report's key; TypeError if `run` never writes such a value there."""
     value = raw.get(key, default)
     if not isinstance(value, kinds) or isinstance(value, bool) or _is_beyond(value):
         raise TypeError(key)
@@ -321,7 +321,7 @@ def _consistent(raw: Mapping[str, Any]) -> str | None:
 
 
 def _is_computed(outputs: Mapping[str, OutputResult], diagnostics: Iterable[Diagnostic]) -> bool:
-    """Whether an implementation had a part in a case, by what a report of an earlier version says of it."""
+    """Whether an implementation had a part in a case, by the report of an earlier version."""
     return bool(outputs) or any(found.rule in NO_ANSWER for found in diagnostics)
 
 

@@ -1,4 +1,4 @@
-"""What a run is of, how it ended, and what takes its results."""
+"""The description of a run, its counts, and the interface of its reports."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dmlcheck.running.accuracy import (
 from dmlcheck.running.results import ERRORED, FAILURES, OUTCOMES, PASSED, SKIPPED, XFAILED, Bisected, CaseResult
 from dmlcheck.specs.names import LEVELS, level_and_version
 
-CHECKED = "checked"  # what stands for passed where dmlcheck alone checked a desc
+CHECKED = "checked"  # in place of passed, where dmlcheck alone checked a desc
 HEADS = {CHECKED: "descs checked"}  # of columns
 EACH_ITS_OWN = "each case's own"  # the feature level of a run that is limited to none
 
@@ -39,20 +39,20 @@ class OfClass(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """How a run ended: the number of cases by outcome, and the seconds it took.
+    """The counts of a run: the number of cases by outcome, and the seconds it took.
 
-    `digest` stands for the whole case set, of which a shard runs a part; None where the run did not see all of it.
-    `warned`, `worse` and `drifted` count passed cases: those close to their bound, those less accurate than in the
-    earlier run that `compared` tells of, and those for which the run fails; `unlikely` those beyond the likely error,
-    `legal` the plain descs. `not_run` counts the cases that a run did not come to because it ended after some failures.
+    `digest` identifies the whole case set, of which a shard runs a part; None if the run did not see all of it.
+    `warned`, `worse` and `drifted` count passed cases: those close to their tolerance, those less accurate than in the
+    earlier run of `compared`, and those that make the run fail; `unlikely` those beyond the likely error, `legal` the
+    plain descs. `not_run` counts the cases left after a run ended early because of failures.
 
-    `judged` counts the cases that the implementation had a part in, whatever came of them, and `computed` those of them
-    that passed; `for_implementations` the skipped cases that only another implementation than the reference can run.
-    `inaccurate` counts the cases that are warned of what they expect, passed or failed. `consistent` counts by the type
-    of inputs the cases whose errors that would explain. `unanswered` counts the judged cases for which the
-    implementation gave no result, `unlimited` those with errors that nothing limits. `running` is the case that was
-    running when the run was interrupted, and for how many seconds. `flaky` counts the cases that passed after they had
-    failed. `bisected` says what came of the search for nodes of a model that are wrong only together.
+    `judged` counts the cases that the implementation had a part in, whatever their outcome, and `computed` the passed
+    ones of these; `for_implementations` the skipped cases that only another implementation than the reference can run.
+    `inaccurate` counts the cases with inaccurate expected values, passed or failed. `consistent` counts the cases whose
+    errors a type of inputs would explain, by this type. `unanswered` counts the judged cases for which the
+    implementation gave no result, `unlimited` those with errors where the tolerance has no limit. `running` is the case
+    that was running when the run was interrupted, and for how many seconds. `flaky` counts the cases that passed after
+    they had failed. `bisected` is the result of the search for nodes of a model that are wrong only together.
     """
 
     counts: dict[str, int]
@@ -90,7 +90,7 @@ class Summary(NamedTuple):
 
     @property
     def kinds(self) -> dict[str, int]:
-        """The number of cases by outcome, those that passed apart by whether the implementation computed them."""
+        """The number of cases by outcome, with passed cases that the implementation computed apart from others."""
         rest = {outcome: self.counts.get(outcome, 0) for outcome in OUTCOMES if outcome != PASSED}
         return {PASSED: self.computed, CHECKED: self.descs, **rest}
 
@@ -106,7 +106,7 @@ class Summary(NamedTuple):
 
     @property
     def checked(self) -> int:
-        """The number of cases that something was found out about: those that were not skipped."""
+        """The number of cases with a result: those that were not skipped."""
         return self.total - self.counts.get(SKIPPED, 0)
 
     @property
@@ -116,21 +116,21 @@ class Summary(NamedTuple):
 
     @property
     def failures(self) -> int:
-        """The number of cases that make the run fail, those included that pass and have drifted."""
+        """The number of cases that make the run fail, including passed ones that have drifted."""
         return self.failed + self.drifted
 
 
 class RunInfo(NamedTuple):
-    """What a run is of: the implementation, the feature level that it was limited to, and its shard (1 of 3).
+    """The description of a run: the implementation, the feature level that it was limited to, and its shard (1 of 3).
 
-    `version` and `device` are what the implementation says of itself, "" where it says nothing. `accumulate` is the
-    type that it may accumulate in, `inputs` that to which it may round the factors of products; `warn_above` and
-    `compared_to` are what the run was asked to say of cases that pass, `is_strict` whether it fails those of an
-    unlikely error, an unlimited tolerance or an inaccurate expectation, `expected_within` how many ULP an expected
-    value may be from the exact result. Of `directml_version` the known failures are expected. `options` are words of
-    the command line that decide what becomes of any case, for the command that runs one again. `is_selection` says that
-    cases of its files are left out because the command line selects others, `algorithms` are ways to compute that are
-    allowed besides. `model` says how the nodes of a model are judged, where the cases are those.
+    `version` and `device` are the implementation's description of itself, "" without one. `accumulate` is the type that
+    it may accumulate in, `inputs` the type to which it may round the factors of products; `warn_above` and
+    `compared_to` ask for warnings about passed cases, `is_strict` says whether the run fails those with an unlikely
+    error, an unlimited tolerance or an inaccurate expectation, `expected_within` how many ULP an expected value may be
+    from the exact result. The known failures of `directml_version` are expected. `options` are words of the command
+    line that affect the result of any case, for the command that runs one again. `is_selection` says that the command
+    line selects only some cases of its files, `algorithms` are further allowed ways to compute. `model` says how the
+    nodes of a model are judged, if these are the cases.
     """
 
     implementation: str
@@ -152,7 +152,7 @@ class RunInfo(NamedTuple):
 
     @property
     def judged(self) -> str:
-        """What was judged, in words: `onnxruntime 1.31.1 (CPUExecutionProvider on x86_64)`."""
+        """The implementation in words: `onnxruntime 1.31.1 (CPUExecutionProvider on x86_64)`."""
         named = f"{self.implementation} {self.version}".rstrip()
         return f"{named} ({self.device})" if self.device else named
 
@@ -209,7 +209,7 @@ class Reporter(Protocol):
 
 
 def kind_of(result: CaseResult) -> str:
-    """Return what a case is counted as: its outcome, or that dmlcheck alone checked its desc."""
+    """Return the count that a case goes into: its outcome, or that dmlcheck alone checked its desc."""
     return CHECKED if result.is_checked_desc else result.outcome
 
 
@@ -289,9 +289,9 @@ class Tally:
 
 
 def outcomes_text(summary: Summary) -> str:
-    """Return the outcomes in words: `12 passed, 2 descs checked, 1 failed`, with what there is to say of those.
+    """Return the outcomes in words: `12 passed, 2 descs checked, 1 failed`, with notes about them.
 
-    What passed is what the implementation computed.
+    Only cases that the implementation computed count as passed.
     """
     counts = {**summary.kinds, "not run": summary.not_run}
     others = f" ({summary.for_implementations} for implementations)" if summary.for_implementations else ""

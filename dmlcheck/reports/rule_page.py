@@ -18,7 +18,7 @@ def rules_lines() -> Iterator[Line]:
 
 
 def rule_lines(rule: str) -> Iterator[Line]:
-    """Yield the page of a rule: what is wrong, why it matters, the smallest wrong file and the same file mended."""
+    """Yield the page of a rule: its summary, its reason, the smallest wrong file and the same file corrected."""
     found = page(rule)
     yield f"{rule}   ({RULES[rule].group})"
     yield ""

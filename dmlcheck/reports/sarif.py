@@ -39,9 +39,9 @@ _OUTCOMES = {
 
 
 class SarifReport:
-    """A run as SARIF: what the run is of, the tool with the rules that were named, how it ended, and the problems.
+    """A run as SARIF: its description, the tool with the rules that were named, the outcome, and the problems.
 
-    The problems are put aside, out of memory, until the others are known.
+    The problems are put aside, out of memory, until the other parts are known.
     """
 
     def __init__(self, path: str, info: RunInfo) -> None:
@@ -59,7 +59,7 @@ class SarifReport:
             _, self.end = self.file.put_aside(("," if self.end else "") + "\n" + _dump(found))
 
     def finish(self, summary: Summary) -> None:
-        """Write what the run is of, how it ended and its problems, and put the report in place."""
+        """Write the description of the run, its outcome and its problems, and put the report in place."""
         head = {
             "properties": _properties(self.info, summary),
             "tool": self.results.tool(),
@@ -74,7 +74,7 @@ class SarifReport:
 
 
 def _properties(info: RunInfo, summary: Summary) -> dict[str, Any]:
-    """Return what a run is of, null where that is not known."""
+    """Return the description of a run, null for unknown parts."""
     return {
         "implementation": encodable(info.implementation),
         "implementationVersion": encodable(info.version) or None,
@@ -89,7 +89,7 @@ def _properties(info: RunInfo, summary: Summary) -> dict[str, Any]:
 
 
 def sarif_text(descs: Iterable[Validated]) -> str:
-    """Return what `validate --format sarif` prints."""
+    """Return the report of `validate --format sarif`."""
     results = _Results()
     found: list[dict[str, Any]] = []
     for desc in descs:
@@ -139,12 +139,12 @@ class _Results:
         }
 
     def tool(self) -> dict[str, Any]:
-        """Return what named the problems."""
+        """Return the tool that reports the problems, with its rules."""
         return {"driver": {"name": "dmlcheck", "version": __version__, "rules": list(self.rules.values())}}
 
 
 def _rule(rule: str) -> dict[str, Any]:
-    """Return what there is to say of a rule; of an outcome that no rule explains, or a rule of another version, less.
+    """Return the entry of a rule; an outcome without rule, or a rule of another version, has a shorter one.
 
     Help texts hold no placeholders, so their braces stay as they are.
     """

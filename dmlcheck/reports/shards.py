@@ -85,7 +85,7 @@ def _shards(parts: list[tuple[str, dict[str, Any]]]) -> list[_Shard]:
 
 
 def _shard(path: str, report: dict[str, Any]) -> _Shard:
-    """Return which shard of how many a report is of; ReportError where it is not one that can be merged."""
+    """Return the number of a report's shard and how many there are; ReportError if the report cannot be merged."""
     shard = report.get("shard")
     index, count = (shard.get("index"), shard.get("count")) if isinstance(shard, dict) else (None, None)
     if type(index) is not int or type(count) is not int or not 1 <= index <= count:
@@ -111,7 +111,7 @@ def _check_counts(path: str, report: dict[str, Any]) -> None:
 
 
 def _check_case_set(shards: list[_Shard]) -> None:
-    """Refuse shards that do not hold, each case once, the case set that their digest stands for."""
+    """Refuse shards that do not hold, each case once, the case set of their digest."""
     held = (digest(case["id"] for case in shard.report["cases"]) for shard in shards)
     if digest_of(list(held)) != shards[0].report["digest"]:
         paths = ", ".join(shard.path for shard in shards[:_MOST_NAMED])
@@ -149,7 +149,7 @@ def _summary(shards: list[_Shard], results: list[CaseResult], *, is_of_reference
 
 
 def _info(shards: list[_Shard]) -> RunInfo:
-    """Return what a run is of, as its first shard has it; all the versions and devices that the shards ran on."""
+    """Return the description of a run by its first shard, with all the versions and devices that the shards ran on."""
     infos = [_info_of(shard) for shard in shards]
     versions, devices = (
         [*dict.fromkeys(filter(None, said))] for said in zip(*(info[3:5] for info in infos), strict=True)
@@ -158,7 +158,7 @@ def _info(shards: list[_Shard]) -> RunInfo:
 
 
 def _word_of(report: Mapping[str, Any], key: str, words: tuple[str, ...]) -> str:
-    """Return which of some words a report has under a key, the first where it has none."""
+    """Return the one of some words that a report has under a key, by default the first."""
     found: str = value_of(report, key, TEXT, words[0])
     if found not in words:
         raise TypeError(key)

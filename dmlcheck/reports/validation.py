@@ -1,4 +1,4 @@
-"""Validated descs as text: what is wrong with each, and from which level on it is valid."""
+"""Validated descs as text: the findings about each, and the level from which it is valid."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dmlcheck.specs.names import level_and_version, level_name
 
 
 def validation_lines(descs: list[Validated], documents: Mapping[str, Document], style: Style) -> Iterator[str]:
-    """Yield what `validate` prints; `documents` are the files of the descs by name."""
+    """Yield the text of `validate`; `documents` are the files of the descs by name."""
     times = Counter(mistake_of(problem) for _, problem in validated_problems(descs) if problem.severity == ERROR)
     told = Told()
     for desc in descs:
@@ -41,7 +41,7 @@ def _where(wrong: list[Validated]) -> str:
 def _desc_lines(
     desc: Validated, document: Document, style: Style, told: Told, times: Mapping[Any, int]
 ) -> Iterator[str]:
-    """Yield what there is to say of a desc, but for what was told of an earlier one."""
+    """Yield the text about a desc, without mistakes that an earlier one had."""
     for _, problem in validated_problems([desc]):
         if told.earlier(problem, desc.label) is None:
             yield diagnostic_text(problem, document.line, style)

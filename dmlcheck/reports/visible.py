@@ -27,7 +27,7 @@ def shown(text: Text) -> Text:
 
 
 def shown_lines(text: str) -> str:
-    """Return what a program may have printed: its lines, those after the first behind a bar, as GitHub takes none."""
+    """Return a program's output as text: its lines, those after the first behind a bar, without commands for GitHub."""
     first, *rest = map(visible, text.split("\n"))
     return "\n".join([first, *(line if line.startswith(_BAR) else _BAR + line for line in rest)])
 
@@ -76,7 +76,7 @@ def shown_result(result: CaseResult) -> CaseResult:
 
 
 def _is_plain(result: CaseResult) -> bool:
-    """Whether a result is of the many that pass without a remark, and all that is printed of it is visible."""
+    """Whether a result is one of the many that pass without a remark, and its printed text is all visible."""
     case = result.case
     if result.outcome != _PASSED or result.diagnostics or result.warned or result.drift:
         return False
@@ -90,7 +90,7 @@ def _shown_output(output: OutputResult) -> OutputResult:
 
 
 def shown_info(info: RunInfo) -> RunInfo:
-    """Return what a run is of, visible."""
+    """Return the description of a run with only visible characters."""
     earlier = info.compared_to
     if earlier is not None:
         earlier = earlier._replace(
