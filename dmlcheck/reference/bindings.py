@@ -1,4 +1,4 @@
-"""A desc and its kernel: which field each parameter of a formula takes, and what it gets of the desc."""
+"""A desc and its kernel: the field for each parameter of a formula, and its value in the desc."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def parameter(field: str) -> str:
 
 
 def _attribute(desc: OperatorDesc, name: str, arithmetic: Arithmetic | None) -> Any:
-    """Return what a kernel gets of a field that is no input: FLOATs as FLOAT32, operators as callables."""
+    """Return the value that a kernel gets for a field that is no input: FLOATs as FLOAT32, operators as callables."""
     value, of = desc.values.get(name), desc.spec.fields[name].type
     if of in ("OPERATOR_DESC", "OPERATOR_DESC_ARRAY"):
         part = (desc.tensors(OUTPUT) or desc.tensors())[0]
@@ -79,7 +79,7 @@ def _attribute(desc: OperatorDesc, name: str, arithmetic: Arithmetic | None) -> 
 
 
 def _nested(inner: OperatorDesc, data_type: str, arithmetic: Arithmetic | None) -> Nested:
-    """Return an operator inside another as a function of what that has of its output's data type."""
+    """Return a nested operator as a function: its formula with its own fields, on tensors of a data type."""
     bound = row(inner.spec.operator)
     fields = {to: _attribute(inner, name, arithmetic) for to, name in bound.attributes}
     if isinstance(bound.kernel.tiles, Groups):
@@ -101,13 +101,13 @@ def _moved(formula: Callable[..., Any], scale: Any, bias: Any, x: Any) -> Any:
 
 
 def attributes_of(bound: Binding, desc: OperatorDesc, arithmetic: Arithmetic | None) -> dict[str, Any]:
-    """Return what a formula gets of the fields that are no inputs, by parameter."""
+    """Return a formula's values for the fields that are no inputs, by parameter."""
     attributes = {to: _attribute(desc, name, arithmetic) for to, name in bound.attributes}
     return attributes | {to: desc.parts[name][0].tensor.data_type for to, name in bound.types}
 
 
 def given_to(bound: Binding, desc: OperatorDesc, inputs: Inputs, arithmetic: Arithmetic | None) -> dict[str, Any]:
-    """Return what a formula gets, by parameter."""
+    """Return a formula's values, by parameter."""
     return {to: inputs.get(name) for to, name in bound.tensors} | attributes_of(bound, desc, arithmetic)
 
 

@@ -36,15 +36,15 @@ Place = tuple[int, ...]
 
 
 class Bound(NamedTuple):
-    """What the engine says of some elements of an output.
+    """The engine's bounds for some elements of an output.
 
     `value` is the unrounded result, `radius` how far the roundings of an implementation may take it from there,
-    `unspecified` what the documentation leaves open; `terms` is the length of the longest sum on the way. Results that
-    are computed are rounded once more, to the output's type; elements that are only moved are not (`is_rounded`). Where
-    rounding decides which whole number is the nearest, `value` is the middle of those that are right. `others` are the
-    bounds of results that are right as well, where the documentation does not say in which type they are computed.
-    `unlimited` marks the elements whose bound is infinite, or has all that the operator can return; None for none.
-    `likely` is the bound of likely errors, where it was computed on the way.
+    `unspecified` marks undefined elements; `terms` is the number of terms of the longest sum on the way. Computed
+    results are rounded once more, to the output's type; moved elements are not (`is_rounded`). Where rounding decides
+    which whole number is the nearest, `value` is the midpoint of the right ones. `others` are the bounds of further
+    right results, where the documentation does not say in which type they are computed. `unlimited` marks the elements
+    whose bound is infinite, or has all results of the operator; None for none. `likely` is the bound of likely errors,
+    if it was computed on the way.
     """
 
     value: Array
@@ -79,12 +79,12 @@ def bounds(
 ) -> Iterator[tuple[str, Array, Bound]]:
     """Yield the bounds of some elements, those where the masks `asked` are true, piece by piece.
 
-    Each comes with the output's label, and the positions of the elements in row-major order. Only pieces that hold an
-    element that is asked for are computed. An implementation may accumulate in one type, and round the factors of sums
-    of products to another: FLOAT32, TF32 or BFLOAT16. With a `unit`, nearest or cut, the bounds are those of one that
-    rounds every factor so. `algorithms` may have WINOGRAD. `is_likely` is for the bounds of likely errors,
-    `with_likely` for both: those of likely errors come along where sharing the work of the others makes them cheap.
-    TooMuchWork where that would take too long.
+    Each comes with the output's label, and the positions of the elements in row-major order. Only pieces with an asked
+    element are computed. An implementation may accumulate in one type, and round the factors of sums of products to
+    another: FLOAT32, TF32 or BFLOAT16. With a `unit`, nearest or cut, the bounds are those of one that rounds every
+    factor so. `algorithms` may have WINOGRAD. `is_likely` asks for the bounds of likely errors, `with_likely` for both:
+    those of likely errors come along if sharing the work of the others makes them cheap. TooMuchWork if that would take
+    too long.
     """
     refuse_too_much(desc, inputs)
     is_winograd = WINOGRAD in algorithms and may_be_winograd(desc)
@@ -187,10 +187,10 @@ def _is_asked(mask: Array, cut: Any) -> bool:
 def arithmetic_of(
     desc: OperatorDesc, accumulate: str, factors: str = "FLOAT32", *, is_likely: bool = False
 ) -> Arithmetic:
-    """Return the arithmetic that an implementation of a desc may use: FLOAT64 tensors are not computed in less.
+    """Return the arithmetic that an implementation of a desc may use: FLOAT64 tensors are computed in FLOAT64.
 
-    The factors of sums of products are rounded to `factors` only where all float tensors are FLOAT32. The mean of
-    nearly equal elements added one by one loses what they differ by: no variance comes out of that.
+    The factors of sums of products are rounded to `factors` only if all float tensors are FLOAT32. A mean of nearly
+    equal elements, added one by one, loses their differences: a variance needs more.
     """
     types = {part.tensor.data_type for part in desc.tensors()}
     used = "FLOAT64" if "FLOAT64" in types else accumulate

@@ -30,7 +30,7 @@ def to_floats(x: Any, input_type: str, output_type: str) -> Any:
 def in_type_of(number: Any, elements: Any) -> Any:
     """Return a FLOAT in the type of elements: of floats the nearest, or the neighbour toward 0 if that is larger.
 
-    Of integers it is the number without its fraction, which is left open where the type does not hold that.
+    For integers it is the number without its fraction, which is undefined if the type does not hold it.
     """
     exact, value = float(raw(number)), cast(number, elements)
     if not is_float(elements):

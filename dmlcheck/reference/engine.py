@@ -26,7 +26,7 @@ Watch = Callable[[Piece, Any], None]
 
 
 class Computed(NamedTuple):
-    """One output: its values, of its sizes and type, and which of them the documentation leaves open."""
+    """One output: its values, of its sizes and type, and a mask of its undefined elements."""
 
     values: Array
     unspecified: Array | None = None
@@ -45,9 +45,9 @@ def evaluate(
 ) -> dict[str, Computed]:
     """Return the outputs of a valid desc by label; `inputs` has an array (a list for an array of tensors) by field.
 
-    `numbers` makes other arrays of those that formulas compute with, for what another arithmetic would give. `watch`
-    sees each piece that has `sizes`, with what its formula gave, as they are computed, in several threads.
-    TooMuchWork where that would take too long.
+    `numbers` replaces the arrays that formulas compute with, to compute in another arithmetic. `watch` is called with
+    each piece that has `sizes`, and the result of its formula, in several threads. TooMuchWork if that would take too
+    long.
     """
     refuse_too_much(desc, inputs)
     results = {part.label: _Output(part.tensor) for field in desc.spec.outputs for part in desc.parts[field.name]}
@@ -108,7 +108,7 @@ class _Output:
 
 
 def blocks_of(result: Any, is_asked: Callable[[Any], Any] = lambda _: True) -> Iterator[tuple[Any, Any, Any]]:
-    """Yield the asked blocks of a formula's result: where each is, and what of it is left open. Most are one block."""
+    """Yield the asked blocks of a formula's result: the place of each, and its undefined elements."""
     value, is_open = opened(result)
     for cut in filter(is_asked, value.cuts) if isinstance(value, Blocks) else ((),):
         mark = is_open.block(cut) if isinstance(is_open, Blocks) else is_open
@@ -118,7 +118,7 @@ def blocks_of(result: Any, is_asked: Callable[[Any], Any] = lambda _: True) -> I
 
 
 def overflowed(overflow: str, value: Any, dtype: np.dtype[Any]) -> Any:
-    """Say which integer results are left open because they do not fit the output's type."""
+    """Return which integer results are undefined because they do not fit the output's type."""
     if dtype.kind not in "iu" or (overflow == "narrow" and dtype.itemsize > 2):
         return False
     least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
@@ -131,7 +131,7 @@ def _rounded(result: InDoubt, data_type: str) -> Array:
     value, dtype = result.value, NUMPY_TYPES[data_type]
     rounded: Array = (value - result.error).astype(dtype)
     doubt = rounded != (value + result.error).astype(dtype)
-    if np.count_nonzero(doubt):  # also where the error is infinite or NaN, as that of an infinite sum is
+    if np.count_nonzero(doubt):  # also where the error is infinite or NaN, as the error of an infinite sum is
         rounded[doubt] = value[doubt].astype(dtype)
         at = np.flatnonzero(doubt & (result.error > 0) & np.isfinite(result.error))
         if at.size:

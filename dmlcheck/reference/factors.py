@@ -20,8 +20,8 @@ BITS = {"TF32": 11, "BFLOAT16": 8}  # of the significand, with the one that is n
 class Moved(NamedTuple):
     """How far the roundings of both factors may move sums of products.
 
-    `most` is that in any direction at all. `nearest` and `cut` are how far they move where every factor is rounded to
-    the nearest number, and where it is cut; `squares` are those of what one factor does, added up.
+    `most` is in any direction. `nearest` and `cut` are for factors that are all rounded to the nearest number, or all
+    cut; `squares` are the squares of the effects of each factor, added up.
     """
 
     most: Any = 0.0
@@ -30,14 +30,14 @@ class Moved(NamedTuple):
     squares: Any = 0.0
 
     def and_of(self, other: Moved) -> Moved:
-        """Return what the roundings of the terms here and of others do together."""
+        """Return the effect of the roundings of these terms and of others together."""
         return Moved(*map(np.add, self, other))
 
     def likely(self, is_even: Any) -> Any:
-        """Return how far independent roundings move the sums: six standard deviations beside what both ways do.
+        """Return how far independent roundings move the sums: six standard deviations beside both systematic effects.
 
-        Factors that are known are rounded as they are, so that equal ones move the sum together; of others, where
-        `is_even` says that all terms are equal, that is as far as they may.
+        Known factors are rounded as they are, so that equal ones move the sum together; for others, if `is_even` says
+        that all terms are equal, the effect is the largest possible.
         """
         likely = np.maximum(np.abs(self.nearest), np.abs(self.cut)) + 6 * np.sqrt(self.squares)
         return np.where(is_even, self.most, np.fmin(self.most, likely))

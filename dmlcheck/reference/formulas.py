@@ -1,4 +1,4 @@
-"""What the kernels say of themselves: the formula of an operator, and the elementary functions that it is made of."""
+"""The formulas of kernels in words, and the elementary functions in them."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from dmlcheck.specs.load import load_spec
 
 
 def formula_texts(operator: str) -> list[str]:
-    """Return the formula of an operator as its kernel has it, and what the names in it are.
+    """Return the formula of an operator, and the meanings of the names in it: the paragraphs of its kernel's docstring.
 
-    There is nothing to say of a function whose name says it.
+    Functions of NumPy and of `special` have none: their names explain them.
     """
     function = row(operator).kernel.function
     text = None if isinstance(function, np.ufunc) or function.__module__ == _SPECIAL else inspect.getdoc(function)

@@ -14,7 +14,7 @@ from dmlcheck.values.number_formats import ulp
 
 
 def of_values(condition: Callable[..., Any], *numbers: Any) -> Any:
-    """Return a condition of the values of numbers, whatever their errors leave in doubt."""
+    """Return a condition of the values of numbers, whatever their radii leave in doubt."""
     return condition(*map(raw, numbers))
 
 

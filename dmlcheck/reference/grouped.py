@@ -32,7 +32,7 @@ def positions(x: Any, axes: Axes) -> Any:
 
 
 def first(hits: Any, axes: Axes, *, last: bool = False) -> Any:
-    """Return the position of the first true element of each group, or of the last; 0 where there is none."""
+    """Return the position of the first true element of each group, or of the last; 0 without one."""
     if not isinstance(hits, Blocks):
         rows = in_rows(hits, axes)
         at = (rows.shape[1] - 1 - rows[:, ::-1].argmax(axis=1)) * rows.any(axis=1) if last else rows.argmax(axis=1)

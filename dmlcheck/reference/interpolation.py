@@ -1,7 +1,7 @@
-"""Interpolation between the elements of a tensor: what resampling, regions and their gradients are made of.
+"""Interpolation between the elements of a tensor: for resampling, regions and their gradients.
 
-Along each axis the elements are at the places 0, 1, 2 ..., and before the first and after the last is what is at the
-edge. Places are an array for each axis: integers are the numbers of elements, any other numbers may lie between them.
+Along each axis the elements are at the places 0, 1, 2 ...; before the first and after the last, the edge element is
+used. Places are an array for each axis: integers are the numbers of elements, any other numbers may lie between them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def coordinates(places: Array, scale: Any, input_offset: Any, output_offset: Any
 
 
 def clamped(places: Any, size: int) -> Array:
-    """Return whole numbers as the indices of an axis with `size` elements, those beyond its ends as its ends."""
+    """Return whole numbers as the indices of an axis with `size` elements; those beyond its ends become the ends."""
     found: Array = np.clip(places, 0, size - 1).astype(np.int64)
     return found
 
@@ -49,7 +49,7 @@ def taken(x: Array, indices: Sequence[Array]) -> Array:
 
 
 def left_open(sizes: Sequence[int]) -> Open:
-    """Return results that are left open, all of them."""
+    """Return results that are all undefined."""
     return Open(np.zeros(sizes), where=True)
 
 
@@ -64,14 +64,14 @@ def half_up(x: Any) -> Any:
 def nearest(x: Array, places: Sequence[Any], rounding: Rounding) -> Open:
     """Return the elements at rounded places; where the error of a place reaches another element, either of them.
 
-    Left open is a place whose error has more than a few elements in its reach.
+    A place whose error reaches more than a few elements is undefined.
     """
     ways = product(*map(partial(candidates, rounding=rounding), places, x.shape))
     return Open(alternatives(*(taken(x, indices) for indices in ways)), is_lost(places))
 
 
 def nearest_of_several(x: Array, places: Sequence[Any], rounding: Rounding) -> Open:
-    """Return the elements at rounded places as numbers whose bound has all that `nearest` has, to compute with."""
+    """Return the elements at rounded places as balls that contain all results of `nearest`, to compute with."""
     found = nearest(x, places, rounding)
     return Open(hull(*(partial(computed, way, places) for way in ways_of(found.value))), found.where)
 
@@ -105,7 +105,7 @@ def is_lost(places: Sequence[Any]) -> Any:
 
 
 _FEW = 4  # elements: FLOAT32 places are that far off after millions of elements, FLOAT16 ones after a thousand
-REACH = _FEW + 2  # elements: no farther from a place are those that have, or may have, a part in it
+REACH = _FEW + 2  # elements: no element farther from a place has, or may have, a part in it
 
 
 # ---- weighted averages
@@ -122,7 +122,7 @@ class Between(NamedTuple):
 def linear(x: Array, places: Sequence[Any]) -> Open:
     """Return low * (1 - part) + high * part of the elements beside each place, one axis after the other.
 
-    Left open is a weight of 0 for an element that is not finite, and what `nearest` leaves open.
+    Undefined are a weight of 0 for an element that is not finite, and the undefined places of `nearest`.
     """
     near = list(map(beside, places, x.shape))
     kept = [np.unique(np.concatenate([index for way in ways for index in way[:2]])) for ways in near]
@@ -137,7 +137,7 @@ def linear(x: Array, places: Sequence[Any]) -> Open:
 
 
 def beside(places: Any, size: int) -> list[Between]:
-    """Return what places are between: first as they are, then as far as errors may move them."""
+    """Return the elements around places: those of the places themselves, then those that errors may reach."""
     if is_whole(places):
         index = clamped(places, size)
         return [Between(index, index, np.zeros(places.shape))]
@@ -150,7 +150,7 @@ def beside(places: Any, size: int) -> list[Between]:
 
 
 def _within(kept: Array, ways: list[Between]) -> list[Between]:
-    """Return indices as positions among those that are kept."""
+    """Return indices as positions among the kept ones."""
     return [Between(np.searchsorted(kept, low), np.searchsorted(kept, high), part) for low, high, part in ways]
 
 
@@ -220,7 +220,7 @@ class Share(NamedTuple):
 def shares(places: Any, size: int, start: int = 0, rounding: Rounding | None = None) -> list[Share]:
     """Return the elements that have a part in places: the nearest ones by a rounding, or those beside them.
 
-    With them are all that errors of the places may give a part. They are counted from `start`.
+    Elements that may have a part by the errors of the places are included. They are counted from `start`.
     """
     if is_whole(places):
         found = [Share(clamped(places, size), np.ones(places.shape))]
@@ -249,7 +249,7 @@ def _shares_of_nearest(places: Any, size: int, rounding: Rounding) -> list[Share
 
 
 class Sums(NamedTuple):
-    """What came back to elements: the sums, what is left open, and of their terms number, sizes and squares."""
+    """The sums that come back to elements, the undefined ones, and number, sizes and squares of their terms."""
 
     value: Any
     is_open: Any
@@ -272,10 +272,10 @@ class Sums(NamedTuple):
 
 
 def spread(gradient: Any, near: Sequence[Sequence[Share] | None], sizes: Sequence[int]) -> Sums:
-    """Return for each element the sum of what is at all places, each times the weight that the element has there.
+    """Return for each element the sum over all places, each times the weight that the element has there.
 
-    It is the transpose of `nearest` and `linear`; an axis of None stays as it is. Left open are weights of 0 for what
-    is not finite.
+    It is the transpose of `nearest` and `linear`; an axis of None stays as it is. Weights of 0 for infinities and NaN
+    are undefined.
     """
     along = partial(_spread, near=near, sizes=sizes)
     found, is_open = along(gradient), np.zeros((), bool)
@@ -325,7 +325,7 @@ def span_of(near: Sequence[Share], size: int) -> tuple[int, int]:
 def grouped(x: Any, index: Array, count: int, axis: int) -> Any:
     """Return the sums of the parts of an array along an axis that have the same index, for the indices below `count`.
 
-    The errors of balls add up, as those of places beside each other do.
+    The radii of balls add up, since those of neighbouring places do.
     """
     if isinstance(x, Ball):
         return x.moved(lambda part: grouped(part, index, count, axis))
@@ -346,7 +346,7 @@ def grouped(x: Any, index: Array, count: int, axis: int) -> Any:
 
 
 def total_together(x: Any, axes: Axes) -> Any:
-    """Return sums along `axes` of numbers whose errors may all have one direction, as those of places do."""
+    """Return sums along `axes` of numbers whose errors may all have one direction, as the errors of places do."""
     if not isinstance(x, Ball):
         return x.sum(axis=axes)
     exact = Ball.result(raw(x), None, x.arithmetic, x.terms).sum(axis=axes)

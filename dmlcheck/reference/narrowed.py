@@ -1,4 +1,4 @@
-"""Arrays that add up or round in another way: a formula gives on them what a kernel with that fault gives."""
+"""Arrays that add up or round in another way: a formula of them gives the results of a kernel with this fault."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ def away_from_zero(x: Array) -> Array:
 
 
 class Way(NamedTuple):
-    """How terms add up, and how numbers are rounded to whole ones.
+    """A way to add up terms, and to round numbers to whole ones.
 
-    `rounding` rounds every partial sum; `lost` says which of so many terms are left out.
+    `rounding` rounds every partial sum; `lost` returns which of some number of terms are left out.
     """
 
     rounding: Rounding | None = None
@@ -75,7 +75,7 @@ def narrowed(way: Way, x: Any) -> Any:
 
 
 class _Narrow(np.ndarray):
-    """An array of float64 whose sums are made in a way; what is computed from it is such an array too."""
+    """An array of float64 whose sums are made in a given way; results of operations on it are such arrays too."""
 
     way: Way
 

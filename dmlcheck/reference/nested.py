@@ -15,7 +15,7 @@ from dmlcheck.values.number_formats import NUMPY_TYPES, ulp
 
 
 class Nested(NamedTuple):
-    """An operator inside another: its formula, and the data type of the tensor that it is applied to.
+    """A nested operator: its formula, and the data type of the tensor that it is applied to.
 
     `axes` are those along which its groups must be whole, none for an element-wise operator. An implementation may
     round the numbers to the data type first: the bound allows both, and where that makes an infinity of a number, the

@@ -1,4 +1,4 @@
-"""Norms of what windows see, in the ways in which implementations compute them."""
+"""Norms of a window's elements, in the ways in which implementations compute them."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def signed_norms(x: Any, seen: View, p: int) -> list[Any]:
     return [root, np.where(raw(sums) < radius(sums), np.nan, root)]
 
 
-_UNITS = np.finfo(np.float32).smallest_subnormal, limits("FLOAT32")[1]  # what 0 and infinity can be divided by
+_UNITS = np.finfo(np.float32).smallest_subnormal, limits("FLOAT32")[1]  # a divisor for 0 and infinity
 
 
 def exactly(change: Callable[[Any], Any], x: Any) -> Any:

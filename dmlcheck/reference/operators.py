@@ -1,8 +1,8 @@
-"""Operators whose tolerances depend on what their formulas have."""
+"""Operators whose tolerances depend on the sums in their formulas."""
 
 from __future__ import annotations
 
-# The operators whose formula has sums of products of two float tensors, or of what becomes of those.
+# The operators whose formula has sums of products of two float tensors, or of results of them.
 OF_PRODUCTS = frozenset(
     [
         "CONVOLUTION",

@@ -1,4 +1,4 @@
-"""Quantized numbers: what they stand for, and how results become such numbers."""
+"""Quantized numbers: dequantizing them, and quantizing results."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def as_floats(x: Any) -> Any:
 
 
 def quantized(quotient: Any, zero_point: Any, output_type: str) -> Open:
-    """clamp(rint(quotient) + ZeroPoint, Min, Max), with the limits of an integer type; NaN is left open."""
+    """clamp(rint(quotient) + ZeroPoint, Min, Max), with the limits of an integer type; NaN is undefined."""
     is_nan = np.isnan(quotient)
     whole = nearest(np.where(is_nan, 0.0, quotient))
     moved = whole if zero_point is None else whole + zero_point
@@ -34,9 +34,9 @@ def quantized(quotient: Any, zero_point: Any, output_type: str) -> Open:
 def requantized(
     sums: Any, in_floats: Callable[[], Any], factor: Any, scale: Any, zero_point: Any, output_type: str
 ) -> Open:
-    """Return sums of integers * factor / scale, quantized, or what they are `in_floats` / scale.
+    """Return sums of integers * factor / scale, quantized, or the same sums `in_floats` / scale.
 
-    Left open where a scale is 0 or not finite, and where INT32 has no such sum.
+    Undefined where a scale is 0 or not finite, and where INT32 has no such sum.
     """
     ratio = factor / scale
     quotient = hull(lambda: sums * factor / scale, lambda: sums * ratio, lambda: in_floats() / scale)

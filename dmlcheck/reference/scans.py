@@ -1,7 +1,6 @@
-"""Scans along an axis: each result is of the elements up to its own. Where the axis is cut, they go on in each block.
+"""Scans along an axis: each result is of the elements up to its own. If the axis is cut, each block goes on.
 
-A scan in parallel associates its operations in any way. Where some ways overflow and others do not, the result is left
-open.
+A parallel scan associates its operations in any way. If some ways overflow and others do not, the result is undefined.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ class Scan:
         self._last: dict[str, Any] = {}
 
     def __call__(self, name: str, ufunc: np.ufunc, x: Any) -> Any:
-        """Return what a ufunc makes of the elements up to each."""
+        """Return the results of a ufunc for the elements up to each."""
         before = self._last.get(name)
         found = ufunc.accumulate(x if before is None else np.concatenate([before, x], self.axis), axis=self.axis)
         self._last[name] = self._along(found, -1, None)
@@ -45,9 +44,9 @@ class Scan:
 
 
 def scanned(formula: Callable[[Any, Scan], Open], x: Any, axis: int, *, is_reversed: bool) -> Any:
-    """Return what a formula computes of elements along an axis, from its start or its end.
+    """Return the results of a formula for elements along an axis, from its start or its end.
 
-    Of Blocks the result is Blocks, which are computed once, in the order of their cuts.
+    For Blocks the results are Blocks, which are computed once, in the order of their cuts.
     """
 
     def turned(part: Any) -> Any:
@@ -76,7 +75,7 @@ def scanned(formula: Callable[[Any, Scan], Open], x: Any, axis: int, *, is_rever
 
 
 def marks_of_sums(data_type: str, x: Any, axes: Axes) -> Callable[[Any, Scan], Any] | None:
-    """Return what says which running sums along `axes` are left open; None where nothing can overflow."""
+    """Return the function that marks undefined running sums along `axes`; None if nothing can overflow."""
     if data_type not in FORMATS:
         return None
     sizes = blockwise(lambda part: np.abs(raw(part)), x)
@@ -85,7 +84,7 @@ def marks_of_sums(data_type: str, x: Any, axes: Axes) -> Callable[[Any, Scan], A
 
 
 def marks_of_products(data_type: str, _: Any, __: Axes) -> Callable[[Any, Scan], Any] | None:
-    """Return what says which running products are left open, None where none is."""
+    """Return the function that marks undefined running products, None if none is."""
     return partial(open_products, data_type) if data_type in FORMATS else None
 
 
@@ -115,12 +114,12 @@ def open_products(data_type: str, numbers: Any, scan: Scan) -> Any:
 
 
 def held(name: str, at: Any, scan: Scan) -> Any:
-    """Say at which elements a condition holds, or held before."""
+    """Return at which elements a condition is true, or was true before."""
     return scan(name, np.logical_or, at)
 
 
 def of_runs(x: Any, scan: Scan) -> tuple[Any, Any, Any]:
-    """Return the running sums, and the largest and the least sum of any run of elements up to each, 0 that of none."""
+    """Return the running sums, and the largest and the least sum of any run of elements up to each; an empty run is 0."""
     sums = scan("sums", np.add, x)
     least, most = (scan(name, of, of(sums, 0)) for name, of in (("lowest", np.minimum), ("highest", np.maximum)))
     return sums, scan("most", np.maximum, sums - least), scan("least", np.minimum, sums - most)

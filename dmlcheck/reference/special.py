@@ -1,7 +1,7 @@
-"""Functions that NumPy has not, or has slower, of float64 arrays and of balls.
+"""Functions that NumPy lacks, or has slower, for float64 arrays and balls.
 
 The error functions are Chebyshev series, whose coefficients were computed with 50 digits from the definitions at the
-Chebyshev points; what is left out is below 2^-56.
+Chebyshev points; the rest of the series is below 2^-56.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ _ERF = cheb2poly(
     )
 )
 
-# (1 + 2 x) exp(x^2) erfc(x) for x >= 0, by those of (x - 3.75) / (x + 3.75), as Shepherd and Laframboise (1981) do.
+# (1 + 2 x) exp(x^2) erfc(x) for x >= 0, in powers of (x - 3.75) / (x + 3.75), as in Shepherd and Laframboise (1981).
 _ERFC = cheb2poly(
     (
         1.1775789345674017,

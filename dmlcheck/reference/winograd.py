@@ -1,7 +1,7 @@
-"""What Winograd's algorithms lose of a convolution: tiles of up to 6 x 6 results from sums of transformed elements.
+"""The errors of Winograd's algorithms for convolution: tiles of up to 6 x 6 results from sums of transformed elements.
 
-They multiply sums and differences of the elements around a result, also of those that its own window does not see, and
-the terms that cancel leave their roundings behind. So the errors follow the largest elements near a result.
+They multiply sums and differences of the elements around a result, including some outside its own window, and the terms
+that cancel leave their roundings behind. So the errors follow the largest elements near a result.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""How far an operation of an implementation may be off: its own rounding, and what the errors of its operands become.
+"""The error of an operation of an implementation: its own rounding, and the carried errors of its operands.
 
-All of it on plain float64 arrays; `numbers` has the arrays that carry such errors. An error of None is none at all.
+All functions are on plain float64 arrays; `numbers` has the balls. An error of None is 0.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ class Arithmetic(NamedTuple):
 
     A sum of n terms rounds up to n times. `is_likely` counts these roundings as independent of each other (six standard
     deviations of a random walk) instead of all at their worst. A denormal number may be flushed to 0. `attributes` is
-    the type that FLOAT fields may be rounded to, `factors` that of the factors of sums of products: FLOAT32, TF32 or
-    BFLOAT16. Where a `unit` is named these are rounded, to the nearest number or cut, in the value itself. Of likely
-    errors, those of `has_short_sums` are of sums that are not added one by one, but in lanes or pairs. Numbers of an
-    arithmetic that `has_twins` carry their likely errors beside the others, as far as operations know how.
+    the type that FLOAT fields may be rounded to, `factors` the type that factors of sums of products may be rounded to:
+    FLOAT32, TF32 or BFLOAT16. With a `unit`, the values of factors are rounded so, to the nearest number or cut.
+    `has_short_sums` is for likely errors of sums that are added in lanes or pairs, not one by one. Numbers of an
+    arithmetic that `has_twins` carry their likely errors beside the others, as far as operations support it.
     """
 
     data_type: str = "FLOAT32"
@@ -75,7 +75,7 @@ def _of_a_number(number: float, dtype: Any, unit_roundoff: float) -> Array | Non
 
 
 def _distance(value: Any, size: Any, arithmetic: Arithmetic) -> Array:
-    """Return how far the nearest numbers of a type are; beyond its largest, what one rounding would be."""
+    """Return the distance to the nearest numbers of a type; beyond its largest, the error of one rounding."""
     most = arithmetic.unit_roundoff * size
     dtype = _TYPES.get(arithmetic.data_type)
     return np.asarray(most if dtype is None else np.fmin(np.abs(value - value.astype(dtype)), most))
@@ -95,7 +95,7 @@ def correctly_rounded(value: Any, size: Any, moved: Any, arithmetic: Arithmetic)
 
 
 def lost(ufunc: np.ufunc, a: Array, b: Array) -> Array:
-    """Return what float64 itself rounds off a sum or a difference, without which it may look like an exact one."""
+    """Return the error of float64's own rounding of a sum or a difference, so that it does not look exact."""
     _, rest = two_sum(a, -b if ufunc is np.subtract else b)
     return np.asarray(np.abs(rest))
 
@@ -128,7 +128,7 @@ _MANTISSA = np.int64((1 << 52) - 1)
 
 
 def flushed(size: Any, error: Any, arithmetic: Arithmetic) -> Any:
-    """Return the errors of results that may be flushed to 0, where they or what an implementation has are denormal."""
+    """Return the errors of results that may be flushed to 0, where they or an implementation's results are denormal."""
     if least(size) >= arithmetic.smallest / arithmetic.unit_roundoff:
         return error
     return np.where(size < error + arithmetic.smallest, np.maximum(error, size), error)
@@ -140,7 +140,7 @@ def least(numbers: Any) -> Any:
 
 
 def largest(numbers: Any) -> Any:
-    """Return the largest number, 0 of none; NaN where there is one."""
+    """Return the largest number, 0 without any; NaN if there is one."""
     return np.maximum.reduce(numbers, axis=None, initial=0.0)
 
 
@@ -151,7 +151,7 @@ def of_a_row(
     row: Rounding, function: Callable[..., Any], name: str, values: list[Array], errors: Errors, result: Array,
     arithmetic: Arithmetic,
 ) -> Any:  # fmt: skip
-    """Return the error of a function whose row has numbers, with what the errors of the operands make of it."""
+    """Return the error of a function by the numbers of its row, with the carried errors of the operands."""
     unit = 2 * arithmetic.unit_roundoff
     if row.operand:
         reach = np.where(np.isfinite(values[0]), plus(np.abs(values[0]), errors[0]), 0.0)
@@ -174,10 +174,10 @@ def carried(function: Callable[..., Any], name: str, values: list[Array], errors
 
 
 def corners(name: str, values: list[Array], errors: Errors) -> Iterator[tuple[Array, ...]]:
-    """Yield the ends of what the operands may be, of several every combination."""
+    """Yield the ends of the operands' balls, of several operands every combination."""
     ends = [(x,) if error is None else (x - error, x + error) for x, error in zip(values, errors, strict=True)]
     if name == "sqrt" or (name == "power" and errors[0] is not None):
-        # What is left of a cancellation is not below the domain.
+        # A number that remains after a cancellation is not below the domain.
         is_below = True if name == "sqrt" else np.rint(values[1]) != values[1]
         ends[0] = np.where(is_below, np.maximum(ends[0][0], np.minimum(values[0], 0)), ends[0][0]), ends[0][-1]
     return product(*ends)
@@ -195,7 +195,7 @@ def is_certain(function: Callable[..., Any], values: list[Array], errors: Errors
 # functions that an implementation does not round
 EXACT = frozenset(["ceil", "copysign", "floor", "heaviside", "rint", "sign", "trunc"])
 
-# the end of what an operand may be at which a function moves most: a convex one where it grows, a concave one below
+# the end of an operand's ball at which a function moves most: a convex one where it grows, a concave one below
 _WORST: dict[str, Callable[..., Array]] = {
     **dict.fromkeys(("exp", "exp2", "expm1", "ln_1_exp"), np.add),
     **dict.fromkeys(("log", "log2", "log1p", "arccosh"), np.subtract),
@@ -208,16 +208,16 @@ def _unbounded(at: Any) -> Array:
     return np.where(at, np.inf, 0.0)
 
 
-# what an error is at least, for operands x and y with errors s and t: infinite at a pole, or where there is no result
+# the least error, for operands x and y with errors s and t: infinite at a pole, or where there may be no result
 POLES: dict[str, Callable[..., Any]] = {
     "tan": lambda x, s: _unbounded(np.rint((x - s) / np.pi) != np.rint((x + s) / np.pi)),
-    # From pi to -pi; where atan2 is made of atan and a test of y >= 0, it does not see the sign of a zero.
+    # From pi to -pi; if atan2 is made of atan and a test of y >= 0, it does not see the sign of a zero.
     "arctan2": lambda y, x, t, s: (
         _unbounded((np.abs(x) <= s) & (np.abs(y) <= t) & (s + t > 0))
         + np.where((x - s < 0) & (np.abs(y) <= t) & ((t > 0) | np.signbit(y)), 6.3, 0.0)
     ),
     "arccosh": lambda x, s: _unbounded((x >= 1) & (x - s < 1)),
-    # A base below 0 has no power unless the exponent is whole; what may be whole and may not be is not bounded there.
+    # A base below 0 has no power unless the exponent is whole; nothing bounds an exponent that only may be whole.
     "power": lambda x, y, s, t: _unbounded(
         (np.abs(x) <= s) & (y - t < 0) & (s > 0) | (x < s) & (t > 0) & (np.floor(y + t) >= np.ceil(y - t))
     ),
@@ -244,11 +244,10 @@ def summing_error(
     """Return the error of a sum with `count` additions, whatever its order, or a likely one of independent roundings.
 
     The first is n * u * sum|terms| for n terms, and needs no terms of higher order (Jeannerod and Rump, 2013). For the
-    second each sum on the
-    way has a rounding with a standard deviation of u / sqrt(3) of it. The squares of the sums on the way are at most
-    about that of the whole sum and those of the terms in a random order, and in the order of the terms they add up to
-    `walked`. The roundings of equal terms are not independent: `alike` is the chance that two terms are equal. Nor are
-    those of small ones, which are `absorbed`.
+    second, the rounding of each partial sum has a standard deviation of u / sqrt(3) of it. In a random order the
+    squares of the partial sums are at most about the square of the whole sum and the squares of the terms; in the order
+    of the terms they add up to `walked`. The roundings of equal terms are not independent: `alike` is the chance that
+    two terms are equal. Neither are the roundings of small terms, which are `absorbed`.
     """
     error = (count + (np.asarray(count) > 0)) * arithmetic.unit_roundoff * absolute
     if arithmetic.is_likely:
@@ -267,7 +266,7 @@ def summing_error(
 
 
 def _is_spread(count: Any, sums: Any, squares: Any, arithmetic: Arithmetic) -> bool:
-    """Whether the terms of all sums differ so much that neither `_near` nor `is_even` holds for any of them.
+    """Whether the terms of all sums differ so much that neither `_near` nor `is_even` applies to any of them.
 
     If the variance of the terms is at least (sum / n)^2, and n * u < 0.1, the power in `_near` is below -900.
     """
@@ -289,7 +288,7 @@ def _near(count: Any, sums: Any, squares: Any, arithmetic: Arithmetic) -> Array:
 
 
 def is_even(count: Any, sums: Any, squares: Any) -> Any:
-    """Say of which sums all terms are the same, by their number, the sums and those of the squares."""
+    """Return which sums have equal terms only, by their number, the sums and the sums of squares."""
     return np.abs(count * squares - sums * sums) <= _EVEN * sums * sums
 
 

@@ -1,7 +1,7 @@
-"""What the errors of sums of products need to know of the terms, on plain arrays.
+"""Terms of sums of products, as far as the errors of the sums depend on them, on plain arrays.
 
-Bounds need few digits: of large factors the sums of absolute values and of squares are added up in FLOAT32, which takes
-half the time, and the former are rounded up by what FLOAT32 may lose.
+Bounds need few digits: for large factors the sums of absolute values and of squares are added up in FLOAT32, which
+takes half the time; the former are rounded up by the possible loss of FLOAT32.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""How far the elementary functions of an implementation may be off, with the sources of these limits.
+"""The limits of errors of an implementation's elementary functions, with their sources.
 
-DirectML computes with the shaders of Direct3D, so what its documentation grants an instruction comes first, then what
-the HLSL compiler makes of a function that has none, then what WGSL allows its implementations on Direct3D. Where these
-say nothing, or so much that no fault would show, it is the tables of OpenCL and CUDA, or a common way to compute it.
+DirectML computes with the shaders of Direct3D, so its documentation of an instruction comes first, then the code that
+the HLSL compiler generates for a function without instruction, then WGSL's limits for implementations on Direct3D. If
+these say nothing, or so much that no fault would show, the tables of OpenCL and CUDA follow, or a common way to compute
+the function.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ class Rounding(NamedTuple):
     """The error of a function: the larger of `ulp` units in the last place of its result and `absolute`.
 
     It is never more than `at_most`. `operand` is an error of the first operand, in units in its last place, that the
-    function carries to its result: what reducing large angles leaves, or multiplying by a constant. A `formula` takes
-    the place of the numbers: the errors of its own operations are those of the function. `likely` is the row for likely
-    errors, where what is published is much wider than what implementations do.
+    function carries to its result: the error of reducing large angles, or of multiplying by a constant. A `formula`
+    takes the place of the numbers: the errors of its own operations are those of the function. `likely` is the row for
+    likely errors, if the published limit is much wider than the errors of implementations.
     """
 
     source: str
@@ -54,7 +55,7 @@ def rounding(name: str, data_type: str, *, is_likely: bool = False) -> Rounding:
 
 
 def _softplus(x: Any) -> Any:
-    """Return ln(1 + exp(x)) as it stands, but for x so large that exp(x) is beyond the type and leaves x."""
+    """Return ln(1 + exp(x)) as written; beyond the range of exp(x) in the type, x."""
     largest = _LOGARITHMS[x.arithmetic.data_type]
     return np.log(1 + np.exp(np.minimum(x, largest))) + np.maximum(x - largest, 0)
 
@@ -68,7 +69,7 @@ def _arcsinh(x: Any) -> Any:
 
 
 def _power(x: Any, y: Any) -> Any:
-    least = 2 * x.arithmetic.smallest  # what is less may be 0, whose power is no matter of rounding
+    least = 2 * x.arithmetic.smallest  # smaller numbers may be 0, whose power is no matter of rounding
     return np.exp2(y * np.log2(np.maximum(np.abs(x), least)))
 
 
