@@ -93,7 +93,7 @@ def evaluate(operator: str, desc: Mapping[str, Any], inputs: Mapping[str, Any]) 
 def load_cases(path: str | os.PathLike[str]) -> list[Case]:
     """Return the cases of a file, or of all case files of a folder, matrices expanded.
 
-    InvalidInput when a file cannot be read or a case is not well formed.
+    InvalidInput if a file cannot be read or a case is not well formed.
     """
     files = find_files(os.fspath(path))
     if files is None:

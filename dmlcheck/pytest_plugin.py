@@ -222,7 +222,7 @@ class _JsonFile:
             session.exitstatus = pytest.ExitCode.USAGE_ERROR
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Say why the report could not be written."""
+        """Return why the report could not be written."""
         if self.report.file.problem is not None:
             terminalreporter.write_line(f"dmlcheck: --dmlcheck-json {visible(self.report.file.problem)}")
 
@@ -447,7 +447,7 @@ class CaseItem(pytest.Item):
         return ReprExceptionInfo(ReprTraceback([ReprEntryNative([f"{excinfo.value}\n"])], None, "native"), crash)
 
     def reportinfo(self) -> tuple[Path, int, str]:
-        """Say where the case stands."""
+        """Return where the case stands."""
         line = self.case.position.line - 1 if self.case is not None else 0
         return self.path, line, self.name
 

@@ -63,7 +63,7 @@ def combinations(variables: Variables) -> Iterator[tuple[str, dict[str, Variable
 
 
 def _spell(value: Any, most: int = MAX_MADE) -> str | None:
-    """Return a matrix value as text: itself, or JSON; None where that is longer than it may be."""
+    """Return a matrix value as text: itself, or JSON; None if that is longer than it may be."""
     if isinstance(value, str):
         return value if len(value) <= most else None
     if isinstance(value, Overflow):

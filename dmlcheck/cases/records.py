@@ -19,10 +19,10 @@ class Origin(Protocol):
         """Return where the case starts."""
 
     def line(self, number: int) -> str:
-        """Return a line of the file by its number from 1, "" where it is not known."""
+        """Return a line of the file by its number from 1, "" if it is not known."""
 
     def literal(self, path: Path) -> str | None:
-        """Return the text of the number at a path of the case as the file spells it, None where that is not known."""
+        """Return the text of the number at a path of the case as the file spells it, or None if that is not known."""
 
     def diagnostic(self, finding: Finding) -> Diagnostic:
         """Return a finding with its place in the file."""
@@ -51,7 +51,7 @@ class DetachedOrigin(NamedTuple):
         return self.start
 
     def line(self, number: int) -> str:
-        """Return the text of a line, "" where it is not known."""
+        """Return the text of a line, "" if it is not known."""
         return self.lines.get(number, "")
 
     def literal(self, path: Path) -> str | None:  # noqa: ARG002 - as other origins have it

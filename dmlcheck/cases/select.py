@@ -22,7 +22,7 @@ _MAX_DEPTH = 100
 
 
 def parse_shard(text: str) -> tuple[int, int] | None:
-    """Return the number of a shard and how many there are, of `2/5` 2 and 5; None where a text is no shard."""
+    """Return the number of a shard and how many there are, of `2/5` 2 and 5; None if a text is no shard."""
     found = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", text, re.ASCII)
     index, count = (int(found[1]), int(found[2])) if found else (0, 0)
     return (index, count) if 1 <= index <= count else None

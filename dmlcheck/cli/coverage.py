@@ -34,7 +34,7 @@ from dmlcheck.specs.load import load_spec
 )
 @format_option
 def coverage(*, paths: tuple[str, ...], operators: tuple[str, ...], form: str) -> None:
-    """Say which support rows, table edges, constraints, values and layouts are exercised by cases.
+    """Print which support rows, table edges, constraints, values and layouts are exercised by cases.
 
     Without a PATH these are the cases that come with dmlcheck.
     """

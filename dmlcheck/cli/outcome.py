@@ -200,7 +200,7 @@ class Outcome:
         return bool(problems)
 
     def _is_compared_in_vain(self, summary: Summary) -> bool:
-        """Say whether the earlier report has none of the cases of a whole run, and print it."""
+        """Return whether the earlier report has none of the cases of a whole run, after printing so."""
         compared = summary.compared
         if not self.is_whole or self.is_shard or compared is None or compared.cases or not compared.new:
             return False

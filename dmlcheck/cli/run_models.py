@@ -219,7 +219,7 @@ def cases_of(execution: Execution | ModelExecution) -> Callable[[str, str], Iter
 
 
 def judged_by(execution: ModelExecution) -> str:
-    """Return how the nodes of a model are judged, in words, "" where it does not run."""
+    """Return how the nodes of a model are judged, in words, "" if it does not run."""
     if not execution.nodes:
         return ""
     directml = execution.run.directml

@@ -497,7 +497,7 @@ def _by_any(judged: _Judged, data_type: str, limit: Limit, bound: Bound) -> _Jud
 
 
 def same(first: Array, second: Array) -> Array:
-    """Say which elements are equal; any NaN is."""
+    """Return which elements are equal; any NaN is."""
     found: Array = first == second
     return found | (np.isnan(first) & np.isnan(second)) if first.dtype.kind == "f" else found
 
@@ -565,7 +565,7 @@ def _judge_results(wanted: Array, found: Array, bound: Bound, unit: Array, reach
 
 
 def _is_result(expected: Array, bound: Bound, data_type: str) -> Array:
-    """Say which expected values are the result that the bound has, rounded."""
+    """Return which expected values are the result that the bound has, rounded."""
     is_near: Array = np.abs(bound.value - expected) <= ulp(expected, data_type) / 2
     return is_near if is_near.all() else is_near | _just_overflows(expected, bound, data_type)
 
@@ -597,7 +597,7 @@ def _middle(expected: Array, bound: Bound, reach: Array) -> Array:
 
 
 def _just_overflows(expected: Array, bound: Bound, data_type: str) -> Array:
-    """Say which results are infinite once they are rounded, but within the bound of numbers that are not."""
+    """Return which results are infinite once they are rounded, but within the bound of numbers that are not."""
     size, largest = np.abs(bound.value), FORMATS[data_type].largest
     found: Array = np.isinf(expected) & np.isfinite(size) & (np.sign(bound.value) == np.sign(expected))
     return found & (size > largest) & (size - bound.radius <= largest + float(ulp(np.array(largest), data_type)))

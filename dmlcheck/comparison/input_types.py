@@ -57,7 +57,7 @@ class JudgedOutputs(NamedTuple):
 
 
 def consistent_type(judged: JudgedOutputs, limit: Limit) -> str | None:
-    """Return the type to which the factors of products seem to be rounded, TF32 or BFLOAT16; None where neither fits.
+    """Return the type to which the factors of products seem to be rounded, TF32 or BFLOAT16; None if neither fits.
 
     That is asked of outputs that are wrong, or unlikely, with the FLOAT32 tensors of operators that compute products.
     """

@@ -133,7 +133,7 @@ def _close(some: Array, others: Array) -> Array:
 
 
 def few_bits(expected: Array, actual: Array, wrong: Array) -> str | None:
-    """Say how many bits of the results are right, where many are wrong and none by much."""
+    """Return how many bits of the results are right, where many are wrong and none by much."""
     wanted, found = expected[wrong].astype(np.float64), actual[wrong].astype(np.float64)
     size = np.abs(expected[np.isfinite(expected)].astype(np.float64)).max(initial=0.0)
     difference = found - wanted

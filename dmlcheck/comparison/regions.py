@@ -21,7 +21,7 @@ _ORDINALS = ("", "", "second", "third", "fourth", "fifth", "sixth", "seventh", "
 
 
 def region(wrong: Mask) -> str | None:
-    """Return which elements are wrong, as words; None where it is one, or all, or there are no simple words."""
+    """Return which elements are wrong, as words; None if it is one, or all, or there are no simple words."""
     count = int(np.count_nonzero(wrong))
     if count < 2 or wrong.size < 4 or count == wrong.size:
         return None
@@ -85,7 +85,7 @@ def _plural(name: str) -> str:
 
 
 def _step(indices: Any, size: int) -> int | None:
-    """Return the step between indices that go on to the end, None where there is no such."""
+    """Return the step between indices that go on to the end, or None if there is no such."""
     steps = np.diff(indices)
     step = int(steps[0])
     is_even = bool((steps == step).all()) and int(indices[0]) < step and int(indices[-1]) + step >= size

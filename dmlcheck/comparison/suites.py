@@ -31,7 +31,7 @@ class Inaccurate(NamedTuple):
     """The elements of an output whose expected value is too far from the exact result: the worst, and their number.
 
     `exact` is the result before it is rounded to the output's type, and `ulp` how many units in the last place of that
-    type the expected value is from it: infinite where one of the two is no number.
+    type the expected value is from it: infinite if one of the two is no number.
     """
 
     place: Place
@@ -60,7 +60,7 @@ def inaccurate(
 ) -> dict[str, Inaccurate]:
     """Return the outputs with elements that are further from the exact result than `within` ULP, and than is written.
 
-    `reference` has the exact results, rounded. An element is as accurate as it is written where it is no further from
+    `reference` has the exact results, rounded. An element is as accurate as it is written if it is no further from
     the exact result, rounded or not, than half a unit of its last digit. Where several results are right the nearest
     counts. `left_open` has masks of the elements that are not looked at. A correctly rounded value is never too far.
     """
@@ -115,7 +115,7 @@ def _may_be_far(values: Array, rounded: Array, within: float, data_type: str) ->
 
 
 def _distance(values: Array, exact: Array, data_type: str) -> Array:
-    """Return how far values are from exact results; infinite where one of the two is no number, and the other is one.
+    """Return how far values are from exact results; infinite if one of the two is no number, and the other is one.
 
     An infinity is as far as the number that would follow the largest, and no further: results round to it from there.
     """

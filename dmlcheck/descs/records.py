@@ -114,7 +114,7 @@ class OperatorDesc(NamedTuple):
     def __getitem__(self, field: Any) -> Any:
         """Return the value of a field by its name: of an enumeration the suffix, of a tensor a TensorDesc.
 
-        KeyError where the desc leaves the field out, or the operator has no such field.
+        KeyError if the desc leaves the field out, or the operator has no such field.
         """
         if not isinstance(field, str):
             return tuple.__getitem__(self, field)
@@ -145,7 +145,7 @@ class OperatorDesc(NamedTuple):
         return self._replace(values=values, parts=parts, broken=broken)
 
     def parts_of(self, name: str) -> tuple[TensorPart, ...]:
-        """Return the tensors of a field, or the one with a label (`OutputTensors[0]`); none where it is not there."""
+        """Return the tensors of a field, or the one with a label (`OutputTensors[0]`); none if it is not there."""
         if name in self.parts:
             return self.parts[name]
         return tuple(part for part in self.parts[name.partition("[")[0]] if part.label == name)

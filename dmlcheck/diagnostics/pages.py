@@ -11,7 +11,7 @@ from typing import NamedTuple
 class Page(NamedTuple):
     """The page of a rule: a summary, and why the rule exists and how to obey it.
 
-    `wrong` is the smallest file that breaks the rule and `right` the same file corrected; "" where no file can. `table`
+    `wrong` is the smallest file that breaks the rule and `right` the same file corrected; "" if no file can. `table`
     belongs to the end of `why`.
     """
 

@@ -22,7 +22,7 @@ _MOST_ELEMENTS = 10**7  # of a tensor that is repaired
 
 
 def drawn(operator: str, chance: Chance, sizes: Sizes = SMALL, level: str = NEWEST_LEVEL) -> OperatorDesc | None:
-    """Return a random valid desc of an operator, None where none of many drafts came to one."""
+    """Return a random valid desc of an operator, or None if none of many drafts came to one."""
     fields = drawn_fields(operator, chance, sizes, level)
     return None if fields is None else validate(operator, fields, level)[0]
 
@@ -38,7 +38,7 @@ def drawn_fields(operator: str, chance: Chance, sizes: Sizes = SMALL, level: str
 
 
 def made_valid(spec: OperatorSpec, fields: Raw, chance: Chance, sizes: Sizes, level: str) -> Raw | None:
-    """Return a desc after as many rounds of repair as it takes, None where that does not end or makes it too large."""
+    """Return a desc after as many rounds of repair as it takes, or None if that does not end or makes it too large."""
     for _ in range(_ROUNDS):
         suit(spec, fields, chance)
         desc, findings = validate(spec.operator, fields, level)

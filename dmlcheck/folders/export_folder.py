@@ -59,7 +59,7 @@ class Folder:
     def write(self, name: str, data: bytes) -> None:
         """Write a new file at a path relative to the folder, with / between its parts.
 
-        OSError where a file is there already, or a link leads out of the folder.
+        OSError if a file is there already, or a link leads out of the folder.
         """
         full = os.path.join(self.path, *name.split("/"))
         if not _is_in(full, os.path.realpath(self.path)):
@@ -111,7 +111,7 @@ def check(path: str, form: str) -> bool:
 
 
 def read_manifest(path: str) -> dict[str, Any]:
-    """Return the manifest of an export; OSError or ValueError when there is none that can be read."""
+    """Return the manifest of an export; OSError or ValueError if there is none that can be read."""
     import json
 
     data = read_plain(os.path.join(path, MANIFEST), MAX_REPORT)

@@ -20,7 +20,7 @@ _HEAD = 16  # bytes that tell a format
 class Format(NamedTuple):
     """A format. A file that is not text is recognised by its first bytes, else by its ending; text by its form.
 
-    Each function is named as `module:function`, and imported when it is called; "" where commands cannot use the
+    Each function is named as `module:function`, and imported when it is called; "" if commands cannot use the
     format.
 
     cases: (Document, name) -> CaseFile; name is the path that ids start with, None for the document's own
@@ -138,7 +138,7 @@ FORMATS = (
 
 
 class Opened(NamedTuple):
-    """A file whose format is known: its path, and its document, which is empty where it is not text."""
+    """A file whose format is known: its path, and its document, which is empty if it is not text."""
 
     path: str
     format: Format
@@ -169,7 +169,7 @@ def text_format(value: Any) -> Format:
 
 
 def opened(path: str) -> Opened:
-    """Recognise a file, and read it where it is text; `-` is text from standard input."""
+    """Recognise a file, and read it if it is text; `-` is text from standard input."""
     if path == "-":
         document = yaml.parse(sys.stdin.buffer.read(yaml.MAX_BYTES + 1), "-")
     elif (binary := binary_format(path)) is not None:

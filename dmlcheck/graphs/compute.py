@@ -24,7 +24,7 @@ class Load(Protocol):
     """A loader of the bytes of a tensor that no step writes, as many as its largest reader takes."""
 
     def __call__(self, name: str, tensor: TensorDesc) -> Checking[Array | None]:
-        """Return the bytes; None where something is wrong with them."""
+        """Return the bytes; None if something is wrong with them."""
 
 
 class Output(NamedTuple):

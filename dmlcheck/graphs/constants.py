@@ -24,7 +24,7 @@ class Constants(NamedTuple):
     folder: str
 
     def load(self, name: str, tensor: TensorDesc) -> Checking[Array | None]:
-        """Return as many bytes of a constant as a tensor takes, None where it has fewer or cannot be read."""
+        """Return as many bytes of a constant as a tensor takes, or None if it has fewer or cannot be read."""
         constant = self.tensors[name]
         needed = byte_count(tensor)
         if constant.data is not None:

@@ -1,4 +1,4 @@
-"""Tensors of a graph: views of buffers by type, sizes and strides, with values where they are known."""
+"""Tensors of a graph: views of buffers by type, sizes and strides, with values if they are known."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class TensorRef:
 
     @property
     def values(self) -> Array | None:
-        """The values in the shape of the sizes, None where they are not known."""
+        """The values in the shape of the sizes, or None if they are not known."""
         flat = self.buffer.values
         if flat is None:
             return None
@@ -133,7 +133,7 @@ class TensorRef:
     def reshape(self, *shape: Any) -> TensorRef:
         """Return the elements in the same order with other sizes, of which one may be -1.
 
-        Dimensions of size 1 may come and go through strides; ValueError where others would.
+        Dimensions of size 1 may come and go through strides; ValueError if others would.
         """
         given = tuple(shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape)
         if given.count(-1) == 1:
@@ -156,7 +156,7 @@ class TensorRef:
         return self.view([self.shape[axis] for axis in order], [self.steps[axis] for axis in order])
 
     def broadcast_to(self, shape: Sequence[int]) -> TensorRef:
-        """Return the tensor repeated to a shape, with strides of 0 where it repeats; ValueError where it does not."""
+        """Return the tensor repeated to a shape, with strides of 0 if it repeats; ValueError if it does not."""
         shape = tuple(shape)
         if shape == self.shape:
             return self
@@ -181,6 +181,6 @@ def _data_type(element: str) -> str:
 
 
 def element_of(dtype: Any) -> str:
-    """Return the data type of arrays of NumPy, BOOL for truth values; KeyError where DirectML has none."""
+    """Return the data type of arrays of NumPy, BOOL for truth values; KeyError if DirectML has none."""
     kind = np.dtype(dtype)
     return BOOL if kind.kind == "b" else _NAMES[kind]

@@ -222,7 +222,7 @@ _INVALID_ARGUMENT = re.compile(r"E_INVALIDARG|(?<![0-9A-F])80070057(?![0-9A-F])|
 
 
 def is_directml(implementation: Any) -> bool | None:
-    """Whether an implementation is DirectML itself, by whatever runs it; None where it does not say."""
+    """Whether an implementation is DirectML itself, by whatever runs it; None if it does not say."""
     said = getattr(implementation, "is_directml", None)
     return None if said is None else bool(said)
 

@@ -87,7 +87,7 @@ def _held(path: str) -> IO[bytes]:
 
 
 def _lock(file: IO[bytes]) -> None:
-    """Lock a file; OSError where another process has."""
+    """Lock a file; OSError if another process has."""
     if sys.platform == "win32":
         import msvcrt
 

@@ -29,7 +29,7 @@ class Program:
     """A running process, with a thread for each of its streams."""
 
     def __init__(self, words: str | list[str]) -> None:
-        """Start it; OSError or ValueError where that cannot be done."""
+        """Start it; OSError or ValueError if that cannot be done."""
         pipe = subprocess.PIPE
         # No shell: the words are the user's own command line.
         self.process = subprocess.Popen(words, bufsize=0, stdin=pipe, stdout=pipe, stderr=pipe, **ALONE)  # noqa: S603
@@ -50,7 +50,7 @@ class Program:
         self.requests.put(json.dumps(request, allow_nan=False).encode("ascii") + b"\n")
 
     def line(self, until: float | None) -> bytes:
-        """Return the next line that is not blank; Failure when none can come, TimedOut at a time.monotonic()."""
+        """Return the next line that is not blank; Failure if none can come, TimedOut at a time.monotonic()."""
         while True:
             left = _SLICE if until is None else until - time.monotonic()
             if left <= 0:

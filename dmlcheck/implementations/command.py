@@ -53,7 +53,7 @@ class Command:
     keeps_time = True
 
     def __init__(self, place: str, timeout: float | None = None) -> None:
-        """Start the program of a command line; Unavailable where it does not start or answer."""
+        """Start the program of a command line; Unavailable if it does not start or answer."""
         self.command = place
         self.words = split(place)
         self.timeout = timeout

@@ -30,7 +30,7 @@ class DxDispatch:
     validates = True
 
     def __init__(self, place: str, timeout: float | None = None) -> None:
-        """Find the executable; Unavailable when there is none."""
+        """Find the executable; Unavailable if there is none."""
         # A model is run in a folder of its own, from where a relative path would lead elsewhere.
         found = shutil.which(os.path.abspath(place)) or shutil.which(place)
         if found is None:

@@ -137,7 +137,7 @@ class OnnxRuntime:
         return other
 
     def optimized_model(self, model: bytes | str, path: str) -> None:
-        """Write a model as this onnxruntime optimizes it for the provider; Failure or Unsupported where it cannot be.
+        """Write a model as this onnxruntime optimizes it for the provider; Failure or Unsupported if it cannot be.
 
         The layouts that suit one processor alone are left out: nobody but it knows their operators.
         """

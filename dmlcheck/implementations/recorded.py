@@ -36,7 +36,7 @@ class Recorded:
     is_directml = True
 
     def __init__(self, place: str, timeout: float | None = None) -> None:  # noqa: ARG002 - nothing takes time
-        """Read the manifest; Unavailable when the folder has none, or one of another format."""
+        """Read the manifest; Unavailable if the folder has none, or one of another format."""
         self.root = os.path.realpath(place)
         try:
             manifest = read_manifest(place)

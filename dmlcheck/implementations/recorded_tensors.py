@@ -26,7 +26,7 @@ class RecordedTensors:
     version = ""
 
     def __init__(self, place: str) -> None:
-        """Read the names; Unavailable where the file cannot be read."""
+        """Read the names; Unavailable if the file cannot be read."""
         self.place = place
         try:
             self.tensor_names = frozenset(names_in(place))
@@ -42,7 +42,7 @@ class RecordedTensors:
         return str(read_array(self.place, PROVIDER, _MOST_NAME).reshape(-1)[0])[:100]
 
     def tensor(self, name: str) -> Array | None:
-        """Return a tensor, None where the file has none of its name; Failure where it cannot be read."""
+        """Return a tensor, or None if the file has none of its name; Failure if it cannot be read."""
         if name not in self.tensor_names:
             return None
         try:

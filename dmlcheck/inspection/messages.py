@@ -70,7 +70,7 @@ def _message(row: dict[str, Any]) -> Message:
 
 
 def explained(text: str) -> list[Explained]:
-    """Return the known messages that a text has; error codes only where it has nothing better, places at the end."""
+    """Return the known messages that a text has; error codes only if it has nothing better, places at the end."""
     found = list(filter(None, (_found(message, text) for message in messages())))
     places = [one for one in found if one.message.is_place]
     told = [one for one in found if not (one.message.is_code or one.message.is_place)]

@@ -81,7 +81,7 @@ def _type_problems(
 
 
 def _types_of(spec: OperatorSpec, name: str, levels: Sequence[str]) -> set[str] | None:
-    """Return the types that the support tables give a tensor at some levels; None where none limits them."""
+    """Return the types that the support tables give a tensor at some levels; None if none limits them."""
     rows = [table.rows[heading] for table in spec.support for level in levels if (heading := table.heading_at(level))]
     found = [row[name].types for row in rows if name in row]
     return None if not found or () in found else {kind for types in found for kind in types}

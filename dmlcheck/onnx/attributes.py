@@ -42,7 +42,7 @@ def _plain(value: Any) -> Any:
 
 
 def _numbers(tensor: Any) -> Array | None:
-    """Return the values of a tensor, None where the model does not have them all."""
+    """Return the values of a tensor, or None if the model does not have them all."""
     from onnx import numpy_helper
 
     try:

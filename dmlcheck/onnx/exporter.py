@@ -54,7 +54,7 @@ def export(cases: Iterable[Case], folder: str) -> list[Exported]:
 
 
 def require() -> None:
-    """Raise Unavailable where onnx cannot be imported."""
+    """Raise Unavailable if onnx cannot be imported."""
     try:
         import onnx  # noqa: F401 - what everything here is made with
     except ImportError as error:

@@ -15,7 +15,7 @@ CONTRIBUTED = "com.microsoft"  # the domain of onnxruntime's own operators, whic
 def model_proto(graph: ExportedGraph) -> Any:
     """Return a graph as an onnx.ModelProto, with the shape and type of every value.
 
-    Inexpressible where an operator of ONNX does not take or give a data type, or where this onnx is older than the
+    Inexpressible if an operator of ONNX does not take or give a data type, or where this onnx is older than the
     operator. ImportError without onnx.
     """
     from onnx import defs, helper

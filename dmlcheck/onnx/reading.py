@@ -73,7 +73,7 @@ def parsed_model(path: str, data: bytes) -> Any:
 
 
 def parsed_tensor(path: str, data: bytes, what: str = "an ONNX model") -> Any:
-    """Return a file, or a part of one, as an onnx.TensorProto; Unreadable where it is none."""
+    """Return a file, or a part of one, as an onnx.TensorProto; Unreadable if it is none."""
     from onnx import TensorProto
 
     return _parsed(TensorProto(), path, data, what)
@@ -112,7 +112,7 @@ def tensor_in(path: str) -> TensorRef:
 
 
 def checked_tensor(path: str, tensor: Any, name: str) -> TensorRef:
-    """Return a tensor of a file; Unreadable where it has not as many values as it says."""
+    """Return a tensor of a file; Unreadable if it has not as many values as it says."""
     try:
         return _tensor(tensor, name)
     except ValueError as error:
@@ -120,7 +120,7 @@ def checked_tensor(path: str, tensor: Any, name: str) -> TensorRef:
 
 
 def _tensor(tensor: Any, name: str) -> TensorRef:
-    """Return a tensor with its values; ValueError where it has not as many as its shape says."""
+    """Return a tensor with its values; ValueError if it has not as many as its shape says."""
     from onnx import numpy_helper
 
     _check_inside(tensor)

@@ -245,7 +245,7 @@ def _of_any(ways: list[Bound]) -> Bound:
 
 
 def _has_all(bound: Bound, least: float, most: float) -> Array:
-    """Say which bounds are infinite, or have all numbers from the least to the most."""
+    """Return which bounds are infinite, or have all numbers from the least to the most."""
     if largest(bound.radius) < most / 2 - least / 2:
         return np.zeros(bound.radius.shape, dtype=bool)
     low, high = bound.value - bound.radius, bound.value + bound.radius
@@ -261,7 +261,7 @@ def _range_of(desc: OperatorDesc, label: str) -> tuple[float, float]:
 
 
 def function_range(desc: OperatorDesc) -> tuple[float, float]:
-    """Return the least and the largest number that an operator's function has; infinities where it has no limits."""
+    """Return the least and the largest number that an operator's function has; infinities if it has no limits."""
     fused = desc.values.get("FusedActivation")
     last = fused.spec.short if isinstance(fused, OperatorDesc) else desc.spec.short
     return _RANGES.get(last, (-math.inf, math.inf))

@@ -21,7 +21,7 @@ def of_values(condition: Callable[..., Any], *numbers: Any) -> Any:
 def sequence(i: Any, start: float, delta: float, output_type: str) -> Any:
     """Return start + i * delta, within a bound that has also the running sum.
 
-    Others multiply: their steps may be infinite where the sum is not, and no step of infinity or NaN is NaN.
+    Others multiply: their steps may be infinite if the sum is not, and no step of infinity or NaN is NaN.
     """
     value, steps = progression(i, start, delta), infinite(output_type, raw(i) * delta)
     if not np.isfinite(delta):

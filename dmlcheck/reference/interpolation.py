@@ -99,7 +99,7 @@ def is_whole(places: Any) -> bool:
 
 
 def is_lost(places: Sequence[Any]) -> Any:
-    """Say of which places the errors are so large that they have more than a few elements in their reach."""
+    """Return of which places the errors are so large that they have more than a few elements in their reach."""
     marks = [~(radius(at) <= _FEW) for at in places]
     return reduce(np.logical_or.outer, marks) if any(mark.any() for mark in marks) else False
 
@@ -188,7 +188,7 @@ _ROUNDINGS = 8  # of the sum of the sizes of the parts: the most that was seen o
 
 
 def in_vain(marked: Array, near: Sequence[Sequence[Between]]) -> Array:
-    """Say which averages have a marked element with a weight of 0, or one that errors may make 0."""
+    """Return which averages have a marked element with a weight of 0, or one that errors may make 0."""
     vain = np.zeros(marked.shape, dtype=bool)
     for axis, ways in enumerate(near):
         sides = [[np.take(x, index, axis) for index in ways[0][:2]] for x in (vain, marked)]
@@ -201,7 +201,7 @@ def in_vain(marked: Array, near: Sequence[Sequence[Between]]) -> Array:
 
 
 def _touched(marked: Array, way: Between, axis: int) -> Array:
-    """Say which averages along an axis have a marked element with a weight other than 0."""
+    """Return which averages along an axis have a marked element with a weight other than 0."""
     has_weight = with_ones_after(way.part != 0, marked.ndim - axis - 1)
     touched: Array = np.take(marked, way.low, axis) | (np.take(marked, way.high, axis) & has_weight)
     return touched

@@ -41,7 +41,7 @@ class Nested(NamedTuple):
 
 
 def unchanged(x: Any) -> Any:
-    """Return x: where there is no operator inside."""
+    """Return x: if there is no operator inside."""
     return x
 
 

@@ -89,7 +89,7 @@ def marks_of_products(data_type: str, _: Any, __: Axes) -> Callable[[Any, Scan],
 
 
 def open_sums(data_type: str, numbers: Any, scan: Scan) -> Any:
-    """Say for which running sums the association decides whether a sum on the way overflows."""
+    """Return for which running sums the association decides whether a sum on the way overflows."""
     x = raw(numbers)
     sums, most, least = of_runs(np.where(np.isfinite(x), x, 0), scan)
     above, below = overflows(data_type, most), overflows(data_type, least)
@@ -101,7 +101,7 @@ def open_sums(data_type: str, numbers: Any, scan: Scan) -> Any:
 
 
 def open_products(data_type: str, numbers: Any, scan: Scan) -> Any:
-    """Say for which running products the association decides whether one on the way overflows or underflows."""
+    """Return for which running products the association decides whether one on the way overflows or underflows."""
     x = raw(numbers)
     conditions = (("zero", x == 0), ("infinite", np.isinf(x)), ("nan", np.isnan(x)))
     is_zero, is_infinite, is_nan = (held(name, at, scan) for name, at in conditions)
@@ -119,7 +119,7 @@ def held(name: str, at: Any, scan: Scan) -> Any:
 
 
 def of_runs(x: Any, scan: Scan) -> tuple[Any, Any, Any]:
-    """Return the running sums, and the largest and the least sum of any run of elements up to each; an empty run is 0."""
+    """Return the running sums, and the largest and the least sum of any run of elements up to each; 0 for none."""
     sums = scan("sums", np.add, x)
     least, most = (scan(name, of, of(sums, 0)) for name, of in (("lowest", np.minimum), ("highest", np.maximum)))
     return sums, scan("most", np.maximum, sums - least), scan("least", np.minimum, sums - most)

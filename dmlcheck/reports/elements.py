@@ -12,7 +12,7 @@ from dmlcheck.running.results import CaseResult
 
 
 def mismatch_lines(name: str, output: OutputResult) -> list[str]:
-    """Return the elements of an output that are wrong: the first few, and the worst where it is not among them."""
+    """Return the elements of an output that are wrong: the first few, and the worst if it is not among them."""
     if output.shape is not None or not output.mismatches:
         return []
     lines = [f"tolerance of {name}: {output.bound}"]
@@ -39,7 +39,7 @@ def open_lines(result: CaseResult) -> Iterator[str]:
 
 
 def _rows(output: OutputResult) -> Iterator[list[str]]:
-    """Yield the first elements, and the worst where it is not among them."""
+    """Yield the first elements, and the worst if it is not among them."""
     for element in output.first:
         yield _cells(element, output.data_type)
     if output.worst is not None and output.worst.place not in [element.place for element in output.first]:

@@ -39,7 +39,7 @@ class JobSummary:
         self.failed = 0
 
     def case(self, result: CaseResult) -> None:
-        """Take in a result."""
+        """Take a result."""
         self.overview.add(result)
         if result.is_failure:
             self.failed += 1

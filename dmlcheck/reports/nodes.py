@@ -46,7 +46,7 @@ def node_facts(node: NodeOfCase) -> Iterator[tuple[str, str]]:
 
 
 def together_text(together: Together) -> str:
-    """Say which nodes are wrong only together, and which DirectML operators they become."""
+    """Return which nodes are wrong only together, and which DirectML operators they become."""
     nodes = [f"{name} ({operator})" for name, operator in zip(together.names, together.operators, strict=False)]
     operators = [short_operator(operator) for operator in together.dml_operators]
     becomes = f" -> {_listed(operators, ' + ')}" if operators else ""
@@ -67,7 +67,7 @@ def output_facts(output: ModelOutput) -> Iterator[tuple[str, str]]:
 
 
 def _shares_text(output: ModelOutput) -> str:
-    """Say which nodes add the most to the errors of a model."""
+    """Return which nodes add the most to the errors of a model."""
     listed = ", ".join(f"{node} {100 * share:.3g} %" for node, share in output.shares)
     return visible(f"of the squared relative errors that nodes add, the largest shares: {listed}")
 

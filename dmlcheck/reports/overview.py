@@ -206,7 +206,7 @@ class Overview:
 
 
 def _share(share: float | None) -> str:
-    """Return a share of a tolerance in words, "" where none is known."""
+    """Return a share of a tolerance in words, "" if none is known."""
     if share is None:
         return ""
     return f"{100 * share:.3g} %" if share <= 1 else f"{figure(share)} times"

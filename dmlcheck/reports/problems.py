@@ -54,7 +54,7 @@ def repository_path(file: str) -> str:
 
 
 def path_inside(file: str, folder: str) -> str | None:
-    """Return the path of a file from a folder, / separated, or None where it is not in there."""
+    """Return the path of a file from a folder, / separated, or None if it is not in there."""
     place = os.path.join(os.path.realpath(os.path.dirname(file)), os.path.basename(file))
     try:
         path = os.path.relpath(place, os.path.realpath(folder)).replace(os.sep, "/")

@@ -38,7 +38,7 @@ class ReportError(Exception):
 
 
 def read_report(path: str) -> dict[str, Any]:
-    """Return a report as it was written; ReportError where it is none."""
+    """Return a report as it was written; ReportError if it is none."""
     return _read(path, _is_case)
 
 
@@ -197,7 +197,7 @@ def _is_number(value: Any) -> bool:
 
 
 def case_result(raw: Mapping[str, Any]) -> CaseResult:
-    """Return a case's result as a report tells it; ReportError where it is not as `run` writes it."""
+    """Return a case's result as a report tells it; ReportError if it is not as `run` writes it."""
     try:
         return _case_result(raw)
     except (AttributeError, KeyError, TypeError, ValueError):
@@ -265,7 +265,7 @@ def _number_or_none(raw: Mapping[str, Any], key: str) -> float | None:
 
 
 def _model_output(raw: Mapping[str, Any]) -> ModelOutput | None:
-    """Return the output of a model that a case is about, None where it is about none."""
+    """Return the output of a model that a case is about, or None if it is about none."""
     if not raw:
         return None
     shares = value_of(raw, "shares", (list,), [])
@@ -278,7 +278,7 @@ def _model_output(raw: Mapping[str, Any]) -> ModelOutput | None:
 
 
 def _together(raw: Mapping[str, Any]) -> Together | None:
-    """Return the nodes that are wrong only together that a case is about, None where it is about none."""
+    """Return the nodes that are wrong only together that a case is about, or None if it is about none."""
     if "nodes" not in raw:
         return None
     lists = (value_of(raw, key, (list,)) for key in ("nodes", "onnx_operators", "dml_operators"))
@@ -286,7 +286,7 @@ def _together(raw: Mapping[str, Any]) -> Together | None:
 
 
 def _node(raw: Mapping[str, Any]) -> NodeOfCase | None:
-    """Return the node that a case is about, None where it is none."""
+    """Return the node that a case is about, or None if it is none."""
     if "node" not in raw:
         return None
     operators, largest = value_of(raw, "dml_operators", (list,)), value_of(raw, "largest", (dict,), {})

@@ -190,7 +190,7 @@ def _place(problem: Diagnostic) -> dict[str, Any]:
 
 
 def file_uri(file: str) -> str:
-    """Return a file's name as a URI: relative where it is in the repository or in the folder that this runs in."""
+    """Return a file's name as a URI: relative if it is in the repository or in the folder that this runs in."""
     path = repository_path(file)
     if os.path.isabs(path):
         path = path_inside(path, os.getcwd()) or path

@@ -58,7 +58,7 @@ class _Shard(NamedTuple):
 
 
 def whole_run(paths: Iterable[str]) -> WholeRun:
-    """Return the run whose shards some files are; ReportError where they are not one run's, all of it."""
+    """Return the run whose shards some files are; ReportError if they are not one run's, all of it."""
     shards = _shards([(path, read_report(path)) for path in paths])
     _check_case_set(shards)
     cases = [case for shard in shards for case in shard.report["cases"]]

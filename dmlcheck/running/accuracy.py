@@ -57,7 +57,7 @@ class Accuracy:
         self.worst: dict[tuple[str, str], Worst] = {}
 
     def add(self, result: CaseResult) -> None:
-        """Take in the outputs of a case; one of the wrong shape or type has no error to speak of."""
+        """Take the outputs of a case; one of the wrong shape or type has no error to speak of."""
         for name, output in result.outputs.items():
             if output.shape is None:
                 key = (_operator(result), output.data_type)
@@ -103,7 +103,7 @@ def worst_text(worst: Worst) -> str:
 class Baseline(NamedTuple):
     """The largest errors of an earlier run, by case and output; infinite where an output was wrong.
 
-    `max_drift` is how much more an error may be without failing the run; None where none does.
+    `max_drift` is how much more an error may be without failing the run; None if none does.
     """
 
     ulp: Mapping[str, Mapping[str, float]]

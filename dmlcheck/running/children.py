@@ -80,7 +80,7 @@ def _leave(*_: Any) -> None:
 
 
 def ending(code: int | None) -> str:
-    """Say how a process ended, by its exit code."""
+    """Return how a process ended, by its exit code."""
     if code is not None and code < 0:
         try:
             name = signal.Signals(-code).name

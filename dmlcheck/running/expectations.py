@@ -249,7 +249,7 @@ _WANTED = {
 
 
 def _value(key: str, raw: Any) -> Any:
-    """Return a key's value, or None where it is not one."""
+    """Return a key's value, or None if it is not one."""
     if key == "feature_level":
         return parse_level(raw)
     if key == "max_ulp":

@@ -57,7 +57,7 @@ class GraphResult(NamedTuple):
 
     @property
     def minimum(self) -> str | None:
-        """The level from which the whole graph is valid, None where it never is."""
+        """The level from which the whole graph is valid, or None if it never is."""
         if any(found.rule in _ALWAYS for found in self.errors):
             return None
         return highest(desc.minimum for desc in self.descs)

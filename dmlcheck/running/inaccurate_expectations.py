@@ -69,7 +69,7 @@ class _WrittenNumbers:
         return of
 
     def text(self, path: Path, element: Any) -> str | None:
-        """Return a decimal number as it is written, None where the element is none; of a matrix as it was read."""
+        """Return a decimal number as it is written, or None if the element is none; of a matrix as it was read."""
         if type(element) not in (int, float):
             return None
         text = self.case.origin.literal(path)

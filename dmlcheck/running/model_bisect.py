@@ -138,7 +138,7 @@ class ModelBisection:
     # ---- one group
 
     def _is_wrong(self, group: Group) -> bool | None:
-        """Return whether nodes are wrong together, None where nothing can be said."""
+        """Return whether nodes are wrong together, or None if nothing can be said."""
         nodes = [self.model.nodes[at] for at in group]
         part = self._part(nodes)
         if part is None:
@@ -157,7 +157,7 @@ class ModelBisection:
         return None if verdict is None else False
 
     def _part(self, nodes: list[NodeCase]) -> Submodel | None:
-        """Return nodes as a model, None where a tensor is missing or makes no model."""
+        """Return nodes as a model, or None if a tensor is missing or makes no model."""
         reads = [name for name in read_from_outside(node.node for node in nodes) if name not in self.model.constants]
         gives = {name for node in nodes for name in node.node.output if name}
         if not gives.union(reads) <= self.tensors.keys():

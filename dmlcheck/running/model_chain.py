@@ -122,7 +122,7 @@ class Chain:
         self.lost[name] = why
 
     def drop(self, names: Iterable[str]) -> None:
-        """Let go of tensors that nobody reads any more."""
+        """Drop tensors that nobody reads any more."""
         for name in names:
             self.held.pop(name, None)
 

@@ -48,7 +48,7 @@ class ModelOutputs:
         self.actual: dict[str, Any] = {}
 
     def follow(self, node: NodeCase, values: NodeTensors, verdict: NodeVerdict | Unjudged | None) -> None:
-        """Take in a node with its tensors; without a verdict it is mapped for the chain alone."""
+        """Take a node with its tensors; without a verdict it is mapped for the chain alone."""
         if not self.cases:
             return
         outputs = {name: values.tensors[name] for name in node.node.output if name in values.tensors}
@@ -142,7 +142,7 @@ def _finite(value: float) -> float | None:
 
 
 def _error_text(error: float) -> str:
-    """Say how far an output is from the reference's."""
+    """Return how far an output is from the reference's."""
     if not math.isfinite(error):
         return "the error is not finite"
     return "nothing is off" if error == 0 else f"the largest error is {figure(error)} of the largest element"

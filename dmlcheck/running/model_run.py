@@ -284,7 +284,7 @@ def implementation_of(plan: Plan, *, is_whole: bool) -> Any:
 
 
 def _level(verdict: NodeVerdict) -> str | None:
-    """Return the level from which all descs of a node are valid, None where one never is."""
+    """Return the level from which all descs of a node are valid, or None if one never is."""
     return highest(minimum_level(read_desc(desc.spec.operator, notation(desc))) for desc in verdict.descs)
 
 

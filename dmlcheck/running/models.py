@@ -44,7 +44,7 @@ class FusedNode(NamedTuple):
 
     @property
     def minimum(self) -> str | None:
-        """The level from which its descs are valid, None where one never is or there are none."""
+        """The level from which its descs are valid, or None if one never is or there are none."""
         return highest(desc.minimum for desc in self.made.descs if desc.operator is not None)
 
 
@@ -97,7 +97,7 @@ class ModelResult(NamedTuple):
 
     @property
     def minimum(self) -> str | None:
-        """The level from which all checked nodes are valid, None where one never is or none was checked."""
+        """The level from which all checked nodes are valid, or None if one never is or none was checked."""
         return highest(desc.minimum for desc in self.descs if desc.operator is not None)
 
     @property

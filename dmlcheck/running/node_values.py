@@ -105,7 +105,7 @@ def run_node(
 def _of_found(
     found: Mapping[str, Any], inputs: Mapping[str, Any], kinds: Mapping[str, str], *, elsewhere: bool
 ) -> NodeTensors:
-    """Return the tensors of a node that ran; skipped where it ran elsewhere, or has elements of types that are lost.
+    """Return the tensors of a node that ran; skipped if it ran elsewhere, or has elements of types that are lost.
 
     ONNX Runtime gives floats of 8 bits as bytes.
     """
@@ -212,7 +212,7 @@ def recorded(node: NodeCase, model: Loaded, tensor: Callable[[str], Any]) -> Nod
 
 
 def arrays_of(names: Sequence[str], tensors: Mapping[str, Any], model: Loaded) -> list[Any] | Unjudged:
-    """Return the arrays of a node's inputs or outputs, None where one is left out, or why one is no array."""
+    """Return the arrays of a node's inputs or outputs, or None if one is left out, or why one is no array."""
     arrays = []
     for name in names:
         array = array_of(name, tensors, model) if name else None

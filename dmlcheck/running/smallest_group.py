@@ -29,7 +29,7 @@ class Smallest:
         return len(self.known)
 
     def found(self) -> Group | None:
-        """Return the smallest group that is wrong, None where none is found: no node of it can be left out.
+        """Return the smallest group that is wrong, or None if none is found: no node of it can be left out.
 
         Of a large group this is only known of the nodes at its ends, and of pieces between them.
         """

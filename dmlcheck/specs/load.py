@@ -46,7 +46,7 @@ def operator_names() -> tuple[str, ...]:
 
 @lru_cache(maxsize=1024)  # a file may spell a name wrong in any number of ways
 def full_name(name: str) -> str | None:
-    """Return the full name of an operator given in full or without its prefix, or None where there is no spec."""
+    """Return the full name of an operator given in full or without its prefix, or None if there is no spec."""
     full = OPERATOR_PREFIX + short_operator(name)
     return full if full in operator_names() else None
 
@@ -153,7 +153,7 @@ _ERRATUM_VALUES = {"kind": ERRATUM_KINDS, "basis": ERRATUM_BASES, "measured": (F
 
 
 def _erratum(raw: dict[str, Any], operator: str) -> Erratum:
-    """Read an erratum; ValueError where a key is missing or unknown, or has another value than it may."""
+    """Read an erratum; ValueError if a key is missing or unknown, or has another value than it may."""
     where = f"{operator}, erratum {raw.get('id')}"
     for key, values in _ERRATUM_VALUES.items():
         if raw.get(key) not in values:

@@ -44,7 +44,7 @@ LEVEL_ORDER: dict[str, int] = {level: order for order, level in enumerate(LEVELS
 
 
 def highest(levels: Iterable[str | None]) -> str | None:
-    """Return the highest of some levels, None where one of them is None or there are none."""
+    """Return the highest of some levels, or None if one of them is None or there are none."""
     order = [-1 if level is None else LEVEL_ORDER[level] for level in levels]
     return LEVELS[max(order)] if order and min(order) >= 0 else None
 
@@ -99,7 +99,7 @@ def level_and_version(level: str) -> str:
 
 
 def parse_version(text: str) -> tuple[int, ...] | None:
-    """Return a version of DirectML (`1.8.0`, `1.8`) as numbers that compare, or None where it is none."""
+    """Return a version of DirectML (`1.8.0`, `1.8`) as numbers that compare, or None if it is none."""
     if not re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,6}){1,3}", text, re.ASCII):
         return None
     numbers = [int(part) for part in text.split(".")]

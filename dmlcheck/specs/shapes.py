@@ -60,7 +60,7 @@ def pooled_like(output: Sequence[int], sizes: Sequence[int], *given: Any) -> Siz
 
 
 def _has_rest(count: int, size: int, window: int, stride: int, start: int, end: int, dilation: int) -> bool:
-    """Say whether elements are left behind the last of some windows, of which another would not only see padding."""
+    """Return whether elements are left behind the last of some windows, of which another would not only see padding."""
     is_whole = (size + start + end - (window - 1) * dilation - 1) % stride == 0
     return not is_whole and count * stride < size + start
 

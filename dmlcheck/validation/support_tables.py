@@ -54,7 +54,7 @@ def support_at(desc: OperatorDesc, name: str, level: str) -> TensorSupport | Non
 
 
 def accepted_types(desc: OperatorDesc, name: str, level: str) -> tuple[str, ...]:
-    """Return the data types that a field's tensors may have at a level; none where no table says so."""
+    """Return the data types that a field's tensors may have at a level; none if no table says so."""
     support = support_at(desc, name, level)
     return () if support is None else support.types
 

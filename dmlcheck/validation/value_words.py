@@ -177,7 +177,7 @@ def _from_start(values: Array, size: int) -> Array:
 
 
 def _repeated(rows: Array) -> Array:
-    """Say which elements of each row stand in it already."""
+    """Return which elements of each row stand in it already."""
     order = np.argsort(rows, axis=-1, kind="stable")
     ranked = np.take_along_axis(rows, order, axis=-1)
     again = np.zeros(rows.shape, dtype=bool)

@@ -22,7 +22,7 @@ class Scope:
         self.i = i
 
     def value(self, node: ast.expr) -> Any:
-        """Return the value of a part of an expression, None where it has none."""
+        """Return the value of a part of an expression, or None if it has none."""
         return None if isinstance(node, ast.Slice) else evaluate(ast.unparse(node), self.desc, self.i)
 
     def chosen(self, node: ast.expr) -> ast.expr:
@@ -162,7 +162,7 @@ def _pooled(
 
 
 def _pooled_like(k: int, _: Sequence[int], *given: Any) -> str:
-    """Return the sum of a size that `shapes.pooled_like` gives where it is not rounded up."""
+    """Return the sum of a size that `shapes.pooled_like` gives if it is not rounded up."""
     return _pooled(k, *given)
 
 

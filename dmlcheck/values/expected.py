@@ -17,7 +17,7 @@ _FORMS = ("fill", "bits", "buffer")  # the mappings whose elements may be `any`
 def read_expected(
     label: str, tensor: TensorDesc, raw: Any, path: Path, source: Source
 ) -> Checking[tuple[Array | None, Array | None]]:
-    """Read an output's values, with 0 for `any`, and a mask of the elements that are `any`, None where none is.
+    """Read an output's values, with 0 for `any`, and a mask of the elements that are `any`, or None if none is.
 
     The values are None where something is wrong with them.
     """

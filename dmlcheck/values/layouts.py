@@ -43,7 +43,7 @@ def wide_span(desc: OperatorDesc) -> str | None:
 def viewed(tensor: TensorDesc, elements: Array) -> Array:
     """Return the elements of a flat buffer in the shape of a tensor's sizes, to read or to write; they are not copied.
 
-    ValueError when the buffer is shorter than the tensor's extent.
+    ValueError if the buffer is shorter than the tensor's extent.
     """
     if elements.size < tensor.extent:
         raise ValueError(f"{elements.size} elements instead of {tensor.extent}")

@@ -53,7 +53,7 @@ class Source:
 class Literals(NamedTuple):
     """Elements of one tensor, in row-major order, on their way to an array.
 
-    `raw` is the list that they stand in, nested or flat, and `path` its place in the case; None where a single value
+    `raw` is the list that they stand in, nested or flat, and `path` its place in the case; None if a single value
     stands for all.
     """
 

@@ -105,7 +105,7 @@ def round_fraction_to_odd(value: Fraction | float) -> float:
 
 
 def is_halfway(wide: NDArray[np.float64], rounded: NDArray[Any]) -> NDArray[np.bool_]:
-    """Say which float64 values lie exactly halfway between the values they were rounded to and the next ones."""
+    """Return which float64 values lie exactly halfway between the values they were rounded to and the next ones."""
     near = rounded.astype(np.float64)
     toward = np.where(wide > near, np.inf, -np.inf).astype(rounded.dtype)
     beyond = np.nextafter(rounded, toward).astype(np.float64)

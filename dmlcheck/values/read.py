@@ -25,7 +25,7 @@ FORMS = ("fill", "sequence", "random", "file", "bits", "buffer")
 
 
 def read_values(label: str, tensor: TensorDesc, raw: Any, path: Path, source: Source) -> Checking[Array | None]:
-    """Read a tensor's values in its logical shape and data type; None where something is wrong with them.
+    """Read a tensor's values in its logical shape and data type; None if something is wrong with them.
 
     The result may be a view with the tensor's strides, and must not be written to.
     """

@@ -89,7 +89,7 @@ class Table(NamedTuple):
     extent: int
 
     def field(self, number: int, size: int = 4) -> int | None:
-        """Return the place of a field of so many bytes, None where it is left out."""
+        """Return the place of a field of so many bytes, or None if it is left out."""
         entry = 4 + 2 * number
         offset = self.buffer.number("<H", self.vtable + entry) if entry < self.size else 0
         if offset == 0:
@@ -99,34 +99,34 @@ class Table(NamedTuple):
         return self.place + offset
 
     def number(self, number: int, form: str) -> int:
-        """Return a whole number, 0 where it is left out."""
+        """Return a whole number, 0 if it is left out."""
         place = self.field(number, struct.calcsize(form))
         return 0 if place is None else self.buffer.number(form, place)
 
     def at(self, number: int) -> int | None:
-        """Return the place that a field leads to, None where it is left out."""
+        """Return the place that a field leads to, or None if it is left out."""
         place = self.field(number)
         return None if place is None else self.buffer.target(place)
 
     def table(self, number: int) -> Table | None:
-        """Return a table, None where it is left out."""
+        """Return a table, or None if it is left out."""
         place = self.at(number)
         return None if place is None else self.buffer.table(place)
 
     def string(self, number: int) -> str:
-        """Return a string, empty where it is left out."""
+        """Return a string, empty if it is left out."""
         place = self.at(number)
         return "" if place is None else self.buffer.string(place)
 
     def structure(self, number: int, form: str) -> tuple[int | float, ...] | None:
-        """Return the members of a struct that a union leads to, None where it is left out."""
+        """Return the members of a struct that a union leads to, or None if it is left out."""
         place = self.at(number)
         if place is None:
             return None
         return struct.unpack_from(form, self.buffer.data, self.buffer.checked(place, struct.calcsize(form)))
 
     def numbers(self, number: int, letter: str) -> tuple[int | float, ...] | None:
-        """Return a list of numbers of four bytes, None where it is left out."""
+        """Return a list of numbers of four bytes, or None if it is left out."""
         place = self.at(number)
         if place is None:
             return None
@@ -135,7 +135,7 @@ class Table(NamedTuple):
         return struct.unpack_from(f"<{length}{letter}", self.buffer.data, first)
 
     def bytes(self, number: int) -> memoryview | None:
-        """Return a list of bytes, which are not copied, None where it is left out."""
+        """Return a list of bytes, which are not copied, or None if it is left out."""
         place = self.at(number)
         if place is None:
             return None
@@ -143,7 +143,7 @@ class Table(NamedTuple):
         return memoryview(self.buffer.data)[first : first + length]
 
     def each(self, number: int, read: Callable[[int, int], T]) -> tuple[T, ...]:
-        """Read the parts of a list, each by its index and its place; there are none where it is left out."""
+        """Read the parts of a list, each by its index and its place; there are none if it is left out."""
         place = self.at(number)
         if place is None:
             return ()

@@ -79,7 +79,7 @@ def _imported(path: str, graph: GraphFile | Diagnostic, place: Folder, taken: se
 
 
 def _case(step: Step, file: str, constants: Constants) -> Checking[Written | str | None]:
-    """Return a step as a case, or why it is none; None where a constant is wrong."""
+    """Return a step as a case, or why it is none; None if a constant is wrong."""
     name = cut(step.name, _MOST)
     wide = wide_span(step.desc)
     if wide is not None:

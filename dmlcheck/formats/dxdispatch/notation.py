@@ -21,7 +21,7 @@ def data_type(raw: Any) -> str | None:
 
 
 def plain_desc(operator: str, desc: dict[str, Any]) -> dict[str, Any]:
-    """Return a dispatchable's desc as a case file has it: the same object where there is nothing to change."""
+    """Return a dispatchable's desc as a case file has it: the same object if there is nothing to change."""
     return _with_plain_unions(operator, _with_plain_tensors(desc))
 
 
@@ -73,7 +73,7 @@ def _unions(operator: str) -> list[Field]:
 
 
 def _member(field: Field, desc: Mapping[str, Any]) -> Any:
-    """Return the number that a union has in the member of its data type, or None where it is none of that form."""
+    """Return the number that a union has in the member of its data type, or None if it is none of that form."""
     union, kind = desc.get(field.name), data_type(desc.get(field.data_type or ""))
     member = "UInt16" if kind == "FLOAT16" else (kind or "").capitalize().replace("Uint", "UInt")
     if not isinstance(union, dict) or list(union) != [member]:

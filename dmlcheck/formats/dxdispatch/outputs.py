@@ -33,7 +33,7 @@ def outputs_of(desc: OperatorDesc) -> list[ModelOutput]:
 
 
 def read_outputs(desc: OperatorDesc, folder: str) -> dict[str, Array]:
-    """Return the outputs that a model wrote in a folder; ValueError, as the rest of a sentence, where one is not right.
+    """Return the outputs that a model wrote in a folder; ValueError, as the rest of a sentence, if one is not right.
 
     The files may come from anywhere: nothing outside the folder is read, nothing is unpickled, and nothing is read
     before its header agrees with the desc.

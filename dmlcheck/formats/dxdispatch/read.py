@@ -264,7 +264,7 @@ def _command(raw: Any, path: Path, dispatchables: _Dispatchables, resources: Res
 def _target(
     raw: Mapping[str, Any], key: str, path: Path, names: Mapping[str, Any] | None, *readable: Mapping[str, Any]
 ) -> Checking[str | None]:
-    """Read the name that a command is about; None where it is not the name of something that could be read."""
+    """Read the name that a command is about; None if it is not the name of something that could be read."""
     target = raw.get(key)
     if target is None:
         yield missing_key((*path, key), f"a {raw['type']} command", key)

@@ -141,7 +141,7 @@ class _Initial(NamedTuple):
         return f"initialValues of {self.name}"
 
     def values(self, raw: Mapping[str, Any]) -> Checking[_Typed | None]:
-        """Read values in any of their forms; None where something is wrong with them."""
+        """Read values in any of their forms; None if something is wrong with them."""
         initial = raw["initialValues"]
         kind = data_type(raw.get("initialValuesDataType")) or "UNKNOWN"
         if isinstance(initial, dict) and "sourcePath" in initial:
@@ -211,7 +211,7 @@ class _Initial(NamedTuple):
         return np.concatenate(pieces) if len(pieces) == len(parts) else None
 
     def read(self, tensor: TensorDesc, raw: Any, path: Path) -> Checking[Array | None]:
-        """Read values as a case file's are read; None where something is wrong with them."""
+        """Read values as a case file's are read; None if something is wrong with them."""
         if tensor.element_count == 0:
             params = {"what": self.label, "found": "empty", "expected": "one value or more"}
             yield Finding("wrong-type", path, params)
@@ -240,7 +240,7 @@ class _Initial(NamedTuple):
         return (yield from self.of_npy(values, given, kind)) if is_npy else _Typed(values, kind)
 
     def of_npy(self, values: Array, given: str, kind: str) -> Checking[_Typed | None]:
-        """Check that the values of a .npy file are of the resource's type, where it has one."""
+        """Check that the values of a .npy file are of the resource's type, if it has one."""
         found = next((name for name in _NPY_TYPES if NUMPY_TYPES[name] == values.dtype), None)
         if found is not None and kind in ("UNKNOWN", found):
             return _Typed(values, found)

@@ -136,7 +136,7 @@ def fields_of(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def values_of(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of the fields that are tensors, None where they are not known."""
+    """Return the values of the fields that are tensors, or None if they are not known."""
     return {name: _each(_logical, value) for name, value in given.items() if is_of_tensors(value)}
 
 
@@ -155,7 +155,7 @@ def _tensor(x: TensorRef) -> dict[str, Any]:
 
 
 def _logical(x: TensorRef) -> Array | None:
-    """Return the values of a tensor with at least one dimension, truth values as 0 and 1; None where none are known."""
+    """Return the values of a tensor with at least one dimension, truth values as 0 and 1; None if none are known."""
     values = x.values
     if values is None:
         return None

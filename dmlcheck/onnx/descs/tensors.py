@@ -13,7 +13,7 @@ from dmlcheck.onnx.descs.node import Unmapped, axis_of
 
 
 def repeated(x: TensorRef, shape: Sequence[int]) -> TensorRef:
-    """Return a tensor broadcast to a shape, with strides of 0 where it has size 1."""
+    """Return a tensor broadcast to a shape, with strides of 0 if it has size 1."""
     try:
         return x.broadcast_to(tuple(shape) or (1,))
     except ValueError as problem:

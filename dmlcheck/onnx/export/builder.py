@@ -128,7 +128,7 @@ class Builder:
         /,
         **attributes: Any,
     ) -> tuple[Value, ...]:
-        """Add an operator of several outputs and return them; Inexpressible where one is larger than any tensor."""
+        """Add an operator of several outputs and return them; Inexpressible if one is larger than any tensor."""
         if any(math.prod(sizes) > MAX_ELEMENTS for sizes, _, _ in outputs):
             raise Inexpressible(f"{type} would give more elements on the way than a tensor can have")
         values = tuple(Value(self._name(type.lower()), kind, tuple(sizes), own) for sizes, kind, own in outputs)
@@ -160,7 +160,7 @@ class Builder:
         return self.node("Reshape", [value, self.constant(sizes)], sizes, value.data_type, value.element)
 
     def flatten(self, value: Value) -> Value:
-        """Return a value as a vector, or without dimensions where it has one element."""
+        """Return a value as a vector, or without dimensions if it has one element."""
         count = math.prod(value.sizes)
         return self.reshape(value, (count,) if count > 1 else ())
 

@@ -171,7 +171,7 @@ def clip(g: Builder, desc: OperatorDesc) -> None:
 
 
 def threshold(g: Builder, desc: OperatorDesc) -> None:
-    """THRESHOLD: a Clip, whose Max is the largest finite number of a type where it is left out.
+    """THRESHOLD: a Clip, whose Max is the largest finite number of a type if it is left out.
 
     For integers Min is a whole number wherever the result is defined.
     """

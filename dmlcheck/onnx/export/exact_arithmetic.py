@@ -33,7 +33,7 @@ def _require_no_rounding(scale: float, bias: float, *, rounds_after: bool) -> No
 
 
 def times_exactly(g: Builder, x: Value, factor: float, name: str) -> Value:
-    """Return a value times a number; Inexpressible where that product would be rounded."""
+    """Return a value times a number; Inexpressible if that product would be rounded."""
     factor = as_float32(factor)
     if not multiplies_exactly(factor) or not fits(factor, x.data_type):
         raise Inexpressible(f"a product with {name} {factor:g} would be rounded by itself")

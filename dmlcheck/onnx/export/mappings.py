@@ -30,7 +30,7 @@ _FAMILIES = (
 
 
 def build(desc: OperatorDesc) -> ExportedGraph:
-    """Return a valid desc as a graph; Inexpressible where ONNX has no exact words for it."""
+    """Return a valid desc as a graph; Inexpressible if ONNX has no exact words for it."""
     mapping = mappings().get(desc.spec.short)
     if mapping is None:
         raise Inexpressible(f"ONNX has no operator for {desc.spec.operator}")

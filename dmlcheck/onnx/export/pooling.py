@@ -13,7 +13,7 @@ from dmlcheck.specs.shapes import pooled, pooled_like
 
 
 def window(desc: OperatorDesc) -> dict[str, Any]:
-    """Return the attributes of a window; its dilations only where they are not all 1, ceil_mode only where it is on."""
+    """Return the attributes of a window; its dilations only if they are not all 1, ceil_mode only where it is on."""
     dilations = positive(desc, "Dilations") if "Dilations" in desc.values else []
     return {
         "kernel_shape": list(desc.values["WindowSize"]),

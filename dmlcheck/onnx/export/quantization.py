@@ -1,6 +1,6 @@
 """Floats to quantized numbers and back: QUANTIZE, DEQUANTIZE, their element-wise ancestors, and by the input's range.
 
-DirectML has scales and zero points in the size of the input, with a size of 1 or a stride of 0 where they repeat, or of
+DirectML has scales and zero points in the size of the input, with a size of 1 or a stride of 0 if they repeat, or of
 blocks along any dimensions. ONNX has a number, a vector for an axis, or blocks along one; a block of one element is one
 for each element, from opset 21 on.
 """

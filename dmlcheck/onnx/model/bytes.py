@@ -55,7 +55,7 @@ class _Malformed(Exception):
 
 
 def model_bytes(path: str) -> bytes:
-    """Return a model without the values of large tensors; Unreadable where a file is none, or has too much else."""
+    """Return a model without the values of large tensors; Unreadable if a file is none, or has too much else."""
     return _read(path, _Reader)
 
 
@@ -79,7 +79,7 @@ def _read(path: str, reader: Callable[[IO[bytes], str], _Reader]) -> bytes:
 
 
 class _Reader:
-    """A file that is read field by field; Unreadable where more than MOST_BYTES are kept of it."""
+    """A file that is read field by field; Unreadable if more than MOST_BYTES are kept of it."""
 
     def __init__(self, file: IO[bytes], path: str) -> None:
         self.file, self.path = file, path

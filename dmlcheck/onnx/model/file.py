@@ -78,7 +78,7 @@ def read_to_run(path: str, sizes: Mapping[str, int]) -> ModelToRun:
 
 
 def _load_weights(path: str, model: Any, weights: Iterable[Any]) -> None:
-    """Read the values of tensors that lie in other files; Unreadable where they cannot be."""
+    """Read the values of tensors that lie in other files; Unreadable if they cannot be."""
     from onnx import TensorProto, checker, external_data_helper
 
     folder = os.path.dirname(path) or os.curdir
@@ -114,7 +114,7 @@ def _checked(path: str, data: bytes) -> Any:
 
 
 def _without_functions(path: str, model: Any) -> Any:
-    """Return a model with its functions inlined, and ONNX's own domain named ""; Unreadable where it has too much."""
+    """Return a model with its functions inlined, and ONNX's own domain named ""; Unreadable if it has too much."""
     whole = _inlined(path, model) if model.functions else model
     if sum(len(graph.node) for graph in graphs_of(whole.graph)) > MOST_NODES:
         raise Unreadable(path, f"has more than {MOST_NODES:,} nodes, and dmlcheck reads no more", "file-too-large")

@@ -77,7 +77,7 @@ class Parts:
                     yield maker, other
 
     def beside(self, part: FusionPart, constant: float) -> str | None:
-        """Return the input of a part beside a constant of one element, None where none of the two is that."""
+        """Return the input of a part beside a constant of one element, or None if none of the two is that."""
         if len(part.inputs) != 2:
             return None
         for name, other in (part.inputs, part.inputs[::-1]):
@@ -94,7 +94,7 @@ class Parts:
         return float(value.numbers.reshape(-1)[0])
 
     def element(self, name: str) -> str:
-        """Return ONNX's name of the type of a value, "" where it is not known."""
+        """Return ONNX's name of the type of a value, "" if it is not known."""
         value = self.values.get(name)
         return "" if value is None else value.element
 

@@ -45,7 +45,7 @@ class Context(NamedTuple):
 
 
 def values_of(node: Any, of: Context, scope: Scope) -> tuple[list[Value], list[Value]]:
-    """Return the inputs and the outputs of a node; Refused where it is wrong."""
+    """Return the inputs and the outputs of a node; Refused if it is wrong."""
     broken = _misnamed(node, scope) or valueless(node) or _broken(node, of)
     if broken is not None:
         raise Unmapped(broken)

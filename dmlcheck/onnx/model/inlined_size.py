@@ -24,7 +24,7 @@ _NODE = Size(1, 0, -1)
 
 
 def inlined_size(model: Any) -> Size:
-    """Return how large a model can become; graphlib.CycleError where functions call each other in a circle."""
+    """Return how large a model can become; graphlib.CycleError if functions call each other in a circle."""
     functions = {(each.domain, each.name, each.overload): each for each in model.functions}
     calls = {name: {_called(node) for node in nodes_of(each)} & functions.keys() for name, each in functions.items()}
     order = list(TopologicalSorter(calls).static_order())  # functions that are called come first

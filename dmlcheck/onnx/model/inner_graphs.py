@@ -102,7 +102,7 @@ def _common(values: Sequence[Value]) -> Any:
 
 
 def _kind(value: Value) -> int:
-    """Return the number of the type of a value's elements, 0 where that is not known."""
+    """Return the number of the type of a value's elements, 0 if that is not known."""
     return int(value.type.tensor_type.elem_type) if value.element else 0
 
 

@@ -73,7 +73,7 @@ def _reached(name: str, readers: Mapping[str, list[tuple[Any, int]]]) -> Iterato
 
 
 def _limit(node: Any, index: int, sizes: Mapping[str, Sequence[int]]) -> Iterator[int]:
-    """Yield how many elements an input of a node indexes, where it does; 1 where that is not known."""
+    """Yield how many elements an input of a node indexes, where it does; 1 if that is not known."""
     kind = node.op_type
     indexed = _INDEXES_AXIS.get(kind)
     if indexed is not None and indexed[0] == index:

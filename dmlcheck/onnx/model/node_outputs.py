@@ -31,7 +31,7 @@ class Form(NamedTuple):
 def forms_of_outputs(node: Any, opset: int, inputs: Sequence[Any]) -> dict[str, Form]:
     """Return the types and sizes of the outputs of one of ONNX's own nodes, by name, as far as they follow.
 
-    Inputs are arrays, None where one is left out.
+    Inputs are arrays, or None if one is left out.
     """
     from onnx import helper, numpy_helper, shape_inference
 
@@ -77,7 +77,7 @@ def _value(values: Any) -> Value:
 
 
 def _form(value: Any) -> Form | None:
-    """Return the form of an onnx.TypeProto, None where it does not say all of it."""
+    """Return the form of an onnx.TypeProto, or None if it does not say all of it."""
     from onnx import helper
 
     tensor = value.tensor_type

@@ -18,7 +18,7 @@ _FLOAT, _UINT8, _INT32, _BOOL = 1, 2, 6, 9
 
 
 class _Call(NamedTuple):
-    """A node: its attributes and its inputs, None where one is left out."""
+    """A node: its attributes and its inputs, or None if one is left out."""
 
     attributes: Mapping[str, Any]
     inputs: tuple[Value | None, ...]
@@ -32,7 +32,7 @@ class _Call(NamedTuple):
         return self.inputs[index] if index < len(self.inputs) else None
 
     def sizes(self, index: int) -> tuple[Size, ...]:
-        """Return the sizes of an input, some of which may be names; LookupError where it has none."""
+        """Return the sizes of an input, some of which may be names; LookupError if it has none."""
         value = self.value(index)
         if value is None or value.sizes is None:
             raise LookupError(index)
@@ -46,7 +46,7 @@ class _Call(NamedTuple):
         return known if known and len(known) == len(sizes) else None
 
     def whole(self, index: int) -> tuple[int, ...]:
-        """Return the sizes of an input; LookupError where not all are known."""
+        """Return the sizes of an input; LookupError if not all are known."""
         known = self.known(index)
         if known is None:
             raise LookupError(index)

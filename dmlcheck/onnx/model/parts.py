@@ -135,7 +135,7 @@ def _kind(type: Any) -> str:
 
 
 def bytes_of_kind(kind: str) -> int | None:
-    """Return the bytes of an element of a type as NumPy has it, None where NumPy alone does not have it."""
+    """Return the bytes of an element of a type as NumPy has it, or None if NumPy alone does not have it."""
     return _BYTES.get(kind)
 
 

@@ -128,7 +128,7 @@ class Value(NamedTuple):
 
     @property
     def element(self) -> str:
-        """ONNX's name of the type of the elements, "" where it is no tensor or not known."""
+        """ONNX's name of the type of the elements, "" if it is no tensor or not known."""
         is_tensor = self.type is not None and self.type.HasField("tensor_type")
         return element_type(self.type.tensor_type.elem_type) if is_tensor and self.type.tensor_type.elem_type else ""
 
@@ -161,7 +161,7 @@ class Value(NamedTuple):
         return known is not None and elements(known, most) <= most
 
     def tensor(self) -> TensorRef | None:
-        """Return the value as a tensor, None where DirectML does not have its type, or its sizes are not known."""
+        """Return the value as a tensor, or None if DirectML does not have its type, or its sizes are not known."""
         if not self.is_sized or self.element not in KNOWN:
             return None
         if self.numbers is not None:
@@ -208,7 +208,7 @@ def of_numbers(numbers: Array) -> Value:
 
 
 def parts_of(node: Any, inputs: Sequence[Value]) -> tuple[Value, ...] | None:
-    """Return the tensors of the sequence that a node makes; None where it makes none, or they are not known."""
+    """Return the tensors of the sequence that a node makes; None if it makes none, or they are not known."""
     if node.op_type in ("SequenceConstruct", "SequenceEmpty"):
         return tuple(inputs) if len(inputs) <= _MOST_PARTS else None
     if node.op_type not in ("SequenceErase", "SequenceInsert") or not inputs or inputs[0].parts is None:

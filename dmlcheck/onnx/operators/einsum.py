@@ -241,7 +241,7 @@ def _outer(_: Equation, inputs: list[TensorRef], output: TensorRef) -> Counterpa
 def _product(equation: Equation, inputs: list[TensorRef], output: TensorRef) -> Counterpart:
     """GEMM, of vectors as rows; where heads lie between rows and columns, of tensors that are read through strides.
 
-    The output has no strides then: where there are several heads, its elements have another order than ONNX's.
+    The output has no strides then: if there are several heads, its elements have another order than ONNX's.
     """
     kind = _PRODUCTS[equation.plain]
     if "heads" in kind:

@@ -125,7 +125,7 @@ def _filled(zero: TensorRef) -> Counterpart:
 
 
 def _spread(values: TensorRef, axis: int, shape: tuple[int, ...]) -> TensorRef:
-    """Return values in a shape, with strides of 0 where they have size 1; a vector lies along the axis.
+    """Return values in a shape, with strides of 0 if they have size 1; a vector lies along the axis.
 
     The provider takes no notice of block_size: values of blocks have the strides of their own sizes.
     """

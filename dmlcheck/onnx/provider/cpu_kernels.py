@@ -38,7 +38,7 @@ class Kernel(NamedTuple):
         return all(value.type in types for value in values if (types := self.types_of(value)) is not None)
 
     def types_of(self, value: Typed) -> frozenset[str] | None:
-        """Return the types that a value may have, None where any does."""
+        """Return the types that a value may have, or None if any does."""
         return self.types.get(value.parameter, self.types.get(value.name.partition(" ")[2]))
 
 

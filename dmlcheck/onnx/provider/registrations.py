@@ -79,7 +79,7 @@ def types_of_row(
 
 
 def parameters_of_row(row: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the type parameters of the inputs and the outputs of a row: T where it has none."""
+    """Return the type parameters of the inputs and the outputs of a row: T if it has none."""
     inputs, outputs = (tuple(row.get(side, "T").split()) for side in ("inputs", "outputs"))
     return inputs, outputs
 

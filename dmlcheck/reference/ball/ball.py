@@ -93,7 +93,7 @@ def _bounded(logic: Callable[..., Any], *inputs: Any) -> Condition:
 
 
 def claim(x: Any) -> Condition:
-    """Return booleans, numbers or a ball as a condition; a number is true where it is not 0."""
+    """Return booleans, numbers or a ball as a condition; a number is true if it is not 0."""
     if isinstance(x, Ball):
         found: Condition = OPERATIONS[np.not_equal](np.not_equal, x, 0)
         return found

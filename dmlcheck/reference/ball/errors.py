@@ -184,7 +184,7 @@ def corners(name: str, values: list[Array], errors: Errors) -> Iterator[tuple[Ar
 
 
 def is_certain(function: Callable[..., Any], values: list[Array], errors: Errors, result: Array) -> Array:
-    """Say where a result is the same, infinite or NaN, whatever the errors of the operands make of these."""
+    """Return where a result is the same, infinite or NaN, whatever the errors of the operands make of these."""
     found = np.ones(result.shape, dtype=bool)
     for corner in corners("", values, errors):
         other = function(*corner)
@@ -225,7 +225,7 @@ POLES: dict[str, Callable[..., Any]] = {
 
 
 def where_powers_overflow(x: Array, error: Any, result: Array, arithmetic: Arithmetic) -> Array:
-    """Return the errors of half a power of e, which may be infinite where the whole power is beyond the type."""
+    """Return the errors of half a power of e, which may be infinite if the whole power is beyond the type."""
     largest = FORMATS[arithmetic.data_type].largest
     room = largest * (1 + 2 * arithmetic.unit_roundoff) - np.abs(result)
     return np.where(plus(np.abs(x), error) > np.log(largest), np.maximum(room, 0.0), 0.0)

@@ -56,7 +56,7 @@ def operands(inputs: Iterable[Any]) -> tuple[Arithmetic, int, list[Array], list[
 def rounded(
     value: Any, error: Any, arithmetic: Arithmetic, terms: int, is_certain: Callable[[Array], Any], size: Any = None
 ) -> Ball:
-    """Return the ball of a result: its radius reaches 0 where the result may be flushed.
+    """Return the ball of a result: its radius reaches 0 if the result may be flushed.
 
     The radius of an infinity or NaN is 0 where `is_certain` says that all numbers of the operands' balls give it, and
     infinite elsewhere.

@@ -108,7 +108,7 @@ class Section:
             self.write(fill("parts.group_end"))
 
     def write(self, text: str) -> None:
-        """Keep a piece of the page; OSError where there is no room for it."""
+        """Keep a piece of the page; OSError if there is no room for it."""
         if self.kept is None:
             self.kept = tempfile.SpooledTemporaryFile(  # noqa: SIM115 - closed in close
                 _IN_MEMORY, "w+", encoding="utf-8", newline="\n"
