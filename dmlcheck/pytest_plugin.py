@@ -33,7 +33,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("dmlcheck", "DirectML conformance cases")
     group.addoption("--dmlcheck", action="store_true", help="collect the cases of YAML and JSON case files")
     group.addoption(
-        "--dmlcheck-implementation", default="reference", metavar="NAME", help="what to judge (default: reference)"
+        "--dmlcheck-implementation",
+        default="reference",
+        metavar="NAME",
+        help="the implementation under test (default: reference)",
     )
     group.addoption("--dmlcheck-feature-level", metavar="LEVEL", help="the implementation's feature level")
     group.addoption(
@@ -46,14 +49,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--dmlcheck-inputs",
         choices=["float32", "tf32", "bfloat16"],
         default="float32",
-        help="what the implementation may round the FLOAT32 factors of products to (default: float32)",
+        help="the type to which the implementation may round the FLOAT32 factors of products (default: float32)",
     )
     group.addoption(
         "--dmlcheck-algorithms",
         choices=["winograd"],
         action="append",
         default=[],
-        help="allow also what this way to compute loses: Winograd's algorithms for convolutions",
+        help="also allow the errors of this way to compute: Winograd's algorithms for convolutions",
     )
     group.addoption(
         "--dmlcheck-strict",

@@ -7,16 +7,16 @@ import click
 GROUPS = {
     "Check": {
         "validate": "Is a desc valid, and from which feature level on?",
-        "run": "Run cases, and report what fails.",
-        "eval": "Print what the reference computes for cases.",
+        "run": "Run cases, and report failures.",
+        "eval": "Print the reference engine's results for cases.",
         "merge": "Put the reports of a run's shards together.",
-        "compare": "What changed between the reports of two runs.",
+        "compare": "The changes between the reports of two runs.",
         "expectations": "Keep a file of known results up to date.",
     },
     "Look up": {
-        "show": "What is known of an operator: fields, tables, constraints.",
-        "explain": "What a rule, a constraint or a message of DirectML means.",
-        "diff": "What one feature level accepts that another does not.",
+        "show": "The page of an operator: fields, tables, constraints.",
+        "explain": "The meaning of a rule, a constraint or a message of DirectML.",
+        "diff": "The additions of one feature level to another.",
     },
     "Convert": {
         "export": "Write cases as DxDispatch or ONNX models.",
@@ -24,7 +24,7 @@ GROUPS = {
         "schema": "Print the JSON Schema of case files, or a C++ header.",
     },
     "Other": {
-        "coverage": "What of the specs a set of cases exercises.",
+        "coverage": "The parts of the specs that a set of cases exercises.",
         "selfcheck": "Do specs, kernels, bundled cases and rules agree?",
         "completion": "Print a script that completes commands in a shell.",
     },

@@ -35,7 +35,7 @@ from dmlcheck.running.evaluate import Evaluated, EvaluationRequest
 )
 @click.argument("file", shell_complete=complete_files)
 @select_option
-@implementation_option("What computes the cases; `dmlcheck run --help` has the names.")
+@implementation_option("The implementation that computes the cases; `dmlcheck run --help` has the names.")
 @dim_option
 @click.option(
     "--inputs",

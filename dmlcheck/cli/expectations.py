@@ -25,7 +25,7 @@ def expectations() -> None:
 
 
 @expectations.command(
-    short_help="Drop entries that no longer apply; add what fails.",
+    short_help="Drop entries that no longer apply; add failures.",
     epilog=examples(
         "run cases/ --json report.json",
         "expectations update report.json known.yaml",
@@ -34,7 +34,7 @@ def expectations() -> None:
 )
 @click.argument("report", metavar="REPORT.json", shell_complete=complete_files)
 @click.argument("file", metavar="FILE", shell_complete=complete_files)
-@click.option("--add", is_flag=True, help="Add what fails and is not expected.")
+@click.option("--add", is_flag=True, help="Add unexpected failures.")
 @click.option("--reason", metavar="TEXT", help="Why the added cases fail.")
 def update(*, report: str, file: str, add: bool, reason: str | None) -> None:
     """Drop the entries of FILE that a run's report contradicts, and with --add add entries for its other failures.

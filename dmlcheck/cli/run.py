@@ -179,7 +179,7 @@ class Options(NamedTuple):
 @click.option("-x", "first_failure", is_flag=True, help="Stop at the first failure.")
 @click.option("--max-failures", type=click.IntRange(min=1), metavar="N", help="Stop after N failures.")
 @level_option
-@implementation_option("What to judge, see below.")
+@implementation_option("The implementation under test, see below.")
 @version_option("It is this version of DirectML (1.8.0): expect the failures that are known of it.")
 @click.option(
     "--accumulate",
@@ -192,7 +192,7 @@ class Options(NamedTuple):
     "--algorithms",
     type=click.Choice(["winograd"], case_sensitive=False),
     multiple=True,
-    help="Allow also what this way to compute loses: Winograd's algorithms for convolutions with windows of 3 x 3.",
+    help="Also allow the errors of this way to compute: Winograd's algorithms for convolutions with windows of 3 x 3.",
 )
 @click.option(
     "--strict",
@@ -328,7 +328,7 @@ def _earlier(options: Options) -> tuple[Baseline | None, Earlier | None]:
     path, max_drift = options.compare_to, options.max_drift
     if path is None:
         if max_drift is not None:
-            raise click.UsageError("--max-drift: from what? name an earlier report with --compare-to REPORT.json")
+            raise click.UsageError("--max-drift needs an earlier report: name it with --compare-to REPORT.json")
         return None, None
     from dmlcheck.reports.reading import ReportError, read_errors
 

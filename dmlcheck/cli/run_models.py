@@ -95,8 +95,8 @@ _OPTIONS = [
         multiple=True,
         metavar="TYPE|FILE.npz|DIR",
         shell_complete=complete_files,
-        help="float32 (the default), tf32 or bfloat16: what an implementation may round the FLOAT32 factors of products"
-        " of matrices and of convolutions to. " + INPUTS_OF_MODELS,
+        help="float32 (the default), tf32 or bfloat16: the type to which an implementation may round the FLOAT32 factors"
+        " of matrix products and convolutions. " + INPUTS_OF_MODELS,
     ),
     seed_option,
     click.option("--whole", is_flag=True, help="Models: run the whole model and keep its tensors, not node by node."),

@@ -34,7 +34,7 @@ from dmlcheck.specs.search import ForeignName, foreign_names
     type=click.Choice(ERRATUM_KINDS),
     help="With --errata, those where the page is wrong, silent or contradicted.",
 )
-@click.option("--evidence", is_flag=True, help="Print what the results in the shipped cases come from.")
+@click.option("--evidence", is_flag=True, help="Print the sources of the results in the shipped cases.")
 @format_option
 def show(*, operator: str | None, errata: bool, kind: str | None, evidence: bool, form: str) -> None:
     """Print an operator's fields, support tables, constraints, tolerance and errata; without one, list all.

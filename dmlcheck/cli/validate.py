@@ -48,7 +48,7 @@ def _sizes(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dic
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", shell_complete=complete_files)
 @level_option
 @click.option("--all-levels", is_flag=True, help="Print for each feature level: valid, or the first reason why not.")
-@version_option("Note only what is known of this version of DirectML (1.8.0).")
+@version_option("Note only the known deviations of this version of DirectML (1.8.0).")
 @click.option(
     "--dim",
     "dims",

@@ -24,7 +24,7 @@ from dmlcheck.values.layouts import laid_out, viewed
 MOST = 2**20  # elements of all tensors together: the search recomputes an output some ten times
 _SHOWN = 2  # causes of one kind that fit alike
 _MOST_SHOWN = 3
-_EXPECTED = "the reference engine agrees with what was found: is what the case expects wrong?"
+_EXPECTED = "the reference engine agrees with the result: is the expected value of the case wrong?"
 
 
 def likely_cause(wrong: WrongOutput, *, is_tried: bool = True) -> str | None:

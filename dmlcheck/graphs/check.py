@@ -133,7 +133,7 @@ class _Edges:
         source = self._known.get(name) if name else None
         path: Path = ("desc", *_path(label))
         if not name:
-            text = f"{label} of the node {_quoted(node.name)} has a desc and no name of what it reads"
+            text = f"{label} of the node {_quoted(node.name)} has a desc and no name of the tensor that it reads"
             yield Finding("dangling-edge", path, {"problem": text}, "let an edge of the graph bring it")
         elif source is None:
             yield self._dangling(node, name, path)

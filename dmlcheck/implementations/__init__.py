@@ -93,10 +93,10 @@ KINDS = {
     ),
     "dxdispatch": ImplementationKind("dxdispatch", "DxDispatch", "DirectML, through Microsoft's DxDispatch", "EXE"),
     "recorded": ImplementationKind(
-        "recorded", "recorded", "what DxDispatch left, or tensors of a model", "DIR|FILE.npz"
+        "recorded", "recorded", "the results of DxDispatch, or tensors of a model", "DIR|FILE.npz"
     ),
     "command": ImplementationKind("command", "Command", "a program in any language", "CMD"),
-    "python": ImplementationKind("", "", "what NAME of a Python module returns when called", "MODULE:NAME"),
+    "python": ImplementationKind("", "", "the object that NAME of a Python module returns when called", "MODULE:NAME"),
 }
 
 

@@ -255,7 +255,7 @@ def _listed(answer: dict[str, Any], key: str, prefix: str, known: list[str]) -> 
     names = [name.removeprefix(prefix) if isinstance(name, str) else name for name in given]
     for name in names:
         if name not in known:
-            help = did_you_mean(str(name), known) or "leave out what DirectML does not have"
+            help = did_you_mean(str(name), known) or "leave out unknown operators and types"
             raise Failure(f"lists {plain_text(str(name), 60)} among its {key}; {help}")
     return frozenset(names)
 
@@ -264,9 +264,9 @@ def _mapping(line: bytes) -> dict[str, Any]:
     try:
         answer = json.loads(line)
     except (ValueError, RecursionError):
-        raise Failure(f"wrote what is not JSON: {excerpt(line)}") from None
+        raise Failure(f"wrote something else than JSON: {excerpt(line)}") from None
     if not isinstance(answer, dict):
-        raise Failure(f"wrote what is not a JSON object: {excerpt(line)}")
+        raise Failure(f"wrote something else than a JSON object: {excerpt(line)}")
     return answer
 
 

@@ -201,7 +201,7 @@ def _tolerance() -> dict[str, Any]:
         "anyOf": [{"required": [name]} for name in limits],
     }
     return {
-        "description": "How far a float may be off; by default what the operator's spec says.",
+        "description": "How far a float may be off; by default as in the operator's spec.",
         "anyOf": [{"const": "exact"}, own, _VARIABLE],
     }
 

@@ -157,7 +157,7 @@ def _largest_bound(going: Ready) -> float:
     every = {part.label: np.ones(part.tensor.sizes, dtype=bool) for part in going.desc.tensors(OUTPUT)}
     for label, _, bound in bounds(going.desc, going.inputs, every):
         if bound.unspecified.any() or bound.others:
-            raise Inexpressible(f"the documentation leaves elements of {label} open, which ONNX cannot say")
+            raise Inexpressible(f"elements of {label} are undefined, which ONNX cannot express")
         with np.errstate(invalid="ignore"):
             beyond = bound.radius - (_RTOL * np.abs(bound.value) if bound.value.dtype.kind == "f" else 0)
         largest = max(largest, float(beyond[np.isfinite(beyond)].max(initial=0)))

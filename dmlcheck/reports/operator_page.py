@@ -81,7 +81,7 @@ def _has_float_outputs(spec: OperatorSpec) -> bool:
 
 def _errata(spec: OperatorSpec) -> Iterator[Line]:
     if spec.errata:
-        yield from _section("Errata: what Microsoft's page gets wrong or leaves out")
+        yield from _section("Errata: errors and gaps of Microsoft's page")
     for erratum in spec.errata:
         yield from _erratum(erratum)
 

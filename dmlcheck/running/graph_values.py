@@ -40,7 +40,7 @@ def evaluated_graph(file: Opened, wanted: EvaluationRequest) -> Iterator[Evaluat
 
 def _remarks(graph: GraphFile, results: Results) -> Iterator[str]:
     for name in results.undefined:
-        yield f"elements of {cut(name, 100)!r} are undefined, and with them what is computed from it"
+        yield f"elements of {cut(name, 100)!r} are undefined, and with them the results that follow from it"
     for name in graph.outputs:
         if name and name not in results.outputs:
             yield f"{cut(name, 100)!r} is not printed: it is a constant, and the file does not say of which type"

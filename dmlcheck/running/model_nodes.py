@@ -23,8 +23,8 @@ from dmlcheck.running.reference_nodes import NodeOutputs, ReferenceNodes, Uncomp
 from dmlcheck.values.layouts import wide_span
 
 _COMMENT = """\
-The node {} ({}) of the ONNX model {} by dmlcheck {}, with what the reference computes for its inputs;
-{}. What an implementation gives is compared with the reference."""
+The node {} ({}) of the ONNX model {} by dmlcheck {}, with the reference's results for its inputs;
+{}. An implementation's results are compared with the reference."""
 _MOST = 200  # characters of a name
 _MOST_BYTES = 8 << 30  # of the inputs of all cases of a model, weights included
 

@@ -137,4 +137,5 @@ def _send(connection: Connection, given: ModelTensors, implementation: Any) -> N
     except (BrokenPipeError, ConnectionError):
         raise
     except Exception as error:  # noqa: BLE001 - whatever an object of the implementation raises when it is pickled
-        connection.send(ModelTensors(failed(implementation, f"returned what another process cannot be given: {error}")))
+        problem = f"returned an object that cannot be sent to another process: {error}"
+        connection.send(ModelTensors(failed(implementation, problem)))

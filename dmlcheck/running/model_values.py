@@ -68,7 +68,7 @@ def _remarks(model: Loaded, way: ReferenceNodes, wanted: EvaluationRequest) -> I
     yield inputs_text(model, wanted.seed, wanted.inputs)
     yield from evaluated_text(way.evaluated)
     for name in way.undefined:
-        yield f"elements of {cut(name, _MOST_NAME)!r} are undefined, and with them what is computed from it"
+        yield f"elements of {cut(name, _MOST_NAME)!r} are undefined, and with them the results that follow from it"
 
 
 def _outputs(stem: str, file: str, way: ReferenceNodes, names: Sequence[str]) -> Iterator[Evaluated]:

@@ -74,7 +74,7 @@ def cause_of(
 def test_a_wrong_expectation_is_named_when_the_reference_finds_what_the_implementation_found() -> None:
     desc = reduction("SUM", [1, 3], [1])
     assert cause(desc, [1, 2, 1e-40], 4, 3) == (
-        "likely cause: the reference engine agrees with what was found: is what the case expects wrong?"
+        "likely cause: the reference engine agrees with the result: is the expected value of the case wrong?"
     )
 
 

@@ -26,7 +26,7 @@ def test_a_page_has_every_section_that_its_spec_has() -> None:
     assert lines[0] == "DML_OPERATOR_ARGMAX   from DML_FEATURE_LEVEL_3_0 (DirectML 1.4.0)"
     titles = [title for before, title in pairwise(lines) if before == ""]
     assert titles[:3] == ["Fields", "Support", "Constraints"]
-    assert "Errata: what Microsoft's page gets wrong or leaves out" not in page(SPEC._replace(errata=()))
+    assert "Errata: errors and gaps of Microsoft's page" not in page(SPEC._replace(errata=()))
     bare = SPEC._replace(constraints=(), tolerance=(), unspecified=(), errata=(), support=(), let={})
     assert not {"Support", "Constraints", "Tolerance"} & set(page(bare))
 

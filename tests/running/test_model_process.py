@@ -98,7 +98,7 @@ def test_what_an_implementation_raises_comes_with_its_traceback(implementation: 
 
 def test_what_cannot_be_sent_is_no_result(implementation: ModelProcess) -> None:
     problem = asked(implementation, "secret").finding.params["problem"]
-    assert problem.startswith("returned what another process cannot be given: ")
+    assert problem.startswith("returned an object that cannot be sent to another process: ")
     assert asked(implementation, "add")["y"].tolist() == [1, 2, 3]
 
 

@@ -68,7 +68,7 @@ def test_undefined_elements_are_masked() -> None:
     np.savez("in.npz", x=np.array([300, 4], np.float32))
     made = giving([node("Cast", "x", "i", to=3), node("Cast", "i", "y", to=1)], i=3, y=1)
     found = evaluated(made, inputs="in.npz")
-    assert "elements of 'i' are undefined, and with them what is computed from it" in remarks(found)
+    assert "elements of 'i' are undefined, and with them the results that follow from it" in remarks(found)
     assert found[-1].unspecified["i"].tolist() == [True, False]
 
 

@@ -24,7 +24,7 @@ from dmlcheck.values.layouts import wide_span
 
 _COMMENT = """\
 From the DirectML graph {} by dmlcheck {}: a node's desc, and the constants that it reads.
-Inputs that other nodes bring are random. What an implementation gives is compared with the reference."""
+Inputs that other nodes bring are random. An implementation's results are compared with the reference."""
 _MOST = 200  # characters of a name
 
 

@@ -29,7 +29,7 @@ from dmlcheck.validation import check
 
 _COMMENT = """\
 From the DxDispatch model {} by dmlcheck {}: descs and inputs.
-A model says nothing of what is right; what an implementation gives is compared with the reference."""
+A model has no expected results; an implementation's results are compared with the reference."""
 
 Found = Written | str | Diagnostic  # a case, a remark, or something that is wrong
 

@@ -110,7 +110,7 @@ def left_to_others(node: OnnxNode, version: int, values: Iterable[Typed]) -> str
     found = registrations()
     row = registration_of(node.type, version)
     if row is None and node.type.startswith(_FUSED):
-        raise Unmapped(f"{node.type} is what ONNX Runtime fuses nodes to: check the model before that")
+        raise Unmapped(f"ONNX Runtime makes {node.type} of other nodes: check the model before this fusion")
     if row is None:
         return f"the DirectML provider of {found.release} {_has_instead(node.type, version)}"
     for value in values:
