@@ -95,7 +95,7 @@ _OPTIONS = [
         multiple=True,
         metavar="TYPE|FILE.npz|DIR",
         shell_complete=complete_files,
-        help="float32 (the default), tf32 or bfloat16: the type to which an implementation may round the FLOAT32 factors"
+        help="float32 (the default), tf32 or bfloat16: the type to which an implementation may round FLOAT32 factors"
         " of matrix products and convolutions. " + INPUTS_OF_MODELS,
     ),
     seed_option,
