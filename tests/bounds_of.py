@@ -31,7 +31,7 @@ def _joined(parts: list[tuple[Array, Bound]]) -> Bound:
     return Bound(
         np.concatenate([bound.value for bound in of])[order],
         np.concatenate([bound.radius for bound in of])[order],
-        np.concatenate([bound.unspecified for bound in of])[order],
+        np.concatenate([bound.undefined for bound in of])[order],
         max(bound.terms for bound in of),
         any(bound.is_rounded for bound in of),
     )

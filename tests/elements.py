@@ -50,7 +50,7 @@ def computed(operator: str, fields: dict[str, Any], *elements: Array) -> Array:
 def marks(operator: str, fields: dict[str, Any], *elements: Array) -> list[bool]:
     """Return which results are left open."""
     (result,) = engine.evaluate(*built(operator, fields, *elements)).values()
-    return [False] * result.values.size if result.unspecified is None else result.unspecified.tolist()
+    return [False] * result.values.size if result.undefined is None else result.undefined.tolist()
 
 
 def results(operator: str, fields: dict[str, Any], *elements: Array) -> list[Any]:
@@ -77,7 +77,7 @@ def refused(found: Array, given: engine.Bound) -> Array:
         right = (
             (rounded == found) | (np.isnan(rounded) & np.isnan(found)) | (np.abs(actual - given.value) <= limit) | over
         )
-    wrong = ~(right | np.isinf(given.radius) | given.unspecified)
+    wrong = ~(right | np.isinf(given.radius) | given.undefined)
     for other in given.others:
         wrong = wrong & refused(found, other)
     return wrong

@@ -34,7 +34,7 @@ from dmlcheck.comparison.tolerances import Limit, limit_for
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.reference import engine
 from dmlcheck.reference.bounds import bounds
-from dmlcheck.running.open_elements import masks_of
+from dmlcheck.running.undefined_elements import masks_of
 from dmlcheck.specs.load import full_name, load_spec, operator_names
 from dmlcheck.specs.records import OUTPUT
 
@@ -51,7 +51,7 @@ class Judged(NamedTuple):
     desc: OperatorDesc
     inputs: dict[str, Any]
     expected: Mapping[str, tuple[TensorDesc, Array]]
-    unspecified: Mapping[str, Array]
+    undefined: Mapping[str, Array]
     limit: Limit
 
     def fails(self, actual: Mapping[str, Array]) -> bool:
@@ -63,7 +63,7 @@ class Judged(NamedTuple):
             return bounds(self.desc, self.inputs, asked, self.limit.accumulate, is_likely=is_likely)
 
         with np.errstate(all="ignore"):
-            compared = compare(self.expected, actual, self.limit, bounds_of, self.unspecified)
+            compared = compare(self.expected, actual, self.limit, bounds_of, self.undefined)
         found = [output for output, _ in compared.values()]
         return any(output.mismatches or output.unlikely or output.systematic for output in found)
 
@@ -136,10 +136,10 @@ def of_case(case: Case) -> Judged | None:
     if found is None:
         return None
     limit = limit_for(prepared.desc, case.tolerance)
-    unspecified = {**found.unspecified}
+    undefined = {**found.undefined}
     for label, mask in prepared.is_any.items():
-        unspecified[label] = mask | unspecified[label] if label in unspecified else mask
-    return found._replace(expected=prepared.expected or found.expected, limit=limit, unspecified=unspecified)
+        undefined[label] = mask | undefined[label] if label in undefined else mask
+    return found._replace(expected=prepared.expected or found.expected, limit=limit, undefined=undefined)
 
 
 def first_noticing(some: Iterator[Judged], faults: Mapping[str, Fault]) -> dict[str, str]:

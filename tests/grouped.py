@@ -46,7 +46,7 @@ def computed(operator: str, tensor: Array, output_type: str = "", **fields: Any)
 def marks(operator: str, tensor: Array, output_type: str = "", **fields: Any) -> Array:
     """Return which results are left open."""
     result = engine.evaluate(*built(operator, tensor, output_type, **fields))["OutputTensor"]
-    return np.zeros(result.values.shape, bool) if result.unspecified is None else result.unspecified
+    return np.zeros(result.values.shape, bool) if result.undefined is None else result.undefined
 
 
 def bound(

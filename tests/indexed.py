@@ -106,7 +106,7 @@ def scatter_nd(
     """
     x, at, width = table(sizes, values), table(indices, numbers), indices[-1]
     new = iter(updates)
-    is_open = set()
+    is_undefined = set()
     for place in coordinates(indices[:-1]):
         numbers_here = [at[(*place, p)] for p in range(width)]
         index = list(map(from_start, numbers_here, sizes))
@@ -121,10 +121,10 @@ def scatter_nd(
         for rest in coordinates(sizes[width:]):
             update = next(new)
             if None in index:
-                is_open |= {(*guess, *rest) for guess in guesses}
+                is_undefined |= {(*guess, *rest) for guess in guesses}
             else:
                 x[(*index, *rest)] = update  # type: ignore[index]
-    return [OPEN if place in is_open else value for place, value in x.items()]
+    return [OPEN if place in is_undefined else value for place, value in x.items()]
 
 
 # ---- making sequences, sorting, counting
@@ -165,9 +165,11 @@ def nonzero(sizes: Sizes, values: Sequence[Any], count: int, normal: float = 0.0
     Numbers below the smallest normal one, and NaN, may count as 0 or not.
     """
     rows: list[Any] = []
-    is_open = False
+    is_undefined = False
     for place, value in table(sizes, values).items():
-        is_open = is_open or (value != 0 and not abs(value) >= normal)
-        rows += [OPEN if is_open else coordinate for coordinate in place[len(sizes) - count :]] if value != 0 else []
-    total = OPEN if is_open else len(rows) // count
+        is_undefined = is_undefined or (value != 0 and not abs(value) >= normal)
+        rows += (
+            [OPEN if is_undefined else coordinate for coordinate in place[len(sizes) - count :]] if value != 0 else []
+        )
+    total = OPEN if is_undefined else len(rows) // count
     return total, rows + [OPEN] * (math.prod(sizes) * count - len(rows))

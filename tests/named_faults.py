@@ -101,7 +101,7 @@ def cause_of(judged: faults.Judged, actual: Mapping[str, Any]) -> tuple[bool, st
         return bounds(judged.desc, judged.inputs, asked, judged.limit.accumulate, is_likely=is_likely)
 
     with np.errstate(all="ignore"):
-        compared = compare(judged.expected, actual, judged.limit, bounds_of, judged.unspecified)
+        compared = compare(judged.expected, actual, judged.limit, bounds_of, judged.undefined)
     causes, fails = [], False
     for label, (output, mask) in compared.items():
         if output.mismatches and mask is not None:

@@ -49,7 +49,7 @@ def evaluated(desc: OperatorDesc, inputs: dict[str, Array]) -> Array:
 def marks(desc: OperatorDesc, inputs: dict[str, Array]) -> Array:
     """Return which results are left open."""
     found = engine.evaluate(desc, inputs)["OutputTensor"]
-    return np.zeros(found.values.shape, bool) if found.unspecified is None else found.unspecified
+    return np.zeros(found.values.shape, bool) if found.undefined is None else found.undefined
 
 
 def opened(desc: OperatorDesc, inputs: dict[str, Array]) -> list[Any]:

@@ -275,5 +275,5 @@ def test_the_gradient_of_other_batches_and_channels_is_left_open() -> None:
     assert not findings
     found = engine.evaluate(legal, {"InputGradientTensor": np.ones((2, 3, 1, 1), np.float32)})["OutputGradientTensor"]
     assert found.values.shape == (1, 2, 2, 2)
-    assert found.unspecified is not None
-    assert found.unspecified.all()
+    assert found.undefined is not None
+    assert found.undefined.all()

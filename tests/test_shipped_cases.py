@@ -123,7 +123,7 @@ def _exact(case: Case) -> Case:
 
 
 def _is_inexact(result: CaseResult) -> bool:
-    return any(output.mismatches and not output.unspecified for output in result.outputs.values())
+    return any(output.mismatches and not output.undefined for output in result.outputs.values())
 
 
 def _is_right_in_float64(case: Case) -> bool:
@@ -179,7 +179,7 @@ def test_a_result_of_another_way_passes_beside_the_exact_one(name: str) -> None:
     (exact,) = run_cases([case])
     assert (exact.outcome, exact.diagnostics) == ("passed", ())
     for label in FAR_WAYS[name]:
-        assert other.outputs[label].most_off or other.outputs[label].unspecified
+        assert other.outputs[label].most_off or other.outputs[label].undefined
 
 
 def test_every_operator_has_a_folder_of_cases() -> None:

@@ -89,7 +89,7 @@ def _around(desc: OperatorDesc, inputs: dict[str, Any], mean: int, generator: np
 def _counts(desc: OperatorDesc, inputs: dict[str, Any]) -> Iterator[Counted]:
     asked = {part.label: np.ones(part.tensor.sizes, dtype=bool) for part in desc.tensors(OUTPUT)}
     for _, _, bound in bounds(desc, inputs, asked, is_likely=True):
-        judged = ~bound.unspecified & np.isfinite(bound.value)
+        judged = ~bound.undefined & np.isfinite(bound.value)
         none = np.zeros_like(judged) if bound.unlimited is None else bound.unlimited & judged
         yield Counted(int(judged.sum()), int(none.sum()))
 

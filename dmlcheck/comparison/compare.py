@@ -52,18 +52,18 @@ def compare(
     actual: Mapping[str, Array],
     limit: Limit,
     bounds: Callable[..., Bounds],
-    unspecified: Mapping[str, Array] = {},
+    undefined: Mapping[str, Array] = {},
     settled: Sequence[Mapping[str, Settled]] = (),
 ) -> dict[str, Comparison]:
     """Compare outputs with their expected values, which have their tensors' sizes and types.
 
     `bounds` takes masks of the elements that differ, by output, and `is_likely` to ask for the likely errors instead of
-    the largest, if these were not returned together; it is called only if elements differ. `unspecified` has masks of
+    the largest, if these were not returned together; it is called only if elements differ. `undefined` has masks of
     the undefined elements, by output. `settled` has possible results about elements that need no bounds: the first that
     turns out to be right counts.
     """
     for known in (*settled, {}):
-        compared, is_right = _compared(expected, actual, limit, bounds, unspecified, known)
+        compared, is_right = _compared(expected, actual, limit, bounds, undefined, known)
         if is_right:
             break
     return compared
@@ -74,7 +74,7 @@ def _compared(
     actual: Mapping[str, Array],
     limit: Limit,
     bounds: Callable[..., Bounds],
-    unspecified: Mapping[str, Array],
+    undefined: Mapping[str, Array],
     settled: Mapping[str, Settled],
 ) -> tuple[dict[str, Comparison], bool]:
     """Compare outputs, and say whether no settled element may have a larger share of its bound than was found."""
@@ -82,14 +82,14 @@ def _compared(
     differing: dict[str, Differing] = {}
     compared: dict[str, Comparison] = {}
     for name, (tensor, values) in expected.items():
-        found, is_open = actual[name], unspecified.get(name)
+        found, is_undefined = actual[name], undefined.get(name)
         if not _has_form(found, values):
             compared[name] = _misshapen(tensor, _form_problem(found, values))
             continue
         known = settled.get(name)
         asked = None if known is None else known.asked
-        differs = Differing(values, found, is_open, asked, is_float=tensor.data_type in FORMATS)
-        compared[name] = _equal(tensor, limit, is_open)
+        differs = Differing(values, found, is_undefined, asked, is_float=tensor.data_type in FORMATS)
+        compared[name] = _equal(tensor, limit, is_undefined)
         if differs.any():
             differing[name], tallies[name] = differs, _Tally(compared[name].result, limit)
             if known is not None:
@@ -127,7 +127,7 @@ def allowed(
         wanted, most = values.reshape(-1)[at], found[name].reshape(-1)
         unit = ulp(wanted.astype(np.float64), tensor.data_type) if tensor.data_type in FORMATS else 1.0
         own = width(wanted, wanted, tensor.data_type, limit, bound) * unit
-        most[at] = np.fmin(most[at], np.where(bound.unspecified, np.inf, own))
+        most[at] = np.fmin(most[at], np.where(bound.undefined, np.inf, own))
 
     has_sums = False
     with np.errstate(all="ignore"):
@@ -141,10 +141,10 @@ def allowed(
     return found
 
 
-def _equal(tensor: TensorDesc, limit: Limit, is_open: Array | None) -> Comparison:
+def _equal(tensor: TensorDesc, limit: Limit, is_undefined: Array | None) -> Comparison:
     """Return the comparison of an output without differing elements, apart from undefined ones."""
     share = 0.0 if limit.has_bound(tensor.data_type) else None
-    count = 0 if is_open is None else int(is_open.sum())
+    count = 0 if is_undefined is None else int(is_undefined.sum())
     elements = tensor.element_count
     return Comparison(OutputResult(elements, 0, 0.0, share, count, data_type=tensor.data_type, sizes=tensor.sizes))
 
@@ -174,7 +174,7 @@ class Differing:
         self,
         expected: Array,
         actual: Array,
-        unspecified: Array | None = None,
+        undefined: Array | None = None,
         asked: Array | None = None,
         *,
         is_float: bool,
@@ -182,7 +182,7 @@ class Differing:
         """Take two arrays of one shape and type, and masks of this shape; `asked` marks the elements of interest."""
         self.asked = asked
         self.expected, self.actual, self.is_float = expected, actual, is_float
-        self.unspecified = unspecified
+        self.undefined = undefined
         self.shape = expected.shape
 
     def __getitem__(self, where: Any) -> Array:
@@ -195,7 +195,7 @@ class Differing:
             at = np.unravel_index(np.flatnonzero(asked), asked.shape)
             differs = np.zeros(asked.shape, dtype=bool)
             differs[at] = self._of(wanted[at], found[at])
-        return differs if self.unspecified is None else differs & ~self.unspecified[where]
+        return differs if self.undefined is None else differs & ~self.undefined[where]
 
     def _of(self, wanted: Array, found: Array) -> Array:
         differs = np.asarray(wanted != found)
@@ -230,7 +230,7 @@ class _Tally:
         self.mismatches = self.unlikely = self.unlimited = self.terms = 0
         self.has_unlimited = self.has_capped = False
         self.squares = self.errors = 0.0
-        self.unspecified = base.unspecified
+        self.undefined = base.undefined
         self.max_ulp: int | float = 0.0
         self.max_share = self.likely_share = self.allowed = 0.0
         self.has_bound = base.max_share is not None
@@ -254,9 +254,9 @@ class _Tally:
         self.terms = max(self.terms, bound.terms)
         if self.held is not None:
             self.held = None if bound.likely is None else [*self.held, (at, wanted, found, bound.likely)]
-        if bound.unspecified.any():
-            kept = ~bound.unspecified
-            self.unspecified += int(at.size - kept.sum())
+        if bound.undefined.any():
+            kept = ~bound.undefined
+            self.undefined += int(at.size - kept.sum())
             at, wanted, found, bound = at[kept], wanted[kept], found[kept], bound.of(kept)
         self.errors += _squared(found, bound)
         self.is_rounded = self.is_rounded or (not self.limit.is_own and bool(bound.radius.any()))
@@ -275,13 +275,13 @@ class _Tally:
     def add_likely(self, at: Array, wanted: Array, found: Array, bound: Bound) -> None:
         """Take elements once more, with the likely bound."""
         likely = _likely(wanted, found, self.data_type, self.limit, bound)
-        beyond = ~likely.accepted & ~bound.unspecified
+        beyond = ~likely.accepted & ~bound.undefined
         has_none = _is_unlimited(found, self.data_type, bound)
         has_none |= _is_unlimited(wanted, self.data_type, bound, _OF_A_CASE)
-        self.unlimited += int((likely.accepted & has_none & ~bound.unspecified).sum())
+        self.unlimited += int((likely.accepted & has_none & ~bound.undefined).sum())
         if bound.terms > 1 and self.limit.is_capped:
             shares = _nearest(likely.share, found, self.data_type, self.limit, bound)
-            shares = np.where(bound.unspecified | np.isnan(shares), 0.0, shares)
+            shares = np.where(bound.undefined | np.isnan(shares), 0.0, shares)
             self.squares += float(np.square(np.fmin(shares, MOST_LIKELY)).sum())
             refused = beyond & ~likely.is_published & (likely.derived.share > MOST_LIKELY)
             beyond &= ~refused
@@ -351,7 +351,7 @@ class _Tally:
         """Return the comparison."""
         result = self.base._replace(
             max_share=self.max_share if self.has_bound else None,
-            unspecified=self.unspecified,
+            undefined=self.undefined,
             mismatches=self.mismatches,
             max_ulp=self.max_ulp,
             first=tuple(element for _, element in self.first),
@@ -380,7 +380,7 @@ class _Tally:
 
         Those of factors that are cut to another type all go in one direction, and are as large as the likely error.
         """
-        count = self.elements - self.unspecified
+        count = self.elements - self.undefined
         if self.data_type not in FORMATS or self.limit.inputs != FLOAT32 or self.mismatches or count < _FEW:
             return None
         share = math.sqrt(self.squares / count)

@@ -34,13 +34,13 @@ class JudgedOutputs(NamedTuple):
     inputs: Inputs
     expected: Mapping[str, tuple[TensorDesc, Array]]
     actual: Mapping[str, Array]
-    unspecified: Mapping[str, Array]
+    undefined: Mapping[str, Array]
     compared: Mapping[str, Comparison]
 
     def within(self, limit: Limit, expected: Mapping[str, tuple[TensorDesc, Array]], unit: str = "") -> bool:
         """Whether the outputs are inside the tolerance, and inside the likely one, of an arithmetic."""
         bounds_of = partial(self.bounds_of, limit=limit, unit=unit)
-        found = compare(expected, self.actual, limit, bounds_of, self.unspecified)
+        found = compare(expected, self.actual, limit, bounds_of, self.undefined)
         return not any(_is_off(one) for one in found.values())
 
     def bounds_of(self, asked: Mapping[str, Array], *, is_likely: bool = False, limit: Limit, unit: str = "") -> Bounds:
@@ -114,8 +114,8 @@ def _are_alike(judged: JudgedOutputs, name: str, made: Array) -> bool:
     wanted = judged.expected[name][1].astype(np.float64)
     found, predicted = judged.actual[name] - wanted, made - wanted
     counts = np.isfinite(found) & np.isfinite(predicted) & ((found != 0) | (predicted != 0))
-    unspecified = judged.unspecified.get(name)
-    counts = counts if unspecified is None else counts & ~unspecified
+    undefined = judged.undefined.get(name)
+    counts = counts if undefined is None else counts & ~undefined
     error, other = found[counts], predicted[counts]
     size, own, both = float(other @ other), float(error @ error), float(error @ other)
     if not size or not own:

@@ -44,7 +44,7 @@ class OutputResult(NamedTuple):
     mismatches: int = 0
     max_ulp: int | float = 0.0
     max_share: float | None = None
-    unspecified: int = 0
+    undefined: int = 0
     first: tuple[Element, ...] = ()
     worst: Element | None = None
     most_off: Element | None = None

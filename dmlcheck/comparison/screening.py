@@ -82,8 +82,8 @@ class Screen:
 
     def see(self, piece: Piece, found: Any) -> None:
         """Take a piece, and the result of its formula."""
-        value, is_open = opened(found)
-        if self.actual is None or np.any(is_open) or not isinstance(value, np.ndarray):
+        value, is_undefined = opened(found)
+        if self.actual is None or np.any(is_undefined) or not isinstance(value, np.ndarray):
             return
         part = self._part(piece, value)
         if part is not None:

@@ -55,16 +55,16 @@ def inaccurate(
     expected: Expected,
     reference: Mapping[str, Array],
     within: float,
-    left_open: Mapping[str, Array],
+    undefined: Mapping[str, Array],
     written: Written,
 ) -> dict[str, Inaccurate]:
     """Return the outputs with elements that are further from the exact result than `within` ULP, and than is written.
 
     `reference` has the exact results, rounded. An element is as accurate as it is written if it is no further from
     the exact result, rounded or not, than half a unit of its last digit. Where several results are right the nearest
-    counts. `left_open` has masks of the elements that are not looked at. A correctly rounded value is never too far.
+    counts. `undefined` has masks of the elements that are not looked at. A correctly rounded value is never too far.
     """
-    asked = dict(_asked(expected, reference, within, left_open))
+    asked = dict(_asked(expected, reference, within, undefined))
     found: dict[str, Inaccurate] = {}
     if not asked:
         return found
@@ -86,14 +86,14 @@ def _with(before: Inaccurate | None, one: Inaccurate) -> Inaccurate:
 
 
 def _asked(
-    expected: Expected, reference: Mapping[str, Array], within: float, left_open: Mapping[str, Array]
+    expected: Expected, reference: Mapping[str, Array], within: float, undefined: Mapping[str, Array]
 ) -> Iterator[tuple[str, Array]]:
     """Yield masks of the elements that may be too far from the exact results, after these are rounded, by output."""
     for name, (tensor, values) in expected.items():
         rounded = reference[name]
         if tensor.data_type not in FORMATS or rounded.shape != values.shape or rounded.dtype != values.dtype:
             continue
-        differs = Differing(values, rounded, left_open.get(name), is_float=True)
+        differs = Differing(values, rounded, undefined.get(name), is_float=True)
         if not differs.any():
             continue
         mask = np.zeros(values.shape, dtype=bool)
@@ -136,7 +136,7 @@ def _worst(
     """Return the worst value at some positions that is too far from all right results, beyond its written digits."""
     wide = values.astype(np.float64)
     sides = [_side(wide, one, tensor.data_type) for one in (bound._replace(others=()), *bound.others)]
-    far = ~bound.unspecified
+    far = ~bound.undefined
     for side in sides:
         far &= side.ulp > max(within, _CORRECTLY_ROUNDED) + side.radius / ulp(side.exact, tensor.data_type)
     found = np.flatnonzero(far)

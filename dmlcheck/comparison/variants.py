@@ -40,8 +40,8 @@ class Variant(NamedTuple):
         """Return an output with the fault, or None if the documentation leaves a wrong element of it undefined."""
         numbers = None if self.way == Way() else partial(narrowed.narrowed, self.way)
         found = engine.evaluate(self.desc, self.inputs, numbers)[wrong.label]
-        is_open = found.unspecified
-        if found.values.shape != wrong.mask.shape or (is_open is not None and is_open[wrong.mask].any()):
+        is_undefined = found.undefined
+        if found.values.shape != wrong.mask.shape or (is_undefined is not None and is_undefined[wrong.mask].any()):
             return None
         return self.finish(found.values, wrong.tensor.data_type)
 

@@ -217,7 +217,7 @@ class _Side:
         if bound.is_rounded and self.tensor.data_type in FORMATS:
             radius = radius + _rounding(value, radius, self.tensor.data_type)
         self.value[at] = value
-        self.radius[at] = np.where(bound.unspecified, np.inf, radius)
+        self.radius[at] = np.where(bound.undefined, np.inf, radius)
         self.terms = max(self.terms, bound.terms)
 
     def carried(self, likely: _Side) -> Carried:

@@ -32,7 +32,7 @@ class Output(NamedTuple):
 
     values: Array
     tensor: TensorDesc
-    unspecified: Array | None = None
+    undefined: Array | None = None
 
 
 class Results(NamedTuple):
@@ -100,7 +100,7 @@ class _Held:
         """Keep the tensors of a step that are read later."""
         if name in self.readers:
             self.data[name] = to_bytes(written.tensor, written.values)
-            self.undefined += [name] if written.unspecified is not None and written.unspecified.any() else []
+            self.undefined += [name] if written.undefined is not None and written.undefined.any() else []
 
     def drop(self, step: Step, number: int) -> None:
         """Drop the tensors without readers after a step."""

@@ -156,7 +156,7 @@ def _largest_bound(going: Ready) -> float:
     largest = 0.0
     every = {part.label: np.ones(part.tensor.sizes, dtype=bool) for part in going.desc.tensors(OUTPUT)}
     for label, _, bound in bounds(going.desc, going.inputs, every):
-        if bound.unspecified.any() or bound.others:
+        if bound.undefined.any() or bound.others:
             raise Inexpressible(f"elements of {label} are undefined, which ONNX cannot express")
         with np.errstate(invalid="ignore"):
             beyond = bound.radius - (_RTOL * np.abs(bound.value) if bound.value.dtype.kind == "f" else 0)

@@ -39,7 +39,7 @@ class Bound(NamedTuple):
     """The engine's bounds for some elements of an output.
 
     `value` is the unrounded result, `radius` how far the roundings of an implementation may take it from there,
-    `unspecified` marks undefined elements; `terms` is the number of terms of the longest sum on the way. Computed
+    `undefined` marks undefined elements; `terms` is the number of terms of the longest sum on the way. Computed
     results are rounded once more, to the output's type; moved elements are not (`is_rounded`). Where rounding decides
     which whole number is the nearest, `value` is the midpoint of the right ones. `others` are the bounds of further
     right results, where the documentation does not say in which type they are computed. `unlimited` marks the elements
@@ -49,7 +49,7 @@ class Bound(NamedTuple):
 
     value: Array
     radius: Array
-    unspecified: Array
+    undefined: Array
     terms: int = 0
     is_rounded: bool = True
     others: tuple[Bound, ...] = ()
@@ -59,7 +59,7 @@ class Bound(NamedTuple):
     def of(self, mask: Array) -> Bound:
         """Return the bound of the elements that a mask has."""
         others = tuple(other.of(mask) for other in self.others)
-        parts = self.value[mask], self.radius[mask], self.unspecified[mask]
+        parts = self.value[mask], self.radius[mask], self.undefined[mask]
         unlimited = None if self.unlimited is None else self.unlimited[mask]
         likely = None if self.likely is None else self.likely.of(mask)
         return Bound(*parts, self.terms, self.is_rounded, others, unlimited, likely)
@@ -132,8 +132,8 @@ def _bounds(
         if is_elementwise:
             found = _computed(piece._replace(operands=_chosen(piece.operands, picked[only])), arithmetic)
             at = positions(asked[labels[only]].shape, piece.where, (), picked[only])
-            ((_, value, is_open),) = blocks_of(found)
-            yield labels[only], at, _bound(desc, labels[only], value, is_open, np.arange(at.size))
+            ((_, value, is_undefined),) = blocks_of(found)
+            yield labels[only], at, _bound(desc, labels[only], value, is_undefined, np.arange(at.size))
             continue
         mask = None if piece.of_element is None else picked[only]
         if mask is not None and piece.of_element is not None and np.count_nonzero(mask) <= _few(mask.size) < mask.size:
@@ -146,9 +146,9 @@ def _bounds(
             results = part if isinstance(piece.where, dict) else {only: part}
             for name in filter(picked.__contains__, results):
                 label, mask = labels[name], picked[name]
-                for cut, value, is_open in blocks_of(results[name], partial(_is_asked, mask)):
+                for cut, value, is_undefined in blocks_of(results[name], partial(_is_asked, mask)):
                     at = positions(asked[label].shape, places[name], cut, mask[cut])
-                    yield label, at, _bound(desc, label, value, is_open, np.flatnonzero(mask[cut]))
+                    yield label, at, _bound(desc, label, value, is_undefined, np.flatnonzero(mask[cut]))
 
 
 def _of_element(
@@ -156,11 +156,11 @@ def _of_element(
 ) -> Bound:
     """Return the bound of an element from the piece that is it alone, or its group."""
     piece = of_element(tuple(map(int, place)))
-    ((_, value, is_open),) = blocks_of(_computed(piece, arithmetic))
+    ((_, value, is_undefined),) = blocks_of(_computed(piece, arithmetic))
     sizes = next(part.tensor.sizes for part in desc.tensors() if part.label == label)
     places = [range(size)[at] for size, at in zip(sizes, piece.where, strict=True)]
     numbers = [own.index(int(at)) for own, at in zip(places, place, strict=True)]
-    return _bound(desc, label, value, is_open, np.array([np.ravel_multi_index(numbers, [*map(len, places)])]))
+    return _bound(desc, label, value, is_undefined, np.array([np.ravel_multi_index(numbers, [*map(len, places)])]))
 
 
 def _joined(parts: Sequence[Bound]) -> Bound:
@@ -171,7 +171,7 @@ def _joined(parts: Sequence[Bound]) -> Bound:
     return Bound(
         np.concatenate([part.value for part in parts]),
         np.concatenate([part.radius for part in parts]),
-        np.concatenate([part.unspecified for part in parts]),
+        np.concatenate([part.undefined for part in parts]),
         max(part.terms for part in parts),
         any(part.is_rounded for part in parts),
         others=others,
@@ -210,14 +210,14 @@ def _computed(piece: Piece, arithmetic: Arithmetic) -> Any:
     return piece.formula(*(as_balls(x, arithmetic, is_exact=piece.is_exact) for x in piece.operands))
 
 
-def _bound(desc: OperatorDesc, label: str, value: Any, is_open: Any, at: Array) -> Bound:
+def _bound(desc: OperatorDesc, label: str, value: Any, is_undefined: Any, at: Array) -> Bound:
     """Return the bound of the elements at some places, counted row-major, of a part of an output."""
     if isinstance(value, Alternatives):
-        return _of_any([_bound(desc, label, way, is_open, at) for way in value.ways])
+        return _of_any([_bound(desc, label, way, is_undefined, at) for way in value.ways])
     numbers, overflow = raw(getattr(value, "value", value)), row(desc.spec.operator).kernel.overflow
     numbers = numbers.astype(np.uint8) if numbers.dtype.kind == "b" else numbers
     if overflow:
-        is_open = is_open | overflowed(overflow, numbers, NUMPY_TYPES[_data_type(desc, label)])
+        is_undefined = is_undefined | overflowed(overflow, numbers, NUMPY_TYPES[_data_type(desc, label)])
 
     def picked(x: Any) -> Array:
         if np.ndim(x) == 0:
@@ -226,9 +226,9 @@ def _bound(desc: OperatorDesc, label: str, value: Any, is_open: Any, at: Array) 
 
     is_rounded = isinstance(value, Ball)
     terms = value.terms if isinstance(value, Ball) else 0
-    found = Bound(picked(numbers), picked(radius(value)), picked(is_open).astype(bool), terms, is_rounded)
+    found = Bound(picked(numbers), picked(radius(value)), picked(is_undefined).astype(bool), terms, is_rounded)
     if isinstance(value, Ball) and value.twin is not None:
-        found = found._replace(likely=_bound(desc, label, value.twin, is_open, at))
+        found = found._replace(likely=_bound(desc, label, value.twin, is_undefined, at))
     if not is_rounded or not found.radius.any():
         return found
     unlimited = _has_all(found, *_range_of(desc, label))

@@ -29,7 +29,7 @@ class Computed(NamedTuple):
     """One output: its values, of its sizes and type, and a mask of its undefined elements."""
 
     values: Array
-    unspecified: Array | None = None
+    undefined: Array | None = None
 
 
 # ---- values
@@ -83,35 +83,35 @@ class _Output:
     def __init__(self, tensor: TensorDesc) -> None:
         self.tensor = tensor
         self.values = np.empty(tensor.sizes, dtype=NUMPY_TYPES[tensor.data_type])
-        self.unspecified: Array | None = None
+        self.undefined: Array | None = None
 
     def put(self, where: Any, result: Any, overflow: str) -> None:
         """Round a piece of the results and put it in its place."""
-        for cut, value, is_open in blocks_of(result):
-            self._put(where, cut, value, is_open, overflow)
+        for cut, value, is_undefined in blocks_of(result):
+            self._put(where, cut, value, is_undefined, overflow)
 
-    def _put(self, where: Any, cut: Any, value: Any, is_open: Any, overflow: str) -> None:
+    def _put(self, where: Any, cut: Any, value: Any, is_undefined: Any, overflow: str) -> None:
         part = self.values[where][cut]
         value = value.ways[0] if isinstance(value, Alternatives) else value
         if overflow:
-            is_open = is_open | overflowed(overflow, value, self.values.dtype)
+            is_undefined = is_undefined | overflowed(overflow, value, self.values.dtype)
         if isinstance(value, InDoubt):
             value = _rounded(value, self.tensor.data_type)
         part[...] = np.asarray(value).reshape(part.shape)
-        if is_open is not False and np.any(is_open):
-            if self.unspecified is None:
-                self.unspecified = np.zeros(self.values.shape, dtype=bool)
-            self.unspecified[where][cut] = np.broadcast_to(is_open, np.shape(value)).reshape(part.shape)
+        if is_undefined is not False and np.any(is_undefined):
+            if self.undefined is None:
+                self.undefined = np.zeros(self.values.shape, dtype=bool)
+            self.undefined[where][cut] = np.broadcast_to(is_undefined, np.shape(value)).reshape(part.shape)
 
     def computed(self) -> Computed:
-        return Computed(self.values, self.unspecified)
+        return Computed(self.values, self.undefined)
 
 
 def blocks_of(result: Any, is_asked: Callable[[Any], Any] = lambda _: True) -> Iterator[tuple[Any, Any, Any]]:
     """Yield the asked blocks of a formula's result: the place of each, and its undefined elements."""
-    value, is_open = opened(result)
+    value, is_undefined = opened(result)
     for cut in filter(is_asked, value.cuts) if isinstance(value, Blocks) else ((),):
-        mark = is_open.block(cut) if isinstance(is_open, Blocks) else is_open
+        mark = is_undefined.block(cut) if isinstance(is_undefined, Blocks) else is_undefined
         part, more = opened(value.block(cut)) if isinstance(value, Blocks) else (value, False)
         mark = mark if more is False else np.logical_or(mark, more)
         yield cut, part, mark.holds if isinstance(mark, Condition) else mark

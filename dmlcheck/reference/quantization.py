@@ -40,5 +40,5 @@ def requantized(
     """
     ratio = factor / scale
     quotient = hull(lambda: sums * factor / scale, lambda: sums * ratio, lambda: in_floats() / scale)
-    is_open = ~np.isfinite(ratio) | (raw(ratio) == 0) | overflows("INT32", sums)
-    return Open(quantized(quotient, zero_point, output_type), is_open)
+    is_undefined = ~np.isfinite(ratio) | (raw(ratio) == 0) | overflows("INT32", sums)
+    return Open(quantized(quotient, zero_point, output_type), is_undefined)

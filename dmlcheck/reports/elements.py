@@ -23,8 +23,8 @@ def mismatch_lines(name: str, output: OutputResult) -> list[str]:
     more = output.mismatches - len(rows)
     if more > 0:
         lines.append(f"  and {more:,} more")
-    if output.unspecified:
-        lines.append(f"  ({output.unspecified:,} {is_or_are(output.unspecified)} undefined, and not compared)")
+    if output.undefined:
+        lines.append(f"  ({output.undefined:,} {is_or_are(output.undefined)} undefined, and not compared)")
     return lines
 
 
@@ -33,9 +33,9 @@ def open_lines(result: CaseResult) -> Iterator[str]:
     if result.uncompared:
         yield f"not compared, as the case gives no values: {', '.join(result.uncompared)}"
     for name, output in result.outputs.items():
-        if output.unspecified:
-            of = f"{output.unspecified:,} of {counted(output.elements, 'element')}"
-            yield f"{name}: {of} {is_or_are(output.unspecified)} undefined, and not compared"
+        if output.undefined:
+            of = f"{output.undefined:,} of {counted(output.elements, 'element')}"
+            yield f"{name}: {of} {is_or_are(output.undefined)} undefined, and not compared"
 
 
 def _rows(output: OutputResult) -> Iterator[list[str]]:

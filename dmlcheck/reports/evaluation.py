@@ -17,5 +17,5 @@ def evaluated_text(evaluated: Evaluated) -> Iterator[str]:
         indent = "  "
     for name, (values, data_type) in evaluated.outputs.items():
         yield f"{indent}{key(name)}: "
-        yield from values_text(values, data_type, evaluated.unspecified.get(name))
+        yield from values_text(values, data_type, evaluated.undefined.get(name))
         yield "\n"

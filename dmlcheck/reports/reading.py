@@ -378,7 +378,7 @@ def _output(raw: Mapping[str, Any]) -> OutputResult:
         mismatches=value_of(raw, "mismatches", (int,)),
         max_ulp=max_ulp,
         max_share=value_of(raw, "max_share", NUMBER_OR_NONE),
-        unspecified=value_of(raw, "unspecified", (int,), 0),
+        undefined=value_of(raw, "unspecified", (int,), 0),
         first=tuple(elements[:3]),
         worst=max(elements, key=lambda element: (element.share or 0.0, element.ulp), default=None),
         most_off=None if raw.get("worst") is None else _element(raw["worst"])._replace(ulp=max_ulp),

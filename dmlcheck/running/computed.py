@@ -10,7 +10,7 @@ from dmlcheck.diagnostics.record import Finding
 from dmlcheck.implementations import Failure, Refused, TimedOut, Unsupported, Unusable, is_invalid_argument
 from dmlcheck.implementations.reference import Reference
 from dmlcheck.reference.work import TooMuchWork
-from dmlcheck.running.open_elements import Masks, masks_of
+from dmlcheck.running.undefined_elements import Masks, masks_of
 
 _UNSUPPORTED = "unsupported-by-implementation"  # how the reason of a skipped case begins
 
@@ -19,7 +19,7 @@ class Computed(NamedTuple):
     """The outputs of an implementation, by name; with the reference's, masks of its undefined elements."""
 
     values: Mapping[str, Any]
-    is_open: Masks | None = None
+    is_undefined: Masks | None = None
 
 
 class Nothing(NamedTuple):

@@ -24,7 +24,7 @@ from dmlcheck.values.number_formats import NUMPY_TYPES
 class Evaluated(NamedTuple):
     """The evaluation of a case, a graph or a command: outputs, each with its data type, or a remark, or diagnostics.
 
-    `unspecified` has masks of the undefined elements, for outputs with such elements. The resources that a command
+    `undefined` has masks of the undefined elements, for outputs with such elements. The resources that a command
     prints have no name around them. `is_wrong` says that the file is wrong, `is_done` that something was done without
     outputs; `nothing` says why there is nothing to compute.
     """
@@ -33,7 +33,7 @@ class Evaluated(NamedTuple):
     outputs: Mapping[str, tuple[Array, str]] = {}
     remark: str | None = None
     diagnostics: tuple[Diagnostic, ...] = ()
-    unspecified: Mapping[str, Array] = {}
+    undefined: Mapping[str, Array] = {}
     is_wrong: bool = False
     is_done: bool = False
     nothing: str | None = None
@@ -87,7 +87,7 @@ def evaluate_case(case: Case, implementation: Any = None) -> Evaluated:
     if isinstance(given, Nothing):
         return _refused(case, given.finding) if given.finding else Evaluated(case.name, remark=given.reason)
     outputs = {part.label: (given.values[part.label], part.tensor.data_type) for part in desc.tensors(OUTPUT)}
-    return Evaluated(case.name, outputs, unspecified=given.is_open or {})
+    return Evaluated(case.name, outputs, undefined=given.is_undefined or {})
 
 
 def _given(desc: OperatorDesc, inputs: dict[str, Any], implementation: Any) -> Computed | Nothing:

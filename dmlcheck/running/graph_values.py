@@ -32,10 +32,10 @@ def evaluated_graph(file: Opened, wanted: EvaluationRequest) -> Iterator[Evaluat
         return
     yield from (Evaluated(None, remark=remark) for remark in _remarks(graph, results))
     outputs = {cut(key, 1000): (found.values, found.tensor.data_type) for key, found in results.outputs.items()}
-    masks = {cut(key, 1000): one.unspecified for key, one in results.outputs.items() if one.unspecified is not None}
+    masks = {cut(key, 1000): one.undefined for key, one in results.outputs.items() if one.undefined is not None}
     nothing = None if outputs else f"nothing was computed: {graph.file} has no operator that writes an output"
     name = os.path.splitext(os.path.basename(graph.file))[0]
-    yield Evaluated(name, outputs, unspecified=masks, nothing=nothing)
+    yield Evaluated(name, outputs, undefined=masks, nothing=nothing)
 
 
 def _remarks(graph: GraphFile, results: Results) -> Iterator[str]:

@@ -20,7 +20,7 @@ from dmlcheck.specs.names import DATA_TYPES
 
 if TYPE_CHECKING:
     from dmlcheck.comparison.suites import Digits, Inaccurate, Place
-    from dmlcheck.running.open_elements import Masks
+    from dmlcheck.running.undefined_elements import Masks
 
 
 def gives_floats(prepared: Prepared) -> bool:
@@ -29,18 +29,18 @@ def gives_floats(prepared: Prepared) -> bool:
 
 
 def inaccurate_expectations(
-    case: Case, prepared: Prepared, reference: Mapping[str, Any], within: float, left_open: Masks
+    case: Case, prepared: Prepared, reference: Mapping[str, Any], within: float, undefined: Masks
 ) -> Iterator[Finding]:
     """Yield a finding for each output with expected values that are further from the exact result than some ULP.
 
-    `reference` has the outputs of the reference engine; the elements of the masks `left_open` are not looked at.
+    `reference` has the outputs of the reference engine; the elements of the masks `undefined` are not looked at.
     """
     from dmlcheck.comparison.suites import inaccurate
 
     if prepared.desc is None:
         return
     digits = _WrittenNumbers(case).digits
-    found = inaccurate(prepared.desc, prepared.inputs, prepared.expected, reference, within, left_open, digits)
+    found = inaccurate(prepared.desc, prepared.inputs, prepared.expected, reference, within, undefined, digits)
     for name, worst in found.items():
         yield _finding(case, name, prepared.expected[name][0], worst)
 

@@ -197,11 +197,11 @@ class ModelBisection:
             self._take(chain, node)
             done = (name for name in (*node.reads, *node.node.output) if last.get(name) == node.case.name)
             chain.drop(name for name in done if name not in part.outputs)
-        is_open = False
+        is_unclear = False
         right = None
         for name, actual in found.items():
             if name not in chain.held or not isinstance(actual, np.ndarray):
-                is_open = True
+                is_unclear = True
                 continue
             if not _is_alike(actual, self.tensors[name]):
                 return _misshapen(name, actual, self.tensors[name])
@@ -209,11 +209,10 @@ class ModelBisection:
             is_wrong = bool(output.verdict.findings)
             if is_wrong and not chain.output(name, self.tensors[name], len(nodes)).verdict.findings:
                 return output.verdict
-            is_open = (
-                is_open or is_wrong or output.reason is not None
-            )  # wrong also of nodes that run alone: not by that
+            # Nodes that run alone are wrong too: the group is not the cause.
+            is_unclear = is_unclear or is_wrong or output.reason is not None
             right = output.verdict
-        return None if is_open else right
+        return None if is_unclear else right
 
     def _take(self, chain: Chain, node: NodeCase) -> None:
         """Take a node into a chain.

@@ -156,12 +156,12 @@ def random_inputs(model: Any, weights: Mapping[str, Any], sizes: Mapping[str, in
 
 
 def _unusable(wanted: list[Input], sizes: Mapping[str, int]) -> Iterator[Finding]:
-    open_sizes = dict.fromkeys(
+    unknown_sizes = dict.fromkeys(
         size or "?" for one in wanted for size in one.sizes if isinstance(size, str) and _size(size, sizes) is None
     )
-    if open_sizes:
-        named = [size for size in open_sizes if size != "?"]
-        problem = f"the model's inputs have sizes without a number: {', '.join(open_sizes)}"
+    if unknown_sizes:
+        named = [size for size in unknown_sizes if size != "?"]
+        problem = f"the model's inputs have sizes without a number: {', '.join(unknown_sizes)}"
         help = " ".join(f"--dim {name}=SIZE" for name in named) or "give arrays with --inputs FILE.npz"
         yield Finding("unknown-sizes", (), {"problem": problem}, f"run with {help}" if named else help)
     for one in wanted:

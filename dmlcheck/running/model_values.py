@@ -91,7 +91,7 @@ def _outputs(stem: str, file: str, way: ReferenceNodes, names: Sequence[str]) ->
             printed[label] = shown
         if name in way.masks and name in printed:
             masks[name] = way.masks[name]
-    yield Evaluated(stem, printed, unspecified=masks, nothing=None if printed else f"{file} has no output to print")
+    yield Evaluated(stem, printed, undefined=masks, nothing=None if printed else f"{file} has no output to print")
 
 
 def _labelled(name: str, value: Any) -> Mapping[str, Any]:

@@ -274,7 +274,7 @@ def _judged(case: Case, prepared: Prepared, given: Computed | Nothing, run: Run)
     """Return how a case ends by what an implementation gave."""
     if isinstance(given, Nothing):
         return ending_of_nothing(given)
-    return ending_of(judge(case, prepared, given.values, run.limits, given.is_open), run.settings)
+    return ending_of(judge(case, prepared, given.values, run.limits, given.is_undefined), run.settings)
 
 
 def ending_of(verdict: Verdict, settings: Settings) -> Ending:

@@ -304,7 +304,7 @@ def _of_engine(mapped: Mapped, forms: Mapping[str, Form]) -> NodeOutputs | Uncom
     masks = {
         name: _mask(output.tensor, mask, forms[name])
         for name, output in results.outputs.items()
-        if (mask := output.unspecified) is not None and mask.any()
+        if (mask := output.undefined) is not None and mask.any()
     }
     return NodeOutputs(tensors, masks, mapped)
 

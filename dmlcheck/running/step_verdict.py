@@ -97,9 +97,9 @@ def _bound(right: Carried, at: Array, *, is_likely: bool) -> Bound:
     side = right.likely if is_likely else right.radius
     radius = np.zeros(at.shape) if side is None else side[at]
     unlimited = ~np.isfinite(radius)
-    is_open = np.zeros(at.shape, dtype=bool)
+    is_undefined = np.zeros(at.shape, dtype=bool)
     radius = np.where(np.isnan(radius), np.inf, radius)
-    bound = Bound(right.value[at], radius, is_open, right.terms, is_rounded=side is not None)
+    bound = Bound(right.value[at], radius, is_undefined, right.terms, is_rounded=side is not None)
     return bound._replace(unlimited=unlimited) if unlimited.any() else bound
 
 

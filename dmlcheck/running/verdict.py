@@ -13,8 +13,8 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import Finding
 from dmlcheck.diagnostics.wording import braces, counted, error_text, figure, is_or_are, share_text
 from dmlcheck.running.inaccurate_expectations import gives_floats, inaccurate_expectations, without_mismatches
-from dmlcheck.running.open_elements import Masks, disagreements, is_all_any, masks_of, union
 from dmlcheck.running.places import path_in_case
+from dmlcheck.running.undefined_elements import Masks, disagreements, is_all_any, masks_of, union
 from dmlcheck.specs.records import OUTPUT, Tolerance
 
 if TYPE_CHECKING:
@@ -94,16 +94,16 @@ def judge(
         raise ValueError(case.id)
     limit = limits.of(desc, case.tolerance)
     right = _right(desc, prepared, actual, of_reference, limit)
-    expected, is_open = right.expected, right.is_open
-    unspecified = union(is_open, prepared.is_any)
-    compared = compare(expected, actual, limit, _bounds_of(desc, inputs, limit), unspecified, right.settled)
+    expected, is_undefined = right.expected, right.is_undefined
+    undefined = union(is_undefined, prepared.is_any)
+    compared = compare(expected, actual, limit, _bounds_of(desc, inputs, limit), undefined, right.settled)
     outputs = {name: output for name, (output, _) in compared.items()}
     is_off = of_reference is None and any(
         output.mismatches or output.unlikely or output.systematic for output in outputs.values()
     )
     guesses = _Guesses()
     if is_off:
-        guesses = _guesses(case.file, (desc, inputs, expected, actual, unspecified, compared), limit, limits)
+        guesses = _guesses(case.file, (desc, inputs, expected, actual, undefined, compared), limit, limits)
     off = partial(_of_class, guesses.consistent)
     unlikely = [off(_unlikely(name, output, case.outputs or {})) for name, output in outputs.items() if output.unlikely]
     wrong = [] if of_reference is None else list(disagreements(case, prepared, actual, of_reference))
@@ -113,10 +113,10 @@ def judge(
             wrong.append(off(found._replace(help=guesses.causes.get(name))))
         if output.systematic:
             wrong.append(off(_systematic(name, output, case.outputs or {})))
-    is_empty = _is_open(outputs) and not is_all_any(prepared)
+    is_empty = _is_undefined(outputs) and not is_all_any(prepared)
     inaccurate: list[Finding] = []
     if right.reference is not None and not (of_reference is not None and _is_equal(outputs)):
-        inaccurate = list(inaccurate_expectations(case, prepared, right.reference, limits.within, unspecified))
+        inaccurate = list(inaccurate_expectations(case, prepared, right.reference, limits.within, undefined))
         inaccurate = inaccurate if of_reference is None else without_mismatches(inaccurate, outputs)
     unlimited = [_unlimited(name, output, case.outputs or {}) for name, output in outputs.items() if output.unlimited]
     return Verdict(
@@ -141,7 +141,7 @@ def verdict_of(outputs: Mapping[str, OutputResult]) -> Verdict:
         outputs,
         findings=tuple(wrong),
         unlikely=tuple(unlikely),
-        is_empty=_is_open(outputs),
+        is_empty=_is_undefined(outputs),
         unlimited=tuple(unlimited),
         is_unlimited=bool(unlimited) and _says_nothing(outputs),
     )
@@ -164,19 +164,19 @@ def evidence_of(case: Case, prepared: Prepared, actual: Mapping[str, Any], limit
     }
 
 
-def _is_open(outputs: Mapping[str, OutputResult]) -> bool:
+def _is_undefined(outputs: Mapping[str, OutputResult]) -> bool:
     """Whether every element of every output is undefined."""
-    return all(output.unspecified == output.elements for output in outputs.values())
+    return all(output.undefined == output.elements for output in outputs.values())
 
 
 def _says_nothing(outputs: Mapping[str, OutputResult]) -> bool:
     """Whether every element of every output is undefined, or differs where the tolerance has no limit."""
-    return all(output.unspecified + output.unlimited == output.elements for output in outputs.values())
+    return all(output.undefined + output.unlimited == output.elements for output in outputs.values())
 
 
 def _is_equal(outputs: Mapping[str, OutputResult]) -> bool:
     """Whether every element of every output was compared, and equals the expected value."""
-    return all(output.most_off is None and not output.unspecified for output in outputs.values())
+    return all(output.most_off is None and not output.undefined for output in outputs.values())
 
 
 class _Right(NamedTuple):
@@ -187,7 +187,7 @@ class _Right(NamedTuple):
     """
 
     expected: Mapping[str, Any]
-    is_open: Masks
+    is_undefined: Masks
     reference: Mapping[str, Any] | None = None
     settled: Sequence[Mapping[str, Settled]] = ()
 

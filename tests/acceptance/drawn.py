@@ -123,7 +123,7 @@ def _values(desc: OperatorDesc, generator: np.random.Generator, style: str) -> d
 def says_something(desc: OperatorDesc, inputs: dict[str, Any]) -> bool:
     """Whether less than half of each output is undefined."""
     found = engine.evaluate(desc, inputs).values()
-    return all(output.unspecified is None or np.mean(output.unspecified) < 0.5 for output in found)
+    return all(output.undefined is None or np.mean(output.undefined) < 0.5 for output in found)
 
 
 # ---- descs that are not drawn: long sums, and what random descs seldom have

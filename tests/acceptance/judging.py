@@ -55,7 +55,7 @@ class Used:
             judged = likely(wanted, found, data_type, limit, bound)
             if not self.is_within:  # not of one of several right results, of which the nearest counts
                 share = of_nearest(judged.share, found, data_type, limit, bound)
-                counts = share[~bound.unspecified & ~np.isnan(share)]
+                counts = share[~bound.undefined & ~np.isnan(share)]
                 self.likely = max(self.likely or 0.0, float(counts.max(initial=0.0)))
             return judged
 
@@ -66,7 +66,7 @@ class Used:
             return found
 
         def by_output(tally: Any) -> Any:
-            count = tally.elements - tally.unspecified
+            count = tally.elements - tally.undefined
             if count >= compare._FEW and not tally.mismatches:
                 self.systematic = max(self.systematic, math.sqrt(tally.squares / count) / MOST_SYSTEMATIC)
             return systematic(tally)

@@ -685,7 +685,7 @@ def test_bounds_are_asked_for_once_and_for_the_outputs_that_differ() -> None:
     found = compare.compare(right, actual, Limit(None), bounds_of)
     assert asked == [{"A": [2, 3], "C": [1]}]
     assert {name: result.mismatches for name, (result, _) in found.items()} == {"A": 1, "B": 0, "C": 0, "D": 4}
-    assert found["A"].result.unspecified == 1
+    assert found["A"].result.undefined == 1
     refused = {name: None if marks is None else marks.tolist() for name, (_, marks) in found.items()}
     assert refused == {"A": [False, False, False, True], "B": None, "C": None, "D": None}
 
@@ -707,7 +707,7 @@ def test_what_passes_beyond_the_likely_bound_is_counted(off: int, terms: int, is
     result = judged([1.0] * 4, [1.0, *[1 + off * unit] * 3], "FLOAT32", limit, None, bounds_of)
     assert result.mismatches == (2 if off > 11 and not is_own else 0)
     assert (result.unlikely, result.likely_share) == (unlikely, 1.5 if unlikely else None)
-    assert result.unspecified == 1
+    assert result.undefined == 1
 
 
 @pytest.mark.parametrize("held", [1 << 21, 2], ids=["held", "asked for again"])
@@ -811,8 +811,8 @@ def test_beside_a_variance_in_one_pass_errors_are_unlikely_and_not_wrong() -> No
 
 
 def test_unspecified_elements_are_neither_wrong_nor_counted() -> None:
-    unspecified = np.array([True, True, False])  # of the elements that differ
-    bound = Bound(np.zeros(3), np.zeros(3), unspecified)
+    undefined = np.array([True, True, False])  # of the elements that differ
+    bound = Bound(np.zeros(3), np.zeros(3), undefined)
     result = judged(
         [1.0, 2.0, 3.0, math.nan],
         [9.0, 2.0, math.nan, 4.0],
@@ -820,7 +820,7 @@ def test_unspecified_elements_are_neither_wrong_nor_counted() -> None:
         EXACT,
         bounds_of=lambda _: iter([("OutputTensor", np.array([0, 2, 3]), bound)]),
     )
-    assert (result.unspecified, result.mismatches) == (2, 1)
+    assert (result.undefined, result.mismatches) == (2, 1)
     assert [element.place for element in result.first] == [(3,)]
 
 
@@ -829,9 +829,9 @@ def test_elements_that_are_known_to_be_open_are_not_judged_and_counted() -> None
     tensor = {"Out": (TensorDesc("FLOAT32", (1, 3)), expected)}
     masks = {"Out": np.array([[True, True, False]])}
     result = compare.compare(tensor, {"Out": actual}, EXACT, no_roundings, masks)["Out"].result
-    assert (result.unspecified, result.mismatches, result.first[0].place) == (2, 1, (0, 2))
+    assert (result.undefined, result.mismatches, result.first[0].place) == (2, 1, (0, 2))
     equal = compare.compare(tensor, {"Out": expected}, EXACT, no_roundings, masks)["Out"].result
-    assert (equal.unspecified, equal.mismatches) == (2, 0)
+    assert (equal.undefined, equal.mismatches) == (2, 0)
 
 
 def alternatives(*sides: Sequence[float]) -> Bounds:
@@ -892,7 +892,7 @@ def test_an_index_over_nan_is_unspecified_and_the_others_are_not() -> None:
         (3, 1),
         bounds_of(desc, tensor),
     )
-    assert (result.unspecified, result.mismatches) == (2, 1)
+    assert (result.undefined, result.mismatches) == (2, 1)
     assert [element.place for element in result.first] == [(1, 0)]
 
 

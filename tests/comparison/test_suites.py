@@ -33,14 +33,14 @@ def measured(
     expected: Any,
     within: float = 4.0,
     digits: Digits | None = None,
-    left_open: Any = None,
+    undefined: Any = None,
 ) -> Inaccurate | None:
     """Return what is inaccurate of the output of an operator with one input."""
     tensor = desc.parts["OutputTensor"][0].tensor
     inputs = {"InputTensor": array(desc.parts["InputTensor"][0].tensor, given)}
     reference = engine.run(desc, inputs)
     wanted = {"OutputTensor": (tensor, array(tensor, expected))}
-    masks = {} if left_open is None else {"OutputTensor": np.array(left_open)}
+    masks = {} if undefined is None else {"OutputTensor": np.array(undefined)}
     found = inaccurate(desc, inputs, wanted, reference, within, masks, lambda *_: digits)
     assert found.keys() <= {"OutputTensor"}
     return found.get("OutputTensor")
@@ -167,7 +167,7 @@ def test_what_is_left_open_is_not_measured() -> None:
     found = measured(desc, given, [7.7, -2, 0.61, 0.8])
     assert found is not None
     assert (found.place, found.number) == ((1, 0), 1)
-    assert measured(desc, given, [7.7, -2, 0.61, 0.8], left_open=[[False, False], [True, False]]) is None
+    assert measured(desc, given, [7.7, -2, 0.61, 0.8], undefined=[[False, False], [True, False]]) is None
 
 
 @pytest.mark.parametrize(

@@ -96,7 +96,7 @@ def test_inputs_within_their_errors_give_outputs_within_theirs(operator: str) ->
                 off = np.abs(values.astype(np.float64) - made.value)
                 room = np.where(np.isnan(made.radius), np.inf, made.radius) * (1 + 1e-9)
             wrong = (off > room) & np.isfinite(values.astype(np.float64)) & np.isfinite(made.value)
-            if found[part.label].unspecified is None and part.tensor.strides is None:
+            if found[part.label].undefined is None and part.tensor.strides is None:
                 assert not wrong.any(), (operator, part.label, off[wrong][:3], room[wrong][:3])
 
 

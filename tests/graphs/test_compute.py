@@ -109,8 +109,8 @@ def test_what_is_computed_from_undefined_elements_is_named() -> None:
     found, findings = ran([argmax, identity], ["y", "z"], loading({"x": [1, float("nan"), 3]}))
     assert findings == []
     assert found.undefined == ("y",)
-    assert found.outputs["y"].unspecified is not None
-    assert found.outputs["y"].unspecified.all()
+    assert found.outputs["y"].undefined is not None
+    assert found.outputs["y"].undefined.all()
 
 
 NEGATE = valid("ELEMENT_WISE_NEGATE", InputTensor=tensor(3), OutputTensor=tensor(3))

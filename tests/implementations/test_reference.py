@@ -37,8 +37,8 @@ def test_it_computes_what_has_a_kernel() -> None:
 def test_it_marks_what_the_documentation_leaves_open() -> None:
     desc = described("ACTIVATION_RELU", {"InputTensor": TENSOR, "OutputTensor": TENSOR})
     found = Reference().evaluate(desc, {"InputTensor": np.array([np.nan, 3], np.float16)})["OutputTensor"]
-    assert found.unspecified is not None
-    assert (found.unspecified.tolist(), found.values[1]) == ([True, False], 3)
+    assert found.undefined is not None
+    assert (found.undefined.tolist(), found.values[1]) == ([True, False], 3)
 
 
 def test_it_says_which_version_it_is_and_what_it_runs_on() -> None:

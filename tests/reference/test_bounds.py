@@ -141,7 +141,7 @@ def test_conditions_and_integers_are_numbers() -> None:
 def test_integers_beyond_their_type_are_left_open_as_in_the_results() -> None:
     x = np.array([100, 1], np.int8)
     found = gathered(*built("ADD", {}, x, x), {OUTPUT: np.ones(2, bool)})[OUTPUT]
-    assert found.unspecified.tolist() == [True, False]
+    assert found.undefined.tolist() == [True, False]
 
 
 @pytest.mark.parametrize(

@@ -56,10 +56,10 @@ def test_several_outputs_fill_up_by_name_and_keep_what_is_left_open_apart(instal
     x = floats(3, 5, 4, 1, 2, 0).reshape(2, 3)
     found = engine.evaluate(desc, {"InputTensor": x})
     assert found["OutputValueTensor"].values.tolist() == [[5, 4], [2, 1]]
-    assert found["OutputValueTensor"].unspecified is None
+    assert found["OutputValueTensor"].undefined is None
     assert found["OutputIndexTensor"].values.tolist() == [[1, 2], [1, 0]]
     assert found["OutputIndexTensor"].values.dtype == np.uint32
-    assert found["OutputIndexTensor"].unspecified.tolist() == [[True, False], [False, False]]
+    assert found["OutputIndexTensor"].undefined.tolist() == [[True, False], [False, False]]
 
 
 @pytest.mark.parametrize("has_indices", [False, True])
@@ -83,7 +83,7 @@ def test_marks_add_up(install: Install) -> None:
     desc = described("ELEMENT_WISE_IDENTITY", InputTensor=("FLOAT32", 3), OutputTensor=("FLOAT32", 3))
     result = engine.evaluate(desc, {"InputTensor": floats(1, 2, 3)})["OutputTensor"]
     assert result.values.tolist() == [1, 2, 3]
-    assert result.unspecified.tolist() == [True, True, False]
+    assert result.undefined.tolist() == [True, True, False]
 
 
 def test_only_results_whose_error_may_show_are_computed_exactly(install: Install) -> None:
@@ -113,10 +113,10 @@ def test_results_in_blocks_are_rounded_block_by_block(install: Install) -> None:
     inputs = {"InputTensor": floats(1, 2, 3, 4, 5)}
     result = engine.evaluate(desc, inputs)["OutputTensor"]
     assert result.values.tolist() == [3, 6, 9, 12, 15]
-    assert result.unspecified.tolist() == [False, False, False, True, False]
+    assert result.undefined.tolist() == [False, False, False, True, False]
     bound = gathered(desc, inputs, {"OutputTensor": np.array([0, 1, 0, 1, 0], bool)})["OutputTensor"]
     assert bound.value.tolist() == [6, 12]
-    assert bound.unspecified.tolist() == [False, True]
+    assert bound.undefined.tolist() == [False, True]
 
 
 def test_integers_wrap_or_are_left_open_as_the_row_says(install: Install) -> None:
@@ -130,10 +130,10 @@ def test_integers_wrap_or_are_left_open_as_the_row_says(install: Install) -> Non
         install("ELEMENT_WISE_IDENTITY", elementwise(lambda input: input * 2, overflow=overflow))
         found = engine.evaluate(desc, {"InputTensor": np.array([1, 100, -100], np.int8)})["OutputTensor"]
         assert found.values.tolist() == [2, -56, 56]
-        assert (None if found.unspecified is None else found.unspecified.tolist()) == narrow_open
+        assert (None if found.undefined is None else found.undefined.tolist()) == narrow_open
         found = engine.evaluate(wide, {"InputTensor": np.array([1, 100, 2**30], np.int32)})["OutputTensor"]
         assert found.values.tolist() == [2, 200, -(2**31)]
-        assert (None if found.unspecified is None else found.unspecified.tolist()) == wide_open
+        assert (None if found.undefined is None else found.undefined.tolist()) == wide_open
 
 
 # ---- bounds
@@ -157,7 +157,7 @@ def test_a_bound_runs_only_the_pieces_that_are_asked_for_and_keeps_their_order(i
     found = gathered(desc, {"InputTensor": x}, {"OutputTensor": np.asfortranarray(asked)})["OutputTensor"]
     assert ran == [2, 0]
     assert found.value.tolist() == [3 * float(value) for value in x[asked]]
-    assert found.unspecified.tolist() == [False, False, True, False]
+    assert found.undefined.tolist() == [False, False, True, False]
     assert (found.radius <= 2.0**-24 * np.abs(found.value)).all()
     assert found.radius.any()
 

@@ -43,16 +43,16 @@ def test_the_worst_is_marked_where_it_is_not_among_the_first_and_the_others_are_
 
 
 def test_whose_tolerance_it_is_is_said_and_what_differs_where_anything_may() -> None:
-    lines = mismatch_lines("Out", OUTPUT._replace(decided_by="the case's own tolerance", unspecified=3))
+    lines = mismatch_lines("Out", OUTPUT._replace(decided_by="the case's own tolerance", undefined=3))
     assert lines[1] == "  from the case's own tolerance"
     assert lines[-1] == "  (3 are undefined, and not compared)"
 
 
-def test_outputs_with_open_elements_are_told_with_their_number() -> None:
+def test_outputs_with_undefined_elements_are_told_with_their_number() -> None:
     outputs = {
-        "A": OUTPUT._replace(elements=1200, unspecified=1100),
+        "A": OUTPUT._replace(elements=1200, undefined=1100),
         "B": OUTPUT,
-        "C": OUTPUT._replace(elements=3, unspecified=1),
+        "C": OUTPUT._replace(elements=3, undefined=1),
     }
     assert list(open_lines(failed(outputs=outputs, uncompared=("D", "E")))) == [
         "not compared, as the case gives no values: D, E",

@@ -32,5 +32,5 @@ def test_a_name_that_yaml_reads_as_something_else_is_quoted() -> None:
 
 def test_elements_that_are_left_open_are_any() -> None:
     marks = {"out": np.array([[False, True], [False, False]])}
-    evaluated = Evaluated("one", {"out": (VALUES, "FLOAT32")}, unspecified=marks)
+    evaluated = Evaluated("one", {"out": (VALUES, "FLOAT32")}, undefined=marks)
     assert "".join(evaluated_text(evaluated)) == "one:\n  out: [[1, any], [-2, 3]]\n"

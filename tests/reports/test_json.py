@@ -78,7 +78,7 @@ OUTPUT = with_optional(
         max_share=NUMBER_OR_NULL,
         mismatches=COUNT,
         elements=COUNT,
-        unspecified=COUNT,
+        undefined=COUNT,
         unlimited=COUNT,
         first={"anyOf": [{"type": "null"}, record(index=items(COUNT), expected=VALUE, actual=VALUE)]},
         worst={
@@ -338,6 +338,6 @@ def test_an_element_that_is_not_a_number_stands_in_a_report_once() -> None:
     assert [shown["expected"] for shown in output_dict(output)["details"]["elements"]] == ["nan"]
 
 
-def test_open_elements_of_a_passed_case_are_counted() -> None:
-    passed = CaseResult(results.case(), "passed", outputs={"Out": OutputResult(3, unspecified=2)})
+def test_undefined_elements_of_a_passed_case_are_counted() -> None:
+    passed = CaseResult(results.case(), "passed", outputs={"Out": OutputResult(3, undefined=2)})
     assert case_dict(passed)["outputs"]["Out"]["unspecified"] == 2

@@ -64,8 +64,8 @@ def test_a_case_has_the_element_of_its_outcome(tmp_path: Path) -> None:
     }
 
 
-def test_a_passed_case_tells_of_its_open_elements(tmp_path: Path) -> None:
-    passed = CaseResult(case(), "passed", outputs={"Out": OUTPUT._replace(mismatches=0, elements=3, unspecified=2)})
+def test_a_passed_case_tells_of_its_undefined_elements(tmp_path: Path) -> None:
+    passed = CaseResult(case(), "passed", outputs={"Out": OUTPUT._replace(mismatches=0, elements=3, undefined=2)})
     (told,) = written(tmp_path / "report.xml", [passed]).iter("system-out")
     assert told.text == "Out: 2 of 3 elements are undefined, and not compared"
 

@@ -116,7 +116,7 @@ def test_a_result_is_told_again_as_it_was() -> None:
         most_off=Element((0,), 21.0, 22.0, 5.0, None, is_unrounded=True, is_unlimited=True),
         profile=(5.0,),
         closest=Element((0,), 1, 2, 1.0, 0.5, is_unrounded=True),
-        unspecified=3,
+        undefined=3,
         unlimited=2,
     )
     drift = (Drift("OutputTensor", 1.0, 5.0, is_failure=True),)

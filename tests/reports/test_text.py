@@ -76,8 +76,8 @@ def test_as_much_is_printed_as_is_asked_for(verbose: int, lines: list[str]) -> N
     assert all(line.startswith(start) for line, start in zip(found, lines, strict=True))
 
 
-def test_open_elements_of_a_passed_case_are_told_where_every_case_is() -> None:
-    passed = CaseResult(case(), "passed", outputs={"Out": OUTPUT._replace(mismatches=0, elements=3, unspecified=2)})
+def test_undefined_elements_of_a_passed_case_are_told_where_every_case_is() -> None:
+    passed = CaseResult(case(), "passed", outputs={"Out": OUTPUT._replace(mismatches=0, elements=3, undefined=2)})
     line = "  Out: 2 of 3 elements are undefined, and not compared"
     told = printed(passed, verbose=1)
     assert told[told.index("PASSED cases/sum.yaml::sum") + 1] == line

@@ -31,8 +31,8 @@ def test_what_the_documentation_leaves_open_is_marked() -> None:
         ONE._replace(operator="ELEMENT_WISE_MAX", inputs={"ATensor": [5, 2], "BTensor": [3, "nan"]})
     )
     assert evaluated.outputs["OutputTensor"][0].tolist()[0] == 5
-    assert {name: mask.tolist() for name, mask in evaluated.unspecified.items()} == {"OutputTensor": [False, True]}
-    assert evaluate_case(ONE).unspecified == {}
+    assert {name: mask.tolist() for name, mask in evaluated.undefined.items()} == {"OutputTensor": [False, True]}
+    assert evaluate_case(ONE).undefined == {}
 
 
 def test_a_negative_case_has_nothing_to_compute() -> None:
@@ -78,7 +78,7 @@ class Giving:
 def test_another_implementation_may_compute_a_case() -> None:
     evaluated = evaluate_case(ONE, Giving(np.array([7, 8], dtype=np.float32)))
     assert evaluated.outputs["OutputTensor"][0].tolist() == [7, 8]
-    assert evaluated.unspecified == {}
+    assert evaluated.undefined == {}
 
 
 @pytest.mark.parametrize(

@@ -102,7 +102,7 @@ def test_undefined_elements_that_are_read_are_remarked_upon() -> None:
     found = values(graph(nodes, ["x"], ["index", "again"]))
     assert rules(found) == []
     assert found.remarks == ("elements of 'index' are undefined, and with them the results that follow from it",)
-    assert found.evaluated.unspecified["index"].all()
+    assert found.evaluated.undefined["index"].all()
 
 
 @pytest.mark.parametrize("seed", range(4))

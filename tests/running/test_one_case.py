@@ -289,7 +289,7 @@ NOTHING = "nothing to compare: every expected element is undefined"
 def open_counts(given: Case, implementation: Any = None) -> tuple[str, str | None, int]:
     """Return how a case ends, and how many elements of its output are left open."""
     result = run_case(given, Run(implementation or Reference()))
-    return result.outcome, result.reason, result.outputs["OutputTensor"].unspecified
+    return result.outcome, result.reason, result.outputs["OutputTensor"].undefined
 
 
 def answering(*elements: float) -> Answering:

@@ -142,8 +142,8 @@ def types_of_outputs(node: Any, of: Context, inputs: Sequence[Value]) -> Mapping
         return own_types(type_of(node), node, tensors_of(node, inputs), of.opsets.get("", 1))
     named = dict(zip(node.input, inputs, strict=True))
     types = {name: value.type for name, value in named.items() if value.type is not None}
-    is_open = any(name and name not in types for name in node.input)
-    if is_open or any(attribute.HasField("g") for attribute in node.attribute):
+    is_unknown = any(name and name not in types for name in node.input)
+    if is_unknown or any(attribute.HasField("g") for attribute in node.attribute):
         return {}
     data = {name: numpy_helper.from_array(value.numbers) for name, value in named.items() if value.numbers is not None}
     opsets = [helper.make_opsetid(domain, version) for domain, version in of.opsets.items()]

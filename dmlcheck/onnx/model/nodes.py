@@ -118,7 +118,7 @@ def _walk(
     for value, inferred in zip_longest(graph.input, islice(given, len(graph.input))):
         given_value = Value(merged(inferred, limited(value.type)), None, GIVEN)
         scope[value.name] = given_value._replace(
-            root=f"the input {of.prefix}{value.name}" if given_value.is_open else ""
+            root=f"the input {of.prefix}{value.name}" if given_value.is_unknown else ""
         )
     scope.update((name, Value(declared[name], None, CONSTANT)) for name in declared.keys() & weights)
     scope.update((tensor.name, initial(tensor)) for tensor in graph.initializer)
@@ -230,10 +230,10 @@ def _visited(node: Any, of: Context, scope: Scope) -> ModelNode:
         ]
     is_taken = not isinstance(found, Unusable) or found.rule not in ("runs-elsewhere", NO_PROVIDER)
     origin = origin_of_outputs(node, inputs, place, is_taken=is_taken, is_static=of.is_static)
-    before = next((value.root for value in inputs if value.root and value.is_open), "")
+    before = next((value.root for value in inputs if value.root and value.is_unknown), "")
     root = before or _root_of_output(node, name)
     for output, value in zip(node.output, outputs, strict=True):
-        is_root = value.is_open and (before or not value.is_sized)
+        is_root = value.is_unknown and (before or not value.is_sized)
         scope[output] = value._replace(origin=origin, root=root if is_root else "")
     if isinstance(found, Unusable) and found.rule == "unknown-sizes":
         found = found._replace(root=root)
@@ -294,9 +294,9 @@ def _described(
         for names, values in ((node.input, inputs), (node.output, outputs))
     )
     needed = read if row_of(made.type).is_sized_by_inputs else [*read, *given]
-    left_open = next(filter(None, (_left_open(name, value) for name, value in needed)), None)
-    if left_open is not None:
-        return Unusable("unknown-sizes", left_open)
+    unknown = next(filter(None, (_unknown_size(name, value) for name, value in needed)), None)
+    if unknown is not None:
+        return Unusable("unknown-sizes", unknown)
     full = given if row_of(made.type).leaves_out_empty else [*read, *given]
     if any(0 in (value.sizes or ()) for _, value in full):
         return Unusable("runs-elsewhere", _EMPTY)
@@ -383,10 +383,10 @@ def _parameters(operator: str, version: int) -> tuple[list[_Parameter], list[_Pa
     return [_Parameter(name) for name in inputs], [_Parameter(name) for name in outputs]
 
 
-def _left_open(name: str, value: Value) -> str | None:
+def _unknown_size(name: str, value: Value) -> str | None:
     """Return the unknown sizes of a value in words, or None."""
     if value.parts is not None:
-        return next(filter(None, (_left_open(f"a tensor of {name}", part) for part in value.parts)), None)
+        return next(filter(None, (_unknown_size(f"a tensor of {name}", part) for part in value.parts)), None)
     if value.is_sized:
         return None
     if value.sizes is None:

@@ -120,7 +120,7 @@ class Value(NamedTuple):
     root: str = ""
 
     @property
-    def is_open(self) -> bool:
+    def is_unknown(self) -> bool:
         """Whether the sizes of this value, or those that follow from its numbers, are unknown."""
         if not self.is_sized:
             return self.parts is None

@@ -21,7 +21,7 @@ def output_text(name: str, output: OutputResult) -> Markup:
     """Return the section of one wrong output: its elements, and a picture of where they are."""
     if output.shape is not None:
         return fill("output.shape", name=name, shape=output.shape)
-    undefined = f"; {output.unspecified:,} {is_or_are(output.unspecified)} undefined"
+    undefined = f"; {output.undefined:,} {is_or_are(output.undefined)} undefined"
     return fill(
         "output.output",
         name=name,
@@ -30,7 +30,7 @@ def output_text(name: str, output: OutputResult) -> Markup:
         wrong=f"{output.mismatches:,} of {counted(output.elements, 'element')}",
         bound=output.bound,
         by=fill("output.by", by=output.decided_by) if output.decided_by else Markup(),
-        undefined=undefined if output.unspecified else "",
+        undefined=undefined if output.undefined else "",
         elements=_elements(name, output),
         picture=picture(name, output),
     )

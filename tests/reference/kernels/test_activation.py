@@ -318,7 +318,7 @@ def test_beside_a_threshold_that_is_no_float16_number_either_result_is_right(
     assert (np.abs(given.astype(np.float64) - found.value) <= found.radius).tolist()[0]
     assert (np.abs(0 - found.value) <= found.radius).tolist()[0]
     assert not found.radius[1:].any()
-    assert not found.unspecified.any()
+    assert not found.undefined.any()
     assert not bound(f"ACTIVATION_{name}", fields, given.astype(np.float32)).radius.any()
 
 

@@ -46,7 +46,7 @@ def test_each_query_has_the_mean_of_the_values_by_the_softmax_of_its_products(
         for label, expected in zip(RESULTS, right(made), strict=True):
             wide, is_open = expected.astype(np.float64), np.isnan(expected)
             assert not (misrounded(found[label].values, wide) & ~is_open).any(), (made, label)
-            mark = found[label].unspecified
+            mark = found[label].undefined
             assert np.array_equal(np.zeros(wide.shape, bool) if mark is None else mark, is_open)
 
 
@@ -177,7 +177,7 @@ def test_onnxruntime_gives_the_same_for_a_first_step_of_grouped_queries() -> Non
     given = {**given, "PastSequenceLengthsTensor": np.zeros(2, np.int32)}
     bounds = bounds_of(desc, given)
     for label, found in zip(RESULTS, theirs, strict=True):
-        assert not bounds[label].unspecified.any()
+        assert not bounds[label].undefined.any()
         assert not refused(found.reshape(-1), bounds[label]).any()
 
 
@@ -191,8 +191,8 @@ def marks(operator: str, made: Attention, **fields: Any) -> list[Any]:
     given = bounds_of(desc, inputs)
     result: list[Any] = []
     for label, own in found.items():
-        mark = np.zeros(own.values.shape, bool) if own.unspecified is None else own.unspecified
-        assert np.array_equal(given[label].unspecified, mark.reshape(-1))
+        mark = np.zeros(own.values.shape, bool) if own.undefined is None else own.undefined
+        assert np.array_equal(given[label].undefined, mark.reshape(-1))
         result.append(mark if mark.any() and not mark.all() else bool(mark.any()))
     return result
 
@@ -276,7 +276,7 @@ def test_sizes_that_do_not_fit_the_numbers_of_heads_leave_all_open(name: str, si
         "MULTIHEAD_ATTENTION1", made, **{f"{name}Tensor": {"DataType": "FLOAT32", "Sizes": list(sizes)}}
     )
     found = engine.evaluate(desc, {**inputs, f"{name}Tensor": np.ones(sizes, np.float32)})
-    assert all(own.unspecified is not None and own.unspecified.all() for own in found.values())
+    assert all(own.undefined is not None and own.undefined.all() for own in found.values())
 
 
 @pytest.mark.parametrize(("data_type", "size"), [("FLOAT16", 300.0), ("FLOAT32", 2.0**64)])
@@ -425,4 +425,4 @@ def test_sizes_other_than_1_before_the_last_dimensions_leave_all_open(operator: 
     for count in (1, 2):
         given = {**inputs, name: np.stack([inputs[name]] * count)}
         found = engine.evaluate(desc, given)["OutputTensor"]
-        assert (found.unspecified is not None and bool(found.unspecified.all())) == (count == 2)
+        assert (found.undefined is not None and bool(found.undefined.all())) == (count == 2)

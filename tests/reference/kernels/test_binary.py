@@ -393,7 +393,7 @@ def test_operators_that_round_nothing_allow_nothing(operator: str, name: str) ->
         given = [given[0] > 0, *given]  # type: ignore[list-item]
         given[0] = given[0].astype(np.uint8)
     found = bound(operator, {}, *given)
-    assert not found.radius[~found.unspecified].any()
+    assert not found.radius[~found.undefined].any()
 
 
 PLAIN: dict[str, Callable[[Any, Any], Any]] = {
@@ -461,7 +461,7 @@ def test_a_difference_that_cancels_has_the_error_of_its_rounding_squared() -> No
 )
 def test_a_bound_leaves_open_what_the_results_do(operator: str, name: str) -> None:
     given = columns(pairs(name), name, name)
-    assert bound(operator, {}, *given).unspecified.tolist() == marks(operator, {}, *given)
+    assert bound(operator, {}, *given).undefined.tolist() == marks(operator, {}, *given)
 
 
 @pytest.mark.parametrize(

@@ -145,7 +145,7 @@ def test_what_output_padding_adds_is_left_open_unless_it_is_0_anyway(
 ) -> None:
     made = convolution(f32([[[1, 2, 3]]]), f32([[[10, 1]]]), (1, 1, count), **fields)
     assert opened(*made) == expected
-    assert bound(*made).unspecified.tolist() == [value is None for value in expected]
+    assert bound(*made).undefined.tolist() == [value is None for value in expected]
 
 
 @pytest.mark.parametrize(("taps", "expected"), [([INF, 1], [None, INF, -INF]), ([1, INF], [INF, -INF, None])])
@@ -153,7 +153,7 @@ def test_an_infinity_in_the_filter_over_padding_is_left_open(taps: list[float], 
     fields = {"StartPadding": [1], "EndPadding": [1]}
     made = convolution(f32([[[1, -1]]]), f32([[taps]]), (1, 1, 3), **fields)
     assert opened(*made) == expected
-    assert marks(*made).reshape(-1).tolist() == bound(*made).unspecified.tolist()
+    assert marks(*made).reshape(-1).tolist() == bound(*made).undefined.tolist()
 
 
 # ---- the bounds of CONVOLUTION

@@ -127,7 +127,7 @@ def test_any_order_of_association_is_within_the_bound(
         found = in_blocks(UFUNCS[operator], tensor, size).astype(np.float64)
         found = np.concatenate([[UFUNCS[operator].identity], found[:-1]]) if is_exclusive else found
         assert (np.abs(found - allowed.value) <= reach).all()
-    assert not allowed.unspecified.any()
+    assert not allowed.undefined.any()
     if data_type == "FLOAT32":  # a term too many or too few
         assert (np.abs(np.roll(allowed.value, 1) - allowed.value) > reach)[1:].all()
 

@@ -36,7 +36,7 @@ def computed(operator: str, data_type: str, sizes: list[int], input: Array | Non
     """Return the results in row-major order, None where they are left open."""
     found = engine.evaluate(built(operator, data_type, sizes, **fields), given(input))["OutputTensor"]
     assert found.values.dtype == np.dtype(data_type.lower())
-    marks = [False] * found.values.size if found.unspecified is None else found.unspecified.reshape(-1).tolist()
+    marks = [False] * found.values.size if found.undefined is None else found.undefined.reshape(-1).tolist()
     return [None if mark else value for value, mark in zip(found.values.reshape(-1).tolist(), marks, strict=True)]
 
 

@@ -97,7 +97,7 @@ def test_sums_of_integers_wrap_in_32_and_64_bits_and_are_left_open_in_fewer(data
     for desc, inputs in some("FOLD", data_type, 3, 25):
         x = generator.integers(about.min, about.max, inputs["InputTensor"].shape, about.dtype, endpoint=True)
         found = engine.evaluate(desc, {"InputTensor": x})["OutputTensor"]
-        marks = np.zeros(found.values.shape, bool) if found.unspecified is None else found.unspecified
+        marks = np.zeros(found.values.shape, bool) if found.undefined is None else found.undefined
         for at, terms in folded(desc, x).items():
             fits = about.min <= sum(terms) <= about.max
             assert marks[at] == (about.bits < 32 and not fits)
@@ -117,9 +117,9 @@ def test_4_bit_integers_are_moved_and_added(data_type: str, least: int, most: in
     desc, inputs = built("FOLD", {"InputTensor": of_columns, "OutputTensor": whole, **window}, {"InputTensor": columns})
     found = engine.evaluate(desc, inputs)["OutputTensor"]
     right = [int(number) * (1 if place in (0, 8) else 2) for place, number in enumerate(x[0, 0])]
-    assert found.unspecified is not None
-    assert found.unspecified[0, 0].tolist() == [not least <= number <= most for number in right]
-    kept = ~found.unspecified[0, 0]
+    assert found.undefined is not None
+    assert found.undefined[0, 0].tolist() == [not least <= number <= most for number in right]
+    kept = ~found.undefined[0, 0]
     assert found.values[0, 0][kept].tolist() == np.array(right)[kept].tolist()
 
 
@@ -214,9 +214,9 @@ def test_a_dilation_of_0_and_another_type_leave_all_open() -> None:
     x = {"InputTensor": np.ones((1, 1, 3), np.float32)}
     fields = {"InputTensor": tensor("FLOAT32", (1, 1, 3)), "OutputTensor": tensor("FLOAT32", (1, 2, 3)), **window}
     found = engine.evaluate(*built("UNFOLD", {**fields, "Dilations": [0]}, x))["OutputTensor"]
-    assert found.unspecified is not None
-    assert found.unspecified.all()
+    assert found.undefined is not None
+    assert found.undefined.all()
     fields |= {"OutputTensor": tensor("INT32", (1, 2, 2)), "Dilations": [1]}
     found = engine.evaluate(*built("UNFOLD", fields, x))["OutputTensor"]
-    assert found.unspecified is not None
-    assert found.unspecified.all()
+    assert found.undefined is not None
+    assert found.undefined.all()

@@ -89,7 +89,7 @@ class Drawn:
 
     def computed(self) -> tuple[Array, Array]:
         found = engine.evaluate(self.desc, self.inputs)["OutputGradientTensor"]
-        mark = np.zeros(found.values.shape, bool) if found.unspecified is None else found.unspecified
+        mark = np.zeros(found.values.shape, bool) if found.undefined is None else found.undefined
         return found.values, mark
 
 
@@ -223,7 +223,7 @@ def marks(operator: str, fields: dict[str, Any], sizes: Sizes, places: Sizes, x:
         tensors["Input"] = (1, 1, *sizes)
         inputs["InputTensor"] = np.array(x, np.float32).reshape(1, 1, *sizes)
     desc = described(f"{operator}_POOLING_GRAD", tensors, **fields)
-    found = engine.evaluate(desc, inputs)["OutputGradientTensor"].unspecified
+    found = engine.evaluate(desc, inputs)["OutputGradientTensor"].undefined
     return None if found is None else found.reshape(-1).astype(int).tolist()
 
 
@@ -525,7 +525,7 @@ def test_gradients_of_batches_are_those_of_the_formulas(operator: str, data_type
             off = np.abs(found[label].values - expected)
             assert not (misrounded(found[label].values, expected.astype(np.float64)) & (off > 1e-12)).any()
             is_open = "TRAINING" in operator and not axes and label == RESULTS[0]
-            assert (found[label].unspecified is None) != is_open
+            assert (found[label].undefined is None) != is_open
 
 
 # ---- normalization: bounds
@@ -577,7 +577,7 @@ def test_implementations_in_the_type_of_the_tensors_are_within_the_bounds(
     given = bounds_of(desc, inputs, data_type)
     for add, is_folded in itertools.product((one_by_one, pairwise), (False, True)):
         for label, found in zip(RESULTS, plain(operator, inputs, add, is_folded=is_folded), strict=True):
-            assert not given[label].unspecified.any()
+            assert not given[label].undefined.any()
             assert not refused(found.reshape(-1), given[label]).any()
 
 
@@ -657,7 +657,7 @@ def test_local_response_normalization_in_the_type_of_the_tensors_is_within_the_b
 
 def opened(desc: OperatorDesc, inputs: dict[str, Array]) -> list[Any]:
     found = engine.evaluate(desc, inputs)
-    marks = [found[label].unspecified for label in RESULTS if label in found]
+    marks = [found[label].undefined for label in RESULTS if label in found]
     return [None if mark is None else mark.reshape(-1).astype(int).tolist() for mark in marks]
 
 

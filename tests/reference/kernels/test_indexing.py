@@ -47,7 +47,7 @@ def results(operator: str, desc: dict[str, Any], inputs: dict[str, Array]) -> di
 
 
 def listed(part: engine.Computed) -> list[Any]:
-    marks = np.zeros(part.values.shape, bool) if part.unspecified is None else part.unspecified
+    marks = np.zeros(part.values.shape, bool) if part.undefined is None else part.undefined
     pairs = zip(part.values.reshape(-1).tolist(), marks.reshape(-1).tolist(), strict=True)
     return [indexed.OPEN if is_open else value for value, is_open in pairs]
 
@@ -197,7 +197,7 @@ def test_a_wrong_element_is_refused_and_one_that_is_left_open_is_not(
 
 def changed(generator: np.random.Generator, part: engine.Computed) -> tuple[Array, tuple[int, ...] | None]:
     """Return results with one element changed, and all that are left open; and where that one is, if there is any."""
-    is_open = np.zeros(part.values.shape, bool) if part.unspecified is None else part.unspecified
+    is_open = np.zeros(part.values.shape, bool) if part.undefined is None else part.undefined
     faulty = np.where(is_open, part.values.dtype.type(77), part.values)
     places = [tuple(place) for place in np.argwhere(~is_open & (part.values == part.values)).tolist()]
     if not places:

@@ -205,8 +205,8 @@ def test_each_element_is_that_of_its_origin_bit_by_bit(operator: str) -> None:
     types = set()
     for desc, inputs in movements(operator, 60):
         types.add(desc.tensors()[0].tensor.data_type)
-        for label, (values, unspecified) in engine.evaluate(desc, inputs).items():
-            marks = np.zeros(values.shape, bool) if unspecified is None else unspecified
+        for label, (values, undefined) in engine.evaluate(desc, inputs).items():
+            marks = np.zeros(values.shape, bool) if undefined is None else undefined
             found = [None if mark else x for x, mark in zip(as_bits(values), marks.reshape(-1).tolist(), strict=True)]
             assert found == expected(desc, inputs, label, values.shape), (desc, label)
     assert len(types) > 9
@@ -220,10 +220,10 @@ def test_every_operator_of_the_family_is_compared() -> None:
 def test_an_element_that_is_next_to_the_right_one_is_refused(operator: str) -> None:
     seen = 0
     for desc, inputs in movements(operator, 20):
-        for label, (values, unspecified) in engine.evaluate(desc, inputs).items():
+        for label, (values, undefined) in engine.evaluate(desc, inputs).items():
             tensor_desc = next(part.tensor for part in desc.tensors() if part.label == label)
             changed = values.copy()
-            judged = np.ones(values.shape, bool) if unspecified is None else ~unspecified
+            judged = np.ones(values.shape, bool) if undefined is None else ~undefined
             judged &= np.isfinite(values)
             changed[judged] = np.nextafter(values, -values)[judged] if values.dtype.kind == "f" else values[judged] ^ 1
             judged &= changed != values  # 0 is next to 0
@@ -331,7 +331,7 @@ def test_the_value_of_padding_is_a_float_that_becomes_the_type_of_the_tensor(
 ) -> None:
     (found,) = engine.evaluate(*surrounded(value, data_type)).values()
     assert found.values.tolist() == [right, 7, right]
-    assert found.unspecified is None
+    assert found.undefined is None
 
 
 @pytest.mark.parametrize(
@@ -340,8 +340,8 @@ def test_the_value_of_padding_is_a_float_that_becomes_the_type_of_the_tensor(
 )
 def test_a_value_that_an_integer_cannot_hold_is_left_open(value: float, data_type: str) -> None:
     (found,) = engine.evaluate(*surrounded(value, data_type)).values()
-    assert found.unspecified is not None
-    assert found.unspecified.tolist() == [True, False, True]
+    assert found.undefined is not None
+    assert found.undefined.tolist() == [True, False, True]
 
 
 def right_values(value: float, data_type: str, operator: str = "PADDING") -> set[float]:
@@ -377,16 +377,16 @@ def test_what_reflects_a_single_element_is_left_open_in_that_dimension_only() ->
         *built("PADDING", tensors | fields, {"InputTensor": np.array([[1, 2, 3]], np.int8)})
     ).values()
     assert found.values[1].tolist() == [2, 1, 2, 3, 2]
-    assert found.unspecified is not None
-    assert found.unspecified.all(axis=1).tolist() == [True, False, True]
-    assert found.unspecified.any(axis=1).tolist() == [True, False, True]
+    assert found.undefined is not None
+    assert found.undefined.all(axis=1).tolist() == [True, False, True]
+    assert found.undefined.any(axis=1).tolist() == [True, False, True]
 
 
 @pytest.mark.parametrize("mode", ["EDGE", "SYMMETRIC", "WRAP"])
 def test_other_modes_repeat_a_single_element(mode: str) -> None:
     (found,) = engine.evaluate(*surrounded(3, "FLOAT32", "PADDING1", mode)).values()
     assert found.values.tolist() == [7, 7, 7]
-    assert found.unspecified is None
+    assert found.undefined is None
 
 
 @pytest.mark.parametrize("operator", ["PADDING", "PADDING1"])

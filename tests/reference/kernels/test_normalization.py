@@ -56,7 +56,7 @@ def computed(operator: str, inputs: dict[str, Array], **fields: Any) -> Array:
 def results(operator: str, inputs: dict[str, Array], **fields: Any) -> list[Any]:
     """Return OutputTensor as a flat list, None for the elements that are left open."""
     found = engine.evaluate(*built(operator, inputs, **fields))["OutputTensor"]
-    is_open = np.zeros(found.values.shape, bool) if found.unspecified is None else found.unspecified
+    is_open = np.zeros(found.values.shape, bool) if found.undefined is None else found.undefined
     pairs = zip(found.values.reshape(-1).tolist(), is_open.reshape(-1).tolist(), strict=True)
     return [None if mark else value for value, mark in pairs]
 
@@ -285,7 +285,7 @@ def test_rows_are_divided_by_their_norms(data_type: str, order: int, block: int)
 def test_wherever_epsilon_enters_is_right_and_nothing_else(order: int, divisors: tuple[float, ...]) -> None:
     x = np.array([3, -4], np.float32)
     given = bound("LP_NORMALIZATION", {"Input": x}, Axis=0, Epsilon=2, P=order)
-    assert not given.unspecified.any()
+    assert not given.undefined.any()
     for divisor in divisors:
         assert not refused((x / divisor).astype(np.float32), given).any()
     for divisor in (0.99999 * min(divisors), 1.00001 * max(divisors), 5.5, 8):
@@ -336,7 +336,7 @@ def test_elements_are_divided_by_a_power_of_the_sum_of_squares_around_them(
                 expected[index] = float(x[index].item() / power)
         found = engine.evaluate(*built("LOCAL_RESPONSE_NORMALIZATION", {"Input": x}, **fields))["OutputTensor"]
         assert not misrounded(found.values, expected).any(), (x, fields)
-        assert found.unspecified is None
+        assert found.undefined is None
 
 
 def test_a_base_of_0_or_less_is_left_open() -> None:
@@ -404,9 +404,9 @@ def test_training_without_a_dimension_to_reduce_leaves_the_output_open_alone() -
     x = np.array([[5, -3]], np.float32)
     inputs = {"Input": x.reshape(2), "Scale": np.ones(2, np.float32), "Bias": np.zeros(2, np.float32)}
     found = engine.evaluate(*built("BATCH_NORMALIZATION_TRAINING", inputs, Epsilon=1))
-    assert np.asarray(found["OutputTensor"].unspecified).tolist() == [True, True]
+    assert np.asarray(found["OutputTensor"].undefined).tolist() == [True, True]
     assert found["OutputMeanTensor"].values.tolist() == [5, -3]
-    assert found["OutputMeanTensor"].unspecified is None
+    assert found["OutputMeanTensor"].undefined is None
     assert found["OutputVarianceTensor"].values.tolist() == [0, 0]
 
 
@@ -425,7 +425,7 @@ def test_activations_leave_open_what_they_leave_open_alone(block: int) -> None:
     with blocks_of(block):
         assert results(MVN1, {"Input": x}, **fields) == [None, None, None, None, 0, 0.5, 0.5, 0]
         given = bound(MVN1, {"Input": x}, **fields)
-    assert given.unspecified.tolist() == [True] * 4 + [False] * 4
+    assert given.undefined.tolist() == [True] * 4 + [False] * 4
 
 
 # ---- bounds

@@ -178,15 +178,15 @@ def test_weights_are_open_where_the_formula_divides_by_0_and_moments_are_not(
     step: int, rates: dict[str, float]
 ) -> None:
     found = engine.evaluate(*built(tensors("FLOAT32", 4), step, **rates))
-    weights, first, second = (found[label].unspecified for label in OUTPUTS)
+    weights, first, second = (found[label].undefined for label in OUTPUTS)
     assert weights is not None
     assert weights.all()
     assert first is None
     assert second is None
-    assert bounds(tensors("FLOAT32", 4), step, **rates)[0].unspecified.all()
+    assert bounds(tensors("FLOAT32", 4), step, **rates)[0].undefined.all()
 
 
 @pytest.mark.parametrize(("step", "rates"), [(1, {}), (3, {"Beta1": -1}), (4, {"Beta2": 1}), (2**31, {})])
 def test_nothing_else_is_open(step: int, rates: dict[str, float]) -> None:
     found = engine.evaluate(*built(tensors("FLOAT32", 4), step, **rates))
-    assert [found[label].unspecified for label in OUTPUTS] == [None] * 3
+    assert [found[label].undefined for label in OUTPUTS] == [None] * 3

@@ -96,7 +96,7 @@ def test_every_place_has_what_is_under_the_window(operator: str, block: int, mon
                 assert (found["OutputIndicesTensor"].values == where)[seen].all()
         else:
             expected = averages(desc, x) if "AVERAGE" in operator else norms(desc, x)
-        is_open = np.zeros(expected.shape, bool) if output.unspecified is None else output.unspecified
+        is_open = np.zeros(expected.shape, bool) if output.undefined is None else output.undefined
         assert (is_open == np.isnan(expected)).all()
         assert not (misrounded(output.values, expected) & ~is_open).any(), (desc, x)
 
@@ -112,7 +112,7 @@ def test_what_a_large_window_sees_comes_in_blocks(operator: str, monkeypatch: py
             monkeypatch.setattr(module, "LARGE", large)
         for desc, inputs in poolings(operator):
             result, given = engine.evaluate(desc, inputs)["OutputTensor"], bound(desc, inputs)
-            found.append((result.values, result.unspecified, given.value, given.radius, given.terms))
+            found.append((result.values, result.undefined, given.value, given.radius, given.terms))
     for cut, whole in zip(found[:60], found[60:], strict=True):
         assert np.array_equal(cut[0], whole[0], equal_nan=True)
         assert np.array_equal(np.any(cut[1]), np.any(whole[1]))
@@ -166,7 +166,7 @@ def test_quantized_averages_are_rounded_once(block: int, monkeypatch: pytest.Mon
     monkeypatch.setattr(windows, "BLOCK", block)
     for desc, inputs in poolings("QUANTIZED_LINEAR_AVERAGE_POOLING"):
         found = engine.evaluate(desc, inputs)["OutputTensor"]
-        is_open = np.zeros(found.values.shape, bool) if found.unspecified is None else found.unspecified
+        is_open = np.zeros(found.values.shape, bool) if found.undefined is None else found.undefined
         for index, right in integers_of(desc, inputs):
             assert is_open[index] == (right is None)
             assert right is None or found.values[index] == right, (desc, inputs)
@@ -220,7 +220,7 @@ def test_an_element_named_twice_and_all_with_an_index_beyond_the_end_are_left_op
     places = np.array(indices, np.uint32).reshape(x.shape)
     output = {"OutputTensor": {"DataType": "FLOAT32", "Sizes": [1, 1, 1, 3]}}
     found = engine.evaluate(*checked("MAX_UNPOOLING", {"Input": x, "Indices": places}, output))["OutputTensor"]
-    marks = [False] * 3 if found.unspecified is None else found.unspecified.reshape(-1).tolist()
+    marks = [False] * 3 if found.undefined is None else found.undefined.reshape(-1).tolist()
     assert [None if mark else v for v, mark in zip(found.values.reshape(-1).tolist(), marks, strict=True)] == right
 
 
@@ -232,7 +232,7 @@ def test_an_index_may_be_named_twice_with_one_value() -> None:
     found = engine.evaluate(*checked("MAX_UNPOOLING", {"Input": x, "Indices": places}, output))["OutputTensor"]
     right = {0: 2, 7: 3, 9: 6, 10: 7, 12: 8, 23: 1}
     assert found.values.reshape(-1).tolist() == [right.get(place, 0) for place in range(24)]
-    assert np.flatnonzero(found.unspecified).tolist() == [9]
+    assert np.flatnonzero(found.undefined).tolist() == [9]
 
 
 # ---- memory
@@ -297,7 +297,7 @@ def test_each_part_of_a_region_has_its_largest_element() -> None:
     for desc, inputs in poolings("ROI_POOLING", 150):
         size, scale = desc.values["PooledSize"], float(np.float32(desc.values["SpatialScale"]))
         found = engine.evaluate(desc, inputs)["OutputTensor"]
-        is_open = np.zeros(found.values.shape, bool) if found.unspecified is None else found.unspecified
+        is_open = np.zeros(found.values.shape, bool) if found.undefined is None else found.undefined
         right = of_regions(inputs["InputTensor"], inputs["ROITensor"][0, 0], scale, size.Height, size.Width)
         assert (is_open == np.isnan(right)).all()
         assert (found.values[~is_open] == right[~is_open]).all()
@@ -329,7 +329,7 @@ def test_a_region_of_no_image_and_a_corner_beside_a_half_are_left_open(
     output = {"OutputTensor": {"DataType": "FLOAT32", "Sizes": [1, 1, 1, 1]}}
     fields = {"SpatialScale": scale, "PooledSize": {"Height": 1, "Width": 1}}
     found = engine.evaluate(*checked("ROI_POOLING", {"Input": x, "ROI": roi}, output, **fields))["OutputTensor"]
-    assert (found.unspecified is not None) == is_left_open
+    assert (found.undefined is not None) == is_left_open
 
 
 # ---- what is left open
@@ -340,7 +340,7 @@ def results(operator: str, x: Any, output: tuple[int, ...], **fields: Any) -> di
     found = engine.evaluate(*built(operator, np.array(x, np.float32), output, **fields))
     lists = {}
     for name, computed in found.items():
-        marks = np.zeros(computed.values.shape, bool) if computed.unspecified is None else computed.unspecified
+        marks = np.zeros(computed.values.shape, bool) if computed.undefined is None else computed.undefined
         pairs = zip(computed.values.reshape(-1).tolist(), marks.reshape(-1).tolist(), strict=True)
         lists[name] = [None if mark else value for value, mark in pairs]
     return lists

@@ -49,7 +49,7 @@ def built(operator: str, output: Any, **tensors: Array) -> tuple[OperatorDesc, d
 def computed(operator: str, output: Any, **tensors: Array) -> list[Any]:
     """Return the results, None where they are left open."""
     found = engine.evaluate(*built(operator, output, **tensors))["OutputTensor"]
-    marks = [False] * found.values.size if found.unspecified is None else found.unspecified.tolist()
+    marks = [False] * found.values.size if found.undefined is None else found.undefined.tolist()
     return [None if mark else value for value, mark in zip(found.values.tolist(), marks, strict=True)]
 
 
@@ -171,7 +171,7 @@ def sides(**tensors: Array) -> list[set[float]]:
     desc, inputs = built("DEQUANTIZE_LINEAR", tensors["Scale"].dtype, **tensors)
     sizes = tensors["Scale"].shape
     ((_, _, bound),) = bounds(desc, inputs, {"OutputTensor": np.ones(sizes, bool)})
-    assert not bound.unspecified.any()
+    assert not bound.undefined.any()
     return [set(row) for row in zip(*(side.value.tolist() for side in (bound, *bound.others)), strict=True)]
 
 
@@ -321,17 +321,17 @@ def test_blocks_have_a_scale_and_a_zero_point_of_their_own(
                 right = max(least, min(most, round(Fraction(x[index].item()) / factor) + zero))
                 assert found.values[index] == right
                 assert back.values[index] == dtype(float((int(whole[index]) - zero) * factor))
-            assert found.unspecified is None
-            assert back.unspecified is None
+            assert found.undefined is None
+            assert back.undefined is None
 
 
 def test_sizes_that_do_not_divide_leave_all_open() -> None:
     x, scale, zero_point = f32(1, 2, 3, 4), f32(1, 1, 1), i8(0, 0, 0)
     for sizes in ((scale, None), (f32(1), zero_point), (f32(*[1] * 8), None)):
         found = engine.evaluate(*in_blocks("QUANTIZE", x, "INT8", "INT8", *sizes))["OutputTensor"]
-        assert np.asarray(found.unspecified).all()
+        assert np.asarray(found.undefined).all()
         found = engine.evaluate(*in_blocks("DEQUANTIZE", i8(1, 2, 3, 4), "INT8", "FLOAT32", *sizes))["OutputTensor"]
-        assert np.asarray(found.unspecified).all()
+        assert np.asarray(found.undefined).all()
 
 
 def test_dequantized_numbers_are_quantized_to_what_they_were() -> None:
@@ -387,13 +387,13 @@ def test_scale_and_zero_point_come_from_the_range_with_0(dtype: Any, output: str
         assert found["OutputZeroPointTensor"].values.tolist() == [zero_point]
         right = [max(least, min(most, round(term / scale) + zero_point)) for term in terms]
         assert found["OutputTensor"].values.tolist() == right
-        assert all(computed.unspecified is None for computed in found.values())
+        assert all(computed.undefined is None for computed in found.values())
 
 
 def test_a_range_of_0_and_one_that_is_not_finite_leave_all_open() -> None:
     for x in (f32(0, 0), f32(1, NAN), f32(INF, 1), f32(0, -INF)):
         found = engine.evaluate(*dynamic(x))
-        assert all(np.asarray(computed.unspecified).all() for computed in found.values())
+        assert all(np.asarray(computed.undefined).all() for computed in found.values())
 
 
 def test_what_onnxruntime_saw_on_directml_is_within_the_bound() -> None:

@@ -77,7 +77,7 @@ def values(desc: OperatorDesc, inputs: Inputs) -> Inputs:
 def marks(desc: OperatorDesc, inputs: Inputs, label: str) -> Array:
     """Return which results of an output are left open."""
     found = engine.evaluate(desc, inputs)[label]
-    return np.zeros(found.values.shape, bool) if found.unspecified is None else found.unspecified
+    return np.zeros(found.values.shape, bool) if found.undefined is None else found.undefined
 
 
 def passes(desc: OperatorDesc, inputs: Inputs, actual: Inputs, accumulate: str = "FLOAT32") -> bool:
@@ -402,7 +402,7 @@ def test_an_activation_that_reduces_leaves_its_direction_open() -> None:
         assert marks(desc, inputs, "OutputSingleTensor")[0].all(axis=(1, 2)).tolist() == [True, False]
         asked = {"OutputSequenceTensor": np.ones(expected.shape, bool)}
         found = gathered(desc, inputs, asked)["OutputSequenceTensor"]
-        assert np.array_equal(found.unspecified.reshape(expected.shape), expected)
+        assert np.array_equal(found.undefined.reshape(expected.shape), expected)
 
 
 def test_what_follows_a_state_that_overflows_is_left_open_in_its_sequence_alone() -> None:

@@ -114,7 +114,7 @@ def test_every_element_has_its_samples(operator: str, block: int, monkeypatch: p
     known = 0
     for desc, inputs in aligned(operator):
         found, expected = engine.evaluate(desc, inputs)["OutputTensor"], right(desc, inputs)
-        is_open = np.zeros(expected.shape, bool) if found.unspecified is None else found.unspecified
+        is_open = np.zeros(expected.shape, bool) if found.undefined is None else found.undefined
         # A place that float64 has beside a limit, or a half, is left open by the one and not by the other.
         assert (is_open != np.isnan(expected)).mean() <= 0.2, (desc, inputs)
         compared = ~is_open & ~np.isnan(expected)
@@ -151,7 +151,7 @@ def built(corners: Any, sizes: tuple[int, int], x: Any = IMAGE, **fields: Any) -
 def results(*args: Any, **fields: Any) -> list[Any]:
     """Return the output as a flat list, None for the elements that are left open."""
     found = engine.evaluate(*built(*args, **fields))["OutputTensor"]
-    marks = np.zeros(found.values.shape, bool) if found.unspecified is None else found.unspecified
+    marks = np.zeros(found.values.shape, bool) if found.undefined is None else found.undefined
     return [None if mark else value for value, mark in zip(found.values.flat, marks.flat, strict=True)]
 
 
@@ -309,7 +309,7 @@ def test_a_sample_beside_a_limit_is_inside_or_outside_and_one_beside_a_half_eith
     # 10 * 0.7 is a little less than 7 in FLOAT32, and 7 once it is rounded
     fields = {"SpatialScaleX": 0.7, "OutOfBoundsInputValue": 7, "InputPixelOffset": 8, "OutputPixelOffset": 0}
     given = bound(*built([10, 8, 10, 8], (1, 1), [[[[1, 2]]]], **(OFFSETS | fields)))
-    assert not given.unspecified.any()
+    assert not given.undefined.any()
     assert (given.value - given.radius).item() == pytest.approx(1)
     assert (given.value + given.radius).item() == pytest.approx(7)
     row = [[[[1, 2, 3, 4, 5, 6, 7, 8, 9]]]]
@@ -341,7 +341,7 @@ def test_a_region_in_float16_is_within_the_bound_of_that_arithmetic() -> None:
 
 
 def marked(computed: Any) -> Array:
-    return np.zeros(computed.values.shape, bool) if computed.unspecified is None else computed.unspecified
+    return np.zeros(computed.values.shape, bool) if computed.undefined is None else computed.undefined
 
 
 @pytest.mark.parametrize(("block", "count"), [(1, 20), (1 << 16, 80)])
@@ -522,7 +522,7 @@ def test_gradients_in_float32_are_within_the_bounds_and_those_of_moved_regions_a
         for is_likely in (False, True):
             bound = returned_bounds((desc, inputs), is_likely=is_likely)[label]
             assert not refused(found.reshape(-1), bound).any(), label
-        reads = (bound.value != 0) & ~bound.unspecified
+        reads = (bound.value != 0) & ~bound.undefined
         assert refused(moved[label].reshape(-1), bound)[reads].mean() > 0.5, label
 
 

@@ -98,7 +98,7 @@ def test_every_place_has_what_is_at_its_coordinates(operator: str, block: int, m
     for desc, inputs in resamplings(operator):
         found, x = engine.evaluate(desc, inputs)["OutputTensor"], inputs["InputTensor"]
         expected = right(desc, x)
-        assert found.unspecified is None
+        assert found.undefined is None
         if desc.values["InterpolationMode"] == "NEAREST_NEIGHBOR":
             assert (found.values == expected).all(), (desc, x)
         elif x.dtype.kind == "f":
@@ -112,11 +112,11 @@ def test_a_larger_image_has_its_elements_in_blocks() -> None:
         found, x, size = engine.evaluate(desc, inputs)["OutputTensor"], inputs["InputTensor"], desc.values["ScaleSize"]
         larger = x.repeat(size.Height, -2).repeat(size.Width, -1)
         if desc.values["InterpolationMode"] == "NEAREST_NEIGHBOR" or size == (1, 1):
-            assert found.unspecified is None
+            assert found.undefined is None
             assert (found.values == larger).all()
         else:
-            assert found.unspecified is not None
-            assert found.unspecified.all()
+            assert found.undefined is not None
+            assert found.undefined.all()
 
 
 # ---- properties
@@ -186,7 +186,7 @@ def test_the_versions_agree() -> None:
 def results(operator: str, x: Any, output: tuple[int, ...], **fields: Any) -> list[Any]:
     """Return the output as a flat list, None for the elements that are left open."""
     found = engine.evaluate(*described(operator, np.array(x, np.float32), output, **fields))["OutputTensor"]
-    marks = np.zeros(found.values.shape, bool) if found.unspecified is None else found.unspecified
+    marks = np.zeros(found.values.shape, bool) if found.undefined is None else found.undefined
     return [None if mark else value for value, mark in zip(found.values.flat, marks.flat, strict=True)]
 
 
@@ -354,10 +354,10 @@ def test_averages_at_places_that_may_be_many_elements_off_are_left_open(dtype: A
     # o + 10^8 in FLOAT32 is off by up to 4, and a quotient of that, less an offset of 6.7 * 10^7, by more
     fields = {"InterpolationMode": "LINEAR", "Scales": [1.5], "OutputPixelOffsets": [-1e8]}
     made = described("RESAMPLE1", np.arange(60, dtype=dtype), (20,), InputPixelOffsets=[66_666_664], **fields)
-    assert bound(*made).unspecified.all()
+    assert bound(*made).undefined.all()
     near = fields | {"OutputPixelOffsets": [-10]}
     made = described("RESAMPLE1", np.arange(60, dtype=dtype), (20,), InputPixelOffsets=[7], **near)
-    assert not bound(*made).unspecified.any()
+    assert not bound(*made).undefined.any()
 
 
 def test_averages_in_float16_are_within_the_bound_of_that_arithmetic_alone() -> None:
@@ -398,7 +398,7 @@ def test_a_gradient_is_the_transpose_of_its_forward_operator(
         fields = {name: value for name, value in desc.values.items() if not desc.spec.fields[name].is_tensor}
         given = (np.arange(math.prod(sizes)) % 17 - 8.0).reshape(sizes).astype(np.float32)
         found = engine.evaluate(*gradient(operator, given, x.shape, **fields))["OutputGradientTensor"]
-        assert found.unspecified is None
+        assert found.undefined is None
         assert found.values == pytest.approx(transposed(desc, given), abs=1e-5), desc
 
 
@@ -455,8 +455,8 @@ def test_no_coordinates_leave_a_gradient_open(changed: dict[str, Any]) -> None:
     }
     made = returning("RESAMPLE_GRAD", np.ones((2, 2), np.float32), (2, 2), **(fields | changed))
     found = engine.evaluate(*made)["OutputGradientTensor"]
-    assert found.unspecified is not None
-    assert found.unspecified.all()
+    assert found.undefined is not None
+    assert found.undefined.all()
 
 
 def returned_bound(desc: OperatorDesc, inputs: dict[str, Array], **options: Any) -> Bound:

@@ -166,7 +166,7 @@ def test_rows_of_infinity_alone_are_left_open_and_rows_of_nan_are_nan(operator: 
     assert is_open.all(axis=1).tolist() == is_open.any(axis=1).tolist()
     assert is_open.all(axis=1).tolist() == [False, True, True, True, False, False, False, False]
     assert np.isnan(found).all(axis=1).tolist() == [False, True, True, True, False, True, True, True]
-    assert tracked.unspecified.tolist() == is_open.reshape(-1).tolist()
+    assert tracked.undefined.tolist() == is_open.reshape(-1).tolist()
     assert not np.isnan(tracked.radius).any()
 
 

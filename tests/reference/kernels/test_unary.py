@@ -379,7 +379,7 @@ def test_operators_that_round_nothing_allow_nothing(name: str, data_type: str) -
         fields = {**fields, "MinMaxDataType": data_type}
     found = bound(name, fields, given)
     assert not found.radius.any()
-    right = ~(found.unspecified | (np.isnan(found.value) & np.isnan(computed(name, fields, given))))
+    right = ~(found.undefined | (np.isnan(found.value) & np.isnan(computed(name, fields, given))))
     np.testing.assert_array_equal(found.value.astype(given.dtype)[right], computed(name, fields, given)[right])
 
 

@@ -87,8 +87,8 @@ def test_a_desc_of_another_shape_is_told_as_it_is(tmp_path: Path, values: Any) -
     check(report(tmp_path / "a.html", [CaseResult(one, "failed", None, (Diagnostic("r", "m", line=3),))]))
 
 
-def test_a_passed_case_tells_of_its_open_elements(tmp_path: Path) -> None:
-    output = OutputResult(3, unspecified=2, data_type="FLOAT32", sizes=(3,))
+def test_a_passed_case_tells_of_its_undefined_elements(tmp_path: Path) -> None:
+    output = OutputResult(3, undefined=2, data_type="FLOAT32", sizes=(3,))
     told = HtmlReport(str(tmp_path / "a.html"), RunInfo("x"))
     told.case(CaseResult(case(), "passed", outputs={"Out": output}))
     told.finish(Summary({"passed": 1}, 0.0))

@@ -11,7 +11,7 @@ from dmlcheck.cases.prepare import Prepared
 from dmlcheck.cases.records import Case
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.reference.engine import Computed
-from dmlcheck.running.open_elements import disagreements, is_all_any, masks_of, union
+from dmlcheck.running.undefined_elements import disagreements, is_all_any, masks_of, union
 
 A, B, NONE = ([[True, False], [False, False]], [[True, False], [True, True]], [[False, False], [False, False]])
 VALUES = np.array([[5, 6], [7, 8]], np.int32)
@@ -29,15 +29,15 @@ def prepared(is_any: Any = None) -> Prepared:
     return Prepared(None, expected=expected, is_any={} if is_any is None else {"Out": mask(is_any)})
 
 
-def told(is_any: Any, is_open: Any) -> list[tuple[str, Any]]:
+def told(is_any: Any, is_undefined: Any) -> list[tuple[str, Any]]:
     """Return what is said where a case and the reference disagree, and at which place."""
     case = Case("f::one", "one", "f", "ARGMAX", None, {}, outputs={"Out": [[1, 2], [3, 4]]})
-    marks = {} if is_open is None else {"Out": mask(is_open)}
+    marks = {} if is_undefined is None else {"Out": mask(is_undefined)}
     found = disagreements(case, prepared(is_any), {"Out": VALUES}, marks)
     return [(finding.message, finding.path[2:]) for finding in found]
 
 
-def test_only_outputs_with_open_elements_have_a_mask() -> None:
+def test_only_outputs_with_undefined_elements_have_a_mask() -> None:
     found = masks_of({"A": Computed(VALUES), "B": Computed(VALUES, mask(A))})
     assert {name: marks.tolist() for name, marks in found.items()} == {"B": A}
 
@@ -60,13 +60,13 @@ def test_a_case_without_outputs_is_not_all_any() -> None:
     assert not is_all_any(Prepared(None))
 
 
-@pytest.mark.parametrize(("is_any", "is_open"), [(None, None), (A, A), (NONE, None), (None, NONE), (None, A)])
-def test_where_both_agree_or_the_case_has_no_any_nothing_is_said(is_any: Any, is_open: Any) -> None:
-    assert told(is_any, is_open) == []
+@pytest.mark.parametrize(("is_any", "is_undefined"), [(None, None), (A, A), (NONE, None), (None, NONE), (None, A)])
+def test_where_both_agree_or_the_case_has_no_any_nothing_is_said(is_any: Any, is_undefined: Any) -> None:
+    assert told(is_any, is_undefined) == []
 
 
 @pytest.mark.parametrize(
-    ("is_any", "is_open", "expected"),
+    ("is_any", "is_undefined", "expected"),
     [
         (A, None, [("Out[0, 0] is `any`, but the result is defined: the reference engine gives 5", (0, 0))]),
         (A, NONE, [("Out[0, 0] is `any`, but the result is defined: the reference engine gives 5", (0, 0))]),
@@ -81,5 +81,5 @@ def test_where_both_agree_or_the_case_has_no_any_nothing_is_said(is_any: Any, is
         ),
     ],
 )
-def test_each_kind_of_disagreement_is_told_at_its_first_element(is_any: Any, is_open: Any, expected: Any) -> None:
-    assert told(is_any, is_open) == expected
+def test_each_kind_of_disagreement_is_told_at_its_first_element(is_any: Any, is_undefined: Any, expected: Any) -> None:
+    assert told(is_any, is_undefined) == expected

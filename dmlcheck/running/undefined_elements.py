@@ -36,7 +36,7 @@ _NOT_ANY = _Disagreement(
 
 def masks_of(computed: Mapping[str, Computed]) -> Masks:
     """Return the undefined elements of outputs: a mask for each output that has some."""
-    return {name: output.unspecified for name, output in computed.items() if output.unspecified is not None}
+    return {name: output.undefined for name, output in computed.items() if output.undefined is not None}
 
 
 def union(some: Masks, others: Masks) -> Masks:
@@ -52,16 +52,16 @@ def is_all_any(prepared: Prepared) -> bool:
     return bool(prepared.expected) and all(name in is_any and is_any[name].all() for name in prepared.expected)
 
 
-def disagreements(case: Case, prepared: Prepared, given: Mapping[str, Any], is_open: Masks) -> Iterator[Finding]:
+def disagreements(case: Case, prepared: Prepared, given: Mapping[str, Any], is_undefined: Masks) -> Iterator[Finding]:
     """Yield the disagreements of a case that has `any` and the reference: a finding for each kind and output.
 
     A case without `any` says nothing about undefined elements, and any value of it for one is right. `given` has the
-    outputs of the reference, and `is_open` the masks of its undefined elements.
+    outputs of the reference, and `is_undefined` the masks of its undefined elements.
     """
     if not prepared.is_any:
         return
     for name, (_, expected) in prepared.expected.items():
-        marked, wanted = is_open.get(name), prepared.is_any.get(name)
+        marked, wanted = is_undefined.get(name), prepared.is_any.get(name)
         if marked is None and wanted is None:
             continue
         for mask, values, kind in (
