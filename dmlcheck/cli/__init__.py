@@ -60,9 +60,9 @@ def _shown_errors() -> Iterator[None]:
     except getattr(click.exceptions, "NoArgsIsHelpError", ()):  # whose message is a page of help
         raise
     except click.ClickException as error:
-        from dmlcheck.cli.console import plain
+        from dmlcheck.cli.console import printable
 
-        shown = click.UsageError(plain(visible(error.format_message())), getattr(error, "ctx", None))
+        shown = click.UsageError(printable(visible(error.format_message())), getattr(error, "ctx", None))
         raise shown from None
     except KeyboardInterrupt:
         sys.exit(Exit.INTERRUPTED)

@@ -94,14 +94,14 @@ _CONTROL = re.compile("\x1b(?!\\[(?:0|1|2|31|32|33)m)|[\x00-\x08\x0b-\x1a\x1c-\x
 _COMMAND = re.compile(r"^(?=\s*::)|(?<=##)(?=\[)", re.MULTILINE)
 
 
-def plain(text: str) -> str:
+def printable(text: str) -> str:
     """Return lines as a terminal or a log may have them: no control characters but colours, no commands."""
     return _COMMAND.sub("\\\\", _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text))
 
 
 def write(text: str, *, end: str = "\n", to_errors: bool = False) -> None:
     """Print lines; click would write UTF-8 to a stream that takes ASCII only."""
-    streams().write(sys.stderr if to_errors else sys.stdout, plain(text) + end)
+    streams().write(sys.stderr if to_errors else sys.stdout, printable(text) + end)
 
 
 def say(text: str, *, to_errors: bool = False) -> None:
@@ -158,7 +158,7 @@ class Console:
             return
         from rich.text import Text
 
-        self._rich.print(Text.from_ansi(plain(text)), soft_wrap=True)
+        self._rich.print(Text.from_ansi(printable(text)), soft_wrap=True)
 
     def table(self, head: Sequence[str], rows: list[list[str]]) -> None:
         """Print a table, the first column to the left and the others to the right."""

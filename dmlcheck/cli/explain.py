@@ -44,13 +44,13 @@ def _explain_message(text: str) -> bool:
 
     A text of several words without any is wrong input: no rule or constraint has several words.
     """
-    from dmlcheck.inspection.messages import explained, nearest
+    from dmlcheck.inspection.messages import explained, nearest_messages
 
     found = explained(text)
     if found:
         print_page(message_lines(found))
     elif " " in text.strip():
-        print_page(nearest_lines(nearest(text)), to_errors=True)
+        print_page(nearest_lines(nearest_messages(text)), to_errors=True)
         sys.exit(Exit.WRONG_INPUT)
     return bool(found)
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dmlcheck.comparison.records import MOST_LIKELY, MOST_SYSTEMATIC, Element, OutputResult
-from dmlcheck.comparison.regions import region
+from dmlcheck.comparison.regions import region_text
 from dmlcheck.comparison.screening import Settled
 from dmlcheck.comparison.tolerances import FLOAT32, Limit
 from dmlcheck.descs.records import TensorDesc
@@ -368,7 +368,7 @@ class _Tally:
             ),
             unlikely=self.unlikely,
             likely_share=self.likely_share if self.unlikely else None,
-            region=None if self.refused is None else region(self.refused),
+            region=None if self.refused is None else region_text(self.refused),
             unlimited=self.unlimited,
             systematic=self._systematic(),
             squares=self.errors,

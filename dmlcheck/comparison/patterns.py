@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dmlcheck.comparison.compare import same
-from dmlcheck.comparison.regions import region
+from dmlcheck.comparison.regions import region_text
 
 Array = NDArray[Any]
 _FEW = 4  # wrong elements: fewer may be so by chance
@@ -43,7 +43,7 @@ def _unwritten(expected: Array, actual: Array, wrong: Array) -> str | None:
         return None
     is_held = np.isnan(actual) if is_nan else actual == held[0]
     box = _box(wrong, is_held)
-    where = "the output" if box.all() else region(box) or region(wrong)
+    where = "the output" if box.all() else region_text(box) or region_text(wrong)
     return where and f"nothing seems to be written to {where}: all {held[0].item():g} there"
 
 

@@ -20,7 +20,7 @@ _NAMES = {
 _ORDINALS = ("", "", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
 
 
-def region(wrong: Mask) -> str | None:
+def region_text(wrong: Mask) -> str | None:
     """Return which elements are wrong, as words; None if it is one, or all, or there are no simple words."""
     count = int(np.count_nonzero(wrong))
     if count < 2 or wrong.size < 4 or count == wrong.size:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dmlcheck.cases.records import CaseFile
 from dmlcheck.files.document import Document
-from dmlcheck.formats.registry import Opened, not_taken, opened, text_format
+from dmlcheck.formats.registry import Opened, not_accepted, opened, text_format
 
 
 def read_file(path: str, name: str | None = None) -> CaseFile:
@@ -21,5 +21,5 @@ def read_document(document: Document, name: str | None = None) -> CaseFile:
 def cases_in(file: Opened, name: str | None = None) -> CaseFile:
     """Return the cases of a file that is recognised; one of a format without cases has a problem."""
     if not file.format.cases:
-        return CaseFile(file.document, (), {}, (not_taken(file, "cases"),))
+        return CaseFile(file.document, (), {}, (not_accepted(file, "cases"),))
     return read_document(file.document, name)

@@ -179,7 +179,7 @@ def opened(path: str) -> Opened:
     return Opened(path, text_format(document.value), document)
 
 
-def not_taken(file: Opened, use: str) -> Diagnostic:
+def not_accepted(file: Opened, use: str) -> Diagnostic:
     """Return the usage error about a file whose format has no function for a use, with the commands that take it."""
     *most, last = (one.one for one in FORMATS if getattr(one, use))
     params = {"what": "the file", "found": file.format.one, "expected": f"{', '.join(most)} or {last}"}

@@ -54,10 +54,10 @@ def run_bound(graph: Graph, memory: Mapping[str, Array], constants: Load | None 
     results, wrong = collected(run_steps(graph.steps, graph.outputs, load))
     yield from wrong
     for name, output in results.outputs.items() if not wrong else ():
-        write(output.tensor, output.values, memory[name])
+        write_tensor(output.tensor, output.values, memory[name])
 
 
-def write(tensor: TensorDesc, values: Array, data: Array) -> None:
+def write_tensor(tensor: TensorDesc, values: Array, data: Array) -> None:
     """Write the elements of a tensor into bytes; the bytes between them stay."""
     if DATA_TYPES[tensor.data_type].bits < 8:
         data[...] = to_bytes(tensor, values)

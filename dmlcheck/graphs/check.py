@@ -80,7 +80,7 @@ def checked(graph: GraphFile, check_desc: CheckDesc = _at_newest) -> Iterator[Ch
         yield Checked(graph.outputs[int(finding.path[-1])], (finding,))
 
 
-def steps_of(graph: GraphFile) -> Checking[tuple[Step, ...]]:
+def valid_steps(graph: GraphFile) -> Checking[tuple[Step, ...]]:
     """Return the steps of a graph, without wrong ones."""
     steps = []
     for one in checked(graph):

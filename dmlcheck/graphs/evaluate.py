@@ -7,7 +7,7 @@ from typing import NamedTuple
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.diagnostics.record import Checking, Finding, collected
 from dmlcheck.graphs.buffers import Array
-from dmlcheck.graphs.check import steps_of
+from dmlcheck.graphs.check import valid_steps
 from dmlcheck.graphs.compute import Load, Results, run_steps
 from dmlcheck.graphs.constants import Constants, constants_of
 from dmlcheck.graphs.records import GraphFile
@@ -38,7 +38,7 @@ def _at_input(finding: Finding, index: int) -> Finding:
 
 def evaluate_graph(graph: GraphFile, given: Load) -> Checking[Results]:
     """Compute a graph; `given` brings its inputs. A graph with mistakes is not computed."""
-    steps, findings = collected(steps_of(graph))
+    steps, findings = collected(valid_steps(graph))
     if findings:
         yield from findings
         return Results({})

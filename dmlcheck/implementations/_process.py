@@ -123,7 +123,7 @@ def last_lines(text: str, *, lines: int = 12, most: int = 2000) -> str:
     return "\n".join(kept[-lines:])[-most:]
 
 
-def said(text: str) -> str:
+def sentence_end(text: str) -> str:
     """Return the end of a program's output as the end of a sentence."""
     end = last_lines(text)
     return f"; it printed\n{end}" if end else ", and printed nothing"

@@ -12,7 +12,7 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.formats.dxdispatch import descs, outputs, write
 from dmlcheck.implementations import Failure, Refused, Unavailable, Unusable
 from dmlcheck.implementations._folders import TemporaryFolder
-from dmlcheck.implementations._process import Exited, ended_text, run, said
+from dmlcheck.implementations._process import Exited, ended_text, run, sentence_end
 from dmlcheck.reference.engine import Array
 
 VERSION = re.compile(r"dxdispatch version (\S+)")
@@ -76,11 +76,11 @@ class DxDispatch:
                 raise Failure(f"cannot be started: {error.strerror or error}") from None
             if ended.code != 0:
                 kind = Refused if _refuses(ended) else Failure
-                raise kind(ended_text(ended.code) + said(ended.text))
+                raise kind(ended_text(ended.code) + sentence_end(ended.text))
             try:
                 return outputs.read_outputs(desc, folder)
             except ValueError as error:
-                raise Unusable(str(error) + said(ended.text)) from None
+                raise Unusable(str(error) + sentence_end(ended.text)) from None
 
     def close(self) -> None:
         """End nothing: each run ends with its case."""

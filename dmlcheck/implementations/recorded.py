@@ -13,7 +13,7 @@ from dmlcheck.files.plain import open_plain
 from dmlcheck.folders.export_folder import read_manifest
 from dmlcheck.formats.dxdispatch import descs, outputs, scripts, write
 from dmlcheck.implementations import Failure, Unavailable
-from dmlcheck.implementations._process import MOST, code_text, said
+from dmlcheck.implementations._process import MOST, code_text, sentence_end
 from dmlcheck.implementations.dxdispatch import DEVICE, VERSION
 from dmlcheck.implementations.recorded_tensors import RecordedTensors
 from dmlcheck.reference.engine import Array
@@ -96,11 +96,11 @@ class Recorded:
         if code and not _CODE.fullmatch(code):
             raise Failure(f"has no exit code in {folder}/{scripts.EXIT_CODE}: {code[:40]!r} is none")
         if code and int(code) != 0:
-            raise Failure(f"has a run in {folder} that {code_text(int(code))}{said(printed)}")
+            raise Failure(f"has a run in {folder} that {code_text(int(code))}{sentence_end(printed)}")
         try:
             return outputs.read_outputs(desc, full)
         except ValueError as error:
-            raise Failure(str(error) + said(printed)) from None
+            raise Failure(str(error) + sentence_end(printed)) from None
 
     def text(self, folder: str, name: str) -> str:
         """Return the end of a text file in a folder of the export, "" when there is none in it."""

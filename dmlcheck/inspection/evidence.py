@@ -70,12 +70,12 @@ def evidence(operator: str, cases: Iterable[Case]) -> Evidence:
             sources[case.source or ""] = sources.get(case.source or "", 0) + 1
     kinds = dict.fromkeys(KINDS, 0)
     for source, count in sources.items():
-        for kind in kinds_of(source):
+        for kind in source_kinds(source):
             kinds[kind] += count
     has_onnx = short_operator(operator) in mappings()
     return Evidence(operator, sum(sources.values()), kinds, sources, compared, legality, has_onnx)
 
 
-def kinds_of(source: str) -> tuple[str, ...]:
+def source_kinds(source: str) -> tuple[str, ...]:
     """Return the kinds of a source, in the order of KINDS."""
     return tuple(kind for kind, found in _FINDERS.items() if found(source)) or (OTHER,)

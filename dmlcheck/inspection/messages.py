@@ -13,7 +13,7 @@ from dmlcheck.files import yaml
 from dmlcheck.specs.load import full_name, load_spec, operator_names
 from dmlcheck.specs.names import OPERATOR_PREFIX, level_and_version
 from dmlcheck.specs.records import OperatorSpec, SupportTable
-from dmlcheck.validation.expressions import names_in
+from dmlcheck.validation.expressions import free_names
 
 _NEAREST = 3  # messages that are offered for an unknown one
 _WORD, _NUMBER = r"[\w\[\]]{1,99}", r"[0-9]{1,9}"
@@ -51,7 +51,7 @@ class Explained(NamedTuple):
     """A message that was found in a text, as it is quoted, and the rows of the specs that it can come from."""
 
     message: Message
-    quoted: str
+    pattern_text: str
     origins: tuple[MessageSource, ...]
 
 
@@ -77,12 +77,12 @@ def explained(text: str) -> list[Explained]:
     told = told or [one for one in found if one.message.is_code][:1]
     operators = tuple(dict.fromkeys(filter(None, map(full_name, re.findall(OPERATOR_PREFIX + r"\w+", text)))))
     return [
-        Explained(message, quoted(pattern), (*_origins(message, names, operators), *_late(message, text)))
+        Explained(message, pattern_text(pattern), (*_origins(message, names, operators), *_late(message, text)))
         for message, pattern, names in [*told, *places]
     ]
 
 
-def nearest(text: str) -> list[str]:
+def nearest_messages(text: str) -> list[str]:
     """Return the messages that have most of their words in common with a text, the nearest first.
 
     They share at least two words, and at least half the words of either.
@@ -94,11 +94,11 @@ def nearest(text: str) -> list[str]:
             words = _words(re.sub(r"\{\w+\}", "", pattern))
             shared = len(given & words)
             if shared > 1 and 2 * shared >= min(len(given), len(words)):
-                shares[quoted(pattern)] = shared / len(words)
+                shares[pattern_text(pattern)] = shared / len(words)
     return sorted(shares, key=shares.__getitem__, reverse=True)[:_NEAREST]
 
 
-def quoted(pattern: str) -> str:
+def pattern_text(pattern: str) -> str:
     """Return the text of a pattern, with its placeholders."""
     return pattern.replace(" | ", " ")
 
@@ -191,7 +191,7 @@ def _fields(spec: OperatorSpec, name: str) -> Iterator[str]:
 def _named(spec: OperatorSpec, args: Any) -> Iterator[str]:
     """Yield the fields that the arguments of a constraint name, in expressions too."""
     if isinstance(args, str):
-        for name in names_in(args):
+        for name in free_names(args):
             yield from _named(spec, spec.let[name]) if name in spec.let else (name,)
     elif isinstance(args, dict):
         yield from args

@@ -165,7 +165,7 @@ def _name_problems(spec: OperatorSpec, word: str, args: Any) -> Iterator[str]:
     texts = list(_texts(args.values())) if word in _OF_EXPRESSIONS else []
     known = {*spec.fields, *spec.let, "i"}
     for text in (*texts, *spec.let.values()):
-        for name in sorted(expressions.names_in(text) - known):
+        for name in sorted(expressions.free_names(text) - known):
             yield f"{name} in an expression is not a field"
 
 
@@ -191,7 +191,7 @@ def _deviation_problems(spec: OperatorSpec, row: Deviation) -> Iterator[str]:
     """Yield the problems of a known deviation's choice of descs and versions."""
     where = f'the known deviation "{row.text}"'
     yield from _desc_problems(spec, where, row.when, row.strided)
-    names = expressions.names_in(row.where) if row.where else frozenset()
+    names = expressions.free_names(row.where) if row.where else frozenset()
     yield from (f"{where} names {name}, which is not a field" for name in sorted(names - spec.fields.keys()))
     versions = [version for version in (row.since, row.until) if version is not None]
     yield from (f"{where}: {version} is no version" for version in versions if parse_version(version) is None)

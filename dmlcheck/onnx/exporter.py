@@ -16,7 +16,7 @@ from dmlcheck.folders.exporting import Exported, Ready, Unavailable, each, ready
 from dmlcheck.onnx import metadata
 from dmlcheck.onnx.export.mappings import build
 from dmlcheck.onnx.export.records import ExportedGraph, Inexpressible
-from dmlcheck.onnx.proto import model_proto, tensor_of
+from dmlcheck.onnx.proto import model_proto, tensor_proto
 from dmlcheck.reference.work import TooMuchWork
 from dmlcheck.specs.records import OUTPUT
 
@@ -120,7 +120,7 @@ def _files(
     yield MODEL, model.SerializeToString(deterministic=True)
     for kind, values, arrays in (("input", graph.inputs, tensors.inputs), ("output", graph.outputs, tensors.outputs)):
         for index, value in enumerate(values):
-            tensor = tensor_of(value, arrays[value.name])
+            tensor = tensor_proto(value, arrays[value.name])
             yield f"{DATA}/{kind}_{index}.pb", tensor.SerializeToString(deterministic=True)
     if limits is not None:
         yield LIMITS, (json.dumps(limits) + "\n").encode()

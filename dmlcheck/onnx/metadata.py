@@ -45,7 +45,7 @@ def add(model: Any, case: Case, desc: OperatorDesc, given: Sequence[str]) -> Non
             entry.key, entry.value = PREFIX + key, json.dumps(value, sort_keys=True)
 
 
-def read(model: Any) -> dict[str, Any]:
+def case_metadata(model: Any) -> dict[str, Any]:
     """Return the metadata that an export has added to a model; nothing if it is not in an export's form."""
     kept: dict[str, Any] = {}
     for entry in model.metadata_props:

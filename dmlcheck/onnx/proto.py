@@ -50,10 +50,10 @@ def tensor(constant: Initializer) -> Any:
     dtype = np.dtype(bool) if value.element == "BOOL" else NUMPY_TYPES[value.data_type]
     with np.errstate(over="ignore"):
         array = np.array(constant.elements, dtype).reshape(value.sizes)
-    return tensor_of(value, array)
+    return tensor_proto(value, array)
 
 
-def tensor_of(value: Value, array: Any) -> Any:
+def tensor_proto(value: Value, array: Any) -> Any:
     """Return the elements of a value, an array of its shape, as an onnx.TensorProto; 4-bit ones are packed."""
     import numpy as np
     from onnx import TensorProto, helper, numpy_helper

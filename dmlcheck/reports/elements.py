@@ -57,13 +57,13 @@ def _cells(element: Element, data_type: str) -> list[str]:
         distance = f"off by {decimal(abs(difference), data_type)}: {distance}"
     return [
         index,
-        f"expected {number(expected, data_type)}",
-        f"got {number(actual, data_type)}",
+        f"expected {value_text(expected, data_type)}",
+        f"got {value_text(actual, data_type)}",
         distance + share,
     ]
 
 
-def number(value: float, data_type: str) -> str:
+def value_text(value: float, data_type: str) -> str:
     """Return a value in decimal and, if it is a float, in hexadecimal, which is exact."""
     if isinstance(value, int):
         return str(value)

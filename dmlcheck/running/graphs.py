@@ -15,7 +15,7 @@ from dmlcheck.formats.dxdispatch.read import read_model
 from dmlcheck.formats.registry import Opened
 from dmlcheck.graphs.check import CheckDesc, Checked, CheckedDesc, checked
 from dmlcheck.graphs.records import GraphFile
-from dmlcheck.running.legality import LevelRequest, Validated, ValidatedFile, too_many, validated_cases
+from dmlcheck.running.legality import LevelRequest, Validated, ValidatedFile, unchecked_rest, validated_cases
 from dmlcheck.specs.names import LEVEL_ORDER, NEWEST_LEVEL, highest
 from dmlcheck.validation import check, deviations, minimum_level
 
@@ -120,7 +120,7 @@ def _entries(graph: GraphFile, asked: LevelRequest) -> Iterator[Validated]:
     errors, nodes = 0, 0
     for one in checked(graph, checker(asked)):
         if errors > MAX_PROBLEMS and (rest := len(graph.nodes) - nodes):
-            yield too_many(graph.file, f"{counted(rest, 'more node')} {is_or_are(rest)} not checked")
+            yield unchecked_rest(graph.file, f"{counted(rest, 'more node')} {is_or_are(rest)} not checked")
             return
         entry = _entry(one, graph.file, asked)
         nodes += one.node is not None

@@ -143,7 +143,7 @@ def validated(file: CaseFile, asked: LevelRequest) -> Iterator[Validated]:
     for number, case in enumerate(file.cases):
         if errors > MAX_PROBLEMS:
             rest = len(file.cases) - number
-            yield too_many(name, f"{counted(rest, 'more desc')} {is_or_are(rest)} not checked")
+            yield unchecked_rest(name, f"{counted(rest, 'more desc')} {is_or_are(rest)} not checked")
             return
         broken = file.broken.get(case.id)
         desc = _validated_case(case, asked) if broken is None else _broken_case(case, asked.level, broken)
@@ -151,7 +151,7 @@ def validated(file: CaseFile, asked: LevelRequest) -> Iterator[Validated]:
         yield desc._replace(is_plain=not file.is_list)
 
 
-def too_many(name: str, rest: str) -> Validated:
+def unchecked_rest(name: str, rest: str) -> Validated:
     """Return the note that the rest of a file is not checked after too many findings."""
     finding = Finding("too-many-problems", (), {"path": name, "most": MAX_PROBLEMS, "rest": rest})
     diagnostic = finding.diagnostic()._replace(severity=WARNING, file=name)

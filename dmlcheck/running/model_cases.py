@@ -14,7 +14,7 @@ from dmlcheck.implementations import tensor_reader
 from dmlcheck.onnx.descs.node import Unmapped
 from dmlcheck.onnx.export.records import BYTES_OF
 from dmlcheck.onnx.model.file import read_to_run
-from dmlcheck.onnx.model.parts import kinds_of, read_by
+from dmlcheck.onnx.model.parts import element_types, read_by
 from dmlcheck.onnx.reading import DOMAINS, Unreadable, element_type, tensor_of
 from dmlcheck.onnx.schemas import schema_of
 from dmlcheck.running.model_inputs import given_inputs, random_inputs
@@ -124,7 +124,7 @@ def loaded(target: Target, asked: ModelRequest, implementation: Any) -> Loaded |
         inputs = {} if given is None else dict(given.arrays)
         weights = frozenset(read.weights)
         nodes = node_cases(proto, target.name, read.weights)
-        kinds = kinds_of(proto, [one for name, one in read.weights.items() if name in weights])
+        kinds = element_types(proto, [one for name, one in read.weights.items() if name in weights])
         return Loaded(proto, read.weights, nodes, inputs, read.symbols, kinds)
     except Unreadable as wrong:
         return UnusableModel((wrong.diagnostic()._replace(file=target.name),))

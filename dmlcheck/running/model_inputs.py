@@ -39,7 +39,7 @@ class ModelInputs(NamedTuple):
     findings: tuple[Finding, ...] = ()
 
 
-def inputs_of(model: Any) -> list[Input]:
+def model_inputs(model: Any) -> list[Input]:
     """Return the inputs of a model."""
     from onnx import helper
 
@@ -59,7 +59,7 @@ def inputs_of(model: Any) -> list[Input]:
 
 def given_inputs(model: Any, place: str) -> ModelInputs:
     """Return the arrays of a file or a folder, or the findings about their names, types and sizes."""
-    wanted = inputs_of(model)
+    wanted = model_inputs(model)
     try:
         arrays = _of_folder(place, wanted) if os.path.isdir(place) else _of_file(place)
     except (OSError, ValueError, EOFError, MemoryError, zipfile.BadZipFile, zlib.error, NotImplementedError) as error:
@@ -140,7 +140,7 @@ def random_inputs(model: Any, weights: Mapping[str, Any], sizes: Mapping[str, in
     `weights` are the model's as onnx.TensorProto; `sizes` are the sizes for symbolic dimensions by name. A size that
     stays unknown, or a type without random values, is a finding.
     """
-    wanted = inputs_of(model)
+    wanted = model_inputs(model)
     findings = list(_unusable(wanted, sizes))
     if findings:
         return ModelInputs({}, tuple(findings))

@@ -18,7 +18,7 @@ from dmlcheck.reference.work import TooMuchWork
 from dmlcheck.running.model_cases import ModelRequest, NodeCase, UnusableModel
 from dmlcheck.running.model_values import given_model, inputs_text
 from dmlcheck.running.node_files import cases_of_steps
-from dmlcheck.running.node_verdict import steps_of
+from dmlcheck.running.node_verdict import operators_of
 from dmlcheck.running.reference_nodes import NodeOutputs, ReferenceNodes, Uncomputed, names_text
 from dmlcheck.values.layouts import wide_span
 
@@ -87,7 +87,7 @@ def _cases(node: NodeCase, found: NodeOutputs | Uncomputed, file: str) -> list[W
         return wide
     source = f"ONNX model {os.path.basename(file)}, node {cut(node.case.name, _MOST)}"
     try:
-        return list(cases_of_steps(list(steps_of(found.mapped.graph, found.mapped.data)), "node", source))
+        return list(cases_of_steps(list(operators_of(found.mapped.graph, found.mapped.data)), "node", source))
     except (TooMuchWork, MemoryError) as error:
         return str(error) or "it does not fit into memory"
 

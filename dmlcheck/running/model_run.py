@@ -15,7 +15,7 @@ from dmlcheck.diagnostics.record import NOTE, WARNING, Diagnostic
 from dmlcheck.diagnostics.wording import counted
 from dmlcheck.implementations import Failure, close, make, runs_models, tensor_reader
 from dmlcheck.onnx.model.origin import origin_of
-from dmlcheck.onnx.model.parts import join_weights, kinds_of, model_of_node
+from dmlcheck.onnx.model.parts import element_types, join_weights, model_of_node
 from dmlcheck.reference.work import TooMuchWork
 from dmlcheck.running.computed import Nothing
 from dmlcheck.running.events import (
@@ -40,7 +40,7 @@ from dmlcheck.running.model_outputs import ModelOutputs, output_cases
 from dmlcheck.running.model_process import ModelProcess
 from dmlcheck.running.node_files import FailedNode, NodeFiles
 from dmlcheck.running.node_tensors import largest_halves, not_finite
-from dmlcheck.running.node_values import NodeTensors, arrays_of, by_node, of_whole, recorded, run_node
+from dmlcheck.running.node_values import NodeTensors, arrays_of, by_node, of_whole, recorded_tensors, run_node
 from dmlcheck.running.node_verdict import NodeVerdict, Unjudged, judge_node
 from dmlcheck.running.one_case import Run, ending_of, ending_of_nothing
 from dmlcheck.running.reference_nodes import stand_in
@@ -80,7 +80,7 @@ class ModelExecution:
             return UnusableModel(tuple(map(ModelOrigin(self.target.name).diagnostic, filter(None, [proto.finding]))))
         constants = {tensor.name: tensor for tensor in proto.graph.initializer}
         nodes = node_cases(proto, self.target.name, constants)
-        return found._replace(proto=proto, constants=constants, nodes=nodes, kinds=kinds_of(proto))
+        return found._replace(proto=proto, constants=constants, nodes=nodes, kinds=element_types(proto))
 
     def _selected(self) -> list[Case]:
         """Return the nodes that the run is about, which its shards share."""
@@ -167,7 +167,7 @@ class ModelExecution:
         """Yield the nodes in order with the tensors of each; outputs that are judged need all of them."""
         needed = frozenset(node.case.name for node in model.nodes) if outputs.cases else self.chosen
         if self.tensor is not None:
-            return ((node, recorded(node, model, self.tensor)) for node in model.nodes)
+            return ((node, recorded_tensors(node, model, self.tensor)) for node in model.nodes)
         if self.is_by_node:
             return by_node(model, needed, self.implementation, self._begin, stand_in)
         return of_whole(model, needed, self.implementation, self.asked.keep_bytes, self._begin)

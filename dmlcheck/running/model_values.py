@@ -19,7 +19,7 @@ from dmlcheck.onnx.exporter import require
 from dmlcheck.running.evaluate import Evaluated, EvaluationRequest
 from dmlcheck.running.model_cases import Loaded, ModelRequest, NodeCase, UnusableModel, loaded, unknown_size
 from dmlcheck.running.node_verdict import KNOWN_TYPES
-from dmlcheck.running.reference_nodes import ReferenceNodes, Uncomputed, evaluated_text
+from dmlcheck.running.reference_nodes import ReferenceNodes, Uncomputed, evaluator_text
 
 _MOST_NAME = 100  # characters that are shown
 
@@ -66,7 +66,7 @@ def inputs_text(model: Loaded, seed: int, inputs: str | None) -> str:
 
 def _remarks(model: Loaded, way: ReferenceNodes, wanted: EvaluationRequest) -> Iterator[str]:
     yield inputs_text(model, wanted.seed, wanted.inputs)
-    yield from evaluated_text(way.evaluated)
+    yield from evaluator_text(way.evaluated)
     for name in way.undefined:
         yield f"elements of {cut(name, _MOST_NAME)!r} are undefined, and with them the results that follow from it"
 

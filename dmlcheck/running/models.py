@@ -21,7 +21,7 @@ from dmlcheck.onnx.model.nodes import ModelNode, Unusable, nodes_and_fusions
 from dmlcheck.onnx.provider.registrations import registrations
 from dmlcheck.onnx.reading import Unreadable, opset_of
 from dmlcheck.running.graphs import checker
-from dmlcheck.running.legality import LevelRequest, Validated, ValidatedFile, too_many
+from dmlcheck.running.legality import LevelRequest, Validated, ValidatedFile, unchecked_rest
 from dmlcheck.specs.names import NEWEST_LEVEL, OPERATOR_PREFIX, highest
 
 MAPPING = "the DirectML provider of {release}"
@@ -81,7 +81,7 @@ class ModelResult(NamedTuple):
         descs, errors = self.descs, 0
         for number, desc in enumerate(descs):
             if errors > MAX_PROBLEMS:
-                return (*descs[:number], too_many(self.file, "its other nodes are not listed"))
+                return (*descs[:number], unchecked_rest(self.file, "its other nodes are not listed"))
             errors += desc.errors
         return descs
 

@@ -191,7 +191,7 @@ def of_whole(
 # ---- recorded
 
 
-def recorded(node: NodeCase, model: Loaded, tensor: Callable[[str], Any]) -> NodeTensors:
+def recorded_tensors(node: NodeCase, model: Loaded, tensor: Callable[[str], Any]) -> NodeTensors:
     """Return the recorded tensors of a node; the model's inputs may be given separately."""
     found: dict[str, Any] = {}
     for name in (*node.reads, *node.node.output):

@@ -63,7 +63,7 @@ class NodeVerdict(NamedTuple):
 
     def steps(self) -> Iterator[tuple[OperatorDesc, dict[str, Any]]]:
         """Yield each operator with its inputs by field: the reference gives the outputs of steps before it."""
-        return iter(()) if self.graph is None else steps_of(self.graph, self.data)
+        return iter(()) if self.graph is None else operators_of(self.graph, self.data)
 
     def labelled(self) -> dict[str, Array]:
         """Return the implementation's outputs by the labels of the only desc, {} if there are several."""
@@ -72,7 +72,7 @@ class NodeVerdict(NamedTuple):
         return labelled(self.graph.steps[0], self.actual)
 
 
-def steps_of(graph: Graph, data: Mapping[str, Array]) -> Iterator[tuple[OperatorDesc, dict[str, Any]]]:
+def operators_of(graph: Graph, data: Mapping[str, Array]) -> Iterator[tuple[OperatorDesc, dict[str, Any]]]:
     """Yield each operator of a graph with its inputs by field, from the bytes of the graph's own inputs."""
     held = {**graph.constants, **data}
     for number, step in enumerate(graph.steps, start=1):

@@ -323,7 +323,7 @@ def _mask(tensor: TensorDesc, mask: Array, form: Form) -> Array:
 # ---- words
 
 
-def evaluated_text(evaluated: Sequence[ByEvaluator]) -> Iterator[str]:
+def evaluator_text(evaluated: Sequence[ByEvaluator]) -> Iterator[str]:
     """Yield which nodes ONNX's evaluator computed, a line for each operator and reason."""
     groups: dict[tuple[str, str], dict[str, None]] = {}
     for one in evaluated:

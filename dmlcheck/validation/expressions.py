@@ -31,7 +31,7 @@ _ALLOWED = (
 )  # fmt: skip
 
 
-def names_in(expression: str) -> frozenset[str]:
+def free_names(expression: str) -> frozenset[str]:
     """Return the free names of an expression: fields, the names of `let`, and `i`."""
     return frozenset(_compiled(expression)[1])
 

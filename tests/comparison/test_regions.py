@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dmlcheck.comparison.regions import region
+from dmlcheck.comparison.regions import region_text
 
 
 def marked(sizes: tuple[int, ...], *cuts: object) -> np.ndarray:
@@ -46,10 +46,10 @@ def flat(sizes: tuple[int, ...], cut: slice) -> np.ndarray:
     ],
 )
 def test_wrong_elements_have_words(mask: np.ndarray, words: str | None) -> None:
-    assert region(mask) == words
+    assert region_text(mask) == words
 
 
 def test_some_elements_of_a_region_may_be_right() -> None:
     mask = marked((64, 64), np.s_[:, 32:])
     mask[5, 40] = mask[9, 33] = False
-    assert region(mask) == "most of columns 32 to 63"
+    assert region_text(mask) == "most of columns 32 to 63"

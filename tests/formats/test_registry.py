@@ -12,7 +12,16 @@ from typing import Any
 import pytest
 
 from dmlcheck.formats import registry
-from dmlcheck.formats.registry import FORMATS, binary_format, endings, importers, not_taken, opened, takers, text_format
+from dmlcheck.formats.registry import (
+    FORMATS,
+    binary_format,
+    endings,
+    importers,
+    not_accepted,
+    opened,
+    takers,
+    text_format,
+)
 
 USES = ("cases", "validated", "evaluated", "exported", "judged")
 
@@ -102,7 +111,7 @@ def test_a_file_is_read_once_with_its_format(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_what_does_not_take_a_format_says_what_does() -> None:
-    found = not_taken(opened("a.onnx"), "cases")
+    found = not_accepted(opened("a.onnx"), "cases")
     assert (found.rule, found.file) == ("wrong-type", "a.onnx")
     assert found.message == "the file is an ONNX model; it must be a case file or a DxDispatch model"
     assert found.help == (

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dmlcheck.descs.read import read_desc
 from dmlcheck.diagnostics.record import collected
 from dmlcheck.graphs.bound import graph_of_desc, run_bound, tensors_to_bind
-from dmlcheck.graphs.check import steps_of
+from dmlcheck.graphs.check import valid_steps
 from dmlcheck.graphs.records import Graph, GraphFile, Node
 
 RELU = "DML_OPERATOR_ACTIVATION_RELU"
@@ -69,7 +69,7 @@ def test_halves_of_bytes_lie_two_in_a_byte() -> None:
 
 def test_a_graph_is_bound_as_its_largest_reader_takes_each_input() -> None:
     file = GraphFile("g.bin", ("x", "unread"), (), (relu("a", 2, "x", "y"), relu("b", 3, "x", "z")), ("y",))
-    steps, findings = collected(steps_of(file))
+    steps, findings = collected(valid_steps(file))
     assert findings == []
     made = Graph(steps, file.inputs, file.outputs)
     assert {part.label: part.tensor.sizes for part in tensors_to_bind(made)} == {"x": (3,), "y": (2,)}
@@ -81,7 +81,7 @@ def test_a_graph_is_bound_as_its_largest_reader_takes_each_input() -> None:
 def test_outputs_are_written_once_all_is_computed() -> None:
     """Two tensors that are swapped come out swapped."""
     nodes = (relu("first", 2, "b", "x", "ACTIVATION_IDENTITY"), relu("second", 2, "a", "y", "ACTIVATION_IDENTITY"))
-    steps, _ = collected(steps_of(GraphFile("g.bin", ("a", "b"), (), nodes, ("x", "y"))))
+    steps, _ = collected(valid_steps(GraphFile("g.bin", ("a", "b"), (), nodes, ("x", "y"))))
     numbers = floats(1, 2, 3, 4)
     first, second = numbers[:8], numbers[8:]
     run(Graph(steps, ("a", "b"), ("x", "y")), a=first, b=second, x=first, y=second)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dmlcheck.diagnostics.record import Finding, collected
-from dmlcheck.graphs.check import CheckedDesc, checked, each_once, steps_of
+from dmlcheck.graphs.check import CheckedDesc, checked, each_once, valid_steps
 from dmlcheck.graphs.records import Constant, GraphFile, Node
 
 FIVE = {"DataType": "FLOAT32", "Sizes": [1, 1, 1, 5], "TotalTensorSizeInBytes": 20}
@@ -152,7 +152,7 @@ def test_names_that_a_node_writes_without_a_tensor_are_known() -> None:
 
 def test_a_node_without_mistakes_is_a_step() -> None:
     first, second = relu("a", "x", "z")._replace(path=("nodes", 3)), relu("b", "z", "y")
-    steps, findings = collected(steps_of(graph(first, second)))
+    steps, findings = collected(valid_steps(graph(first, second)))
     assert findings == []
     assert [(step.name, step.inputs, step.outputs, step.path) for step in steps] == [
         ("a", {"InputTensor": "x"}, {"OutputTensor": "z"}, ("nodes", 3)),
@@ -163,7 +163,7 @@ def test_a_node_without_mistakes_is_a_step() -> None:
 
 def test_a_node_with_a_mistake_is_no_step_and_its_findings_have_its_place() -> None:
     wrong = relu("a", "x", "z", y=tensor(Sizes=[1, 1, 1, 4]))._replace(path=("nodes", 0))
-    steps, findings = collected(steps_of(graph(wrong, relu("b", "z", "y", tensor(Sizes=[1, 1, 1, 4])))))
+    steps, findings = collected(valid_steps(graph(wrong, relu("b", "z", "y", tensor(Sizes=[1, 1, 1, 4])))))
     assert steps == ()
     assert [(finding.rule, finding.path[:4]) for finding in findings] == [
         ("size-mismatch", ("nodes", 0, "desc", "OutputTensor")),

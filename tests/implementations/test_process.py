@@ -32,7 +32,9 @@ def test_of_what_an_executable_prints_only_the_end_is_kept(folder: Path) -> None
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def test_a_signal_is_named_and_a_grandchild_does_not_outlive_the_time_limit(folder: Path) -> None:
     ended = _process.run(["/bin/sh", "-c", "kill -9 $$"], str(folder), 10.0)
-    assert _process.ended_text(ended.code) + _process.said(ended.text) == "ended with SIGKILL, and printed nothing"
+    assert (
+        _process.ended_text(ended.code) + _process.sentence_end(ended.text) == "ended with SIGKILL, and printed nothing"
+    )
     with pytest.raises(TimedOut):
         _process.run(["/bin/sh", "-c", "(sleep 1; echo late > late.txt) & wait"], str(folder), 0.3)
     time.sleep(1.2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dmlcheck.cases.records import Case
-from dmlcheck.inspection.evidence import KINDS, evidence, kinds_of
+from dmlcheck.inspection.evidence import KINDS, evidence, source_kinds
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ from dmlcheck.inspection.evidence import KINDS, evidence, kinds_of
     ],
 )
 def test_a_source_is_of_the_kinds_that_it_names(source: str, kinds: list[str]) -> None:
-    assert list(kinds_of(source)) == kinds
+    assert list(source_kinds(source)) == kinds
 
 
 def case(source: str | None, *, outputs: bool = True, inputs: bool = False) -> Case:

@@ -10,7 +10,7 @@ from onnx_nodes import tensor
 
 from dmlcheck.diagnostics.catalog import RULES
 from dmlcheck.inspection import messages
-from dmlcheck.inspection.messages import explained, nearest
+from dmlcheck.inspection.messages import explained, nearest_messages
 from dmlcheck.onnx.descs.node import OnnxNode
 from dmlcheck.onnx.operators.table import provider_steps
 from dmlcheck.specs.load import load_spec
@@ -240,12 +240,12 @@ LATE = [
         (POOLED[..., :1, :1],),
     ),
     OnnxNode("QuantizeLinear", 21, {"axis": 3, "block_size": 4}, (ONES, HALF), (BYTES,)),
-    OnnxNode("Resize", 13, {"mode": "nearest"}, (ONES, None, TWICE), (np.ones((1, 4, 16, 16), np.float32),)),
+    OnnxNode("Resize", 13, {"mode": "nearest_messages"}, (ONES, None, TWICE), (np.ones((1, 4, 16, 16), np.float32),)),
     OnnxNode("SimplifiedLayerNormalization", 1, {}, (MANY, ONE), (MANY,)),
     OnnxNode("com.microsoft.SkipLayerNormalization", 1, {}, (MANY, MANY, ONE, ONE), (MANY,)),
     OnnxNode("com.microsoft.SkipSimplifiedLayerNormalization", 1, {}, (MANY, MANY, ONE), (MANY,)),
     OnnxNode("Trilu", 14, {}, (ONES,), (ONES,)),
-    OnnxNode("Upsample", 9, {"mode": "nearest"}, (ONES, TWICE), (np.ones((1, 4, 16, 16), np.float32),)),
+    OnnxNode("Upsample", 9, {"mode": "nearest_messages"}, (ONES, TWICE), (np.ones((1, 4, 16, 16), np.float32),)),
 ]
 
 
@@ -342,7 +342,7 @@ def test_what_is_no_message_has_none(text: str) -> None:
 
 
 def test_the_nearest_messages_have_most_words_in_common() -> None:
-    first, *rest = nearest("The GPU device instance was suspended by the driver")
+    first, *rest = nearest_messages("The GPU device instance was suspended by the driver")
     assert first == "The GPU device instance has been suspended"
     assert rest == [
         (
@@ -354,4 +354,4 @@ def test_the_nearest_messages_have_most_words_in_common() -> None:
 
 @pytest.mark.parametrize("text", ["some words", "does anyone read these words", ""])
 def test_a_text_that_shares_few_words_with_every_message_has_none_near(text: str) -> None:
-    assert nearest(text) == []
+    assert nearest_messages(text) == []

@@ -261,7 +261,7 @@ def test_without_onnx_it_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.
 
 def test_an_export_that_is_cut_off_can_be_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(onnx_exporter, "tensor_of", Mock(side_effect=[onnx.TensorProto(), KeyboardInterrupt]))
+        patch.setattr(onnx_exporter, "tensor_proto", Mock(side_effect=[onnx.TensorProto(), KeyboardInterrupt]))
         folder, result = export_text(tmp_path, SUM)
         assert result.exit_code == 130
     assert any(folder.rglob("model.onnx"))

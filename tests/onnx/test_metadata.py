@@ -41,7 +41,7 @@ def test_a_case_is_kept_without_what_it_does_not_say() -> None:
     assert {entry.key for entry in made.metadata_props} == {
         f"dmlcheck.{key}" for key in ("case", "operator", "desc", "feature_level", "source", "tolerance", "given")
     }
-    kept = metadata.read(made)
+    kept = metadata.case_metadata(made)
     assert (kept["case"], kept["operator"]) == ("a.yaml::x", "DML_OPERATOR_ACTIVATION_RELU")
     assert kept["desc"]["InputTensor"]["Sizes"] == [2]
     assert (kept["tolerance"], kept["given"]) == ({"ulp": 2}, ["OutputTensor"])
@@ -52,16 +52,16 @@ def test_a_case_is_kept_without_what_it_does_not_say() -> None:
     [{"desc": "[" * 10**5}, {"desc": "1"}, {"desc": "no JSON"}, {"operator": "{}"}, {"given": "3"}, {"other": "1"}],
 )
 def test_what_an_export_would_not_have_written_is_not_read(entries: dict[str, str]) -> None:
-    assert metadata.read(model(case='"x"', **entries)) == {}
+    assert metadata.case_metadata(model(case='"x"', **entries)) == {}
 
 
 def test_other_properties_of_a_model_are_passed_over_unless_they_are_no_text() -> None:
     made = model(case='"x"')
     entry = made.metadata_props.add()
     entry.key, entry.value = "author", "somebody"
-    assert metadata.read(made) == {"case": "x"}
+    assert metadata.case_metadata(made) == {"case": "x"}
     entry.key = b"\xff"
-    assert metadata.read(made) == {}
+    assert metadata.case_metadata(made) == {}
 
 
 def test_a_tolerance_is_written_as_a_case_file_has_it() -> None:

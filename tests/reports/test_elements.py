@@ -8,7 +8,7 @@ import pytest
 from results import failed
 
 from dmlcheck.comparison.records import Element, OutputResult
-from dmlcheck.reports.elements import decimal, hexadecimal, mismatch_lines, number, open_lines
+from dmlcheck.reports.elements import decimal, hexadecimal, mismatch_lines, open_lines, value_text
 
 FIRST = (Element((0,), 21.0, 22.0, 5.0, 2.5), Element((7,), 1.0, math.nan, 1.0, None))
 OUTPUT = OutputResult(9, mismatches=2, first=FIRST, data_type="FLOAT32", bound="2 ULP")
@@ -79,7 +79,7 @@ def test_of_an_output_that_is_right_or_of_another_shape_there_are_no_elements() 
 def test_a_float_stands_in_decimal_and_in_hex_which_leaves_no_digit_open(
     value: float, data_type: str, text: str
 ) -> None:
-    assert number(value, data_type) == text
+    assert value_text(value, data_type) == text
 
 
 def test_the_digits_are_as_few_as_tell_a_number_of_its_type() -> None:

@@ -13,7 +13,7 @@ from whole_models import node, save
 from dmlcheck.cases.find import Target
 from dmlcheck.implementations import Failure
 from dmlcheck.running.model_cases import Loaded, ModelRequest, loaded
-from dmlcheck.running.node_values import array_of, arrays_of, by_node, of_whole, recorded, run_node
+from dmlcheck.running.node_values import array_of, arrays_of, by_node, of_whole, recorded_tensors, run_node
 from dmlcheck.running.node_verdict import Unjudged
 
 __all__ = ["runtime"]
@@ -71,7 +71,7 @@ def test_a_tensor_that_nothing_gives_is_named() -> None:
 def test_recorded_tensors_may_lack() -> None:
     model = read(perceptron())._replace(inputs={})
     there = {"x": np.ones((3, 16)), "m1": np.ones((3, 32))}
-    found = [recorded(node, model, there.get) for node in model.nodes[:2]]
+    found = [recorded_tensors(node, model, there.get) for node in model.nodes[:2]]
     assert sorted(found[0].tensors) == ["m1", "x"]
     assert found[1].skipped == Unjudged("missing-tensor", "a1 is not in the recorded file")
 
@@ -81,7 +81,7 @@ def test_recorded_tensors_may_be_unreadable() -> None:
         raise Failure("cannot be read for x: it is cut short")
 
     model = read(perceptron())
-    found = recorded(model.nodes[0], model, broken).skipped
+    found = recorded_tensors(model.nodes[0], model, broken).skipped
     assert found == Unjudged("missing-tensor", "the recorded file cannot be read for x: it is cut short")
 
 

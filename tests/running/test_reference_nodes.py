@@ -18,7 +18,7 @@ from dmlcheck.running.reference_nodes import (
     NodeOutputs,
     ReferenceNodes,
     Uncomputed,
-    evaluated_text,
+    evaluator_text,
     names_text,
 )
 
@@ -245,7 +245,7 @@ def test_a_node_inside_that_is_not_computed_is_named() -> None:
 
 def test_nodes_of_the_evaluator_are_told_by_operator_and_reason() -> None:
     made = [ByEvaluator(f"s{number}", "Shape-15", "sizes") for number in range(7)]
-    assert list(evaluated_text([*made, ByEvaluator("n", "NonZero-13", "open")])) == [
+    assert list(evaluator_text([*made, ByEvaluator("n", "NonZero-13", "open")])) == [
         "Shape-15 (7 nodes: s0, s1, s2, s3, s4 and 2 more) is computed by ONNX's own evaluator: sizes",
         "NonZero-13 (1 node: n) is computed by ONNX's own evaluator: open",
     ]

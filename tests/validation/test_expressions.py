@@ -8,7 +8,7 @@ import pytest
 
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.specs.load import load_spec
-from dmlcheck.validation.expressions import evaluate, names_in
+from dmlcheck.validation.expressions import evaluate, free_names
 
 SUBJECT = OperatorDesc.of(
     load_spec("DML_OPERATOR_ARGMAX"),
@@ -98,7 +98,7 @@ def test_functions_of_python_are_fields_that_no_desc_has(expression: str) -> Non
     ],
 )
 def test_the_names_of_an_expression_are_those_that_it_takes_from_outside(expression: str, names: set[str]) -> None:
-    assert names_in(expression) == names
+    assert free_names(expression) == names
 
 
 def test_a_number_stands_for_itself_and_i_for_the_number_of_a_dimension() -> None:

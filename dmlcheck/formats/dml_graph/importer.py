@@ -14,9 +14,9 @@ from dmlcheck.folders.case_file import FORM, Written, write_cases
 from dmlcheck.folders.export_folder import Folder, free_name, safe_name
 from dmlcheck.folders.exporting import Imported, finish
 from dmlcheck.formats.dml_graph.graph import read_graph
-from dmlcheck.formats.dml_graph.literals import inputs_of
+from dmlcheck.formats.dml_graph.literals import node_inputs
 from dmlcheck.graphs.buffers import Array, from_bytes
-from dmlcheck.graphs.check import steps_of
+from dmlcheck.graphs.check import valid_steps
 from dmlcheck.graphs.constants import Constants, constants_of
 from dmlcheck.graphs.records import GraphFile, Step
 from dmlcheck.specs.records import INPUT
@@ -62,7 +62,7 @@ def _imported(path: str, graph: GraphFile | Diagnostic, place: Folder, taken: se
     document = Document(name, "")
     if isinstance(graph, Diagnostic):
         return Imported(name, problems=(graph,), document=document)
-    steps, findings = collected(steps_of(graph))
+    steps, findings = collected(valid_steps(graph))
     stem = free_name(safe_name(os.path.splitext(os.path.basename(path))[0]), taken)
     stems: set[str] = set()
     remarks, constants = [], constants_of(graph)
@@ -91,7 +91,7 @@ def _case(step: Step, file: str, constants: Constants) -> Checking[Written | str
             if data is None:
                 return None
             arrays[part.label] = from_bytes(part.tensor, data)
-    inputs = inputs_of(step.desc, arrays)
+    inputs = node_inputs(step.desc, arrays)
     if inputs is None:
         return f"{name} is not imported: no values for its inputs were found"
     source = f"DirectML graph {os.path.basename(file)}, node {name}"

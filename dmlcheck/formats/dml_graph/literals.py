@@ -18,7 +18,7 @@ _WHOLE = (0, 100)  # of integers that are no index and have more than 8 bits
 Literal = dict[str, Any]
 
 
-def inputs_of(desc: OperatorDesc, constants: Mapping[str, Array]) -> dict[str, Any] | None:
+def node_inputs(desc: OperatorDesc, constants: Mapping[str, Array]) -> dict[str, Any] | None:
     """Return the values of a desc's inputs by field: arrays for constants, and the notation of case files for others.
 
     None if no values satisfy the operator's constraints, or this machine cannot hold them.

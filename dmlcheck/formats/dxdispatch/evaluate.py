@@ -21,7 +21,7 @@ from dmlcheck.formats.dxdispatch.model import Command, DxModel
 from dmlcheck.formats.dxdispatch.resources import Resource, filled_resources
 from dmlcheck.graphs.bound import graph_of_desc, run_bound, tensors_to_bind
 from dmlcheck.graphs.buffers import from_bytes
-from dmlcheck.graphs.check import steps_of
+from dmlcheck.graphs.check import valid_steps
 from dmlcheck.graphs.constants import constants_of
 from dmlcheck.graphs.records import Graph, GraphFile
 from dmlcheck.specs.names import DATA_TYPES, NEWEST_LEVEL
@@ -105,7 +105,7 @@ def _dispatched(
             memory, wrong = collected(bound_bytes(desc.tensors(), command, resources))
             yield from wrong or run_bound(graph_of_desc(desc, command.path), memory)
         return
-    steps, wrong = collected(steps_of(file))
+    steps, wrong = collected(valid_steps(file))
     wrong = list(unknown_bindings(file, command)) or wrong
     graph = Graph(steps, file.inputs, file.outputs)
     if not wrong:

@@ -10,7 +10,7 @@ from dmlcheck.folders.case_file import Written
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.attributes import attributes_of, is_graph
 from dmlcheck.onnx.backend_tests.read import BackendTest
-from dmlcheck.onnx.descs.graph import fields_of, values_of
+from dmlcheck.onnx.descs.graph import fields_of, known_values
 from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped
 from dmlcheck.onnx.operators.table import exact_steps
 from dmlcheck.onnx.reading import DOMAINS, constant, first_line, opset_of, tensor_of
@@ -76,7 +76,7 @@ def _only_step(node: OnnxNode) -> Counterpart:
 
 def _written(found: Counterpart, source: str) -> Written:
     """Return an operator and its fields as a case; Refused where the operator does not take them."""
-    fields, values = fields_of(found.fields), values_of(found.fields)
+    fields, values = fields_of(found.fields), known_values(found.fields)
     desc, findings = validation.validate(found.operator, fields, NEWEST_LEVEL)
     if desc is None or findings:
         reasons = "; ".join(dict.fromkeys(finding.message for finding in findings))

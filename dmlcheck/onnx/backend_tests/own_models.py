@@ -23,7 +23,7 @@ _KEYS = ("feature_level", "source", "tolerance", "tags", "note")
 
 def own_case(test: BackendTest) -> Written | None:
     """Return the case that a model was exported from, or None if its metadata and its graph do not agree."""
-    kept = metadata.read(test.model)
+    kept = metadata.case_metadata(test.model)
     desc = _desc(kept, test.model)
     if desc is None:
         return None

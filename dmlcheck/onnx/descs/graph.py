@@ -135,7 +135,7 @@ def fields_of(given: Mapping[str, Any]) -> dict[str, Any]:
     return {name: _each(_tensor, value) if is_of_tensors(value) else value for name, value in given.items()}
 
 
-def values_of(given: Mapping[str, Any]) -> dict[str, Any]:
+def known_values(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of the fields that are tensors, or None if they are not known."""
     return {name: _each(_logical, value) for name, value in given.items() if is_of_tensors(value)}
 

@@ -122,9 +122,9 @@ class OnnxNode(NamedTuple):
         """Return whole numbers that are an attribute in some opsets and an input in others, or None."""
         given = self.get(name)
         if given is not None:
-            return [int(number) for number in given] if isinstance(given, (list, tuple)) else [int(given)]
+            return [int(shortest) for shortest in given] if isinstance(given, (list, tuple)) else [int(given)]
         values = None if index is None else self.known(index)
-        return None if values is None else [int(number) for number in values.reshape(-1).tolist()]
+        return None if values is None else [int(shortest) for shortest in values.reshape(-1).tolist()]
 
 
 class Counterpart(NamedTuple):
@@ -160,7 +160,7 @@ def axes_of(axes: Iterable[int], rank: int) -> list[int]:
     return sorted(axis_of(axis, rank) for axis in axes)
 
 
-def number(value: Any, dtype: Any = np.float32) -> float | int:
+def shortest(value: Any, dtype: Any = np.float32) -> float | int:
     """Return a number with the fewest digits that are rounded to it in a type, by default the type of attributes."""
     if isinstance(value, (str, list, tuple)):
         raise Unmapped(f"an attribute is {value!r}, not a number")

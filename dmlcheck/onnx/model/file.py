@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from dmlcheck.diagnostics.wording import size_text
 from dmlcheck.onnx.model.bytes import MOST_BYTES, bytes_and_weights, model_bytes
-from dmlcheck.onnx.model.inlined_size import graphs_of, inlined_size, nodes_of
+from dmlcheck.onnx.model.inlined_size import all_nodes, graphs_of, inlined_size
 from dmlcheck.onnx.reading import DOMAINS, Unreadable, first_line, parsed_model, parsed_tensor, unknown_opset
 from dmlcheck.values.memory import available_bytes
 
@@ -170,7 +170,7 @@ def _names_of_nodes(graph: Any) -> Iterator[Any]:
 
 def _name_domains(model: Any) -> None:
     """Give ONNX's own domain its empty name, which is the only one that onnx knows of nodes."""
-    for named in (*model.opset_import, *nodes_of(model.graph)):
+    for named in (*model.opset_import, *all_nodes(model.graph)):
         if named.domain in DOMAINS:
             named.domain = ""
 

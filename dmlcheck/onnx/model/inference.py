@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from dmlcheck.diagnostics.wording import cut, did_you_mean
 from dmlcheck.onnx.descs.node import Unmapped
 from dmlcheck.onnx.model.own_shapes import own_types
-from dmlcheck.onnx.model.values import Value, computed, limited, of_numbers, parts_of
+from dmlcheck.onnx.model.values import Value, computed, limited, of_numbers, sequence_parts
 from dmlcheck.onnx.operators import experimental
 from dmlcheck.onnx.provider.registrations import is_registered
 from dmlcheck.onnx.reading import first_line, valueless
@@ -119,7 +119,7 @@ def _unknown(operator: str, opset: int) -> str | None:
 def _outputs(node: Any, of: Context, inputs: Sequence[Value]) -> list[Value]:
     """Return the outputs of a node, their numbers where they are few and known; Refused where onnx finds it wrong."""
     types = types_of_outputs(node, of, inputs)
-    parts = None if node.domain else parts_of(node, inputs)
+    parts = None if node.domain else sequence_parts(node, inputs)
     outputs = [Value(merged(types.get(name), of.declared.get(name)), parts=parts) for name in node.output]
     given = [value for name, value in zip(node.input, inputs, strict=True) if name]
     numbers = computed(node, given, outputs, of.opsets)

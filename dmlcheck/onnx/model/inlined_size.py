@@ -26,7 +26,7 @@ _NODE = Size(1, 0, -1)
 def inlined_size(model: Any) -> Size:
     """Return how large a model can become; graphlib.CycleError if functions call each other in a circle."""
     functions = {(each.domain, each.name, each.overload): each for each in model.functions}
-    calls = {name: {_called(node) for node in nodes_of(each)} & functions.keys() for name, each in functions.items()}
+    calls = {name: {_called(node) for node in all_nodes(each)} & functions.keys() for name, each in functions.items()}
     order = list(TopologicalSorter(calls).static_order())  # functions that are called come first
     given = _largest_attributes(model.graph, [functions[name] for name in reversed(order)])
     longest = _longest_name([model.graph, *functions.values()])
@@ -45,7 +45,7 @@ def graphs_of(graph: Any) -> Iterator[Any]:
                 yield from graphs_of(inner)
 
 
-def nodes_of(function: Any) -> Iterator[Any]:
+def all_nodes(function: Any) -> Iterator[Any]:
     """Yield the nodes of a function or a graph, and those of the graphs inside them."""
     for graph in graphs_of(function):
         yield from graph.node
@@ -58,7 +58,7 @@ def _called(node: Any) -> _Name:
 def _size(function: Any, sizes: Mapping[_Name, Size], longest: int, given: _Sizes) -> Size:
     """Return the size of a function, or of the graph, in whose nodes every name may become the longest."""
     nodes, total, depth = 0, sum(node.ByteSize() for node in function.node), 0
-    for node in nodes_of(function):
+    for node in all_nodes(function):
         inner = sizes.get(_called(node), _NODE)
         nodes += inner.nodes
         total += inner.bytes + (longest + _SUFFIX) * (1 + len(node.input) + len(node.output))
@@ -68,7 +68,7 @@ def _size(function: Any, sizes: Mapping[_Name, Size], longest: int, given: _Size
 
 
 def _longest_name(functions: list[Any]) -> int:
-    names = (name for each in functions for node in nodes_of(each) for name in (node.name, *node.input, *node.output))
+    names = (name for each in functions for node in all_nodes(each) for name in (node.name, *node.input, *node.output))
     return max(map(len, names), default=0)
 
 
@@ -79,7 +79,7 @@ def _largest_attributes(graph: Any, functions: list[Any]) -> Mapping[_Name, _Siz
         own = given[each.domain, each.name, each.overload] if each is not graph else {}
         for attribute in () if each is graph else each.attribute_proto:
             own[attribute.name] = max(own.get(attribute.name, 0), attribute.ByteSize())
-        for node in nodes_of(each):
+        for node in all_nodes(each):
             sizes = given[_called(node)]
             for attribute in node.attribute:
                 size = own.get(attribute.ref_attr_name, 0) if attribute.ref_attr_name else attribute.ByteSize()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from dmlcheck.onnx.model.inlined_size import nodes_of
+from dmlcheck.onnx.model.inlined_size import all_nodes
 
 # Through which an index, a mask or a length passes as it is.
 _PASSES = frozenset(
@@ -42,7 +42,7 @@ class Use(NamedTuple):
 def uses_of(model: Any, sizes: Mapping[str, Sequence[int]]) -> dict[str, Use]:
     """Return the uses of the inputs of a model; `sizes` are those of the inputs and constants."""
     readers: dict[str, list[tuple[Any, int]]] = {}
-    for node in nodes_of(model.graph):
+    for node in all_nodes(model.graph):
         for index, name in enumerate(node.input):
             readers.setdefault(name, []).append((node, index))
     return {value.name: _use(value.name, readers, sizes) for value in model.graph.input}

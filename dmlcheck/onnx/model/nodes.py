@@ -29,7 +29,7 @@ from dmlcheck.onnx.model.inference import (
 from dmlcheck.onnx.model.inlined_functions import inlined
 from dmlcheck.onnx.model.inlined_size import graphs_of
 from dmlcheck.onnx.model.inner_graphs import types_given, types_taken
-from dmlcheck.onnx.model.placement import origin_of_outputs, placed
+from dmlcheck.onnx.model.placement import origin_of_outputs, place_of
 from dmlcheck.onnx.model.values import CONSTANT, GIVEN, HOST, MOST_DIMENSIONS, Value, initial, limited
 from dmlcheck.onnx.operators.table import provider_steps, row_of
 from dmlcheck.onnx.provider.cpu_kernels import DOMAINS_OF_RUNTIME, is_known, kernels_of, meant, not_taken
@@ -217,7 +217,7 @@ def _visited(node: Any, of: Context, scope: Scope) -> ModelNode:
         return ModelNode(name, operator, Unusable("onnx-syntax", wrong_type))
     registered = registration_of(type_of(node), version)
     typed = _typed(node, version, of, inputs, outputs)
-    place = placed(node, inputs, registered.on_cpu if registered else ())
+    place = place_of(node, inputs, registered.on_cpu if registered else ())
     if place == CONSTANT and not _is_computed_at_load(node, version, of, typed):
         place = ""
     found = _found(node, version, of, inputs, outputs, typed, place)

@@ -114,7 +114,7 @@ def with_outputs(model: Any, names: Sequence[str], shapes_of: Iterable[str] = ()
         del graph.node[nodes:]
 
 
-def kinds_of(model: Any, constants: Iterable[Any] = ()) -> dict[str, str]:
+def element_types(model: Any, constants: Iterable[Any] = ()) -> dict[str, str]:
     """Return the element types of tensors by name, as far as ONNX infers them; "sequence" and the like for others.
 
     `constants` are the model's as onnx.TensorProto, if it does not have them itself.

@@ -17,7 +17,7 @@ _MOST = 100  # elements of a constant that is read on the CPU
 _HALVES = ("FLOAT16", "BFLOAT16")  # which are never moved to the CPU, nor are floats of 8 bits
 
 
-def placed(node: Any, inputs: Sequence[Value], on_cpu: Iterable[int]) -> str:
+def place_of(node: Any, inputs: Sequence[Value], on_cpu: Iterable[int]) -> str:
     """Return CONSTANT for a node that is computed when a model is loaded, HOST for one that stays on the CPU, or "".
 
     `on_cpu` are the inputs that the provider itself reads on the CPU.
@@ -41,7 +41,7 @@ def _stays(value: Value, *, is_read_on_cpu: bool) -> bool:
 
 
 def origin_of_outputs(node: Any, inputs: Sequence[Value], place: str, *, is_taken: bool, is_static: bool) -> str:
-    """Return the origin of the outputs of a node at a place, as `placed` returns it.
+    """Return the origin of the outputs of a node at a place, as `place_of` returns it.
 
     `is_static` says that no size of the model is left to a run: a Shape is then a constant.
     """

@@ -207,7 +207,7 @@ def of_numbers(numbers: Array) -> Value:
     return Value(helper.make_tensor_type_proto(kind, list(numbers.shape)), numbers)
 
 
-def parts_of(node: Any, inputs: Sequence[Value]) -> tuple[Value, ...] | None:
+def sequence_parts(node: Any, inputs: Sequence[Value]) -> tuple[Value, ...] | None:
     """Return the tensors of the sequence that a node makes; None if it makes none, or they are not known."""
     if node.op_type in ("SequenceConstruct", "SequenceEmpty"):
         return tuple(inputs) if len(inputs) <= _MOST_PARTS else None

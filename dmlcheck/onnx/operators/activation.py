@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, number
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, shortest
 from dmlcheck.onnx.descs.tensors import channels, repeated
 from dmlcheck.onnx.operators.row import Row
 
 
 def _with(operator: str, attributes: Mapping[str, str], node: OnnxNode, **constants: Any) -> list[Counterpart]:
     """Map an operator whose fields are attributes, or the same for all nodes."""
-    fields = {field: number(node.get(name)) for field, name in attributes.items()}
+    fields = {field: shortest(node.get(name)) for field, name in attributes.items()}
     return [Counterpart(operator, {**node.tensors(), **fields, **constants})]
 
 
@@ -36,7 +36,7 @@ _ACTIVATION: dict[str, tuple[str, dict[str, str], dict[str, Any]]] = {
     "Celu": ("CELU", {"Alpha": "alpha"}, {}),
     "Elu": ("ELU", {"Alpha": "alpha"}, {}),
     "HardSigmoid": ("HARD_SIGMOID", {"Alpha": "alpha", "Beta": "beta"}, {}),
-    "HardSwish": ("HARD_SWISH", {}, {"Alpha": number(1 / 6), "Beta": 0.5}),
+    "HardSwish": ("HARD_SWISH", {}, {"Alpha": shortest(1 / 6), "Beta": 0.5}),
     "LeakyRelu": ("LEAKY_RELU", {"Alpha": "alpha"}, {}),
     "Relu": ("RELU", {}, {}),
     "Selu": ("SCALED_ELU", {"Alpha": "alpha", "Gamma": "gamma"}, {}),

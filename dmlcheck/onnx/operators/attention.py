@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.graphs.tensors import Array, TensorRef
-from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, number
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, shortest
 from dmlcheck.onnx.descs.tensors import repeated
 from dmlcheck.onnx.operators.row import Row
 
@@ -38,7 +38,7 @@ def _attention(node: OnnxNode) -> list[Counterpart]:
         tensors["RelativePositionBiasTensor"] = repeated(bias, full)
     scale = node.get("scale")
     fields = {
-        "Scale": number(1 / sqrt(query.shape[3]) if scale is None else scale),
+        "Scale": shortest(1 / sqrt(query.shape[3]) if scale is None else scale),
         "MaskFilterValue": -10000,
         "MaskType": "NONE",
     }

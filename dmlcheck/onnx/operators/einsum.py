@@ -165,7 +165,7 @@ class Equation(NamedTuple):
         return "".join(names.setdefault(one, chr(97 + len(names))) if one.isalpha() else one for one in text)
 
 
-def read(text: Any) -> Equation | None:
+def equation_of(text: Any) -> Equation | None:
     """Return an equation, its output the letters that occur once where none is given; None for dots and other signs."""
     if not isinstance(text, str):
         return None
@@ -179,7 +179,7 @@ def read(text: Any) -> Equation | None:
 
 def is_known(text: Any) -> bool:
     """Whether the provider takes an equation."""
-    equation = read(text)
+    equation = equation_of(text)
     return equation is not None and _maker(equation) is not None
 
 
@@ -199,7 +199,7 @@ def _maker(equation: Equation) -> Any:
 
 def _einsum_of_provider(node: OnnxNode) -> list[Counterpart]:
     text = node.get("equation")
-    equation = read(text)
+    equation = equation_of(text)
     make = None if equation is None else _maker(equation)
     if equation is None or make is None or len(equation.inputs) != len(node.inputs):
         raise Unmapped(f"Einsum of the equation {text!r} and {len(node.inputs)} inputs")

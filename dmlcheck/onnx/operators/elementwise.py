@@ -10,7 +10,7 @@ import numpy as np
 
 from dmlcheck.diagnostics.wording import counted
 from dmlcheck.graphs.tensors import TensorRef
-from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, axis_of, number
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, axis_of, shortest
 from dmlcheck.onnx.descs.steps import identity, padded_steps, pair
 from dmlcheck.onnx.descs.tensors import converted, repeated, sized
 from dmlcheck.onnx.operators.row import Row
@@ -78,7 +78,7 @@ def _power(node: OnnxNode) -> list[Counterpart]:
     output, exponent = node.output(), node.input(1)
     known = exponent.values
     if not node.has_outputs and exponent.size == 1 and known is not None:
-        value = number(float(known.reshape(-1)[0]))
+        value = shortest(float(known.reshape(-1)[0]))
         return [Counterpart("ELEMENT_WISE_CONSTANT_POW", {**node.tensors(), "Exponent": value})]
     names = ("InputTensor", "ExponentTensor")
     tensors = {name: repeated(node.input(index), output.shape) for index, name in enumerate(names)}
@@ -114,7 +114,7 @@ def _clip(node: OnnxNode) -> list[Counterpart]:
     limits = []
     for index, (name, default) in enumerate((("min", info.min), ("max", info.max)), start=1):
         given = node.known(index)
-        limits.append(number(node.get(name, default) if given is None else given.reshape(-1)[0], dtype))
+        limits.append(shortest(node.get(name, default) if given is None else given.reshape(-1)[0], dtype))
     tensors = {"InputTensor": x, "OutputTensor": node.output()}
     if node.opset < 11 or limits[0] > limits[1]:
         return [Counterpart("ELEMENT_WISE_CLIP", {**tensors, "Min": limits[0], "Max": limits[1]})]
@@ -131,7 +131,7 @@ def _clip_of_provider(node: OnnxNode) -> list[Counterpart]:
     given = node.known(1), node.known(2)
     ends = (info.min if x.dtype.kind == "f" else max(info.min, 1 - 2**63), info.max)
     least, most = (
-        number(end if values is None else values.reshape(-1)[0], x.dtype)
+        shortest(end if values is None else values.reshape(-1)[0], x.dtype)
         for values, end in zip(given, ends, strict=True)
     )
     fields = {"MinMaxDataType": x.data_type, "Min": least, "Max": most}
@@ -182,7 +182,7 @@ def _mean(node: OnnxNode) -> list[Counterpart]:
     if len(inputs) < 3:
         return _of_any_number("MEAN", node)
     summed = output.unknown()
-    scale = {"Scale": number(1 / len(inputs)), "Bias": 0}
+    scale = {"Scale": shortest(1 / len(inputs)), "Bias": 0}
     return padded_steps([*_combined("ADD", inputs, summed), identity(summed, output, ScaleBias=scale)])
 
 

@@ -9,19 +9,19 @@ from __future__ import annotations
 
 from functools import partial
 
-from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, number
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, shortest
 from dmlcheck.onnx.operators.row import Row
 
 LAST_OPSET = 9
 
 
 def _affine(node: OnnxNode) -> list[Counterpart]:
-    factors = {"Scale": number(node.get("alpha", 1.0)), "Bias": number(node.get("beta", 0.0))}
+    factors = {"Scale": shortest(node.get("alpha", 1.0)), "Bias": shortest(node.get("beta", 0.0))}
     return [Counterpart("ELEMENT_WISE_IDENTITY", {**node.tensors(), "ScaleBias": factors})]
 
 
 def _activation(operator: str, node: OnnxNode) -> list[Counterpart]:
-    factors = {"Alpha": number(node.get("alpha", 1.0)), "Beta": number(node.get("beta", 1.0))}
+    factors = {"Alpha": shortest(node.get("alpha", 1.0)), "Beta": shortest(node.get("beta", 1.0))}
     return [Counterpart(operator, {**node.tensors(), **factors})]
 
 
@@ -30,7 +30,7 @@ def _image(node: OnnxNode) -> list[Counterpart]:
     bias = node.get("bias") or []
     if node.input(0).ndim != 4 or len(bias) != node.input(0).shape[1]:
         raise Unmapped(f"{node.type} with {len(bias)} terms for images of the sizes {list(node.input(0).shape)}")
-    fields = {"Scale": number(node.get("scale", 1.0)), "Bias": [number(term) for term in bias]}
+    fields = {"Scale": shortest(node.get("scale", 1.0)), "Bias": [shortest(term) for term in bias]}
     return [Counterpart("VALUE_SCALE_2D", {**node.tensors(), **fields})]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, number
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, shortest
 from dmlcheck.onnx.operators.row import Row
 
 _LOWEST, _HIGHEST = -(2**31), 2**31 - 1  # which no diagonal reaches
@@ -13,14 +13,14 @@ def _constant(node: OnnxNode) -> list[Counterpart]:
     output = node.output()
     given = output.values if node.has_outputs else node.get("value")
     value = 0 if given is None else given.reshape(-1)[0]
-    fields = {"ValueDataType": output.data_type, "Value": number(value, output.dtype)}
+    fields = {"ValueDataType": output.data_type, "Value": shortest(value, output.dtype)}
     return [Counterpart("FILL_VALUE_CONSTANT", {"OutputTensor": output, **fields})]
 
 
 def _sequence(node: OnnxNode) -> list[Counterpart]:
     output = node.output()
     given = [node.known(index) for index in (0, 2)]
-    start, delta = (number(value.reshape(-1)[0], output.dtype) for value in given if value is not None)
+    start, delta = (shortest(value.reshape(-1)[0], output.dtype) for value in given if value is not None)
     fields = {"ValueDataType": output.data_type, "ValueStart": start, "ValueDelta": delta}
     return [Counterpart("FILL_VALUE_SEQUENCE", {"OutputTensor": output, **fields})]
 

@@ -11,7 +11,7 @@ from math import sqrt
 from typing import Any, NamedTuple
 
 from dmlcheck.graphs.tensors import TensorRef
-from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, number
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, shortest
 from dmlcheck.onnx.descs.steps import identity, join, product, step, window
 from dmlcheck.onnx.descs.tensors import ranked, repeated, vector
 from dmlcheck.onnx.operators.row import Row, is_given, is_set, not_taken
@@ -31,8 +31,8 @@ def numbers(node: OnnxNode, size: int) -> dict[str, Any]:
     """Return the fields that are numbers, for heads of a size."""
     scale = node.get("scale")
     return {
-        "Scale": number(1 / sqrt(size) if scale is None else scale),
-        "MaskFilterValue": number(node.get("mask_filter_value", -10000.0)),
+        "Scale": shortest(1 / sqrt(size) if scale is None else scale),
+        "MaskFilterValue": shortest(node.get("mask_filter_value", -10000.0)),
     }
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 
 from dmlcheck.graphs.tensors import TensorRef
-from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, number
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, shortest
 from dmlcheck.onnx.descs.steps import identity, pair, step, unary
 from dmlcheck.onnx.descs.tensors import ranked, repeated, sized
 from dmlcheck.onnx.operators.row import Row, is_given, not_taken
@@ -33,7 +33,12 @@ def _skip_layer(node: OnnxNode, *, use_mean: bool = True) -> list[Counterpart]:
     summed = [pair("ADD", before, more, after) for before, more, after in zip(sums, added, sums[1:], strict=False)]
     factors = {name: sized(node.input(index), vector) for index, name in _FACTORS if node.has(index)}
     tensors = {"InputTensor": sums[-1], **factors, "OutputTensor": node.output().reshape(shape)}
-    fields = {"Axes": [2, 3], "UseMean": int(use_mean), "UseVariance": 1, "Epsilon": number(node.get("epsilon", 1e-12))}
+    fields = {
+        "Axes": [2, 3],
+        "UseMean": int(use_mean),
+        "UseVariance": 1,
+        "Epsilon": shortest(node.get("epsilon", 1e-12)),
+    }
     return [*summed, step("MEAN_VARIANCE_NORMALIZATION2", **tensors, **fields)]
 
 
@@ -84,7 +89,7 @@ def _positions(node: OnnxNode, ids: TensorRef) -> tuple[TensorRef, list[Counterp
 
 def _normalized(node: OnnxNode, made: TensorRef) -> Counterpart:
     factors = {name: ranked(node.input(index), 4) for index, name in ((5, "ScaleTensor"), (6, "BiasTensor"))}
-    fields = {"Axes": [3], "NormalizeVariance": 1, "Epsilon": number(node.get("epsilon", 1e-12))}
+    fields = {"Axes": [3], "NormalizeVariance": 1, "Epsilon": shortest(node.get("epsilon", 1e-12))}
     output = ranked(node.output(), 4)
     return step("MEAN_VARIANCE_NORMALIZATION1", InputTensor=made, **factors, OutputTensor=output, **fields)
 
@@ -123,7 +128,7 @@ def _groups(node: OnnxNode) -> list[Counterpart]:
     factors = [node.input(index).view(sizes, (0, each, 1, 0)) for index in (1, 2)]
     wide = factors if scale.dtype == x.dtype else [x.like(sizes).view(sizes, own) for _ in factors]
     casts = [unary("CAST", *both) for both in zip(factors, wide, strict=True) if both[0] is not both[1]]
-    fields = {"CrossChannel": 0, "NormalizeVariance": 1, "Epsilon": number(node.get("epsilon", 1e-5))}
+    fields = {"CrossChannel": 0, "NormalizeVariance": 1, "Epsilon": shortest(node.get("epsilon", 1e-5))}
     has_activation = bool(node.whole("activation", 0))
     plain = x.like(sizes) if is_last else source
     made = x.like(sizes) if is_last or has_activation else target

@@ -6,7 +6,7 @@ provider.
 
 from __future__ import annotations
 
-from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, number
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, shortest
 from dmlcheck.onnx.descs.steps import identity, padded_steps, pair, step, unary
 from dmlcheck.onnx.descs.tensors import repeated, vector
 from dmlcheck.onnx.operators.row import Row
@@ -61,7 +61,7 @@ def _gelu_of_sum(node: OnnxNode) -> list[Counterpart]:
 def _quick_gelu(node: OnnxNode) -> list[Counterpart]:
     """Multiply x by the sigmoid of alpha * x."""
     x, output = node.input(0), node.output()
-    alpha = number(node.get("alpha", 1.702))
+    alpha = shortest(node.get("alpha", 1.702))
     scaled, gates = x if alpha == 1 else x.unknown(), x.unknown()
     first = [] if alpha == 1 else [identity(x, scaled, ScaleBias={"Scale": alpha, "Bias": 0})]
     return padded_steps([*first, unary("ACTIVATION_SIGMOID", scaled, gates), pair("MULTIPLY", x, gates, output)])

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dmlcheck.graphs.tensors import TensorRef
-from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, number
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, shortest
 from dmlcheck.onnx.descs.steps import step, unary
 from dmlcheck.onnx.descs.tensors import repeated
 from dmlcheck.onnx.operators.fused_attention import numbers
@@ -56,7 +56,7 @@ def _grouped(node: OnnxNode) -> list[Counterpart]:
     present = {name: _steps(node.output(1 + i), sizes, sizes.total) for i, name in enumerate(_PRESENT)}
     scale = node.get("scale") or 1 / sqrt(sizes.head)
     fields = {
-        "Scale": number(scale),
+        "Scale": shortest(scale),
         "MaskFilterValue": -10000,
         "QueryHeadCount": sizes.heads,
         "KeyValueHeadCount": sizes.key_heads,

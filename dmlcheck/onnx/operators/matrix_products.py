@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from dmlcheck.graphs.tensors import TensorRef
-from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, axis_of, number
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, axis_of, shortest
 from dmlcheck.onnx.descs.tensors import permuted, ranked, repeated
 from dmlcheck.onnx.operators.row import Row
 
@@ -20,7 +20,7 @@ def _gemm(node: OnnxNode) -> list[Counterpart]:
     if c is not None:
         fields["CTensor"] = repeated(c, output.shape)
     sides = {f"Trans{side}": "TRANSPOSE" if node.get(f"trans{side}", 0) else "NONE" for side in "AB"}
-    factors = {"Alpha": number(node.get("alpha", 1.0)), "Beta": number(node.get("beta", 1.0))}
+    factors = {"Alpha": shortest(node.get("alpha", 1.0)), "Beta": shortest(node.get("beta", 1.0))}
     return [Counterpart("GEMM", {**fields, "OutputTensor": output, **sides, **factors})]
 
 
@@ -60,7 +60,7 @@ def _fused_product(node: OnnxNode) -> list[Counterpart]:
     a, b, output = matrices(node.input(0), node.input(1), node.output())
     tensors = batches(_factor(node, 0, "A", a), _factor(node, 1, "B", b), output)
     sides = {f"Trans{side}": _transform(node, index, side) for index, side in enumerate("AB")}
-    fields = {**sides, "Alpha": number(node.get("alpha", 1.0)), "Beta": 0}
+    fields = {**sides, "Alpha": shortest(node.get("alpha", 1.0)), "Beta": 0}
     return [Counterpart("GEMM", {**tensors, **fields}, least=1)]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from dmlcheck.graphs.tensors import TensorRef
-from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, axis_of, number
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, axis_of, shortest
 from dmlcheck.onnx.descs.tensors import permuted, repeated, sized
 from dmlcheck.onnx.export.records import BYTES_OF
 from dmlcheck.onnx.operators.row import BY_SIZES, Row, not_taken
@@ -99,7 +99,7 @@ def _pad(node: OnnxNode) -> list[Counterpart]:
         start[axis], end[axis] = pads[index], pads[index + len(axes)]
     given = node.known(2)
     value = node.get("value", 0) if given is None else given.reshape(-1)[0]
-    fields = {"PaddingValueDataType": x.data_type, "PaddingValue": number(value, x.dtype)}
+    fields = {"PaddingValueDataType": x.data_type, "PaddingValue": shortest(value, x.dtype)}
     ends = {"StartPadding": start, "EndPadding": end}
     tensors = {"InputTensor": x, "OutputTensor": node.output()}
     return [Counterpart("PADDING1", {**tensors, "PaddingMode": _PADDING[mode], **fields, **ends})]

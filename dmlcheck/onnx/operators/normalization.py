@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 
 from dmlcheck.graphs.tensors import TensorRef
-from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, axes_of, axis_of, number
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, axes_of, axis_of, shortest
 from dmlcheck.onnx.descs.padded import padded
 from dmlcheck.onnx.descs.steps import unary
 from dmlcheck.onnx.descs.tensors import channels, ranked, sized
@@ -26,7 +26,7 @@ def _batch_normalization(node: OnnxNode) -> list[Counterpart]:
     names = ("ScaleTensor", "BiasTensor", "MeanTensor", "VarianceTensor")
     tensors = {name: _by_channel(node.input(index), x.ndim) for index, name in enumerate(names, start=1)}
     fields = {"InputTensor": x, **tensors, "OutputTensor": node.output(), "Spatial": node.get("spatial", 1)}
-    return [Counterpart("BATCH_NORMALIZATION", {**fields, "Epsilon": number(node.get("epsilon", 1e-5))})]
+    return [Counterpart("BATCH_NORMALIZATION", {**fields, "Epsilon": shortest(node.get("epsilon", 1e-5))})]
 
 
 def _by_channel(values: TensorRef, rank: int) -> TensorRef:
@@ -46,7 +46,7 @@ def _layer(uses_mean: int, node: OnnxNode) -> list[Counterpart]:
     axes = list(range(axis_of(node.get("axis", -1), x.ndim), x.ndim))
     given = ((name, node.optional(index)) for index, name in ((1, "ScaleTensor"), (2, "BiasTensor")))
     tensors = {name: ranked(values, x.ndim) for name, values in given if values is not None}
-    numbers = {"Axes": axes, "UseMean": uses_mean, "UseVariance": 1, "Epsilon": number(node.get("epsilon", 1e-5))}
+    numbers = {"Axes": axes, "UseMean": uses_mean, "UseVariance": 1, "Epsilon": shortest(node.get("epsilon", 1e-5))}
     note = "Mean and InvStdDev are not compared." if len(node.outputs) > 1 else None
     fields = {"InputTensor": x, **tensors, "OutputTensor": node.output(), **numbers}
     return [Counterpart("MEAN_VARIANCE_NORMALIZATION2", fields, note)]
@@ -68,13 +68,13 @@ def _groups(node: OnnxNode) -> list[Counterpart]:
 def _mean_variance(
     node: OnnxNode, x: TensorRef, tensors: Mapping[str, TensorRef], axes: Sequence[int]
 ) -> list[Counterpart]:
-    numbers = {"Axes": axes, "NormalizeVariance": 1, "Epsilon": number(node.get("epsilon", 1e-5))}
+    numbers = {"Axes": axes, "NormalizeVariance": 1, "Epsilon": shortest(node.get("epsilon", 1e-5))}
     fields = {"InputTensor": x, **tensors, "OutputTensor": node.output(), **numbers}
     return [Counterpart("MEAN_VARIANCE_NORMALIZATION1", fields)]
 
 
 def _local_response(node: OnnxNode) -> list[Counterpart]:
-    numbers = {name: number(node.get(name.lower())) for name in ("Alpha", "Beta", "Bias")}
+    numbers = {name: shortest(node.get(name.lower())) for name in ("Alpha", "Beta", "Bias")}
     fields = {"CrossChannel": 1, "LocalSize": node.get("size"), **numbers}
     return [padded(Counterpart("LOCAL_RESPONSE_NORMALIZATION", {**node.tensors(), **fields}))]
 
@@ -95,7 +95,7 @@ def _batch_normalization_in_training(node: OnnxNode) -> list[Counterpart]:
     scale, bias = (channels(node.input(index), x.ndim) for index in (1, 2))
     tensors = {"InputTensor": x, "ScaleTensor": scale, "BiasTensor": bias, "OutputTensor": node.output()}
     own = {name: scale.unknown() for name in ("OutputMeanTensor", "OutputVarianceTensor")}
-    fields = {**tensors, **own, "Epsilon": number(node.get("epsilon", 1e-5))}
+    fields = {**tensors, **own, "Epsilon": shortest(node.get("epsilon", 1e-5))}
     note = "The running mean and variance are not compared."
     return [Counterpart("BATCH_NORMALIZATION_TRAINING", fields, note, frozenset(own))]
 
@@ -130,12 +130,12 @@ def _mean_variance_of_provider(node: OnnxNode) -> list[Counterpart]:
     x = node.input(0)
     given = node.get("axes") or ([0, 1, 2, 3] if node.get("across_channels", 0) else [0, 2, 3])
     fields = {"Axes": axes_of(given, x.ndim), "NormalizeVariance": node.get("normalize_variance", 1)}
-    return [Counterpart("MEAN_VARIANCE_NORMALIZATION1", {**node.tensors(), **fields, "Epsilon": number(1e-5)})]
+    return [Counterpart("MEAN_VARIANCE_NORMALIZATION1", {**node.tensors(), **fields, "Epsilon": shortest(1e-5)})]
 
 
 def _norm_of_provider(node: OnnxNode) -> list[Counterpart]:
     """LP_NORMALIZATION with a small number that ONNX does not have."""
-    return [made.with_fields(Epsilon=number(1e-5)) for made in _norm(node)]
+    return [made.with_fields(Epsilon=shortest(1e-5)) for made in _norm(node)]
 
 
 def _instances_of_provider(node: OnnxNode) -> list[Counterpart]:

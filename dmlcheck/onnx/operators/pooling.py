@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, number
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, shortest
 from dmlcheck.onnx.descs.padded import padded
 from dmlcheck.onnx.descs.tensors import ranked, unsigned
 from dmlcheck.onnx.operators.convolution import ENDS, by_dimension, window
@@ -82,7 +82,7 @@ def _regions(node: OnnxNode) -> list[Counterpart]:
     tensors = {"InputTensor": x, "ROITensor": ranked(regions, 4), "OutputTensor": node.output()}
     size = {"Height": height, "Width": width}
     return [
-        Counterpart("ROI_POOLING", {**tensors, "SpatialScale": number(node.get("spatial_scale")), "PooledSize": size})
+        Counterpart("ROI_POOLING", {**tensors, "SpatialScale": shortest(node.get("spatial_scale")), "PooledSize": size})
     ]
 
 

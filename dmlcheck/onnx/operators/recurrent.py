@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.graphs.tensors import TensorRef
-from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, number
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, shortest
 from dmlcheck.onnx.descs.tensors import converted, permuted, ranked
 from dmlcheck.onnx.operators.row import Row, is_set
 
@@ -72,7 +72,7 @@ def _own(type: str, node: OnnxNode) -> dict[str, Any]:
     """Return the fields that only one of the networks has."""
     clip = node.get("clip")
     if type == "LSTM":
-        used = {"ClipThreshold": number(clip or 0.0), "UseClipThreshold": clip is not None}
+        used = {"ClipThreshold": shortest(clip or 0.0), "UseClipThreshold": clip is not None}
         return {**used, "CoupleInputForget": bool(node.get("input_forget", 0))}
     if clip is not None:
         raise Unmapped(f"{type} with clip, which DirectML has for LSTM alone")
@@ -92,7 +92,7 @@ def _activations(type: str, node: OnnxNode, direction: str) -> Iterator[dict[str
         if None in values.values():
             raise Unmapped(f"{type} with the activation {name} without its numbers")
         steepness = {"Steepness": 1} if short == "SOFTPLUS" else {}
-        yield {"Type": f"ACTIVATION_{short}", **{field: number(v) for field, v in values.items()}, **steepness}
+        yield {"Type": f"ACTIVATION_{short}", **{field: shortest(v) for field, v in values.items()}, **steepness}
 
 
 def _recurrent_of_provider(type: str, node: OnnxNode) -> list[Counterpart]:

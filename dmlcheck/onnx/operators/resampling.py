@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dmlcheck.graphs.tensors import Array
-from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, axis_of, number
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, axis_of, shortest
 from dmlcheck.onnx.descs.tensors import unsigned
 from dmlcheck.onnx.operators.resized import resized
 from dmlcheck.onnx.operators.row import Row, is_set, not_taken
@@ -118,9 +118,9 @@ def _resample(node: OnnxNode, lines: Sequence[_Line], nearest: str) -> list[Coun
     fields = {
         "InterpolationMode": mode,
         "RoundingDirection": direction,
-        "Scales": [number(float(scale)) for scale, _, _ in lines],
-        "InputPixelOffsets": [number(float(offset - moved)) for _, _, offset in lines],
-        "OutputPixelOffsets": [number(float(-shift)) for _, shift, _ in lines],
+        "Scales": [shortest(float(scale)) for scale, _, _ in lines],
+        "InputPixelOffsets": [shortest(float(offset - moved)) for _, _, offset in lines],
+        "OutputPixelOffsets": [shortest(float(-shift)) for _, shift, _ in lines],
     }
     return [Counterpart("RESAMPLE2", {**node.tensors(), **fields})]
 
@@ -153,7 +153,7 @@ def _scales(node: OnnxNode, axes: Sequence[int]) -> list[Fraction]:
 def _regions(node: OnnxNode) -> list[Counterpart]:
     scale = node.get("spatial_scale", 1.0)
     mode = node.get("coordinate_transformation_mode", "half_pixel" if node.opset >= 16 else "output_half_pixel")
-    if mode == "output_half_pixel" and _has_less_than_a_pixel(node.numbers_of(1), number(scale)):
+    if mode == "output_half_pixel" and _has_less_than_a_pixel(node.numbers_of(1), shortest(scale)):
         raise Unmapped("RoiAlign that widens regions of less than an element")
     if node.get("mode", "avg") != "avg":
         raise Unmapped("RoiAlign of maxima, of which ONNX says different things")
@@ -168,7 +168,7 @@ def _has_less_than_a_pixel(regions: Array, scale: float) -> bool:
 def _aligned(node: OnnxNode, mode: str) -> list[Counterpart]:
     """Return ROI_ALIGN1, with a fixed number of samples, or as many as a region is large."""
     x, regions, images = node.input(0), node.input(1), node.input(2)
-    scale, count = number(node.get("spatial_scale", 1.0)), node.get("sampling_ratio", 0)
+    scale, count = shortest(node.get("spatial_scale", 1.0)), node.get("sampling_ratio", 0)
     fields = {
         "ReductionFunction": "MAX" if node.get("mode", "avg") == "max" else "AVERAGE",
         "InterpolationMode": "LINEAR",

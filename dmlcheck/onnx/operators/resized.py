@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dmlcheck.diagnostics.wording import counted, dimensions_text
-from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, axis_of, number
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, axis_of, shortest
 
 _LEAST = 4  # dimensions
 _FLOAT = np.float32
@@ -105,9 +105,9 @@ def resized(node: OnnxNode) -> list[Counterpart]:
         "OutputTensor": output.view([1] * (_LEAST - len(kept)) + [axis.resized for axis in kept]),
         "InterpolationMode": mode,
         "RoundingDirection": direction,
-        "Scales": [number(each.scale) for each in lines],
-        "InputPixelOffsets": [number(each.input + moved) for each in lines],
-        "OutputPixelOffsets": [number(each.output) for each in lines],
+        "Scales": [shortest(each.scale) for each in lines],
+        "InputPixelOffsets": [shortest(each.input + moved) for each in lines],
+        "OutputPixelOffsets": [shortest(each.output) for each in lines],
         "Antialiased": int(bool(node.get("antialias", 0))),
     }
     return [Counterpart("RESAMPLE3", fields)]

@@ -9,7 +9,7 @@ from dml_graphs import add, gemm, graph, matmul_add, operator, save, tensor, uin
 
 from dmlcheck.diagnostics.record import Finding, collected
 from dmlcheck.formats.dml_graph.graph import read_graph
-from dmlcheck.graphs.check import steps_of
+from dmlcheck.graphs.check import valid_steps
 from dmlcheck.graphs.records import Constant, GraphFile, Step
 
 
@@ -21,7 +21,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def steps(data: bytes) -> tuple[tuple[Step, ...], list[Finding]]:
     found = read_graph(save(data))
     assert isinstance(found, GraphFile)
-    return collected(steps_of(found))
+    return collected(valid_steps(found))
 
 
 def test_a_step_knows_its_tensors_by_the_names_of_their_edges() -> None:

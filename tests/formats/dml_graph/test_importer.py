@@ -103,7 +103,7 @@ def test_a_constant_that_is_not_there_is_told() -> None:
 
 
 def test_a_node_whose_inputs_do_not_fit_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dmlcheck.formats.dml_graph.importer.inputs_of", lambda *_: None)
+    monkeypatch.setattr("dmlcheck.formats.dml_graph.importer.node_inputs", lambda *_: None)
     one = imported(matmul_add())
     assert (one.file, one.cases) == (None, 0)
     assert one.remarks[0] == "matmul is not imported: no values for its inputs were found"

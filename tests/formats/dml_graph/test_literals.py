@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from valid_descs import tensor, valid
 
-from dmlcheck.formats.dml_graph.literals import inputs_of
+from dmlcheck.formats.dml_graph.literals import node_inputs
 
 
 def drawn(seed: int, low: int, high: int) -> dict[str, Any]:
@@ -22,13 +22,13 @@ def drawn(seed: int, low: int, high: int) -> dict[str, Any]:
 def test_every_input_is_random_in_the_range_of_its_type(data_type: str, low: int, high: int) -> None:
     part = tensor(3, data_type=data_type)
     desc = valid("ELEMENT_WISE_ADD", ATensor=part, BTensor=part, OutputTensor=part)
-    assert inputs_of(desc, {}) == {"ATensor": drawn(1, low, high), "BTensor": drawn(2, low, high)}
+    assert node_inputs(desc, {}) == {"ATensor": drawn(1, low, high), "BTensor": drawn(2, low, high)}
 
 
 def test_a_constant_is_its_values() -> None:
     desc = valid("ELEMENT_WISE_ADD", ATensor=tensor(3), BTensor=tensor(3), OutputTensor=tensor(3))
     given = np.arange(3, dtype=np.float32)
-    found = inputs_of(desc, {"BTensor": given})
+    found = node_inputs(desc, {"BTensor": given})
     assert found is not None
     assert found["ATensor"] == drawn(1, -1, 1)
     assert found["BTensor"] is given
@@ -36,7 +36,7 @@ def test_a_constant_is_its_values() -> None:
 
 def test_the_parts_of_an_array_of_tensors_are_listed() -> None:
     desc = valid("JOIN", InputTensors=[tensor(1, 2), tensor(1, 3)], OutputTensor=tensor(1, 5), Axis=1)
-    assert inputs_of(desc, {}) == {"InputTensors": [drawn(1, -1, 1), drawn(2, -1, 1)]}
+    assert node_inputs(desc, {}) == {"InputTensors": [drawn(1, -1, 1), drawn(2, -1, 1)]}
 
 
 def test_indices_are_inside_the_axis() -> None:
@@ -49,7 +49,7 @@ def test_indices_are_inside_the_axis() -> None:
         Axis=1,
         IndexDimensions=1,
     )
-    found = inputs_of(desc, {})
+    found = node_inputs(desc, {})
     assert found is not None
     assert found["IndicesTensor"] == drawn(2, 0, 4)
 
@@ -64,7 +64,7 @@ def test_indices_that_must_differ_are_counted_up() -> None:
         OutputTensor=tensor(1, 4),
         Axis=1,
     )
-    found = inputs_of(desc, {})
+    found = node_inputs(desc, {})
     assert found is not None
     assert found["IndicesTensor"] == {"sequence": {"start": 0, "step": 1}}
 
@@ -72,4 +72,4 @@ def test_indices_that_must_differ_are_counted_up() -> None:
 def test_what_this_machine_does_not_hold_has_no_values(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dmlcheck.values.memory.available_bytes", lambda: 2**20)
     large = tensor(2**20)
-    assert inputs_of(valid("ELEMENT_WISE_ABS", InputTensor=large, OutputTensor=large), {}) is None
+    assert node_inputs(valid("ELEMENT_WISE_ABS", InputTensor=large, OutputTensor=large), {}) is None

@@ -8,7 +8,7 @@ from node_graphs import computed, float32, graph, node_of
 
 from dmlcheck.graphs.check import checked
 from dmlcheck.graphs.tensors import TensorRef
-from dmlcheck.onnx.descs.graph import fields_of, graph_of, is_of_tensors, unchecked_graph, values_of
+from dmlcheck.onnx.descs.graph import fields_of, graph_of, is_of_tensors, known_values, unchecked_graph
 from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
@@ -81,7 +81,7 @@ def test_fields_of_tensors_are_descs_of_them_and_their_values() -> None:
         "OutputTensors": [{"DataType": "FLOAT32", "Sizes": [2], "Strides": [0]}],
         "Axes": [1],
     }
-    values = values_of(fields)
+    values = known_values(fields)
     assert (values["InputTensor"].tolist(), values["OutputTensors"]) == ([1], [None])
     assert [is_of_tensors(value) for value in fields.values()] == [True, True, False]
 

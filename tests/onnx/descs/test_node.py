@@ -7,7 +7,7 @@ import pytest
 from onnx_nodes import node, zeros
 
 from dmlcheck.graphs.tensors import TensorRef
-from dmlcheck.onnx.descs.node import Unmapped, axes_of, axis_of, number
+from dmlcheck.onnx.descs.node import Unmapped, axes_of, axis_of, shortest
 
 
 def test_inputs_may_be_left_out_at_the_end_and_between() -> None:
@@ -59,17 +59,17 @@ def test_axes_are_counted_from_the_start_and_are_there() -> None:
 
 
 def test_a_number_has_the_fewest_digits_that_its_type_needs() -> None:
-    assert number(np.float32(0.1)) == 0.1
-    assert repr(number(2.0)) == "2"
-    assert repr(number(-0.0)) == "-0.0"
-    assert repr(number(np.float16(0.1), np.float16)) == "0.1"
-    assert repr(number(np.uint8(7), np.uint8)) == "7"
+    assert shortest(np.float32(0.1)) == 0.1
+    assert repr(shortest(2.0)) == "2"
+    assert repr(shortest(-0.0)) == "-0.0"
+    assert repr(shortest(np.float16(0.1), np.float16)) == "0.1"
+    assert repr(shortest(np.uint8(7), np.uint8)) == "7"
 
 
 def test_what_is_no_number_is_refused() -> None:
     for value, shown in (("x", "'x'"), ([1.5], r"\[1.5\]")):
         with pytest.raises(Unmapped, match=f"^an attribute is {shown}, not a number$"):
-            number(value)
+            shortest(value)
 
 
 def test_whole_numbers_are_attributes_of_that_type() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from whole_models import model, node
 
-from dmlcheck.onnx.model.inlined_size import graphs_of, inlined_size, nodes_of
+from dmlcheck.onnx.model.inlined_size import all_nodes, graphs_of, inlined_size
 
 helper = pytest.importorskip("onnx.helper")
 OPSETS = [helper.make_opsetid("own", 1), helper.make_opsetid("", 17)]
@@ -52,7 +52,7 @@ def test_nodes_of_branches_are_counted() -> None:
     made = of(function("F", node("Relu", "a", "b")), function("G", chosen), nodes=[call("G")])
     assert inlined_size(made).nodes == 3
     assert [graph.name for graph in graphs_of(made.functions[1])] == ["G", "branch", "branch"]
-    assert [each.op_type for each in nodes_of(made.functions[1])] == ["If", "F", "F"]
+    assert [each.op_type for each in all_nodes(made.functions[1])] == ["If", "F", "F"]
 
 
 @pytest.mark.parametrize(

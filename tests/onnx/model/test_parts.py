@@ -11,9 +11,9 @@ from whole_models import model, node, tensor
 from dmlcheck.onnx.model.parts import (
     SHAPE_OF,
     bytes_of_kind,
+    element_types,
     has_graphs,
     join_weights,
-    kinds_of,
     model_of_node,
     model_of_nodes,
     read_by,
@@ -114,7 +114,7 @@ def test_the_types_of_tensors_are_inferred() -> None:
         node("Own", "x", "z", domain="own"),
         node("SequenceConstruct", "x", "s"),
     ]
-    kinds = kinds_of(model(nodes, {"x": [4]}, {}), [constant("w", [1.0])])
+    kinds = element_types(model(nodes, {"x": [4]}, {}), [constant("w", [1.0])])
     assert {name: kinds.get(name) for name in "xhisz"} == {
         "x": "FLOAT",
         "h": "FLOAT16",

@@ -9,7 +9,7 @@ from whole_models import FLOAT, FLOAT16, INT64, model, node, save, weight
 
 from dmlcheck.onnx.model.file import read_whole
 from dmlcheck.onnx.model.nodes import Unusable, nodes_of
-from dmlcheck.onnx.model.placement import origin_of_outputs, placed
+from dmlcheck.onnx.model.placement import origin_of_outputs, place_of
 from dmlcheck.onnx.model.values import CONSTANT, GIVEN, HOST, Value
 from dmlcheck.onnx.provider.registrations import registration_of
 
@@ -39,26 +39,28 @@ def value(origin: str, *sizes: int, kind: int = FLOAT) -> Value:
     ],
 )
 def test_a_node_stays_on_the_cpu_if_nothing_keeps_it_from_there(first: Value, second: Value, place: str) -> None:
-    assert placed(ADD, [first, second], ()) == placed(ADD, [second, first], ()) == place
+    assert place_of(ADD, [first, second], ()) == place_of(ADD, [second, first], ()) == place
 
 
 def test_what_the_provider_reads_on_the_cpu_does_not_keep_a_node_there() -> None:
     fill = node("ConstantOfShape", "s", "y")
-    assert placed(fill, [value(HOST, 2)], ()) == HOST
-    assert placed(fill, [value(HOST, 2)], (0,)) == ""
-    assert placed(node("Slice", "x a b", "y"), [value(HOST, 2), value(CONSTANT, 1), value(CONSTANT, 1)], (1, 2)) == HOST
+    assert place_of(fill, [value(HOST, 2)], ()) == HOST
+    assert place_of(fill, [value(HOST, 2)], (0,)) == ""
+    assert (
+        place_of(node("Slice", "x a b", "y"), [value(HOST, 2), value(CONSTANT, 1), value(CONSTANT, 1)], (1, 2)) == HOST
+    )
 
 
 def test_inputs_that_are_left_out_do_not_count() -> None:
-    assert placed(node("Clip", "x - b", "y"), [value(HOST), Value(None), value(CONSTANT)], (1, 2)) == HOST
-    assert placed(node("RandomNormal", "", "y"), [], ()) == ""
+    assert place_of(node("Clip", "x - b", "y"), [value(HOST), Value(None), value(CONSTANT)], (1, 2)) == HOST
+    assert place_of(node("RandomNormal", "", "y"), [], ()) == ""
 
 
 def test_a_dequantize_linear_of_constants_is_kept() -> None:
     constants = [value(CONSTANT, 2), value(CONSTANT)]
     for domain in ("", "com.microsoft"):
-        assert placed(node("DequantizeLinear", "x s", "y", domain=domain), constants, ()) == ""
-    assert placed(node("QuantizeLinear", "x s", "y"), constants, ()) == CONSTANT
+        assert place_of(node("DequantizeLinear", "x s", "y", domain=domain), constants, ()) == ""
+    assert place_of(node("QuantizeLinear", "x s", "y"), constants, ()) == CONSTANT
 
 
 def origin(made: Any, inputs: list[Value], place: str = "", *, is_taken: bool = True, is_static: bool = False) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from whole_models import INT64, node, numbers, weight
 
-from dmlcheck.onnx.model.values import CONSTANT, Value, computed, initial, limited, of_numbers, parts_of
+from dmlcheck.onnx.model.values import CONSTANT, Value, computed, initial, limited, of_numbers, sequence_parts
 
 TensorProto = pytest.importorskip("onnx").TensorProto
 helper = pytest.importorskip("onnx.helper")
@@ -140,13 +140,13 @@ def test_what_is_not_known_or_large_is_not_reckoned(made: Any, inputs: list[Valu
 def test_a_sequence_changes_at_a_place_that_it_has(operator: str, place: int, left: list[int] | None) -> None:
     sequence, at = Value(None, parts=(value(2), value(3))), of_numbers(np.array(place))
     inputs = [sequence, value(5), at] if operator == "SequenceInsert" else [sequence, at]
-    made = parts_of(node(operator, " ".join("abc"[: len(inputs)]), "y"), inputs)
+    made = sequence_parts(node(operator, " ".join("abc"[: len(inputs)]), "y"), inputs)
     assert (None if made is None else [part.sizes for part in made]) == (left and [(size,) for size in left])
 
 
 def test_a_sequence_has_a_number_of_parts_that_are_followed() -> None:
     full = Value(None, parts=(value(1),) * 256)
-    assert parts_of(node("SequenceConstruct", "x", "s"), full.parts or ()) == full.parts
-    assert parts_of(node("SequenceConstruct", "x", "s"), [value(1)] * 257) is None
-    assert parts_of(node("SequenceInsert", "s x", "t"), [full, value(1)]) is None
-    assert len(parts_of(node("SequenceErase", "s", "t"), [full]) or ()) == 255
+    assert sequence_parts(node("SequenceConstruct", "x", "s"), full.parts or ()) == full.parts
+    assert sequence_parts(node("SequenceConstruct", "x", "s"), [value(1)] * 257) is None
+    assert sequence_parts(node("SequenceInsert", "s x", "t"), [full, value(1)]) is None
+    assert len(sequence_parts(node("SequenceErase", "s", "t"), [full]) or ()) == 255

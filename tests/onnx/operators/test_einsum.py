@@ -10,7 +10,7 @@ from node_graphs import computed, float32, node_of
 from onnx_nodes import Desc, agrees, descs, node, only, zeros
 
 from dmlcheck.onnx.descs.node import Counterpart, Unmapped
-from dmlcheck.onnx.operators.einsum import is_known, read
+from dmlcheck.onnx.operators.einsum import equation_of, is_known
 from dmlcheck.onnx.operators.table import provider_steps
 from dmlcheck.onnx.provider.registrations import left_to_others
 
@@ -186,10 +186,10 @@ def test_no_equation_at_all_runs_elsewhere() -> None:
 
 
 def test_an_output_that_is_not_given_has_the_letters_that_occur_once() -> None:
-    equation = read("kj, jB")
+    equation = equation_of("kj, jB")
     assert equation is not None
     assert (equation.inputs, equation.output) == (("kj", "jB"), "Bk")
-    assert read("ij -> ji") == read("ij->ji")
+    assert equation_of("ij -> ji") == equation_of("ij->ji")
 
 
 @pytest.mark.parametrize(
