@@ -24,10 +24,10 @@ class Position(NamedTuple):
 
 
 class Node(NamedTuple):
-    """A part of a file as it stands there: the text of a scalar, the nodes of a list, or those of a mapping by key.
+    """A part of a file: the text of a scalar, the nodes of a list, or those of a mapping by key.
 
-    A mapping has the node of each key beside that of its value, the first of each key. `is_plain` says of a scalar that
-    it has no quotes.
+    A mapping has the node of each key beside that of its value, the first of each key. `is_plain` says that a scalar
+    has no quotes.
     """
 
     content: str | list[Node] | dict[str, tuple[Node, Node]]
@@ -51,11 +51,11 @@ class Overflow(float):
 
 
 class Document:
-    """A file's values, what is wrong with it as YAML or JSON, and where each part of it stands.
+    """A file's values, its problems as YAML or JSON, and the places of its parts.
 
-    `value` is None when the file cannot be read; `problems` then says why. Duplicate keys are problems too, beside a
-    value that keeps the first of each. Positions cost a second parse, made when the first one is asked for; only those
-    of the items of the file's lists (its cases) are kept from the first.
+    `value` is None if the file cannot be read; `problems` then says why. Duplicate keys are problems too, beside a
+    value that keeps the first of each. Positions cost a second parse, made when the first one is asked for; the first
+    parse keeps only those of the items of the file's lists (its cases).
     """
 
     def __init__(self, name: str, text: str, tree: Callable[[], Node | None] = lambda: None) -> None:
@@ -112,7 +112,7 @@ class Document:
         for depth, step in enumerate(path):
             found = _child(node, step)
             if found is None:
-                # What is missing is shown at the key of what should hold it.
+                # A missing key is shown at the key of its mapping.
                 return name.at if name is not None else _start(node)
             name, node = found
             if key and name is not None and depth == len(path) - 1:
@@ -123,7 +123,7 @@ class Document:
         return name.at if node.at.line > name.at.line else node.at
 
     def literal(self, path: Path) -> str | None:
-        """Return the text of the plain scalar at `path` as the file spells it, or None where there is none."""
+        """Return the text of the plain scalar at `path` as the file spells it, or None if there is none."""
         node = self.tree()
         for step in path:
             found = None if node is None else _child(node, step)
@@ -133,13 +133,13 @@ class Document:
         return node.content if node is not None and node.is_plain and isinstance(node.content, str) else None
 
     def tree(self) -> Node | None:
-        """Return the file as nodes, or None where it has no value."""
+        """Return the file as nodes, or None if it has no value."""
         if self._root is None and self.value is not None:
             self._root = self._make_tree()
         return self._root
 
     def refuse(self, message: str, at: Position | None, help: str | None = None, rule: str = "yaml-syntax") -> None:
-        """Give the document up, with the reason and the place where it has one."""
+        """Give the document up, with the reason and the place if it has one."""
         line, column = (at.line, at.column) if at is not None else (None, None)
         self.value = None
         self.problems.append(Diagnostic(rule, message, file=self.name, line=line, column=column, help=help))
@@ -156,7 +156,7 @@ class Refused(Exception):
 
 
 def duplicate(name: str, key: str, at: Position, first: int) -> Diagnostic:
-    """Return what is wrong with a key that stands in its mapping already, on line `first`."""
+    """Return the diagnostic of a key that is in its mapping already, on line `first`."""
     return placed(Finding("duplicate-key", (), {"key": key, "first": first}, help="remove one of the two"), name, at)
 
 

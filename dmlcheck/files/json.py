@@ -24,7 +24,7 @@ from dmlcheck.files.scalars import (
 )
 
 _MOST_ESCAPES = 2**16  # of a text: each takes memory while it is looked for
-# A text or comment that is never closed is one token too, up to where it must end, so that none is scanned twice.
+# A text or comment that is never closed is one token too, up to its latest possible end, so that none is scanned twice.
 _TOKEN = re.compile(
     rf'"[^"\\\n]*(?:\\.[^"\\\n]*){{0,{_MOST_ESCAPES}}}"?|'
     r'//[^\n]*|/\*.*?\*/|/\*.*|[{}\[\]:,]|[^\s{}\[\]:,"/]+|/',
@@ -62,7 +62,7 @@ def parse_json(name: str, text: str) -> Document:
 def _bare(document: Document) -> str:
     """Return JSON with blanks for comments and trailing commas, so that every position stays.
 
-    Refuses what Python's decoder would accept, or stumble over: depth, numbers without end, NaN and Infinity.
+    Refuses files that Python's decoder would accept, or fail on: depth, numbers without end, NaN and Infinity.
     """
     return _blanked(document.text, sorted(_blanks(document)))
 
@@ -138,7 +138,7 @@ def _blanked(text: str, spans: list[tuple[int, int]]) -> str:
 
 
 def _tree(document: Document) -> Node | None:
-    """Return JSON that is known to be read as nodes, like those of YAML."""
+    """Return valid JSON as nodes, like those of YAML."""
     nodes = Nodes()
     for match in _TOKEN.finditer(document.text):
         token = match.group()
@@ -163,8 +163,8 @@ def _at(document: Document, start: int, end: int) -> Position:
 
 
 def _duplicates(document: Document) -> Iterator[Diagnostic]:
-    """Yield what is wrong with the keys that stand twice, in order."""
-    opened: list[dict[str, int] | None] = []  # of what is open: the lines of a mapping's keys, None for a list
+    """Yield a diagnostic for each repeated key, in order."""
+    opened: list[dict[str, int] | None] = []  # of open brackets: the lines of a mapping's keys, None for a list
     is_key = False
     for match in _TOKEN.finditer(document.text):
         token = match.group()

@@ -1,4 +1,4 @@
-"""YAML in full, by libyaml's events: values, and what is refused."""
+"""YAML in full, by libyaml's events: values, and refused constructs."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ class Repeated(NamedTuple):
 
 
 class Parsed(NamedTuple):
-    """What became of a file: its value, where the items of its lists start, and what is wrong with it.
+    """The result of reading a file: its value, where the items of its lists start, and its problems.
 
-    Keys that stand twice are there beside a reason to refuse the rest.
+    Repeated keys are reported beside a reason to refuse the rest.
     """
 
     value: Any
@@ -66,7 +66,7 @@ def parse(document: Document) -> Parsed:
 
 
 def events(text: str) -> Callable[[], Any]:
-    """Return what gives one event after the other."""
+    """Return a function that returns the next event of a text."""
     next_event: Callable[[], Any] = CParser(text).get_event
     return next_event
 
@@ -75,7 +75,7 @@ def events(text: str) -> Callable[[], Any]:
 
 
 class _Open:
-    """A mapping or list that is not at its end.
+    """A mapping or list before its end.
 
     `key` waits for its value; `before` is the number of values before it, `height` how deep those in it nest.
     """
@@ -99,7 +99,7 @@ class _Anchored(NamedTuple):
 
 
 class _Values:
-    """Events to plain values, in one pass and without recursion; what an alias stands for counts where it stands."""
+    """Events to plain values, in one pass and without recursion; an alias counts as all its values."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -205,7 +205,7 @@ class _Values:
         self.add(anchored.value, event)
 
     def add(self, value: Any, event: Any) -> None:
-        """Put a value where it belongs; of a key that stands twice the first value holds."""
+        """Put a value into the open mapping or list; of a repeated key the first value is kept."""
         if self.count > MAX_NODES:
             raise too_many(self.name, start_of(event))
         innermost = self.open[-1]
@@ -256,7 +256,7 @@ def _bad_tag(event: Any) -> Refused:
 
 
 def _syntax_error(error: yaml.MarkedYAMLError, text: str) -> Refused:
-    """Return what libyaml refuses in a text, with a help where its words need one."""
+    """Return the refusal for libyaml's error in a text, with a help if its words need one."""
     mark = error.problem_mark or error.context_mark
     where = Position(mark.line + 1, mark.column + 1) if mark else Position(1, 1)
     if mark and error.problem == _NO_TOKEN and text[mark.index : mark.index + 1] == "\t":

@@ -8,16 +8,16 @@ from dmlcheck.files.document import Node
 
 
 class Nodes:
-    """The mappings and lists that are open, outermost first, each with whatever tells where it starts."""
+    """The open mappings and lists, outermost first, each with the place where it starts."""
 
     def __init__(self) -> None:
         self._outermost: list[Node] = []
         self._open: list[tuple[Any, Any]] = [(self._outermost, None)]
-        self._keys: list[Node | None] = [None]  # of each that is open the key that waits for its value
+        self._keys: list[Node | None] = [None]  # of each open mapping, the key that waits for its value
 
     @property
     def root(self) -> Node | None:
-        """The node of the whole file, or None where it has no value."""
+        """The node of the whole file, or None if it has no value."""
         return self._outermost[0] if self._outermost else None
 
     def open(self, start: Any, *, is_mapping: bool) -> None:
@@ -26,7 +26,7 @@ class Nodes:
         self._keys.append(None)
 
     def close(self) -> tuple[Any, Any]:
-        """End the innermost mapping or list; return what is in it and where it starts, for a node to be added next."""
+        """End the innermost mapping or list; return its contents and its start, for a node to be added next."""
         self._keys.pop()
         return self._open.pop()
 

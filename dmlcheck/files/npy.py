@@ -29,10 +29,10 @@ _HEADER = re.compile(rf"{{{_ENTRY.pattern},{_ENTRY.pattern},{_ENTRY.pattern},?}}
 
 
 class Header:
-    """What a .npy file says of itself: its shape, its dtype, and whether it is in Fortran order."""
+    """The header of a .npy file: its shape, its dtype, and whether it is in Fortran order."""
 
     def __init__(self, file: IO[bytes]) -> None:
-        """Read the header of an open file; ValueError when it is none that NumPy writes for plain elements."""
+        """Read the header of an open file; ValueError unless NumPy writes such a header for plain elements."""
         descr, order, shape = _fields(_header(file))
         self.is_fortran = order == "True"
         self.shape: tuple[int, ...] = tuple(int(size.rstrip("L")) for size in shape.split(",") if size)
@@ -100,7 +100,7 @@ def npy_bytes(elements: NDArray[Any]) -> bytes:
 
 
 def find(folder: str, given: str) -> tuple[str, str | None]:
-    """Return the real path of a file that must lie in a folder tree, and what is wrong with it or None."""
+    """Return the real path of a file that must be in a folder tree, and why it cannot be used, or None."""
     root = os.path.realpath(folder or os.curdir)
     try:
         full = os.path.realpath(os.path.join(root, given))

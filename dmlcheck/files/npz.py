@@ -14,13 +14,13 @@ _ENDING = ".npy"
 
 
 def names_in(path: str) -> list[str]:
-    """Return the names of the arrays in a file; OSError or zipfile.BadZipFile where it is none."""
+    """Return the names of the arrays in a file; OSError or zipfile.BadZipFile if it is none."""
     with open_plain(path) as file, zipfile.ZipFile(file) as archive:
         return [name.removesuffix(_ENDING) for name in archive.namelist() if name.endswith(_ENDING)]
 
 
 def read_array(path: str, name: str, most: int | None = None) -> Any:
-    """Return an array of a file, of at most so many bytes; KeyError where it has none, ValueError where it is wrong."""
+    """Return an array of a file, of at most so many bytes; KeyError if it has none, ValueError if it is wrong."""
     with open_plain(path) as file, zipfile.ZipFile(file) as archive, tempfile.TemporaryFile() as copy:
         size = archive.getinfo(name + _ENDING).file_size
         if most is not None and size > most:

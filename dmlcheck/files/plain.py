@@ -14,7 +14,7 @@ _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 class NotPlain(OSError):
-    """What is there is no file: a pipe, a device or a socket."""
+    """A path to something else than a file: a pipe, a device or a socket."""
 
 
 class TooLarge(ValueError):
@@ -26,7 +26,7 @@ class TooLarge(ValueError):
 
 
 def open_plain(path: str) -> IO[bytes]:
-    """Open a plain file; OSError where it is none or cannot be opened, ValueError where no path is like that."""
+    """Open a plain file; OSError if it is none or cannot be opened, ValueError if no path is like that."""
     _check(os.stat(path).st_mode, path)
     descriptor = os.open(path, _FLAGS)
     try:
@@ -53,14 +53,14 @@ def read_plain(path: str, most: int) -> bytes:
 
 def _check(mode: int, path: str) -> None:
     if stat.S_ISDIR(mode):
-        os.scandir(path).close()  # that it may not be read is what is to be said of it first
+        os.scandir(path).close()  # a missing permission is reported first
         raise IsADirectoryError(errno.EISDIR, "is a folder", path)
     if not stat.S_ISREG(mode):
         raise NotPlain(errno.EINVAL, "is a pipe, a device or a socket, not a file", path)
 
 
 def reason(error: OSError | ValueError) -> str:
-    """Return why a file could not be opened, in words that do not depend on the platform where there are some."""
+    """Return why a file could not be opened, in words that do not depend on the platform if there are some."""
     if isinstance(error, FileNotFoundError):
         return "no such file or folder"
     if isinstance(error, IsADirectoryError):

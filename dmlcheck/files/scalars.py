@@ -1,4 +1,4 @@
-"""What the scalars of YAML 1.2 and JSON mean, and how much of a file is read."""
+"""The meaning of scalars in YAML 1.2 and JSON, and the limits of a file."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ WORDS: dict[str, Any] = {
 
 
 def plain_scalar(text: str) -> Any:
-    """Return what a plain scalar means in the YAML 1.2 core schema: null, a bool, a number or text.
+    """Return the value of a plain scalar in the YAML 1.2 core schema: null, a bool, a number or text.
 
-    A float beyond float64's range comes back as `Overflow`, which still knows its text; a whole number of more than
+    A float beyond float64's range comes back as `Overflow`, which keeps its text; a whole number of more than
     MAX_DIGITS digits as MISSING.
     """
     if _INTEGER(text):
@@ -51,20 +51,20 @@ def plain_scalar(text: str) -> Any:
 
 
 def too_many_digits(text: str, at: Position) -> Refused:
-    """Return what refuses a whole number that is too long."""
+    """Return the refusal of a whole number that is too long."""
     help = f"a whole number may have {MAX_DIGITS:,}; put it in quotes if it is text"
     return Refused(f"a number of {len(text):,} digits is not read", at, help)
 
 
 def too_deep(at: Position) -> Refused:
-    """Return what refuses a list or mapping inside too many others."""
+    """Return the refusal of a list or mapping inside too many others."""
     return Refused(
         "too many levels of lists and mappings", at, f"lists and mappings may nest at most {MAX_DEPTH} levels deep"
     )
 
 
 def too_many(name: str, at: Position) -> Refused:
-    """Return what refuses a file with too many values."""
+    """Return the refusal of a file with too many values."""
     problem = f"{name} has more than {MAX_NODES:,} values, aliases expanded"
     help = "put large tensors into .npy files, or generate them: {fill: 0}"
     return Refused(problem, at, help, "file-too-large")

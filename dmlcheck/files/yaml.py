@@ -64,7 +64,7 @@ def _parse_yaml(name: str, text: str) -> Document:
     return document
 
 
-# What simple YAML does not need takes longer to import than to use.
+# This import takes longer than reading simple YAML.
 
 
 def _read_in_full(document: Document) -> None:

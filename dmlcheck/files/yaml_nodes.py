@@ -34,7 +34,7 @@ def tree(text: str) -> Node | None:
 
 
 def duplicates(name: str, text: str, repeated: list[Repeated]) -> Iterator[Diagnostic]:
-    """Yield what is wrong with keys that stand twice; the first of each is looked for up to the last of them."""
+    """Yield a diagnostic for each repeated key; the first of each is searched up to the last repetition."""
     if not repeated:
         return
     wanted = {found.mapping for found in repeated}
@@ -49,7 +49,7 @@ def duplicates(name: str, text: str, repeated: list[Repeated]) -> Iterator[Diagn
 def _keys(text: str, end: int) -> Iterator[tuple[int, str, int]]:
     """Yield every key before a character index: where its mapping starts, its text and its line."""
     next_event = events(text)
-    mappings: list[int] = []  # of what is open: where a mapping starts, -1 for a list
+    mappings: list[int] = []  # of open parts: where a mapping starts, -1 for a list
     is_key = False
     while (event := next_event()).start_mark.index < end:
         kind = type(event)

@@ -10,7 +10,7 @@ from typing import Any
 _PLAIN_KEY = re.compile(r"[^\W\d][\w.-]*")
 _PLAIN_TEXT = re.compile(r"[A-Z][A-Z0-9_]*[A-Z0-9]")  # as the names of DirectML are
 _UNPRINTABLE = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]")
-# What some version of YAML, or a case file, reads as something else.
+# Text that some version of YAML, or a case file, reads as something else.
 _NOT_TEXT = frozenset(("null", "true", "false", "yes", "no", "on", "off", "y", "n", "inf", "nan"))
 
 
@@ -39,6 +39,6 @@ def one_line(value: str) -> str:
 
 
 def quoted(value: str) -> str:
-    """Return a text in quotes, with escapes for what does not show, or what UTF-8 cannot carry."""
+    """Return a text in quotes, with escapes for invisible characters, and those that UTF-8 cannot encode."""
     escaped = _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))
     return escaped.replace("##[", r"#\u0023[")  # which the log of a GitHub workflow takes for a command

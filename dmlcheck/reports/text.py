@@ -24,7 +24,7 @@ Echo = Callable[[str], None]
 Table = Callable[[Sequence[str], list[list[str]]], None]
 
 _OF_NOTHING = RunInfo("reference")
-_IN_FULL = 20  # failures; those that follow are a line each
+_IN_FULL = 20  # failures; later ones are a line each
 _BLOCK = 1000  # lines
 
 
@@ -54,9 +54,9 @@ class _Failures:
 class TextReport:
     """A run as text.
 
-    `info` is what the run is of, and `total` returns how many cases it has, which is asked only where something is
-    printed before all of them have run. `verbose` is 1 where every case is printed and -1 where only failures and the
-    last line are; `table` prints the head and the rows of a table. `durations` is the number of slow cases to print.
+    `info` is the description of the run, and `total` returns its number of cases, which is asked only if something is
+    printed before all of them have run. `verbose` is 1 if every case is printed and -1 if only failures and the last
+    line are; `table` prints the head and the rows of a table. `durations` is the number of slow cases to print.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class TextReport:
         self.write(text)
 
     def _begin(self, cases: int) -> None:
-        """Print what the run is of."""
+        """Print the description of the run."""
         self.has_begun = True
         self.write(f"dmlcheck {__version__}, {self.info.judged}")
         self.write(self.info.scope(cases))

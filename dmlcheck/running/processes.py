@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class Execution:
-    """A run under way: what happens, in the order of the files and their cases, and which case is taking long."""
+    """A run under way: its events, in the order of the files and their cases, and the case that is taking long."""
 
     def __init__(self, targets: list[Target], plan: Plan, jobs: int = 1) -> None:
         """Prepare to run the cases of files, in this process or in as many others as `jobs` says."""
@@ -68,7 +68,7 @@ class Execution:
         return None if self.jobs == 1 and self.is_default_of_reference else self.plan.timeout
 
     def events(self) -> Iterator[Event]:
-        """Yield what happens."""
+        """Yield the events."""
         implementation = make(self.plan.implementation, self.plan.timeout)
         limit = self.limit
         is_timed = limit is None or keeps_time(implementation)
@@ -130,7 +130,7 @@ class _Worker:
             self.child.connection.send(task)
 
     def receive(self) -> list[Event]:
-        """Return what happened at last; EOFError or OSError when the process has ended."""
+        """Return the last event; EOFError or OSError if the process has ended."""
         from dmlcheck.running.worker import Started
 
         message: Message = self.child.connection.recv()
@@ -165,10 +165,10 @@ _AHEAD = 2000  # events of files that are not their turn yet, for each process
 
 
 class _Pool:
-    """Several processes, each at a file; what they send is passed on in the order of the files.
+    """Several processes, each at a file; their events are passed on in the order of the files.
 
-    With `announces` each case is named before it runs. Without, a case that ended its process is not known: what was
-    not heard of before then runs again, each case named.
+    With `announces` each case is named before it runs. Without, a case that ended its process is not known: the cases
+    without a result then run again, each case named.
     """
 
     def __init__(
@@ -233,7 +233,7 @@ class _Pool:
         worker.give(number, Task(self.targets[number], skip, announces, self.tried.pop((number, skip), ())))
 
     def _listen(self) -> None:
-        """Take what the processes send, but no more than can be held of a file whose turn has not come."""
+        """Take the events of the processes, but only as many as can be held for a file whose turn has not come."""
         from multiprocessing.connection import wait
 
         busy = {
@@ -314,7 +314,7 @@ class _Pool:
         self._next_file(fresh)
 
     def _whole(self, case: Case, number: int) -> Case:
-        """Return a case with its desc where that is asked for: the process that was lost named it by its place."""
+        """Return a case with its desc if that is asked for: the lost process named it by its place."""
         if self.directml is None:
             return case
         target = self.targets[number]
@@ -322,9 +322,9 @@ class _Pool:
 
 
 class Apart:
-    """Runs cases one at a time in a process of its own: what outlives its time, or crashes, is the case's error.
+    """Runs cases one at a time in a process of its own: a time limit or a crash is an error of the case.
 
-    The process is started for the first case, and again after one that it was lost with.
+    The process is started for the first case, and again after each one that ended it.
     """
 
     def __init__(self, plan: Plan, directml: DirectML | None = None, patience: float = 0.0) -> None:
@@ -357,7 +357,7 @@ class Apart:
         return _never_ended(case, "timed out", finding, self.directml)
 
     def _result(self, worker: _Worker) -> CaseResult | None:
-        """Return the result that a process sends before it is through with the file, None where its time is up."""
+        """Return the result that a process sends before it is through with the file, or None if its time is up."""
         result = None
         while True:
             left = self._seconds_left(worker)
