@@ -1,7 +1,7 @@
 """ACTIVATION operators of one element, the gradient of RELU, and ADD1: a formula each, which other operators may fuse.
 
-A formula takes elements of any shape, or balls. What it leaves open the pages do: mostly NaN, where a page
-does not say what its max and min make of it, and infinity times 0.
+A formula takes elements of any shape, or balls. Undefined are mostly NaN, where a page does not give the result of its
+max and min, and infinity times 0.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def shrink(input: Any, *, bias: Any, threshold: Any) -> Open:
 
 
 def shrink_integers(input: Any, *, bias: Any, threshold: Any, input_type: str) -> Open:
-    """As for floats, or in FLOAT32; left open where the type does not hold a number, and unsigned x up to Threshold."""
+    """As for floats, or in FLOAT32; undefined where the type does not hold a number, and unsigned x up to Threshold."""
     x = input.astype(np.float64)
     exact, is_open = shrink(x, bias=bias, threshold=threshold)
     rounded = input.astype(np.float32)

@@ -25,7 +25,7 @@ from dmlcheck.reference.rows import Kernel, elementwise, exact
 
 
 def quotient(a: Any, b: Any) -> Any:
-    """A / B of integers, toward zero; left open are one by 0 and the least number by -1, which does not fit."""
+    """A / B of integers, toward zero; undefined are divisions by 0, and of the least number by -1, which does not fit."""
     value = (a - np.fmod(a, b)) // b
     return Open(value, (b == 0) | (a < 0) & (b < 0) & (value < 0))
 
@@ -49,7 +49,7 @@ def mean_of_integers(a: Any, b: Any, *, output_type: str) -> Any:
 
 
 def chosen(ufunc: np.ufunc) -> Callable[..., Any]:
-    """Return the formula of MIN or MAX of floats, which leaves NaN open."""
+    """Return the formula of MIN or MAX of floats; NaN is undefined."""
 
     def formula(a: Any, b: Any) -> Any:
         value = ufunc(a, b)
@@ -61,7 +61,7 @@ def chosen(ufunc: np.ufunc) -> Callable[..., Any]:
 def modulus(ufunc: np.ufunc) -> Kernel:
     """Return the row of A - B * whole(A / B).
 
-    Left open are integers where B is 0, and floats where B is infinite or A / B is beyond the type.
+    Undefined are integers where B is 0, and floats where B is infinite or A / B is beyond the type.
     """
 
     def formula(a: Any, b: Any, *, output_type: str) -> Any:
@@ -90,7 +90,7 @@ def has_two_powers(x: Any, y: Any) -> Any:
 
 
 def power_of_integers(input: Any, exponent: Any, *, scale_bias: Any, output_type: str) -> Any:
-    """x^y; left open where it does not fit, with ScaleBias, for floats y, and for 0 to the power of 0 or less."""
+    """x^y; undefined where it does not fit, with ScaleBias, for floats y, and for 0 to the power of 0 or less."""
     value = np.rint(np.float_power(input, exponent))
     is_held = ~overflows(output_type, value) & ((exponent >= 0) | (np.abs(input) <= 1))
     is_open = (input == 0) & (exponent <= 0) | ~is_held | is_float(exponent) | (scale_bias is not None)
@@ -108,7 +108,7 @@ def bitwise(ufunc: np.ufunc) -> Kernel:
 
 
 def shift(ufunc: np.ufunc) -> Kernel:
-    """Return the row of a shift of bits; by as many as the type has, or more, it is left open."""
+    """Return the row of a shift of bits; a shift by the number of bits in the type, or more, is undefined."""
     return exact(lambda a, b: Open(ufunc(a, b), b >= width(b)))
 
 
@@ -124,7 +124,7 @@ def clip_grad(input: Any, input_gradient: Any, *, min: Any, max: Any) -> Any:
 
 
 def clip_grad_of_integers(input: Any, input_gradient: Any, *, min: Any, max: Any) -> Any:
-    """The gradient where Min < x < Max, else 0; left open where Min or Max is not a number of the type."""
+    """The gradient where Min < x < Max, else 0; undefined where Min or Max is not a number of the type."""
     low, high = cast(min, input), cast(max, input)
     return Open(np.where((input > low) & (input < high), input_gradient, 0), (low != min) | (high != max))
 

@@ -38,7 +38,7 @@ def cumulative_product(
 
 
 def up_to_each(x: Any, scan: Scan, *, ufunc: np.ufunc, is_exclusive: bool, mark: Callable[..., Any] | None) -> Open:
-    """Return what a ufunc makes of the elements up to each, and which of these results are left open."""
+    """Return the results of a ufunc for the elements up to each, with a mark on undefined ones."""
     results = scan("results", ufunc, x)
     is_open = np.zeros(x.shape, dtype=bool) if mark is None else mark(x, scan)
     if not is_exclusive:

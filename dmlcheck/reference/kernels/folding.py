@@ -1,4 +1,4 @@
-"""UNFOLD, which makes a column of what a window sees at each place, and FOLD, which adds columns up again."""
+"""UNFOLD, which makes a column of each window's elements, and FOLD, which adds columns up again."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def window_of(given: Given) -> Window:
 
 
 def fallen_on(x: Any, places: Places, given: Given) -> list[Any]:
-    """Return tensors whose sum is what falls on the places of a tile."""
+    """Return tensors whose sum is the result at the places of a tile."""
     window, sizes = window_of(given), given["output"].sizes
     counts = tuple(map(placed, sizes[2:], *window, given["end_padding"]))
     return layers_at(x.reshape(*sizes[:2], *window.size, *counts), places, window, counts)

@@ -1,4 +1,4 @@
-"""Products of matrices: GEMM, and those of quantized numbers."""
+"""Products of matrices: GEMM, and the products of quantized numbers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def gemm(a: Any, b: Any, c: Any, *, alpha: Any, beta: Any, fused_activation: Nes
 
 
 def turned(transform: str) -> Callable[[Any, Given], Any]:
-    """Return what gives matrices, or the transposed ones where a field says TRANSPOSE."""
+    """Return a function that returns matrices, transposed if a field says TRANSPOSE."""
     return lambda x, given: x.swapaxes(-1, -2) if given[transform] == "TRANSPOSE" else x
 
 
@@ -34,7 +34,7 @@ def whole_for_activation(given: Given) -> Axes:
 
 
 def sizes_of_gemm(given: Given) -> Any:
-    """Return what gives the sizes of the sums, None where they are not all of the result."""
+    """Return the function that returns the sizes of the sums, or None if the sums are not the whole result."""
     alpha, beta = given["alpha"], given["beta"]
     if given["fused_activation"] is not NONE or alpha == 0 or (given["c"] is not None and beta == 0):
         return None

@@ -57,7 +57,7 @@ def dequantize(
 
 
 def repeated(tensors: Sequence[Any], places: Places, given: Given) -> list[Any]:
-    """Return what scales and zero points have at some places once each of their elements is repeated for its block."""
+    """Return scales or zero points at some places, each of their elements repeated for its block."""
     sizes = given["input"].shape
     return [reduce(lambda part, axis: _along(part, axis, places[axis], sizes[axis]), range(x.ndim), x) for x in tensors]
 

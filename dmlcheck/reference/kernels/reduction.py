@@ -31,12 +31,12 @@ def log_sum_exp(x: Any, axes: Axes) -> Any:
 
 
 def largest(x: Any, axes: Axes) -> Open:
-    """max(x1, ..., xn), ignoring NaN; left open where there is one."""
+    """max(x1, ..., xn), ignoring NaN; undefined where there is one."""
     return _extreme(x, axes, np.maximum, np.fmax)
 
 
 def smallest(x: Any, axes: Axes) -> Open:
-    """min(x1, ..., xn), ignoring NaN; left open where there is one."""
+    """min(x1, ..., xn), ignoring NaN; undefined where there is one."""
     return _extreme(x, axes, np.minimum, np.fmin)
 
 
@@ -50,7 +50,7 @@ def _extreme(x: Any, axes: Axes, with_nan: np.ufunc, without_nan: np.ufunc) -> O
 
 
 def place(x: Any, axes: Axes, *, of: Callable[..., Open], last: bool = False) -> Open:
-    """Where the largest or smallest element is; of equal ones the first, or the last; left open like that."""
+    """Return where the largest or smallest element is: of equal ones the first, or the last; NaN is undefined."""
     x = comparable(x)
     extreme, is_nan = of(x, axes)
     return Open(first(x == extreme, axes, last=last), is_nan)
