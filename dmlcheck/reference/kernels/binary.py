@@ -25,7 +25,7 @@ from dmlcheck.reference.rows import Kernel, elementwise, exact
 
 
 def quotient(a: Any, b: Any) -> Any:
-    """A / B of integers, toward zero; undefined are divisions by 0, and of the least number by -1, which does not fit."""
+    """A / B of integers, toward zero; undefined are divisions by 0, and of the least number by -1, which overflows."""
     value = (a - np.fmod(a, b)) // b
     return Open(value, (b == 0) | (a < 0) & (b < 0) & (value < 0))
 
