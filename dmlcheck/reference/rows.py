@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from dmlcheck.reference.places import Places, slices, whole_along
+from dmlcheck.reference.places import Index, Places, slices, whole_along
 from dmlcheck.reference.windows import Window
 from dmlcheck.reference.work import Work
 
@@ -56,6 +56,10 @@ def along(*axes: int) -> Groups:
 Need = Callable[[Any, Places, Given], Any]
 
 
+def _where(places: Places, _: Given) -> Index:
+    return slices(places)
+
+
 class Cut(NamedTuple):
     """The first output may be cut along some axes, and all of the same sizes along these; each tile has all others.
 
@@ -64,12 +68,32 @@ class Cut(NamedTuple):
     for a first parameter after the tensors that is none of the fields. A formula that has a parameter `places` gets
     those of the tile, a range for each dimension. A tile has at most `blocks` blocks of 65,536 elements: more than one
     where little is done for each. Of what takes several elements for each result, `depth` says how many.
+
+    A formula may compute a part of the output, or lay its results out in another order of the axes: then `sizes` gives
+    the sizes of these results, which are cut in their place, and `where` the index in the output of some places.
     """
 
     axes: Callable[[Given], Axes] | None = None
     needs: Mapping[str, Need] = {}
     blocks: int = 1
     depth: Callable[[Given], int] = lambda _: 1
+    sizes: Callable[[Given], tuple[int, ...]] | None = None
+    where: Callable[[Places, Given], Index] = _where
+
+
+class Stretch(NamedTuple):
+    """A part of an output, with a formula of its own, which takes what its tiles need and has no attributes."""
+
+    formula: Callable[..., Any]
+    tiles: Cut
+    is_exact: bool = False
+
+
+class Apart(NamedTuple):
+    """The formula gives the first output alone; each of the others, by parameter, is made of stretches."""
+
+    first: Cut
+    others: Mapping[str, Sequence[Stretch]]
 
 
 def _no_axes(_: Given) -> Axes:
@@ -113,7 +137,7 @@ def LINES(x: Any, places: Places, given: Given) -> Any:  # noqa: N802 - a consta
     return x[whole_along(given["axis"], slices(places))]
 
 
-Tiles = Elements | Groups | Cut | Products | Windows
+Tiles = Elements | Groups | Cut | Apart | Products | Windows
 UNCUT = Cut(lambda _: ())  # one tile of everything
 
 

@@ -12,7 +12,9 @@ from dmlcheck.reference.products import (
     dot,
     plus,
     scaled_dot,
+    scaled_scores,
     sizes_of_products,
+    weighted_means,
     with_or_without,
 )
 from dmlcheck.reference.tiling.blocks import Blocks
@@ -67,3 +69,23 @@ def test_the_sizes_of_sums_have_their_factors() -> None:
     found = sizes_of_products(A, B, np.array([[-5.0]], np.float32), alpha=-0.5, beta=2.0)
     assert (found.sums.tolist(), found.products, found.added, found.terms) == ([[12.0]], 2, 10.0, 3)
     assert sizes_of_products(A, B, None, alpha=1, beta=0).sums.tolist() == [[4]]
+
+
+def test_scores_have_a_column_for_each_key_of_each_part() -> None:
+    keys = [np.array([[1.0, 2.0]]), np.array([[3.0, 0.0], [0.0, 4.0]])]
+    dots, found = scaled_scores(A, keys, 0.5, "FLOAT32")
+    assert dots.tolist() == [[-3, 3, -8]]
+    assert found.tolist() == [[-1.5, 1.5, -4]]
+
+
+def test_a_scaled_query_may_be_rounded_to_the_data_type() -> None:
+    """A third of 3 is off by 2^-11 at most."""
+    query, keys = as_balls(np.array([[3.0]], np.float32)), [as_balls(np.array([[1.0]], np.float32))]
+    half, single = (radius(scaled_scores(query, keys, 1 / 3, kind)[1]) for kind in ("FLOAT16", "FLOAT32"))
+    assert 0 < float(single[0, 0]) < 2.0**-22
+    assert 2.0**-13 < float(half[0, 0]) < 2.0**-10
+
+
+def test_means_weigh_the_values_of_all_parts() -> None:
+    values = [np.array([[8.0]]), np.array([[0.0], [4.0]])]
+    assert weighted_means(np.array([[2.0, 1.0, 1.0]]), values, "FLOAT32").tolist() == [[5]]

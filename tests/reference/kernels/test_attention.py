@@ -16,8 +16,7 @@ from random_attention import ATTENTION, FORMS, MASKS, Attention, built, drawn, i
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference import engine
-from dmlcheck.reference.kernels import attention
-from dmlcheck.reference.tiling import products
+from dmlcheck.reference.tiling import cut
 from dmlcheck.specs.records import OUTPUT
 
 Array = np.ndarray[Any, Any]
@@ -30,15 +29,13 @@ RESULTS = ("OutputTensor", "OutputPresentKeyTensor", "OutputPresentValueTensor")
 # ---- what is right
 
 
-@pytest.mark.parametrize("largest", [6, products.LARGEST])
+@pytest.mark.parametrize("block", [1, cut.BLOCK])
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("operator", ATTENTION)
 def test_each_query_has_the_mean_of_the_values_by_the_softmax_of_its_products(
-    operator: str, form: str, largest: int, monkeypatch: pytest.MonkeyPatch
+    operator: str, form: str, block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(products, "LARGEST", largest)
-    monkeypatch.setattr(attention, "LONG", largest)
-    monkeypatch.setattr(attention, "BLOCK_AS_IS", largest)
+    monkeypatch.setattr(cut, "BLOCK", block)
     generator = np.random.default_rng(1)
     for mask_type, data_type, _ in itertools.product(MASKS, TYPES, range(3)):
         made = drawn(generator, operator, form, mask_type, TYPES[data_type])
