@@ -127,6 +127,46 @@ class Windows(NamedTuple):
     is_reduced: Callable[[Given], bool] = lambda _: True
 
 
+class State(NamedTuple):
+    """A state that steps carry, by the parameters of three tensors.
+
+    The initial state is 0 where that tensor is left out; then it meets the numbers of its factor. The last state is an
+    output.
+    """
+
+    initial: str
+    factor: str
+    last: str
+
+
+class Direction(NamedTuple):
+    """A direction of the steps along a sequence, with options that the formula has in it."""
+
+    is_backward: bool
+    options: Mapping[str, Any]
+
+
+def _one_reading(_: Given) -> Sequence[Mapping[str, Any]]:
+    return [{}]
+
+
+class Scan(NamedTuple):
+    """Each result is the state after a step of a sequence: the batch may be cut, and each direction is a tile.
+
+    The formula is a step: it gets what the input has there and the `states`, as numbers of {batch, state}, and returns
+    the states after it. It gets the weights of its direction as `gates` makes them of the tensors weight, recurrence,
+    bias and peephole. `readings` gives options for each reading of the documentation, the reference's first: each is
+    right for a whole sequence. The states after the end of a sequence are 0; unless it `is_padded` they may be the
+    state that it had there.
+    """
+
+    gates: Callable[..., Any]
+    states: Sequence[State]
+    directions: Callable[[Given], Sequence[Direction]]
+    readings: Callable[[Given], Sequence[Mapping[str, Any]]] = _one_reading
+    is_padded: bool = False
+
+
 def WHOLE(x: Any, places: Places, given: Given) -> Any:  # noqa: ARG001, N802 - a constant among functions
     """Return all of a tensor."""
     return x
@@ -137,7 +177,7 @@ def LINES(x: Any, places: Places, given: Given) -> Any:  # noqa: N802 - a consta
     return x[whole_along(given["axis"], slices(places))]
 
 
-Tiles = Elements | Groups | Cut | Apart | Products | Windows
+Tiles = Elements | Groups | Cut | Apart | Products | Scan | Windows
 UNCUT = Cut(lambda _: ())  # one tile of everything
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference.ball.numbers import Arithmetic
 from dmlcheck.reference.bindings import Inputs, fields_of, given_to, parameter, row
-from dmlcheck.reference.rows import Apart, Cut, Elements, Groups, Products, Windows
+from dmlcheck.reference.rows import Apart, Cut, Elements, Groups, Products, Scan, Windows
 from dmlcheck.reference.threads import keep_memory
 from dmlcheck.reference.tiling.apart import of_outputs
 from dmlcheck.reference.tiling.cut import of_cut
@@ -19,6 +20,7 @@ from dmlcheck.reference.tiling.groups import of_groups
 from dmlcheck.reference.tiling.piece import Piece
 from dmlcheck.reference.tiling.products import of_products
 from dmlcheck.reference.tiling.request import Request
+from dmlcheck.reference.tiling.scan import of_scan
 from dmlcheck.reference.tiling.windows import of_windows
 
 
@@ -36,16 +38,18 @@ def pieces(desc: OperatorDesc, inputs: Inputs, arithmetic: Arithmetic | None = N
     tensors = {to: given.pop(to) for to, _ in bound.tensors}
     formula = partial(bound.function, **given) if given else bound.function
     given = fields_of(desc) | {parameter(field.name): inputs.get(field.name) for field in desc.spec.inputs} | given
-    if not isinstance(tiles, (Apart, Cut, Elements, Groups, Products, Windows)):
-        tiles = tiles(given)
+    declared = tiles(given) if callable(tiles) else tiles
     is_exact = bound.kernel.rounds_nothing(given)
     request = Request(desc, bound, formula, tensors, given, is_exact, is_integer, arithmetic)
-    if isinstance(tiles, Cut):
-        return of_cut(tiles, request)
-    if isinstance(tiles, Apart):
-        return of_outputs(tiles, request)
-    if isinstance(tiles, Products):
-        return of_products(tiles, request)
-    if isinstance(tiles, Windows):
-        return of_windows(tiles, request)
-    return of_groups(tiles, request) if isinstance(tiles, Groups) else of_elements(request)
+    return _CUTTING[type(declared)](declared, request)
+
+
+_CUTTING: dict[type, Callable[[Any, Request], Iterator[Piece]]] = {
+    Apart: of_outputs,
+    Cut: of_cut,
+    Elements: lambda _, request: of_elements(request),
+    Groups: of_groups,
+    Products: of_products,
+    Scan: of_scan,
+    Windows: of_windows,
+}
