@@ -77,6 +77,28 @@ OTHERS: dict[str, list[tuple[str, dict[int, float]]]] = {
             (0.00165855883, -0.286097532, -0.0981794728, 0.0159210896, -0.045730532, 0.000520289314)
         ))),
     ],
+    "multihead_attention/edges.yaml::hidden-keys-of-different-products": [("OutputTensor", {0: 12, 2: 12})],
+    "multihead_attention/edges.yaml::a-hidden-key-of-great-weight": [("OutputTensor", {0: 28 / 3, 2: 28 / 3})],
+    "multihead_attention/edges.yaml::a-filter-above-the-products": [("OutputTensor", {0: 20, 2: 20})],
+    "multihead_attention/edges.yaml::a-filter-far-above-the-products": [
+        ("OutputTensor", {0: 20, 1: 200, 2: 20, 3: 200}),
+    ],
+    "multihead_attention/edges.yaml::a-filter-between-the-products": [("OutputTensor", {0: 20})],
+    "multihead_attention/edges.yaml::a-filter-a-little-below-the-products": [
+        # (4 + 8 + 16 + 20 / e^4) / (3 + 1 / e^4), and ten times that.
+        ("OutputTensor", {0: 9.39806043221458, 1: 93.9806043221458, 2: 9.39806043221458, 3: 93.9806043221458}),
+    ],
+    "multihead_attention/edges.yaml::products-beyond-float16": [("OutputTensor", {0: NAN})],
+    "multihead_attention/edges.yaml::products-a-little-below-all-float16-numbers": [("OutputTensor", {0: 44 / 3})],
+    "multihead_attention1/edges.yaml::hidden-keys-of-different-products": [("OutputTensor", {0: 12, 2: 12})],
+    "multihead_attention1/edges.yaml::a-hidden-key-of-great-weight": [("OutputTensor", {0: 28 / 3, 2: 28 / 3})],
+    "multihead_attention1/edges.yaml::a-filter-above-the-products": [("OutputTensor", {0: 20, 2: 20})],
+    "multihead_attention1/edges.yaml::a-filter-far-above-the-products": [
+        ("OutputTensor", {0: 20, 1: 200, 2: 20, 3: 200}),
+    ],
+    "multihead_attention1/edges.yaml::a-filter-between-the-products": [("OutputTensor", {0: 20})],
+    "multihead_attention1/edges.yaml::products-beyond-float16": [("OutputTensor", {0: NAN})],
+    "multihead_attention1/edges.yaml::products-a-little-below-all-float16-numbers": [("OutputTensor", {0: 44 / 3})],
     "quantized_linear_average_pooling/values.yaml::rounded-up-with-dilations-with-padding": [
         ("OutputTensor", {2: 32, 5: 42}),
     ],

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dmlcheck.reference.ball.numbers import hull, plus_start, product_of_parts, raw
 from dmlcheck.reference.nested import stored
+from dmlcheck.reference.pieces import limits
 from dmlcheck.reference.sums import total
 from dmlcheck.reference.tiling.blocks import Blocks
 from dmlcheck.reference.tiling.piece import Sizes, sizes_of
@@ -50,13 +51,21 @@ def dequantized_dot(a: Any, b: Any, a_scale: Any, b_scale: Any, integers: Any) -
 # ---- attention
 
 
-def scaled_scores(q: Any, keys: list[Any], scale: Any, data_type: str) -> tuple[Any, Any]:
-    """Return q @ k^T for keys in several parts, and that times a scale.
+def scaled_scores(q: Any, keys: list[Any], scale: Any, data_type: str) -> list[Any]:
+    """Return scale * q @ k^T for keys in several parts, in each way that is right: products may be infinite.
 
-    The bound of the latter also has the products with q scaled first, which may be rounded to the data type.
+    The bound also has the products with q scaled first, which may be rounded to the data type. A product that the data
+    type lacks may stay as it is, or be infinite: before it is scaled, or after it only.
     """
     dots = scores(q, keys)
-    return dots, hull(lambda: scale * dots, lambda: scores(stored(scale * q, data_type), keys))
+    found = hull(lambda: scale * dots, lambda: scores(stored(scale * q, data_type), keys))
+    sums, factor, most = raw(dots), raw(scale), limits(data_type)[1]
+    if not np.fmax(np.fmax.reduce(sums, axis=None), -np.fmin.reduce(sums, axis=None)) * max(1, abs(factor)) > most:
+        return [found]
+    after = np.abs(factor * sums) > most
+    before = after | (np.abs(sums) > most)
+    ways = [before] if np.array_equal(before, after) or not after.any() else [before, after]
+    return [found, *(np.where(beyond, np.copysign(np.inf, sums) * factor, found) for beyond in ways)]
 
 
 def scores(q: Any, keys: list[Any]) -> Any:

@@ -17,11 +17,10 @@ import numpy as np
 from dmlcheck.reference.functions import of_values
 from dmlcheck.reference.heads import Part, Parts, is_alone, last_four, parts_of
 from dmlcheck.reference.nested import stored
-from dmlcheck.reference.pieces import UNDEFINED, Open, limits
+from dmlcheck.reference.pieces import UNDEFINED, Open, any_of
 from dmlcheck.reference.places import Index, Places, part_at, slices
 from dmlcheck.reference.products import scaled_scores, weighted_means
 from dmlcheck.reference.rows import Apart, Cut, Given, Kernel, Need, Stretch
-from dmlcheck.values.number_formats import FORMATS
 
 Sizes = tuple[int, ...]
 
@@ -50,17 +49,16 @@ def multihead_attention(
     if q is None:
         return UNDEFINED
     (q,), keys, values = (with_bias(part, output_type) for part in (q, k, v))
-    dots, scores = scaled_scores(q, keys, scale, output_type)
-    scores = stored(scores if position is None else scores + position, output_type)
-    hidden = hidden_keys(masking, mask_type, scores.shape[-1])
-    scores = scores if hidden is None else np.where(hidden, scores + mask_filter_value, scores)
-    scores = scores if last is None else np.where(np.arange(scores.shape[-1]) > last, -np.inf, scores)
-    top = np.maximum.reduce(scores, axis=-1, keepdims=True)
-    powers = np.exp(scores - top)
-    is_open = np.isinf(top) | of_values(partial(overflow, data_type=output_type), dots, scale)
-    if hidden is not None:
-        is_open |= of_values(partial(weigh, hidden, data_type=output_type), powers, mask_filter_value, top)
-    return heads_beside(weighted_means(powers, values, output_type), is_open)
+    ways = scaled_scores(q, keys, scale, output_type)
+    count = ways[0].shape[-1]
+    hidden, later = hidden_keys(masking, mask_type, count), None if last is None else np.arange(count) > last
+    masked = partial(masked_scores, position, hidden, later, mask_filter_value, output_type)
+    scores = [masked(way) for way in ways]
+    if hidden is not None and of_values(partial(keep_weight, hidden), scores[0], mask_filter_value):
+        scores += [masked(way, is_set=True) for way in ways]
+    (result, is_open), *others = (means(each, values, output_type) for each in scores)
+    found = any_of(*map(heads_beside, (result, *(other for other, _ in others))))
+    return Open(found, heads_beside(np.broadcast_to(is_open, result.shape)))
 
 
 def multihead_attention1(
@@ -103,25 +101,39 @@ def hidden_keys(masking: Any, mask_type: str, count: int) -> Any:
     return (keys >= ends) | (keys < starts if starts.size else False)
 
 
-def overflow(dots: Any, scale: Any, data_type: str) -> Any:
-    """Say for which queries a product with a key is beyond the data type, before or after it is scaled."""
-    peak = np.maximum(dots.max(axis=-1, keepdims=True), -dots.min(axis=-1, keepdims=True))
-    return peak * np.maximum(1, np.abs(scale)) > limits(data_type)[1]
+def masked_scores(
+    position: Any, hidden: Any, later: Any, filter_value: Any, data_type: str, scores: Any, *, is_set: bool = False
+) -> Any:
+    """Return scores with what is added to them; MaskFilterValue is, or those of hidden keys are set to it."""
+    scores = stored(scores if position is None else scores + position, data_type)
+    if hidden is not None:
+        scores = np.where(hidden, filter_value if is_set else stored(scores + filter_value, data_type), scores)
+    return scores if later is None else np.where(later, -np.inf, scores)
 
 
-def weigh(hidden: Any, powers: Any, filter_value: Any, top: Any, data_type: str) -> Any:
-    """Say for which queries hidden keys have a weight, whether the mask adds MaskFilterValue or sets it."""
-    others = np.where(hidden, 0, powers).sum(axis=-1, keepdims=True)
-    by_adding = np.where(hidden, powers, 0).sum(axis=-1, keepdims=True)
-    by_setting = np.broadcast_to(hidden, powers.shape).sum(axis=-1, keepdims=True) * np.exp(filter_value - top)
-    return np.maximum(by_adding, by_setting) > FORMATS[data_type].unit_roundoff * others
+def keep_weight(hidden: Any, scores: Any, filter_value: Any) -> bool:
+    """Whether hidden keys keep a weight, if MaskFilterValue is added to their scores or if these are set to it."""
+    least = scores.max(axis=-1, keepdims=True) + LEAST_POWER
+    return bool((hidden & ((scores > least) | (filter_value > least))).any())
 
 
-def heads_beside(x: Any, is_open: Any) -> Open:
-    """Return results and marks with the heads side by side in the last dimension."""
+LEAST_POWER = -746.0  # e to the power of less is 0 in float64
+
+
+def means(scores: Any, values: list[Any], data_type: str) -> tuple[Any, Any]:
+    """Return softmax(scores) @ values, which is NaN where a score is infinite, or all are minus infinity; and where."""
+    top = np.maximum.reduce(scores, axis=-1, keepdims=True)
+    is_lost = np.isinf(top)
+    if not is_lost.any():
+        return weighted_means(np.exp(scores - top), values, data_type), is_lost
+    found, _ = means(np.where(is_lost, 0.0, scores), values, data_type)
+    return np.where(is_lost, np.nan, found), is_lost
+
+
+def heads_beside(x: Any) -> Any:
+    """Return results with the heads side by side in the last dimension."""
     batch, groups, share, length, size = x.shape
-    both = (x, np.broadcast_to(is_open, x.shape))
-    return Open(*(each.transpose(0, 3, 1, 2, 4).reshape(batch, length, groups * share * size) for each in both))
+    return x.transpose(0, 3, 1, 2, 4).reshape(batch, length, groups * share * size)
 
 
 # ---- what is defined
