@@ -43,6 +43,21 @@ OTHERS: dict[str, list[tuple[str, dict[int, float]]]] = {
     "gemm/values.yaml::infinity-and-nan-with-an-alpha-of-0": [("OutputTensor", dict.fromkeys(range(1, 6), 0))],
     "gru/values.yaml::lengths-forward": [("OutputSequenceTensor", {3: 3, 6: 3, 8: 412})],
     "gru/values.yaml::lengths-backward": [("OutputSequenceTensor", {3: 1, 6: 1, 8: 3})],
+    "gru/special.yaml::state-of-0-and-infinite-weights": [("OutputSequenceTensor", {0: -4})],
+    "rnn/special.yaml::state-of-0-and-infinite-weights": [("OutputSequenceTensor", {0: 2})],
+    "rnn/special.yaml::overflow-of-a-state": [("OutputSingleTensor", {0: INF})],
+    "lstm/special.yaml::state-of-0-and-infinite-weights": [
+        ("OutputSingleTensor", {0: 1}),
+        ("OutputCellSingleTensor", {0: 1}),
+    ],
+    "lstm/special.yaml::cell-state-of-0-and-infinite-peephole": [
+        ("OutputSingleTensor", {0: 1}),
+        ("OutputCellSingleTensor", {0: 1}),
+    ],
+    "lstm/special.yaml::overflow-of-a-hidden-state": [
+        ("OutputSequenceTensor", {1: NAN, 2: NAN}),
+        ("OutputCellSingleTensor", {0: NAN}),
+    ],
     "local_response_normalization/values.yaml::images-even-local-size": [
         ("OutputTensor", dict(enumerate((
             0.845897010752, 1.0886621079, 1.01351354507, 0.905329113079, -1.10325030655, 0.701249741012, 0.616868941532,

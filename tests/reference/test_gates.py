@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball
-from dmlcheck.reference.gates import Gate, gates_of, summed, summed_with_share
+from dmlcheck.reference.gates import Gate, gates_of, summed, summed_with_share, without
 
 Array = np.ndarray[Any, Any]
 X, H, C = np.array([[2.0]]), np.array([[3.0, 5.0]]), np.array([[1.0, -1.0]])
@@ -17,7 +17,7 @@ X, H, C = np.array([[2.0]]), np.array([[3.0, 5.0]]), np.array([[1.0, -1.0]])
 def gate(**more: Any) -> Gate:
     """Return a gate of one input and two hidden elements."""
     w, r = np.array([[10.0, 20.0]]), np.array([[1.0, 0.0], [0.0, 2.0]])
-    given = {"input": w, "hidden": r, "input_bias": None, "hidden_bias": None, "cell": None}
+    given = {"input": w, "hidden": r, "input_bias": None, "hidden_bias": None, "cell": None, "new_cell": None}
     return Gate(**{**given, **more})
 
 
@@ -30,7 +30,7 @@ def test_the_weights_of_gates_are_one_after_another_and_transposed() -> None:
     assert third.hidden.tolist() == [[8, 10], [9, 11]]
     assert (third.input_bias.tolist(), third.hidden_bias.tolist()) == ([4, 5], [12, 13])
     assert [None if each.cell is None else each.cell.tolist() for each in found] == [[0, 1], [2, 3], [4, 5], None]
-    assert gates_of(4, weight, recurrence, None, None)[1][2:] == (None, None, None)
+    assert gates_of(4, weight, recurrence, None, None)[1][2:] == (None,) * 4
 
 
 def test_a_sum_has_all_terms_that_there_are() -> None:
@@ -38,6 +38,21 @@ def test_a_sum_has_all_terms_that_there_are() -> None:
     whole = gate(input_bias=np.array([100.0, 200]), hidden_bias=np.array([0.5, 0.25]), cell=np.array([7.0, 9]))
     assert summed(whole, X, H).tolist() == [[123.5, 250.25]]
     assert summed(whole, X, H, C).tolist() == [[130.5, 241.25]]
+
+
+def test_weights_of_the_cell_are_for_the_state_before_or_the_new_one() -> None:
+    gated = gate(cell=np.array([7.0, 9]), new_cell=np.array([2.0, 3]))
+    assert summed(gated, X, H, new_c=C).tolist() == [[25, 47]]
+
+
+def test_products_of_states_may_be_left_out_but_not_their_bias() -> None:
+    whole = gate(hidden_bias=np.array([0.5, 0.25]), cell=np.array([7.0, 9]), new_cell=np.array([7.0, 9]))
+    assert summed(without([whole], hidden=True, cell=False)[0], X, H, C).tolist() == [[27.5, 31.25]]
+    (left,) = without([whole], hidden=True, cell=True)
+    assert summed(left, X, H, C).tolist() == [[20.5, 40.25]]
+    assert summed(left, X, H, new_c=C).tolist() == [[27.5, 31.25]]
+    assert summed_with_share(left, X, H, 2.0).tolist() == [[21, 40.5]]
+    assert summed_with_share(left._replace(hidden_bias=None), X, H, 2.0).tolist() == [[20, 40]]
 
 
 def test_a_share_multiplies_what_is_of_the_hidden_state_with_its_bias() -> None:

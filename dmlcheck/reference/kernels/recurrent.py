@@ -91,7 +91,7 @@ def lstm(
     forget, f_open = (1 - i, i_open) if couple_input_forget else f(summed(of_f, x, h, c))
     new, g_open = g(summed(of_g, x, h))
     cell = forget * c + i * new
-    o, o_open = f(summed(of_o, x, h, cell if sees_new_cell else c))
+    o, o_open = f(summed(of_o, x, h, new_c=cell) if sees_new_cell else summed(of_o, x, h, c))
     hidden, h_open = shown(cell)
     is_open = i_open | f_open | g_open
     return [Open(o * hidden, is_open | o_open | h_open), Open(cell, is_open)]

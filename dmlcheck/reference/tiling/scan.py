@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.reference.ball.numbers import raw
+from dmlcheck.reference.gates import without
 from dmlcheck.reference.nested import stored
-from dmlcheck.reference.pieces import Open, alternatives, any_of, overflows
+from dmlcheck.reference.pieces import Open, alternatives, any_of, infinite, overflows
 from dmlcheck.reference.places import Index
 from dmlcheck.reference.rows import Scan
 from dmlcheck.reference.tiling.blocks import Blocks, blockwise
@@ -64,32 +65,98 @@ class Walk(NamedTuple):
     is_backward: bool
 
 
-def states_of(walk: Walk, *tensors: Any) -> Iterator[dict[str, Any]]:
+class Course(NamedTuple):
+    """One way along sequences, with the states that it has come to.
+
+    The first step of a sequence may be another one. A course that `rounds` takes states that overflow the data type as
+    infinite from step to step; one that `is_forked` has a course beside it that does.
+    """
+
+    step: Step
+    first: Step | None
+    states: list[Open]
+    rounds: bool = False
+    is_forked: bool = False
+
+
+class Lengths(NamedTuple):
+    """The lengths of sequences, and how many steps there are in all."""
+
+    own: Any
+    steps: int
+    is_backward: bool
+
+    @property
+    def is_wrong(self) -> Any:
+        """Which of them are none."""
+        return ((self.own < 1) | (self.own > self.steps))[:, None]
+
+    def begin(self, t: int) -> Any:
+        """Say which sequences have their first step at a time."""
+        return (self.own - 1 == t if self.is_backward else np.full(self.own.shape, t == 0))[:, None]
+
+
+def states_of(walk: Walk, x: Blocks, lengths: Any, *tensors: Any) -> Iterator[dict[str, Any]]:
     """Yield the states of some sequences, a block of steps after another, and then the last ones."""
-    readings = (of_reading(walk, step, *tensors) for step in walk.steps)
-    for parts in zip(*readings, strict=True):
-        yield {name: blockwise(any_of, *(part[name] for part in parts)) for name in parts[0]}
-
-
-def of_reading(walk: Walk, step: Step, x: Blocks, lengths: Any, *tensors: Any) -> Iterator[dict[str, Any]]:
-    """Yield the states as `states_of` does, as one reading has them."""
-    (count, batch, _), (weight, recurrence, bias, peephole, *initial) = x.shape, tensors
-    lengths = np.full(batch, count) if lengths is None else lengths
-    is_wrong = ((lengths < 1) | (lengths > count))[:, None]
-    gates, shape = walk.declared.gates(weight, recurrence, bias, peephole), (batch, recurrence.shape[1])
-    factors = {"recurrence": recurrence, "peephole": peephole}
-    own = walk.declared.states
-    states = [first(each, factors[state.factor], shape) for state, each in zip(own, initial, strict=True)]
+    count, batch, _ = x.shape
+    own = Lengths(np.full(batch, count) if lengths is None else lengths, count, walk.is_backward)
+    courses = courses_of(walk, batch, *tensors)
     for cut in reversed(x.cuts) if walk.is_backward else x.cuts:
-        rows: dict[int, tuple[Any, Any, Any]] = {}
-        for t, now in steps_of(x, cut, is_backward=walk.is_backward):
-            runs = (t < lengths)[:, None]
-            states = after(partial(step, gates=gates), now, states, runs, walk.data_type)
-            value, mark = states[0]
-            rows[t] = (value, mark, np.broadcast_to(runs, shape))
-        block = partial(stacked, rows, is_padded=walk.declared.is_padded, is_wrong=is_wrong)
-        yield {SEQUENCE: Blocks((count, *shape), [cut], block)}
-    yield {state.last: Open(value, mark | is_wrong) for state, (value, mark) in zip(own, states, strict=True)}
+        done = [part for course in courses for part in along(walk, course, x, cut, own)]
+        courses = [course for course, _ in done]
+        yield {SEQUENCE: blockwise(any_of, *(states for _, states in done))}
+    for place, state in enumerate(walk.declared.states):
+        ways = (Open(course.states[place].value, course.states[place].where | own.is_wrong) for course in courses)
+        yield {state.last: any_of(*ways)}
+
+
+def courses_of(
+    walk: Walk, batch: int, weight: Any, recurrence: Any, bias: Any, peephole: Any, *initial: Any
+) -> list[Course]:
+    """Return the courses of all readings before the first step.
+
+    An initial state that is left out is 0, which gives NaN beside infinity or NaN; or its products are left out.
+    """
+    gates = walk.declared.gates(weight, recurrence, bias, peephole)
+    factors = {"recurrence": recurrence, "peephole": peephole}
+    given = {state.factor: x is not None for state, x in zip(walk.declared.states, initial, strict=True)}
+    is_out = {factor: not is_given and not is_finite(factors[factor]) for factor, is_given in given.items()}
+    shape = (batch, recurrence.shape[1])
+    states = [Open(np.zeros(shape) if x is None else x, np.zeros(shape, bool)) for x in initial]
+    ways: list[Any] = [None]
+    if any(is_out.values()):
+        ways.append(without(gates, hidden=is_out["recurrence"], cell=is_out.get("peephole", False)))
+    return [
+        Course(partial(step, gates=gates), None if way is None else partial(step, gates=way), states)
+        for step in walk.steps
+        for way in ways
+    ]
+
+
+def is_finite(x: Any) -> bool:
+    """Whether an optional tensor has neither infinity nor NaN."""
+    return x is None or bool(np.isfinite(raw(x)).all())
+
+
+def along(walk: Walk, course: Course, x: Blocks, cut: Index, lengths: Lengths) -> Iterator[tuple[Course, Blocks]]:
+    """Yield where a course has come to after a block of steps, with the states on the way; and a fork of it, if any.
+
+    Where a state overflows the data type there are two: it stays as it is, or is infinite from the next step on.
+    """
+    states, is_beyond = course.states, False
+    rows: dict[int, tuple[Any, Any, Any]] = {}
+    for t, now in steps_of(x, cut, is_backward=walk.is_backward):
+        runs = (t < lengths.own)[:, None]
+        is_beyond = is_beyond or any(overflows(walk.data_type, value).any() for value, _ in states)
+        states = after(course, now, states, runs, lengths.begin(t), walk.data_type)
+        value, mark = states[0]
+        rows[t] = (value, mark, np.broadcast_to(runs, value.shape))
+    block = partial(stacked, rows, is_padded=walk.declared.is_padded, is_wrong=lengths.is_wrong)
+    is_forked = is_beyond and not course.rounds and not course.is_forked
+    sizes = (x.shape[0], *states[0].value.shape)
+    yield course._replace(states=states, is_forked=course.is_forked or is_forked), Blocks(sizes, [cut], block)
+    if is_forked:
+        yield from along(walk, course._replace(rounds=True), x, cut, lengths)
 
 
 def steps_of(x: Blocks, cut: Index, *, is_backward: bool) -> Iterator[tuple[int, Any]]:
@@ -108,24 +175,20 @@ def stacked(rows: dict[int, tuple[Any, Any, Any]], _: Index, *, is_padded: bool,
     return Open(alternatives(ended, value), mark | is_wrong)
 
 
-def first(state: Any, weights: Any, shape: tuple[int, int]) -> Open:
-    """Return the state before the first step; one of 0 is left open where it meets infinity or NaN."""
-    if state is not None:
-        return Open(state, np.zeros(shape, bool))
-    return Open(np.zeros(shape), np.full(shape, weights is not None and not np.isfinite(raw(weights)).all()))
-
-
-def after(step: Step, x: Any, states: Sequence[Open], runs: Any, data_type: str) -> list[Open]:
+def after(course: Course, x: Any, states: Sequence[Open], runs: Any, begins: Any, data_type: str) -> list[Open]:
     """Return the states after a step of the sequences that have it, and for the others those before.
 
-    Where a state is left open, or overflows, all states of its sequence after the step are left open.
+    Where a state is left open, all states of its sequence after the step are left open.
     """
-    doubts = [(mark | overflows(data_type, value)).any(axis=1, keepdims=True) for value, mark in states]
-    doubt = np.logical_or.reduce(doubts)
-    found = [
-        Open(stored(value, data_type), np.broadcast_to(doubt | mark, value.shape))
-        for value, mark in step(x, *(value for value, _ in states))
-    ]
-    if runs.all():
-        return found
-    return [Open(*map(partial(np.where, runs), now, before)) for now, before in zip(found, states, strict=True)]
+    doubt = np.logical_or.reduce([mark.any(axis=1, keepdims=True) for _, mark in states])
+    values = [infinite(data_type, value) if course.rounds else value for value, _ in states]
+    found = course.step(x, *values)
+    if course.first is not None and begins.any():
+        found = [chosen(begins, *ways) for ways in zip(course.first(x, *values), found, strict=True)]
+    found = [Open(stored(value, data_type), np.broadcast_to(doubt | mark, value.shape)) for value, mark in found]
+    return found if runs.all() else [chosen(runs, *ways) for ways in zip(found, states, strict=True)]
+
+
+def chosen(where: Any, one: Open, other: Open) -> Open:
+    """Return states of one kind in some places, and of another kind elsewhere."""
+    return Open(*map(partial(np.where, where), one, other))
