@@ -431,7 +431,7 @@ def test_the_next_step_takes_a_state_that_overflows_as_it_is_or_as_infinity() ->
 
 @pytest.mark.parametrize("direction", ["FORWARD", "BACKWARD"])
 def test_a_state_that_is_left_out_gives_nan_beside_infinity_or_its_products_are_left_out(direction: str) -> None:
-    """The first sequence has one step, of 1; the other two, of 2 and 3, the later of which meets infinity either way."""
+    """The first sequence has one step, of 1; the other has two, of 2 and 3, and the later meets infinity either way."""
     inputs = {
         "InputTensor": np.array([[1, 2], [9, 3]], np.float32).reshape(1, 2, 2, 1),
         "WeightTensor": np.ones((1, 1, 1, 1), np.float32),
