@@ -203,7 +203,7 @@ def accepted(made: Attention, found: Array) -> Array:
     """Say which elements of an output are right."""
     desc, inputs = built("MULTIHEAD_ATTENTION", made, present=False)
     given = bounds_of(desc, inputs)["OutputTensor"]
-    assert not given.unspecified.any()
+    assert not given.undefined.any()
     return ~refused(found.astype(made.query.dtype).reshape(-1), given).reshape(found.shape)
 
 

@@ -48,5 +48,5 @@ def test_the_other_outputs_have_stretches_with_formulas_of_their_own(install: In
     assert found["OutputValueTensor"].values.tolist() == [[-3, -1, -4, -1]]
     index = found["OutputIndexTensor"]
     assert index.values[0, :3].tolist() == [3, 1, 8]
-    assert index.unspecified is not None
-    assert index.unspecified.tolist() == [[False, False, False, True]]
+    assert index.undefined is not None
+    assert index.undefined.tolist() == [[False, False, False, True]]

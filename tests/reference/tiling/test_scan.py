@@ -53,7 +53,7 @@ def run(given: dict[str, Array], direction: str = "FORWARD") -> tuple[Any, Any]:
     desc = described("RNN", **tensors, **outputs, **fields)
     found = engine.evaluate(desc, given).values()
     sequence, single = (
-        np.where(False if each.unspecified is None else each.unspecified, -1, each.values) for each in found
+        np.where(False if each.undefined is None else each.undefined, -1, each.values) for each in found
     )
     return sequence[:, 0, :, 0].tolist(), single[0, 0, :, 0].tolist()
 
