@@ -132,9 +132,9 @@ def number(value: float, arithmetic: Arithmetic | None) -> Any:
     return value if rounded == value else Ball(value, abs(rounded - value), arithmetic)
 
 
-def numbers_for(values: Sequence[float], x: Any) -> Any:
-    """Return FLOATs of an array of them, to compute with x; an implementation may have rounded them as others."""
-    value = np.asarray(values, np.float32).astype(np.float64)
+def numbers_for(values: Any, x: Any) -> Any:
+    """Return an array of FLOATs to compute with x; an implementation may have rounded them as other FLOATs."""
+    value = raw(values)
     if not isinstance(x, Ball):
         return value
     of = x.arithmetic.attributes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -63,13 +63,25 @@ class Cut(NamedTuple):
     same places: WHOLE, LINES, or a function of the tensor, the places of the tile, and what the formula gets; of None
     for a first parameter after the tensors that is none of the fields. A formula that has a parameter `places` gets
     those of the tile, a range for each dimension. A tile has at most `blocks` blocks of 65,536 elements: more than one
-    where little is done for each. Of what takes several elements for each result, `depth` says how many.
+    where little is done for each. Of what takes several elements for each result, `depth` says how many; or how many
+    at each place of the first axis, of which a tile then has one. The formula gets the tensors `as_is` as they are,
+    whatever the others are computed in: indices, and elements that it picks.
     """
 
     axes: Callable[[Given], Axes] | None = None
     needs: Mapping[str, Need] = {}
     blocks: int = 1
-    depth: Callable[[Given], int] = lambda _: 1
+    depth: Callable[[Given], float | Sequence[float]] = lambda _: 1
+    as_is: tuple[str, ...] = ()
+
+
+class Apart(NamedTuple):
+    """Each output is cut by itself, as `cuts` says by parameter.
+
+    For a tile of one the formula gets None for the others that it has parameters for, and returns a dict with that one.
+    """
+
+    cuts: Mapping[str, Cut]
 
 
 def _no_axes(_: Given) -> Axes:
@@ -113,7 +125,7 @@ def LINES(x: Any, places: Places, given: Given) -> Any:  # noqa: N802 - a consta
     return x[whole_along(given["axis"], slices(places))]
 
 
-Tiles = Elements | Groups | Cut | Products | Windows
+Tiles = Elements | Groups | Cut | Apart | Products | Windows
 UNCUT = Cut(lambda _: ())  # one tile of everything
 
 

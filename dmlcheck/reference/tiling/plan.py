@@ -10,9 +10,9 @@ import numpy as np
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference.ball.numbers import Arithmetic
 from dmlcheck.reference.bindings import Inputs, fields_of, given_to, row
-from dmlcheck.reference.rows import Cut, Elements, Groups, Products, Windows
+from dmlcheck.reference.rows import Apart, Cut, Elements, Groups, Products, Windows
 from dmlcheck.reference.threads import keep_memory
-from dmlcheck.reference.tiling.cut import of_cut
+from dmlcheck.reference.tiling.cut import of_cut, of_each
 from dmlcheck.reference.tiling.elements import of_elements
 from dmlcheck.reference.tiling.groups import of_groups
 from dmlcheck.reference.tiling.piece import Piece
@@ -35,12 +35,14 @@ def pieces(desc: OperatorDesc, inputs: Inputs, arithmetic: Arithmetic | None = N
     tensors = {to: given.pop(to) for to, _ in bound.tensors}
     formula = partial(bound.function, **given) if given else bound.function
     given = fields_of(desc) | given | tensors
-    if not isinstance(tiles, (Cut, Elements, Groups, Products, Windows)):
+    if not isinstance(tiles, (Apart, Cut, Elements, Groups, Products, Windows)):
         tiles = tiles(given)
     is_exact = bound.kernel.rounds_nothing(given)
     request = Request(desc, bound, formula, tensors, given, is_exact, is_integer, arithmetic)
     if isinstance(tiles, Cut):
         return of_cut(tiles, request)
+    if isinstance(tiles, Apart):
+        return of_each(tiles, request)
     if isinstance(tiles, Products):
         return of_products(tiles, request)
     if isinstance(tiles, Windows):

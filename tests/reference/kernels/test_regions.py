@@ -17,7 +17,7 @@ from random_regions import REGIONS, aligned, returning
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference import engine
 from dmlcheck.reference.bounds import Bound
-from dmlcheck.reference.kernels import regions
+from dmlcheck.reference.tiling import cut
 
 Array = np.ndarray[Any, Any]
 Places = list[Fraction]
@@ -110,7 +110,7 @@ def right(desc: OperatorDesc, inputs: dict[str, Array]) -> Array:
 @pytest.mark.parametrize("block", [1, 1 << 16])
 @pytest.mark.parametrize("operator", REGIONS)
 def test_every_element_has_its_samples(operator: str, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(regions, "BLOCK_OF_SAMPLES", block)
+    monkeypatch.setattr(cut, "BLOCK", block)
     known = 0
     for desc, inputs in aligned(operator):
         found, expected = engine.evaluate(desc, inputs)["OutputTensor"], right(desc, inputs)
@@ -348,7 +348,7 @@ def marked(computed: Any) -> Array:
 def test_the_gradient_of_images_is_the_transpose_of_the_forward_operator(
     block: int, count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(regions, "BLOCK_OF_SAMPLES", block)
+    monkeypatch.setattr(cut, "BLOCK", block)
     compared = 0
     for (desc, inputs), (back, given) in returning(count):
         forward = engine.evaluate(desc, inputs)["OutputTensor"]
