@@ -80,6 +80,11 @@ OTHERS: dict[str, list[tuple[str, dict[int, float]]]] = {
     "quantized_linear_average_pooling/values.yaml::rounded-up-with-dilations-with-padding": [
         ("OutputTensor", {2: 32, 5: 42}),
     ],
+    "roi_pooling/values.yaml::halves": [("OutputTensor", {4: 27, 6: 29})],
+    "roi_pooling/values.yaml::double-scale": [("OutputTensor", {0: 47, 1: 48, 6: 16, 7: 50})],
+    "roi_pooling/values.yaml::beside-halves": [("OutputTensor", {0: 7, 1: 7})],
+    "roi_pooling/values.yaml::a-corner-that-rounding-may-decide": [("OutputTensor", {0: 8})],
+    "roi_pooling/values.yaml::a-corner-that-rounding-to-float16-may-decide": [("OutputTensor", {0: 10})],
 }  # fmt: skip
 
 

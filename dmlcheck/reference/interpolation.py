@@ -68,11 +68,6 @@ def taken(x: Array, indices: Sequence[Array]) -> Array:
     return x
 
 
-def left_open(sizes: Sequence[int]) -> Open:
-    """Return results that are left open, all of them."""
-    return Open(np.zeros(sizes), np.ones(sizes, bool))
-
-
 # ---- nearest elements
 
 

@@ -221,6 +221,20 @@ def any_of(*results: Any) -> Any:
     return found if mark is False else Open(found, mark)
 
 
+def left_open(sizes: Sequence[int]) -> Open:
+    """Return results that are left open, all of them."""
+    return Open(np.zeros(sizes), np.ones(sizes, bool))
+
+
+def stacked(parts: Sequence[Any]) -> Any:
+    """Return results of several parts as one; those of a part that may be fewer are repeated."""
+    values, marks = zip(*map(opened, parts), strict=True)
+    ways = [ways_of(value) for value in values]
+    found = [np.stack([own[min(at, len(own) - 1)] for own in ways]) for at in range(max(map(len, ways)))]
+    whole = np.stack([np.broadcast_to(mark, own[0].shape) for mark, own in zip(marks, ways, strict=True)])
+    return Open(alternatives(*found), whole)
+
+
 def or_nan(x: Any, where: Any) -> Any:
     """Return results that may be NaN as well in some places."""
     return alternatives(x, np.where(where, np.nan, x)) if where.any() else x

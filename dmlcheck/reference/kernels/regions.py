@@ -15,12 +15,11 @@ from dmlcheck.reference.interpolation import (
     computed,
     half_up,
     is_lost,
-    left_open,
     shares,
     spread,
     total_together,
 )
-from dmlcheck.reference.pieces import Alternatives, Open, alternatives, ways_of
+from dmlcheck.reference.pieces import Alternatives, Open, alternatives, left_open, stacked, ways_of
 from dmlcheck.reference.places import Places
 from dmlcheck.reference.rows import WHOLE, Apart, Axes, Cut, Given, Kernel
 from dmlcheck.reference.samples import (
@@ -174,7 +173,7 @@ def roi_align_grad(
     return {"output_roi_gradient": either_reading(gradient_of_regions, sampling, *tensors, places)}
 
 
-def either_reading(formula: Callable[..., Open], sampling: Sampling, *operands: Any) -> Any:
+def either_reading(formula: Callable[..., Any], sampling: Sampling, *operands: Any) -> Any:
     """Return a gradient with the offsets as the forward operator has them, or as if they had changed their roles."""
     before, after = sampling.input_offset, sampling.output_offset
     swapped = sampling._replace(input_offset=after, output_offset=before)
@@ -236,7 +235,7 @@ def all_places(corners: Any, sizes: Sizes, counts: Counts, sampling: Sampling) -
 
 def gradient_of_regions(
     sampling: Sampling, input: Any, gradient: Any, roi: Any, batch_indices: Any, places: Places
-) -> Open:
+) -> Any:
     """The gradients of some regions: those of averages of one sample between elements."""
     numbers, is_known = places[-2], (sampling.mode, sampling.function) == ("LINEAR", "AVERAGE")
     counts = sample_counts(roi, gradient.shape[2:], sampling)
@@ -246,7 +245,7 @@ def gradient_of_regions(
         else left_open((4,))
         for number, corners, of_each in zip(numbers, roi, counts, strict=True)
     ]
-    return Open(*map(np.stack, zip(*found, strict=True)))
+    return stacked(found)
 
 
 def gradient_of_region(sampling: Sampling, image: Any, gradient: Any, corners: Any) -> Open:

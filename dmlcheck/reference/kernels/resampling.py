@@ -13,12 +13,11 @@ from dmlcheck.reference.interpolation import (
     coordinates,
     half_up,
     interpolated,
-    left_open,
     linear,
     returned,
     taken,
 )
-from dmlcheck.reference.pieces import Open
+from dmlcheck.reference.pieces import Open, left_open
 from dmlcheck.reference.places import Places, numbers_of
 from dmlcheck.reference.rows import WHOLE, Cut, Given, Kernel
 
