@@ -11,7 +11,7 @@ import numpy as np
 from dmlcheck.reference.ball.numbers import raw
 from dmlcheck.values.number_formats import FORMATS
 
-Corners = tuple[int, int, int, int]  # x1, y1, x2, y2
+Corners = tuple[int, ...]  # x1, y1, x2, y2
 
 
 def corners(coordinates: Any, scale: Any) -> list[Corners]:
@@ -26,6 +26,9 @@ def corners(coordinates: Any, scale: Any) -> list[Corners]:
         reach = _reach(coordinates, scale, products)
         if not np.isfinite(products).all() or reach.max() > 0.5:
             return []
+        beside = np.abs(products - np.floor(products) - 0.5) <= reach
+        if not beside.any():
+            return [tuple(map(int, np.rint(products).tolist()))]
         found = [corner for rounding in ROUNDINGS for corner in _rounded(rounding, products, reach)]
     return list(dict.fromkeys(found))
 

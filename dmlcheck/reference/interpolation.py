@@ -76,6 +76,11 @@ def half_up(x: Any) -> Any:
     return np.floor(x + 0.5)
 
 
+def half_down(x: Any) -> Any:
+    """Return the nearest whole numbers, of halves the smaller one."""
+    return np.ceil(x - 0.5)
+
+
 def nearest(x: Array, places: Sequence[Any], rounding: Rounding) -> Open:
     """Return the elements at rounded places; where the error of a place reaches another element, either of them.
 

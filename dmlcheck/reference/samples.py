@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import chain, product
 from typing import Any, NamedTuple
@@ -13,9 +13,11 @@ import numpy as np
 
 from dmlcheck.reference.ball.numbers import Array, Ball, Condition, hull, radius, raw
 from dmlcheck.reference.interpolation import (
+    Rounding,
     Share,
     beside,
     computed,
+    half_down,
     half_up,
     linear,
     nearest,
@@ -71,8 +73,8 @@ def _counts(region: tuple[Ball, Ball], size: int, sampling: Sampling) -> list[in
 
     That is where it is no whole number, or its rounding decides, or the region is mirrored and its size counts.
     """
-    if not 1 <= sampling.least <= sampling.most:
-        return [0] * len(region[0])
+    if sampling.least >= sampling.most or sampling.least < 1:
+        return [sampling.least if 1 <= sampling.least == sampling.most else 0] * len(region[0])
     quotient = (region[1] - region[0]) / size
     value, error = raw(quotient), quotient.radius
     size_, low, high = np.clip([value, abs(value) - error, abs(value) + error], sampling.least, sampling.most)
@@ -107,23 +109,56 @@ def places_of_samples(
 # ---- what they are
 
 
-def samples_at(image: Array, at: Sequence[Any], sampling: Sampling, outside: Any, *, is_single: bool) -> Open:
+class Reading(NamedTuple):
+    """A reading of the documentation: which places along an axis are outside, and which element is the nearest.
+
+    `outside` is a function of places and the size of the axis; no `rounding` is for averages of elements.
+    """
+
+    outside: Callable[[Any, int], Any]
+    rounding: Rounding | None
+
+
+def rounding_of(sampling: Sampling) -> Rounding | None:
+    """Return how the reference rounds places to nearest elements; None for averages."""
+    return None if sampling.mode == "LINEAR" else half_up
+
+
+def readings(at: Sequence[Any], sizes: Sequence[int], sampling: Sampling) -> list[Reading]:
+    """Return the readings that may differ on what is at the places of some samples, the reference's first.
+
+    One element beyond an edge is inside or outside. Nearest elements, and all where AlignRegionsToCorners is set, end
+    there, or at the edges themselves. Halfway between two elements either may be the nearest, or the even one.
+    """
+    outsides: list[Callable[[Any, int], Any]] = [_is_beyond]
+    roundings = [rounding_of(sampling)]
+    if any(np.any((raw(x) == -1) | (raw(x) == size)) for x, size in zip(at, sizes, strict=True)):
+        outsides.append(_is_at_least_one_beyond)
+    is_strict = sampling.is_aligned or sampling.mode != "LINEAR"
+    if is_strict and any(np.any(possible(_is_off(x, size))) for x, size in zip(at, sizes, strict=True)):
+        outsides.append(_is_off)
+    if sampling.mode != "LINEAR" and any(np.any(np.floor(raw(x)) + 0.5 == raw(x)) for x in at):
+        roundings += [half_down, np.rint]
+    return [Reading(*ways) for ways in product(outsides, roundings)]
+
+
+def samples_at(image: Array, at: Sequence[Any], reading: Reading, outside: Any, *, is_single: bool) -> Open:
     """Return what an image of several channels has at the places of some samples, along height and width.
 
-    Farther beyond an edge than one element it is `outside`. A nearest element that is a result by itself is one of
-    those that rounding may choose.
+    A nearest element that is a result by itself is one of those that rounding may choose.
     """
-    beyond, unclear = limits(at, image.shape[1:], sampling)
-    if sampling.mode == "LINEAR":
-        found = linear(image, [np.arange(len(image)), *at])
+    every = [np.arange(len(image)), *at]
+    beyond = _crossed(*map(reading.outside, at, image.shape[1:]))
+    if reading.rounding is None:
+        found = linear(image, every)
     else:
-        found = (nearest if is_single else nearest_of_several)(image, [np.arange(len(image)), *at], half_up)
+        found = (nearest if is_single else nearest_of_several)(image, every, reading.rounding)
     values = alternatives(*(np.where(beyond, outside, way) for way in ways_of(found.value)))
-    return Open(values, unclear | (found.where & ~certain(beyond)))
+    return Open(values, found.where & ~certain(beyond))
 
 
 def limits(at: Sequence[Any], sizes: Sequence[int], sampling: Sampling) -> tuple[Any, Any]:
-    """Say which samples are farther beyond an edge than one element, and of which it is left open what they are."""
+    """Say which samples are farther beyond an edge than one element, and on which of them readings differ."""
     beyond = _crossed(*map(_is_beyond, at, sizes))
     unclear = _crossed(*map(partial(_is_unclear, sampling=sampling), at, sizes))
     return beyond, unclear if sampling.is_aligned else unclear & ~certain(beyond)
@@ -139,14 +174,20 @@ def _is_beyond(x: Any, size: int) -> Any:
     return (x < -1) | (x > size)
 
 
-def _is_unclear(x: Any, size: int, sampling: Sampling) -> Any:
-    """Say at which places along an axis it is left open what is there.
+def _is_at_least_one_beyond(x: Any, size: int) -> Any:
+    """Say which places along an axis are at least one element beyond an edge."""
+    return (x <= -1) | (x >= size)
 
-    That is one element beyond an edge; nearest elements beyond the edges, and halfway between two elements; and all
-    beyond the edges where AlignRegionsToCorners is set.
-    """
+
+def _is_off(x: Any, size: int) -> Any:
+    """Say which places along an axis are beyond an edge."""
+    return (x < 0) | (x > size - 1)
+
+
+def _is_unclear(x: Any, size: int, sampling: Sampling) -> Any:
+    """Say at which places along an axis readings differ on what is there, as `readings` has them."""
     exact = raw(x)
-    is_off = possible((x < 0) | (x > size - 1))
+    is_off = possible(_is_off(x, size))
     if sampling.mode == "LINEAR":
         return is_off if sampling.is_aligned else (exact == -1) | (exact == size)
     return is_off | (np.floor(exact) + 0.5 == exact)
@@ -176,9 +217,9 @@ def gradient_of_samples(
     given = np.repeat(np.repeat(gradient, counts[0], 1), counts[1], 2)
     if sampling.function == "AVERAGE":
         return Open(np.where(beyond, 0.0, given / math.prod(counts)), unclear)
-    samples = samples_at(image, at, sampling, np.nan, is_single=False)
+    samples = samples_at(image, at, Reading(_is_beyond, rounding_of(sampling)), np.nan, is_single=False)
     chosen = _which_is_largest(samples.value, counts)
-    is_open = _in_each(np.any, samples.where | possible(beyond), given.shape, counts) | chosen.where
+    is_open = _in_each(np.any, samples.where | unclear | possible(beyond), given.shape, counts) | chosen.where
     is_none = beyond | (raw(chosen.value) + radius(chosen.value) == 0)
     return Open(np.where(is_none, 0.0, given * chosen.value), is_open)
 
@@ -210,7 +251,7 @@ def has_part(samples: Any, at: Sequence[Any], tile: Places, sizes: Sequence[int]
     if not np.any(samples):
         return np.zeros((), bool)
     starts = [part.start for part in tile]
-    roundings = [None] if sampling.mode == "LINEAR" else [half_up, lambda x: np.ceil(x - 0.5)]
+    roundings = [None] if sampling.mode == "LINEAR" else [half_up, half_down]
     ways = [map(partial(shares, rounding=rounding), map(raw, at), sizes, starts) for rounding in roundings]
     near = list(map(list, map(chain, *ways)))
     marks = np.broadcast_to(samples, np.broadcast_shapes(np.shape(samples), (1, *map(len, at))))

@@ -19,6 +19,8 @@ from dmlcheck.reference.samples import (
     kinks,
     limits,
     places_of_samples,
+    readings,
+    rounding_of,
     sample_counts,
     samples_at,
     shares_of_ends,
@@ -59,7 +61,9 @@ def test_samples_are_spread_evenly_or_from_corner_to_corner() -> None:
 
 
 def samples(y: list[float], x: list[float], sampling: Sampling = PLAIN) -> tuple[Any, Array]:
-    found = samples_at(IMAGE, [np.array(y), np.array(x)], sampling, 7.0, is_single=False)
+    at = [np.array(y), np.array(x)]
+    reading, *_ = readings(at, IMAGE.shape[1:], sampling)
+    found = samples_at(IMAGE, at, reading, 7.0, is_single=False)
     (way,) = ways_of(found.value)
     return way.tolist(), np.broadcast_to(found.where, way.shape)
 
@@ -87,6 +91,26 @@ def test_what_is_not_clear_is_one_element_beyond_an_edge_or_halfway(
     beyond, unclear = limits([np.zeros(1), x], (2, 3), PLAIN._replace(mode=mode, is_aligned=is_aligned))
     assert beyond[0].tolist() == [True, *[False] * 6, True]
     assert unclear[0].tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("x", "is_nearest", "is_aligned", "count"),
+    [
+        ([0.0, 1.25], True, True, 1),
+        ([-1.0, 1.25], False, False, 2),  # inside or outside
+        ([-0.5, 1.25], False, False, 1),
+        ([-0.5, 1.25], False, True, 2),  # the edge element or outside
+        ([0.5, 1.25], True, False, 3),  # up, down, or to the even one
+        ([-1.0, 0.5], True, False, 9),
+    ],
+)
+def test_only_readings_that_may_differ_are_taken(
+    x: list[float], is_nearest: bool, is_aligned: bool, count: int
+) -> None:
+    sampling = PLAIN._replace(mode="NEAREST_NEIGHBOR" if is_nearest else "LINEAR", is_aligned=is_aligned)
+    found = readings([np.zeros(1), np.array(x)], (2, 3), sampling)
+    assert len(found) == count
+    assert found[0].rounding == rounding_of(sampling) == (half_up if is_nearest else None)
 
 
 def test_the_gradient_of_an_average_is_shared_and_that_of_a_maximum_is_not() -> None:

@@ -13,13 +13,12 @@ from dmlcheck.descs.records import TensorDesc
 from dmlcheck.reference.interpolation import (
     Sums,
     computed,
-    half_up,
     is_lost,
     shares,
     spread,
     total_together,
 )
-from dmlcheck.reference.pieces import Alternatives, Open, alternatives, left_open, stacked, ways_of
+from dmlcheck.reference.pieces import Alternatives, Open, alternatives, any_of, left_open, stacked, ways_of
 from dmlcheck.reference.places import Places
 from dmlcheck.reference.rows import WHOLE, Apart, Axes, Cut, Given, Kernel
 from dmlcheck.reference.samples import (
@@ -32,6 +31,8 @@ from dmlcheck.reference.samples import (
     kinks,
     limits,
     places_of_samples,
+    readings,
+    rounding_of,
     sample_counts,
     samples_at,
     shares_of_ends,
@@ -108,19 +109,24 @@ def roi_align(
 
 def crop(
     input: Any, roi: Any, batch_indices: Any, sampling: Sampling, outside: Any, sizes: Sizes, places: Places
-) -> Open:
+) -> Any:
     """Some channels, rows and columns of a region: each element is the average of its samples, or the largest."""
     (region, channels, *tile), (counts,) = places, sample_counts(roi, sizes, sampling)
     if counts is None:
         return left_open([*map(len, places)])
     image = input[batch_indices.flat[region.start], channels.start : channels.stop]
     at = places_of_samples(roi[0], tile, sizes, counts, sampling)
-    found = samples_at(image, at, sampling, outside, is_single=counts == (1, 1))
-    reduced = largest if sampling.function == "MAX" else average
     of_each = (len(channels), len(tile[0]), counts[0], len(tile[1]), counts[1])
-    ways = ways_of(found.value)
-    value = alternatives(*ways, of=lambda samples: reduced(samples.reshape(of_each)))
-    return Open(value, np.broadcast_to(found.where, ways[0].shape).reshape(of_each).any(axis=(2, 4)))
+    samples = partial(samples_at, image, at, outside=outside, is_single=counts == (1, 1))
+    ways = map(samples, readings(at, image.shape[1:], sampling))
+    return any_of(*(reduced(found, sampling.function, of_each) for found in ways))
+
+
+def reduced(samples: Open, function: str, sizes: Sizes) -> Open:
+    """Return the averages of the samples of each element, or the largest, with the samples of these sizes."""
+    of_each, ways = largest if function == "MAX" else average, ways_of(samples.value)
+    value = alternatives(*ways, of=lambda way: of_each(way.reshape(sizes)))
+    return Open(value, np.broadcast_to(samples.where, ways[0].shape).reshape(sizes).any(axis=(2, 4)))
 
 
 def average(samples: Any) -> Any:
@@ -215,8 +221,7 @@ def gradient_of_crop(
 ) -> Sums | None:
     """What a region gives back to some rows and columns of its image, None if none of its samples is beside them."""
     at = all_places(corners, gradient.shape[1:], counts, sampling)
-    rounding = None if sampling.mode == "LINEAR" else half_up
-    near = list(map(partial(shares, rounding=rounding), at, sizes, (part.start for part in tile)))
+    near = list(map(partial(shares, rounding=rounding_of(sampling)), at, sizes, (part.start for part in tile)))
     if not all(map(is_in, near, tile)):
         return None
     samples = gradient_of_samples(computed(gradient, at), at, image, counts, sampling, sizes)
