@@ -352,7 +352,7 @@ def test_corners_beside_halves_are_rounded_in_any_way(
     fields = {"SpatialScale": scale, "PooledSize": {"Height": 1, "Width": 1}}
     desc, inputs = checked("ROI_POOLING", {"Input": x, "ROI": roi}, output, **fields)
     found = gathered(desc, inputs, {"OutputTensor": np.ones((1, 1, 1, 1), bool)})["OutputTensor"]
-    assert not found.unspecified.any()
+    assert not found.undefined.any()
     assert {way.value.item() for way in (found, *found.others)} == expected
 
 

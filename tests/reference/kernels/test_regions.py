@@ -112,7 +112,7 @@ def test_every_element_has_its_samples(operator: str, block: int, monkeypatch: p
     known = differing = total = 0
     for desc, inputs in aligned(operator):
         found, expected = engine.evaluate(desc, inputs)["OutputTensor"], right(desc, inputs)
-        is_open = np.zeros(expected.shape, bool) if found.unspecified is None else found.unspecified
+        is_open = np.zeros(expected.shape, bool) if found.undefined is None else found.undefined
         # A number of samples that rounding may decide is left open by the one and not by the other.
         differing += int((is_open != np.isnan(expected)).sum())
         total += is_open.size
@@ -184,7 +184,7 @@ def test_the_versions_agree_and_averages_are_linear_in_the_image() -> None:
 def ways(*args: Any, **fields: Any) -> list[set[float]]:
     """Return the right results of each element, as floats without their errors."""
     given = bound(*built(*args, **fields))
-    assert not given.unspecified.any()
+    assert not given.undefined.any()
     return [set(each) for each in zip(*(way.value.tolist() for way in (given, *given.others)), strict=True)]
 
 
