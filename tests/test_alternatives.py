@@ -117,6 +117,45 @@ OTHERS: dict[str, list[tuple[str, dict[int, float]]]] = {
     "quantized_linear_average_pooling/values.yaml::rounded-up-with-dilations-with-padding": [
         ("OutputTensor", {2: 32, 5: 42}),
     ],
+    # Elements with a sample that the rounding of its place may put on either side of a limit are left out.
+    "roi_align/values.yaml::average-beyond-the-edges": [
+        ("OutputTensor", {5: 4.5, 7: -7}),
+    ],
+    "roi_align/values.yaml::max-beyond-the-edges": [("OutputTensor", {7: 20, 11: 20})],
+    "roi_align/values.yaml::nearest": [("OutputTensor", {13: 112, 16: 122, 19: 212, 22: 222})],
+    "roi_align/values.yaml::nearest-average": [("OutputTensor", {0: 21.5, 1: 23.5})],
+    "roi_align/values.yaml::nearest-largest": [("OutputTensor", {0: 22, 1: 24})],
+    "roi_align/values.yaml::nearest-far-beyond-the-edges": [("OutputTensor", {2: -5})],
+    "roi_align/values.yaml::nearest-halves-and-beyond-the-edges": [
+        ("OutputTensor", {0: 1, 1: 1, 2: 2, 3: 2, 4: 2}),
+        ("OutputTensor", {0: 0, 3: 0, 4: 0}),
+        ("OutputTensor", {0: 0, 1: 1, 2: 2, 3: 0, 4: 0}),
+    ],
+    "roi_align1/values.yaml::average-beyond-the-edges": [
+        ("OutputTensor", {5: 4.5, 7: -7}),
+    ],
+    "roi_align1/values.yaml::max-beyond-the-edges": [("OutputTensor", {7: 20, 11: 20})],
+    "roi_align1/values.yaml::nearest": [("OutputTensor", {13: 112, 16: 122, 19: 212, 22: 222})],
+    "roi_align1/values.yaml::nearest-average": [("OutputTensor", {0: 21.5, 1: 23.5})],
+    "roi_align1/values.yaml::nearest-largest": [("OutputTensor", {0: 22, 1: 24})],
+    "roi_align1/values.yaml::nearest-far-beyond-the-edges": [("OutputTensor", {2: -5})],
+    "roi_align1/values.yaml::nearest-corners-are-samples": [
+        ("OutputTensor", {4: -26, 5: -4, 6: -17, 16: -37, 17: 10, 18: -34, 27: -37, 31: 10,
+                          35: 10, 39: -26, 43: -16, 47: -16}),
+    ],
+    "roi_align1/values.yaml::corners-are-samples-beyond-the-edges": [("OutputTensor", {0: 0, 1: 0, 2: 0, 3: 0, 6: 0})],
+    "roi_align1/values.yaml::corners-are-two-samples": [("OutputTensor", {4: 0, 6: 0})],
+    "roi_align1/values.yaml::nearest-halves-and-beyond-the-edges": [
+        ("OutputTensor", {0: 1, 1: 1, 2: 2, 3: 2, 4: 2}),
+        ("OutputTensor", {0: 0, 3: 0, 4: 0}),
+        ("OutputTensor", {0: 0, 1: 1, 2: 2, 3: 0, 4: 0}),
+    ],
+    "roi_align1/documented.yaml::four-crops": [("OutputTensor", {0: 0, 1: 0, 2: 0, 3: 0, 4: 0, 5: 0, 6: 0, 11: 0})],
+    "roi_pooling/values.yaml::halves": [("OutputTensor", {4: 27, 6: 29})],
+    "roi_pooling/values.yaml::double-scale": [("OutputTensor", {0: 47, 1: 48, 6: 16, 7: 50})],
+    "roi_pooling/values.yaml::beside-halves": [("OutputTensor", {0: 7, 1: 7})],
+    "roi_pooling/values.yaml::a-corner-that-rounding-may-decide": [("OutputTensor", {0: 8})],
+    "roi_pooling/values.yaml::a-corner-that-rounding-to-float16-may-decide": [("OutputTensor", {0: 10})],
 }  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.reference.ball.numbers import Arithmetic
+from dmlcheck.reference.ball.numbers import Arithmetic, Ball
 from dmlcheck.reference.nested import NONE, Nested
 from dmlcheck.reference.pieces import number
 from dmlcheck.reference.rows import ELEMENTS, Groups, Kernel
@@ -62,20 +62,31 @@ def parameter(field: str) -> str:
 
 
 def _attribute(desc: OperatorDesc, name: str, arithmetic: Arithmetic | None) -> Any:
-    """Return the value that a kernel gets for a field that is no input: FLOATs as FLOAT32, operators as callables."""
+    """Return what a kernel gets of a field that is no input: FLOATs as FLOAT32, operators as callables.
+
+    Arrays of FLOATs are one array of numbers, which with an arithmetic are balls of it.
+    """
     value, of = desc.values.get(name), desc.spec.fields[name].type
     if of in ("OPERATOR_DESC", "OPERATOR_DESC_ARRAY"):
-        part = (desc.tensors(OUTPUT) or desc.tensors())[0]
-        if of == "OPERATOR_DESC":
-            return NONE if value is None else _nested(value, part.tensor.data_type, arithmetic)
-        return [_nested(inner, part.tensor.data_type, arithmetic) for inner in value or ()]
+        return _operators(desc, value, of, arithmetic)
     if value is None:
         return None
     if of == "FLOAT":
         return number(float(np.float32(value)), arithmetic)
+    if of == "FLOAT_ARRAY":
+        numbers = np.asarray(value, np.float32)
+        return numbers.astype(np.float64) if arithmetic is None else Ball(numbers, 0.0, arithmetic)
     if of == "SCALAR_UNION":
         return NUMPY_TYPES[desc.values[desc.spec.fields[name].data_type or ""]].type(value).item()
     return value
+
+
+def _operators(desc: OperatorDesc, value: Any, of: str, arithmetic: Arithmetic | None) -> Any:
+    """Return the operator inside another, or several, as functions."""
+    part = (desc.tensors(OUTPUT) or desc.tensors())[0]
+    if of == "OPERATOR_DESC":
+        return NONE if value is None else _nested(value, part.tensor.data_type, arithmetic)
+    return [_nested(inner, part.tensor.data_type, arithmetic) for inner in value or ()]
 
 
 def _nested(inner: OperatorDesc, data_type: str, arithmetic: Arithmetic | None) -> Nested:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -9,16 +11,54 @@ import numpy as np
 from dmlcheck.reference.ball.numbers import raw
 from dmlcheck.values.number_formats import FORMATS
 
+Corners = tuple[int, ...]  # x1, y1, x2, y2
 
-def rounded(coordinates: Any, scale: Any) -> tuple[list[int], bool]:
-    """Return coordinates times a scale as whole numbers, and whether the rounding of a product may decide one."""
+
+def corners(coordinates: Any, scale: Any) -> list[Corners]:
+    """Return coordinates times a scale as whole numbers: first as the reference has them, then as they may be too.
+
+    That is with halves rounded in another way, and where the rounding of a product decides. There are none where a
+    product is not finite, or may be rounded to more than two numbers.
+    """
     scale = raw(scale)
-    of = FORMATS[coordinates.dtype.name.upper()]
     with np.errstate(all="ignore"):
-        held = float(np.asarray(scale).astype(coordinates.dtype))
-        wide = coordinates.astype(float)
-        scaled = wide * scale
-        is_exact = (scaled.astype(coordinates.dtype) == scaled) & (held == scale)
-        reach = np.where(is_exact, 0, wide * (abs(scale) * of.unit_roundoff + abs(held - scale)))
-        in_doubt = (np.rint(scaled - reach) != np.rint(scaled + reach)) | (scaled - np.floor(scaled) == 0.5)
-    return [int(x) for x in np.rint(np.nan_to_num(scaled))], bool((in_doubt | ~np.isfinite(scaled)).any())
+        products = coordinates.astype(float) * scale
+        reach = _reach(coordinates, scale, products)
+        if not np.isfinite(products).all() or reach.max() > 0.5:
+            return []
+        beside = np.abs(products - np.floor(products) - 0.5) <= reach
+        if not beside.any():
+            return [tuple(map(int, np.rint(products).tolist()))]
+        found = [corner for rounding in ROUNDINGS for corner in _rounded(rounding, products, reach)]
+    return list(dict.fromkeys(found))
+
+
+def _reach(coordinates: Any, scale: Any, products: Any) -> Any:
+    """Return how far the roundings of the scale and of products, to the type of the coordinates, may move these."""
+    of, held = FORMATS[coordinates.dtype.name.upper()], float(np.asarray(scale).astype(coordinates.dtype))
+    is_exact = (products.astype(coordinates.dtype) == products) & (held == scale)
+    moved = np.abs(coordinates.astype(float)) * (abs(scale) * of.unit_roundoff + abs(held - scale))
+    return np.where(is_exact, 0, moved)
+
+
+def _rounded(rounding: Callable[[Any], Any], products: Any, reach: Any) -> Iterator[Corners]:
+    """Yield the whole numbers that products may be rounded to, equal ones alike, beginning with those of no error."""
+    ways = {
+        each: list(dict.fromkeys(map(int, rounding(np.array([each, each - own, each + own])))))
+        for each, own in zip(products.tolist(), reach.tolist(), strict=True)
+    }
+    for chosen in product(*ways.values()):
+        x1, y1, x2, y2 = map(dict(zip(ways, chosen, strict=True)).__getitem__, products.tolist())
+        if x1 <= x2 and y1 <= y2:
+            yield x1, y1, x2, y2
+
+
+def _half_up(x: Any) -> Any:
+    return np.floor(x + 0.5)
+
+
+def _half_away_from_0(x: Any) -> Any:
+    return np.copysign(np.floor(np.abs(x) + 0.5), x)
+
+
+ROUNDINGS: tuple[Callable[[Any], Any], ...] = (np.rint, _half_up, _half_away_from_0)  # the reference's first

@@ -6,7 +6,7 @@ used. Places are an array for each axis: integers are the numbers of elements, a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial, reduce
 from itertools import product
 from typing import Any, NamedTuple
@@ -14,26 +14,46 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.reference.ball.numbers import Array, Ball, hull, radius, raw, summing_error
-from dmlcheck.reference.pieces import Open, alternatives, ways_of
-from dmlcheck.reference.places import with_ones_after
-from dmlcheck.reference.tiling.blocks import Axes
+from dmlcheck.reference.pieces import Open, alternatives, is_float, ways_of
+from dmlcheck.reference.pieces import nearest as nearest_whole
+from dmlcheck.reference.places import Places, numbers_of, with_ones_after
+from dmlcheck.reference.rows import Axes
 
 Rounding = Callable[[Any], Any]
 
 
-def coordinates(places: Array, scale: Any, input_offset: Any, output_offset: Any) -> Any:
+def coordinates(places: Iterable[range], scales: Any, input_offsets: Any, output_offsets: Any) -> list[Any]:
     """Return where places of an output are in the input: (o - OutputPixelOffset) / Scale - InputPixelOffset.
 
-    Where that is o itself, whatever o is, it is no matter of rounding: these are integers.
+    They are NaN where Scale is not positive.
     """
+    return list(map(_coordinates, map(numbers_of, places), scales, input_offsets, output_offsets))
+
+
+def _coordinates(places: Array, scale: Any, input_offset: Any, output_offset: Any) -> Any:
+    """Return the coordinates along an axis; integers where they are o itself, which is no matter of rounding."""
     if raw(scale) == 1 and raw(input_offset) + raw(output_offset) == 0:
         return places
-    return (places - output_offset) / scale - input_offset
+    own = Ball(places, None, scale.arithmetic) if isinstance(scale, Ball) else places
+    return (own - output_offset) / (scale if raw(scale) > 0 else np.nan) - input_offset
+
+
+def interpolated(x: Array, places: Sequence[Any], mode: str, rounding: Rounding) -> Any:
+    """Return what is at places between elements: the nearest element, or the weighted average of those beside each."""
+    if mode == "NEAREST_NEIGHBOR":
+        return nearest(x, places, rounding)
+    average = linear(x, places)
+    return average if is_float(x) else Open(integers(average.value), average.where)
+
+
+def integers(x: Any) -> Any:
+    """Return averages as integers, rounded to the nearest ones, or down, or up."""
+    return alternatives(nearest_whole(x), np.floor(x), np.ceil(x))
 
 
 def clamped(places: Any, size: int) -> Array:
-    """Return whole numbers as the indices of an axis with `size` elements; those beyond its ends become the ends."""
-    found: Array = np.clip(places, 0, size - 1).astype(np.int64)
+    """Return whole numbers as the indices of an axis with `size` elements, those beyond its ends as its ends."""
+    found: Array = np.fmin(np.fmax(places, 0), size - 1).astype(np.int64)
     return found
 
 
@@ -48,17 +68,17 @@ def taken(x: Array, indices: Sequence[Array]) -> Array:
     return x
 
 
-def left_open(sizes: Sequence[int]) -> Open:
-    """Return results that are all undefined."""
-    return Open(np.zeros(sizes), where=True)
-
-
 # ---- nearest elements
 
 
 def half_up(x: Any) -> Any:
     """Return the nearest whole numbers, of halves the larger one."""
     return np.floor(x + 0.5)
+
+
+def half_down(x: Any) -> Any:
+    """Return the nearest whole numbers, of halves the smaller one."""
+    return np.ceil(x - 0.5)
 
 
 def nearest(x: Array, places: Sequence[Any], rounding: Rounding) -> Open:
@@ -99,13 +119,13 @@ def is_whole(places: Any) -> bool:
 
 
 def is_lost(places: Sequence[Any]) -> Any:
-    """Return of which places the errors are so large that they have more than a few elements in their reach."""
-    marks = [~(radius(at) <= _FEW) for at in places]
+    """Say which places are no numbers, or have errors so large that more than a few elements are in their reach."""
+    marks = [~((radius(at) <= _FEW) & np.isfinite(raw(at))) for at in places]
     return reduce(np.logical_or.outer, marks) if any(mark.any() for mark in marks) else False
 
 
 _FEW = 4  # elements: FLOAT32 places are that far off after millions of elements, FLOAT16 ones after a thousand
-REACH = _FEW + 2  # elements: no element farther from a place has, or may have, a part in it
+_REACH = _FEW + 2  # elements: no farther from a place are those that have, or may have, a part in it
 
 
 # ---- weighted averages
@@ -154,10 +174,10 @@ def _within(kept: Array, ways: list[Between]) -> list[Between]:
     return [Between(np.searchsorted(kept, low), np.searchsorted(kept, high), part) for low, high, part in ways]
 
 
-def computed(elements: Array, places: Sequence[Any]) -> Any:
-    """Return elements as float64, or as balls in the arithmetic of places that are balls."""
+def computed(elements: Array, numbers: Sequence[Any]) -> Any:
+    """Return elements as float64, or as balls in the arithmetic of numbers that are balls."""
     wide = elements if elements.dtype.kind == "f" else elements.astype(np.float64)
-    arithmetic = next((at.arithmetic for at in places if isinstance(at, Ball)), None)
+    arithmetic = next((x.arithmetic for x in numbers if isinstance(x, Ball)), None)
     return wide.astype(np.float64, copy=False) if arithmetic is None else Ball(wide, None, arithmetic)
 
 
@@ -208,6 +228,28 @@ def _touched(marked: Array, way: Between, axis: int) -> Array:
 
 
 # ---- the transpose
+
+
+def returned(
+    gradient: Array, places: Sequence[Any], numbers: Any, tile: Places, sizes: Sequence[int], rounding: Rounding | None
+) -> Open:
+    """Return what elements at places between those of a tensor of some sizes give back to a tile of it.
+
+    It is the transpose of `nearest` with a rounding, and of `linear` without. Left open is all where a place is no
+    number, or off by more than a few elements. It is computed in the arithmetic of `numbers`, if they are balls.
+    """
+    seen = list(map(_reached, places, tile, sizes))
+    at = [own[part] for own, part in zip(places, seen, strict=True)]
+    near = list(map(partial(shares, rounding=rounding), at, sizes, (part.start for part in tile)))
+    found = spread(computed(gradient[tuple(seen)], [numbers]), near, [*map(len, tile)]).rounded()
+    return Open(found.value, found.where | np.any(is_lost(at)))
+
+
+def _reached(places: Any, tile: range, size: int) -> slice:
+    """Return which places along an axis may have a part of some elements: a few more than do, and one at least."""
+    held = clamped(raw(places), size)
+    start, stop = np.searchsorted(held, (tile.start - _REACH, tile.stop - 1 + _REACH)).tolist()
+    return slice(start, stop) if start < stop else slice(1)  # the first gives nothing to elements that it does not read
 
 
 class Share(NamedTuple):

@@ -135,9 +135,9 @@ def number(value: float, arithmetic: Arithmetic | None) -> Any:
     return value if rounded == value else Ball(value, abs(rounded - value), arithmetic)
 
 
-def numbers_for(values: Sequence[float], x: Any) -> Any:
-    """Return FLOATs of an array of them, to compute with x; an implementation may have rounded them as others."""
-    value = np.asarray(values, np.float32).astype(np.float64)
+def numbers_for(values: Any, x: Any) -> Any:
+    """Return an array of FLOATs to compute with x; an implementation may have rounded them as other FLOATs."""
+    value = raw(values)
     if not isinstance(x, Ball):
         return value
     of = x.arithmetic.attributes
@@ -222,6 +222,20 @@ def any_of(*results: Any) -> Any:
     found = alternatives(*(way for value in values for way in ways_of(value)))
     mark = reduce(_or, marks)
     return found if mark is False else Open(found, mark)
+
+
+def left_open(sizes: Sequence[int]) -> Open:
+    """Return results that are left open, all of them."""
+    return Open(np.zeros(sizes), np.ones(sizes, bool))
+
+
+def stacked(parts: Sequence[Any]) -> Any:
+    """Return results of several parts as one; those of a part that may be fewer are repeated."""
+    values, marks = zip(*map(opened, parts), strict=True)
+    ways = [ways_of(value) for value in values]
+    found = [np.stack([own[min(at, len(own) - 1)] for own in ways]) for at in range(max(map(len, ways)))]
+    whole = np.stack([np.broadcast_to(mark, own[0].shape) for mark, own in zip(marks, ways, strict=True)])
+    return Open(alternatives(*found), whole)
 
 
 def or_nan(x: Any, where: Any) -> Any:

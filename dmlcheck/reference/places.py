@@ -12,6 +12,11 @@ Index = tuple[Any, ...]
 Places = Sequence[range]
 
 
+def numbers_of(at: range) -> Any:
+    """Return some places of a dimension as an array."""
+    return np.arange(at.start, at.stop, at.step)
+
+
 def slices(places: Places) -> Index:
     """Return the index that has some places of each dimension, in rising order."""
     return tuple(slice(at.start, at.stop, at.step) for at in places)

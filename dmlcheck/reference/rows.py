@@ -67,7 +67,9 @@ class Cut(NamedTuple):
     same places: WHOLE, LINES, or a function of the tensor, the places of the tile, and what the formula gets; of None
     for a first parameter after the tensors that is none of the fields. A formula that has a parameter `places` gets
     those of the tile, a range for each dimension. A tile has at most `blocks` blocks of 65,536 elements: more than one
-    where little is done for each. Of what takes several elements for each result, `depth` says how many.
+    where little is done for each. Of what takes several elements for each result, `depth` says how many; or how many
+    at each place of the first axis, of which a tile then has one. The formula gets the tensors `as_is` as they are,
+    whatever the others are computed in: indices, and elements that it picks.
 
     A formula may compute a part of the output, or lay its results out in another order of the axes: then `sizes` gives
     the sizes of these results, which are cut in their place, and `where` the index in the output of some places.
@@ -76,9 +78,10 @@ class Cut(NamedTuple):
     axes: Callable[[Given], Axes] | None = None
     needs: Mapping[str, Need] = {}
     blocks: int = 1
-    depth: Callable[[Given], int] = lambda _: 1
+    depth: Callable[[Given], float | Sequence[float]] = lambda _: 1
     sizes: Callable[[Given], tuple[int, ...]] | None = None
     where: Callable[[Places, Given], Index] = _where
+    as_is: tuple[str, ...] = ()
 
 
 class Stretch(NamedTuple):
@@ -94,6 +97,15 @@ class Apart(NamedTuple):
 
     first: Cut
     others: Mapping[str, Sequence[Stretch]]
+
+
+class EachOutput(NamedTuple):
+    """Each output is cut by itself, as `cuts` says by parameter.
+
+    For a tile of one the formula gets None for the others that it has parameters for, and returns a dict with that one.
+    """
+
+    cuts: Mapping[str, Cut]
 
 
 def _no_axes(_: Given) -> Axes:
@@ -177,7 +189,7 @@ def LINES(x: Any, places: Places, given: Given) -> Any:  # noqa: N802 - a consta
     return x[whole_along(given["axis"], slices(places))]
 
 
-Tiles = Elements | Groups | Cut | Apart | Products | Scan | Windows
+Tiles = Elements | Groups | Cut | Apart | EachOutput | Products | Scan | Windows
 UNCUT = Cut(lambda _: ())  # one tile of everything
 
 

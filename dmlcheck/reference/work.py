@@ -25,6 +25,7 @@ class Work(NamedTuple):
         return f"too much work: about {found} {self.unit}; the reference computes at most {self.most:,}"
 
 
+ELEMENTS_OF_BLOCK = 1 << 16  # of a tile: half a megabyte of float64, of which some stay in a core's cache
 _LONG = 10**15  # from here on nobody counts the digits
 
 MULTIPLICATIONS = 1 << 40  # in matrix products: ten minutes or so

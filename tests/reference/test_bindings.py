@@ -12,7 +12,7 @@ from bounds_of import gathered
 from installed import GEMM, Install, described, floats, install
 
 from dmlcheck.reference import bindings, engine
-from dmlcheck.reference.rows import Kernel, elementwise
+from dmlcheck.reference.rows import UNCUT, Kernel, elementwise
 from dmlcheck.reference.tiling.piece import Piece
 
 __all__ = ["install"]
@@ -53,6 +53,21 @@ def test_a_kernel_gets_the_fields_that_its_parameters_name(install: Install) -> 
     relu = {"FusedActivation": {"Type": "ACTIVATION_LEAKY_RELU", "Alpha": 0.5}}
     found = engine.evaluate(described("GEMM", **GEMM, **relu), {"ATensor": a, "BTensor": a})["OutputTensor"].values
     assert found.reshape(-1).tolist() == floats(tenth, -tenth, 3 * tenth, -2 * tenth).tolist()
+
+
+def test_an_array_of_floats_is_an_array_of_numbers_of_float32(install: Install) -> None:
+    def resample(input: Any, *, scales: Any) -> Any:
+        return input * scales
+
+    install("RESAMPLE", Kernel(resample, UNCUT))
+    fields = dict.fromkeys(("InputTensor", "OutputTensor"), ("FLOAT32", 1, 2))
+    desc = described("RESAMPLE", **fields, InterpolationMode="LINEAR", Scales=[0.1, 3])
+    inputs = {"InputTensor": floats(1, 1).reshape(1, 2)}
+    assert engine.run(desc, inputs)["OutputTensor"].tolist() == [[np.float32(0.1), 3]]
+    asked = {"OutputTensor": np.ones((1, 2), bool)}
+    assert gathered(desc, inputs, asked)["OutputTensor"].radius.max() < 1e-6
+    rounding = gathered(desc, inputs, asked, "FLOAT16")["OutputTensor"].radius
+    assert rounding[0] >= abs(float(np.float32(0.1)) - float(np.float16(0.1)))
 
 
 @pytest.mark.parametrize("outputs", [["OutputSingleTensor"], [], ["OutputSequenceTensor", "OutputSingleTensor"]])

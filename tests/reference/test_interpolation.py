@@ -14,10 +14,13 @@ from dmlcheck.reference.interpolation import (
     coordinates,
     grouped,
     half_up,
+    interpolated,
+    is_lost,
     is_whole,
     linear,
     nearest,
     nearest_of_several,
+    returned,
     shares,
     span_of,
     spread,
@@ -31,21 +34,39 @@ X = np.array([0.0, 10, 30, 20, 20])
 
 
 def test_coordinates_that_change_nothing_stay_integers() -> None:
-    places = np.arange(4)
-    assert is_whole(coordinates(places, 1.0, 0.5, -0.5))
-    assert coordinates(places, 1.0, 0.5, 0.5).tolist() == [-1, 0, 1, 2]
-    assert coordinates(places, 2.0, 0.5, -0.5).tolist() == [-0.25, 0.25, 0.75, 1.25]
-    assert coordinates(places, 0.5, 0.25, 1).tolist() == [-2.25, -0.25, 1.75, 3.75]
+    scales, before, after = np.array([1.0, 1, 2, 0.5]), [0.5, 0.5, 0.5, 0.25], [-0.5, 0.5, -0.5, 1]
+    found = coordinates([range(4)] * 4, scales, before, after)
+    assert list(map(is_whole, found)) == [True, False, False, False]
+    assert [at.tolist() for at in found] == [
+        [0, 1, 2, 3], [-1, 0, 1, 2], [-0.25, 0.25, 0.75, 1.25], [-2.25, -0.25, 1.75, 3.75],
+    ]  # fmt: skip
+    assert coordinates([range(2, 4)], [2.0], [0], [0])[0].tolist() == [1, 1.5]
+
+
+def test_a_scale_that_is_not_positive_gives_no_coordinates() -> None:
+    with np.errstate(all="ignore"):
+        found = coordinates([range(2)] * 3, np.array([-1.0, 0, np.nan]), [0] * 3, [0.5] * 3)
+        assert not np.isfinite(found).any()
+        assert np.all(is_lost(found))
 
 
 def test_a_quotient_by_a_power_of_two_is_exact_and_any_other_is_not() -> None:
-    places, tracked = np.arange(1, 4), [Ball(np.float32(scale), 0.0, Arithmetic()) for scale in (2, 3)]
-    assert radius(coordinates(places, tracked[0], 0.5, -0.5)).max() == 0
-    assert radius(coordinates(places, tracked[1], 0.5, -0.5)).min() > 0
+    scales = Ball(np.array([2, 3], np.float32), 0.0, Arithmetic())
+    found = coordinates([range(1, 4)] * 2, scales, [0.5] * 2, [-0.5] * 2)
+    assert radius(found[0]).max() == 0
+    assert radius(found[1]).min() > 0
+
+
+def test_numbers_that_float16_lacks_are_rounded_on_the_way_to_coordinates() -> None:
+    """2049 is no FLOAT16: it may be 2048, half of which is 1024."""
+    of_float16 = Arithmetic("FLOAT16", "FLOAT16", 2.0**-11, 2.0**-24)
+    (found,) = coordinates([range(2048, 2050)], Ball(np.array([2], np.float32), 0.0, of_float16), [0], [0])
+    assert radius(found)[0] == 0
+    assert radius(found)[1] >= 0.5
 
 
 def test_numbers_beyond_the_ends_are_the_ends() -> None:
-    assert clamped(np.array([-np.inf, -1, 0, 1, 2, 3, 1e300]), 3).tolist() == [0, 0, 0, 1, 2, 2, 2]
+    assert clamped(np.array([-np.inf, -1, 0, 1, 2, 3, 1e300, np.nan]), 3).tolist() == [0, 0, 0, 1, 2, 2, 2, 0]
 
 
 def test_elements_are_taken_at_all_combinations_and_runs_are_views() -> None:
@@ -123,7 +144,31 @@ def test_several_nearest_elements_are_numbers_to_compute_with() -> None:
     assert nearest_of_several(X, [np.array([0.4, 1.0])], half_up).value.tolist() == [0, 10]
 
 
+def test_averages_of_integers_are_rounded_in_any_way() -> None:
+    x, places = np.array([0, 10, 21], np.uint8), [np.array([0.25, 1.5])]  # 2.5 and 15.5
+    found = interpolated(x, places, "LINEAR", half_up).value
+    assert [way.tolist() for way in found.ways] == [[2, 16], [2, 15], [3, 16]]
+    assert interpolated(x.astype(np.float32), places, "LINEAR", half_up).value.tolist() == [2.5, 15.5]
+    assert interpolated(x, places, "NEAREST_NEIGHBOR", half_up).value.tolist() == [0, 21]
+
+
 # ---- the transpose
+
+
+@pytest.mark.parametrize("rounding", [None, half_up])
+def test_a_tile_gets_back_what_its_elements_have_a_part_in(rounding: Any) -> None:
+    generator = np.random.default_rng(5)
+    gradient, places = generator.normal(size=40), np.sort(generator.uniform(-2, 32, 40))
+    forward = interpolated if rounding is None else nearest
+    unit = np.eye(30)
+    mode = ("LINEAR", half_up) if rounding is None else (half_up,)
+    expected = np.array([(gradient * raw(forward(row, [places], *mode).value)).sum() for row in unit])
+    for tile in (range(30), range(3, 9), range(29, 30)):
+        found = returned(gradient, [places], None, [tile], [30], rounding)
+        assert found.value == pytest.approx(expected[tile.start : tile.stop])
+        assert not np.any(found.where)
+    lost = np.where(places > 20, np.nan, places)
+    assert np.all(returned(gradient, [lost], None, [range(30)], [30], rounding).where)
 
 
 def dense(near: list[Share], size: int) -> Array:

@@ -12,10 +12,7 @@ from dmlcheck.reference import kernels
 
 FAMILIES = sorted(path for path in Path(kernels.__file__).parent.glob("*.py") if path.stem != "__init__")
 # Those that still cut their results into pieces, or compute with errors, themselves.
-MIXED = {
-    "convolution", "gradients", "normalization", "regions",
-    "resampling",
-}  # fmt: skip
+MIXED = {"convolution", "gradients", "normalization"}
 ENGINE = ("blocks", "tiling", "numbers", "threads", "operands", "engine", "bounds", "threading", "concurrent")
 LONGEST = 25  # lines of a function
 

@@ -20,6 +20,7 @@ from dmlcheck.reference.pieces import (
     holds,
     infinite,
     is_float,
+    left_open,
     limits,
     narrowed,
     nearest,
@@ -27,6 +28,7 @@ from dmlcheck.reference.pieces import (
     opened,
     or_nan,
     overflows,
+    stacked,
     truncated,
     ways_of,
     width,
@@ -242,3 +244,12 @@ def test_an_array_of_floats_may_have_been_rounded_to_float16() -> None:
     of_float16 = Ball(np.ones(1), 0.0, Arithmetic(attributes="FLOAT16"))
     assert numbers_for(values, of_float16).radius.tolist() == [0, 1, 0, 70000 - 65504]
     assert isinstance(numbers_for(values, Ball(np.ones(1), 0.0, Arithmetic())), np.ndarray)
+
+
+def test_parts_are_stacked_with_as_many_readings_as_any_of_them_has() -> None:
+    parts = [np.array([1.0, 2]), Alternatives((np.array([3.0, 4]), np.array([5.0, 4]), np.array([6.0, 4])))]
+    found = stacked([*parts, Open(np.array([7.0, 8]), np.array([True, False]))])
+    assert [way.tolist() for way in found.value.ways] == [[[1, 2], [x, 4], [7, 8]] for x in (3, 5, 6)]
+    assert found.where.tolist() == [[False, False], [False, False], [True, False]]
+    alone = stacked([left_open((2,)), parts[0]])
+    assert (alone.value.tolist(), alone.where.tolist()) == ([[0, 0], [1, 2]], [[True, True], [False, False]])

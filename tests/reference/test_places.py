@@ -6,6 +6,7 @@ import numpy as np
 
 from dmlcheck.reference.places import (
     columns_less_rows,
+    numbers_of,
     part_at,
     right_aligned,
     row_major,
@@ -19,6 +20,10 @@ X = np.arange(24).reshape(2, 3, 4)
 
 def test_an_index_has_the_places_of_each_dimension_with_their_steps() -> None:
     assert X[slices([range(1, 2), range(0, 3, 2), range(1, 3)])].tolist() == [[[13, 14], [21, 22]]]
+
+
+def test_places_of_a_dimension_are_an_array() -> None:
+    assert numbers_of(range(3, 9, 2)).tolist() == [3, 5, 7]
 
 
 def test_an_index_may_have_all_of_an_axis() -> None:

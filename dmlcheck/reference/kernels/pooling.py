@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
-from dmlcheck.reference.corners import rounded
+from dmlcheck.reference.corners import Corners, corners
 from dmlcheck.reference.grouped import comparable
 from dmlcheck.reference.norms import MOST_PLAIN, absolute_norm, alternatives_of_signs
-from dmlcheck.reference.pieces import Open, any_of, is_float
+from dmlcheck.reference.pieces import Open, any_of, is_float, left_open, stacked
 from dmlcheck.reference.places import Places, with_ones_after
 from dmlcheck.reference.quantization import difference, requantized
-from dmlcheck.reference.rows import UNCUT, WHOLE, Cut, Given, Kernel, Windows, exact_row
+from dmlcheck.reference.rows import UNCUT, Cut, Given, Kernel, Windows, exact_row
 from dmlcheck.reference.windows import (
     View,
     Window,
@@ -193,14 +193,13 @@ def quantized_linear_average_pooling(
 # ---- regions
 
 
-def roi_pooling(input: Any, roi: Any, *, spatial_scale: Any, pooled_size: Any) -> Open:
+def roi_pooling(input: Any, roi: Any, *, spatial_scale: Any, pooled_size: Any) -> Any:
     """The maximum of Input[batch, c, y, x] over the y and x of each part of a region, whose corners are both inside.
 
     A corner is at round(coordinate * SpatialScale). Part i of n of a region of H rows begins at row floor(i * H / n)
     and ends before row ceil((i + 1) * H / n); only rows and columns inside InputTensor count.
     """
-    found = [largest_of_region(input, row, spatial_scale, pooled_size) for row in roi[0, 0]]
-    return Open(*map(np.stack, zip(*found, strict=True)))
+    return stacked([largest_of_region(input, row, spatial_scale, pooled_size) for row in roi[0, 0]])
 
 
 def regions_at(roi: Any, places: Places, _: Given) -> Any:
@@ -208,15 +207,28 @@ def regions_at(roi: Any, places: Places, _: Given) -> Any:
     return roi[:, :, places[0].start : places[0].stop]
 
 
-def largest_of_region(input: Any, row: Any, scale: Any, pooled_size: Any) -> tuple[Any, Any]:
-    """Return the largest elements of the parts of a region, and which are open: all where its image is not known."""
-    (x1, y1, x2, y2), in_doubt = rounded(row[1:], scale)
-    image = float(row[0])
-    is_known = image.is_integer() and 0 <= image < len(input)
-    rows = parts_of(y1, y2, pooled_size.Height, input.shape[2])
-    columns = parts_of(x1, x2, pooled_size.Width, input.shape[3])
-    found, is_open = largest_of_parts(input[int(image) if is_known else 0], rows, columns)
-    return found, is_open | in_doubt | (not is_known)
+def channels_at(input: Any, places: Places, _: Given) -> Any:
+    """Return the channels of a tile, of all images."""
+    return input[:, places[1].start : places[1].stop]
+
+
+def largest_of_region(input: Any, row: Any, scale: Any, pooled_size: Any) -> Any:
+    """Return the largest elements of the parts of a region; they are left open where its image is not known."""
+    image, sizes = float(row[0]), (pooled_size.Height, pooled_size.Width)
+    found = corners(row[1:], scale)
+    if not (found and image.is_integer() and 0 <= image < len(input)):
+        return left_open((input.shape[1], *sizes))
+    return any_of(*(largest_within(input[int(image)], corner, sizes) for corner in found))
+
+
+def largest_within(image: Any, region: Corners, sizes: Sizes) -> Open:
+    """Return the largest elements of the parts of a region of an image."""
+    x1, y1, x2, y2 = region
+    rows, columns = (
+        parts_of(*ends, count, size)
+        for ends, count, size in zip(((y1, y2), (x1, x2)), sizes, image.shape[1:], strict=True)
+    )
+    return Open(*largest_of_parts(image, rows, columns))
 
 
 def parts_of(first: int, last: int, count: int, size: int) -> list[slice]:
@@ -256,7 +268,7 @@ def max_unpooling(input: Any, indices: Any, *, output: TensorDesc) -> Open:
 POOLED = Windows(window_of)
 POWERS = Windows(window_of, is_reduced=lambda given: given["p"] <= MOST_PLAIN)
 LARGEST = Windows(once, least, has_no_indices)
-REGIONS = Cut(lambda _: (0,), {"input": WHOLE, "roi": regions_at})
+REGIONS = Cut(lambda _: (0, 1), {"input": channels_at, "roi": regions_at})
 
 KERNELS: dict[str, Kernel] = {
     "AVERAGE_POOLING": Kernel(average_pooling, POOLED, work=work_of_windows),

@@ -13,10 +13,10 @@ import numpy as np
 from dmlcheck.reference.ball import numbers
 from dmlcheck.reference.ball.numbers import Ball, total_of_parts
 from dmlcheck.reference.places import Index
+from dmlcheck.reference.work import ELEMENTS_OF_BLOCK
 
-BLOCK = 1 << 16  # elements: half a megabyte of float64, of which some stay in a core's cache
+BLOCK = ELEMENTS_OF_BLOCK
 BLOCK_AS_IS = 8 * BLOCK  # elements as they are take less, and mean little work for each
-BLOCK_OF_SAMPLES = 4 * BLOCK  # samples of regions: each block of them also takes the places of its samples
 COLUMNS = 16  # groups that lie side by side in memory, where a line of the cache holds an element of each
 
 Axes = tuple[int, ...]
@@ -35,11 +35,6 @@ def tiles(sizes: tuple[int, ...], limit: int) -> Iterator[Index]:
     for lead in np.ndindex(*sizes[: axis - 1]):
         for start in range(0, sizes[axis - 1], step):
             yield (*lead, slice(start, start + step))
-
-
-def share_of_block(results: int, elements: int, block: int) -> int:
-    """Return how many of some results make a block, where all of them together take so many elements."""
-    return block * results // elements
 
 
 def runs(sizes: tuple[int, ...], limit: int | None = None) -> Iterator[tuple[Index, int, tuple[int, ...]]]:

@@ -3,21 +3,35 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from dmlcheck.reference.places import Places, part_at
-from dmlcheck.reference.rows import WHOLE, Cut, Given, Need
+from dmlcheck.reference.places import Index, Places, part_at
+from dmlcheck.reference.rows import WHOLE, Cut, EachOutput, Given, Need
 from dmlcheck.reference.tiling.blocks import BLOCK, ranges, tiles_along
 from dmlcheck.reference.tiling.piece import Piece
 from dmlcheck.reference.tiling.request import Request
 
+Sizes = tuple[int, ...]
+
 
 def of_cut(declared: Cut, request: Request) -> Iterator[Piece]:
     """Yield tiles of at most as many elements as the row says; none of results that have no elements."""
+    return _tiles(declared, request, request.outputs if declared.sizes is None else {})
+
+
+def of_each(declared: EachOutput, request: Request) -> Iterator[Piece]:
+    """Yield tiles of one output after another."""
+    outputs = request.outputs
+    for name in filter(outputs.__contains__, declared.cuts):
+        others = {other: None for other in outputs if other != name and request.asks_for(other)}
+        own = request._replace(formula=partial(request.formula, **others))
+        yield from _tiles(declared.cuts[name], own, {name: outputs[name]})
+
+
+def _tiles(declared: Cut, request: Request, outputs: Mapping[str, Sizes]) -> Iterator[Piece]:
     given = request.given
-    outputs = request.outputs if declared.sizes is None else {}
     sizes = next(iter(outputs.values())) if declared.sizes is None else declared.sizes(given)
     if 0 in sizes:
         return
@@ -26,15 +40,35 @@ def of_cut(declared: Cut, request: Request) -> Iterator[Piece]:
     usual = _same if axes else WHOLE
     needs = {**dict.fromkeys(request.tensors, usual), **declared.needs}
     cut = [name for name, own in outputs.items() if _agree(own, sizes, axes)]
-    whole = math.prod(size for axis, size in enumerate(sizes) if axis not in axes)
-    for index in tiles_along(axes, sizes, max(1, declared.blocks * BLOCK // max(1, whole * declared.depth(given)))):
+    for index in _indices(declared, sizes, axes, given):
         places = ranges(index, sizes)
-        operands = tuple(_needed(need, name, places, request) for name, need in needs.items())
+        operands = {name: _needed(need, name, places, request) for name, need in needs.items()}
         formula = partial(request.formula, places=places) if asks else request.formula
+        if declared.as_is:
+            formula = partial(formula, **{name: operands.pop(name) for name in declared.as_is})
+            formula = partial(_by_name, formula, tuple(operands))
         where = {name: index if name in cut else () for name in outputs}
         if declared.sizes is not None:
             where = dict.fromkeys(request.names or request.outputs, declared.where(places, given))
-        yield Piece(request.where(where), formula, operands, request.is_exact)
+        yield Piece(request.where(where), formula, tuple(operands.values()), request.is_exact)
+
+
+def _indices(declared: Cut, sizes: Sizes, axes: Sequence[int], given: Given) -> Iterator[Index]:
+    """Yield where the tiles of an output are."""
+    depth = declared.depth(given)
+    whole = math.prod(size for axis, size in enumerate(sizes) if axis not in axes)
+    elements = declared.blocks * BLOCK
+    if not isinstance(depth, Sequence):
+        yield from tiles_along(axes, sizes, max(1, int(elements // max(1, whole * depth))))
+        return
+    rest = [axis - 1 for axis in axes if axis]
+    for place, own in enumerate(depth):
+        for index in tiles_along(rest, sizes[1:], max(1, int(elements // max(1, whole * own)))):
+            yield (slice(place, place + 1), *index)
+
+
+def _by_name(formula: Callable[..., Any], names: Sequence[str], *operands: Any) -> Any:
+    return formula(**dict(zip(names, operands, strict=True)))
 
 
 def _agree(sizes: Sequence[int], others: Sequence[int], axes: Iterable[int]) -> bool:

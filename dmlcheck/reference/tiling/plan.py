@@ -11,10 +11,10 @@ import numpy as np
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference.ball.numbers import Arithmetic
 from dmlcheck.reference.bindings import Inputs, fields_of, given_to, parameter, row
-from dmlcheck.reference.rows import Apart, Cut, Elements, Groups, Products, Scan, Windows
+from dmlcheck.reference.rows import Apart, Cut, EachOutput, Elements, Groups, Products, Scan, Windows
 from dmlcheck.reference.threads import keep_memory
 from dmlcheck.reference.tiling.apart import of_outputs
-from dmlcheck.reference.tiling.cut import of_cut
+from dmlcheck.reference.tiling.cut import of_cut, of_each
 from dmlcheck.reference.tiling.elements import of_elements
 from dmlcheck.reference.tiling.groups import of_groups
 from dmlcheck.reference.tiling.piece import Piece
@@ -47,6 +47,7 @@ def pieces(desc: OperatorDesc, inputs: Inputs, arithmetic: Arithmetic | None = N
 _CUTTING: dict[type, Callable[[Any, Request], Iterator[Piece]]] = {
     Apart: of_outputs,
     Cut: of_cut,
+    EachOutput: of_each,
     Elements: lambda _, request: of_elements(request),
     Groups: of_groups,
     Products: of_products,

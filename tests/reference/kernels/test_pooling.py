@@ -308,11 +308,10 @@ def test_each_part_of_a_region_has_its_largest_element() -> None:
     ("region", "scale", "is_left_open"),
     [
         ((0, 0, 0, 1, 1), 1, False),
-        ((0, 0.5, 0, 1, 1), 1, True),
-        ((0, 0, 0, 2, 2), 0.25, True),
+        ((0, 0.5, 0, 1, 1), 1, False),
+        ((0, 0, 0, 2, 2), 0.25, False),
         ((0, 0, 0, 1.25, 1.25), 1, False),
-        ((0, 0, 0, 15, 15), 0.1, True),  # 15 * 0.1 is 1.5 but for the rounding of 0.1, and of the product
-        ((0, 0, 0, 14, 16), 0.1, False),
+        ((0, 0, 0, 15, 15), 0.1, False),
         ((0.5, 0, 0, 1, 1), 1, True),
         ((1, 0, 0, 1, 1), 1, True),
         ((-1, 0, 0, 1, 1), 1, True),
@@ -321,7 +320,7 @@ def test_each_part_of_a_region_has_its_largest_element() -> None:
         ((0, 0, 0, 3e38, 1), 1, False),
     ],
 )
-def test_a_region_of_no_image_and_a_corner_beside_a_half_are_left_open(
+def test_a_region_of_no_image_and_a_corner_that_is_not_finite_are_left_open(
     region: tuple[float, ...], scale: float, is_left_open: bool
 ) -> None:
     x = np.ones((1, 1, 2, 2), np.float32)
@@ -330,6 +329,31 @@ def test_a_region_of_no_image_and_a_corner_beside_a_half_are_left_open(
     fields = {"SpatialScale": scale, "PooledSize": {"Height": 1, "Width": 1}}
     found = engine.evaluate(*checked("ROI_POOLING", {"Input": x, "ROI": roi}, output, **fields))["OutputTensor"]
     assert (found.undefined is not None) == is_left_open
+
+
+@pytest.mark.parametrize(
+    ("region", "scale", "expected"),
+    [
+        ((0, 0, 1, 1), 1, {8}),
+        ((0.5, 0, 1, 1), 1, {8, 6}),  # x1 is 0, the even one, or 1
+        ((1, 0, 2, 2), 0.5, {8, 6}),
+        ((1, 1, 3, 2), 0.5, {8, 3}),  # of both 0 or of both 1: 6 and 5 are of one and the other
+        ((15, 15, 20, 20), 0.1, {3, 1}),  # 1.5 but for rounding, which makes 1 or 2 of both
+        ((15, 14, 20, 20), 0.1, {3, 2}),
+        ((14, 14, 20, 20), 0.1, {3}),
+    ],
+)
+def test_corners_beside_halves_are_rounded_in_any_way(
+    region: tuple[float, ...], scale: float, expected: set[float]
+) -> None:
+    x = np.array([8, 6, 4, 5, 3, 2, 1, 1, 1], np.float32).reshape(1, 1, 3, 3)
+    roi = np.array([0, *region], np.float32).reshape(1, 1, 1, 5)
+    output = {"OutputTensor": {"DataType": "FLOAT32", "Sizes": [1, 1, 1, 1]}}
+    fields = {"SpatialScale": scale, "PooledSize": {"Height": 1, "Width": 1}}
+    desc, inputs = checked("ROI_POOLING", {"Input": x, "ROI": roi}, output, **fields)
+    found = gathered(desc, inputs, {"OutputTensor": np.ones((1, 1, 1, 1), bool)})["OutputTensor"]
+    assert not found.undefined.any()
+    assert {way.value.item() for way in (found, *found.others)} == expected
 
 
 # ---- what is left open

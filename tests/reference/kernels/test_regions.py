@@ -17,7 +17,7 @@ from random_regions import REGIONS, aligned, returning
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference import engine
 from dmlcheck.reference.bounds import Bound
-from dmlcheck.reference.kernels import regions
+from dmlcheck.reference.tiling import cut
 
 Array = np.ndarray[Any, Any]
 Places = list[Fraction]
@@ -67,20 +67,18 @@ def sides(x: Fraction, size: int, mode: str) -> dict[int, Fraction]:
 
 
 def is_clear(x: Fraction, size: int, fields: dict[str, Any]) -> bool:
-    """Whether it is known what is at a place, which is not beyond the limit."""
+    """Whether all readings say the same of what is at a place, which is not beyond the limit."""
     if fields["InterpolationMode"] == "LINEAR" and not fields.get("AlignRegionsToCorners"):
         return x not in (-1, size)
     is_half = fields["InterpolationMode"] == "NEAREST_NEIGHBOR" and (x - HALF).denominator == 1
     return 0 <= x <= size - 1 and not is_half
 
 
-def sample(image: Array, y: Fraction, x: Fraction, fields: dict[str, Any]) -> Fraction | None:
-    """Return what an image has at a place, None where that is left open."""
+def sample(image: Array, y: Fraction, x: Fraction, fields: dict[str, Any]) -> Fraction:
+    """Return what an image has at a place, in the reading that the reference takes."""
     pairs = list(zip((y, x), image.shape, strict=True))
-    if not fields.get("AlignRegionsToCorners") and any(at < -1 or at > size for at, size in pairs):
+    if any(at < -1 or at > size for at, size in pairs):
         return exact(fields["OutOfBoundsInputValue"])
-    if not all(is_clear(at, size, fields) for at, size in pairs):
-        return None
     rows, columns = (sides(at, size, fields["InterpolationMode"]) for at, size in pairs)
     return sum(
         (Fraction(image[row, column].item()) * rows[row] * columns[column] for row in rows for column in columns),
@@ -110,17 +108,19 @@ def right(desc: OperatorDesc, inputs: dict[str, Array]) -> Array:
 @pytest.mark.parametrize("block", [1, 1 << 16])
 @pytest.mark.parametrize("operator", REGIONS)
 def test_every_element_has_its_samples(operator: str, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(regions, "BLOCK_OF_SAMPLES", block)
-    known = 0
+    monkeypatch.setattr(cut, "BLOCK", block)
+    known = differing = total = 0
     for desc, inputs in aligned(operator):
         found, expected = engine.evaluate(desc, inputs)["OutputTensor"], right(desc, inputs)
         is_open = np.zeros(expected.shape, bool) if found.undefined is None else found.undefined
-        # A place that float64 has beside a limit, or a half, is left open by the one and not by the other.
-        assert (is_open != np.isnan(expected)).mean() <= 0.2, (desc, inputs)
+        # A number of samples that rounding may decide is left open by the one and not by the other.
+        differing += int((is_open != np.isnan(expected)).sum())
+        total += is_open.size
         compared = ~is_open & ~np.isnan(expected)
         known += int(compared.sum())
         assert not (misrounded(found.values, expected) & compared).any(), (desc, inputs)
     assert known > 1000
+    assert differing < 0.05 * total
 
 
 # ---- properties
@@ -181,25 +181,51 @@ def test_the_versions_agree_and_averages_are_linear_in_the_image() -> None:
 # ---- what is left open
 
 
+def ways(*args: Any, **fields: Any) -> list[set[float]]:
+    """Return the right results of each element, as floats without their errors."""
+    given = bound(*built(*args, **fields))
+    assert not given.undefined.any()
+    return [set(each) for each in zip(*(way.value.tolist() for way in (given, *given.others)), strict=True)]
+
+
 @pytest.mark.parametrize(
     ("x", "expected"),
-    [(-1.25, 7), (-1, None), (-0.75, 1), (0, 1), (0.5, 1.5), (4, 5), (4.75, 5), (5, None), (5.25, 7)],
+    [(-1.25, {7}), (-1, {1, 7}), (-0.75, {1}), (0, {1}), (0.5, {1.5}), (4, {5}), (4.75, {5}), (5, {5, 7}), (5.25, {7})],
 )
-def test_up_to_one_element_beyond_the_edges_is_what_is_at_them(x: float, expected: float | None) -> None:
+def test_up_to_one_element_beyond_the_edges_is_what_is_at_them(x: float, expected: set[float]) -> None:
     image = [[[[1, 2, 3, 4, 5], [1, 2, 3, 4, 5]]]]
-    assert results([x + 0.5, 0.5, x + 0.5, 1], (1, 1), image, OutOfBoundsInputValue=7) == [expected]
+    assert ways([x + 0.5, 0.5, x + 0.5, 1], (1, 1), image, OutOfBoundsInputValue=7) == [expected]
     turned = np.array(image).swapaxes(2, 3)
-    assert results([0.5, x + 0.5, 1, x + 0.5], (1, 1), turned, OutOfBoundsInputValue=7) == [expected]
+    assert ways([0.5, x + 0.5, 1, x + 0.5], (1, 1), turned, OutOfBoundsInputValue=7) == [expected]
 
 
 @pytest.mark.parametrize(
     ("x", "expected"),
-    [(-1.25, 7), (-0.25, None), (0, 1), (0.4375, 1), (0.5, None), (0.5625, 2), (4, 5), (4.25, None), (5.25, 7)],
+    [
+        (-1.25, {7}),
+        (-0.25, {1, 7}),
+        (0, {1}),
+        (0.4375, {1}),
+        (0.5, {1, 2}),
+        (1.5, {2, 3}),
+        (0.5625, {2}),
+        (4, {5}),
+        (4.25, {5, 7}),
+        (5.25, {7}),
+    ],
 )
-def test_halves_and_what_is_beside_the_edges_have_no_nearest_element(x: float, expected: float | None) -> None:
+def test_of_halves_either_is_the_nearest_element_and_beside_the_edges_it_may_be_outside(
+    x: float, expected: set[float]
+) -> None:
     fields = {"OutOfBoundsInputValue": 7, "InterpolationMode": "NEAREST_NEIGHBOR"}
-    assert results([x + 0.5, 0.5, x + 0.5, 0.5], (1, 1), [[[[1, 2, 3, 4, 5]]]], **fields) == [expected]
-    assert results([x + 0.5, 9, x + 0.5, 9], (1, 1), [[[[1, 2, 3, 4, 5]]]], **fields) == [7]
+    assert ways([x + 0.5, 0.5, x + 0.5, 0.5], (1, 1), [[[[1, 2, 3, 4, 5]]]], **fields) == [expected]
+    assert ways([x + 0.5, 9, x + 0.5, 9], (1, 1), [[[[1, 2, 3, 4, 5]]]], **fields) == [{7}]
+
+
+def test_all_samples_are_read_alike() -> None:
+    """At 0.5 and 1.5 are the elements 1 and 2, 0 and 1, or the even 0 and 2: never 1 and 1."""
+    fields = {"InterpolationMode": "NEAREST_NEIGHBOR", "MinimumSamplesPerOutput": 2, "MaximumSamplesPerOutput": 2}
+    assert ways([0.5, 0.5, 2.5, 0.5], (1, 1), [[[[1, 10, 100]]]], **fields) == [{55, 5.5, 50.5}]
 
 
 @pytest.mark.parametrize(
@@ -234,10 +260,10 @@ def test_a_quotient_whose_rounding_may_make_it_another_number_is_left_open() -> 
     assert None in results([0, 0, 6, 6], (3, 3), x, **samples)  # 6 / 3 in FLOAT32 may be a little more than 2
 
 
-def test_with_aligned_corners_what_is_beyond_the_edges_is_left_open_and_a_single_sample() -> None:
+def test_with_aligned_corners_what_is_beyond_the_edges_may_be_outside_and_a_single_sample_is_left_open() -> None:
     corners = {"InputPixelOffset": 0, "OutputPixelOffset": 0, "AlignRegionsToCorners": True}
-    assert results([-1, 0, 3, 0], (2, 3), [[[[1, 2, 3, 4]]]], **corners) == [None, 2, 4] * 2
-    assert results([0, 0, 9, 0], (2, 4), [[[[1, 2, 3, 4]]]], **corners) == [1, 4, None, None] * 2
+    assert ways([-0.5, 0, 2.5, 0], (2, 3), [[[[1, 2, 3, 4]]]], **corners) == [{1, 0}, {2}, {3.5}] * 2
+    assert ways([0, 0, 8, 0], (2, 3), [[[[1, 2, 3, 4]]]], **corners) == [{1}, {4, 0}, {0}] * 2
     assert results([1, 0, 2, 0], (1, 4), [[[[1, 2, 3, 4]]]], **corners) == [None] * 4
 
 
@@ -344,15 +370,36 @@ def marked(computed: Any) -> Array:
     return np.zeros(computed.values.shape, bool) if computed.undefined is None else computed.undefined
 
 
+def clear(desc: OperatorDesc, inputs: dict[str, Array]) -> Array:
+    """Say of which elements all readings give the same."""
+    fields, (_, _, *plane) = desc.values, inputs["InputTensor"].shape
+    found = np.zeros(fields["OutputTensor"].sizes, bool)
+    for region, corners in enumerate(inputs["ROITensor"].reshape(-1, 4).tolist()):
+        rows, columns = (along(corners, axis, found.shape[2 + axis], dict(fields)) for axis in range(2))
+        for row, column in itertools.product(enumerate(rows or []), enumerate(columns or [])):
+            samples = itertools.product(row[1], column[1])
+            found[region, :, row[0], column[0]] = all(_is_known(at, plane, dict(fields)) for at in samples)
+    return found
+
+
+def _is_known(at: tuple[Fraction, ...], sizes: list[int], fields: dict[str, Any]) -> bool:
+    pairs = list(zip(at, sizes, strict=True))
+    if not fields.get("AlignRegionsToCorners") and any(x < -1 or x > size for x, size in pairs):
+        return True
+    return all(is_clear(x, size, fields) for x, size in pairs)
+
+
 @pytest.mark.parametrize(("block", "count"), [(1, 20), (1 << 16, 80)])
 def test_the_gradient_of_images_is_the_transpose_of_the_forward_operator(
     block: int, count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(regions, "BLOCK_OF_SAMPLES", block)
+    monkeypatch.setattr(cut, "BLOCK", block)
     compared = 0
     for (desc, inputs), (back, given) in returning(count):
         forward = engine.evaluate(desc, inputs)["OutputTensor"]
-        known = np.where(marked(forward), np.float32(0), given["InputGradientTensor"])  # the rest gives nothing back
+        known = np.where(
+            ~marked(forward) & clear(desc, inputs), given["InputGradientTensor"], np.float32(0)
+        )  # the rest gives nothing back
         found = engine.evaluate(back, given | {"InputGradientTensor": known})["OutputGradientTensor"]
         if any(image.all() for image in marked(found)):  # the number of samples of a region is not known
             continue

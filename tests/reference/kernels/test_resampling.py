@@ -17,7 +17,7 @@ from random_resampling import NAMES, described, resamplings, returning
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference import engine
 from dmlcheck.reference.bounds import Bound
-from dmlcheck.reference.kernels import resampling
+from dmlcheck.reference.tiling import cut
 
 Array = np.ndarray[Any, Any]
 
@@ -94,7 +94,7 @@ def right(desc: OperatorDesc, x: Array) -> Array:
 @pytest.mark.parametrize("block", [5, 1 << 16])
 @pytest.mark.parametrize("operator", NAMES)
 def test_every_place_has_what_is_at_its_coordinates(operator: str, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resampling, "BLOCK", block)
+    monkeypatch.setattr(cut, "BLOCK", block)
     for desc, inputs in resamplings(operator):
         found, x = engine.evaluate(desc, inputs)["OutputTensor"], inputs["InputTensor"]
         expected = right(desc, x)
@@ -392,7 +392,7 @@ def gradient(
 def test_a_gradient_is_the_transpose_of_its_forward_operator(
     operator: str, block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(resampling, "BLOCK", block)
+    monkeypatch.setattr(cut, "BLOCK", block)
     for desc, inputs in resamplings(GRADIENTS[operator]):
         x, sizes = inputs["InputTensor"], desc.values["OutputTensor"].sizes
         fields = {name: value for name, value in desc.values.items() if not desc.spec.fields[name].is_tensor}
@@ -413,7 +413,7 @@ def transposed(desc: OperatorDesc, given: Array) -> Array:
 
 @pytest.mark.parametrize("mode", ["NEAREST_NEIGHBOR", "LINEAR"])
 def test_elements_that_no_place_reads_get_nothing_in_parts_too(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resampling, "BLOCK", 3)
+    monkeypatch.setattr(cut, "BLOCK", 3)
     fields = {"Scales": [0.01], "InputPixelOffsets": [0], "OutputPixelOffsets": [0], "InterpolationMode": mode}
     found = engine.run(*returning("RESAMPLE_GRAD", np.array([1, 2, 4], np.float32), (500,), **fields))
     assert {at: value for at, value in enumerate(found["OutputGradientTensor"].tolist()) if value > 0.01} == {

@@ -18,7 +18,6 @@ from dmlcheck.reference.tiling.blocks import (
     blockwise,
     hull,
     in_rows,
-    share_of_block,
     tiles,
 )
 
@@ -62,11 +61,6 @@ def test_tiles_respect_the_limit_and_fill_it(sizes: tuple[int, ...], limit: int)
 )
 def test_tiles_of_small_tensors(sizes: tuple[int, ...], limit: int, expected: list[Any]) -> None:
     assert list(tiles(sizes, limit)) == expected
-
-
-@pytest.mark.parametrize(("results", "elements", "expected"), [(1, 3, 3), (6, 3, 20), (3, 100, 0)])
-def test_results_that_take_many_elements_are_few_in_a_block(results: int, elements: int, expected: int) -> None:
-    assert share_of_block(results, elements, 10) == expected
 
 
 # ---- arrays in blocks

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from installed import Install, described, floats, install
 
-from dmlcheck.reference.rows import LINES, UNCUT, WHOLE, Cut, Kernel
+from dmlcheck.reference.operands import widened
+from dmlcheck.reference.rows import LINES, UNCUT, WHOLE, Cut, EachOutput, Kernel
 from dmlcheck.reference.tiling import cut
 from dmlcheck.reference.tiling.plan import pieces
 
@@ -99,3 +100,42 @@ def test_results_may_be_cut_in_another_order_and_be_a_part_of_the_output(
         desc = described(operator, InputTensor=sizes, OutputTensor=sizes)
         found = pieces(desc, {"InputTensor": floats(1, 2, 3, 4).reshape(2, 2)})
         assert [(piece.where, piece.formula(*piece.operands)) for piece in found] == expected
+
+
+def test_a_tile_has_one_place_of_the_first_axis_where_each_takes_another_number_of_elements(
+    install: Install, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = seen_by(Cut(blocks=3, depth=lambda _: [1, 2.5]), install, monkeypatch)
+    assert [where for where, *_ in found] == [
+        (slice(0, 1), slice(None)),
+        (slice(1, 2), slice(0, 2)),
+        (slice(1, 2), slice(2, 4)),
+    ]
+
+
+def test_some_tensors_come_as_they_are_and_the_others_as_numbers(install: Install) -> None:
+    def formula(a: Any, b: Any, *, places: Sequence[range]) -> Any:
+        return str(a.dtype), str(b.dtype), len(places)
+
+    install("ELEMENT_WISE_ADD", Kernel(formula, Cut(as_is=("a",))))
+    desc = described("ELEMENT_WISE_ADD", **dict.fromkeys(("ATensor", "BTensor", "OutputTensor"), ("FLOAT32", 2)))
+    inputs = {"ATensor": floats(1, 2), "BTensor": floats(3, 4)}
+    (tile,) = pieces(desc, inputs)
+    assert tile.formula(*map(widened, tile.operands)) == ("float32", "float64", 1)
+
+
+def test_outputs_may_be_cut_apart(install: Install, monkeypatch: pytest.MonkeyPatch) -> None:
+    def largest(input: Any, *, output_value: Any, places: Sequence[range]) -> Any:
+        return input.tolist(), output_value is None, [*map(len, places)]
+
+    monkeypatch.setattr(cut, "BLOCK", 2)
+    cuts = {"output_index": Cut(lambda _: (0,), {"input": WHOLE}), "output_value": Cut()}
+    install("TOP_K", Kernel(largest, EachOutput(cuts)))
+    names = {"InputTensor": "FLOAT32", "OutputValueTensor": "FLOAT32", "OutputIndexTensor": "UINT32"}
+    desc = described("TOP_K", **{name: (of, 1, 3) for name, of in names.items()}, Axis=1, K=3)
+    found = pieces(desc, {"InputTensor": floats(1, 2, 3).reshape(1, 3)})
+    assert [(piece.where, piece.formula(*piece.operands)) for piece in found] == [
+        ({"output_index": (slice(None), slice(None))}, ([[1, 2, 3]], True, [1, 3])),
+        ({"output_value": (slice(0, 1), slice(0, 2))}, ([[1, 2]], False, [1, 2])),
+        ({"output_value": (slice(0, 1), slice(2, 4))}, ([[3]], False, [1, 1])),
+    ]
