@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+from dmlcheck.reference.neighbours import Reach
 from dmlcheck.reference.places import Places, slices, whole_along
 from dmlcheck.reference.windows import Window
 from dmlcheck.reference.work import Work
@@ -103,6 +104,19 @@ class Windows(NamedTuple):
     is_reduced: Callable[[Given], bool] = lambda _: True
 
 
+class Neighbours(NamedTuple):
+    """Each result is of the region around its element along some axes: it may be cut along all axes.
+
+    `of` gives these axes, and how far a region reaches before and after its element: a pair for each reading of the
+    documentation, of which a result may follow any. A formula gets the region (`region`) and tensors with what is
+    around the places of a tile, 0 beyond the edges. If it `is_twice`, they also have what is around that, as elements
+    in whose regions a place is need it; a formula that has a parameter `inside` gets where there are such elements.
+    """
+
+    of: Callable[[Given], tuple[Axes, Sequence[Reach]]]
+    is_twice: bool = False
+
+
 def WHOLE(x: Any, places: Places, given: Given) -> Any:  # noqa: ARG001, N802 - a constant among functions
     """Return all of a tensor."""
     return x
@@ -113,7 +127,7 @@ def LINES(x: Any, places: Places, given: Given) -> Any:  # noqa: N802 - a consta
     return x[whole_along(given["axis"], slices(places))]
 
 
-Tiles = Elements | Groups | Cut | Products | Windows
+Tiles = Elements | Groups | Cut | Products | Windows | Neighbours
 UNCUT = Cut(lambda _: ())  # one tile of everything
 
 

@@ -10,11 +10,12 @@ import numpy as np
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference.ball.numbers import Arithmetic
 from dmlcheck.reference.bindings import Inputs, fields_of, given_to, row
-from dmlcheck.reference.rows import Cut, Elements, Groups, Products, Windows
+from dmlcheck.reference.rows import Cut, Elements, Groups, Neighbours, Products, Windows
 from dmlcheck.reference.threads import keep_memory
 from dmlcheck.reference.tiling.cut import of_cut
 from dmlcheck.reference.tiling.elements import of_elements
 from dmlcheck.reference.tiling.groups import of_groups
+from dmlcheck.reference.tiling.neighbours import of_neighbours
 from dmlcheck.reference.tiling.piece import Piece
 from dmlcheck.reference.tiling.products import of_products
 from dmlcheck.reference.tiling.request import Request
@@ -35,7 +36,7 @@ def pieces(desc: OperatorDesc, inputs: Inputs, arithmetic: Arithmetic | None = N
     tensors = {to: given.pop(to) for to, _ in bound.tensors}
     formula = partial(bound.function, **given) if given else bound.function
     given = fields_of(desc) | given | tensors
-    if not isinstance(tiles, (Cut, Elements, Groups, Products, Windows)):
+    if not isinstance(tiles, (Cut, Elements, Groups, Neighbours, Products, Windows)):
         tiles = tiles(given)
     is_exact = bound.kernel.rounds_nothing(given)
     request = Request(desc, bound, formula, tensors, given, is_exact, is_integer, arithmetic)
@@ -45,4 +46,6 @@ def pieces(desc: OperatorDesc, inputs: Inputs, arithmetic: Arithmetic | None = N
         return of_products(tiles, request)
     if isinstance(tiles, Windows):
         return of_windows(tiles, request)
+    if isinstance(tiles, Neighbours):
+        return of_neighbours(tiles, request)
     return of_groups(tiles, request) if isinstance(tiles, Groups) else of_elements(request)
