@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dmlcheck.reference.phases import phases
 from dmlcheck.reference.places import Index
 from dmlcheck.reference.tiling.blocks import tiles_along
 from dmlcheck.reference.tiling.piece import Piece, Sizes
-from dmlcheck.reference.windows import Places, View, Window, part, phases, places_at, view, windows
+from dmlcheck.reference.windows import Places, View, Window, part, places_at, view, windows
 
 LARGEST = 1 << 20  # elements of what a part of the filter sees: 8 megabytes of float64
 ROWS = 4  # times as large is a part of the filter, so that fewer parts see the same

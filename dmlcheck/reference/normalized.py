@@ -14,7 +14,8 @@ import numpy as np
 from dmlcheck.reference.ball.numbers import Ball, radius, raw, unmoved
 from dmlcheck.reference.nested import Nested
 from dmlcheck.reference.pieces import Alternatives, Open, alternatives
-from dmlcheck.reference.tiling.blocks import blockwise, hull
+from dmlcheck.reference.sums import total
+from dmlcheck.reference.tiling.blocks import Axes, blockwise, hull
 
 
 def affine(x: Any, centre: Any, factor: Any, bias: Any) -> Any:
@@ -70,3 +71,13 @@ def _marked(result: Any, unlimited: Any) -> Any:
 def quotients(x: Any, *divisors: Any) -> Any:
     """Return x divided by any of several numbers, each of which is right."""
     return blockwise(lambda part: alternatives(*divisors, of=lambda by: part / by), x)
+
+
+def moment(x: Any, dy: Any, point: Any, sums: Any, axes: Axes) -> Any:
+    """Return the sums of dy * (x - point), or of dy * x less those of dy times the point."""
+    return hull(lambda: total(dy * (x - point), axes), lambda: total(dy * x, axes) - point * sums)
+
+
+def centred_gradient(x: Any, centred: Any, factor: Any, first: tuple[Any, Any], second: tuple[Any, Any]) -> Any:
+    """Return factor * (centred - (x - point) * slope) of the first or of the second point and slope."""
+    return hull(*(lambda of=of: factor * (centred - (x - of[0]) * of[1]) for of in (first, second)))

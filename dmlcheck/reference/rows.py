@@ -104,6 +104,34 @@ class Windows(NamedTuple):
     is_reduced: Callable[[Given], bool] = lambda _: True
 
 
+class OfWindows(NamedTuple):
+    """What a formula gives for each place of a window over a tensor: a named tuple of arrays, of 0 where no place is.
+
+    The formula gets what the window sees, with `fill` beyond the edges, and how it sees that (`seen`, a View).
+    """
+
+    formula: Callable[..., Any]
+    window: Window
+    fill: Any = 0
+
+
+class InWindows(NamedTuple):
+    """Each result is of the windows that its element is in: it may be cut along all axes.
+
+    `window` gives the window. Tensors have an element for each of its places, or the row says in `first` what is made
+    of a tensor for each of them first, for parts of its batches and channels. A formula gets what is at the places that
+    a tile sees, and how its elements see them (`seen`, a View); one that has a parameter `places` gets those of the
+    tile, a range for each dimension.
+    """
+
+    window: Window
+    first: Mapping[str, OfWindows] = {}
+
+
+class Undefined(NamedTuple):
+    """All results are undefined, whatever the tensors have: the formula is not asked."""
+
+
 class Neighbours(NamedTuple):
     """Each result is of the region around its element along some axes: it may be cut along all axes.
 
@@ -127,7 +155,7 @@ def LINES(x: Any, places: Places, given: Given) -> Any:  # noqa: N802 - a consta
     return x[whole_along(given["axis"], slices(places))]
 
 
-Tiles = Elements | Groups | Cut | Products | Windows | Neighbours
+Tiles = Elements | Groups | Cut | Products | Windows | Neighbours | InWindows | Undefined
 UNCUT = Cut(lambda _: ())  # one tile of everything
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball
 from dmlcheck.reference.nested import NONE
-from dmlcheck.reference.normalized import affine, fused_within, quotients
+from dmlcheck.reference.normalized import affine, centred_gradient, fused_within, moment, quotients
 from dmlcheck.reference.pieces import Alternatives
 from dmlcheck.reference.tiling.blocks import Blocks
 
@@ -66,3 +67,25 @@ def test_each_divisor_is_right_in_blocks_too() -> None:
     blocks = Blocks(x.shape, [(slice(None), slice(0, 2)), (slice(None), slice(2, 3))], x.__getitem__)
     parts = list(quotients(blocks, np.array([[2.0]]), np.array([[3.0]])).parts())
     assert [[way.tolist() for way in part.ways] for part in parts] == [[[[3, 6]], [[2, 4]]], [[[9]], [[6]]]]
+
+
+def test_moments_may_be_taken_about_0_first() -> None:
+    generator = np.random.default_rng(3)
+    x = (generator.normal(size=(50, 1)) + 100).astype(np.float32)
+    dy, point = generator.normal(size=(50, 1)).astype(np.float32), floats(100).reshape(1, 1)
+    sums = dy.sum(axis=0, keepdims=True)
+    balls = [Ball(part, 0.0, Arithmetic()) for part in (x, dy, point)]
+    found = moment(*balls, balls[1].sum(0, keepdims=True), (0,))
+    exact = (dy.astype(float) * (x.astype(float) - 100)).sum()
+    assert moment(x.astype(float), dy.astype(float), point, None, (0,)).item() == pytest.approx(exact, rel=1e-13)
+    for way in ((dy * (x - point)).sum(), (dy * x).sum() - point * sums):
+        assert abs(float(way.item()) - found.value.item()) <= found.radius.item()
+    assert found.radius.item() < 0.1
+
+
+def test_a_gradient_may_be_about_either_point() -> None:
+    x, centred, one = np.array([1.0, 2, 4]), np.array([0.5, 0, -1]), (2.0, 3.0)
+    assert centred_gradient(x, centred, 10.0, one, (2.5, 3.0)).tolist() == [35, 0, -70]
+    found = centred_gradient(Ball(x, 0.0, Arithmetic()), centred, 10.0, one, (2.5, 3.0))
+    assert np.allclose(found.value, [42.5, 7.5, -62.5])
+    assert np.allclose(found.radius, 7.5, rtol=1e-4)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference.ball.numbers import Arithmetic
 from dmlcheck.reference.bindings import Inputs, fields_of, given_to, row
-from dmlcheck.reference.rows import Cut, Elements, Groups, Neighbours, Products, Windows
+from dmlcheck.reference.pieces import Open
+from dmlcheck.reference.rows import Cut, Elements, Groups, InWindows, Neighbours, Products, Undefined, Windows
 from dmlcheck.reference.threads import keep_memory
 from dmlcheck.reference.tiling.cut import of_cut
 from dmlcheck.reference.tiling.elements import of_elements
 from dmlcheck.reference.tiling.groups import of_groups
+from dmlcheck.reference.tiling.in_windows import of_in_windows
 from dmlcheck.reference.tiling.neighbours import of_neighbours
 from dmlcheck.reference.tiling.piece import Piece
 from dmlcheck.reference.tiling.products import of_products
@@ -36,16 +39,26 @@ def pieces(desc: OperatorDesc, inputs: Inputs, arithmetic: Arithmetic | None = N
     tensors = {to: given.pop(to) for to, _ in bound.tensors}
     formula = partial(bound.function, **given) if given else bound.function
     given = fields_of(desc) | given | tensors
-    if not isinstance(tiles, (Cut, Elements, Groups, Neighbours, Products, Windows)):
-        tiles = tiles(given)
+    tiles = tiles(given) if callable(tiles) else tiles
     is_exact = bound.kernel.rounds_nothing(given)
     request = Request(desc, bound, formula, tensors, given, is_exact, is_integer, arithmetic)
-    if isinstance(tiles, Cut):
-        return of_cut(tiles, request)
-    if isinstance(tiles, Products):
-        return of_products(tiles, request)
-    if isinstance(tiles, Windows):
-        return of_windows(tiles, request)
-    if isinstance(tiles, Neighbours):
-        return of_neighbours(tiles, request)
-    return of_groups(tiles, request) if isinstance(tiles, Groups) else of_elements(request)
+    return _CUTS[type(tiles)](tiles, request)
+
+
+def of_undefined(_: Undefined, request: Request) -> Iterator[Piece]:
+    """Yield all results at once, which are undefined."""
+    outputs = request.outputs
+    found = {name: Open(np.broadcast_to(np.zeros(()), sizes), where=True) for name, sizes in outputs.items()}
+    yield Piece(request.where(dict.fromkeys(outputs, ())), lambda: request.where(found))
+
+
+_CUTS: dict[type, Callable[[Any, Request], Iterator[Piece]]] = {
+    Cut: of_cut,
+    Elements: of_elements,
+    Groups: of_groups,
+    InWindows: of_in_windows,
+    Neighbours: of_neighbours,
+    Products: of_products,
+    Undefined: of_undefined,
+    Windows: of_windows,
+}
