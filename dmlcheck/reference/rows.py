@@ -128,6 +128,26 @@ class InWindows(NamedTuple):
     first: Mapping[str, OfWindows] = {}
 
 
+class Correlations(NamedTuple):
+    """Each result is a sum of products of `filter` and what it sees of `input`: it may be cut along all axes.
+
+    `window` gives how the filter slides over the input, with `fill` beyond the edges; if `is_backward` says so, the
+    input has the places of the window, and each result is of those that have it. `taps` gives the filter with {groups,
+    output channels of a group, input channels of a group, ...} elements. A formula gets it as rows, one for each output
+    channel, and what it sees as columns, one for each place, so that the sums are filter @ input; and of each other
+    tensor one element, or one for each output channel. One that has parameters of these names gets the places of the
+    tile (`places`), and for which results infinity or NaN in the filter meets no element of the input (`unmet`); `made`
+    has, by parameter, what else is made of the desc for all tiles. `sizes` is as that of Products.
+    """
+
+    window: Callable[[Given], Window]
+    taps: Callable[[Given], Any]
+    fill: Callable[[Given], Any] = lambda _: 0
+    is_backward: Callable[[Given], bool] = lambda _: False
+    made: Mapping[str, Callable[[Given], Any]] = {}
+    sizes: Callable[[Given], Callable[..., Any] | None] = lambda _: None
+
+
 class Undefined(NamedTuple):
     """All results are undefined, whatever the tensors have: the formula is not asked."""
 
@@ -155,7 +175,7 @@ def LINES(x: Any, places: Places, given: Given) -> Any:  # noqa: N802 - a consta
     return x[whole_along(given["axis"], slices(places))]
 
 
-Tiles = Elements | Groups | Cut | Products | Windows | Neighbours | InWindows | Undefined
+Tiles = Elements | Groups | Cut | Products | Windows | Neighbours | InWindows | Correlations | Undefined
 UNCUT = Cut(lambda _: ())  # one tile of everything
 
 

@@ -12,8 +12,19 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference.ball.numbers import Arithmetic
 from dmlcheck.reference.bindings import Inputs, fields_of, given_to, row
 from dmlcheck.reference.pieces import Open
-from dmlcheck.reference.rows import Cut, Elements, Groups, InWindows, Neighbours, Products, Undefined, Windows
+from dmlcheck.reference.rows import (
+    Correlations,
+    Cut,
+    Elements,
+    Groups,
+    InWindows,
+    Neighbours,
+    Products,
+    Undefined,
+    Windows,
+)
 from dmlcheck.reference.threads import keep_memory
+from dmlcheck.reference.tiling.correlations import of_correlations
 from dmlcheck.reference.tiling.cut import of_cut
 from dmlcheck.reference.tiling.elements import of_elements
 from dmlcheck.reference.tiling.groups import of_groups
@@ -53,6 +64,7 @@ def of_undefined(_: Undefined, request: Request) -> Iterator[Piece]:
 
 
 _CUTS: dict[type, Callable[[Any, Request], Iterator[Piece]]] = {
+    Correlations: of_correlations,
     Cut: of_cut,
     Elements: of_elements,
     Groups: of_groups,

@@ -13,6 +13,8 @@ from products_of import Array, bound, built, evaluated, marks, opened, peak, ran
 from random_products import RANDOM, Made, random_descs
 from slow_convolution import Sums, convolved
 
+from dmlcheck.reference.kernels.convolution import beyond
+
 INF = float("inf")
 STEPS = ("Strides", "Dilations", "StartPadding")
 
@@ -146,6 +148,13 @@ def test_what_output_padding_adds_is_left_open_unless_it_is_0_anyway(
     made = convolution(f32([[[1, 2, 3]]]), f32([[[10, 1]]]), (1, 1, count), **fields)
     assert opened(*made) == expected
     assert bound(*made).undefined.tolist() == [value is None for value in expected]
+
+
+def test_places_are_beyond_an_end_along_any_dimension() -> None:
+    assert beyond([range(1, 13, 3)], [7]).tolist() == [False, False, True, True]
+    assert beyond([range(7, 13, 3)], [8]).tolist() == [False, True]
+    assert not beyond([range(4)], [INF]).any()
+    assert beyond([range(2), range(2)], [1, 1]).tolist() == [False, True, True, True]
 
 
 @pytest.mark.parametrize(("taps", "expected"), [([INF, 1], [None, INF, -INF]), ([1, INF], [INF, -INF, None])])
