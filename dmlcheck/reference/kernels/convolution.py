@@ -11,7 +11,7 @@ import numpy as np
 
 from dmlcheck.reference.grouped import grouped
 from dmlcheck.reference.nested import NONE, Nested
-from dmlcheck.reference.pieces import Open, opened
+from dmlcheck.reference.pieces import Open, any_of, opened, ways_of
 from dmlcheck.reference.places import Places
 from dmlcheck.reference.products import dot, plus, sizes_of_products
 from dmlcheck.reference.quantization import difference, requantized
@@ -53,13 +53,27 @@ def convolution(
     BACKWARD: i * Strides = o + StartPadding - w * Dilations, over the w for which there is such an i, with Filter[c, k,
     w].
 
-    Mode CONVOLUTION uses w in the opposite order.
+    Mode CONVOLUTION uses w in the opposite order. The elements that OutputPadding adds may be 0 before the bias, before
+    FusedActivation or after it.
     """
     sums, is_added = dot(filter, input), beyond(places[2:], ends)
-    found = fused_activation(sums if bias is None else plus(sums, bias))
+    found = finished(sums, bias, fused_activation)
     if is_added.any():
-        unmet = unmet | is_added & ((sums != 0) | (opened(found)[0] != 0))
+        found = any_of(found, *zeros_added(sums, is_added, bias, fused_activation))
     return Open(found, unmet)
+
+
+def finished(sums: Any, bias: Any, fused: Nested) -> Any:
+    """fused(sums + bias)."""
+    return fused(sums if bias is None else plus(sums, bias))
+
+
+def zeros_added(sums: Any, is_added: Any, bias: Any, fused: Nested) -> list[Any]:
+    """Return the results with 0 in the elements that OutputPadding adds: before the bias, before fused, or after it."""
+    biased = sums if bias is None else plus(sums, bias)
+    before = finished(np.where(is_added, 0, sums), bias, fused), fused(np.where(is_added, 0, biased))
+    found, is_open = opened(fused(biased))
+    return [*before, *(Open(np.where(is_added, 0, way), is_open & ~is_added) for way in ways_of(found))]
 
 
 def beyond(places: Places, ends: Sequence[float]) -> Any:
