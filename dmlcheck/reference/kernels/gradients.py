@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
+from dmlcheck.reference.extents import terms_of
 from dmlcheck.reference.functions import of_values
 from dmlcheck.reference.grouped import comparable
 from dmlcheck.reference.neighbours import Reach, Region, has_everything, reaches, region
@@ -32,7 +33,6 @@ from dmlcheck.reference.windows import (
     over,
     reduced,
     seen_count,
-    terms_of,
     windows,
     windows_by_dimension,
 )

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from dmlcheck.reference.extents import terms_of
 from dmlcheck.reference.neighbours import Reach, Region, has_everything, reaches, region
 from dmlcheck.reference.nested import Nested
 from dmlcheck.reference.normalized import affine, fused_within, quotients
 from dmlcheck.reference.pieces import Open
 from dmlcheck.reference.rows import Axes, Given, Groups, Kernel, Neighbours, elementwise, shared_by
 from dmlcheck.reference.sums import mean, mean_and_variance, total
-from dmlcheck.reference.windows import terms_of
 from dmlcheck.reference.work import Work, terms
 
 # ---- mean and variance of groups

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dmlcheck.reference.extents import LARGE
 from dmlcheck.reference.phases import lines
 from dmlcheck.reference.places import Index
 from dmlcheck.reference.rows import InWindows, OfWindows
@@ -18,7 +19,7 @@ from dmlcheck.reference.tiling.blocks import BLOCK, ranges, tiles_along
 from dmlcheck.reference.tiling.piece import Piece
 from dmlcheck.reference.tiling.request import Request
 from dmlcheck.reference.tiling.windows import views
-from dmlcheck.reference.windows import LARGE, View, Window, joined, part, places_at
+from dmlcheck.reference.windows import View, Window, joined, part, places_at
 
 Sizes = tuple[int, ...]
 Made = Mapping[str, Callable[[], Any]]

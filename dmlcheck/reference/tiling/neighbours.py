@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from dmlcheck.reference.extents import places_at_once
 from dmlcheck.reference.neighbours import Everything, Region, has_everything, region
 from dmlcheck.reference.pieces import any_of
 from dmlcheck.reference.places import Index
@@ -17,7 +18,7 @@ from dmlcheck.reference.tiling.blocks import BLOCK, tiles_along
 from dmlcheck.reference.tiling.groups import of_groups
 from dmlcheck.reference.tiling.piece import Piece
 from dmlcheck.reference.tiling.request import Request
-from dmlcheck.reference.windows import Window, part, places_at, places_at_once, run_at
+from dmlcheck.reference.windows import Window, part, places_at, run_at
 
 
 def of_neighbours(declared: Neighbours, request: Request) -> Iterator[Piece]:

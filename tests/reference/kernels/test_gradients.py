@@ -20,7 +20,7 @@ from random_pooling import drawn
 from dmlcheck.comparison.compare import compare
 from dmlcheck.comparison.tolerances import limit_for
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.reference import engine, windows
+from dmlcheck.reference import engine, extents
 from dmlcheck.reference.bounds import bounds
 from dmlcheck.reference.tiling import in_windows, neighbours
 from dmlcheck.specs.records import OUTPUT
@@ -476,7 +476,7 @@ def neighbours_of(shape: Sizes, **fields: Any) -> OperatorDesc:
 def test_gradients_of_local_response_normalization_are_derivatives(
     size: int, block: int, monkeypatch: pytest.MonkeyPatch, *, cross: bool
 ) -> None:
-    for module in (neighbours, windows):
+    for module in (neighbours, extents):
         monkeypatch.setattr(module, "BLOCK", block)
     generator = np.random.default_rng(size)
     shape = (2, 4, 3, 1) if cross else (1, 2, 3, 3)
@@ -716,7 +716,7 @@ def passes(desc: OperatorDesc, inputs: dict[str, Array], actual: Array) -> bool:
 def test_each_region_that_the_page_allows_is_right_and_nothing_between(
     size: int, block: int, monkeypatch: pytest.MonkeyPatch, *, cross: bool
 ) -> None:
-    for module in (neighbours, windows):
+    for module in (neighbours, extents):
         monkeypatch.setattr(module, "BLOCK", block)
     generator, shape = np.random.default_rng(size), (1, 4, 1, 2) if cross else (1, 2, 3, 3)
     x, dy = (generator.normal(size=shape).astype(np.float32) for _ in range(2))

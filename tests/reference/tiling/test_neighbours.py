@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from installed import Install, described, install
 
-from dmlcheck.reference import engine, windows
+from dmlcheck.reference import engine, extents
 from dmlcheck.reference.bounds import bounds
 from dmlcheck.reference.pieces import Open
 from dmlcheck.reference.rows import Kernel, Neighbours
@@ -24,7 +24,7 @@ X = (np.random.default_rng(1).permutation(42) + 1).astype(np.float32).reshape(SI
 @pytest.fixture(params=[1, 8, 21, 65_536])
 def block(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     """Cut into tiles of so many elements."""
-    for module in (neighbours, windows):
+    for module in (neighbours, extents):
         monkeypatch.setattr(module, "BLOCK", request.param)
     return int(request.param)
 

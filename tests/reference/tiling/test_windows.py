@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from seen_windows import WINDOWS, seen
 
-from dmlcheck.reference import windows as windows_of_reference
+from dmlcheck.reference import extents
 from dmlcheck.reference.neighbours import region
 from dmlcheck.reference.tiling.blocks import Blocks
 from dmlcheck.reference.tiling.windows import in_blocks, of_channels, views
@@ -25,7 +25,7 @@ def test_beyond_the_edges_is_a_number_of_each_channel() -> None:
 def test_every_place_is_in_one_part_of_an_output_with_what_the_window_sees_there(
     block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(windows_of_reference, "BLOCK", block)
+    monkeypatch.setattr(extents, "BLOCK", block)
     for sizes, window, counts in WINDOWS:
         if 0 in window.size:
             continue
