@@ -76,8 +76,8 @@ def test_each_result_has_the_windows_of_its_element_and_what_was_made_of_them(
     desc = described("MAX_POOLING_GRAD", **FIELDS)
     found = engine.evaluate(desc, INPUTS)["OutputGradientTensor"]
     assert (found.values == right()).all()
-    assert found.unspecified is not None
-    assert (found.unspecified == (np.arange(5) == 1)[:, None]).all()
+    assert found.undefined is not None
+    assert (found.undefined == (np.arange(5) == 1)[:, None]).all()
     covered = np.zeros(SIZES, int)
     for piece in pieces(desc, INPUTS):
         covered[piece.where] += 1

@@ -63,8 +63,8 @@ def test_each_result_may_have_what_is_around_that_as_well(install: Install) -> N
     before = np.ones_like(X)
     before[:, 0] = 0
     assert (computed.values == X + shifted(1) + 1 + (shifted(-1) + X + 1) * before).all()
-    assert computed.unspecified is not None
-    assert (computed.unspecified == (before == 0)).all()
+    assert computed.undefined is not None
+    assert (computed.undefined == (before == 0)).all()
 
 
 def test_regions_that_have_everything_are_groups(install: Install) -> None:

@@ -43,4 +43,4 @@ def test_undefined_results_are_marked_in_all_outputs_and_the_formula_is_not_aske
     install("TOP_K", Kernel(top_k, lambda given: Undefined() if given["k"] == 2 else Groups()))
     found = engine.evaluate(described("TOP_K", **TOP_K), {"InputTensor": X})
     assert [computed.values.shape for computed in found.values()] == [(2, 2), (2, 2)]
-    assert all(computed.unspecified is not None and computed.unspecified.all() for computed in found.values())
+    assert all(computed.undefined is not None and computed.undefined.all() for computed in found.values())
