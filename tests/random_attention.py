@@ -163,8 +163,11 @@ def apart(x: Array | None, heads: int) -> Any:
     return None if x is None else x.astype(np.longdouble).reshape(*x.shape[:2], heads, -1).transpose(0, 2, 1, 3)
 
 
-def right(made: Attention) -> tuple[Array, Array, Array]:
-    """Return the output, the keys and the values, each of those of the past and this step; query by query."""
+def right(made: Attention, *, is_set: bool = False) -> tuple[Array, Array, Array]:
+    """Return the output, the keys and the values, each of those of the past and this step; query by query.
+
+    MaskFilterValue is added to the products of hidden keys, or these are set to it.
+    """
     q, k, v = apart(made.query, made.heads), apart(made.key, made.groups), apart(made.value, made.groups)
     size, batch, length = q.shape[3], len(q), q.shape[2]
     if made.bias is not None:
@@ -184,9 +187,7 @@ def right(made: Attention) -> tuple[Array, Array, Array]:
         scores = np.longdouble(np.float32(made.scale)) * (keys[b, group] @ q[b, h, s])
         scores = scores if made.position is None else scores + made.position[b, h, s]
         hidden = [is_hidden(made, b, h, s, t) for t in range(len(scores))]
-        weights = np.exp(np.where(hidden, scores + made.filter_value, scores))
-        if all(hidden):
-            found[b, s, h] = np.nan
-        else:
-            found[b, s, h] = weights @ values[b, group] / weights.sum()
+        scores = np.where(hidden, made.filter_value if is_set else scores + made.filter_value, scores)
+        weights = np.exp(scores - scores.max())
+        found[b, s, h] = weights @ values[b, group] / weights.sum()
     return found.reshape(batch, length, -1), keys, values

@@ -52,6 +52,21 @@ OTHERS: dict[str, list[tuple[str, dict[int, float]]]] = {
     "gemm/values.yaml::infinity-and-nan-with-an-alpha-of-0": [("OutputTensor", dict.fromkeys(range(1, 6), 0))],
     "gru/values.yaml::lengths-forward": [("OutputSequenceTensor", {3: 3, 6: 3, 8: 412})],
     "gru/values.yaml::lengths-backward": [("OutputSequenceTensor", {3: 1, 6: 1, 8: 3})],
+    "gru/special.yaml::state-of-0-and-infinite-weights": [("OutputSequenceTensor", {0: -4})],
+    "rnn/special.yaml::state-of-0-and-infinite-weights": [("OutputSequenceTensor", {0: 2})],
+    "rnn/special.yaml::overflow-of-a-state": [("OutputSingleTensor", {0: INF})],
+    "lstm/special.yaml::state-of-0-and-infinite-weights": [
+        ("OutputSingleTensor", {0: 1}),
+        ("OutputCellSingleTensor", {0: 1}),
+    ],
+    "lstm/special.yaml::cell-state-of-0-and-infinite-peephole": [
+        ("OutputSingleTensor", {0: 1}),
+        ("OutputCellSingleTensor", {0: 1}),
+    ],
+    "lstm/special.yaml::overflow-of-a-hidden-state": [
+        ("OutputSequenceTensor", {1: NAN, 2: NAN}),
+        ("OutputCellSingleTensor", {0: NAN}),
+    ],
     "local_response_normalization/values.yaml::images-even-local-size": [
         ("OutputTensor", dict(enumerate((
             0.845897010752, 1.0886621079, 1.01351354507, 0.905329113079, -1.10325030655, 0.701249741012, 0.616868941532,
@@ -86,6 +101,28 @@ OTHERS: dict[str, list[tuple[str, dict[int, float]]]] = {
             (0.00165855883, -0.286097532, -0.0981794728, 0.0159210896, -0.045730532, 0.000520289314)
         ))),
     ],
+    "multihead_attention/edges.yaml::hidden-keys-of-different-products": [("OutputTensor", {0: 12, 2: 12})],
+    "multihead_attention/edges.yaml::a-hidden-key-of-great-weight": [("OutputTensor", {0: 28 / 3, 2: 28 / 3})],
+    "multihead_attention/edges.yaml::a-filter-above-the-products": [("OutputTensor", {0: 20, 2: 20})],
+    "multihead_attention/edges.yaml::a-filter-far-above-the-products": [
+        ("OutputTensor", {0: 20, 1: 200, 2: 20, 3: 200}),
+    ],
+    "multihead_attention/edges.yaml::a-filter-between-the-products": [("OutputTensor", {0: 20})],
+    "multihead_attention/edges.yaml::a-filter-a-little-below-the-products": [
+        # (4 + 8 + 16 + 20 / e^4) / (3 + 1 / e^4), and ten times that.
+        ("OutputTensor", {0: 9.39806043221458, 1: 93.9806043221458, 2: 9.39806043221458, 3: 93.9806043221458}),
+    ],
+    "multihead_attention/edges.yaml::products-beyond-float16": [("OutputTensor", {0: NAN})],
+    "multihead_attention/edges.yaml::products-a-little-below-all-float16-numbers": [("OutputTensor", {0: 44 / 3})],
+    "multihead_attention1/edges.yaml::hidden-keys-of-different-products": [("OutputTensor", {0: 12, 2: 12})],
+    "multihead_attention1/edges.yaml::a-hidden-key-of-great-weight": [("OutputTensor", {0: 28 / 3, 2: 28 / 3})],
+    "multihead_attention1/edges.yaml::a-filter-above-the-products": [("OutputTensor", {0: 20, 2: 20})],
+    "multihead_attention1/edges.yaml::a-filter-far-above-the-products": [
+        ("OutputTensor", {0: 20, 1: 200, 2: 20, 3: 200}),
+    ],
+    "multihead_attention1/edges.yaml::a-filter-between-the-products": [("OutputTensor", {0: 20})],
+    "multihead_attention1/edges.yaml::products-beyond-float16": [("OutputTensor", {0: NAN})],
+    "multihead_attention1/edges.yaml::products-a-little-below-all-float16-numbers": [("OutputTensor", {0: 44 / 3})],
     "quantized_linear_average_pooling/values.yaml::rounded-up-with-dilations-with-padding": [
         ("OutputTensor", {2: 32, 5: 42}),
     ],

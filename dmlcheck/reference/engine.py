@@ -97,11 +97,12 @@ class _Output:
             is_undefined = is_undefined | overflowed(overflow, value, self.values.dtype)
         if isinstance(value, InDoubt):
             value = _rounded(value, self.tensor.data_type)
-        part[...] = np.asarray(value).reshape(part.shape)
+        part[...] = np.asarray(value).reshape(part.shape) if np.ndim(value) else value
         if is_undefined is not False and np.any(is_undefined):
             if self.undefined is None:
                 self.undefined = np.zeros(self.values.shape, dtype=bool)
-            self.undefined[where][cut] = np.broadcast_to(is_undefined, np.shape(value)).reshape(part.shape)
+            sizes = np.shape(value) or part.shape
+            self.undefined[where][cut] = np.broadcast_to(is_undefined, sizes).reshape(part.shape)
 
     def computed(self) -> Computed:
         return Computed(self.values, self.undefined)

@@ -34,6 +34,15 @@ def moving_mean(mean: Any, x: Any, weight: Any) -> Any:
     return hull(lambda: weight * mean + (1 - weight) * x, lambda: mean + (1 - weight) * (x - mean))
 
 
+def blended(share: Any, new: Any, old: Any) -> Any:
+    """Return (1 - share) . new + share . old; the bound has the roundings of new + share . (old - new), too."""
+    value = (1 - share) * new + share * old
+    if not isinstance(value, Ball):
+        return value
+    share, new, old = (Ball(raw(x), None, value.arithmetic) for x in (share, new, old))
+    return Ball(value.value, value.radius + (new + share * (old - new)).radius, value.arithmetic, value.terms)
+
+
 def with_published(x: Any, units: float) -> Any:
     """Return results with a bound that is no less than so many ULP, which a spec has, 1 of them the result's."""
     if not isinstance(x, Ball) or x.arithmetic.data_type != "FLOAT32":

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dmlcheck.reference.ball.numbers import Ball, raw, with_twin
-from dmlcheck.reference.pieces import any_of, overflows
+from dmlcheck.reference.ball.numbers import Ball, Condition, raw, with_twin
+from dmlcheck.reference.pieces import any_of, opened, overflows, ways_of
 from dmlcheck.reference.tiling.blocks import blockwise
 from dmlcheck.values.number_formats import NUMPY_TYPES, ulp
 
@@ -57,3 +57,39 @@ def stored(x: Any, data_type: str) -> Any:
     rounding = np.where(x.radius > 0, ulp(np.abs(value) + x.radius, data_type) / 2, exact)
     radius = x.radius + np.where(np.isfinite(rounding), rounding, 0.0)
     return with_twin(Ball(value, radius, x.arithmetic, x.terms), (x,), partial(stored, data_type=data_type))
+
+
+# ---- activations within a step of a recurrent network
+
+
+def activation(nested: Nested, limit: Any = None, *, is_last: bool = False) -> Callable[[Any], tuple[Any, Any]]:
+    """Return an activation of numbers that are clipped where there is a limit: its results, and which are left open.
+
+    Unless it `is_last`, its results are not rounded to the data type.
+    """
+    return partial(_activated, nested._replace(is_last=is_last), limit=limit)
+
+
+def _activated(nested: Nested, x: Any, limit: Any = None) -> tuple[Any, Any]:
+    """Return the results of an activation, and what is left open.
+
+    That is all where it reduces, here along the hidden state, and where NaN is clipped or the limit is NaN or negative;
+    also what depends on whether a number is rounded to infinity before it, as all later states would.
+    """
+    if limit is not None:
+        value, mark = _activated(nested, np.clip(x, -limit, limit))
+        return value, mark | np.isnan(raw(x)) | ~(raw(limit) >= 0)
+    if nested.axes:
+        value, _ = opened(nested.formula(raw(x), axes=(1,)))
+        return value.astype(np.float64), True
+    found, mark = opened(nested(x))
+    value, *others = ways_of(found)
+    dtype = NUMPY_TYPES[nested.data_type if nested.is_last else "FLOAT64"]
+    for other in others:
+        mark = mark | _differ(raw(other).astype(dtype), raw(value).astype(dtype))
+    return value, mark.holds if isinstance(mark, Condition) else mark
+
+
+def _differ(x: Any, y: Any) -> Any:
+    """Say where numbers differ; NaN is like NaN."""
+    return (x != y) & ~(np.isnan(x) & np.isnan(y))

@@ -21,6 +21,9 @@ class Open(NamedTuple):
     where: Any
 
 
+UNDEFINED = Open(np.zeros(()), where=True)  # results of which the documentation says nothing
+
+
 def opened(result: Any) -> tuple[Any, Any]:
     """Return a formula's result and what of it is left open."""
     if isinstance(result, Open):

@@ -17,6 +17,18 @@ def slices(places: Places) -> Index:
     return tuple(slice(at.start, at.stop, at.step) for at in places)
 
 
+def part_at(x: Any, places: Places) -> Any:
+    """Return the elements of an optional tensor at some places of its first axes, all along those of size 1."""
+    if x is None:
+        return None
+    return x[
+        tuple(
+            slice(None) if size == 1 else slice(at.start, at.stop)
+            for at, size in zip(places, x.shape[: len(places)], strict=True)
+        )
+    ]
+
+
 def whole_along(axis: int, index: Index) -> Index:
     """Return an index that has all of an axis."""
     return (*index[:axis], slice(None), *index[axis + 1 :])

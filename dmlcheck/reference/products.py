@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from functools import reduce
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dmlcheck.reference.ball.numbers import hull, plus_start, product_of_parts, raw
+from dmlcheck.reference.nested import stored
+from dmlcheck.reference.pieces import limits
+from dmlcheck.reference.sums import total
 from dmlcheck.reference.tiling.blocks import Blocks
 from dmlcheck.reference.tiling.piece import Sizes, sizes_of
 
@@ -42,6 +46,50 @@ def dequantized_dot(a: Any, b: Any, a_scale: Any, b_scale: Any, integers: Any) -
     """
     ways = (lambda: integers * (a_scale * b_scale), lambda: dot(a * a_scale, b * b_scale))
     return hull(*ways, is_first_likely=True)
+
+
+# ---- attention
+
+
+def scaled_scores(q: Any, keys: list[Any], scale: Any, data_type: str) -> list[Any]:
+    """Return scale * q @ k^T for keys in several parts, in each way that is right: products may be infinite.
+
+    The bound also has the products with q scaled first, which may be rounded to the data type. A product that the data
+    type lacks may stay as it is, or be infinite: before it is scaled, or after it only.
+    """
+    dots = scores(q, keys)
+    found = hull(lambda: scale * dots, lambda: scores(stored(scale * q, data_type), keys))
+    sums, factor, most = raw(dots), raw(scale), limits(data_type)[1]
+    if not np.fmax(np.fmax.reduce(sums, axis=None), -np.fmin.reduce(sums, axis=None)) * max(1, abs(factor)) > most:
+        return [found]
+    after = np.abs(factor * sums) > most
+    before = after | (np.abs(sums) > most)
+    ways = [before] if np.array_equal(before, after) or not after.any() else [before, after]
+    return [found, *(np.where(beyond, np.copysign(np.inf, sums) * factor, found) for beyond in ways)]
+
+
+def scores(q: Any, keys: list[Any]) -> Any:
+    """Return the products of queries and keys, which come in several parts."""
+    found = [q @ x.swapaxes(-1, -2) for x in keys]
+    return found[0] if len(found) == 1 else np.concatenate(found, axis=-1)
+
+
+def weighted_means(weights: Any, values: list[Any], data_type: str) -> Any:
+    """Return the means of values, which come in several parts, by weights along the last axis.
+
+    The bound also has the means by weights that are divided by their sum, and rounded to the data type, first.
+    """
+    sums = total(weights, (-1,))
+    return hull(
+        lambda: weighted_sums(weights, values) / sums,
+        lambda: weighted_sums(stored(weights / sums, data_type), values),
+    )
+
+
+def weighted_sums(weights: Any, values: list[Any]) -> Any:
+    """Return the sums of values, which come in several parts, times weights along the last axis."""
+    ends = pairwise(accumulate((x.shape[-2] for x in values), initial=0))
+    return product_of_parts((weights[..., slice(*at)], x) for at, x in zip(ends, values, strict=True))
 
 
 # ---- how large sums of products are

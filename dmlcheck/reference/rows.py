@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from dmlcheck.reference.neighbours import Reach
-from dmlcheck.reference.places import Places, slices, whole_along
+from dmlcheck.reference.places import Index, Places, slices, whole_along
 from dmlcheck.reference.windows import Window
 from dmlcheck.reference.work import Work
 
@@ -57,6 +57,10 @@ def along(*axes: int) -> Groups:
 Need = Callable[[Any, Places, Given], Any]
 
 
+def _where(places: Places, _: Given) -> Index:
+    return slices(places)
+
+
 class Cut(NamedTuple):
     """The first output may be cut along some axes, and all of the same sizes along these; each tile has all others.
 
@@ -65,12 +69,32 @@ class Cut(NamedTuple):
     for a first parameter after the tensors that is none of the fields. A formula that has a parameter `places` gets
     those of the tile, a range for each dimension. A tile has at most `blocks` blocks of 65,536 elements: more than one
     where little is done for each. Of what takes several elements for each result, `depth` says how many.
+
+    A formula may compute a part of the output, or lay its results out in another order of the axes: then `sizes` gives
+    the sizes of these results, which are cut in their place, and `where` the index in the output of some places.
     """
 
     axes: Callable[[Given], Axes] | None = None
     needs: Mapping[str, Need] = {}
     blocks: int = 1
     depth: Callable[[Given], int] = lambda _: 1
+    sizes: Callable[[Given], tuple[int, ...]] | None = None
+    where: Callable[[Places, Given], Index] = _where
+
+
+class Stretch(NamedTuple):
+    """A part of an output, with a formula of its own, which takes what its tiles need and has no attributes."""
+
+    formula: Callable[..., Any]
+    tiles: Cut
+    is_exact: bool = False
+
+
+class Apart(NamedTuple):
+    """The formula gives the first output alone; each of the others, by parameter, is made of stretches."""
+
+    first: Cut
+    others: Mapping[str, Sequence[Stretch]]
 
 
 def _no_axes(_: Given) -> Axes:
@@ -165,6 +189,46 @@ class Neighbours(NamedTuple):
     is_twice: bool = False
 
 
+class State(NamedTuple):
+    """A state that steps carry, by the parameters of three tensors.
+
+    The initial state is 0 where that tensor is left out; then it meets the numbers of its factor. The last state is an
+    output.
+    """
+
+    initial: str
+    factor: str
+    last: str
+
+
+class Direction(NamedTuple):
+    """A direction of the steps along a sequence, with options that the formula has in it."""
+
+    is_backward: bool
+    options: Mapping[str, Any]
+
+
+def _one_reading(_: Given) -> Sequence[Mapping[str, Any]]:
+    return [{}]
+
+
+class Scan(NamedTuple):
+    """Each result is the state after a step of a sequence: the batch may be cut, and each direction is a tile.
+
+    The formula is a step: it gets what the input has there and the `states`, as numbers of {batch, state}, and returns
+    the states after it. It gets the weights of its direction as `gates` makes them of the tensors weight, recurrence,
+    bias and peephole. `readings` gives options for each reading of the documentation, the reference's first: each is
+    right for a whole sequence. The states after the end of a sequence are 0; unless it `is_padded` they may be the
+    state that it had there.
+    """
+
+    gates: Callable[..., Any]
+    states: Sequence[State]
+    directions: Callable[[Given], Sequence[Direction]]
+    readings: Callable[[Given], Sequence[Mapping[str, Any]]] = _one_reading
+    is_padded: bool = False
+
+
 def WHOLE(x: Any, places: Places, given: Given) -> Any:  # noqa: ARG001, N802 - a constant among functions
     """Return all of a tensor."""
     return x
@@ -175,7 +239,7 @@ def LINES(x: Any, places: Places, given: Given) -> Any:  # noqa: N802 - a consta
     return x[whole_along(given["axis"], slices(places))]
 
 
-Tiles = Elements | Groups | Cut | Products | Windows | Neighbours | InWindows | Correlations | Undefined
+Tiles = Elements | Groups | Cut | Apart | Products | Scan | Windows | Neighbours | InWindows | Correlations | Undefined
 UNCUT = Cut(lambda _: ())  # one tile of everything
 
 

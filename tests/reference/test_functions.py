@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball
-from dmlcheck.reference.functions import moving_mean, of_values, sequence, with_published
+from dmlcheck.reference.functions import blended, moving_mean, of_values, sequence, with_published
 from dmlcheck.reference.pieces import ways_of
 
 INF, NAN = np.inf, np.nan
@@ -40,6 +40,14 @@ def test_a_moving_mean_may_move_by_the_difference() -> None:
     found = moving_mean(mean, x, 2.0**-60)
     assert abs(found.value - (1e20 * 2.0**-60 + 1)) < found.radius
     assert found.radius > 2.0**-24 * 1e20 / 2
+
+
+def test_a_blend_has_the_roundings_of_the_difference_too() -> None:
+    """1 - 1 leaves nothing of the large number, which the difference of both rounds."""
+    assert blended(np.array([0.25]), np.array([4.0]), np.array([8.0])).tolist() == [5]
+    found = blended(as_balls(1), as_balls(1000.3), as_balls(0.001))
+    assert found.value.tolist() == [0.001]
+    assert 1000 * 2.0**-25 < float(found.radius[0]) < 1000 * 2.0**-22
 
 
 @pytest.mark.parametrize(("data_type", "least"), [("FLOAT32", 2 * 2.0**-24), ("FLOAT16", 0)])

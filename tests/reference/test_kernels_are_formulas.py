@@ -13,7 +13,7 @@ from dmlcheck.reference import kernels
 FAMILIES = sorted(path for path in Path(kernels.__file__).parent.glob("*.py") if path.stem != "__init__")
 # Those that still cut their results into pieces, or compute with errors, themselves.
 MIXED = {
-    "attention", "recurrent", "regions", "resampling",
+    "regions", "resampling",
 }  # fmt: skip
 ENGINE = ("blocks", "tiling", "numbers", "threads", "operands", "engine", "bounds", "threading", "concurrent")
 LONGEST = 25  # lines of a function

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dmlcheck.reference.ball.numbers import Ball
-from dmlcheck.reference.nested import NONE, Nested
+from dmlcheck.reference.nested import NONE, Nested, activation
 from dmlcheck.reference.pieces import Open, opened, ways_of
 
 NAN, INF = float("nan"), float("inf")
@@ -73,3 +73,26 @@ def test_what_the_operator_leaves_open_of_either_number_stays_so() -> None:
     assert opened(found)[1].tolist() == [False, True, False]
     found = Nested(lambda x: Open(x * 0.5, np.isinf(x)), "FLOAT16")(np.array([70000.0, -1.0, 1.0]))
     assert opened(found)[1].tolist() == [True, False, False]
+
+
+# ---- activations within a step
+
+
+def test_an_activation_gives_results_and_which_of_them_are_left_open() -> None:
+    value, mark = activation(Nested(lambda x: Open(2 * x, x < 0), "FLOAT32"))(np.array([1.0, -1.0]))
+    assert (value.tolist(), mark.tolist()) == ([2, -2], [False, True])
+
+
+@pytest.mark.parametrize(
+    ("limit", "marks"), [(2.0, [False, False, True]), (-2.0, [True, True, True]), (NAN, [True, True, True])]
+)
+def test_clipped_numbers_are_open_where_they_are_nan_or_the_limit_is_none(limit: float, marks: list[bool]) -> None:
+    value, mark = activation(Nested(times(2), "FLOAT32"), limit)(np.array([3.0, -1.0, NAN]))
+    assert np.broadcast_to(mark, 3).tolist() == marks
+    assert limit != 2 or value[:2].tolist() == [4, -2]
+
+
+def test_an_activation_that_reduces_leaves_all_open() -> None:
+    reduced = Nested(lambda x, axes: x - x.max(axis=axes, keepdims=True), "FLOAT32", (3,))
+    value, mark = activation(reduced)(np.array([[1.0, 3.0]]))
+    assert (value.tolist(), mark) == ([[-2, 0]], True)

@@ -7,6 +7,7 @@ import numpy as np
 from dmlcheck.reference.places import (
     columns_less_rows,
     numbers_at,
+    part_at,
     right_aligned,
     row_major,
     slices,
@@ -23,6 +24,13 @@ def test_an_index_has_the_places_of_each_dimension_with_their_steps() -> None:
 
 def test_an_index_may_have_all_of_an_axis() -> None:
     assert whole_along(1, (slice(0, 1), slice(2, 3), slice(3, 4))) == (slice(0, 1), slice(None), slice(3, 4))
+
+
+def test_a_part_has_the_places_of_the_first_axes_and_all_of_what_is_there_once() -> None:
+    assert part_at(X, [range(1, 2), range(1, 3)]).tolist() == X[1:2, 1:3].tolist()
+    assert part_at(X[:1], [range(1, 2), range(1, 3)]).tolist() == X[:1, 1:3].tolist()
+    assert part_at(X, []) is not None
+    assert part_at(None, [range(1)]) is None
 
 
 def test_dimensions_of_size_1_come_after_others() -> None:

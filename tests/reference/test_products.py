@@ -12,13 +12,15 @@ from dmlcheck.reference.products import (
     dot,
     plus,
     scaled_dot,
+    scaled_scores,
     sizes_of_products,
+    weighted_means,
     with_or_without,
 )
 from dmlcheck.reference.tiling.blocks import Blocks
 
 A, B = np.array([[1.0, -2.0]], np.float32), np.array([[3.0], [0.5]], np.float32)
-NAN = np.nan
+NAN, INF = np.nan, np.inf
 
 
 def as_balls(x: np.ndarray) -> Ball:  # type: ignore[type-arg]
@@ -67,3 +69,44 @@ def test_the_sizes_of_sums_have_their_factors() -> None:
     found = sizes_of_products(A, B, np.array([[-5.0]], np.float32), alpha=-0.5, beta=2.0)
     assert (found.sums.tolist(), found.products, found.added, found.terms) == ([[12.0]], 2, 10.0, 3)
     assert sizes_of_products(A, B, None, alpha=1, beta=0).sums.tolist() == [[4]]
+
+
+def test_scores_have_a_column_for_each_key_of_each_part() -> None:
+    keys = [np.array([[1.0, 2.0]]), np.array([[3.0, 0.0], [0.0, 4.0]])]
+    (found,) = scaled_scores(A, keys, 0.5, "FLOAT32")
+    assert found.tolist() == [[-1.5, 1.5, -4]]
+
+
+@pytest.mark.parametrize(
+    ("scale", "others"),
+    [
+        (1.0, [[INF, -INF, 2.0]]),
+        (-1e-3, [[-INF, INF, -2e-3]]),
+        (4e4, [[INF, -INF, INF]]),
+        (0.0, [[NAN, NAN, 0]]),
+    ],
+)
+def test_products_beyond_the_data_type_may_be_infinite(scale: float, others: list[list[float]]) -> None:
+    keys = [np.array([[7e4], [-7e4], [2.0]])]
+    with np.errstate(all="ignore"):
+        first, *rest = scaled_scores(np.ones((1, 1)), keys, scale, "FLOAT16")
+    assert first.tolist() == [[7e4 * scale, -7e4 * scale, 2 * scale]]
+    assert np.array_equal(rest[0], others, equal_nan=True)
+
+
+def test_products_may_be_infinite_after_they_are_scaled_only() -> None:
+    first, before, after = scaled_scores(np.ones((1, 1)), [np.array([[7e4], [7e7]])], 1e-2, "FLOAT16")
+    assert [way.tolist() for way in (first, before, after)] == [[[700, 7e5]], [[INF, INF]], [[700, INF]]]
+
+
+def test_a_scaled_query_may_be_rounded_to_the_data_type() -> None:
+    """A third of 3 is off by 2^-11 at most."""
+    query, keys = as_balls(np.array([[3.0]], np.float32)), [as_balls(np.array([[1.0]], np.float32))]
+    half, single = (radius(scaled_scores(query, keys, 1 / 3, kind)[0]) for kind in ("FLOAT16", "FLOAT32"))
+    assert 0 < float(single[0, 0]) < 2.0**-22
+    assert 2.0**-13 < float(half[0, 0]) < 2.0**-10
+
+
+def test_means_weigh_the_values_of_all_parts() -> None:
+    values = [np.array([[8.0]]), np.array([[0.0], [4.0]])]
+    assert weighted_means(np.array([[2.0, 1.0, 1.0]]), values, "FLOAT32").tolist() == [[5]]

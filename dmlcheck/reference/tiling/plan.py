@@ -10,9 +10,10 @@ import numpy as np
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference.ball.numbers import Arithmetic
-from dmlcheck.reference.bindings import Inputs, fields_of, given_to, row
+from dmlcheck.reference.bindings import Inputs, fields_of, given_to, parameter, row
 from dmlcheck.reference.pieces import Open
 from dmlcheck.reference.rows import (
+    Apart,
     Correlations,
     Cut,
     Elements,
@@ -20,10 +21,12 @@ from dmlcheck.reference.rows import (
     InWindows,
     Neighbours,
     Products,
+    Scan,
     Undefined,
     Windows,
 )
 from dmlcheck.reference.threads import keep_memory
+from dmlcheck.reference.tiling.apart import of_outputs
 from dmlcheck.reference.tiling.correlations import of_correlations
 from dmlcheck.reference.tiling.cut import of_cut
 from dmlcheck.reference.tiling.elements import of_elements
@@ -33,6 +36,7 @@ from dmlcheck.reference.tiling.neighbours import of_neighbours
 from dmlcheck.reference.tiling.piece import Piece
 from dmlcheck.reference.tiling.products import of_products
 from dmlcheck.reference.tiling.request import Request
+from dmlcheck.reference.tiling.scan import of_scan
 from dmlcheck.reference.tiling.windows import of_windows
 
 
@@ -49,11 +53,11 @@ def pieces(desc: OperatorDesc, inputs: Inputs, arithmetic: Arithmetic | None = N
         return iter(bound.function(**given))
     tensors = {to: given.pop(to) for to, _ in bound.tensors}
     formula = partial(bound.function, **given) if given else bound.function
-    given = fields_of(desc) | given | tensors
-    tiles = tiles(given) if callable(tiles) else tiles
+    given = fields_of(desc) | {parameter(field.name): inputs.get(field.name) for field in desc.spec.inputs} | given
+    declared = tiles(given) if callable(tiles) else tiles
     is_exact = bound.kernel.rounds_nothing(given)
     request = Request(desc, bound, formula, tensors, given, is_exact, is_integer, arithmetic)
-    return _CUTS[type(tiles)](tiles, request)
+    return _CUTTING[type(declared)](declared, request)
 
 
 def of_undefined(_: Undefined, request: Request) -> Iterator[Piece]:
@@ -63,7 +67,8 @@ def of_undefined(_: Undefined, request: Request) -> Iterator[Piece]:
     yield Piece(request.where(dict.fromkeys(outputs, ())), lambda: request.where(found))
 
 
-_CUTS: dict[type, Callable[[Any, Request], Iterator[Piece]]] = {
+_CUTTING: dict[type, Callable[[Any, Request], Iterator[Piece]]] = {
+    Apart: of_outputs,
     Correlations: of_correlations,
     Cut: of_cut,
     Elements: of_elements,
@@ -71,6 +76,7 @@ _CUTS: dict[type, Callable[[Any, Request], Iterator[Piece]]] = {
     InWindows: of_in_windows,
     Neighbours: of_neighbours,
     Products: of_products,
+    Scan: of_scan,
     Undefined: of_undefined,
     Windows: of_windows,
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -24,7 +24,7 @@ class Request(NamedTuple):
     """The results of a desc, to be cut into tiles.
 
     `formula` takes the tensors in their order, and has its attributes, which are balls where there is an arithmetic;
-    `given` has all of them by parameter.
+    `given` has all of them by parameter. It computes the outputs `names`, or all where that is None.
     """
 
     desc: OperatorDesc
@@ -35,6 +35,7 @@ class Request(NamedTuple):
     is_exact: bool
     is_integer: bool
     arithmetic: Arithmetic | None
+    names: Collection[str] | None = None
 
     def asks_for(self, parameter: str) -> bool:
         """Whether the formula has a parameter."""
@@ -42,9 +43,10 @@ class Request(NamedTuple):
 
     @property
     def outputs(self) -> dict[str, tuple[int, ...]]:
-        """The sizes of the outputs by parameter."""
-        fields = self.desc.spec.outputs
-        return {parameter(part.label): part.tensor.sizes for field in fields for part in self.desc.parts[field.name]}
+        """The sizes of the outputs that it computes by parameter."""
+        parts = (part for field in self.desc.spec.outputs for part in self.desc.parts[field.name])
+        sizes = {parameter(part.label): part.tensor.sizes for part in parts}
+        return sizes if self.names is None else {name: sizes[name] for name in self.names}
 
     def where(self, places: Mapping[str, Any]) -> Any:
         """Return where a tile is: its place in the one output that there may be, or in each by parameter."""

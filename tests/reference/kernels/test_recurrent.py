@@ -23,7 +23,7 @@ from dmlcheck.comparison.tolerances import limit_for
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference import engine
 from dmlcheck.reference.bounds import bounds
-from dmlcheck.reference.kernels import recurrent
+from dmlcheck.reference.tiling import scan
 
 Array = np.ndarray[Any, Any]
 Inputs = dict[str, Array]
@@ -215,8 +215,8 @@ def test_a_shorter_sequence_is_a_network_of_its_own(operator: str) -> None:
 def test_pieces_of_one_sequence_are_like_the_whole(operator: str, monkeypatch: pytest.MonkeyPatch) -> None:
     made = list(recurrences(operator, 10))
     whole = [values(*each) for each in made]
-    monkeypatch.setattr(recurrent, "LARGEST", 1)
-    monkeypatch.setattr(recurrent, "STEPS", 2)
+    monkeypatch.setattr(scan, "LARGEST", 1)
+    monkeypatch.setattr(scan, "STEPS", 2)
     for (desc, inputs), expected in zip(made, whole, strict=True):
         assert len(list(engine.pieces(desc, inputs))) == expected["OutputSingleTensor"][0, :, :, 0].size
         found = values(desc, inputs)
@@ -405,19 +405,52 @@ def test_an_activation_that_reduces_leaves_its_direction_open() -> None:
         assert np.array_equal(found.undefined.reshape(expected.shape), expected)
 
 
-def test_what_follows_a_state_that_overflows_is_left_open_in_its_sequence_alone() -> None:
+def test_the_next_step_takes_a_state_that_overflows_as_it_is_or_as_infinity() -> None:
+    """6e38 is infinite in the output; then 2 + 0.25 * (6e38 + 6e38) is 3e38, and 2 + 0.25 * (3e38 + 3e38) 1.5e38."""
     inputs = {
         "InputTensor": np.array([[1, 1], [3e38, 1], [1, 1], [1, 1]], np.float32).reshape(1, 4, 2, 1),
         "WeightTensor": np.full((1, 1, 2, 1), 2, np.float32),
         "RecurrenceTensor": np.full((1, 1, 2, 2), 0.25, np.float32),
     }
     desc = linear(inputs)
-    assert marks(desc, inputs, "OutputSequenceTensor")[:, 0].all(axis=-1).tolist() == [
-        [False, False],
-        [False, False],
-        [True, False],
-        [True, False],
+    assert not any(marks(desc, inputs, label).any() for label in OUTPUTS["RNN"])
+    found = values(desc, inputs)
+    other = found["OutputSequenceTensor"][:, 0, 1, 0].tolist()
+    assert other == [2, 3, 3.5, 3.75]
+
+    def is_right(*states: float) -> bool:
+        sequence, single = (found[label].copy() for label in OUTPUTS["RNN"])
+        sequence[:, 0, 0], single[0, 0, 0] = np.array(states)[:, None], states[-1]
+        return passes(desc, inputs, {"OutputSequenceTensor": sequence, "OutputSingleTensor": single})
+
+    inf = math.inf
+    assert is_right(2, inf, 3e38, 1.5e38)
+    assert is_right(2, inf, inf, inf)
+    assert not any(is_right(2, inf, *states) for states in ((2e38, 1.5e38), (3e38, 1e38), (3e38, math.nan)))
+
+
+@pytest.mark.parametrize("direction", ["FORWARD", "BACKWARD"])
+def test_a_state_that_is_left_out_gives_nan_beside_infinity_or_its_products_are_left_out(direction: str) -> None:
+    """The first sequence has one step, of 1; the other has two, of 2 and 3, and the later meets infinity either way."""
+    inputs = {
+        "InputTensor": np.array([[1, 2], [9, 3]], np.float32).reshape(1, 2, 2, 1),
+        "WeightTensor": np.ones((1, 1, 1, 1), np.float32),
+        "RecurrenceTensor": np.full((1, 1, 1, 1), math.inf, np.float32),
+        "SequenceLengthsTensor": np.array([[[[1, 2]]]], np.uint32),
+    }
+    desc = linear(inputs, direction)
+    is_forward = direction == "FORWARD"
+    left_out = [[1, 2], [0, math.inf]] if is_forward else [[1, math.inf], [0, 3]]
+    ways = [np.array([[math.nan, math.nan], [0, math.nan]]), np.array(left_out), np.array(left_out) + 1]
+    at = 1 if is_forward else 0
+    outputs = [
+        {
+            "OutputSequenceTensor": way.astype(np.float32).reshape(2, 1, 2, 1),
+            "OutputSingleTensor": np.array([way[0, 0], way[at, 1]], np.float32).reshape(1, 1, 2, 1),
+        }
+        for way in ways
     ]
+    assert [passes(desc, inputs, output) for output in outputs] == [True, True, False]
 
 
 def lstm_of(peephole: float, *, steps: int = 2, **fields: Any) -> tuple[OperatorDesc, Inputs]:

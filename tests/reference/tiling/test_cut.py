@@ -76,3 +76,26 @@ def test_a_tile_may_need_whole_lines(install: Install, monkeypatch: pytest.Monke
     desc = described("GATHER_ELEMENTS", **fields, Axis=0)
     (tile,) = pieces(desc, {"InputTensor": floats(1, 2, 3, 4, 5, 6).reshape(3, 2)})
     assert tile.formula(*tile.operands) == [[1, 2], [3, 4], [5, 6]]
+
+
+def test_results_may_be_cut_in_another_order_and_be_a_part_of_the_output(
+    install: Install, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def turned(places: Sequence[range], _: Any) -> Any:
+        return places[1].start, slice(places[0].start + 1, places[0].stop + 1)
+
+    def one(x: Any, places: Sequence[range], _: Any) -> Any:
+        return x[places[1].start, places[0].start + 1]
+
+    monkeypatch.setattr(cut, "BLOCK", 1)
+    declared = Cut(needs={"input": one}, sizes=lambda _: (1, 2), where=turned)
+    install("ELEMENT_WISE_NEGATE", Kernel(lambda input: input, declared))
+    install("ELEMENT_WISE_IDENTITY", Kernel(lambda input: input, declared._replace(sizes=lambda _: (0, 2))))
+    sizes = ("FLOAT32", 2, 2)
+    for operator, expected in (
+        ("ELEMENT_WISE_NEGATE", [((0, slice(1, 2)), 2.0), ((1, slice(1, 2)), 4.0)]),
+        ("ELEMENT_WISE_IDENTITY", []),
+    ):
+        desc = described(operator, InputTensor=sizes, OutputTensor=sizes)
+        found = pieces(desc, {"InputTensor": floats(1, 2, 3, 4).reshape(2, 2)})
+        assert [(piece.where, piece.formula(*piece.operands)) for piece in found] == expected

@@ -1,0 +1,73 @@
+"""The gates of recurrent networks: their weights, and the sums that their activations take.
+
+x is {batch, input size}, what the input has at a step, h {batch, hidden size}, the hidden state before it, and c the
+cell state before it. W and R are the weights of a gate for x and h, P those for c, and Wb and Rb its biases. A point is
+a product of elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dmlcheck.reference.ball.numbers import sum_of_products
+
+
+class Gate(NamedTuple):
+    """The weights of a gate, W and R transposed, and its biases and P, each None where there is none.
+
+    P is for the cell state before the step, or the new one.
+    """
+
+    input: Any
+    hidden: Any
+    input_bias: Any
+    hidden_bias: Any
+    cell: Any
+    new_cell: Any
+
+
+def gates_of(count: int, weight: Any, recurrence: Any, bias: Any, peephole: Any) -> list[Gate]:
+    """Return gates, whose weights are one after the other; the last of four has none for the cell state."""
+    size = recurrence.shape[1]
+    inputs, hidden = (x.reshape(count, size, x.shape[1]).swapaxes(1, 2) for x in (weight, recurrence))
+    biases = [[None] * count] * 2 if bias is None else bias.reshape(2, count, size)
+    cells = [None] * count if peephole is None else [*peephole.reshape(count - 1, size), None]
+    return [Gate(*each) for each in zip(inputs, hidden, *biases, cells, cells, strict=True)]
+
+
+def without(gates: Sequence[Gate], *, hidden: bool, cell: bool) -> list[Gate]:
+    """Return gates without the products of h, of the c before the step, or of both."""
+    left_out = {name: None for name, is_out in (("hidden", hidden), ("cell", cell)) if is_out}
+    return [gate._replace(**left_out) for gate in gates]
+
+
+def summed(gate: Gate, x: Any, h: Any, c: Any = None, new_c: Any = None) -> Any:
+    """Return x W^T + h R^T + P . c + Wb + Rb: one sum, whose terms may be added in any order."""
+    cells = ((c, gate.cell), (new_c, gate.new_cell))
+    of_cell = [(np.multiply, state, weights) for state, weights in cells if state is not None and weights is not None]
+    return sum_of_products([*_of_input(gate, x), *_of_hidden(gate, h), *of_cell])
+
+
+def summed_with_share(gate: Gate, x: Any, h: Any, share: Any) -> Any:
+    """Return x W^T + share . (h R^T + Rb) + Wb."""
+    of_hidden = _of_hidden(gate, h)
+    shared = [(np.multiply, share, sum_of_products(of_hidden))] if of_hidden else []
+    return sum_of_products([*_of_input(gate, x), *shared])
+
+
+def _of_input(gate: Gate, x: Any) -> list[Any]:
+    """Return the products of x W^T + Wb."""
+    return _products(x, gate.input, gate.input_bias)
+
+
+def _of_hidden(gate: Gate, h: Any) -> list[Any]:
+    """Return the products of h R^T + Rb."""
+    return _products(h, gate.hidden, gate.hidden_bias)
+
+
+def _products(x: Any, weights: Any, bias: Any) -> list[Any]:
+    terms = ((np.matmul, x, weights), (np.multiply, 1.0, bias))
+    return [term for term in terms if term[2] is not None]

@@ -1,0 +1,131 @@
+"""Query, key and value of an attention, one head after another, from each layout that tensors have them in."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dmlcheck.reference.rows import Given
+
+
+class Part(NamedTuple):
+    """Query, key or value of this step, what is added to it, and what earlier steps have; None for what is not given.
+
+    `own` and `past` have {batch, key heads, heads of this part for each key head, length, size} elements, `bias` the
+    same for one batch and one place. Key and value have one head for each key head.
+    """
+
+    own: Any
+    bias: Any = None
+    past: Any = None
+
+    @property
+    def length(self) -> int:
+        """How many keys, values or queries there are, with those of earlier steps."""
+        return sum(x.shape[3] for x in (self.past, self.own) if x is not None)
+
+
+class Parts(NamedTuple):
+    """Query, key and value of an attention."""
+
+    q: Part
+    k: Part
+    v: Part
+
+    @property
+    def sizes_of_scores(self) -> tuple[int, int, int, int]:
+        """How many batches, heads, queries and keys there are."""
+        batch, groups, share, length, _ = self.q.own.shape
+        return batch, groups * share, length, self.k.length
+
+
+# The tensors that may have a part, and its place among the parts that are stacked there.
+LAYOUTS: dict[str, Sequence[tuple[str, int | None]]] = {
+    "query": (("query", None), ("stacked_query_key", 0), ("stacked_query_key_value", 0)),
+    "key": (("key", None), ("stacked_query_key", 1), ("stacked_key_value", 0), ("stacked_query_key_value", 1)),
+    "value": (("value", None), ("stacked_key_value", 1), ("stacked_query_key_value", 2)),
+}
+
+
+def parts_of(given: Given, heads: int, groups: int) -> Parts | None:
+    """Return query, key and value, with `heads` heads of the query and `groups` of the others.
+
+    None where the sizes of the tensors do not agree with each other and with the numbers of heads.
+    """
+    if not are_divided(given, heads, groups):
+        return None
+    *_, batch, length, hidden = given["output"].sizes
+    q, k, v = (in_heads(given, name, count) for name, count in zip(LAYOUTS, (heads, groups, groups), strict=True))
+    past_k, past_v = (last_four(given.get(name)) for name in ("past_key", "past_value"))
+    size, width, bias = q.shape[3], hidden // heads, given.get("bias")
+    agree = (
+        q.shape == (batch, heads, length, size),
+        all(has_heads(x, batch, groups, size) for x in (k, past_k)),
+        all(has_heads(x, batch, groups, width) for x in (v, past_v)),
+        count_of(k, past_k) == count_of(v, past_v),
+        bias is None or bias.size == heads * size + groups * (size + width),
+    )
+    if not all(agree):
+        return None
+    share = heads // groups
+    of_q, of_k, of_v = split(bias, (1, groups, share, 1, size), (1, groups, 1, 1, size), (1, groups, 1, 1, width))
+    query = q.reshape(batch, groups, share, length, size)
+    key, value = Part(one_each(k), of_k, one_each(past_k)), Part(one_each(v), of_v, one_each(past_v))
+    return Parts(Part(query, of_q), key, value)
+
+
+def are_divided(given: Given, heads: int, groups: int) -> bool:
+    """Whether the numbers of heads divide the sizes of the tensors, which have no more dimensions than they need."""
+    beside = ((given.get(name), count) for name, count in zip(LAYOUTS, (heads, groups, groups), strict=True))
+    is_divided = all(x is None or (x.shape[-1] % count == 0 and is_alone(x, 3)) for x, count in beside)
+    pasts_are_alone = all(is_alone(given.get(name), 4) for name in ("past_key", "past_value"))
+    return is_divided and pasts_are_alone and given["output"].sizes[-1] % heads == 0 and heads % groups == 0
+
+
+def in_heads(given: Given, part: str, heads: int) -> Any:
+    """Return {batch, heads, length, size} elements of the tensor that has a part, None where none has it."""
+    for name, place in LAYOUTS[part]:
+        x = given.get(name)
+        if x is not None and place is None:
+            batch, length, hidden = x.shape[-3:]
+            return x.reshape(batch, length, heads, hidden // heads).swapaxes(1, 2)
+        if x is not None:
+            return x[:, :, :, place].swapaxes(1, 2)
+    return None
+
+
+def last_four(x: Any) -> Any:
+    """Return an optional tensor without the dimensions of size 1 before its last four."""
+    return x if x is None or not is_alone(x, 4) else x.reshape(x.shape[-4:])
+
+
+def is_alone(x: Any, count: int) -> bool:
+    """Whether an optional tensor has nothing but dimensions of size 1 before its last ones."""
+    return x is None or math.prod(x.shape[:-count]) == 1
+
+
+def has_heads(x: Any, batch: int, heads: int, size: int) -> bool:
+    """Whether an optional tensor has these sizes and any length."""
+    return x is None or (*x.shape[:2], x.shape[3]) == (batch, heads, size)
+
+
+def count_of(own: Any, past: Any) -> int:
+    """Return how many keys or values there are in optional tensors."""
+    return sum(x.shape[2] for x in (own, past) if x is not None)
+
+
+def one_each(x: Any) -> Any:
+    """Return an optional tensor of keys or values with one head for each key head."""
+    return None if x is None else x[:, :, None]
+
+
+def split(x: Any, *sizes: Sequence[int]) -> list[Any]:
+    """Return the elements of an optional tensor as several of these sizes, one after another; None for each of none."""
+    if x is None:
+        return [None] * len(sizes)
+    parts = np.split(x.ravel(), list(accumulate(map(math.prod, sizes)))[:-1])
+    return [part.reshape(own) for part, own in zip(parts, sizes, strict=True)]

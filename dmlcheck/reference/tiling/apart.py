@@ -1,0 +1,33 @@
+"""Tiles of the outputs of an operator that computes each of them apart, some of them in several stretches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import chain
+from typing import Any
+
+from dmlcheck.reference.rows import Apart, Cut
+from dmlcheck.reference.tiling.cut import of_cut
+from dmlcheck.reference.tiling.piece import Piece
+from dmlcheck.reference.tiling.request import Request
+
+
+def of_outputs(declared: Apart, request: Request) -> Iterator[Piece]:
+    """Yield the tiles of the first output, and those of the stretches of each other one that there is."""
+    there = list(request.outputs)
+    tiles = [_of_output(there[0], declared.first, request, request.formula)]
+    for name in there[1:]:
+        for part in declared.others[name]:
+            own = request._replace(tensors={}, is_exact=part.is_exact)
+            tiles.append(_of_output(name, part.tiles, own, part.formula))
+    return chain.from_iterable(tiles)
+
+
+def _of_output(name: str, declared: Cut, request: Request, formula: Callable[..., Any]) -> Iterator[Piece]:
+    """Return the tiles of one output, whose results go by its name."""
+    return of_cut(declared, request._replace(names=[name], formula=partial(_named, name, formula)))
+
+
+def _named(name: str, formula: Callable[..., Any], *operands: Any, **more: Any) -> dict[str, Any]:
+    return {name: formula(*operands, **more)}

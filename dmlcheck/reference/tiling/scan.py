@@ -1,0 +1,194 @@
+"""Tiles of results that are the states of sequences, each of the one before it, and the steps that carry the states."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dmlcheck.reference.ball.numbers import raw
+from dmlcheck.reference.gates import without
+from dmlcheck.reference.nested import stored
+from dmlcheck.reference.pieces import Open, alternatives, any_of, infinite, overflows
+from dmlcheck.reference.places import Index
+from dmlcheck.reference.rows import Scan
+from dmlcheck.reference.tiling.blocks import Blocks, blockwise
+from dmlcheck.reference.tiling.piece import Piece
+from dmlcheck.reference.tiling.request import Request
+
+STEPS = 8  # that are in memory as float64 together
+LARGEST = 1 << 21  # elements of the sequences of a tile, each taken to have STEPS at least: 16 megabytes of float64
+
+Step = Callable[..., list[Open]]
+
+
+def of_scan(declared: Scan, request: Request) -> Iterator[Piece]:
+    """Yield tiles of some sequences of the batch in one direction."""
+    given = request.given
+    (_, count, batch, size), hidden = given["input"].shape, given["recurrence"].shape[3]
+    width = max(1, LARGEST // (max(count, STEPS) * (size + hidden)))
+    data_type = request.desc.tensors()[0].tensor.data_type
+    for way, direction in enumerate(declared.directions(given)):
+        steps = [partial(request.formula, **direction.options, **options) for options in declared.readings(given)]
+        formula = partial(states_of, Walk(declared, steps, data_type, direction.is_backward))
+        for start in range(0, batch, width):
+            part = slice(start, min(batch, start + width))
+            last = {state.last: (0, way, part) for state in declared.states}
+            yield Piece({SEQUENCE: (slice(None), way, part), **last}, formula, operands(declared, given, way, part))
+
+
+SEQUENCE = "output_sequence"
+
+
+def operands(declared: Scan, given: Mapping[str, Any], way: int, batch: slice) -> tuple[Any, ...]:
+    """Return what some sequences have to do with in one direction: x, lengths, weights and initial states."""
+    x, lengths = given["input"][0, :, batch], given["sequence_lengths"]
+    weights = [given[name][0, way] for name in ("weight", "recurrence")]
+    weights += [None if given.get(name) is None else given[name][0, 0, way] for name in ("bias", "peephole")]
+    states = [given[state.initial] for state in declared.states]
+    return (
+        Blocks(x.shape, [(slice(at, at + STEPS),) for at in range(0, len(x), STEPS)], x.__getitem__),
+        None if lengths is None else lengths[0, 0, 0, batch],
+        *weights,
+        *(None if state is None else state[0, way, batch] for state in states),
+    )
+
+
+class Walk(NamedTuple):
+    """Steps along sequences in one direction, a function for each reading of the documentation."""
+
+    declared: Scan
+    steps: Sequence[Step]
+    data_type: str
+    is_backward: bool
+
+
+class Course(NamedTuple):
+    """One way along sequences, with the states that it has come to.
+
+    The first step of a sequence may be another one. A course that `rounds` takes states that overflow the data type as
+    infinite from step to step; one that `is_forked` has a course beside it that does.
+    """
+
+    step: Step
+    first: Step | None
+    states: list[Open]
+    rounds: bool = False
+    is_forked: bool = False
+
+
+class Lengths(NamedTuple):
+    """The lengths of sequences, and how many steps there are in all."""
+
+    own: Any
+    steps: int
+    is_backward: bool
+
+    @property
+    def is_wrong(self) -> Any:
+        """Which of them are none."""
+        return ((self.own < 1) | (self.own > self.steps))[:, None]
+
+    def begin(self, t: int) -> Any:
+        """Say which sequences have their first step at a time."""
+        return (self.own - 1 == t if self.is_backward else np.full(self.own.shape, t == 0))[:, None]
+
+
+def states_of(walk: Walk, x: Blocks, lengths: Any, *tensors: Any) -> Iterator[dict[str, Any]]:
+    """Yield the states of some sequences, a block of steps after another, and then the last ones."""
+    count, batch, _ = x.shape
+    own = Lengths(np.full(batch, count) if lengths is None else lengths, count, walk.is_backward)
+    courses = courses_of(walk, batch, *tensors)
+    for cut in reversed(x.cuts) if walk.is_backward else x.cuts:
+        done = [part for course in courses for part in along(walk, course, x, cut, own)]
+        courses = [course for course, _ in done]
+        yield {SEQUENCE: blockwise(any_of, *(states for _, states in done))}
+    for place, state in enumerate(walk.declared.states):
+        ways = (Open(course.states[place].value, course.states[place].where | own.is_wrong) for course in courses)
+        yield {state.last: any_of(*ways)}
+
+
+def courses_of(
+    walk: Walk, batch: int, weight: Any, recurrence: Any, bias: Any, peephole: Any, *initial: Any
+) -> list[Course]:
+    """Return the courses of all readings before the first step.
+
+    An initial state that is left out is 0, which gives NaN beside infinity or NaN; or its products are left out.
+    """
+    gates = walk.declared.gates(weight, recurrence, bias, peephole)
+    factors = {"recurrence": recurrence, "peephole": peephole}
+    given = {state.factor: x is not None for state, x in zip(walk.declared.states, initial, strict=True)}
+    is_out = {factor: not is_given and not is_finite(factors[factor]) for factor, is_given in given.items()}
+    shape = (batch, recurrence.shape[1])
+    states = [Open(np.zeros(shape) if x is None else x, np.zeros(shape, bool)) for x in initial]
+    ways: list[Any] = [None]
+    if any(is_out.values()):
+        ways.append(without(gates, hidden=is_out["recurrence"], cell=is_out.get("peephole", False)))
+    return [
+        Course(partial(step, gates=gates), None if way is None else partial(step, gates=way), states)
+        for step in walk.steps
+        for way in ways
+    ]
+
+
+def is_finite(x: Any) -> bool:
+    """Whether an optional tensor has neither infinity nor NaN."""
+    return x is None or bool(np.isfinite(raw(x)).all())
+
+
+def along(walk: Walk, course: Course, x: Blocks, cut: Index, lengths: Lengths) -> Iterator[tuple[Course, Blocks]]:
+    """Yield where a course has come to after a block of steps, with the states on the way; and a fork of it, if any.
+
+    Where a state overflows the data type there are two: it stays as it is, or is infinite from the next step on.
+    """
+    states, is_beyond = course.states, False
+    rows: dict[int, tuple[Any, Any, Any]] = {}
+    for t, now in steps_of(x, cut, is_backward=walk.is_backward):
+        runs = (t < lengths.own)[:, None]
+        is_beyond = is_beyond or any(overflows(walk.data_type, value).any() for value, _ in states)
+        states = after(course, now, states, runs, lengths.begin(t), walk.data_type)
+        value, mark = states[0]
+        rows[t] = (value, mark, np.broadcast_to(runs, value.shape))
+    block = partial(stacked, rows, is_padded=walk.declared.is_padded, is_wrong=lengths.is_wrong)
+    is_forked = is_beyond and not course.rounds and not course.is_forked
+    sizes = (x.shape[0], *states[0].value.shape)
+    yield course._replace(states=states, is_forked=course.is_forked or is_forked), Blocks(sizes, [cut], block)
+    if is_forked:
+        yield from along(walk, course._replace(rounds=True), x, cut, lengths)
+
+
+def steps_of(x: Blocks, cut: Index, *, is_backward: bool) -> Iterator[tuple[int, Any]]:
+    """Yield the number of each step of a block with what the input has at it."""
+    part, times = x.block(cut), range(*cut[0].indices(x.shape[0]))
+    for t in reversed(times) if is_backward else times:
+        yield t, part[t - times.start]
+
+
+def stacked(rows: dict[int, tuple[Any, Any, Any]], _: Index, *, is_padded: bool, is_wrong: Any) -> Open:
+    """Return the states of a block of steps as one array: those of sequences at their end 0, or as they were there."""
+    value, mark, runs = (np.stack(each) for each in zip(*(rows[t] for t in sorted(rows)), strict=True))
+    ended = np.where(runs, value, 0.0)
+    if is_padded:
+        return Open(ended, mark & runs | is_wrong)
+    return Open(alternatives(ended, value), mark | is_wrong)
+
+
+def after(course: Course, x: Any, states: Sequence[Open], runs: Any, begins: Any, data_type: str) -> list[Open]:
+    """Return the states after a step of the sequences that have it, and for the others those before.
+
+    Where a state is left open, all states of its sequence after the step are left open.
+    """
+    doubt = np.logical_or.reduce([mark.any(axis=1, keepdims=True) for _, mark in states])
+    values = [infinite(data_type, value) if course.rounds else value for value, _ in states]
+    found = course.step(x, *values)
+    if course.first is not None and begins.any():
+        found = [chosen(begins, *ways) for ways in zip(course.first(x, *values), found, strict=True)]
+    found = [Open(stored(value, data_type), np.broadcast_to(doubt | mark, value.shape)) for value, mark in found]
+    return found if runs.all() else [chosen(runs, *ways) for ways in zip(found, states, strict=True)]
+
+
+def chosen(where: Any, one: Open, other: Open) -> Open:
+    """Return states of one kind in some places, and of another kind elsewhere."""
+    return Open(*map(partial(np.where, where), one, other))

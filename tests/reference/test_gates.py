@@ -1,0 +1,68 @@
+"""The gates of recurrent networks: their weights, and their sums."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dmlcheck.reference.ball.numbers import Arithmetic, Ball
+from dmlcheck.reference.gates import Gate, gates_of, summed, summed_with_share, without
+
+Array = np.ndarray[Any, Any]
+X, H, C = np.array([[2.0]]), np.array([[3.0, 5.0]]), np.array([[1.0, -1.0]])
+
+
+def gate(**more: Any) -> Gate:
+    """Return a gate of one input and two hidden elements."""
+    w, r = np.array([[10.0, 20.0]]), np.array([[1.0, 0.0], [0.0, 2.0]])
+    given = {"input": w, "hidden": r, "input_bias": None, "hidden_bias": None, "cell": None, "new_cell": None}
+    return Gate(**{**given, **more})
+
+
+def test_the_weights_of_gates_are_one_after_another_and_transposed() -> None:
+    """Of four gates with two hidden elements, the third begins at row 4, and at element 4 of each bias."""
+    weight, recurrence = np.arange(8.0).reshape(8, 1), np.arange(16.0).reshape(8, 2)
+    found = gates_of(4, weight, recurrence, np.arange(16.0), np.arange(6.0))
+    third = found[2]
+    assert third.input.tolist() == [[4, 5]]
+    assert third.hidden.tolist() == [[8, 10], [9, 11]]
+    assert (third.input_bias.tolist(), third.hidden_bias.tolist()) == ([4, 5], [12, 13])
+    assert [None if each.cell is None else each.cell.tolist() for each in found] == [[0, 1], [2, 3], [4, 5], None]
+    assert gates_of(4, weight, recurrence, None, None)[1][2:] == (None,) * 4
+
+
+def test_a_sum_has_all_terms_that_there_are() -> None:
+    assert summed(gate(), X, H).tolist() == [[23, 50]]
+    whole = gate(input_bias=np.array([100.0, 200]), hidden_bias=np.array([0.5, 0.25]), cell=np.array([7.0, 9]))
+    assert summed(whole, X, H).tolist() == [[123.5, 250.25]]
+    assert summed(whole, X, H, C).tolist() == [[130.5, 241.25]]
+
+
+def test_weights_of_the_cell_are_for_the_state_before_or_the_new_one() -> None:
+    gated = gate(cell=np.array([7.0, 9]), new_cell=np.array([2.0, 3]))
+    assert summed(gated, X, H, new_c=C).tolist() == [[25, 47]]
+
+
+def test_products_of_states_may_be_left_out_but_not_their_bias() -> None:
+    whole = gate(hidden_bias=np.array([0.5, 0.25]), cell=np.array([7.0, 9]), new_cell=np.array([7.0, 9]))
+    assert summed(without([whole], hidden=True, cell=False)[0], X, H, C).tolist() == [[27.5, 31.25]]
+    (left,) = without([whole], hidden=True, cell=True)
+    assert summed(left, X, H, C).tolist() == [[20.5, 40.25]]
+    assert summed(left, X, H, new_c=C).tolist() == [[27.5, 31.25]]
+    assert summed_with_share(left, X, H, 2.0).tolist() == [[21, 40.5]]
+    assert summed_with_share(left._replace(hidden_bias=None), X, H, 2.0).tolist() == [[20, 40]]
+
+
+def test_a_share_multiplies_what_is_of_the_hidden_state_with_its_bias() -> None:
+    biased = gate(input_bias=np.array([100.0, 200]), hidden_bias=np.array([0.5, 0.25]))
+    assert summed_with_share(biased, X, H, np.array([[2.0, 0.0]])).tolist() == [[127, 240]]
+
+
+def test_the_terms_of_a_sum_may_be_added_in_any_order() -> None:
+    """20 + 1 + 3 and 40 + 1 + 10, four terms each with the 0 of R, have a rounding of all sizes for each term."""
+    x, h, bias = (Ball(each, 0.0, Arithmetic()) for each in (X, H, np.array([1.0, 1.0])))
+    found = summed(gate(input_bias=bias), x, h)
+    assert found.terms == 4
+    assert found.radius[0] == pytest.approx([4 * 24 * 2.0**-24, 4 * 51 * 2.0**-24], rel=0.01)
