@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dmlcheck.reference.kernels import normalization
+from dmlcheck.reference import sums
 
 
 @contextlib.contextmanager
@@ -20,12 +20,12 @@ def one_pass_variance() -> Iterator[None]:
     def variance(x: Any, centre: Any, axes: Any) -> Any:  # noqa: ARG001 - as the engine's
         single = np.asarray(x, np.float32)
         count = math.prod(single.shape[axis] for axis in axes)
-        sums, squares = (
+        total, squares = (
             np.add.reduce(terms, axis=axes, keepdims=True, dtype=np.float32) for terms in (single, single * single)
         )
-        mean = sums / np.float32(count)
+        mean = total / np.float32(count)
         return (squares / np.float32(count) - mean * mean).astype(np.float64)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(normalization, "variance", variance)
+        patch.setattr(sums, "variance", variance)
         yield

@@ -29,6 +29,15 @@ OTHERS: dict[str, list[tuple[str, dict[int, float]]]] = {
     "average_pooling_grad/edges.yaml::places-rounded-up-and-overlapping": [
         ("OutputGradientTensor", {4: -2.5, 5: -4.5}),
     ],
+    "convolution/special.yaml::output-padding-forward": [("OutputTensor", {3: 0})],
+    "convolution/special.yaml::output-padding-forward-with-a-bias": [
+        ("OutputTensor", {3: -4, 4: -4}), ("OutputTensor", {3: 0, 4: 0}),
+    ],
+    "convolution/special.yaml::output-padding-forward-with-padding-and-a-bias": [("OutputTensor", {5: 0})],
+    "convolution/special.yaml::output-padding-of-two-dimensions": [("OutputTensor", {1: 0, 3: 0})],
+    "convolution/special.yaml::output-padding-backward": [("OutputTensor", {5: 0})],
+    "convolution/special.yaml::output-padding-backward-with-padding-at-the-start": [("OutputTensor", {4: 0})],
+    "convolution/special.yaml::output-padding-forward-with-a-stride": [("OutputTensor", {2: 0})],
     "element_wise_add1/values.yaml::fused-linear-of-an-infinite-sum-in-float16": [("OutputTensor", {0: INF, 2: -INF})],
     "gemm/values.yaml::fused-linear-of-an-infinite-sum-in-float16": [("OutputTensor", {0: INF, 1: -INF})],
     "element_wise_constant_pow/values.yaml::negative-infinity-in-two-readings": [("OutputTensor", {0: NAN})],

@@ -10,6 +10,11 @@ from dmlcheck.reference.places import Index
 from dmlcheck.reference.tiling.blocks import Axes, Blocks, blockwise, in_rows
 
 
+def grouped(x: Any, count: int, axis: int) -> Any:
+    """Return a tensor with an axis of channels split into groups, and channels of a group."""
+    return x.reshape(*x.shape[:axis], count, x.shape[axis] // count, *x.shape[axis + 1 :])
+
+
 def comparable(x: Any) -> Any:
     """Return elements in a type that compares like theirs, and fast: FLOAT16 as FLOAT32."""
     return blockwise(lambda part: part.astype(np.float32) if part.dtype == np.float16 else part, x)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball, raw
+from dmlcheck.reference.tiling.blocks import blockwise
 from dmlcheck.specs.names import DATA_TYPES
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
 
@@ -219,7 +220,7 @@ def any_of(*results: Any) -> Any:
     Left open is what one of the readings leaves open.
     """
     values, marks = zip(*map(opened, results), strict=True)
-    found = alternatives(*(way for value in values for way in ways_of(value)))
+    found = blockwise(alternatives, *(way for value in values for way in ways_of(value)))
     mark = reduce(_or, marks)
     return found if mark is False else Open(found, mark)
 

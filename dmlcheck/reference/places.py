@@ -64,3 +64,8 @@ def columns_less_rows(places: Places) -> Any:
     """Return x - y for each element at some places, with column x and row y."""
     rows, columns = (np.arange(at.start, at.stop) for at in places[-2:])
     return np.broadcast_to(columns - rows[:, None], [*map(len, places)])
+
+
+def numbers_at(places: Places, sizes: Sequence[int]) -> Any:
+    """Return the row-major numbers of the elements at some places of a tensor, which may have steps between them."""
+    return np.ravel_multi_index(np.ix_(*places), tuple(sizes))

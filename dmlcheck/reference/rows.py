@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+from dmlcheck.reference.neighbours import Reach
 from dmlcheck.reference.places import Index, Places, slices, whole_along
 from dmlcheck.reference.windows import Window
 from dmlcheck.reference.work import Work
@@ -139,6 +140,67 @@ class Windows(NamedTuple):
     is_reduced: Callable[[Given], bool] = lambda _: True
 
 
+class OfWindows(NamedTuple):
+    """What a formula gives for each place of a window over a tensor: a named tuple of arrays, of 0 where no place is.
+
+    The formula gets what the window sees, with `fill` beyond the edges, and how it sees that (`seen`, a View).
+    """
+
+    formula: Callable[..., Any]
+    window: Window
+    fill: Any = 0
+
+
+class InWindows(NamedTuple):
+    """Each result is of the windows that its element is in: it may be cut along all axes.
+
+    `window` gives the window. Tensors have an element for each of its places, or the row says in `first` what is made
+    of a tensor for each of them first, for parts of its batches and channels. A formula gets what is at the places that
+    a tile sees, and how its elements see them (`seen`, a View); one that has a parameter `places` gets those of the
+    tile, a range for each dimension.
+    """
+
+    window: Window
+    first: Mapping[str, OfWindows] = {}
+
+
+class Correlations(NamedTuple):
+    """Each result is a sum of products of `filter` and what it sees of `input`: it may be cut along all axes.
+
+    `window` gives how the filter slides over the input, with `fill` beyond the edges; if `is_backward` says so, the
+    input has the places of the window, and each result is of those that have it. `taps` gives the filter with {groups,
+    output channels of a group, input channels of a group, ...} elements. A formula gets it as rows, one for each output
+    channel, and what it sees as columns, one for each place, so that the sums are filter @ input; and of each other
+    tensor one element, or one for each output channel. One that has parameters of these names gets the places of the
+    tile (`places`), and for which results infinity or NaN in the filter meets no element of the input (`unmet`); `made`
+    has, by parameter, what else is made of the desc for all tiles. `sizes` is as that of Products.
+    """
+
+    window: Callable[[Given], Window]
+    taps: Callable[[Given], Any]
+    fill: Callable[[Given], Any] = lambda _: 0
+    is_backward: Callable[[Given], bool] = lambda _: False
+    made: Mapping[str, Callable[[Given], Any]] = {}
+    sizes: Callable[[Given], Callable[..., Any] | None] = lambda _: None
+
+
+class Undefined(NamedTuple):
+    """All results are undefined, whatever the tensors have: the formula is not asked."""
+
+
+class Neighbours(NamedTuple):
+    """Each result is of the region around its element along some axes: it may be cut along all axes.
+
+    `of` gives these axes, and how far a region reaches before and after its element: a pair for each reading of the
+    documentation, of which a result may follow any. A formula gets the region (`region`) and tensors with what is
+    around the places of a tile, 0 beyond the edges. If it `is_twice`, they also have what is around that, as elements
+    in whose regions a place is need it; a formula that has a parameter `inside` gets where there are such elements.
+    """
+
+    of: Callable[[Given], tuple[Axes, Sequence[Reach]]]
+    is_twice: bool = False
+
+
 class State(NamedTuple):
     """A state that steps carry, by the parameters of three tensors.
 
@@ -189,7 +251,20 @@ def LINES(x: Any, places: Places, given: Given) -> Any:  # noqa: N802 - a consta
     return x[whole_along(given["axis"], slices(places))]
 
 
-Tiles = Elements | Groups | Cut | Apart | EachOutput | Products | Scan | Windows
+Tiles = (
+    Elements
+    | Groups
+    | Cut
+    | Apart
+    | EachOutput
+    | Products
+    | Scan
+    | Windows
+    | Neighbours
+    | InWindows
+    | Correlations
+    | Undefined
+)
 UNCUT = Cut(lambda _: ())  # one tile of everything
 
 

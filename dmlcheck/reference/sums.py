@@ -90,6 +90,13 @@ def shifted(centre: Any, spread: Any, count: int) -> Any:
     return Ball(centre.value, centre.radius + error, centre.arithmetic, centre.terms)
 
 
+def mean_and_variance(x: Any, axes: Axes) -> tuple[Any, Any]:
+    """Return the means along `axes`, and the means of the squared distances from them."""
+    centre = mean(x, axes)
+    spread = variance(x, centre, axes)
+    return shifted(centre, spread, x.size // spread.size), spread
+
+
 def fmean(x: Any, axes: Axes) -> Any:
     """Return the means along `axes`, correctly rounded like the sums of fsum."""
     value = mean(x, axes)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial, reduce
-from itertools import product
 from operator import add
 from typing import Any, NamedTuple
 
@@ -13,7 +12,7 @@ import numpy as np
 
 from dmlcheck.reference.ball.numbers import Ball, total_of_shared
 from dmlcheck.reference.places import Index, with_ones_after
-from dmlcheck.reference.tiling.blocks import BLOCK, Blocks, tiles_along
+from dmlcheck.reference.tiling.blocks import Blocks
 
 Places = Sequence[slice]
 
@@ -29,21 +28,6 @@ class Window(NamedTuple):
     strides: tuple[int, ...]
     dilations: tuple[int, ...]
     padding: tuple[int, ...]
-
-
-def around(sizes: Sequence[int], axes: Sequence[int], before: int, after: int) -> Window:
-    """Return the window that has so many elements before and after each along some axes, as far as there may be any."""
-    least, most = (
-        tuple(min(reach, size - 1) if axis in axes else 0 for axis, size in enumerate(sizes))
-        for reach in (before, after)
-    )
-    ones = (1,) * len(sizes)
-    return Window(tuple(map(sum, zip(least, most, ones, strict=True))), ones, ones, least)
-
-
-def sees_all(x: Any, axes: Sequence[int], before: int) -> bool:
-    """Say whether regions that reach so far before and after each element have all that is along some axes."""
-    return all(before >= x.shape[axis] - 1 for axis in axes)
 
 
 def once_each(window: Window) -> Window:
@@ -250,7 +234,7 @@ def over(ufunc: np.ufunc, x: Any, seen: View) -> Any:
         along: Any = partial(ufunc.reduce, axis=tuple(range(x.ndim - len(seen.places), x.ndim)), keepdims=True)
         return along(x) if repeats == 1 else along(x) * float(repeats)
     window, counts, lead = seen.slid, seen.counts, x.ndim - len(seen.places)
-    runs = {lead + axis: size for axis, size in enumerate(window.size) if _is_long_run(axis, counts, window)}
+    runs = {lead + axis: size for axis, size in enumerate(window.size) if is_long_run(axis, counts, window)}
     is_sum = ufunc is np.add and isinstance(x, Ball)
     if repeats == 1 and (not runs or (isinstance(x, Ball) and not is_sum)):
         return reduced(ufunc, _windows(x, counts, window), len(counts))
@@ -265,7 +249,7 @@ def over(ufunc: np.ufunc, x: Any, seen: View) -> Any:
     return total_of_shared(x, reduction, repeats * math.prod(window.size)) if is_sum else reduction(x)
 
 
-def _is_long_run(axis: int, counts: Sequence[int], window: Window) -> bool:
+def is_long_run(axis: int, counts: Sequence[int], window: Window) -> bool:
     """Whether a window moves by 1 along a dimension and is so long that its places share most of what they see."""
     return window.size[axis] > _LONG_RUN and counts[axis] > 1 and window.strides[axis] == window.dilations[axis] == 1
 
@@ -297,58 +281,6 @@ def reduced(ufunc: np.ufunc, seen: Any, rank: int) -> Any:
     return reduce(ufunc, (seen[(..., *at)] for at in np.ndindex(*seen.shape[lead:])))
 
 
-def places_at_once(
-    counts: Sequence[int], window: Window, sizes: Sequence[int], *, is_whole: bool = False, is_reduced: bool = False
-) -> int:
-    """Return how many places make a block, row-major among `counts` of them; some dimensions may come before."""
-    most = _most(window, sizes, is_whole=is_whole)
-    at_once = max(1, BLOCK // max(1, math.prod(most)))
-    if is_reduced:
-        rest = _rest(counts, window, most)
-        while at_once < BLOCK // rest and _takes(2 * at_once, counts, window, most) <= LARGE:
-            at_once *= 2
-    return at_once
-
-
-def terms_of(
-    counts: Sequence[int], window: Window, sizes: Sequence[int], *, is_whole: bool = False, is_reduced: bool = False
-) -> int:
-    """Return about how many terms the reductions of `views` have, and what its parts take besides."""
-    at_once = places_at_once(counts, window, sizes, is_whole=is_whole, is_reduced=is_reduced)
-    most = _most(window, sizes, is_whole=is_whole)
-    parts = -(-math.prod(counts) // at_once)
-    of_part = at_once * math.prod(most)
-    if is_reduced and at_once > 1:
-        of_part = min(of_part, 16 * _takes(at_once, counts, window, most) + at_once * _rest(counts, window, most))
-    return parts * (of_part + BLOCK)
-
-
-def _most(window: Window, sizes: Sequence[int], *, is_whole: bool) -> list[int]:
-    """Return how many elements the window sees at most along each dimension."""
-    own = zip(sizes, window.size, window.dilations, strict=True)
-    return [size if is_whole else seen_at_most(total, size, gap) for total, size, gap in own]
-
-
-def _rest(counts: Sequence[int], window: Window, most: Sequence[int]) -> int:
-    """Return how many elements a place sees apart from dimensions whose long runs are reduced on their own."""
-    own = counts[len(counts) - len(most) :]
-    return math.prod(1 if _is_long_run(axis, own, window) else size for axis, size in enumerate(most))
-
-
-def _takes(at_once: int, counts: Sequence[int], window: Window, most: Sequence[int]) -> int:
-    """Return how many elements so many places see, each that several see once where that takes less."""
-    lead = len(counts) - len(most)
-    first = next(tiles_along(range(len(counts)), tuple(counts), at_once))
-    found = [at.stop - at.start for at in places_at(first, counts)]
-    elements: int = math.prod(found[:lead])
-    for count, own, size, stride, gap in zip(found[lead:], most, *window[:3], strict=True):
-        elements *= min(count * own, (count - 1) * stride + (size - 1) * gap + 1)
-    return elements
-
-
-LARGE = 1 << 20  # elements: 8 megabytes of float64
-
-
 # ---- where windows are
 
 
@@ -377,9 +309,14 @@ def numbers(seen: View) -> list[Any]:
 
 def seen_count(places: Places, window: Window, sizes: tuple[int, ...]) -> Any:
     """Return how many elements of the input the window sees at each place."""
+    return count_at([np.arange(at.start, at.stop) for at in places], window, sizes)
+
+
+def count_at(places: Sequence[Any], window: Window, sizes: Sequence[int]) -> Any:
+    """Return how many elements of the input the window sees at places of which each dimension has the numbers."""
     found = []
-    for starts, total, size, gap in zip(_starts(places, window), sizes, window.size, window.dilations, strict=True):
-        first, stop = _inside(starts, total, size, gap)
+    for own, total, size, stride, gap, padding in zip(places, sizes, *window, strict=True):
+        first, stop = _inside(own * stride - padding, total, size, gap)
         found.append(stop - first)
     is_long = math.prod(window.size) >= 1 << 63  # so many elements over one, by a dilation of 0, have no whole number
     return reduce(np.multiply.outer, (count.astype(float) for count in found) if is_long else found)
@@ -387,8 +324,21 @@ def seen_count(places: Places, window: Window, sizes: tuple[int, ...]) -> Any:
 
 def padded_count(places: Places, window: Window, ends: tuple[int, ...]) -> Any:
     """Return how many elements before some ends, of the input or of the padding, the window has at each place."""
-    unpadded = window._replace(padding=(0,) * len(window.size))
-    return seen_count(places, unpadded, tuple(map(add, window.padding, ends)))
+    return seen_count(places, *from_padding(window, ends))
+
+
+def from_padding(window: Window, ends: Sequence[int]) -> tuple[Window, tuple[int, ...]]:
+    """Return a window and ends of a tensor, both counted from where the padding begins."""
+    return window._replace(padding=(0,) * len(window.size)), tuple(map(add, window.padding, ends))
+
+
+def numbers_in_part(seen: View) -> list[Any]:
+    """Return for each dimension the numbers of the elements in the part that a window sees."""
+    rows = zip(seen.tables, _starts(seen.places, seen.window), seen.window.size, seen.window.dilations, strict=True)
+    return [
+        np.arange(starts[0], starts[-1] + (size - 1) * gap + 1) if table is None else table.reshape(-1)
+        for table, starts, size, gap in rows
+    ]
 
 
 def first_place(hits: Any, seen: View, sizes: tuple[int, ...]) -> Any:
@@ -418,50 +368,3 @@ def _along(table: Any, axis: int, count: int) -> Any:
     shape = [1] * (2 * count)
     shape[axis], shape[count + axis] = table.shape
     return table.reshape(shape)
-
-
-# ---- the windows that have an element
-
-
-class Phase(NamedTuple):
-    """Some elements of a tensor, every stride-th from `first` on, and the window over the places that have them.
-
-    The elements of a window in which they are, `taps`, are the same for all of them.
-    """
-
-    taps: tuple[range, ...]
-    window: Window
-    first: tuple[int, ...]
-    counts: tuple[int, ...]
-
-
-def phases(window: Window, sizes: Sequence[int]) -> Iterator[Phase]:
-    """Yield the phases of a tensor of these spatial sizes under a window.
-
-    Its element t is in the window of a place as its element w where the stride divides t + padding - w * dilation, and
-    that is the place. Elements t = first + j * stride are in windows as the same w, and the places of these, in their
-    opposite order, are a window that moves by 1 for each j.
-    """
-    for each in product(*(list(phases_along(*own)) for own in zip(sizes, *window, strict=True))):
-        first, taps, dilations, padding, counts = zip(*each, strict=True)
-        own = Window(tuple(map(len, taps)), (1,) * len(taps), dilations, padding)
-        yield Phase(taps, own, first, counts)
-
-
-def phases_along(
-    total: int, size: int, stride: int, dilation: int, padding: int
-) -> Iterator[tuple[int, range, int, int, int]]:
-    """Yield the phases along a dimension: first element, taps, dilation and padding of the window, and count.
-
-    The stride divides t + padding - w * dilation for every `step`-th w, if for any.
-    """
-    common = math.gcd(stride, dilation)
-    step = stride // common
-    inverse = pow(dilation // common, -1, step) if step > 1 else 0
-    for first in range(min(stride, total)):
-        taps, start = range(0), 0
-        if (first + padding) % common == 0:
-            least = (first + padding) // common * inverse % step
-            taps = range(least, size, step)[::-1]
-            start = (first + padding - taps[0] * dilation) // stride if taps else 0
-        yield first, taps, dilation // common, -start, len(range(first, total, stride))

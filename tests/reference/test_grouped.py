@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from long_groups import in_blocks, numbered, shapes_and_axes, whole
 
-from dmlcheck.reference.grouped import comparable, first, positions
+from dmlcheck.reference.grouped import comparable, first, grouped, positions
 from dmlcheck.reference.tiling.blocks import in_rows
 
 anytime = settings(deadline=None)
@@ -50,3 +50,9 @@ def test_float16_is_compared_as_float32_and_other_types_as_they_are() -> None:
         parts = [comparable(tensor), *comparable(in_blocks(tensor, (1,), 2)).parts()]
         assert {part.dtype for part in parts} == {np.dtype(expected)}
         assert sorted(element for part in parts[1:] for element in part.reshape(-1)) == [0, 1, 2, 3, 4, 5]
+
+
+def test_channels_are_split_into_groups() -> None:
+    x = np.arange(12).reshape(1, 6, 2)
+    assert grouped(x, 3, 1).tolist() == [[[[0, 1], [2, 3]], [[4, 5], [6, 7]], [[8, 9], [10, 11]]]]
+    assert grouped(x[0], 2, 0).shape == (2, 3, 2)

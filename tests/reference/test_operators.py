@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dmlcheck import load_cases
-from dmlcheck.reference import engine
+from dmlcheck.reference import engine, sums
 from dmlcheck.reference.kernels import normalization
 from dmlcheck.reference.operators import OF_PRODUCTS, WITH_VARIANCE
 from dmlcheck.specs.load import load_spec
@@ -21,13 +21,13 @@ def test_they_are_operators() -> None:
 
 def test_the_operators_with_a_variance_are_those_whose_kernels_compute_it(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: set[str] = set()
-    variance, name = normalization.variance, [""]
+    variance, name = sums.variance, [""]
 
     def noted(*args: Any) -> Any:
         asked.add(name[0])
         return variance(*args)
 
-    monkeypatch.setattr(normalization, "variance", noted)
+    monkeypatch.setattr(sums, "variance", noted)
     for operator in (row for row in normalization.KERNELS):
         name[0] = operator
         for case in load_cases(f"cases/{operator.lower()}"):

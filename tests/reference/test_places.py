@@ -6,6 +6,7 @@ import numpy as np
 
 from dmlcheck.reference.places import (
     columns_less_rows,
+    numbers_at,
     numbers_of,
     part_at,
     right_aligned,
@@ -59,3 +60,8 @@ def test_elements_are_counted_row_major() -> None:
 
 def test_a_diagonal_is_where_column_less_row_is_the_same() -> None:
     assert columns_less_rows([range(2), range(1, 3), range(3)]).tolist() == 2 * [[[-1, 0, 1], [-2, -1, 0]]]
+
+
+def test_elements_at_steps_have_their_row_major_numbers() -> None:
+    places = [range(2), range(0, 3, 2), range(1, 4, 2)]
+    assert numbers_at(places, X.shape).tolist() == X[:, ::2, 1::2].tolist()

@@ -13,6 +13,7 @@ import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.reference.corners import Corners, corners
+from dmlcheck.reference.extents import terms_of
 from dmlcheck.reference.grouped import comparable
 from dmlcheck.reference.norms import MOST_PLAIN, absolute_norm, alternatives_of_signs
 from dmlcheck.reference.pieces import Open, any_of, is_float, left_open, stacked
@@ -27,7 +28,6 @@ from dmlcheck.reference.windows import (
     over,
     padded_count,
     seen_count,
-    terms_of,
     windows,
 )
 from dmlcheck.reference.work import Work, terms

@@ -12,12 +12,13 @@ from dmlcheck.reference.ball.numbers import Arithmetic, Ball
 from dmlcheck.reference.bindings import scale_bias
 from dmlcheck.reference.operands import as_balls, widened
 from dmlcheck.reference.pieces import Open, alternatives
+from dmlcheck.reference.rows import Elements
 from dmlcheck.reference.tiling.blocks import BLOCK, tiles
 from dmlcheck.reference.tiling.piece import Piece
 from dmlcheck.reference.tiling.request import Request
 
 
-def of_elements(request: Request) -> Iterator[Piece]:
+def of_elements(_: Elements, request: Request) -> Iterator[Piece]:
     """Yield runs of elements; tensors are broadcast to the sizes of the output."""
     desc, formula, is_exact = request.desc, request.formula, request.is_exact
     sizes = desc.parts[desc.spec.outputs[0].name][0].tensor.sizes

@@ -11,12 +11,29 @@ import numpy as np
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference.ball.numbers import Arithmetic
 from dmlcheck.reference.bindings import Inputs, fields_of, given_to, parameter, row
-from dmlcheck.reference.rows import Apart, Cut, EachOutput, Elements, Groups, Products, Scan, Windows
+from dmlcheck.reference.pieces import Open
+from dmlcheck.reference.rows import (
+    Apart,
+    Correlations,
+    Cut,
+    EachOutput,
+    Elements,
+    Groups,
+    InWindows,
+    Neighbours,
+    Products,
+    Scan,
+    Undefined,
+    Windows,
+)
 from dmlcheck.reference.threads import keep_memory
 from dmlcheck.reference.tiling.apart import of_outputs
+from dmlcheck.reference.tiling.correlations import of_correlations
 from dmlcheck.reference.tiling.cut import of_cut, of_each
 from dmlcheck.reference.tiling.elements import of_elements
 from dmlcheck.reference.tiling.groups import of_groups
+from dmlcheck.reference.tiling.in_windows import of_in_windows
+from dmlcheck.reference.tiling.neighbours import of_neighbours
 from dmlcheck.reference.tiling.piece import Piece
 from dmlcheck.reference.tiling.products import of_products
 from dmlcheck.reference.tiling.request import Request
@@ -44,13 +61,24 @@ def pieces(desc: OperatorDesc, inputs: Inputs, arithmetic: Arithmetic | None = N
     return _CUTTING[type(declared)](declared, request)
 
 
+def of_undefined(_: Undefined, request: Request) -> Iterator[Piece]:
+    """Yield all results at once, which are undefined."""
+    outputs = request.outputs
+    found = {name: Open(np.broadcast_to(np.zeros(()), sizes), where=True) for name, sizes in outputs.items()}
+    yield Piece(request.where(dict.fromkeys(outputs, ())), lambda: request.where(found))
+
+
 _CUTTING: dict[type, Callable[[Any, Request], Iterator[Piece]]] = {
     Apart: of_outputs,
+    Correlations: of_correlations,
     Cut: of_cut,
     EachOutput: of_each,
-    Elements: lambda _, request: of_elements(request),
+    Elements: of_elements,
     Groups: of_groups,
+    InWindows: of_in_windows,
+    Neighbours: of_neighbours,
     Products: of_products,
     Scan: of_scan,
+    Undefined: of_undefined,
     Windows: of_windows,
 }

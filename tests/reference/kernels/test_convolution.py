@@ -13,6 +13,8 @@ from products_of import Array, bound, built, evaluated, marks, opened, peak, ran
 from random_products import RANDOM, Made, random_descs
 from slow_convolution import Sums, convolved
 
+from dmlcheck.reference.kernels.convolution import beyond
+
 INF = float("inf")
 STEPS = ("Strides", "Dilations", "StartPadding")
 
@@ -125,27 +127,43 @@ def f32(values: Any) -> Array:
     return np.array(values, np.float32)
 
 
+LINEAR = {"FusedActivation": {"Type": "ACTIVATION_LINEAR", "Alpha": 2, "Beta": 3}}
+BACKWARD = {"Direction": "BACKWARD"}
+
+
+def readings(made: Made) -> list[list[float]]:
+    """Return the results that are right, the reference's first, none of which is undefined."""
+    given = bound(*made)
+    assert not given.undefined.any()
+    assert opened(*made) == given.value.tolist()
+    found = [way.value.tolist() for way in (given, *given.others)]
+    return [way for at, way in enumerate(found) if way not in found[:at]]
+
+
 @pytest.mark.parametrize(
-    ("fields", "count", "expected"),
+    ("fields", "count", "bias", "expected"),
     [
-        ({"OutputPadding": [0]}, 2, [12, 23]),
-        ({"OutputPadding": [2]}, 2, [12, 23]),
-        ({"OutputPadding": [2]}, 4, [12, 23, None, 0]),
-        (
-            {"OutputPadding": [2], "FusedActivation": {"Type": "ACTIVATION_LINEAR", "Alpha": 1, "Beta": 3}},
-            4,
-            [15, 26, None, None],
-        ),
-        ({"OutputPadding": [1], "Direction": "BACKWARD"}, 5, [10, 21, 32, 3, 0]),
-        ({"OutputPadding": [1], "EndPadding": [2], "Direction": "BACKWARD"}, 3, [10, 21, None]),
+        ({"OutputPadding": [0]}, 2, None, [[12, 23]]),
+        ({"OutputPadding": [2]}, 2, None, [[12, 23]]),
+        ({"OutputPadding": [2]}, 4, None, [[12, 23, 30, 0], [12, 23, 0, 0]]),
+        ({"OutputPadding": [1]}, 3, 5, [[17, 28, 35], [17, 28, 5], [17, 28, 0]]),
+        ({"OutputPadding": [1]} | LINEAR, 3, 5, [[37, 59, 73], [37, 59, 13], [37, 59, 3], [37, 59, 0]]),
+        ({"OutputPadding": [1]} | BACKWARD, 5, None, [[10, 21, 32, 3, 0]]),
+        ({"OutputPadding": [1], "EndPadding": [2]} | BACKWARD, 3, None, [[10, 21, 32], [10, 21, 0]]),
     ],
 )
-def test_what_output_padding_adds_is_left_open_unless_it_is_0_anyway(
-    fields: dict[str, Any], count: int, expected: list[Any]
+def test_what_output_padding_adds_is_a_sum_or_0(
+    fields: dict[str, Any], count: int, bias: float | None, expected: list[list[float]]
 ) -> None:
-    made = convolution(f32([[[1, 2, 3]]]), f32([[[10, 1]]]), (1, 1, count), **fields)
-    assert opened(*made) == expected
-    assert bound(*made).undefined.tolist() == [value is None for value in expected]
+    more = None if bias is None else f32([[[bias]]])
+    assert readings(convolution(f32([[[1, 2, 3]]]), f32([[[10, 1]]]), (1, 1, count), more, **fields)) == expected
+
+
+def test_places_are_beyond_an_end_along_any_dimension() -> None:
+    assert beyond([range(1, 13, 3)], [7]).tolist() == [False, False, True, True]
+    assert beyond([range(7, 13, 3)], [8]).tolist() == [False, True]
+    assert not beyond([range(4)], [INF]).any()
+    assert beyond([range(2), range(2)], [1, 1]).tolist() == [False, True, True, True]
 
 
 @pytest.mark.parametrize(("taps", "expected"), [([INF, 1], [None, INF, -INF]), ([1, INF], [INF, -INF, None])])

@@ -20,9 +20,9 @@ from random_pooling import drawn
 from dmlcheck.comparison.compare import compare
 from dmlcheck.comparison.tolerances import limit_for
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.reference import engine
+from dmlcheck.reference import engine, extents
 from dmlcheck.reference.bounds import bounds
-from dmlcheck.reference.kernels import gradients
+from dmlcheck.reference.tiling import in_windows, neighbours
 from dmlcheck.specs.records import OUTPUT
 
 Array = np.ndarray[Any, Any]
@@ -98,7 +98,7 @@ class Drawn:
 def test_each_window_of_an_average_gives_all_its_elements_the_same(
     data_type: str, block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gradients, "BLOCK", block)
+    monkeypatch.setattr(in_windows, "BLOCK", block)
     generator = np.random.default_rng(1)
     for _ in range(60):
         made = Drawn("AVERAGE", generator, data_type)
@@ -113,7 +113,8 @@ def test_each_window_of_an_average_gives_all_its_elements_the_same(
 def test_each_window_of_a_maximum_gives_the_first_largest_its_gradient(
     data_type: str, block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gradients, "BLOCK", block)
+    monkeypatch.setattr(in_windows, "BLOCK", block)
+    monkeypatch.setattr(in_windows, "LARGE", 2 * block)
     generator = np.random.default_rng(2)
     for _ in range(60):
         made = Drawn("MAX", generator, data_type)
@@ -464,7 +465,7 @@ def test_the_gradient_of_a_batch_normalization_is_its_transpose() -> None:
         assert np.sum(x * dx) == pytest.approx(np.sum(x * factor * inputs["InputGradientTensor"]), rel=1e-12)
 
 
-def neighbours(shape: Sizes, **fields: Any) -> OperatorDesc:
+def neighbours_of(shape: Sizes, **fields: Any) -> OperatorDesc:
     sizes = dict.fromkeys(("Input", "InputGradient", "OutputGradient"), shape)
     return described("LOCAL_RESPONSE_NORMALIZATION_GRAD", sizes, **fields)
 
@@ -475,14 +476,15 @@ def neighbours(shape: Sizes, **fields: Any) -> OperatorDesc:
 def test_gradients_of_local_response_normalization_are_derivatives(
     size: int, block: int, monkeypatch: pytest.MonkeyPatch, *, cross: bool
 ) -> None:
-    monkeypatch.setattr(gradients, "BLOCK", block)
+    for module in (neighbours, extents):
+        monkeypatch.setattr(module, "BLOCK", block)
     generator = np.random.default_rng(size)
     shape = (2, 4, 3, 1) if cross else (1, 2, 3, 3)
     x, dy = generator.normal(size=shape) * 2, generator.normal(size=shape)
     for alpha, beta, bias in ((0.5, 0.75, 1), (2, 1.5, 0.25), (-0.01, 2, 3), (0.3, 0, 1)):
         fields = {"CrossChannel": cross, "LocalSize": size, "Alpha": alpha, "Beta": beta, "Bias": bias}
         inputs = {"InputTensor": x, "InputGradientTensor": dy}
-        found = unrounded(neighbours(shape, **fields), inputs)["OutputGradientTensor"]
+        found = unrounded(neighbours_of(shape, **fields), inputs)["OutputGradientTensor"]
         forward = described("LOCAL_RESPONSE_NORMALIZATION", {"Input": shape, "Output": shape}, **fields)
         expected = difference(forward, {"InputTensor": x}, "InputTensor", dy)
         assert found == pytest.approx(expected, rel=1e-6, abs=1e-7)
@@ -714,11 +716,12 @@ def passes(desc: OperatorDesc, inputs: dict[str, Array], actual: Array) -> bool:
 def test_each_region_that_the_page_allows_is_right_and_nothing_between(
     size: int, block: int, monkeypatch: pytest.MonkeyPatch, *, cross: bool
 ) -> None:
-    monkeypatch.setattr(gradients, "BLOCK", block)
+    for module in (neighbours, extents):
+        monkeypatch.setattr(module, "BLOCK", block)
     generator, shape = np.random.default_rng(size), (1, 4, 1, 2) if cross else (1, 2, 3, 3)
     x, dy = (generator.normal(size=shape).astype(np.float32) for _ in range(2))
     fields = {"CrossChannel": cross, "LocalSize": size, "Alpha": 2, "Beta": 1, "Bias": 1}
-    desc, inputs = neighbours(shape, **fields), {"InputTensor": x, "InputGradientTensor": dy}
+    desc, inputs = neighbours_of(shape, **fields), {"InputTensor": x, "InputGradientTensor": dy}
     sides = [((size - 1) // 2, size // 2), (size // 2, (size - 1) // 2)]
     ways = [
         of_regions(x, dy, side, 2 / by, cross=cross)
@@ -730,8 +733,21 @@ def test_each_region_that_the_page_allows_is_right_and_nothing_between(
     assert not passes(desc, inputs, of_regions(x, dy, (size, size), 2 / size, cross=cross))
 
 
+def test_planes_that_all_elements_have_may_be_long() -> None:
+    x = np.random.default_rng(1).normal(size=(1, 1, 300, 300)).astype(np.float32)
+    fields = {"CrossChannel": False, "LocalSize": 601, "Alpha": 601, "Beta": 1, "Bias": 1}
+    desc, inputs = neighbours_of(x.shape, **fields), {"InputTensor": x, "InputGradientTensor": np.ones_like(x)}
+    wide = x.astype(np.float64)
+    ways = []
+    for alpha in (1, 1 / 601):
+        base = 1 + alpha * np.square(wide).sum()
+        ways.append(1 / base - 2 * alpha * wide * wide.sum() / base**2)
+    assert all(passes(desc, inputs, way) for way in ways)
+    assert not passes(desc, inputs, sum(ways) / 2)
+
+
 def test_a_base_of_0_or_less_leaves_open_all_in_whose_sum_it_is() -> None:
     fields = {"CrossChannel": True, "LocalSize": 3, "Alpha": -3, "Beta": 0.75, "Bias": 4}
     x = np.array([0, 0, 0, 2, 0, 0, 0, 1], np.float32).reshape(1, 8, 1, 1)
     inputs = {"InputTensor": x, "InputGradientTensor": np.ones_like(x)}
-    assert opened(neighbours(x.shape, **fields), inputs) == [[0, 1, 1, 1, 1, 1, 0, 0]]
+    assert opened(neighbours_of(x.shape, **fields), inputs) == [[0, 1, 1, 1, 1, 1, 0, 0]]

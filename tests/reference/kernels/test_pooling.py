@@ -20,7 +20,7 @@ from random_pooling import NAMES, built, checked, poolings
 from dmlcheck.comparison.compare import compare
 from dmlcheck.comparison.tolerances import limit_for
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.reference import engine, windows
+from dmlcheck.reference import engine, extents
 from dmlcheck.reference.bounds import Bound, bounds
 from dmlcheck.reference.tiling import windows as of_windows
 
@@ -85,7 +85,7 @@ def maxima(desc: OperatorDesc, x: Array) -> tuple[Array, Array]:
 @pytest.mark.parametrize("block", [5, 1 << 16])
 @pytest.mark.parametrize("operator", NAMES)
 def test_every_place_has_what_is_under_the_window(operator: str, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(windows, "BLOCK", block)
+    monkeypatch.setattr(extents, "BLOCK", block)
     for desc, inputs in poolings(operator):
         found, x = engine.evaluate(desc, inputs), inputs["InputTensor"]
         output = found["OutputTensor"]
@@ -104,11 +104,11 @@ def test_every_place_has_what_is_under_the_window(operator: str, block: int, mon
 @pytest.mark.slow
 @pytest.mark.parametrize("operator", ["AVERAGE_POOLING1", "LP_POOLING1", "QUANTIZED_LINEAR_AVERAGE_POOLING"])
 def test_what_a_large_window_sees_comes_in_blocks(operator: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (windows, of_windows):
+    for module in (extents, of_windows):
         monkeypatch.setattr(module, "BLOCK", 5)
     found = []
     for large in (0, 1 << 22):
-        for module in (windows, of_windows):
+        for module in (extents, of_windows):
             monkeypatch.setattr(module, "LARGE", large)
         for desc, inputs in poolings(operator):
             result, given = engine.evaluate(desc, inputs)["OutputTensor"], bound(desc, inputs)
@@ -163,7 +163,7 @@ def integers_of(desc: OperatorDesc, inputs: dict[str, Array]) -> Iterator[tuple[
 
 @pytest.mark.parametrize("block", [5, 1 << 16])
 def test_quantized_averages_are_rounded_once(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(windows, "BLOCK", block)
+    monkeypatch.setattr(extents, "BLOCK", block)
     for desc, inputs in poolings("QUANTIZED_LINEAR_AVERAGE_POOLING"):
         found = engine.evaluate(desc, inputs)["OutputTensor"]
         is_open = np.zeros(found.values.shape, bool) if found.undefined is None else found.undefined
@@ -461,8 +461,8 @@ def test_a_high_power_of_a_large_window_is_the_same_in_blocks(monkeypatch: pytes
     x[0, :, 7, 9:11] = [[2.0**120], [-(2.0**-140)]]
     whole = EDGE | {"WindowSize": [40, 50], "StartPadding": [0, 0], "Strides": [1, 1]}
     right = [2.0**120 * 2**0.125, 2.0**-140 * 2**0.125]
-    for large in (windows.LARGE, 100):
-        for module in (windows, of_windows):
+    for large in (extents.LARGE, 100):
+        for module in (extents, of_windows):
             monkeypatch.setattr(module, "LARGE", large)
         found = results("LP_POOLING", x, (1, 2, 1, 1), **whole, P=8)
         assert found == {"OutputTensor": np.float32(right).tolist()}

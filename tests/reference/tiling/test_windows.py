@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from seen_windows import WINDOWS, seen
 
-from dmlcheck.reference import windows as windows_of_reference
+from dmlcheck.reference import extents
+from dmlcheck.reference.neighbours import region
 from dmlcheck.reference.tiling.blocks import Blocks
 from dmlcheck.reference.tiling.windows import in_blocks, of_channels, views
-from dmlcheck.reference.windows import Window, around, over, windows
+from dmlcheck.reference.windows import Window, over, windows
 
 
 def test_beyond_the_edges_is_a_number_of_each_channel() -> None:
@@ -24,7 +25,7 @@ def test_beyond_the_edges_is_a_number_of_each_channel() -> None:
 def test_every_place_is_in_one_part_of_an_output_with_what_the_window_sees_there(
     block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(windows_of_reference, "BLOCK", block)
+    monkeypatch.setattr(extents, "BLOCK", block)
     for sizes, window, counts in WINDOWS:
         if 0 in window.size:
             continue
@@ -41,7 +42,7 @@ def test_every_place_is_in_one_part_of_an_output_with_what_the_window_sees_there
 
 def test_long_runs_take_no_longer_than_short_ones() -> None:
     """70,000 places that see up to 70,000 elements each: 5e9 terms one by one."""
-    x, window = np.ones((1, 70_000)), around((1, 70_000), (1,), 34_999, 34_999)
+    x, window = np.ones((1, 70_000)), region((1, 70_000), (1,), (34_999, 34_999)).window
     counts = [
         count for _, own, under in views(x, window, x.shape, is_reduced=True) for count in over(np.add, under, own)[0]
     ]

@@ -1,18 +1,22 @@
-"""Sums of products of a tensor and a filter that slides over it, a piece at a time."""
+"""Tiles of results of which each is a sum of products of a filter and what it sees of a tensor that it slides over."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from dmlcheck.reference.grouped import grouped
+from dmlcheck.reference.phases import phases
 from dmlcheck.reference.places import Index
-from dmlcheck.reference.tiling.blocks import tiles_along
+from dmlcheck.reference.rows import Correlations
+from dmlcheck.reference.tiling.blocks import ranges, tiles_along
 from dmlcheck.reference.tiling.piece import Piece, Sizes
-from dmlcheck.reference.windows import Places, View, Window, part, phases, places_at, view, windows
+from dmlcheck.reference.tiling.request import Request
+from dmlcheck.reference.windows import Places, View, Window, part, places_at, view, windows
 
 LARGEST = 1 << 20  # elements of what a part of the filter sees: 8 megabytes of float64
 ROWS = 4  # times as large is a part of the filter, so that fewer parts see the same
@@ -54,57 +58,79 @@ class Box(NamedTuple):
     places: Places
 
 
-def correlations(
-    formula: Callable[..., Any],
-    input: Any,
-    passes: Iterable[Pass],
-    *more: Any,
-    fill: Any = 0,
-    mark: Callable[[Pass, Box], Any] = lambda _, __: None,
-    sizes: Callable[..., Sizes] | None = None,
-) -> Iterator[Piece]:
-    """Yield the pieces of an operator that computes something of the sums of products of a tensor and a filter.
+class Sliding(NamedTuple):
+    """What a filter slides over, in tiles.
 
-    `input` has {batch, groups, channels of a group, ...} elements, beyond which it is `fill`; tensors in `more` have
-    one element, or one for each {group, output channel of a group, 1}, or are None. The formula takes the filter as
-    rows and what it sees as columns, whose products are {batch, groups, output channels of a group, places}; then the
-    parts of `more`, and what `mark` gives for the piece; so does `sizes`, which gives those of the pieces.
+    `filter` has {groups, output channels of a group, input channels of a group, ...} elements, `input` {batch, groups,
+    channels of a group, ...}, beyond which it is `fill`. Each of `others` has one element, or one for each {group,
+    output channel of a group, 1}, or is None. `sizes` is that of the tiles.
     """
 
-    def piece(one: Pass, box: Box) -> Piece:
-        own = seen_by(one, box, input.shape[3:])
-        seen = part(input[box.batch, box.groups], own, fill)
-        rows = one.filter[box.groups, box.outputs]
-        others = (x if x is None else _of_channels(x, box) for x in more)
+    request: Request
+    formula: Callable[..., Any]
+    filter: Any
+    input: Any
+    fill: Any
+    others: Mapping[str, Any]
+    sizes: Callable[..., Sizes] | None
+    is_finite: bool
+
+    def piece(self, one: Pass, box: Box) -> Piece:
+        """Return a tile."""
+        seen = seen_by(one, box, self.input.shape[3:])
+        parts = {name: _of_channels(x, box) for name, x in self.others.items()}
+        parts["input"] = part(self.input[box.batch, box.groups], seen, self.fill)
+        parts["filter"] = one.filter[box.groups, box.outputs]
+        formula = partial(self.formula, **self._asked(one, box))
         return Piece(
-            _where(one, box),
-            partial(_of_rows_and_columns, formula, own),
-            (rows, seen, *others, mark(one, box)),
-            sizes=None if sizes is None else partial(_of_rows_and_columns, sizes, own),
-            of_element=lambda place: piece(one, _box_of(one, place)),
+            where(one, box),
+            partial(_of_matrices, formula, seen, tuple(parts)),
+            tuple(parts.values()),
+            sizes=None if self.sizes is None else partial(_of_matrices, self.sizes, seen, tuple(parts)),
+            of_element=lambda place: self.piece(one, _box_of(one, place)),
         )
 
-    for one in passes:
-        for box in _boxes(one, len(input)):
-            yield piece(one, box)
+    def _asked(self, one: Pass, box: Box) -> dict[str, Any]:
+        """Return what the formula asks for of a tile."""
+        ways: dict[str, Callable[[], Any]] = {
+            "places": lambda: ranges(where(one, box), next(iter(self.request.outputs.values()))),
+            "unmet": lambda: False if self.is_finite else unmet(one, box, self.filter, self.input.shape[3:]),
+        }
+        return {name: way() for name, way in ways.items() if self.request.asks_for(name)}
+
+
+def of_correlations(declared: Correlations, request: Request) -> Iterator[Piece]:
+    """Yield tiles with the filter as rows, and what it sees as columns."""
+    given, (sizes,) = request.given, request.outputs.values()
+    taps, passes = declared.taps(given), backward if declared.is_backward(given) else forward
+    others = {name: x for name, x in request.tensors.items() if name not in ("input", "filter")}
+    sliding = Sliding(
+        request,
+        partial(request.formula, **{name: make(given) for name, make in declared.made.items()}),
+        taps,
+        grouped(given["input"], len(taps), 1),
+        declared.fill(given),
+        {name: _beside(x, len(taps)) for name, x in others.items()},
+        declared.sizes(given),
+        bool(np.isfinite(taps).all()),
+    )
+    for one in passes(taps, declared.window(given), sizes[2:]):
+        for box in _boxes(one, sizes[0]):
+            yield sliding.piece(one, box)
+
+
+def _beside(x: Any, count: int) -> Any:
+    """Return one element, or one for each output channel, as {groups, channels of a group, 1}; None stays None."""
+    return x if x is None else x.reshape(1 if x.size == 1 else count, -1, 1)
 
 
 def seen_by(one: Pass, box: Box, sizes: Sequence[int]) -> View:
-    """Return how the window of a pass sees an input of these spatial sizes at the places of a piece, padding too."""
+    """Return how the window of a pass sees an input of these spatial sizes at the places of a tile, padding too."""
     return view(box.places, one.window, sizes, is_whole=True)
 
 
-def beyond(one: Pass, box: Box, ends: Sequence[int | None]) -> Any:
-    """Say which places of a piece are at or beyond an end in the output; None is no end."""
-    found: Any = np.zeros((1,) * len(ends), dtype=bool)
-    for axis, (first, step, at, end) in enumerate(zip(one.first, one.steps, box.places, ends, strict=True)):
-        is_over = first + step * np.arange(at.start, at.stop) >= (np.inf if end is None else end)
-        found = found | np.expand_dims(is_over, [other for other in range(len(ends)) if other != axis])
-    return found.reshape(-1)
-
-
 def unmet(one: Pass, box: Box, filter: Any, sizes: Sequence[int]) -> Any:
-    """Say for which channels and places of a piece infinity or NaN in the filter meets no element of the input.
+    """Say for which channels and places of a tile infinity or NaN in the filter meets no element of the input.
 
     The filter is the whole one; `sizes` are the spatial sizes of the input.
     """
@@ -124,13 +150,14 @@ def _not_finite(filter: Any) -> Any:
     return numbers.reshape(*numbers.shape[:2], -1).astype(np.float64)
 
 
-def _of_rows_and_columns(formula: Callable[..., Any], own: View, rows: Any, seen: Any, *more: Any) -> Any:
+def _of_matrices(formula: Callable[..., Any], seen: View, names: Sequence[str], *operands: Any) -> Any:
     """Apply a formula to a filter, a row for each output channel, and what it sees, a column for each place."""
-    under, count = windows(seen, own), len(own.places)
+    parts = dict(zip(names, operands, strict=True))
+    rows, under, count = parts["filter"], windows(parts["input"], seen), len(seen.places)
     order = [0, 1, 2, *range(3 + count, 3 + 2 * count), *range(3, 3 + count)]
     terms = math.prod(rows.shape[2:])
     columns = under.transpose(*order).reshape(*under.shape[:2], terms, math.prod(under.shape[3 : 3 + count]))
-    return formula(rows.reshape(*rows.shape[:2], terms), columns, *more)
+    return formula(**{**parts, "filter": rows.reshape(*rows.shape[:2], terms), "input": columns})
 
 
 def _boxes(one: Pass, batch: int) -> Iterator[Box]:
@@ -160,12 +187,12 @@ def _slices(start: int, stop: int, step: int) -> list[slice]:
 
 
 def _of_channels(x: Any, box: Box) -> Any:
-    """Return the part of a tensor of channels, or of one element, that a piece needs."""
-    return x if x.size == 1 else x[box.groups, box.outputs]
+    """Return the part of a tensor of channels, or of one element, that a tile needs."""
+    return x if x is None or x.size == 1 else x[box.groups, box.outputs]
 
 
-def _where(one: Pass, box: Box) -> Index:
-    """Return where the results of a piece are in the output."""
+def where(one: Pass, box: Box) -> Index:
+    """Return where the results of a tile are in the output."""
     outs = one.filter.shape[1]
     channels = slice(box.groups.start * outs + box.outputs.start, (box.groups.stop - 1) * outs + box.outputs.stop)
     places = (

@@ -1,0 +1,61 @@
+"""How much windows see at several places: how many of these make a block, and how many terms reductions have."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from dmlcheck.reference.tiling.blocks import BLOCK, tiles_along
+from dmlcheck.reference.windows import Window, is_long_run, places_at, seen_at_most
+
+
+def places_at_once(
+    counts: Sequence[int], window: Window, sizes: Sequence[int], *, is_whole: bool = False, is_reduced: bool = False
+) -> int:
+    """Return how many places make a block, row-major among `counts` of them; some dimensions may come before."""
+    most = _most(window, sizes, is_whole=is_whole)
+    at_once = max(1, BLOCK // max(1, math.prod(most)))
+    if is_reduced:
+        rest = _rest(counts, window, most)
+        while at_once < BLOCK // rest and _takes(2 * at_once, counts, window, most) <= LARGE:
+            at_once *= 2
+    return at_once
+
+
+def terms_of(
+    counts: Sequence[int], window: Window, sizes: Sequence[int], *, is_whole: bool = False, is_reduced: bool = False
+) -> int:
+    """Return about how many terms the reductions of `views` have, and what its parts take besides."""
+    at_once = places_at_once(counts, window, sizes, is_whole=is_whole, is_reduced=is_reduced)
+    most = _most(window, sizes, is_whole=is_whole)
+    parts = -(-math.prod(counts) // at_once)
+    of_part = at_once * math.prod(most)
+    if is_reduced and at_once > 1:
+        of_part = min(of_part, 16 * _takes(at_once, counts, window, most) + at_once * _rest(counts, window, most))
+    return parts * (of_part + BLOCK)
+
+
+def _most(window: Window, sizes: Sequence[int], *, is_whole: bool) -> list[int]:
+    """Return how many elements the window sees at most along each dimension."""
+    own = zip(sizes, window.size, window.dilations, strict=True)
+    return [size if is_whole else seen_at_most(total, size, gap) for total, size, gap in own]
+
+
+def _rest(counts: Sequence[int], window: Window, most: Sequence[int]) -> int:
+    """Return how many elements a place sees apart from dimensions whose long runs are reduced on their own."""
+    own = counts[len(counts) - len(most) :]
+    return math.prod(1 if is_long_run(axis, own, window) else size for axis, size in enumerate(most))
+
+
+def _takes(at_once: int, counts: Sequence[int], window: Window, most: Sequence[int]) -> int:
+    """Return how many elements so many places see, each that several see once where that takes less."""
+    lead = len(counts) - len(most)
+    first = next(tiles_along(range(len(counts)), tuple(counts), at_once))
+    found = [at.stop - at.start for at in places_at(first, counts)]
+    elements: int = math.prod(found[:lead])
+    for count, own, size, stride, gap in zip(found[lead:], most, *window[:3], strict=True):
+        elements *= min(count * own, (count - 1) * stride + (size - 1) * gap + 1)
+    return elements
+
+
+LARGE = 1 << 20  # elements: 8 megabytes of float64

@@ -1,0 +1,114 @@
+"""Tiles of results of which each is of the windows that its element is in."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from itertools import product
+from threading import Lock
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dmlcheck.reference.extents import LARGE
+from dmlcheck.reference.phases import lines
+from dmlcheck.reference.places import Index
+from dmlcheck.reference.rows import InWindows, OfWindows
+from dmlcheck.reference.tiling.blocks import BLOCK, ranges, tiles_along
+from dmlcheck.reference.tiling.piece import Piece
+from dmlcheck.reference.tiling.request import Request
+from dmlcheck.reference.tiling.windows import views
+from dmlcheck.reference.windows import View, Window, joined, part, places_at
+
+Sizes = tuple[int, ...]
+Made = Mapping[str, Callable[[], Any]]
+
+
+def of_in_windows(declared: InWindows, request: Request) -> Iterator[Piece]:
+    """Yield tiles of the results, with what the windows have in which the elements of a tile are."""
+    ((label, sizes),) = request.outputs.items()
+    window, first = declared
+    given = {name: x for name, x in request.tensors.items() if name not in first}
+    counts = next(iter(given.values())).shape[2:]
+    for index in _parts(sizes, counts) if first else [(slice(0, sizes[0]), slice(0, sizes[1]))]:
+        made = {name: once(partial(_made, of, request.tensors[name][index], counts)) for name, of in first.items()}
+        own = {name: x[index] for name, x in given.items()}
+        for target in targets(window, counts, (*(at.stop - at.start for at in index), *sizes[2:])):
+            where = target.within(index)
+            options = {"places": ranges(where, sizes)} if request.asks_for("places") else {}
+            formula = partial(request.formula, seen=target.seen, **options)
+            operands = tuple(part(x[target.lead], target.seen) for x in own.values())
+            yield Piece(request.where({label: where}), partial(_called, formula, made, target, tuple(own)), operands)
+
+
+def _parts(sizes: Sizes, counts: Sizes) -> Iterator[Index]:
+    """Yield the parts of batches and channels whose windows, and whose elements, are not many."""
+    planes = LARGE // max(math.prod(sizes[2:]), math.prod(counts))
+    for index in tiles_along((0, 1), sizes, planes):
+        yield tuple(places_at(index[:2], sizes[:2]))
+
+
+def _called(formula: Callable[..., Any], made: Made, target: Target, names: tuple[str, ...], *operands: Any) -> Any:
+    """Return what a formula gives for the operands of these names, and for what is made for each window."""
+    for name, find in made.items():
+        found = find()
+        formula = partial(formula, **{name: found._make(part(x[target.lead], target.seen) for x in found)})
+    return formula(**dict(zip(names, operands, strict=True)))
+
+
+def _made(of: OfWindows, x: Any, counts: Sizes) -> Any:
+    """Return what a formula gives for each window over a tensor, in which it has so many places."""
+    sizes = (*x.shape[:2], *counts)
+    found: Any = None
+    for index, seen, under in views(x, of.window, sizes, of.fill):
+        tile = of.formula(under, seen=seen)
+        if found is None:
+            found = tile._make(np.empty(sizes, field.dtype) for field in tile)
+        for whole, field in zip(found, tile, strict=True):
+            whole[index] = field
+    return found
+
+
+def once(function: Callable[[], Any]) -> Callable[[], Any]:
+    """Return a function that computes its result when it is first called, in one thread, and keeps it."""
+    lock = Lock()
+    kept: list[Any] = []
+
+    def result() -> Any:
+        with lock:
+            if not kept:
+                kept.append(function())
+        return kept[0]
+
+    return result
+
+
+class Target(NamedTuple):
+    """A part of some batches and channels of the results, and how it sees the places of the windows that it is in."""
+
+    where: Index
+    seen: View
+
+    @property
+    def lead(self) -> Index:
+        """Which of the batches and channels it has."""
+        return self.where[:2]
+
+    def within(self, index: Index) -> Index:
+        """Return where it is in all of the results, of which an index has the batches and channels."""
+        lead = (slice(own.start + at.start, own.start + at.stop) for own, at in zip(index, self.lead, strict=True))
+        return (*lead, *self.where[2:])
+
+
+def targets(window: Window, counts: Sizes, sizes: Sizes) -> Iterator[Target]:
+    """Yield the parts of batches and channels of results of these sizes, whose windows have so many places.
+
+    The parts are small enough for all that they see of these.
+    """
+    for each in product(*(list(lines(*own)) for own in zip(sizes[2:], counts, *window, strict=True))):
+        found = (*sizes[:2], *(line.size for line in each))
+        for index in tiles_along(range(len(found)), found, max(1, BLOCK // math.prod(line.most for line in each))):
+            lead, places = places_at(index[:2], sizes[:2]), places_at(index[2:], found[2:])
+            where = (line.where(at) for line, at in zip(each, places, strict=True))
+            yield Target((*lead, *where), joined([line.seen(at) for line, at in zip(each, places, strict=True)]))
