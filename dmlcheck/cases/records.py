@@ -117,14 +117,17 @@ class Case(NamedTuple):
 
         One that lists its values may lack its outputs by mistake.
         """
-        if self.inputs is None or self.gives_outputs or self.invalid is not None:
+        if self.inputs is None or self.invalid is not None:
             return False
-        return not self.inputs or any(map(_is_random, self.inputs.values()))
+        is_random = not self.inputs or any(map(_is_random, self.inputs.values()))
+        return is_random and not self.gives_outputs
 
 
 def _gives(raw: Any) -> bool:
     """Whether there are values for a tensor, or for one of an array of tensors."""
-    return any(part is not None for part in raw) if isinstance(raw, list) and raw else raw is not None
+    if not isinstance(raw, list) or not raw:
+        return raw is not None
+    return raw[0] is not None or any(part is not None for part in raw)
 
 
 def _is_random(raw: Any) -> bool:

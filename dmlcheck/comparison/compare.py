@@ -96,6 +96,8 @@ def _compared(
                 tallies[name].errors, tallies[name].terms = known.squares, known.terms
     if differing:
         _judge_all(tallies, differing, bounds)
+    if not tallies:
+        return compared, True
     found_all = {**compared, **{name: tally.comparison() for name, tally in tallies.items()}}
     return found_all, all(tally.max_share >= settled[name].most for name, tally in tallies.items() if name in settled)
 

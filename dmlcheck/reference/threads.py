@@ -16,10 +16,11 @@ from dmlcheck.values import memory
 
 def threads_for(inputs: Mapping[str, Any]) -> int:
     """Return how many threads share the tiles of an operator with some inputs."""
-    arrays = chain.from_iterable(array if isinstance(array, list) else (array,) for array in inputs.values())
-    if not any(getattr(array, "size", 0) >= _MANY for array in arrays):
-        return 1
-    return min(memory.cores(), _MOST_THREADS)
+    for array in inputs.values():
+        for part in array if isinstance(array, list) else (array,):
+            if part is not None and part.size >= _MANY:
+                return min(memory.cores(), _MOST_THREADS)
+    return 1
 
 
 @cache

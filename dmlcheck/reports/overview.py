@@ -71,7 +71,7 @@ class _Noted:
 
 def _is_news(result: CaseResult) -> bool:
     if result.outcome == PASSED:
-        return bool(warnings(result) or result.drift)
+        return not result.is_quiet and bool(warnings(result) or result.drift)
     if result.is_for_implementations:
         return False
     return result.outcome != XFAILED or bool(result.warned or result.drift)
@@ -108,7 +108,8 @@ class Overview:
         elif result.outcome == SKIPPED:
             reason = result.reason or "no reason given"
             self.reasons[reason] = self.reasons.get(reason, 0) + 1
-        self._note(result)
+        if not result.is_quiet:
+            self._note(result)
 
     def _note(self, result: CaseResult) -> None:
         """Take the accuracy and the notes of a result."""

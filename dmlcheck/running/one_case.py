@@ -147,10 +147,15 @@ def _ending(case: Case, run: Run) -> Ending:
         return _of_unusable(prepared)
     nothing = _why_not_run(case, prepared.desc, prepared.inputs, run)
     ending = _of_computed(case, prepared, prepared.desc, run) if nothing is None else ending_of_nothing(nothing)
-    if prepared.expected and ending.outputs:
-        left_out = (part.label for part in prepared.desc.tensors(OUTPUT) if part.label not in prepared.expected)
-        ending = ending._replace(uncompared=tuple(left_out))
+    uncompared = _uncompared(prepared.desc, prepared.expected) if ending.outputs else ()
+    if uncompared:
+        ending = ending._replace(uncompared=uncompared)
     return ending if run.directml is None else with_known(ending, prepared.desc, run.directml)
+
+
+def _uncompared(desc: OperatorDesc, expected: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the outputs of a desc that a case leaves out, beside those that it gives values for."""
+    return tuple(part.label for part in desc.tensors(OUTPUT) if part.label not in expected) if expected else ()
 
 
 def _of_unrun(case: Case, run: Run) -> Ending | None:
@@ -231,9 +236,11 @@ def _why_not_run(case: Case, desc: OperatorDesc, inputs: Mapping[str, Any], run:
     unsupported = why_unsupported(desc, run.implementation)
     if unsupported is not None:
         return unsupported
-    if run.is_reference and not case.gives_outputs:
+    if case.gives_outputs:
+        return None
+    if run.is_reference:
         return Nothing("no expected outputs: nothing independent to compare with")
-    reason = None if case.gives_outputs else _too_much(desc, inputs)
+    reason = _too_much(desc, inputs)
     return None if reason is None else Nothing(reason)
 
 
@@ -286,6 +293,8 @@ def ending_of(verdict: Verdict, settings: Settings) -> Ending:
         return Ending(FAILED, reason, verdict.findings, outputs, noted=noted, consistent=consistent)
     if verdict.is_empty:
         return Ending(SKIPPED, _NOTHING, outputs=outputs)
+    if not (verdict.unlikely or verdict.unlimited or verdict.inaccurate):
+        return Ending(PASSED, None, (), outputs, consistent=consistent)
     doubtful = {
         "unlikely error": verdict.unlikely,
         "unlimited tolerance": verdict.unlimited,
