@@ -75,18 +75,10 @@ class Run:
         self.descs = LegalDescs()
         asked = self.settings
         self.limits = Limits(asked.accumulate, asked.inputs, asked.expected_within, asked.algorithms)
-        self._ahead: dict[int, Prepared] = {}
-
-    def prepare_ahead(self, cases: Iterable[Case]) -> None:
-        """Prepare the cases that run next and give their values as lists.
-
-        One after the other this takes half of the time that it takes before each run: the code stays in the cache.
-        """
-        self._ahead = {id(case): prepare(case, case.level, self.descs) for case in cases if _is_listed_whole(case)}
 
     def prepared(self, case: Case) -> Prepared:
         """Return a case ready to run."""
-        return self._ahead.pop(id(case), None) or prepare(case, case.level, self.descs)
+        return prepare(case, case.level, self.descs)
 
     @property
     def is_reference(self) -> bool:
@@ -168,13 +160,6 @@ def _of_unrun(case: Case, run: Run) -> Ending | None:
     if run.is_reference and case.is_generated:
         return _of_legality(case, run, Ending(SKIPPED, FOR_IMPLEMENTATIONS))
     return None
-
-
-def _is_listed_whole(case: Case) -> bool:
-    """Whether a case gives values, and all of them as lists: reading those takes no longer than reading its file."""
-    if not case.inputs:
-        return False
-    return all(type(raw) is list for given in (case.inputs, case.outputs or {}) for raw in given.values())
 
 
 def _level_beyond(case: Case, most: str | None) -> str | None:

@@ -60,7 +60,7 @@ class Limits:
 
     def of(self, desc: OperatorDesc, own: Tolerance | None) -> Limit:
         """Return the limit of a desc's outputs, where a case may have a tolerance of its own."""
-        if self._last is None or self._last[0] is not desc or self._last[1] is not own:
+        if self._last is None or self._last[:2] != (desc, own):
             from dmlcheck.comparison.tolerances import limit_for
 
             self._last = (desc, own, limit_for(desc, own, self.accumulate, self.inputs, self.algorithms))

@@ -106,6 +106,29 @@ def test_cases_that_share_a_desc_validate_it_once(validated: Mock) -> None:
     assert found[1] is found[2]
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "is_known"),
+    [
+        ([1, 2], [1, 2], True),
+        (1.5, 1.5, True),
+        (1, 2, False),
+        (1, 1.0, False),
+        (1, True, False),
+        (0.0, -0.0, False),
+    ],
+)
+def test_descs_are_the_same_by_their_values_and_the_types_of_these(
+    one: Any, other: Any, is_known: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    valid = prepare(add(), "6_4").desc
+    counting = Mock(return_value=(valid, []))
+    monkeypatch.setattr(validation, "validate", counting)
+    descs = LegalDescs()
+    for value in (one, other):
+        prepare(add(desc={"ATensor": {"Sizes": value}}), "6_4", descs)
+    assert counting.call_count == (1 if is_known else 2)
+
+
 def test_a_desc_is_known_for_its_operator_and_its_level_alone(validated: Mock) -> None:
     descs = LegalDescs()
     assert prepare(add(), "6_4", descs).desc is not None

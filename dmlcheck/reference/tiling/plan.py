@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
 import numpy as np
@@ -39,10 +39,13 @@ def pieces(desc: OperatorDesc, inputs: Inputs, arithmetic: Arithmetic | None = N
         tiles = tiles(given)
     is_exact = bound.kernel.rounds_nothing(given)
     request = Request(desc, bound, formula, tensors, given, is_exact, is_integer, arithmetic)
-    if isinstance(tiles, Cut):
-        return of_cut(tiles, request)
-    if isinstance(tiles, Products):
-        return of_products(tiles, request)
-    if isinstance(tiles, Windows):
-        return of_windows(tiles, request)
-    return of_groups(tiles, request) if isinstance(tiles, Groups) else of_elements(request)
+    return _TILINGS[type(tiles)](tiles, request)
+
+
+_TILINGS: Mapping[type, Callable[..., Iterator[Piece]]] = {
+    Cut: of_cut,
+    Elements: lambda _, request: of_elements(request),
+    Groups: of_groups,
+    Products: of_products,
+    Windows: of_windows,
+}
