@@ -117,10 +117,9 @@ class Case(NamedTuple):
 
         One that lists its values may lack its outputs by mistake.
         """
-        if self.inputs is None or self.invalid is not None:
+        if self.inputs is None or self.gives_outputs or self.invalid is not None:
             return False
-        is_random = not self.inputs or any(map(_is_random, self.inputs.values()))
-        return is_random and not self.gives_outputs
+        return not self.inputs or any(map(_is_random, self.inputs.values()))
 
 
 def _gives(raw: Any) -> bool:

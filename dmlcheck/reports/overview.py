@@ -39,7 +39,7 @@ class _OperatorRow:
     def add(self, result: CaseResult) -> None:
         kind = kind_of(result)
         self.counts[kind] = self.counts.get(kind, 0) + 1
-        self.has_news = self.has_news or _is_news(result)
+        self.has_news = self.has_news or (not result.is_quiet and _is_news(result))
         self.seconds += result.seconds
         for output in result.outputs.values():
             if output.most_off is not None:
@@ -71,7 +71,7 @@ class _Noted:
 
 def _is_news(result: CaseResult) -> bool:
     if result.outcome == PASSED:
-        return not result.is_quiet and bool(warnings(result) or result.drift)
+        return bool(warnings(result) or result.drift)
     if result.is_for_implementations:
         return False
     return result.outcome != XFAILED or bool(result.warned or result.drift)

@@ -147,7 +147,10 @@ def _ending(case: Case, run: Run) -> Ending:
 
 def _uncompared(desc: OperatorDesc, expected: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the outputs of a desc that a case leaves out, beside those that it gives values for."""
-    return tuple(part.label for part in desc.tensors(OUTPUT) if part.label not in expected) if expected else ()
+    if not expected:
+        return ()
+    parts = [part for field in desc.spec.outputs for part in desc.parts[field.name]]
+    return () if len(parts) == len(expected) else tuple(part.label for part in parts if part.label not in expected)
 
 
 def _of_unrun(case: Case, run: Run) -> Ending | None:

@@ -274,3 +274,14 @@ def test_lines_that_stand_below_several_keys_are_read_alike(text: str) -> None:
 @given(text=TEXTS)
 def test_what_is_read_as_simple_is_what_libyaml_reads(text: str) -> None:
     is_simple(text)
+
+
+def test_a_block_that_begins_like_an_earlier_one_is_read_by_itself() -> None:
+    text = "cases:\n- a:\n    x: 1\n    y: 2\n  z: 0\n- a:\n    x: 1\n    y: 3\n  z: 0\n- a:\n    x: 1\n  z: 0\n"
+    text += "- a:\n    x: 1\n    y: 2\n    w: 4\n  z: 0\n- a:\n    x: 1\n    y: 2\n    w: 4\n  z: 0\n"
+    found = simple_yaml.read(text)
+    assert found is not None
+    blocks = [item["a"] for item in found.value["cases"]]
+    long = {"x": 1, "y": 2, "w": 4}
+    assert blocks == [{"x": 1, "y": 2}, {"x": 1, "y": 3}, {"x": 1}, long, long]
+    assert blocks[3] is blocks[4]
