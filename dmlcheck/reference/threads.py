@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
 from itertools import chain, islice
 from typing import Any
 
@@ -23,16 +22,6 @@ def threads_for(inputs: Mapping[str, Any]) -> int:
     return 1
 
 
-@cache
-def keep_memory() -> None:
-    """Teach glibc to keep the memory of smaller arrays by freeing this much once.
-
-    Else it returns that, and asks for it anew, with every block, which would take longer than the arithmetic.
-    """
-    np.empty(_TEMPORARY)
-
-
-_TEMPORARY = 1 << 21  # elements
 _MANY = 1 << 20  # elements: from here on threads save more than they cost
 _MOST_THREADS = 4  # each has its own blocks in memory
 

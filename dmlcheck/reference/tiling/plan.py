@@ -11,7 +11,6 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference.ball.numbers import Arithmetic
 from dmlcheck.reference.bindings import Inputs, fields_of, given_to, row
 from dmlcheck.reference.rows import Cut, Elements, Groups, Products, Windows
-from dmlcheck.reference.threads import keep_memory
 from dmlcheck.reference.tiling.cut import of_cut
 from dmlcheck.reference.tiling.elements import of_elements
 from dmlcheck.reference.tiling.groups import of_groups
@@ -23,7 +22,6 @@ from dmlcheck.reference.tiling.windows import of_windows
 
 def pieces(desc: OperatorDesc, inputs: Inputs, arithmetic: Arithmetic | None = None) -> Iterator[Piece]:
     """Return the tiles of an operator's results; with an arithmetic its attributes are balls of it."""
-    keep_memory()
     first = inputs.get(desc.spec.inputs[0].name) if desc.spec.inputs else None
     first = first[0] if isinstance(first, list) else first
     is_integer = isinstance(first, np.ndarray) and first.dtype.kind in "iu"
