@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dmlcheck import validation
 from dmlcheck.cases.records import Case
+from dmlcheck.descs.read import Reading, read_desc
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.diagnostics.record import Finding, collected
 from dmlcheck.diagnostics.wording import braces, size_text
@@ -43,6 +44,7 @@ class LegalDescs:
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, str, str], OperatorDesc] = {}
+        self._last: tuple[tuple[str, str], Reading] | None = None
 
     def validated(self, case: Case, level: str) -> tuple[OperatorDesc | None, list[Finding]]:
         """Return a case's desc, or None and what is wrong with it at a level."""
@@ -50,7 +52,8 @@ class LegalDescs:
         known = self._known.get(key)
         if known is not None:
             return known, []
-        desc, findings = validation.validate(case.operator, case.desc, level)
+        reading = self._read(case.operator, case.desc, key[2])
+        desc, findings = reading.desc, validation.check(reading, level)
         if desc is None or findings:
             return None, findings
         if len(self._known) == _MOST_KNOWN:
@@ -58,6 +61,16 @@ class LegalDescs:
         if len(key[2]) <= _LONGEST_KNOWN:
             self._known[key] = desc
         return desc, []
+
+    def minimum_level(self, case: Case) -> str | None:
+        """Return the lowest level at which a case's desc is valid, None where there is none."""
+        return validation.minimum_level(self._read(case.operator, case.desc, repr(case.desc)))
+
+    def _read(self, operator: str, desc: Mapping[str, Any], text: str) -> Reading:
+        """Return a desc as it is read; the last one is not read again."""
+        if self._last is None or self._last[0] != (operator, text):
+            self._last = ((operator, text), read_desc(operator, desc))
+        return self._last[1]
 
 
 _MOST_KNOWN = 64  # cases that share their desc mostly follow each other

@@ -66,6 +66,7 @@ Event = Done | Other | Ended
 
 
 def file_events(
+    file: CaseFile,
     target: Target,
     plan: Plan,
     implementation: Implementation,
@@ -77,7 +78,6 @@ def file_events(
 
     `begin` is called with each case before it runs. `tried` are the earlier outcomes of the first case that runs.
     """
-    file = read_file(target.file, target.name)
     if file.problems:
         yield from _of_wrong_file(file, plan, skip)
         return
@@ -98,9 +98,8 @@ def file_events(
     yield Ended(digest(ids) if plan.digests else None, None if file.cases else target.name)
 
 
-def number_of_cases(target: Target, plan: Plan) -> int:
+def number_of_cases(file: CaseFile, target: Target, plan: Plan) -> int:
     """Return how many results a file has in a run."""
-    file = read_file(target.file, target.name)
     if file.problems:
         return int(in_shard(file.document.name, plan.shard))
     return sum(is_here for _, _, is_here in _chosen(file, target, plan))

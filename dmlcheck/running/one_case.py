@@ -7,10 +7,8 @@ from collections.abc import Iterable, Mapping
 from itertools import chain
 from typing import Any, NamedTuple
 
-from dmlcheck import validation
 from dmlcheck.cases.prepare import LegalDescs, Prepared, out_of_memory, prepare
 from dmlcheck.cases.records import Case, in_order
-from dmlcheck.descs.read import read_desc
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import WARNING, Finding
 from dmlcheck.diagnostics.wording import cut
@@ -155,7 +153,7 @@ def _uncompared(desc: OperatorDesc, expected: Mapping[str, Any]) -> tuple[str, .
 
 def _of_unrun(case: Case, run: Run) -> Ending | None:
     """Return how a case ends whose values are of no interest, None where they are."""
-    beyond = _level_beyond(case, run.settings.feature_level)
+    beyond = _level_beyond(case, run)
     if beyond is not None:
         return Ending(SKIPPED, beyond)
     if case.is_plain_desc:
@@ -165,13 +163,14 @@ def _of_unrun(case: Case, run: Run) -> Ending | None:
     return None
 
 
-def _level_beyond(case: Case, most: str | None) -> str | None:
+def _level_beyond(case: Case, run: Run) -> str | None:
     """Return why a run at a level does not reach a case: the case names a higher one, or its desc needs one."""
+    most = run.settings.feature_level
     if most is None:
         return None
     level = case.feature_level
     if level is None and not case.is_negative:
-        level = validation.minimum_level(read_desc(case.operator, case.desc))
+        level = run.descs.minimum_level(case)
     if level is None or LEVEL_ORDER[level] <= LEVEL_ORDER[most]:
         return None
     return f"asks for {level_name(level)}; this run is at {level_name(most)}"
