@@ -73,7 +73,7 @@ def parameter(field: str) -> str:
 
 
 def _attribute(desc: OperatorDesc, name: str, arithmetic: Arithmetic | None) -> Any:
-    """Return the value that a kernel gets for a field of a converted type: FLOATs as FLOAT32, operators as callables."""
+    """Return the value that a kernel gets for a field: FLOATs as FLOAT32, operators as callables."""
     value, of = desc.values.get(name), desc.spec.fields[name].type
     if of in ("OPERATOR_DESC", "OPERATOR_DESC_ARRAY"):
         part = (desc.tensors(OUTPUT) or desc.tensors())[0]
