@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dmlcheck import validation
 from dmlcheck.cases.records import Case
+from dmlcheck.descs.read import Reading, read_desc
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.diagnostics.record import Finding, collected
 from dmlcheck.diagnostics.wording import braces, size_text
@@ -39,27 +40,41 @@ class Prepared(NamedTuple):
 
 
 class LegalDescs:
-    """The descs that were found valid, so that cases that share theirs, as one object, validate it once."""
+    """The descs that were found valid, by their text, so that cases with the same desc validate it once."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[str, str, int], tuple[Mapping[str, Any], OperatorDesc]] = {}
+        self._known: dict[tuple[str, str, str], OperatorDesc] = {}
+        self._last: tuple[tuple[str, str], Reading] | None = None
 
     def validated(self, case: Case, level: str) -> tuple[OperatorDesc | None, list[Finding]]:
         """Return a case's desc, or None and what is wrong with it at a level."""
-        key = (case.operator, level, id(case.desc))
+        key = (case.operator, level, repr(case.desc))  # in which 1, 1.0 and true differ
         known = self._known.get(key)
         if known is not None:
-            return known[1], []
-        desc, findings = validation.validate(case.operator, case.desc, level)
+            return known, []
+        reading = self._read(case.operator, case.desc, key[2])
+        desc, findings = reading.desc, validation.check(reading, level)
         if desc is None or findings:
             return None, findings
         if len(self._known) == _MOST_KNOWN:
             self._known.clear()
-        self._known[key] = (case.desc, desc)  # what is kept keeps its id
+        if len(key[2]) <= _LONGEST_KNOWN:
+            self._known[key] = desc
         return desc, []
+
+    def minimum_level(self, case: Case) -> str | None:
+        """Return the lowest level at which a case's desc is valid, None where there is none."""
+        return validation.minimum_level(self._read(case.operator, case.desc, repr(case.desc)))
+
+    def _read(self, operator: str, desc: Mapping[str, Any], text: str) -> Reading:
+        """Return a desc as it is read; the last one is not read again."""
+        if self._last is None or self._last[0] != (operator, text):
+            self._last = ((operator, text), read_desc(operator, desc))
+        return self._last[1]
 
 
 _MOST_KNOWN = 64  # cases that share their desc mostly follow each other
+_LONGEST_KNOWN = 4096  # characters of a desc that other cases are likely to have
 
 
 def prepare(case: Case, level: str, descs: LegalDescs | None = None) -> Prepared:
@@ -116,7 +131,7 @@ def _speaks_of_values(operator: str) -> bool:
 
 def too_large(desc: OperatorDesc, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> Finding | None:
     """Return what is wrong with a case whose tensors this machine cannot hold; nothing is allocated to find out."""
-    if not any(_is_large(part.tensor) for parts in desc.parts.values() for part in parts):
+    if not _has_large(desc):
         return None
     from dmlcheck.cases.values import bytes_needed
     from dmlcheck.values.memory import available_bytes
@@ -124,6 +139,15 @@ def too_large(desc: OperatorDesc, inputs: Mapping[str, Any], outputs: Mapping[st
     need = bytes_needed(desc, inputs, outputs) + HEADROOM
     have = available_bytes()
     return _too_large(desc, f"take {size_text(need)}", have) if have is not None and need > have else None
+
+
+def _has_large(desc: OperatorDesc) -> bool:
+    """Whether some tensor of a desc may be too large."""
+    for parts in desc.parts.values():
+        for part in parts:
+            if _is_large(part.tensor):
+                return True
+    return False
 
 
 def _is_large(tensor: TensorDesc) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import marshal
 import os
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -80,8 +79,7 @@ class _Reader:
         self.name = name
         self.lines: dict[str, int] = {}  # of the cases, by their names
         self.templates = Templates()
-        self.descs: dict[bytes, dict[str, Any]] = {}
-        self.tuples: dict[int, tuple[list[str], tuple[str, ...]]] = {}
+        self.lists: dict[tuple[str, ...], tuple[str, ...]] = {}  # that cases share
         self.problems = 0  # of the cases so far
 
     def read(self) -> Checking[Sequence[_Read]]:
@@ -150,7 +148,7 @@ class _Reader:
             if type(name) is str and not has_matrix:
                 findings.extend(self.taken(name, origin))
             yield self.broken(values, origin, name, findings)
-        elif any(key in defaults.unusable and (key == "desc" or key not in own) for key in _DECISIVE):
+        elif defaults.unusable and _lacks_decisive(own, defaults):
             return  # the defaults are wrong, and their problem says so
         elif stem is not None and any(key in _DECISIVE for key in misspelt(own, CASE_KEYS).values()):
             return  # the unknown key of the file says so
@@ -190,7 +188,7 @@ class _Reader:
             self.document.name,
             values["operator"],
             None if level is None else parse_level(level),
-            self.shared_desc(values["desc"]),
+            values["desc"],
             get("inputs"),
             get("outputs"),
             self.shared_tuple(get("invalid")),
@@ -232,30 +230,23 @@ class _Reader:
 
     # ---- what cases share
 
-    def shared_desc(self, desc: dict[str, Any]) -> dict[str, Any]:
-        """Return a desc, as the same object for all cases that have the same: it is worked on once."""
-        try:
-            written = marshal.dumps(desc, _MARSHAL)
-        except ValueError:  # a number that float64 does not hold
-            return desc
-        return self.descs.setdefault(written, desc) if len(written) <= _MOST_SHARED else desc
-
     def shared_tuple(self, texts: list[str] | None) -> tuple[str, ...] | None:
-        """Return a list of text as a tuple, a long one that many cases share as one tuple."""
-        if texts is None or len(texts) < _LONG_LIST:
-            return None if texts is None else tuple(texts)
-        return self.tuples.setdefault(id(texts), (texts, tuple(texts)))[1]
+        """Return a list of text as a tuple; of lists that are the same, which many cases may share, there is one."""
+        if texts is None:
+            return None
+        made = tuple(texts)
+        return self.lists.setdefault(made, made)
 
 
-_MARSHAL = 2  # the version of marshal's format that depends on values and their types alone, not on who else has them
-_MOST_SHARED = 4096  # bytes of a desc that other cases are likely to have
-_LONG_LIST = 100
+def _lacks_decisive(own: Mapping[str, Any], defaults: _Defaults) -> bool:
+    """Whether a key without which nothing can be said of a case is a default that cannot be used."""
+    return any(key in defaults.unusable and (key == "desc" or key not in own) for key in _DECISIVE)
 
 
 def _defaults(file: dict[str, Any]) -> Checking[_Defaults]:
     """Return the defaults of a file that can be used; those that are misspelt cannot."""
     given = {key: file[key] for key in file if key in _KEYS_OF_CASES and key != "name"}
-    unusable = set(misspelt(file, CASE_KEYS).values())
+    unusable = set(misspelt(file, _FILE_KEYS).values())
     for finding in form_findings(given, templated=True):
         unusable.add(str(finding.path[0]))
         yield finding

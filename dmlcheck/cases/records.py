@@ -124,7 +124,9 @@ class Case(NamedTuple):
 
 def _gives(raw: Any) -> bool:
     """Whether there are values for a tensor, or for one of an array of tensors."""
-    return any(part is not None for part in raw) if isinstance(raw, list) and raw else raw is not None
+    if not isinstance(raw, list) or not raw:
+        return raw is not None
+    return raw[0] is not None or any(part is not None for part in raw)
 
 
 def _is_random(raw: Any) -> bool:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+
+Item = TypeVar("Item")
 
 _NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")  # not every system has all of them
 SIGNALS = [getattr(signal, name) for name in _NAMES if hasattr(signal, name)]
@@ -47,7 +49,7 @@ class Interrupts:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Let interrupts wait until the end of the block, or until they are `let` through."""
+        """Let interrupts wait until the end of the block, or for an item that `through` yields."""
         self.is_held = True
         try:
             yield
@@ -55,15 +57,19 @@ class Interrupts:
             self.is_held = False
         self._raise_pending()
 
-    @contextmanager
-    def let(self) -> Iterator[None]:
-        """Let interrupts through, including waiting ones, in a block within one that holds them."""
-        self.is_held = False
-        try:
-            self._raise_pending()
-            yield
-        finally:
-            self.is_held = True
+    def through(self, items: Iterable[Item]) -> Iterator[Item]:
+        """Yield items in a block that holds interrupts, which are let through while an item is awaited."""
+        following = iter(items)
+        while True:
+            self.is_held = False
+            try:
+                self._raise_pending()
+                item = next(following)
+            except StopIteration:
+                return
+            finally:
+                self.is_held = True
+            yield item
 
     def _raise_pending(self) -> None:
         if self.is_pending:

@@ -127,8 +127,8 @@ class Outcome:
 
     def _see(self, case_id: str) -> None:
         self.seen += 1
-        for asked in [asked for asked in self.missing if is_named(case_id, asked)]:
-            del self.missing[asked]
+        if self.missing:
+            self.missing = {asked: why for asked, why in self.missing.items() if not is_named(case_id, asked)}
 
     def _add(self, result: CaseResult) -> None:
         entry = self._entry(result.case)

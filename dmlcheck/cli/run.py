@@ -357,12 +357,10 @@ def _follow(execution: Execution | ModelExecution, outcome: Outcome, console: Co
     events = execution.events()
     with console.progress(execution, outcome.tally):
         try:
-            while not outcome.is_over:
-                with interrupts.let():
-                    event = next(events, None)
-                if event is None:
-                    break
+            for event in interrupts.through(events):
                 outcome.take(event)
+                if outcome.is_over:
+                    break
         except KeyboardInterrupt:
             outcome.is_interrupted = True
             outcome.running = execution.slowest()

@@ -5,25 +5,26 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dmlcheck.comparison.records import MOST_LIKELY, MOST_SYSTEMATIC, Element, OutputResult
-from dmlcheck.comparison.regions import region_text
-from dmlcheck.comparison.screening import Settled
 from dmlcheck.comparison.tolerances import FLOAT32, Limit
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.diagnostics.wording import braces
-from dmlcheck.reference.bounds import Bound
 from dmlcheck.reference.tiling.blocks import tiles
 from dmlcheck.specs.records import Tolerance
 from dmlcheck.values.number_formats import FORMATS, ulp
 
+if TYPE_CHECKING:  # what is needed where elements differ alone
+    from dmlcheck.comparison.screening import Settled
+    from dmlcheck.reference.bounds import Bound
+
 Array = NDArray[Any]
 # The bounds of the elements where masks are true, by output and piece: positions in row-major order, and their bound.
-Bounds = Iterator[tuple[str, Array, Bound]]
+Bounds = Iterator[tuple[str, Array, "Bound"]]
 
 _BLOCK = 1 << 18
 _SMALL = 1 << 12  # bytes
@@ -96,6 +97,8 @@ def _compared(
                 tallies[name].errors, tallies[name].terms = known.squares, known.terms
     if differing:
         _judge_all(tallies, differing, bounds)
+    if not tallies:
+        return compared, True
     found_all = {**compared, **{name: tally.comparison() for name, tally in tallies.items()}}
     return found_all, all(tally.max_share >= settled[name].most for name, tally in tallies.items() if name in settled)
 
@@ -162,6 +165,12 @@ def _has_form(actual: Array, expected: Array) -> bool:
 def _form_problem(actual: Array, expected: Array) -> str:
     found, wanted = (f"{array.dtype} {braces(array.shape)}" for array in (actual, expected))
     return f"is {found} instead of {wanted}"
+
+
+def _region(refused: Array) -> str | None:
+    from dmlcheck.comparison.regions import region_text
+
+    return region_text(refused)
 
 
 class Differing:
@@ -368,7 +377,7 @@ class _Tally:
             ),
             unlikely=self.unlikely,
             likely_share=self.likely_share if self.unlikely else None,
-            region=None if self.refused is None else region_text(self.refused),
+            region=None if self.refused is None else _region(self.refused),
             unlimited=self.unlimited,
             systematic=self._systematic(),
             squares=self.errors,

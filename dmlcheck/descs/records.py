@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -37,10 +38,7 @@ class TensorDesc(NamedTuple):
     @property
     def element_count(self) -> int:
         """The number of logical elements."""
-        count = 1
-        for size in self.sizes:
-            count *= size
-        return count
+        return math.prod(self.sizes)
 
     @property
     def extent(self) -> int:

@@ -24,13 +24,14 @@ Inputs = Mapping[str, Any]
 
 
 class Binding(NamedTuple):
-    """A kernel with the fields that its parameters take."""
+    """A kernel with the fields that its parameters take; `plain` are the attributes that it takes as they are."""
 
     kernel: Kernel
     function: Callable[..., Any]
     tensors: tuple[tuple[str, str], ...]
     attributes: tuple[tuple[str, str], ...]
     types: tuple[tuple[str, str], ...] = ()
+    plain: tuple[tuple[str, str], ...] = ()
 
 
 @cache
@@ -47,7 +48,12 @@ def row(operator: str, *, is_integer: bool = False) -> Binding:
     types = [(name, fields[stem].name) for name, stem in stems.items() if stem in fields]
     if not inputs and kernel.tiles is ELEMENTS:  # a ufunc, whose operands have no names
         inputs = [(parameter(field.name), field.name) for field in spec.inputs]
-    return Binding(kernel, function, tuple(inputs), tuple(others), tuple(types))
+    plain = [pair for pair in others if fields[pair[0]].type not in _CONVERTED]
+    others = [pair for pair in others if pair not in plain]
+    return Binding(kernel, function, tuple(inputs), tuple(others), tuple(types), tuple(plain))
+
+
+_CONVERTED = ("OPERATOR_DESC", "OPERATOR_DESC_ARRAY", "FLOAT", "FLOAT_ARRAY", "SCALAR_UNION")  # by _attribute
 
 
 def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:
@@ -62,7 +68,7 @@ def parameter(field: str) -> str:
 
 
 def _attribute(desc: OperatorDesc, name: str, arithmetic: Arithmetic | None) -> Any:
-    """Return what a kernel gets of a field that is no input: FLOATs as FLOAT32, operators as callables.
+    """Return the value that a kernel gets for a field: FLOATs as FLOAT32, operators as callables.
 
     Arrays of FLOATs are one array of numbers, which with an arithmetic are balls of it.
     """
@@ -76,9 +82,7 @@ def _attribute(desc: OperatorDesc, name: str, arithmetic: Arithmetic | None) -> 
     if of == "FLOAT_ARRAY":
         numbers = np.asarray(value, np.float32)
         return numbers.astype(np.float64) if arithmetic is None else Ball(numbers, 0.0, arithmetic)
-    if of == "SCALAR_UNION":
-        return NUMPY_TYPES[desc.values[desc.spec.fields[name].data_type or ""]].type(value).item()
-    return value
+    return NUMPY_TYPES[desc.values[desc.spec.fields[name].data_type or ""]].type(value).item()
 
 
 def _operators(desc: OperatorDesc, value: Any, of: str, arithmetic: Arithmetic | None) -> Any:
@@ -92,7 +96,7 @@ def _operators(desc: OperatorDesc, value: Any, of: str, arithmetic: Arithmetic |
 def _nested(inner: OperatorDesc, data_type: str, arithmetic: Arithmetic | None) -> Nested:
     """Return a nested operator as a function: its formula with its own fields, on tensors of a data type."""
     bound = row(inner.spec.operator)
-    fields = {to: _attribute(inner, name, arithmetic) for to, name in bound.attributes}
+    fields = _fields(bound, inner, arithmetic)
     if isinstance(bound.kernel.tiles, Groups):
         axes = tuple(fields.get("axes", (-1,)))
         return Nested(partial(bound.function, axes=axes), data_type, axes)
@@ -113,8 +117,17 @@ def _moved(formula: Callable[..., Any], scale: Any, bias: Any, x: Any) -> Any:
 
 def attributes_of(bound: Binding, desc: OperatorDesc, arithmetic: Arithmetic | None) -> dict[str, Any]:
     """Return a formula's values for the fields that are no inputs, by parameter."""
-    attributes = {to: _attribute(desc, name, arithmetic) for to, name in bound.attributes}
-    return attributes | {to: desc.parts[name][0].tensor.data_type for to, name in bound.types}
+    given = _fields(bound, desc, arithmetic)
+    for to, name in bound.types:
+        given[to] = desc.parts[name][0].tensor.data_type
+    return given
+
+
+def _fields(bound: Binding, desc: OperatorDesc, arithmetic: Arithmetic | None) -> dict[str, Any]:
+    given = {to: desc.values.get(name) for to, name in bound.plain}
+    for to, name in bound.attributes:
+        given[to] = _attribute(desc, name, arithmetic)
+    return given
 
 
 def given_to(bound: Binding, desc: OperatorDesc, inputs: Inputs, arithmetic: Arithmetic | None) -> dict[str, Any]:

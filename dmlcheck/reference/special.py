@@ -6,7 +6,6 @@ Chebyshev points; the rest of the series is below 2^-56.
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -28,16 +27,6 @@ def erfc(x: Any) -> Any:
 def ln_1_exp(x: Any) -> Any:
     """Return ln(1 + exp(x)), which overflows nowhere; faster than np.logaddexp(0, x)."""
     return elementary(_ln_1_exp, "ln_1_exp", x)
-
-
-def sin(x: Any) -> Any:
-    """Return the sine, within a few units of the last place for FLOAT32 and FLOAT16 numbers."""
-    return elementary(_sin, "sin", x)
-
-
-def cos(x: Any) -> Any:
-    """Return the cosine, within a few units of the last place for FLOAT32 and FLOAT16 numbers."""
-    return elementary(_cos, "cos", x)
 
 
 def _ln_1_exp(x: Array) -> Array:
@@ -122,44 +111,3 @@ def _polynomial(x: Array, coefficients: Array) -> Array:
         value *= x
         value += coefficient
     return value
-
-
-# ---- angles
-
-
-def _sin(x: Array) -> Array:
-    if not np.ndim(x) or not _is_tangent_fast():
-        return np.sin(x)
-    tangent = np.tan(x)
-    return _turned(tangent / np.sqrt(tangent * tangent + 1), x, np.sin)
-
-
-def _cos(x: Array) -> Array:
-    if not np.ndim(x) or not _is_tangent_fast():
-        return np.cos(x)
-    tangent = np.tan(x)
-    return _turned(1 / np.sqrt(tangent * tangent + 1), x, np.cos)
-
-
-def _turned(value: Array, x: Array, of_large: np.ufunc) -> Array:
-    """Return values of the first half turn with the signs of the half turns that angles are in."""
-    turns = np.rint(x * (1 / np.pi)).astype(np.int64)
-    value = (value.view(np.int64) ^ (turns << 63)).view(np.float64)
-    is_large = ~(np.abs(x) <= _MOST)
-    if is_large.any():
-        value[is_large] = of_large(x[is_large])
-    return value
-
-
-_MOST = 1024.0  # up to here no FLOAT32 number is so near to the end of a half turn that x / pi could miss it
-
-
-@cache
-def _is_tangent_fast() -> bool:
-    """Whether NumPy computes tangents of float64 eight at a time here, as it never does sines."""
-    try:
-        from numpy.lib.introspect import opt_func_info
-    except ImportError:  # before NumPy 2.1
-        return False
-    found = opt_func_info(func_name="^tan$", signature="float64").get("tan", {})
-    return any(name in kind["current"] for kind in found.values() for name in ("AVX512", "X86_V4"))

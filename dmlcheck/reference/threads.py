@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
 from itertools import chain, islice
 from typing import Any
 
@@ -16,22 +15,13 @@ from dmlcheck.values import memory
 
 def threads_for(inputs: Mapping[str, Any]) -> int:
     """Return how many threads share the tiles of an operator with some inputs."""
-    arrays = chain.from_iterable(array if isinstance(array, list) else (array,) for array in inputs.values())
-    if not any(getattr(array, "size", 0) >= _MANY for array in arrays):
-        return 1
-    return min(memory.cores(), _MOST_THREADS)
+    for array in inputs.values():
+        for part in array if isinstance(array, list) else (array,):
+            if part is not None and part.size >= _MANY:
+                return min(memory.cores(), _MOST_THREADS)
+    return 1
 
 
-@cache
-def keep_memory() -> None:
-    """Teach glibc to keep the memory of smaller arrays by freeing this much once.
-
-    Else it returns that, and asks for it anew, with every block, which would take longer than the arithmetic.
-    """
-    np.empty(_TEMPORARY)
-
-
-_TEMPORARY = 1 << 21  # elements
 _MANY = 1 << 20  # elements: from here on threads save more than they cost
 _MOST_THREADS = 4  # each has its own blocks in memory
 

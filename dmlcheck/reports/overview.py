@@ -39,7 +39,7 @@ class _OperatorRow:
     def add(self, result: CaseResult) -> None:
         kind = kind_of(result)
         self.counts[kind] = self.counts.get(kind, 0) + 1
-        self.has_news = self.has_news or _is_news(result)
+        self.has_news = self.has_news or (not result.is_quiet and _is_news(result))
         self.seconds += result.seconds
         for output in result.outputs.values():
             if output.most_off is not None:
@@ -108,7 +108,8 @@ class Overview:
         elif result.outcome == SKIPPED:
             reason = result.reason or "no reason given"
             self.reasons[reason] = self.reasons.get(reason, 0) + 1
-        self._note(result)
+        if not result.is_quiet:
+            self._note(result)
 
     def _note(self, result: CaseResult) -> None:
         """Take the accuracy and the notes of a result."""

@@ -236,13 +236,19 @@ class Tally:
 
     def add(self, result: CaseResult) -> None:
         """Count a result."""
+        is_computed = result.is_computed
         self.counts[result.outcome] += 1
+        self.legal += result.is_legal_desc
+        self.judged += is_computed
+        self.computed += is_computed and result.outcome == PASSED
+        if not result.is_quiet:
+            self._note(result)
+
+    def _note(self, result: CaseResult) -> None:
+        """Count what there is to say of a result beside its outcome."""
         self.warned += bool(result.warned)
         self.unlikely += bool(unlikely_errors(result))
-        self.legal += result.is_legal_desc
-        self.judged += result.is_computed
         self.unanswered += result.is_unanswered
-        self.computed += result.is_computed and result.outcome == PASSED
         self.for_implementations += result.is_for_implementations
         self.inaccurate += bool(inaccurate_warnings(result))
         self.unlimited += bool(unlimited_warnings(result))

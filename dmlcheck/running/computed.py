@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -152,6 +153,12 @@ def _not_outputs(given: Any, labels: Iterable[str]) -> str | None:
             return f"returned no {label}"
         if not isinstance(given[label], np.ndarray):
             return f"returned {type(given[label]).__name__} for {label} instead of an array"
-        if isinstance(given[label], np.ma.MaskedArray):
+        if _is_masked(given[label]):
             return f"returned a masked array for {label}, whose masked elements no comparison sees; return its values"
     return None
+
+
+def _is_masked(array: Any) -> bool:
+    """Whether an array is a masked one of NumPy's; as long as nobody has imported numpy.ma, none is."""
+    masked = sys.modules.get("numpy.ma")
+    return masked is not None and isinstance(array, masked.MaskedArray)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
 from typing import NamedTuple
 
 from dmlcheck.cases.find import Target
@@ -67,6 +66,7 @@ Event = Done | Other | Ended
 
 
 def file_events(
+    file: CaseFile,
     target: Target,
     plan: Plan,
     implementation: Implementation,
@@ -78,7 +78,6 @@ def file_events(
 
     `begin` is called with each case before it runs. `tried` are the earlier outcomes of the first case that runs.
     """
-    file = read_file(target.file, target.name)
     if file.problems:
         yield from _of_wrong_file(file, plan, skip)
         return
@@ -86,30 +85,21 @@ def file_events(
     told = ProblemCount()
     ids = []
     number = 0
-    chosen = _chosen(file, target, plan)
-    while group := list(islice(chosen, _TOGETHER)):
-        if len(file.document.text) < _SHORT:
-            run.prepare_ahead(case for case, _, is_here in group if is_here and case.id not in file.broken)
-        for case, is_selected, is_here in group:
-            if is_selected:
-                ids.append(case.id)
-            if not is_here:
-                yield Other(case.id, case.file)
-                continue
-            number += 1
-            if number > skip:
-                yield Done(told.limited(_result(case, file, run, begin, plan.retries, tried)))
-                tried = ()
+    for case, is_selected, is_here in _chosen(file, target, plan):
+        if is_selected:
+            ids.append(case.id)
+        if not is_here:
+            yield Other(case.id, case.file)
+            continue
+        number += 1
+        if number > skip:
+            yield Done(told.limited(_result(case, file, run, begin, plan.retries, tried)))
+            tried = ()
     yield Ended(digest(ids) if plan.digests else None, None if file.cases else target.name)
 
 
-_TOGETHER = 64  # cases that are prepared one after the other
-_SHORT = 2**20  # characters of a file; the cases of a longer one may have values that take long to read
-
-
-def number_of_cases(target: Target, plan: Plan) -> int:
+def number_of_cases(file: CaseFile, target: Target, plan: Plan) -> int:
     """Return how many results a file has in a run."""
-    file = read_file(target.file, target.name)
     if file.problems:
         return int(in_shard(file.document.name, plan.shard))
     return sum(is_here for _, _, is_here in _chosen(file, target, plan))

@@ -30,8 +30,8 @@ from dmlcheck.running.events import (
     case_of_file,
     file_events,
     how_it_ended,
-    number_of_cases,
 )
+from dmlcheck.running.files import Files
 from dmlcheck.running.known_failures import DirectML, judged_directml, with_known
 from dmlcheck.running.results import ERRORED, CaseResult
 
@@ -47,12 +47,16 @@ class Execution:
         self.targets = targets
         self.plan = plan
         self.jobs = jobs
+        self.files = Files(targets, plan)
         self._running: Callable[[], Iterable[tuple[Case, float]]] = lambda: ()
 
     @cached_property
     def total(self) -> int:
-        """The number of cases of the run; all files are read for it."""
-        return sum(number_of_cases(target, self.plan) for target in self.targets)
+        """The number of cases of the run; all files are read for it.
+
+        With several processes, that is once more than by the process that runs a file.
+        """
+        return self.files.total()
 
     @property
     def is_default_of_reference(self) -> bool:
@@ -93,9 +97,12 @@ class Execution:
 
         try:
             for target in self.targets:
-                for event in file_events(target, self.plan, implementation, begin):
+                cases = 0
+                for event in file_events(self.files.take(target), target, self.plan, implementation, begin):
                     now.clear()
+                    cases += type(event) is Done
                     yield event
+                self.files.ended(target, cases)
         finally:
             close(implementation)
 

@@ -154,6 +154,12 @@ class CaseResult(NamedTuple):
     together: Together | None = None
 
     @property
+    def is_quiet(self) -> bool:
+        """Whether it passed, and there is nothing to say of it, as of most."""
+        is_noted = self.diagnostics or self.warned or self.drift or self.uncompared or self.is_flaky
+        return self.outcome == PASSED and not is_noted and self.consistent is None
+
+    @property
     def is_computed(self) -> bool:
         """Whether the implementation had a part in it: it computed, failed to, or was asked to refuse the desc."""
         return self.outcome != SKIPPED and not self.is_unrun

@@ -60,7 +60,7 @@ class Limits:
 
     def of(self, desc: OperatorDesc, own: Tolerance | None) -> Limit:
         """Return the limit of a desc's outputs, where a case may have a tolerance of its own."""
-        if self._last is None or self._last[0] is not desc or self._last[1] is not own:
+        if self._last is None or self._last[:2] != (desc, own):
             from dmlcheck.comparison.tolerances import limit_for
 
             self._last = (desc, own, limit_for(desc, own, self.accumulate, self.inputs, self.algorithms))
@@ -98,6 +98,8 @@ def judge(
     undefined = union(is_undefined, prepared.is_any)
     compared = compare(expected, actual, limit, _bounds_of(desc, inputs, limit), undefined, right.settled)
     outputs = {name: output for name, (output, _) in compared.items()}
+    if of_reference is not None and not prepared.is_any and _is_equal(outputs):
+        return Verdict(outputs)  # what most cases come to: there is nothing to say of them
     is_off = of_reference is None and any(
         output.mismatches or output.unlikely or output.systematic for output in outputs.values()
     )
@@ -113,9 +115,8 @@ def judge(
             wrong.append(off(found._replace(help=guesses.causes.get(name))))
         if output.systematic:
             wrong.append(off(_systematic(name, output, case.outputs or {})))
-    is_empty = _is_undefined(outputs) and not is_all_any(prepared)
     inaccurate: list[Finding] = []
-    if right.reference is not None and not (of_reference is not None and _is_equal(outputs)):
+    if right.reference is not None and gives_floats(prepared):
         inaccurate = list(inaccurate_expectations(case, prepared, right.reference, limits.within, undefined))
         inaccurate = inaccurate if of_reference is None else without_mismatches(inaccurate, outputs)
     unlimited = [_unlimited(name, output, case.outputs or {}) for name, output in outputs.items() if output.unlimited]
@@ -124,7 +125,7 @@ def judge(
         findings=tuple(wrong),
         unlikely=tuple(unlikely),
         inaccurate=tuple(inaccurate),
-        is_empty=is_empty,
+        is_empty=_is_undefined(outputs) and not is_all_any(prepared),
         consistent=guesses.consistent,
         unlimited=tuple(unlimited),
         is_unlimited=bool(unlimited) and _says_nothing(outputs),
@@ -175,14 +176,17 @@ def _says_nothing(outputs: Mapping[str, OutputResult]) -> bool:
 
 
 def _is_equal(outputs: Mapping[str, OutputResult]) -> bool:
-    """Whether every element of every output was compared, and equals the expected value."""
-    return all(output.most_off is None and not output.undefined for output in outputs.values())
+    """Whether there are outputs, and every element of each was compared, and equals the expected value."""
+    for output in outputs.values():
+        if output.most_off is not None or output.undefined or output.shape is not None or not output.elements:
+            return False
+    return bool(outputs)
 
 
 class _Right(NamedTuple):
     """The expected outputs, each with its tensor, and masks of their undefined elements, by output.
 
-    `reference` has the outputs of the reference engine if a case gives floats, which are measured against them;
+    `reference` has the outputs of the reference engine if a case may give floats, which are measured against them;
     `settled` has the elements of the implementation's outputs that need no bounds.
     """
 
@@ -196,9 +200,9 @@ def _right(
     desc: OperatorDesc, prepared: Prepared, actual: Mapping[str, Any], of_reference: Masks | None, limit: Limit
 ) -> _Right:
     """Return the right outputs; the reference engine gives those that a case does not."""
-    is_measured = gives_floats(prepared)
     if of_reference is not None and prepared.expected:
-        return _Right(prepared.expected, of_reference, actual if is_measured else None)
+        return _Right(prepared.expected, of_reference, actual)
+    is_measured = gives_floats(prepared)
     if prepared.expected and not (desc.spec.unspecified or is_measured):
         return _Right(prepared.expected, {})
     from dmlcheck.comparison.screening import Screen

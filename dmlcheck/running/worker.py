@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from dmlcheck.cases.find import Target
 from dmlcheck.cases.records import Case, DetachedOrigin
 from dmlcheck.diagnostics.wording import brief
+from dmlcheck.formats.read import read_file
 from dmlcheck.implementations import close, make
 from dmlcheck.running.children import leave_interrupts_to_the_parent
 from dmlcheck.running.events import Done, Event, Plan, file_events
@@ -61,7 +62,9 @@ def work(connection: Connection, plan: Plan) -> None:
         with contextlib.suppress(EOFError, BrokenPipeError):  # nobody listens any more
             while (task := connection.recv()) is not None:
                 outbox.announces = task.announces
-                for event in file_events(task.target, plan, implementation, outbox.begin, task.skip, task.tried):
+                target = task.target
+                file = read_file(target.file, target.name)
+                for event in file_events(file, target, plan, implementation, outbox.begin, task.skip, task.tried):
                     outbox.add(portable(event, details=plan.details))
                 outbox.send()
     finally:

@@ -9,9 +9,11 @@ import pytest
 from additions import ADD, TENSOR, add, all_of, at_newest, wrong
 
 from dmlcheck import validation
+from dmlcheck.cases import prepare as preparing
 from dmlcheck.cases import values as case_values
 from dmlcheck.cases.prepare import LegalDescs, prepare
 from dmlcheck.cases.records import Case
+from dmlcheck.descs.read import read_desc
 from dmlcheck.values import memory
 
 
@@ -94,8 +96,8 @@ def test_memory_that_ends_while_values_are_read_is_a_finding(monkeypatch: pytest
 @pytest.fixture
 def validated(monkeypatch: pytest.MonkeyPatch) -> Mock:
     """Return what counts how often a desc is validated."""
-    counting = Mock(side_effect=validation.validate)
-    monkeypatch.setattr(validation, "validate", counting)
+    counting = Mock(side_effect=validation.check)
+    monkeypatch.setattr(validation, "check", counting)
     return counting
 
 
@@ -104,6 +106,29 @@ def test_cases_that_share_a_desc_validate_it_once(validated: Mock) -> None:
     found = [prepare(add(), "6_4", descs).desc for _ in range(3)]
     assert (validated.call_count, found[0]) == (1, found[1])
     assert found[1] is found[2]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_known"),
+    [
+        ([1, 2], [1, 2], True),
+        (1.5, 1.5, True),
+        (1, 2, False),
+        (1, 1.0, False),
+        (1, True, False),
+        (0.0, -0.0, False),
+    ],
+)
+def test_descs_are_the_same_by_their_values_and_the_types_of_these(
+    one: Any, other: Any, is_known: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counting = Mock(return_value=[])
+    monkeypatch.setattr(validation, "check", counting)
+    monkeypatch.setattr(preparing, "read_desc", Mock(return_value=read_desc("ELEMENT_WISE_ADD", add().desc)))
+    descs = LegalDescs()
+    for value in (one, other):
+        prepare(add(desc={"ATensor": {"Sizes": value}}), "6_4", descs)
+    assert counting.call_count == (1 if is_known else 2)
 
 
 def test_a_desc_is_known_for_its_operator_and_its_level_alone(validated: Mock) -> None:

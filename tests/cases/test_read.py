@@ -374,28 +374,6 @@ def test_whatever_a_file_says_is_read_without_an_exception_and_reported_inside_i
 # ---- what cases share
 
 
-SHARING = "operator: ACTIVATION_ELU\ncases:\n- {name: a, desc: {Alpha: %s}}\n- {name: b, desc: {Alpha: %s}}\n"
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "is_shared"),
-    [
-        ("[1, 2]", "[1, 2]", True),
-        ("1.5", "1.50", True),
-        ("1", "2", False),
-        ("1", "1.0", False),
-        ("1", "true", False),
-        ("0.0", "-0.0", False),
-        ("1", '"1"', False),
-        ("1e999", "1e999", False),
-        (".inf", "1e999", False),
-    ],
-)
-def test_cases_with_the_same_desc_have_it_as_one_object(one: str, other: str, is_shared: bool) -> None:
-    first, second = cases_of(SHARING % (one, other))
-    assert (first.desc is second.desc) == is_shared
-
-
 def test_a_desc_that_is_the_default_is_that_of_all_cases() -> None:
     first, second = cases_of(f"operator: ARGMAX\ndesc: {DESC}\ncases:\n- name: a\n- {{name: b, tags: [t]}}\n")
     assert first.desc is second.desc

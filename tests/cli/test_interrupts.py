@@ -92,12 +92,25 @@ def test_interrupts_are_let_through_within_a_block_that_holds_them() -> None:
         with interrupts.held():
             signal.raise_signal(signal.SIGINT)
             done.append("held")
-            with interrupts.let():
-                done.append("never")
+            done.extend(interrupts.through(["never"]))
 
     with Interrupts() as interrupts, pytest.raises(KeyboardInterrupt):
         follow(interrupts)
     assert done == ["held"]
+
+
+def test_interrupts_wait_again_while_an_item_is_taken_in() -> None:
+    done = []
+
+    def follow(interrupts: Interrupts) -> None:
+        with interrupts.held():
+            for item in interrupts.through([1, 2]):
+                signal.raise_signal(signal.SIGINT)
+                done.append(item)
+
+    with Interrupts() as interrupts, pytest.raises(KeyboardInterrupt):
+        follow(interrupts)
+    assert done == [1]
 
 
 # ---- commands

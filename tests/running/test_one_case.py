@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from dmlcheck import implementations
-from dmlcheck.cases.prepare import Prepared, prepare
 from dmlcheck.cases.records import Case
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.implementations import Failure, TimedOut, Unsupported
@@ -51,32 +50,6 @@ def ending(given: Case, implementation: Any = None, **settings: Any) -> tuple[st
     result = run_case(given, Run(implementation or Reference(), Settings(**settings)))
     assert result.level == given.level
     return result.outcome, result.reason, [diagnostic.rule for diagnostic in result.diagnostics]
-
-
-# ---- cases that are prepared before they run
-
-
-def test_cases_that_list_their_values_are_prepared_ahead_and_end_as_they_do_by_themselves(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    prepared = []
-
-    def preparing(given: Case, *more: Any) -> Prepared:
-        prepared.append(given)
-        return prepare(given, *more)
-
-    monkeypatch.setattr(one_case, "prepare", preparing)
-    right, wrong, unusable = case(), case(outputs={"OutputTensor": [4, 7]}), case(inputs={"ATensor": [1, 2, 3]})
-    made, plain = case(inputs={**INPUTS, "BTensor": {"fill": 3}}), case(inputs=None, outputs=None)
-    cases = [right, wrong, unusable, made, plain]
-    run = Run(Reference())
-    run.prepare_ahead(cases)
-    assert [*map(id, prepared)] == [*map(id, cases[:3])]
-    together = [run_case(one, run) for one in cases]
-    assert [*map(id, prepared)] == [*map(id, cases[:4])]
-    alone = [run_case(one, Run(Reference())) for one in cases]
-    assert [result._replace(seconds=0) for result in together] == [result._replace(seconds=0) for result in alone]
-    assert [result.outcome for result in together] == ["passed", "failed", "error", "failed", "passed"]
 
 
 # ---- plain descs
@@ -131,9 +104,7 @@ RANDOM: dict[str, Any] = {"ATensor": {"random": {"seed": 1}}, "BTensor": {"fill"
 def test_random_values_without_outputs_are_for_implementations_and_not_read(outputs: Any, monkeypatch: Any) -> None:
     monkeypatch.setattr(one_case, "prepare", None)
     made = case(inputs=RANDOM, outputs=outputs)
-    run = Run(Reference())
-    run.prepare_ahead([made])
-    result = run_case(made, run)
+    result = run_case(made, Run(Reference()))
     assert (result.outcome, result.is_for_implementations, result.diagnostics) == ("skipped", True, ())
 
 

@@ -19,10 +19,9 @@ from dmlcheck.reference.tiling.request import Request
 def of_groups(declared: Groups, request: Request) -> Iterator[Piece]:
     """Yield tiles in which the groups are whole."""
     axes = declared.axes(request.given)
-    operands = request.tensors.values()
-    options = {"is_exact": request.is_exact, "is_whole": declared.is_whole}
-    for piece in groups(_with_axes(request, axes), axes, *operands, **options):
-        yield piece._replace(where=request.where(dict.fromkeys(request.outputs, piece.where)))
+    formula, operands = _with_axes(request, axes), tuple(request.tensors.values())
+    for index, parts in _tiles(axes, *operands, is_exact=request.is_exact, is_whole=declared.is_whole):
+        yield Piece(request.everywhere(index), formula, parts, request.is_exact)
 
 
 def groups(
@@ -32,9 +31,15 @@ def groups(
 
     Groups of more than a block come as Blocks unless they must be whole; tensors that have one element for each do not.
     """
+    for index, parts in _tiles(axes, input, *more, is_exact=is_exact, is_whole=is_whole):
+        yield Piece(index, formula, parts, is_exact)
+
+
+def _tiles(axes: Axes, input: Any, *more: Any, is_exact: bool, is_whole: bool) -> Iterator[tuple[Any, tuple[Any, ...]]]:
+    """Yield the indices of tiles, each with what it needs of the tensors."""
     block = BLOCK_AS_IS if is_exact else BLOCK
     if input.size <= block:
-        yield Piece((), formula, (input, *more), is_exact)
+        yield (), (input, *more)
         return
     length = math.prod(input.shape[axis] for axis in axes)
     others = [axis for axis in range(input.ndim) if axis not in axes]
@@ -46,7 +51,7 @@ def groups(
             sizes = input[index].shape
             cuts = list(tiles_along(axes, sizes, max(1, block * length // math.prod(sizes))))
             parts = [_in_blocks(x, sizes, cuts, axes) for x in parts]
-        yield Piece(index, formula, tuple(parts), is_exact)
+        yield index, tuple(parts)
 
 
 def _with_axes(request: Request, axes: Axes) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -26,7 +26,6 @@ from dmlcheck.reference.rows import (
     Undefined,
     Windows,
 )
-from dmlcheck.reference.threads import keep_memory
 from dmlcheck.reference.tiling.apart import of_outputs
 from dmlcheck.reference.tiling.correlations import of_correlations
 from dmlcheck.reference.tiling.cut import of_cut, of_each
@@ -43,7 +42,6 @@ from dmlcheck.reference.tiling.windows import of_windows
 
 def pieces(desc: OperatorDesc, inputs: Inputs, arithmetic: Arithmetic | None = None) -> Iterator[Piece]:
     """Return the tiles of an operator's results; with an arithmetic its attributes are balls of it."""
-    keep_memory()
     first = inputs.get(desc.spec.inputs[0].name) if desc.spec.inputs else None
     first = first[0] if isinstance(first, list) else first
     is_integer = isinstance(first, np.ndarray) and first.dtype.kind in "iu"
@@ -68,7 +66,7 @@ def of_undefined(_: Undefined, request: Request) -> Iterator[Piece]:
     yield Piece(request.where(dict.fromkeys(outputs, ())), lambda: request.where(found))
 
 
-_CUTTING: dict[type, Callable[[Any, Request], Iterator[Piece]]] = {
+_CUTTING: Mapping[type, Callable[[Any, Request], Iterator[Piece]]] = {
     Apart: of_outputs,
     Correlations: of_correlations,
     Cut: of_cut,

@@ -50,6 +50,13 @@ class Request(NamedTuple):
 
     def where(self, places: Mapping[str, Any]) -> Any:
         """Return where a tile is: its place in the one output that there may be, or in each by parameter."""
+        return next(iter(places.values())) if self._has_one_output else places
+
+    def everywhere(self, place: Any) -> Any:
+        """Return where a tile is that has the same place in every output."""
+        return place if self._has_one_output else dict.fromkeys(self.outputs, place)
+
+    @property
+    def _has_one_output(self) -> bool:
         fields = self.desc.spec.outputs
-        is_one = len(fields) == 1 and fields[0].type != TENSORS
-        return next(iter(places.values())) if is_one else places
+        return len(fields) == 1 and fields[0].type != TENSORS
