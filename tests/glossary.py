@@ -21,6 +21,10 @@ PACKAGE = ROOT / "dmlcheck"
 PAGE = GUIDE / "glossary.md"
 _ROW = re.compile(r"^\| ([^|]+) \| ([^|]+) \| ([^|]*) \|$", re.MULTILINE)
 _CODE = re.compile(r"```.*?```|``.*?``|`[^`\n]*`", re.DOTALL)
+# The packages whose docstrings are held to it.
+SETTLED = {
+    "diagnostics", "specs", "descs", "validation", "values", "graphs", "onnx", "implementations", "inspection",
+}  # fmt: skip
 _QUOTES = ("page", "source", "examples")  # of specs: what a page says, and where it is
 
 
@@ -88,6 +92,30 @@ def strings() -> Iterator[tuple[str, str]]:
             text = _text(node)
             if text is not None and " " in text.strip() and id(node) not in documents | inside:
                 yield f"{path.relative_to(ROOT).as_posix()}:{getattr(node, 'lineno', 0)}", text
+
+
+def docstrings() -> Iterator[tuple[str, str]]:
+    """Yield the sentences of the docstrings of the packages in `SETTLED`."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        name = path.relative_to(PACKAGE).as_posix()
+        if name.split("/")[0] not in SETTLED:
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)):
+                text = " ".join((ast.get_docstring(node) or "").split())
+                yield from ((name, sentence) for sentence in re.split(r"(?<=[.:;])\s", text))
+
+
+def riddle_in(sentence: str) -> str | None:
+    """Return the part of a docstring's sentence that needs a second reading: a clause for a noun, or a settled word."""
+    found = _RIDDLE.search(sentence)
+    return found[0] if found else None
+
+
+# "Return what gives the bound" for "Return the function that returns the bound", and the words for undefined.
+_RIDDLE = re.compile(
+    r"^What\b|^\w+ what\b|\bwhat (?:that|those|becomes? of|came of|comes of)\b|\bleft open\b|\bleaves? (?:\w+ )?open\b"
+)
 
 
 def _text(node: ast.AST) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
-from glossary import catalog, found_in, helps, messages, pages, specs, strings, terms
+from glossary import catalog, docstrings, found_in, helps, messages, pages, riddle_in, specs, strings, terms
 
 Texts = Callable[[], Iterator[tuple[str, str]]]
 
@@ -61,3 +61,26 @@ def test_every_term_has_one_sentence_of_meaning_and_stands_in_order() -> None:
     assert {"valid", "undefined", "tolerance", "desc", "feature level", "ULP", "support row", "constraint"} <= set(
         names
     )
+
+
+def test_no_docstring_paraphrases_a_noun_or_says_open_for_undefined() -> None:
+    sentences = list(docstrings())
+    assert len(sentences) > 2000
+    assert [(where, riddle_in(text)) for where, text in sentences if riddle_in(text)] == []
+
+
+@pytest.mark.parametrize(
+    ("sentence", "found"),
+    [
+        ("What a run is of.", "What"),
+        ("Return what gives one event after the other.", "Return what"),
+        ("Return the result, and what becomes of it.", "what becomes of"),
+        ("NaN is left open.", "left open"),
+        ("The page leaves it open.", "leaves it open"),
+        ("Return the next event.", None),
+        ("A message says what is wrong.", None),
+        ("Open the file.", None),
+    ],
+)
+def test_a_riddle_is_found_in_a_sentence(sentence: str, found: str | None) -> None:
+    assert riddle_in(sentence) == found

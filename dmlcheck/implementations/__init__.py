@@ -96,7 +96,7 @@ KINDS = {
         "recorded", "recorded", "the results of DxDispatch, or tensors of a model", "DIR|FILE.npz"
     ),
     "command": ImplementationKind("command", "Command", "a program in any language", "CMD"),
-    "python": ImplementationKind("", "", "the object that NAME of a Python module returns when called", "MODULE:NAME"),
+    "python": ImplementationKind("", "", "the object that a call of NAME in a module returns", "MODULE:NAME"),
 }
 
 

@@ -219,7 +219,7 @@ def output_dict(output: OutputResult) -> dict[str, Any]:
     `worst` is the element with the largest error, and `closest` the one with the largest share of its tolerance;
     `unrounded` in them says that the error is measured from the unrounded result, `unlimited` that its tolerance is
     infinite. `likely_share` is the largest share of the likely error, if any element is beyond it, `systematic` the
-    root mean square of the errors as a share of it, if that is a systematic error. `undefined` counts the undefined
+    root mean square of the errors as a share of it, if that is a systematic error. `unspecified` counts the undefined
     elements, `unlimited` those that differ where the tolerance has no limit.
     """
     found: dict[str, Any] = {

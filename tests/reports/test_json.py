@@ -78,7 +78,7 @@ OUTPUT = with_optional(
         max_share=NUMBER_OR_NULL,
         mismatches=COUNT,
         elements=COUNT,
-        undefined=COUNT,
+        unspecified=COUNT,
         unlimited=COUNT,
         first={"anyOf": [{"type": "null"}, record(index=items(COUNT), expected=VALUE, actual=VALUE)]},
         worst={

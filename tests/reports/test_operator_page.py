@@ -27,7 +27,7 @@ def test_a_page_has_every_section_that_its_spec_has() -> None:
     titles = [title for before, title in pairwise(lines) if before == ""]
     assert titles[:3] == ["Fields", "Support", "Constraints"]
     assert "Errata: errors and gaps of Microsoft's page" not in page(SPEC._replace(errata=()))
-    bare = SPEC._replace(constraints=(), tolerance=(), undefined=(), errata=(), support=(), let={})
+    bare = SPEC._replace(constraints=(), tolerance=(), unspecified=(), errata=(), support=(), let={})
     assert not {"Support", "Constraints", "Tolerance"} & set(page(bare))
 
 
