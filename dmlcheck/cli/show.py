@@ -9,7 +9,7 @@ import click
 from dmlcheck.cli.console import print_json, print_page
 from dmlcheck.cli.operators import complete_operators, operator_name
 from dmlcheck.cli.options import examples, format_option
-from dmlcheck.inspection.operator_pages import erratum_dict, operator_dict
+from dmlcheck.inspection.operator_pages import erratum_dict, levels_dict, operator_dict, windows_dict
 from dmlcheck.reports.operator_page import errata_lines, foreign_name_text, operator_lines, operators_lines
 from dmlcheck.specs.load import full_name, load_spec, operator_names
 from dmlcheck.specs.names import OPERATOR_PREFIX, short_operator
@@ -52,7 +52,8 @@ def show(*, operator: str | None, errata: bool, kind: str | None, evidence: bool
         _show_evidence(asked, form)
     elif form == "json":
         known = [operator_dict(load_spec(name)) for name in asked]
-        print_json(known[0] if operator and len(known) == 1 else {"operators": known})
+        listed = {"levels": levels_dict(), "windows": windows_dict(), "operators": known}
+        print_json(known[0] if operator and len(known) == 1 else listed)
     else:
         known_specs = [load_spec(name) for name in asked]
         page = operator_lines(*known_specs) if operator and len(asked) == 1 else operators_lines(known_specs)

@@ -9,7 +9,9 @@ from dmlcheck.diagnostics.wording import dimension_counts_text
 from dmlcheck.reference.operators import OF_PRODUCTS
 from dmlcheck.reports.conditions import condition_text, constraint_text
 from dmlcheck.reports.layout import Line, Table, Text
-from dmlcheck.specs.names import DATA_TYPES, ENUMS, LEVEL_ORDER, level_and_version
+from dmlcheck.specs.about import FAMILIES, load_about
+from dmlcheck.specs.lineage import older_operator
+from dmlcheck.specs.names import DATA_TYPES, ENUMS, LEVEL_ORDER, level_and_version, short_operator
 from dmlcheck.specs.records import DATA_TYPE, INPUT, OUTPUT, Erratum, Field, OperatorSpec, SupportTable, Tolerance
 from dmlcheck.specs.search import ForeignName
 
@@ -37,10 +39,17 @@ def operator_lines(spec: OperatorSpec) -> Iterator[Line]:
 def _head(spec: OperatorSpec) -> Iterator[Line]:
     yield Text(f"{spec.operator}   ", f"from {level_and_version(spec.introduced)}")
     yield Text("  page: ", f"{spec.page['url']} ({spec.page['date']})")
+    about = load_about(spec.operator)
+    yield Text("  ", about.purpose)
+    yield Text("  family: ", FAMILIES[about.family])
     if spec.supersedes:
         yield Text("  supersedes: ", ", ".join(spec.supersedes))
-    for library, names in spec.names.items():
+    older = older_operator(spec)
+    if older is not None:
+        yield Text(f"  after {short_operator(older)}: ", about.changes)
+    for library, names in (*spec.names.items(), *about.names.items()):
         yield Text(f"  in {library}: ", ", ".join(names))
+    yield Text("  example: ", f"cases/{spec.short.lower()}/{about.example}")
     yield f"  in place: {'yes' if spec.in_place else 'no'}"
 
 

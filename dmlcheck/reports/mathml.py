@@ -1,0 +1,22 @@
+"""Equations as MathML, which browsers draw: those of specs/about, by the library latex2mathml (the extra `docs`)."""
+
+from __future__ import annotations
+
+import re
+
+from latex2mathml.converter import convert
+
+# Commands, and texts with what is in them, stay as they are.
+_KEPT = re.compile(r"(\\text\{[^}]*\}|\\(?:begin|end)\{[^}]*\}|\\[a-zA-Z]+|\\.)")
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]+")
+
+
+def mathml(equation: str) -> str:
+    """Return an equation as an element `math` of its own line; words of two letters or more are set upright."""
+    return convert(_with_names(equation), display="block")
+
+
+def _with_names(equation: str) -> str:
+    """Return an equation with each name as a text, which is set as one word."""
+    parts = _KEPT.split(equation)
+    return "".join(part if number % 2 else _NAME.sub(r"\\text{\g<0>}", part) for number, part in enumerate(parts))
