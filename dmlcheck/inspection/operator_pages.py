@@ -5,28 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dmlcheck.specs.about import FAMILIES, About, load_about
+from dmlcheck.inspection.operator_record import OperatorRecord
+from dmlcheck.specs.about import FAMILIES, About
 from dmlcheck.specs.c_types import c_type
-from dmlcheck.specs.counterparts import counterparts
-from dmlcheck.specs.lineage import lineage, version
 from dmlcheck.specs.names import ENUMS, FEATURE_LEVELS, LEVELS, WINDOWS, first_windows
 from dmlcheck.specs.records import Constraint, Erratum, Field, OperatorSpec, SupportTable, Tolerance
-from dmlcheck.specs.undefined import undefined
 
 
-def operator_dict(spec: OperatorSpec) -> dict[str, Any]:
+def operator_dict(record: OperatorRecord) -> dict[str, Any]:
     """Return the page that `show OPERATOR --format json` prints."""
-    from dmlcheck.reference.formulas import formula_texts
-
-    about = load_about(spec.operator)
+    spec, about = record.spec, record.about
     return {
         "operator": spec.operator,
         "purpose": about.purpose,
         "family": {"id": about.family, "title": FAMILIES[about.family]},
         "keywords": list(about.keywords),
-        "counterparts": [each._asdict() for each in counterparts(spec, about)],
-        "changes": _plain(version(spec)._asdict()),
-        "lineage": [_plain(each._asdict()) for each in lineage(spec)],
+        "counterparts": [each._asdict() for each in record.counterparts],
+        "changes": _plain(record.version._asdict()),
+        "lineage": [_plain(each._asdict()) for each in record.versions],
         "introduced": spec.introduced,
         "in_place": spec.in_place,
         "supersedes": list(spec.supersedes),
@@ -35,7 +31,7 @@ def operator_dict(spec: OperatorSpec) -> dict[str, Any]:
         "fields": [_field_dict(field, spec, about) for field in spec.fields.values()],
         "support": [_support_dict(table) for table in spec.support],
         "constraints": [_constraint_dict(row) for row in spec.constraints],
-        "formula": formula_texts(spec.operator),
+        "formula": list(record.formula),
         "equations": list(about.equations),
         "where": [{"symbol": symbol, "meaning": meaning} for symbol, meaning in about.where.items()],
         "example": about.example,
@@ -43,7 +39,7 @@ def operator_dict(spec: OperatorSpec) -> dict[str, Any]:
         "errata": [erratum_dict(erratum) for erratum in spec.errata],
         "alternatives": list(spec.alternatives),
         "unspecified": list(spec.unspecified),
-        "undefined": [_plain(undefined(text)._asdict()) for text in spec.unspecified],
+        "undefined": [_plain(each._asdict()) for each in record.undefined],
         "known_deviations": [
             {"text": row.text, "versions": row.versions, "source": row.source} for row in spec.known_deviations
         ],
