@@ -11,9 +11,10 @@ _KEPT = re.compile(r"(\\text\{[^}]*\}|\\(?:begin|end)\{[^}]*\}|\\[a-zA-Z]+|\\.)"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9]+")
 
 
-def mathml(equation: str) -> str:
-    """Return an equation as an element `math` of its own line; words of two letters or more are set upright."""
-    return convert(_with_names(equation), display="block")
+def mathml(equation: str, display: str = "block") -> str:
+    """Return an equation as an element `math`, on a line of its own or `inline`, with words upright."""
+    text: str = convert(_with_names(equation), display=display)
+    return text
 
 
 def _with_names(equation: str) -> str:

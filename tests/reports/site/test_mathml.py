@@ -8,7 +8,7 @@ from lxml import etree
 from dmlcheck.specs.about import load_about
 from dmlcheck.specs.load import operator_names
 
-mathml = pytest.importorskip("dmlcheck.reports.mathml").mathml
+mathml = pytest.importorskip("dmlcheck.reports.site.mathml").mathml
 
 NAMESPACE = "{http://www.w3.org/1998/Math/MathML}"
 
