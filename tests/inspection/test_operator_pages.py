@@ -28,7 +28,7 @@ CONDITIONS = with_optional(
     record(), when=VALUES, unless=VALUES, present=items(TEXT), absent=items(TEXT), since=LEVEL, until=LEVEL
 )
 
-SENTENCE = {"type": "string", "pattern": r"\\.$"}
+SENTENCE = {"type": "string", "pattern": "[.]$"}
 VERSION = record(
     operator={"enum": list(operator_names())},
     introduced=LEVEL,
