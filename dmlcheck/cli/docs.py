@@ -9,7 +9,7 @@ from dmlcheck.cli.folder import folder_option, written
 from dmlcheck.cli.options import examples
 from dmlcheck.diagnostics.wording import counted
 
-SITE = "site"  # the format of what `docs` writes
+SITE = "site"  # the format of the folder that `docs` writes
 
 
 @click.command(epilog=examples("docs -o site"))

@@ -1,4 +1,4 @@
-"""What a page of an operator lacks: whether what is written for readers agrees with the spec and the cases."""
+"""Whether the texts for readers in specs/about are whole, and agree with the spec and the cases."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST_WORDS = 25  # of a sentence
 
 
 def about_problems(spec: OperatorSpec, cases: Sequence[Case]) -> Iterator[str]:
-    """Yield what an operator's file in specs/about lacks or gets wrong; `cases` are those of its folder."""
+    """Yield the gaps and errors of an operator's file in specs/about; `cases` has the cases of its folder."""
     name = f"specs/about/{spec.short.lower()}.yaml"
     if not has_about(spec.operator):
         yield f"there is no {name}"

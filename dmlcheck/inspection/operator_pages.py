@@ -69,7 +69,7 @@ _LIMITS = ("at_least", "at_most", "between", "one_of", "value", "axes_within", "
 
 
 def _limits(spec: OperatorSpec, field: Field) -> list[dict[str, Any]]:
-    """Return what the constraints say of a field's value: a label, a word and its argument."""
+    """Return the limits of a field's value by its constraints: a label, a word and its argument each."""
     rows = (row for row in spec.constraints if row.word in _LIMITS and field.name in row.args)
     return [{"constraint": row.id, "word": row.word, "argument": row.args[field.name]} for row in rows]
 

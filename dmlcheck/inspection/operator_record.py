@@ -12,10 +12,10 @@ from dmlcheck.specs.undefined import Undefined, undefined
 
 
 class OperatorRecord(NamedTuple):
-    """An operator's spec, what is written of it for readers, and what follows from both.
+    """An operator's spec, its texts for readers, and the facts that follow from both.
 
     `formula` is how the reference engine computes it, in words; `older` is the operator that it comes after; `version`
-    is what it changed of that one, and `versions` has all of a line.
+    is the change since then, and `versions` has all of a line.
     """
 
     spec: OperatorSpec

@@ -78,7 +78,7 @@ def _unspecified(spec: OperatorSpec) -> Iterator[Line]:
 
 
 def general_texts(spec: OperatorSpec) -> list[str]:
-    """Return what is undefined of every operator that has such outputs: no page speaks of it."""
+    """Return the undefined results of every operator with floating-point outputs: no page mentions them."""
     return [_ZEROS] if _has_float_outputs(spec) else []
 
 

@@ -1,4 +1,4 @@
-"""What a reader wants to know of an operator before its tables: `specs/about/*.yaml` to About, read for pages alone.
+"""The texts of an operator's page that stand before its tables: `specs/about/*.yaml` to About, read for pages alone.
 
 Equations are in a subset of LaTeX in which a word of two letters or more is a name, and is set upright. A tensor is
 named after its field, without `Tensor`.
@@ -51,7 +51,7 @@ _COMMANDS = """
 """
 COMMANDS = frozenset(re.findall("[a-z]+", _COMMANDS))
 
-# What `symbols` names, since many operators have them.
+# The meanings of symbols that many operators have, by the names in `symbols`.
 SYMBOLS = {
     "x": "an element of InputTensor",
     "y": "the element of OutputTensor at the same place",
@@ -68,11 +68,11 @@ SYMBOLS = {
 
 
 class About(NamedTuple):
-    """What an operator is for, where else it is found, its equations, and the case that is its example.
+    """The purpose of an operator, its names in other libraries, its equations, and the case that is its example.
 
-    `names` are those of LIBRARIES, `where` says what the symbols of the equations are, `example` is the id of a case
-    after the operator's folder, `changes` what this version of the operator changed, and `typical` has the values that
-    fields usually have.
+    `names` has the names in LIBRARIES, `where` the meanings of the equations' symbols. `example` is the id of a case
+    after the operator's folder, `changes` tells the changes since the version before, `typical` has usual values of
+    fields.
     """
 
     purpose: str
@@ -87,13 +87,13 @@ class About(NamedTuple):
 
 
 def has_about(operator: str) -> bool:
-    """Whether there is anything to read of an operator, by its full name."""
+    """Whether an operator has a file of texts, by its full name."""
     return os.path.isfile(_path(operator))
 
 
 @cache
 def load_about(operator: str) -> About:
-    """Return what there is to read of an operator, by its full name; ValueError where its file is not as it must be."""
+    """Return the texts of an operator by its full name; ValueError if its file has an error."""
     path = _path(operator)
     document = yaml.read(path)
     if document.problems:
@@ -138,7 +138,7 @@ def _about(raw: dict[str, Any]) -> About:
 
 
 def _where(raw: dict[str, Any]) -> dict[str, str]:
-    """Return what the symbols of the equations are: first the common ones that `symbols` names."""
+    """Return the meanings of the equations' symbols: first the common ones, which `symbols` names."""
     common = raw.get("symbols", [])
     if unknown := sorted({*common} - SYMBOLS.keys()):
         raise ValueError(f"symbols has {unknown[0]}; write one of {', '.join(SYMBOLS)}, or add it to where")

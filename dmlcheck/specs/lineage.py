@@ -1,4 +1,4 @@
-"""The versions of an operator, and what each of them changed."""
+"""The versions of an operator, and the changes of each."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _DIGITS = "0123456789"
 
 
 class Version(NamedTuple):
-    """A version of an operator, what it changed, and the fields that it has more and less than the one before it."""
+    """A version of an operator, its changes in words, and the fields that it added and removed."""
 
     operator: str
     introduced: str
@@ -39,7 +39,7 @@ def lineage(spec: OperatorSpec) -> tuple[Version, ...]:
 
 
 def version(spec: OperatorSpec) -> Version:
-    """Return what an operator changed of the one before it, if there is any."""
+    """Return an operator as a version, with its changes since the one before it, if there is any."""
     older = older_operator(spec)
     if older is None:
         return Version(spec.operator, spec.introduced, "", (), ())
@@ -51,6 +51,6 @@ def version(spec: OperatorSpec) -> Version:
 
 
 def _versions(operator: str) -> list[str]:
-    """Return the full names of an operator's versions: those that differ by a digit at the end."""
+    """Return the full names of an operator's versions, which differ by a digit at the end."""
     stem = operator.rstrip(_DIGITS)
     return [name for name in operator_names() if name.rstrip(_DIGITS) == stem]

@@ -1,6 +1,6 @@
-"""Undefined results in parts: the condition, the reason and the outcomes, and what the reference engine gives.
+"""Undefined results in parts: the condition, the reason and the outcomes, and the choice of the reference engine.
 
-A spec has each in one text: `<condition>: <reason>. <what the page says>; the reference <does so>.`
+A spec has each in one text: `<condition>: <reason>. <outcomes>; the reference <choice>.`
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The example of an operator: its tensors as grids, and what computes it in YAML and in Python."""
+"""The example of an operator: its tensors as grids, and code in YAML and Python that computes it."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def example_of(spec: OperatorSpec, case: Case) -> Example:
 
 
 def _grids(spec: OperatorSpec, name: str, tensor: Any, value: Any) -> Iterator[Grid]:
-    """Yield the grid of a tensor, or those of an array of tensors."""
+    """Yield the grid of a tensor, or the grids of an array of tensors."""
     role = "input" if spec.fields[name].kind == INPUT else "output"
     if isinstance(tensor, list):
         for index, (one, part) in enumerate(zip(tensor, value, strict=True)):

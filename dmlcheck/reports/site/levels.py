@@ -37,7 +37,7 @@ def _of_table(table: SupportTable) -> Iterator[Matrix]:
 
 
 def _at(table: SupportTable, name: str, level: str) -> TensorSupport | None:
-    """Return what a table says of a tensor at a level, None below the levels that have it."""
+    """Return a tensor's dimensions and types in a table at a level, None below the levels that have it."""
     heading = table.heading_at(level)
     return None if heading is None else table.rows[heading].get(name)
 

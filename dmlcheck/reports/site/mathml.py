@@ -1,4 +1,4 @@
-"""Equations as MathML, which browsers draw: those of specs/about, by the library latex2mathml (the extra `docs`)."""
+"""The equations of specs/about as MathML, which browsers draw, by the library latex2mathml (the extra `docs`)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 from latex2mathml.converter import convert
 
-# Commands, and texts with what is in them, stay as they are.
+# Commands and texts stay as they are.
 _KEPT = re.compile(r"(\\text\{[^}]*\}|\\(?:begin|end)\{[^}]*\}|\\[a-zA-Z]+|\\.)")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9]+")
 

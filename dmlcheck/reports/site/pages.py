@@ -1,4 +1,4 @@
-"""The pages of the site: what a template of each is filled with."""
+"""The pages of the site: the values that fill their templates."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from dmlcheck.specs.undefined import undefined
 
 
 class Subject(NamedTuple):
-    """What the page of an operator is made of: its record, its example, and what there is for its results."""
+    """The sources of an operator's page: its record, its example, and the evidence for its results."""
 
     record: OperatorRecord
     example: Example
@@ -76,7 +76,7 @@ def search_script(records: Sequence[OperatorRecord]) -> str:
 
 
 def _words(record: OperatorRecord) -> str:
-    """Return what an operator is found by besides its name: counterparts, search words and fields."""
+    """Return the words for which the search finds an operator besides its name: counterparts, keywords and fields."""
     bare = (each.name.rpartition(".")[2] for each in record.counterparts)
     return " ".join(dict.fromkeys([*bare, *record.about.keywords, *record.spec.fields]))
 
