@@ -17,6 +17,7 @@ GROUPS = {
         "show": "The page of an operator: fields, tables, constraints.",
         "explain": "The meaning of a rule, a constraint or a message of DirectML.",
         "diff": "The additions of one feature level to another.",
+        "docs": "The reference as a web site: operators, rules, levels, guide.",
     },
     "Convert": {
         "export": "Write cases as DxDispatch or ONNX models.",

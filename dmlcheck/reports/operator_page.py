@@ -202,35 +202,37 @@ def _formula(record: OperatorRecord) -> Iterator[Line]:
 
 
 def _tolerances(spec: OperatorSpec) -> Iterator[Line]:
-    lines = tolerance_lines(spec)
+    """Yield the tolerances of results: those that follow from the formula, and the published limits."""
+    from dmlcheck.reference.formulas import is_computed, rounding_texts
+
+    roundings = rounding_texts(spec.operator) if is_computed(spec.operator) else []
+    lines = [
+        *(line for text in derived_texts(spec) for line in _item("-", text)),
+        *(line for name, rounding in roundings for line in _item("", f"{name}: {rounding}")),
+        *(line for row in spec.tolerance for line in _item("-", tolerance_text(row))),
+    ]
     if lines:
         yield from _section("Tolerance")
     yield from lines
 
 
-def tolerance_lines(spec: OperatorSpec) -> list[Text]:
-    """Return the tolerances of results: those that follow from the formula, and the published limits."""
-    return [*_derived(spec), *(line for row in spec.tolerance for line in _item("-", _tolerance(row)))]
+def derived_texts(spec: OperatorSpec) -> list[str]:
+    """Return the tolerance that follows from the formula in words, nothing where every result is exact."""
+    from dmlcheck.reference.formulas import is_computed
+
+    if not is_computed(spec.operator) or (spec.tolerance and all(row.exact and not row.when for row in spec.tolerance)):
+        return []
+    types = "in FLOAT32 (FLOAT16 with `--accumulate float16`)"
+    text = f"floats: the rounding of each operation {types}, carried through the formula, + 1 ULP"
+    texts = [f"{text}{', or a published limit, if larger' if spec.tolerance else ''}"]
+    if spec.short in OF_PRODUCTS:
+        inputs = "rounded to TF32 or BFLOAT16 with `--inputs tf32` or `--inputs bfloat16`"
+        texts.append(f"FLOAT32 factors in sums of products: as they are; {inputs}")
+    return texts
 
 
-def _derived(spec: OperatorSpec) -> Iterator[Text]:
-    """Yield the tolerance that follows from the formula, unless every result is exact; and the roundings in it."""
-    from dmlcheck.reference.formulas import is_computed, rounding_texts
-
-    if not is_computed(spec.operator):
-        return
-    if not spec.tolerance or any(not row.exact or row.when for row in spec.tolerance):
-        types = "in FLOAT32 (FLOAT16 with `--accumulate float16`)"
-        text = f"floats: the rounding of each operation {types}, carried through the formula, + 1 ULP"
-        yield from _item("-", f"{text}{', or a published limit, if larger' if spec.tolerance else ''}")
-        if spec.short in OF_PRODUCTS:
-            inputs = "rounded to TF32 or BFLOAT16 with `--inputs tf32` or `--inputs bfloat16`"
-            yield from _item("-", f"FLOAT32 factors in sums of products: as they are; {inputs}")
-    for name, rounding in rounding_texts(spec.operator):
-        yield from _item("", f"{name}: {rounding}")
-
-
-def _tolerance(tolerance: Tolerance) -> str:
+def tolerance_text(tolerance: Tolerance) -> str:
+    """Return a limit that a source gives, with its condition and the source."""
     if tolerance.exact:
         limit = "exact"
     else:

@@ -3,46 +3,62 @@
 from __future__ import annotations
 
 import builtins
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 from commandline import dmlcheck
 
-pytest.importorskip("jinja2")
-pytest.importorskip("latex2mathml")
+from dmlcheck.reports.site import build
+from dmlcheck.reports.site.build import File
 
 
-def test_the_site_is_written_to_a_folder_and_written_again(tmp_path: Path) -> None:
-    folder = tmp_path / "site"
-    done = dmlcheck("docs", "-o", str(folder))
+@pytest.fixture
+def two_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    files = [File("index.html", "<p>é</p>"), File("style.css", "")]
+    monkeypatch.setattr(build, "site_files", lambda *_: iter(files))
+
+
+@pytest.mark.usefixtures("two_files")
+def test_the_files_and_a_manifest_are_written(tmp_path: Path) -> None:
+    done = dmlcheck("docs", "-o", str(tmp_path / "site"))
     assert done.exit_code == 0
-    assert done.stdout == f"178 pages written to {folder}: open {folder}/index.html\n"
-    assert (folder / "gemm.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
-    (folder / "gemm.html").write_text("changed", encoding="utf-8")
-    (folder / "mine.txt").write_text("kept", encoding="utf-8")
+    assert (tmp_path / "site/index.html").read_bytes() == "<p>é</p>".encode()
+    assert json.loads((tmp_path / "site/manifest.json").read_text())["files"] == [
+        "index.html",
+        "style.css",
+        "manifest.json",
+    ]
+    assert done.output.startswith("1 page in ")
+
+
+@pytest.mark.usefixtures("two_files")
+def test_an_earlier_site_is_replaced_and_nothing_else(tmp_path: Path) -> None:
+    folder = tmp_path / "site"
+    dmlcheck("docs", "-o", str(folder))
+    (folder / "own.txt").write_text("kept")
     assert dmlcheck("docs", "-o", str(folder)).exit_code == 0
-    assert (folder / "gemm.html").read_text(encoding="utf-8") != "changed"
-    assert (folder / "mine.txt").read_text(encoding="utf-8") == "kept"
-
-
-def test_a_folder_with_something_else_is_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "mine.txt").write_text("kept", encoding="utf-8")
-    done = dmlcheck("docs", "-o", str(tmp_path))
+    assert (folder / "own.txt").read_text() == "kept"
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other/a.txt").write_text("a")
+    done = dmlcheck("docs", "-o", str(tmp_path / "other"))
     assert done.exit_code == 2
-    assert "is not empty" in done.stderr
-    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+    assert "is not empty" in done.output
 
 
-def test_a_missing_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_is_named_with_the_command_that_installs_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     real = builtins.__import__
 
-    def without(name: str, *rest: Any, **options: Any) -> Any:
-        if name == "dmlcheck.reports.site.build":
-            raise ImportError("No module named 'jinja2'", name="jinja2")
-        return real(name, *rest, **options)
+    def without(name: str, *rest: Any) -> Any:
+        if name == "jinja2":
+            raise ModuleNotFoundError(name, name=name)
+        return real(name, *rest)
 
     monkeypatch.setattr(builtins, "__import__", without)
     done = dmlcheck("docs", "-o", str(tmp_path / "site"))
     assert done.exit_code == 2
-    assert "docs needs the extra `docs`: jinja2 is not installed" in done.stderr
+    assert 'docs needs jinja2: run python -m pip install "dmlcheck[docs]"' in done.output
+    assert not (tmp_path / "site").exists()

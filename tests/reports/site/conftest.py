@@ -1,4 +1,4 @@
-"""The site, built once for all tests of it."""
+"""The bundled cases, read once for all tests of the site."""
 
 from __future__ import annotations
 
@@ -18,13 +18,3 @@ def bundled() -> dict[str, list[Case]]:
         for case in read_file(path, "/".join(path.replace("\\", "/").rsplit("/", 2)[-2:])).cases:
             cases.setdefault(full_name(case.operator) or "", []).append(case)
     return cases
-
-
-@pytest.fixture(scope="session")
-def site(bundled: dict[str, list[Case]]) -> dict[str, str]:
-    """Return the files of the site with their texts."""
-    pytest.importorskip("jinja2")
-    pytest.importorskip("latex2mathml")
-    from dmlcheck.reports.site.build import pages
-
-    return dict(pages(bundled))

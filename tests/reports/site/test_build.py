@@ -1,106 +1,120 @@
-"""The whole site: its files, their links and sizes, and whether it is the same each time."""
+"""The whole site: every fact of every spec on exactly one page, no dead link, small pages, the same bytes again."""
 
 from __future__ import annotations
 
+import hashlib
 import os
-import re
 import subprocess
 import sys
-from collections.abc import Iterator
-from pathlib import Path
+from collections import Counter
 
 import pytest
-from axe import axe_script, violations
-from html_pages import Browser, chromium
-from lxml import html
+from site_pages import (
+    MOST_BYTES,
+    MOST_OF_A_PAGE,
+    MOST_PAGES,
+    dead_links,
+    facts_of,
+    files,
+    leaves,
+    trees,
+)
 
-from dmlcheck.specs.load import operator_names
+from dmlcheck.diagnostics.catalog import RULES
+from dmlcheck.inspection.operator_pages import operator_dict
+from dmlcheck.inspection.operator_record import operator_record
+from dmlcheck.reports.site.build import neighbours
+from dmlcheck.reports.site.links import address_of_level, address_of_operator, address_of_rule, address_of_type
+from dmlcheck.reports.site.lists import TYPES
+from dmlcheck.specs.load import load_spec, operator_names
+from dmlcheck.specs.names import LEVELS
 
-MOST_PAGES, MOST_BYTES, MOST_OF_A_PAGE = 300, 8_000_000, 100_000
-SAMPLE = ["index.html", "reduce.html", "multihead_attention1.html", "element_wise_is_nan.html", "split.html"]
+pytestmark = pytest.mark.slow
 
-
-def page_names(site: dict[str, str]) -> list[str]:
-    return [name for name in site if name.endswith(".html")]
-
-
-def test_there_is_a_page_for_every_operator_and_one_that_lists_them(site: dict[str, str]) -> None:
-    pages = {operator.removeprefix("DML_OPERATOR_").lower() + ".html" for operator in operator_names()}
-    assert set(site) == {"style.css", "script.js", "search.js", "index.html"} | pages
-
-
-def test_the_site_is_small(site: dict[str, str]) -> None:
-    assert len(page_names(site)) <= MOST_PAGES
-    assert sum(len(text.encode()) for text in site.values()) <= MOST_BYTES
-    assert [name for name in page_names(site) if len(site[name].encode()) > MOST_OF_A_PAGE] == []
-
-
-def test_no_link_is_dead_no_id_is_there_twice_and_nothing_is_fetched_from_elsewhere(site: dict[str, str]) -> None:
-    ids: dict[str, set[str]] = {}
-    links: list[tuple[str, str]] = []
-    for name in page_names(site):
-        tree = html.document_fromstring(site[name])
-        found = tree.xpath("//@id")
-        assert len(found) == len(set(found)), name
-        ids[name] = set(found)
-        links += [(name, link) for link in tree.xpath("//a/@href")]
-        assert tree.xpath("//link[@rel='stylesheet']/@href | //script/@src | //img/@src") == [
-            "style.css",
-            "search.js",
-            "script.js",
-        ]
-    assert list(dead(links, ids)) == []
+HASH = """
+import hashlib
+from dmlcheck.reports.site.build import site_files
+from dmlcheck.specs.load import load_spec
+specs = [load_spec("DML_OPERATOR_" + name) for name in ("GEMM", "REDUCE", "RESAMPLE2", "CAST")]
+whole = hashlib.sha256()
+for file in site_files(specs, {}):
+    whole.update(f"{file.name}\\0{file.text}\\0".encode())
+print(whole.hexdigest())
+"""
 
 
-def dead(links: list[tuple[str, str]], ids: dict[str, set[str]]) -> Iterator[tuple[str, str]]:
-    """Yield the links that lead nowhere in the site; those that leave it must be of https."""
-    for page, link in links:
-        if link.startswith("https://"):
-            continue
-        file, _, anchor = link.partition("#")
-        if (file or page) not in ids or (anchor and anchor not in ids[file or page]):
-            yield page, link
+def test_every_fact_of_every_spec_is_on_its_page_once() -> None:
+    for name in operator_names():
+        expected = dict(leaves(operator_dict(operator_record(load_spec(name)))))
+        found = list(facts_of(trees()[address_of_operator(name)]))
+        assert len(expected) > 20
+        assert Counter(place for place, _ in found) == dict.fromkeys(expected, 1), name
+        assert dict(found) == expected
 
 
-def test_a_dead_link_would_be_found() -> None:
-    links = [("a.html", "#x"), ("a.html", "#y"), ("a.html", "b.html"), ("a.html", "http://x"), ("a.html", "https://x")]
-    assert list(dead(links, {"a.html": {"x"}})) == [links[1], links[2], links[3]]
+def test_there_is_a_page_for_each_operator_rule_level_and_data_type() -> None:
+    expected = {
+        *map(address_of_operator, operator_names()),
+        *map(address_of_rule, RULES),
+        *map(address_of_level, LEVELS),
+        *map(address_of_type, TYPES),
+    }
+    assert expected <= trees().keys()
+    assert len(expected) == len(operator_names()) + len(RULES) + len(LEVELS) + len(TYPES)
 
 
-def test_no_place_is_left_unfilled(site: dict[str, str]) -> None:
-    assert [name for name in page_names(site) if re.search(r"\{%|>None<|Undefined\(", site[name])] == []
+def test_no_link_is_dead() -> None:
+    assert list(dead_links()) == []
+    assert sum(len(tree.findall(".//a[@href]")) for tree in trees().values()) > 10_000
 
 
-@pytest.mark.slow
-def test_the_site_is_the_same_whatever_the_hash_seed(tmp_path: Path) -> None:
-    made = []
-    for seed in ("1", "2"):
-        folder = tmp_path / seed
-        words = [sys.executable, "-m", "dmlcheck", "docs", "-o", str(folder)]
-        subprocess.run(words, check=True, capture_output=True, env={**os.environ, "PYTHONHASHSEED": seed})
-        made.append({path.name: path.read_bytes() for path in folder.iterdir()})
-    assert made[0] == made[1]
+def test_no_page_has_an_id_twice() -> None:
+    for name, tree in trees().items():
+        ids = Counter(element.get("id") for element in tree.iterfind(".//*[@id]"))
+        assert [each for each, count in ids.items() if count > 1] == [], name
 
 
-@pytest.fixture(scope="module")
-def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return axe_script(tmp_path_factory.mktemp("npm"))
+def test_pages_and_site_are_small() -> None:
+    sizes = {name: len(text.encode()) for name, text in files().items()}
+    assert sum(name.endswith(".html") for name in sizes) <= MOST_PAGES
+    assert sum(sizes.values()) <= MOST_BYTES
+    assert {name: size for name, size in sizes.items() if size > MOST_OF_A_PAGE} == {}
 
 
-def whole(site: dict[str, str], name: str) -> str:
-    """Return a page with its style and its scripts in itself."""
-    page = site[name].replace('<link rel="stylesheet" href="style.css">', f"<style>{site['style.css']}</style>")
-    for script in ("search.js", "script.js"):
-        page = page.replace(f'<script src="{script}"></script>', f"<script>{site[script]}</script>")
-    return page
+def test_pages_ask_for_nothing_from_elsewhere() -> None:
+    for name, tree in trees().items():
+        sources = [element.get("src") or element.get("href") for element in tree.xpath("//script | //link | //img")]
+        assert sorted(sources) == ["script.js", "search.js", "style.css"], name
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("is_dark", [False, True])
-@pytest.mark.parametrize("width", [390, 1280])
-@pytest.mark.parametrize("name", SAMPLE)
-def test_axe_finds_nothing(
-    site: dict[str, str], axe: str, tmp_path: Path, name: str, width: int, is_dark: bool
-) -> None:
-    browser = Browser(chromium(), tmp_path)
-    assert violations(browser, whole(site, name), axe, width=width, is_dark=is_dark) == []
+def test_every_page_has_one_title_and_the_parts_that_readers_of_screens_go_by() -> None:
+    for name, tree in trees().items():
+        assert [len(tree.findall(f".//{tag}")) for tag in ("h1", "main", "header", "title")] == [1, 1, 1, 1], name
+    titles = Counter(tree.findtext(".//title") for tree in trees().values())
+    assert [title for title, count in titles.items() if count > 1] == []
+
+
+def test_the_bytes_are_the_same_whatever_the_hash_seed() -> None:
+    environment = {**os.environ, "PYTHONIOENCODING": "utf-8"}
+    hashes = {
+        subprocess.run(
+            [sys.executable, "-c", HASH],
+            env={**environment, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+        ).stdout.strip()
+        for seed in ("1", "2")
+    }
+    assert len(hashes) == 1
+    assert len(hashes.pop()) == len(hashlib.sha256().hexdigest())
+
+
+def test_neighbours_are_those_before_and_after() -> None:
+    names = ("CAST", "GEMM", "MATRIX_MULTIPLY_INTEGER")
+    records = [operator_record(load_spec(f"DML_OPERATOR_{name}")) for name in names]
+    matrices = ("GEMM", "MATRIX_MULTIPLY_INTEGER")
+    assert list(neighbours(records)) == [
+        ("Copies and data types", ("CAST",), None, "GEMM"),
+        ("Matrix products", matrices, "CAST", "MATRIX_MULTIPLY_INTEGER"),
+        ("Matrix products", matrices, "GEMM", None),
+    ]
