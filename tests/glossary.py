@@ -133,7 +133,7 @@ def messages() -> Iterator[tuple[str, str]]:
 
 def specs() -> Iterator[tuple[str, str]]:
     """Yield the texts of the specs, without those that quote a page."""
-    for path in sorted((ROOT / "specs").glob("*.yaml")):
+    for path in sorted((ROOT / "specs").rglob("*.yaml")):
         yield from (
             (f"specs/{path.name}", text) for text in _texts(yaml.safe_load(path.read_text(encoding="utf-8")), "")
         )

@@ -17,11 +17,13 @@ GROUPS = {
         "show": "The page of an operator: fields, tables, constraints.",
         "explain": "The meaning of a rule, a constraint or a message of DirectML.",
         "diff": "The additions of one feature level to another.",
+        "docs": "The reference as a web site: operators, rules, levels, guide.",
     },
     "Convert": {
         "export": "Write cases as DxDispatch or ONNX models.",
         "import": "Write DxDispatch or ONNX models as case files.",
         "schema": "Print the JSON Schema of case files, or a C++ header.",
+        "docs": "Write the reference of all operators as a site.",
     },
     "Other": {
         "coverage": "The parts of the specs that a set of cases exercises.",

@@ -9,7 +9,8 @@ import click
 from dmlcheck.cli.console import print_json, print_page
 from dmlcheck.cli.operators import complete_operators, operator_name
 from dmlcheck.cli.options import examples, format_option
-from dmlcheck.inspection.operator_pages import erratum_dict, operator_dict
+from dmlcheck.inspection.operator_pages import erratum_dict, levels_dict, operator_dict, windows_dict
+from dmlcheck.inspection.operator_record import operator_record
 from dmlcheck.reports.operator_page import errata_lines, foreign_name_text, operator_lines, operators_lines
 from dmlcheck.specs.load import full_name, load_spec, operator_names
 from dmlcheck.specs.names import OPERATOR_PREFIX, short_operator
@@ -51,11 +52,13 @@ def show(*, operator: str | None, errata: bool, kind: str | None, evidence: bool
     elif evidence:
         _show_evidence(asked, form)
     elif form == "json":
-        known = [operator_dict(load_spec(name)) for name in asked]
-        print_json(known[0] if operator and len(known) == 1 else {"operators": known})
+        known = [operator_dict(operator_record(load_spec(name))) for name in asked]
+        listed = {"levels": levels_dict(), "windows": windows_dict(), "operators": known}
+        print_json(known[0] if operator and len(known) == 1 else listed)
     else:
         known_specs = [load_spec(name) for name in asked]
-        page = operator_lines(*known_specs) if operator and len(asked) == 1 else operators_lines(known_specs)
+        is_page = operator is not None and len(asked) == 1
+        page = operator_lines(operator_record(*known_specs)) if is_page else operators_lines(known_specs)
         own = full_name((operator or "").upper())
         print_page(chain([foreign_name_text(named, own and short_operator(own)), ""] if named else [], page))
 

@@ -5,29 +5,41 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dmlcheck.specs.names import ENUMS
+from dmlcheck.inspection.operator_record import OperatorRecord
+from dmlcheck.specs.about import FAMILIES, About
+from dmlcheck.specs.c_types import c_type
+from dmlcheck.specs.names import ENUMS, FEATURE_LEVELS, LEVELS, WINDOWS, first_windows
 from dmlcheck.specs.records import Constraint, Erratum, Field, OperatorSpec, SupportTable, Tolerance
 
 
-def operator_dict(spec: OperatorSpec) -> dict[str, Any]:
+def operator_dict(record: OperatorRecord) -> dict[str, Any]:
     """Return the page that `show OPERATOR --format json` prints."""
-    from dmlcheck.reference.formulas import formula_texts
-
+    spec, about = record.spec, record.about
     return {
         "operator": spec.operator,
+        "purpose": about.purpose,
+        "family": {"id": about.family, "title": FAMILIES[about.family]},
+        "keywords": list(about.keywords),
+        "counterparts": [each._asdict() for each in record.counterparts],
+        "changes": _plain(record.version._asdict()),
+        "lineage": [_plain(each._asdict()) for each in record.versions],
         "introduced": spec.introduced,
         "in_place": spec.in_place,
         "supersedes": list(spec.supersedes),
         "names": {library: list(names) for library, names in spec.names.items()},
         "page": {"url": spec.page["url"], "date": spec.page["date"]},
-        "fields": [_field_dict(field) for field in spec.fields.values()],
+        "fields": [_field_dict(field, spec, about) for field in spec.fields.values()],
         "support": [_support_dict(table) for table in spec.support],
         "constraints": [_constraint_dict(row) for row in spec.constraints],
-        "formula": formula_texts(spec.operator),
+        "formula": list(record.formula),
+        "equations": list(about.equations),
+        "where": [{"symbol": symbol, "meaning": meaning} for symbol, meaning in about.where.items()],
+        "example": about.example,
         "tolerance": [_tolerance_dict(row) for row in spec.tolerance],
         "errata": [erratum_dict(erratum) for erratum in spec.errata],
         "alternatives": list(spec.alternatives),
         "unspecified": list(spec.unspecified),
+        "undefined": [_plain(each._asdict()) for each in record.undefined],
         "known_deviations": [
             {"text": row.text, "versions": row.versions, "source": row.source} for row in spec.known_deviations
         ],
@@ -36,12 +48,41 @@ def operator_dict(spec: OperatorSpec) -> dict[str, Any]:
     }
 
 
-def _field_dict(field: Field) -> dict[str, Any]:
+def levels_dict() -> list[dict[str, Any]]:
+    """Return the feature levels: the number, and the first DirectML and the first Windows that have each."""
+    return [_level_dict(level) for level in LEVELS]
+
+
+def _level_dict(level: str) -> dict[str, Any]:
+    number, directml = FEATURE_LEVELS[level]
+    windows = first_windows(level)
+    return {"level": level, "value": f"{number:#x}", "directml": directml, "windows": windows and windows.name}
+
+
+def windows_dict() -> list[dict[str, Any]]:
+    """Return the releases of Windows with the DirectML that is part of each."""
+    return [each._asdict() for each in WINDOWS]
+
+
+# Words of constraints that limit a field's own value.
+_LIMITS = ("at_least", "at_most", "between", "one_of", "value", "axes_within", "operators")
+
+
+def _limits(spec: OperatorSpec, field: Field) -> list[dict[str, Any]]:
+    """Return the limits of a field's value by its constraints: a label, a word and its argument each."""
+    rows = (row for row in spec.constraints if row.word in _LIMITS and field.name in row.args)
+    return [{"constraint": row.id, "word": row.word, "argument": row.args[field.name]} for row in rows]
+
+
+def _field_dict(field: Field, spec: OperatorSpec, about: About) -> dict[str, Any]:
     """Return a field; a count may be left out of a desc, as it follows from its array."""
     return {
         "name": field.name,
         "kind": field.kind,
         "type": field.type,
+        "c_type": c_type(field),
+        "limits": _limits(spec, field),
+        "typical": about.typical.get(field.name),
         "optional": field.optional or bool(field.counts),
         "about": field.about,
         "enum": field.enum,

@@ -13,6 +13,7 @@ from dmlcheck.diagnostics.catalog import RULES
 from dmlcheck.diagnostics.wording import counted
 from dmlcheck.formats.find import find_files
 from dmlcheck.formats.read import read_file
+from dmlcheck.inspection.about_checks import about_problems
 from dmlcheck.inspection.case_checks import case_problems
 from dmlcheck.inspection.coverage import table_edges
 from dmlcheck.inspection.spec_conditions import condition_problems, row_problems, unreached
@@ -71,7 +72,7 @@ def _file_problems(files: Iterable[CaseFile]) -> Iterator[str]:
 def _problems(known: list[OperatorSpec], cases: Mapping[str, list[Case]]) -> Iterator[str]:
     for spec in known:
         own = cases.get(spec.short.lower(), [])
-        for text in (*_spec_problems(spec), *case_problems(spec, own)):
+        for text in (*_spec_problems(spec), *case_problems(spec, own), *about_problems(spec, own)):
             yield f"{spec.operator}: {text}"
     yield from _kernel_problems(known)
     yield from _word_problems(known)

@@ -28,10 +28,11 @@ def diff_lines(changes: list[OperatorChange], low: str, high: str) -> Iterator[L
     for change in wider:
         yield ""
         yield change.operator
-        yield from (Text("  ", line) for line in _change_lines(change))
+        yield from (Text("  ", line) for line in change_texts(change))
 
 
-def _change_lines(change: OperatorChange) -> Iterator[str]:
+def change_texts(change: OperatorChange) -> Iterator[str]:
+    """Yield what an operator accepts that it did not at the lower level, and what it no longer accepts."""
     merged: dict[tuple[Any, ...], list[str]] = {}
     for tensor in change.tensors:
         where = f" when {condition_text(tensor.when)}" if tensor.when else ""

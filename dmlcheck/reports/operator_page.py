@@ -6,26 +6,29 @@ from collections.abc import Iterator, Sequence
 
 from dmlcheck.comparison.tolerances import limit_parts
 from dmlcheck.diagnostics.wording import dimension_counts_text
+from dmlcheck.inspection.operator_record import OperatorRecord
 from dmlcheck.reference.operators import OF_PRODUCTS
 from dmlcheck.reports.conditions import condition_text, constraint_text
 from dmlcheck.reports.layout import Line, Table, Text
-from dmlcheck.specs.names import DATA_TYPES, ENUMS, LEVEL_ORDER, level_and_version
+from dmlcheck.specs.about import FAMILIES
+from dmlcheck.specs.names import DATA_TYPES, ENUMS, LEVEL_ORDER, level_and_version, short_operator
 from dmlcheck.specs.records import DATA_TYPE, INPUT, OUTPUT, Erratum, Field, OperatorSpec, SupportTable, Tolerance
 from dmlcheck.specs.search import ForeignName
 
 _KINDS = {INPUT: "input", OUTPUT: "output"}
 
 
-def operator_lines(spec: OperatorSpec) -> Iterator[Line]:
+def operator_lines(record: OperatorRecord) -> Iterator[Line]:
     """Yield the page of an operator: the content of its web page, and corrections to it."""
-    yield from _head(spec)
+    spec = record.spec
+    yield from _head(record)
     yield from _section("Fields")
     yield from _fields(spec)
     for table in spec.support:
         yield from _section("Support" + (f" when {condition_text(table.when)}" if table.when else ""))
         yield from _support(table)
     yield from _constraints(spec)
-    yield from _formula(spec)
+    yield from _formula(record)
     yield from _tolerances(spec)
     yield from _alternatives(spec)
     yield from _unspecified(spec)
@@ -34,13 +37,19 @@ def operator_lines(spec: OperatorSpec) -> Iterator[Line]:
     yield from _differences(spec)
 
 
-def _head(spec: OperatorSpec) -> Iterator[Line]:
+def _head(record: OperatorRecord) -> Iterator[Line]:
+    spec, about = record.spec, record.about
     yield Text(f"{spec.operator}   ", f"from {level_and_version(spec.introduced)}")
     yield Text("  page: ", f"{spec.page['url']} ({spec.page['date']})")
+    yield Text("  ", about.purpose)
+    yield Text("  family: ", FAMILIES[about.family])
     if spec.supersedes:
         yield Text("  supersedes: ", ", ".join(spec.supersedes))
-    for library, names in spec.names.items():
+    if record.older is not None:
+        yield Text(f"  after {short_operator(record.older)}: ", record.version.text)
+    for library, names in (*spec.names.items(), *about.names.items()):
         yield Text(f"  in {library}: ", ", ".join(names))
+    yield Text("  example: ", f"cases/{spec.short.lower()}/{about.example}")
     yield f"  in place: {'yes' if spec.in_place else 'no'}"
 
 
@@ -61,11 +70,16 @@ def _alternatives(spec: OperatorSpec) -> Iterator[Line]:
 
 
 def _unspecified(spec: OperatorSpec) -> Iterator[Line]:
-    texts = [*spec.unspecified, *([_ZEROS] if _has_float_outputs(spec) else [])]
+    texts = [*spec.unspecified, *general_texts(spec)]
     if texts:
         yield from _section("Undefined by the documentation (no implementation is judged by it)")
     for text in texts:
         yield from _item("-", text)
+
+
+def general_texts(spec: OperatorSpec) -> list[str]:
+    """Return the undefined results of every operator with floating-point outputs: no page mentions them."""
+    return [_ZEROS] if _has_float_outputs(spec) else []
 
 
 # No page says of any operator which zero or which NaN it gives.
@@ -180,42 +194,45 @@ def _support(table: SupportTable) -> Iterator[Line]:
     yield Table(("level", "tensor", "dimensions", "data types"), rows, lead="  ", wraps=True)
 
 
-def _formula(spec: OperatorSpec) -> Iterator[Line]:
+def _formula(record: OperatorRecord) -> Iterator[Line]:
     """Yield how the reference engine computes the operator, as far as its name does not say so."""
-    from dmlcheck.reference.formulas import formula_texts
-
-    texts = formula_texts(spec.operator)
-    if texts:
+    if record.formula:
         yield from _section("Formula")
-    yield from (Text("  ", text) for text in texts)
+    yield from (Text("  ", text) for text in record.formula)
 
 
 def _tolerances(spec: OperatorSpec) -> Iterator[Line]:
     """Yield the tolerances of results: those that follow from the formula, and the published limits."""
-    lines = [*_derived(spec), *(line for row in spec.tolerance for line in _item("-", _tolerance(row)))]
+    from dmlcheck.reference.formulas import is_computed, rounding_texts
+
+    roundings = rounding_texts(spec.operator) if is_computed(spec.operator) else []
+    lines = [
+        *(line for text in derived_texts(spec) for line in _item("-", text)),
+        *(line for name, rounding in roundings for line in _item("", f"{name}: {rounding}")),
+        *(line for row in spec.tolerance for line in _item("-", tolerance_text(row))),
+    ]
     if lines:
         yield from _section("Tolerance")
     yield from lines
 
 
-def _derived(spec: OperatorSpec) -> Iterator[Line]:
-    """Yield the tolerance that follows from the formula, unless every result is exact; and the roundings in it."""
-    from dmlcheck.reference.formulas import is_computed, rounding_texts
+def derived_texts(spec: OperatorSpec) -> list[str]:
+    """Return the tolerance that follows from the formula in words, nothing where every result is exact."""
+    from dmlcheck.reference.formulas import is_computed
 
-    if not is_computed(spec.operator):
-        return
-    if not spec.tolerance or any(not row.exact or row.when for row in spec.tolerance):
-        types = "in FLOAT32 (FLOAT16 with `--accumulate float16`)"
-        text = f"floats: the rounding of each operation {types}, carried through the formula, + 1 ULP"
-        yield from _item("-", f"{text}{', or a published limit, if larger' if spec.tolerance else ''}")
-        if spec.short in OF_PRODUCTS:
-            inputs = "rounded to TF32 or BFLOAT16 with `--inputs tf32` or `--inputs bfloat16`"
-            yield from _item("-", f"FLOAT32 factors in sums of products: as they are; {inputs}")
-    for name, rounding in rounding_texts(spec.operator):
-        yield from _item("", f"{name}: {rounding}")
+    if not is_computed(spec.operator) or (spec.tolerance and all(row.exact and not row.when for row in spec.tolerance)):
+        return []
+    types = "in FLOAT32 (FLOAT16 with `--accumulate float16`)"
+    text = f"floats: the rounding of each operation {types}, carried through the formula, + 1 ULP"
+    texts = [f"{text}{', or a published limit, if larger' if spec.tolerance else ''}"]
+    if spec.short in OF_PRODUCTS:
+        inputs = "rounded to TF32 or BFLOAT16 with `--inputs tf32` or `--inputs bfloat16`"
+        texts.append(f"FLOAT32 factors in sums of products: as they are; {inputs}")
+    return texts
 
 
-def _tolerance(tolerance: Tolerance) -> str:
+def tolerance_text(tolerance: Tolerance) -> str:
+    """Return a limit that a source gives, with its condition and the source."""
     if tolerance.exact:
         limit = "exact"
     else:

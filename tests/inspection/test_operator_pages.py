@@ -9,6 +9,7 @@ import pytest
 from commandline import dmlcheck
 from reports.test_json import COUNT, LEVEL, NUMBER, TEXT, items, record, with_optional
 
+from dmlcheck.inspection.operator_pages import levels_dict
 from dmlcheck.specs.load import operator_names
 
 TOLERANCE = with_optional(
@@ -27,8 +28,33 @@ CONDITIONS = with_optional(
     record(), when=VALUES, unless=VALUES, present=items(TEXT), absent=items(TEXT), since=LEVEL, until=LEVEL
 )
 
+SENTENCE = {"type": "string", "pattern": "[.]$"}
+VERSION = record(
+    operator={"enum": list(operator_names())},
+    introduced=LEVEL,
+    text={"type": "string"},
+    added=items(TEXT),
+    removed=items(TEXT),
+)
+
 OPERATOR = record(
     operator={"enum": list(operator_names())},
+    purpose=SENTENCE,
+    family=record(id=TEXT, title=TEXT),
+    keywords={**items(TEXT), "minItems": 1},
+    counterparts=items(
+        record(
+            library={"enum": ["ONNX", "WebNN", "PyTorch", "TensorFlow"]},
+            name=TEXT,
+            source={"type": "string", "pattern": "^https://"},
+        )
+    ),
+    changes=VERSION,
+    lineage=items(VERSION),
+    equations={**items(TEXT), "minItems": 1},
+    where=items(record(symbol=TEXT, meaning=TEXT)),
+    example={"type": "string", "pattern": "^[a-z_]+[.]yaml::"},
+    undefined=items(record(condition=SENTENCE, outcomes=items(SENTENCE), reference={"type": "string"})),
     introduced=LEVEL,
     in_place={"type": "boolean"},
     fields=items(
@@ -36,6 +62,9 @@ OPERATOR = record(
             name=TEXT,
             kind={"enum": ["input_tensor", "output_tensor", "attribute"]},
             type=TEXT,
+            c_type={"type": "string", "pattern": r"^(const )?[A-Z_0-9]*[A-Z][A-Z_0-9]*[*]?$"},
+            limits=items(record(constraint=TEXT, word=TEXT, argument={})),
+            typical={},
             optional={"type": "boolean"},
             about=TEXT,
             enum={"type": ["string", "null"]},
@@ -90,7 +119,9 @@ def test_an_operator_is_shown_as_the_schema_says(operator: str) -> None:
 @pytest.mark.slow
 def test_all_operators_are_shown_as_one_object() -> None:
     read = json.loads(dmlcheck("show", "--format", "json").stdout)
-    jsonschema.validate(read, record(operators=items(OPERATOR)))
+    level = record(level=LEVEL, value=TEXT, directml=TEXT, windows={"type": ["string", "null"]})
+    windows = record(name=TEXT, build=COUNT, directml=TEXT, level=LEVEL)
+    jsonschema.validate(read, record(operators=items(OPERATOR), levels=items(level), windows=items(windows)))
     assert [operator["operator"] for operator in read["operators"]] == list(operator_names())
 
 
@@ -109,3 +140,19 @@ def test_what_a_page_prints_is_in_its_json() -> None:
     printed = " ".join(dmlcheck("show", "CONVOLUTION").stdout.split())
     told = [*read["formula"], read["page"]["url"], *(field["about"] for field in read["fields"])]
     assert [text for text in told if text not in printed] == []
+
+
+def test_a_field_has_the_limits_that_its_constraints_give_it() -> None:
+    read = json.loads(dmlcheck("show", "LP_NORMALIZATION", "--format", "json").stdout)
+    fields = {field["name"]: field for field in read["fields"]}
+    assert fields["P"]["limits"] == [{"constraint": "C5", "word": "one_of", "argument": [1, 2]}]
+    assert fields["Epsilon"]["limits"] == []
+    assert fields["Epsilon"]["typical"] == 1e-05
+    assert fields["InputTensor"]["typical"] is None
+
+
+def test_a_level_has_the_first_directml_and_windows() -> None:
+    levels = {each["level"]: each for each in levels_dict()}
+    assert levels["5_0"] == {"level": "5_0", "value": "0x5000", "directml": "1.8.0", "windows": "Windows 11 22H2"}
+    assert levels["3_1"]["windows"] == "Windows 11 21H2"
+    assert levels["6_4"]["windows"] is None

@@ -8,6 +8,7 @@ from itertools import pairwise
 import pytest
 from commandline import dmlcheck
 
+from dmlcheck.inspection.operator_record import operator_record
 from dmlcheck.reference.formulas import formula_texts
 from dmlcheck.reports.layout import printed
 from dmlcheck.reports.operator_page import errata_lines, operator_lines, operators_lines
@@ -18,7 +19,7 @@ SPEC = load_spec("DML_OPERATOR_ARGMAX")
 
 
 def page(spec: OperatorSpec) -> list[str]:
-    return list(printed(operator_lines(spec), None))
+    return list(printed(operator_lines(operator_record(spec)), None))
 
 
 def test_a_page_has_every_section_that_its_spec_has() -> None:
@@ -107,7 +108,7 @@ def test_every_page_fits_a_terminal_and_no_name_is_cut(columns: int) -> None:
         spec = load_spec(name)
         lines = [
             line
-            for made in (operator_lines, lambda spec: errata_lines([spec]))
+            for made in (lambda spec: operator_lines(operator_record(spec)), lambda spec: errata_lines([spec]))
             for line in printed(made(spec), columns)
         ]
         assert [line for line in lines if len(line) > columns] == []

@@ -1,0 +1,150 @@
+"""The files of the site, made from the specs, the kernels, the rules, the cases and the guide."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from dmlcheck import __version__
+from dmlcheck.cases.records import Case
+from dmlcheck.diagnostics.catalog import RULES
+from dmlcheck.inspection.operator_record import OperatorRecord, operator_record
+from dmlcheck.reports.site.guide import GuidePage, guide_pages, guide_values
+from dmlcheck.reports.site.links import (
+    address_of_level,
+    address_of_operator,
+    address_of_rule,
+    address_of_type,
+)
+from dmlcheck.reports.site.lists import (
+    TYPES,
+    corrections_values,
+    level_values,
+    levels_values,
+    messages_values,
+    rule_groups,
+    rule_values,
+    type_values,
+)
+from dmlcheck.reports.site.mistakes import Mistake
+from dmlcheck.reports.site.operators import Neighbours, operator_values
+from dmlcheck.reports.site.search import index_text
+from dmlcheck.reports.site.templates import file_text, render
+from dmlcheck.specs.about import FAMILIES
+from dmlcheck.specs.names import LEVELS
+from dmlcheck.specs.records import OperatorSpec
+
+
+class File(NamedTuple):
+    """A file of the site: its name in the folder, and its text."""
+
+    name: str
+    text: str
+
+
+def site_files(specs: Sequence[OperatorSpec], cases: Mapping[str, Sequence[Case]]) -> Iterator[File]:
+    """Yield every file of the site; `cases` has the bundled cases by the full name of their operator."""
+    guide = list(guide_pages())
+    records = list(map(operator_record, specs))
+    found: dict[str, Mapping[str, Mistake]] = {}
+    yield File("style.css", file_text("style.css"))
+    yield File("script.js", file_text("script.js"))
+    for record, around in zip(records, neighbours(records), strict=True):
+        short = record.spec.short
+        values = operator_values(record, cases.get(record.spec.operator, ()), around)
+        found[short] = values["mistakes"]
+        yield _page(address_of_operator(short), "operator.html", "index.html", _of_operator(record, values))
+    yield _page("index.html", "index.html", "index.html", _index(records))
+    yield from _lists(specs, found, guide)
+    for one in guide:
+        if one.address != "rules.html":
+            yield _page(one.address, "guide.html", "guide.html", guide_values(one, _markup))
+    yield File("search.js", index_text(records, guide, messages_values()["messages"]))
+
+
+def _page(address: str, template: str, section: str, values: Mapping[str, Any]) -> File:
+    given = {"sections": (), "summary": values["title"], **values, "section": section, "version": __version__}
+    return File(address, render(template, given))
+
+
+def _markup(text: str) -> Any:
+    from markupsafe import Markup
+
+    return Markup(text)  # noqa: S704 - made by the Markdown renderer, which escapes
+
+
+def _of_operator(record: OperatorRecord, values: Mapping[str, Any]) -> dict[str, Any]:
+    title = f"{record.spec.short}: fields, data types, constraints, formula"
+    return {**values, "title": title, "summary": record.about.purpose, "sections": _sections(values)}
+
+
+def _sections(values: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the sections that an operator's page has, in its order."""
+    record = values["record"]
+    there = (
+        ("example", "Example", values["example"]),
+        ("formula", "Formula", True),
+        ("fields", "Fields", True),
+        ("levels", "Data types by feature level", True),
+        ("constraints", "Constraints", values["constraints"]),
+        ("alternatives", "Several right results", record["alternatives"]),
+        ("undefined", "Undefined results", record["undefined"] or values["general"]),
+        ("errata", "Corrections", record["errata"]),
+        ("accuracy", "Accuracy", values["derived"] or values["limits"]),
+        ("deviations", "Known deviations", record["known_deviations"]),
+        ("others", "In other APIs", True),
+        ("evidence", "Evidence", True),
+    )
+    return [(anchor, words) for anchor, words, is_there in there if is_there]
+
+
+def neighbours(records: Sequence[OperatorRecord]) -> Iterator[Neighbours]:
+    """Yield the neighbours of each operator, in the order of the operators."""
+    names = [None, *(record.spec.short for record in records), None]
+    for at, record in enumerate(records):
+        family = record.about.family
+        members = tuple(one.spec.short for one in records if one.about.family == family)
+        yield Neighbours(FAMILIES[family], members, names[at], names[at + 2])
+
+
+def _lists(
+    specs: Sequence[OperatorSpec], found: Mapping[str, Mapping[str, Mistake]], guide: Sequence[GuidePage]
+) -> Iterator[File]:
+    title = {"title": "Feature levels and data types", "sections": [("levels", "Levels"), ("types", "Data types")]}
+    yield _page("levels.html", "levels.html", "levels.html", {**levels_values(specs), **title})
+    for level in LEVELS:
+        values = {**level_values(specs, level), "title": f"Feature level {level}"}
+        yield _page(address_of_level(level), "level.html", "levels.html", values)
+    for name in TYPES:
+        yield _page(address_of_type(name), "type.html", "levels.html", {**type_values(specs, name), "title": name})
+    yield _rules(guide)
+    for rule in RULES:
+        values = {**rule_values(rule, found), "title": rule, "output": ""}
+        yield _page(address_of_rule(rule), "rule.html", "rules.html", values)
+    title = {"title": "Corrections and known deviations"}
+    yield _page("corrections.html", "corrections.html", "corrections.html", {**corrections_values(specs), **title})
+    values = {**messages_values(), "title": "Messages of DirectML"}
+    yield _page("messages.html", "messages.html", "messages.html", values)
+
+
+def _index(records: Sequence[OperatorRecord]) -> dict[str, Any]:
+    rows = [
+        {"id": family, "name": title, "records": [one for one in records if one.about.family == family]}
+        for family, title in FAMILIES.items()
+    ]
+    return {
+        "title": "Operators",
+        "count": len(records),
+        "families": rows,
+        "sections": [(row["id"], row["name"]) for row in rows],
+    }
+
+
+def _rules(guide: Sequence[GuidePage]) -> File:
+    """Return the list of the rules, below what the guide says of them before its own list."""
+    own = next(page for page in guide if page.address == "rules.html")
+    body = own.body.partition("<pre")[0]
+    groups = rule_groups()
+    sections = [(f"group-{group.replace(' ', '-')}", group.capitalize()) for group in groups]
+    values = {"title": own.title, "summary": own.summary, "body": _markup(body), "groups": groups, "sections": sections}
+    return _page("rules.html", "rules.html", "rules.html", values)

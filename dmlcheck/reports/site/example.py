@@ -1,0 +1,137 @@
+"""The example of an operator: its tensors as grids, and code in YAML and Python that computes it."""
+
+from __future__ import annotations
+
+import math
+import pprint
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import yaml
+
+from dmlcheck.cases.records import Case
+from dmlcheck.specs.records import INPUT, OperatorSpec
+
+_SHADES = 5
+
+
+class Cell(NamedTuple):
+    """An element as it is printed, and how dark it is: the larger of its tensor, the darker."""
+
+    text: str
+    shade: int
+
+
+class Grid(NamedTuple):
+    """A tensor: its role, its data type and sizes, and its elements in matrices of rows."""
+
+    name: str
+    role: str
+    data_type: str
+    sizes: tuple[int, ...]
+    matrices: tuple[tuple[tuple[Cell, ...], ...], ...]
+
+
+class Example(NamedTuple):
+    """A case as a page shows it."""
+
+    source: str
+    grids: tuple[Grid, ...]
+    attributes: tuple[tuple[str, str], ...]
+    yaml: str
+    python: str
+
+
+def example_of(spec: OperatorSpec, case: Case) -> Example:
+    """Return the example that a case is, whose values are all written out."""
+    values = {**(case.inputs or {}), **(case.outputs or {})}
+    grids = tuple(grid for name, value in values.items() for grid in _grids(spec, name, case.desc[name], value))
+    attributes = tuple((name, _short(value)) for name, value in case.desc.items() if not spec.fields[name].is_tensor)
+    return Example(case.source or "", grids, attributes, _yaml(spec, case), _python(spec, case))
+
+
+def _grids(spec: OperatorSpec, name: str, tensor: Any, value: Any) -> Iterator[Grid]:
+    """Yield the grid of a tensor, or the grids of an array of tensors."""
+    role = "input" if spec.fields[name].kind == INPUT else "output"
+    if isinstance(tensor, list):
+        for index, (one, part) in enumerate(zip(tensor, value, strict=True)):
+            yield _grid(f"{name}[{index}]", role, one, part)
+    else:
+        yield _grid(name, role, tensor, value)
+
+
+def _grid(name: str, role: str, tensor: Mapping[str, Any], value: Any) -> Grid:
+    sizes = tuple(tensor["Sizes"])
+    numbers = [float(number) for number in _flat(value)]
+    finite = [number for number in numbers if math.isfinite(number)]
+    low, high = min(finite, default=0.0), max(finite, default=0.0)
+    cells = [Cell(_number(number), _shade(number, low, high)) for number in numbers]
+    columns = sizes[-1]
+    rows = [tuple(cells[start : start + columns]) for start in range(0, len(cells), columns)]
+    height = sizes[-2] if len(sizes) > 1 else 1
+    matrices = tuple(tuple(rows[start : start + height]) for start in range(0, len(rows), height))
+    return Grid(name, role, tensor["DataType"], sizes, matrices)
+
+
+def _flat(value: Any) -> Iterator[Any]:
+    if isinstance(value, list):
+        for part in value:
+            yield from _flat(part)
+    else:
+        yield value
+
+
+def _number(number: float) -> str:
+    """Return a whole number with all its digits, another with five, and a minus sign that is one."""
+    is_whole = math.isfinite(number) and number == int(number)
+    return (f"{number:.10g}" if is_whole else f"{number:.5g}").replace("-", "\N{MINUS SIGN}")
+
+
+def _shade(number: float, low: float, high: float) -> int:
+    if not math.isfinite(number) or high == low:
+        return 0
+    return min(_SHADES - 1, int((number - low) / (high - low) * _SHADES))
+
+
+def _short(value: Any) -> str:
+    """Return the value of an attribute as YAML has it, on one line."""
+    text: str = yaml.safe_dump(_plain(value), default_flow_style=True, width=10**6, sort_keys=False)
+    return text.removesuffix("...\n").strip()
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of mappings, lists and numbers as YAML's writer takes it."""
+    if isinstance(value, Mapping):
+        return {key: _plain(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(part) for part in value]
+    return value
+
+
+def _yaml(spec: OperatorSpec, case: Case) -> str:
+    """Return a desc with its inputs, as a file of cases has it and `dmlcheck eval` computes it."""
+    lines = [f"operator: {spec.operator}", "desc:", *_entries(case.desc)]
+    lines += ["inputs:", *_entries(case.inputs)] if case.inputs else ["inputs: {}"]
+    return "\n".join(lines) + "\n"
+
+
+def _entries(values: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the entries of a mapping, each on a line."""
+    return (f"  {name}: {_short(value)}" for name, value in values.items())
+
+
+def _python(spec: OperatorSpec, case: Case) -> str:
+    """Return a program that computes the example."""
+    desc, inputs = (
+        _assigned(name, _plain(value or {})) for name, value in (("desc", case.desc), ("inputs", case.inputs))
+    )
+    call = f'outputs = dmlcheck.evaluate("{spec.short}", desc, inputs)'
+    prints = "for name, output in outputs.items():\n    print(name, output)"
+    return f"import dmlcheck\n\n{desc}\n{inputs}\n{call}\n{prints}\n"
+
+
+def _assigned(name: str, value: Any) -> str:
+    text = pprint.pformat(value, sort_dicts=False, width=88, compact=True).replace("'", '"')
+    first, *others = re.sub(r"(?<![\w\"])(-?)(nan|inf)\b", r'float("\1\2")', text).split("\n")
+    return "\n".join([f"{name} = {first}", *(" " * (len(name) + 3) + line for line in others)])

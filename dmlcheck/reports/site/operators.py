@@ -1,0 +1,110 @@
+"""What an operator's page is filled with: its record, as `show --format json` prints it, and what follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from markupsafe import Markup
+
+from dmlcheck.cases.records import Case
+from dmlcheck.diagnostics.wording import counted, dimension_counts_text
+from dmlcheck.inspection.about_checks import example
+from dmlcheck.inspection.evidence import KINDS, Evidence, evidence
+from dmlcheck.inspection.operator_pages import operator_dict
+from dmlcheck.inspection.operator_record import OperatorRecord
+from dmlcheck.reference.formulas import rounding_texts
+from dmlcheck.reports.conditions import condition_text, constraint_text
+from dmlcheck.reports.operator_page import derived_texts, general_texts, tolerance_text
+from dmlcheck.reports.site.example import Example, example_of
+from dmlcheck.reports.site.mathml import mathml
+from dmlcheck.reports.site.matrix import supports
+from dmlcheck.reports.site.mistakes import mistakes
+from dmlcheck.specs.names import FEATURE_LEVELS, LEVELS, first_windows
+from dmlcheck.specs.records import OperatorSpec
+
+
+class Neighbours(NamedTuple):
+    """The operators beside one: the title and the members of its family, and those before and after it by name."""
+
+    family: str
+    members: tuple[str, ...]
+    before: str | None
+    after: str | None
+
+
+def operator_values(record: OperatorRecord, cases: Sequence[Case], around: Neighbours) -> dict[str, Any]:
+    """Return the values that the template of an operator's page asks for."""
+    spec, about = record.spec, record.about
+    plain = operator_dict(record)
+    return {
+        "spec": spec,
+        "record": plain,
+        "around": around,
+        "struct": f"DML_{spec.short}_OPERATOR_DESC",
+        "directml": FEATURE_LEVELS[spec.introduced].directml,
+        "windows": first_windows(spec.introduced),
+        "newest": _newest(plain),
+        "levels": LEVELS,
+        "example": _example(record, cases),
+        "equations": list(zip(about.equations, map(_drawn, about.equations), strict=True)),
+        "symbols": {symbol: _drawn(symbol, "inline") for symbol in about.where},
+        "supports": supports(spec),
+        "tables": _tables(plain),
+        "constraints": _constraints(spec, plain),
+        "mistakes": mistakes(spec, [case for case in cases if case.invalid]),
+        "general": general_texts(spec),
+        "derived": derived_texts(spec),
+        "roundings": rounding_texts(spec.operator),
+        "limits": [tolerance_text(row) for row in spec.tolerance],
+        "libraries": list(_libraries(plain)),
+        "evidence": _evidence_rows(evidence(spec.operator, cases)),
+    }
+
+
+def _example(record: OperatorRecord, cases: Sequence[Case]) -> Example | None:
+    case = example(record.about, cases)
+    return None if case is None else example_of(record.spec, case)
+
+
+def _drawn(equation: str, display: str = "block") -> Markup:
+    return Markup(mathml(equation, display))  # noqa: S704 - made of a spec
+
+
+def _newest(record: Mapping[str, Any]) -> dict[str, str]:
+    """Return the data types and the numbers of dimensions that the newest rows of the support tables have."""
+    rows = [row for table in record["support"] for row in table["levels"][0]["tensors"].values()]
+    types = dict.fromkeys(data_type for row in rows for data_type in row["types"])
+    dims = sorted({count for row in rows for count in row["dims"]})
+    return {"types": ", ".join(types), "dims": dimension_counts_text(tuple(dims))}
+
+
+def _tables(record: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the support tables as the specs have them, with their conditions in words."""
+    return [{**table, "words": condition_text(table["when"]) if table["when"] else ""} for table in record["support"]]
+
+
+def _constraints(spec: OperatorSpec, record: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the constraints with their conditions in words."""
+    pairs = zip(spec.constraints, record["constraints"], strict=True)
+    return [{**given, "words": constraint_text(row).removeprefix(row.text).strip(" ()")} for row, given in pairs]
+
+
+def _libraries(record: Mapping[str, Any]) -> Iterator[tuple[str, list[tuple[int, Any]]]]:
+    """Yield the counterparts by library, each with its number in the record."""
+    libraries: dict[str, list[tuple[int, Any]]] = {}
+    for number, row in enumerate(record["counterparts"]):
+        libraries.setdefault(row["library"], []).append((number, row))
+    yield from libraries.items()
+
+
+def _evidence_rows(found: Evidence) -> dict[str, Any]:
+    """Return the numbers of cases by the kind of their source, the largest first, and those of other cases."""
+    kinds = sorted(((count, KINDS[kind]) for kind, count in found.kinds.items() if count), reverse=True)
+    return {
+        "kinds": [(words, f"{count:,}") for count, words in kinds],
+        "results": counted(found.results, "case"),
+        "compared": counted(found.compared, "case"),
+        "validity": counted(found.legality, "case"),
+        "has_onnx": found.has_onnx,
+    }

@@ -1,0 +1,86 @@
+"""The search index of the site: a script with one entry for each thing that a reader may look for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from dmlcheck.diagnostics.catalog import RULES
+from dmlcheck.diagnostics.pages import page
+from dmlcheck.inspection.operator_record import OperatorRecord
+from dmlcheck.reports.site.guide import GuidePage
+from dmlcheck.reports.site.links import (
+    address_of_level,
+    address_of_operator,
+    address_of_rule,
+    address_of_type,
+)
+from dmlcheck.reports.site.lists import TYPES
+from dmlcheck.specs.names import ENUMS, LEVELS, level_and_version
+from dmlcheck.specs.records import OperatorSpec
+
+
+class Entry(NamedTuple):
+    """A name to find, what it is, the address of its page, and other words that find it."""
+
+    name: str
+    kind: str
+    address: str
+    words: str = ""
+
+
+def index_text(records: Sequence[OperatorRecord], guide: Sequence[GuidePage], messages: Sequence[Any]) -> str:
+    """Return the script that defines INDEX, one entry a line."""
+    specs = [record.spec for record in records]
+    entries = [*_operators(records), *_fields(specs), *_enums(specs), *_others(guide), *_messages(messages)]
+    lines = (json.dumps(list(entry), ensure_ascii=False, separators=(",", ":")) for entry in entries)
+    return '"use strict";\nconst INDEX = [\n' + ",\n".join(lines) + "\n];\n"
+
+
+def _operators(records: Iterable[OperatorRecord]) -> Iterator[Entry]:
+    """Yield the operators, found by their names in other libraries, with and without a domain, and by search words."""
+    for record in records:
+        short, names = record.spec.short, [one.name for one in record.counterparts]
+        words = dict.fromkeys([*names, *(name.rpartition(".")[2] for name in names), *record.about.keywords])
+        kind = f"operator, from {record.spec.introduced}: {record.about.purpose.partition('. ')[0].rstrip('.')}"
+        yield Entry(short, kind, address_of_operator(short), " ".join(words))
+
+
+def _fields(specs: Iterable[OperatorSpec]) -> Iterator[Entry]:
+    """Yield each field once, with the operators that have it; it leads to the first of these."""
+    having: dict[str, list[str]] = {}
+    for spec in specs:
+        for name in spec.fields:
+            having.setdefault(name, []).append(spec.short)
+    for name, operators in having.items():
+        some = ", ".join(operators[:3]) + (f" and {len(operators) - 3} more" if len(operators) > 3 else "")
+        yield Entry(name, f"field of {some}", f"{address_of_operator(operators[0])}#{name}")
+
+
+def _enums(specs: Iterable[OperatorSpec]) -> Iterator[Entry]:
+    """Yield each enumeration once, with its values; it leads to the first field that has it."""
+    first: dict[str, str] = {}
+    for spec in specs:
+        for field in spec.fields.values():
+            if field.enum is not None:
+                first.setdefault(field.enum, f"{address_of_operator(spec.short)}#{field.name}")
+    for enum, address in first.items():
+        yield Entry(enum, "enumeration", address, " ".join(ENUMS[enum]))
+
+
+def _others(guide: Iterable[GuidePage]) -> Iterator[Entry]:
+    for rule in RULES:
+        yield Entry(rule, f"error: {page(rule).summary}", address_of_rule(rule))
+    for level in LEVELS:
+        yield Entry(f"DML_FEATURE_LEVEL_{level}", level_and_version(level), address_of_level(level), level)
+    for data_type in TYPES:
+        yield Entry(data_type, "data type", address_of_type(data_type), f"DML_TENSOR_DATA_TYPE_{data_type}")
+    for one in guide:
+        yield Entry(one.title, "guide", one.address)
+        yield from (Entry(words, f"guide: {one.title}", f"{one.address}#{at}") for at, words in one.sections)
+
+
+def _messages(messages: Iterable[Any]) -> Iterator[Entry]:
+    for row in messages:
+        yield Entry(row["patterns"][0], f"message of {row['by']}", f"messages.html#{row['id']}")

@@ -1,0 +1,60 @@
+"""The templates of the site: Jinja2 with escaping on, and what their text needs of Python."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from dmlcheck.reports.site.facts import leaves
+from dmlcheck.reports.site.links import address_of_level, address_of_operator, address_of_rule, address_of_type
+from dmlcheck.specs.names import short_operator
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+FOLDER = os.path.dirname(os.path.abspath(__file__))
+
+
+def render(template: str, values: Mapping[str, Any]) -> str:
+    """Return a filled template; every value is escaped that is not markup already."""
+    return _environment().get_template(template).render(values)
+
+
+def file_text(name: str) -> str:
+    """Return a file of the site that needs no filling in: its style or its script."""
+    with open(os.path.join(FOLDER, "templates", name), encoding="utf-8") as file:
+        return file.read()
+
+
+def breakable(name: str) -> Any:
+    """Return a name that a browser may break after an underscore, or where a new word begins."""
+    from markupsafe import Markup, escape
+
+    return Markup(re.sub(r"(?<=_)(?=.)|(?<=[a-z])(?=[A-Z])", "<wbr>", str(escape(name))))  # noqa: S704 - escaped
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(os.path.join(FOLDER, "templates")),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters["breakable"] = breakable
+    environment.filters["leaves"] = leaves
+    environment.filters["short"] = short_operator
+    environment.globals.update(
+        operator_url=address_of_operator,
+        rule_url=address_of_rule,
+        level_url=address_of_level,
+        type_url=address_of_type,
+    )
+    return environment

@@ -1,0 +1,120 @@
+"""The whole site: every fact of every spec on exactly one page, no dead link, small pages, the same bytes again."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+from collections import Counter
+
+import pytest
+from site_pages import (
+    MOST_BYTES,
+    MOST_OF_A_PAGE,
+    MOST_PAGES,
+    dead_links,
+    facts_of,
+    files,
+    leaves,
+    trees,
+)
+
+from dmlcheck.diagnostics.catalog import RULES
+from dmlcheck.inspection.operator_pages import operator_dict
+from dmlcheck.inspection.operator_record import operator_record
+from dmlcheck.reports.site.build import neighbours
+from dmlcheck.reports.site.links import address_of_level, address_of_operator, address_of_rule, address_of_type
+from dmlcheck.reports.site.lists import TYPES
+from dmlcheck.specs.load import load_spec, operator_names
+from dmlcheck.specs.names import LEVELS
+
+pytestmark = pytest.mark.slow
+
+HASH = """
+import hashlib
+from dmlcheck.reports.site.build import site_files
+from dmlcheck.specs.load import load_spec
+specs = [load_spec("DML_OPERATOR_" + name) for name in ("GEMM", "REDUCE", "RESAMPLE2", "CAST")]
+whole = hashlib.sha256()
+for file in site_files(specs, {}):
+    whole.update(f"{file.name}\\0{file.text}\\0".encode())
+print(whole.hexdigest())
+"""
+
+
+def test_every_fact_of_every_spec_is_on_its_page_once() -> None:
+    for name in operator_names():
+        expected = dict(leaves(operator_dict(operator_record(load_spec(name)))))
+        found = list(facts_of(trees()[address_of_operator(name)]))
+        assert len(expected) > 20
+        assert Counter(place for place, _ in found) == dict.fromkeys(expected, 1), name
+        assert dict(found) == expected
+
+
+def test_there_is_a_page_for_each_operator_rule_level_and_data_type() -> None:
+    expected = {
+        *map(address_of_operator, operator_names()),
+        *map(address_of_rule, RULES),
+        *map(address_of_level, LEVELS),
+        *map(address_of_type, TYPES),
+    }
+    assert expected <= trees().keys()
+    assert len(expected) == len(operator_names()) + len(RULES) + len(LEVELS) + len(TYPES)
+
+
+def test_no_link_is_dead() -> None:
+    assert list(dead_links()) == []
+    assert sum(len(tree.findall(".//a[@href]")) for tree in trees().values()) > 10_000
+
+
+def test_no_page_has_an_id_twice() -> None:
+    for name, tree in trees().items():
+        ids = Counter(element.get("id") for element in tree.iterfind(".//*[@id]"))
+        assert [each for each, count in ids.items() if count > 1] == [], name
+
+
+def test_pages_and_site_are_small() -> None:
+    sizes = {name: len(text.encode()) for name, text in files().items()}
+    assert sum(name.endswith(".html") for name in sizes) <= MOST_PAGES
+    assert sum(sizes.values()) <= MOST_BYTES
+    assert {name: size for name, size in sizes.items() if size > MOST_OF_A_PAGE} == {}
+
+
+def test_pages_ask_for_nothing_from_elsewhere() -> None:
+    for name, tree in trees().items():
+        sources = [element.get("src") or element.get("href") for element in tree.xpath("//script | //link | //img")]
+        assert sorted(sources) == ["script.js", "search.js", "style.css"], name
+
+
+def test_every_page_has_one_title_and_the_parts_that_readers_of_screens_go_by() -> None:
+    for name, tree in trees().items():
+        assert [len(tree.findall(f".//{tag}")) for tag in ("h1", "main", "header", "title")] == [1, 1, 1, 1], name
+    titles = Counter(tree.findtext(".//title") for tree in trees().values())
+    assert [title for title, count in titles.items() if count > 1] == []
+
+
+def test_the_bytes_are_the_same_whatever_the_hash_seed() -> None:
+    environment = {**os.environ, "PYTHONIOENCODING": "utf-8"}
+    hashes = {
+        subprocess.run(
+            [sys.executable, "-c", HASH],
+            env={**environment, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+        ).stdout.strip()
+        for seed in ("1", "2")
+    }
+    assert len(hashes) == 1
+    assert len(hashes.pop()) == len(hashlib.sha256().hexdigest())
+
+
+def test_neighbours_are_those_before_and_after() -> None:
+    names = ("CAST", "GEMM", "MATRIX_MULTIPLY_INTEGER")
+    records = [operator_record(load_spec(f"DML_OPERATOR_{name}")) for name in names]
+    matrices = ("GEMM", "MATRIX_MULTIPLY_INTEGER")
+    assert list(neighbours(records)) == [
+        ("Copies and data types", ("CAST",), None, "GEMM"),
+        ("Matrix products", matrices, "CAST", "MATRIX_MULTIPLY_INTEGER"),
+        ("Matrix products", matrices, "GEMM", None),
+    ]

@@ -1,0 +1,64 @@
+"""The example of an operator: grids of numbers, and the code that computes them."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from pathlib import Path
+
+import pytest
+from commandline import dmlcheck
+
+from dmlcheck.cases.records import Case
+from dmlcheck.inspection.about_checks import example
+from dmlcheck.reports.site.example import Example, example_of
+from dmlcheck.specs.about import load_about
+from dmlcheck.specs.load import load_spec, operator_names
+
+
+def made(operator: str, bundled: dict[str, list[Case]]) -> Example:
+    case = example(load_about(operator), bundled[operator])
+    assert case is not None
+    return example_of(load_spec(operator), case)
+
+
+def test_a_grid_has_the_rows_and_matrices_of_its_tensor(bundled: dict[str, list[Case]]) -> None:
+    first, second, third = made("DML_OPERATOR_SPLIT", bundled).grids[1:]
+    assert (first.name, first.role, first.data_type, first.sizes) == (
+        "OutputTensors[0]",
+        "output",
+        "FLOAT32",
+        (1, 1, 2, 2),
+    )
+    assert [[[cell.text for cell in row] for row in matrix] for matrix in first.matrices] == [[["1", "2"], ["3", "4"]]]
+    assert (len(second.matrices[0]), len(third.matrices[0])) == (1, 3)
+    channels = made("DML_OPERATOR_DEPTH_TO_SPACE", bundled).grids[0]
+    assert [len(matrix) for matrix in channels.matrices] == [2, 2, 2, 2]
+
+
+def test_larger_numbers_are_darker_and_none_is_cut_short(bundled: dict[str, list[Case]]) -> None:
+    output = made("DML_OPERATOR_CONVOLUTION", bundled).grids[-1]
+    cells = [cell for matrix in output.matrices for row in matrix for cell in row]
+    assert [cell.text for cell in cells] == ["5421.5", "6532.5", "8754.5", "9865.5"]
+    assert [cell.shade for cell in cells] == [0, 1, 3, 4]
+    values = made("DML_OPERATOR_ELEMENT_WISE_IS_NAN", bundled).grids[0]
+    assert [cell.text for cell in values.matrices[0][1]] == ["inf", "\N{MINUS SIGN}3", "\N{MINUS SIGN}inf"]
+
+
+def test_the_attributes_are_those_of_the_desc(bundled: dict[str, list[Case]]) -> None:
+    assert made("DML_OPERATOR_ELEMENT_WISE_ADD1", bundled).attributes == (
+        ("FusedActivation", "{Type: ACTIVATION_RELU}"),
+    )
+    assert made("DML_OPERATOR_SLICE", bundled).attributes[0] == ("Offsets", "[0, 0, 1, 0]")
+
+
+@pytest.mark.parametrize("operator", operator_names())
+def test_the_yaml_is_valid_and_the_python_runs(operator: str, bundled: dict[str, list[Case]], tmp_path: Path) -> None:
+    shown = made(operator, bundled)
+    path = tmp_path / "example.yaml"
+    path.write_text(shown.yaml, encoding="utf-8")
+    assert dmlcheck("validate", str(path)).exit_code == 0
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(shown.python, "example.py", "exec"), {})  # noqa: S102 - the program that the page shows
+    assert all(grid.name in printed.getvalue() for grid in shown.grids if grid.role == "output")

@@ -1,0 +1,48 @@
+"""What an operator's page is filled with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dmlcheck.inspection.operator_record import operator_record
+from dmlcheck.reports.site.build import neighbours
+from dmlcheck.reports.site.operators import operator_values
+from dmlcheck.specs.load import load_spec
+
+
+def values_of(operator: str) -> dict[str, Any]:
+    record = operator_record(load_spec(f"DML_OPERATOR_{operator}"))
+    (around,) = neighbours([record])
+    return operator_values(record, [], around)
+
+
+def test_a_page_says_what_the_newest_level_takes() -> None:
+    values = values_of("ARGMAX")
+    assert values["struct"] == "DML_ARGMAX_OPERATOR_DESC"
+    assert values["directml"] == "1.4.0"
+    assert values["newest"]["dims"] == "1 to 8"
+    assert "INT64" in values["newest"]["types"]
+
+
+def test_conditions_of_constraints_are_in_words() -> None:
+    words = {row["id"]: row["words"] for row in values_of("GEMM")["constraints"]}
+    assert words["C1"] == ""
+    assert "before 6_1" in words["C8"]
+
+
+def test_evidence_is_counted_from_the_cases() -> None:
+    evidence = values_of("ARGMAX")["evidence"]
+    assert (evidence["results"], evidence["kinds"], evidence["has_onnx"]) == ("0 cases", [], True)
+
+
+def test_counterparts_are_by_library_with_their_numbers() -> None:
+    libraries = dict(values_of("GEMM")["libraries"])
+    assert libraries.keys() == {"ONNX", "WebNN", "PyTorch", "TensorFlow"}
+    record = values_of("GEMM")["record"]
+    assert all(record["counterparts"][number] == row for rows in libraries.values() for number, row in rows)
+
+
+def test_equations_are_drawn_beside_their_text() -> None:
+    (text, drawn), *_ = values_of("GEMM")["equations"]
+    assert "\\cdot" in text
+    assert drawn.startswith("<math")

@@ -1,0 +1,33 @@
+"""The templates of the site."""
+
+from __future__ import annotations
+
+import pytest
+from jinja2 import UndefinedError
+
+from dmlcheck.reports.site.templates import breakable, file_text, render
+
+VALUES = {"title": "<A>", "summary": '"b"', "section": "", "version": "1", "sections": (), "address": "a", "body": "&"}
+
+
+def test_values_are_escaped() -> None:
+    found = render("guide.html", VALUES)
+    assert "<title>&lt;A&gt; · DirectML reference</title>" in found
+    assert 'content="&#34;b&#34;"' in found
+    assert "&amp;" in found
+
+
+def test_a_value_that_is_missing_is_an_error() -> None:
+    with pytest.raises(UndefinedError):
+        render("guide.html", {"title": "A"})
+
+
+def test_a_name_breaks_after_underscores_and_before_capitals() -> None:
+    assert breakable("DML_<A>") == "DML_<wbr>&lt;A&gt;"
+    assert breakable("OutputTensor") == "Output<wbr>Tensor"
+    assert breakable("FLOAT32") == "FLOAT32"
+
+
+def test_style_and_script_are_files() -> None:
+    assert ":root" in file_text("style.css")
+    assert len(file_text("script.js")) < 8_000

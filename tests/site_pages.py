@@ -1,0 +1,77 @@
+"""The pages of the reference site as trees, and the facts of an operator's record by their places."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any
+from urllib.parse import unquote
+
+from lxml import html
+
+from dmlcheck.cli.case_files import by_operator
+from dmlcheck.formats.find import find_files
+from dmlcheck.formats.read import read_file
+from dmlcheck.reports.site.build import site_files
+from dmlcheck.specs.load import data_folder, load_spec, operator_names
+
+MOST_PAGES, MOST_BYTES, MOST_OF_A_PAGE = 300, 8 * 10**6, 100_000
+
+
+@cache
+def files() -> dict[str, str]:
+    """Return every file of the site by its name."""
+    cases = by_operator(case for path in find_files(data_folder("cases")) or () for case in read_file(path, path).cases)
+    return {file.name: file.text for file in site_files([load_spec(name) for name in operator_names()], cases)}
+
+
+@cache
+def trees() -> dict[str, Any]:
+    """Return the pages of the site as trees."""
+    return {name: html.document_fromstring(text) for name, text in files().items() if name.endswith(".html")}
+
+
+def facts_of(tree: Any) -> Iterator[tuple[str, str]]:
+    """Yield the place and the value of each fact that a page has; `data-of` is the place of what is inside it."""
+    for element in tree.iterfind(".//*[@data-fact]"):
+        value = element.get("value") if element.tag == "data" else " ".join(element.text_content().split())
+        around = [holder.get("data-of") for holder in element.iterancestors() if holder.get("data-of")]
+        yield ".".join([*reversed(around), element.get("data-fact")]), value
+
+
+def leaves(record: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the place and the value of everything that a record says; a list of words is one value."""
+    if isinstance(record, Mapping):
+        for key, value in record.items():
+            yield from leaves(value, f"{path}.{key}" if path else key)
+    elif isinstance(record, Sequence) and not isinstance(record, str):
+        if all(isinstance(part, str | int | float) for part in record) and not path.startswith(LISTS):
+            if record:
+                yield path, " ".join(map(str, record))
+        else:
+            for at, part in enumerate(record):
+                yield from leaves(part, f"{path}.{key_of(part, at)}")
+    elif record not in (None, ""):
+        yield path, json.dumps(record) if isinstance(record, bool) else " ".join(str(record).split())
+
+
+LISTS = ("formula", "equations", "alternatives", "unspecified")  # lists of sentences
+
+
+def key_of(part: Any, at: int) -> str:
+    """Return the label of an element of a list, or its number; a difference is called after another API's operator."""
+    is_named = isinstance(part, dict) and ("id" in part or "source" not in part)
+    return str(next((part[key] for key in ("id", "name", "level") if key in part), at)) if is_named else str(at)
+
+
+def dead_links() -> Iterator[str]:
+    """Yield the links of the site that lead to no page or no place of it."""
+    ids = {name: {element.get("id") for element in tree.iterfind(".//*[@id]")} for name, tree in trees().items()}
+    for name, tree in trees().items():
+        for element in tree.iterfind(".//a[@href]"):
+            page, _, anchor = element.get("href").partition("#")
+            if page.startswith(("https:", "http:")):
+                continue
+            if (page or name) not in ids or (anchor and unquote(anchor) not in ids[page or name]):
+                yield f"{name}: {element.get('href')}"

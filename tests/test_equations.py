@@ -1,0 +1,125 @@
+"""The equations of single elements, computed as they are written, against the results of the operators' examples.
+
+The results come from documentation pages, from mpmath or from calculations by hand, and not from the kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from equations import Equation, Unknown, computed
+
+from dmlcheck.cases.records import Case
+from dmlcheck.formats.read import read_file
+from dmlcheck.inspection.about_checks import example
+from dmlcheck.specs.about import load_about
+from dmlcheck.specs.load import data_folder, load_spec, operator_names
+from dmlcheck.specs.names import integer_range
+
+SYMBOLS = {"x": "InputTensor", "a": "ATensor", "b": "BTensor", "g": "InputGradientTensor", "e": "ExponentTensor"}
+FAMILIES = ("activations", "arithmetic", "functions", "rounding", "comparisons", "bits")
+# Their equations have words in them, or are of bits, or of another operator's activation.
+IN_WORDS = {"ADD1", "BIT_COUNT", "BIT_NOT", "DIVIDE", "IS_INFINITY", "IS_NAN", "LOGICAL_XOR", "ROUND"}
+OF_ELEMENTS = (
+    [
+        name
+        for name in operator_names()
+        if load_about(name).family in FAMILIES and name.removeprefix("DML_OPERATOR_ELEMENT_WISE_") not in IN_WORDS
+    ]
+    + [f"DML_OPERATOR_ELEMENT_WISE_{name}" for name in ("CLIP_GRAD", "CLIP_GRAD1", "DEQUANTIZE_LINEAR")]
+    + [
+        "DML_OPERATOR_ACTIVATION_RELU_GRAD",
+        "DML_OPERATOR_ADAM_OPTIMIZER",
+        "DML_OPERATOR_ELEMENT_WISE_QUANTIZE_LINEAR",
+        "DML_OPERATOR_ELEMENT_WISE_QUANTIZED_LINEAR_ADD",
+    ]
+)
+
+
+def flat(value: Any) -> Iterator[Any]:
+    if isinstance(value, list):
+        for part in value:
+            yield from flat(part)
+    else:
+        yield value
+
+
+def example_of(operator: str) -> Case:
+    about, folder = load_about(operator), operator.removeprefix("DML_OPERATOR_").lower()
+    file = f"{data_folder('cases')}/{folder}/{about.example.partition('::')[0]}"
+    found = example(about, read_file(file, f"{folder}/{about.example.partition('::')[0]}").cases)
+    assert found is not None
+    return found
+
+
+def names(operator: str, case: Case, index: int) -> dict[str, Any]:
+    """Return what the symbols of an equation are at an element; tensors of one element are read there for all."""
+    tensors = {name: list(flat(value)) for name, value in (case.inputs or {}).items()}
+    at = {name: float(values[index if len(values) > 1 else 0]) for name, values in tensors.items()}
+    scale_bias = case.desc.get("ScaleBias", {})
+    known: dict[str, Any] = {"Scale": scale_bias.get("Scale", 1), "Bias": scale_bias.get("Bias", 0)}
+    known |= {name: value for name, value in case.desc.items() if isinstance(value, (int, float))}
+    known |= {name.removesuffix("Tensor"): value for name, value in at.items()}
+    known |= {symbol: at[name] for symbol, name in SYMBOLS.items() if name in at}
+    data_type = case.desc[load_spec(operator).outputs[0].name]["DataType"]
+    if "INT" in data_type:
+        known["lo"], known["hi"] = integer_range(data_type)
+    if operator.endswith("ADAM_OPTIMIZER"):
+        known |= {"M": at["InputFirstMomentTensor"], "V": at["InputSecondMomentTensor"], "G": at["GradientTensor"]}
+    return known
+
+
+def results(operator: str, equations: tuple[str, ...]) -> list[tuple[float, float]]:
+    """Return each result of an operator's example, as it is computed and as it is written."""
+    case = example_of(operator)
+    (written, *_) = (case.outputs or {}).values()
+    if operator.endswith("ADAM_OPTIMIZER"):
+        written = (case.outputs or {})["OutputFirstMomentTensor"]
+        equations = equations[:1]
+    return [
+        (computed(equations, names(operator, case, index)), float(value)) for index, value in enumerate(flat(written))
+    ]
+
+
+@pytest.mark.parametrize("operator", OF_ELEMENTS)
+def test_an_equation_gives_the_results_of_the_example(operator: str) -> None:
+    for found, written in results(operator, load_about(operator).equations):
+        assert found == pytest.approx(written, rel=2e-6, abs=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("operator", "right", "wrong"),
+    [
+        ("ACTIVATION_ELU", "e^x - 1", "e^x + 1"),
+        ("ACTIVATION_SHRINK", "x + Bias", "x - Bias"),
+        ("ELEMENT_WISE_MODULUS_FLOOR", r"\lfloor a / b \rfloor", "trunc(a / b)"),
+        ("ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL", r"\le", "<"),
+    ],
+)
+def test_a_wrong_equation_is_noticed(operator: str, right: str, wrong: str) -> None:
+    (equation,) = load_about(f"DML_OPERATOR_{operator}").equations
+    assert right in equation
+    pairs = results(f"DML_OPERATOR_{operator}", (equation.replace(right, wrong),))
+    assert any(found != pytest.approx(written, rel=2e-6) for found, written in pairs)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1 + 2 x^2 / 4 - 1", 2.0),
+        (r"-x^2 + \frac{1}{x} (3 - 1)", -3.0),
+        (r"\max(x, 3) \cdot |1 - x|", 3.0),
+        (r"\begin{cases} 1 & x < 2 \\ 5 & x = 2 \text{ and } x > 3 \\ 7 & \text{otherwise} \end{cases}", 7.0),
+        (r"\begin{cases} 1 & x < 1 \text{ or } 1 < x \le 2 \\ 7 & \text{otherwise} \end{cases}", 1.0),
+        (r"\sqrt{x + 2} \cdot \lfloor 2.5 \rfloor", 4.0),
+    ],
+)
+def test_an_equation_is_read_as_it_is_written(text: str, value: float) -> None:
+    assert computed((f"y = {text}",), {"x": 2.0}) == value
+
+
+def test_a_symbol_that_is_not_known_is_told() -> None:
+    with pytest.raises(Unknown, match="q"):
+        Equation("q", {}).sum()
