@@ -194,6 +194,13 @@ def check_option(option: str, command: str, files: Iterable[Opened]) -> None:
     raise click.UsageError(f"{option} is for {takers}; {of_one}")
 
 
+def check_taken(file: Opened, use: str, command: str) -> None:
+    """Refuse a file of a format that a command does not take, as wrong usage of it."""
+    if not getattr(file.format, use):
+        text = f"{file.path} is {file.format.one}, which `dmlcheck {command}` does not take: {file.format.taken_by}"
+        raise click.UsageError(text)
+
+
 def selector(expression: str | None) -> Callable[[str], bool]:
     """Return the test of an id by a `-k` expression; a usage error if it cannot be read."""
     if expression is None:
