@@ -59,7 +59,7 @@ def select(paths: Sequence[str]) -> Selected:
         say_empty(empty)
     kept = _each_once(found)
     names = {real_path(target.file): target.name for target in reversed(kept)}
-    single = ((names[real_path(file)], case) for file, _, case in found if case is not None)
+    single = ((names[real_path(one.file)], one.case) for one in found if one.case is not None)
     return Selected(kept, {f"{name}::{case}": f"{name} has no case {case}" for name, case in single})
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from dmlcheck.cases.find import Target
 from dmlcheck.cases.records import Case, CaseFile, FileOrigin, Origin
@@ -66,6 +66,16 @@ class Ended(NamedTuple):
 Event = Done | Other | Ended
 
 
+class Executor(Protocol):
+    """Runs the cases of files elsewhere: in processes of this machine, or on the workers of a cluster."""
+
+    def events(self) -> Iterator[Event]:
+        """Yield what happens, in the order of the files and their cases."""
+
+    def running(self) -> list[tuple[Case, float]]:
+        """Return the cases that are known to run, and since when."""
+
+
 def file_events(
     target: Target,
     plan: Plan,
@@ -73,12 +83,14 @@ def file_events(
     begin: Callable[[Case], object],
     skip: int = 0,
     tried: tuple[str, ...] = (),
+    read: Callable[[str, str], CaseFile] = read_file,
 ) -> Iterator[Event]:
     """Run the selected cases of a file, without the first few; a file that is wrong as a whole is one result.
 
-    `begin` is called with each case before it runs. `tried` are the earlier outcomes of the first case that runs.
+    `begin` is called with each case before it runs. `tried` are the earlier outcomes of the first case that runs. `read`
+    reads the file.
     """
-    file = read_file(target.file, target.name)
+    file = read(target.file, target.name)
     if file.problems:
         yield from _of_wrong_file(file, plan, skip)
         return
@@ -86,8 +98,8 @@ def file_events(
     told = ProblemCount()
     ids = []
     number = 0
-    chosen = _chosen(file, target, plan)
-    while group := list(islice(chosen, _TOGETHER)):
+    cases = chosen(file, target, plan)
+    while group := list(islice(cases, _TOGETHER)):
         if len(file.document.text) < _SHORT:
             run.prepare_ahead(case for case, _, is_here in group if is_here and case.id not in file.broken)
         for case, is_selected, is_here in group:
@@ -112,13 +124,13 @@ def number_of_cases(target: Target, plan: Plan) -> int:
     file = read_file(target.file, target.name)
     if file.problems:
         return int(in_shard(file.document.name, plan.shard))
-    return sum(is_here for _, _, is_here in _chosen(file, target, plan))
+    return sum(is_here for _, _, is_here in chosen(file, target, plan))
 
 
-def _chosen(file: CaseFile, target: Target, plan: Plan) -> Iterator[tuple[Case, bool, bool]]:
+def chosen(file: CaseFile, target: Target, plan: Plan) -> Iterator[tuple[Case, bool, bool]]:
     """Yield the cases of a file that a path stands for, whether each is selected, and whether it also runs here."""
     selected = None if plan.selection.is_all else plan.selection.of(target)
-    for case in file.cases:
+    for case in file.cases if target.part is None else file.cases[slice(*target.part)]:
         if target.asks_for(case.name):
             is_selected = selected is None or selected(case)
             yield case, is_selected, is_selected and in_shard(case.id, plan.shard)
@@ -127,7 +139,7 @@ def _chosen(file: CaseFile, target: Target, plan: Plan) -> Iterator[tuple[Case, 
 def ids(target: Target, plan: Plan) -> tuple[list[str], CaseFile]:
     """Return the ids of the cases of a file that would run, and the file."""
     file = read_file(target.file, target.name)
-    return [case.id for case, _, is_here in _chosen(file, target, plan) if is_here], file
+    return [case.id for case, _, is_here in chosen(file, target, plan) if is_here], file
 
 
 def _result(

@@ -15,7 +15,7 @@ from dmlcheck.onnx.reading import DOMAINS, constant, first_line, opset_of, tenso
 
 
 def foreign_case(test: BackendTest, source: str) -> Written:
-    """Return a model of one operator as a case; Refused where DirectML has no such operator, or not of these values."""
+    """Return a model of one operator as a case; Unmapped if DirectML has no such operator, or not of these values."""
     node = _only_node(test)
     try:
         return case_of(_only_step(node), source=source)
