@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import gc
 import multiprocessing
 import os
 import threading
@@ -18,7 +19,7 @@ from dmlcheck.implementations import About, Implementation, about, close, make, 
 from dmlcheck.running.cluster import Cluster, Lost
 from dmlcheck.running.events import Done, Ended, Event, Other, Plan, chosen, digest, file_events
 from dmlcheck.running.processes import Execution, never_ended
-from dmlcheck.running.worker import portable
+from dmlcheck.running.worker import RARE, portable
 
 MOST = 500  # cases of a batch of a file that is cut
 _WHOLE = 2**17  # bytes of a file that is one batch: to cut one, its cases are counted here
@@ -81,6 +82,7 @@ _ONE = threading.Lock()  # a worker that has several threads runs one batch at a
 def run_batch(plan: Plan, batch: Target) -> list[Event]:
     """Return what happens in a batch, on a worker: as without a cluster, where need be in a process of its own."""
     with _ONE:
+        gc.set_threshold(RARE)
         execution = Execution([batch], plan)
         implementation = _made(plan.implementation, plan.timeout)
         if execution.runs_here(implementation):

@@ -9,6 +9,7 @@ import contextlib
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from dmlcheck import __version__
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 INSTALL = 'python -m pip install "dmlcheck[dask]"'
-_AHEAD = 3  # calls that are sent for each thread of the workers before the first of them is answered
+_HELD = 50  # answers that are kept for each thread until the one is there whose turn it is
+_MOMENT = 0.5  # seconds
 _WAIT = 10.0  # seconds for a scheduler to answer, and for a worker to be there
 _RETRIES = 1  # of a call whose worker died
 _MOST_SAID = 300  # characters of a message of dask
@@ -109,29 +111,46 @@ class Cluster:
     def map(self, function: Callable[[Given], Made], all_given: Iterable[Given]) -> Iterator[tuple[Given, Made | Lost]]:
         """Yield what a function gives on the workers for each of its arguments, in their order.
 
-        A few calls more than there are workers are under way at once. What is queued is cancelled when the iterator is
-        closed.
+        Each thread of a worker has one call at a time: if the worker dies, none that waits for its turn is blamed. What
+        is under way is cancelled when the iterator is closed.
         """
-        waiting: deque[tuple[Given, Any]] = deque()
-        left = iter(all_given)
+        sent: deque[tuple[Given, Any]] = deque()
+        ended: SimpleQueue[Any] = SimpleQueue()
+        left, busy = iter(all_given), 0
         try:
             while True:
-                while len(waiting) < self._most() and (given := next(left, None)) is not None:
-                    waiting.append((given, self._sent(function, given)))
-                if not waiting:
+                threads = self._threads()
+                while busy < threads and len(sent) < _HELD * threads and (given := next(left, None)) is not None:
+                    sent.append((given, self._sent(function, given, ended)))
+                    busy += 1
+                if not sent:
                     return
-                given, future = waiting.popleft()
-                yield given, _answer(future)
+                if sent[0][1].done():
+                    given, future = sent.popleft()
+                    yield given, _answer(future)
+                busy -= _number(ended, is_waiting=bool(sent) and not sent[0][1].done())
         finally:
             with contextlib.suppress(Exception):  # of a cluster that is gone
-                self.client.cancel([future for _, future in waiting])
+                self.client.cancel([future for _, future in sent])
 
-    def _sent(self, function: Callable[[Given], Made], given: Given) -> Any:
-        return self.client.submit(function, given, pure=False)
+    def _sent(self, function: Callable[[Given], Made], given: Given, ended: SimpleQueue[Any]) -> Any:
+        future = self.client.submit(function, given, pure=False)
+        future.add_done_callback(ended.put)
+        return future
 
-    def _most(self) -> int:
+    def _threads(self) -> int:
         threads: int = sum((self.client.nthreads() or {}).values())
-        return _AHEAD * max(1, threads)
+        return max(1, threads)
+
+
+def _number(ended: SimpleQueue[Any], *, is_waiting: bool) -> int:
+    """Return how many calls have ended since this was asked last; it may wait a moment for the first of them."""
+    count = 0
+    with contextlib.suppress(Empty):
+        while True:
+            ended.get(timeout=_MOMENT if is_waiting and not count else 0)
+            count += 1
+    return count
 
 
 # The processes of this machine may have children, in which cases run that may end their process. Nobody looks at how

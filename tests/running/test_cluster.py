@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -25,6 +27,32 @@ class Future:
     def __init__(self, function: Callable[..., Any], given: tuple[Any, ...]) -> None:
         self.result = lambda: function(*given)
 
+    def done(self) -> bool:
+        return True
+
+    def add_done_callback(self, called: Callable[[Future], object]) -> None:
+        called(self)
+
+
+class Slow(Future):
+    """A call that is done when it is told to be."""
+
+    def __init__(self) -> None:
+        super().__init__(doubled, (0,))
+        self.is_done = False
+        self.called: list[Callable[[Future], object]] = []
+
+    def done(self) -> bool:
+        return self.is_done
+
+    def add_done_callback(self, called: Callable[[Future], object]) -> None:
+        self.called.append(called)
+
+    def finish(self) -> None:
+        self.is_done = True
+        for called in self.called:
+            called(self)
+
 
 class Client:
     """A client of two threads that notes what it is asked for."""
@@ -33,11 +61,12 @@ class Client:
         self.versions = versions or {}
         self.sent: list[Any] = []
         self.cancelled: list[Any] = []
+        self.first: Future | None = None  # what the first call is
 
     def submit(self, function: Callable[..., Any], *given: Any, pure: bool) -> Future:
         assert not pure  # the same call twice is two calls
         self.sent.append(given)
-        return Future(function, given)
+        return self.first if self.first is not None and len(self.sent) == 1 else Future(function, given)
 
     def nthreads(self) -> dict[str, int]:
         return {"a": 1, "b": 1}
@@ -70,13 +99,31 @@ def test_a_call_that_ends_badly_is_lost_and_the_others_go_on() -> None:
     assert found == [(1, 2), (13, Lost("ValueError: 13 is not doubled")), (2, 4)]
 
 
-def test_few_calls_are_under_way_and_those_that_wait_are_cancelled() -> None:
+def test_each_thread_has_one_call_and_those_under_way_are_cancelled() -> None:
     client = Client()
     results = with_client(client).map(doubled, iter(range(1000)))
     assert next(results) == (0, 0)
-    assert len(client.sent) == module._AHEAD * 2
+    assert len(client.sent) == 2
+    assert next(results) == (1, 2)
+    assert len(client.sent) <= 4
     results.close()
-    assert len(client.cancelled) == module._AHEAD * 2 - 1
+    assert len(client.cancelled) == len(client.sent) - 2
+
+
+def test_answers_wait_for_their_turn_while_others_run() -> None:
+    """The first call is slow: what runs beside it goes on, one call at a time, and is held until its turn."""
+    client, slow = Client(), Slow()
+    client.first = slow
+    results = with_client(client).map(doubled, range(10))
+    taken: list[Any] = []
+    reader = threading.Thread(target=lambda: taken.extend(results))
+    reader.start()
+    while len(client.sent) < 10:
+        time.sleep(0.001)
+    assert taken == []
+    slow.finish()
+    reader.join(10)
+    assert taken == [(number, 2 * number) for number in range(10)]
 
 
 @pytest.mark.parametrize(
