@@ -87,8 +87,8 @@ def file_events(
 ) -> Iterator[Event]:
     """Run the selected cases of a file, without the first few; a file that is wrong as a whole is one result.
 
-    `begin` is called with each case before it runs. `tried` are the earlier outcomes of the first case that runs. `read`
-    reads the file.
+    `begin` is called with each case before it runs. `tried` are the earlier outcomes of the first case that runs.
+    `read` reads the file.
     """
     file = read(target.file, target.name)
     if file.problems:
