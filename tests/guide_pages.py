@@ -223,6 +223,8 @@ def works(command: str) -> bool:
 
 
 def is_possible(command: str) -> bool:
-    """Whether a command can be run without the package onnx, where that is not installed."""
+    """Whether a command can be run without the package onnx, or a parser of JavaScript, where that is not installed."""
+    if "webnn" in command and find_spec("tree_sitter_javascript") is None:
+        return False
     needs = any(part in command for part in (" onnx ", ".onnx", "make_model.py", "make_test.py", "from_onnx"))
     return not needs or find_spec("onnx") is not None

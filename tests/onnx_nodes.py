@@ -9,7 +9,7 @@ import numpy as np
 
 import dmlcheck
 from dmlcheck.graphs.tensors import TensorRef
-from dmlcheck.onnx.backend_tests.foreign_models import fields_of
+from dmlcheck.onnx.descs.graph import fields_of
 from dmlcheck.onnx.descs.node import Counterpart, OnnxNode
 from dmlcheck.onnx.operators.table import exact_steps, provider_steps
 from dmlcheck.specs.names import NEWEST_LEVEL

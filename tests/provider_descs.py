@@ -8,7 +8,7 @@ from onnx_nodes import fields
 
 from dmlcheck.descs.read import read_desc
 from dmlcheck.graphs.tensors import TensorRef
-from dmlcheck.onnx.backend_tests.foreign_models import fields_of
+from dmlcheck.onnx.descs.graph import fields_of
 from dmlcheck.onnx.descs.node import OnnxNode
 from dmlcheck.onnx.operators.table import provider_steps
 from dmlcheck.validation import minimum_level

@@ -27,6 +27,7 @@ NOT_STATIC = {
     "too-many-problems": "takes more than 1,000 lines to expect; tests/cli/test_too_many_problems.py has it",
     "file-not-found": "the file is there",
     "onnx-syntax": "of an import, or of a model, not of case files",
+    "webnn-syntax": "of JavaScript; tests/formats/webnn/test_importer.py has it",
     "graph-syntax": "of a DirectML graph, which is no text; tests/cli/test_validate_graphs.py has it",
     "dangling-edge": "as above",
     "edge-mismatch": "as above",

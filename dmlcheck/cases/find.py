@@ -8,11 +8,15 @@ from typing import NamedTuple
 
 
 class Target(NamedTuple):
-    """A file to read, the path that its cases' ids start with, and the one case that PATH::NAME asks for."""
+    """A file to read, the path that its cases' ids start with, and the one case that PATH::NAME asks for.
+
+    `part` limits it to some of its cases: the place of the first one, and that of the one after the last.
+    """
 
     file: str
     name: str
     case: str | None = None
+    part: tuple[int, int] | None = None
 
     def asks_for(self, name: str) -> bool:
         """Whether a case is asked for: by its name, or by that before its matrix, of `k[K=16]` by `k`."""

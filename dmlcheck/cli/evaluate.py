@@ -11,7 +11,7 @@ from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.implementations import implementation_option, made
 from dmlcheck.cli.model_options import dim_option, seed_option
 from dmlcheck.cli.options import complete_files, examples, select_option
-from dmlcheck.cli.selection import check_option, selector, split_case
+from dmlcheck.cli.selection import check_option, check_taken, selector, split_case
 from dmlcheck.files.document import Document
 from dmlcheck.folders.exporting import Unavailable
 from dmlcheck.formats.registry import Opened, opened
@@ -65,6 +65,7 @@ def evaluate(
     given |= {"--dim": dims or None, "--seed": seed or None}
     for option in (option for option, value in given.items() if value is not None):
         check_option(option, "eval", [found])
+    check_taken(found, "evaluated", "eval")
     selected = selector(expression)
     with made(implementation) as judged:
         try:

@@ -30,6 +30,7 @@ _FORMS = importers()
     epilog=examples(
         "import dxdispatch model.json -o imported",
         "import onnx models/ -o imported",
+        "import webnn wpt/webnn/conformance_tests -o imported",
         "import graph Partition_0.bin -o imported",
         "import graph model.onnx -o imported --dim batch=1",
     ),
@@ -49,7 +50,7 @@ def import_(
     inputs: str | None,
     seed: int,
 ) -> None:
-    """Write the models of files and folders as case files: with `graph`, those of every node of a model or a graph."""
+    """Write models and tests as case files: `graph` those of every node of a model, `webnn` the W3C's tests."""
     found = [(file, source) for path in paths for file, source in _models(path, form)]
     options = {"--dim": ("sizes", dict(dims)), "--inputs": ("inputs", inputs), "--seed": ("seed", seed)}
     given = {option: named for option, named in options.items() if named[1]}
@@ -101,7 +102,7 @@ def _models(path: str, form: str) -> list[tuple[str, Format]]:
     other = binary_format(path)
     if other is not None and other not in sources:
         expected = " or ".join(one.one for one in sources)
-        raise click.UsageError(f"{path} is {other.one}, not {expected}: {other.commands} take {other.many}")
+        raise click.UsageError(f"{path} is {other.one}, not {expected}: {other.taken_by}")
     return [(path, other or default)]
 
 

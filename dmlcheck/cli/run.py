@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from dmlcheck.cli.console import Console
+from dmlcheck.cli.executors import about_on, cluster_of, executor_option
 from dmlcheck.cli.expectations import load
 from dmlcheck.cli.implementations import implementation_option, made
 from dmlcheck.cli.interrupts import Interrupts
@@ -44,6 +45,9 @@ from dmlcheck.running.selection import Selection
 from dmlcheck.specs.names import DATA_TYPES
 
 if TYPE_CHECKING:
+    from dmlcheck.cases.find import Target
+    from dmlcheck.cli.exit_codes import Exit
+    from dmlcheck.running.cluster import Cluster
     from dmlcheck.running.model_run import ModelExecution
 
 _CLOSE = 0.5  # the share of a bound above which a case that an implementation passes is named, without --warn-above
@@ -73,6 +77,7 @@ class Options(NamedTuple):
     fail_on_flaky: bool
     allow_no_results: bool
     jobs: int
+    executor: str | None
     timeout: float
     shard: tuple[int, int] | None
     expected: str | None
@@ -218,6 +223,7 @@ class Options(NamedTuple):
     help="Exit with 0, not 5, if no case has results to compare; descs are validated anyway.",
 )
 @click.option("-j", "--jobs", type=Jobs(), default=1, metavar="N", help="Run in N processes; auto: one for each core.")
+@executor_option
 @click.option(
     "--timeout",
     type=Seconds(),
@@ -270,9 +276,18 @@ def run(**given: Any) -> None:
         raise click.UsageError("--fail-on-flaky needs --retries N: a case that runs once is never flaky")
     plan = options.plan()
     model = model_of(options.paths, options.asked)
-    said = _about(options.implementation, options.directml_version, is_for_models=model is not None)
+    if model is not None and options.executor is not None:
+        raise click.UsageError("--executor is for cases; the nodes of a model run one after the other")
     if options.is_listing and model is None:
+        _about(options)
         sys.exit(print_ids(targets(options.paths), plan))
+    with cluster_of(options.executor, options.jobs) as cluster:
+        sys.exit(_judged(options, plan, model, cluster))
+
+
+def _judged(options: Options, plan: Plan, model: Target | None, cluster: Cluster | None) -> Exit:
+    """Run the cases of the command line, or a model, and return how the command ends."""
+    said = _about(options, cluster, is_for_models=model is not None)
     known = None if options.expected is None else load(options.expected, options.implementation, options.level)
     baseline, earlier = _earlier(options)
     console = Console()
@@ -281,12 +296,12 @@ def run(**given: Any) -> None:
     inputs = [path for path in (*read, options.asked.inputs) if path]
     info = options.info(said, earlier, is_selected=not plan.selection.is_all)
     if model is None:
-        execution: Execution | ModelExecution = Execution(found, plan, options.jobs)
+        execution: Execution | ModelExecution = _execution(found, plan, options.jobs, cluster)
     else:
         execution = execution_of(model, plan, options.asked, is_listing=options.is_listing)
         info = info._replace(model=judged_by(execution))
         if options.is_listing:
-            sys.exit(print_nodes(execution))
+            return print_nodes(execution)
     with Interrupts() as interrupts:
         reporters = open_reporters(console, options.wanted, info, inputs, lambda: execution.total)
         with interrupts.held():
@@ -307,17 +322,27 @@ def run(**given: Any) -> None:
             )
             _follow(execution, outcome, console, interrupts)
             code = outcome.finish()
-    sys.exit(code)
+    return code
 
 
-def _about(name: str, directml_version: str | None, *, is_for_models: bool = False) -> About:
+def _execution(found: list[Target], plan: Plan, jobs: int, cluster: Cluster | None) -> Execution:
+    if cluster is None:
+        return Execution(found, plan, jobs)
+    from dmlcheck.running.batches import Batches
+
+    return Execution(found, plan, jobs, Batches(found, plan, cluster))
+
+
+def _about(options: Options, cluster: Cluster | None = None, *, is_for_models: bool = False) -> About:
     """Return an implementation's description of itself; refuse one that cannot be judged before anything runs."""
-    with made(name) as implementation:
+    if cluster is not None:
+        return about_on(cluster, options.implementation, options.directml_version)
+    with made(options.implementation) as implementation:
         try:
-            if directml_version is not None:
+            if options.directml_version is not None:
                 require_directml(implementation)
         except Unavailable as error:
-            raise click.UsageError(f"--directml-version {directml_version}: {error}") from None
+            raise click.UsageError(f"--directml-version {options.directml_version}: {error}") from None
         if is_for_models:
             require_models(implementation)
         return about(implementation)

@@ -59,7 +59,7 @@ def select(paths: Sequence[str]) -> Selected:
         say_empty(empty)
     kept = _each_once(found)
     names = {real_path(target.file): target.name for target in reversed(kept)}
-    single = ((names[real_path(file)], case) for file, _, case in found if case is not None)
+    single = ((names[real_path(one.file)], one.case) for one in found if one.case is not None)
     return Selected(kept, {f"{name}::{case}": f"{name} has no case {case}" for name, case in single})
 
 
@@ -192,6 +192,13 @@ def check_option(option: str, command: str, files: Iterable[Opened]) -> None:
         raise click.UsageError(f"{option} is not for `dmlcheck {command}`")
     of_one = f"{given[0].path} is {given[0].format.one}" if len(given) == 1 else "none of the files is one"
     raise click.UsageError(f"{option} is for {takers}; {of_one}")
+
+
+def check_taken(file: Opened, use: str, command: str) -> None:
+    """Refuse a file of a format that a command does not take, as wrong usage of it."""
+    if not getattr(file.format, use):
+        text = f"{file.path} is {file.format.one}, which `dmlcheck {command}` does not take: {file.format.taken_by}"
+        raise click.UsageError(text)
 
 
 def selector(expression: str | None) -> Callable[[str], bool]:

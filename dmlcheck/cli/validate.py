@@ -12,7 +12,7 @@ from dmlcheck.cases.find import each_once, real_path
 from dmlcheck.cli.console import Console, print_page, write, write_command, write_json
 from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.options import complete_files, examples, level_option, version_option
-from dmlcheck.cli.selection import check_option, files_of, say_empty, say_no_cases
+from dmlcheck.cli.selection import check_option, check_taken, files_of, say_empty, say_no_cases
 from dmlcheck.diagnostics.wording import cut, did_you_mean, visible
 from dmlcheck.files.document import Document
 from dmlcheck.formats.registry import opened
@@ -137,6 +137,7 @@ def _validated(files: Sequence[str], asked: LevelRequest, sizes: dict[str, int])
     named: set[str] = set()
     is_wrong, graphs = False, set[str]()
     for file in given:
+        check_taken(file, "validated", "validate")
         found: ValidatedFile = file.format.call("validated", file, asked, sizes)
         if found.unavailable is not None:
             raise click.UsageError(found.unavailable)

@@ -19,6 +19,7 @@ RULES: dict[str, Rule] = {
     "yaml-syntax": Rule("file", "{problem}"),
     "onnx-syntax": Rule("file", "{problem}"),
     "graph-syntax": Rule("file", "{problem}"),
+    "webnn-syntax": Rule("file", "{problem}"),
     "dangling-edge": Rule("file", "{problem}"),
     "edge-mismatch": Rule("file", "{problem}"),
     "runs-elsewhere": Rule("file", "{problem}"),

@@ -61,8 +61,8 @@ class Format(NamedTuple):
         return self.has_form is not None
 
     @property
-    def commands(self) -> str:
-        """The commands that take a file of the format."""
+    def taken_by(self) -> str:
+        """Which commands take files of the format, as the rest of a sentence."""
         uses = {
             "run": self.cases or self.judged,
             "validate": self.validated,
@@ -70,7 +70,7 @@ class Format(NamedTuple):
             **{f"import {word}": function for word, function in self.imported.items()},
         }
         *most, last = (f"`dmlcheck {name}`" for name, use in uses.items() if use)
-        return f"{', '.join(most)} and {last}"
+        return f"{', '.join(most)} and {last} take {self.many}" if most else f"{last} takes {self.many}"
 
     def call(self, use: str, *given: Any) -> Any:
         """Return the result of the function for a use: `call("cases", document, name)`."""
@@ -134,6 +134,12 @@ FORMATS = (
         imported={"graph": "dmlcheck.formats.dml_graph.importer:import_"},
         options={"eval": ("--inputs",)},
     ),
+    Format(
+        "webnn",
+        "a WebNN conformance test",
+        (".any.js",),
+        imported={"webnn": "dmlcheck.formats.webnn.importer:import_"},
+    ),
 )
 
 
@@ -183,8 +189,7 @@ def not_accepted(file: Opened, use: str) -> Diagnostic:
     """Return the usage error about a file whose format has no function for a use, with the commands that take it."""
     *most, last = (one.one for one in FORMATS if getattr(one, use))
     params = {"what": "the file", "found": file.format.one, "expected": f"{', '.join(most)} or {last}"}
-    help = f"{file.format.commands} take {file.format.many}"
-    return Finding("wrong-type", (), params, help).diagnostic()._replace(file=file.document.name)
+    return Finding("wrong-type", (), params, file.format.taken_by).diagnostic()._replace(file=file.document.name)
 
 
 def takers(use: str) -> dict[str, Format]:

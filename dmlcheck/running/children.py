@@ -34,14 +34,14 @@ def started(body: Callable[..., None], *args: Any) -> Child:
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=body, args=(theirs, *args), daemon=True)
-    with _interrupts_held():
+    with interrupts_held():
         process.start()
     theirs.close()
     return Child(process, ours)
 
 
 @contextlib.contextmanager
-def _interrupts_held() -> Iterator[None]:
+def interrupts_held() -> Iterator[None]:
     """Let an interrupt wait while a process starts, which would end with a traceback before it can ignore it.
 
     The process begins with interrupts blocked, as it takes that over from this one.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from dmlcheck.cases.find import Target
 from dmlcheck.cases.records import Case, CaseFile, FileOrigin, Origin
@@ -65,6 +65,16 @@ class Ended(NamedTuple):
 Event = Done | Other | Ended
 
 
+class Executor(Protocol):
+    """Runs the cases of files elsewhere: in processes of this machine, or on the workers of a cluster."""
+
+    def events(self) -> Iterator[Event]:
+        """Yield what happens, in the order of the files and their cases."""
+
+    def running(self) -> list[tuple[Case, float]]:
+        """Return the cases that are known to run, and since when."""
+
+
 def file_events(
     file: CaseFile,
     target: Target,
@@ -85,7 +95,7 @@ def file_events(
     told = ProblemCount()
     ids = []
     number = 0
-    for case, is_selected, is_here in _chosen(file, target, plan):
+    for case, is_selected, is_here in chosen(file, target, plan):
         if is_selected:
             ids.append(case.id)
         if not is_here:
@@ -102,13 +112,13 @@ def number_of_cases(file: CaseFile, target: Target, plan: Plan) -> int:
     """Return how many results a file has in a run."""
     if file.problems:
         return int(in_shard(file.document.name, plan.shard))
-    return sum(is_here for _, _, is_here in _chosen(file, target, plan))
+    return sum(is_here for _, _, is_here in chosen(file, target, plan))
 
 
-def _chosen(file: CaseFile, target: Target, plan: Plan) -> Iterator[tuple[Case, bool, bool]]:
+def chosen(file: CaseFile, target: Target, plan: Plan) -> Iterator[tuple[Case, bool, bool]]:
     """Yield the cases of a file that a path stands for, whether each is selected, and whether it also runs here."""
     selected = None if plan.selection.is_all else plan.selection.of(target)
-    for case in file.cases:
+    for case in file.cases if target.part is None else file.cases[slice(*target.part)]:
         if target.asks_for(case.name):
             is_selected = selected is None or selected(case)
             yield case, is_selected, is_selected and in_shard(case.id, plan.shard)
@@ -117,7 +127,7 @@ def _chosen(file: CaseFile, target: Target, plan: Plan) -> Iterator[tuple[Case, 
 def ids(target: Target, plan: Plan) -> tuple[list[str], CaseFile]:
     """Return the ids of the cases of a file that would run, and the file."""
     file = read_file(target.file, target.name)
-    return [case.id for case, _, is_here in _chosen(file, target, plan) if is_here], file
+    return [case.id for case, _, is_here in chosen(file, target, plan) if is_here], file
 
 
 def _result(

@@ -26,6 +26,7 @@ from dmlcheck.running.events import (
     Done,
     Ended,
     Event,
+    Executor,
     Plan,
     case_of_file,
     file_events,
@@ -42,12 +43,13 @@ if TYPE_CHECKING:
 class Execution:
     """A run under way: its events, in the order of the files and their cases, and the case that is taking long."""
 
-    def __init__(self, targets: list[Target], plan: Plan, jobs: int = 1) -> None:
-        """Prepare to run the cases of files, in this process or in as many others as `jobs` says."""
+    def __init__(self, targets: list[Target], plan: Plan, jobs: int = 1, executor: Executor | None = None) -> None:
+        """Prepare to run the cases of files, in this process or in as many others as `jobs` says, or by an executor."""
         self.targets = targets
         self.plan = plan
         self.jobs = jobs
         self.files = Files(targets, plan)
+        self.executor = executor
         self._running: Callable[[], Iterable[tuple[Case, float]]] = lambda: ()
 
     @cached_property
@@ -73,10 +75,12 @@ class Execution:
 
     def events(self) -> Iterator[Event]:
         """Yield the events."""
+        if self.executor is not None:
+            yield from self._elsewhere(self.executor)
+            return
         implementation = make(self.plan.implementation, self.plan.timeout)
         limit = self.limit
-        is_timed = limit is None or keeps_time(implementation)
-        if self.jobs == 1 and is_timed and not may_crash(implementation):
+        if self.runs_here(implementation):
             yield from self._here(implementation)
             return
         directml = judged_directml(implementation, self.plan.settings.directml_version)
@@ -85,8 +89,16 @@ class Execution:
         announces = may_crash(implementation) or (limit is not None and not self.is_default_of_reference)
         limit = None if limit is None else limit + patience
         pool = _Pool(self.targets, self.plan, self.jobs, limit, patience, announces=announces, directml=directml)
-        self._running = lambda: [(worker.case, worker.since) for worker in pool.workers if worker.case is not None]
-        yield from pool.events()
+        yield from self._elsewhere(pool)
+
+    def runs_here(self, implementation: Implementation) -> bool:
+        """Whether the cases run in this process: one is enough, and none of them can end it or outlive its time."""
+        is_timed = self.limit is None or keeps_time(implementation)
+        return self.jobs == 1 and is_timed and not may_crash(implementation)
+
+    def _elsewhere(self, executor: Executor) -> Iterator[Event]:
+        self._running = executor.running
+        yield from executor.events()
 
     def _here(self, implementation: Implementation) -> Iterator[Event]:
         now: list[tuple[Case, float]] = []
@@ -217,6 +229,9 @@ class _Pool:
             for worker in self.workers:
                 worker.stop()
 
+    def running(self) -> list[tuple[Case, float]]:
+        return [(worker.case, worker.since) for worker in self.workers if worker.case is not None]
+
     def _whose_turn_it_is(self) -> Iterator[Event]:
         while self.turn < len(self.targets):
             events = self.events_of.get(self.turn)
@@ -298,7 +313,7 @@ class _Pool:
         skip = worker.done
         is_over = False
         if (worker.announces or is_running) and worker.case is not None:
-            result = _never_ended(self._whole(worker.case, number), reason, finding, self.directml)
+            result = never_ended(self._whole(worker.case, number), reason, finding, self.directml)
             tried = worker.tried if worker.done == worker.skipped else ()
             if len(tried) < self.plan.retries:
                 self.tried[number, skip] = (*tried, how_it_ended(result))
@@ -356,12 +371,12 @@ class Apart:
             worker.child.process.join(_GRACE)
             self.close()
             params = {"implementation": self.plan.implementation, "problem": ending(worker.child.process.exitcode)}
-            return _never_ended(case, "the process ended", Finding("implementation-error", (), params), self.directml)
+            return never_ended(case, "the process ended", Finding("implementation-error", (), params), self.directml)
         if result is not None:
             return result
         self.close()
         finding = Finding("timeout", (), {"seconds": f"{self.plan.timeout:g}"})
-        return _never_ended(case, "timed out", finding, self.directml)
+        return never_ended(case, "timed out", finding, self.directml)
 
     def _result(self, worker: _Worker) -> CaseResult | None:
         """Return the result that a process sends before it is through with the file, or None if its time is up."""
@@ -390,7 +405,7 @@ class Apart:
             worker.stop()
 
 
-def _never_ended(case: Case, reason: str, finding: Finding, directml: DirectML | None) -> CaseResult:
+def never_ended(case: Case, reason: str, finding: Finding, directml: DirectML | None) -> CaseResult:
     """Return the result of a case whose process was lost."""
     diagnostic = placed(finding, case.file, case.position)
     result = CaseResult(case, ERRORED, reason, (diagnostic,), level=case.feature_level)

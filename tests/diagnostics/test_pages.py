@@ -21,6 +21,7 @@ FOLDER = Path(__file__).parent.parent.parent / "dmlcheck" / "diagnostics" / "pag
 NO_EXAMPLE = {
     "too-much-work",  # which values may decide
     "onnx-syntax",
+    "webnn-syntax",
     "graph-syntax",  # of files that are not text
     "dangling-edge",
     "edge-mismatch",

@@ -127,10 +127,16 @@ def test_formats_are_listed_by_what_they_can_be_used_for() -> None:
     assert next(one.listed for one in FORMATS if one.word == "cases") == "case files"
 
 
-def test_every_format_can_be_evaluated_and_validated() -> None:
-    """The commands call these without asking."""
+def test_every_format_but_foreign_tests_can_be_evaluated_and_validated() -> None:
     for use in ("evaluated", "validated"):
-        assert list(takers(use).values()) == list(FORMATS)
+        assert [one.word for one in FORMATS if one not in takers(use).values()] == ["webnn"]
+
+
+def test_the_commands_of_a_format_are_listed_whether_one_or_several() -> None:
+    assert [one.taken_by for one in FORMATS if one.word in ("graph", "webnn")] == [
+        "`dmlcheck validate`, `dmlcheck eval` and `dmlcheck import graph` take DirectML graphs",
+        "`dmlcheck import webnn` takes WebNN conformance tests",
+    ]
 
 
 def test_import_has_words_each_for_some_formats() -> None:
@@ -138,6 +144,7 @@ def test_import_has_words_each_for_some_formats() -> None:
         "dxdispatch": ["dxdispatch"],
         "onnx": ["onnx"],
         "graph": ["onnx", "graph"],
+        "webnn": ["webnn"],
     }
 
 

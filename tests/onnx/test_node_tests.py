@@ -19,7 +19,7 @@ from whole_models import (
 )
 
 from dmlcheck.descs.read import read_desc
-from dmlcheck.onnx.backend_tests.foreign_models import fields_of
+from dmlcheck.onnx.descs.graph import fields_of
 from dmlcheck.onnx.model.file import read_whole
 from dmlcheck.onnx.model.nodes import ModelNode, Unusable, nodes_of
 from dmlcheck.onnx.provider.registrations import registrations

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from dmlcheck import validation
-from dmlcheck.cases.prepare import value_findings
 from dmlcheck.folders.case_file import Written
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.attributes import attributes_of, is_graph
 from dmlcheck.onnx.backend_tests.read import BackendTest
-from dmlcheck.onnx.descs.graph import fields_of, known_values
+from dmlcheck.onnx.descs.case import case_of
 from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped
 from dmlcheck.onnx.operators.table import exact_steps
 from dmlcheck.onnx.reading import DOMAINS, constant, first_line, opset_of, tensor_of
-from dmlcheck.specs.names import NEWEST_LEVEL
 
 
 def foreign_case(test: BackendTest, source: str) -> Written:
-    """Return a model of one operator as a case; Refused where DirectML has no such operator, or not of these values."""
+    """Return a model of one operator as a case; Unmapped if DirectML has no such operator, or not of these values."""
     node = _only_node(test)
     try:
-        return _written(_only_step(node), source)
+        return case_of(_only_step(node), source=source)
     except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
         raise Unmapped(f"its {node.type} does not go with its values: {first_line(error)}") from None
 
@@ -72,19 +69,3 @@ def _only_step(node: OnnxNode) -> Counterpart:
     if len(made) != 1:
         raise Unmapped(f"{node.type} becomes {len(made)} operators of DirectML, and a case has one")
     return made[0]
-
-
-def _written(found: Counterpart, source: str) -> Written:
-    """Return an operator and its fields as a case; Refused where the operator does not take them."""
-    fields, values = fields_of(found.fields), known_values(found.fields)
-    desc, findings = validation.validate(found.operator, fields, NEWEST_LEVEL)
-    if desc is None or findings:
-        reasons = "; ".join(dict.fromkeys(finding.message for finding in findings))
-        raise Unmapped(f"DML_OPERATOR_{found.operator} does not take it: {reasons}")
-    inputs = {field.name: values[field.name] for field in desc.spec.inputs if field.name in values}
-    compared = values.keys() - found.uncompared
-    outputs = {field.name: values[field.name] for field in desc.spec.outputs if field.name in compared}
-    wrong = value_findings(desc, inputs, NEWEST_LEVEL)
-    if wrong:
-        raise Unmapped(f"DML_OPERATOR_{found.operator} does not take it: {wrong[0].message}")
-    return Written("", desc, inputs, outputs, {"source": source, "note": found.note})

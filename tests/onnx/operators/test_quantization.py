@@ -11,7 +11,7 @@ from onnx_nodes import found, four_bits, node, zeros
 
 from dmlcheck.descs.read import read_desc
 from dmlcheck.graphs.tensors import TensorRef
-from dmlcheck.onnx.backend_tests.foreign_models import fields_of
+from dmlcheck.onnx.descs.graph import fields_of
 from dmlcheck.onnx.descs.node import Counterpart
 from dmlcheck.onnx.operators.table import provider_steps
 from dmlcheck.validation import minimum_level

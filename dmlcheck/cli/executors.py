@@ -1,0 +1,76 @@
+"""`--executor`: which processes run the cases, those of this machine or the workers of a cluster."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dmlcheck.cli.options import completing
+from dmlcheck.folders.exporting import Unavailable
+from dmlcheck.implementations import Unavailable as NoImplementation
+from dmlcheck.values import memory
+
+if TYPE_CHECKING:
+    from dmlcheck.implementations import About
+    from dmlcheck.running.cluster import Cluster
+
+_LOCAL, _DASK = "local", "dask"
+
+
+class Executor(click.ParamType):  # type: ignore[type-arg]
+    """Where cases run: None in processes of a run itself, else the address of a scheduler of dask, "" for one here."""
+
+    name = "executor"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str | None:
+        """Return the address."""
+        kind, colon, address = str(value).partition(":")
+        if kind == _LOCAL and not colon:
+            return None
+        if kind == _DASK and bool(colon) == bool(address):
+            return address
+        help = "write local, dask, or dask:ADDRESS such as dask:tcp://host:8786"
+        return self.fail(f"{value!r} is no executor; {help}", param, ctx)
+
+
+executor_option = click.option(
+    "--executor",
+    type=Executor(),
+    default=_LOCAL,
+    metavar="local|dask[:ADDRESS]",
+    shell_complete=completing(lambda: (_LOCAL, _DASK)),
+    help="dask: run the cases on the workers of the scheduler at ADDRESS; without it, on -j processes here.",
+)
+
+
+@contextlib.contextmanager
+def cluster_of(address: str | None, jobs: int) -> Iterator[Cluster | None]:
+    """Have the cluster of an executor for as long as it is used, None without one; a usage error where it has none."""
+    if address is None:
+        yield None
+        return
+    if address and jobs > 1:
+        text = f"-j {jobs} is for processes of this machine; the cluster at {address} has workers of its own"
+        raise click.UsageError(text)
+    from dmlcheck.running.cluster import Cluster
+
+    cluster = Cluster(address, jobs if jobs > 1 else memory.cores())
+    with contextlib.ExitStack() as stack:
+        try:
+            stack.enter_context(cluster)
+        except Unavailable as error:
+            raise click.UsageError(f"--executor {_DASK}{':' if address else ''}{address}: {error}") from None
+        yield cluster
+
+
+def about_on(cluster: Cluster, name: str, directml_version: str | None) -> About:
+    """Return what an implementation says of itself on a worker; a usage error where it cannot be had there."""
+    from dmlcheck.running.batches import about_there
+
+    try:
+        return cluster.ask(about_there, name, directml_version)
+    except NoImplementation as error:
+        raise click.UsageError(f"--implementation: on a worker: {error}") from None

@@ -1,0 +1,181 @@
+"""A cluster of dask: calls of a function are done by its workers, and what they return comes back in order.
+
+Needs the extra dask.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from dmlcheck import __version__
+from dmlcheck.diagnostics.wording import cut
+from dmlcheck.folders.exporting import Unavailable
+from dmlcheck.running.children import interrupts_held
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+INSTALL = 'python -m pip install "dmlcheck[dask]"'
+_HELD = 50  # answers that are kept for each thread until the one is there whose turn it is
+_MOMENT = 0.5  # seconds
+_WAIT = 10.0  # seconds for a scheduler to answer, and for a worker to be there
+_RETRIES = 1  # of a call whose worker died
+_MOST_SAID = 300  # characters of a message of dask
+
+Given = TypeVar("Given")
+Made = TypeVar("Made")
+
+
+class Lost(NamedTuple):
+    """A call that nothing came back of: its worker died, once more too, or the cluster is gone."""
+
+    problem: str
+
+
+class Cluster:
+    """The workers of a scheduler, or, without an address, processes of this machine; used in a `with`.
+
+    Unavailable where dask is not installed, nothing answers at the address, or the workers have another dmlcheck.
+    """
+
+    def __init__(self, address: str = "", jobs: int = 1) -> None:
+        """Take the address of a scheduler, or how many processes there are to be."""
+        self.address = address
+        self.jobs = jobs
+        self.client: Any = None
+
+    def __enter__(self) -> Self:
+        """Connect, and see that the workers are fit."""
+        try:
+            import dask
+            import distributed
+        except ImportError as error:
+            raise Unavailable(f"it needs the package distributed ({error}); install it with: {INSTALL}") from None
+        with dask.config.set(_SETTINGS), interrupts_held():  # which are for this process alone
+            self._connect(distributed)
+        try:
+            self._check()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Cancel what is queued, and let go of the workers."""
+        if self.client is not None:
+            with contextlib.suppress(Exception):  # a cluster that is gone has nothing to close
+                self.client.close()
+                if self.client.cluster is not None:
+                    self.client.cluster.close()
+            self.client = None
+
+    def _connect(self, distributed: Any) -> None:
+        try:
+            if self.address:
+                self.client = distributed.Client(self.address, timeout=_WAIT, set_as_default=False)
+                return
+            made = distributed.LocalCluster(
+                n_workers=self.jobs, threads_per_worker=1, dashboard_address=":0", silence_logs=logging.CRITICAL
+            )
+            self.client = distributed.Client(made, set_as_default=False)
+        except (OSError, ValueError, TypeError, KeyError) as error:
+            where = f"nothing answers at {self.address}" if self.address else "no workers can be started"
+            raise Unavailable(f"{where}: {_said(error)}") from None
+
+    def _check(self) -> None:
+        """See that there is a worker, and that each has this version of dmlcheck."""
+        from distributed import TimeoutError as NoAnswer
+
+        try:
+            self.client.wait_for_workers(1, timeout=_WAIT)
+        except NoAnswer:
+            raise Unavailable(f"the cluster at {self.address} has no workers") from None
+        for worker, found in self.client.run(_version, on_error="return").items():
+            if isinstance(found, BaseException):
+                problem = f"the worker {worker} cannot import dmlcheck: {_said(found)}"
+                raise Unavailable(f"{problem}; install dmlcheck {__version__} where the workers run")
+            if found != __version__:
+                problem = f"the worker {worker} has dmlcheck {found}, and this is {__version__}"
+                raise Unavailable(f"{problem}; install the same version on both")
+
+    def ask(self, function: Callable[..., Made], *given: Any) -> Made:
+        """Return what a function gives on one of the workers; an exception of it is raised here."""
+        made: Made = self.client.submit(function, *given, pure=False).result()
+        return made
+
+    def map(self, function: Callable[[Given], Made], all_given: Iterable[Given]) -> Iterator[tuple[Given, Made | Lost]]:
+        """Yield what a function gives on the workers for each of its arguments, in their order.
+
+        Each thread of a worker has one call at a time: if the worker dies, none that waits for its turn is blamed. What
+        is under way is cancelled when the iterator is closed.
+        """
+        sent: deque[tuple[Given, Any]] = deque()
+        ended: SimpleQueue[Any] = SimpleQueue()
+        left, busy = iter(all_given), 0
+        try:
+            while True:
+                threads = self._threads()
+                while busy < threads and len(sent) < _HELD * threads and (given := next(left, None)) is not None:
+                    sent.append((given, self._sent(function, given, ended)))
+                    busy += 1
+                if not sent:
+                    return
+                if sent[0][1].done():
+                    given, future = sent.popleft()
+                    yield given, _answer(future)
+                busy -= _number(ended, is_waiting=bool(sent) and not sent[0][1].done())
+        finally:
+            with contextlib.suppress(Exception):  # of a cluster that is gone
+                self.client.cancel([future for _, future in sent])
+
+    def _sent(self, function: Callable[[Given], Made], given: Given, ended: SimpleQueue[Any]) -> Any:
+        future = self.client.submit(function, given, pure=False)
+        future.add_done_callback(ended.put)
+        return future
+
+    def _threads(self) -> int:
+        threads: int = sum((self.client.nthreads() or {}).values())
+        return max(1, threads)
+
+
+def _number(ended: SimpleQueue[Any], *, is_waiting: bool) -> int:
+    """Return how many calls have ended since this was asked last; it may wait a moment for the first of them."""
+    count = 0
+    with contextlib.suppress(Empty):
+        while True:
+            ended.get(timeout=_MOMENT if is_waiting and not count else 0)
+            count += 1
+    return count
+
+
+# The processes of this machine may have children, in which cases run that may end their process. Nobody looks at how
+# busy they are, which takes as much time as small cases do.
+_SETTINGS = {
+    "distributed.scheduler.allowed-failures": _RETRIES,
+    "distributed.worker.daemon": False,
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.system-monitor.interval": "5s",
+    "distributed.admin.tick.interval": "1s",
+}
+
+
+def _answer(future: Any) -> Any:
+    try:
+        return future.result()
+    except Exception as error:  # noqa: BLE001 - whatever it is, of this call nothing comes back
+        return Lost(_said(error))
+
+
+def _said(error: BaseException) -> str:
+    lines = str(error).strip().splitlines() or [""]
+    return cut(f"{type(error).__name__}: {lines[0]}" if lines[0] else type(error).__name__, _MOST_SAID)
+
+
+def _version() -> str:
+    """Return the version of dmlcheck, on a worker."""
+    return __version__

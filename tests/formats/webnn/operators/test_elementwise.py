@@ -1,0 +1,138 @@
+"""Functions of elements: the operators and fields that Chromium's DirectML backend gives them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from webnn_tests import case, desc, operator, reason, tensor
+
+X = {"x": tensor([-2, 0.5, 3], 3)}
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "expected", "made"),
+    [
+        ("abs", {}, [2, 0.5, 3], {"operator": "ELEMENT_WISE_ABS"}),
+        ("ceil", {}, [-2, 1, 3], {"operator": "ELEMENT_WISE_CEIL"}),
+        ("floor", {}, [-2, 0, 3], {"operator": "ELEMENT_WISE_FLOOR"}),
+        ("identity", {}, [-2, 0.5, 3], {"operator": "ELEMENT_WISE_IDENTITY"}),
+        ("reciprocal", {}, [-0.5, 2, 0.33333334], {"operator": "ELEMENT_WISE_RECIP"}),
+        ("sign", {}, [-1, 1, 1], {"operator": "ELEMENT_WISE_SIGN"}),
+        ("relu", {}, [0, 0.5, 3], {"operator": "ACTIVATION_RELU"}),
+        ("neg", {}, [2, -0.5, -3], {"operator": "ELEMENT_WISE_IDENTITY", "ScaleBias": {"Scale": -1, "Bias": 0}}),
+        ("roundEven", {}, [-2, 0, 3], {"RoundingMode": "HALVES_TO_NEAREST_EVEN", "operator": "ELEMENT_WISE_ROUND"}),
+        ("leakyRelu", {}, [-0.02, 0.5, 3], {"operator": "ACTIVATION_LEAKY_RELU", "Alpha": 0.01}),
+        ("leakyRelu", {"alpha": 0.5}, [-1, 0.5, 3], {"operator": "ACTIVATION_LEAKY_RELU", "Alpha": 0.5}),
+        ("linear", {"alpha": 2, "beta": 1}, [-3, 2, 7], {"operator": "ACTIVATION_LINEAR", "Alpha": 2, "Beta": 1}),
+        ("elu", {}, [-0.8646647, 0.5, 3], {"operator": "ACTIVATION_ELU", "Alpha": 1}),  # exp(-2) - 1
+        # 0.2 x + 0.5 between 0 and 1
+        ("hardSigmoid", {}, [0.1, 0.6, 1], {"operator": "ACTIVATION_HARD_SIGMOID", "Alpha": 0.2, "Beta": 0.5}),
+        # x times x / 6 + 0.5 between 0 and 1
+        (
+            "hardSwish",
+            {},
+            [-2 / 6, 0.29166666, 3],
+            {"operator": "ACTIVATION_HARD_SWISH", "Alpha": 0.16666667, "Beta": 0.5},
+        ),
+        ("softplus", {}, [0.126928, 0.974077, 3.0485873], {"operator": "ACTIVATION_SOFTPLUS", "Steepness": 1}),
+        ("softsign", {}, [-2 / 3, 1 / 3, 0.75], {"operator": "ACTIVATION_SOFTSIGN"}),
+        (
+            "clamp",
+            {"minValue": -1},
+            [-1, 0.5, 3],
+            {"operator": "ELEMENT_WISE_CLIP1", "Min": -1, "MinMaxDataType": "FLOAT32"},
+        ),
+        ("clamp", {"maxValue": 1}, [-2, 0.5, 1], {"operator": "ELEMENT_WISE_CLIP1", "Max": 1}),
+    ],
+)
+def test_a_function_of_each_element(name: str, options: Any, expected: list[float], made: dict[str, Any]) -> None:
+    found = desc(X, operator(name, "x", **options), tensor(expected, 3))
+    assert {key: found[key] for key in made} == made
+
+
+@pytest.mark.parametrize(
+    ("name", "expected", "made"),
+    [
+        ("isNaN", [0, 1, 0], {"operator": "ELEMENT_WISE_IS_NAN"}),
+        ("isInfinite", [1, 0, 0], {"operator": "ELEMENT_WISE_IS_INFINITY", "InfinityMode": "EITHER"}),
+    ],
+)
+def test_what_kind_of_number_an_element_is(name: str, expected: list[int], made: dict[str, Any]) -> None:
+    inputs = {"x": tensor([float("-inf"), float("nan"), 1], 3)}
+    found = desc(inputs, operator(name, "x"), tensor(expected, 3, type="uint8"))
+    assert {key: found[key] for key in made} == made
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("add", [11, 12, 13, 24]), ("sub", [9, 8, 7, 16]), ("mul", [10, 20, 30, 80]), ("div", [10, 5, 3.3333333, 5])],
+)
+def test_tensors_are_repeated_by_strides(name: str, expected: list[float]) -> None:
+    inputs = {"x": tensor([10, 10, 10, 20], 2, 2), "y": tensor([1, 2, 3, 4], 1, 2, 2)}
+    found = desc(inputs, operator(name, "x", "y"), tensor(expected, 1, 2, 2))
+    assert found["ATensor"] == "FLOAT32 [1, 2, 2] [0, 2, 1]"
+    assert found["BTensor"] == "FLOAT32 [1, 2, 2]"
+
+
+def test_a_scalar_is_repeated_too() -> None:
+    inputs = {"x": tensor([2, 3], 2), "y": tensor([2])}
+    found = desc(inputs, operator("pow", "x", "y"), tensor([4, 9], 2))
+    assert found["operator"] == "ELEMENT_WISE_POW"
+    assert (found["InputTensor"], found["ExponentTensor"]) == ("FLOAT32 [2]", "FLOAT32 [2] [0]")
+
+
+def test_a_comparison_gives_bytes() -> None:
+    inputs = {"x": tensor([1, 2], 2), "y": tensor([2, 2], 2)}
+    found = desc(inputs, operator("lesserOrEqual", "x", "y"), tensor([1, 1], 2, type="uint8"))
+    assert (found["operator"], found["OutputTensor"]) == ("ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL", "UINT8 [2]")
+
+
+def test_where_chooses_by_its_condition() -> None:
+    inputs = {"c": tensor([1, 0], 2, type="uint8"), "x": tensor([1, 2], 2), "y": tensor([7])}
+    found = desc(inputs, operator("where", "c", "x", "y"), tensor([1, 7], 2))
+    assert (found["operator"], found["BTensor"]) == ("ELEMENT_WISE_IF", "FLOAT32 [2] [0]")
+
+
+def test_a_slope_is_repeated_to_the_output() -> None:
+    inputs = {"x": tensor([-1, 2, -3, 4], 2, 2), "slope": tensor([0.5, 10], 2)}
+    found = desc(inputs, operator("prelu", "x", "slope"), tensor([-0.5, 2, -1.5, 4], 2, 2))
+    assert found["SlopeTensor"] == "FLOAT32 [2, 2] [0, 1]"
+
+
+def test_the_limits_of_integers_are_those_of_their_type() -> None:
+    x = {"x": tensor([-128, 5, 127], 3, type="int8")}
+    found = desc(x, operator("clamp", "x", maxValue=4), tensor([-128, 4, 4], 3, type="int8"))
+    assert (found["Min"], found["Max"], found["MinMaxDataType"]) == (-128, 4, "INT8")
+    found = desc(x, operator("clamp", "x", minValue=float("-inf")), tensor([-128, 5, 127], 3, type="int8"))
+    assert (found["Min"], found["Max"]) == (-128, 127)
+
+
+def test_softmax_is_along_its_axis() -> None:
+    """exp(0) and exp(log 3) are 1 and 3 of 4."""
+    log3 = 1.0986122886681098
+    inputs = {"x": tensor([0, 0, log3, log3], 2, 2)}
+    found = desc(inputs, operator("softmax", "x", 0), tensor([0.25, 0.25, 0.75, 0.75], 2, 2))
+    assert (found["operator"], found["Axes"]) == ("ACTIVATION_SOFTMAX1", [0])
+
+
+def test_a_cast_has_the_type_of_the_output() -> None:
+    found = desc({"x": tensor([1.5, -2.5], 2)}, operator("cast", "x", "int32"), tensor([1, -2], 2, type="int32"))
+    assert (found["operator"], found["OutputTensor"]) == ("CAST", "INT32 [2]")
+
+
+def test_numbers_of_64_bits_are_read() -> None:
+    large = ["9007199254740993n", "-1n"]
+    found = case(
+        {"x": tensor(large, 2, type="int64")}, operator("abs", "x"), tensor(["9007199254740993n", 1], 2, type="int64")
+    )
+    assert found.inputs == {"InputTensor": [9007199254740993, -1]}
+
+
+def test_what_is_no_number_or_tensor_is_a_reason() -> None:
+    y = tensor([0, 0, 0], 3)
+    assert reason(X, operator("elu", "x", alpha="x y"), y) == "`alpha` of elu is 'x y', not a number"
+    assert reason(X, operator("add", "x", 1), y) == "`b` of add is 1, not a tensor of the test"
+    assert reason(X, operator("add", "x", "nowhere"), y) == "`b` of add is 'nowhere', not a tensor of the test"
+    assert reason(X, operator("abs", "x", 1), y) == "abs is called with 2 arguments, and has 1"
+    assert "repeat" in reason({**X, "y": tensor([1, 2], 2)}, operator("add", "x", "y"), y)

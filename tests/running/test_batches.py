@@ -1,0 +1,134 @@
+"""Batches of cases: together they are the run that one process makes, whatever becomes of a worker."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commandline import GOOD, many, write
+
+from dmlcheck.cases.find import Target
+from dmlcheck.implementations import Unavailable
+from dmlcheck.running import batches as module
+from dmlcheck.running.batches import Batches, about_there, batches_of, run_batch
+from dmlcheck.running.cluster import Cluster, Lost
+from dmlcheck.running.events import Done, Ended, Event, Other, Plan, digest_of
+from dmlcheck.running.processes import Execution
+from dmlcheck.running.selection import Selection
+
+
+class Here(Cluster):
+    """A cluster whose worker is this process, but for some batches, whose worker is gone."""
+
+    def __init__(self, lost: tuple[int, ...] = ()) -> None:
+        super().__init__()
+        self.lost = lost
+
+    def map(self, function: Callable[[Any], Any], all_given: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
+        for number, given in enumerate(all_given):
+            yield given, Lost("KilledWorker: gone") if number in self.lost else function(given)
+
+
+@pytest.fixture(autouse=True)
+def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cut every file into parts of two cases, and read none from before."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(module, "MOST", 2)
+    monkeypatch.setattr(module, "_WHOLE", 1)
+    module._made.cache_clear()
+    module._last_read.cache_clear()
+
+
+def told(events: Iterable[Event]) -> tuple[list[Any], str | None, list[str]]:
+    """Return the results, the cases that do not run, the digest of all, and the empty files."""
+    happened = list(events)
+    results: list[Any] = [
+        (one.result.case.id, one.result.outcome, one.result.reason) if isinstance(one, Done) else one.id
+        for one in happened
+        if isinstance(one, (Done, Other))
+    ]
+    ends = [one for one in happened if isinstance(one, Ended)]
+    return results, digest_of([end.digest for end in ends]), [end.empty for end in ends if end.empty]
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        Plan(digests=True),
+        Plan(digests=True, shard=(1, 2)),
+        Plan(digests=True, selection=Selection("c1 or c4")),
+        Plan(digests=True, timeout=60.0),  # in a process of its own, which is ended when a case takes too long
+    ],
+)
+def test_batches_are_the_run_that_one_process_makes(plan: Plan) -> None:
+    texts = {"a.yaml": many(5), "b.yaml": GOOD, "wrong.yaml": "operator: [", "none.yaml": "cases: []\noperator: RELU\n"}
+    targets = [Target(write(name, text), name) for name, text in texts.items()]
+    found = told(Batches(targets, plan, Here()).events())
+    assert found == told(Execution(targets, plan).events())
+    assert len(found[0]) >= 6
+
+
+def test_a_file_is_cut_by_its_cases() -> None:
+    target = Target(write("a.yaml", many(5)), "a.yaml")
+    assert [batch.part for batch in batches_of(target)] == [(0, 2), (2, 4), (4, 6)]
+    assert list(batches_of(target._replace(case="c1"))) == [target._replace(case="c1")]
+    assert [batch.part for batch in batches_of(Target("nowhere.yaml", "nowhere.yaml"))] == [None]
+
+
+def test_a_small_file_is_one_batch_and_is_not_read_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_WHOLE", 10_000)
+    monkeypatch.setattr(module, "read_file", None)
+    target = Target(write("a.yaml", many(5)), "a.yaml")
+    assert list(batches_of(target)) == [target]
+
+
+def test_the_cases_of_a_batch_that_is_lost_are_errors_and_the_others_run() -> None:
+    target = Target(write("a.yaml", many(5)), "a.yaml")
+    executor = Batches([target], Plan(digests=True, selection=Selection("not c3")), Here(lost=(1,)))
+    happened = list(executor.events())
+    results, digest, _ = told(happened)
+    assert [one if isinstance(one, str) else one[:2] for one in results] == [
+        ("a.yaml::c0", "passed"),
+        ("a.yaml::c1", "passed"),
+        ("a.yaml::c2", "error"),
+        "a.yaml::c3",
+        ("a.yaml::c4", "passed"),
+    ]
+    (result,) = [one.result for one in happened if isinstance(one, Done) and one.result.outcome == "error"]
+    (diagnostic,) = result.diagnostics
+    assert (result.reason, diagnostic.rule, diagnostic.file) == ("the worker ended", "implementation-error", "a.yaml")
+    assert diagnostic.message == "reference was lost with its worker (KilledWorker: gone)"
+    assert diagnostic.line is not None
+    assert digest == told(Execution([target], executor.plan).events())[1]
+    assert executor.running() == []
+
+
+def test_a_worker_reads_a_file_once_until_it_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    reads = []
+    read = module.read_file
+    monkeypatch.setattr(module, "read_file", lambda path, name: reads.append(path) or read(path, name))
+    target = Target(write("a.yaml", many(4)), "a.yaml")
+    for part in ((0, 2), (2, 4)):
+        assert len(run_batch(Plan(), target._replace(part=part))) == 3
+    assert reads == ["a.yaml"]
+    write("a.yaml", many(6))
+    assert len(run_batch(Plan(), target._replace(part=(4, 6)))) == 3
+    assert reads == ["a.yaml", "a.yaml"]
+
+
+def test_a_daemon_can_start_the_process_that_cases_need(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the workers of dask are."""
+    monkeypatch.setitem(multiprocessing.current_process()._config, "daemon", True)  # type: ignore[attr-defined]
+    target = Target(write("a.yaml", GOOD), "a.yaml")
+    assert [type(event) for event in run_batch(Plan(timeout=60.0), target)] == [Done, Ended]
+
+
+def test_an_implementation_says_what_it_is_on_a_worker() -> None:
+    assert about_there("reference", None).version
+    with pytest.raises(Unavailable):
+        about_there("python:nowhere:Nothing", None)
+    with pytest.raises(Unavailable):
+        about_there("reference", "1.8.0")

@@ -1,0 +1,173 @@
+"""Calls on the workers of a cluster: in order, retried once when a worker dies, cancelled at the end."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from dask_calls import doubled, ended_once
+
+from dmlcheck.folders.exporting import Unavailable
+from dmlcheck.running import cluster as module
+from dmlcheck.running.cluster import Cluster, Lost
+
+CANNOT_IMPORT = """\
+the worker tcp://w:1 cannot import dmlcheck: ModuleNotFoundError: No module named 'dmlcheck'; \
+install dmlcheck {} where the workers run"""
+
+
+class Future:
+    """A call that is done when it is asked for."""
+
+    def __init__(self, function: Callable[..., Any], given: tuple[Any, ...]) -> None:
+        self.result = lambda: function(*given)
+
+    def done(self) -> bool:
+        return True
+
+    def add_done_callback(self, called: Callable[[Future], object]) -> None:
+        called(self)
+
+
+class Slow(Future):
+    """A call that is done when it is told to be."""
+
+    def __init__(self) -> None:
+        super().__init__(doubled, (0,))
+        self.is_done = False
+        self.called: list[Callable[[Future], object]] = []
+
+    def done(self) -> bool:
+        return self.is_done
+
+    def add_done_callback(self, called: Callable[[Future], object]) -> None:
+        self.called.append(called)
+
+    def finish(self) -> None:
+        self.is_done = True
+        for called in self.called:
+            called(self)
+
+
+class Client:
+    """A client of two threads that notes what it is asked for."""
+
+    def __init__(self, versions: dict[str, Any] | None = None) -> None:
+        self.versions = versions or {}
+        self.sent: list[Any] = []
+        self.cancelled: list[Any] = []
+        self.first: Future | None = None  # what the first call is
+
+    def submit(self, function: Callable[..., Any], *given: Any, pure: bool) -> Future:
+        assert not pure  # the same call twice is two calls
+        self.sent.append(given)
+        return self.first if self.first is not None and len(self.sent) == 1 else Future(function, given)
+
+    def nthreads(self) -> dict[str, int]:
+        return {"a": 1, "b": 1}
+
+    def cancel(self, futures: list[Any]) -> None:
+        self.cancelled += futures
+
+    def wait_for_workers(self, count: int, timeout: float) -> None:
+        pass
+
+    def run(self, function: Callable[..., Any], on_error: str) -> dict[str, Any]:
+        assert (function(), on_error) == (module.__version__, "return")  # what a worker with this version would say
+        return self.versions
+
+
+def with_client(client: Client) -> Cluster:
+    made = Cluster("tcp://host:1")
+    made.client = client
+    return made
+
+
+def test_what_calls_return_comes_back_in_their_order() -> None:
+    client = Client()
+    assert list(with_client(client).map(doubled, [3, 1, 2])) == [(3, 6), (1, 2), (2, 4)]
+    assert with_client(client).ask(doubled, 4) == 8
+
+
+def test_a_call_that_ends_badly_is_lost_and_the_others_go_on() -> None:
+    found = list(with_client(Client()).map(doubled, [1, 13, 2]))
+    assert found == [(1, 2), (13, Lost("ValueError: 13 is not doubled")), (2, 4)]
+
+
+def test_each_thread_has_one_call_and_those_under_way_are_cancelled() -> None:
+    client = Client()
+    results = with_client(client).map(doubled, iter(range(1000)))
+    assert next(results) == (0, 0)
+    assert len(client.sent) == 2
+    assert next(results) == (1, 2)
+    assert len(client.sent) <= 4
+    results.close()
+    assert len(client.cancelled) == len(client.sent) - 2
+
+
+def test_answers_wait_for_their_turn_while_others_run() -> None:
+    """The first call is slow: what runs beside it goes on, one call at a time, and is held until its turn."""
+    client, slow = Client(), Slow()
+    client.first = slow
+    results = with_client(client).map(doubled, range(10))
+    taken: list[Any] = []
+    reader = threading.Thread(target=lambda: taken.extend(results))
+    reader.start()
+    while len(client.sent) < 10:
+        time.sleep(0.001)
+    assert taken == []
+    slow.finish()
+    reader.join(10)
+    assert taken == [(number, 2 * number) for number in range(10)]
+
+
+@pytest.mark.parametrize(
+    ("version", "problem"),
+    [
+        ("9.9", "the worker tcp://w:1 has dmlcheck 9.9, and this is {}; install the same version on both"),
+        (
+            ModuleNotFoundError("No module named 'dmlcheck'"),
+            CANNOT_IMPORT,
+        ),
+    ],
+)
+def test_a_worker_with_another_dmlcheck_is_refused(version: Any, problem: str) -> None:
+    pytest.importorskip("distributed", reason="there is no dask")
+    with pytest.raises(Unavailable) as refused:
+        with_client(Client({"tcp://w:1": version}))._check()
+    assert str(refused.value) == problem.format(module.__version__)
+
+
+def test_a_missing_package_is_said_with_what_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(Unavailable, match=r"it needs the package distributed .*pip install"), Cluster():
+        pass
+
+
+@pytest.mark.filterwarnings("ignore")  # of dask's own
+def test_an_address_where_nothing_is_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("distributed", reason="there is no dask")
+    monkeypatch.setattr(module, "_WAIT", 0.2)
+    with pytest.raises(Unavailable, match=r"nothing answers at tcp://127\.0\.0\.1:1: "), Cluster("tcp://127.0.0.1:1"):
+        pass
+    with pytest.raises(Unavailable, match="nothing answers at nowhere://x: "), Cluster("nowhere://x"):
+        pass
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # of dask's own
+def test_a_call_whose_worker_dies_runs_once_more(tmp_path: Path) -> None:
+    """Two processes: one call ends its worker the first time, one each time; those around them come back."""
+    pytest.importorskip("distributed", reason="there is no dask")
+    once, always = str(tmp_path / "once"), str(tmp_path / "always")
+    with Cluster(jobs=2) as made:
+        found = [result for _, result in made.map(ended_once, ["", once, "", always, ""])]
+    assert found[:3] == ["untouched", "once", "untouched"]
+    assert isinstance(found[3], Lost)
+    assert found[3].problem.startswith("KilledWorker: ")
+    assert found[4] == "untouched"
