@@ -22,8 +22,6 @@ from typing import Any, NamedTuple
 import drawn_descs
 import faults_page
 import numpy as np
-from drawn_layouts import laid
-from drawn_values import STYLES, drawn_values
 from planted import Fault, equal, faults_of
 
 from dmlcheck import load_cases
@@ -32,6 +30,8 @@ from dmlcheck.cases.records import Case
 from dmlcheck.comparison.compare import compare
 from dmlcheck.comparison.tolerances import Limit, limit_for
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
+from dmlcheck.drawing.layouts import laid
+from dmlcheck.drawing.values import STYLES, drawn_values
 from dmlcheck.reference import engine
 from dmlcheck.reference.bounds import bounds
 from dmlcheck.running.undefined_elements import masks_of
@@ -97,7 +97,7 @@ def draws(operator: str, count: int = DRAWS) -> Iterator[Judged]:
             continue
         desc, inputs = made
         if number % 4 == 3:
-            desc = laid(desc, generator)
+            desc = laid(desc, drawn_descs.from_generator(generator))
         inputs = drawn_values(desc, generator, STYLES[number // 3 % 4]) if inputs is None else inputs
         if inputs is not None:
             judged = right_of(f"draw {number}", desc, inputs)

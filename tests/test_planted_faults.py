@@ -11,11 +11,11 @@ import faults_page
 import numpy as np
 import planted
 import pytest
-from drawn_values import STYLES, drawn_values
 from planted import Fault, faults_of
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.descs.write import notation
+from dmlcheck.drawing.values import STYLES, drawn_values
 from dmlcheck.specs.load import operator_names
 from dmlcheck.specs.names import NEWEST_LEVEL
 from dmlcheck.validation import validate

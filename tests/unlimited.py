@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 import drawn_descs
 import numpy as np
-from drawn_values import SPECIAL, drawn_values, of_name
 
 from dmlcheck.descs.records import OperatorDesc, TensorPart
+from dmlcheck.drawing.values import SPECIAL, drawn_values, of_name
 from dmlcheck.reference.bounds import bounds
 from dmlcheck.specs.load import full_name, operator_names
 from dmlcheck.specs.records import OUTPUT

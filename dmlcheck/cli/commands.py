@@ -11,6 +11,8 @@ GROUPS = {
         "eval": "Print the reference engine's results for cases.",
         "merge": "Put the reports of a run's shards together.",
         "compare": "The changes between the reports of two runs.",
+        "fuzz": "Run random descs, and write failures as reduced cases.",
+        "reduce": "The smallest desc and simplest values that still fail.",
         "expectations": "Keep a file of known results up to date.",
     },
     "Look up": {

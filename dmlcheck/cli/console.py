@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from threading import Thread
 from typing import IO, TYPE_CHECKING, Any, cast
@@ -176,6 +176,15 @@ class Console:
         self._rich = RichConsole(no_color=not self.style.colour, file=cast("IO[str]", _Lasting(streams())))
         return _bar(self._rich, execution, tally)
 
+    def watching(self, text: Callable[[], str]) -> AbstractContextManager[None]:
+        """Return a context in which a terminal shows a line that says how far something is."""
+        if not self.is_terminal:
+            return nullcontext()
+        from rich.console import Console as RichConsole
+
+        self._rich = RichConsole(no_color=not self.style.colour, file=cast("IO[str]", _Lasting(streams())))
+        return _line(self._rich, text)
+
     def problems(self, problems: Iterable[Diagnostic], document: Document) -> None:
         """Print diagnostics to standard error."""
         counts = streams().problems
@@ -217,6 +226,22 @@ def _bar(console: Any, execution: Execution | ModelExecution, tally: Tally) -> I
     with Progress(BarColumn(), Cases(), TimeElapsedColumn(), console=console, transient=True) as progress:
         task = progress.add_task("", total=None)  # which is known when all files are read
         Thread(target=lambda: progress.update(task, total=execution.total), daemon=True).start()
+        yield
+
+
+@contextmanager
+def _line(console: Any, text: Callable[[], str]) -> Iterator[None]:
+    from rich.progress import Progress, ProgressColumn, SpinnerColumn, Task
+    from rich.text import Text
+
+    class Line(ProgressColumn):
+        """The line, read as it is drawn."""
+
+        def render(self, _: Task) -> Text:
+            return Text(text(), overflow="ellipsis", no_wrap=True)
+
+    with Progress(SpinnerColumn(), Line(), console=console, transient=True) as progress:
+        progress.add_task("", total=None)
         yield
 
 

@@ -12,13 +12,14 @@ from dmlcheck.cli.options import completing
 from dmlcheck.implementations import KINDS, Implementation, Unavailable, close, make
 
 
-def implementation_option(help: str) -> Callable[[Any], Any]:
-    """Return the option `--implementation`."""
+def implementation_option(help: str, *, is_required: bool = False) -> Callable[[Any], Any]:
+    """Return the option `--implementation`: of the reference where nothing else has to be named."""
     return click.option(
         "--implementation",
-        default="reference",
+        default=None if is_required else "reference",
+        required=is_required,
         metavar="NAME",
-        show_default=True,
+        show_default=not is_required,
         help=help,
         shell_complete=completing(lambda: KINDS),
     )

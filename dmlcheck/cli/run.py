@@ -33,7 +33,15 @@ from dmlcheck.cli.run_models import (
     model_options,
     print_nodes,
 )
-from dmlcheck.cli.run_options import DataType, Jobs, Number, Seconds, Shard
+from dmlcheck.cli.run_options import (
+    DataType,
+    Jobs,
+    Number,
+    Seconds,
+    Shard,
+    accumulate_option,
+    algorithms_option,
+)
 from dmlcheck.cli.selection import failed_before, print_ids, select, selector, targets
 from dmlcheck.implementations import KINDS, About, Unavailable, about, require_directml, require_models
 from dmlcheck.reports.records import Earlier, RunInfo
@@ -186,19 +194,8 @@ class Options(NamedTuple):
 @level_option
 @implementation_option("The implementation under test, see below.")
 @version_option("It is this version of DirectML (1.8.0): expect the failures that are known of it.")
-@click.option(
-    "--accumulate",
-    type=click.Choice(["float16", "float32"], case_sensitive=False),
-    default="float32",
-    show_default=True,
-    help="The type that an implementation may accumulate in.",
-)
-@click.option(
-    "--algorithms",
-    type=click.Choice(["winograd"], case_sensitive=False),
-    multiple=True,
-    help="Also allow the errors of this way to compute: Winograd's algorithms for convolutions with windows of 3 x 3.",
-)
+@accumulate_option
+@algorithms_option
 @click.option(
     "--strict",
     is_flag=True,

@@ -113,3 +113,18 @@ class Number(click.FloatRange):
         """Return the number."""
         number = float(super().convert(value, param, ctx))
         return number if math.isfinite(number) else self.fail(f"{value!r} is not a finite number", param, ctx)
+
+
+accumulate_option = click.option(
+    "--accumulate",
+    type=click.Choice(["float16", "float32"], case_sensitive=False),
+    default="float32",
+    show_default=True,
+    help="The type that an implementation may accumulate in.",
+)
+algorithms_option = click.option(
+    "--algorithms",
+    type=click.Choice(["winograd"], case_sensitive=False),
+    multiple=True,
+    help="Also allow the errors of this way to compute: Winograd's algorithms for convolutions with windows of 3 x 3.",
+)

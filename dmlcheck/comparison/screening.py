@@ -65,6 +65,11 @@ class Screen:
         """Take the outputs of an implementation, by name."""
         self.arithmetic = arithmetic_of(desc, limit.accumulate)
         outputs = desc.tensors(OUTPUT)
+        self.parts: list[_Part] = []
+        self._lock = threading.Lock()
+        self.is_used = False
+        if not outputs:  # all of them are optional, and none is asked for
+            return
         part = outputs[0]
         self.label, self.tensor, self.actual = part.label, part.tensor, actual.get(part.label)
         dtype = NUMPY_TYPES[self.tensor.data_type]
@@ -77,8 +82,6 @@ class Screen:
             and getattr(self.actual, "dtype", None) == dtype
             and math.prod(self.tensor.sizes) >= _MANY
         )
-        self.parts: list[_Part] = []
-        self._lock = threading.Lock()
 
     def see(self, piece: Piece, found: Any) -> None:
         """Take a piece, and the result of its formula."""

@@ -32,7 +32,7 @@ def drawn_fields(operator: str, chance: Chance, sizes: Sizes = SMALL, level: str
     spec = load_spec(operator)
     for _ in range(_TRIES):
         fields = made_valid(spec, draft(spec, chance, sizes, level), chance, sizes, level)
-        if fields is not None:
+        if fields is not None and any(field.name in fields for field in spec.outputs):
             return fields
     return None
 

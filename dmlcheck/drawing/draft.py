@@ -50,7 +50,7 @@ def draft(spec: OperatorSpec, chance: Chance, sizes: Sizes, level: str) -> Raw:
     for field in (*spec.inputs, *spec.outputs):
         if field.optional and chance.often(0.35):
             continue
-        count = _count(row, field.name, rank)
+        count = _count(row, field.name, rank, chance)
         own = kept[-count:] if count <= len(kept) else [1] * (count - len(kept)) + kept
         own = own if chance.often(0.6) else _dimensions(chance, count, sizes)
         tensor = {"DataType": types.get(field.name, "FLOAT32"), "Sizes": list(own)}
@@ -167,8 +167,11 @@ def _rank(row: Row, chance: Chance) -> int:
     return chance.of(sorted(shared)) if shared else 4
 
 
-def _count(row: Row, name: str, rank: int) -> int:
+def _count(row: Row, name: str, rank: int, chance: Chance) -> int:
+    """Return the number of dimensions of a tensor: that of others if it may have it, now and then another."""
     dims = row[name].dims if name in row else (rank,)
+    if dims and chance.often(0.12):
+        return chance.of(dims)
     return rank if rank in dims else min(dims, key=lambda count: abs(count - rank))
 
 

@@ -101,8 +101,9 @@ def _tuples(raw: Raw, chance: Chance) -> None:
 
 def _scatter(raw: Raw, _: Chance) -> None:
     axis, given, indices = raw["Axis"], raw["InputTensor"]["Sizes"], raw["IndicesTensor"]["Sizes"]
-    if axis < min(len(given), len(indices)) and indices[axis] > given[axis]:
-        indices[axis] = raw["UpdatesTensor"]["Sizes"][axis] = given[axis]
+    updates = raw["UpdatesTensor"]["Sizes"]
+    if axis < min(len(given), len(indices), len(updates)) and indices[axis] > given[axis]:
+        indices[axis] = updates[axis] = given[axis]
 
 
 def _samples(raw: Raw, chance: Chance) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from dmlcheck.descs.records import OperatorDesc, TensorDesc, TensorPart
 from dmlcheck.descs.write import notation
 from dmlcheck.files.npy import npy_bytes
 from dmlcheck.files.yaml_text import flow, text
-from dmlcheck.folders.export_folder import Folder, free_name, safe_name, tensor_file
+from dmlcheck.folders.export_folder import free_name, safe_name, tensor_file
 from dmlcheck.values.layouts import Array, laid_out
 from dmlcheck.values.number_formats import spell
 
@@ -21,6 +21,13 @@ FORM = "cases"  # the format of an import's files
 
 _INLINE = 128  # elements; a larger tensor is in a file beside the case file
 _WIDTH = 110  # characters
+
+
+class Place(Protocol):
+    """Where files are written: a folder, or beside a file."""
+
+    def write(self, name: str, data: bytes) -> None:
+        """Write a file by its name, with / between its parts; OSError where it cannot be written."""
 
 
 class Written(NamedTuple):
@@ -37,7 +44,7 @@ class Written(NamedTuple):
     more: Mapping[str, Any] = {}
 
 
-def write_cases(place: Folder, stem: str, cases: Sequence[Written], comment: str, **defaults: Any) -> str:
+def write_cases(place: Place, stem: str, cases: Sequence[Written], comment: str, **defaults: Any) -> str:
     """Write a case file and the files of its larger values; return its name in the folder.
 
     A single case is the file itself where its name is the file's; `defaults` are keys that all cases have.
@@ -59,7 +66,7 @@ def write_cases(place: Folder, stem: str, cases: Sequence[Written], comment: str
 class _Files:
     """The files of values beside a case file, in a folder of its name."""
 
-    def __init__(self, place: Folder, stem: str) -> None:
+    def __init__(self, place: Place, stem: str) -> None:
         self.place = place
         self.stem = stem
         self.taken: set[str] = set()
@@ -78,7 +85,7 @@ def _case_lines(files: _Files, case: Written) -> Iterator[str]:
     yield from (f"{key}: {flow(value)}" for key, value in case.more.items() if value is not None)
     yield from desc_lines(desc)
     for section, values in (("inputs", case.inputs), ("outputs", case.outputs)):
-        if values is None:
+        if values is None or (not values and "invalid" in case.more):
             continue
         yield f"{section}:" if values else f"{section}: {{}}"
         for field, given in values.items():

@@ -45,7 +45,7 @@ class Settings(NamedTuple):
     that are more than `expected_within` ULP from the exact result.
     `directml_version` says that the implementation is that DirectML, and to expect the failures that are known of it.
     `algorithms` are ways to compute that it may use besides: "winograd". `keep` is a folder for what went in and came
-    out of the cases that fail.
+    out of the cases that fail. `guesses` asks for likely causes of what is wrong.
     """
 
     feature_level: str | None = None
@@ -56,6 +56,7 @@ class Settings(NamedTuple):
     expected_within: float = EXPECTED_WITHIN
     keep: str | None = None
     algorithms: tuple[str, ...] = ()
+    guesses: bool = True
 
 
 class Run:
@@ -73,10 +74,16 @@ class Run:
         self.descs = LegalDescs()
         asked = self.settings
         self.limits = Limits(asked.accumulate, asked.inputs, asked.expected_within, asked.algorithms)
+        self.limits.guesses = asked.guesses
+        self._taken: dict[int, Prepared] = {}
+
+    def take(self, case: Case, prepared: Prepared) -> None:
+        """Take a case that runs next as it was prepared elsewhere: its values were drawn, not read."""
+        self._taken[id(case)] = prepared
 
     def prepared(self, case: Case) -> Prepared:
         """Return a case ready to run."""
-        return prepare(case, case.level, self.descs)
+        return self._taken.pop(id(case), None) or prepare(case, case.level, self.descs)
 
     @property
     def is_reference(self) -> bool:

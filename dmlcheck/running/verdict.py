@@ -45,7 +45,8 @@ class Verdict(NamedTuple):
 class Limits:
     """The tolerances of a run's cases; the previous case's is used again if two share their desc and tolerance.
 
-    `within` is how many ULP an expected value may be from the exact result without a warning.
+    `within` is how many ULP an expected value may be from the exact result without a warning. `guesses` says whether
+    likely causes are looked for.
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class Limits:
         self.inputs = inputs
         self.algorithms = algorithms
         self.within = within
+        self.guesses = True
         self._last: tuple[OperatorDesc, Tolerance | None, Limit] | None = None
         self._tried: tuple[str, int] = ("", 0)
 
@@ -100,8 +102,10 @@ def judge(
     outputs = {name: output for name, (output, _) in compared.items()}
     if of_reference is not None and not prepared.is_any and _is_equal(outputs):
         return Verdict(outputs)  # what most cases come to: there is nothing to say of them
-    is_off = of_reference is None and any(
-        output.mismatches or output.unlikely or output.systematic for output in outputs.values()
+    is_off = (
+        limits.guesses
+        and of_reference is None
+        and any(output.mismatches or output.unlikely or output.systematic for output in outputs.values())
     )
     guesses = _Guesses()
     if is_off:

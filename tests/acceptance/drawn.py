@@ -15,12 +15,12 @@ import drawn_descs
 import numpy as np
 import random_attention
 import random_recurrences
-from drawn_values import drawn_values
 
 from dmlcheck import validation
 from dmlcheck.cases.records import Case
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.descs.write import notation
+from dmlcheck.drawing.values import drawn_values
 from dmlcheck.reference import engine
 from dmlcheck.specs.names import NEWEST_LEVEL
 

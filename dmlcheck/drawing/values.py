@@ -15,6 +15,8 @@ import numpy as np
 
 from dmlcheck.cases.prepare import value_findings
 from dmlcheck.descs.records import OperatorDesc, TensorDesc, TensorPart
+from dmlcheck.drawing.fitted import consistent
+from dmlcheck.drawing.sound import is_sound
 from dmlcheck.specs.names import NEWEST_LEVEL
 from dmlcheck.values.number_formats import NUMPY_TYPES
 
@@ -62,14 +64,15 @@ def integers(generator: Generator, sizes: tuple[int, ...], dtype: Any, style: st
     """Return integers: of the whole range, small ones, large ones that FLOAT32 does not hold, or edges."""
     limits = np.iinfo(dtype)
     if style == "normal":
-        return generator.integers(limits.min, limits.max, sizes, dtype, endpoint=True)
+        whole: Array = generator.integers(limits.min, limits.max, sizes, dtype, endpoint=True)
+        return whole
     if style.isdigit() or style == "cancelling":
-        return generator.integers(max(limits.min, -9), 10, sizes, dtype)
+        small: Array = generator.integers(max(limits.min, -9), 10, sizes, dtype)
+        return small
     if style == "wide":
         shift = generator.integers(0, 8 * dtype.itemsize - 1, sizes)
-        return (generator.integers(limits.min, limits.max, sizes, dtype, endpoint=True) >> shift.astype(dtype)).astype(
-            dtype
-        )
+        wide: Array = generator.integers(limits.min, limits.max, sizes, dtype, endpoint=True) >> shift.astype(dtype)
+        return wide.astype(dtype)
     edges = np.array([0, 1, 2, 3, limits.max, limits.max - 1, limits.min, limits.min + 1, limits.max // 2 + 1], dtype)
     return mixed(generator, generator.integers(max(limits.min, -9), 10, sizes, dtype), edges)
 
@@ -270,4 +273,6 @@ def drawn_values(desc: OperatorDesc, generator: Generator, style: str = "normal"
                 found[field.name] = arrays if field.type == "TENSOR_DESC_ARRAY" else arrays[0]
     except (ValueError, IndexError, KeyError):
         return None
-    return None if value_findings(desc, found, NEWEST_LEVEL) else found
+    found = consistent(desc, found)
+    is_right = is_sound(desc, found) and not value_findings(desc, found, NEWEST_LEVEL)
+    return found if is_right else None

@@ -1,0 +1,197 @@
+"""`dmlcheck fuzz`."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from dmlcheck.cli.console import Console, write
+from dmlcheck.cli.exit_codes import Exit
+from dmlcheck.cli.implementations import made
+from dmlcheck.cli.interrupts import Interrupts
+from dmlcheck.cli.judging import Judging, judging_options, require_extra
+from dmlcheck.cli.operators import complete_operators, operator_name
+from dmlcheck.cli.options import complete_files, examples
+from dmlcheck.cli.run_options import Seconds
+from dmlcheck.folders.export_folder import Occupied, check
+from dmlcheck.implementations import Unavailable, about, require_models, validates
+from dmlcheck.specs.load import load_spec, operator_names
+from dmlcheck.specs.names import LEVEL_ORDER, NEWEST_LEVEL, level_name
+
+if TYPE_CHECKING:
+    from dmlcheck.running.campaign import Campaign, CampaignRequest
+    from dmlcheck.running.finding_files import FindingFiles
+    from dmlcheck.running.graph_campaign import GraphCampaign
+    from dmlcheck.running.trials import Bench
+
+_SECONDS = 60.0  # where neither --seconds nor --examples says when to stop
+
+
+@click.command(
+    epilog=examples(
+        "fuzz --implementation onnxruntime",
+        "fuzz GEMM LSTM --implementation python:my_module:MyEngine -o found",
+        'fuzz --implementation "command:./my_program" --seconds 60 --invalid',
+    )
+)
+@click.argument("operators", nargs=-1, metavar="[OPERATOR]...", shell_complete=complete_operators)
+@click.option("--seconds", type=Seconds(), metavar="N", help="Draw for so long. Default: 60, without --examples.")
+@click.option("--examples", type=click.IntRange(min=1), metavar="N", help="Draw so many descs, in all.")
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="S",
+    help="Other draws; a seed has the same ones. Default: 0.",
+)
+@click.option(
+    "-o",
+    "--output",
+    "folder",
+    default="findings",
+    show_default=True,
+    metavar="DIR",
+    shell_complete=complete_files,
+    help="A new folder, or that of an earlier campaign.",
+)
+@click.option("--invalid", "with_invalid", is_flag=True, help="Draw also descs that break one constraint each.")
+@click.option(
+    "--graphs",
+    "is_of_graphs",
+    is_flag=True,
+    help="Draw chains and diamonds of 2 to 8 operators as ONNX models, for implementations that run these.",
+)
+@click.option(
+    "--exhaustive",
+    "is_exhaustive",
+    is_flag=True,
+    help="Run all FLOAT16 and 8-bit inputs of operators over elements of one tensor, and all pairs of 8-bit ones.",
+)
+@judging_options
+def fuzz(
+    *,
+    operators: tuple[str, ...],
+    seconds: float | None,
+    examples: int | None,
+    seed: int,
+    folder: str,
+    with_invalid: bool,
+    is_of_graphs: bool,
+    is_exhaustive: bool,
+    judging: Judging,
+) -> None:
+    """Run random valid descs of operators on an implementation, and write what it gets wrong as reduced cases."""
+    require_extra()
+    from dmlcheck.running.campaign import CampaignRequest
+
+    level = judging.level or NEWEST_LEVEL
+    names = [operator_name(name) for name in operators] or list(operator_names())
+    names = _at_level(names, level, is_named=bool(operators))
+    if with_invalid + is_of_graphs + is_exhaustive > 1:
+        raise click.UsageError("--invalid, --graphs and --exhaustive are campaigns of their own; choose one")
+    if seconds is None and examples is None and not is_exhaustive:
+        seconds = _SECONDS
+    asked = CampaignRequest(
+        names, judging.implementation, seed, examples, seconds or None, level, with_invalid, is_exhaustive, is_of_graphs
+    )
+    if judging.implementation == "reference":
+        write("dmlcheck: nothing judges the reference engine but itself; name an implementation", to_errors=True)
+        sys.exit(Exit.NOTHING_CHECKED)
+    try:
+        check(folder, "findings")
+    except Occupied as error:
+        raise click.UsageError(f"-o: {error}") from None
+    with made(judging.implementation) as implementation:
+        if with_invalid and not validates(implementation):
+            raise click.UsageError(f"--invalid: {implementation.name} does not say that it refuses descs; {_VALIDATES}")
+        if is_of_graphs:
+            require_models(implementation)
+            _require_onnx()
+        said = about(implementation)
+        judged = f"{judging.implementation} {said.version}".rstrip() + (f" ({said.device})" if said.device else "")
+    try:
+        sys.exit(_run(asked, judging, folder, judged))
+    except Unavailable as error:
+        raise click.UsageError(f"--implementation: {error}") from None
+
+
+_VALIDATES = "what it has to do for that is in the guide, in implementations.md"
+
+
+def _require_onnx() -> None:
+    """Refuse to draw graphs without the package that makes models."""
+    from dmlcheck.folders.exporting import Unavailable as NoFormat
+    from dmlcheck.onnx.exporter import require
+
+    try:
+        require()
+    except NoFormat as error:
+        raise click.UsageError(f"--graphs: {error}") from None
+
+
+def _at_level(names: list[str], level: str, *, is_named: bool) -> list[str]:
+    """Return the operators that a level has; a usage error for one that was named and is newer."""
+    found = list(dict.fromkeys(names))
+    newer = [name for name in found if LEVEL_ORDER[load_spec(name).introduced] > LEVEL_ORDER[level]]
+    if newer and is_named:
+        since = level_name(load_spec(newer[0]).introduced)
+        raise click.UsageError(f"{newer[0]} is there from {since} on; --feature-level is {level_name(level)}")
+    return [name for name in found if name not in newer]
+
+
+def _run(asked: CampaignRequest, judging: Judging, folder: str, judged: str) -> Exit:
+    """Run a campaign and print what becomes of it."""
+    from dmlcheck.reports.fuzzing import head_lines, progress_text, summary_lines
+    from dmlcheck.running.finding_files import FindingFiles
+    from dmlcheck.running.trials import bench
+
+    console = Console()
+    files = FindingFiles(folder)
+    judge = bench(judging.implementation, judging.settings, judging.most_seconds)
+    campaign = _campaign(asked, judge, files, judging)
+    tally = campaign.tally
+    for line in head_lines(asked, judged):
+        console.echo(line)
+    with Interrupts() as interrupts, interrupts.held(), console.watching(lambda: progress_text(tally)):
+        try:
+            is_interrupted = _follow(campaign, console, interrupts, judging)
+        finally:
+            files.close()
+            campaign.bench.close()
+    for line in summary_lines(tally, again=judging.command(folder), is_interrupted=is_interrupted):
+        console.echo(line)
+    if is_interrupted:
+        return Exit.INTERRUPTED
+    if tally.findings:
+        return Exit.FAILED
+    if not tally.compared:
+        write("dmlcheck: nothing was compared", to_errors=True)
+        return Exit.NOTHING_CHECKED
+    return Exit.GOOD
+
+
+def _follow(campaign: Campaign | GraphCampaign, console: Console, interrupts: Interrupts, judging: Judging) -> bool:
+    """Print the findings of a campaign as they are made, until it is over; return whether it was interrupted."""
+    from dmlcheck.reports.fuzzing import finding_lines
+    from dmlcheck.running.campaign import CampaignFinding
+
+    try:
+        for event in interrupts.through(campaign.events()):
+            if isinstance(event, CampaignFinding):
+                for line in finding_lines(event, console.style, judging.again(event.path)):
+                    console.echo(line)
+    except KeyboardInterrupt:
+        return True
+    return False
+
+
+def _campaign(asked: CampaignRequest, judge: Bench, files: FindingFiles, judging: Judging) -> Campaign | GraphCampaign:
+    if asked.is_of_graphs:
+        from dmlcheck.running.graph_campaign import GraphCampaign
+
+        return GraphCampaign(asked, judge, files, judging.settings, judging.most_seconds)
+    from dmlcheck.running.campaign import Campaign
+
+    return Campaign(asked, judge, files)

@@ -1,0 +1,118 @@
+"""What `fuzz` and `reduce` share: the implementation that they judge, the tolerances, and the extra that they need."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from functools import reduce
+from importlib.util import find_spec
+from typing import Any, NamedTuple
+
+import click
+
+from dmlcheck.cli.implementations import implementation_option
+from dmlcheck.cli.options import level_option
+from dmlcheck.cli.run_options import Seconds, accumulate_option, algorithms_option
+from dmlcheck.running.events import DEFAULT_TIMEOUT
+from dmlcheck.running.one_case import Settings
+
+EXTRA = "hypothesis"
+INSTALL = "python -m pip install hypothesis"
+
+
+class Judging(NamedTuple):
+    """How an implementation is judged: by its name, and with the options of `run` that matter to that."""
+
+    implementation: str
+    level: str | None
+    accumulate: str
+    inputs: str
+    algorithms: tuple[str, ...]
+    timeout: float
+
+    @property
+    def settings(self) -> Settings:
+        """What a run asks of its cases."""
+        accumulate, inputs = self.accumulate.upper(), self.inputs.upper()
+        return Settings(self.level, accumulate, inputs=inputs, algorithms=self.algorithms)
+
+    @property
+    def most_seconds(self) -> float | None:
+        """The time limit of a draw or a trial, None for none."""
+        return self.timeout or None
+
+    def command(self, path: str) -> str:
+        """Return the command that runs what is in a file or a folder with these options."""
+        words = ["dmlcheck", "run", path, "--implementation", self.implementation, *self._words()]
+        return _quoted(words)
+
+    def again(self, path: str) -> str:
+        """Return the command that runs the model of a finding again, "" for a case, which goes with its folder."""
+        folder, name = os.path.split(path)
+        if not name.endswith(".onnx"):
+            return ""
+        return f"{self.command(path)} --inputs {_quoted([os.path.join(folder, 'inputs.npz')])} --bisect"
+
+    def _words(self) -> Iterator[str]:
+        if self.level is not None:
+            yield from ("--feature-level", self.level)
+        if self.accumulate != "float32":
+            yield from ("--accumulate", self.accumulate)
+        if self.inputs != "float32":
+            yield from ("--inputs", self.inputs)
+        for algorithm in self.algorithms:
+            yield from ("--algorithms", algorithm)
+        if self.timeout != DEFAULT_TIMEOUT:
+            yield from ("--timeout", f"{self.timeout:g}")
+
+
+def _quoted(words: list[str]) -> str:
+    """Return words as the shell of this system takes them."""
+    if sys.platform == "win32":
+        import subprocess
+
+        return subprocess.list2cmdline(words)
+    import shlex
+
+    return shlex.join(words)
+
+
+_OPTIONS: list[Callable[[Any], Any]] = [
+    implementation_option("What to judge; `dmlcheck run --help` has the names.", is_required=True),
+    level_option,
+    accumulate_option,
+    click.option(
+        "--inputs",
+        type=click.Choice(["float32", "tf32", "bfloat16"], case_sensitive=False),
+        default="float32",
+        show_default=True,
+        help="What an implementation may round the FLOAT32 factors of matrix products and convolutions to.",
+    ),
+    algorithms_option,
+    click.option(
+        "--timeout",
+        type=Seconds(),
+        metavar="SECONDS",
+        default=DEFAULT_TIMEOUT,
+        help="The most seconds that one draw may take; 0: any number. Default: 60.",
+    ),
+]
+
+
+def judging_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options that say how an implementation is judged, which it gets as `judging`."""
+
+    def judged(**given: Any) -> None:
+        own = {name: given.pop(name) for name in Judging._fields}
+        command(judging=Judging(**own), **given)
+
+    judged.__doc__ = command.__doc__
+    judged.__name__ = command.__name__
+    return reduce(lambda made, option: option(made), reversed(_OPTIONS), judged)
+
+
+def require_extra() -> None:
+    """Refuse to work without the extra, and say how to get it."""
+    if find_spec(EXTRA) is None:
+        raise click.UsageError(f"this needs {EXTRA}, which finds the simplest values: {INSTALL}")

@@ -1,0 +1,112 @@
+"""`dmlcheck reduce`."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from dmlcheck.cli.console import Console, say, write
+from dmlcheck.cli.exit_codes import Exit
+from dmlcheck.cli.implementations import made
+from dmlcheck.cli.interrupts import Interrupts
+from dmlcheck.cli.judging import Judging, judging_options, require_extra
+from dmlcheck.cli.model_options import dim_option, seed_option
+from dmlcheck.cli.options import complete_files, examples
+from dmlcheck.cli.run_options import Seconds
+from dmlcheck.cli.selection import check_option, split_case
+from dmlcheck.folders.exporting import Unavailable as NoFormat
+from dmlcheck.formats.registry import Opened, opened
+from dmlcheck.implementations import Unavailable
+
+_SECONDS = 60.0
+
+
+@click.command(
+    epilog=examples(
+        "reduce gemm.yaml::random --implementation onnxruntime -o b.yaml",
+        "reduce a.yaml --implementation python:my_module:MyEngine -o b.yaml",
+        "reduce model.onnx::Conv_3 --implementation onnxruntime -o b.yaml",
+    )
+)
+@click.argument("case", metavar="CASE_ID|FILE", shell_complete=complete_files)
+@click.option(
+    "-o",
+    "--output",
+    "path",
+    required=True,
+    metavar="FILE",
+    shell_complete=complete_files,
+    help="The case file to write, over an older one.",
+)
+@click.option(
+    "--seconds",
+    type=Seconds(),
+    metavar="N",
+    default=_SECONDS,
+    help="How long to look for something simpler; 0: to the end. Default: 60.",
+)
+@dim_option
+@seed_option
+@judging_options
+def reduce(
+    *, case: str, path: str, seconds: float, dims: tuple[tuple[str, int], ...], seed: int, judging: Judging
+) -> None:
+    """Write the smallest desc and the simplest values of a failing case that still fail in the same way.
+
+    CASE_ID is PATH::NAME; of a FILE the first case that fails is taken, of MODEL.onnx::NODE the node. The same way is
+    the same rule, in the same output, by the same kind of difference.
+    """
+    require_extra()
+    given, name = split_case(case)
+    file = opened(given)
+    options = {"--dim": ("sizes", dict(dims)), "--seed": ("seed", seed)}
+    chosen = {option: pair for option, pair in options.items() if pair[1]}
+    for option in chosen:
+        check_option(option, "import graph", [file])
+    if judging.implementation == "reference":
+        write("dmlcheck: nothing judges the reference engine but itself; name an implementation", to_errors=True)
+        sys.exit(Exit.NOTHING_CHECKED)
+    with made(judging.implementation):
+        pass
+    try:
+        sys.exit(_reduce(file, name, path, seconds, dict(chosen.values()), judging))
+    except (Unavailable, NoFormat) as error:
+        raise click.UsageError(str(error)) from None
+    except OSError as error:
+        raise click.UsageError(f"-o: {error.filename or path} cannot be written: {error.strerror or error}") from None
+
+
+def _reduce(
+    file: Opened, name: str | None, path: str, seconds: float, options: dict[str, object], judging: Judging
+) -> Exit:
+    """Reduce a case and write it, and say what became of it."""
+    from dmlcheck.reports.fuzzing import reduced_lines
+    from dmlcheck.running.finding_files import FindingSource, write_case
+    from dmlcheck.running.reduce_case import NotReducible, UnusableFile, start_of
+    from dmlcheck.running.reducing import reduced
+    from dmlcheck.running.trials import bench
+
+    console = Console()
+    judge = bench(judging.implementation, judging.settings, judging.most_seconds)
+    with Interrupts():
+        try:
+            start = start_of(file, name, judge, options)
+            found = reduced(judge, start.failing, start.level, seconds or None)
+        except NotReducible as error:
+            say(f"dmlcheck: {error}", to_errors=True)
+            return Exit.NOTHING_CHECKED
+        except UnusableFile as error:
+            console.problems(error.problems, error.document)
+            return Exit.WRONG_INPUT
+        finally:
+            judge.close()
+    source = f"reduced by dmlcheck reduce from {start.name} of {file.path}"
+    about = FindingSource(
+        source, start.level, judging.implementation, found.failing.answer.cause or start.failing.answer.cause
+    )
+    write_case(path, found.failing, about)
+    for line in reduced_lines(start.name, start.failing, found):
+        say(line)
+    say(f"{path}: {judging.command(path)}")
+    return Exit.INTERRUPTED if found.is_interrupted else Exit.GOOD

@@ -1,0 +1,75 @@
+"""Whether the values of inputs that name places or lengths are of places that are there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from dmlcheck.descs.records import OperatorDesc, TensorDesc
+
+Array = np.ndarray[Any, Any]
+_TUPLES = ("GATHER_ND", "GATHER_ND1", "SCATTER_ND")
+
+
+def is_sound(desc: OperatorDesc, inputs: Mapping[str, Any]) -> bool:
+    """Whether every index, batch and length of the inputs is one that the other tensors have."""
+    return all(
+        _is_within(values, limits(desc, part.tensor))
+        for part, values in desc.inputs_with(inputs)
+        for limits in [LIMITS.get(part.label)]
+        if limits is not None
+    )
+
+
+def _is_within(values: Array, limits: tuple[Any, Any]) -> bool:
+    """Whether values, or those of the first places along the last dimension, are from one number to another."""
+    low, high = map(np.asarray, limits)
+    some = values[..., : low.size] if low.ndim else values
+    wide = some.astype(np.float64)
+    return bool(np.all((wide >= low) & (wide <= high)))
+
+
+def _indices(desc: OperatorDesc, tensor: TensorDesc) -> tuple[Any, Any]:
+    short, values = desc.spec.short, desc.values
+    if short == "MAX_UNPOOLING":
+        return 0, math.prod(_sizes(desc, "OutputTensor")) - 1
+    if short in _TUPLES:
+        sizes = _sizes(desc, "InputTensor")
+        source = sizes[len(sizes) - values["InputDimensionCount"] :][values.get("BatchDimensionCount") or 0 :]
+        counts = np.array(source[: tensor.sizes[-1]])
+    else:
+        counts = np.array(_sizes(desc, "OutputTensor" if short == "ONE_HOT" else "InputTensor")[values["Axis"]])
+    return (-counts if tensor.data_type.startswith("INT") else counts * 0), counts - 1
+
+
+def _batches(desc: OperatorDesc, _: TensorDesc) -> tuple[Any, Any]:
+    images = _sizes(desc, "InputTensor") or _sizes(desc, "OutputGradientTensor")
+    return 0, images[0] - 1
+
+
+def _regions(desc: OperatorDesc, tensor: TensorDesc) -> tuple[Any, Any]:
+    if desc.spec.short != "ROI_POOLING":
+        return -math.inf, math.inf
+    _, last = _batches(desc, tensor)
+    return np.array([0.0]), np.array([float(last)])
+
+
+def _lengths(desc: OperatorDesc, _: TensorDesc) -> tuple[Any, Any]:
+    sizes = _sizes(desc, "InputTensor")
+    return 1, sizes[desc.values["Axis"]] if desc.spec.short == "REVERSE_SUBSEQUENCES" else sizes[1]
+
+
+def _sizes(desc: OperatorDesc, name: str) -> tuple[int, ...]:
+    parts = desc.parts.get(name)
+    return parts[0].tensor.sizes if parts else ()
+
+
+LIMITS: dict[str, Callable[[OperatorDesc, TensorDesc], tuple[Any, Any]]] = {
+    "BatchIndicesTensor": _batches,
+    "IndicesTensor": _indices,
+    "ROITensor": _regions,
+    "SequenceLengthsTensor": _lengths,
+}

@@ -1,0 +1,93 @@
+"""Draws by their numbers: the desc and the inputs that a seed stands for, whatever was drawn before."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.drawing.broken import BrokenDesc, broken
+from dmlcheck.drawing.chance import Chance, seeded
+from dmlcheck.drawing.descs import drawn
+from dmlcheck.drawing.draft import SMALL, Sizes
+from dmlcheck.drawing.layouts import laid
+from dmlcheck.specs.names import NEWEST_LEVEL
+
+AROUND_GROUPS = Sizes((1, 2, 3, 31, 32, 33, 63, 64, 65), 8192)
+AROUND_LARGE_GROUPS = Sizes((1, 1, 2, 3, 255, 256, 257), 12_000)
+LONG = Sizes((1, 1, 1, 2, 3, 5, 1023, 1031), 12_000)
+_SIZES = (*[SMALL] * 6, AROUND_GROUPS, AROUND_GROUPS, AROUND_LARGE_GROUPS, LONG)
+_STYLES = ("normal", "normal", "edges", "edges", "wide", "1000", "cancelling")
+_STRIDED = 0.4  # the share of descs with strides
+_TRIES = 8  # to draw values that the operator takes
+
+
+class Unit(NamedTuple):
+    """A draw: the operator, the seed of the campaign, the number of the draw, and the level of its desc.
+
+    An invalid one breaks exactly one constraint. An exhaustive one has all inputs that there are: its number is that of
+    a data type and of some attributes.
+    """
+
+    operator: str
+    seed: int
+    number: int
+    level: str = NEWEST_LEVEL
+    is_invalid: bool = False
+    is_exhaustive: bool = False
+
+    @property
+    def chance(self) -> Chance:
+        """Choices that belong to this draw alone."""
+        return seeded(f"{self.seed} {self.operator} {self.level} {self.number}")
+
+
+class DrawnInputs(NamedTuple):
+    """A valid desc and its inputs: an array by field, or a list of them for an array of tensors."""
+
+    desc: OperatorDesc
+    inputs: dict[str, Any]
+
+
+def drawn_desc(unit: Unit) -> OperatorDesc | None:
+    """Return the valid desc of a draw, None where none of many drafts came to one."""
+    return _desc(unit, unit.chance)
+
+
+def drawn_unit(unit: Unit) -> DrawnInputs | None:
+    """Return the valid desc of a draw and its inputs, None where there are none that the operator takes."""
+    import numpy as np
+
+    from dmlcheck.drawing.values import drawn_values
+
+    if unit.is_exhaustive:
+        return _exhaustive(unit)
+    chance = unit.chance
+    desc = _desc(unit, chance)
+    if desc is None:
+        return None
+    for _ in range(_TRIES):
+        generator = np.random.Generator(np.random.PCG64(chance.integer(0, 2**63 - 1)))
+        inputs = drawn_values(desc, generator, chance.of(_STYLES))
+        if inputs is not None:
+            return DrawnInputs(desc, inputs)
+    return None
+
+
+def _exhaustive(unit: Unit) -> DrawnInputs | None:
+    from dmlcheck.drawing.exhaustive import desc_of, inputs_of
+
+    desc = desc_of(unit.operator, unit.seed, unit.number, unit.level)
+    inputs = None if desc is None else inputs_of(desc, unit.seed, unit.number, unit.level)
+    return None if desc is None or inputs is None else DrawnInputs(desc, inputs)
+
+
+def drawn_broken(unit: Unit) -> BrokenDesc | None:
+    """Return the fields of a draw that is not valid, None where there are none."""
+    chance = unit.chance
+    desc = _desc(unit, chance)
+    return None if desc is None else broken(desc, chance, unit.level)
+
+
+def _desc(unit: Unit, chance: Chance) -> OperatorDesc | None:
+    desc = drawn(unit.operator, chance, chance.of(_SIZES), unit.level)
+    return laid(desc, chance, unit.level) if desc is not None and chance.often(_STRIDED) else desc

@@ -1,0 +1,87 @@
+"""A campaign of draws as text: each finding when it is made, and how it ended."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from dmlcheck import __version__
+from dmlcheck.diagnostics.wording import counted, cut, visible
+from dmlcheck.reports.layout import Style
+from dmlcheck.running.campaign import CampaignFinding, CampaignRequest, CampaignTally
+from dmlcheck.running.reducing import Failing, Reduced, Taken
+from dmlcheck.specs.names import level_name, short_operator
+
+_MOST_REASONS = 5
+_LONG = 110  # characters of a reason
+
+
+def head_lines(asked: CampaignRequest, judged: str) -> Iterator[str]:
+    """Yield what the campaign is of."""
+    named = asked.operators
+    which = ", ".join(map(short_operator, named)) if len(named) <= _MOST_REASONS else counted(len(named), "operator")
+    invalid = ", every second desc invalid" if asked.with_invalid else ""
+    yield f"dmlcheck {__version__}, {visible(judged)}"
+    kind = "all inputs" if asked.is_exhaustive else "graphs" if asked.is_of_graphs else "draws"
+    yield f"{kind} of {which} at {level_name(asked.level)}, seed {asked.seed}{invalid}"
+
+
+def finding_lines(found: CampaignFinding, style: Style, again: str = "") -> Iterator[str]:
+    """Yield a finding: what is wrong, why it may be, where its case is, and the command that shows a graph's again."""
+    rule = found.answer.difference.rule if found.answer.difference is not None else ""
+    yield style(f"FOUND {short_operator(found.operator)}: {rule}", "red")
+    yield f"  {visible(found.answer.message)}"
+    if found.answer.cause:
+        yield f"  likely cause: {visible(found.answer.cause)}"
+    flaky = "; it failed only now and then" if found.is_flaky else ""
+    reduced = "" if found.is_flaky or not found.trials else f"; reduced by {counted(found.trials, 'trial')}"
+    reduced += "" if found.is_whole or found.is_flaky else ", as far as the time allowed"
+    yield f"  {visible(found.path)}: {visible(found.work)}{reduced}{flaky}"
+    if again:
+        yield f"  again: {visible(again)}"
+
+
+def summary_lines(tally: CampaignTally, *, again: str, is_interrupted: bool = False) -> Iterator[str]:
+    """Yield how a campaign ended."""
+    for reason, count in _grouped(tally.reasons).most_common(_MOST_REASONS):
+        yield f"skipped {counted(count, 'draw')}: {visible(cut(reason, _LONG))}"
+    if tally.undrawn:
+        yield f"no valid desc came of {counted(tally.undrawn, 'draw')}"
+    draws = f"{counted(tally.draws, 'draw')}, {_counts(tally)}, in {tally.seconds:.2f} s"
+    repeated = sum(tally.repeated.values())
+    if repeated:
+        yield f"{counted(repeated, 'more draw')} failed by the same faults, or by more than are written of an operator"
+    yield f"interrupted: {draws}" if is_interrupted else draws
+    if tally.findings:
+        yield f"to see them fail: {again}"
+
+
+def progress_text(tally: CampaignTally) -> str:
+    """Return how far a campaign is: `1,000 draws in 12 s (83 a second), 950 compared, 1 finding`."""
+    rate = f"{tally.draws / tally.seconds:,.0f} a second" if tally.seconds > 0 else "now"
+    return f"{counted(tally.draws, 'draw')} in {tally.seconds:.0f} s ({rate}), {_counts(tally)}"
+
+
+def _counts(tally: CampaignTally) -> str:
+    invalid = f", {tally.invalid:,} of them invalid" if tally.invalid else ""
+    return f"{tally.compared:,} compared{invalid}, {counted(len(tally.findings), 'finding')}"
+
+
+def _grouped(reasons: Counter[str]) -> Counter[str]:
+    """Return reasons in their first words, as those of an implementation name the tensors of each desc."""
+    found: Counter[str] = Counter()
+    for reason, count in reasons.items():
+        found[" ".join(reason.split())] += count
+    return found
+
+
+def reduced_lines(name: str, start: Failing | Taken, found: Reduced) -> Iterator[str]:
+    """Yield what became of a case that was reduced."""
+    rule = start.answer.difference.rule if start.answer.difference is not None else ""
+    yield f"{name}: {rule}: {found.failing.answer.message}"
+    counts = (sum(part.tensor.element_count for part in one.desc.tensors()) for one in (start, found.failing))
+    sizes = " to ".join(f"{count:,}" for count in counts)
+    if found.is_interrupted:
+        yield "interrupted: this is the simplest so far"
+    ending = "nothing more can go" if found.is_whole else "the time was up: more may go with a larger --seconds"
+    yield f"from {sizes} elements by {counted(found.trials, 'trial')}; {ending}"

@@ -1,0 +1,238 @@
+"""Trials: descs with inputs that an implementation runs, and the reference judges, here or in a process of their own.
+
+A bench takes a unit of work and gives an answer. A process that crashes or does not end is the trial's answer, and
+another goes on after it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from dmlcheck.cases.prepare import Prepared
+from dmlcheck.cases.records import Case
+from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.descs.write import notation
+from dmlcheck.diagnostics.record import Finding
+from dmlcheck.drawing.units import Unit, drawn_broken, drawn_unit
+from dmlcheck.formats.read import read_file
+from dmlcheck.implementations import Unavailable, close, keeps_time, make, may_crash
+from dmlcheck.running.answers import TrialAnswer, answer_of
+from dmlcheck.running.children import Child, ending, leave_interrupts_to_the_parent, started
+from dmlcheck.running.one_case import Run, Settings, run_case
+from dmlcheck.running.results import ERRORED, SKIPPED, CaseResult
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+_GRACE = 5.0  # seconds more for an implementation that ends its own work, and for a process to end by itself
+NO_DRAW = "no valid draw"  # why a unit has no answer
+
+
+class Trial(NamedTuple):
+    """A valid desc with its inputs, or the fields of one that is not valid with what is wrong with it.
+
+    `is_explained` asks for the likely cause of what is wrong, which takes longer than the trial.
+    """
+
+    operator: str
+    fields: Mapping[str, Any]
+    inputs: Mapping[str, Any]
+    level: str
+    invalid: tuple[str, ...] | None = None
+    is_explained: bool = False
+
+    @classmethod
+    def of(cls, desc: OperatorDesc, inputs: Mapping[str, Any], level: str, *, is_explained: bool = False) -> Trial:
+        """Return a trial of a valid desc."""
+        return cls(desc.spec.operator, notation(desc), inputs, level, None, is_explained)
+
+
+def trial_of(unit: Unit) -> Trial | None:
+    """Return the trial that is drawn for a unit, None where there is none."""
+    if unit.is_invalid:
+        broken = drawn_broken(unit)
+        return None if broken is None else Trial(unit.operator, broken.fields, {}, unit.level, (broken.entry,))
+    drawn = drawn_unit(unit)
+    return None if drawn is None else Trial.of(drawn.desc, drawn.inputs, unit.level, is_explained=True)
+
+
+class CaseOfFile(NamedTuple):
+    """A case of a file: its path, and its name."""
+
+    path: str
+    name: str
+
+
+Work = Unit | Trial | CaseOfFile
+
+
+class Bench(Protocol):
+    """What runs units of work on an implementation."""
+
+    def answer(self, work: Work) -> TrialAnswer:
+        """Return what the implementation makes of a unit of work."""
+
+    def answers(self, units: Iterable[Unit]) -> Iterator[tuple[Unit, TrialAnswer]]:
+        """Yield the answer to each of many draws, in their order; as many as it likes may be under way."""
+
+    def close(self) -> None:
+        """End what was started."""
+
+
+def bench(implementation: str, settings: Settings, timeout: float | None) -> Bench:
+    """Return what runs trials on the implementation of a name: here, where it neither crashes nor takes any time."""
+    made = make(implementation, timeout)
+    is_timed = timeout is None or keeps_time(made)
+    if is_timed and not may_crash(made):
+        return BenchHere(made, settings)
+    patience = _GRACE if keeps_time(made) else 0.0
+    close(made)
+    return BenchApart(implementation, settings, timeout, patience)
+
+
+# ---- in this process
+
+
+class BenchHere:
+    """Runs trials in this process."""
+
+    def __init__(self, implementation: Any, settings: Settings) -> None:
+        """Begin with an implementation, which `close` ends."""
+        self.run = Run(implementation, settings)
+        self.quick = Run(implementation, settings._replace(guesses=False))
+
+    def answer(self, work: Work) -> TrialAnswer:
+        """Return what the implementation makes of a unit of work."""
+        try:
+            if isinstance(work, CaseOfFile):
+                return _of_file(work, self.run)
+            trial = work if isinstance(work, Trial) else trial_of(work)
+            if trial is None:
+                return TrialAnswer(SKIPPED, NO_DRAW)
+            return answer_of(result_of(trial, self.run if trial.is_explained else self.quick))
+        except Exception as error:  # noqa: BLE001 - a draw that shows a mistake of dmlcheck's own ends no campaign
+            return TrialAnswer(SKIPPED, f"dmlcheck itself failed: {type(error).__name__}: {error}; please report it")
+
+    def answers(self, units: Iterable[Unit]) -> Iterator[tuple[Unit, TrialAnswer]]:
+        """Yield the answer to each draw, one after the other."""
+        return ((unit, self.answer(unit)) for unit in units)
+
+    def close(self) -> None:
+        """End the implementation."""
+        close(self.run.implementation)
+
+
+def result_of(trial: Trial, run: Run) -> CaseResult:
+    """Return the result of a trial in a run."""
+    case = Case(
+        "trial",
+        "trial",
+        trial.operator,  # of a file, the first wrong outputs are looked at most closely
+        trial.operator,
+        trial.level,
+        trial.fields,
+        inputs=trial.inputs if trial.invalid is None else None,
+        invalid=trial.invalid,
+    )
+    if trial.invalid is None:
+        desc, findings = run.descs.validated(case, trial.level)
+        run.take(case, Prepared(desc, dict(trial.inputs), findings=tuple(findings)))
+    return run_case(case, run)
+
+
+def _of_file(written: CaseOfFile, run: Run) -> TrialAnswer:
+    case = next((case for case in read_file(written.path).cases if case.name == written.name), None)
+    return TrialAnswer(ERRORED, "the case cannot be read") if case is None else answer_of(run_case(case, run))
+
+
+# ---- in another process
+
+
+class BenchApart:
+    """Runs trials in a process of their own, which is started again after a trial that it was lost with."""
+
+    def __init__(self, implementation: str, settings: Settings, timeout: float | None, patience: float) -> None:
+        """Prepare; the process is started for the first trial."""
+        self.implementation = implementation
+        self.settings = settings
+        self.timeout = timeout
+        self.patience = patience
+        self.child: Child | None = None
+        self.is_busy = False
+
+    def answer(self, work: Work) -> TrialAnswer:
+        """Return what the implementation makes of a unit of work, or how the process was lost."""
+        try:
+            child = self.child = self.child or self._started()
+            self.is_busy = True
+            child.connection.send(work)
+            limit = None if self.timeout is None else self.timeout + self.patience
+            if limit is not None and not child.connection.poll(limit):
+                return self._lost("timed out", Finding("timeout", (), {"seconds": f"{self.timeout:g}"}))
+            answer: TrialAnswer = child.connection.recv()
+        except (EOFError, OSError):
+            return self._crashed()
+        self.is_busy = False
+        return answer
+
+    def _started(self) -> Child:
+        """Start the process, and wait until it has made the implementation."""
+        child = started(serve, self.implementation, self.settings, self.timeout)
+        try:
+            is_ready = child.connection.poll(_START) and child.connection.recv() == _READY
+        except (EOFError, OSError):
+            is_ready = False
+        if not is_ready:
+            problem = ending(child.stop(0.0))
+            raise Unavailable(f"{self.implementation} cannot be made in a process of its own: it {problem}")
+        return child
+
+    def _crashed(self) -> TrialAnswer:
+        code = None
+        if self.child is not None:
+            self.child.process.join(_GRACE)
+            code = self.child.process.exitcode
+        params = {"implementation": self.implementation, "problem": ending(code)}
+        return self._lost("the process ended", Finding("implementation-error", (), params))
+
+    def _lost(self, reason: str, finding: Finding) -> TrialAnswer:
+        """Return the answer of a trial that the process was lost with, and end what is left of it."""
+        self.close()
+        case = Case("trial", "trial", "", "", None, {})
+        return answer_of(CaseResult(case, ERRORED, reason, (finding.diagnostic(),)))
+
+    def answers(self, units: Iterable[Unit]) -> Iterator[tuple[Unit, TrialAnswer]]:
+        """Yield the answer to each draw, one after the other."""
+        return ((unit, self.answer(unit)) for unit in units)
+
+    def close(self) -> None:
+        """End the process: at once where a trial is under way, but for an implementation that has something to end."""
+        child, self.child, is_busy = self.child, None, self.is_busy
+        self.is_busy = False
+        if child is None:
+            return
+        if not is_busy:
+            with contextlib.suppress(OSError):
+                child.connection.send(None)
+        elif self.patience:
+            child.process.terminate()
+        child.stop(self.patience if is_busy else _GRACE)
+
+
+_READY = "ready"
+_START = 120.0  # seconds for a process to make its implementation: devices and runtimes take their time
+
+
+def serve(connection: Connection, implementation: str, settings: Settings, timeout: float | None) -> None:
+    """Answer units of work as they are asked; the body of a process."""
+    leave_interrupts_to_the_parent()
+    here = BenchHere(make(implementation, timeout), settings)
+    connection.send(_READY)
+    try:
+        with contextlib.suppress(EOFError, BrokenPipeError):  # nobody listens any more
+            while (work := connection.recv()) is not None:
+                connection.send(here.answer(work))
+    finally:
+        here.close()

@@ -1,0 +1,119 @@
+"""`dmlcheck fuzz`, as it is called."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from commandline import dmlcheck
+
+from dmlcheck.cli import judging
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def fuzz(*words: str, name: str = "Right") -> tuple[int, str]:
+    result = dmlcheck("fuzz", *words, "--implementation", f"python:fuzzed:{name}")
+    return result.exit_code, result.output
+
+
+def test_nothing_found_is_0_and_something_found_is_1_with_files_that_fail() -> None:
+    code, output = fuzz("GEMM", "--examples", "12")
+    assert (code, "12 draws, 12 compared" in output, ", 0 findings" in output) == (0, True, True)
+    code, output = fuzz("GEMM", "--examples", "12", "-o", "found", name="LosesLast")
+    assert code == 1
+    assert "FOUND GEMM: output-mismatch" in output
+    assert "dmlcheck run found --implementation python:fuzzed:LosesLast" in output
+    again = dmlcheck("run", "found", "--implementation", "python:fuzzed:LosesLast")
+    assert again.exit_code == 1
+    assert dmlcheck("run", "found").exit_code == 0
+
+
+def test_the_same_seed_finds_the_same() -> None:
+    texts = []
+    for folder in ("a", "b"):
+        fuzz("GEMM", "--examples", "10", "--seed", "5", "-o", folder, name="LosesLast")
+        texts.append(sorted((path.name, path.read_bytes()) for path in Path(folder).glob("*.yaml")))
+    assert texts[0]
+    assert texts[0] == texts[1]
+
+
+def test_options_that_matter_are_in_the_command_that_runs_the_findings() -> None:
+    words = ("--feature-level", "5_0", "--accumulate", "float16", "--inputs", "tf32", "--timeout", "5")
+    _, output = fuzz("GEMM", "--examples", "10", *words, name="LosesLast")
+    assert "--feature-level 5_0 --accumulate float16 --inputs tf32 --timeout 5" in output
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("GEM",), "did you mean GEMM?"),
+        (("MULTIHEAD_ATTENTION", "--feature-level", "1_0"), "is there from DML_FEATURE_LEVEL_6_1 on"),
+        (("GEMM", "-o", "mine"), "mine is not empty"),
+        (("GEMM", "--examples", "0"), "0 is not in the range"),
+        (("GEMM", "--exhaustive", "--invalid"), "are campaigns of their own; choose one"),
+    ],
+)
+def test_what_cannot_be_drawn_is_a_usage_error(words: tuple[str, ...], message: str) -> None:
+    Path("mine").mkdir()
+    Path("mine/x").write_text("x")
+    code, output = fuzz(*words)
+    assert (code, message in output) == (2, True), output
+
+
+def test_what_says_nothing_of_refusals_is_not_asked_for_them() -> None:
+    result = dmlcheck("fuzz", "--invalid", "--implementation", "python:misbehaving:Misbehaving")
+    assert result.exit_code == 2
+    assert "does not say that it refuses descs" in result.output
+
+
+def test_graphs_are_for_what_runs_models() -> None:
+    code, output = fuzz("--graphs")
+    assert (code, "runs no ONNX models" in output) == (2, True)
+
+
+def test_without_the_extra_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judging, "EXTRA", "no_such_module_hypothesis")
+    code, output = fuzz("GEMM")
+    assert code == 2
+    assert "python -m pip install hypothesis" in output
+
+
+def test_the_reference_is_judged_by_nothing() -> None:
+    result = dmlcheck("fuzz", "GEMM", "--implementation", "reference")
+    assert result.exit_code == 5
+    assert "nothing judges the reference engine but itself" in result.output
+
+
+def test_nothing_compared_is_5() -> None:
+    result = dmlcheck("fuzz", "GEMM", "--examples", "4", "--implementation", "python:fuzzed:TakesNothing")
+    assert result.exit_code == 5
+    assert "skipped 4 draws: unsupported-by-implementation: nothing at all" in result.output
+
+
+def test_exhaustive_runs_all_inputs_of_an_operator_and_ends() -> None:
+    code, output = fuzz("ELEMENT_WISE_BIT_COUNT", "ELEMENT_WISE_IS_NAN", "GEMM", "--exhaustive")
+    assert code == 0
+    assert "all inputs of ELEMENT_WISE_BIT_COUNT, ELEMENT_WISE_IS_NAN, GEMM at" in output
+    assert re.search(r"^4 draws, 4 compared, 0 findings", output, re.MULTILINE), output
+
+
+def test_an_interrupt_ends_it_with_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    from dmlcheck.running.campaign import Campaign
+
+    events = Campaign.events
+
+    def interrupted(self: Campaign):  # type: ignore[no-untyped-def] # noqa: ANN202
+        yield from events(self)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Campaign, "events", interrupted)
+    code, output = fuzz("GEMM", "--examples", "10", name="LosesLast")
+    assert code == 130
+    assert "FOUND GEMM" in output
+    assert "interrupted: 10 draws" in output
+    assert Path("findings/manifest.json").is_file()

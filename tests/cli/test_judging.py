@@ -1,0 +1,36 @@
+"""What `fuzz` and `reduce` are told of an implementation."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from dmlcheck.cli.judging import Judging
+
+PLAIN = Judging("onnxruntime", None, "float32", "float32", (), 60.0)
+
+
+def test_the_command_repeats_only_what_is_not_the_default() -> None:
+    assert PLAIN.command("found") == "dmlcheck run found --implementation onnxruntime"
+    other = PLAIN._replace(level="5_0", accumulate="float16", inputs="bfloat16", algorithms=("winograd",), timeout=0.0)
+    words = "--feature-level 5_0 --accumulate float16 --inputs bfloat16 --algorithms winograd --timeout 0"
+    assert other.command("found") == f"dmlcheck run found --implementation onnxruntime {words}"
+
+
+def test_a_model_is_run_again_with_its_inputs_and_a_case_with_its_folder() -> None:
+    model = os.path.join("found", "graph-1", "model.onnx")
+    inputs = os.path.join("found", "graph-1", "inputs.npz")
+    command = PLAIN.again(model).replace("'", "")
+    assert command == f"dmlcheck run {model} --implementation onnxruntime --inputs {inputs} --bisect"
+    assert PLAIN.again("found/gemm.yaml") == ""
+
+
+@pytest.mark.parametrize(("timeout", "expected"), [(0.0, None), (5.0, 5.0)])
+def test_no_time_limit_is_none(timeout: float, expected: float | None) -> None:
+    assert PLAIN._replace(timeout=timeout).most_seconds == expected
+
+
+def test_settings_are_those_of_a_run() -> None:
+    settings = PLAIN._replace(level="5_0", accumulate="float16").settings
+    assert (settings.feature_level, settings.accumulate, settings.inputs) == ("5_0", "FLOAT16", "FLOAT32")

@@ -1,0 +1,56 @@
+"""`dmlcheck reduce`, as it is called."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from commandline import dmlcheck
+
+FILE = """\
+operator: ELEMENT_WISE_ABS
+desc: {InputTensor: {DataType: FLOAT32, Sizes: [2, 5]}, OutputTensor: {DataType: FLOAT32, Sizes: [2, 5]}}
+inputs: {InputTensor: {random: {seed: 1, low: -1, high: 1}}}
+"""
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.yaml").write_text(FILE, encoding="utf-8")
+
+
+def reduce(*words: str, name: str = "LosesLast") -> tuple[int, str]:
+    result = dmlcheck("reduce", *words, "--implementation", f"python:fuzzed:{name}", "-o", "small.yaml")
+    return result.exit_code, result.output
+
+
+def test_the_simplest_case_that_fails_is_written_and_fails() -> None:
+    code, output = reduce("a.yaml::a")
+    assert code == 0
+    assert "a: output-mismatch: OutputTensor FLOAT32 {3}" in output
+    assert "from 20 to 6 elements" in output
+    assert "nothing more can go" in output
+    assert "InputTensor: [0, 0, 1]" in Path("small.yaml").read_text(encoding="utf-8")
+    assert dmlcheck("run", "small.yaml", "--implementation", "python:fuzzed:LosesLast").exit_code == 1
+    assert dmlcheck("run", "small.yaml").exit_code == 0
+
+
+def test_a_case_that_passes_is_5_and_nothing_is_written() -> None:
+    code, output = reduce("a.yaml", name="Right")
+    assert (code, "the implementation passes" in output) == (5, True)
+    assert not Path("small.yaml").exists()
+
+
+def test_a_file_that_is_wrong_is_2() -> None:
+    Path("a.yaml").write_text("operator: [", encoding="utf-8")
+    assert reduce("a.yaml")[0] == 2
+    assert reduce("b.yaml")[0] == 2
+    code, output = reduce("b.yaml", "--dim", "n=1")
+    assert (code, "--dim" in output) == (2, True)
+
+
+def test_the_time_that_is_up_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dmlcheck.running.reducing.Reducer.is_late", property(lambda _: True))
+    code, output = reduce("a.yaml")
+    assert (code, "the time was up" in output) == (0, True)

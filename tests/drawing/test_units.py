@@ -1,0 +1,64 @@
+"""Draws by their numbers: the same whatever was drawn before, and typed in here as every machine must have them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dmlcheck.descs.write import notation
+from dmlcheck.drawing.broken import broken_entry
+from dmlcheck.drawing.units import Unit, drawn_broken, drawn_desc, drawn_unit
+from dmlcheck.specs.load import operator_names
+
+RELU = "DML_OPERATOR_ACTIVATION_RELU"
+
+
+def test_a_draw_is_the_same_in_any_order_and_another_for_another_seed_or_number() -> None:
+    units = [Unit(RELU, 0, number) for number in range(6)]
+    forwards = [drawn_desc(unit) for unit in units]
+    assert forwards == [drawn_desc(unit) for unit in reversed(units)][::-1]
+    assert len({repr(desc) for desc in forwards}) == 6
+    assert drawn_desc(Unit(RELU, 1, 0)) != forwards[0]
+
+
+def test_a_draw_has_the_desc_that_its_number_alone_stands_for() -> None:
+    unit = Unit(RELU, 7, 3)
+    drawn = drawn_unit(unit)
+    assert drawn is not None
+    assert drawn.desc == drawn_desc(unit)
+
+
+def test_a_seed_draws_this_on_every_platform() -> None:
+    desc = drawn_desc(Unit(RELU, 2026, 2))
+    assert desc is not None
+    assert notation(desc) == SEED_2026
+
+
+SEED_2026 = {
+    "InputTensor": {
+        "DataType": "INT8",
+        "Sizes": [2],
+        "Strides": [1],
+        "TotalTensorSizeInBytes": 16,
+        "GuaranteedBaseOffsetAlignment": 16,
+    },
+    "OutputTensor": {"DataType": "INT8", "Sizes": [2], "Strides": [1]},
+}
+
+
+def test_sizes_around_workgroups_are_drawn() -> None:
+    descs = [drawn_desc(Unit(RELU, 0, number)) for number in range(150)]
+    sizes = {size for desc in descs if desc is not None for size in desc["InputTensor"].sizes}
+    assert {31, 32, 33, 255, 256, 257, 1031} <= sizes
+
+
+def test_values_come_with_special_ones_and_without() -> None:
+    drawn = [drawn_unit(Unit("DML_OPERATOR_ACTIVATION_SIGMOID", 0, number)) for number in range(150)]
+    is_special = [bool((~np.isfinite(one.inputs["InputTensor"])).any()) for one in drawn if one is not None]
+    assert 4 < sum(is_special) < len(is_special) - 10
+
+
+def test_an_invalid_draw_breaks_one_constraint_of_any_operator() -> None:
+    for number, operator in enumerate(operator_names()):
+        broken = drawn_broken(Unit(operator, 0, number))
+        assert broken is not None, operator
+        assert broken_entry(operator, broken.fields, Unit(operator, 0, 0).level) == broken.entry

@@ -1,0 +1,104 @@
+"""Campaigns of graphs: what is wrong in a node is a reduced case, what is wrong together a model with its inputs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("onnx", reason="the extra `onnx` is not installed")
+
+import onnx
+from onnx.reference import ReferenceEvaluator
+
+from dmlcheck.drawing.graphs import drawn_graph
+from dmlcheck.formats.read import read_file
+from dmlcheck.running.campaign import CampaignFinding, CampaignRequest
+from dmlcheck.running.finding_files import FindingFiles
+from dmlcheck.running.graph_campaign import GraphCampaign, inputs_of, is_expressible, model_of, operators_of
+from dmlcheck.running.one_case import Settings
+from dmlcheck.running.trials import bench
+from dmlcheck.specs.names import NEWEST_LEVEL
+
+NAMES = tuple(f"DML_OPERATOR_ELEMENT_WISE_{name}" for name in ("ABS", "ADD", "SIN", "MULTIPLY"))
+
+
+class Evaluator:
+    """ONNX's own evaluator as an implementation; it runs descs as the reference engine does."""
+
+    name = "evaluator"
+    keeps_time = True
+
+    def unsupported(self, _: Any) -> str | None:
+        return None
+
+    def run(self, desc: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+        from dmlcheck.reference import engine
+
+        return {name: self.changed(desc.spec.short, values) for name, values in engine.run(desc, inputs).items()}
+
+    def changed(self, _: str, values: Any) -> Any:
+        return values
+
+    def run_model(self, model: Any, inputs: dict[str, Any], keep: list[str]) -> dict[str, Any]:
+        proto = onnx.load_from_string(model) if isinstance(model, bytes) else onnx.load(model)
+        values = ReferenceEvaluator(proto).run(keep, inputs)
+        return dict(zip(keep, values, strict=True))
+
+
+class WrongSin(Evaluator):
+    """Gives twice the sine."""
+
+    name = "wrong-sin"
+
+    def changed(self, short: str, values: Any) -> Any:
+        return values * 2 if short.endswith("SIN") else values
+
+    def run_model(self, model: Any, inputs: dict[str, Any], keep: list[str]) -> dict[str, Any]:
+        proto = onnx.load_from_string(model)
+        found = super().run_model(model, inputs, keep)
+        sines = {node.output[0] for node in proto.graph.node if node.op_type == "Sin"}
+        return {name: values * 2 if name in sines else values for name, values in found.items()}
+
+
+def campaign(folder: Path, name: str, examples: int) -> list[CampaignFinding]:
+    implementation = f"python:test_graph_campaign:{name}"
+    asked = CampaignRequest(NAMES, implementation, examples=examples, is_of_graphs=True)
+    made = GraphCampaign(asked, bench(implementation, Settings(), 60.0), FindingFiles(str(folder)), Settings(), 60.0)
+    found = [event for event in made.events() if isinstance(event, CampaignFinding)]
+    made.files.close()
+    assert made.tally.compared == examples
+    return found
+
+
+@pytest.fixture
+def _here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the implementations be found by the name of this module, also by a process of its own."""
+    monkeypatch.chdir(Path(__file__).parent)
+
+
+def test_a_graph_is_a_valid_model_that_computes_what_its_steps_do() -> None:
+    for number in range(6):
+        drawn = drawn_graph(operators_of(NAMES), 0, number, NEWEST_LEVEL, is_expressible)
+        model = model_of(drawn)
+        onnx.checker.check_model(model, full_check=True)
+        assert len(model.graph.node) >= len(drawn.steps)
+        inputs = inputs_of(drawn, 0, number)
+        names = [value.name for value in model.graph.input]
+        assert ReferenceEvaluator(model).run(None, {name: inputs[name] for name in names})
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("_here")
+def test_a_right_implementation_has_no_findings(tmp_path: Path) -> None:
+    assert campaign(tmp_path / "found", "Evaluator", 2) == []
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("_here")
+def test_a_node_that_is_wrong_is_a_reduced_case(tmp_path: Path) -> None:
+    found = campaign(tmp_path / "found", "WrongSin", 4)
+    assert [one.operator for one in found] == ["DML_OPERATOR_ELEMENT_WISE_SIN"]
+    (case,) = read_file(found[0].path).cases
+    assert case.desc["InputTensor"]["Sizes"] in ([1], [1, 1, 1, 1])

@@ -1,0 +1,112 @@
+"""Trials on a bench: judged like cases, here or in a process that may be lost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import fuzzed
+import numpy as np
+import pytest
+from valid_descs import tensor, valid
+
+from dmlcheck.drawing.units import Unit
+from dmlcheck.implementations import Unavailable
+from dmlcheck.running.one_case import Settings
+from dmlcheck.running.results import ERRORED, FAILED, PASSED, SKIPPED
+from dmlcheck.running.trials import BenchApart, BenchHere, CaseOfFile, Trial, bench, trial_of
+from dmlcheck.specs.names import NEWEST_LEVEL
+
+RELU = "DML_OPERATOR_ACTIVATION_RELU"
+
+
+def trial(*values: float, **more: Any) -> Trial:
+    tensors = {"InputTensor": tensor(len(values)), "OutputTensor": tensor(len(values))}
+    desc = valid("DML_OPERATOR_ELEMENT_WISE_ABS", **tensors)
+    return Trial.of(desc, {"InputTensor": np.array(values, np.float32)}, NEWEST_LEVEL, **more)
+
+
+def answer(implementation: Any, work: Any) -> Any:
+    return BenchHere(implementation, Settings()).answer(work)
+
+
+def test_a_trial_passes_or_fails_as_a_case_does() -> None:
+    assert answer(fuzzed.Right(), trial(1, 2, 3)).outcome == PASSED
+    failed = answer(fuzzed.LosesLast(), trial(1, 2, 3))
+    assert (failed.outcome, failed.difference) == (FAILED, ("output-mismatch", "OutputTensor", "value"))
+
+
+def test_a_cause_is_looked_for_where_it_is_asked_for() -> None:
+    values = (1, 2, np.nan, 4)
+    assert answer(fuzzed.DropsNan(), trial(*values)).cause == ""
+    assert "NaN" in answer(fuzzed.DropsNan(), trial(*values, is_explained=True)).cause
+
+
+def test_a_unit_is_drawn_and_judged() -> None:
+    here = BenchHere(fuzzed.LosesLast(), Settings())
+    units = [Unit(RELU, 0, number) for number in range(12)]
+    answers = dict(here.answers(units))
+    assert list(answers) == units
+    assert {found.outcome for found in answers.values()} == {PASSED, FAILED}
+
+
+def test_a_desc_that_is_not_valid_is_to_be_refused() -> None:
+    broken = Trial(
+        RELU, {"InputTensor": tensor(3), "OutputTensor": tensor(4)}, {}, NEWEST_LEVEL, ("ACTIVATION_RELU/C3",)
+    )
+    refused = answer(fuzzed.Right(), broken)
+    assert refused.outcome == PASSED, refused
+    taken = answer(fuzzed.TakesAll(), broken)
+    assert (taken.outcome, taken.difference.rule) == (FAILED, "invalid-desc-accepted")
+
+
+def test_a_unit_that_is_not_valid_breaks_one_constraint() -> None:
+    made = trial_of(Unit(RELU, 0, 1, is_invalid=True))
+    assert made is not None
+    assert made.invalid is not None
+    assert len(made.invalid) == 1
+
+
+def test_a_mistake_of_dmlchecks_own_ends_no_campaign(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dmlcheck.running.trials.run_case", lambda *_: 1 / 0)
+    found = answer(fuzzed.Right(), trial(1))
+    assert found.outcome == SKIPPED
+    assert "dmlcheck itself failed: ZeroDivisionError" in found.reason
+
+
+def test_a_case_of_a_file_is_judged(tmp_path: Any) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text(
+        "operator: ACTIVATION_RELU\ndesc: {InputTensor: {DataType: FLOAT32, Sizes: [3]},"
+        " OutputTensor: {DataType: FLOAT32, Sizes: [3]}}\ninputs: {InputTensor: [1, 2, 3]}\n"
+    )
+    assert answer(fuzzed.LosesLast(), CaseOfFile(str(path), "a")).outcome == FAILED
+    assert answer(fuzzed.LosesLast(), CaseOfFile(str(path), "b")).outcome == ERRORED
+
+
+def test_what_keeps_its_time_and_does_not_crash_runs_here() -> None:
+    made = bench("python:fuzzed:Right", Settings(), 60.0)
+    assert isinstance(made, BenchHere)
+    made.close()
+    assert isinstance(bench("python:fuzzed:Crashes", Settings(), 60.0), BenchApart)
+
+
+@pytest.mark.slow
+def test_a_process_that_crashes_or_hangs_is_the_answer_and_another_goes_on() -> None:
+    apart = BenchApart("python:fuzzed:Crashes", Settings(), 3.0, 0.0)
+    try:
+        few, many, most = (trial(*[1.0] * count) for count in (5, 200, 2000))
+        assert apart.answer(few).outcome == PASSED
+        crashed = apart.answer(many)
+        assert (crashed.difference.rule, "exit code 3" in crashed.message) == ("implementation-error", True)
+        assert apart.answer(few).outcome == PASSED
+        assert apart.answer(most).difference.rule == "timeout"
+        assert apart.answer(few).outcome == PASSED
+    finally:
+        apart.close()
+
+
+@pytest.mark.slow
+def test_what_cannot_be_made_in_a_process_of_its_own_is_no_finding() -> None:
+    apart = BenchApart("python:misbehaving:broken", Settings(), 3.0, 0.0)
+    with pytest.raises(Unavailable, match="in a process of its own"):
+        apart.answer(trial(1.0))
