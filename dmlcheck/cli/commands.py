@@ -25,7 +25,6 @@ GROUPS = {
         "export": "Write cases as DxDispatch or ONNX models.",
         "import": "Write DxDispatch or ONNX models as case files.",
         "schema": "Print the JSON Schema of case files, or a C++ header.",
-        "docs": "Write the reference of all operators as a site.",
     },
     "Other": {
         "coverage": "The parts of the specs that a set of cases exercises.",
