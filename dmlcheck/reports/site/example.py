@@ -11,7 +11,9 @@ from typing import Any, NamedTuple
 import yaml
 
 from dmlcheck.cases.records import Case
+from dmlcheck.reports.site.cpp import program
 from dmlcheck.specs.records import INPUT, OperatorSpec
+from dmlcheck.validation import validate
 
 _SHADES = 5
 
@@ -41,6 +43,7 @@ class Example(NamedTuple):
     attributes: tuple[tuple[str, str], ...]
     yaml: str
     python: str
+    cpp: str
 
 
 def example_of(spec: OperatorSpec, case: Case) -> Example:
@@ -48,7 +51,7 @@ def example_of(spec: OperatorSpec, case: Case) -> Example:
     values = {**(case.inputs or {}), **(case.outputs or {})}
     grids = tuple(grid for name, value in values.items() for grid in _grids(spec, name, case.desc[name], value))
     attributes = tuple((name, _short(value)) for name, value in case.desc.items() if not spec.fields[name].is_tensor)
-    return Example(case.source or "", grids, attributes, _yaml(spec, case), _python(spec, case))
+    return Example(case.source or "", grids, attributes, _yaml(spec, case), _python(spec, case), _cpp(spec, case))
 
 
 def _grids(spec: OperatorSpec, name: str, tensor: Any, value: Any) -> Iterator[Grid]:
@@ -129,6 +132,14 @@ def _python(spec: OperatorSpec, case: Case) -> str:
     call = f'outputs = dmlcheck.evaluate("{spec.short}", desc, inputs)'
     prints = "for name, output in outputs.items():\n    print(name, output)"
     return f"import dmlcheck\n\n{desc}\n{inputs}\n{call}\n{prints}\n"
+
+
+def _cpp(spec: OperatorSpec, case: Case) -> str:
+    """Return a function that creates the operator of the example."""
+    desc, findings = validate(spec.operator, case.desc, case.level)
+    if desc is None or findings:
+        raise ValueError(f"the example of {spec.operator} is not valid")
+    return program(desc)
 
 
 def _assigned(name: str, value: Any) -> str:
