@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 import click
 
 from dmlcheck.cli.console import Console, write
+from dmlcheck.cli.executors import about_on, cluster_of, executor_option
 from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.implementations import made
 from dmlcheck.cli.interrupts import Interrupts
 from dmlcheck.cli.judging import Judging, judging_options, require_extra
 from dmlcheck.cli.operators import complete_operators, operator_name
 from dmlcheck.cli.options import complete_files, examples
-from dmlcheck.cli.run_options import Seconds
+from dmlcheck.cli.run_options import Jobs, Seconds
 from dmlcheck.folders.export_folder import Occupied, check
 from dmlcheck.implementations import Unavailable, about, require_models, validates
 from dmlcheck.specs.load import load_spec, operator_names
@@ -22,6 +23,7 @@ from dmlcheck.specs.names import LEVEL_ORDER, NEWEST_LEVEL, level_name
 
 if TYPE_CHECKING:
     from dmlcheck.running.campaign import Campaign, CampaignRequest
+    from dmlcheck.running.cluster import Cluster
     from dmlcheck.running.finding_files import FindingFiles
     from dmlcheck.running.graph_campaign import GraphCampaign
     from dmlcheck.running.trials import Bench
@@ -69,6 +71,8 @@ _SECONDS = 60.0  # where neither --seconds nor --examples says when to stop
     is_flag=True,
     help="Run all FLOAT16 and 8-bit inputs of operators over elements of one tensor, and all pairs of 8-bit ones.",
 )
+@executor_option
+@click.option("-j", "--jobs", type=Jobs(), default=1, metavar="N", help="With --executor dask: the processes here.")
 @judging_options
 def fuzz(
     *,
@@ -80,6 +84,8 @@ def fuzz(
     with_invalid: bool,
     is_of_graphs: bool,
     is_exhaustive: bool,
+    executor: str | None,
+    jobs: int,
     judging: Judging,
 ) -> None:
     """Run random valid descs of operators on an implementation, and write what it gets wrong as reduced cases."""
@@ -91,6 +97,10 @@ def fuzz(
     names = _at_level(names, level, is_named=bool(operators))
     if with_invalid + is_of_graphs + is_exhaustive > 1:
         raise click.UsageError("--invalid, --graphs and --exhaustive are campaigns of their own; choose one")
+    if executor is not None and is_of_graphs:
+        raise click.UsageError("--executor is for descs; graphs run one after the other")
+    if executor is None and jobs > 1:
+        raise click.UsageError("-j is for --executor dask")
     if seconds is None and examples is None and not is_exhaustive:
         seconds = _SECONDS
     asked = CampaignRequest(
@@ -103,21 +113,34 @@ def fuzz(
         check(folder, "findings")
     except Occupied as error:
         raise click.UsageError(f"-o: {error}") from None
-    with made(judging.implementation) as implementation:
-        if with_invalid and not validates(implementation):
-            raise click.UsageError(f"--invalid: {implementation.name} does not say that it refuses descs; {_VALIDATES}")
-        if is_of_graphs:
-            require_models(implementation)
-            _require_onnx()
-        said = about(implementation)
-        judged = f"{judging.implementation} {said.version}".rstrip() + (f" ({said.device})" if said.device else "")
     try:
-        sys.exit(_run(asked, judging, folder, judged))
+        with cluster_of(executor, jobs) as cluster:
+            judged = _judged(judging, cluster, with_invalid=with_invalid, is_of_graphs=is_of_graphs)
+            sys.exit(_run(asked, judging, folder, judged, cluster))
     except Unavailable as error:
         raise click.UsageError(f"--implementation: {error}") from None
 
 
 _VALIDATES = "what it has to do for that is in the guide, in implementations.md"
+
+
+def _judged(judging: Judging, cluster: Cluster | None, *, with_invalid: bool, is_of_graphs: bool) -> str:
+    """Return the implementation with its version and device; a usage error where it cannot do what is asked for."""
+    name = judging.implementation
+    if cluster is not None:
+        from dmlcheck.running.trials_there import validates_there
+
+        said, refuses = about_on(cluster, name, None), not with_invalid or cluster.ask(validates_there, name)
+    else:
+        with made(name) as implementation:
+            refuses = not with_invalid or validates(implementation)
+            if is_of_graphs:
+                require_models(implementation)
+                _require_onnx()
+            said = about(implementation)
+    if not refuses:
+        raise click.UsageError(f"--invalid: {name} does not say that it refuses descs; {_VALIDATES}")
+    return f"{name} {said.version}".rstrip() + (f" ({said.device})" if said.device else "")
 
 
 def _require_onnx() -> None:
@@ -141,15 +164,14 @@ def _at_level(names: list[str], level: str, *, is_named: bool) -> list[str]:
     return [name for name in found if name not in newer]
 
 
-def _run(asked: CampaignRequest, judging: Judging, folder: str, judged: str) -> Exit:
+def _run(asked: CampaignRequest, judging: Judging, folder: str, judged: str, cluster: Cluster | None) -> Exit:
     """Run a campaign and print what becomes of it."""
     from dmlcheck.reports.fuzzing import head_lines, progress_text, summary_lines
     from dmlcheck.running.finding_files import FindingFiles
-    from dmlcheck.running.trials import bench
 
     console = Console()
     files = FindingFiles(folder)
-    judge = bench(judging.implementation, judging.settings, judging.most_seconds)
+    judge = _bench(judging, cluster)
     campaign = _campaign(asked, judge, files, judging)
     tally = campaign.tally
     for line in head_lines(asked, judged):
@@ -170,6 +192,17 @@ def _run(asked: CampaignRequest, judging: Judging, folder: str, judged: str) -> 
         write("dmlcheck: nothing was compared", to_errors=True)
         return Exit.NOTHING_CHECKED
     return Exit.GOOD
+
+
+def _bench(judging: Judging, cluster: Cluster | None) -> Bench:
+    """Return what runs the trials: this machine, or the workers of a cluster."""
+    if cluster is not None:
+        from dmlcheck.running.trials_there import BenchThere, Judge
+
+        return BenchThere(cluster, Judge(judging.implementation, judging.settings, judging.most_seconds))
+    from dmlcheck.running.trials import bench
+
+    return bench(judging.implementation, judging.settings, judging.most_seconds)
 
 
 def _follow(campaign: Campaign | GraphCampaign, console: Console, interrupts: Interrupts, judging: Judging) -> bool:

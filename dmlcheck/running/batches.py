@@ -88,12 +88,12 @@ def run_batch(plan: Plan, batch: Target) -> list[Event]:
         if execution.runs_here(implementation):
             events = file_events(_read(batch.file, batch.name), batch, plan, implementation, _ignored)
         else:
-            _have_children()
+            have_children()
             events = execution.events()
         return [portable(event, details=plan.details) for event in events]
 
 
-def _have_children() -> None:
+def have_children() -> None:
     """Let this process start others: those that dask starts are daemons, which Python lets have none.
 
     What is started here ends when this process does, as it then has nobody to listen to.

@@ -42,6 +42,18 @@ def test_the_same_seed_finds_the_same() -> None:
     assert texts[0] == texts[1]
 
 
+@pytest.mark.slow
+def test_workers_of_a_cluster_find_the_same() -> None:
+    pytest.importorskip("distributed", reason="there is no dask")
+    words = ("GEMM", "--examples", "40", "--seed", "5")
+    found = {}
+    for folder, executor in (("here", ()), ("there", ("--executor", "dask", "-j", "2"))):
+        code, output = fuzz(*words, "-o", folder, *executor, name="LosesLast")
+        assert (code, "40 draws, 40 compared" in output) == (1, True)
+        found[folder] = sorted((path.name, path.read_bytes()) for path in Path(folder).glob("*.yaml"))
+    assert found["here"] == found["there"] != []
+
+
 def test_options_that_matter_are_in_the_command_that_runs_the_findings() -> None:
     words = ("--feature-level", "5_0", "--accumulate", "float16", "--inputs", "tf32", "--timeout", "5")
     _, output = fuzz("GEMM", "--examples", "10", *words, name="LosesLast")
@@ -56,6 +68,8 @@ def test_options_that_matter_are_in_the_command_that_runs_the_findings() -> None
         (("GEMM", "-o", "mine"), "mine is not empty"),
         (("GEMM", "--examples", "0"), "0 is not in the range"),
         (("GEMM", "--exhaustive", "--invalid"), "are campaigns of their own; choose one"),
+        (("GEMM", "-j", "2"), "-j is for --executor dask"),
+        (("GEMM", "--graphs", "--executor", "dask"), "--executor is for descs"),
     ],
 )
 def test_what_cannot_be_drawn_is_a_usage_error(words: tuple[str, ...], message: str) -> None:
