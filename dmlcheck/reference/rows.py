@@ -274,15 +274,15 @@ class Kernel(NamedTuple):
     The formula's parameters are named like the fields: `input` takes InputTensor, `axes` Axes, `output` the TensorDesc
     of OutputTensor; `input_type` and `output_type` the names of these tensors' data types. It takes arrays of a tile,
     and returns arrays, by parameter name where an operator has several outputs. `tiles` declares where the results may
-    be cut, which may depend on what the formula gets; a function without them yields Pieces itself. `integers` is the
-    formula of integer tensors, if theirs is another. `is_exact` says that the formula rounds nothing, so that it gets
-    elements as they are; it may depend on what the formula gets. `overflow` says which integer results are left open
-    where they do not fit the output's type: none (they wrap), those of "narrow" types (8 and 16 bits), or "all". `work`
-    says how much there is to compute, where that may be much more than the tensors have elements.
+    be cut, which may depend on what the formula gets. `integers` is the formula of integer tensors, if theirs is
+    another. `is_exact` says that the formula rounds nothing, so that it gets elements as they are; it may depend on
+    what the formula gets. `overflow` says which integer results are undefined where they do not fit the output's type:
+    none (they wrap), those of "narrow" types (8 and 16 bits), or "all". `work` says how much there is to compute, where
+    that may be much more than the tensors have elements.
     """
 
     function: Callable[..., Any]
-    tiles: Tiles | Callable[[Given], Tiles] | None = None
+    tiles: Tiles | Callable[[Given], Tiles]
     is_exact: bool | Callable[[Given], bool] = False
     integers: Callable[..., Any] | None = None
     overflow: str = ""

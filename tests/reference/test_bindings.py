@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -12,8 +12,7 @@ from bounds_of import gathered
 from installed import GEMM, Install, described, floats, install
 
 from dmlcheck.reference import bindings, engine
-from dmlcheck.reference.rows import UNCUT, Kernel, elementwise
-from dmlcheck.reference.tiling.piece import Piece
+from dmlcheck.reference.rows import EVERYTHING, UNCUT, Kernel, elementwise, exact_row
 
 __all__ = ["install"]
 Array = np.ndarray[Any, Any]
@@ -40,11 +39,11 @@ def test_a_parameter_is_named_like_its_field(field: str, name: str) -> None:
 def test_a_kernel_gets_the_fields_that_its_parameters_name(install: Install) -> None:
     seen: list[Any] = []
 
-    def gemm(a: Any, c: Any, *, trans_b: str, alpha: float, fused_activation: Any, output: Any) -> Iterator[Piece]:
+    def gemm(a: Any, c: Any, *, trans_b: str, alpha: float, fused_activation: Any, output: Any) -> Any:
         seen.extend([c, trans_b, alpha, output.sizes])
-        yield Piece((), lambda x: fused_activation(x * alpha), (a,))
+        return fused_activation(a * alpha)
 
-    install("GEMM", Kernel(gemm))
+    install("GEMM", Kernel(gemm, UNCUT))
     a = floats(1, -2, 3, -4).reshape(1, 1, 2, 2)
     found = engine.evaluate(described("GEMM", **GEMM), {"ATensor": a, "BTensor": a})["OutputTensor"].values
     tenth = float(np.float32(0.1))
@@ -74,12 +73,11 @@ def test_an_array_of_floats_is_an_array_of_numbers_of_float32(install: Install) 
 def test_an_array_of_operators_comes_as_functions_whatever_outputs_there_are(
     install: Install, outputs: list[str]
 ) -> None:
-    def rnn(input: Any, *, activation_descs: Any) -> Iterator[Piece]:
+    def rnn(input: Any, *, activation_descs: Any) -> Any:
         first, second = activation_descs
-        where = dict.fromkeys(("output_single", "output_sequence"), (0, slice(0, 1)))
-        yield Piece(where, lambda x: dict.fromkeys(where, second(first(x))), (input,))
+        return dict.fromkeys(("output_single", "output_sequence"), np.repeat(second(first(input)), 2, 1))
 
-    install("RNN", Kernel(rnn))
+    install("RNN", Kernel(rnn, EVERYTHING))
     sizes = {"OutputSingleTensor": (1, 2, 1, 1), "OutputSequenceTensor": (1, 2, 1, 1)}
     relu = {"Type": "ACTIVATION_LINEAR", "Alpha": 2, "Beta": 3}
     desc = described(
@@ -121,23 +119,22 @@ def test_integer_tensors_may_have_a_function_of_their_own(install: Install) -> N
 
 
 def test_arrays_of_tensors_come_as_lists(install: Install) -> None:
-    def join(inputs: Any, *, axis: int) -> Iterator[Piece]:
-        yield Piece((slice(0, 2),), np.positive, (inputs[0],))
-        yield Piece((slice(2, 5),), np.negative, (inputs[1],))
-        assert axis == 0
+    def join(inputs: Any, *, axis: int) -> Any:
+        first, second = inputs
+        return np.concatenate([first, -second], axis)
 
-    install("JOIN", Kernel(join))
+    install("JOIN", exact_row(join, UNCUT))
     desc = described("JOIN", InputTensors=[("INT32", 2), ("INT32", 3)], OutputTensor=("INT32", 5), Axis=0)
     parts = [np.array([1, 2], np.int32), np.array([3, 4, 5], np.int32)]
     assert engine.evaluate(desc, {"InputTensors": parts})["OutputTensor"].values.tolist() == [1, 2, -3, -4, -5]
 
 
 def test_an_array_of_integer_tensors_has_the_formula_for_integers(install: Install) -> None:
-    def join(inputs: Any, *, change: Callable[[Any], Any]) -> Iterator[Piece]:
-        yield Piece((), lambda *x: change(np.concatenate(x)), tuple(inputs))
+    def join(inputs: Any, *, change: Callable[[Any], Any]) -> Any:
+        return change(np.concatenate(inputs))
 
     floats, integers = partial(join, change=np.positive), partial(join, change=np.negative)
-    install("JOIN", Kernel(floats, integers=integers))
+    install("JOIN", exact_row(floats, UNCUT, integers=integers))
     for data_type, expected in (("FLOAT32", [1, 2]), ("INT32", [-1, -2])):
         desc = described("JOIN", InputTensors=[(data_type, 1)] * 2, OutputTensor=(data_type, 2), Axis=0)
         parts = [np.array([number], data_type.lower()) for number in (1, 2)]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,13 +12,17 @@ from installed import MAX_POOLING, TOP_K, Install, described, floats, install
 from dmlcheck.reference import engine
 from dmlcheck.reference.ball.numbers import Ball
 from dmlcheck.reference.pieces import InDoubt, Open
-from dmlcheck.reference.rows import Kernel, elementwise, exact
-from dmlcheck.reference.tiling.blocks import Blocks
-from dmlcheck.reference.tiling.piece import Piece
+from dmlcheck.reference.rows import EVERYTHING, LINES, Cut, Kernel, along, elementwise, exact
+from dmlcheck.reference.tiling.blocks import BLOCK, Blocks
 
 __all__ = ["install"]
 Array = np.ndarray[Any, Any]
 INF, NAN = float("inf"), float("nan")
+
+
+def each_along(axis: int) -> Cut:
+    """Return tiles of one place along an axis each."""
+    return Cut(lambda _: (axis,), depth=lambda _: BLOCK)
 
 
 # ---- pieces
@@ -42,16 +44,13 @@ def test_operands_are_widened_unless_the_formula_rounds_nothing(install: Install
 
 
 def test_several_outputs_fill_up_by_name_and_keep_what_is_left_open_apart(install: Install) -> None:
-    def top_k(input: Any, *, k: int) -> Iterator[Piece]:
-        def row(x: Any) -> Any:
-            order = np.argsort(-x, kind="stable")[..., :k]
-            values = np.take_along_axis(x, order, -1)
-            return {"output_value": values, "output_index": Open(order, values == 5)}
+    def top_k(input: Any, *, k: int) -> Any:
+        assert input.shape == (1, 3)
+        order = np.argsort(-input, kind="stable")[..., :k]
+        values = np.take_along_axis(input, order, -1)
+        return {"output_value": values, "output_index": Open(order, values == 5)}
 
-        for n in range(len(input)):
-            yield Piece({"output_value": n, "output_index": n}, row, (input[n],))
-
-    install("TOP_K", Kernel(top_k))
+    install("TOP_K", Kernel(top_k, each_along(0)._replace(needs={"input": LINES})))
     desc = described("TOP_K", **TOP_K)
     x = floats(3, 5, 4, 1, 2, 0).reshape(2, 3)
     found = engine.evaluate(desc, {"InputTensor": x})
@@ -66,11 +65,10 @@ def test_several_outputs_fill_up_by_name_and_keep_what_is_left_open_apart(instal
 def test_what_a_kernel_says_of_an_output_that_the_desc_leaves_out_is_dropped(
     install: Install, has_indices: bool
 ) -> None:
-    def max_pooling2(input: Any) -> Iterator[Piece]:
-        where = dict.fromkeys(("output", "output_indices"), ())
-        yield Piece(where, lambda x: {"output": x, "output_indices": np.arange(4)}, (input,))
+    def max_pooling2(input: Any) -> Any:
+        return {"output": input, "output_indices": np.arange(4).reshape(input.shape)}
 
-    install("MAX_POOLING2", Kernel(max_pooling2))
+    install("MAX_POOLING2", Kernel(max_pooling2, EVERYTHING))
     extra = {"OutputIndicesTensor": ("UINT64", 1, 1, 2, 2)} if has_indices else {}
     x = floats(1, 2, 3, 4).reshape(1, 1, 2, 2)
     found = engine.evaluate(described("MAX_POOLING2", **MAX_POOLING, **extra), {"InputTensor": x})
@@ -104,11 +102,14 @@ def test_only_results_whose_error_may_show_are_computed_exactly(install: Install
 
 
 def test_results_in_blocks_are_rounded_block_by_block(install: Install) -> None:
-    def blocks(input: Any) -> Iterator[Piece]:
-        cuts = [(slice(k, k + 2),) for k in (0, 2, 4)]
-        yield Piece((), lambda x: Open(x * 3, x == 4), (Blocks(input.shape, cuts, input.__getitem__),))
+    def in_blocks(input: Any, *_: Any) -> Any:
+        return Blocks(input.shape, [(slice(k, k + 2),) for k in (0, 2, 4)], input.__getitem__)
 
-    install("ELEMENT_WISE_IDENTITY", Kernel(blocks))
+    def formula(input: Any) -> Any:
+        assert isinstance(input, Blocks)
+        return Open(input * 3, input == 4)
+
+    install("ELEMENT_WISE_IDENTITY", Kernel(formula, Cut(lambda _: (), {"input": in_blocks})))
     desc = described("ELEMENT_WISE_IDENTITY", InputTensor=("FLOAT32", 5), OutputTensor=("FLOAT32", 5))
     inputs = {"InputTensor": floats(1, 2, 3, 4, 5)}
     result = engine.evaluate(desc, inputs)["OutputTensor"]
@@ -142,20 +143,16 @@ def test_integers_wrap_or_are_left_open_as_the_row_says(install: Install) -> Non
 def test_a_bound_runs_only_the_pieces_that_are_asked_for_and_keeps_their_order(install: Install) -> None:
     ran: list[int] = []
 
-    def rows(input: Any) -> Iterator[Piece]:
-        def formula(n: int, x: Any) -> Any:
-            ran.append(n)
-            return Open(x * 3, x == 7)
+    def column(input: Any, *, places: Any) -> Any:
+        ran.extend(places[1])
+        return Open(input * 3, input == 7)
 
-        for n in (2, 0, 1):
-            yield Piece(n, partial(formula, n), (input[n],))
-
-    install("ELEMENT_WISE_IDENTITY", Kernel(rows))
+    install("ELEMENT_WISE_IDENTITY", Kernel(column, each_along(1)))
     desc = described("ELEMENT_WISE_IDENTITY", InputTensor=("FLOAT32", 3, 3), OutputTensor=("FLOAT32", 3, 3))
     x = floats(0.1, 2, 3, 4, 5, 6, 7, 8, 0.3).reshape(3, 3)
     asked = np.array([[1, 0, 1], [0, 0, 0], [1, 0, 1]], bool)
     found = gathered(desc, {"InputTensor": x}, {"OutputTensor": np.asfortranarray(asked)})["OutputTensor"]
-    assert ran == [2, 0]
+    assert ran == [0, 2]
     assert found.value.tolist() == [3 * float(value) for value in x[asked]]
     assert found.undefined.tolist() == [False, False, True, False]
     assert (found.radius <= 2.0**-24 * np.abs(found.value)).all()
@@ -163,14 +160,11 @@ def test_a_bound_runs_only_the_pieces_that_are_asked_for_and_keeps_their_order(i
 
 
 def test_several_outputs_have_bounds_of_their_own(install: Install) -> None:
-    def top_k(input: Any) -> Iterator[Piece]:
-        def formula(x: Any) -> Any:
-            assert isinstance(x, Ball)
-            return {"output_value": x[:, :2] / 3, "output_index": np.arange(4).reshape(2, 2)}
+    def top_k(input: Any) -> Any:
+        assert isinstance(input, Ball)
+        return {"output_value": input[:, :2] / 3, "output_index": np.arange(4).reshape(2, 2)}
 
-        yield Piece({"output_value": (), "output_index": ()}, formula, (input,))
-
-    install("TOP_K", Kernel(top_k))
+    install("TOP_K", Kernel(top_k, along(-1)))
     x = floats(3, 6, 0, 1, 9, 0).reshape(2, 3)
     masks = {
         "OutputValueTensor": np.array([[0, 1], [1, 0]], bool),

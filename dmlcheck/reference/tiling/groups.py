@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -17,22 +17,14 @@ from dmlcheck.reference.tiling.request import Request
 
 
 def of_groups(declared: Groups, request: Request) -> Iterator[Piece]:
-    """Yield tiles in which the groups are whole."""
+    """Yield tiles in which the groups of the first tensor are whole.
+
+    Groups of more than a block come as Blocks unless they must be whole; tensors that have one element for each do not.
+    """
     axes = declared.axes(request.given)
     formula, operands = _with_axes(request, axes), tuple(request.tensors.values())
     for index, parts in _tiles(axes, *operands, is_exact=request.is_exact, is_whole=declared.is_whole):
         yield Piece(request.everywhere(index), formula, parts, request.is_exact)
-
-
-def groups(
-    formula: Callable[..., Any], axes: Axes, input: Any, *more: Any, is_exact: bool = False, is_whole: bool = False
-) -> Iterator[Piece]:
-    """Yield tiles of a formula in which the groups of the first tensor are whole.
-
-    Groups of more than a block come as Blocks unless they must be whole; tensors that have one element for each do not.
-    """
-    for index, parts in _tiles(axes, input, *more, is_exact=is_exact, is_whole=is_whole):
-        yield Piece(index, formula, parts, is_exact)
 
 
 def _tiles(axes: Axes, input: Any, *more: Any, is_exact: bool, is_whole: bool) -> Iterator[tuple[Any, tuple[Any, ...]]]:

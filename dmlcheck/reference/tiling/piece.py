@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -53,9 +52,6 @@ def sizes_of(sums: NDArray[np.float32], products: int, added: Any) -> Sizes:
         return Sizes(sums, products)
     more = np.abs(added.astype(np.float32, copy=False))
     return Sizes(sums + more, products, float(more.max(initial=0)))
-
-
-exact_piece = partial(Piece, is_exact=True)
 
 
 def parts_of(found: Any) -> Iterable[Any]:

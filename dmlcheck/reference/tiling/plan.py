@@ -48,8 +48,6 @@ def pieces(desc: OperatorDesc, inputs: Inputs, arithmetic: Arithmetic | None = N
     bound = row(desc.spec.operator, is_integer=is_integer)
     given = given_to(bound, desc, inputs, arithmetic)
     tiles = bound.kernel.tiles
-    if tiles is None:
-        return iter(bound.function(**given))
     tensors = {to: given.pop(to) for to, _ in bound.tensors}
     formula = partial(bound.function, **given) if given else bound.function
     given = fields_of(desc) | {parameter(field.name): inputs.get(field.name) for field in desc.spec.inputs} | given

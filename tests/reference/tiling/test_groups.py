@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,9 +13,11 @@ from grouped import blocks_of, built
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dmlcheck.reference.rows import Groups
 from dmlcheck.reference.tiling import groups as tiling
 from dmlcheck.reference.tiling.blocks import Blocks
-from dmlcheck.reference.tiling.groups import groups
+from dmlcheck.reference.tiling.groups import of_groups
+from dmlcheck.reference.tiling.piece import Piece
 from dmlcheck.reference.tiling.plan import pieces
 
 Array = np.ndarray[Any, Any]
@@ -26,6 +30,19 @@ shapes = st.lists(st.integers(1, 5), min_size=1, max_size=5).map(tuple)
 def shapes_and_axes(draw: st.DrawFn) -> tuple[tuple[int, ...], tuple[int, ...]]:
     shape = draw(shapes)
     return shape, tuple(draw(st.lists(st.integers(0, len(shape) - 1), unique=True)))
+
+
+def groups(formula: Any, axes: tuple[int, ...], *operands: Any, is_exact: bool = False) -> Iterator[Piece]:
+    """Yield the tiles of a formula of these operands, with groups along axes of the first."""
+    request: Any = SimpleNamespace(
+        given={},
+        formula=formula,
+        tensors=dict(enumerate(operands)),
+        is_exact=is_exact,
+        asks_for=lambda _: False,
+        everywhere=lambda index: index,
+    )
+    return of_groups(Groups(lambda _: axes), request)
 
 
 def numbered(sizes: tuple[int, ...]) -> Array:

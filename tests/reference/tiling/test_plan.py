@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,20 +9,10 @@ from installed import TOP_K, Install, described, install
 
 from dmlcheck.reference import engine
 from dmlcheck.reference.rows import Groups, Kernel, Undefined
-from dmlcheck.reference.tiling.piece import Piece
 from dmlcheck.reference.tiling.plan import pieces
 
 __all__ = ["install"]
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
-
-
-def test_a_function_without_tiles_yields_pieces_itself(install: Install) -> None:
-    def top_k(input: Any) -> Iterator[Piece]:
-        yield Piece({"output_value": 0}, max, (input[0],))
-
-    install("TOP_K", Kernel(top_k))
-    (piece,) = pieces(described("TOP_K", **TOP_K), {"InputTensor": X})
-    assert (piece.where, piece.operands[0].tolist()) == ({"output_value": 0}, [0, 1, 2])
 
 
 def test_groups_have_the_axes_that_the_row_gives_of_any_field_and_places_in_all_outputs(install: Install) -> None:
