@@ -10,7 +10,7 @@ import numpy as np
 from dmlcheck import validation
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference import engine, operands
-from dmlcheck.reference.pieces import ways_of
+from dmlcheck.reference.results import ways_of
 from dmlcheck.specs.names import NEWEST_LEVEL
 from dmlcheck.specs.records import OUTPUT
 

@@ -19,7 +19,7 @@ from dmlcheck.comparison.tolerances import Limit
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference.ball.errors import Arithmetic
 from dmlcheck.reference.bounds import FEW, arithmetic_of
-from dmlcheck.reference.pieces import opened
+from dmlcheck.reference.results import separated
 from dmlcheck.reference.tiling.piece import Piece, Sizes
 from dmlcheck.specs.records import OUTPUT
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
@@ -85,7 +85,7 @@ class Screen:
 
     def see(self, piece: Piece, found: Any) -> None:
         """Take a piece, and the result of its formula."""
-        value, is_undefined = opened(found)
+        value, is_undefined = separated(found)
         if self.actual is None or np.any(is_undefined) or not isinstance(value, np.ndarray):
             return
         part = self._part(piece, value)

@@ -14,10 +14,11 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference.ball.errors import largest
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball, radius, raw
 from dmlcheck.reference.bindings import Inputs, parameter, row
+from dmlcheck.reference.data_types import limits
 from dmlcheck.reference.engine import Array, blocks_of, overflowed, refuse_too_much
 from dmlcheck.reference.operands import as_balls
 from dmlcheck.reference.operators import WITH_TWINS, WITH_VARIANCE
-from dmlcheck.reference.pieces import Alternatives, limits
+from dmlcheck.reference.results import Alternatives
 from dmlcheck.reference.rows import ELEMENTS
 from dmlcheck.reference.tiling.piece import Piece, parts_of
 from dmlcheck.reference.tiling.plan import pieces

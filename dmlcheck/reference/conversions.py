@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.ball.numbers import Ball, raw
-from dmlcheck.reference.pieces import Open, alternatives, cast, is_float
+from dmlcheck.reference.data_types import cast, is_float
+from dmlcheck.reference.results import PartlyUndefined, alternatives
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
 
 
@@ -34,7 +35,7 @@ def in_type_of(number: Any, elements: Any) -> Any:
     """
     exact, value = float(raw(number)), cast(number, elements)
     if not is_float(elements):
-        return Open(value, float(value) != np.trunc(exact))
+        return PartlyUndefined(value, float(value) != np.trunc(exact))
     is_larger = abs(float(value)) > abs(exact)
     return alternatives(value, np.nextafter(value, value.dtype.type(0))) if is_larger else value
 

@@ -13,7 +13,7 @@ from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.reference.ball.numbers import Condition
 from dmlcheck.reference.bindings import Inputs, fields_of, given_to, parameter, row
 from dmlcheck.reference.operands import Numbers, as_numbers
-from dmlcheck.reference.pieces import Alternatives, InDoubt, opened
+from dmlcheck.reference.results import Alternatives, InDoubt, separated
 from dmlcheck.reference.threads import compute_all, threads_for
 from dmlcheck.reference.tiling.blocks import Blocks
 from dmlcheck.reference.tiling.piece import Piece, parts_of
@@ -110,10 +110,10 @@ class _Output:
 
 def blocks_of(result: Any, is_asked: Callable[[Any], Any] = lambda _: True) -> Iterator[tuple[Any, Any, Any]]:
     """Yield the asked blocks of a formula's result: the place of each, and its undefined elements."""
-    value, is_undefined = opened(result)
+    value, is_undefined = separated(result)
     for cut in filter(is_asked, value.cuts) if isinstance(value, Blocks) else ((),):
         mark = is_undefined.block(cut) if isinstance(is_undefined, Blocks) else is_undefined
-        part, more = opened(value.block(cut)) if isinstance(value, Blocks) else (value, False)
+        part, more = separated(value.block(cut)) if isinstance(value, Blocks) else (value, False)
         mark = mark if more is False else np.logical_or(mark, more)
         yield cut, part, mark.holds if isinstance(mark, Condition) else mark
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.ball.numbers import Ball, hull, raw
-from dmlcheck.reference.pieces import alternatives, infinite
+from dmlcheck.reference.data_types import infinite
+from dmlcheck.reference.results import alternatives
 from dmlcheck.reference.sums import progression
 from dmlcheck.values.number_formats import ulp
 

@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.reference.ball.numbers import Array, Ball, hull, radius, raw, summing_error
-from dmlcheck.reference.pieces import Open, alternatives, is_float, ways_of
-from dmlcheck.reference.pieces import nearest as nearest_whole
+from dmlcheck.reference.data_types import is_float
+from dmlcheck.reference.data_types import nearest as nearest_whole
 from dmlcheck.reference.places import Places, numbers_of, with_ones_after
+from dmlcheck.reference.results import PartlyUndefined, alternatives, ways_of
 from dmlcheck.reference.rows import Axes
 
 Rounding = Callable[[Any], Any]
@@ -43,7 +44,7 @@ def interpolated(x: Array, places: Sequence[Any], mode: str, rounding: Rounding)
     if mode == "NEAREST_NEIGHBOR":
         return nearest(x, places, rounding)
     average = linear(x, places)
-    return average if is_float(x) else Open(integers(average.value), average.where)
+    return average if is_float(x) else PartlyUndefined(integers(average.value), average.where)
 
 
 def integers(x: Any) -> Any:
@@ -81,19 +82,19 @@ def half_down(x: Any) -> Any:
     return np.ceil(x - 0.5)
 
 
-def nearest(x: Array, places: Sequence[Any], rounding: Rounding) -> Open:
+def nearest(x: Array, places: Sequence[Any], rounding: Rounding) -> PartlyUndefined:
     """Return the elements at rounded places; where the error of a place reaches another element, either of them.
 
     A place whose error reaches more than a few elements is undefined.
     """
     ways = product(*map(partial(candidates, rounding=rounding), places, x.shape))
-    return Open(alternatives(*(taken(x, indices) for indices in ways)), is_lost(places))
+    return PartlyUndefined(alternatives(*(taken(x, indices) for indices in ways)), is_lost(places))
 
 
-def nearest_of_several(x: Array, places: Sequence[Any], rounding: Rounding) -> Open:
+def nearest_of_several(x: Array, places: Sequence[Any], rounding: Rounding) -> PartlyUndefined:
     """Return the elements at rounded places as balls that contain all results of `nearest`, to compute with."""
     found = nearest(x, places, rounding)
-    return Open(hull(*(partial(computed, way, places) for way in ways_of(found.value))), found.where)
+    return PartlyUndefined(hull(*(partial(computed, way, places) for way in ways_of(found.value))), found.where)
 
 
 def candidates(places: Any, size: int, rounding: Rounding) -> list[Array]:
@@ -139,7 +140,7 @@ class Between(NamedTuple):
     part: Array
 
 
-def linear(x: Array, places: Sequence[Any]) -> Open:
+def linear(x: Array, places: Sequence[Any]) -> PartlyUndefined:
     """Return low * (1 - part) + high * part of the elements beside each place, one axis after the other.
 
     Undefined are a weight of 0 for an element that is not finite, and the undefined places of `nearest`.
@@ -152,8 +153,8 @@ def linear(x: Array, places: Sequence[Any]) -> Open:
     for axis, ways in enumerate(near):
         found = hull(*(partial(mixed, found, way, axis) for way in ways))
     found = in_any_order(found, elements, [ways[0] for ways in near])
-    is_open = False if np.isfinite(elements).all() else in_vain(~np.isfinite(elements), near)
-    return Open(found, is_lost(places) | is_open)
+    is_undefined = False if np.isfinite(elements).all() else in_vain(~np.isfinite(elements), near)
+    return PartlyUndefined(found, is_lost(places) | is_undefined)
 
 
 def beside(places: Any, size: int) -> list[Between]:
@@ -232,17 +233,17 @@ def _touched(marked: Array, way: Between, axis: int) -> Array:
 
 def returned(
     gradient: Array, places: Sequence[Any], numbers: Any, tile: Places, sizes: Sequence[int], rounding: Rounding | None
-) -> Open:
+) -> PartlyUndefined:
     """Return what elements at places between those of a tensor of some sizes give back to a tile of it.
 
-    It is the transpose of `nearest` with a rounding, and of `linear` without. Left open is all where a place is no
-    number, or off by more than a few elements. It is computed in the arithmetic of `numbers`, if they are balls.
+    It is the transpose of `nearest` with a rounding, and of `linear` without. All results are undefined where a place
+    is no number, or off by more than a few elements. It is computed in the arithmetic of `numbers`, if they are balls.
     """
     seen = list(map(_reached, places, tile, sizes))
     at = [own[part] for own, part in zip(places, seen, strict=True)]
     near = list(map(partial(shares, rounding=rounding), at, sizes, (part.start for part in tile)))
     found = spread(computed(gradient[tuple(seen)], [numbers]), near, [*map(len, tile)]).rounded()
-    return Open(found.value, found.where | np.any(is_lost(at)))
+    return PartlyUndefined(found.value, found.where | np.any(is_lost(at)))
 
 
 def _reached(places: Any, tile: range, size: int) -> slice:
@@ -294,23 +295,23 @@ class Sums(NamedTuple):
     """The sums that come back to elements, the undefined ones, and number, sizes and squares of their terms."""
 
     value: Any
-    is_open: Any
+    is_undefined: Any
     count: Any = 0.0
     absolute: Any = 0.0
     squares: Any = 0.0
 
     def and_(self, other: Sums) -> Sums:
         """Return the sums of both."""
-        return Sums(self.value + other.value, self.is_open | other.is_open, *map(np.add, self[2:], other[2:]))
+        return Sums(self.value + other.value, self.is_undefined | other.is_undefined, *map(np.add, self[2:], other[2:]))
 
-    def rounded(self) -> Open:
+    def rounded(self) -> PartlyUndefined:
         """Return the sums with the error of adding up their terms in any order."""
         if not isinstance(self.value, Ball):
-            return Open(self.value, self.is_open)
+            return PartlyUndefined(self.value, self.is_undefined)
         value, arithmetic = self.value, self.value.arithmetic
         own = summing_error(np.maximum(self.count - 1, 0), raw(value), self.absolute, self.squares, arithmetic)
         found = Ball.result(raw(value), value.radius + own, arithmetic, int(np.max(self.count, initial=0)))
-        return Open(found, self.is_open)
+        return PartlyUndefined(found, self.is_undefined)
 
 
 def spread(gradient: Any, near: Sequence[Sequence[Share] | None], sizes: Sequence[int]) -> Sums:
@@ -320,16 +321,16 @@ def spread(gradient: Any, near: Sequence[Sequence[Share] | None], sizes: Sequenc
     are undefined.
     """
     along = partial(_spread, near=near, sizes=sizes)
-    found, is_open = along(gradient), np.zeros((), bool)
+    found, is_undefined = along(gradient), np.zeros((), bool)
     value, is_finite = raw(gradient), np.isfinite(raw(gradient))
     if not is_finite.all():
         lost = (~is_finite).astype(np.float64)
-        is_open = along(lost, weigh=lambda weight: np.ones(weight.shape)) > along(lost, weigh=_has_weight)
+        is_undefined = along(lost, weigh=lambda weight: np.ones(weight.shape)) > along(lost, weigh=_has_weight)
     if not isinstance(found, Ball):
-        return Sums(found, is_open)
+        return Sums(found, is_undefined)
     return Sums(
         found,
-        is_open,
+        is_undefined,
         along(np.ones(value.shape), weigh=_has_weight),
         along(np.abs(value) + radius(gradient), weigh=lambda weight: np.abs(raw(weight)) + radius(weight)),
         along(value * value, weigh=lambda weight: raw(weight) ** 2),

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.reference.ball.numbers import Ball, Condition, raw, with_twin
-from dmlcheck.reference.pieces import any_of, opened, overflows, ways_of
+from dmlcheck.reference.data_types import overflows
+from dmlcheck.reference.results import any_of, separated, ways_of
 from dmlcheck.reference.tiling.blocks import blockwise
 from dmlcheck.values.number_formats import NUMPY_TYPES, ulp
 
@@ -63,7 +64,7 @@ def stored(x: Any, data_type: str) -> Any:
 
 
 def activation(nested: Nested, limit: Any = None, *, is_last: bool = False) -> Callable[[Any], tuple[Any, Any]]:
-    """Return an activation of numbers that are clipped where there is a limit: its results, and which are left open.
+    """Return an activation of numbers, clipped where there is a limit: its results, and which of them are undefined.
 
     Unless it `is_last`, its results are not rounded to the data type.
     """
@@ -71,18 +72,18 @@ def activation(nested: Nested, limit: Any = None, *, is_last: bool = False) -> C
 
 
 def _activated(nested: Nested, x: Any, limit: Any = None) -> tuple[Any, Any]:
-    """Return the results of an activation, and what is left open.
+    """Return the results of an activation, and which of them are undefined.
 
-    That is all where it reduces, here along the hidden state, and where NaN is clipped or the limit is NaN or negative;
-    also what depends on whether a number is rounded to infinity before it, as all later states would.
+    All are undefined where it reduces, here along the hidden state, and where NaN is clipped or the limit is NaN or
+    negative; also those that depend on whether a number is rounded to infinity before it, as all later states would.
     """
     if limit is not None:
         value, mark = _activated(nested, np.clip(x, -limit, limit))
         return value, mark | np.isnan(raw(x)) | ~(raw(limit) >= 0)
     if nested.axes:
-        value, _ = opened(nested.formula(raw(x), axes=(1,)))
+        value, _ = separated(nested.formula(raw(x), axes=(1,)))
         return value.astype(np.float64), True
-    found, mark = opened(nested(x))
+    found, mark = separated(nested(x))
     value, *others = ways_of(found)
     dtype = NUMPY_TYPES[nested.data_type if nested.is_last else "FLOAT64"]
     for other in others:

@@ -13,7 +13,7 @@ import numpy as np
 
 from dmlcheck.reference.ball.numbers import Ball, radius, raw, unmoved
 from dmlcheck.reference.nested import Nested
-from dmlcheck.reference.pieces import Alternatives, Open, alternatives
+from dmlcheck.reference.results import Alternatives, PartlyUndefined, alternatives
 from dmlcheck.reference.sums import total
 from dmlcheck.reference.tiling.blocks import Axes, blockwise, hull
 
@@ -59,7 +59,7 @@ def fused_within(result: Any, scale: Any, bias: Any, added: Any, count: int, eps
 
 def _marked(result: Any, unlimited: Any) -> Any:
     """Return results with marks of those whose radius has all that they can be."""
-    if isinstance(result, Open):
+    if isinstance(result, PartlyUndefined):
         return result._replace(value=_marked(result.value, unlimited))
     if isinstance(result, Alternatives):
         return Alternatives(tuple(_marked(way, unlimited) for way in result.ways))

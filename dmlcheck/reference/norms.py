@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.ball.numbers import Ball, centred, hull, radius, raw
-from dmlcheck.reference.pieces import Alternatives, limits
+from dmlcheck.reference.data_types import limits
+from dmlcheck.reference.results import Alternatives
 from dmlcheck.reference.tiling.blocks import Blocks, blockwise
 from dmlcheck.reference.windows import View, over, windows
 

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dmlcheck.reference.ball.numbers import hull, plus_start, product_of_parts, raw
+from dmlcheck.reference.data_types import limits
 from dmlcheck.reference.nested import stored
-from dmlcheck.reference.pieces import limits
 from dmlcheck.reference.sums import total
 from dmlcheck.reference.tiling.blocks import Blocks
 from dmlcheck.reference.tiling.piece import Sizes, sizes_of

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.ball.numbers import hull, raw
-from dmlcheck.reference.pieces import Open, as_float, limits, nearest, overflows
+from dmlcheck.reference.data_types import as_float, limits, nearest, overflows
+from dmlcheck.reference.results import PartlyUndefined
 from dmlcheck.reference.tiling.blocks import blockwise
 
 
@@ -23,17 +24,17 @@ def as_floats(x: Any) -> Any:
     return blockwise(lambda part: as_float(part, part), x)
 
 
-def quantized(quotient: Any, zero_point: Any, output_type: str) -> Open:
+def quantized(quotient: Any, zero_point: Any, output_type: str) -> PartlyUndefined:
     """clamp(rint(quotient) + ZeroPoint, Min, Max), with the limits of an integer type; NaN is undefined."""
     is_nan = np.isnan(quotient)
     whole = nearest(np.where(is_nan, 0.0, quotient))
     moved = whole if zero_point is None else whole + zero_point
-    return Open(np.clip(moved, *limits(output_type)), is_nan)
+    return PartlyUndefined(np.clip(moved, *limits(output_type)), is_nan)
 
 
 def requantized(
     sums: Any, in_floats: Callable[[], Any], factor: Any, scale: Any, zero_point: Any, output_type: str
-) -> Open:
+) -> PartlyUndefined:
     """Return sums of integers * factor / scale, quantized, or the same sums `in_floats` / scale.
 
     Undefined where a scale is 0 or not finite, and where INT32 has no such sum.
@@ -41,4 +42,4 @@ def requantized(
     ratio = factor / scale
     quotient = hull(lambda: sums * factor / scale, lambda: sums * ratio, lambda: in_floats() / scale)
     is_undefined = ~np.isfinite(ratio) | (raw(ratio) == 0) | overflows("INT32", sums)
-    return Open(quantized(quotient, zero_point, output_type), is_undefined)
+    return PartlyUndefined(quantized(quotient, zero_point, output_type), is_undefined)

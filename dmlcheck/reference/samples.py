@@ -26,8 +26,8 @@ from dmlcheck.reference.interpolation import (
     spread,
     taken,
 )
-from dmlcheck.reference.pieces import Open, alternatives, ways_of
 from dmlcheck.reference.places import Places, numbers_of
+from dmlcheck.reference.results import PartlyUndefined, alternatives, ways_of
 
 Counts = tuple[int, int]
 
@@ -54,7 +54,7 @@ class Sampling(NamedTuple):
 
 
 def sample_counts(corners: Any, sizes: Sequence[int], sampling: Sampling) -> list[Counts | None]:
-    """Return how many samples an element of each region has along height and width, None where that is left open."""
+    """Return how many samples an element of each region has along height and width, None where that is undefined."""
     numbers = [float(raw(x)) for x in (*sampling.scales, sampling.input_offset, sampling.output_offset)]
     exact = raw(corners)
     if not np.isfinite(numbers).all():
@@ -69,7 +69,7 @@ def sample_counts(corners: Any, sizes: Sequence[int], sampling: Sampling) -> lis
 
 
 def _counts(region: tuple[Ball, Ball], size: int, sampling: Sampling) -> list[int]:
-    """Return the samples of an element along an axis: |region| / size between the limits; 0 where that is left open.
+    """Return the samples of an element along an axis: |region| / size between the limits; 0 where that is undefined.
 
     That is where it is no whole number, or its rounding decides, or the region is mirrored and its size counts.
     """
@@ -142,7 +142,7 @@ def readings(at: Sequence[Any], sizes: Sequence[int], sampling: Sampling) -> lis
     return [Reading(*ways) for ways in product(outsides, roundings)]
 
 
-def samples_at(image: Array, at: Sequence[Any], reading: Reading, outside: Any, *, is_single: bool) -> Open:
+def samples_at(image: Array, at: Sequence[Any], reading: Reading, outside: Any, *, is_single: bool) -> PartlyUndefined:
     """Return what an image of several channels has at the places of some samples, along height and width.
 
     A nearest element that is a result by itself is one of those that rounding may choose.
@@ -154,7 +154,7 @@ def samples_at(image: Array, at: Sequence[Any], reading: Reading, outside: Any, 
     else:
         found = (nearest if is_single else nearest_of_several)(image, every, reading.rounding)
     values = alternatives(*(np.where(beyond, outside, way) for way in ways_of(found.value)))
-    return Open(values, found.where & ~certain(beyond))
+    return PartlyUndefined(values, found.where & ~certain(beyond))
 
 
 def limits(at: Sequence[Any], sizes: Sequence[int], sampling: Sampling) -> tuple[Any, Any]:
@@ -208,33 +208,33 @@ def certain(condition: Any) -> Any:
 
 def gradient_of_samples(
     gradient: Any, at: Sequence[Any], image: Any, counts: Counts, sampling: Sampling, sizes: Sequence[int]
-) -> Open:
+) -> PartlyUndefined:
     """Return what each sample gets of the gradient: its part of the average, or all of it if it is the largest.
 
-    Those beyond the limit get nothing. Left open are those that are not clear, and equal or unclear ones for MAX.
+    Those beyond the limit get nothing. Those that are not clear are undefined, and equal or unclear ones for MAX.
     """
     beyond, unclear = limits(at, sizes, sampling)
     given = np.repeat(np.repeat(gradient, counts[0], 1), counts[1], 2)
     if sampling.function == "AVERAGE":
-        return Open(np.where(beyond, 0.0, given / math.prod(counts)), unclear)
+        return PartlyUndefined(np.where(beyond, 0.0, given / math.prod(counts)), unclear)
     samples = samples_at(image, at, Reading(_is_beyond, rounding_of(sampling)), np.nan, is_single=False)
     chosen = _which_is_largest(samples.value, counts)
-    is_open = _in_each(np.any, samples.where | unclear | possible(beyond), given.shape, counts) | chosen.where
+    is_undefined = _in_each(np.any, samples.where | unclear | possible(beyond), given.shape, counts) | chosen.where
     is_none = beyond | (raw(chosen.value) + radius(chosen.value) == 0)
-    return Open(np.where(is_none, 0.0, given * chosen.value), is_open)
+    return PartlyUndefined(np.where(is_none, 0.0, given * chosen.value), is_undefined)
 
 
-def _which_is_largest(samples: Any, counts: Counts) -> Open:
+def _which_is_largest(samples: Any, counts: Counts) -> PartlyUndefined:
     """Return 1 for the largest sample of each element and 0 for the others; of several that it may be, each may be it.
 
-    Left open are equal samples, and those with a NaN among them.
+    Elements of equal samples, or with a NaN among them, are undefined.
     """
     value, error = raw(samples), radius(samples)
     may_be = value + error >= _in_each(np.max, value - error, value.shape, counts)
     is_sure = may_be & (_in_each(np.sum, may_be, value.shape, counts) == 1)
     is_equal = value == _in_each(np.max, value, value.shape, counts)
     chosen = hull(*(partial(computed, marks, [samples]) for marks in (is_sure, may_be)))
-    return Open(chosen, _in_each(np.sum, is_equal, value.shape, counts) != 1)
+    return PartlyUndefined(chosen, _in_each(np.sum, is_equal, value.shape, counts) != 1)
 
 
 def _in_each(reduction: Any, samples: Array, sizes: Sequence[int], counts: Counts) -> Array:

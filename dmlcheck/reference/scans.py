@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.ball.numbers import raw
-from dmlcheck.reference.pieces import Open, overflows
+from dmlcheck.reference.data_types import overflows
 from dmlcheck.reference.places import Index
+from dmlcheck.reference.results import PartlyUndefined
 from dmlcheck.reference.tiling.blocks import Axes, Blocks, blockwise
 from dmlcheck.values.number_formats import FORMATS
 
@@ -43,7 +44,7 @@ class Scan:
         return x[(*[slice(None)] * self.axis, slice(start, stop))]
 
 
-def scanned(formula: Callable[[Any, Scan], Open], x: Any, axis: int, *, is_reversed: bool) -> Any:
+def scanned(formula: Callable[[Any, Scan], PartlyUndefined], x: Any, axis: int, *, is_reversed: bool) -> Any:
     """Return the results of a formula for elements along an axis, from its start or its end.
 
     For Blocks the results are Blocks, which are computed once, in the order of their cuts.
@@ -52,8 +53,8 @@ def scanned(formula: Callable[[Any, Scan], Open], x: Any, axis: int, *, is_rever
     def turned(part: Any) -> Any:
         return np.flip(part, axis) if is_reversed else part
 
-    def computed(part: Any) -> Open:
-        return Open(*map(turned, formula(turned(part), scan)))
+    def computed(part: Any) -> PartlyUndefined:
+        return PartlyUndefined(*map(turned, formula(turned(part), scan)))
 
     scan = Scan(axis)
     if not isinstance(x, Blocks):
@@ -61,7 +62,7 @@ def scanned(formula: Callable[[Any, Scan], Open], x: Any, axis: int, *, is_rever
     cuts = x.cuts[::-1] if is_reversed else x.cuts
     ahead = iter(cuts)
 
-    def block(index: Index) -> Open:
+    def block(index: Index) -> PartlyUndefined:
         for cut in ahead:
             found = computed(x.block(cut))
             if cut == index:
@@ -80,15 +81,15 @@ def marks_of_sums(data_type: str, x: Any, axes: Axes) -> Callable[[Any, Scan], A
         return None
     sizes = blockwise(lambda part: np.abs(raw(part)), x)
     is_safe = (np.add.reduce(sizes, axis=axes, keepdims=True) <= FORMATS[data_type].largest).all()
-    return None if is_safe else partial(open_sums, data_type)
+    return None if is_safe else partial(undefined_sums, data_type)
 
 
 def marks_of_products(data_type: str, _: Any, __: Axes) -> Callable[[Any, Scan], Any] | None:
     """Return the function that marks undefined running products, None if none is."""
-    return partial(open_products, data_type) if data_type in FORMATS else None
+    return partial(undefined_products, data_type) if data_type in FORMATS else None
 
 
-def open_sums(data_type: str, numbers: Any, scan: Scan) -> Any:
+def undefined_sums(data_type: str, numbers: Any, scan: Scan) -> Any:
     """Return for which running sums the association decides whether a sum on the way overflows."""
     x = raw(numbers)
     sums, most, least = of_runs(np.where(np.isfinite(x), x, 0), scan)
@@ -100,7 +101,7 @@ def open_sums(data_type: str, numbers: Any, scan: Scan) -> Any:
     return is_either & ~(is_nan | (up & down))
 
 
-def open_products(data_type: str, numbers: Any, scan: Scan) -> Any:
+def undefined_products(data_type: str, numbers: Any, scan: Scan) -> Any:
     """Return for which running products the association decides whether one on the way overflows or underflows."""
     x = raw(numbers)
     conditions = (("zero", x == 0), ("infinite", np.isinf(x)), ("nan", np.isnan(x)))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.ball.numbers import Array, Ball, raw, summing_error, unmoved
-from dmlcheck.reference.pieces import InDoubt
+from dmlcheck.reference.results import InDoubt
 from dmlcheck.reference.tiling.blocks import Axes, Blocks, blockwise, hull, in_rows
 from dmlcheck.values.number_formats import round_fraction_to_odd, round_to_odd, two_sum
 

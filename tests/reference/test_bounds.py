@@ -138,7 +138,7 @@ def test_conditions_and_integers_are_numbers() -> None:
         assert not found.radius.any()
 
 
-def test_integers_beyond_their_type_are_left_open_as_in_the_results() -> None:
+def test_integers_beyond_their_type_are_undefined_as_in_the_results() -> None:
     x = np.array([100, 1], np.int8)
     found = gathered(*built("ADD", {}, x, x), {OUTPUT: np.ones(2, bool)})[OUTPUT]
     assert found.undefined.tolist() == [True, False]

@@ -9,7 +9,7 @@ import pytest
 
 from dmlcheck.reference.ball.numbers import Ball
 from dmlcheck.reference.conversions import in_type_of, to_floats
-from dmlcheck.reference.pieces import Alternatives
+from dmlcheck.reference.results import Alternatives
 
 INF = float("inf")
 
@@ -86,6 +86,6 @@ def test_a_float_in_the_type_of_elements_may_be_the_neighbour_toward_0() -> None
     assert in_type_of(0.5, np.zeros(0, np.float32)) == 0.5
 
 
-def test_a_float_in_the_type_of_integers_is_left_open_where_they_do_not_hold_it() -> None:
-    for number, value, is_open in ((2.9, 2, False), (-2.0, -2, False), (128.0, 0, True), (INF, 0, True)):
-        assert in_type_of(number, np.zeros(0, np.int8)) == (value, is_open)
+def test_a_float_in_the_type_of_integers_is_undefined_where_they_do_not_hold_it() -> None:
+    for number, value, is_undefined in ((2.9, 2, False), (-2.0, -2, False), (128.0, 0, True), (INF, 0, True)):
+        assert in_type_of(number, np.zeros(0, np.int8)) == (value, is_undefined)

@@ -280,7 +280,7 @@ def without_overflow(x: Array, attributes: dict[str, Any], name: str) -> Array:
 
 
 def dividing(above: Array, below: Array) -> Array:
-    """Return divisors without those of integers that could end the process, whose results are left open."""
+    """Return divisors without those of integers that could end the process, whose results are undefined."""
     if below.dtype.kind == "f":
         return below
     deadly = (below == 0) | ((below.astype(np.int64) == -1) & (above == np.iinfo(above.dtype).min))

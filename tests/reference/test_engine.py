@@ -11,7 +11,7 @@ from installed import MAX_POOLING, TOP_K, Install, described, floats, install
 
 from dmlcheck.reference import engine
 from dmlcheck.reference.ball.numbers import Ball
-from dmlcheck.reference.pieces import InDoubt, Open
+from dmlcheck.reference.results import InDoubt, PartlyUndefined
 from dmlcheck.reference.rows import EVERYTHING, LINES, Cut, Kernel, along, elementwise, exact
 from dmlcheck.reference.tiling.blocks import BLOCK, Blocks
 
@@ -43,12 +43,12 @@ def test_operands_are_widened_unless_the_formula_rounds_nothing(install: Install
         assert seen[-2:] == [np.dtype(wide), np.dtype(data_type.lower())]
 
 
-def test_several_outputs_fill_up_by_name_and_keep_what_is_left_open_apart(install: Install) -> None:
+def test_several_outputs_fill_up_by_name_and_keep_what_is_undefined_apart(install: Install) -> None:
     def top_k(input: Any, *, k: int) -> Any:
         assert input.shape == (1, 3)
         order = np.argsort(-input, kind="stable")[..., :k]
         values = np.take_along_axis(input, order, -1)
-        return {"output_value": values, "output_index": Open(order, values == 5)}
+        return {"output_value": values, "output_index": PartlyUndefined(order, values == 5)}
 
     install("TOP_K", Kernel(top_k, each_along(0)._replace(needs={"input": LINES})))
     desc = described("TOP_K", **TOP_K)
@@ -77,7 +77,10 @@ def test_what_a_kernel_says_of_an_output_that_the_desc_leaves_out_is_dropped(
 
 
 def test_marks_add_up(install: Install) -> None:
-    install("ELEMENT_WISE_IDENTITY", elementwise(lambda input: Open(Open(input, input == 1), input == 2)))
+    install(
+        "ELEMENT_WISE_IDENTITY",
+        elementwise(lambda input: PartlyUndefined(PartlyUndefined(input, input == 1), input == 2)),
+    )
     desc = described("ELEMENT_WISE_IDENTITY", InputTensor=("FLOAT32", 3), OutputTensor=("FLOAT32", 3))
     result = engine.evaluate(desc, {"InputTensor": floats(1, 2, 3)})["OutputTensor"]
     assert result.values.tolist() == [1, 2, 3]
@@ -107,7 +110,7 @@ def test_results_in_blocks_are_rounded_block_by_block(install: Install) -> None:
 
     def formula(input: Any) -> Any:
         assert isinstance(input, Blocks)
-        return Open(input * 3, input == 4)
+        return PartlyUndefined(input * 3, input == 4)
 
     install("ELEMENT_WISE_IDENTITY", Kernel(formula, Cut(lambda _: (), {"input": in_blocks})))
     desc = described("ELEMENT_WISE_IDENTITY", InputTensor=("FLOAT32", 5), OutputTensor=("FLOAT32", 5))
@@ -120,10 +123,10 @@ def test_results_in_blocks_are_rounded_block_by_block(install: Install) -> None:
     assert bound.undefined.tolist() == [False, True]
 
 
-def test_integers_wrap_or_are_left_open_as_the_row_says(install: Install) -> None:
+def test_integers_wrap_or_are_undefined_as_the_row_says(install: Install) -> None:
     desc = described("ELEMENT_WISE_IDENTITY", InputTensor=("INT8", 3), OutputTensor=("INT8", 3))
     wide = described("ELEMENT_WISE_IDENTITY", InputTensor=("INT32", 3), OutputTensor=("INT32", 3))
-    for overflow, narrow_open, wide_open in (
+    for overflow, narrow_undefined, wide_undefined in (
         ("", None, None),
         ("narrow", [0, 1, 1], None),
         ("all", [0, 1, 1], [0, 0, 1]),
@@ -131,10 +134,10 @@ def test_integers_wrap_or_are_left_open_as_the_row_says(install: Install) -> Non
         install("ELEMENT_WISE_IDENTITY", elementwise(lambda input: input * 2, overflow=overflow))
         found = engine.evaluate(desc, {"InputTensor": np.array([1, 100, -100], np.int8)})["OutputTensor"]
         assert found.values.tolist() == [2, -56, 56]
-        assert (None if found.undefined is None else found.undefined.tolist()) == narrow_open
+        assert (None if found.undefined is None else found.undefined.tolist()) == narrow_undefined
         found = engine.evaluate(wide, {"InputTensor": np.array([1, 100, 2**30], np.int32)})["OutputTensor"]
         assert found.values.tolist() == [2, 200, -(2**31)]
-        assert (None if found.undefined is None else found.undefined.tolist()) == wide_open
+        assert (None if found.undefined is None else found.undefined.tolist()) == wide_undefined
 
 
 # ---- bounds
@@ -145,7 +148,7 @@ def test_a_bound_runs_only_the_pieces_that_are_asked_for_and_keeps_their_order(i
 
     def column(input: Any, *, places: Any) -> Any:
         ran.extend(places[1])
-        return Open(input * 3, input == 7)
+        return PartlyUndefined(input * 3, input == 7)
 
     install("ELEMENT_WISE_IDENTITY", Kernel(column, each_along(1)))
     desc = described("ELEMENT_WISE_IDENTITY", InputTensor=("FLOAT32", 3, 3), OutputTensor=("FLOAT32", 3, 3))

@@ -7,7 +7,7 @@ import pytest
 
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball
 from dmlcheck.reference.functions import blended, moving_mean, of_values, sequence, with_published
-from dmlcheck.reference.pieces import ways_of
+from dmlcheck.reference.results import ways_of
 
 INF, NAN = np.inf, np.nan
 FLOAT32 = Arithmetic()

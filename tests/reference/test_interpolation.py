@@ -27,7 +27,7 @@ from dmlcheck.reference.interpolation import (
     taken,
     total_together,
 )
-from dmlcheck.reference.pieces import Alternatives
+from dmlcheck.reference.results import Alternatives
 
 Array = np.ndarray[Any, Any]
 X = np.array([0.0, 10, 30, 20, 20])
@@ -85,7 +85,7 @@ def test_a_nearest_element_is_one_unless_an_error_reaches_another() -> None:
     assert {way.item() for way in three.ways} == {10, 30, 20}
 
 
-def test_places_that_may_be_anywhere_are_left_open() -> None:
+def test_places_that_may_be_anywhere_are_undefined() -> None:
     places = [Ball(np.array([0.4, 2.0]), np.array([0.1, 5.0])), np.arange(1)]
     x = X.reshape(5, 1)
     for found in (nearest(x, places, np.floor), linear(x, places)):
@@ -126,7 +126,7 @@ def test_axes_are_averaged_one_after_the_other() -> None:
 
 
 @np.errstate(invalid="ignore")  # as the engine has it
-def test_only_a_weight_of_0_or_one_that_may_be_0_leaves_an_infinity_open() -> None:
+def test_only_a_weight_of_0_or_one_that_may_be_0_makes_an_infinity_undefined() -> None:
     x = np.array([1.0, np.inf, 2.0])
     found = linear(x, [np.array([0.0, 0.5, 1.0, 1.5, 2.0])])
     assert found.where.tolist() == [True, False, False, False, False]
@@ -247,15 +247,15 @@ def test_a_span_has_all_elements_of_an_axis_that_have_a_part(
 
 
 @np.errstate(invalid="ignore")
-def test_only_a_weight_of_0_leaves_what_comes_back_of_an_infinity_open() -> None:
+def test_only_a_weight_of_0_makes_what_comes_back_of_an_infinity_undefined() -> None:
     near = [
         Share(np.array([0, 1, 2]), np.array([1.0, 0.5, 1.0])),
         Share(np.array([1, 2, 3]), np.array([0.0, 0.5, 0.0])),
     ]
     found = spread(np.array([np.inf, 2, 4]), [near], [4])
-    assert found.is_open.tolist() == [False, True, False, False]
+    assert found.is_undefined.tolist() == [False, True, False, False]
     found = spread(np.array([1, np.inf, 4]), [near], [4])
-    assert not found.is_open.any()
+    assert not found.is_undefined.any()
     assert found.value.tolist() == [1, np.inf, np.inf, 0]
 
 

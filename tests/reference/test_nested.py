@@ -1,4 +1,4 @@
-"""Operators inside others: that a sum may be rounded before them, and what that leaves open."""
+"""Operators inside others: that a sum may be rounded before them, and which results are undefined then."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from dmlcheck.reference.ball.numbers import Ball
 from dmlcheck.reference.nested import NONE, Nested, activation
-from dmlcheck.reference.pieces import Open, opened, ways_of
+from dmlcheck.reference.results import PartlyUndefined, separated, ways_of
 
 NAN, INF = float("nan"), float("inf")
 
@@ -49,9 +49,9 @@ def test_a_number_that_is_exact_may_be_rounded_too() -> None:
 
 def test_results_of_an_infinite_number_are_right_as_well() -> None:
     x = np.array([70000.0, -70000.0, 60000.0, INF])
-    value, is_open = opened(Nested(times(0.5), "FLOAT16")(x))
+    value, is_undefined = separated(Nested(times(0.5), "FLOAT16")(x))
     assert [way.tolist() for way in ways_of(value)] == [[35000, -35000, 30000, INF], [INF, -INF, 30000, INF]]
-    assert is_open is False
+    assert is_undefined is False
 
 
 @pytest.mark.parametrize("formula", [lambda x: np.clip(x, -6, 6), lambda x: x * NAN])
@@ -68,31 +68,31 @@ def test_a_bound_has_the_same_results() -> None:
     assert other.radius[1] == first.radius[1]
 
 
-def test_what_the_operator_leaves_open_of_either_number_stays_so() -> None:
-    found = Nested(lambda x: Open(x * 0.5, x < 0), "FLOAT16")(np.array([70000.0, -1.0, 1.0]))
-    assert opened(found)[1].tolist() == [False, True, False]
-    found = Nested(lambda x: Open(x * 0.5, np.isinf(x)), "FLOAT16")(np.array([70000.0, -1.0, 1.0]))
-    assert opened(found)[1].tolist() == [True, False, False]
+def test_a_result_is_undefined_where_the_operator_has_it_so_of_either_number() -> None:
+    found = Nested(lambda x: PartlyUndefined(x * 0.5, x < 0), "FLOAT16")(np.array([70000.0, -1.0, 1.0]))
+    assert separated(found)[1].tolist() == [False, True, False]
+    found = Nested(lambda x: PartlyUndefined(x * 0.5, np.isinf(x)), "FLOAT16")(np.array([70000.0, -1.0, 1.0]))
+    assert separated(found)[1].tolist() == [True, False, False]
 
 
 # ---- activations within a step
 
 
-def test_an_activation_gives_results_and_which_of_them_are_left_open() -> None:
-    value, mark = activation(Nested(lambda x: Open(2 * x, x < 0), "FLOAT32"))(np.array([1.0, -1.0]))
+def test_an_activation_gives_results_and_which_of_them_are_undefined() -> None:
+    value, mark = activation(Nested(lambda x: PartlyUndefined(2 * x, x < 0), "FLOAT32"))(np.array([1.0, -1.0]))
     assert (value.tolist(), mark.tolist()) == ([2, -2], [False, True])
 
 
 @pytest.mark.parametrize(
     ("limit", "marks"), [(2.0, [False, False, True]), (-2.0, [True, True, True]), (NAN, [True, True, True])]
 )
-def test_clipped_numbers_are_open_where_they_are_nan_or_the_limit_is_none(limit: float, marks: list[bool]) -> None:
+def test_clipped_numbers_are_undefined_where_they_are_nan_or_the_limit_is_none(limit: float, marks: list[bool]) -> None:
     value, mark = activation(Nested(times(2), "FLOAT32"), limit)(np.array([3.0, -1.0, NAN]))
     assert np.broadcast_to(mark, 3).tolist() == marks
     assert limit != 2 or value[:2].tolist() == [4, -2]
 
 
-def test_an_activation_that_reduces_leaves_all_open() -> None:
+def test_an_activation_that_reduces_makes_all_undefined() -> None:
     reduced = Nested(lambda x, axes: x - x.max(axis=axes, keepdims=True), "FLOAT32", (3,))
     value, mark = activation(reduced)(np.array([[1.0, 3.0]]))
     assert (value.tolist(), mark) == ([[-2, 0]], True)

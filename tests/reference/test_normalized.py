@@ -10,7 +10,7 @@ import pytest
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball
 from dmlcheck.reference.nested import NONE
 from dmlcheck.reference.normalized import affine, centred_gradient, fused_within, moment, quotients
-from dmlcheck.reference.pieces import Alternatives
+from dmlcheck.reference.results import Alternatives
 from dmlcheck.reference.tiling.blocks import Blocks
 
 Array = np.ndarray[Any, Any]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dmlcheck.reference.norms import absolute_norm, alternatives_of_signs
-from dmlcheck.reference.pieces import ways_of
+from dmlcheck.reference.results import ways_of
 from dmlcheck.reference.windows import View, Window, run_of
 
 PAIRS: View = run_of([2], Window((2,), (2,), (1,), (0,)))

@@ -25,9 +25,9 @@ def test_a_difference_is_exact_whatever_the_types() -> None:
 
 
 def test_quotients_are_rounded_to_even_moved_and_limited() -> None:
-    value, is_open = quantized(of(0.5, 1.5, -2.5, 300, -INF, NAN), np.array([1, 1, 1, 1, 1, 1]), "INT8")
+    value, is_undefined = quantized(of(0.5, 1.5, -2.5, 300, -INF, NAN), np.array([1, 1, 1, 1, 1, 1]), "INT8")
     assert value.tolist()[:5] == [1, 3, -1, 127, -128]
-    assert is_open.tolist() == [False] * 5 + [True]
+    assert is_undefined.tolist() == [False] * 5 + [True]
     assert quantized(of(-3, 15.5, 12.4), None, "UINT4").value.tolist() == [0, 15, 12]
 
 
@@ -38,7 +38,7 @@ def test_sums_are_scaled_and_quantized() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sums", "factor", "scale", "is_left_open"),
+    ("sums", "factor", "scale", "is_undefined"),
     [
         (5, 1, 1, False),
         (5, 0, 1, True),
@@ -51,12 +51,12 @@ def test_sums_are_scaled_and_quantized() -> None:
         (-(2**31) - 1, 1, 1, True),
     ],
 )
-def test_a_scale_of_0_and_a_sum_beyond_32_bits_are_left_open(
-    sums: int, factor: float, scale: float, is_left_open: bool
+def test_a_scale_of_0_and_a_sum_beyond_32_bits_are_undefined(
+    sums: int, factor: float, scale: float, is_undefined: bool
 ) -> None:
     with np.errstate(all="ignore"):
         found = requantized(of(sums), lambda: of(0), np.float64(factor), np.float64(scale), None, "INT8")
-    assert bool(np.any(found.where)) == is_left_open
+    assert bool(np.any(found.where)) == is_undefined
 
 
 def test_the_bound_is_that_of_the_sums_of_integers_and_of_scaled_numbers() -> None:

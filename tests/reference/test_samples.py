@@ -9,7 +9,7 @@ import pytest
 
 from dmlcheck.reference.ball.numbers import Ball, radius, raw
 from dmlcheck.reference.interpolation import half_up, shares
-from dmlcheck.reference.pieces import ways_of
+from dmlcheck.reference.results import ways_of
 from dmlcheck.reference.samples import (
     Sampling,
     ends,
@@ -69,10 +69,10 @@ def samples(y: list[float], x: list[float], sampling: Sampling = PLAIN) -> tuple
 
 
 def test_a_sample_is_the_average_of_those_beside_it_or_the_nearest_or_outside() -> None:
-    values, is_open = samples([0.5, -0.5, 9], [0.5, 1.5])
-    assert (values, is_open.any()) == ([[[5.5, 7.5], [0.5, 2.5], [7, 7]]], False)
-    values, is_open = samples([0.4, 9], [0.6, 1.6], PLAIN._replace(mode="NEAREST_NEIGHBOR"))
-    assert (values, is_open.any()) == ([[[1, 4], [7, 7]]], False)
+    values, is_undefined = samples([0.5, -0.5, 9], [0.5, 1.5])
+    assert (values, is_undefined.any()) == ([[[5.5, 7.5], [0.5, 2.5], [7, 7]]], False)
+    values, is_undefined = samples([0.4, 9], [0.6, 1.6], PLAIN._replace(mode="NEAREST_NEIGHBOR"))
+    assert (values, is_undefined.any()) == ([[[1, 4], [7, 7]]], False)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Scans go on from block to block, from either end, also with their bounds and with what is left open."""
+"""Scans go on from block to block, from either end, also with their bounds and with what is undefined."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball, radius, raw
-from dmlcheck.reference.pieces import Open
+from dmlcheck.reference.results import PartlyUndefined
 from dmlcheck.reference.scans import (
     Scan,
     marks_of_products,
     marks_of_sums,
     of_runs,
-    open_products,
-    open_sums,
     scanned,
+    undefined_products,
+    undefined_sums,
 )
 from dmlcheck.reference.tiling.blocks import Blocks, tiles_along
 
@@ -47,12 +47,12 @@ def gathered(found: Any) -> list[Array]:
     return parts
 
 
-def running(x: Any, scan: Scan) -> Open:
-    return Open(scan("sums", np.add, x), scan("negative", np.logical_or, raw(x) < 0))
+def running(x: Any, scan: Scan) -> PartlyUndefined:
+    return PartlyUndefined(scan("sums", np.add, x), scan("negative", np.logical_or, raw(x) < 0))
 
 
-def later(x: Any, scan: Scan) -> Open:
-    return Open(scan.shifted("values", x, 7), scan.shifted("marks", raw(x) < 0, 0))
+def later(x: Any, scan: Scan) -> PartlyUndefined:
+    return PartlyUndefined(scan.shifted("values", x, 7), scan.shifted("marks", raw(x) < 0, 0))
 
 
 @pytest.mark.parametrize("axis", [0, 1, 2])
@@ -112,14 +112,14 @@ def test_runs_begin_anywhere() -> None:
     assert least.tolist() == [0, -3, -3, -3, -3]
 
 
-@pytest.mark.parametrize("mark", [open_sums, open_products])
+@pytest.mark.parametrize("mark", [undefined_sums, undefined_products])
 @pytest.mark.parametrize("is_reversed", [False, True])
 def test_marks_of_blocks_are_those_of_the_whole(mark: Any, is_reversed: bool) -> None:
     generator = np.random.default_rng(3)
     values = [0.0, 1, -2, 3e4, -4e4, 6e4, 1e-3, 300, np.inf, -np.inf, np.nan]
 
-    def formula(x: Any, scan: Scan) -> Open:
-        return Open(x, mark("FLOAT16", x, scan))
+    def formula(x: Any, scan: Scan) -> PartlyUndefined:
+        return PartlyUndefined(x, mark("FLOAT16", x, scan))
 
     seen = 0
     for _ in range(60):

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from dmlcheck.reference import sums
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball
-from dmlcheck.reference.pieces import InDoubt
+from dmlcheck.reference.results import InDoubt
 from dmlcheck.reference.tiling.blocks import Blocks
 
 Array = np.ndarray[Any, Any]

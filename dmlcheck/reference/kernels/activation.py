@@ -11,16 +11,17 @@ from typing import Any
 
 import numpy as np
 
+from dmlcheck.reference.data_types import cast, holds, limits
 from dmlcheck.reference.functions import with_published
-from dmlcheck.reference.pieces import Open, alternatives, cast, flushing, holds, limits
+from dmlcheck.reference.results import PartlyUndefined, alternatives, flushing
 from dmlcheck.reference.rows import Kernel, elementwise, exact
 from dmlcheck.reference.special import erfc, ln_1_exp
 
 
-def celu(input: Any, *, alpha: Any) -> Open:
+def celu(input: Any, *, alpha: Any) -> PartlyUndefined:
     """max(0, x) + min(0, Alpha * (exp(x / Alpha) - 1))."""
     value = np.where(input >= 0, input, alpha * np.expm1(input / alpha))
-    return Open(value, np.isnan(input) | (alpha == 0) | ~np.isfinite(alpha))
+    return PartlyUndefined(value, np.isnan(input) | (alpha == 0) | ~np.isfinite(alpha))
 
 
 def elu(input: Any, *, alpha: Any) -> Any:
@@ -28,21 +29,21 @@ def elu(input: Any, *, alpha: Any) -> Any:
     return np.where(input >= 0, input, alpha * np.expm1(input))
 
 
-def gelu(input: Any) -> Open:
+def gelu(input: Any) -> PartlyUndefined:
     """x / 2 * (1 + erf(x / sqrt(2)))."""
-    return Open(input / 2 * erfc(input * -np.sqrt(0.5)), input == -np.inf)
+    return PartlyUndefined(input / 2 * erfc(input * -np.sqrt(0.5)), input == -np.inf)
 
 
-def hard_sigmoid(input: Any, *, alpha: Any, beta: Any) -> Open:
+def hard_sigmoid(input: Any, *, alpha: Any, beta: Any) -> PartlyUndefined:
     """max(0, min(Alpha * x + Beta, 1))."""
     line = alpha * input + beta
-    return Open(np.clip(line, 0, 1), np.isnan(line))
+    return PartlyUndefined(np.clip(line, 0, 1), np.isnan(line))
 
 
-def hard_swish(input: Any, *, alpha: Any, beta: Any) -> Open:
+def hard_swish(input: Any, *, alpha: Any, beta: Any) -> PartlyUndefined:
     """x * max(0, min(Alpha * x + Beta, 1))."""
     value = input * np.clip(alpha * input + beta, 0, 1)
-    return Open(value, np.isnan(value) & ~np.isnan(input))
+    return PartlyUndefined(value, np.isnan(value) & ~np.isnan(input))
 
 
 def identity(input: Any) -> Any:
@@ -70,14 +71,14 @@ def parametric_softplus(input: Any, *, alpha: Any, beta: Any) -> Any:
     return alpha * ln_1_exp(beta * input)
 
 
-def relu(input: Any) -> Open:
+def relu(input: Any) -> PartlyUndefined:
     """max(0, x)."""
-    return Open(np.maximum(input, 0), np.isnan(input))
+    return PartlyUndefined(np.maximum(input, 0), np.isnan(input))
 
 
-def relu_grad(input: Any, input_gradient: Any) -> Open:
+def relu_grad(input: Any, input_gradient: Any) -> PartlyUndefined:
     """InputGradient where x > 0, else 0."""
-    return Open(np.where(input > 0, input_gradient, 0), np.isnan(input))
+    return PartlyUndefined(np.where(input > 0, input_gradient, 0), np.isnan(input))
 
 
 def scaled_elu(input: Any, *, alpha: Any, gamma: Any) -> Any:
@@ -90,25 +91,27 @@ def scaled_tanh(input: Any, *, alpha: Any, beta: Any) -> Any:
     return alpha * np.tanh(beta * input)
 
 
-def shrink(input: Any, *, bias: Any, threshold: Any) -> Open:
+def shrink(input: Any, *, bias: Any, threshold: Any) -> PartlyUndefined:
     """x - Bias where x > Threshold, x + Bias where x < -Threshold, else 0."""
     above, below = input > threshold, input < -threshold
     value = np.where(above, input - bias, np.where(below, input + bias, 0.0))
-    return Open(value, np.isnan(input) | above & below)
+    return PartlyUndefined(value, np.isnan(input) | above & below)
 
 
-def shrink_integers(input: Any, *, bias: Any, threshold: Any, input_type: str) -> Open:
+def shrink_integers(input: Any, *, bias: Any, threshold: Any, input_type: str) -> PartlyUndefined:
     """As for floats, or in FLOAT32; undefined where the type does not hold a number, and unsigned x up to Threshold."""
     x = input.astype(np.float64)
-    exact, is_open = shrink(x, bias=bias, threshold=threshold)
+    exact, is_undefined = shrink(x, bias=bias, threshold=threshold)
     rounded = input.astype(np.float32)
     in_float32, _ = shrink(rounded, bias=cast(bias, rounded), threshold=cast(threshold, rounded))
     single = in_float32.astype(np.float64)
     fits = holds(input_type, exact) & holds(input_type, single)
     is_unsigned = limits(input_type)[0] == 0
-    is_open = is_open | ~fits | ~(holds(input_type, bias) & holds(input_type, threshold))
-    is_open = is_open | is_unsigned & (threshold != 0) & (x <= threshold)
-    return Open(alternatives(*(np.where(is_open, 0, number) for number in (exact, single))), is_open)
+    is_undefined = is_undefined | ~fits | ~(holds(input_type, bias) & holds(input_type, threshold))
+    is_undefined = is_undefined | is_unsigned & (threshold != 0) & (x <= threshold)
+    return PartlyUndefined(
+        alternatives(*(np.where(is_undefined, 0, number) for number in (exact, single))), is_undefined
+    )
 
 
 def sigmoid(input: Any) -> Any:
@@ -116,20 +119,20 @@ def sigmoid(input: Any) -> Any:
     return with_published(1 / (1 + np.exp(-input)), 34)
 
 
-def softplus(input: Any, *, steepness: Any) -> Open:
+def softplus(input: Any, *, steepness: Any) -> PartlyUndefined:
     """ln(1 + exp(Steepness * x)) / Steepness."""
-    return Open(ln_1_exp(steepness * input) / steepness, steepness == 0)
+    return PartlyUndefined(ln_1_exp(steepness * input) / steepness, steepness == 0)
 
 
-def softsign(input: Any) -> Open:
+def softsign(input: Any) -> PartlyUndefined:
     """x / (1 + |x|)."""
-    return Open(input / (1 + np.abs(input)), np.isinf(input))
+    return PartlyUndefined(input / (1 + np.abs(input)), np.isinf(input))
 
 
-def swish(input: Any, *, sigmoid_input_scale: Any) -> Open:
+def swish(input: Any, *, sigmoid_input_scale: Any) -> PartlyUndefined:
     """x * sigmoid(SigmoidInputScale * x)."""
     value = input * sigmoid(sigmoid_input_scale * input)
-    return Open(value, np.isnan(value) & np.isinf(input))
+    return PartlyUndefined(value, np.isnan(value) & np.isinf(input))
 
 
 def tanh(input: Any) -> Any:
@@ -137,9 +140,9 @@ def tanh(input: Any) -> Any:
     return np.tanh(input)
 
 
-def thresholded_relu(input: Any, *, alpha: Any) -> Open:
+def thresholded_relu(input: Any, *, alpha: Any) -> PartlyUndefined:
     """x where x > Alpha, else 0."""
-    return Open(np.where(input > alpha, input, 0.0), np.isnan(input))
+    return PartlyUndefined(np.where(input > alpha, input, 0.0), np.isnan(input))
 
 
 def add1(a: Any, b: Any, *, fused_activation: Callable[[Any], Any]) -> Any:

@@ -17,9 +17,9 @@ import numpy as np
 from dmlcheck.reference.functions import of_values
 from dmlcheck.reference.heads import Part, Parts, is_alone, last_four, parts_of
 from dmlcheck.reference.nested import stored
-from dmlcheck.reference.pieces import UNDEFINED, Open, any_of
 from dmlcheck.reference.places import Index, Places, part_at, slices
 from dmlcheck.reference.products import scaled_scores, weighted_means
+from dmlcheck.reference.results import UNDEFINED, PartlyUndefined, any_of
 from dmlcheck.reference.rows import Apart, Cut, Given, Kernel, Need, Stretch
 
 Sizes = tuple[int, ...]
@@ -40,7 +40,7 @@ def multihead_attention(
     mask_filter_value: Any,
     mask_type: str,
     output_type: str,
-) -> Open:
+) -> PartlyUndefined:
     """softmax(Scale * q @ k^T + RelativePositionBias + Mask) @ v of each head, the softmax over the keys; and k and v.
 
     q, k and v are Query, Key and Value with their bias; PastKey and PastValue precede k and v. Mask is MaskFilterValue
@@ -56,9 +56,9 @@ def multihead_attention(
     scores = [masked(way) for way in ways]
     if hidden is not None and of_values(partial(keep_weight, hidden), scores[0], mask_filter_value):
         scores += [masked(way, is_set=True) for way in ways]
-    (result, is_open), *others = (means(each, values, output_type) for each in scores)
+    (result, is_undefined), *others = (means(each, values, output_type) for each in scores)
     found = any_of(*map(heads_beside, (result, *(other for other, _ in others))))
-    return Open(found, heads_beside(np.broadcast_to(is_open, result.shape)))
+    return PartlyUndefined(found, heads_beside(np.broadcast_to(is_undefined, result.shape)))
 
 
 def multihead_attention1(
@@ -73,7 +73,7 @@ def multihead_attention1(
     mask_filter_value: Any,
     mask_type: str,
     output_type: str,
-) -> Open:
+) -> PartlyUndefined:
     """softmax(Scale * q @ k^T + RelativePositionBias + Mask) @ v of each head, the softmax over the keys; and k and v.
 
     q, k and v are Query, Key and Value with their bias; PastKey and PastValue precede k and v. Mask is MaskFilterValue
@@ -236,7 +236,7 @@ def kept(own: Any, bias: Any) -> Any:
     return own if bias is None else own + bias
 
 
-def nothing() -> Open:
+def nothing() -> PartlyUndefined:
     """Return a result of which the documentation says nothing."""
     return UNDEFINED
 

@@ -7,27 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from dmlcheck.reference.data_types import as_bits, cast, infinite, is_float, overflows, width, wrapped
 from dmlcheck.reference.functions import of_values
-from dmlcheck.reference.pieces import (
-    Open,
-    alternatives,
-    as_bits,
-    cast,
-    flushing,
-    infinite,
-    is_float,
-    or_nan,
-    overflows,
-    width,
-    wrapped,
-)
+from dmlcheck.reference.results import PartlyUndefined, alternatives, flushing, or_nan
 from dmlcheck.reference.rows import Kernel, elementwise, exact
 
 
 def quotient(a: Any, b: Any) -> Any:
     """A / B of integers, toward zero; undefined are divisions by 0, and of the least number by -1, which overflows."""
     value = (a - np.fmod(a, b)) // b
-    return Open(value, (b == 0) | (a < 0) & (b < 0) & (value < 0))
+    return PartlyUndefined(value, (b == 0) | (a < 0) & (b < 0) & (value < 0))
 
 
 def difference_square(a: Any, b: Any) -> Any:
@@ -53,7 +42,7 @@ def chosen(ufunc: np.ufunc) -> Callable[..., Any]:
 
     def formula(a: Any, b: Any) -> Any:
         value = ufunc(a, b)
-        return Open(value, np.isnan(value))
+        return PartlyUndefined(value, np.isnan(value))
 
     return formula
 
@@ -65,10 +54,10 @@ def modulus(ufunc: np.ufunc) -> Kernel:
     """
 
     def formula(a: Any, b: Any, *, output_type: str) -> Any:
-        return Open(ufunc(a, b), np.isinf(b) | overflows(output_type, a / b))
+        return PartlyUndefined(ufunc(a, b), np.isinf(b) | overflows(output_type, a / b))
 
     def integers(a: Any, b: Any) -> Any:
-        return Open(ufunc(a, b), b == 0)
+        return PartlyUndefined(ufunc(a, b), b == 0)
 
     return elementwise(formula, integers=integers)
 
@@ -79,8 +68,8 @@ def power(input: Any, exponent: Any) -> Any:
     Of NaN and infinities powers may be NaN where IEEE 754's pow gives numbers.
     """
     may_be_nan = of_values(has_two_powers, input, exponent)
-    is_open = of_values(lambda x, y: (x == 0) & (y <= 0), input, exponent)
-    return Open(or_nan(np.power(input, exponent), may_be_nan), is_open)
+    is_undefined = of_values(lambda x, y: (x == 0) & (y <= 0), input, exponent)
+    return PartlyUndefined(or_nan(np.power(input, exponent), may_be_nan), is_undefined)
 
 
 def has_two_powers(x: Any, y: Any) -> Any:
@@ -93,13 +82,13 @@ def power_of_integers(input: Any, exponent: Any, *, scale_bias: Any, output_type
     """x^y; undefined where it does not fit, with ScaleBias, for floats y, and for 0 to the power of 0 or less."""
     value = np.rint(np.float_power(input, exponent))
     is_held = ~overflows(output_type, value) & ((exponent >= 0) | (np.abs(input) <= 1))
-    is_open = (input == 0) & (exponent <= 0) | ~is_held | is_float(exponent) | (scale_bias is not None)
-    return Open(np.where(is_held, value, 0), is_open)
+    is_undefined = (input == 0) & (exponent <= 0) | ~is_held | is_float(exponent) | (scale_bias is not None)
+    return PartlyUndefined(np.where(is_held, value, 0), is_undefined)
 
 
 def atan_yx(a: Any, b: Any) -> Any:
     """The angle of the point (B, A)."""
-    return Open(np.arctan2(a, b), (a == 0) & (b == 0))
+    return PartlyUndefined(np.arctan2(a, b), (a == 0) & (b == 0))
 
 
 def bitwise(ufunc: np.ufunc) -> Kernel:
@@ -109,7 +98,7 @@ def bitwise(ufunc: np.ufunc) -> Kernel:
 
 def shift(ufunc: np.ufunc) -> Kernel:
     """Return the row of a shift of bits; a shift by the number of bits in the type, or more, is undefined."""
-    return exact(lambda a, b: Open(ufunc(a, b), b >= width(b)))
+    return exact(lambda a, b: PartlyUndefined(ufunc(a, b), b >= width(b)))
 
 
 def if_(condition: Any, a: Any, b: Any) -> Any:
@@ -120,13 +109,13 @@ def if_(condition: Any, a: Any, b: Any) -> Any:
 def clip_grad(input: Any, input_gradient: Any, *, min: Any, max: Any) -> Any:
     """InputGradient where Min < x < Max, else 0."""
     passed = np.where((input > min) & (input < max), input_gradient, 0)
-    return Open(passed, np.isnan(input) | np.isnan(min) | np.isnan(max))
+    return PartlyUndefined(passed, np.isnan(input) | np.isnan(min) | np.isnan(max))
 
 
 def clip_grad_of_integers(input: Any, input_gradient: Any, *, min: Any, max: Any) -> Any:
     """The gradient where Min < x < Max, else 0; undefined where Min or Max is not a number of the type."""
     low, high = cast(min, input), cast(max, input)
-    return Open(np.where((input > low) & (input < high), input_gradient, 0), (low != min) | (high != max))
+    return PartlyUndefined(np.where((input > low) & (input < high), input_gradient, 0), (low != min) | (high != max))
 
 
 KERNELS: dict[str, Kernel] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dmlcheck.reference.conversions import to_floats
-from dmlcheck.reference.pieces import narrowed, truncated
+from dmlcheck.reference.data_types import narrowed, truncated
 from dmlcheck.reference.rows import Kernel, elementwise
 from dmlcheck.values.number_formats import FORMATS
 

@@ -11,10 +11,10 @@ import numpy as np
 
 from dmlcheck.reference.grouped import grouped
 from dmlcheck.reference.nested import NONE, Nested
-from dmlcheck.reference.pieces import Open, any_of, opened, ways_of
 from dmlcheck.reference.places import Places
 from dmlcheck.reference.products import dot, plus, sizes_of_products
 from dmlcheck.reference.quantization import difference, requantized
+from dmlcheck.reference.results import PartlyUndefined, any_of, separated, ways_of
 from dmlcheck.reference.rows import Correlations, Given, Kernel
 from dmlcheck.reference.windows import Window, placed
 from dmlcheck.reference.work import Work, multiplications
@@ -45,7 +45,7 @@ def in_groups(given: Given) -> Any:
 
 def convolution(
     input: Any, filter: Any, bias: Any, *, places: Places, ends: Sequence[float], unmet: Any, fused_activation: Nested
-) -> Open:
+) -> PartlyUndefined:
     """FusedActivation(Bias[k] + the sum over a group's channels c and the window w of Filter[k, c, w] * Input[c, i]).
 
     FORWARD: i = o * Strides + w * Dilations - StartPadding, and Input is 0 outside InputTensor.
@@ -60,7 +60,7 @@ def convolution(
     found = finished(sums, bias, fused_activation)
     if is_added.any():
         found = any_of(found, *zeros_added(sums, is_added, bias, fused_activation))
-    return Open(found, unmet)
+    return PartlyUndefined(found, unmet)
 
 
 def finished(sums: Any, bias: Any, fused: Nested) -> Any:
@@ -72,8 +72,8 @@ def zeros_added(sums: Any, is_added: Any, bias: Any, fused: Nested) -> list[Any]
     """Return the results with 0 in the elements that OutputPadding adds: before the bias, before fused, or after it."""
     biased = sums if bias is None else plus(sums, bias)
     before = finished(np.where(is_added, 0, sums), bias, fused), fused(np.where(is_added, 0, biased))
-    found, is_open = opened(fused(biased))
-    return [*before, *(Open(np.where(is_added, 0, way), is_open & ~is_added) for way in ways_of(found))]
+    found, is_undefined = separated(fused(biased))
+    return [*before, *(PartlyUndefined(np.where(is_added, 0, way), is_undefined & ~is_added) for way in ways_of(found))]
 
 
 def beyond(places: Places, ends: Sequence[float]) -> Any:
@@ -128,7 +128,7 @@ def quantized_linear_convolution(
     output_zero_point: Any,
     *,
     output_type: str,
-) -> Open:
+) -> PartlyUndefined:
     """clamp(rint(q) + OutputZeroPoint, Min, Max), q = (Bias[k] + s) * InputScale * FilterScale[k] / OutputScale.
 
     s is the result of CONVOLUTION_INTEGER; implementations scale it, or add up scaled numbers. Min and Max are the

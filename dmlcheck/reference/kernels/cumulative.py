@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.pieces import Open
+from dmlcheck.reference.results import PartlyUndefined
 from dmlcheck.reference.rows import Groups, Kernel
 from dmlcheck.reference.scans import Scan, marks_of_products, marks_of_sums, scanned
 
@@ -37,13 +37,16 @@ def cumulative_product(
     return scanned(formula, input, axis, is_reversed=axis_direction == "DECREASING")
 
 
-def up_to_each(x: Any, scan: Scan, *, ufunc: np.ufunc, is_exclusive: bool, mark: Callable[..., Any] | None) -> Open:
+def up_to_each(
+    x: Any, scan: Scan, *, ufunc: np.ufunc, is_exclusive: bool, mark: Callable[..., Any] | None
+) -> PartlyUndefined:
     """Return the results of a ufunc for the elements up to each, with a mark on undefined ones."""
     results = scan("results", ufunc, x)
-    is_open = np.zeros(x.shape, dtype=bool) if mark is None else mark(x, scan)
+    is_undefined = np.zeros(x.shape, dtype=bool) if mark is None else mark(x, scan)
     if not is_exclusive:
-        return Open(results, is_open)
-    return Open(scan.shifted("exclusive", results, ufunc.identity), scan.shifted("open", is_open, 0))
+        return PartlyUndefined(results, is_undefined)
+    before = scan.shifted("exclusive", results, ufunc.identity)
+    return PartlyUndefined(before, scan.shifted("undefined", is_undefined, 0))
 
 
 LINES = Groups(lambda given: (given["axis"],))

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.conversions import to_floats
+from dmlcheck.reference.data_types import truncated
 from dmlcheck.reference.functions import sequence
-from dmlcheck.reference.pieces import Open, alternatives, opened, truncated, ways_of
 from dmlcheck.reference.places import Places, columns_less_rows, row_major
+from dmlcheck.reference.results import PartlyUndefined, alternatives, separated, ways_of
 from dmlcheck.reference.rows import Cut, Given, Kernel, exact_row
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
 
@@ -40,15 +41,19 @@ def row_major_index(_: Any, places: Places, given: Given) -> Any:
 # ---- diagonals
 
 
-def diagonal_matrix(diagonals: Any, *, offset: int, value: Any, output_type: str) -> Open:
+def diagonal_matrix(diagonals: Any, *, offset: int, value: Any, output_type: str) -> PartlyUndefined:
     """Value where x - y = Offset, with column x and row y; 0 elsewhere.
 
     In integer types Value loses its fraction. In FLOAT16 either neighbour of Value is right.
     """
     is_filled = diagonals == offset
     is_float = output_type in FORMATS
-    number, is_open = opened(to_floats(value, "FLOAT32", output_type) if is_float else truncated(output_type, value))
-    return Open(alternatives(*ways_of(number), of=lambda way: np.where(is_filled, way, 0)), is_filled & is_open)
+    number, is_undefined = separated(
+        to_floats(value, "FLOAT32", output_type) if is_float else truncated(output_type, value)
+    )
+    return PartlyUndefined(
+        alternatives(*ways_of(number), of=lambda way: np.where(is_filled, way, 0)), is_filled & is_undefined
+    )
 
 
 def diagonal_matrix1(

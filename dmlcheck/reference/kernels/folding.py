@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from dmlcheck.reference.data_types import sum_of_terms
 from dmlcheck.reference.layers import depth_of, layers_at
-from dmlcheck.reference.pieces import Open, sum_of_terms
 from dmlcheck.reference.places import Places
+from dmlcheck.reference.results import PartlyUndefined
 from dmlcheck.reference.rows import Cut, Given, Kernel, exact_row
 from dmlcheck.reference.windows import Window, part, placed, view, windows
 
@@ -23,7 +24,7 @@ def unfold(
     end_padding: Sizes,
     input_type: str,
     output_type: str,
-) -> Open:
+) -> PartlyUndefined:
     """Output[n, c * P + w, b] = Input[n, c, b * Strides + w * Dilations - StartPadding], 0 outside InputTensor.
 
     w is an element of the window and b a position of the window, both counted in row-major order; P is the number of
@@ -35,7 +36,7 @@ def unfold(
     seen = view([slice(0, count) for count in counts], window, spatial, is_whole=True)
     columns, rank = windows(part(input, seen), seen), len(spatial)
     order = [0, 1, *range(2 + rank, 2 + 2 * rank), *range(2, 2 + rank)]
-    return Open(columns.transpose(order), 0 in dilations or input_type != output_type)
+    return PartlyUndefined(columns.transpose(order), 0 in dilations or input_type != output_type)
 
 
 def batches_at(x: Any, places: Places, _: Given) -> Any:
@@ -43,13 +44,13 @@ def batches_at(x: Any, places: Places, _: Given) -> Any:
     return x[places[0].start : places[0].stop]
 
 
-def fold(input: list[Any], *, dilations: Sizes, input_type: str, output_type: str) -> Open:
+def fold(input: list[Any], *, dilations: Sizes, input_type: str, output_type: str) -> PartlyUndefined:
     """Output[n, c, i] = sum of Input[n, c * P + w, b] over w, b with i = b * Strides + w * Dilations - StartPadding.
 
     w is an element of the window and b a position of the window, both counted in row-major order; P is the number of
     elements of the window.
     """
-    return Open(sum_of_terms(input, output_type), 0 in dilations or input_type != output_type)
+    return PartlyUndefined(sum_of_terms(input, output_type), 0 in dilations or input_type != output_type)
 
 
 def window_of(given: Given) -> Window:

@@ -17,8 +17,8 @@ from dmlcheck.reference.grouped import comparable
 from dmlcheck.reference.neighbours import Reach, Region, has_everything, reaches, region
 from dmlcheck.reference.normalized import centred_gradient, moment
 from dmlcheck.reference.phases import equal_shares, most_places
-from dmlcheck.reference.pieces import Open, any_of
 from dmlcheck.reference.places import Places, numbers_at, with_ones_after
+from dmlcheck.reference.results import PartlyUndefined, any_of
 from dmlcheck.reference.rows import Axes, Given, InWindows, Kernel, Neighbours, OfWindows, Tiles, Undefined, shared_by
 from dmlcheck.reference.sums import mean as mean_of
 from dmlcheck.reference.sums import total
@@ -139,7 +139,7 @@ def largest(input: Any, *, seen: View) -> Largest:
 
 def max_pooling_grad(
     input: Largest, input_gradient: Any, *, seen: View, places: Places, output_gradient: TensorDesc
-) -> Open:
+) -> PartlyUndefined:
     """The sum of InputGradient[o] over all o whose window has its maximum at the element.
 
     The window of o is Input[o * Strides + w * Dilations - StartPadding]. Among equal elements the first wins; so does
@@ -152,7 +152,7 @@ def max_pooling_grad(
     several = reduced(np.add, np.where(hits, given, 0), rank)
     only = reduced(np.maximum, np.where(hits, given, -np.inf), rank)
     found = np.where(count > 1, several, np.where(count == 1, only, 0.0))
-    return Open(found, over(np.logical_or, input.in_doubt, seen))
+    return PartlyUndefined(found, over(np.logical_or, input.in_doubt, seen))
 
 
 def from_maxima(given: Given) -> Tiles:
@@ -177,9 +177,11 @@ def batch_normalization_grad(
     """
     square = variance if epsilon is None else variance + epsilon
     root, sums = np.sqrt(square), total(input_gradient, axes)
-    is_open = (square <= 0) | (epsilon is None)
+    is_undefined = (square <= 0) | (epsilon is None)
     slope = moment(input, input_gradient, mean, sums, axes) / root
-    return by_output(Open(input_gradient * (scale / root), is_open), Open(slope, is_open), sums)
+    return by_output(
+        PartlyUndefined(input_gradient * (scale / root), is_undefined), PartlyUndefined(slope, is_undefined), sums
+    )
 
 
 def batch_normalization_training_grad(
@@ -198,9 +200,13 @@ def batch_normalization_training_grad(
     about_point, about_mean = (moment(x, dy, each, sums, axes) for each in (point, mean))
     slope, slope_of_mean = (each / count / square for each in (about_point, about_mean))
     result = centred_gradient(x, dy - middle, factor, (point, slope), (mean, slope_of_mean))
-    is_open = (square <= 0) | np.isinf(factor)
+    is_undefined = (square <= 0) | np.isinf(factor)
     is_other = np.abs(mean - point) > 2 * FORMATS[input_type].unit_roundoff * count * mean_of(np.abs(x), axes)
-    return by_output(Open(result, is_open | is_other | (not axes)), Open(about_mean / root, is_open), sums)
+    return by_output(
+        PartlyUndefined(result, is_undefined | is_other | (not axes)),
+        PartlyUndefined(about_mean / root, is_undefined),
+        sums,
+    )
 
 
 def by_output(gradient: Any, scale: Any, bias: Any) -> dict[str, Any]:
@@ -236,13 +242,13 @@ def local_response_normalization_grad(
 
 def gradient_of_region(
     around_x: Any, around_dy: Any, region: Region, inside: Any, *, alpha: Any, beta: Any, bias: Any
-) -> Open:
+) -> PartlyUndefined:
     """dy * B^-Beta - 2 * Alpha * Beta * x * the sum of dy' * x' * B'^(-Beta - 1), with B Bias + Alpha * that of x^2."""
     x, dy, back = region.inner(around_x), region.inner(around_dy), region.back
     base = np.where(inside, bias + alpha * region.sums(np.square(around_x)), 1)
     sums = back.sums(dy * x * np.power(base, -beta - 1))
     result = back.inner(dy) * np.power(back.inner(base), -beta) - 2 * alpha * beta * back.inner(x) * sums
-    return Open(result, back.any(of_values(np.less_equal, base, 0)))
+    return PartlyUndefined(result, back.any(of_values(np.less_equal, base, 0)))
 
 
 def regions(given: Given) -> tuple[Axes, Sequence[Reach]]:

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
-from dmlcheck.reference.pieces import Open, as_bits, is_float, width
+from dmlcheck.reference.data_types import as_bits, is_float, width
 from dmlcheck.reference.places import Places, right_aligned, slices, with_ones_after
+from dmlcheck.reference.results import PartlyUndefined
 from dmlcheck.reference.rows import LINES, UNCUT, WHOLE, Axes, Cut, Given, Groups, Kernel, exact_row
 
 # ---- indices
@@ -42,17 +43,17 @@ def last_dimensions(x: Any, count: int) -> tuple[Any, bool]:
 # ---- gathering
 
 
-def gather(input: Any, indices: Any, *, axis: int, index_dimensions: int) -> Open:
+def gather(input: Any, indices: Any, *, axis: int, index_dimensions: int) -> PartlyUndefined:
     """Output[l, b, t] = Input[l, Indices[b], t].
 
     l are the coordinates before Axis, t those after it, b those of the last IndexDimensions dimensions of
     IndicesTensor.
     """
-    own, is_open = last_dimensions(indices, index_dimensions)
+    own, is_undefined = last_dimensions(indices, index_dimensions)
     at, outside = indices_in(own, input.shape[axis])
     whole = [slice(None)] * axis
     found = np.take(input, at, axis) if input.flags.c_contiguous else input[(*whole, at)]  # take copies others first
-    return Open(found, with_ones_after(np.asarray(outside | is_open), input.ndim - axis - 1))
+    return PartlyUndefined(found, with_ones_after(np.asarray(outside | is_undefined), input.ndim - axis - 1))
 
 
 def lines_of_gather(x: Any, places: Places, given: Given) -> Any:
@@ -69,10 +70,10 @@ def indices_of_gather(indices: Any, places: Places, given: Given) -> Any:
     return indices[right_aligned(index[axis : axis + count], indices.ndim)]
 
 
-def gather_elements(input: Any, indices: Any, *, axis: int) -> Open:
+def gather_elements(input: Any, indices: Any, *, axis: int) -> PartlyUndefined:
     """Output[c] = Input[c], with Indices[c] in place of the coordinate of Axis."""
     at, outside = indices_in(indices, input.shape[axis])
-    return Open(np.take_along_axis(input, at, axis), outside)
+    return PartlyUndefined(np.take_along_axis(input, at, axis), outside)
 
 
 def gather_nd1(
@@ -82,23 +83,23 @@ def gather_nd1(
     input_dimension_count: int,
     indices_dimension_count: int,
     batch_dimension_count: int,
-) -> Open:
+) -> PartlyUndefined:
     """Output[b, m, t] = Input[b, Indices[b, m], t].
 
     b are the coordinates of the first BatchDimensionCount dimensions in use. The last dimension of Indices has the
     coordinates of a tuple; t are the coordinates after those.
     """
-    x, is_open = last_dimensions(input, input_dimension_count)
+    x, is_undefined = last_dimensions(input, input_dimension_count)
     tuples, more = last_dimensions(indices, indices_dimension_count)
     count, width, batches = tuples.ndim - 1, tuples.shape[-1], batch_dimension_count
     own = np.ogrid[tuple(map(slice, tuples.shape[:batches]))]
     batch = [with_ones_after(at, count - batches) for at in own]
     at, outside = coordinates(np.moveaxis(tuples, -1, 0), x.shape[batches : batches + width])
-    mark = np.asarray(outside | is_open | more)
-    return Open(x[(*batch, *at)], with_ones_after(mark, x.ndim - batches - width))
+    mark = np.asarray(outside | is_undefined | more)
+    return PartlyUndefined(x[(*batch, *at)], with_ones_after(mark, x.ndim - batches - width))
 
 
-def gather_nd(input: Any, indices: Any, *, input_dimension_count: int, indices_dimension_count: int) -> Open:
+def gather_nd(input: Any, indices: Any, *, input_dimension_count: int, indices_dimension_count: int) -> PartlyUndefined:
     """Output[m, t] = Input[Indices[m], t].
 
     The last dimension of Indices has the coordinates of a tuple; t are the coordinates after those.
@@ -140,7 +141,7 @@ def _of_tuples(given: Given) -> tuple[int, int, int]:
 # ---- replacing
 
 
-def scatter(input: Any, indices: Any, updates: Any, *, axis: int) -> Open:
+def scatter(input: Any, indices: Any, updates: Any, *, axis: int) -> PartlyUndefined:
     """Output is Input with Updates[c] at c, where Indices[c] replaces the coordinate of Axis."""
     grid = np.ogrid[tuple(map(slice, indices.shape))]
     return replaced(input, (*grid[:axis], indices, *grid[axis + 1 :]), updates)
@@ -148,31 +149,31 @@ def scatter(input: Any, indices: Any, updates: Any, *, axis: int) -> Open:
 
 def scatter_nd(
     input: Any, indices: Any, updates: Any, *, input_dimension_count: int, indices_dimension_count: int
-) -> Open:
+) -> PartlyUndefined:
     """Output is Input with Updates[m, t] at [Indices[m], t].
 
     The last dimension of Indices has the coordinates of a tuple; t are the coordinates after those.
     """
-    _, is_open = last_dimensions(input, input_dimension_count)
+    _, is_undefined = last_dimensions(input, input_dimension_count)
     tuples, more = last_dimensions(indices, indices_dimension_count)
     lead = [0] * (input.ndim - input_dimension_count)
     found, mark = replaced(input, (*lead, *np.moveaxis(tuples, -1, 0)), updates)
-    return Open(found, mark | (is_open or more))
+    return PartlyUndefined(found, mark | (is_undefined or more))
 
 
-def replaced(x: Any, indices: Sequence[Any], updates: Any) -> Open:
-    """Return a tensor with updates at indices of its first dimensions; what one outside may replace is left open."""
+def replaced(x: Any, indices: Sequence[Any], updates: Any) -> PartlyUndefined:
+    """Return a tensor with updates at indices of its first dimensions; what one outside may replace is undefined."""
     sizes = x.shape[: len(indices)]
     at, outside = zip(*map(indices_in, indices, sizes), strict=True)
     beyond, found = reduce(np.logical_or, outside), x.copy()
     if not beyond.any():
         found[at] = updates
-        return Open(found, where=False)
+        return PartlyUndefined(found, where=False)
     found[masked(at, ~beyond)] = updates[~beyond]
     mark = np.zeros(x.shape, bool)
     for ends in (at, [0] * len(sizes), [size - 1 for size in sizes]):
         mark[masked(list(map(np.where, outside, ends, at)), beyond)] = True
-    return Open(found, mark)
+    return PartlyUndefined(found, mark)
 
 
 def masked(at: Sequence[Any], mask: Any) -> tuple[Any, ...]:
@@ -202,12 +203,12 @@ def axes_but_axis(given: Given) -> Axes:
 # ---- one-hot
 
 
-def one_hot(indices: Any, values: Any, *, axis: int, output: TensorDesc, places: Places) -> Open:
+def one_hot(indices: Any, values: Any, *, axis: int, output: TensorDesc, places: Places) -> PartlyUndefined:
     """Output[c] = Values[1] where c[Axis] is Indices[c], with 0 for the coordinate of Axis; else Values[0]."""
     off, on = values.flat[:2]
     found, outside = indices_in(indices, output.sizes[axis])
     at = with_ones_after(np.asarray(places[axis]), indices.ndim - axis - 1)
-    return Open(np.where((at == found) & ~outside, on, off), outside & (indices < 0))
+    return PartlyUndefined(np.where((at == found) & ~outside, on, off), outside & (indices < 0))
 
 
 # ---- sorting
@@ -221,8 +222,8 @@ def top_k1(input: Any, *, axis: int, k: int, axis_direction: str) -> dict[str, A
     order = first_in_order(sorting_keys(input, is_decreasing=axis_direction == "DECREASING"), axis, k)
     found = np.take_along_axis(input, order, axis)
     has_nan, has_zero, has_negative_zero = notable(input, axis)
-    is_open = has_nan | (has_zero & has_negative_zero & (found == 0))
-    return {"output_value": Open(found, has_nan), "output_index": Open(order, is_open)}
+    is_undefined = has_nan | (has_zero & has_negative_zero & (found == 0))
+    return {"output_value": PartlyUndefined(found, has_nan), "output_index": PartlyUndefined(order, is_undefined)}
 
 
 def top_k(input: Any, *, axis: int, k: int) -> dict[str, Any]:
@@ -288,8 +289,8 @@ def nonzero_coordinates(input: Any, *, output_coordinates: TensorDesc) -> dict[s
     shape = (*[1] * (len(output_coordinates.sizes) - 2), rows, count)
     marks = np.broadcast_to(mark, (rows, count)).reshape(shape)
     return {
-        "output_coordinates": Open(found.reshape(shape), marks),
-        "output_count": Open(np.array([at.size]), doubt.any()),
+        "output_coordinates": PartlyUndefined(found.reshape(shape), marks),
+        "output_count": PartlyUndefined(np.array([at.size]), doubt.any()),
     }
 
 

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from dmlcheck.reference.data_types import overflows
 from dmlcheck.reference.nested import NONE, Nested
-from dmlcheck.reference.pieces import Open, any_of, overflows
 from dmlcheck.reference.products import dequantized_dot, dot, plus, scaled_dot, sizes_of_products, with_or_without
 from dmlcheck.reference.quantization import difference, requantized
+from dmlcheck.reference.results import PartlyUndefined, any_of
 from dmlcheck.reference.rows import Axes, Given, Kernel, Products
 
 
@@ -61,12 +62,12 @@ def row(x: Any, given: Given) -> Any:
 
 def matrix_multiply_integer_to_float(
     a: Any, a_scale: Any, a_zero_point: Any, b: Any, b_scale: Any, b_zero_point: Any, bias: Any
-) -> Open:
+) -> PartlyUndefined:
     """((A - AZeroPoint) * AScale) @ ((B - BZeroPoint) * BScale) + Bias."""
     left, right = difference(a, a_zero_point), difference(b, b_zero_point)
     integers = dot(left, right)
     sums = dequantized_dot(left, right, a_scale, b_scale, integers)
-    return Open(sums if bias is None else sums + bias, overflows("INT32", integers))
+    return PartlyUndefined(sums if bias is None else sums + bias, overflows("INT32", integers))
 
 
 def quantized_linear_matrix_multiply(
@@ -80,7 +81,7 @@ def quantized_linear_matrix_multiply(
     output_zero_point: Any,
     *,
     output_type: str,
-) -> Open:
+) -> PartlyUndefined:
     """clamp(rint(q) + OutputZeroPoint, Min, Max).
 
     q = ((A - AZeroPoint) * AScale) @ ((B - BZeroPoint) * BScale) / OutputScale. OutputScale and OutputZeroPoint have

@@ -12,8 +12,8 @@ import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.reference.conversions import in_type_of
-from dmlcheck.reference.pieces import Open, alternatives, opened, ways_of
 from dmlcheck.reference.places import Index, Places, slices, with_ones_after
+from dmlcheck.reference.results import PartlyUndefined, alternatives, separated, ways_of
 from dmlcheck.reference.rows import LINES, UNCUT, WHOLE, Cut, Given, Kernel, exact_row
 
 Sizes = tuple[int, ...]
@@ -48,14 +48,14 @@ def split(input: Any, *, outputs: Sequence[TensorDesc], axis: int) -> dict[str, 
 # ---- windows
 
 
-def slice_(input: Any, *, offsets: Sizes, sizes: Sizes, strides: Sizes) -> Open:
+def slice_(input: Any, *, offsets: Sizes, sizes: Sizes, strides: Sizes) -> PartlyUndefined:
     """Output[c] = Input[Offsets + Strides * c]."""
 
     def seen(offset: int, size: int, stride: int) -> slice:
         return slice(offset, offset + stride * (size - 1) + 1, stride or None)
 
     part = np.broadcast_to(input[tuple(map(seen, offsets, sizes, strides))], sizes)
-    return Open(part, repeated(sizes, strides))
+    return PartlyUndefined(part, repeated(sizes, strides))
 
 
 def repeated(sizes: Sizes, strides: Sizes) -> Any:
@@ -107,7 +107,7 @@ def slice_grad(
     return pasted(input_gradient[turn], at, places, 0)
 
 
-def pasted(x: Any, at: Places, places: Places, value: Any) -> Open:
+def pasted(x: Any, at: Places, places: Places, value: Any) -> PartlyUndefined:
     """Return what a larger tensor has at some places: the elements of x in their order `at` theirs, else a value."""
     own = tuple(
         slice(bisect_left(one, cut.start), bisect_left(one, cut.stop)) for one, cut in zip(at, places, strict=True)
@@ -122,9 +122,9 @@ def pasted(x: Any, at: Places, places: Places, value: Any) -> Open:
         found[where] = part
         return found
 
-    value, is_open = opened(value)
+    value, is_undefined = separated(value)
     found = alternatives(*ways_of(value), of=lambda way: around(way, x[own]))
-    return Open(found, is_open and around(is_open, np.zeros_like(x[own], bool)))
+    return PartlyUndefined(found, is_undefined and around(is_undefined, np.zeros_like(x[own], bool)))
 
 
 # ---- copies side by side
@@ -172,7 +172,7 @@ def padding1(input: Any, *, padding_mode: str, padding_value: Any, start_padding
         return pasted(input, [*map(range, start_padding, ends)], places, padding_value)
     own = [range(at.start - start, at.stop - start) for at, start in zip(places, start_padding, strict=True)]
     found = continued(input, own, PLACES[padding_mode])
-    return Open(found, padding_mode == "REFLECTION" and has_no_reflection(input.shape, own))
+    return PartlyUndefined(found, padding_mode == "REFLECTION" and has_no_reflection(input.shape, own))
 
 
 def continued(x: Any, places: Places, origin: Callable[[Any, int], Any]) -> Any:

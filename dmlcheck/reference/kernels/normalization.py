@@ -12,7 +12,7 @@ from dmlcheck.reference.extents import terms_of
 from dmlcheck.reference.neighbours import Reach, Region, has_everything, reaches, region
 from dmlcheck.reference.nested import Nested
 from dmlcheck.reference.normalized import affine, fused_within, quotients
-from dmlcheck.reference.pieces import Open
+from dmlcheck.reference.results import PartlyUndefined
 from dmlcheck.reference.rows import Axes, Given, Groups, Kernel, Neighbours, elementwise, shared_by
 from dmlcheck.reference.sums import mean, mean_and_variance, total
 from dmlcheck.reference.work import Work, terms
@@ -29,17 +29,19 @@ def statistics(x: Any, axes: Axes, *, use_mean: bool, use_variance: bool) -> tup
 
 def of_group(
     x: Any, scale: Any, bias: Any, *, axes: Axes, use_mean: bool, use_variance: bool, epsilon: Any, fused: Nested
-) -> Open:
+) -> PartlyUndefined:
     """fused(Scale * (x - Mean) / sqrt(Variance + Epsilon) + Bias); without UseMean that of the root mean square."""
     scale, bias = 1 if scale is None else scale, 0 if bias is None else bias
     centre, spread = statistics(x, axes, use_mean=use_mean, use_variance=use_variance)
     square = 1 if spread is None else spread + epsilon
     factor = scale if spread is None else scale / np.sqrt(square)
-    is_open = (square <= 0) | np.isinf(factor) | (not axes) | (not use_mean and not use_variance)
+    is_undefined = (square <= 0) | np.isinf(factor) | (not axes) | (not use_mean and not use_variance)
     result = affine(x, centre, factor, bias)
     if use_mean and use_variance:
-        return Open(fused_within(result, scale, bias, None, x.size // centre.size, epsilon, fused), is_open)
-    return Open(fused(result), is_open)
+        return PartlyUndefined(
+            fused_within(result, scale, bias, None, x.size // centre.size, epsilon, fused), is_undefined
+        )
+    return PartlyUndefined(fused(result), is_undefined)
 
 
 def planes(given: Given) -> Axes:
@@ -49,7 +51,7 @@ def planes(given: Given) -> Axes:
 
 def mean_variance_normalization(
     input: Any, scale: Any, bias: Any, *, axes: Axes, normalize_variance: bool, epsilon: Any, fused_activation: Nested
-) -> Open:
+) -> PartlyUndefined:
     """FusedActivation(Scale * (x - Mean) / sqrt(Variance + Epsilon) + Bias).
 
     Mean and Variance are taken over height and width, with CrossChannel over the channels too. Without
@@ -61,7 +63,7 @@ def mean_variance_normalization(
 
 def mean_variance_normalization1(
     input: Any, scale: Any, bias: Any, *, axes: Axes, normalize_variance: bool, epsilon: Any, fused_activation: Nested
-) -> Open:
+) -> PartlyUndefined:
     """FusedActivation(Scale * (x - Mean) / sqrt(Variance + Epsilon) + Bias).
 
     Mean and Variance are taken over the group along Axes. Without NormalizeVariance there is no division.
@@ -80,7 +82,7 @@ def mean_variance_normalization2(
     use_variance: bool,
     epsilon: Any,
     fused_activation: Nested,
-) -> Open:
+) -> PartlyUndefined:
     """FusedActivation(Scale * (x - Mean) / sqrt(Variance + Epsilon) + Bias).
 
     Mean and Variance are taken over the group along Axes. Without UseMean, it is FusedActivation(Scale * x / sqrt(the
@@ -95,11 +97,11 @@ def mean_variance_normalization2(
 
 def batch_normalization(
     input: Any, mean: Any, variance: Any, scale: Any, bias: Any, *, epsilon: Any, fused_activation: Nested
-) -> Open:
+) -> PartlyUndefined:
     """FusedActivation(Scale * (x - Mean) / sqrt(Variance + Epsilon) + Bias)."""
     square = variance + epsilon
     factor = scale / np.sqrt(square)
-    return Open(fused_activation(affine(input, mean, factor, bias)), (square <= 0) | np.isinf(factor))
+    return PartlyUndefined(fused_activation(affine(input, mean, factor, bias)), (square <= 0) | np.isinf(factor))
 
 
 def batch_normalization_training(
@@ -114,8 +116,8 @@ def batch_normalization_training(
     factor = scale / np.sqrt(square)
     result = affine(input, centre, factor, bias)
     result = fused_within(result, scale, bias, fused_add, input.size // centre.size, epsilon, fused_activation)
-    is_open = (square <= 0) | np.isinf(factor) | (not axes)
-    return {"output": Open(result, is_open), "output_mean": centre, "output_variance": spread}
+    is_undefined = (square <= 0) | np.isinf(factor) | (not axes)
+    return {"output": PartlyUndefined(result, is_undefined), "output_mean": centre, "output_variance": spread}
 
 
 # ---- neighbours
@@ -123,7 +125,7 @@ def batch_normalization_training(
 
 def local_response_normalization(
     input: Any, *, region: Region, local_size: int, alpha: Any, beta: Any, bias: Any
-) -> Open:
+) -> PartlyUndefined:
     """x / (Bias + Alpha / LocalSize * the sum of x^2 over the region)^Beta.
 
     The region is LocalSize channels, or without CrossChannel LocalSize rows and columns: from (LocalSize - 1) // 2
@@ -131,7 +133,7 @@ def local_response_normalization(
     even, also from LocalSize // 2 before x.
     """
     base = bias + alpha / local_size * region.sums(np.square(input))
-    return Open(region.inner(input) / np.power(base, beta), base <= 0)
+    return PartlyUndefined(region.inner(input) / np.power(base, beta), base <= 0)
 
 
 def regions(given: Given) -> tuple[Axes, Sequence[Reach]]:
@@ -152,7 +154,7 @@ def work_of_neighbours(given: Mapping[str, Any]) -> Work:
 # ---- norms
 
 
-def lp_normalization(input: Any, *, axes: Axes, epsilon: Any, p: int) -> Open:
+def lp_normalization(input: Any, *, axes: Axes, epsilon: Any, p: int) -> PartlyUndefined:
     """x / max(Norm, Epsilon), with Norm the sum of |x| over the row along Axis, for P 2 the root of the sum of x^2.
 
     x / (Norm + Epsilon) and, for P 2, x / sqrt(the sum of x^2 + Epsilon) are right too.
@@ -160,7 +162,7 @@ def lp_normalization(input: Any, *, axes: Axes, epsilon: Any, p: int) -> Open:
     sums = total(np.square(input) if p == 2 else np.abs(input), axes)
     norm = np.sqrt(sums) if p == 2 else sums
     divisor, more = np.maximum(norm, epsilon), [np.sqrt(sums + epsilon)] if p == 2 else []
-    return Open(quotients(input, divisor, norm + epsilon, *more), (divisor <= 0) | (epsilon < 0))
+    return PartlyUndefined(quotients(input, divisor, norm + epsilon, *more), (divisor <= 0) | (epsilon < 0))
 
 
 KERNELS: dict[str, Kernel] = {

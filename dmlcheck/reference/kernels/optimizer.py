@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.functions import moving_mean
-from dmlcheck.reference.pieces import Open
 from dmlcheck.reference.places import Places
+from dmlcheck.reference.results import PartlyUndefined
 from dmlcheck.reference.rows import Cut, Given, Kernel
 
 
@@ -33,7 +33,7 @@ def adam(
     second = moving_mean(input_second_moment, np.square(gradient), beta2)
     below = 1 - np.power(beta1, training_step)
     rate = learning_rate * (np.sqrt(1 - np.power(beta2, training_step)) / below)
-    result = Open(input_parameters - rate * first / (np.sqrt(second) + epsilon), below == 0)
+    result = PartlyUndefined(input_parameters - rate * first / (np.sqrt(second) + epsilon), below == 0)
     return {"output_parameters": result, "output_first_moment": first, "output_second_moment": second}
 
 

@@ -13,12 +13,13 @@ import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.reference.corners import Corners, corners
+from dmlcheck.reference.data_types import is_float
 from dmlcheck.reference.extents import terms_of
 from dmlcheck.reference.grouped import comparable
 from dmlcheck.reference.norms import MOST_PLAIN, absolute_norm, alternatives_of_signs
-from dmlcheck.reference.pieces import Open, any_of, is_float, left_open, stacked
 from dmlcheck.reference.places import Places, with_ones_after
 from dmlcheck.reference.quantization import difference, requantized
+from dmlcheck.reference.results import PartlyUndefined, all_undefined, any_of, stacked
 from dmlcheck.reference.rows import UNCUT, Cut, Given, Kernel, Windows, exact_row
 from dmlcheck.reference.windows import (
     View,
@@ -56,7 +57,7 @@ def work_of_windows(given: Mapping[str, Any]) -> Work:
 
 
 def divisors(seen: View, end_padding: Sizes, *, include_padding: bool) -> list[tuple[Any, Any]]:
-    """Return the number of elements seen, or with IncludePadding those of the window, and where an average is open.
+    """Return the number of elements seen, or of the window with IncludePadding, and where an average is undefined.
 
     Of a window that reaches beyond EndPadding, only the elements up to there may count as well.
     """
@@ -74,7 +75,7 @@ def average_pooling1(input: Any, *, seen: View, end_padding: Sizes, include_padd
     """
     sums = over(np.add, input, seen)
     counts = divisors(seen, end_padding, include_padding=include_padding)
-    return any_of(*(Open(sums / count, is_open) for count, is_open in counts))
+    return any_of(*(PartlyUndefined(sums / count, is_undefined) for count, is_undefined in counts))
 
 
 def average_pooling(input: Any, *, seen: View, end_padding: Sizes, include_padding: bool) -> Any:
@@ -130,13 +131,13 @@ def max_pooling2(
     """
     best = over(np.maximum, comparable(input), seen)
     count, rank = seen_count(seen.places, seen.window, seen.sizes), len(seen.sizes)
-    is_open = (count == 0) | np.isnan(best)
+    is_undefined = (count == 0) | np.isnan(best)
     if output_indices is None:
-        return {"output": Open(best, is_open)}
+        return {"output": PartlyUndefined(best, is_undefined)}
     hits = windows(comparable(input), seen) == with_ones_after(best, rank)
     planes = np.add.outer(np.asarray(places[0]) * output.sizes[1], np.asarray(places[1])) * math.prod(seen.sizes)
     index = with_ones_after(planes, rank) + first_place(hits, seen, seen.sizes)
-    return {"output": Open(best, is_open), "output_indices": Open(index, is_open)}
+    return {"output": PartlyUndefined(best, is_undefined), "output_indices": PartlyUndefined(index, is_undefined)}
 
 
 def max_pooling1(
@@ -149,10 +150,10 @@ def max_pooling1(
     return max_pooling2(input, seen=seen, places=places, output=output, output_indices=output_indices)
 
 
-def max_pooling(input: Any, *, seen: View) -> Open:
+def max_pooling(input: Any, *, seen: View) -> PartlyUndefined:
     """The maximum of Input[o * Strides + w - StartPadding] over w."""
     best = over(np.maximum, comparable(input), seen)
-    return Open(best, (seen_count(seen.places, seen.window, seen.sizes) == 0) | np.isnan(best))
+    return PartlyUndefined(best, (seen_count(seen.places, seen.window, seen.sizes) == 0) | np.isnan(best))
 
 
 # ---- quantized averages
@@ -182,10 +183,10 @@ def quantized_linear_average_pooling(
     """
     whole, total = difference(input, input_zero_point), partial(over, np.add, seen=seen)
 
-    def over_count(count: Any, is_open: Any) -> Open:
+    def over_count(count: Any, is_undefined: Any) -> PartlyUndefined:
         ways = total(whole), lambda: total(whole * input_scale) / count
         scale = input_scale / count
-        return Open(requantized(*ways, scale, output_scale, output_zero_point, output_type), is_open)
+        return PartlyUndefined(requantized(*ways, scale, output_scale, output_zero_point, output_type), is_undefined)
 
     return any_of(*starmap(over_count, divisors(seen, end_padding, include_padding=include_padding)))
 
@@ -213,22 +214,22 @@ def channels_at(input: Any, places: Places, _: Given) -> Any:
 
 
 def largest_of_region(input: Any, row: Any, scale: Any, pooled_size: Any) -> Any:
-    """Return the largest elements of the parts of a region; they are left open where its image is not known."""
+    """Return the largest elements of the parts of a region; they are undefined where its image is not known."""
     image, sizes = float(row[0]), (pooled_size.Height, pooled_size.Width)
     found = corners(row[1:], scale)
     if not (found and image.is_integer() and 0 <= image < len(input)):
-        return left_open((input.shape[1], *sizes))
+        return all_undefined((input.shape[1], *sizes))
     return any_of(*(largest_within(input[int(image)], corner, sizes) for corner in found))
 
 
-def largest_within(image: Any, region: Corners, sizes: Sizes) -> Open:
+def largest_within(image: Any, region: Corners, sizes: Sizes) -> PartlyUndefined:
     """Return the largest elements of the parts of a region of an image."""
     x1, y1, x2, y2 = region
     rows, columns = (
         parts_of(*ends, count, size)
         for ends, count, size in zip(((y1, y2), (x1, x2)), sizes, image.shape[1:], strict=True)
     )
-    return Open(*largest_of_parts(image, rows, columns))
+    return PartlyUndefined(*largest_of_parts(image, rows, columns))
 
 
 def parts_of(first: int, last: int, count: int, size: int) -> list[slice]:
@@ -239,7 +240,7 @@ def parts_of(first: int, last: int, count: int, size: int) -> list[slice]:
 
 
 def largest_of_parts(image: Any, rows: list[slice], columns: list[slice]) -> tuple[Any, Any]:
-    """Return the largest element of each channel in every part of an image; 0, which is open, where there is none."""
+    """Return the largest element of each channel in every part of an image: 0, and undefined, where there is none."""
     found = np.zeros((len(image), len(rows), len(columns)), image.dtype)
     is_empty = np.zeros(found.shape[1:], bool)
     for (y, row), (x, column) in product(enumerate(rows), enumerate(columns)):
@@ -253,16 +254,16 @@ def largest_of_parts(image: Any, rows: list[slice], columns: list[slice]) -> tup
 # ---- maxima in their places
 
 
-def max_unpooling(input: Any, indices: Any, *, output: TensorDesc) -> Open:
+def max_unpooling(input: Any, indices: Any, *, output: TensorDesc) -> PartlyUndefined:
     """Output[Indices[j]] = Input[j], counted through all of OutputTensor, and 0 everywhere else."""
     size, is_inside = math.prod(output.sizes), indices.reshape(-1) < math.prod(output.sizes)
     own = slice(None) if is_inside.all() else is_inside
     places, values = indices.reshape(-1)[own].astype(np.intp), input.reshape(-1)[own]
-    found, is_open = np.zeros(size, input.dtype), np.full(size, own is is_inside)
+    found, is_undefined = np.zeros(size, input.dtype), np.full(size, own is is_inside)
     found[places] = values
     is_other = (found[places] != values) & ~(np.isnan(found[places]) & np.isnan(values))
-    is_open[places[is_other]] = True
-    return Open(found.reshape(output.sizes), is_open.reshape(output.sizes))
+    is_undefined[places[is_other]] = True
+    return PartlyUndefined(found.reshape(output.sizes), is_undefined.reshape(output.sizes))
 
 
 POOLED = Windows(window_of)

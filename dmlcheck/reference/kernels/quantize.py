@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.pieces import Open, alternatives, as_float, infinite, limits, nearest, wrapped
+from dmlcheck.reference.data_types import as_float, infinite, limits, nearest, wrapped
 from dmlcheck.reference.places import Places
 from dmlcheck.reference.quantization import as_floats, difference, quantized
+from dmlcheck.reference.results import PartlyUndefined, alternatives
 from dmlcheck.reference.rows import EVERYTHING, Axes, Cut, Given, Kernel, elementwise
 
 
-def quantize_linear(input: Any, scale: Any, zero_point: Any, *, output_type: str) -> Open:
+def quantize_linear(input: Any, scale: Any, zero_point: Any, *, output_type: str) -> PartlyUndefined:
     """clamp(rint(x / Scale) + ZeroPoint, Min, Max), Min and Max being the limits of OutputTensor's type."""
     return quantized(as_float(input, scale) / scale, zero_point, output_type)
 
@@ -30,13 +31,15 @@ def dequantize_linear(input: Any, scale: Any, zero_point: Any, *, input_type: st
 # ---- blocks
 
 
-def quantize(input: Any, quantizations: Sequence[Any], are_uneven: Any, *, output_type: str) -> Open:
+def quantize(input: Any, quantizations: Sequence[Any], are_uneven: Any, *, output_type: str) -> PartlyUndefined:
     """clamp(rint(x / Scale) + ZeroPoint, Min, Max), with the Scale and ZeroPoint of the block that x is in.
 
     Along each dimension, block size = InputTensor size / scale size. Min and Max are the limits of OutputTensor's type.
     """
     scale, zero_point = (*quantizations, None)[:2]
-    return Open(quantize_linear(input, scale, zero_point, output_type=output_type), (scale == 0) | are_uneven)
+    return PartlyUndefined(
+        quantize_linear(input, scale, zero_point, output_type=output_type), (scale == 0) | are_uneven
+    )
 
 
 def dequantize(
@@ -46,14 +49,14 @@ def dequantize(
     *,
     input_type: str,
     output_type: str,
-) -> Open:
+) -> PartlyUndefined:
     """(x - ZeroPoint) * Scale, with the Scale and ZeroPoint of the block that x is in.
 
     Along each dimension, block size = InputTensor size / scale size.
     """
     scale, zero_point = (*quantizations, None)[:2]
     found = dequantize_linear(input, scale, zero_point, input_type=input_type, output_type=output_type)
-    return Open(found, are_uneven)
+    return PartlyUndefined(found, are_uneven)
 
 
 def repeated(tensors: Sequence[Any], places: Places, given: Given) -> list[Any]:
@@ -91,8 +94,11 @@ def dynamic_quantize_linear(input: Any, *, axes: Axes, output_type: str) -> dict
     scale = (high - low) / (most - least)
     zero_point = nearest(np.clip(least - low / scale, least, most))
     found = {"output": quantized(x / scale, zero_point, output_type), "output_scale": scale}
-    is_open = (scale == 0) | ~np.isfinite(scale)
-    return {name: Open(value, is_open) for name, value in (found | {"output_zero_point": zero_point}).items()}
+    is_undefined = (scale == 0) | ~np.isfinite(scale)
+    return {
+        name: PartlyUndefined(value, is_undefined)
+        for name, value in (found | {"output_zero_point": zero_point}).items()
+    }
 
 
 # ---- sums
@@ -109,10 +115,10 @@ def quantized_linear_add(
     output_zero_point: Any,
     *,
     output_type: str,
-) -> Open:
+) -> PartlyUndefined:
     """(A - AZeroPoint) * AScale + (B - BZeroPoint) * BScale, quantized by OutputScale and OutputZeroPoint."""
     sums = difference(a, a_zero_point) * a_scale + difference(b, b_zero_point) * b_scale
-    return Open(quantized(sums / output_scale, output_zero_point, output_type), output_scale == 0)
+    return PartlyUndefined(quantized(sums / output_scale, output_zero_point, output_type), output_scale == 0)
 
 
 KERNELS: dict[str, Kernel] = {

@@ -16,24 +16,24 @@ import numpy as np
 from dmlcheck.reference.functions import blended
 from dmlcheck.reference.gates import Gate, gates_of, summed, summed_with_share
 from dmlcheck.reference.nested import Nested, activation
-from dmlcheck.reference.pieces import Open
+from dmlcheck.reference.results import PartlyUndefined
 from dmlcheck.reference.rows import Direction, Given, Kernel, Scan, State
 
 # ---- the equations of a step
 
 
-def rnn(x: Any, h: Any, *, gates: Sequence[Gate], activation_descs: Sequence[Nested]) -> list[Open]:
+def rnn(x: Any, h: Any, *, gates: Sequence[Gate], activation_descs: Sequence[Nested]) -> list[PartlyUndefined]:
     """H(t) = f(X(t) W^T + H(t-1) R^T + Wb + Rb); after the end of a sequence, OutputSequence is 0.
 
     Backward, H(t+1) takes the place of H(t-1). The first H is HiddenInit, or 0; OutputSingle is the last one.
     """
     (gate,), (f,) = gates, activation_descs
-    return [Open(*activation(f, is_last=True)(summed(gate, x, h)))]
+    return [PartlyUndefined(*activation(f, is_last=True)(summed(gate, x, h)))]
 
 
 def gru(
     x: Any, h: Any, *, gates: Sequence[Gate], activation_descs: Sequence[Nested], linear_before_reset: bool
-) -> list[Open]:
+) -> list[PartlyUndefined]:
     """H(t) = (1 - z) . n + z . H(t-1).
 
     z = f(X(t) Wz^T + H(t-1) Rz^T + Wbz + Rbz).
@@ -47,14 +47,14 @@ def gru(
     OutputSingle is the last one.
     """
     (of_z, of_r, of_n), (f, g) = gates, map(activation, activation_descs)
-    z, z_open = f(summed(of_z, x, h))
-    r, r_open = f(summed(of_r, x, h))
+    z, z_undefined = f(summed(of_z, x, h))
+    r, r_undefined = f(summed(of_r, x, h))
     if linear_before_reset:
-        n, n_open = g(summed_with_share(of_n, x, h, r))
+        n, n_undefined = g(summed_with_share(of_n, x, h, r))
     else:
-        n, n_open = g(summed(of_n, x, r * h))
-        r_open = np.atleast_2d(r_open).any(axis=1, keepdims=True)
-    return [Open(blended(z, n, h), z_open | r_open | n_open)]
+        n, n_undefined = g(summed(of_n, x, r * h))
+        r_undefined = np.atleast_2d(r_undefined).any(axis=1, keepdims=True)
+    return [PartlyUndefined(blended(z, n, h), z_undefined | r_undefined | n_undefined)]
 
 
 def lstm(
@@ -69,7 +69,7 @@ def lstm(
     couple_input_forget: bool,
     sees_new_cell: bool,
     is_cell_clipped: bool,
-) -> list[Open]:
+) -> list[PartlyUndefined]:
     """H(t) = ot . h(C(t)) and C(t) = ft . C(t-1) + it . gt.
 
     it = f(clip(X(t) Wi^T + H(t-1) Ri^T + Pi . C(t-1) + Wbi + Rbi)).
@@ -87,14 +87,14 @@ def lstm(
     of_i, of_o, of_f, of_g = gates
     f, g = (activation(each, limit) for each in activation_descs[:2])
     shown = activation(activation_descs[2], limit if is_cell_clipped else None)
-    i, i_open = f(summed(of_i, x, h, c))
-    forget, f_open = (1 - i, i_open) if couple_input_forget else f(summed(of_f, x, h, c))
-    new, g_open = g(summed(of_g, x, h))
+    i, i_undefined = f(summed(of_i, x, h, c))
+    forget, f_undefined = (1 - i, i_undefined) if couple_input_forget else f(summed(of_f, x, h, c))
+    new, g_undefined = g(summed(of_g, x, h))
     cell = forget * c + i * new
-    o, o_open = f(summed(of_o, x, h, new_c=cell) if sees_new_cell else summed(of_o, x, h, c))
-    hidden, h_open = shown(cell)
-    is_open = i_open | f_open | g_open
-    return [Open(o * hidden, is_open | o_open | h_open), Open(cell, is_open)]
+    o, o_undefined = f(summed(of_o, x, h, new_c=cell) if sees_new_cell else summed(of_o, x, h, c))
+    hidden, h_undefined = shown(cell)
+    is_undefined = i_undefined | f_undefined | g_undefined
+    return [PartlyUndefined(o * hidden, is_undefined | o_undefined | h_undefined), PartlyUndefined(cell, is_undefined)]
 
 
 # ---- what goes along a sequence

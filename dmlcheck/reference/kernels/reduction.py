@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.grouped import comparable, first, positions
-from dmlcheck.reference.pieces import Open
+from dmlcheck.reference.results import PartlyUndefined
 from dmlcheck.reference.rows import Axes, Groups, Kernel, along, exact_row
 from dmlcheck.reference.sums import fmean, fsum, ftotal, product, total, total_less_1
 
@@ -30,30 +30,30 @@ def log_sum_exp(x: Any, axes: Axes) -> Any:
     return np.where(np.isfinite(top), top + np.log1p(total_less_1(np.exp(x - top), axes)), top)
 
 
-def largest(x: Any, axes: Axes) -> Open:
+def largest(x: Any, axes: Axes) -> PartlyUndefined:
     """max(x1, ..., xn), ignoring NaN; undefined where there is one."""
     return _extreme(x, axes, np.maximum, np.fmax)
 
 
-def smallest(x: Any, axes: Axes) -> Open:
+def smallest(x: Any, axes: Axes) -> PartlyUndefined:
     """min(x1, ..., xn), ignoring NaN; undefined where there is one."""
     return _extreme(x, axes, np.minimum, np.fmin)
 
 
-def _extreme(x: Any, axes: Axes, with_nan: np.ufunc, without_nan: np.ufunc) -> Open:
+def _extreme(x: Any, axes: Axes, with_nan: np.ufunc, without_nan: np.ufunc) -> PartlyUndefined:
     x = comparable(x)
     extreme = with_nan.reduce(x, axis=axes, keepdims=True)
     is_nan = np.isnan(extreme)
     if is_nan.any():
         extreme = without_nan.reduce(x * 1, axis=axes, keepdims=True)  # times 1 every NaN is a quiet one
-    return Open(extreme, is_nan)
+    return PartlyUndefined(extreme, is_nan)
 
 
-def place(x: Any, axes: Axes, *, of: Callable[..., Open], last: bool = False) -> Open:
+def place(x: Any, axes: Axes, *, of: Callable[..., PartlyUndefined], last: bool = False) -> PartlyUndefined:
     """Return where the largest or smallest element is: of equal ones the first, or the last; NaN is undefined."""
     x = comparable(x)
     extreme, is_nan = of(x, axes)
-    return Open(first(x == extreme, axes, last=last), is_nan)
+    return PartlyUndefined(first(x == extreme, axes, last=last), is_nan)
 
 
 EXACT: dict[str, Callable[..., Any]] = {
@@ -90,23 +90,23 @@ def reduce_integers(input: Any, *, function: str, axes: Axes) -> Any:
     return (INTEGERS | EXACT)[function](input, axes)
 
 
-def argmax(input: Any, *, axes: Axes, axis_direction: str) -> Open:
+def argmax(input: Any, *, axes: Axes, axis_direction: str) -> PartlyUndefined:
     """The index of the largest element along Axes; among equal elements the first, with DECREASING the last."""
     return place(input, axes, of=largest, last=axis_direction == "DECREASING")
 
 
-def argmin(input: Any, *, axes: Axes, axis_direction: str) -> Open:
+def argmin(input: Any, *, axes: Axes, axis_direction: str) -> PartlyUndefined:
     """The index of the smallest element along Axes; among equal elements the first, with DECREASING the last."""
     return place(input, axes, of=smallest, last=axis_direction == "DECREASING")
 
 
-def hardmax1(input: Any, *, axes: Axes) -> Open:
+def hardmax1(input: Any, *, axes: Axes) -> PartlyUndefined:
     """1 at the first largest element of each group along Axes, 0 elsewhere."""
     at, is_nan = place(input, axes, of=largest)
-    return Open(positions(input, axes) == at, is_nan)
+    return PartlyUndefined(positions(input, axes) == at, is_nan)
 
 
-def hardmax(input: Any, *, axes: Axes) -> Open:
+def hardmax(input: Any, *, axes: Axes) -> PartlyUndefined:
     """1 at the first largest element of each row of the last dimension, 0 elsewhere."""
     return hardmax1(input, axes=axes)
 

@@ -18,8 +18,16 @@ from dmlcheck.reference.interpolation import (
     spread,
     total_together,
 )
-from dmlcheck.reference.pieces import Alternatives, Open, alternatives, any_of, left_open, stacked, ways_of
 from dmlcheck.reference.places import Places
+from dmlcheck.reference.results import (
+    Alternatives,
+    PartlyUndefined,
+    all_undefined,
+    alternatives,
+    any_of,
+    stacked,
+    ways_of,
+)
 from dmlcheck.reference.rows import WHOLE, Axes, Cut, EachOutput, Given, Kernel
 from dmlcheck.reference.samples import (
     Counts,
@@ -113,7 +121,7 @@ def crop(
     """Some channels, rows and columns of a region: each element is the average of its samples, or the largest."""
     (region, channels, *tile), (counts,) = places, sample_counts(roi, sizes, sampling)
     if counts is None:
-        return left_open([*map(len, places)])
+        return all_undefined([*map(len, places)])
     image = input[batch_indices.flat[region.start], channels.start : channels.stop]
     at = places_of_samples(roi[0], tile, sizes, counts, sampling)
     of_each = (len(channels), len(tile[0]), counts[0], len(tile[1]), counts[1])
@@ -122,11 +130,11 @@ def crop(
     return any_of(*(reduced(found, sampling.function, of_each) for found in ways))
 
 
-def reduced(samples: Open, function: str, sizes: Sizes) -> Open:
+def reduced(samples: PartlyUndefined, function: str, sizes: Sizes) -> PartlyUndefined:
     """Return the averages of the samples of each element, or the largest, with the samples of these sizes."""
     of_each, ways = largest if function == "MAX" else average, ways_of(samples.value)
     value = alternatives(*ways, of=lambda way: of_each(way.reshape(sizes)))
-    return Open(value, np.broadcast_to(samples.where, ways[0].shape).reshape(sizes).any(axis=(2, 4)))
+    return PartlyUndefined(value, np.broadcast_to(samples.where, ways[0].shape).reshape(sizes).any(axis=(2, 4)))
 
 
 def average(samples: Any) -> Any:
@@ -134,10 +142,10 @@ def average(samples: Any) -> Any:
     return total_together(samples, (2, 4)) / (samples.shape[2] * samples.shape[4])
 
 
-def largest(samples: Any) -> Open:
-    """Return the largest samples of each element; left open is that of a NaN."""
+def largest(samples: Any) -> PartlyUndefined:
+    """Return the largest samples of each element, undefined where one is NaN."""
     found = samples.max(axis=(2, 4))
-    return Open(found, np.isnan(found))
+    return PartlyUndefined(found, np.isnan(found))
 
 
 # ---- gradients
@@ -199,13 +207,13 @@ def gradient_of_image(
     batch_indices: Any,
     sizes: Sizes,
     places: Places,
-) -> Open:
+) -> PartlyUndefined:
     """What its regions give back to some channels, rows and columns of an image."""
     image, channels, *tile = places
     every = sample_counts(roi, gradient.shape[2:], sampling)
     counts = [own for own in every if own is not None]
     if len(counts) < len(every):
-        return left_open([*map(len, places)])
+        return all_undefined([*map(len, places)])
     total = Sums(np.zeros([*map(len, places[1:])]), np.zeros((), bool))
     own = None if input is None else input[image.start, channels.start : channels.stop]
     numbers = np.flatnonzero(batch_indices == image.start).tolist()
@@ -226,8 +234,8 @@ def gradient_of_crop(
         return None
     samples = gradient_of_samples(computed(gradient, at), at, image, counts, sampling, sizes)
     found = spread(samples.value, [None, *near], [len(gradient), *map(len, tile)])
-    is_open = has_part(samples.where, at, tile, sizes, sampling) | np.any(is_lost(at))
-    return found._replace(is_open=found.is_open | is_open)
+    is_undefined = has_part(samples.where, at, tile, sizes, sampling) | np.any(is_lost(at))
+    return found._replace(is_undefined=found.is_undefined | is_undefined)
 
 
 def all_places(corners: Any, sizes: Sizes, counts: Counts, sampling: Sampling) -> list[Any]:
@@ -247,16 +255,16 @@ def gradient_of_regions(
     found = [
         gradient_of_region(sampling, input[batch_indices[number]], gradient[number], corners)
         if is_known and of_each == (1, 1)
-        else left_open((4,))
+        else all_undefined((4,))
         for number, corners, of_each in zip(numbers, roi, counts, strict=True)
     ]
     return stacked(found)
 
 
-def gradient_of_region(sampling: Sampling, image: Any, gradient: Any, corners: Any) -> Open:
+def gradient_of_region(sampling: Sampling, image: Any, gradient: Any, corners: Any) -> PartlyUndefined:
     """The sums of InputGradient times the slope of a sample along x and y, as far as it moves with each corner.
 
-    The slopes are 0 beyond the edges. Left open are those at an element, where there is one on each side.
+    The slopes are 0 beyond the edges. They are undefined at an element, where there is one on each side.
     """
     at = all_places(corners, gradient.shape[1:], (1, 1), sampling)
     beyond, unclear = limits(at, image.shape[1:], sampling)
@@ -271,7 +279,7 @@ def gradient_of_region(sampling: Sampling, image: Any, gradient: Any, corners: A
         results[3 - axis] = total_together(moved * share, (0, 1, 2))
         is_kink = np.expand_dims(kinks(at[axis], image.shape[1 + axis]), 1 - axis) & ~certain(beyond)
         marks[1 - axis :: 2] |= is_kink.any()
-    return Open(np.stack(results), marks)
+    return PartlyUndefined(np.stack(results), marks)
 
 
 # ---- what a tile needs, and how much there is to compute
@@ -298,7 +306,7 @@ def region_axis(given: Given) -> Axes:
 
 
 def counts_of(given: Given, window: Sizes) -> list[Counts]:
-    """Return how many samples an element of each region has along height and width, one where that is left open."""
+    """Return how many samples an element of each region has along height and width, one where that is undefined."""
     names, scales = ("", ""), (given["spatial_scale_y"], given["spatial_scale_x"])
     least, most = given["minimum_samples_per_output"], given["maximum_samples_per_output"]
     offsets = (given.get("input_pixel_offset", 0.5), given.get("output_pixel_offset", -0.5))

@@ -17,8 +17,8 @@ from dmlcheck.reference.interpolation import (
     returned,
     taken,
 )
-from dmlcheck.reference.pieces import Open, left_open
 from dmlcheck.reference.places import Places, numbers_of
+from dmlcheck.reference.results import PartlyUndefined, all_undefined
 from dmlcheck.reference.rows import WHOLE, Cut, Given, Kernel
 
 ROUNDINGS: dict[str, Rounding] = {"INCREASING": np.ceil, "DECREASING": np.floor}
@@ -93,7 +93,7 @@ def resample3(
     from x.
     """
     if antialiased and interpolation_mode == "LINEAR" and bool((scales < 0.5).any()):
-        return left_open([*map(len, places)])
+        return all_undefined([*map(len, places)])
     x = coordinates(places, scales, input_pixel_offsets, output_pixel_offsets)
     return interpolated(input, x, interpolation_mode, ROUNDINGS[rounding_direction])
 
@@ -107,7 +107,7 @@ def upsample_2d(input: Any, *, scale_size: Any, interpolation_mode: str, places:
     if interpolation_mode == "NEAREST_NEIGHBOR":
         return taken(input, list(map(np.floor_divide, map(numbers_of, places), factors)))
     x = coordinates(places, factors, [0.5] * input.ndim, [-0.5] * input.ndim)
-    return Open(linear(input, x), max(factors) > 1)
+    return PartlyUndefined(linear(input, x), max(factors) > 1)
 
 
 # ---- gradients

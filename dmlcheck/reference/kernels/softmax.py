@@ -6,31 +6,31 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.pieces import Open
+from dmlcheck.reference.results import PartlyUndefined
 from dmlcheck.reference.rows import Axes, Groups, Kernel, along
 from dmlcheck.reference.sums import total, total_less_1
 
 
-def softmax1(input: Any, *, axes: Axes) -> Open:
+def softmax1(input: Any, *, axes: Axes) -> PartlyUndefined:
     """exp(x) / (the sum of exp over the group along Axes)."""
     top = np.maximum.reduce(input, axis=axes, keepdims=True)
     powers = np.exp(input - top)
-    return Open(powers / total(powers, axes), np.isinf(top))
+    return PartlyUndefined(powers / total(powers, axes), np.isinf(top))
 
 
-def softmax(input: Any, *, axes: Axes) -> Open:
+def softmax(input: Any, *, axes: Axes) -> PartlyUndefined:
     """exp(x) / (the sum of exp over the row of the last dimension)."""
     return softmax1(input, axes=axes)
 
 
-def log_softmax1(input: Any, *, axes: Axes) -> Open:
+def log_softmax1(input: Any, *, axes: Axes) -> PartlyUndefined:
     """log(exp(x) / (the sum of exp over the group along Axes))."""
     top = np.maximum.reduce(input, axis=axes, keepdims=True)
     less = input - top
-    return Open(less - np.log1p(total_less_1(np.exp(less), axes)), np.isinf(top))
+    return PartlyUndefined(less - np.log1p(total_less_1(np.exp(less), axes)), np.isinf(top))
 
 
-def log_softmax(input: Any, *, axes: Axes) -> Open:
+def log_softmax(input: Any, *, axes: Axes) -> PartlyUndefined:
     """log(exp(x) / (the sum of exp over the row of the last dimension))."""
     return log_softmax1(input, axes=axes)
 

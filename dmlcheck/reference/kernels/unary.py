@@ -7,17 +7,18 @@ from typing import Any
 
 import numpy as np
 
+from dmlcheck.reference.data_types import as_bits, cast, numbers_for, width
 from dmlcheck.reference.functions import of_values
-from dmlcheck.reference.pieces import Open, as_bits, cast, flushing, numbers_for, or_nan, width
 from dmlcheck.reference.places import Places, with_ones_after
+from dmlcheck.reference.results import PartlyUndefined, flushing, or_nan
 from dmlcheck.reference.rows import Cut, Kernel, elementwise, exact
 from dmlcheck.reference.special import erf
 
 
 def absolute(input: Any) -> Any:
-    """|x| of integers; that of the least number, which the type does not hold, is left open."""
+    """|x| of integers; that of the least number, which the type does not hold, is undefined."""
     value = np.abs(input)
-    return Open(value, value < 0)
+    return PartlyUndefined(value, value < 0)
 
 
 def identity(input: Any) -> Any:
@@ -27,7 +28,7 @@ def identity(input: Any) -> Any:
 
 def log(input: Any) -> Any:
     """The natural logarithm of x."""
-    return Open(np.log(input), input < 0)
+    return PartlyUndefined(np.log(input), input < 0)
 
 
 def constant_pow(input: Any, *, exponent: Any) -> Any:
@@ -38,8 +39,8 @@ def constant_pow(input: Any, *, exponent: Any) -> Any:
     of_infinity = of_values(lambda x, y: (np.floor(y) < y) & (x == -np.inf), input, exponent)
     value = np.power(np.where(of_infinity, np.inf, input), exponent) if of_infinity.any() else np.power(input, exponent)
     may_be_nan = of_values(lambda x, y: (y == 0) & ~np.isfinite(x), input, exponent) | of_infinity
-    is_open = of_values(lambda x, y: (y <= 0) & (x == 0) | ~np.isfinite(y), input, exponent)
-    return Open(or_nan(value, may_be_nan), is_open)
+    is_undefined = of_values(lambda x, y: (y <= 0) & (x == 0) | ~np.isfinite(y), input, exponent)
+    return PartlyUndefined(or_nan(value, may_be_nan), is_undefined)
 
 
 def ceil(input: Any) -> Any:
@@ -59,7 +60,7 @@ def sqrt(input: Any) -> Any:
 
 def sign(input: Any) -> Any:
     """-1 where x < 0, 1 where x > 0, 0 where x = 0."""
-    return Open((input > 0) - (input < 0).astype(np.int8), np.isnan(input))
+    return PartlyUndefined((input > 0) - (input < 0).astype(np.int8), np.isnan(input))
 
 
 def round_(input: Any, *, rounding_mode: str) -> Any:
@@ -98,30 +99,30 @@ INFINITIES: dict[str, Callable[[Any], Any]] = {
 def clip(input: Any, *, min: Any, max: Any) -> Any:
     """min(Max, max(Min, x)), where Min and Max are first cast to the type of x."""
     value = np.minimum(cast(max, input), np.maximum(cast(min, input), input))
-    return Open(value, np.isnan(value))
+    return PartlyUndefined(value, np.isnan(value))
 
 
 def clip_integers(input: Any, *, min: Any, max: Any) -> Any:
-    """As `clip`, left open where Min or Max without its fraction does not fit the type."""
-    is_open = (cast(min, input) != np.trunc(min)) | (cast(max, input) != np.trunc(max))
-    return Open(clip(input, min=min, max=max).value, is_open)
+    """As `clip`, undefined where Min or Max without its fraction does not fit the type."""
+    is_undefined = (cast(min, input) != np.trunc(min)) | (cast(max, input) != np.trunc(max))
+    return PartlyUndefined(clip(input, min=min, max=max).value, is_undefined)
 
 
 def clip1(input: Any, *, min: Any, max: Any) -> Any:
     """max(Min, min(x, Max)), where Min and Max are of the type of x."""
     value = np.maximum(min, np.minimum(input, max))
-    return Open(value, np.isnan(value))
+    return PartlyUndefined(value, np.isnan(value))
 
 
 def threshold(input: Any, *, min: Any) -> Any:
     """max(x, Min)."""
     value = np.maximum(input, cast(min, input))
-    return Open(value, np.isnan(value))
+    return PartlyUndefined(value, np.isnan(value))
 
 
 def threshold_integers(input: Any, *, min: Any) -> Any:
-    """max(x, Min); left open where Min is not a number of the type."""
-    return Open(np.maximum(input, cast(min, input)), cast(min, input) != min)
+    """max(x, Min); undefined where Min is not a number of the type."""
+    return PartlyUndefined(np.maximum(input, cast(min, input)), cast(min, input) != min)
 
 
 def bit_not(input: Any) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball
 from dmlcheck.reference.bindings import scale_bias
 from dmlcheck.reference.operands import as_balls, widened
-from dmlcheck.reference.pieces import Open, alternatives
+from dmlcheck.reference.results import PartlyUndefined, alternatives
 from dmlcheck.reference.rows import Elements
 from dmlcheck.reference.tiling.blocks import BLOCK, tiles
 from dmlcheck.reference.tiling.piece import Piece
@@ -46,7 +46,7 @@ def _scaled(
 ) -> Any:
     """Return f(x * Scale + Bias, ...), in balls where there is an arithmetic.
 
-    Integers may be scaled in FLOAT32. Left open are those of which a value on the way does not fit the type, and all
+    Integers may be scaled in FLOAT32. Those are undefined of which a value on the way does not fit the type, and all
     unless Scale and Bias are whole.
     """
     if arithmetic is not None:
@@ -63,7 +63,7 @@ def _scaled(
     def of(moved: Any) -> Any:
         return formula(moved if is_exact else widened(moved), *rest)
 
-    return Open(
+    return PartlyUndefined(
         alternatives(*(np.where(fits, step, 0).astype(x.dtype) for step in (steps[1], *steps[-2:])), of=of), ~fits
     )
 

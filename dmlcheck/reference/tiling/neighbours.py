@@ -11,8 +11,8 @@ import numpy as np
 
 from dmlcheck.reference.extents import places_at_once
 from dmlcheck.reference.neighbours import Everything, Region, has_everything, region
-from dmlcheck.reference.pieces import any_of
 from dmlcheck.reference.places import Index
+from dmlcheck.reference.results import any_of
 from dmlcheck.reference.rows import Groups, Neighbours
 from dmlcheck.reference.tiling.blocks import BLOCK, tiles_along
 from dmlcheck.reference.tiling.groups import of_groups

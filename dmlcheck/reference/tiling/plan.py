@@ -11,7 +11,7 @@ import numpy as np
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference.ball.numbers import Arithmetic
 from dmlcheck.reference.bindings import Inputs, fields_of, given_to, parameter, row
-from dmlcheck.reference.pieces import Open
+from dmlcheck.reference.results import PartlyUndefined
 from dmlcheck.reference.rows import (
     Apart,
     Correlations,
@@ -60,7 +60,7 @@ def pieces(desc: OperatorDesc, inputs: Inputs, arithmetic: Arithmetic | None = N
 def of_undefined(_: Undefined, request: Request) -> Iterator[Piece]:
     """Yield all results at once, which are undefined."""
     outputs = request.outputs
-    found = {name: Open(np.broadcast_to(np.zeros(()), sizes), where=True) for name, sizes in outputs.items()}
+    found = {name: PartlyUndefined(np.broadcast_to(np.zeros(()), sizes), where=True) for name, sizes in outputs.items()}
     yield Piece(request.where(dict.fromkeys(outputs, ())), lambda: request.where(found))
 
 

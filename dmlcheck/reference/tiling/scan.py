@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.reference.ball.numbers import raw
+from dmlcheck.reference.data_types import infinite, overflows
 from dmlcheck.reference.gates import without
 from dmlcheck.reference.nested import stored
-from dmlcheck.reference.pieces import Open, alternatives, any_of, infinite, overflows
 from dmlcheck.reference.places import Index
+from dmlcheck.reference.results import PartlyUndefined, alternatives, any_of
 from dmlcheck.reference.rows import Scan
 from dmlcheck.reference.tiling.blocks import Blocks, blockwise
 from dmlcheck.reference.tiling.piece import Piece
@@ -21,7 +22,7 @@ from dmlcheck.reference.tiling.request import Request
 STEPS = 8  # that are in memory as float64 together
 LARGEST = 1 << 21  # elements of the sequences of a tile, each taken to have STEPS at least: 16 megabytes of float64
 
-Step = Callable[..., list[Open]]
+Step = Callable[..., list[PartlyUndefined]]
 
 
 def of_scan(declared: Scan, request: Request) -> Iterator[Piece]:
@@ -74,7 +75,7 @@ class Course(NamedTuple):
 
     step: Step
     first: Step | None
-    states: list[Open]
+    states: list[PartlyUndefined]
     rounds: bool = False
     is_forked: bool = False
 
@@ -106,7 +107,9 @@ def states_of(walk: Walk, x: Blocks, lengths: Any, *tensors: Any) -> Iterator[di
         courses = [course for course, _ in done]
         yield {SEQUENCE: blockwise(any_of, *(states for _, states in done))}
     for place, state in enumerate(walk.declared.states):
-        ways = (Open(course.states[place].value, course.states[place].where | own.is_wrong) for course in courses)
+        ways = (
+            PartlyUndefined(course.states[place].value, course.states[place].where | own.is_wrong) for course in courses
+        )
         yield {state.last: any_of(*ways)}
 
 
@@ -122,7 +125,7 @@ def courses_of(
     given = {state.factor: x is not None for state, x in zip(walk.declared.states, initial, strict=True)}
     is_out = {factor: not is_given and not is_finite(factors[factor]) for factor, is_given in given.items()}
     shape = (batch, recurrence.shape[1])
-    states = [Open(np.zeros(shape) if x is None else x, np.zeros(shape, bool)) for x in initial]
+    states = [PartlyUndefined(np.zeros(shape) if x is None else x, np.zeros(shape, bool)) for x in initial]
     ways: list[Any] = [None]
     if any(is_out.values()):
         ways.append(without(gates, hidden=is_out["recurrence"], cell=is_out.get("peephole", False)))
@@ -166,29 +169,33 @@ def steps_of(x: Blocks, cut: Index, *, is_backward: bool) -> Iterator[tuple[int,
         yield t, part[t - times.start]
 
 
-def stacked(rows: dict[int, tuple[Any, Any, Any]], _: Index, *, is_padded: bool, is_wrong: Any) -> Open:
+def stacked(rows: dict[int, tuple[Any, Any, Any]], _: Index, *, is_padded: bool, is_wrong: Any) -> PartlyUndefined:
     """Return the states of a block of steps as one array: those of sequences at their end 0, or as they were there."""
     value, mark, runs = (np.stack(each) for each in zip(*(rows[t] for t in sorted(rows)), strict=True))
     ended = np.where(runs, value, 0.0)
     if is_padded:
-        return Open(ended, mark & runs | is_wrong)
-    return Open(alternatives(ended, value), mark | is_wrong)
+        return PartlyUndefined(ended, mark & runs | is_wrong)
+    return PartlyUndefined(alternatives(ended, value), mark | is_wrong)
 
 
-def after(course: Course, x: Any, states: Sequence[Open], runs: Any, begins: Any, data_type: str) -> list[Open]:
+def after(
+    course: Course, x: Any, states: Sequence[PartlyUndefined], runs: Any, begins: Any, data_type: str
+) -> list[PartlyUndefined]:
     """Return the states after a step of the sequences that have it, and for the others those before.
 
-    Where a state is left open, all states of its sequence after the step are left open.
+    Where a state is undefined, all states of its sequence after the step are undefined.
     """
     doubt = np.logical_or.reduce([mark.any(axis=1, keepdims=True) for _, mark in states])
     values = [infinite(data_type, value) if course.rounds else value for value, _ in states]
     found = course.step(x, *values)
     if course.first is not None and begins.any():
         found = [chosen(begins, *ways) for ways in zip(course.first(x, *values), found, strict=True)]
-    found = [Open(stored(value, data_type), np.broadcast_to(doubt | mark, value.shape)) for value, mark in found]
+    found = [
+        PartlyUndefined(stored(value, data_type), np.broadcast_to(doubt | mark, value.shape)) for value, mark in found
+    ]
     return found if runs.all() else [chosen(runs, *ways) for ways in zip(found, states, strict=True)]
 
 
-def chosen(where: Any, one: Open, other: Open) -> Open:
+def chosen(where: Any, one: PartlyUndefined, other: PartlyUndefined) -> PartlyUndefined:
     """Return states of one kind in some places, and of another kind elsewhere."""
-    return Open(*map(partial(np.where, where), one, other))
+    return PartlyUndefined(*map(partial(np.where, where), one, other))

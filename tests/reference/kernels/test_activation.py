@@ -1,4 +1,4 @@
-"""The activations: values against mpmath, what is left open, and bounds against plain FLOAT32 implementations."""
+"""The activations: values against mpmath, what is undefined, and bounds against plain FLOAT32 implementations."""
 
 from __future__ import annotations
 
@@ -144,16 +144,16 @@ def test_moved_elements_keep_the_bits_of_nan() -> None:
     assert computed("ACTIVATION_IDENTITY", {}, bits.view(np.float32)).view(np.uint32).tolist() == bits.tolist()
 
 
-# ---- what is left open
+# ---- what is undefined
 
 
 @pytest.mark.parametrize(("name", "fields"), [row[:2] for row in ROWS], ids=NAMES)
 def test_nan_stays_nan_whatever_its_bits_where_it_is_not_marks(name: str, fields: dict[str, Any]) -> None:
     values = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
     given = values[np.isnan(values)]
-    is_open = name in ("CELU", "HARD_SIGMOID", "RELU", "SHRINK", "THRESHOLDED_RELU")
-    assert marks(f"ACTIVATION_{name}", fields, given) == [is_open] * given.size
-    assert is_open or np.isnan(computed(f"ACTIVATION_{name}", fields, given)).all()
+    is_undefined = name in ("CELU", "HARD_SIGMOID", "RELU", "SHRINK", "THRESHOLDED_RELU")
+    assert marks(f"ACTIVATION_{name}", fields, given) == [is_undefined] * given.size
+    assert is_undefined or np.isnan(computed(f"ACTIVATION_{name}", fields, given)).all()
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def test_a_gradient_of_integers_passes_too() -> None:
         (np.int32, [-(2**31)], [-1], [None]),
     ],
 )
-def test_a_product_with_a_slope_that_overflows_its_type_is_left_open(
+def test_a_product_with_a_slope_that_overflows_its_type_is_undefined(
     dtype: Any, elements: list[int], slopes: list[int], right: list[int | None]
 ) -> None:
     given = np.array(elements, dtype), np.array(slopes, dtype)

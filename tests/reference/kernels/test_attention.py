@@ -1,4 +1,4 @@
-"""Attention against its formula query by query, its properties, what is left open, and its bounds."""
+"""Attention against its formula query by query, its properties, what is undefined, and its bounds."""
 
 from __future__ import annotations
 
@@ -176,11 +176,11 @@ def test_onnxruntime_gives_the_same_for_a_first_step_of_grouped_queries() -> Non
         assert not refused(found.reshape(-1), bounds[label]).any()
 
 
-# ---- what is left open
+# ---- what is undefined
 
 
 def marks(operator: str, made: Attention, **fields: Any) -> list[Any]:
-    """Return what is left open of each output: all, none, or which."""
+    """Return what is undefined of each output: all, none, or which."""
     desc, inputs = built(operator, made, **fields)
     found = engine.evaluate(desc, inputs)
     given = bounds_of(desc, inputs)
@@ -251,18 +251,18 @@ def test_an_implementation_may_keep_masked_products_in_float16() -> None:
         {"MaskType": "BOOLEAN"},
     ],
 )
-def test_masks_of_which_the_page_says_nothing_leave_the_output_open(fields: dict[str, Any]) -> None:
+def test_masks_of_which_the_page_says_nothing_make_the_output_undefined(fields: dict[str, Any]) -> None:
     count = 8 if "MaskTensor" in fields else 2
     made = simple(mask=np.ones((1, count), np.int32), mask_type="KEY_SEQUENCE_LENGTH")
     assert marks("MULTIHEAD_ATTENTION", made, **fields) == [True, False, False]
 
 
-def test_a_mask_type_without_a_mask_leaves_the_output_open() -> None:
+def test_a_mask_type_without_a_mask_makes_the_output_undefined() -> None:
     assert marks("MULTIHEAD_ATTENTION", simple(mask_type="BOOLEAN")) == [True, False, False]
     assert marks("MULTIHEAD_ATTENTION", simple(position=np.ones((1, 2, 3, 4), np.float32))) == [True, False, False]
 
 
-def test_present_tensors_of_this_step_alone_are_open_where_there_is_a_past() -> None:
+def test_present_tensors_of_this_step_alone_are_undefined_where_there_is_a_past() -> None:
     past = np.ones((2, 2, 5, 2), np.float32)
     made = simple(past_key=past, past_value=past)
     sizes = {"DataType": "FLOAT32", "Sizes": [2, 2, 4, 2]}
@@ -271,13 +271,13 @@ def test_present_tensors_of_this_step_alone_are_open_where_there_is_a_past() -> 
     assert marks("MULTIHEAD_ATTENTION", made, **fields) == [False, True, True]
 
 
-def test_a_past_of_the_key_alone_leaves_all_open() -> None:
+def test_a_past_of_the_key_alone_makes_all_undefined() -> None:
     made = simple(past_key=np.ones((2, 2, 5, 2), np.float32))
     assert marks("MULTIHEAD_ATTENTION", made, present=False) == [True]
 
 
 @pytest.mark.parametrize(("heads", "groups"), [(3, 2), (4, 1), (2, 3), (1, 2)])
-def test_numbers_of_heads_that_do_not_fit_the_sizes_leave_all_open(heads: int, groups: int) -> None:
+def test_numbers_of_heads_that_do_not_fit_the_sizes_make_all_undefined(heads: int, groups: int) -> None:
     fields = {"QueryHeadCount": heads, "KeyValueHeadCount": groups}
     assert marks("MULTIHEAD_ATTENTION1", simple(), present=False, **fields) == [True]
 
@@ -285,7 +285,7 @@ def test_numbers_of_heads_that_do_not_fit_the_sizes_leave_all_open(heads: int, g
 @pytest.mark.parametrize(
     ("name", "sizes"), [("Bias", (11,)), ("Key", (2, 4, 3)), ("Value", (2, 4, 3)), ("PastKey", (2, 2, 5, 3))]
 )
-def test_sizes_that_do_not_fit_the_numbers_of_heads_leave_all_open(name: str, sizes: tuple[int, ...]) -> None:
+def test_sizes_that_do_not_fit_the_numbers_of_heads_make_all_undefined(name: str, sizes: tuple[int, ...]) -> None:
     past = np.ones((2, 2, 5, 2), np.float32)
     made = simple(past_key=past, past_value=past)._replace(query=np.ones((2, 3, 8), np.float32), heads=4)
     assert marks("MULTIHEAD_ATTENTION1", made) == [False] * 3
@@ -443,7 +443,7 @@ def test_many_keys_take_little_memory() -> None:
 
 @pytest.mark.parametrize("operator", ATTENTION)
 @pytest.mark.parametrize("name", ["MaskTensor", "RelativePositionBiasTensor", "PastKeyTensor", "QueryTensor"])
-def test_sizes_other_than_1_before_the_last_dimensions_leave_all_open(operator: str, name: str) -> None:
+def test_sizes_other_than_1_before_the_last_dimensions_make_all_undefined(operator: str, name: str) -> None:
     """Some of these descs are valid, as where no sizes follow for the heads of the past."""
     generator = np.random.default_rng(6)
     made = drawn(generator, operator, "past" if name == "PastKeyTensor" else "separate", "BOOLEAN", np.float32)

@@ -1,6 +1,6 @@
 """The element-wise operators of two tensors against fractions and mpmath, with pairs around the edges of every type.
 
-Each oracle gives the result of one pair, or None where the documentation leaves it open. DMLCHECK_SAMPLES sets how many
+Each oracle gives the result of one pair, or None where it is undefined. DMLCHECK_SAMPLES sets how many
 random pairs there are of each type, about.
 """
 
@@ -115,8 +115,8 @@ def modulus(whole: Callable[[Any], int]) -> Oracle:
         if is_special(a, b) or b == 0:
             return NAN
         quotient = Fraction(a) / Fraction(b)
-        is_open = math.isinf(nearest(quotient, name))
-        return None if is_open else nearest(Fraction(a) - Fraction(b) * whole(quotient), name)
+        is_undefined = math.isinf(nearest(quotient, name))
+        return None if is_undefined else nearest(Fraction(a) - Fraction(b) * whole(quotient), name)
 
     return oracle
 
@@ -159,7 +159,7 @@ ORACLES: dict[str, Oracle] = {
     "POW": power,
     "ATAN_YX": angle,
 }
-OPEN_ZEROS = ("MODULUS_FLOOR", "MODULUS_TRUNCATE")  # the sign of a zero is left open
+OPEN_ZEROS = ("MODULUS_FLOOR", "MODULUS_TRUNCATE")  # the sign of a zero is undefined
 OF_32_BITS = ("DIFFERENCE_SQUARE", "MEAN")
 ROWS = [
     (operator, name)
@@ -252,7 +252,7 @@ def test_powers_of_integers_are_exact_where_the_machines_are_not(
     test_a_result_is_the_exact_one_rounded_once_or_wrapped("POW", name)
 
 
-# ---- by hand; None is left open
+# ---- by hand; None is undefined
 
 
 @pytest.mark.parametrize(
@@ -269,7 +269,7 @@ def test_bases_and_exponents_may_be_of_different_types(bases: Array, exponents: 
     assert results("POW", {}, bases, exponents) == right
 
 
-def test_scale_and_bias_come_before_the_power_and_leave_that_of_integers_open() -> None:
+def test_scale_and_bias_come_before_the_power_and_make_that_of_integers_undefined() -> None:
     fields = {"ScaleBias": {"Scale": 2, "Bias": 1}}
     assert results("POW", fields, *columns([(1, 2), (-1, 0.5), (-0.5, 0)], "FLOAT32", "FLOAT32"))[:1] == [9]
     assert math.isnan(computed("POW", fields, *columns([(-1, 0.5)], "FLOAT32", "FLOAT32"))[0])
@@ -315,7 +315,7 @@ def test_bits_are_those_of_any_type(dtype: str, bits: str) -> None:
 
 
 @pytest.mark.parametrize("bits", [8, 16, 32, 64])
-def test_a_shift_by_the_width_or_more_is_left_open(bits: int) -> None:
+def test_a_shift_by_the_width_or_more_is_undefined(bits: int) -> None:
     most = 2**bits - 1
     a, b = columns([(most, 0), (most, 1), (most, bits - 1), (most, bits), (most, most)], *[f"UINT{bits}"] * 2)
     assert results("BIT_SHIFT_LEFT", {}, a, b) == [most, most - 1, 2 ** (bits - 1), None, None]
@@ -323,7 +323,7 @@ def test_a_shift_by_the_width_or_more_is_left_open(bits: int) -> None:
 
 
 @pytest.mark.parametrize(("operator", "right"), [("MAX", [2, INF, 3, None, None]), ("MIN", [-1, 5, 3, None, None])])
-def test_the_greater_or_the_less_of_two_leaves_nan_open(operator: str, right: list[float | None]) -> None:
+def test_the_greater_or_the_less_of_two_makes_nan_undefined(operator: str, right: list[float | None]) -> None:
     pairs_ = [(-1, 2), (INF, 5), (3, 3), (NAN, 1), (1, NAN)]
     assert results(operator, {}, *columns(pairs_, "FLOAT16", "FLOAT16")) == right
     assert results(operator, {}, *columns([(-5, 3), (7, 7)], "INT64", "INT64")) == [{"MAX": 3, "MIN": -5}[operator], 7]
@@ -361,7 +361,7 @@ def test_a_gradient_passes_strictly_between_the_bounds(operator: str, name: str)
         ("UINT8", NAN, 3, [0], [None]),
     ],
 )
-def test_bounds_that_integers_do_not_have_leave_their_gradients_open(
+def test_bounds_that_integers_do_not_have_make_their_gradients_undefined(
     name: str, least: float, most: float, elements: list[int], right: list[int | None]
 ) -> None:
     given = np.array(elements, name.lower()), np.full(len(elements), 7, name.lower())
@@ -459,7 +459,7 @@ def test_a_difference_that_cancels_has_the_error_of_its_rounding_squared() -> No
 @pytest.mark.parametrize(
     ("operator", "name"), [("ADD", "INT8"), ("SUBTRACT", "UINT16"), ("DIVIDE", "INT32"), ("ADD", "INT32")]
 )
-def test_a_bound_leaves_open_what_the_results_do(operator: str, name: str) -> None:
+def test_a_bound_is_undefined_where_the_results_are(operator: str, name: str) -> None:
     given = columns(pairs(name), name, name)
     assert bound(operator, {}, *given).undefined.tolist() == marks(operator, {}, *given)
 

@@ -1,4 +1,4 @@
-"""CAST: every pair of types against fractions, which neighbours are right, and what is left open."""
+"""CAST: every pair of types against fractions, which neighbours are right, and what is undefined."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def some(data_type: str) -> Array:
 
 
 def to_integer(x: float, data_type: str, *, is_float: bool) -> int | None:
-    """Return a number as an integer type has it, None where it is left open."""
+    """Return a number as an integer type has it, None where it is undefined."""
     about = np.iinfo(data_type.lower())
     if is_float and not math.isfinite(x):
         return None
@@ -53,8 +53,8 @@ def to_integer(x: float, data_type: str, *, is_float: bool) -> int | None:
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_every_pair_of_types(source: str, target: str) -> None:
     tensor = some(source)
-    found, is_open = computed("CAST", tensor, target), marks("CAST", tensor, target)
-    for x, value, mark in zip(tensor.tolist(), found.tolist(), is_open.tolist(), strict=True):
+    found, is_undefined = computed("CAST", tensor, target), marks("CAST", tensor, target)
+    for x, value, mark in zip(tensor.tolist(), found.tolist(), is_undefined.tolist(), strict=True):
         if target in INTEGERS:
             right = to_integer(x, target, is_float=source in FLOATS)
             assert (right is None) == mark, x
@@ -62,7 +62,7 @@ def test_every_pair_of_types(source: str, target: str) -> None:
         else:
             right = round_exact(Fraction(x), target) if math.isfinite(x) else x
             assert str(value) == str(right) or value == right, x
-    assert target in INTEGERS or not is_open.any()
+    assert target in INTEGERS or not is_undefined.any()
 
 
 def neighbours(x: float, target: str) -> set[float]:

@@ -1,4 +1,4 @@
-"""Convolutions against fractions, their properties, what is left open, and their bounds."""
+"""Convolutions against fractions, their properties, what is undefined, and their bounds."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def test_places_are_beyond_an_end_along_any_dimension() -> None:
 
 
 @pytest.mark.parametrize(("taps", "expected"), [([INF, 1], [None, INF, -INF]), ([1, INF], [INF, -INF, None])])
-def test_an_infinity_in_the_filter_over_padding_is_left_open(taps: list[float], expected: list[Any]) -> None:
+def test_an_infinity_in_the_filter_over_padding_is_undefined(taps: list[float], expected: list[Any]) -> None:
     fields = {"StartPadding": [1], "EndPadding": [1]}
     made = convolution(f32([[[1, -1]]]), f32([[taps]]), (1, 1, 3), **fields)
     assert opened(*made) == expected
@@ -280,7 +280,7 @@ def test_quantized_convolutions_are_those_of_fractions() -> None:
     assert inner > 3000
 
 
-def test_a_sum_of_integers_that_int32_does_not_hold_is_left_open() -> None:
+def test_a_sum_of_integers_that_int32_does_not_hold_is_undefined() -> None:
     x, kernel = np.full((1, 1, 33027), 255, np.uint8), np.full((1, 1, 33026), 255, np.uint8)
     fields = {"Strides": [1], "Dilations": [1], "StartPadding": [0], "EndPadding": [0], "GroupCount": 1}
     x[..., 0] = 0

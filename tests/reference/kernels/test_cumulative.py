@@ -1,4 +1,4 @@
-"""Running sums and products against fractions, what is left open, and the bounds of any order."""
+"""Running sums and products against fractions, what is undefined, and the bounds of any order."""
 
 from __future__ import annotations
 
@@ -196,20 +196,20 @@ def associations(ufunc: np.ufunc, numbers: Array) -> list[Any]:
 
 
 @pytest.mark.parametrize("operator", [SUM, PRODUCT])
-def test_what_is_not_left_open_overflows_in_every_order_or_in_none(operator: str) -> None:
+def test_defined_results_overflow_in_every_order_or_in_none(operator: str) -> None:
     generator = np.random.default_rng(8)
     values = [0, 1, -2, 3e4, -4e4, 6e4, INF, -INF, NAN] if operator == SUM else [0, 3, 300, -0.5, 1e-3, 40, INF, NAN]
     chances = [0.13] * 6 + [0.22 / (len(values) - 6)] * (len(values) - 6)
     needless = count = 0
     for _ in range(300):
         tensor = generator.choice(values, 5, p=chances).astype(np.float16)
-        is_open = marks(operator, tensor, **fields(operator))
+        is_undefined = marks(operator, tensor, **fields(operator))
         found = computed(operator, tensor, **fields(operator))
         for last in range(5):
             with np.errstate(all="ignore"):
                 given = {str(each) for each in associations(UFUNCS[operator], tensor[: last + 1])}
             special = {"inf", "-inf", "nan"} & given
-            if is_open[last]:
+            if is_undefined[last]:
                 count += 1
                 needless += given <= {str(found[last])} or (operator == SUM and not special)
             else:
@@ -231,12 +231,12 @@ def test_marks_move_with_the_results(operator: str) -> None:
     assert found(back, **down).tolist() == [True, False, False, False]
 
 
-def test_what_float64_does_not_hold_on_the_way_is_left_open() -> None:
+def test_what_float64_does_not_hold_on_the_way_is_undefined() -> None:
     tensor = np.array([1e38] * 10 + [2e-38] * 10, np.float32)
     assert marks(PRODUCT, tensor, **fields(PRODUCT)).tolist() == [False] * 11 + [True] * 9
     assert np.isinf(computed(PRODUCT, tensor, **fields(PRODUCT))[1:11]).all()
 
 
-def test_integers_are_never_left_open() -> None:
+def test_integers_are_never_undefined() -> None:
     assert not marks(SUM, np.array([2**31 - 1] * 3, np.int32), **fields(SUM)).any()
     assert not marks(PRODUCT, np.array([2**31 - 1] * 3, np.int32), **fields(PRODUCT)).any()

@@ -1,4 +1,4 @@
-"""Constants, sequences and diagonals against plain Python, what is left open, and the bounds of what is rounded."""
+"""Constants, sequences and diagonals against plain Python, what is undefined, and the bounds of what is rounded."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def built(operator: str, data_type: str, sizes: list[int], **fields: Any) -> Ope
 
 
 def computed(operator: str, data_type: str, sizes: list[int], input: Array | None = None, **fields: Any) -> list[Any]:
-    """Return the results in row-major order, None where they are left open."""
+    """Return the results in row-major order, None where they are undefined."""
     found = engine.evaluate(built(operator, data_type, sizes, **fields), given(input))["OutputTensor"]
     assert found.values.dtype == np.dtype(data_type.lower())
     marks = [False] * found.values.size if found.undefined is None else found.undefined.reshape(-1).tolist()
@@ -168,7 +168,7 @@ def test_integer_types_have_the_value_without_its_fraction_where_they_can(data_t
 
 
 @pytest.mark.parametrize("value", [NAN, INF, -INF])
-def test_a_value_that_no_integer_is_leaves_the_diagonal_open(value: float) -> None:
+def test_a_value_that_no_integer_is_makes_the_diagonal_undefined(value: float) -> None:
     assert computed("DIAGONAL_MATRIX", "INT32", [2, 2], Offset=0, Value=value) == [None, 0, 0, None]
     assert str(computed("DIAGONAL_MATRIX", "FLOAT32", [2, 2], Offset=0, Value=value)) == f"[{value}, 0.0, 0.0, {value}]"
 

@@ -91,7 +91,7 @@ def test_fold_adds_up_floats_and_rounds_once(data_type: str) -> None:
 
 
 @pytest.mark.parametrize("data_type", ["INT64", "INT32", "INT16", "INT8", "UINT64", "UINT32", "UINT16", "UINT8"])
-def test_sums_of_integers_wrap_in_32_and_64_bits_and_are_left_open_in_fewer(data_type: str) -> None:
+def test_sums_of_integers_wrap_in_32_and_64_bits_and_are_undefined_in_fewer(data_type: str) -> None:
     about = np.iinfo(data_type.lower())
     generator = np.random.default_rng(3)
     for desc, inputs in some("FOLD", data_type, 3, 25):
@@ -209,7 +209,7 @@ def test_the_bound_counts_the_windows_that_have_an_element() -> None:
     assert found.radius.max() <= 2 * 2.0**-24 * 2
 
 
-def test_a_dilation_of_0_and_another_type_leave_all_open() -> None:
+def test_a_dilation_of_0_and_another_type_make_all_undefined() -> None:
     window = {"WindowSizes": [2], "Strides": [1], "StartPadding": [0], "EndPadding": [0]}
     x = {"InputTensor": np.ones((1, 1, 3), np.float32)}
     fields = {"InputTensor": tensor("FLOAT32", (1, 1, 3)), "OutputTensor": tensor("FLOAT32", (1, 2, 3)), **window}

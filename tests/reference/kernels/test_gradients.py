@@ -213,11 +213,11 @@ def test_gradients_of_windows_without_padding_have_the_sum_of_what_came_in(opera
             assert found.sum() == pytest.approx(made.dy.astype(np.float64).sum(), abs=1e-9)
 
 
-# ---- pooling: what is left open
+# ---- pooling: what is undefined
 
 
 def marks(operator: str, fields: dict[str, Any], sizes: Sizes, places: Sizes, x: list[float] | None = None) -> Any:
-    """Return what is left open of a plane, None where nothing is."""
+    """Return what is undefined of a plane, None where nothing is."""
     tensors = {"InputGradient": (1, 1, *places), "OutputGradient": (1, 1, *sizes)}
     inputs = {"InputGradientTensor": np.ones((1, 1, *places), np.float32)}
     if x is not None:
@@ -237,18 +237,18 @@ def marks(operator: str, fields: dict[str, Any], sizes: Sizes, places: Sizes, x:
         ([-INF, -INF, 3, 4, -INF], None),
     ],
 )
-def test_windows_with_numbers_and_nan_are_left_open(x: list[float], expected: list[int] | None) -> None:
+def test_windows_with_numbers_and_nan_are_undefined(x: list[float], expected: list[int] | None) -> None:
     assert marks("MAX", MAX_ROW, (1, 5), (1, 4), x) == expected
 
 
-def test_minus_infinity_beside_padding_is_left_open() -> None:
+def test_minus_infinity_beside_padding_is_undefined() -> None:
     padded = {**MAX_ROW, "StartPadding": [0, 1], "EndPadding": [0, 1]}
     assert marks("MAX", padded, (1, 4), (1, 5), [-INF, -INF, 3, -INF]) == [1, 0, 0, 1]
     assert marks("MAX", padded, (1, 4), (1, 5), [0, -INF, -INF, 1]) is None
 
 
 @pytest.mark.parametrize("places", [(1, 2), (1, 3), (1, 7), (2, 4)])
-def test_places_that_no_forward_operator_has_leave_all_open(places: Sizes) -> None:
+def test_places_that_no_forward_operator_has_make_all_undefined(places: Sizes) -> None:
     assert marks("MAX", MAX_ROW, (1, 5), places, [1, 2, 3, 4, 5]) == [1] * 5
     for include in (False, True):
         assert marks("AVERAGE", {**ROW, "IncludePadding": include}, (1, 5), places) == [1] * 5
@@ -284,7 +284,7 @@ def test_a_window_that_does_not_fit_has_no_place() -> None:
     assert marks("AVERAGE", {**fields, "IncludePadding": False}, (1, 5), (1, 1)) == [1] * 5
 
 
-def test_windows_of_padding_alone_leave_a_maximum_open_and_give_an_average_nothing() -> None:
+def test_windows_of_padding_alone_make_a_maximum_undefined_and_give_an_average_nothing() -> None:
     padded = {**ROW, "StartPadding": [0, 2]}
     assert marks("MAX", {**padded, "Dilations": [1, 1]}, (1, 3), (1, 4), [1, 2, 3]) == [1] * 3
     for include in (False, True):
@@ -526,8 +526,8 @@ def test_gradients_of_batches_are_those_of_the_formulas(operator: str, data_type
         for label, expected in zip(RESULTS, right(operator, inputs, axes), strict=True):
             off = np.abs(found[label].values - expected)
             assert not (misrounded(found[label].values, expected.astype(np.float64)) & (off > 1e-12)).any()
-            is_open = "TRAINING" in operator and not axes and label == RESULTS[0]
-            assert (found[label].undefined is None) != is_open
+            is_undefined = "TRAINING" in operator and not axes and label == RESULTS[0]
+            assert (found[label].undefined is None) != is_undefined
 
 
 # ---- normalization: bounds
@@ -654,7 +654,7 @@ def test_local_response_normalization_in_the_type_of_the_tensors_is_within_the_b
         assert refused(wrong, given).mean() > (0.9 if data_type == "FLOAT32" else 0.3)
 
 
-# ---- normalization: what is left open
+# ---- normalization: what is undefined
 
 
 def opened(desc: OperatorDesc, inputs: dict[str, Array]) -> list[Any]:
@@ -664,7 +664,7 @@ def opened(desc: OperatorDesc, inputs: dict[str, Array]) -> list[Any]:
 
 
 def row(operator: str, x: list[float], mean: float, variance: float, scale: float = 1, **fields: Any) -> list[Any]:
-    """Return what is left open of the three results for a group."""
+    """Return what is undefined of the three results for a group."""
     shape = (1, len(x))
     inputs = {"InputTensor": np.array([x], np.float32), "InputGradientTensor": np.ones(shape, np.float32)}
     inputs |= {f"{name}Tensor": np.array([[value]], np.float32) for name, value in (
@@ -673,7 +673,7 @@ def row(operator: str, x: list[float], mean: float, variance: float, scale: floa
     return opened(batch(operator, shape, (1, 1), **fields), inputs)
 
 
-def test_a_root_of_0_or_less_is_left_open() -> None:
+def test_a_root_of_0_or_less_is_undefined() -> None:
     for operator, variance in itertools.product(BATCHES, (-0.25, -1)):
         assert row(operator, [1, 2, 3], 2, variance) == [[1, 1, 1], [1], None]
         assert row(operator, [1, 2, 3], 2, 0) == [None] * 3
@@ -682,7 +682,7 @@ def test_a_root_of_0_or_less_is_left_open() -> None:
     assert row(BATCHES[0], [1, 2, 3], 2, 1, INF) == [None] * 3
 
 
-def test_another_mean_than_that_of_the_input_is_left_open_in_training() -> None:
+def test_another_mean_than_that_of_the_input_is_undefined_in_training() -> None:
     assert row(BATCHES[1], [1, 2, 3], 2 + 2e-7, 1) == [None] * 3
     assert row(BATCHES[1], [1, 2, 3], 2 + 2e-6, 1) == [[1, 1, 1], None, None]
     assert row(BATCHES[0], [1, 2, 3], 5, 1) == [None] * 3
@@ -746,7 +746,7 @@ def test_planes_that_all_elements_have_may_be_long() -> None:
     assert not passes(desc, inputs, sum(ways) / 2)
 
 
-def test_a_base_of_0_or_less_leaves_open_all_in_whose_sum_it_is() -> None:
+def test_all_are_undefined_in_whose_sum_a_base_is_0_or_less() -> None:
     fields = {"CrossChannel": True, "LocalSize": 3, "Alpha": -3, "Beta": 0.75, "Bias": 4}
     x = np.array([0, 0, 0, 2, 0, 0, 0, 1], np.float32).reshape(1, 8, 1, 1)
     inputs = {"InputTensor": x, "InputGradientTensor": np.ones_like(x)}

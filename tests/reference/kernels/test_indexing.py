@@ -1,4 +1,4 @@
-"""The operators of indices against plain Python, whole and in pieces; what is left open; gather after scatter."""
+"""The operators of indices against plain Python, whole and in pieces; what is undefined; gather after scatter."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Array = np.ndarray[Any, Any]
 
 
 def results(operator: str, desc: dict[str, Any], inputs: dict[str, Array]) -> dict[str, list[Any]]:
-    """Return what the engine computes, with OPEN for elements that are left open."""
+    """Return what the engine computes, with OPEN for elements that are undefined."""
     found, problems = validation.validate(f"DML_OPERATOR_{operator}", desc, NEWEST_LEVEL)
     assert found is not None
     assert not problems, problems
@@ -49,7 +49,7 @@ def results(operator: str, desc: dict[str, Any], inputs: dict[str, Array]) -> di
 def listed(part: engine.Computed) -> list[Any]:
     marks = np.zeros(part.values.shape, bool) if part.undefined is None else part.undefined
     pairs = zip(part.values.reshape(-1).tolist(), marks.reshape(-1).tolist(), strict=True)
-    return [indexed.OPEN if is_open else value for value, is_open in pairs]
+    return [indexed.OPEN if is_undefined else value for value, is_undefined in pairs]
 
 
 @pytest.mark.parametrize("limit", [1, 7, None])
@@ -173,7 +173,7 @@ def test_many_long_sequences_take_three_times_their_tensors_at_most(data_type: s
 
 
 @pytest.mark.parametrize("maker", MAKERS.values(), ids=MAKERS)
-def test_a_wrong_element_is_refused_and_one_that_is_left_open_is_not(
+def test_a_wrong_element_is_refused_and_one_that_is_undefined_is_not(
     maker: Callable[[np.random.Generator], Made],
 ) -> None:
     generator = np.random.default_rng(7)
@@ -196,10 +196,10 @@ def test_a_wrong_element_is_refused_and_one_that_is_left_open_is_not(
 
 
 def changed(generator: np.random.Generator, part: engine.Computed) -> tuple[Array, tuple[int, ...] | None]:
-    """Return results with one element changed, and all that are left open; and where that one is, if there is any."""
-    is_open = np.zeros(part.values.shape, bool) if part.undefined is None else part.undefined
-    faulty = np.where(is_open, part.values.dtype.type(77), part.values)
-    places = [tuple(place) for place in np.argwhere(~is_open & (part.values == part.values)).tolist()]
+    """Return results with one element changed, and all that are undefined; and where that one is, if there is any."""
+    is_undefined = np.zeros(part.values.shape, bool) if part.undefined is None else part.undefined
+    faulty = np.where(is_undefined, part.values.dtype.type(77), part.values)
+    places = [tuple(place) for place in np.argwhere(~is_undefined & (part.values == part.values)).tolist()]
     if not places:
         return faulty, None
     place = places[int(generator.integers(len(places)))]

@@ -160,8 +160,8 @@ def in_line(desc: OperatorDesc, lengths: Array, place: Place) -> Origin:
     return "InputTensor", (*place[:axis], line[place[axis]], *place[axis + 1 :])
 
 
-def is_open(desc: OperatorDesc, place: Place) -> bool:
-    """Say whether an element is left open: one that a stride of 0 repeats, or the reflection of a single element."""
+def is_undefined(desc: OperatorDesc, place: Place) -> bool:
+    """Say whether an element is undefined: one that a stride of 0 repeats, or the reflection of a single element."""
     if desc.spec.short == "SLICE":
         return any(at > 0 and stride == 0 for at, stride in zip(place, desc.values["Strides"], strict=True))
     if desc.values.get("PaddingMode") != "REFLECTION":
@@ -178,7 +178,7 @@ def fill(desc: OperatorDesc, x: Array) -> int:
 
 
 def expected(desc: OperatorDesc, inputs: dict[str, Any], label: str, sizes: Place) -> list[int | None]:
-    """Return the bits of an output, None where it is left open."""
+    """Return the bits of an output, None where it is undefined."""
     arrays = {name: given if isinstance(given, list) else [given] for name, given in inputs.items()}
     bits_of = {
         part.label: as_bits(array)
@@ -190,7 +190,7 @@ def expected(desc: OperatorDesc, inputs: dict[str, Any], label: str, sizes: Plac
     lengths = inputs.get("SequenceLengthsTensor")
     for place in np.ndindex(*sizes):
         origin = ORIGINS[desc.spec.short](desc, label, place) if lengths is None else in_line(desc, lengths, place)
-        if is_open(desc, place):
+        if is_undefined(desc, place):
             found.append(None)
         elif origin is None:
             found.append(fill(desc, next(iter(arrays.values()))[0]))
@@ -338,7 +338,7 @@ def test_the_value_of_padding_is_a_float_that_becomes_the_type_of_the_tensor(
     ("value", "data_type"),
     [(256, "UINT8"), (-1, "UINT8"), (-129, "INT8"), (2.0**63, "INT64"), (2.0**64, "UINT64"), (np.nan, "INT32")],
 )
-def test_a_value_that_an_integer_cannot_hold_is_left_open(value: float, data_type: str) -> None:
+def test_a_value_that_an_integer_cannot_hold_is_undefined(value: float, data_type: str) -> None:
     (found,) = engine.evaluate(*surrounded(value, data_type)).values()
     assert found.undefined is not None
     assert found.undefined.tolist() == [True, False, True]
@@ -370,7 +370,7 @@ def test_other_types_have_one_right_value_however_an_implementation_accumulates(
     assert right_values(0.1, "FLOAT32", "PADDING1") == {float(np.float32(0.1))}
 
 
-def test_what_reflects_a_single_element_is_left_open_in_that_dimension_only() -> None:
+def test_what_reflects_a_single_element_is_undefined_in_that_dimension_only() -> None:
     tensors = {"InputTensor": tensor("INT8", (1, 3)), "OutputTensor": tensor("INT8", (3, 5))}
     fields = {"PaddingMode": "REFLECTION", "PaddingValue": 0, "StartPadding": [1, 1], "EndPadding": [1, 1]}
     (found,) = engine.evaluate(

@@ -1,4 +1,4 @@
-"""Normalizations against fractions, whole and in blocks; their properties, what is left open, and their bounds."""
+"""Normalizations against fractions, whole and in blocks; their properties, what is undefined, and their bounds."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ def computed(operator: str, inputs: dict[str, Array], **fields: Any) -> Array:
 
 
 def results(operator: str, inputs: dict[str, Array], **fields: Any) -> list[Any]:
-    """Return OutputTensor as a flat list, None for the elements that are left open."""
+    """Return OutputTensor as a flat list, None for the elements that are undefined."""
     found = engine.evaluate(*built(operator, inputs, **fields))["OutputTensor"]
-    is_open = np.zeros(found.values.shape, bool) if found.undefined is None else found.undefined
-    pairs = zip(found.values.reshape(-1).tolist(), is_open.reshape(-1).tolist(), strict=True)
+    is_undefined = np.zeros(found.values.shape, bool) if found.undefined is None else found.undefined
+    pairs = zip(found.values.reshape(-1).tolist(), is_undefined.reshape(-1).tolist(), strict=True)
     return [None if mark else value for value, mark in pairs]
 
 
@@ -293,7 +293,7 @@ def test_wherever_epsilon_enters_is_right_and_nothing_else(order: int, divisors:
         assert refused((x / divisor).astype(np.float32), given).all()
 
 
-def test_a_row_of_zeros_is_0_with_any_epsilon_and_left_open_without() -> None:
+def test_a_row_of_zeros_is_0_with_any_epsilon_and_undefined_without() -> None:
     zeros = {"Input": np.zeros(3, np.float32)}
     for order in (1, 2):
         assert results("LP_NORMALIZATION", zeros, Axis=0, Epsilon=1e-5, P=order) == [0, 0, 0]
@@ -341,7 +341,7 @@ def test_elements_are_divided_by_a_power_of_the_sum_of_squares_around_them(
         assert found.undefined is None
 
 
-def test_a_base_of_0_or_less_is_left_open() -> None:
+def test_a_base_of_0_or_less_is_undefined() -> None:
     x = np.array([0, 1, 2, 0, 1], np.float32).reshape(1, 5, 1, 1)
     fields = {"CrossChannel": 1, "LocalSize": 1, "Beta": 1}
     found = results("LOCAL_RESPONSE_NORMALIZATION", {"Input": x}, Alpha=-1, Bias=1, **fields)
@@ -375,11 +375,11 @@ def test_a_plain_local_response_in_float32_is_within_the_bound_and_faults_are_no
         assert refused(wrong, given).mean() > 0.5
 
 
-# ---- what is left open
+# ---- what is undefined
 
 
 @pytest.mark.parametrize("block", [3, 65_536])
-def test_a_root_of_0_or_less_is_left_open(block: int) -> None:
+def test_a_root_of_0_or_less_is_undefined(block: int) -> None:
     x = np.array([[5, 5, 5, 5], [1, 3, 3, 1], [0, 4, 4, 0]], np.float32)
     signs = [-1, 1, 1, -1]
     expected = {
@@ -393,7 +393,7 @@ def test_a_root_of_0_or_less_is_left_open(block: int) -> None:
         assert found == pytest.approx(values)
 
 
-def test_without_axes_all_is_left_open_and_groups_of_one_element_are_not() -> None:
+def test_without_axes_all_is_undefined_and_groups_of_one_element_are_not() -> None:
     inputs = {"Input": np.array([[5], [-3]], np.float32), "Bias": np.array([[7], [0.5]], np.float32)}
     for normalize in (0, 1):
         fields = {"NormalizeVariance": normalize, "Epsilon": 1e-5}
@@ -402,7 +402,7 @@ def test_without_axes_all_is_left_open_and_groups_of_one_element_are_not() -> No
     assert results(MVN2, inputs, Axes=[0], UseMean=0, UseVariance=0, Epsilon=1) == [None, None]
 
 
-def test_training_without_a_dimension_to_reduce_leaves_the_output_open_alone() -> None:
+def test_training_without_a_dimension_to_reduce_makes_the_output_undefined_alone() -> None:
     x = np.array([[5, -3]], np.float32)
     inputs = {"Input": x.reshape(2), "Scale": np.ones(2, np.float32), "Bias": np.zeros(2, np.float32)}
     found = engine.evaluate(*built("BATCH_NORMALIZATION_TRAINING", inputs, Epsilon=1))
@@ -413,7 +413,7 @@ def test_training_without_a_dimension_to_reduce_leaves_the_output_open_alone() -
 
 
 @pytest.mark.parametrize("block", [3, 65_536])
-def test_an_infinite_scale_is_left_open_and_the_rest_of_the_group_is_not(block: int) -> None:
+def test_an_infinite_scale_is_undefined_and_the_rest_of_the_group_is_not(block: int) -> None:
     inputs = {"Input": np.array([1, 3, 3, 1], np.float32), "Scale": np.array([INF, 1, NAN, 2], np.float32)}
     with blocks_of(block):
         found = results(MVN1, inputs, Axes=[0], NormalizeVariance=1, Epsilon=3)
@@ -421,7 +421,7 @@ def test_an_infinite_scale_is_left_open_and_the_rest_of_the_group_is_not(block: 
 
 
 @pytest.mark.parametrize("block", [2, 65_536])
-def test_activations_leave_open_what_they_leave_open_alone(block: int) -> None:
+def test_undefined_results_of_activations_are_those_that_they_have_alone(block: int) -> None:
     x = np.array([[1, NAN, 3, 0], [1, 3, 3, 1]], np.float32)
     fields = {"Axes": [1], "NormalizeVariance": 1, "Epsilon": 3, "FusedActivation": {"Type": "ACTIVATION_RELU"}}
     with blocks_of(block):

@@ -1,4 +1,4 @@
-"""ADAM_OPTIMIZER against mpmath and onnx's evaluator, its bounds, and what is left open."""
+"""ADAM_OPTIMIZER against mpmath and onnx's evaluator, its bounds, and what is undefined."""
 
 from __future__ import annotations
 
@@ -170,11 +170,11 @@ def test_faults_of_the_moments_are_refused() -> None:
         assert refused(found.astype(np.float32), of_second).mean() > 0.9
 
 
-# ---- what is left open
+# ---- what is undefined
 
 
 @pytest.mark.parametrize(("step", "rates"), [(0, {}), (7, {"Beta1": 1}), (2, {"Beta1": -1})])
-def test_weights_are_open_where_the_formula_divides_by_0_and_moments_are_not(
+def test_weights_are_undefined_where_the_formula_divides_by_0_and_moments_are_not(
     step: int, rates: dict[str, float]
 ) -> None:
     found = engine.evaluate(*built(tensors("FLOAT32", 4), step, **rates))
@@ -187,6 +187,6 @@ def test_weights_are_open_where_the_formula_divides_by_0_and_moments_are_not(
 
 
 @pytest.mark.parametrize(("step", "rates"), [(1, {}), (3, {"Beta1": -1}), (4, {"Beta2": 1}), (2**31, {})])
-def test_nothing_else_is_open(step: int, rates: dict[str, float]) -> None:
+def test_nothing_else_is_undefined(step: int, rates: dict[str, float]) -> None:
     found = engine.evaluate(*built(tensors("FLOAT32", 4), step, **rates))
     assert [found[label].undefined for label in OUTPUTS] == [None] * 3

@@ -1,4 +1,4 @@
-"""Pooling against plain loops over fractions, whole and in pieces; what is left open, and bounds."""
+"""Pooling against plain loops over fractions, whole and in pieces; what is undefined, and bounds."""
 
 from __future__ import annotations
 
@@ -96,9 +96,9 @@ def test_every_place_has_what_is_under_the_window(operator: str, block: int, mon
                 assert (found["OutputIndicesTensor"].values == where)[seen].all()
         else:
             expected = averages(desc, x) if "AVERAGE" in operator else norms(desc, x)
-        is_open = np.zeros(expected.shape, bool) if output.undefined is None else output.undefined
-        assert (is_open == np.isnan(expected)).all()
-        assert not (misrounded(output.values, expected) & ~is_open).any(), (desc, x)
+        is_undefined = np.zeros(expected.shape, bool) if output.undefined is None else output.undefined
+        assert (is_undefined == np.isnan(expected)).all()
+        assert not (misrounded(output.values, expected) & ~is_undefined).any(), (desc, x)
 
 
 @pytest.mark.slow
@@ -166,9 +166,9 @@ def test_quantized_averages_are_rounded_once(block: int, monkeypatch: pytest.Mon
     monkeypatch.setattr(extents, "BLOCK", block)
     for desc, inputs in poolings("QUANTIZED_LINEAR_AVERAGE_POOLING"):
         found = engine.evaluate(desc, inputs)["OutputTensor"]
-        is_open = np.zeros(found.values.shape, bool) if found.undefined is None else found.undefined
+        is_undefined = np.zeros(found.values.shape, bool) if found.undefined is None else found.undefined
         for index, right in integers_of(desc, inputs):
-            assert is_open[index] == (right is None)
+            assert is_undefined[index] == (right is None)
             assert right is None or found.values[index] == right, (desc, inputs)
 
 
@@ -213,7 +213,7 @@ def test_what_max_pooling_finds_goes_back_to_its_place() -> None:
     ("indices", "right"),
     [([2, 2, 0], [3, 0, None]), ([2, 1, 9], [None] * 3), ([0, 1, 2], [1, 5, 3])],
 )
-def test_an_element_named_twice_and_all_with_an_index_beyond_the_end_are_left_open(
+def test_an_element_named_twice_and_all_with_an_index_beyond_the_end_are_undefined(
     indices: list[int], right: list[Any]
 ) -> None:
     x = np.array([1, 5, 3], np.float32).reshape(1, 1, 1, 3)
@@ -297,15 +297,15 @@ def test_each_part_of_a_region_has_its_largest_element() -> None:
     for desc, inputs in poolings("ROI_POOLING", 150):
         size, scale = desc.values["PooledSize"], float(np.float32(desc.values["SpatialScale"]))
         found = engine.evaluate(desc, inputs)["OutputTensor"]
-        is_open = np.zeros(found.values.shape, bool) if found.undefined is None else found.undefined
+        is_undefined = np.zeros(found.values.shape, bool) if found.undefined is None else found.undefined
         right = of_regions(inputs["InputTensor"], inputs["ROITensor"][0, 0], scale, size.Height, size.Width)
-        assert (is_open == np.isnan(right)).all()
-        assert (found.values[~is_open] == right[~is_open]).all()
-        assert (found.values[is_open] == 0).all()
+        assert (is_undefined == np.isnan(right)).all()
+        assert (found.values[~is_undefined] == right[~is_undefined]).all()
+        assert (found.values[is_undefined] == 0).all()
 
 
 @pytest.mark.parametrize(
-    ("region", "scale", "is_left_open"),
+    ("region", "scale", "is_undefined"),
     [
         ((0, 0, 0, 1, 1), 1, False),
         ((0, 0.5, 0, 1, 1), 1, False),
@@ -320,15 +320,15 @@ def test_each_part_of_a_region_has_its_largest_element() -> None:
         ((0, 0, 0, 3e38, 1), 1, False),
     ],
 )
-def test_a_region_of_no_image_and_a_corner_that_is_not_finite_are_left_open(
-    region: tuple[float, ...], scale: float, is_left_open: bool
+def test_a_region_of_no_image_and_a_corner_that_is_not_finite_are_undefined(
+    region: tuple[float, ...], scale: float, is_undefined: bool
 ) -> None:
     x = np.ones((1, 1, 2, 2), np.float32)
     roi = np.array(region, np.float32).reshape(1, 1, 1, 5)
     output = {"OutputTensor": {"DataType": "FLOAT32", "Sizes": [1, 1, 1, 1]}}
     fields = {"SpatialScale": scale, "PooledSize": {"Height": 1, "Width": 1}}
     found = engine.evaluate(*checked("ROI_POOLING", {"Input": x, "ROI": roi}, output, **fields))["OutputTensor"]
-    assert (found.undefined is not None) == is_left_open
+    assert (found.undefined is not None) == is_undefined
 
 
 @pytest.mark.parametrize(
@@ -356,11 +356,11 @@ def test_corners_beside_halves_are_rounded_in_any_way(
     assert {way.value.item() for way in (found, *found.others)} == expected
 
 
-# ---- what is left open
+# ---- what is undefined
 
 
 def results(operator: str, x: Any, output: tuple[int, ...], **fields: Any) -> dict[str, list[Any]]:
-    """Return the outputs as flat lists, None for the elements that are left open."""
+    """Return the outputs as flat lists, None for the elements that are undefined."""
     found = engine.evaluate(*built(operator, np.array(x, np.float32), output, **fields))
     lists = {}
     for name, computed in found.items():
@@ -374,7 +374,7 @@ EDGE = {"Strides": [2, 2], "WindowSize": [2, 2], "StartPadding": [2, 2], "EndPad
 PLAIN = EDGE | {"StartPadding": [0, 0]}
 
 
-def test_a_window_that_sees_nothing_is_left_open_unless_padding_counts() -> None:
+def test_a_window_that_sees_nothing_is_undefined_unless_padding_counts() -> None:
     x, output = [[[[1, 2], [3, 4]]]], (1, 1, 2, 2)
     assert results("AVERAGE_POOLING", x, output, **EDGE, IncludePadding=0) == {"OutputTensor": [None, None, None, 2.5]}
     assert results("AVERAGE_POOLING", x, output, **EDGE, IncludePadding=1) == {"OutputTensor": [0, 0, 0, 2.5]}
@@ -383,7 +383,7 @@ def test_a_window_that_sees_nothing_is_left_open_unless_padding_counts() -> None
     assert found == {"OutputTensor": [None, None, None, 4], "OutputIndicesTensor": [None, None, None, 3]}
 
 
-def test_a_nan_leaves_the_largest_open_and_its_place() -> None:
+def test_a_nan_makes_the_largest_undefined_and_its_place() -> None:
     found = results("MAX_POOLING1", [[[[1, NAN, 2, 3], [4, 5, 6, 7]]]], (1, 1, 1, 2), **PLAIN)
     assert found == {"OutputTensor": [None, 7], "OutputIndicesTensor": [None, 7]}
 

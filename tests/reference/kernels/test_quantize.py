@@ -1,4 +1,4 @@
-"""Quantization: values against fractions, what is left open, and what rounding may decide beside a half."""
+"""Quantization: values against fractions, what is undefined, and what rounding may decide beside a half."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def built(operator: str, output: Any, **tensors: Array) -> tuple[OperatorDesc, d
 
 
 def computed(operator: str, output: Any, **tensors: Array) -> list[Any]:
-    """Return the results, None where they are left open."""
+    """Return the results, None where they are undefined."""
     found = engine.evaluate(*built(operator, output, **tensors))["OutputTensor"]
     marks = [False] * found.values.size if found.undefined is None else found.undefined.tolist()
     return [None if mark else value for value, mark in zip(found.values.tolist(), marks, strict=True)]
@@ -104,7 +104,7 @@ def test_without_a_zero_point_0_stays_0() -> None:
     assert computed("QUANTIZE_LINEAR", np.uint8, Input=f32(-3, 0, 7, 700), Scale=f32(2, 2, 2, 2)) == [0, 0, 4, 255]
 
 
-def test_infinite_quotients_are_clamped_and_those_that_are_no_numbers_left_open() -> None:
+def test_infinite_quotients_are_clamped_and_those_that_are_no_numbers_are_undefined() -> None:
     x, scale = f32(INF, -INF, 3e38, NAN, INF, 1, 0, 1), f32(1, 1, 1e-30, 1, INF, NAN, INF, INF)
     assert computed("QUANTIZE_LINEAR", np.int8, Input=x, Scale=scale) == [127, -128, 127, None, None, None, 0, 0]
 
@@ -237,7 +237,7 @@ def test_without_zero_points_these_are_0() -> None:
 @pytest.mark.parametrize(
     ("scales", "right"), [((1, 1, 0), [None, None]), ((NAN, 1, 1), [None, None]), ((INF, 1, 1), [127, None])]
 )
-def test_a_sum_without_a_quotient_is_left_open(scales: tuple[float, ...], right: list[Any]) -> None:
+def test_a_sum_without_a_quotient_is_undefined(scales: tuple[float, ...], right: list[Any]) -> None:
     named = dict(zip(("AScale", "BScale", "OutputScale"), (f32(scale) for scale in scales), strict=True))
     assert computed("QUANTIZED_LINEAR_ADD", np.int8, A=i8(1, 0), B=i8(1, 1), **named) == right
 
@@ -325,7 +325,7 @@ def test_blocks_have_a_scale_and_a_zero_point_of_their_own(
             assert back.undefined is None
 
 
-def test_sizes_that_do_not_divide_leave_all_open() -> None:
+def test_sizes_that_do_not_divide_make_all_undefined() -> None:
     x, scale, zero_point = f32(1, 2, 3, 4), f32(1, 1, 1), i8(0, 0, 0)
     for sizes in ((scale, None), (f32(1), zero_point), (f32(*[1] * 8), None)):
         found = engine.evaluate(*in_blocks("QUANTIZE", x, "INT8", "INT8", *sizes))["OutputTensor"]
@@ -390,7 +390,7 @@ def test_scale_and_zero_point_come_from_the_range_with_0(dtype: Any, output: str
         assert all(computed.undefined is None for computed in found.values())
 
 
-def test_a_range_of_0_and_one_that_is_not_finite_leave_all_open() -> None:
+def test_a_range_of_0_and_one_that_is_not_finite_make_all_undefined() -> None:
     for x in (f32(0, 0), f32(1, NAN), f32(INF, 1), f32(0, -INF)):
         found = engine.evaluate(*dynamic(x))
         assert all(np.asarray(computed.undefined).all() for computed in found.values())

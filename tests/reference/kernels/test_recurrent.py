@@ -75,7 +75,7 @@ def values(desc: OperatorDesc, inputs: Inputs) -> Inputs:
 
 
 def marks(desc: OperatorDesc, inputs: Inputs, label: str) -> Array:
-    """Return which results of an output are left open."""
+    """Return which results of an output are undefined."""
     found = engine.evaluate(desc, inputs)[label]
     return np.zeros(found.values.shape, bool) if found.undefined is None else found.undefined
 
@@ -382,10 +382,10 @@ def test_a_gru_may_take_the_difference_to_the_state_before() -> None:
     assert not passes(desc, inputs, {"OutputSingleTensor": np.full((1, 1, 1, 1), 1.5 * h)})
 
 
-# ---- what is left open
+# ---- what is undefined
 
 
-def test_an_activation_that_reduces_leaves_its_direction_open() -> None:
+def test_an_activation_that_reduces_makes_its_direction_undefined() -> None:
     inputs = whole_numbers(np.random.default_rng(3), "RNN", 2)
     inputs["SequenceLengthsTensor"] = np.array([[[[2, 4, 1]]]], np.uint32)
     names = ["HARDMAX", "SOFTMAX", "LOG_SOFTMAX"]
@@ -523,7 +523,7 @@ def test_after_its_end_a_sequence_is_0_or_as_it_was_there(operator: str, directi
 
 
 @pytest.mark.parametrize("limit", [-1.0, math.nan])
-def test_a_threshold_that_is_none_leaves_all_open_where_it_is_used(limit: float) -> None:
+def test_a_threshold_that_is_none_makes_all_undefined_where_it_is_used(limit: float) -> None:
     desc, inputs = lstm_of(0, UseClipThreshold=True, ClipThreshold=limit)
     assert all(marks(desc, inputs, label).all() for label in OUTPUTS["LSTM"])
     desc, inputs = lstm_of(0, UseClipThreshold=False, ClipThreshold=limit)

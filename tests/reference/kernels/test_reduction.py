@@ -1,4 +1,4 @@
-"""REDUCE, ARGMAX, ARGMIN, HARDMAX and HARDMAX1 against the oracle, what is left open, and their bounds."""
+"""REDUCE, ARGMAX, ARGMIN, HARDMAX and HARDMAX1 against the oracle, what is undefined, and their bounds."""
 
 from __future__ import annotations
 
@@ -410,7 +410,7 @@ def test_nan_of_any_bits_is_ignored(function: str, data_type: str, pattern: int,
 @pytest.mark.parametrize("data_type", FLOATS)
 @pytest.mark.parametrize("block", [1, 2, 65_536])
 @pytest.mark.parametrize("function", [*IGNORES_NAN, "SUM"])
-def test_a_result_over_nan_is_left_open_where_nan_is_ignored(function: str, block: int, data_type: str) -> None:
+def test_a_result_over_nan_is_undefined_where_nan_is_ignored(function: str, block: int, data_type: str) -> None:
     nan = math.nan
     tensor = array([1, 2, nan, 3, nan, nan, math.inf, -math.inf], data_type, (4, 2))
     with blocks_of(block):
@@ -420,7 +420,7 @@ def test_a_result_over_nan_is_left_open_where_nan_is_ignored(function: str, bloc
 
 @pytest.mark.parametrize("block", [1, 2, 65_536])
 @pytest.mark.parametrize("operator", ["ARGMAX", "ARGMIN", "ACTIVATION_HARDMAX1"])
-def test_an_index_or_mark_over_nan_is_left_open(operator: str, block: int) -> None:
+def test_an_index_or_mark_over_nan_is_undefined(operator: str, block: int) -> None:
     tensor = array([1, 2, 3, 4, math.nan, 5], "FLOAT32", (2, 3))
     fields = {} if operator == "ACTIVATION_HARDMAX1" else {"AxisDirection": "INCREASING"}
     with blocks_of(block):

@@ -1,4 +1,4 @@
-"""Regions of images against plain loops over fractions, whole and in pieces; what is left open, and bounds."""
+"""Regions of images against plain loops over fractions, whole and in pieces; what is undefined, and bounds."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def exact(number: float) -> Fraction:
 
 
 def samples_of(size: Fraction, count: int, fields: dict[str, Any]) -> int | None:
-    """Return the number of samples of an element along an axis, None where it is left open."""
+    """Return the number of samples of an element along an axis, None where it is undefined."""
     least, most = fields["MinimumSamplesPerOutput"], fields["MaximumSamplesPerOutput"]
     clamped = min(max(abs(size) / count, Fraction(least)), Fraction(most))
     if not 1 <= least <= most or clamped.denominator > 1 or (size < 0 and clamped != least):
@@ -87,7 +87,7 @@ def sample(image: Array, y: Fraction, x: Fraction, fields: dict[str, Any]) -> Fr
 
 
 def right(desc: OperatorDesc, inputs: dict[str, Array]) -> Array:
-    """Return the output as float64, NaN where it is left open."""
+    """Return the output as float64, NaN where it is undefined."""
     fields, x = dict(desc.values), inputs["InputTensor"]
     found = np.full(fields["OutputTensor"].sizes, NAN)
     regions = inputs["ROITensor"].reshape(-1, 4).tolist()
@@ -112,11 +112,11 @@ def test_every_element_has_its_samples(operator: str, block: int, monkeypatch: p
     known = differing = total = 0
     for desc, inputs in aligned(operator):
         found, expected = engine.evaluate(desc, inputs)["OutputTensor"], right(desc, inputs)
-        is_open = np.zeros(expected.shape, bool) if found.undefined is None else found.undefined
-        # A number of samples that rounding may decide is left open by the one and not by the other.
-        differing += int((is_open != np.isnan(expected)).sum())
-        total += is_open.size
-        compared = ~is_open & ~np.isnan(expected)
+        is_undefined = np.zeros(expected.shape, bool) if found.undefined is None else found.undefined
+        # A number of samples that rounding may decide is undefined by the one and not by the other.
+        differing += int((is_undefined != np.isnan(expected)).sum())
+        total += is_undefined.size
+        compared = ~is_undefined & ~np.isnan(expected)
         known += int(compared.sum())
         assert not (misrounded(found.values, expected) & compared).any(), (desc, inputs)
     assert known > 1000
@@ -149,7 +149,7 @@ def built(corners: Any, sizes: tuple[int, int], x: Any = IMAGE, **fields: Any) -
 
 
 def results(*args: Any, **fields: Any) -> list[Any]:
-    """Return the output as a flat list, None for the elements that are left open."""
+    """Return the output as a flat list, None for the elements that are undefined."""
     found = engine.evaluate(*built(*args, **fields))["OutputTensor"]
     marks = np.zeros(found.values.shape, bool) if found.undefined is None else found.undefined
     return [None if mark else value for value, mark in zip(found.values.flat, marks.flat, strict=True)]
@@ -178,7 +178,7 @@ def test_the_versions_agree_and_averages_are_linear_in_the_image() -> None:
     )
 
 
-# ---- what is left open
+# ---- what is undefined
 
 
 def ways(*args: Any, **fields: Any) -> list[set[float]]:
@@ -229,7 +229,7 @@ def test_all_samples_are_read_alike() -> None:
 
 
 @pytest.mark.parametrize(
-    ("region", "least", "most", "is_left_open"),
+    ("region", "least", "most", "is_undefined"),
     [
         ([0, 0, 4, 4], 1, 4, False),
         ([0, 0, 3, 4], 1, 4, True),
@@ -245,29 +245,29 @@ def test_all_samples_are_read_alike() -> None:
         ([0, -INF, 4, 4], 1, 1, True),
     ],
 )
-def test_a_number_of_samples_that_is_not_known_leaves_a_region_open(
-    region: list[float], least: int, most: int, is_left_open: bool
+def test_a_number_of_samples_that_is_not_known_makes_a_region_undefined(
+    region: list[float], least: int, most: int, is_undefined: bool
 ) -> None:
     found = results([region, [1, 1, 3, 3]], (2, 2), MinimumSamplesPerOutput=least, MaximumSamplesPerOutput=most)
-    assert all((one is None) == is_left_open for one in found[:4])
+    assert all((one is None) == is_undefined for one in found[:4])
     assert all((one is None) == (not 1 <= least <= most) for one in found[4:])
 
 
-def test_a_quotient_whose_rounding_may_make_it_another_number_is_left_open() -> None:
+def test_a_quotient_whose_rounding_may_make_it_another_number_is_undefined() -> None:
     samples = {"MinimumSamplesPerOutput": 1, "MaximumSamplesPerOutput": 9}
     x = np.ones((1, 1, 9, 9))
     assert None not in results([0, 0, 4, 4], (2, 2), x, **samples)
     assert None in results([0, 0, 6, 6], (3, 3), x, **samples)  # 6 / 3 in FLOAT32 may be a little more than 2
 
 
-def test_with_aligned_corners_what_is_beyond_the_edges_may_be_outside_and_a_single_sample_is_left_open() -> None:
+def test_with_aligned_corners_what_is_beyond_the_edges_may_be_outside_and_a_single_sample_is_undefined() -> None:
     corners = {"InputPixelOffset": 0, "OutputPixelOffset": 0, "AlignRegionsToCorners": True}
     assert ways([-0.5, 0, 2.5, 0], (2, 3), [[[[1, 2, 3, 4]]]], **corners) == [{1, 0}, {2}, {3.5}] * 2
     assert ways([0, 0, 8, 0], (2, 3), [[[[1, 2, 3, 4]]]], **corners) == [{1}, {4, 0}, {0}] * 2
     assert results([1, 0, 2, 0], (1, 4), [[[[1, 2, 3, 4]]]], **corners) == [None] * 4
 
 
-def test_only_a_nan_among_the_samples_leaves_their_maximum_open() -> None:
+def test_only_a_nan_among_the_samples_makes_their_maximum_undefined() -> None:
     samples = {"MinimumSamplesPerOutput": 2, "MaximumSamplesPerOutput": 2, "ReductionFunction": "MAX"}
     image = [[[[NAN, 1, 5, 2, 3], [1, 1, 5, 2, 3]]]]
     assert results([[0.5, 0.75, 1, 1.25], [2, 0.75, 3, 1.25]], (1, 1), image, **samples) == [None, 4.25]
@@ -497,7 +497,7 @@ LARGEST = {"ReductionFunction": "MAX", "MinimumSamplesPerOutput": 2, "MaximumSam
 
 
 @pytest.mark.parametrize(
-    ("x", "expected", "is_left_open"),
+    ("x", "expected", "is_undefined"),
     [
         # samples at 1.5 and 2.5 of two rows: the averages of elements 1 and 2, and of 2 and 3
         ([0, 1, 5, 2, 0], [0, 0, 4, 4, 0], []),
@@ -507,13 +507,13 @@ LARGEST = {"ReductionFunction": "MAX", "MinimumSamplesPerOutput": 2, "MaximumSam
         ([9, 1, 5, 2, INF], [0, 0, 4, 4, 0], []),
     ],
 )
-def test_the_largest_sample_gets_all_of_the_gradient_and_equal_ones_leave_it_open(
-    x: list[float], expected: list[float] | None, is_left_open: list[int]
+def test_the_largest_sample_gets_all_of_the_gradient_and_equal_ones_make_it_undefined(
+    x: list[float], expected: list[float] | None, is_undefined: list[int]
 ) -> None:
     image = [[[x, [-100] * 5]]]
     made = returned([1.5, 0, 3.5, 1], [[[[8]]]], image, "OutputGradient", **LARGEST, **dict.fromkeys(EQUAL, 0))
     found = engine.evaluate(*made)["OutputGradientTensor"]
-    assert np.flatnonzero(marked(found)[0, 0, 0]).tolist() == is_left_open
+    assert np.flatnonzero(marked(found)[0, 0, 0]).tolist() == is_undefined
     assert expected is None or found.values[0, 0].tolist() == [expected, [0] * 5]
 
 

@@ -1,4 +1,4 @@
-"""Resampling against plain loops over fractions, whole and in pieces; what is left open, and bounds."""
+"""Resampling against plain loops over fractions, whole and in pieces; what is undefined, and bounds."""
 
 from __future__ import annotations
 
@@ -180,17 +180,17 @@ def test_the_versions_agree() -> None:
             assert (run("RESAMPLE3", x, (3, 4, 5), **fields, **(centres | lower), Antialiased=False) == one).all()
 
 
-# ---- what is left open
+# ---- what is undefined
 
 
 def results(operator: str, x: Any, output: tuple[int, ...], **fields: Any) -> list[Any]:
-    """Return the output as a flat list, None for the elements that are left open."""
+    """Return the output as a flat list, None for the elements that are undefined."""
     found = engine.evaluate(*described(operator, np.array(x, np.float32), output, **fields))["OutputTensor"]
     marks = np.zeros(found.values.shape, bool) if found.undefined is None else found.undefined
     return [None if mark else value for value, mark in zip(found.values.flat, marks.flat, strict=True)]
 
 
-def test_a_weight_of_0_for_an_infinity_is_left_open_and_any_other_is_not() -> None:
+def test_a_weight_of_0_for_an_infinity_is_undefined_and_any_other_is_not() -> None:
     fields = {"InterpolationMode": "LINEAR", "Scales": [2], "InputPixelOffsets": [0], "OutputPixelOffsets": [0]}
     found = results("RESAMPLE1", [1, INF, 2, 3], (8,), **fields)
     assert found == [None, INF, INF, INF, 2, 2.5, 3, 3]
@@ -201,19 +201,19 @@ def test_a_weight_of_0_for_an_infinity_is_left_open_and_any_other_is_not() -> No
 
 @pytest.mark.parametrize("mode", ["NEAREST_NEIGHBOR", "LINEAR"])
 @pytest.mark.parametrize("scale", [0, -0.0, -1, NAN])
-def test_a_scale_that_is_not_positive_leaves_all_open(mode: str, scale: float) -> None:
+def test_a_scale_that_is_not_positive_makes_all_undefined(mode: str, scale: float) -> None:
     assert results("RESAMPLE", [[1, 2], [3, 4]], (2, 2), InterpolationMode=mode, Scales=[1, scale]) == [None] * 4
 
 
 @pytest.mark.parametrize("offset", [INF, NAN])
 @pytest.mark.parametrize("name", ["InputPixelOffsets", "OutputPixelOffsets"])
-def test_an_offset_that_is_not_finite_leaves_all_open(name: str, offset: float) -> None:
+def test_an_offset_that_is_not_finite_makes_all_undefined(name: str, offset: float) -> None:
     offsets = {"InputPixelOffsets": [0], "OutputPixelOffsets": [0]} | {name: [offset]}
     assert results("RESAMPLE1", [1, 2], (2,), InterpolationMode="LINEAR", Scales=[1], **offsets) == [None] * 2
 
 
 @pytest.mark.parametrize(
-    ("mode", "scales", "is_antialiased", "is_left_open"),
+    ("mode", "scales", "is_antialiased", "is_undefined"),
     [
         ("LINEAR", [1, 0.5], True, False),
         ("LINEAR", [1, 0.49], True, True),
@@ -222,7 +222,7 @@ def test_an_offset_that_is_not_finite_leaves_all_open(name: str, offset: float) 
         ("LINEAR", [3, 2], True, False),
     ],
 )
-def test_a_filter_leaves_all_open(mode: str, scales: list[float], is_antialiased: bool, is_left_open: bool) -> None:
+def test_a_filter_makes_all_undefined(mode: str, scales: list[float], is_antialiased: bool, is_undefined: bool) -> None:
     fields = {"InputPixelOffsets": [0.5] * 2, "OutputPixelOffsets": [-0.5] * 2, "RoundingDirection": "INCREASING"}
     found = results(
         "RESAMPLE3",
@@ -233,7 +233,7 @@ def test_a_filter_leaves_all_open(mode: str, scales: list[float], is_antialiased
         Antialiased=is_antialiased,
         **fields,
     )
-    assert found == [None if is_left_open else 1] * 8
+    assert found == [None if is_undefined else 1] * 8
 
 
 # ---- bounds
@@ -350,7 +350,7 @@ def test_an_integer_average_may_be_rounded_to_either_side_and_a_whole_one_not() 
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.int8])
-def test_averages_at_places_that_may_be_many_elements_off_are_left_open(dtype: Any) -> None:
+def test_averages_at_places_that_may_be_many_elements_off_are_undefined(dtype: Any) -> None:
     # o + 10^8 in FLOAT32 is off by up to 4, and a quotient of that, less an offset of 6.7 * 10^7, by more
     fields = {"InterpolationMode": "LINEAR", "Scales": [1.5], "OutputPixelOffsets": [-1e8]}
     made = described("RESAMPLE1", np.arange(60, dtype=dtype), (20,), InputPixelOffsets=[66_666_664], **fields)
@@ -446,7 +446,7 @@ def test_the_gradients_agree() -> None:
     "changed",
     [{"Scales": [1, 0]}, {"Scales": [-1, 1]}, {"InputPixelOffsets": [0, INF]}, {"OutputPixelOffsets": [NAN, 0]}],
 )
-def test_no_coordinates_leave_a_gradient_open(changed: dict[str, Any]) -> None:
+def test_no_coordinates_make_a_gradient_undefined(changed: dict[str, Any]) -> None:
     fields = {
         "Scales": [1, 1],
         "InputPixelOffsets": [0, 0],

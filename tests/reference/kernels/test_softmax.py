@@ -1,4 +1,4 @@
-"""SOFTMAX and LOG_SOFTMAX against mpmath, whole and in blocks, what is left open, and their bounds."""
+"""SOFTMAX and LOG_SOFTMAX against mpmath, whole and in blocks, what is undefined, and their bounds."""
 
 from __future__ import annotations
 
@@ -156,17 +156,17 @@ def test_groups_in_blocks_have_the_same_results(operator: str, is_log: bool, dat
 
 @pytest.mark.parametrize("block", [1, 3, 1 << 16])
 @pytest.mark.parametrize("operator", [operator for operator, _ in OPERATORS])
-def test_rows_of_infinity_alone_are_left_open_and_rows_of_nan_are_nan(operator: str, block: int) -> None:
+def test_rows_of_infinity_alone_are_undefined_and_rows_of_nan_are_nan(operator: str, block: int) -> None:
     inf, nan = math.inf, math.nan
     rows = [[0, 1], [inf, 1], [-inf, inf], [-inf, -inf], [-inf, 1], [nan, 1], [inf, nan], [-inf, nan]]
     tensor = np.array(rows, np.float32)
     with blocks_of(block):
-        found, is_open = computed(operator, tensor), marks(operator, tensor)
+        found, is_undefined = computed(operator, tensor), marks(operator, tensor)
         tracked = bound(operator, tensor)
-    assert is_open.all(axis=1).tolist() == is_open.any(axis=1).tolist()
-    assert is_open.all(axis=1).tolist() == [False, True, True, True, False, False, False, False]
+    assert is_undefined.all(axis=1).tolist() == is_undefined.any(axis=1).tolist()
+    assert is_undefined.all(axis=1).tolist() == [False, True, True, True, False, False, False, False]
     assert np.isnan(found).all(axis=1).tolist() == [False, True, True, True, False, True, True, True]
-    assert tracked.undefined.tolist() == is_open.reshape(-1).tolist()
+    assert tracked.undefined.tolist() == is_undefined.reshape(-1).tolist()
     assert not np.isnan(tracked.radius).any()
 
 

@@ -1,4 +1,4 @@
-"""The element-wise operators of one tensor: values by hand and from mpmath, what is left open, and bounds."""
+"""The element-wise operators of one tensor: values by hand and from mpmath, what is undefined, and bounds."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_a_sum_is_not_rounded_before_the_function() -> None:
     assert computed("CEIL", fields, given).tolist() == [2]
 
 
-# ---- values by hand; None is left open
+# ---- values by hand; None is undefined
 
 
 @pytest.mark.parametrize(
@@ -279,7 +279,7 @@ def test_the_least_integer_has_no_absolute_value_and_only_wide_ones_negate_to_th
         (np.uint64, 0, 2.0**63, [2**63 + 1, 2**63 - 1], [2**63, 2**63 - 1]),
     ],
 )
-def test_bounds_are_cut_to_whole_numbers_and_left_open_where_these_do_not_fit(
+def test_bounds_are_cut_to_whole_numbers_and_undefined_where_these_do_not_fit(
     dtype: Any, least: float, most: float, elements: list[int], right: list[int | None]
 ) -> None:
     assert results("CLIP", {"Min": least, "Max": most}, np.array(elements, dtype)) == right
@@ -310,7 +310,7 @@ def test_bounds_of_the_elements_type_are_exact(
         (np.int16, NAN, [0], [None]),
     ],
 )
-def test_a_threshold_that_integers_do_not_have_is_left_open(
+def test_a_threshold_that_integers_do_not_have_is_undefined(
     dtype: Any, least: float, elements: list[int], right: list[int | None]
 ) -> None:
     assert results("THRESHOLD", {"Min": least}, np.array(elements, dtype)) == right
@@ -336,7 +336,7 @@ def test_the_sign_of_integers(dtype: Any) -> None:
         (np.int32, 1, 0, [2**31 - 64, 2**31 - 65], [None, 2**31 - 65]),
     ],
 )
-def test_scaled_integers_are_left_open_where_their_type_does_not_hold_them_exactly_or_in_float32(
+def test_scaled_integers_are_undefined_where_their_type_does_not_hold_them_exactly_or_in_float32(
     dtype: Any, scale: float, bias: float, elements: list[int], right: list[int | None]
 ) -> None:
     assert results("IDENTITY", {"ScaleBias": {"Scale": scale, "Bias": bias}}, np.array(elements, dtype)) == right
@@ -351,7 +351,7 @@ def test_scaled_integers_are_exact_or_computed_in_float32() -> None:
     assert found == [{50331646, 50331644, 50331648}, {50331652, 50331648}, {16}]
 
 
-def test_what_a_function_leaves_open_of_scaled_integers_stays_open() -> None:
+def test_undefined_results_of_scaled_integers_stay_undefined() -> None:
     fields = {"ScaleBias": {"Scale": 1, "Bias": -1}}
     assert results("ABS", fields, np.array([-127, -128, 5], np.int8)) == [None, None, 4]
 

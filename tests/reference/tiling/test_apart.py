@@ -8,8 +8,8 @@ import numpy as np
 from installed import Install, described, floats, install
 
 from dmlcheck.reference import engine
-from dmlcheck.reference.pieces import UNDEFINED
 from dmlcheck.reference.places import Places, part_at
+from dmlcheck.reference.results import UNDEFINED
 from dmlcheck.reference.rows import Apart, Cut, Kernel, Stretch
 from dmlcheck.reference.tiling import cut
 

@@ -10,7 +10,7 @@ from installed import Install, described, install
 
 from dmlcheck.reference import engine, extents
 from dmlcheck.reference.bounds import bounds
-from dmlcheck.reference.pieces import Open
+from dmlcheck.reference.results import PartlyUndefined
 from dmlcheck.reference.rows import Kernel, Neighbours
 from dmlcheck.reference.tiling import neighbours
 
@@ -57,7 +57,7 @@ def test_each_result_has_what_is_around_its_element(install: Install) -> None:
 def test_each_result_may_have_what_is_around_that_as_well(install: Install) -> None:
     def spread(input: Any, *, region: Any, inside: Any) -> Any:
         sums = np.where(inside, region.sums(input) + 1, 0)
-        return Open(region.back.sums(sums), region.back.any(sums == 0))
+        return PartlyUndefined(region.back.sums(sums), region.back.any(sums == 0))
 
     computed = found(install, spread, Neighbours(lambda _: ((1,), [(0, 1)]), is_twice=True))
     before = np.ones_like(X)

@@ -9,7 +9,7 @@ import pytest
 from installed import Install, described, install
 
 from dmlcheck.reference import engine
-from dmlcheck.reference.pieces import Open
+from dmlcheck.reference.results import PartlyUndefined
 from dmlcheck.reference.rows import Direction, Kernel, Scan, State
 from dmlcheck.reference.tiling import scan
 from dmlcheck.reference.tiling.plan import pieces
@@ -20,9 +20,9 @@ Array = np.ndarray[Any, Any]
 HIDDEN = State("hidden_init", "recurrence", "output_single")
 
 
-def doubled(x: Any, h: Any, *, gates: Any, factor: float = 1.0) -> list[Open]:
+def doubled(x: Any, h: Any, *, gates: Any, factor: float = 1.0) -> list[PartlyUndefined]:
     """Return 2 h + x times the weight: each state shows the order of the steps before it."""
-    return [Open(2 * h + factor * gates * x, np.zeros(h.shape, bool))]
+    return [PartlyUndefined(2 * h + factor * gates * x, np.zeros(h.shape, bool))]
 
 
 def directions(given: Any) -> list[Direction]:

@@ -1,4 +1,4 @@
-"""What kernels are made of: the rows of their tables, and what formulas ask of data types."""
+"""Numbers of data types: limits, overflow and conversions."""
 
 from __future__ import annotations
 
@@ -9,31 +9,23 @@ import numpy as np
 import pytest
 
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball
-from dmlcheck.reference.pieces import (
-    Alternatives,
-    Open,
-    alternatives,
-    any_of,
+from dmlcheck.reference.data_types import (
     as_bits,
     as_float,
     cast,
     holds,
     infinite,
     is_float,
-    left_open,
     limits,
     narrowed,
     nearest,
     numbers_for,
-    opened,
-    or_nan,
     overflows,
-    stacked,
     truncated,
-    ways_of,
     width,
     wrapped,
 )
+from dmlcheck.reference.results import separated
 
 INF, NAN = float("inf"), float("nan")
 
@@ -46,9 +38,6 @@ def _as_in_the_engine() -> Iterator[None]:
 
 def of(data_type: str, *values: Any) -> np.ndarray[Any, Any]:
     return np.array(values, data_type)
-
-
-# ---- data types
 
 
 @pytest.mark.parametrize(
@@ -107,9 +96,6 @@ def test_an_integer_type_holds_whole_numbers_within_its_limits() -> None:
     assert holds("UINT8", of("float64", 0, 255, 256, -1, 1.5, NAN)).tolist() == [True, True] + [False] * 4
 
 
-# ---- balls
-
-
 def test_the_nearest_of_plain_numbers_is_the_even_one_of_two() -> None:
     assert nearest(of("float64", 0.5, 1.5, -2.4)).tolist() == [0, 2, -2]
 
@@ -133,9 +119,6 @@ def test_beside_a_float16_tensor_an_implementation_may_compute_in_float16() -> N
     assert found.radius.tolist() == [4099 * 2.0**-11]
 
 
-# ---- results of several ways
-
-
 @pytest.mark.parametrize(
     ("data_type", "given", "right"),
     [
@@ -149,23 +132,23 @@ def test_integers_of_32_bits_wrap(data_type: str, given: list[float], right: lis
 
 
 @pytest.mark.parametrize(
-    ("data_type", "given", "is_open"),
+    ("data_type", "given", "is_undefined"),
     [
         ("INT16", [32767, 32768, -32768, -32769], [False, True, False, True]),
         ("UINT8", [255, 256, 0, -1], [False, True, False, True]),
         ("INT4", [7, 8, -8, -9], [False, True, False, True]),
     ],
 )
-def test_integers_that_do_not_fit_less_than_32_bits_are_open(
-    data_type: str, given: list[int], is_open: list[bool]
+def test_integers_that_do_not_fit_less_than_32_bits_are_undefined(
+    data_type: str, given: list[int], is_undefined: list[bool]
 ) -> None:
-    value, where = opened(narrowed(data_type, np.array(given)))
+    value, where = separated(narrowed(data_type, np.array(given)))
     assert value.tolist() == given
-    assert where.tolist() == is_open
+    assert where.tolist() == is_undefined
 
 
 @pytest.mark.parametrize("data_type", ["INT32", "UINT32", "INT64", "UINT64", "FLOAT16"])
-def test_nothing_is_open_of_more_bits_or_of_floats(data_type: str) -> None:
+def test_nothing_is_undefined_of_more_bits_or_of_floats(data_type: str) -> None:
     x = np.array([2**40, -(2**40)])
     assert narrowed(data_type, x) is x
 
@@ -179,22 +162,6 @@ def test_what_overflows_nothing_is_the_same_array() -> None:
     x = np.array([1.0, 2.0])
     assert wrapped("INT32", x) is x
     assert infinite("FLOAT32", x) is x
-
-
-def test_ways_that_differ_are_kept_and_those_that_do_not_are_one() -> None:
-    x, same, other = np.array([1.0, np.nan]), np.array([1.0, np.nan]), np.array([2.0, np.nan])
-    found = alternatives(x, same, other, of=lambda y: y * 2)
-    assert isinstance(found, Alternatives)
-    np.testing.assert_array_equal(found.ways, [[2, np.nan], [4, np.nan]])
-    np.testing.assert_array_equal(alternatives(x, x, same, of=lambda y: y + 1), [2, np.nan])
-
-
-def test_the_marks_of_all_ways_count() -> None:
-    ways = (Open(np.array([1, 2]), np.array([True, False])), np.array([3, 4]))
-    value, is_open = opened(Open(Alternatives(ways), np.array([False, False])))
-    assert [way.tolist() for way in value.ways] == [[1, 2], [3, 4]]
-    assert is_open.tolist() == [True, False]
-    assert opened(Alternatives((1, 2))) == (Alternatives((1, 2)), False)
 
 
 @pytest.mark.parametrize(
@@ -216,40 +183,9 @@ def test_floats_lose_their_fraction_where_an_integer_type_has_what_is_left(
     assert truncated("FLOAT16", floats) is floats
 
 
-def test_any_of_several_readings_is_right_and_what_one_of_them_leaves_open_is_open() -> None:
-    x, y = np.array([1.0, 2.0]), np.array([1.0, 3.0])
-    found, mark = opened(any_of(Open(x, np.array([True, False])), alternatives(y, x)))
-    assert [way.tolist() for way in ways_of(found)] == [[1, 2], [1, 3]]
-    assert mark.tolist() == [True, False]
-    assert any_of(x, x.copy()) is x
-
-
-def test_results_of_several_ways_each_of_several_results_are_one_list() -> None:
-    ways = [np.array([float(number)]) for number in range(4)]
-    found, _ = opened(
-        Alternatives((Alternatives((ways[0], ways[1])), Open(Alternatives((ways[2], ways[3])), np.array([False]))))
-    )
-    assert [way.tolist() for way in ways_of(found)] == [[0], [1], [2], [3]]
-
-
-def test_results_may_be_nan_in_some_places() -> None:
-    x = np.array([1.0, 2.0])
-    assert or_nan(x, np.array([False, False])) is x
-    assert str([way.tolist() for way in ways_of(or_nan(x, np.array([False, True])))]) == "[[1.0, 2.0], [1.0, nan]]"
-
-
 def test_an_array_of_floats_may_have_been_rounded_to_float16() -> None:
     values = [1, 2049, INF, 70000]
     assert numbers_for(values, np.ones(1)).tolist() == values
     of_float16 = Ball(np.ones(1), 0.0, Arithmetic(attributes="FLOAT16"))
     assert numbers_for(values, of_float16).radius.tolist() == [0, 1, 0, 70000 - 65504]
     assert isinstance(numbers_for(values, Ball(np.ones(1), 0.0, Arithmetic())), np.ndarray)
-
-
-def test_parts_are_stacked_with_as_many_readings_as_any_of_them_has() -> None:
-    parts = [np.array([1.0, 2]), Alternatives((np.array([3.0, 4]), np.array([5.0, 4]), np.array([6.0, 4])))]
-    found = stacked([*parts, Open(np.array([7.0, 8]), np.array([True, False]))])
-    assert [way.tolist() for way in found.value.ways] == [[[1, 2], [x, 4], [7, 8]] for x in (3, 5, 6)]
-    assert found.where.tolist() == [[False, False], [False, False], [True, False]]
-    alone = stacked([left_open((2,)), parts[0]])
-    assert (alone.value.tolist(), alone.where.tolist()) == ([[0, 0], [1, 2]], [[True, True], [False, False]])

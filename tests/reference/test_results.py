@@ -1,0 +1,66 @@
+"""Results of formulas: undefined elements, and alternatives."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dmlcheck.reference.results import (
+    Alternatives,
+    PartlyUndefined,
+    all_undefined,
+    alternatives,
+    any_of,
+    or_nan,
+    separated,
+    stacked,
+    ways_of,
+)
+
+
+def test_ways_that_differ_are_kept_and_those_that_do_not_are_one() -> None:
+    x, same, other = np.array([1.0, np.nan]), np.array([1.0, np.nan]), np.array([2.0, np.nan])
+    found = alternatives(x, same, other, of=lambda y: y * 2)
+    assert isinstance(found, Alternatives)
+    np.testing.assert_array_equal(found.ways, [[2, np.nan], [4, np.nan]])
+    np.testing.assert_array_equal(alternatives(x, x, same, of=lambda y: y + 1), [2, np.nan])
+
+
+def test_the_marks_of_all_ways_count() -> None:
+    ways = (PartlyUndefined(np.array([1, 2]), np.array([True, False])), np.array([3, 4]))
+    value, is_undefined = separated(PartlyUndefined(Alternatives(ways), np.array([False, False])))
+    assert [way.tolist() for way in value.ways] == [[1, 2], [3, 4]]
+    assert is_undefined.tolist() == [True, False]
+    assert separated(Alternatives((1, 2))) == (Alternatives((1, 2)), False)
+
+
+def test_any_of_several_readings_is_right_and_undefined_where_one_of_them_is() -> None:
+    x, y = np.array([1.0, 2.0]), np.array([1.0, 3.0])
+    found, mark = separated(any_of(PartlyUndefined(x, np.array([True, False])), alternatives(y, x)))
+    assert [way.tolist() for way in ways_of(found)] == [[1, 2], [1, 3]]
+    assert mark.tolist() == [True, False]
+    assert any_of(x, x.copy()) is x
+
+
+def test_results_may_be_nan_in_some_places() -> None:
+    x = np.array([1.0, 2.0])
+    assert or_nan(x, np.array([False, False])) is x
+    assert str([way.tolist() for way in ways_of(or_nan(x, np.array([False, True])))]) == "[[1.0, 2.0], [1.0, nan]]"
+
+
+def test_parts_are_stacked_with_as_many_readings_as_any_of_them_has() -> None:
+    parts = [np.array([1.0, 2]), Alternatives((np.array([3.0, 4]), np.array([5.0, 4]), np.array([6.0, 4])))]
+    found = stacked([*parts, PartlyUndefined(np.array([7.0, 8]), np.array([True, False]))])
+    assert [way.tolist() for way in found.value.ways] == [[[1, 2], [x, 4], [7, 8]] for x in (3, 5, 6)]
+    assert found.where.tolist() == [[False, False], [False, False], [True, False]]
+    alone = stacked([all_undefined((2,)), parts[0]])
+    assert (alone.value.tolist(), alone.where.tolist()) == ([[0, 0], [1, 2]], [[True, True], [False, False]])
+
+
+def test_results_of_several_ways_each_of_several_results_are_one_list() -> None:
+    ways = [np.array([float(number)]) for number in range(4)]
+    found, _ = separated(
+        Alternatives(
+            (Alternatives((ways[0], ways[1])), PartlyUndefined(Alternatives((ways[2], ways[3])), np.array([False])))
+        )
+    )
+    assert [way.tolist() for way in ways_of(found)] == [[0], [1], [2], [3]]
