@@ -49,10 +49,8 @@ class Judging(NamedTuple):
 
     def again(self, path: str) -> str:
         """Return the command that runs the model of a finding again, "" for a case, which goes with its folder."""
-        folder, name = os.path.split(path)
-        if not name.endswith(".onnx"):
-            return ""
-        return f"{self.command(path)} --inputs {_quoted([os.path.join(folder, 'inputs.npz')])} --bisect"
+        inputs = os.path.join(os.path.dirname(path), "inputs.npz")  # which are beside a model
+        return f"{self.command(path)} --inputs {_quoted([inputs])} --bisect" if os.path.isfile(inputs) else ""
 
     def _words(self) -> Iterator[str]:
         if self.level is not None:

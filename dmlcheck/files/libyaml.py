@@ -261,6 +261,8 @@ def _syntax_error(error: yaml.MarkedYAMLError, text: str) -> Refused:
     where = Position(mark.line + 1, mark.column + 1) if mark else Position(1, 1)
     if mark and error.problem == _NO_TOKEN and text[mark.index : mark.index + 1] == "\t":
         return Refused("YAML does not allow a tab here", where, "indent with spaces")
+    if mark and str(error.problem).startswith(_TOO_DEEP):
+        return too_deep(_first_too_deep(text[: mark.index]) or where)
     context = f" {error.context}" if error.context else ""
     help = _HELP.get(str(error.problem))
     if help is None and error.context_mark and error.context_mark.line != where.line - 1:
@@ -268,6 +270,18 @@ def _syntax_error(error: yaml.MarkedYAMLError, text: str) -> Refused:
     return Refused(f"{error.problem}{context}", where, help)
 
 
+def _first_too_deep(text: str) -> Position | None:
+    """Return the first bracket or brace that nests too deep; libyaml from 0.2.6 on refuses a much later one."""
+    depth = 0
+    for index, character in enumerate(text):
+        depth += (character in "[{") - (character in "]}")
+        if depth > MAX_DEPTH:
+            before = text[:index]
+            return Position(before.count("\n") + 1, index - before.rfind("\n"))
+    return None
+
+
+_TOO_DEEP = "exceeded maximum nesting depth"
 _NO_TOKEN = "found character that cannot start any token"
 _HELP = {
     _NO_TOKEN: "quote text that starts with @, ` or %",

@@ -97,7 +97,7 @@ class _Output:
             is_undefined = is_undefined | overflowed(overflow, value, self.values.dtype)
         if isinstance(value, InDoubt):
             value = _rounded(value, self.tensor.data_type)
-        part[...] = np.asarray(value).reshape(part.shape) if np.ndim(value) else value
+        part[...] = np.asarray(value).reshape(part.shape if np.ndim(value) else ())
         if is_undefined is not False and np.any(is_undefined):
             if self.undefined is None:
                 self.undefined = np.zeros(self.values.shape, dtype=bool)

@@ -11,6 +11,8 @@ from dmlcheck import run_cases
 from dmlcheck.specs.load import load_spec, operator_names
 
 pytest.importorskip("onnxruntime", reason="ONNX Runtime is not installed")
+from saturating import OF_8_BITS, saturates
+
 from dmlcheck.implementations.onnxruntime import OnnxRuntime
 
 _SIGMOID = "a rational approximation whose error is absolute, up to 1.6e-7: what is near 0 has few right digits"
@@ -18,6 +20,7 @@ KNOWN = {
     "*activation_sigmoid-wide-*": _SIGMOID,
     "*activation_swish-wide-*": _SIGMOID,
     "*activation_swish-cancelling-*": _SIGMOID,
+    "*fold-10-1": "Col2Im is wrong in other than two spatial dimensions",
     "*gru-normal-0": "softplus overflows: log(1 + exp(x)) of x above 88",
     "*lstm-*-33-inputs": _SIGMOID,
     "*mean_variance_normalization-1000-5": "the variance of 5 elements with mean 1,000 is computed in one pass",
@@ -31,5 +34,7 @@ def test_onnxruntime_passes_all_cases_that_it_can_run() -> None:
     assert len({result.case.operator for result in results}) >= 60
     assert len(results) >= 400
     wrong = [result.case.id for result in results if result.outcome != "passed" or result.diagnostics]
+    if saturates():
+        wrong = [name for name in wrong if not any(part in name for part in OF_8_BITS)]
     assert [name for name in wrong if not any(fnmatchcase(name, glob) for glob in KNOWN)] == []
     assert [glob for glob in KNOWN if not any(fnmatchcase(name, glob) for name in wrong)] == []

@@ -24,7 +24,7 @@ MODEL = """\
 """
 LONG = ("dmlcheck coverage", "dmlcheck selfcheck")
 # Examples that need what may not be installed, or a file that only another program writes.
-NOT_RUN = ("onnx", "--implementation", "Partition_0.bin")
+NOT_RUN = ("onnx", "--implementation", "Partition_0.bin", "import webnn")
 
 
 def pages() -> Iterator[tuple[str, str]]:

@@ -31,6 +31,8 @@ from dmlcheck.values.number_formats import NUMPY_TYPES
 onnx = pytest.importorskip("onnx", reason="the extra `onnxruntime` is not installed: no package onnx")
 runtime = pytest.importorskip("onnxruntime", reason="the extra `onnxruntime` is not installed: no package onnxruntime")
 
+from saturating import OF_8_BITS, saturates  # noqa: E402
+
 from dmlcheck.implementations import onnxruntime as module  # noqa: E402
 from dmlcheck.implementations.onnxruntime import CPU, DML, INSTALL, INSTALL_DML, OnnxRuntime  # noqa: E402
 
@@ -470,6 +472,8 @@ def test_the_bundled_cases_fail_only_where_it_is_known_and_said_why(tmp_path: Pa
         pytest.skip(f"{KNOWN.name} is about onnxruntime {SEEN[0]}.{SEEN[1]}, and this is {runtime.__version__}")
     # How correctly sums are rounded depends on the processor, and is promised by the reference engine alone.
     wrong = [case["id"] for case in found["cases"] if case["outcome"] in ("failed", "xpassed")]
+    if saturates():
+        wrong = [each for each in wrong if not any(f"/{part}/random.yaml::" in each for part in OF_8_BITS)]
     assert [each for each in wrong if "reduce/rounding.yaml::" not in each] == []
     assert found["summary"]["xfailed"] >= 10
     assert done.returncode == (1 if wrong else 0)

@@ -158,19 +158,19 @@ def test_every_message_is_in_a_log_above_and_says_all_that_it_must() -> None:
 def test_a_text_with_two_messages_has_both_in_the_order_of_the_file() -> None:
     found = explained(f"{SIZES}\n{RANK}")
     assert [one.message.rules for one in found] == [("unsupported-dimension-count",), ("size-mismatch",)]
-    assert found[0].quoted.endswith("which is not between {least} and {most}")
+    assert found[0].pattern_text.endswith("which is not between {least} and {most}")
 
 
 def test_of_error_codes_the_first_of_the_file_is_the_one() -> None:
     (found,) = explained("80070057 The parameter is incorrect, after 887A0005")
-    assert found.quoted.startswith("887A0005 ")
+    assert found.pattern_text.startswith("887A0005 ")
 
 
 def test_a_place_stands_behind_what_failed_there_and_replaces_nothing() -> None:
     place = "running DmlFusedNode_0_0 node. Name:'DmlFusedNode_0_0' Status Message: DmlGraphFusionHelper.cpp(1066) "
-    found = [one.quoted for one in explained(place + "887A0006 The GPU will not respond to more commands")]
+    found = [one.pattern_text for one in explained(place + "887A0006 The GPU will not respond to more commands")]
     assert [text[:9] for text in found] == ["887A0006 ", "running D", "DmlGraphF"]
-    found = [one.quoted for one in explained(place + RANK)]
+    found = [one.pattern_text for one in explained(place + RANK)]
     assert [text[:9] for text in found] == ["An invali", "running D", "DmlGraphF"]
 
 
@@ -240,12 +240,12 @@ LATE = [
         (POOLED[..., :1, :1],),
     ),
     OnnxNode("QuantizeLinear", 21, {"axis": 3, "block_size": 4}, (ONES, HALF), (BYTES,)),
-    OnnxNode("Resize", 13, {"mode": "nearest_messages"}, (ONES, None, TWICE), (np.ones((1, 4, 16, 16), np.float32),)),
+    OnnxNode("Resize", 13, {"mode": "nearest"}, (ONES, None, TWICE), (np.ones((1, 4, 16, 16), np.float32),)),
     OnnxNode("SimplifiedLayerNormalization", 1, {}, (MANY, ONE), (MANY,)),
     OnnxNode("com.microsoft.SkipLayerNormalization", 1, {}, (MANY, MANY, ONE, ONE), (MANY,)),
     OnnxNode("com.microsoft.SkipSimplifiedLayerNormalization", 1, {}, (MANY, MANY, ONE), (MANY,)),
     OnnxNode("Trilu", 14, {}, (ONES,), (ONES,)),
-    OnnxNode("Upsample", 9, {"mode": "nearest_messages"}, (ONES, TWICE), (np.ones((1, 4, 16, 16), np.float32),)),
+    OnnxNode("Upsample", 9, {"mode": "nearest"}, (ONES, TWICE), (np.ones((1, 4, 16, 16), np.float32),)),
 ]
 
 
