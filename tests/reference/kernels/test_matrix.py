@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from elements import refused
 from oracle import nearest
-from products_of import Array, bound, built, evaluated, marks, peak, random_floats, random_integers, separated
+from products_of import Array, bound, built, evaluated, marks, opened, peak, random_floats, random_integers
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference.kernels import matrix
@@ -117,7 +117,7 @@ def test_a_fused_softmax_makes_groups_with_infinity_undefined(operator: str) -> 
     [(1, 1, [INF, NAN]), (0, 1, [NAN, NAN]), (1, 0, [INF, NAN]), (0, 0, [NAN, NAN])],
 )
 def test_infinity_and_nan_times_an_alpha_of_0_are_nan(alpha: float, beta: float, expected: list[Any]) -> None:
-    found = separated(*gemm(f32([[1]]), f32([[INF, NAN]]), f32([[1, 2]]), alpha=alpha, beta=beta))
+    found = opened(*gemm(f32([[1]]), f32([[INF, NAN]]), f32([[1, 2]]), alpha=alpha, beta=beta))
     assert found == pytest.approx(expected, nan_ok=True)
 
 
@@ -137,8 +137,8 @@ def test_a_factor_of_0_may_leave_out_its_term_alone() -> None:
 
 def test_infinity_and_nan_times_a_beta_of_0_are_nan() -> None:
     a, b, c = f32([[1]]), f32([[2, 3, 4]]), f32([[INF, NAN, 5]])
-    assert separated(*gemm(a, b, c, beta=0)) == pytest.approx([NAN, NAN, 4], nan_ok=True)
-    assert separated(*gemm(a, b, c, beta=1)) == pytest.approx([INF, NAN, 9], nan_ok=True)
+    assert opened(*gemm(a, b, c, beta=0)) == pytest.approx([NAN, NAN, 4], nan_ok=True)
+    assert opened(*gemm(a, b, c, beta=1)) == pytest.approx([INF, NAN, 9], nan_ok=True)
 
 
 @pytest.mark.parametrize(("m", "k", "n"), [(2, 1 << 22, 2), (1 << 21, 2, 2)])
@@ -275,7 +275,7 @@ def test_a_sum_of_integers_that_int32_does_not_hold_is_undefined() -> None:
     ones = np.full((1, 33026), 255, np.uint8)
     for start, expected in ((0, None), (1, 2147450625)):
         tensors: dict[str, Any] = {"A": ones[:, start:], "B": ones[:, start:].T}
-        assert separated(*built("MATRIX_MULTIPLY_INTEGER", (1, 1), "INT32", tensors)) == [expected]
+        assert opened(*built("MATRIX_MULTIPLY_INTEGER", (1, 1), "INT32", tensors)) == [expected]
 
 
 def to_float(x: Quantized, data_type: str = "FLOAT32", bias: Array | None = None) -> Any:
@@ -294,7 +294,7 @@ def test_products_of_dequantized_numbers_are_those_of_fractions(integers: str) -
         x = x._replace(**dict(zip(("a", "a_zero", "b", "b_zero"), small, strict=True)))
         bias = random_floats(generator, sizes_of(x), "FLOAT32")
         right = [value + fraction(more) for value, more in zip(flat(x.real()), bias.reshape(-1), strict=True)]
-        found = separated(*to_float(x, bias=bias))
+        found = opened(*to_float(x, bias=bias))
         exact = [nearest(value, "FLOAT32") for value in right]
         within = [abs(value) < 2**31 for value in flat(x.whole())]
         assert found == [value if is_within else None for value, is_within in zip(exact, within, strict=True)]
@@ -400,4 +400,4 @@ def test_a_scale_that_is_not_finite_makes_the_result_undefined(a_scale: float, o
     x = Quantized(*(np.array([[[value]]], np.int8) for value in (7, 0, 0, 1, 0, 0)))
     x = x._replace(a_scale=one(a_scale), b_scale=one(1))
     zero = np.zeros((1, 1, 1), np.int8)
-    assert separated(*to_quantized(x, one(output_scale), zero, "INT8")) == [None]
+    assert opened(*to_quantized(x, one(output_scale), zero, "INT8")) == [None]
