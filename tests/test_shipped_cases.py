@@ -204,3 +204,11 @@ def test_every_spec_names_its_page_and_date() -> None:
         name = f"ns-directml-dml_{operator.removeprefix('DML_OPERATOR_').lower()}"
         assert page["url"].rpartition("/")[2] in (f"{name}_operator_desc", f"{name}_desc")
     assert all(len(page["date"]) == 10 for page in pages.values())
+
+
+@pytest.mark.parametrize(("folder", "other", "outcome"), [("roi_align", 8, "passed"), ("roi_align1", 9, "failed")])
+def test_rounding_may_lead_to_the_next_element_and_no_further(folder: str, other: int, outcome: str) -> None:
+    name = "nearest-just-below-a-whole-number"  # and the whole number once the coordinate is rounded
+    (case,) = (case for case in load_cases(CASES / folder / "values.yaml") if case.name == name)
+    (result,) = run_cases([case._replace(outputs={"OutputTensor": [other]})])
+    assert result.outcome == outcome

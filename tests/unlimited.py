@@ -25,12 +25,15 @@ from dmlcheck.specs.records import OUTPUT
 MEANS = (0, 10, 100, 1000)
 DRAWS = 12
 _SATURATED = "a fused activation that has all of its range within the error of a very large operand"
+_GROWING = "states that grow from step to step, with activations that have no limit"
 _SCORES = "scores of some hundreds or thousands: their rounding decides which key has all of the weight"
 REASONS = {
     "BATCH_NORMALIZATION": _SATURATED,
     "MEAN_VARIANCE_NORMALIZATION": _SATURATED,
     "ELEMENT_WISE_TAN": "angles beside a pole",
-    "GRU": "states that grow from step to step, with activations that have no limit",
+    "GRU": _GROWING,
+    "LSTM": _GROWING,
+    "RNN": _GROWING,
     "MULTIHEAD_ATTENTION": _SCORES,
     "MULTIHEAD_ATTENTION1": _SCORES,
 }
