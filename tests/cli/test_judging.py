@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 
@@ -18,12 +19,17 @@ def test_the_command_repeats_only_what_is_not_the_default() -> None:
     assert other.command("found") == f"dmlcheck run found --implementation onnxruntime {words}"
 
 
-def test_a_model_is_run_again_with_its_inputs_and_a_case_with_its_folder() -> None:
+def test_a_model_is_run_again_with_its_inputs_and_a_case_with_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     model = os.path.join("found", "graph-1", "model.onnx")
     inputs = os.path.join("found", "graph-1", "inputs.npz")
+    Path(inputs).parent.mkdir(parents=True)
+    Path(inputs).touch()
     command = PLAIN.again(model).replace("'", "")
     assert command == f"dmlcheck run {model} --implementation onnxruntime --inputs {inputs} --bisect"
-    assert PLAIN.again("found/gemm.yaml") == ""
+    assert PLAIN.again(os.path.join("found", "gemm.yaml")) == ""
 
 
 @pytest.mark.parametrize(("timeout", "expected"), [(0.0, None), (5.0, 5.0)])
