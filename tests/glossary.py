@@ -46,9 +46,15 @@ def _others() -> re.Pattern[str]:
     return re.compile(rf"(?<![\w-])(?:{'|'.join(words)})(?![\w-]|s\b)", re.IGNORECASE)
 
 
+@cache
+def _rules() -> re.Pattern[str]:
+    """Return what finds the name of a rule."""
+    return re.compile("|".join(map(re.escape, sorted(RULES, key=len, reverse=True))))
+
+
 def found_in(text: str) -> list[str]:
     """Return the words of a text that the glossary does not use; rules and what stands in backticks are exempt."""
-    plain = re.sub("|".join(map(re.escape, sorted(RULES, key=len, reverse=True))), "", _CODE.sub("", text))
+    plain = _rules().sub("", _CODE.sub("", text))
     return [" ".join(word.split()).lower() for word in _others().findall(plain)]
 
 
@@ -134,9 +140,8 @@ def messages() -> Iterator[tuple[str, str]]:
 def specs() -> Iterator[tuple[str, str]]:
     """Yield the texts of the specs, without those that quote a page."""
     for path in sorted((ROOT / "specs").rglob("*.yaml")):
-        yield from (
-            (f"specs/{path.name}", text) for text in _texts(yaml.safe_load(path.read_text(encoding="utf-8")), "")
-        )
+        read = yaml.safe_load(path.read_text(encoding="utf-8"))
+        yield from ((f"specs/{path.name}", text) for text in _texts(read, ""))
 
 
 def _texts(value: Any, key: str) -> Iterator[str]:

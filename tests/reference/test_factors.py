@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -162,12 +163,11 @@ def test_the_operators_with_sums_of_products_are_those_that_are_listed(monkeypat
 
 
 def some_cases() -> Any:
-    """Yield a few small cases with FLOAT32 tensors of each operator."""
+    """Yield a small case with FLOAT32 tensors of each file."""
     for folder in sorted(CASES.iterdir()):
         for file in sorted(folder.glob("*.yaml")):
             found = map(partial(prepared, descs=LegalDescs()), load_cases(str(file)))
-            usable = [each for each in found if each is not None]
-            yield from usable[:3]
+            yield from islice(filter(None, found), 1)
 
 
 def prepared(case: Any, descs: LegalDescs) -> tuple[str, OperatorDesc, Any] | None:

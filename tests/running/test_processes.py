@@ -403,10 +403,10 @@ def test_a_shard_that_there_is_not_is_refused(shard: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads the peak memory from /proc")
-@pytest.mark.parametrize(("jobs", "files"), [("1", 40), ("2", 200)])
-def test_results_are_not_kept(jobs: str, files: int) -> None:
-    """20,000 and 100,000 cases take little more memory than a tenth of them."""
-    for number in range(files):
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_results_are_not_kept(jobs: str) -> None:
+    """20,000 cases take little more memory than a tenth of them."""
+    for number in range(40):
         write(f"few/{number}.yaml", *range(50))
         write(f"many/{number}.yaml", *range(500))
     peaks = [_peak(name, jobs) for name in ("few", "many")]

@@ -30,8 +30,20 @@ FLOATS = ("FLOAT", "FLOAT_ARRAY", "SCALE_BIAS")
 
 
 def shipped() -> Iterator[Case]:
+    """Yield of the shipped cases one for each form of a desc: what it gives, and its data types."""
+    seen = set()
     for path in sorted((HERE.parent / "cases").rglob("*.yaml")):
-        yield from read_file(str(path), path.name).cases
+        for case in read_file(str(path), path.name).cases:
+            form = (case.operator, case.invalid, form_of(case.desc))
+            if form not in seen:
+                seen.add(form)
+                yield case
+
+
+def form_of(value: Any) -> Any:
+    if isinstance(value, dict):
+        return tuple((name, part if name == "DataType" else form_of(part)) for name, part in sorted(value.items()))
+    return type(value)
 
 
 def read(model: Any) -> DxModel:
@@ -51,7 +63,7 @@ def plain(value: Any, *, is_float: bool = False) -> Any:
 
 
 @pytest.mark.slow
-def test_every_shipped_case_becomes_a_model_that_the_format_allows_and_that_reads_back_as_the_same_desc() -> None:
+def test_a_shipped_case_becomes_a_model_that_the_format_allows_and_that_reads_back_as_the_same_desc() -> None:
     count = 0
     for case in shipped():
         going = exporting.ready(case)
@@ -75,7 +87,7 @@ def test_every_shipped_case_becomes_a_model_that_the_format_allows_and_that_read
 
 
 @pytest.mark.slow
-def test_every_accepted_desc_of_the_shipped_cases_survives_the_way_to_a_model_and_back() -> None:
+def test_an_accepted_desc_of_the_shipped_cases_survives_the_way_to_a_model_and_back() -> None:
     operators = set()
     for case in shipped():
         desc, findings = (None, []) if case.invalid else validate(case.operator, case.desc, NEWEST_LEVEL)
