@@ -31,7 +31,7 @@ from dmlcheck.specs.records import Field
 CASES = Path(__file__).parents[1] / "cases"
 MEMORY = 3 << 29  # bytes of address space beside what the process has when it begins
 SECONDS = 5
-PAIRS = 40  # of an operator's extremes, drawn
+PAIRS = 16  # of an operator's extremes, drawn
 MOST_OUTPUTS = 2_000  # elements of an output that is made to fit
 
 LARGEST = 3.4028234663852886e38
