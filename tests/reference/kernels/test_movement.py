@@ -457,7 +457,7 @@ def test_large_tensors_come_in_pieces_and_are_the_same() -> None:
 
 @pytest.mark.parametrize("mode", ["CONSTANT", "REFLECTION", "WRAP"])
 def test_padding_takes_little_memory_beside_its_tensors(mode: str) -> None:
-    x = np.zeros(1 << 21, np.int8)
+    x = np.zeros(1 << 20, np.int8)
     fields = {"PaddingMode": mode, "PaddingValue": 1, "StartPadding": [x.size - 1], "EndPadding": [x.size - 1]}
     tensors = {"InputTensor": tensor("INT8", x.shape), "OutputTensor": tensor("INT8", (3 * x.size - 2,))}
     desc, inputs = built("PADDING", tensors | fields, {"InputTensor": x})
