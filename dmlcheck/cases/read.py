@@ -31,7 +31,7 @@ from dmlcheck.cases.matrix import (
 from dmlcheck.cases.records import MERGED, Case, CaseFile, FileOrigin, in_order
 from dmlcheck.diagnostics.record import MAX_PROBLEMS, Checking, Diagnostic, Finding, collected
 from dmlcheck.diagnostics.wording import cut, misspelt
-from dmlcheck.files.document import Document, placed
+from dmlcheck.files.document import Document, diagnostic_at
 from dmlcheck.specs.load import full_name, load_spec
 from dmlcheck.specs.names import parse_level
 
@@ -46,7 +46,7 @@ def read_cases(document: Document, name: str | None = None) -> CaseFile:
     name = name or document.name
     read, findings = collected(_Reader(document, name).read())
     problems = [
-        placed(finding, document.name, document.locate(finding.path, key=finding.at_key)) for finding in findings
+        diagnostic_at(finding, document.name, document.locate(finding.path, key=finding.at_key)) for finding in findings
     ]
     cases, broken = _named(read, name)
     is_list = isinstance(document.value, dict) and document.value.get("cases") is not None

@@ -110,21 +110,21 @@ class Screen:
         own = _screened(flat, wanted, found, sizes, self.arithmetic, self.tensor.data_type)
         if own is None:
             return None
-        return own._replace(where=piece.where, terms=sizes.terms, **self._placed(piece.where, own))
+        return own._replace(where=piece.where, terms=sizes.terms, **self._in_output(piece.where, own))
 
-    def _placed(self, where: Any, own: _Part) -> dict[str, Any]:
+    def _in_output(self, where: Any, own: _Part) -> dict[str, Any]:
         """Return the numbers of elements in a piece as their places in the output."""
         sizes = self.tensor.sizes
         ranges = [range(size)[at] for size, at in zip(sizes, (*where, *[slice(None)] * len(sizes)), strict=False)]
         inner = tuple(map(len, ranges))
 
-        def placed(at: Any) -> Any:
+        def in_output(at: Any) -> Any:
             numbers = np.unravel_index(at, inner)
             return np.ravel_multi_index(
                 tuple(own.start + number * own.step for own, number in zip(ranges, numbers, strict=True)), sizes
             )
 
-        return {name: placed(getattr(own, name)) for name in ("asked", "leading", "worst", "held")}
+        return {name: in_output(getattr(own, name)) for name in ("asked", "leading", "worst", "held")}
 
     def settled(self) -> list[dict[str, Settled]]:
         """Return the screened outputs, by name: first with as many elements as possible, then with fewer if needed.

@@ -13,8 +13,8 @@ from dmlcheck.files.document import Document
 from dmlcheck.folders.export_folder import Folder
 
 
-class Unavailable(ValueError):
-    """A format that cannot be written or read here; the message says why, and which package is needed."""
+class MissingRequirement(ValueError):
+    """A package or a service that a command needs and does not find; the message says how to get it."""
 
 
 class Exported(NamedTuple):

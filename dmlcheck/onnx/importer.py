@@ -27,8 +27,8 @@ from dmlcheck.onnx.reading import Unreadable, opset_of, read_model
 def import_(paths: Iterable[str], folder: str) -> list[Imported]:
     """Write a case file for each model with an operator of DirectML, and return the result for each model.
 
-    OSError if the folder cannot be written, Occupied if it has other contents than an earlier import, Unavailable
-    without onnx.
+    OSError if the folder cannot be written, Occupied if it has other contents than an earlier import,
+    MissingRequirement without onnx.
     """
     exporter.require()
     with Folder(folder, FORM) as place:
@@ -72,7 +72,7 @@ def _cases(path: str) -> Iterator[Written | Unmapped]:
 
 
 def _case(test: BackendTest, source: str) -> Written:
-    """Return a test as a case; Refused where it cannot be one."""
+    """Return a test as a case; Unmapped where it cannot be one."""
     return own_case(test) or foreign_case(test, source)
 
 

@@ -13,7 +13,7 @@ from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.reference.ball.numbers import Condition
 from dmlcheck.reference.bindings import Inputs, fields_of, given_to, parameter, row
 from dmlcheck.reference.operands import Numbers, as_numbers
-from dmlcheck.reference.results import Alternatives, InDoubt, separated
+from dmlcheck.reference.results import Alternatives, Approximate, separated
 from dmlcheck.reference.threads import compute_all, threads_for
 from dmlcheck.reference.tiling.blocks import Blocks
 from dmlcheck.reference.tiling.piece import Piece, parts_of
@@ -25,7 +25,7 @@ Array = NDArray[Any]
 Watch = Callable[[Piece, Any], None]
 
 
-class Computed(NamedTuple):
+class ComputedOutput(NamedTuple):
     """One output: its values, of its sizes and type, and a mask of its undefined elements."""
 
     values: Array
@@ -42,7 +42,7 @@ def run(desc: OperatorDesc, inputs: Inputs, numbers: Numbers | None = None) -> d
 
 def evaluate(
     desc: OperatorDesc, inputs: Inputs, numbers: Numbers | None = None, watch: Watch | None = None
-) -> dict[str, Computed]:
+) -> dict[str, ComputedOutput]:
     """Return the outputs of a valid desc by label; `inputs` has an array (a list for an array of tensors) by field.
 
     `numbers` replaces the arrays that formulas compute with, to compute in another arithmetic. `watch` is called with
@@ -95,7 +95,7 @@ class _Output:
         value = value.ways[0] if isinstance(value, Alternatives) else value
         if overflow:
             is_undefined = is_undefined | overflowed(overflow, value, self.values.dtype)
-        if isinstance(value, InDoubt):
+        if isinstance(value, Approximate):
             value = _rounded(value, self.tensor.data_type)
         part[...] = np.asarray(value).reshape(part.shape if np.ndim(value) else ())
         if is_undefined is not False and np.any(is_undefined):
@@ -104,8 +104,8 @@ class _Output:
             sizes = np.shape(value) or part.shape
             self.undefined[where][cut] = np.broadcast_to(is_undefined, sizes).reshape(part.shape)
 
-    def computed(self) -> Computed:
-        return Computed(self.values, self.undefined)
+    def computed(self) -> ComputedOutput:
+        return ComputedOutput(self.values, self.undefined)
 
 
 def blocks_of(result: Any, is_asked: Callable[[Any], Any] = lambda _: True) -> Iterator[tuple[Any, Any, Any]]:
@@ -127,7 +127,7 @@ def overflowed(overflow: str, value: Any, dtype: np.dtype[Any]) -> Any:
     return (signed < least) | (signed > most)
 
 
-def _rounded(result: InDoubt, data_type: str) -> Array:
+def _rounded(result: Approximate, data_type: str) -> Array:
     """Round results whose error may show: where both ends of it round alike they decide, elsewhere the exact ones."""
     value, dtype = result.value, NUMPY_TYPES[data_type]
     rounded: Array = (value - result.error).astype(dtype)

@@ -12,7 +12,7 @@ import numpy as np
 from dmlcheck.reference.rows import Given
 
 
-class Part(NamedTuple):
+class AttentionInput(NamedTuple):
     """Query, key or value of this step, what is added to it, and what earlier steps have; None for what is not given.
 
     `own` and `past` have {batch, key heads, heads of this part for each key head, length, size} elements, `bias` the
@@ -29,12 +29,12 @@ class Part(NamedTuple):
         return sum(x.shape[3] for x in (self.past, self.own) if x is not None)
 
 
-class Parts(NamedTuple):
+class AttentionInputs(NamedTuple):
     """Query, key and value of an attention."""
 
-    q: Part
-    k: Part
-    v: Part
+    q: AttentionInput
+    k: AttentionInput
+    v: AttentionInput
 
     @property
     def sizes_of_scores(self) -> tuple[int, int, int, int]:
@@ -51,7 +51,7 @@ LAYOUTS: dict[str, Sequence[tuple[str, int | None]]] = {
 }
 
 
-def parts_of(given: Given, heads: int, groups: int) -> Parts | None:
+def parts_of(given: Given, heads: int, groups: int) -> AttentionInputs | None:
     """Return query, key and value, with `heads` heads of the query and `groups` of the others.
 
     None where the sizes of the tensors do not agree with each other and with the numbers of heads.
@@ -74,8 +74,11 @@ def parts_of(given: Given, heads: int, groups: int) -> Parts | None:
     share = heads // groups
     of_q, of_k, of_v = split(bias, (1, groups, share, 1, size), (1, groups, 1, 1, size), (1, groups, 1, 1, width))
     query = q.reshape(batch, groups, share, length, size)
-    key, value = Part(one_each(k), of_k, one_each(past_k)), Part(one_each(v), of_v, one_each(past_v))
-    return Parts(Part(query, of_q), key, value)
+    key, value = (
+        AttentionInput(one_each(k), of_k, one_each(past_k)),
+        AttentionInput(one_each(v), of_v, one_each(past_v)),
+    )
+    return AttentionInputs(AttentionInput(query, of_q), key, value)
 
 
 def are_divided(given: Given, heads: int, groups: int) -> bool:

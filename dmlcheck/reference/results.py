@@ -87,7 +87,7 @@ def stacked(parts: Sequence[Any]) -> Any:
     return PartlyUndefined(alternatives(*found), whole)
 
 
-class InDoubt(NamedTuple):
+class Approximate(NamedTuple):
     """Float64 results that are within `error` of the mathematical ones, and what computes these where that matters.
 
     `exact` takes positions in the flattened results, and returns the results there as float64 rounded to odd, which

@@ -85,7 +85,7 @@ class Cut(NamedTuple):
     as_is: tuple[str, ...] = ()
 
 
-class Stretch(NamedTuple):
+class Section(NamedTuple):
     """A part of an output, with a formula of its own, which takes what its tiles need and has no attributes."""
 
     formula: Callable[..., Any]
@@ -93,11 +93,11 @@ class Stretch(NamedTuple):
     is_exact: bool = False
 
 
-class Apart(NamedTuple):
-    """The formula gives the first output alone; each of the others, by parameter, is made of stretches."""
+class SeparateOutputs(NamedTuple):
+    """The formula gives the first output alone; each of the others, by parameter, is made of sections."""
 
     first: Cut
-    others: Mapping[str, Sequence[Stretch]]
+    others: Mapping[str, Sequence[Section]]
 
 
 class EachOutput(NamedTuple):
@@ -140,7 +140,7 @@ class Windows(NamedTuple):
     is_reduced: Callable[[Given], bool] = lambda _: True
 
 
-class OfWindows(NamedTuple):
+class PerWindow(NamedTuple):
     """What a formula gives for each place of a window over a tensor: a named tuple of arrays, of 0 where no place is.
 
     The formula gets what the window sees, with `fill` beyond the edges, and how it sees that (`seen`, a View).
@@ -161,7 +161,7 @@ class InWindows(NamedTuple):
     """
 
     window: Window
-    first: Mapping[str, OfWindows] = {}
+    first: Mapping[str, PerWindow] = {}
 
 
 class Correlations(NamedTuple):
@@ -224,7 +224,7 @@ def _one_reading(_: Given) -> Sequence[Mapping[str, Any]]:
     return [{}]
 
 
-class Scan(NamedTuple):
+class Recurrence(NamedTuple):
     """Each result is the state after a step of a sequence: the batch may be cut, and each direction is a tile.
 
     The formula is a step: it gets what the input has there and the `states`, as numbers of {batch, state}, and returns
@@ -255,10 +255,10 @@ Tiles = (
     Elements
     | Groups
     | Cut
-    | Apart
+    | SeparateOutputs
     | EachOutput
     | Products
-    | Scan
+    | Recurrence
     | Windows
     | Neighbours
     | InWindows

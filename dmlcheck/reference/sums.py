@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.ball.numbers import Array, Ball, raw, summing_error, unmoved
-from dmlcheck.reference.results import InDoubt
+from dmlcheck.reference.results import Approximate
 from dmlcheck.reference.tiling.blocks import Axes, Blocks, blockwise, hull, in_rows
 from dmlcheck.values.number_formats import round_fraction_to_odd, round_to_odd, two_sum
 
@@ -28,7 +28,7 @@ def fsum(x: Any, axes: Axes) -> Any:
 def ftotal(x: Any, axes: Axes) -> Any:
     """Return the sums along `axes` in float64; where terms cancel, they are correctly rounded like those of fsum."""
     found = fsum(x, axes)
-    if not isinstance(found, InDoubt):
+    if not isinstance(found, Approximate):
         return found
     cancelled = np.flatnonzero(found.error > _CANCELLED * np.abs(found.value))
     if cancelled.size:
@@ -108,7 +108,7 @@ def _rounded(value: Any, terms: Any, axes: Axes, divisor: int) -> Any:
         return value
     count = terms.size // value.size
     error = total(np.abs(terms), axes) * ((count + 2) * 2.0**-53 / divisor)
-    return InDoubt(value, error, partial(_exact, terms, axes, divisor))
+    return Approximate(value, error, partial(_exact, terms, axes, divisor))
 
 
 def _exact(terms: Array, axes: Axes, divisor: int, at: Array) -> Array:

@@ -284,7 +284,7 @@ def reduced(ufunc: np.ufunc, seen: Any, rank: int) -> Any:
 # ---- where windows are
 
 
-def placed(size: int, taps: int, stride: int, dilation: int, padding: int, end: int) -> int:
+def place_count(size: int, taps: int, stride: int, dilation: int, padding: int, end: int) -> int:
     """Return how many places a window has."""
     return (size + padding + end - (taps - 1) * dilation - 1) // stride + 1
 

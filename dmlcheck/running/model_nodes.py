@@ -34,8 +34,8 @@ def import_(
 ) -> list[Imported]:
     """Write a folder of case files for each model among files, one for each node, and return the result for each model.
 
-    OSError if the folder cannot be written, Occupied if it has other contents than an earlier import, Unavailable
-    without onnx.
+    OSError if the folder cannot be written, Occupied if it has other contents than an earlier import,
+    MissingRequirement without onnx.
     """
     require()
     asked = ModelRequest(sizes, seed, inputs)

@@ -11,7 +11,7 @@ from installed import MAX_POOLING, TOP_K, Install, described, floats, install
 
 from dmlcheck.reference import engine
 from dmlcheck.reference.ball.numbers import Ball
-from dmlcheck.reference.results import InDoubt, PartlyUndefined
+from dmlcheck.reference.results import Approximate, PartlyUndefined
 from dmlcheck.reference.rows import EVERYTHING, LINES, Cut, Kernel, along, elementwise, exact
 from dmlcheck.reference.tiling.blocks import BLOCK, Blocks
 
@@ -96,7 +96,7 @@ def test_only_results_whose_error_may_show_are_computed_exactly(install: Install
 
     half = 1 + 2.0**-24  # halfway between two FLOAT32
     values, errors = np.array([1, half, half, half, INF, NAN]), np.array([2.0**-30, 2.0**-60, 2.0**-50, 0, INF, NAN])
-    install("ELEMENT_WISE_IDENTITY", elementwise(lambda input: InDoubt(values + 0 * input, errors, settle)))
+    install("ELEMENT_WISE_IDENTITY", elementwise(lambda input: Approximate(values + 0 * input, errors, settle)))
     desc = described("ELEMENT_WISE_IDENTITY", InputTensor=("FLOAT32", 6), OutputTensor=("FLOAT32", 6))
     found = engine.evaluate(desc, {"InputTensor": np.zeros(6, np.float32)})["OutputTensor"].values
     assert found.tolist()[:5] == [1, 1, 7, 1, INF]

@@ -43,8 +43,8 @@ _Found = Written | _LeftOut | Diagnostic
 def import_(paths: Iterable[str], folder: str) -> list[Imported]:
     """Write a case file for each file of tests, and say what became of each test.
 
-    OSError when the folder cannot be written, Occupied when it holds something else than an earlier import, Unavailable
-    without a parser of JavaScript.
+    OSError when the folder cannot be written, Occupied when it holds something else than an earlier import,
+    MissingRequirement without a parser of JavaScript.
     """
     require()
     with Folder(folder, FORM) as place:

@@ -10,7 +10,7 @@ from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.diagnostics.wording import cut, visible
 from dmlcheck.files.document import Document, Position
 from dmlcheck.files.plain import TooLarge, read_plain, reason
-from dmlcheck.folders.exporting import Unavailable
+from dmlcheck.folders.exporting import MissingRequirement
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -52,13 +52,13 @@ class Script(NamedTuple):
 
 
 def require() -> None:
-    """Raise Unavailable where the parser cannot be imported."""
+    """Raise MissingRequirement where the parser cannot be imported."""
     try:
         import tree_sitter  # noqa: F401 - the parser
         import tree_sitter_javascript  # noqa: F401 - the grammar that it takes
     except ImportError as error:
         packages = "the packages tree-sitter and tree-sitter-javascript"
-        raise Unavailable(f"import webnn needs {packages} ({error}); install them with: {INSTALL}") from None
+        raise MissingRequirement(f"import webnn needs {packages} ({error}); install them with: {INSTALL}") from None
 
 
 def read(path: str) -> Script:

@@ -24,7 +24,7 @@ _LEAST_TERM = 2.0**-110  # the least of the terms as a share of the largest, who
 _EVEN = 1e-2  # the variance of the terms as a share of their squared mean: with less it needs float64
 
 
-class Products:
+class ProductSums:
     """Sums of products of two factors, and of the absolute values and the squares of these, computed once for all.
 
     `function` gives sums of products: np.matmul, np.multiply or the like.
@@ -33,9 +33,9 @@ class Products:
     def __init__(self, function: Callable[..., Any], x: Array, y: Array) -> None:
         self.function, self.x, self.y = function, x, y
 
-    def of(self, x: Array, y: Array) -> Products:
+    def of(self, x: Array, y: Array) -> ProductSums:
         """Return the sums for two factors: these where they are the same arrays."""
-        return self if x is self.x and y is self.y else Products(self.function, x, y)
+        return self if x is self.x and y is self.y else ProductSums(self.function, x, y)
 
     @cached_property
     def value(self) -> Array:

@@ -14,7 +14,7 @@ from dmlcheck.reference.ball import errors as of
 from dmlcheck.reference.ball.ball import FLOAT32, Ball, twin
 from dmlcheck.reference.ball.errors import Arithmetic, Array, Errors, plus, summing_error
 from dmlcheck.reference.ball.operands import operands, rounded
-from dmlcheck.reference.ball.products import Products
+from dmlcheck.reference.ball.products import ProductSums
 from dmlcheck.reference.ball.reductions import is_bounded
 
 
@@ -47,11 +47,11 @@ def bilinear(products: Iterable[tuple[Callable[..., Any], Any, Any]], of_each: i
 
     `of_each` is the number of terms of each part; by default 1 for np.multiply, else the number of columns of `a`.
     """
-    sums, likely = _SumsOfProducts(of_each), _SumsOfProducts(of_each)
+    sums, likely = _Accumulator(of_each), _Accumulator(of_each)
     has_twin = True
     for function, a, b in products:
         arithmetic, terms, values, errors = operands((a, b))
-        of_these = sums.add(Products(function, *values), errors, arithmetic, terms)
+        of_these = sums.add(ProductSums(function, *values), errors, arithmetic, terms)
         twins = [twin(x) for x in (a, b)] if has_twin and arithmetic.has_twins else [None]
         has_twin = all(x is not None for x in twins)
         if has_twin:
@@ -62,7 +62,7 @@ def bilinear(products: Iterable[tuple[Callable[..., Any], Any, Any]], of_each: i
     return found
 
 
-class _SumsOfProducts:
+class _Accumulator:
     """Sums of products that come in parts, with their radii."""
 
     def __init__(self, of_each: int | None) -> None:
@@ -76,12 +76,12 @@ class _SumsOfProducts:
         self.count = self.terms = 0
         self.arithmetic = FLOAT32
 
-    def add(self, part: Products, errors: Errors, arithmetic: Arithmetic, terms: int) -> Products:
+    def add(self, part: ProductSums, errors: Errors, arithmetic: Arithmetic, terms: int) -> ProductSums:
         """Add a part, whose factors have these radii; a matrix unit may have rounded the factors of matrix products."""
         function, (s, t) = part.function, errors
         is_rounded = arithmetic.factors in factors.BITS and function is not np.multiply
         if is_rounded and arithmetic.unit:
-            part = Products(
+            part = ProductSums(
                 function, *(factors.UNITS[arithmetic.unit](x, arithmetic.factors) for x in (part.x, part.y))
             )
         self.value = plus(self.value, part.value)

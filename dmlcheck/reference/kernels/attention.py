@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.functions import of_values
-from dmlcheck.reference.heads import Part, Parts, is_alone, last_four, parts_of
+from dmlcheck.reference.heads import AttentionInput, AttentionInputs, is_alone, last_four, parts_of
 from dmlcheck.reference.nested import stored
 from dmlcheck.reference.places import Index, Places, part_at, slices
 from dmlcheck.reference.products import scaled_scores, weighted_means
 from dmlcheck.reference.results import UNDEFINED, PartlyUndefined, any_of
-from dmlcheck.reference.rows import Apart, Cut, Given, Kernel, Need, Stretch
+from dmlcheck.reference.rows import Cut, Given, Kernel, Need, Section, SeparateOutputs
 
 Sizes = tuple[int, ...]
 
@@ -139,7 +139,7 @@ def heads_beside(x: Any) -> Any:
 # ---- what is defined
 
 
-def parts(given: Given) -> Parts | None:
+def parts(given: Given) -> AttentionInputs | None:
     """Return query, key and value, None where the documentation does not say how they go together.
 
     With PastSequenceLengths it does only where no step was before, and each query has a key of its own.
@@ -168,18 +168,18 @@ def are_known(given: Given, sizes: Sizes) -> bool:
 # ---- the tiles of the output
 
 
-def attention(given: Given) -> Apart:
-    """Return the tiles of OutputTensor, and the stretches of the outputs that have the keys and values of all steps."""
+def attention(given: Given) -> SeparateOutputs:
+    """Return the tiles of OutputTensor, and the sections of the outputs that have the keys and values of all steps."""
     found = parts(given)
     keys_and_values = (None, None) if found is None else (found.k, found.v)
     there = [(name, part) for name, part in zip(PRESENT, keys_and_values, strict=True) if given.get(name) is not None]
-    return Apart(queries(given, found), {name: stretches(given, name, part) for name, part in there})
+    return SeparateOutputs(queries(given, found), {name: sections(given, name, part) for name, part in there})
 
 
 PRESENT = ("output_present_key", "output_present_value")
 
 
-def queries(given: Given, found: Parts | None) -> Cut:
+def queries(given: Given, found: AttentionInputs | None) -> Cut:
     """Return the tiles of OutputTensor: some queries of one head or several, with all of their keys and values."""
     if found is None or not are_known(given, found.sizes_of_scores):
         return NOTHING_KNOWN
@@ -241,8 +241,8 @@ def nothing() -> PartlyUndefined:
     return UNDEFINED
 
 
-def stretches(given: Given, name: str, part: Part | None) -> list[Stretch]:
-    """Return the stretches of an output of keys or values: of earlier steps, of this one, and what is undefined."""
+def sections(given: Given, name: str, part: AttentionInput | None) -> list[Section]:
+    """Return the sections of an output of keys or values: of earlier steps, of this one, and what is undefined."""
     *lead, batch, heads, length, size = given[name].sizes
     has_room = given.get("past_sequence_lengths") is not None
     past, own, bias = tensors_for((batch, heads, length, size), part, has_room=has_room)
@@ -257,13 +257,13 @@ def stretches(given: Given, name: str, part: Part | None) -> list[Stretch]:
         return Cut(None, needs, 8, sizes=lambda _: (batch, heads, stop - start, size), where=where)
 
     return [
-        Stretch(kept, tiles(0, middle, own=past, bias=None), is_exact=True),
-        Stretch(kept, tiles(middle, end, own=own, bias=bias), is_exact=bias is None),
-        Stretch(nothing, tiles(end, length), is_exact=True),
+        Section(kept, tiles(0, middle, own=past, bias=None), is_exact=True),
+        Section(kept, tiles(middle, end, own=own, bias=bias), is_exact=bias is None),
+        Section(nothing, tiles(end, length), is_exact=True),
     ]
 
 
-def tensors_for(sizes: Sizes, part: Part | None, *, has_room: bool) -> tuple[Any, Any, Any]:
+def tensors_for(sizes: Sizes, part: AttentionInput | None, *, has_room: bool) -> tuple[Any, Any, Any]:
     """Return the keys or values of earlier steps, those of this one, and their bias, for an output of these sizes.
 
     All are None where the sizes do not agree; the output is as long as both, or longer where it `has_room` for more.

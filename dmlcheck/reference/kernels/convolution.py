@@ -16,7 +16,7 @@ from dmlcheck.reference.products import dot, plus, sizes_of_products
 from dmlcheck.reference.quantization import difference, requantized
 from dmlcheck.reference.results import PartlyUndefined, any_of, separated, ways_of
 from dmlcheck.reference.rows import Correlations, Given, Kernel
-from dmlcheck.reference.windows import Window, placed
+from dmlcheck.reference.windows import Window, place_count
 from dmlcheck.reference.work import Work, multiplications
 
 Sizes = tuple[int, ...]
@@ -84,7 +84,7 @@ def beyond(places: Places, ends: Sequence[float]) -> Any:
 
 def ends_of_sums(given: Given) -> list[float]:
     """Return where the results begin that OutputPadding adds: infinity along dimensions to which it adds nothing."""
-    reach = spread if is_backward(given) else placed
+    reach = spread if is_backward(given) else place_count
     ends = map(reach, given["input"].shape[2:], *window_of(given), given["end_padding"])
     return [end if more else math.inf for end, more in zip(ends, given["output_padding"], strict=True)]
 

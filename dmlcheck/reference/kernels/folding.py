@@ -9,7 +9,7 @@ from dmlcheck.reference.layers import depth_of, layers_at
 from dmlcheck.reference.places import Places
 from dmlcheck.reference.results import PartlyUndefined
 from dmlcheck.reference.rows import Cut, Given, Kernel, exact_row
-from dmlcheck.reference.windows import Window, part, placed, view, windows
+from dmlcheck.reference.windows import Window, part, place_count, view, windows
 
 Sizes = tuple[int, ...]
 
@@ -32,7 +32,7 @@ def unfold(
     """
     window = Window(window_sizes, strides, dilations, start_padding)
     spatial = input.shape[2:]
-    counts = map(placed, spatial, *window, end_padding)
+    counts = map(place_count, spatial, *window, end_padding)
     seen = view([slice(0, count) for count in counts], window, spatial, is_whole=True)
     columns, rank = windows(part(input, seen), seen), len(spatial)
     order = [0, 1, *range(2 + rank, 2 + 2 * rank), *range(2, 2 + rank)]
@@ -61,7 +61,7 @@ def window_of(given: Given) -> Window:
 def fallen_on(x: Any, places: Places, given: Given) -> list[Any]:
     """Return tensors whose sum is the result at the places of a tile."""
     window, sizes = window_of(given), given["output"].sizes
-    counts = tuple(map(placed, sizes[2:], *window, given["end_padding"]))
+    counts = tuple(map(place_count, sizes[2:], *window, given["end_padding"]))
     return layers_at(x.reshape(*sizes[:2], *window.size, *counts), places, window, counts)
 
 

@@ -19,7 +19,7 @@ from dmlcheck.reference.normalized import centred_gradient, moment
 from dmlcheck.reference.phases import equal_shares, most_places
 from dmlcheck.reference.places import Places, numbers_at, with_ones_after
 from dmlcheck.reference.results import PartlyUndefined, any_of
-from dmlcheck.reference.rows import Axes, Given, InWindows, Kernel, Neighbours, OfWindows, Tiles, Undefined, shared_by
+from dmlcheck.reference.rows import Axes, Given, InWindows, Kernel, Neighbours, PerWindow, Tiles, Undefined, shared_by
 from dmlcheck.reference.sums import mean as mean_of
 from dmlcheck.reference.sums import total
 from dmlcheck.reference.windows import (
@@ -161,7 +161,7 @@ def from_maxima(given: Given) -> Tiles:
     seen = map(seen_count, [(slice(0, count),) for count in counts], windows_by_dimension(window), zip(sizes))
     if not is_forward(given) or not all(map(np.all, seen)):
         return Undefined()
-    return InWindows(window, {"input": OfWindows(largest, window, -np.inf)})
+    return InWindows(window, {"input": PerWindow(largest, window, -np.inf)})
 
 
 # ---- batches

@@ -17,7 +17,7 @@ from dmlcheck.reference.functions import blended
 from dmlcheck.reference.gates import Gate, gates_of, summed, summed_with_share
 from dmlcheck.reference.nested import Nested, activation
 from dmlcheck.reference.results import PartlyUndefined
-from dmlcheck.reference.rows import Direction, Given, Kernel, Scan, State
+from dmlcheck.reference.rows import Direction, Given, Kernel, Recurrence, State
 
 # ---- the equations of a step
 
@@ -121,7 +121,7 @@ HIDDEN = State("hidden_init", "recurrence", "output_single")
 CELL = State("cell_mem_init", "peephole", "output_cell_single")
 
 KERNELS: dict[str, Kernel] = {
-    "GRU": Kernel(gru, Scan(partial(gates_of, 3), [HIDDEN], partial(directions, 2))),
-    "LSTM": Kernel(lstm, Scan(partial(gates_of, 4), [HIDDEN, CELL], partial(directions, 3), readings_of_lstm)),
-    "RNN": Kernel(rnn, Scan(partial(gates_of, 1), [HIDDEN], partial(directions, 1), is_padded=True)),
+    "GRU": Kernel(gru, Recurrence(partial(gates_of, 3), [HIDDEN], partial(directions, 2))),
+    "LSTM": Kernel(lstm, Recurrence(partial(gates_of, 4), [HIDDEN, CELL], partial(directions, 3), readings_of_lstm)),
+    "RNN": Kernel(rnn, Recurrence(partial(gates_of, 1), [HIDDEN], partial(directions, 1), is_padded=True)),
 }

@@ -14,7 +14,7 @@ import numpy as np
 from dmlcheck.reference.extents import LARGE
 from dmlcheck.reference.phases import lines
 from dmlcheck.reference.places import Index
-from dmlcheck.reference.rows import InWindows, OfWindows
+from dmlcheck.reference.rows import InWindows, PerWindow
 from dmlcheck.reference.tiling.blocks import BLOCK, ranges, tiles_along
 from dmlcheck.reference.tiling.piece import Piece
 from dmlcheck.reference.tiling.request import Request
@@ -57,7 +57,7 @@ def _called(formula: Callable[..., Any], made: Made, target: Target, names: tupl
     return formula(**dict(zip(names, operands, strict=True)))
 
 
-def _made(of: OfWindows, x: Any, counts: Sizes) -> Any:
+def _made(of: PerWindow, x: Any, counts: Sizes) -> Any:
     """Return what a formula gives for each window over a tensor, in which it has so many places."""
     sizes = (*x.shape[:2], *counts)
     found: Any = None

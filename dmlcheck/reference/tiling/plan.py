@@ -13,7 +13,6 @@ from dmlcheck.reference.ball.numbers import Arithmetic
 from dmlcheck.reference.bindings import Inputs, fields_of, given_to, parameter, row
 from dmlcheck.reference.results import PartlyUndefined
 from dmlcheck.reference.rows import (
-    Apart,
     Correlations,
     Cut,
     EachOutput,
@@ -22,11 +21,11 @@ from dmlcheck.reference.rows import (
     InWindows,
     Neighbours,
     Products,
-    Scan,
+    Recurrence,
+    SeparateOutputs,
     Undefined,
     Windows,
 )
-from dmlcheck.reference.tiling.apart import of_outputs
 from dmlcheck.reference.tiling.correlations import of_correlations
 from dmlcheck.reference.tiling.cut import of_cut, of_each
 from dmlcheck.reference.tiling.elements import of_elements
@@ -35,8 +34,9 @@ from dmlcheck.reference.tiling.in_windows import of_in_windows
 from dmlcheck.reference.tiling.neighbours import of_neighbours
 from dmlcheck.reference.tiling.piece import Piece
 from dmlcheck.reference.tiling.products import of_products
+from dmlcheck.reference.tiling.recurrence import of_recurrence
 from dmlcheck.reference.tiling.request import Request
-from dmlcheck.reference.tiling.scan import of_scan
+from dmlcheck.reference.tiling.separate_outputs import of_separate_outputs
 from dmlcheck.reference.tiling.windows import of_windows
 
 
@@ -65,7 +65,7 @@ def of_undefined(_: Undefined, request: Request) -> Iterator[Piece]:
 
 
 _CUTTING: Mapping[type, Callable[[Any, Request], Iterator[Piece]]] = {
-    Apart: of_outputs,
+    SeparateOutputs: of_separate_outputs,
     Correlations: of_correlations,
     Cut: of_cut,
     EachOutput: of_each,
@@ -74,7 +74,7 @@ _CUTTING: Mapping[type, Callable[[Any, Request], Iterator[Piece]]] = {
     InWindows: of_in_windows,
     Neighbours: of_neighbours,
     Products: of_products,
-    Scan: of_scan,
+    Recurrence: of_recurrence,
     Undefined: of_undefined,
     Windows: of_windows,
 }

@@ -1,4 +1,4 @@
-"""Tiles of the outputs of an operator that computes each of them apart, some of them in several stretches."""
+"""Tiles of the outputs of an operator that computes each of them apart, some of them in several sections."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
-from dmlcheck.reference.rows import Apart, Cut
+from dmlcheck.reference.rows import Cut, SeparateOutputs
 from dmlcheck.reference.tiling.cut import of_cut
 from dmlcheck.reference.tiling.piece import Piece
 from dmlcheck.reference.tiling.request import Request
 
 
-def of_outputs(declared: Apart, request: Request) -> Iterator[Piece]:
-    """Yield the tiles of the first output, and those of the stretches of each other one that there is."""
+def of_separate_outputs(declared: SeparateOutputs, request: Request) -> Iterator[Piece]:
+    """Yield the tiles of the first output, and those of the sections of each other one that there is."""
     there = list(request.outputs)
     tiles = [_of_output(there[0], declared.first, request, request.formula)]
     for name in there[1:]:

@@ -14,7 +14,7 @@ from dmlcheck.reference.gates import without
 from dmlcheck.reference.nested import stored
 from dmlcheck.reference.places import Index
 from dmlcheck.reference.results import PartlyUndefined, alternatives, any_of
-from dmlcheck.reference.rows import Scan
+from dmlcheck.reference.rows import Recurrence
 from dmlcheck.reference.tiling.blocks import Blocks, blockwise
 from dmlcheck.reference.tiling.piece import Piece
 from dmlcheck.reference.tiling.request import Request
@@ -25,7 +25,7 @@ LARGEST = 1 << 21  # elements of the sequences of a tile, each taken to have STE
 Step = Callable[..., list[PartlyUndefined]]
 
 
-def of_scan(declared: Scan, request: Request) -> Iterator[Piece]:
+def of_recurrence(declared: Recurrence, request: Request) -> Iterator[Piece]:
     """Yield tiles of some sequences of the batch in one direction."""
     given = request.given
     (_, count, batch, size), hidden = given["input"].shape, given["recurrence"].shape[3]
@@ -43,7 +43,7 @@ def of_scan(declared: Scan, request: Request) -> Iterator[Piece]:
 SEQUENCE = "output_sequence"
 
 
-def operands(declared: Scan, given: Mapping[str, Any], way: int, batch: slice) -> tuple[Any, ...]:
+def operands(declared: Recurrence, given: Mapping[str, Any], way: int, batch: slice) -> tuple[Any, ...]:
     """Return what some sequences have to do with in one direction: x, lengths, weights and initial states."""
     x, lengths = given["input"][0, :, batch], given["sequence_lengths"]
     weights = [given[name][0, way] for name in ("weight", "recurrence")]
@@ -60,7 +60,7 @@ def operands(declared: Scan, given: Mapping[str, Any], way: int, batch: slice) -
 class Walk(NamedTuple):
     """Steps along sequences in one direction, a function for each reading of the documentation."""
 
-    declared: Scan
+    declared: Recurrence
     steps: Sequence[Step]
     data_type: str
     is_backward: bool
