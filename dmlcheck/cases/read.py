@@ -22,13 +22,16 @@ from dmlcheck.cases.form import (
 from dmlcheck.cases.matrix import (
     MAX_CASES,
     TOO_MANY_CASES,
-    Templates,
     Variables,
+    case_template,
     combinations,
     duplicate_labels,
+    filled,
+    matrix_findings,
+    templates_of,
     variables_of,
 )
-from dmlcheck.cases.records import MERGED, Case, CaseFile, FileOrigin, in_order
+from dmlcheck.cases.records import Case, CaseFile, FileOrigin, in_order, merged
 from dmlcheck.diagnostics.record import MAX_PROBLEMS, Checking, Diagnostic, Finding, collected
 from dmlcheck.diagnostics.wording import cut, misspelt
 from dmlcheck.files.document import Document, diagnostic_at
@@ -78,7 +81,7 @@ class _Reader:
         self.document = document
         self.name = name
         self.lines: dict[str, int] = {}  # of the cases, by their names
-        self.templates = Templates()
+        self.default_templates: dict[str, Any] | None = None  # of the values that cases share, once they are needed
         self.lists: dict[tuple[str, ...], tuple[str, ...]] = {}  # that cases share
         self.problems = 0  # of the cases so far
 
@@ -138,7 +141,7 @@ class _Reader:
         self, own: dict[str, Any], defaults: _Defaults, origin: FileOrigin, stem: str | None, room: int = MAX_CASES
     ) -> Iterator[_Read]:
         """Yield a case, or those that its matrix makes; `stem` is its name where it is the file."""
-        values = _merge(defaults.values, own) if defaults.values else own
+        values = merged(defaults.values, own) if defaults.values else own
         name = own.get("name")
         if name is None:
             name = stem
@@ -153,27 +156,30 @@ class _Reader:
         elif stem is not None and any(key in _DECISIVE for key in misspelt(own, CASE_KEYS).values()):
             return  # the unknown key of the file says so
         elif has_matrix:
-            yield from self.expanded(values, origin, str(name), room)
+            yield from self.expanded(own, values, defaults, origin, str(name), room)
         else:
             yield self.whole(values, origin, str(name))
 
-    def expanded(self, values: dict[str, Any], origin: FileOrigin, name: str, room: int) -> Iterator[_Read]:
+    def expanded(
+        self, own: dict[str, Any], values: dict[str, Any], defaults: _Defaults, origin: FileOrigin, name: str, room: int
+    ) -> Iterator[_Read]:
         """Yield a case for every combination of a matrix."""
-        rest = {key: value for key, value in values.items() if key != "matrix"}
-        variables = variables_of(values["matrix"])
-        findings = list(self.templates.findings(rest, variables, self.document.name, room))
+        if self.default_templates is None:
+            self.default_templates = templates_of(defaults.values)
+        template, variables = case_template(self.default_templates, templates_of(own)), variables_of(values["matrix"])
+        findings = list(matrix_findings(template, variables, self.document.name, room))
         if findings:
             yield self.broken(values, origin, name, findings)
             return
         for suffix, chosen in combinations(variables):
-            filled = self.templates.fill(rest, chosen)
+            case = filled(template, chosen)
             if self.problems > MAX_PROBLEMS:
                 return
-            findings = list(islice(form_findings(filled), MAX_PROBLEMS + 1))
+            findings = list(islice(form_findings(case), MAX_PROBLEMS + 1))
             if findings:
-                yield self.broken(filled, origin, name + suffix, findings)
+                yield self.broken(case, origin, name + suffix, findings)
             else:
-                yield self.whole(filled, origin, name + suffix, variables)
+                yield self.whole(case, origin, name + suffix, variables)
 
     def whole(self, values: dict[str, Any], origin: FileOrigin, name: str, variables: Variables | None = None) -> _Read:
         """Return a case whose form is right, unless its name is another's; `variables` are those of its matrix."""
@@ -284,15 +290,6 @@ def _field_of(operator: Any, key: str) -> str | None:
     name = full_name(operator) if isinstance(operator, str) else None
     fields = () if name is None else load_spec(name).fields
     return next((field for field in fields if field.casefold() == key.casefold()), None)
-
-
-def _merge(defaults: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
-    merged = {**defaults, **own}
-    for key in MERGED:
-        base, over = defaults.get(key), own.get(key)
-        if isinstance(base, dict) and isinstance(over, dict):
-            merged[key] = {**base, **over}
-    return merged
 
 
 # ---- the names of cases that are not well formed

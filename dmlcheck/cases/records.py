@@ -136,7 +136,17 @@ def _is_random(raw: Any) -> bool:
     return isinstance(raw, Mapping) and "random" in raw
 
 
-MERGED = ("desc", "inputs")
+MERGED = ("desc", "inputs")  # keys whose fields a case adds to those of the defaults
+
+
+def merged(defaults: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of a case: its own, and the defaults of its file where it has none."""
+    found = {**defaults, **own}
+    for key in MERGED:
+        base, over = defaults.get(key), own.get(key)
+        if isinstance(base, dict) and isinstance(over, dict):
+            found[key] = {**base, **over}
+    return found
 
 
 class FileOrigin(NamedTuple):

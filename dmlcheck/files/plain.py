@@ -26,7 +26,7 @@ class TooLarge(ValueError):
 
 
 def open_plain(path: str) -> IO[bytes]:
-    """Open a regular file; OSError if it cannot be opened or is of another kind, ValueError if the path is impossible."""
+    """Open a regular file; OSError if it cannot be opened or is none, ValueError if no path is like that."""
     _check(os.stat(path).st_mode, path)
     descriptor = os.open(path, _FLAGS)
     try:
