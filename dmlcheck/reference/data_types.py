@@ -23,6 +23,16 @@ def cast(number: Any, elements: Any) -> Any:
     return dtype.type(value)
 
 
+def element(number: Any, data_type: str) -> Any:
+    """Return a number that a data type holds as an element of it."""
+    return NUMPY_TYPES[data_type].type(number)
+
+
+def unit_roundoff(data_type: str) -> float:
+    """Return the unit roundoff of a type of floats: half of the distance from 1 to the next number."""
+    return FORMATS[data_type].unit_roundoff
+
+
 def is_float(elements: Any) -> bool:
     """Return whether elements are floating-point numbers."""
     return bool(elements.dtype.kind == "f")

@@ -28,7 +28,7 @@ def affine(x: Any, centre: Any, factor: Any, bias: Any) -> Any:
 
 def _multiplied_first(x: Any, centre: Any, factor: Any, bias: Any) -> Any:
     """Return factor * x + (bias - centre * factor): an error of the factor is the same in both products."""
-    once = unmoved(factor) if isinstance(factor, Ball) and factor.error is not None else factor
+    once = unmoved(factor) if isinstance(factor, Ball) and not factor.is_exact else factor
     found = x * once + (bias - centre * once)
     more = radius(factor) * (np.abs(raw(x) - raw(centre)) + radius(centre))
     return Ball(found.value, found.radius + np.where(np.isnan(more), np.inf, more), found.arithmetic, found.terms)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.ball.numbers import Ball, centred, hull, radius, raw
+from dmlcheck.reference.ball.numbers import Ball, hull, radius, raw
 from dmlcheck.reference.data_types import limits
 from dmlcheck.reference.results import Alternatives
 from dmlcheck.reference.tiling.blocks import Blocks, blockwise
@@ -33,7 +33,7 @@ def absolute_norm(x: Any, seen: View, p: int) -> Any:
         return plain_norm(size, seen, p)
     low = partial(np.minimum, size, 2.0 ** (480 / p))  # so that float64 has its powers, and the squares of these
     found = scaled_norm(size, seen, p)
-    return hull(lambda: found, lambda: centred(plain_norm(low(), seen, p), found))
+    return hull(lambda: found, lambda: plain_norm(low(), seen, p).around(raw(found)))
 
 
 MOST_PLAIN = 6  # float64 has the 6th power of every FLOAT32 number, and the sum of as many as a tensor has

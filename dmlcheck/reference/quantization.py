@@ -24,6 +24,11 @@ def as_floats(x: Any) -> Any:
     return blockwise(lambda part: as_float(part, part), x)
 
 
+def overflows_int32(sums: Any) -> Any:
+    """Say which sums of products of 8-bit integers INT32 does not hold, the type in which they are added up."""
+    return overflows("INT32", sums)
+
+
 def quantized(quotient: Any, zero_point: Any, output_type: str) -> PartlyUndefined:
     """clamp(rint(quotient) + ZeroPoint, Min, Max), with the limits of an integer type; NaN is undefined."""
     is_nan = np.isnan(quotient)
@@ -41,5 +46,5 @@ def requantized(
     """
     ratio = factor / scale
     quotient = hull(lambda: sums * factor / scale, lambda: sums * ratio, lambda: in_floats() / scale)
-    is_undefined = ~np.isfinite(ratio) | (raw(ratio) == 0) | overflows("INT32", sums)
+    is_undefined = ~np.isfinite(ratio) | (raw(ratio) == 0) | overflows_int32(sums)
     return PartlyUndefined(quantized(quotient, zero_point, output_type), is_undefined)

@@ -132,4 +132,4 @@ def _flushed(x: Any) -> Any:
         return x
     value = x.value if isinstance(x, Ball) else x
     flushed = np.where(_is_denormal(x), np.copysign(np.float32(0), value), value)
-    return Ball(flushed, x.error, x.arithmetic, x.terms) if isinstance(x, Ball) else flushed
+    return x.around(flushed) if isinstance(x, Ball) else flushed

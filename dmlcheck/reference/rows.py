@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import partial, wraps
 from typing import Any, NamedTuple
 
 from dmlcheck.reference.neighbours import Reach
@@ -309,3 +309,6 @@ def exact(formula: Callable[..., Any], *, integers: Callable[..., Any] | None = 
 
 
 exact_row = partial(Kernel, is_exact=True)  # of a formula that rounds nothing
+
+# A decorator: the formula has the parameters of another one, which it calls, and a text of its own.
+same_parameters = partial(wraps, assigned=(), updated=())

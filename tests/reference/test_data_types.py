@@ -13,6 +13,7 @@ from dmlcheck.reference.data_types import (
     as_bits,
     as_float,
     cast,
+    element,
     holds,
     infinite,
     is_float,
@@ -22,6 +23,7 @@ from dmlcheck.reference.data_types import (
     numbers_for,
     overflows,
     truncated,
+    unit_roundoff,
     width,
     wrapped,
 )
@@ -64,6 +66,17 @@ def test_a_float_is_cast_to_the_nearest_number_of_a_float_type_and_without_its_f
 
 def test_a_tracked_float_is_cast_by_its_value() -> None:
     assert cast(Ball(2.5, 0.1), of("int8")) == 2
+
+
+def test_a_number_becomes_an_element_of_its_type() -> None:
+    assert [element(7, name).dtype for name in ("UINT8", "INT64", "FLOAT16")] == [np.uint8, np.int64, np.float16]
+    assert element(2**63 + 1, "UINT64") == 2**63 + 1
+
+
+def test_the_unit_roundoff_is_half_the_step_after_1() -> None:
+    assert (unit_roundoff("FLOAT32"), unit_roundoff("FLOAT16")) == (2.0**-24, 2.0**-11)
+    assert np.float32(1 + 2.0**-24) == 1
+    assert np.float16(1 + 2.0**-11) == 1
 
 
 def test_types_say_what_they_are() -> None:

@@ -118,21 +118,20 @@ LOGIC: dict[np.ufunc, np.ufunc] = {
 class Ball(np.lib.mixins.NDArrayOperatorsMixin):
     """An array of balls: values, which are their midpoints, and the radii within which an implementation's numbers are.
 
-    `error` has the radii, or None if all numbers are exact; `radius` is always an array. `terms` is the number of terms
-    of the longest sum on the way to a result, for reports. `unlimited` marks results whose balls have all numbers that
-    the operator can return; operations drop these marks. If the arithmetic `has_twins`, `twin` has the same numbers
-    with their likely radii; it is None for exact numbers, and after an operation without likely errors.
+    `radius` has the radii; `is_exact` says that they are all 0 by construction, which saves work. `terms` is the number
+    of terms of the longest sum in the computation of a result, for reports. `unlimited` marks results whose balls have
+    all numbers that the operator can return; operations drop these marks. If the arithmetic `has_twins`, `twin` has the
+    same numbers with their likely radii; it is None for exact numbers, and after an operation without likely errors.
     """
 
-    __slots__ = ("_operand", "arithmetic", "error", "terms", "twin", "unlimited", "value")
+    __slots__ = ("_operand", "_radius", "arithmetic", "is_exact", "terms", "twin", "unlimited", "value")
     __array_priority__ = 100
 
     def __init__(self, value: Any, radius: Any = 0.0, arithmetic: Arithmetic = FLOAT32, terms: int = 0) -> None:
-        """Take the values and their radii, which are broadcast to the values' shape."""
+        """Take the values and their radii, which are broadcast to the values' shape; None or 0.0 for exact values."""
         self.value: Array = np.asarray(value)
-        self.error = (
-            None if radius is None or (type(radius) is float and radius == 0) else np.asarray(radius, np.float64)
-        )
+        self.is_exact = radius is None or (type(radius) is float and radius == 0)
+        self._radius: Array | None = None if self.is_exact else np.asarray(radius, np.float64)
         self.arithmetic = arithmetic
         self.terms = terms
         self.unlimited: Array | None = None
@@ -148,7 +147,7 @@ class Ball(np.lib.mixins.NDArrayOperatorsMixin):
     @property
     def radius(self) -> Array:
         """The radii, 0 for exact numbers."""
-        return np.broadcast_to(0.0 if self.error is None else self.error, self.value.shape)
+        return np.broadcast_to(0.0 if self._radius is None else self._radius, self.value.shape)
 
     def operand(self) -> tuple[Array, Array | None]:
         """Return the values as float64, and their radii as operands of an operation, or None.
@@ -158,7 +157,7 @@ class Ball(np.lib.mixins.NDArrayOperatorsMixin):
         if self._operand is None:
             is_wide = self.value.dtype == np.float64
             wide, error = (self.value, None) if is_wide else of.of_a_constant(self.value, self.arithmetic)
-            if self.error is not None and self.error.any():
+            if self._radius is not None and self._radius.any():
                 error = plus(error, self.radius)
             size = np.abs(wide)
             is_small = (size < self.arithmetic.smallest) & (size > 0)
@@ -177,16 +176,20 @@ class Ball(np.lib.mixins.NDArrayOperatorsMixin):
     def result(cls, value: Any, error: Any, arithmetic: Arithmetic, terms: int) -> Ball:
         """Return the result of an operation, whose radius includes flushing."""
         made = cls(value, error, arithmetic, terms)
-        made._operand = made.value, made.error
+        made._operand = made.value, made._radius
         return made
+
+    def around(self, value: Any) -> Ball:
+        """Return balls with the same radii around other values."""
+        return Ball(value, self._radius, self.arithmetic, self.terms)
 
     def moved(self, change: Callable[[Array], Array]) -> Ball:
         """Return the balls as a function of arrays moves, picks or repeats them."""
-        error = None if self.error is None else change(self.radius)
+        error = None if self.is_exact else change(self.radius)
         found = Ball(change(self.value), error, self.arithmetic, self.terms)
-        if self.twin is not None and self.error is not None:
+        if self.twin is not None and not self.is_exact:
             value = found.value if self.twin.value is self.value else change(self.twin.value)
-            likely = None if self.twin.error is None else change(self.twin.radius)
+            likely = None if self.twin.is_exact else change(self.twin.radius)
             found.twin = Ball(value, likely, self.twin.arithmetic, self.twin.terms)
         return found
 
@@ -269,14 +272,14 @@ def twin(x: Any) -> Any:
         return None if x.doubt.any() else x
     if not isinstance(x, Ball):
         return x
-    if x.twin is None and x.error is None:
+    if x.twin is None and x.is_exact:
         x.twin = x.exact_twin()
     return x.twin
 
 
 def with_twin(found: Any, inputs: Iterable[Any], rule: Callable[..., Any]) -> Any:
     """Return a result with its twin: the result of the same rule for the twins of the operands."""
-    if isinstance(found, Ball) and found.arithmetic.has_twins and found.error is not None and found.twin is None:
+    if isinstance(found, Ball) and found.arithmetic.has_twins and not found.is_exact and found.twin is None:
         twins = [twin(x) for x in inputs]
         if all(x is not None for x in twins):
             found.twin = rule(*twins)

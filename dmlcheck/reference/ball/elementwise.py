@@ -126,7 +126,7 @@ _JUMPS = {
 
 
 def _of_the_same_size(ufunc: np.ufunc, x: Ball) -> Ball:
-    return Ball(ufunc(raw(x)), x.error, x.arithmetic, x.terms)
+    return x.around(ufunc(raw(x)))
 
 
 def _compared(ufunc: np.ufunc, x: Any, y: Any) -> Condition:

@@ -23,7 +23,7 @@ def where(condition: Any, x: Any, y: Any) -> Any:
     a, b = raw(x), raw(y)
     value = np.where(chosen.holds, a, b)
     error: Any = None
-    if in_doubt or any(part.error is not None for part in balls):
+    if in_doubt or not all(part.is_exact for part in balls):
         error = np.where(chosen.holds, radius(x), radius(y))
     if in_doubt:
         midpoint, reach = enclosing(np.minimum(a - radius(x), b - radius(y)), np.maximum(a + radius(x), b + radius(y)))
@@ -52,6 +52,17 @@ def hull(*ways: Callable[[], Any], is_first_likely: bool = False) -> Any:
         return first
     others = [way() for way in ways[1:]]
     return with_twin(_around(first, *others), (first, *others), _first if is_first_likely else _around)
+
+
+def with_roundings_of(way: Callable[..., Any], result: Any, *operands: Any) -> Any:
+    """Return a result whose radius also has the roundings of another way to compute it; plain arrays as they are.
+
+    These are the roundings for exact operands: the result has the radii of the operands already.
+    """
+    if not isinstance(result, Ball):
+        return result
+    other = way(*(Ball(raw(x), None, result.arithmetic) for x in operands))
+    return Ball(result.value, result.radius + other.radius, result.arithmetic, result.terms)
 
 
 def _first(first: Ball, *_: Any) -> Ball:

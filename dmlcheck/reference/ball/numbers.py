@@ -14,8 +14,8 @@ from dmlcheck.reference.ball import array_functions, elementwise, reductions, su
 from dmlcheck.reference.ball.ball import FUNCTIONS, OPERATIONS, REDUCTIONS, Ball, Condition, claim, with_twin
 from dmlcheck.reference.ball.elementwise import elementary
 from dmlcheck.reference.ball.errors import Arithmetic, Array, summing_error
-from dmlcheck.reference.ball.hulls import hull, where
-from dmlcheck.reference.ball.operands import centred, radius, raw, unmoved
+from dmlcheck.reference.ball.hulls import hull, where, with_roundings_of
+from dmlcheck.reference.ball.operands import radius, raw, unmoved
 from dmlcheck.reference.ball.reductions import plus_start, total, total_of_parts, total_of_shared
 from dmlcheck.reference.ball.sums_of_products import product, product_of_parts, sum_of_products
 
@@ -24,7 +24,6 @@ __all__ = [
     "Array",
     "Ball",
     "Condition",
-    "centred",
     "claim",
     "elementary",
     "hull",
@@ -40,6 +39,7 @@ __all__ = [
     "total_of_shared",
     "unmoved",
     "where",
+    "with_roundings_of",
     "with_twin",
 ]
 

@@ -32,11 +32,6 @@ def unmoved(x: Ball) -> Ball:
     return Ball.result(raw(x), np.full(x.shape, LEAST), x.arithmetic, x.terms)
 
 
-def centred(x: Ball, value: Any) -> Ball:
-    """Return a ball around another value, with its own radius."""
-    return Ball(raw(value), x.radius, x.arithmetic, x.terms)
-
-
 LEAST = 5e-324  # a radius that only says that a number is not exact
 
 

@@ -20,7 +20,7 @@ from dmlcheck.reference.nested import stored
 from dmlcheck.reference.places import Index, Places, part_at, slices
 from dmlcheck.reference.products import scaled_scores, weighted_means
 from dmlcheck.reference.results import UNDEFINED, PartlyUndefined, any_of
-from dmlcheck.reference.rows import Cut, Given, Kernel, Need, Section, SeparateOutputs
+from dmlcheck.reference.rows import Cut, Given, Kernel, Need, Section, SeparateOutputs, same_parameters
 
 Sizes = tuple[int, ...]
 
@@ -61,27 +61,15 @@ def multihead_attention(
     return PartlyUndefined(found, heads_beside(np.broadcast_to(is_undefined, result.shape)))
 
 
-def multihead_attention1(
-    q: Any,
-    k: Any,
-    v: Any,
-    position: Any,
-    masking: Any,
-    last: Any,
-    *,
-    scale: Any,
-    mask_filter_value: Any,
-    mask_type: str,
-    output_type: str,
-) -> PartlyUndefined:
+@same_parameters(multihead_attention)
+def multihead_attention1(*tensors: Any, **fields: Any) -> PartlyUndefined:
     """softmax(Scale * q @ k^T + RelativePositionBias + Mask) @ v of each head, the softmax over the keys; and k and v.
 
     q, k and v are Query, Key and Value with their bias; PastKey and PastValue precede k and v. Mask is MaskFilterValue
     for masked keys. Query head h uses head h // (QueryHeadCount / KeyValueHeadCount) of key and value. With
     PastSequenceLengths of 0, query s uses the keys up to s.
     """
-    options = {"scale": scale, "mask_filter_value": mask_filter_value, "mask_type": mask_type}
-    return multihead_attention(q, k, v, position, masking, last, **options, output_type=output_type)
+    return multihead_attention(*tensors, **fields)
 
 
 def with_bias(part: Sequence[Any], data_type: str) -> list[Any]:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
+from dmlcheck.reference.data_types import unit_roundoff
 from dmlcheck.reference.extents import terms_of
 from dmlcheck.reference.functions import of_values
 from dmlcheck.reference.grouped import comparable
@@ -37,7 +38,6 @@ from dmlcheck.reference.windows import (
     windows_by_dimension,
 )
 from dmlcheck.reference.work import Work, terms
-from dmlcheck.values.number_formats import FORMATS
 
 Sizes = tuple[int, ...]
 
@@ -201,7 +201,7 @@ def batch_normalization_training_grad(
     slope, slope_of_mean = (each / count / square for each in (about_point, about_mean))
     result = centred_gradient(x, dy - middle, factor, (point, slope), (mean, slope_of_mean))
     is_undefined = (square <= 0) | np.isinf(factor)
-    is_other = np.abs(mean - point) > 2 * FORMATS[input_type].unit_roundoff * count * mean_of(np.abs(x), axes)
+    is_other = np.abs(mean - point) > 2 * unit_roundoff(input_type) * count * mean_of(np.abs(x), axes)
     return by_output(
         PartlyUndefined(result, is_undefined | is_other | (not axes)),
         PartlyUndefined(about_mean / root, is_undefined),

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.data_types import overflows
 from dmlcheck.reference.nested import NONE, Nested
 from dmlcheck.reference.products import dequantized_dot, dot, plus, scaled_dot, sizes_of_products, with_or_without
-from dmlcheck.reference.quantization import difference, requantized
+from dmlcheck.reference.quantization import difference, overflows_int32, requantized
 from dmlcheck.reference.results import PartlyUndefined, any_of
 from dmlcheck.reference.rows import Axes, Given, Kernel, Products
 
@@ -67,7 +66,7 @@ def matrix_multiply_integer_to_float(
     left, right = difference(a, a_zero_point), difference(b, b_zero_point)
     integers = dot(left, right)
     sums = dequantized_dot(left, right, a_scale, b_scale, integers)
-    return PartlyUndefined(sums if bias is None else sums + bias, overflows("INT32", integers))
+    return PartlyUndefined(sums if bias is None else sums + bias, overflows_int32(integers))
 
 
 def quantized_linear_matrix_multiply(

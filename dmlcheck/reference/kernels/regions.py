@@ -28,7 +28,7 @@ from dmlcheck.reference.results import (
     stacked,
     ways_of,
 )
-from dmlcheck.reference.rows import WHOLE, Axes, Cut, EachOutput, Given, Kernel
+from dmlcheck.reference.rows import WHOLE, Axes, Cut, EachOutput, Given, Kernel, same_parameters
 from dmlcheck.reference.samples import (
     Counts,
     Sampling,
@@ -63,12 +63,12 @@ def roi_align1(
     interpolation_mode: str,
     spatial_scale_x: Any,
     spatial_scale_y: Any,
-    input_pixel_offset: Any,
-    output_pixel_offset: Any,
+    input_pixel_offset: Any = 0.5,
+    output_pixel_offset: Any = -0.5,
     out_of_bounds_input_value: Any,
     minimum_samples_per_output: int,
     maximum_samples_per_output: int,
-    align_regions_to_corners: bool,
+    align_regions_to_corners: bool = False,
     output: TensorDesc,
     places: Places,
 ) -> Any:
@@ -87,21 +87,8 @@ def roi_align1(
     return crop(input, roi, batch_indices, sampling, out_of_bounds_input_value, output.sizes[2:], places)
 
 
-def roi_align(
-    input: Any,
-    roi: Any,
-    batch_indices: Any,
-    *,
-    reduction_function: str,
-    interpolation_mode: str,
-    spatial_scale_x: Any,
-    spatial_scale_y: Any,
-    out_of_bounds_input_value: Any,
-    minimum_samples_per_output: int,
-    maximum_samples_per_output: int,
-    output: TensorDesc,
-    places: Places,
-) -> Any:
+@same_parameters(roi_align1)
+def roi_align(*tensors: Any, **fields: Any) -> Any:
     """The average or the maximum of p samples of each output element along height, times p along width.
 
     Along width, sample s is at x = (s + 0.5) * size / (width * p) + x1 * SpatialScaleX - 0.5. p is size / output size,
@@ -110,9 +97,7 @@ def roi_align(
 
     Up to one element beyond an edge, the edge element is used; farther out, OutOfBoundsInputValue.
     """
-    names, scales = (interpolation_mode, reduction_function), (spatial_scale_y, spatial_scale_x)
-    sampling = Sampling(*names, scales, minimum_samples_per_output, maximum_samples_per_output)
-    return crop(input, roi, batch_indices, sampling, out_of_bounds_input_value, output.sizes[2:], places)
+    return roi_align1(*tensors, **fields)
 
 
 def crop(

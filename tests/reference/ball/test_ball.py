@@ -81,6 +81,18 @@ def test_moving_elements_moves_their_errors() -> None:
         assert np.array_equal(found.radius, move(x.radius)), number
 
 
+def test_balls_may_be_moved_around_other_numbers() -> None:
+    found = Ball([9.0, 9], [0.25, 0.75], terms=3).around([1.0, 2])
+    assert (found.value.tolist(), found.radius.tolist(), found.terms) == ([1, 2], [0.25, 0.75], 3)
+    assert Ball([9.0]).around([1.0]).is_exact
+
+
+def test_a_ball_is_exact_if_it_was_made_without_a_radius() -> None:
+    assert Ball([1.0]).is_exact
+    assert Ball([1.0], None).radius.tolist() == [0]
+    assert not Ball([1.0], [0.0]).is_exact
+
+
 def test_moving_denormals_flushes_nothing() -> None:
     x = Ball(np.float32([1e-39, 1]))
     assert not radius(x[::-1]).any()
