@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from dmlcheck.reference.tiling.blocks import BLOCK, tiles_along
-from dmlcheck.reference.windows import Window, is_long_run, places_at, seen_at_most
+from dmlcheck.reference.windows import Window, is_long_run, most_seen, places_at
 
 
 def places_at_once(
@@ -38,7 +38,7 @@ def terms_of(
 def _most(window: Window, sizes: Sequence[int], *, is_whole: bool) -> list[int]:
     """Return how many elements the window sees at most along each dimension."""
     own = zip(sizes, window.size, window.dilations, strict=True)
-    return [size if is_whole else seen_at_most(total, size, gap) for total, size, gap in own]
+    return [size if is_whole else most_seen(total, size, gap) for total, size, gap in own]
 
 
 def _rest(counts: Sequence[int], window: Window, most: Sequence[int]) -> int:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.reference.ball.numbers import hull
-from dmlcheck.reference.windows import View, Window, over, seen_at_most, table_of, view
+from dmlcheck.reference.windows import View, Window, most_seen, over, table_of, view
 
 
 class Phase(NamedTuple):
@@ -91,7 +91,7 @@ def lines(total: int, count: int, size: int, stride: int, dilation: int, padding
         # One of no elements sees an element beyond the edge.
         row = (len(taps), 1, gap, start) if taps else (1, 0, 1, count)
         window = Window(*((number,) for number in row))
-        most = seen_at_most(count, row[0], row[2])
+        most = most_seen(count, row[0], row[2])
         yield Line(first, stride, own_count, most, partial(_seen_along, window=window, count=count))
 
 
@@ -108,7 +108,7 @@ def most_places(total: int, count: int, size: int, stride: int, dilation: int, _
     if is_one_by_one(total, stride):
         return min(size, count)
     common = math.gcd(stride, dilation)
-    return seen_at_most(count, -(-size * common // stride), dilation // common)
+    return most_seen(count, -(-size * common // stride), dilation // common)
 
 
 def _seen_along(at: slice, *, window: Window, count: int) -> View:

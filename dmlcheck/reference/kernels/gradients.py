@@ -29,13 +29,13 @@ from dmlcheck.reference.windows import (
     count_at,
     first_place,
     from_padding,
-    numbers_in_part,
-    once_each,
+    indices_in_part,
     over,
     reduced,
     seen_count,
     windows,
     windows_by_dimension,
+    without_repeats,
 )
 from dmlcheck.reference.work import Work, terms
 
@@ -48,7 +48,8 @@ Sizes = tuple[int, ...]
 def window_of(given: Given) -> Window:
     """Return the window of the forward operator, which sees no element twice."""
     size = given["window_size"]
-    return once_each(Window(size, given["strides"], given.get("dilations", (1,) * len(size)), given["start_padding"]))
+    dilations = given.get("dilations", (1,) * len(size))
+    return without_repeats(Window(size, given["strides"], dilations, given["start_padding"]))
 
 
 def ends_of(given: Given) -> Sizes:
@@ -102,7 +103,7 @@ def average_pooling_grad(
     """
     window, sizes = Window(window_size, strides, (1,) * len(strides), start_padding), output_gradient.sizes[2:]
     counted = from_padding(window, tuple(map(add, sizes, end_padding))) if include_padding else (window, sizes)
-    shares = over(np.add, input_gradient / np.maximum(count_at(numbers_in_part(seen), *counted), 1), seen)
+    shares = over(np.add, input_gradient / np.maximum(count_at(indices_in_part(seen), *counted), 1), seen)
     if not include_padding:
         return shares
     return any_of(equal_shares(input_gradient, float(math.prod(window_size)), seen), shares)

@@ -25,11 +25,11 @@ from dmlcheck.reference.windows import (
     View,
     Window,
     first_place,
-    once_each,
     over,
     padded_count,
     seen_count,
     windows,
+    without_repeats,
 )
 from dmlcheck.reference.work import Work, terms
 
@@ -49,7 +49,7 @@ def work_of_windows(given: Mapping[str, Any]) -> Work:
     """Return the work of what windows see, one element after another where it is not only reduced."""
     window = window_of(given)
     is_reduced = given.get("output_indices") is None and given.get("p", 0) <= MOST_PLAIN
-    once = window if "output_indices" not in given else once_each(window)
+    once = window if "output_indices" not in given else without_repeats(window)
     return terms(terms_of(given["output"].sizes, once, given["input"].shape[2:], is_reduced=is_reduced))
 
 
@@ -114,7 +114,7 @@ def least(given: Given) -> Any:
 
 def once(given: Given) -> Window:
     """Return the window of a pooling, which sees no element twice."""
-    return once_each(window_of(given))
+    return without_repeats(window_of(given))
 
 
 def has_no_indices(given: Given) -> bool:
