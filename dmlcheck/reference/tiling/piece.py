@@ -1,4 +1,4 @@
-"""A tile of an operator's results, with the formula that computes it."""
+"""A tile: a part of an operator's results, with the formula and the operands that compute it."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 class Piece(NamedTuple):
     """A part of an operator's results, and the formula that computes it from parts of the inputs.
 
-    `where` is an index into the output; where an operator has several, a dict of indices by parameter name (`output`,
-    `output_indices`, `outputs[0]`), and the formula returns a dict of results by the same names. The engine passes the
-    operands to the formula in the type that they are computed in, unless `is_exact` says that the formula rounds
-    nothing: then as they are. An operand may be None. A formula that goes through long sequences yields such dicts, one
-    after another, each with a part of some results.
+    `where` is an index into the output. If an operator has several outputs, it is a dict of indices by parameter
+    (`output`, `output_indices`, `outputs[0]`), and the formula returns a dict of results by the same names, or yields
+    several, each with a part of some outputs. The engine passes the operands as float64, int64, uint64 or balls; if
+    `is_exact`, in their own type. An operand may be None.
 
-    Of sums of products, `sizes` may give from the operands as they are what their bounds are at least, in less time
-    than a formula on balls, and `of_element` the piece of one element alone, by its place in the output.
+    For sums of products, `sizes` may be a function of the operands in their own type that estimates the sums in less
+    time than the formula takes on balls, and `of_element` a function from the place of an element in the output to the
+    tile of this element alone.
     """
 
     where: Any
@@ -31,9 +31,9 @@ class Piece(NamedTuple):
 
 
 class Sizes(NamedTuple):
-    """The sums of the sizes of `products` each and of what is added to them, as FLOAT32, and the largest of the latter.
+    """Estimates of sums of products: the sums of the absolute values of their terms, as FLOAT32.
 
-    That is None where nothing is added.
+    Each sum has `products` products. `added` is the largest absolute value that is added to a sum besides, or None.
     """
 
     sums: NDArray[np.float32]
@@ -42,12 +42,12 @@ class Sizes(NamedTuple):
 
     @property
     def terms(self) -> int:
-        """How many terms each sum has."""
+        """The number of terms of each sum."""
         return self.products + (self.added is not None)
 
 
 def sizes_of(sums: NDArray[np.float32], products: int, added: Any) -> Sizes:
-    """Return the sizes of sums of so many products, to which numbers are added, or None."""
+    """Return estimates from the sums of the products' absolute values, and the array added to them, or None."""
     if added is None:
         return Sizes(sums, products)
     more = np.abs(added.astype(np.float32, copy=False))
@@ -55,5 +55,5 @@ def sizes_of(sums: NDArray[np.float32], products: int, added: Any) -> Sizes:
 
 
 def parts_of(found: Any) -> Iterable[Any]:
-    """Return what a formula gives: the whole of it, or the parts that it yields."""
+    """Return the results of a formula as parts: the one that it returned, or those that it yields."""
     return found if isinstance(found, Iterator) else (found,)

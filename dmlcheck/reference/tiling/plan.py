@@ -1,4 +1,4 @@
-"""The tiles of an operator's results, as its kernel's row declares them."""
+"""The tiles of an operator's results: its kernel's row declares them, and a module for each kind makes them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from dmlcheck.reference.tiling.windows import of_windows
 
 
 def pieces(desc: OperatorDesc, inputs: Inputs, arithmetic: Arithmetic | None = None) -> Iterator[Piece]:
-    """Return the tiles of an operator's results; with an arithmetic its attributes are balls of it."""
+    """Yield the tiles of an operator's results; with an arithmetic, FLOAT attributes are balls of it."""
     first = inputs.get(desc.spec.inputs[0].name) if desc.spec.inputs else None
     first = first[0] if isinstance(first, list) else first
     is_integer = isinstance(first, np.ndarray) and first.dtype.kind in "iu"
@@ -58,7 +58,7 @@ def pieces(desc: OperatorDesc, inputs: Inputs, arithmetic: Arithmetic | None = N
 
 
 def of_undefined(_: Undefined, request: Request) -> Iterator[Piece]:
-    """Yield all results at once, which are undefined."""
+    """Yield one tile of undefined results."""
     outputs = request.outputs
     found = {name: PartlyUndefined(np.broadcast_to(np.zeros(()), sizes), where=True) for name, sizes in outputs.items()}
     yield Piece(request.where(dict.fromkeys(outputs, ())), lambda: request.where(found))

@@ -1,4 +1,4 @@
-"""Tiles of results of which each is a sum of products, of a row of one tensor and a column of another."""
+"""Tiles of the row `Products`: each result depends on a row of one matrix and a column of another."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ LONG = 1 << 10  # columns of a factor and rows of the other: more of them come i
 
 
 def of_products(declared: Products, request: Request) -> Iterator[Piece]:
-    """Yield tiles of the products of the tensors `a` and `b`; all others are broadcast to the sizes of these."""
+    """Yield tiles of the product of the tensors `a` and `b`; all others are broadcast to its sizes."""
     given = request.given
-    tensors = {name: as_it_lies(x, declared, name, given) for name, x in request.tensors.items()}
+    tensors = {name: arranged(x, declared, name, given) for name, x in request.tensors.items()}
     sizes = None if declared.sizes is None else declared.sizes(given)
     return products(request.formula, tensors, whole=declared.whole(given), sizes=sizes)
 
 
-def as_it_lies(x: Any, declared: Products, name: str, given: Mapping[str, Any]) -> Any:
-    """Return a tensor as the row has it beside the products."""
+def arranged(x: Any, declared: Products, name: str, given: Mapping[str, Any]) -> Any:
+    """Return a tensor as the row arranges it for the products."""
     return declared.views[name](x, given) if x is not None and name in declared.views else x
 
 
@@ -35,11 +35,11 @@ def products(
     whole: Sequence[int] = (),
     sizes: Callable[..., Sizes] | None = None,
 ) -> Iterator[Piece]:
-    """Yield the tiles of an operator that computes something of the matrix products of the tensors `a` and `b`.
+    """Yield tiles of results that depend on the matrix product of the tensors `a` and `b`.
 
-    Both have {..., M, K} and {..., K, N} elements, and the same sizes before. The formula takes parts of them, whose
-    product is `dot`, and the same parts of the others: tensors that are broadcast to the sizes of the result, or None.
-    The result is whole along the axes `whole`. `sizes` is that of the tiles.
+    These have {..., M, K} and {..., K, N} elements, with the same sizes before. The formula gets parts of them, which
+    it multiplies by `dot`, and the places of the tile of the others: tensors to broadcast to the result, or None. The
+    axes `whole` are not cut. `sizes` estimates the sums of a tile.
     """
     a, b = tensors["a"], tensors["b"]
     length = a.shape[-1]
@@ -63,9 +63,9 @@ _LONG_AXES = {"a": -1, "b": -2}
 
 
 def boxes(sizes: tuple[int, ...], length: int, whole: Sequence[int] = ()) -> Iterator[Index]:
-    """Yield indices that cut the products of matrices with `length` elements in common into parts that are not large.
+    """Yield the indices of tiles of matrix products of these sizes; `length` is the number of products in each sum.
 
-    They are whole along the axes `whole`.
+    The factors and the product of a tile have at most LARGEST elements each. The axes `whole` are not cut.
     """
     *batch, rows, columns = sizes
     kept = {axis % len(sizes) for axis in whole}
@@ -81,20 +81,20 @@ def boxes(sizes: tuple[int, ...], length: int, whole: Sequence[int] = ()) -> Ite
 
 
 def _ends(size: int, step: int) -> tuple[range, list[int]]:
-    """Return the starts and the ends of parts of an axis."""
+    """Return the starts and the ends of the parts of an axis."""
     starts = range(0, size, step)
     return starts, [min(size, start + step) for start in starts]
 
 
 def _in_blocks(x: Any, step: int, axis: int) -> Blocks:
-    """Return a long factor in blocks of its columns or rows."""
+    """Return a long factor as Blocks of its columns or rows."""
     rest = [slice(None)] * (-1 - axis)
     cuts = [(..., at, *rest) for at in map(slice, *_ends(x.shape[axis], step))]
     return Blocks(x.shape, cuts, x.__getitem__)
 
 
 def _within(index: Index, x: Any) -> Any:
-    """Return the part of a broadcast tensor that is needed for a part of the result."""
+    """Return the part of a tensor that a tile needs: the same places, and all of an axis of size 1."""
     if x is None:
         return None
     return x[tuple(slice(None) if size == 1 else at for at, size in zip(index, x.shape, strict=True))]

@@ -1,4 +1,4 @@
-"""Tiles of the outputs of an operator that computes each of them apart, some of them in several sections."""
+"""Tiles of the row `SeparateOutputs`: the first output by the formula, the others in sections."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dmlcheck.reference.tiling.request import Request
 
 
 def of_separate_outputs(declared: SeparateOutputs, request: Request) -> Iterator[Piece]:
-    """Yield the tiles of the first output, and those of the sections of each other one that there is."""
+    """Yield the tiles of the first output, then those of the sections of the other outputs that the desc has."""
     there = list(request.outputs)
     tiles = [_of_output(there[0], declared.first, request, request.formula)]
     for name in there[1:]:
@@ -25,7 +25,7 @@ def of_separate_outputs(declared: SeparateOutputs, request: Request) -> Iterator
 
 
 def _of_output(name: str, declared: Cut, request: Request, formula: Callable[..., Any]) -> Iterator[Piece]:
-    """Return the tiles of one output, whose results go by its name."""
+    """Yield the tiles of one output, whose formula returns a dict with its name."""
     return of_cut(declared, request._replace(names=[name], formula=partial(_named, name, formula)))
 
 
