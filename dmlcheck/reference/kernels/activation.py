@@ -1,7 +1,6 @@
-"""ACTIVATION operators of one element, the gradient of RELU, and ADD1: a formula each, which other operators may fuse.
+"""ACTIVATION operators of single elements, the gradient of RELU, and ADD1; other operators may fuse these formulas.
 
-A formula takes elements of any shape, or balls. Undefined are mostly NaN, where a page does not give the result of its
-max and min, and infinity times 0.
+Undefined are mostly results for NaN, where a page does not define its max and min, and infinity times 0.
 """
 
 from __future__ import annotations
@@ -99,7 +98,10 @@ def shrink(input: Any, *, bias: Any, threshold: Any) -> PartlyUndefined:
 
 
 def shrink_integers(input: Any, *, bias: Any, threshold: Any, input_type: str) -> PartlyUndefined:
-    """As for floats, or in FLOAT32; undefined where the type does not hold a number, and unsigned x up to Threshold."""
+    """As for floats, computed exactly or in FLOAT32.
+
+    Undefined where the type does not hold a number of the formula, and for unsigned x up to Threshold.
+    """
     x = input.astype(np.float64)
     exact, is_undefined = shrink(x, bias=bias, threshold=threshold)
     rounded = input.astype(np.float32)

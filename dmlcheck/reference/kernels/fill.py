@@ -1,4 +1,4 @@
-"""Tensors that are made from fields: constants, sequences and diagonals."""
+"""Tensors made from fields alone: constants, sequences and diagonals."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def fill_value_sequence(i: Any, *, value_start: Any, value_delta: Any, output_ty
 
 
 def row_major_index(_: Any, places: Places, given: Given) -> Any:
-    """Return the row-major index of each element at some places, in the type of its factor."""
+    """Return the row-major index of each element at some places, in the type of ValueDelta."""
     dtype = np.uint64 if isinstance(given["value_delta"], int) else np.float64
     return row_major(places, given["output"].sizes, dtype)
 

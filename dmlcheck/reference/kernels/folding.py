@@ -1,4 +1,4 @@
-"""UNFOLD, which makes a column of each window's elements, and FOLD, which adds columns up again."""
+"""UNFOLD, which makes a column of the elements of each window, and FOLD, which adds up columns in their windows."""
 
 from __future__ import annotations
 
@@ -58,21 +58,21 @@ def window_of(given: Given) -> Window:
     return Window(given["window_sizes"], given["strides"], given["dilations"], given["start_padding"])
 
 
-def fallen_on(x: Any, places: Places, given: Given) -> list[Any]:
-    """Return tensors whose sum is the result at the places of a tile."""
+def terms_of_fold(x: Any, places: Places, given: Given) -> list[Any]:
+    """Return the tensors whose sum is the result of a tile."""
     window, sizes = window_of(given), given["output"].sizes
     counts = tuple(map(place_count, sizes[2:], *window, given["end_padding"]))
     return layers_at(x.reshape(*sizes[:2], *window.size, *counts), places, window, counts)
 
 
 def depth(given: Given) -> int:
-    """Return how many elements may fall on one place."""
+    """Return the most elements that are added up in one result."""
     return depth_of(window_of(given))
 
 
-FALLEN = Cut(needs={"input": fallen_on}, blocks=16, depth=depth)
+FOLDED = Cut(needs={"input": terms_of_fold}, blocks=16, depth=depth)
 
 KERNELS: dict[str, Kernel] = {
-    "FOLD": Kernel(fold, FALLEN, is_exact=lambda given: depth(given) == 1),
+    "FOLD": Kernel(fold, FOLDED, is_exact=lambda given: depth(given) == 1),
     "UNFOLD": exact_row(unfold, Cut(lambda _: (0,), {"input": batches_at})),
 }

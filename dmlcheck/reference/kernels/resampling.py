@@ -1,4 +1,4 @@
-"""Resampling to other sizes, with the nearest element or those beside a place along each axis, and its gradients."""
+"""Resampling by the nearest element or linear interpolation, and its gradients."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def resample_grad1(
 
 
 def terms(given: Given) -> float:
-    """Return how many elements of the incoming gradient there are for each of the outgoing one."""
+    """Return the number of elements of InputGradient for each element of OutputGradient."""
     return float(given["input_gradient"].size / math.prod(given["output_gradient"].sizes))
 
 
