@@ -1,4 +1,4 @@
-"""How far an implementation may be from the reference: the formulas once more, on balls."""
+"""The tolerances: how far an implementation may be from the reference, by running the formulas on balls."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from dmlcheck.reference.tiling.plan import pieces
 from dmlcheck.reference.winograd import WINOGRAD, lost_by_winograd, may_be_winograd
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
 
-FEW = 16  # elements of a piece: so many sums of products are computed each by itself
+FEW = 16  # elements of a piece; so few sums of products are computed one by one
 
 
 def _few(size: int) -> int:
-    """Return how many elements of a piece take less time each by itself than all of them together."""
+    """Return how many elements of a piece take less time one by one than the whole piece."""
     return max(FEW, size >> 12)
 
 
@@ -58,7 +58,7 @@ class Bound(NamedTuple):
     likely: Bound | None = None
 
     def of(self, mask: Array) -> Bound:
-        """Return the bound of the elements that a mask has."""
+        """Return the bound of the elements at the places of a mask."""
         others = tuple(other.of(mask) for other in self.others)
         parts = self.value[mask], self.radius[mask], self.undefined[mask]
         unlimited = None if self.unlimited is None else self.unlimited[mask]
@@ -112,7 +112,7 @@ def own_errors(desc: OperatorDesc, inputs: Inputs, asked: Mapping[str, Array]) -
 
 def _quietly(found: Iterator[tuple[str, Array, Bound]]) -> Iterator[tuple[str, Array, Bound]]:
     while True:
-        with np.errstate(all="ignore"):  # which does not reach from one piece to the next
+        with np.errstate(all="ignore"):  # set anew for each piece: a generator does not keep it
             part = next(found, None)
         if part is None:
             return
@@ -155,7 +155,7 @@ def _bounds(
 def _of_element(
     desc: OperatorDesc, label: str, of_element: Callable[[Place], Piece], place: Any, arithmetic: Arithmetic
 ) -> Bound:
-    """Return the bound of an element from the piece that is it alone, or its group."""
+    """Return the bound of an element from the piece of this element alone."""
     piece = of_element(tuple(map(int, place)))
     ((_, value, is_undefined),) = blocks_of(_computed(piece, arithmetic))
     sizes = next(part.tensor.sizes for part in desc.tensors() if part.label == label)
@@ -203,7 +203,7 @@ def arithmetic_of(
 
 
 def _chosen(operands: tuple[Any, ...], mask: Array) -> tuple[Any, ...]:
-    """Return the elements of an element-wise piece that are asked for."""
+    """Return the operands of an element-wise piece at the places of a mask."""
     return tuple(x[mask] if isinstance(x, (np.ndarray, Ball)) and x.shape == mask.shape else x for x in operands)
 
 
@@ -212,7 +212,7 @@ def _computed(piece: Piece, arithmetic: Arithmetic) -> Any:
 
 
 def _bound(desc: OperatorDesc, label: str, value: Any, is_undefined: Any, at: Array) -> Bound:
-    """Return the bound of the elements at some places, counted row-major, of a part of an output."""
+    """Return the bound of a part of an output at row-major positions in it."""
     if isinstance(value, Alternatives):
         return _of_any([_bound(desc, label, way, is_undefined, at) for way in value.ways])
     numbers, overflow = raw(getattr(value, "value", value)), row(desc.spec.operator).kernel.overflow
@@ -239,14 +239,14 @@ def _bound(desc: OperatorDesc, label: str, value: Any, is_undefined: Any, at: Ar
 
 
 def _of_any(ways: list[Bound]) -> Bound:
-    """Return the bound of results that are one of several."""
+    """Return the bound of alternatives."""
     likely = [way.likely for way in ways if way.likely is not None]
     first, *others = (way._replace(likely=None) for way in ways)
     return first._replace(others=tuple(others), likely=_of_any(likely) if len(likely) == len(ways) else None)
 
 
 def _has_all(bound: Bound, least: float, most: float) -> Array:
-    """Return which bounds are infinite, or have all numbers from the least to the most."""
+    """Return a mask of the bounds that are infinite, or contain all numbers from the least to the most."""
     if largest(bound.radius) < most / 2 - least / 2:
         return np.zeros(bound.radius.shape, dtype=bool)
     low, high = bound.value - bound.radius, bound.value + bound.radius
@@ -262,7 +262,7 @@ def _range_of(desc: OperatorDesc, label: str) -> tuple[float, float]:
 
 
 def function_range(desc: OperatorDesc) -> tuple[float, float]:
-    """Return the least and the largest number that an operator's function has; infinities if it has no limits."""
+    """Return the range of an operator's function; infinities if it has no limits."""
     fused = desc.values.get("FusedActivation")
     last = fused.spec.short if isinstance(fused, OperatorDesc) else desc.spec.short
     return _RANGES.get(last, (-math.inf, math.inf))

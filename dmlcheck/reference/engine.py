@@ -1,4 +1,4 @@
-"""The engine: binds a desc to its kernel, computes the pieces in threads, and rounds once."""
+"""The engine: binds a desc to its kernel, computes its tiles in threads, and rounds the results once."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Watch = Callable[[Piece, Any], None]
 
 
 class ComputedOutput(NamedTuple):
-    """One output: its values, of its sizes and type, and a mask of its undefined elements."""
+    """An output: its values in its data type, and a mask of its undefined elements, or None."""
 
     values: Array
     undefined: Array | None = None
@@ -45,9 +45,8 @@ def evaluate(
 ) -> dict[str, ComputedOutput]:
     """Return the outputs of a valid desc by label; `inputs` has an array (a list for an array of tensors) by field.
 
-    `numbers` replaces the arrays that formulas compute with, to compute in another arithmetic. `watch` is called with
-    each piece that has `sizes`, and the result of its formula, in several threads. TooMuchWork if that would take too
-    long.
+    `numbers` replaces the arrays that formulas compute with, for another arithmetic. `watch` is called, in several
+    threads, with each piece that has `sizes` and the result of its formula. TooMuchWork if it would take too long.
     """
     refuse_too_much(desc, inputs)
     results = {part.label: _Output(part.tensor) for field in desc.spec.outputs for part in desc.parts[field.name]}
@@ -78,7 +77,7 @@ def refuse_too_much(desc: OperatorDesc, inputs: Inputs) -> None:
 
 
 class _Output:
-    """An output that fills up piece by piece."""
+    """An output that is filled piece by piece."""
 
     def __init__(self, tensor: TensorDesc) -> None:
         self.tensor = tensor
@@ -109,7 +108,7 @@ class _Output:
 
 
 def blocks_of(result: Any, is_asked: Callable[[Any], Any] = lambda _: True) -> Iterator[tuple[Any, Any, Any]]:
-    """Yield the asked blocks of a formula's result: the place of each, and its undefined elements."""
+    """Yield the blocks of a formula's result whose index `is_asked`: index, values, and mask of undefined elements."""
     value, is_undefined = separated(result)
     for cut in filter(is_asked, value.cuts) if isinstance(value, Blocks) else ((),):
         mark = is_undefined.block(cut) if isinstance(is_undefined, Blocks) else is_undefined
@@ -119,7 +118,7 @@ def blocks_of(result: Any, is_asked: Callable[[Any], Any] = lambda _: True) -> I
 
 
 def overflowed(overflow: str, value: Any, dtype: np.dtype[Any]) -> Any:
-    """Return which integer results are undefined because they do not fit the output's type."""
+    """Return a mask of the integer results that are undefined because they do not fit the output's type."""
     if dtype.kind not in "iu" or (overflow == "narrow" and dtype.itemsize > 2):
         return False
     least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
@@ -128,7 +127,7 @@ def overflowed(overflow: str, value: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def _rounded(result: Approximate, data_type: str) -> Array:
-    """Round results whose error may show: where both ends of it round alike they decide, elsewhere the exact ones."""
+    """Round approximate results; where both ends of the error do not round alike, compute the exact results."""
     value, dtype = result.value, NUMPY_TYPES[data_type]
     rounded: Array = (value - result.error).astype(dtype)
     doubt = rounded != (value + result.error).astype(dtype)

@@ -1,4 +1,4 @@
-"""Quantized numbers: dequantizing them, and quantizing results."""
+"""Dequantizing numbers, and quantizing results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def difference(x: Any, zero_point: Any) -> Any:
 
 
 def as_floats(x: Any) -> Any:
-    """Return elements as floats to compute with each other."""
+    """Return elements as floats."""
     return blockwise(lambda part: as_float(part, part), x)
 
 
@@ -40,9 +40,9 @@ def quantized(quotient: Any, zero_point: Any, output_type: str) -> PartlyUndefin
 def requantized(
     sums: Any, in_floats: Callable[[], Any], factor: Any, scale: Any, zero_point: Any, output_type: str
 ) -> PartlyUndefined:
-    """Return sums of integers * factor / scale, quantized, or the same sums `in_floats` / scale.
+    """Return sums of integers * factor / scale, quantized; implementations may compute `in_floats`() / scale.
 
-    Undefined where a scale is 0 or not finite, and where INT32 has no such sum.
+    Undefined if a scale is 0 or not finite, or a sum overflows INT32.
     """
     ratio = factor / scale
     quotient = hull(lambda: sums * factor / scale, lambda: sums * ratio, lambda: in_floats() / scale)

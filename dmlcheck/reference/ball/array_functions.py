@@ -1,4 +1,4 @@
-"""NumPy's functions of arrays, for balls and conditions: those that move, join, choose or count elements."""
+"""NumPy's functions of arrays for balls and conditions: functions that move, join, choose or count elements."""
 
 from __future__ import annotations
 

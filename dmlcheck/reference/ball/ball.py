@@ -27,13 +27,13 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 
 
 class Condition(np.lib.mixins.NDArrayOperatorsMixin):
-    """Booleans, each with a mark where it is in doubt: where the radii of the compared balls allow either.
+    """The result of a comparison: booleans for the values, and a mask of doubt where the radii allow both results.
 
-    In arithmetic a condition is 1 or 0, as a ball.
+    In arithmetic a condition is a ball of 1 or 0.
     """
 
     def __init__(self, holds: Any, doubt: Any = False) -> None:  # noqa: FBT002 - an array, or False for all of it
-        """Take the booleans for the values, and the marks of doubt."""
+        """Take the booleans and the mask of doubt."""
         self.holds = np.asarray(holds)
         self.doubt = np.asarray(doubt)
 
@@ -62,11 +62,11 @@ class Condition(np.lib.mixins.NDArrayOperatorsMixin):
         return self.moved(lambda x: x[at])
 
     def moved(self, change: Callable[[Array], Array]) -> Condition:
-        """Return the conditions as a function of arrays moves, picks or repeats them."""
+        """Return the conditions moved, picked or repeated by a function of arrays."""
         return Condition(change(self.holds), change(np.broadcast_to(self.doubt, self.holds.shape)))
 
     def number(self) -> Ball:
-        """Return a ball of 1 where the condition is true and 0 elsewhere, with a radius of 1 where it is in doubt."""
+        """Return the balls of 1 for true and 0 for false, with radius 1 where in doubt."""
         return Ball(self.holds.astype(np.float64), np.broadcast_to(self.doubt, self.holds.shape).astype(np.float64))
 
     def any(self, axis: Any = None, *, keepdims: bool = False) -> Condition:
@@ -78,12 +78,12 @@ class Condition(np.lib.mixins.NDArrayOperatorsMixin):
         return _bounded(partial(np.logical_and.reduce, axis=axis, keepdims=keepdims), self)
 
     def astype(self, dtype: Any) -> Any:
-        """Return 1 where the condition is true and 0 elsewhere: an array of the type, or a ball if any is in doubt."""
+        """Return 1 for true and 0 for false: an array of the type, or balls if any condition is in doubt."""
         return self.number() if self.doubt.any() else self.holds.astype(dtype)
 
 
 def _bounded(logic: Callable[..., Any], *inputs: Any) -> Condition:
-    """Return a logical function of conditions: in doubt where its result differs between their possible values."""
+    """Return a logical function of conditions, in doubt where its result depends on conditions in doubt."""
     claims = [claim(x) for x in inputs]
     holds = logic(*(x.holds for x in claims))
     if not any(x.doubt.any() for x in claims):
@@ -150,9 +150,9 @@ class Ball(np.lib.mixins.NDArrayOperatorsMixin):
         return np.broadcast_to(0.0 if self._radius is None else self._radius, self.value.shape)
 
     def operand(self) -> tuple[Array, Array | None]:
-        """Return the values as float64, and their radii as operands of an operation, or None.
+        """Return the values as float64, and their radii or None, as an operation reads them.
 
-        The operation may round elements to its own type, and flush denormals.
+        It may round them to its own type, and flush denormals.
         """
         if self._operand is None:
             is_wide = self.value.dtype == np.float64
@@ -167,14 +167,14 @@ class Ball(np.lib.mixins.NDArrayOperatorsMixin):
         return self._operand
 
     def exact_twin(self) -> Ball:
-        """Return these exact numbers in the arithmetic of likely errors."""
+        """Return the same exact numbers in the arithmetic of likely errors."""
         found = Ball(self.value, None, self.arithmetic._replace(is_likely=True, has_twins=False), self.terms)
         found._operand = self.operand()
         return found
 
     @classmethod
     def result(cls, value: Any, error: Any, arithmetic: Arithmetic, terms: int) -> Ball:
-        """Return the result of an operation, whose radius includes flushing."""
+        """Return the result of an operation, whose radius covers flushing."""
         made = cls(value, error, arithmetic, terms)
         made._operand = made.value, made._radius
         return made
@@ -184,7 +184,7 @@ class Ball(np.lib.mixins.NDArrayOperatorsMixin):
         return Ball(value, self._radius, self.arithmetic, self.terms)
 
     def moved(self, change: Callable[[Array], Array]) -> Ball:
-        """Return the balls as a function of arrays moves, picks or repeats them."""
+        """Return the balls moved, picked or repeated by a function of arrays."""
         error = None if self.is_exact else change(self.radius)
         found = Ball(change(self.value), error, self.arithmetic, self.terms)
         if self.twin is not None and not self.is_exact:
@@ -267,7 +267,7 @@ def _reduced(ufunc: np.ufunc, x: Ball, axis: Any, *, keepdims: bool) -> Ball:
 
 
 def twin(x: Any) -> Any:
-    """Return a ball with its likely radius, or an exact number as it is; None if the likely radius is not known."""
+    """Return a ball with its likely radius, a number as it is, or None if the likely radius is not known."""
     if isinstance(x, Condition):
         return None if x.doubt.any() else x
     if not isinstance(x, Ball):
@@ -278,7 +278,7 @@ def twin(x: Any) -> Any:
 
 
 def with_twin(found: Any, inputs: Iterable[Any], rule: Callable[..., Any]) -> Any:
-    """Return a result with its twin: the result of the same rule for the twins of the operands."""
+    """Return a result with its twin: the result of the same `rule` for the twins of the operands."""
     if isinstance(found, Ball) and found.arithmetic.has_twins and not found.is_exact and found.twin is None:
         twins = [twin(x) for x in inputs]
         if all(x is not None for x in twins):
@@ -291,7 +291,7 @@ def _index(at: Any) -> Any:
 
 
 def _has_others(types: Iterable[type]) -> bool:
-    """Whether one of the types is an array of balls, such as a block, which applies operations to its balls itself."""
+    """Whether one of the types is a container of balls, such as Blocks, which applies operations to its parts."""
     return any(issubclass(kind, np.lib.mixins.NDArrayOperatorsMixin) and kind not in _OURS for kind in types)
 
 

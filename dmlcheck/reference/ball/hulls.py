@@ -1,4 +1,4 @@
-"""Hulls: the smallest balls that contain several results."""
+"""Hulls, the smallest balls that contain several results: of conditions in doubt, and of several ways to compute."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _around(first: Ball, *others: Any) -> Ball:
 
 
 def _both(x: Ball, y: Any) -> Ball:
-    """Return the hull of two balls; x where nothing bounds it."""
+    """Return the hull of two balls; x, with the larger radius, where the hull is infinite."""
     other, own = raw(y), radius(y)
     midpoint, reach = enclosing(np.fmin(raw(x) - x.radius, other - own), np.fmax(raw(x) + x.radius, other + own))
     is_bounded = np.isfinite(reach)

@@ -3,7 +3,7 @@
 A formula runs on float64 arrays for its value, and on balls for the range of an implementation's results: each
 operation adds the rounding that an implementation makes in it, and carries the radii of its operands through to its
 result. Where an operation jumps within the radius of its operand, the ball reaches the other side of the jump and no
-further. An infinite radius says that nothing bounds the result, as beside a pole.
+further. An infinite radius says that the result has no limit, as near a pole.
 """
 
 from __future__ import annotations
