@@ -15,7 +15,7 @@ from dmlcheck.files.document import Document
 from dmlcheck.files.yaml_text import one_line
 from dmlcheck.folders.case_file import FORM, Written, write_cases
 from dmlcheck.folders.export_folder import Folder, free_name, safe_name
-from dmlcheck.folders.exporting import Imported, finish
+from dmlcheck.folders.exporting import Imported, import_all
 from dmlcheck.onnx import exporter
 from dmlcheck.onnx.backend_tests.foreign_models import foreign_case
 from dmlcheck.onnx.backend_tests.own_models import own_case
@@ -31,11 +31,7 @@ def import_(paths: Iterable[str], folder: str) -> list[Imported]:
     MissingRequirement without onnx.
     """
     exporter.require()
-    with Folder(folder, FORM) as place:
-        taken: set[str] = set()
-        imported = [_imported(path, place, taken) for path in paths]
-        finish(place, imported)
-    return imported
+    return import_all(paths, folder, FORM, _imported)
 
 
 def _imported(path: str, place: Folder, taken: set[str]) -> Imported:

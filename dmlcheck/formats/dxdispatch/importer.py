@@ -14,7 +14,7 @@ from dmlcheck.files.document import Document
 from dmlcheck.files.yaml_text import one_line
 from dmlcheck.folders.case_file import FORM, Written, write_cases
 from dmlcheck.folders.export_folder import Folder, free_name, read_manifest, safe_name
-from dmlcheck.folders.exporting import Imported, finish
+from dmlcheck.folders.exporting import Imported, import_all
 from dmlcheck.formats.dxdispatch.descs import unsupported
 from dmlcheck.formats.dxdispatch.memory import bound_bytes
 from dmlcheck.formats.dxdispatch.model import Command, DxModel
@@ -39,14 +39,11 @@ def import_(paths: Iterable[str], folder: str) -> list[Imported]:
 
     OSError if the folder cannot be written, Occupied if it has other contents than an earlier import.
     """
-    with Folder(folder, FORM) as place:
-        taken: set[str] = set()
-        imported = [_imported(yaml.read(path), place, taken) for path in paths]
-        finish(place, imported)
-    return imported
+    return import_all(paths, folder, FORM, _imported)
 
 
-def _imported(document: Document, place: Folder, taken: set[str]) -> Imported:
+def _imported(path: str, place: Folder, taken: set[str]) -> Imported:
+    document = yaml.read(path)
     name = document.name
     found = list(_found(document))
     cases = _named(_as_exported(name, [case for case in found if isinstance(case, Written)]))

@@ -12,7 +12,7 @@ from dmlcheck.diagnostics.wording import visible
 from dmlcheck.files.yaml_text import one_line
 from dmlcheck.folders.case_file import FORM, Written, write_cases
 from dmlcheck.folders.export_folder import Folder, free_name, safe_name
-from dmlcheck.folders.exporting import Imported, finish
+from dmlcheck.folders.exporting import Imported, import_all
 from dmlcheck.formats.webnn.fusion import counterpart_call
 from dmlcheck.formats.webnn.graph import name_of, read_test
 from dmlcheck.formats.webnn.javascript import Script, read, require
@@ -47,11 +47,7 @@ def import_(paths: Iterable[str], folder: str) -> list[Imported]:
     MissingRequirement without a parser of JavaScript.
     """
     require()
-    with Folder(folder, FORM) as place:
-        taken: set[str] = set()
-        imported = [_imported(path, place, taken) for path in paths]
-        finish(place, imported)
-    return imported
+    return import_all(paths, folder, FORM, _imported)
 
 
 def _imported(path: str, place: Folder, taken: set[str]) -> Imported:
