@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.reference.ball.numbers import Condition
 from dmlcheck.reference.bindings import Inputs, fields_of, given_to, parameter, row
+from dmlcheck.reference.blocks import Blocks
 from dmlcheck.reference.operands import Numbers, as_numbers
 from dmlcheck.reference.results import Alternatives, Approximate, separated
 from dmlcheck.reference.threads import compute_all, threads_for
-from dmlcheck.reference.tiling.blocks import Blocks
 from dmlcheck.reference.tiling.piece import Piece, parts_of
 from dmlcheck.reference.tiling.plan import pieces
 from dmlcheck.reference.work import TooMuchWork
@@ -46,7 +46,7 @@ def evaluate(
     """Return the outputs of a valid desc by label; `inputs` has an array (a list for an array of tensors) by field.
 
     `numbers` replaces the arrays that formulas compute with, for another arithmetic. `watch` is called, in several
-    threads, with each piece that has `sizes` and the result of its formula. TooMuchWork if it would take too long.
+    threads, with each piece that has `magnitudes` and the result of its formula. TooMuchWork if it would take too long.
     """
     refuse_too_much(desc, inputs)
     results = {part.label: _Output(part.tensor) for field in desc.spec.outputs for part in desc.parts[field.name]}
@@ -146,7 +146,7 @@ def _compute(
     if not isinstance(piece.where, dict):
         (output,) = results.values()
         output.put(piece.where, found, overflow)
-        if watch is not None and piece.sizes is not None:
+        if watch is not None and piece.magnitudes is not None:
             watch(piece, found)
         return
     outputs = {parameter(label): output for label, output in results.items()}

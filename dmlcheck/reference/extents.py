@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from dmlcheck.reference.tiling.blocks import BLOCK, tiles_along
+from dmlcheck.reference.blocks import BLOCK, tiles_along
 from dmlcheck.reference.windows import Window, is_long_run, most_seen, places_at
 
 

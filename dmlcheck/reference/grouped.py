@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from dmlcheck.reference.blocks import Axes, Blocks, blockwise, in_rows
 from dmlcheck.reference.places import Index
-from dmlcheck.reference.tiling.blocks import Axes, Blocks, blockwise, in_rows
 
 
 def grouped(x: Any, count: int, axis: int) -> Any:

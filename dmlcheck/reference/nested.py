@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.reference.ball.numbers import Ball, Condition, raw, with_twin
+from dmlcheck.reference.blocks import blockwise
 from dmlcheck.reference.data_types import overflows
 from dmlcheck.reference.results import any_of, separated, ways_of
-from dmlcheck.reference.tiling.blocks import blockwise
 from dmlcheck.values.number_formats import NUMPY_TYPES, ulp
 
 

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.ball.numbers import Ball, radius, raw, unmoved
+from dmlcheck.reference.blocks import Axes, blockwise, hull
 from dmlcheck.reference.nested import Nested
 from dmlcheck.reference.results import Alternatives, PartlyUndefined, alternatives
 from dmlcheck.reference.sums import total
-from dmlcheck.reference.tiling.blocks import Axes, blockwise, hull
 
 
 def affine(x: Any, centre: Any, factor: Any, bias: Any) -> Any:

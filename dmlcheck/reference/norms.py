@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.ball.numbers import Ball, hull, radius, raw
+from dmlcheck.reference.blocks import Blocks, blockwise
 from dmlcheck.reference.data_types import limits
 from dmlcheck.reference.results import Alternatives
-from dmlcheck.reference.tiling.blocks import Blocks, blockwise
 from dmlcheck.reference.windows import View, over, windows
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball
-from dmlcheck.reference.tiling.blocks import Blocks, blockwise
+from dmlcheck.reference.blocks import Blocks, blockwise
 
 Numbers = Callable[[Any], Any]
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from functools import reduce
 from itertools import accumulate, pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dmlcheck.reference.ball.numbers import hull, plus_start, product_of_parts, raw
+from dmlcheck.reference.blocks import Blocks
 from dmlcheck.reference.data_types import limits
 from dmlcheck.reference.nested import stored
 from dmlcheck.reference.sums import total
-from dmlcheck.reference.tiling.blocks import Blocks
-from dmlcheck.reference.tiling.piece import Sizes, sizes_of
 
 
 def dot(a: Any, b: Any) -> Any:
@@ -92,14 +91,38 @@ def weighted_sums(weights: Any, values: list[Any]) -> Any:
     return product_of_parts((weights[..., slice(*at)], x) for at, x in zip(ends, values, strict=True))
 
 
-# ---- estimates of sums of products
+# ---- magnitudes of sums of products
 
 
-def sizes_of_products(a: Any, b: Any, c: Any, *, alpha: float, beta: float) -> Sizes:
-    """Return estimates of the sums alpha * a @ b + beta * c."""
+class Magnitudes(NamedTuple):
+    """The magnitudes of sums of products: the sums of the absolute values of their terms, as FLOAT32.
+
+    Each sum has `products` products. `added` is the largest absolute value that is added to a sum besides, or None.
+    """
+
+    sums: NDArray[np.float32]
+    products: int
+    added: float | None = None
+
+    @property
+    def terms(self) -> int:
+        """The number of terms of each sum."""
+        return self.products + (self.added is not None)
+
+
+def magnitudes_of(sums: NDArray[np.float32], products: int, added: Any) -> Magnitudes:
+    """Return magnitudes from the sums of the products' absolute values, and the array added to them, or None."""
+    if added is None:
+        return Magnitudes(sums, products)
+    more = np.abs(added.astype(np.float32, copy=False))
+    return Magnitudes(sums + more, products, float(more.max(initial=0)))
+
+
+def magnitudes_of_products(a: Any, b: Any, c: Any, *, alpha: float, beta: float) -> Magnitudes:
+    """Return the magnitudes of the sums alpha * a @ b + beta * c."""
     sums = absolute(a, b)
     sums = sums if alpha == 1 else sums * np.float32(abs(alpha))
-    return sizes_of(sums, a.shape[-1], c if c is None or beta == 1 else c.astype(np.float32) * np.float32(beta))
+    return magnitudes_of(sums, a.shape[-1], c if c is None or beta == 1 else c.astype(np.float32) * np.float32(beta))
 
 
 def absolute(a: Any, b: Any) -> NDArray[np.float32]:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.ball.numbers import hull, raw
+from dmlcheck.reference.blocks import blockwise
 from dmlcheck.reference.data_types import as_float, limits, nearest, overflows
 from dmlcheck.reference.results import PartlyUndefined
-from dmlcheck.reference.tiling.blocks import blockwise
 
 
 def difference(x: Any, zero_point: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.reference.ball.numbers import Ball, raw
-from dmlcheck.reference.tiling.blocks import blockwise
+from dmlcheck.reference.blocks import blockwise
 
 
 class PartlyUndefined(NamedTuple):

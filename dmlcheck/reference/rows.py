@@ -126,13 +126,13 @@ class Products(NamedTuple):
 
     A formula gets the rows and columns of a tile, long ones in blocks, and multiplies them by `dot`; of all other
     tensors it gets the places of the tile. `views` has, by parameter, functions that arrange a tensor for the products:
-    transposed, or with other dimensions. `whole` returns the axes that may not be cut. `sizes` returns the function
-    that estimates the sums of a tile (`tiling.piece.Sizes`), or None.
+    transposed, or with other dimensions. `whole` returns the axes that may not be cut. `magnitudes` returns the
+    function that computes the magnitudes of the sums of a tile (`products.Magnitudes`), or None.
     """
 
     views: Mapping[str, Callable[[Any, Given], Any]] = {}
     whole: Callable[[Given], Axes] = _no_axes
-    sizes: Callable[[Given], Callable[..., Any] | None] | None = None
+    magnitudes: Callable[[Given], Callable[..., Any] | None] | None = None
 
 
 class Windows(NamedTuple):
@@ -178,7 +178,8 @@ class Correlations(NamedTuple):
       convolution is transposed: the input has an element for each place of the window.
     - `taps` returns the filter as {groups, output channels of a group, input channels of a group, ...}.
     - `made` has, by parameter, functions that make further values of the desc, the same for all tiles.
-    - `sizes` returns the function that estimates the sums of a tile (`tiling.piece.Sizes`), or None.
+    - `magnitudes` returns the function that computes the magnitudes of the sums of a tile (`products.Magnitudes`), or
+      None.
 
     A formula gets the filter as rows, one for each output channel, and the windows as columns, one for each place, so
     that the sums are filter @ input. Of each other tensor it gets one element for each output channel, or one for all.
@@ -191,7 +192,7 @@ class Correlations(NamedTuple):
     fill: Callable[[Given], Any] = lambda _: 0
     is_backward: Callable[[Given], bool] = lambda _: False
     made: Mapping[str, Callable[[Given], Any]] = {}
-    sizes: Callable[[Given], Callable[..., Any] | None] = lambda _: None
+    magnitudes: Callable[[Given], Callable[..., Any] | None] = lambda _: None
 
 
 class Undefined(NamedTuple):

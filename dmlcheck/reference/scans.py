@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.ball.numbers import raw
+from dmlcheck.reference.blocks import Axes, Blocks, blockwise
 from dmlcheck.reference.data_types import overflows
 from dmlcheck.reference.places import Index
 from dmlcheck.reference.results import PartlyUndefined
-from dmlcheck.reference.tiling.blocks import Axes, Blocks, blockwise
 from dmlcheck.values.number_formats import FORMATS
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.ball.numbers import Array, Ball, raw, summing_error, unmoved
+from dmlcheck.reference.blocks import Axes, Blocks, blockwise, hull, in_rows
 from dmlcheck.reference.results import Approximate
-from dmlcheck.reference.tiling.blocks import Axes, Blocks, blockwise, hull, in_rows
 from dmlcheck.values.number_formats import round_fraction_to_odd, round_to_odd, two_sum
 
 

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.reference.ball.numbers import Ball, total_of_shared
+from dmlcheck.reference.blocks import Blocks
 from dmlcheck.reference.places import Index, with_ones_after
-from dmlcheck.reference.tiling.blocks import Blocks
 
 Places = Sequence[slice]
 

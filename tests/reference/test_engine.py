@@ -11,9 +11,9 @@ from installed import MAX_POOLING, TOP_K, Install, described, floats, install
 
 from dmlcheck.reference import engine
 from dmlcheck.reference.ball.numbers import Ball
+from dmlcheck.reference.blocks import BLOCK, Blocks
 from dmlcheck.reference.results import Approximate, PartlyUndefined
 from dmlcheck.reference.rows import EVERYTHING, LINES, Cut, Kernel, along, elementwise, exact
-from dmlcheck.reference.tiling.blocks import BLOCK, Blocks
 
 __all__ = ["install"]
 Array = np.ndarray[Any, Any]

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from dmlcheck.reference import sums
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball
+from dmlcheck.reference.blocks import Blocks
 from dmlcheck.reference.results import Approximate
-from dmlcheck.reference.tiling.blocks import Blocks
 
 Array = np.ndarray[Any, Any]
 

@@ -12,7 +12,7 @@ import numpy as np
 from dmlcheck.reference.grouped import grouped
 from dmlcheck.reference.nested import NONE, Nested
 from dmlcheck.reference.places import Places
-from dmlcheck.reference.products import dot, plus, sizes_of_products
+from dmlcheck.reference.products import dot, magnitudes_of_products, plus
 from dmlcheck.reference.quantization import difference, requantized
 from dmlcheck.reference.results import PartlyUndefined, any_of, separated, ways_of
 from dmlcheck.reference.rows import Correlations, Given, Kernel
@@ -94,9 +94,9 @@ def transposed_size(size: int, taps: int, stride: int, dilation: int, padding: i
     return (size - 1) * stride + (taps - 1) * dilation + 1 - padding - end
 
 
-def sizes_of_sums(input: Any, filter: Any, bias: Any) -> Any:
-    """Return estimates of the sums of products and bias."""
-    return sizes_of_products(filter, input, bias, alpha=1, beta=1)
+def magnitudes_of_sums(input: Any, filter: Any, bias: Any) -> Any:
+    """Return the magnitudes of the sums of products and bias."""
+    return magnitudes_of_products(filter, input, bias, alpha=1, beta=1)
 
 
 # ---- integers
@@ -163,7 +163,7 @@ CONVOLVED = Correlations(
     in_groups,
     is_backward=is_backward,
     made={"ends": ends_of_sums},
-    sizes=lambda given: sizes_of_sums if given["fused_activation"] is NONE else None,
+    magnitudes=lambda given: magnitudes_of_sums if given["fused_activation"] is NONE else None,
 )
 QUANTIZED = Correlations(window_of, in_groups, zero_point)
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.nested import NONE, Nested
-from dmlcheck.reference.products import dequantized_dot, dot, plus, scaled_dot, sizes_of_products, with_or_without
+from dmlcheck.reference.products import dequantized_dot, dot, magnitudes_of_products, plus, scaled_dot, with_or_without
 from dmlcheck.reference.quantization import difference, overflows_int32, requantized
 from dmlcheck.reference.results import PartlyUndefined, any_of
 from dmlcheck.reference.rows import Axes, Given, Kernel, Products
@@ -33,12 +33,12 @@ def whole_for_activation(given: Given) -> Axes:
     return tuple(given["fused_activation"].axes)
 
 
-def sizes_of_gemm(given: Given) -> Any:
-    """Return the function that estimates the sums, or None if the results are not these sums."""
+def magnitudes_of_gemm(given: Given) -> Any:
+    """Return the function that computes the magnitudes of the sums, or None if the results are not these sums."""
     alpha, beta = given["alpha"], given["beta"]
     if given["fused_activation"] is not NONE or alpha == 0 or (given["c"] is not None and beta == 0):
         return None
-    return partial(sizes_of_products, alpha=alpha, beta=beta)
+    return partial(magnitudes_of_products, alpha=alpha, beta=beta)
 
 
 def matrix_multiply_integer(a: Any, a_zero_point: Any, b: Any, b_zero_point: Any) -> Any:
@@ -95,7 +95,7 @@ def quantized_linear_matrix_multiply(
 
 OF_ROWS = dict.fromkeys(("a_scale", "a_zero_point", "output_scale", "output_zero_point"), column)
 OF_COLUMNS = dict.fromkeys(("b_scale", "b_zero_point"), row)
-MATRICES = Products({"a": transposed("trans_a"), "b": transposed("trans_b")}, whole_for_activation, sizes_of_gemm)
+MATRICES = Products({"a": transposed("trans_a"), "b": transposed("trans_b")}, whole_for_activation, magnitudes_of_gemm)
 QUANTIZED = Products({**OF_ROWS, **OF_COLUMNS})
 
 KERNELS: dict[str, Kernel] = {

@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dmlcheck.reference.blocks import ranges, tiles_along
 from dmlcheck.reference.grouped import grouped
 from dmlcheck.reference.phases import phases
 from dmlcheck.reference.places import Index
+from dmlcheck.reference.products import Magnitudes
 from dmlcheck.reference.rows import Correlations
-from dmlcheck.reference.tiling.blocks import ranges, tiles_along
-from dmlcheck.reference.tiling.piece import Piece, Sizes
+from dmlcheck.reference.tiling.piece import Piece
 from dmlcheck.reference.tiling.request import Request
 from dmlcheck.reference.windows import Places, View, Window, part, places_at, view, windows
 
@@ -63,7 +64,7 @@ class Sliding(NamedTuple):
 
     `filter` is {groups, output channels of a group, input channels of a group, ...}; `input` is {batch, groups,
     channels of a group, ...}, with `fill` beyond its edges. Each of `others` has one element, or {groups, output
-    channels of a group, 1}, or is None. `sizes` estimates the sums of a tile.
+    channels of a group, 1}, or is None. `magnitudes` returns those of the sums of a tile.
     """
 
     request: Request
@@ -72,7 +73,7 @@ class Sliding(NamedTuple):
     input: Any
     fill: Any
     others: Mapping[str, Any]
-    sizes: Callable[..., Sizes] | None
+    magnitudes: Callable[..., Magnitudes] | None
     is_finite: bool
 
     def piece(self, one: Pass, box: Box) -> Piece:
@@ -86,7 +87,7 @@ class Sliding(NamedTuple):
             where(one, box),
             partial(_of_matrices, formula, seen, tuple(parts)),
             tuple(parts.values()),
-            sizes=None if self.sizes is None else partial(_of_matrices, self.sizes, seen, tuple(parts)),
+            magnitudes=None if self.magnitudes is None else partial(_of_matrices, self.magnitudes, seen, tuple(parts)),
             of_element=lambda place: self.piece(one, _box_of(one, place)),
         )
 
@@ -111,7 +112,7 @@ def of_correlations(declared: Correlations, request: Request) -> Iterator[Piece]
         grouped(given["input"], len(taps), 1),
         declared.fill(given),
         {name: _beside(x, len(taps)) for name, x in others.items()},
-        declared.sizes(given),
+        declared.magnitudes(given),
         bool(np.isfinite(taps).all()),
     )
     for one in passes(taps, declared.window(given), sizes[2:]):

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from dmlcheck.reference.blocks import BLOCK, ranges, tiles_along
 from dmlcheck.reference.places import Index, Places, part_at
 from dmlcheck.reference.rows import WHOLE, Cut, EachOutput, Given, Need
-from dmlcheck.reference.tiling.blocks import BLOCK, ranges, tiles_along
 from dmlcheck.reference.tiling.piece import Piece
 from dmlcheck.reference.tiling.request import Request
 

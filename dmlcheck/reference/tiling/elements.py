@@ -10,10 +10,10 @@ import numpy as np
 
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball
 from dmlcheck.reference.bindings import scale_bias
+from dmlcheck.reference.blocks import BLOCK, tiles
 from dmlcheck.reference.operands import as_balls, widened
 from dmlcheck.reference.results import PartlyUndefined, alternatives
 from dmlcheck.reference.rows import Elements
-from dmlcheck.reference.tiling.blocks import BLOCK, tiles
 from dmlcheck.reference.tiling.piece import Piece
 from dmlcheck.reference.tiling.request import Request
 

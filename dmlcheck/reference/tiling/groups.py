@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from dmlcheck.reference.blocks import BLOCK, BLOCK_AS_IS, COLUMNS, Blocks, tiles_along
 from dmlcheck.reference.places import Index
 from dmlcheck.reference.rows import Axes, Groups
-from dmlcheck.reference.tiling.blocks import BLOCK, BLOCK_AS_IS, COLUMNS, Blocks, tiles_along
 from dmlcheck.reference.tiling.piece import Piece
 from dmlcheck.reference.tiling.request import Request
 

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dmlcheck.reference.blocks import BLOCK, ranges, tiles_along
 from dmlcheck.reference.extents import LARGE
 from dmlcheck.reference.phases import lines
 from dmlcheck.reference.places import Index
 from dmlcheck.reference.rows import InWindows, PerWindow
-from dmlcheck.reference.tiling.blocks import BLOCK, ranges, tiles_along
 from dmlcheck.reference.tiling.piece import Piece
 from dmlcheck.reference.tiling.request import Request
 from dmlcheck.reference.tiling.windows import views

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from dmlcheck.reference.blocks import BLOCK, tiles_along
 from dmlcheck.reference.extents import places_at_once
 from dmlcheck.reference.neighbours import Everything, Region, has_everything, region
 from dmlcheck.reference.places import Index
 from dmlcheck.reference.results import any_of
 from dmlcheck.reference.rows import Groups, Neighbours
-from dmlcheck.reference.tiling.blocks import BLOCK, tiles_along
 from dmlcheck.reference.tiling.groups import of_groups
 from dmlcheck.reference.tiling.piece import Piece
 from dmlcheck.reference.tiling.request import Request

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
+from dmlcheck.reference.products import Magnitudes
 
 
 class Piece(NamedTuple):
@@ -17,41 +16,17 @@ class Piece(NamedTuple):
     several, each with a part of some outputs. The engine passes the operands as float64, int64, uint64 or balls; if
     `is_exact`, in their own type. An operand may be None.
 
-    For sums of products, `sizes` may be a function of the operands in their own type that estimates the sums in less
-    time than the formula takes on balls, and `of_element` a function from the place of an element in the output to the
-    tile of this element alone.
+    For sums of products, `magnitudes` may be a function of the operands in their own type that estimates the sums in
+    less time than the formula takes on balls, and `of_element` a function from the place of an element in the output to
+    the tile of this element alone.
     """
 
     where: Any
     formula: Callable[..., Any]
     operands: tuple[Any, ...] = ()
     is_exact: bool = False
-    sizes: Callable[..., Sizes] | None = None
+    magnitudes: Callable[..., Magnitudes] | None = None
     of_element: Callable[[tuple[int, ...]], Piece] | None = None
-
-
-class Sizes(NamedTuple):
-    """Estimates of sums of products: the sums of the absolute values of their terms, as FLOAT32.
-
-    Each sum has `products` products. `added` is the largest absolute value that is added to a sum besides, or None.
-    """
-
-    sums: NDArray[np.float32]
-    products: int
-    added: float | None = None
-
-    @property
-    def terms(self) -> int:
-        """The number of terms of each sum."""
-        return self.products + (self.added is not None)
-
-
-def sizes_of(sums: NDArray[np.float32], products: int, added: Any) -> Sizes:
-    """Return estimates from the sums of the products' absolute values, and the array added to them, or None."""
-    if added is None:
-        return Sizes(sums, products)
-    more = np.abs(added.astype(np.float32, copy=False))
-    return Sizes(sums + more, products, float(more.max(initial=0)))
 
 
 def parts_of(found: Any) -> Iterable[Any]:

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
+from dmlcheck.reference.blocks import Blocks
 from dmlcheck.reference.places import Index
+from dmlcheck.reference.products import Magnitudes
 from dmlcheck.reference.rows import Products
-from dmlcheck.reference.tiling.blocks import Blocks
-from dmlcheck.reference.tiling.piece import Piece, Sizes
+from dmlcheck.reference.tiling.piece import Piece
 from dmlcheck.reference.tiling.request import Request
 
 LARGEST = 1 << 20  # elements of a part of a factor or of the product: 8 megabytes of float64
@@ -20,8 +21,8 @@ def of_products(declared: Products, request: Request) -> Iterator[Piece]:
     """Yield tiles of the product of the tensors `a` and `b`; all others are broadcast to its sizes."""
     given = request.given
     tensors = {name: arranged(x, declared, name, given) for name, x in request.tensors.items()}
-    sizes = None if declared.sizes is None else declared.sizes(given)
-    return products(request.formula, tensors, whole=declared.whole(given), sizes=sizes)
+    magnitudes = None if declared.magnitudes is None else declared.magnitudes(given)
+    return products(request.formula, tensors, whole=declared.whole(given), magnitudes=magnitudes)
 
 
 def arranged(x: Any, declared: Products, name: str, given: Mapping[str, Any]) -> Any:
@@ -33,13 +34,13 @@ def products(
     formula: Callable[..., Any],
     tensors: Mapping[str, Any],
     whole: Sequence[int] = (),
-    sizes: Callable[..., Sizes] | None = None,
+    magnitudes: Callable[..., Magnitudes] | None = None,
 ) -> Iterator[Piece]:
     """Yield tiles of results that depend on the matrix product of the tensors `a` and `b`.
 
     These have {..., M, K} and {..., K, N} elements, with the same sizes before. The formula gets parts of them, which
     it multiplies by `dot`, and the places of the tile of the others: tensors to broadcast to the result, or None. The
-    axes `whole` are not cut. `sizes` estimates the sums of a tile.
+    axes `whole` are not cut. `magnitudes` returns those of the sums of a tile.
     """
     a, b = tensors["a"], tensors["b"]
     length = a.shape[-1]
@@ -51,7 +52,7 @@ def products(
             step = max(1, LARGEST * length // max(part.size for part in factors.values()))
             factors = {name: _in_blocks(part, step, _LONG_AXES[name]) for name, part in factors.items()}
         operands = tuple(factors[name] if name in factors else _within(index, x) for name, x in tensors.items())
-        return Piece(index, formula, operands, sizes=sizes, of_element=None if whole else of_element)
+        return Piece(index, formula, operands, magnitudes=magnitudes, of_element=None if whole else of_element)
 
     def of_element(place: tuple[int, ...]) -> Piece:
         return piece(tuple(slice(at, at + 1) for at in place))

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.reference.ball.numbers import raw
+from dmlcheck.reference.blocks import Blocks, blockwise
 from dmlcheck.reference.data_types import infinite, overflows
 from dmlcheck.reference.gates import without
 from dmlcheck.reference.nested import stored
 from dmlcheck.reference.places import Index
 from dmlcheck.reference.results import PartlyUndefined, alternatives, any_of
 from dmlcheck.reference.rows import Recurrence
-from dmlcheck.reference.tiling.blocks import Blocks, blockwise
 from dmlcheck.reference.tiling.piece import Piece
 from dmlcheck.reference.tiling.request import Request
 

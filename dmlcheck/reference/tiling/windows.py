@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from dmlcheck.reference.blocks import BLOCK, Blocks, ranges, tiles_along
 from dmlcheck.reference.extents import LARGE, places_at_once
 from dmlcheck.reference.places import Index
 from dmlcheck.reference.rows import Windows
-from dmlcheck.reference.tiling.blocks import BLOCK, Blocks, ranges, tiles_along
 from dmlcheck.reference.tiling.piece import Piece
 from dmlcheck.reference.tiling.request import Request
 from dmlcheck.reference.windows import View, Window, part, places_at, view

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball
+from dmlcheck.reference.blocks import Blocks
 from dmlcheck.reference.operands import as_balls
 from dmlcheck.reference.products import dot
 from dmlcheck.reference.tiling import products
-from dmlcheck.reference.tiling.blocks import Blocks
 
 Array = np.ndarray[Any, Any]
 
