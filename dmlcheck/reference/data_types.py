@@ -24,7 +24,7 @@ def cast(number: Any, elements: Any) -> Any:
 
 
 def element(number: Any, data_type: str) -> Any:
-    """Return a number that a data type holds as an element of it."""
+    """Return a number that a data type represents as an element of it."""
     return NUMPY_TYPES[data_type].type(number)
 
 
@@ -82,7 +82,7 @@ def overflows(data_type: str, x: Any) -> Any:
     return (numbers < least) | (numbers > most)
 
 
-def holds(data_type: str, x: Any) -> Any:
+def represents(data_type: str, x: Any) -> Any:
     """Return a mask of the numbers that an integer type can represent."""
     least, most = limits(data_type)
     return (np.rint(x) == x) & (x >= least) & (x <= most)

@@ -114,7 +114,7 @@ def blocks_of(result: Any, is_asked: Callable[[Any], Any] = lambda _: True) -> I
         mark = is_undefined.block(cut) if isinstance(is_undefined, Blocks) else is_undefined
         part, more = separated(value.block(cut)) if isinstance(value, Blocks) else (value, False)
         mark = mark if more is False else np.logical_or(mark, more)
-        yield cut, part, mark.holds if isinstance(mark, Condition) else mark
+        yield cut, part, mark.value if isinstance(mark, Condition) else mark
 
 
 def overflowed(overflow: str, value: Any, dtype: np.dtype[Any]) -> Any:

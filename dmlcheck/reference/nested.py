@@ -88,7 +88,7 @@ def _activated(nested: Nested, x: Any, limit: Any = None) -> tuple[Any, Any]:
     dtype = NUMPY_TYPES[nested.data_type if nested.is_last else "FLOAT64"]
     for other in others:
         mark = mark | _differ(raw(other).astype(dtype), raw(value).astype(dtype))
-    return value, mark.holds if isinstance(mark, Condition) else mark
+    return value, mark.value if isinstance(mark, Condition) else mark
 
 
 def _differ(x: Any, y: Any) -> Any:

@@ -198,12 +198,12 @@ def _is_unclear(x: Any, size: int, sampling: Sampling) -> Any:
 
 def possible(condition: Any) -> Any:
     """Return a mask of the places where a condition is true, or may be."""
-    return condition.holds | condition.doubt if isinstance(condition, Condition) else condition
+    return condition.value | condition.doubt if isinstance(condition, Condition) else condition
 
 
 def certain(condition: Any) -> Any:
     """Return a mask of the places where a condition is true without doubt."""
-    return condition.holds & ~condition.doubt if isinstance(condition, Condition) else condition
+    return condition.value & ~condition.doubt if isinstance(condition, Condition) else condition
 
 
 # ---- gradients

@@ -14,7 +14,6 @@ from dmlcheck.reference.data_types import (
     as_float,
     cast,
     element,
-    holds,
     infinite,
     is_float,
     limits,
@@ -22,6 +21,7 @@ from dmlcheck.reference.data_types import (
     nearest,
     numbers_for,
     overflows,
+    represents,
     truncated,
     unit_roundoff,
     width,
@@ -106,7 +106,7 @@ def test_a_float_overflows_only_if_it_is_rounded_to_infinity() -> None:
 
 
 def test_an_integer_type_holds_whole_numbers_within_its_limits() -> None:
-    assert holds("UINT8", of("float64", 0, 255, 256, -1, 1.5, NAN)).tolist() == [True, True] + [False] * 4
+    assert represents("UINT8", of("float64", 0, 255, 256, -1, 1.5, NAN)).tolist() == [True, True] + [False] * 4
 
 
 def test_the_nearest_of_plain_numbers_is_the_even_one_of_two() -> None:

@@ -32,14 +32,14 @@ class Condition(np.lib.mixins.NDArrayOperatorsMixin):
     In arithmetic a condition is a ball of 1 or 0.
     """
 
-    def __init__(self, holds: Any, doubt: Any = False) -> None:  # noqa: FBT002 - an array, or False for all of it
+    def __init__(self, value: Any, doubt: Any = False) -> None:  # noqa: FBT002 - an array, or False for all of it
         """Take the booleans and the mask of doubt."""
-        self.holds = np.asarray(holds)
+        self.value = np.asarray(value)
         self.doubt = np.asarray(doubt)
 
-    shape = property(lambda self: self.holds.shape)
-    ndim = property(lambda self: self.holds.ndim)
-    size = property(lambda self: self.holds.size)
+    shape = property(lambda self: self.value.shape)
+    ndim = property(lambda self: self.value.ndim)
+    size = property(lambda self: self.value.size)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         if _has_others(map(type, inputs)):
@@ -56,18 +56,18 @@ class Condition(np.lib.mixins.NDArrayOperatorsMixin):
         return _dispatched(function, types, args, kwargs)
 
     def __bool__(self) -> bool:
-        return bool(self.holds)
+        return bool(self.value)
 
     def __getitem__(self, at: Any) -> Condition:
         return self.moved(lambda x: x[at])
 
     def moved(self, change: Callable[[Array], Array]) -> Condition:
         """Return the conditions moved, picked or repeated by a function of arrays."""
-        return Condition(change(self.holds), change(np.broadcast_to(self.doubt, self.holds.shape)))
+        return Condition(change(self.value), change(np.broadcast_to(self.doubt, self.value.shape)))
 
     def number(self) -> Ball:
         """Return the balls of 1 for true and 0 for false, with radius 1 where in doubt."""
-        return Ball(self.holds.astype(np.float64), np.broadcast_to(self.doubt, self.holds.shape).astype(np.float64))
+        return Ball(self.value.astype(np.float64), np.broadcast_to(self.doubt, self.value.shape).astype(np.float64))
 
     def any(self, axis: Any = None, *, keepdims: bool = False) -> Condition:
         """Whether any condition is true."""
@@ -79,20 +79,20 @@ class Condition(np.lib.mixins.NDArrayOperatorsMixin):
 
     def astype(self, dtype: Any) -> Any:
         """Return 1 for true and 0 for false: an array of the type, or balls if any condition is in doubt."""
-        return self.number() if self.doubt.any() else self.holds.astype(dtype)
+        return self.number() if self.doubt.any() else self.value.astype(dtype)
 
 
 def _bounded(logic: Callable[..., Any], *inputs: Any) -> Condition:
     """Return a logical function of conditions, in doubt where its result depends on conditions in doubt."""
-    claims = [claim(x) for x in inputs]
-    holds = logic(*(x.holds for x in claims))
-    if not any(x.doubt.any() for x in claims):
-        return Condition(holds)
-    sides = combinations(*((x.holds & ~x.doubt, x.holds | x.doubt) for x in claims))
-    return Condition(holds, reduce(np.logical_or, (logic(*side) != holds for side in sides)))
+    conditions = [as_condition(x) for x in inputs]
+    value = logic(*(x.value for x in conditions))
+    if not any(x.doubt.any() for x in conditions):
+        return Condition(value)
+    sides = combinations(*((x.value & ~x.doubt, x.value | x.doubt) for x in conditions))
+    return Condition(value, reduce(np.logical_or, (logic(*side) != value for side in sides)))
 
 
-def claim(x: Any) -> Condition:
+def as_condition(x: Any) -> Condition:
     """Return booleans, numbers or a ball as a condition; a number is true if it is not 0."""
     if isinstance(x, Ball):
         found: Condition = OPERATIONS[np.not_equal](np.not_equal, x, 0)
@@ -251,7 +251,7 @@ class Ball(np.lib.mixins.NDArrayOperatorsMixin):
         if options or _has_others(map(type, inputs)):
             return NotImplemented
         if ufunc in LOGIC:
-            return ufunc(*map(claim, inputs))
+            return ufunc(*map(as_condition, inputs))
         if ufunc not in OPERATIONS:
             return NotImplemented
         operation = partial(OPERATIONS[ufunc], ufunc)
@@ -287,7 +287,7 @@ def with_twin(found: Any, inputs: Iterable[Any], rule: Callable[..., Any]) -> An
 
 
 def _index(at: Any) -> Any:
-    return at.holds if isinstance(at, Condition) else at
+    return at.value if isinstance(at, Condition) else at
 
 
 def _has_others(types: Iterable[type]) -> bool:

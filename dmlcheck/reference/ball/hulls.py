@@ -8,27 +8,27 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.ball.ball import FLOAT32, Ball, claim, with_twin
+from dmlcheck.reference.ball.ball import FLOAT32, Ball, as_condition, with_twin
 from dmlcheck.reference.ball.errors import Array
 from dmlcheck.reference.ball.operands import radius, raw
 
 
 def where(condition: Any, x: Any, y: Any) -> Any:
     """Return elements of x or y; where the condition is in doubt, the hull of both."""
-    chosen = claim(condition)
+    chosen = as_condition(condition)
     in_doubt = chosen.doubt.any()
     balls = [part for part in (x, y) if isinstance(part, Ball)]
     if not balls and not in_doubt:
-        return np.where(chosen.holds, x, y)
+        return np.where(chosen.value, x, y)
     a, b = raw(x), raw(y)
-    value = np.where(chosen.holds, a, b)
+    value = np.where(chosen.value, a, b)
     error: Any = None
     if in_doubt or not all(part.is_exact for part in balls):
-        error = np.where(chosen.holds, radius(x), radius(y))
+        error = np.where(chosen.value, radius(x), radius(y))
     if in_doubt:
         midpoint, reach = enclosing(np.minimum(a - radius(x), b - radius(y)), np.maximum(a + radius(x), b + radius(y)))
         is_bounded = np.isfinite(reach)
-        is_same = (value == np.where(chosen.holds, b, a)) | (np.isnan(a) & np.isnan(b))
+        is_same = (value == np.where(chosen.value, b, a)) | (np.isnan(a) & np.isnan(b))
         value = np.where(chosen.doubt & is_bounded, midpoint, value)
         error = np.where(chosen.doubt, np.where(is_bounded, reach, np.where(is_same, error, np.inf)), error)
     arithmetic = balls[0].arithmetic if balls else FLOAT32

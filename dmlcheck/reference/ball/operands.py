@@ -16,7 +16,7 @@ def raw(x: Any) -> Array:
     """Return the values of balls or anything else as an array; floats as float64."""
     if isinstance(x, Ball) and x.value.dtype.kind == "f":
         return x.operand()[0]
-    value = np.asarray(x.value if isinstance(x, Ball) else x.holds if isinstance(x, Condition) else x)
+    value = np.asarray(x.value if isinstance(x, (Ball, Condition)) else x)
     return value.astype(np.float64, copy=False) if value.dtype.kind == "f" else value
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.data_types import cast, holds, limits
+from dmlcheck.reference.data_types import cast, limits, represents
 from dmlcheck.reference.functions import with_published_error
 from dmlcheck.reference.results import PartlyUndefined, alternatives, flushing
 from dmlcheck.reference.rows import Kernel, elementwise, exact
@@ -107,9 +107,9 @@ def shrink_integers(input: Any, *, bias: Any, threshold: Any, input_type: str) -
     rounded = input.astype(np.float32)
     in_float32, _ = shrink(rounded, bias=cast(bias, rounded), threshold=cast(threshold, rounded))
     single = in_float32.astype(np.float64)
-    fits = holds(input_type, exact) & holds(input_type, single)
+    fits = represents(input_type, exact) & represents(input_type, single)
     is_unsigned = limits(input_type)[0] == 0
-    is_undefined = is_undefined | ~fits | ~(holds(input_type, bias) & holds(input_type, threshold))
+    is_undefined = is_undefined | ~fits | ~(represents(input_type, bias) & represents(input_type, threshold))
     is_undefined = is_undefined | is_unsigned & (threshold != 0) & (x <= threshold)
     return PartlyUndefined(
         alternatives(*(np.where(is_undefined, 0, number) for number in (exact, single))), is_undefined
