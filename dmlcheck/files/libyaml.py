@@ -1,4 +1,4 @@
-"""YAML in full, by libyaml's events: values, and refused constructs."""
+"""A parser for all of YAML that dmlcheck reads, on libyaml's events, with errors for everything else."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ except ImportError as error:  # pragma: no cover - PyYAML's wheels all carry lib
 
 
 class Repeated(NamedTuple):
-    """A key that stands in its mapping already: where the mapping starts, the key, and where it stands again."""
+    """A duplicate key: the start of its mapping, the key, and the position of the duplicate."""
 
     mapping: int
     key: str
@@ -36,10 +36,7 @@ class Repeated(NamedTuple):
 
 
 class Parsed(NamedTuple):
-    """The result of reading a file: its value, where the items of its lists start, and its problems.
-
-    Repeated keys are reported beside a reason to refuse the rest.
-    """
+    """The result of parsing a file: its value, the positions of the items of its lists, duplicate keys, and the error."""
 
     value: Any
     item_lines: dict[int, list[Position]]
@@ -48,7 +45,7 @@ class Parsed(NamedTuple):
 
 
 def parse(document: Document) -> Parsed:
-    """Read the text of a document."""
+    """Parse the text of a document."""
     values = _Values(document.name)
     refused: ReadError | None = None
     try:

@@ -41,7 +41,7 @@ def import_(paths: Iterable[str], folder: str) -> list[Imported]:
 
 
 def _constant_files(graphs: Iterable[GraphFile | Diagnostic]) -> frozenset[str]:
-    """Return the files that graphs have constants in."""
+    """Return the files with the constants of graphs."""
     files = [
         os.path.join(os.path.dirname(graph.file), f"{constant.file}.bin")
         for graph in graphs
@@ -75,7 +75,7 @@ def _imported(source: tuple[str, GraphFile | Diagnostic], place: Folder, taken: 
 
 
 def _case(step: Step, file: str, constants: Constants) -> Checking[Written | str | None]:
-    """Return a step as a case, or why it is none; None if a constant is wrong."""
+    """Return a step as a case, or why it cannot be one; None if a constant is wrong."""
     name = cut(step.name, _MOST)
     wide = wide_span(step.desc)
     if wide is not None:

@@ -31,7 +31,7 @@ _COMMENT = """\
 From the DxDispatch model {} by dmlcheck {}: descs and inputs.
 A model has no expected results; an implementation's results are compared with the reference."""
 
-Found = Written | str | Diagnostic  # a case, a remark, or something that is wrong
+Found = Written | str | Diagnostic  # a case, a remark, or a diagnostic
 
 
 def import_(paths: Iterable[str], folder: str) -> list[Imported]:
@@ -58,7 +58,7 @@ def _imported(path: str, place: Folder, taken: set[str]) -> Imported:
 
 
 def _as_exported(path: str, cases: list[Written]) -> list[Written]:
-    """Return the case of a model that `export` wrote by the names that it was exported from, others as they are."""
+    """Return the cases of a model; for one that `export` wrote, with the name of each exported case."""
     folder, name = os.path.split(path)
     if name != MODEL or len(cases) != 1:
         return cases
@@ -77,7 +77,7 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _named(cases: list[Written]) -> list[Written]:
-    """Return cases with a name of its own for each."""
+    """Return cases with unique names."""
     names: set[str] = set()
     return [case._replace(name=free_name(case.name, names)) for case in cases]
 
@@ -89,7 +89,7 @@ def _stem(path: str) -> str:
 
 
 def _found(document: Document) -> Iterator[Found]:
-    """Yield the cases of a file, none where something is wrong with it as a whole."""
+    """Yield the cases of a file; none if the file as a whole is wrong."""
     if text_format(document.value).word != "dxdispatch":
         yield from document.problems or ("not a DxDispatch model: left out",)
         return

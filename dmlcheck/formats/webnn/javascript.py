@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 RULE = "webnn-syntax"
 INSTALL = 'python -m pip install "dmlcheck[webnn]"'
 MAX_BYTES = 8 * 2**20  # the largest of the W3C's files has less than 1 MiB
-_MOST_ERRORS = 10  # of a file's syntax: those after the first ones mostly follow from them
+_MOST_ERRORS = 10  # of a file; further ones mostly follow from the first ones
 _MOST_SHOWN = 40  # characters
 
 
 class Script(NamedTuple):
-    """A file: its text with what is wrong with it, its bytes as they were parsed, and its syntax tree.
+    """A file: its document with text and problems, the bytes that were parsed, and the syntax tree.
 
     `root` is None where the file cannot be read.
     """
@@ -46,7 +46,7 @@ class Script(NamedTuple):
         return f"{self.document.name}:{at.line}:{at.column}"
 
     def diagnostic(self, node: Node, problem: str, help: str | None = None) -> Diagnostic:
-        """Return what is wrong with a node."""
+        """Return a diagnostic about a node."""
         at = self.position(node)
         return Diagnostic(RULE, problem, file=self.document.name, line=at.line, column=at.column, help=help)
 
