@@ -36,7 +36,7 @@ class Repeated(NamedTuple):
 
 
 class Parsed(NamedTuple):
-    """The result of parsing a file: its value, the positions of the items of its lists, duplicate keys, and the error."""
+    """The result of parsing a file: its value, the positions of list items, duplicate keys, and the error."""
 
     value: Any
     item_lines: dict[int, list[Position]]
