@@ -21,7 +21,7 @@ from dmlcheck.reference.ball.errors import Arithmetic
 from dmlcheck.reference.bounds import FEW, arithmetic_of
 from dmlcheck.reference.products import Magnitudes
 from dmlcheck.reference.results import separated
-from dmlcheck.reference.tiling.piece import Piece
+from dmlcheck.reference.tiling.tile import Tile
 from dmlcheck.specs.records import OUTPUT
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
 
@@ -43,7 +43,7 @@ class Settled(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """The screening of a piece: elements that need bounds, and others, by their row-major positions in the output."""
+    """The screening of a tile: elements that need bounds, and others, by their row-major positions in the output."""
 
     where: Any
     asked: Array
@@ -84,26 +84,26 @@ class Screen:
             and math.prod(self.tensor.sizes) >= _MANY
         )
 
-    def see(self, piece: Piece, found: Any) -> None:
-        """Take a piece, and the result of its formula."""
+    def see(self, tile: Tile, found: Any) -> None:
+        """Take a tile, and the result of its formula."""
         value, is_undefined = separated(found)
         if self.actual is None or np.any(is_undefined) or not isinstance(value, np.ndarray):
             return
-        part = self._part(piece, value)
+        part = self._part(tile, value)
         if part is not None:
             with self._lock:
                 self.parts.append(part)
 
-    def _part(self, piece: Piece, value: Array) -> _Part | None:
-        """Return the screening of a piece, or None if something in it is infinite or NaN."""
-        actual = np.asarray(self.actual)[piece.where]
+    def _part(self, tile: Tile, value: Array) -> _Part | None:
+        """Return the screening of a tile, or None if something in it is infinite or NaN."""
+        actual = np.asarray(self.actual)[tile.where]
         found = np.ascontiguousarray(actual).reshape(-1)
         flat = np.ascontiguousarray(value).reshape(-1)
         wanted = flat.astype(found.dtype)
         none = np.zeros(0, np.int64)
         if np.array_equal(wanted[:_RUN], found[:_RUN]) and np.array_equal(wanted, found):
-            return _Part(piece.where, none, none, np.zeros(0), 0.0, none, 0.0, none, np.zeros(0), 0.0, 0.0)
-        magnitudes = piece.magnitudes(*piece.operands) if piece.magnitudes is not None else None
+            return _Part(tile.where, none, none, np.zeros(0), 0.0, none, 0.0, none, np.zeros(0), 0.0, 0.0)
+        magnitudes = tile.magnitudes(*tile.operands) if tile.magnitudes is not None else None
         if magnitudes is None or magnitudes.products < _LEAST_TERMS:
             return None
         if not float(magnitudes.sums.max(initial=0)) < _LARGEST:
@@ -111,10 +111,10 @@ class Screen:
         own = _screened(flat, wanted, found, magnitudes, self.arithmetic, self.tensor.data_type)
         if own is None:
             return None
-        return own._replace(where=piece.where, terms=magnitudes.terms, **self._in_output(piece.where, own))
+        return own._replace(where=tile.where, terms=magnitudes.terms, **self._in_output(tile.where, own))
 
     def _in_output(self, where: Any, own: _Part) -> dict[str, Any]:
-        """Return the numbers of elements in a piece as their places in the output."""
+        """Return the numbers of elements in a tile as their places in the output."""
         sizes = self.tensor.sizes
         ranges = [range(size)[at] for size, at in zip(sizes, (*where, *[slice(None)] * len(sizes)), strict=False)]
         inner = tuple(map(len, ranges))
@@ -170,7 +170,7 @@ _LOST = 2.0**-22  # the share that FLOAT32 may lose of the sums, for each term
 def _screened(
     value: Array, wanted: Array, found: Array, magnitudes: Magnitudes, arithmetic: Arithmetic, data_type: str
 ) -> _Part | None:
-    """Return the screening of some elements of a piece by the smallest possible bounds.
+    """Return the screening of some elements of a tile by the smallest possible bounds.
 
     An element within the hard bound divided by the ratio of hard and likely bounds needs no look at the likely one.
     """

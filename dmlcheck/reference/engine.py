@@ -16,13 +16,13 @@ from dmlcheck.reference.blocks import Blocks
 from dmlcheck.reference.operands import Numbers, as_numbers
 from dmlcheck.reference.results import Alternatives, Approximate, separated
 from dmlcheck.reference.threads import compute_all, threads_for
-from dmlcheck.reference.tiling.piece import Piece, parts_of
-from dmlcheck.reference.tiling.plan import pieces
+from dmlcheck.reference.tiling.plan import tiles_of
+from dmlcheck.reference.tiling.tile import Tile, parts_of
 from dmlcheck.reference.work import TooMuchWork
 from dmlcheck.values.number_formats import NUMPY_TYPES
 
 Array = NDArray[Any]
-Watch = Callable[[Piece, Any], None]
+Watch = Callable[[Tile, Any], None]
 
 
 class ComputedOutput(NamedTuple):
@@ -46,13 +46,13 @@ def evaluate(
     """Return the outputs of a valid desc by label; `inputs` has an array (a list for an array of tensors) by field.
 
     `numbers` replaces the arrays that formulas compute with, for another arithmetic. `watch` is called, in several
-    threads, with each piece that has `magnitudes` and the result of its formula. TooMuchWork if it would take too long.
+    threads, with each tile that has `magnitudes` and the result of its formula. TooMuchWork if it would take too long.
     """
     refuse_too_much(desc, inputs)
     results = {part.label: _Output(part.tensor) for field in desc.spec.outputs for part in desc.parts[field.name]}
     with np.errstate(all="ignore"):
         compute_all(
-            pieces(desc, inputs),
+            tiles_of(desc, inputs),
             partial(_compute, results, row(desc.spec.operator).kernel.overflow, numbers, watch),
             threads_for(inputs),
         )
@@ -77,7 +77,7 @@ def refuse_too_much(desc: OperatorDesc, inputs: Inputs) -> None:
 
 
 class _Output:
-    """An output that is filled piece by piece."""
+    """An output that is filled tile by tile."""
 
     def __init__(self, tensor: TensorDesc) -> None:
         self.tensor = tensor
@@ -85,7 +85,7 @@ class _Output:
         self.undefined: Array | None = None
 
     def put(self, where: Any, result: Any, overflow: str) -> None:
-        """Round a piece of the results and put it in its place."""
+        """Round a tile of the results and put it in its place."""
         for cut, value, is_undefined in blocks_of(result):
             self._put(where, cut, value, is_undefined, overflow)
 
@@ -140,16 +140,16 @@ def _rounded(result: Approximate, data_type: str) -> Array:
 
 
 def _compute(
-    results: Mapping[str, _Output], overflow: str, numbers: Numbers | None, watch: Watch | None, piece: Piece
+    results: Mapping[str, _Output], overflow: str, numbers: Numbers | None, watch: Watch | None, tile: Tile
 ) -> None:
-    found = piece.formula(*(x if piece.is_exact else as_numbers(x, numbers) for x in piece.operands))
-    if not isinstance(piece.where, dict):
+    found = tile.formula(*(x if tile.is_exact else as_numbers(x, numbers) for x in tile.operands))
+    if not isinstance(tile.where, dict):
         (output,) = results.values()
-        output.put(piece.where, found, overflow)
-        if watch is not None and piece.magnitudes is not None:
-            watch(piece, found)
+        output.put(tile.where, found, overflow)
+        if watch is not None and tile.magnitudes is not None:
+            watch(tile, found)
         return
     outputs = {parameter(label): output for label, output in results.items()}
     for part in parts_of(found):
         for name in filter(outputs.__contains__, part):
-            outputs[name].put(piece.where[name], part[name], overflow)
+            outputs[name].put(tile.where[name], part[name], overflow)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.tiling.piece import Piece
+from dmlcheck.reference.tiling.tile import Tile
 from dmlcheck.values import memory
 
 
@@ -26,22 +26,22 @@ _MANY = 1 << 20  # elements; for fewer, threads cost more than they save
 _MOST_THREADS = 4  # each needs memory for its own blocks
 
 
-def compute_all(pieces: Iterator[Piece], compute: Callable[[Piece], None], threads: int) -> None:
-    """Compute all pieces, in several threads if the system has them; an error in one, or Ctrl-C, ends all.
+def compute_all(tiles: Iterator[Tile], compute: Callable[[Tile], None], threads: int) -> None:
+    """Compute all tiles, in several threads if the system has them; an error in one, or Ctrl-C, ends all.
 
-    The order of the pieces does not matter, so that results do not depend on the number of threads.
+    The order of the tiles does not matter, so that results do not depend on the number of threads.
     """
     if threads > 1:
-        first = list(islice(pieces, 2))
-        pieces = chain(first, pieces)
-        if len(first) > 1 and _shared(pieces, compute, threads):
+        first = list(islice(tiles, 2))
+        tiles = chain(first, tiles)
+        if len(first) > 1 and _shared(tiles, compute, threads):
             return
-    for piece in pieces:
-        compute(piece)
+    for tile in tiles:
+        compute(tile)
 
 
-def _shared(pieces: Iterator[Piece], compute: Callable[[Piece], None], threads: int) -> bool:
-    """Compute the pieces in threads; return False, with nothing computed, if the system has no threads."""
+def _shared(tiles: Iterator[Tile], compute: Callable[[Tile], None], threads: int) -> bool:
+    """Compute the tiles in threads; return False, with nothing computed, if the system has no threads."""
     from concurrent.futures import ThreadPoolExecutor
 
     lock, is_over = threading.Lock(), threading.Event()
@@ -51,10 +51,10 @@ def _shared(pieces: Iterator[Piece], compute: Callable[[Piece], None], threads: 
             with np.errstate(all="ignore"):  # it is set for each thread on its own
                 while not is_over.is_set():
                     with lock:
-                        piece = next(pieces, None)
-                    if piece is None:
+                        tile = next(tiles, None)
+                    if tile is None:
                         return
-                    compute(piece)
+                    compute(tile)
         except BaseException:
             is_over.set()
             raise

@@ -1,4 +1,4 @@
-"""The engine: how a kernel gets its desc, what becomes of its pieces, in any number of threads, and of its bounds."""
+"""The engine: how a kernel gets its desc, what becomes of its tiles, in any number of threads, and of its bounds."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def each_along(axis: int) -> Cut:
     return Cut(lambda _: (axis,), depth=lambda _: BLOCK)
 
 
-# ---- pieces
+# ---- tiles
 
 
 def test_operands_are_widened_unless_the_formula_rounds_nothing(install: Install) -> None:
@@ -143,7 +143,7 @@ def test_integers_wrap_or_are_undefined_as_the_row_says(install: Install) -> Non
 # ---- bounds
 
 
-def test_a_bound_runs_only_the_pieces_that_are_asked_for_and_keeps_their_order(install: Install) -> None:
+def test_a_bound_runs_only_the_tiles_that_are_asked_for_and_keeps_their_order(install: Install) -> None:
     ran: list[int] = []
 
     def column(input: Any, *, places: Any) -> Any:

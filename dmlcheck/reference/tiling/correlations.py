@@ -15,8 +15,8 @@ from dmlcheck.reference.phases import phases
 from dmlcheck.reference.places import Index
 from dmlcheck.reference.products import Magnitudes
 from dmlcheck.reference.rows import Correlations
-from dmlcheck.reference.tiling.piece import Piece
 from dmlcheck.reference.tiling.request import Request
+from dmlcheck.reference.tiling.tile import Tile
 from dmlcheck.reference.windows import Places, View, Window, part, places_at, view, windows
 
 LARGEST = 1 << 20  # elements of the windows of a tile: 8 megabytes of float64
@@ -76,19 +76,19 @@ class Sliding(NamedTuple):
     magnitudes: Callable[..., Magnitudes] | None
     is_finite: bool
 
-    def piece(self, one: Pass, box: Box) -> Piece:
+    def tile(self, one: Pass, box: Box) -> Tile:
         """Return a tile."""
         seen = view_of(one, box, self.input.shape[3:])
         parts = {name: _of_channels(x, box) for name, x in self.others.items()}
         parts["input"] = part(self.input[box.batch, box.groups], seen, self.fill)
         parts["filter"] = one.filter[box.groups, box.outputs]
         formula = partial(self.formula, **self._asked(one, box))
-        return Piece(
+        return Tile(
             where(one, box),
             partial(_of_matrices, formula, seen, tuple(parts)),
             tuple(parts.values()),
             magnitudes=None if self.magnitudes is None else partial(_of_matrices, self.magnitudes, seen, tuple(parts)),
-            of_element=lambda place: self.piece(one, _box_of(one, place)),
+            of_element=lambda place: self.tile(one, _box_of(one, place)),
         )
 
     def _asked(self, one: Pass, box: Box) -> dict[str, Any]:
@@ -100,7 +100,7 @@ class Sliding(NamedTuple):
         return {name: way() for name, way in ways.items() if self.request.asks_for(name)}
 
 
-def of_correlations(declared: Correlations, request: Request) -> Iterator[Piece]:
+def of_correlations(declared: Correlations, request: Request) -> Iterator[Tile]:
     """Yield tiles with the filter as rows and the windows as columns."""
     given, (sizes,) = request.given, request.outputs.values()
     taps, passes = declared.taps(given), backward if declared.is_backward(given) else forward
@@ -117,7 +117,7 @@ def of_correlations(declared: Correlations, request: Request) -> Iterator[Piece]
     )
     for one in passes(taps, declared.window(given), sizes[2:]):
         for box in _boxes(one, sizes[0]):
-            yield sliding.piece(one, box)
+            yield sliding.tile(one, box)
 
 
 def _beside(x: Any, count: int) -> Any:

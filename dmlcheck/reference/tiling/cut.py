@@ -10,18 +10,18 @@ from typing import Any
 from dmlcheck.reference.blocks import BLOCK, ranges, tiles_along
 from dmlcheck.reference.places import Index, Places, part_at
 from dmlcheck.reference.rows import WHOLE, Cut, EachOutput, Given, Need
-from dmlcheck.reference.tiling.piece import Piece
 from dmlcheck.reference.tiling.request import Request
+from dmlcheck.reference.tiling.tile import Tile
 
 Sizes = tuple[int, ...]
 
 
-def of_cut(declared: Cut, request: Request) -> Iterator[Piece]:
+def of_cut(declared: Cut, request: Request) -> Iterator[Tile]:
     """Yield tiles of at most the declared number of elements; none if the results have no elements."""
     return _tiles(declared, request, request.outputs if declared.sizes is None else {})
 
 
-def of_each(declared: EachOutput, request: Request) -> Iterator[Piece]:
+def of_each(declared: EachOutput, request: Request) -> Iterator[Tile]:
     """Yield the tiles of one output after another."""
     outputs = request.outputs
     for name in filter(outputs.__contains__, declared.cuts):
@@ -30,7 +30,7 @@ def of_each(declared: EachOutput, request: Request) -> Iterator[Piece]:
         yield from _tiles(declared.cuts[name], own, {name: outputs[name]})
 
 
-def _tiles(declared: Cut, request: Request, outputs: Mapping[str, Sizes]) -> Iterator[Piece]:
+def _tiles(declared: Cut, request: Request, outputs: Mapping[str, Sizes]) -> Iterator[Tile]:
     given = request.given
     sizes = next(iter(outputs.values())) if declared.sizes is None else declared.sizes(given)
     if 0 in sizes:
@@ -50,7 +50,7 @@ def _tiles(declared: Cut, request: Request, outputs: Mapping[str, Sizes]) -> Ite
         where = {name: index if name in cut else () for name in outputs}
         if declared.sizes is not None:
             where = dict.fromkeys(request.names or request.outputs, declared.where(places, given))
-        yield Piece(request.where(where), formula, tuple(operands.values()), request.is_exact)
+        yield Tile(request.where(where), formula, tuple(operands.values()), request.is_exact)
 
 
 def _indices(declared: Cut, sizes: Sizes, axes: Sequence[int], given: Given) -> Iterator[Index]:

@@ -14,11 +14,11 @@ from dmlcheck.reference.blocks import BLOCK, tiles
 from dmlcheck.reference.operands import as_balls, widened
 from dmlcheck.reference.results import PartlyUndefined, alternatives
 from dmlcheck.reference.rows import Elements
-from dmlcheck.reference.tiling.piece import Piece
 from dmlcheck.reference.tiling.request import Request
+from dmlcheck.reference.tiling.tile import Tile
 
 
-def of_elements(_: Elements, request: Request) -> Iterator[Piece]:
+def of_elements(_: Elements, request: Request) -> Iterator[Tile]:
     """Yield tiles that are runs of elements; tensors are broadcast to the sizes of the output."""
     desc, formula, is_exact = request.desc, request.formula, request.is_exact
     sizes = desc.parts[desc.spec.outputs[0].name][0].tensor.sizes
@@ -32,7 +32,7 @@ def of_elements(_: Elements, request: Request) -> Iterator[Piece]:
     elif is_exact:
         limit *= 8 // max(x.dtype.itemsize for x in operands if x is not None)
     for index in tiles(sizes, limit):
-        yield Piece(index, formula, tuple(None if x is None else x[index] for x in operands), is_exact)
+        yield Tile(index, formula, tuple(None if x is None else x[index] for x in operands), is_exact)
 
 
 def _scaled(

@@ -12,11 +12,11 @@ import numpy as np
 from dmlcheck.reference.blocks import BLOCK, BLOCK_AS_IS, COLUMNS, Blocks, tiles_along
 from dmlcheck.reference.places import Index
 from dmlcheck.reference.rows import Axes, Groups
-from dmlcheck.reference.tiling.piece import Piece
 from dmlcheck.reference.tiling.request import Request
+from dmlcheck.reference.tiling.tile import Tile
 
 
-def of_groups(declared: Groups, request: Request) -> Iterator[Piece]:
+def of_groups(declared: Groups, request: Request) -> Iterator[Tile]:
     """Yield tiles with whole groups of the first tensor.
 
     Groups of more than a block are Blocks, unless they must be arrays; so are tensors with an element for each of their
@@ -25,7 +25,7 @@ def of_groups(declared: Groups, request: Request) -> Iterator[Piece]:
     axes = declared.axes(request.given)
     formula, operands = _with_axes(request, axes), tuple(request.tensors.values())
     for index, parts in _tiles(axes, *operands, is_exact=request.is_exact, is_whole=declared.is_whole):
-        yield Piece(request.everywhere(index), formula, parts, request.is_exact)
+        yield Tile(request.everywhere(index), formula, parts, request.is_exact)
 
 
 def _tiles(axes: Axes, input: Any, *more: Any, is_exact: bool, is_whole: bool) -> Iterator[tuple[Any, tuple[Any, ...]]]:

@@ -16,8 +16,8 @@ from dmlcheck.reference.extents import LARGE
 from dmlcheck.reference.phases import lines
 from dmlcheck.reference.places import Index
 from dmlcheck.reference.rows import InWindows, PerWindow
-from dmlcheck.reference.tiling.piece import Piece
 from dmlcheck.reference.tiling.request import Request
+from dmlcheck.reference.tiling.tile import Tile
 from dmlcheck.reference.tiling.windows import views
 from dmlcheck.reference.windows import View, Window, joined, part, places_at
 
@@ -25,7 +25,7 @@ Sizes = tuple[int, ...]
 Made = Mapping[str, Callable[[], Any]]
 
 
-def of_in_windows(declared: InWindows, request: Request) -> Iterator[Piece]:
+def of_in_windows(declared: InWindows, request: Request) -> Iterator[Tile]:
     """Yield tiles with the elements of all windows that contain an element of the tile."""
     ((label, sizes),) = request.outputs.items()
     window, first = declared
@@ -39,7 +39,7 @@ def of_in_windows(declared: InWindows, request: Request) -> Iterator[Piece]:
             options = {"places": ranges(where, sizes)} if request.asks_for("places") else {}
             formula = partial(request.formula, seen=target.seen, **options)
             operands = tuple(part(x[target.lead], target.seen) for x in own.values())
-            yield Piece(request.where({label: where}), partial(_called, formula, made, target, tuple(own)), operands)
+            yield Tile(request.where({label: where}), partial(_called, formula, made, target, tuple(own)), operands)
 
 
 def _parts(sizes: Sizes, counts: Sizes) -> Iterator[Index]:

@@ -16,12 +16,12 @@ from dmlcheck.reference.places import Index
 from dmlcheck.reference.results import any_of
 from dmlcheck.reference.rows import Groups, Neighbours
 from dmlcheck.reference.tiling.groups import of_groups
-from dmlcheck.reference.tiling.piece import Piece
 from dmlcheck.reference.tiling.request import Request
+from dmlcheck.reference.tiling.tile import Tile
 from dmlcheck.reference.windows import Window, part, places_at, run_at
 
 
-def of_neighbours(declared: Neighbours, request: Request) -> Iterator[Piece]:
+def of_neighbours(declared: Neighbours, request: Request) -> Iterator[Tile]:
     """Yield tiles with their neighbours; whole groups, if each region contains all elements along the axes."""
     sizes, axes, reaches = (next(iter(request.outputs.values())), *declared.of(request.given))
     asks = request.asks_for("inside")
@@ -36,7 +36,7 @@ def of_neighbours(declared: Neighbours, request: Request) -> Iterator[Piece]:
         places = places_at(index, sizes)
         operands = [part(x, run_at(places, margin.window)) for margin in margins for x in request.tensors.values()]
         ways = [_way(request.formula, own, _inside(sizes, places, own) if asks else None) for own in regions]
-        yield Piece(index, partial(_of_readings, ways), tuple(operands))
+        yield Tile(index, partial(_of_readings, ways), tuple(operands))
 
 
 def _way(formula: Callable[..., Any], own: Region, inside: Any) -> Callable[..., Any]:

@@ -32,15 +32,15 @@ from dmlcheck.reference.tiling.elements import of_elements
 from dmlcheck.reference.tiling.groups import of_groups
 from dmlcheck.reference.tiling.in_windows import of_in_windows
 from dmlcheck.reference.tiling.neighbours import of_neighbours
-from dmlcheck.reference.tiling.piece import Piece
 from dmlcheck.reference.tiling.products import of_products
 from dmlcheck.reference.tiling.recurrence import of_recurrence
 from dmlcheck.reference.tiling.request import Request
 from dmlcheck.reference.tiling.separate_outputs import of_separate_outputs
+from dmlcheck.reference.tiling.tile import Tile
 from dmlcheck.reference.tiling.windows import of_windows
 
 
-def pieces(desc: OperatorDesc, inputs: Inputs, arithmetic: Arithmetic | None = None) -> Iterator[Piece]:
+def tiles_of(desc: OperatorDesc, inputs: Inputs, arithmetic: Arithmetic | None = None) -> Iterator[Tile]:
     """Yield the tiles of an operator's results; with an arithmetic, FLOAT attributes are balls of it."""
     first = inputs.get(desc.spec.inputs[0].name) if desc.spec.inputs else None
     first = first[0] if isinstance(first, list) else first
@@ -57,14 +57,14 @@ def pieces(desc: OperatorDesc, inputs: Inputs, arithmetic: Arithmetic | None = N
     return _CUTTING[type(declared)](declared, request)
 
 
-def of_undefined(_: Undefined, request: Request) -> Iterator[Piece]:
+def of_undefined(_: Undefined, request: Request) -> Iterator[Tile]:
     """Yield one tile of undefined results."""
     outputs = request.outputs
     found = {name: PartlyUndefined(np.broadcast_to(np.zeros(()), sizes), where=True) for name, sizes in outputs.items()}
-    yield Piece(request.where(dict.fromkeys(outputs, ())), lambda: request.where(found))
+    yield Tile(request.where(dict.fromkeys(outputs, ())), lambda: request.where(found))
 
 
-_CUTTING: Mapping[type, Callable[[Any, Request], Iterator[Piece]]] = {
+_CUTTING: Mapping[type, Callable[[Any, Request], Iterator[Tile]]] = {
     SeparateOutputs: of_separate_outputs,
     Correlations: of_correlations,
     Cut: of_cut,

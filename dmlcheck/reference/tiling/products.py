@@ -10,14 +10,14 @@ from dmlcheck.reference.blocks import Blocks
 from dmlcheck.reference.places import Index
 from dmlcheck.reference.products import Magnitudes
 from dmlcheck.reference.rows import Products
-from dmlcheck.reference.tiling.piece import Piece
 from dmlcheck.reference.tiling.request import Request
+from dmlcheck.reference.tiling.tile import Tile
 
 LARGEST = 1 << 20  # elements of a part of a factor or of the product: 8 megabytes of float64
 LONG = 1 << 10  # columns of a factor and rows of the other: more of them come in blocks
 
 
-def of_products(declared: Products, request: Request) -> Iterator[Piece]:
+def of_products(declared: Products, request: Request) -> Iterator[Tile]:
     """Yield tiles of the product of the tensors `a` and `b`; all others are broadcast to its sizes."""
     given = request.given
     tensors = {name: arranged(x, declared, name, given) for name, x in request.tensors.items()}
@@ -35,7 +35,7 @@ def products(
     tensors: Mapping[str, Any],
     whole: Sequence[int] = (),
     magnitudes: Callable[..., Magnitudes] | None = None,
-) -> Iterator[Piece]:
+) -> Iterator[Tile]:
     """Yield tiles of results that depend on the matrix product of the tensors `a` and `b`.
 
     These have {..., M, K} and {..., K, N} elements, with the same sizes before. The formula gets parts of them, which
@@ -45,19 +45,19 @@ def products(
     a, b = tensors["a"], tensors["b"]
     length = a.shape[-1]
 
-    def piece(index: Index) -> Piece:
+    def tile(index: Index) -> Tile:
         *batch, rows, columns = index
         factors = {"a": a[(*batch, rows)], "b": b[(*batch, slice(None), columns)]}
         if length > LONG:
             step = max(1, LARGEST * length // max(part.size for part in factors.values()))
             factors = {name: _in_blocks(part, step, _LONG_AXES[name]) for name, part in factors.items()}
         operands = tuple(factors[name] if name in factors else _within(index, x) for name, x in tensors.items())
-        return Piece(index, formula, operands, magnitudes=magnitudes, of_element=None if whole else of_element)
+        return Tile(index, formula, operands, magnitudes=magnitudes, of_element=None if whole else of_element)
 
-    def of_element(place: tuple[int, ...]) -> Piece:
-        return piece(tuple(slice(at, at + 1) for at in place))
+    def of_element(place: tuple[int, ...]) -> Tile:
+        return tile(tuple(slice(at, at + 1) for at in place))
 
-    return map(piece, boxes((*a.shape[:-1], b.shape[-1]), min(length, LONG), whole))
+    return map(tile, boxes((*a.shape[:-1], b.shape[-1]), min(length, LONG), whole))
 
 
 _LONG_AXES = {"a": -1, "b": -2}

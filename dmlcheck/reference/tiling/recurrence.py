@@ -16,8 +16,8 @@ from dmlcheck.reference.nested import stored
 from dmlcheck.reference.places import Index
 from dmlcheck.reference.results import PartlyUndefined, alternatives, any_of
 from dmlcheck.reference.rows import Recurrence
-from dmlcheck.reference.tiling.piece import Piece
 from dmlcheck.reference.tiling.request import Request
+from dmlcheck.reference.tiling.tile import Tile
 
 STEPS = 8  # of a block: so many are in memory as float64 at once
 LARGEST = 1 << 21  # elements of the sequences of a tile, of STEPS steps or more: 16 megabytes of float64
@@ -25,7 +25,7 @@ LARGEST = 1 << 21  # elements of the sequences of a tile, of STEPS steps or more
 Step = Callable[..., list[PartlyUndefined]]
 
 
-def of_recurrence(declared: Recurrence, request: Request) -> Iterator[Piece]:
+def of_recurrence(declared: Recurrence, request: Request) -> Iterator[Tile]:
     """Yield tiles, each with some sequences of the batch in one direction."""
     given = request.given
     (_, count, batch, size), hidden = given["input"].shape, given["recurrence"].shape[3]
@@ -37,7 +37,7 @@ def of_recurrence(declared: Recurrence, request: Request) -> Iterator[Piece]:
         for start in range(0, batch, width):
             part = slice(start, min(batch, start + width))
             last = {state.last: (0, way, part) for state in declared.states}
-            yield Piece({SEQUENCE: (slice(None), way, part), **last}, formula, operands(declared, given, way, part))
+            yield Tile({SEQUENCE: (slice(None), way, part), **last}, formula, operands(declared, given, way, part))
 
 
 SEQUENCE = "output_sequence"

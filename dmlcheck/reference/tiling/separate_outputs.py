@@ -9,11 +9,11 @@ from typing import Any
 
 from dmlcheck.reference.rows import Cut, SeparateOutputs
 from dmlcheck.reference.tiling.cut import of_cut
-from dmlcheck.reference.tiling.piece import Piece
 from dmlcheck.reference.tiling.request import Request
+from dmlcheck.reference.tiling.tile import Tile
 
 
-def of_separate_outputs(declared: SeparateOutputs, request: Request) -> Iterator[Piece]:
+def of_separate_outputs(declared: SeparateOutputs, request: Request) -> Iterator[Tile]:
     """Yield the tiles of the first output, then those of the sections of the other outputs that the desc has."""
     there = list(request.outputs)
     tiles = [_of_output(there[0], declared.first, request, request.formula)]
@@ -24,7 +24,7 @@ def of_separate_outputs(declared: SeparateOutputs, request: Request) -> Iterator
     return chain.from_iterable(tiles)
 
 
-def _of_output(name: str, declared: Cut, request: Request, formula: Callable[..., Any]) -> Iterator[Piece]:
+def _of_output(name: str, declared: Cut, request: Request, formula: Callable[..., Any]) -> Iterator[Tile]:
     """Yield the tiles of one output, whose formula returns a dict with its name."""
     return of_cut(declared, request._replace(names=[name], formula=partial(_named, name, formula)))
 

@@ -12,12 +12,12 @@ from dmlcheck.reference.blocks import BLOCK, Blocks, ranges, tiles_along
 from dmlcheck.reference.extents import LARGE, places_at_once
 from dmlcheck.reference.places import Index
 from dmlcheck.reference.rows import Windows
-from dmlcheck.reference.tiling.piece import Piece
 from dmlcheck.reference.tiling.request import Request
+from dmlcheck.reference.tiling.tile import Tile
 from dmlcheck.reference.windows import View, Window, part, places_at, view
 
 
-def of_windows(declared: Windows, request: Request) -> Iterator[Piece]:
+def of_windows(declared: Windows, request: Request) -> Iterator[Tile]:
     """Yield tiles with the elements that their windows cover."""
     given, outputs = request.given, request.outputs
     x, *others = request.tensors.values()
@@ -31,7 +31,7 @@ def of_windows(declared: Windows, request: Request) -> Iterator[Piece]:
         own = (each if np.size(each) <= 1 else each[:, index[1]] for each in numbers)
         formula = partial(request.formula, seen=seen, **more)
         operands = (in_blocks(under, seen) if is_reduced and not request.is_exact else under, *own)
-        yield Piece(request.where(dict.fromkeys(outputs, index)), formula, operands, request.is_exact)
+        yield Tile(request.where(dict.fromkeys(outputs, index)), formula, operands, request.is_exact)
 
 
 def of_channels(x: Any, rank: int) -> Any:

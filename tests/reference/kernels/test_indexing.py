@@ -1,4 +1,4 @@
-"""The operators of indices against plain Python, whole and in pieces; what is undefined; gather after scatter."""
+"""The operators of indices against plain Python, whole and in tiles; what is undefined; gather after scatter."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def listed(part: engine.ComputedOutput) -> list[Any]:
 
 @pytest.mark.parametrize("limit", [1, 7, None])
 @pytest.mark.parametrize("maker", MAKERS.values(), ids=MAKERS)
-def test_random_descs_give_what_plain_python_gives_in_pieces_of_any_size(
+def test_random_descs_give_what_plain_python_gives_in_tiles_of_any_size(
     monkeypatch: pytest.MonkeyPatch, maker: Callable[[np.random.Generator], Made], limit: int | None
 ) -> None:
     if limit is not None:

@@ -14,7 +14,7 @@ from dmlcheck.reference.results import PartlyUndefined
 from dmlcheck.reference.rows import InWindows, Kernel, PerWindow
 from dmlcheck.reference.tiling import in_windows
 from dmlcheck.reference.tiling.in_windows import once
-from dmlcheck.reference.tiling.plan import pieces
+from dmlcheck.reference.tiling.plan import tiles_of
 from dmlcheck.reference.windows import Window, over
 
 __all__ = ["install"]
@@ -81,8 +81,8 @@ def test_each_result_has_the_windows_of_its_element_and_what_was_made_of_them(
     assert found.undefined is not None
     assert (found.undefined == (np.arange(5) == 1)[:, None]).all()
     covered = np.zeros(SIZES, int)
-    for piece in pieces(desc, INPUTS):
-        covered[piece.where] += 1
+    for tile in tiles_of(desc, INPUTS):
+        covered[tile.where] += 1
     assert (covered == 1).all()
 
 

@@ -12,7 +12,7 @@ from dmlcheck.reference import engine
 from dmlcheck.reference.results import PartlyUndefined
 from dmlcheck.reference.rows import Direction, Kernel, Recurrence, State
 from dmlcheck.reference.tiling import recurrence
-from dmlcheck.reference.tiling.plan import pieces
+from dmlcheck.reference.tiling.plan import tiles_of
 
 __all__ = ["install"]
 Array = np.ndarray[Any, Any]
@@ -94,8 +94,8 @@ def test_tiles_have_some_sequences_each_and_results_do_not_depend_on_them(
     tensors: Any = {name: (x.dtype.name.upper(), *x.shape) for name, x in given.items()}
     outputs = {"OutputSingleTensor": ("FLOAT32", 1, 1, 2, 1)}
     fields = {"ActivationDescs": [{"Type": "ACTIVATION_IDENTITY"}], "Direction": "FORWARD"}
-    found = pieces(described("RNN", **tensors, **outputs, **fields), given)
-    assert [piece.where["output_single"] for piece in found] == [(0, 0, slice(0, 1)), (0, 0, slice(1, 2))]
+    found = tiles_of(described("RNN", **tensors, **outputs, **fields), given)
+    assert [tile.where["output_single"] for tile in found] == [(0, 0, slice(0, 1)), (0, 0, slice(1, 2))]
 
 
 def test_the_first_reading_is_the_reference(install: Install) -> None:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from dmlcheck.reference.products import Magnitudes
 
 
-class Piece(NamedTuple):
+class Tile(NamedTuple):
     """A part of an operator's results, and the formula that computes it from parts of the inputs.
 
     `where` is an index into the output. If an operator has several outputs, it is a dict of indices by parameter
@@ -26,7 +26,7 @@ class Piece(NamedTuple):
     operands: tuple[Any, ...] = ()
     is_exact: bool = False
     magnitudes: Callable[..., Magnitudes] | None = None
-    of_element: Callable[[tuple[int, ...]], Piece] | None = None
+    of_element: Callable[[tuple[int, ...]], Tile] | None = None
 
 
 def parts_of(found: Any) -> Iterable[Any]:
