@@ -26,7 +26,7 @@ def section(formula: Any, start: int, stop: int, **tensors: Any) -> Section:
     return Section(formula, Cut(None, needs, sizes=lambda _: (1, stop - start), where=where), is_exact=True)
 
 
-def test_the_other_outputs_have_stretches_with_formulas_of_their_own(install: Install, monkeypatch: Any) -> None:
+def test_the_other_outputs_have_sections_with_formulas_of_their_own(install: Install, monkeypatch: Any) -> None:
     """Here the indices are two of the input, twice one, and an undefined one."""
 
     def tiles(given: Any) -> SeparateOutputs:
