@@ -25,13 +25,8 @@ def indices_in(indices: Any, size: int) -> tuple[Any, Any]:
     indices = np.asarray(indices)
     at = np.asarray(np.minimum(indices, size) if indices.dtype.kind == "u" else indices).astype(np.int64)
     np.add(at, size, out=at, where=at < 0)
-    outside = ~is_inside(at, size)
+    outside = (at < 0) | (at >= size)
     return np.clip(at, 0, size - 1, out=at), outside
-
-
-def is_inside(at: Any, size: int) -> Any:
-    """Return a mask of the positions that are inside a dimension."""
-    return (at >= 0) & (at < size)
 
 
 def last_dimensions(x: Any, count: int) -> tuple[Any, bool]:

@@ -49,8 +49,8 @@ def work_of_windows(given: Mapping[str, Any]) -> Work:
     """Return the work of the windows: each element on its own, unless windows are only reduced."""
     window = window_of(given)
     is_reduced = given.get("output_indices") is None and given.get("p", 0) <= MOST_PLAIN
-    once = window if "output_indices" not in given else without_repeats(window)
-    return terms(terms_of(given["output"].sizes, once, given["input"].shape[2:], is_reduced=is_reduced))
+    covered = window if "output_indices" not in given else without_repeats(window)
+    return terms(terms_of(given["output"].sizes, covered, given["input"].shape[2:], is_reduced=is_reduced))
 
 
 # ---- averages
@@ -113,14 +113,9 @@ def least(given: Given) -> Any:
     return -np.inf if is_float(given["input"]) else np.iinfo(dtype).min
 
 
-def once(given: Given) -> Window:
+def window_without_repeats(given: Given) -> Window:
     """Return the window of a pooling, which covers no element twice."""
     return without_repeats(window_of(given))
-
-
-def has_no_indices(given: Given) -> bool:
-    """Whether the desc has no output of indices."""
-    return given.get("output_indices") is None
 
 
 def max_pooling2(
@@ -269,7 +264,7 @@ def max_unpooling(input: Any, indices: Any, *, output: TensorDesc) -> PartlyUnde
 
 POOLED = Windows(window_of)
 POWERS = Windows(window_of, is_reduced=lambda given: given["p"] <= MOST_PLAIN)
-LARGEST = Windows(once, least, has_no_indices)
+LARGEST = Windows(window_without_repeats, least, lambda given: given.get("output_indices") is None)
 REGIONS = Cut(lambda _: (0, 1), {"input": channels_at, "roi": regions_at})
 
 KERNELS: dict[str, Kernel] = {
