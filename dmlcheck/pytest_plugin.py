@@ -535,7 +535,7 @@ def _made_runner(config: pytest.Config) -> Runner:
     from dmlcheck.running.events import Plan
     from dmlcheck.running.known_failures import judged_directml
     from dmlcheck.running.one_case import Run, run_case
-    from dmlcheck.running.processes import Apart
+    from dmlcheck.running.processes import IsolatedRunner
 
     name, timeout = config.getoption("--dmlcheck-implementation"), config.getoption("--dmlcheck-timeout")
     settings = _settings(config)
@@ -545,6 +545,6 @@ def _made_runner(config: pytest.Config) -> Runner:
         return lambda case, _: run_case(case, Run(implementation, settings))
     directml = judged_directml(implementation, settings.directml_version)
     close(implementation)
-    apart = Apart(Plan(name, settings, timeout=timeout, details=True), directml)
-    config.add_cleanup(apart.close)
-    return lambda case, path: apart.run(Target(path, case.file, case.name), case)
+    isolated = IsolatedRunner(Plan(name, settings, timeout=timeout, details=True), directml)
+    config.add_cleanup(isolated.close)
+    return lambda case, path: isolated.run(Target(path, case.file, case.name), case)

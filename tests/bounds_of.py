@@ -1,4 +1,4 @@
-"""The bounds of the elements of outputs, gathered from the pieces that they come in."""
+"""The bounds of the elements of outputs, gathered from the tiles that they come in."""
 
 from __future__ import annotations
 

@@ -31,9 +31,9 @@ def unrounded(desc: OperatorDesc, inputs: Mapping[str, Any]) -> dict[str, Array]
     labels = {engine.parameter(label): label for label, _, _ in desc.tensors(OUTPUT)}
     found = {label: np.full(tensor.sizes, np.nan) for label, _, tensor in desc.tensors(OUTPUT)}
     with np.errstate(all="ignore"):
-        for piece in engine.pieces(desc, inputs):
-            results = piece.formula(*map(operands.widened, piece.operands))
-            places = piece.where if isinstance(piece.where, dict) else dict.fromkeys(labels, piece.where)
+        for tile in engine.tiles_of(desc, inputs):
+            results = tile.formula(*map(operands.widened, tile.operands))
+            places = tile.where if isinstance(tile.where, dict) else dict.fromkeys(labels, tile.where)
             for name, where in places.items():
                 own = results[name] if isinstance(results, dict) else results
                 for cut, value, _ in engine.blocks_of(own):

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from dmlcheck.reference.tiling import blocks
-from dmlcheck.reference.tiling.blocks import Blocks
+from dmlcheck.reference import blocks
+from dmlcheck.reference.blocks import Blocks
 
 Array = np.ndarray[Any, Any]
 

@@ -66,6 +66,18 @@ def _reached(path: Path, names: Container[str]) -> set[str]:
     return {name for name in found if name in names}
 
 
+def test_only_the_engine_makes_tiles() -> None:
+    """`threads` and the screening of compared results take tiles, and make none."""
+    tiling = PACKAGE / "reference" / "tiling"
+    users = {
+        path.relative_to(PACKAGE).with_suffix("").as_posix()
+        for path in FILES
+        if tiling not in path.parents
+        and any(name.startswith("dmlcheck.reference.tiling") for name in imported(ast.parse(path.read_text("utf-8"))))
+    }
+    assert users == {"reference/engine", "reference/bounds", "reference/threads", "comparison/screening"}
+
+
 def test_all_code_is_in_a_package_but_for_the_front_door() -> None:
     loose = {path.name for path in PACKAGE.glob("*.py")}
     assert loose == {*LOOSE, "api.py", "pytest_plugin.py"}

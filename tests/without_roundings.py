@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from dmlcheck.comparison import compare
+from dmlcheck.reference.blocks import tiles
 from dmlcheck.reference.bounds import Bound, positions
-from dmlcheck.reference.tiling.blocks import tiles
 
 
 def no_roundings(differing: Mapping[str, compare.Differing]) -> Iterator[tuple[str, compare.Array, Bound]]:

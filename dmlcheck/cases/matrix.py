@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import islice, product
 from typing import Any, NamedTuple
 
 from dmlcheck.cases.form import is_variable, too_many
+from dmlcheck.cases.records import MERGED, merged
 from dmlcheck.diagnostics.record import Finding
 from dmlcheck.diagnostics.wording import cut, did_you_mean
 from dmlcheck.files.document import Overflow, Path
@@ -18,7 +20,7 @@ TOO_MANY_CASES = f"makes more than {MAX_CASES:,} cases"
 _TOO_MUCH = f"has a matrix that writes out more than {MAX_MADE:,} values and characters"
 _MAX_LABEL = 200
 _MOST_NAMED = 20  # variables, known or not
-_LONG_TEXT = 1000
+_NUMBERS = frozenset((bool, int, float))
 
 
 class Variable(NamedTuple):
@@ -108,116 +110,149 @@ def _longest_text(values: list[Variable]) -> int:
     return longest
 
 
-class Templates:
-    """Values with variables `${name}` in them; parts without variables are shared by all combinations, not copied.
+class Template:
+    """A text, list or mapping with variables `${name}` in it.
 
-    Aliases may share values inside a file too; these are searched and copied once.
+    `parts` has the parts of a list or mapping by index or key: those with variables are templates, and the others are
+    values that all combinations share.
     """
 
-    def __init__(self) -> None:
-        self.known: dict[int, tuple[Any, bool]] = {}  # of a list, a mapping or a long text, which is kept as its id is
+    __slots__ = ("parts", "value")
 
-    def holds(self, value: Any) -> bool:
-        """Whether a value has variables in it."""
-        is_text = isinstance(value, str)
-        if is_text and len(value) < _LONG_TEXT:
-            return "${" in value
-        if not is_text and not isinstance(value, (dict, list)):
-            return False
-        found = self.known.get(id(value))
-        if found is None:
-            # Every part is looked at, so that each is known.
-            parts = value.values() if isinstance(value, dict) else value
-            answer = is_variable(value) if is_text else sum(map(self.holds, parts)) > 0
-            found = self.known[id(value)] = (value, answer)
-        return found[1]
+    def __init__(self, value: Any, parts: Mapping[Any, Any] | None = None) -> None:
+        self.value = value
+        self.parts = parts or {}
 
-    def findings(self, case: Mapping[str, Any], variables: Variables, file: str, room: int) -> Iterator[Finding]:
-        """Yield the reasons why a case cannot be made for every combination; nothing is made to find out.
 
-        `room` is the number of cases that the file may still have.
-        """
-        count = 1
-        for values in variables.values():
-            count *= len(values)
-        if count > room:
-            yield too_many(("matrix",), file, TOO_MANY_CASES)
-            return
-        unknown = self._unknown(case, variables)
-        for variable, path in islice(unknown.items(), _MOST_NAMED):
-            params = {"where": "the matrix", "key": variable}
-            more = ", ..." if len(variables) > _MOST_NAMED else ""
-            help = did_you_mean(variable, variables) or f"it has {', '.join(islice(variables, _MOST_NAMED))}{more}"
-            yield Finding("unknown-key", path, params, help)
-        if not unknown and count * self._size(case, variables) > MAX_MADE:
-            yield too_many(("matrix",), file, _TOO_MUCH)
+def templates_of(case: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of a case by key, as templates where they have variables, without the matrix.
 
-    def fill(self, case: Mapping[str, Any], chosen: Mapping[str, Variable]) -> dict[str, Any]:
-        """Return a case with values in place of its variables; text that is only a variable takes its type."""
-        made: dict[int, Any] = {}
+    Those of `desc` and `inputs` are by field. A value that aliases repeat is searched once, and is one template.
+    """
+    known: dict[int, Any] = {}  # by the ids of lists and mappings, which `case` keeps alive
 
-        def filled(value: Any) -> Any:
-            if not self.holds(value):
-                return value
-            if isinstance(value, str):
-                return _replaced(value, chosen)
-            if id(value) not in made:
-                if isinstance(value, dict):
-                    made[id(value)] = {key: filled(part) for key, part in value.items()}
-                else:
-                    made[id(value)] = [filled(part) for part in value]
-            return made[id(value)]
+    def template(value: Any) -> Any:
+        if isinstance(value, str):
+            return Template(value) if is_variable(value) else value
+        if not isinstance(value, (dict, list)) or (isinstance(value, list) and _NUMBERS.issuperset(map(type, value))):
+            return value
+        if id(value) not in known:
+            items = value.items() if isinstance(value, dict) else enumerate(value)
+            parts = {key: template(part) for key, part in items}
+            known[id(value)] = Template(value, parts) if _has_templates(parts) else value
+        return known[id(value)]
 
-        return {key: filled(value) for key, value in case.items()}
+    def by_field(value: Any) -> Any:
+        return {name: template(part) for name, part in value.items()} if isinstance(value, dict) else template(value)
 
-    # ---- what a combination makes
+    values = ((key, value) for key, value in case.items() if key != "matrix")
+    return {key: (by_field if key in MERGED else template)(value) for key, value in values}
 
-    def _copied(self, case: Mapping[str, Any]) -> Iterator[tuple[Path, Any]]:
-        """Yield the parts that are copied for a combination, each with its path."""
-        seen: set[int] = set()
-        todo = [_parts(case, ())]
-        while todo:
-            for path, value in todo[-1]:
-                yield path, value
-                if isinstance(value, (dict, list)) and self.holds(value) and id(value) not in seen:
-                    seen.add(id(value))
-                    todo.append(_parts(value, path))
-                    break
+
+def case_template(defaults: Mapping[str, Any], own: Mapping[str, Any]) -> Template:
+    """Return the template of a case from the `templates_of` the defaults of its file, and those of its own values."""
+    case = merged(defaults, own)
+    for key in MERGED:
+        fields = case.get(key)
+        if isinstance(fields, dict) and _has_templates(fields):
+            case[key] = Template(fields, fields)
+    return Template(case, case)
+
+
+def _has_templates(parts: Mapping[Any, Any]) -> bool:
+    return any(isinstance(part, Template) for part in parts.values())
+
+
+def filled(template: Template, chosen: Mapping[str, Variable]) -> Any:
+    """Return a value with values in place of its variables; text that is only a variable takes the value's type."""
+    made: dict[Template, Any] = {}
+
+    def fill(part: Any) -> Any:
+        if not isinstance(part, Template):
+            return part
+        if part not in made:
+            if isinstance(part.value, str):
+                made[part] = _replaced(part.value, chosen)
+            elif isinstance(part.value, dict):
+                made[part] = {key: fill(inner) for key, inner in part.parts.items()}
             else:
-                todo.pop()
+                made[part] = list(map(fill, part.parts.values()))
+        return made[part]
 
-    def _unknown(self, case: Mapping[str, Any], variables: Variables) -> dict[str, Path]:
-        """Return the variables that the matrix does not have, each with the first place that names it."""
-        unknown: dict[str, Path] = {}
-        for path, value in self._copied(case):
-            for variable, _, _ in _named(value):
-                if variable not in variables:
-                    unknown.setdefault(variable, path)
-        return unknown
-
-    def _size(self, case: Mapping[str, Any], variables: Variables) -> int:
-        """Return how many values and characters one combination makes at most, its name among them."""
-        inside: Counter[str] = Counter()
-        size = sum(len(name) + max(len(value.label) for value in values) for name, values in variables.items())
-        for _, value in self._copied(case):
-            named = _named(value)
-            size += 1 + (len(value) if named else 4 * isinstance(value, (dict, list)))
-            for variable, start, end in named:
-                if end - start < len(value):  # text that is only a variable becomes its value
-                    inside[variable] += 1
-        return size + sum(times * _longest_text(variables[variable]) for variable, times in inside.items())
+    return fill(template)
 
 
-def _parts(value: Mapping[str, Any] | list[Any], path: Path) -> Iterator[tuple[Path, Any]]:
-    """Yield the parts of a mapping or a list, each with its path."""
-    for key, part in value.items() if isinstance(value, Mapping) else enumerate(value):
+# ---- limits
+
+
+def matrix_findings(template: Template, variables: Variables, file: str, room: int) -> Iterator[Finding]:
+    """Yield the reasons why a case cannot be made for every combination; nothing is made to find out.
+
+    `room` is the number of cases that the file may still have.
+    """
+    count = math.prod(map(len, variables.values()))
+    if count > room:
+        yield too_many(("matrix",), file, TOO_MANY_CASES)
+        return
+    unknown = _unknown(template, variables)
+    for variable, path in islice(unknown.items(), _MOST_NAMED):
+        params = {"where": "the matrix", "key": variable}
+        more = ", ..." if len(variables) > _MOST_NAMED else ""
+        help = did_you_mean(variable, variables) or f"it has {', '.join(islice(variables, _MOST_NAMED))}{more}"
+        yield Finding("unknown-key", path, params, help)
+    if not unknown and count * _size(template, variables) > MAX_MADE:
+        yield too_many(("matrix",), file, _TOO_MUCH)
+
+
+def _copied(template: Template) -> Iterator[tuple[Path, Any]]:
+    """Yield the parts of a template that are copied for a combination, each with its path."""
+    seen: set[Template] = set()
+    todo = [_parts(template, ())]
+    while todo:
+        for path, part in todo[-1]:
+            yield path, part
+            if isinstance(part, Template) and part not in seen:
+                seen.add(part)
+                todo.append(_parts(part, path))
+                break
+        else:
+            todo.pop()
+
+
+def _parts(template: Template, path: Path) -> Iterator[tuple[Path, Any]]:
+    """Yield the parts of a template, each with its path."""
+    for key, part in template.parts.items():
         yield (*path, key), part
 
 
-def _named(value: Any) -> list[tuple[str, int, int]]:
-    """Return the variables `${name}` of a text with their starts and ends; a value that is no text has none."""
+def _unknown(template: Template, variables: Variables) -> dict[str, Path]:
+    """Return the variables that the matrix does not have, each with the path of its first use."""
+    unknown: dict[str, Path] = {}
+    for path, part in _copied(template):
+        for variable, _, _ in _named(part):
+            if variable not in variables:
+                unknown.setdefault(variable, path)
+    return unknown
+
+
+def _size(template: Template, variables: Variables) -> int:
+    """Return how many values and characters one combination makes at most, its name among them."""
+    inside: Counter[str] = Counter()
+    size = sum(len(name) + max(len(value.label) for value in values) for name, values in variables.items())
+    for _, part in _copied(template):
+        named, value = _named(part), part.value if isinstance(part, Template) else part
+        size += 1 + (len(value) if named else 4 * isinstance(value, (dict, list)))
+        for variable, start, end in named:
+            if end - start < len(value):  # text that is only a variable becomes its value
+                inside[variable] += 1
+    return size + sum(times * _longest_text(variables[variable]) for variable, times in inside.items())
+
+
+def _named(part: Any) -> list[tuple[str, int, int]]:
+    """Return the variables `${name}` of a text or its template, with their starts and ends; other parts have none."""
     found = []
     end = 0
+    value = part.value if isinstance(part, Template) else part
     text = value if isinstance(value, str) else ""
     while (start := text.find("${", end)) >= 0 and (close := text.find("}", start)) >= 0:
         end = close + 1

@@ -1,4 +1,4 @@
-"""A case made ready to run: its desc validated, its values read, its memory and its contents checked."""
+"""Prepares cases: validates the desc, checks the memory that the tensors need, and reads the values."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from dmlcheck.validation import constraint_words
 if TYPE_CHECKING:
     from dmlcheck.values.literals import Array
 
-HEADROOM = 256 * 2**20  # bytes that a kernel may take beside its inputs and outputs
-_LARGE = 2**20  # elements; what is smaller is not worth asking for the memory that is left
+HEADROOM = 256 * 2**20  # bytes that a kernel may take besides its inputs and outputs
+_LARGE = 2**20  # elements; for smaller tensors the memory left is not asked for
 
 
 class Prepared(NamedTuple):
-    """A case ready to run: its valid desc, its inputs by field and its expected outputs by label.
+    """A case that is ready to run, or the problems that it has.
 
-    An array of tensors has a list of arrays in `inputs`; in `expected` stands each tensor beside its values. `findings`
-    is what is wrong: with the desc where that is None, else with the values. `excess` says in a few words that the
-    values do not fit into memory, where that is what is wrong with them. `is_any` has a mask of the elements that are
-    `any`, by the label of each output that has some.
+    - `desc` is the valid desc, or None; then `findings` are its problems, else those of the values.
+    - `inputs` has an array by field; for an array of tensors a list of arrays.
+    - `expected` has each output's tensor and values by label; `is_any` a mask for each output with elements `any`.
+    - `excess` says in a few words that the values do not fit into memory.
     """
 
     desc: OperatorDesc | None
@@ -40,15 +40,15 @@ class Prepared(NamedTuple):
 
 
 class LegalDescs:
-    """The descs that were found valid, by their text, so that cases with the same desc validate it once."""
+    """A cache of valid descs by their text, so that cases with the same desc validate it once."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, str, str], OperatorDesc] = {}
         self._last: tuple[tuple[str, str], Reading] | None = None
 
     def validated(self, case: Case, level: str) -> tuple[OperatorDesc | None, list[Finding]]:
-        """Return a case's desc, or None and what is wrong with it at a level."""
-        key = (case.operator, level, repr(case.desc))  # in which 1, 1.0 and true differ
+        """Return the desc of a case, or None and its problems at a level."""
+        key = (case.operator, level, repr(case.desc))  # repr tells 1, 1.0 and true apart
         known = self._known.get(key)
         if known is not None:
             return known, []
@@ -63,24 +63,24 @@ class LegalDescs:
         return desc, []
 
     def minimum_level(self, case: Case) -> str | None:
-        """Return the lowest level at which a case's desc is valid, None where there is none."""
+        """Return the lowest level at which the desc of a case is valid; None if there is none."""
         return validation.minimum_level(self._read(case.operator, case.desc, repr(case.desc)))
 
     def _read(self, operator: str, desc: Mapping[str, Any], text: str) -> Reading:
-        """Return a desc as it is read; the last one is not read again."""
+        """Read a desc, unless it is the one that was read last."""
         if self._last is None or self._last[0] != (operator, text):
             self._last = ((operator, text), read_desc(operator, desc))
         return self._last[1]
 
 
-_MOST_KNOWN = 64  # cases that share their desc mostly follow each other
-_LONGEST_KNOWN = 4096  # characters of a desc that other cases are likely to have
+_MOST_KNOWN = 64  # descs; cases with the same desc mostly follow each other
+_LONGEST_KNOWN = 4096  # characters of a desc; longer ones are rarely shared
 
 
 def prepare(case: Case, level: str, descs: LegalDescs | None = None) -> Prepared:
-    """Return a case ready to run at a level, or what is wrong with it; `descs` are those that are known to be valid.
+    """Prepare a case to run at a level; `descs` caches valid descs.
 
-    The values of a negative case are read where it gives some or lists one as missing, and only then.
+    The values of a negative case are only read if it has some, or if it lists missing-tensor.
     """
     desc, findings = (descs or LegalDescs()).validated(case, level)
     if desc is None:
@@ -107,12 +107,12 @@ def _with_values(case: Case, desc: OperatorDesc, level: str) -> Prepared:
 
 
 def _needs_inputs(case: Case) -> bool:
-    """Whether an input without values is a mistake: a negative case may give values for some inputs alone."""
+    """Whether every input must have values: a negative case may leave some out."""
     return not case.is_negative or "missing-tensor" in (case.invalid or ())
 
 
 def value_findings(desc: OperatorDesc, inputs: Mapping[str, Any], level: str) -> list[Finding]:
-    """Return what the values of inputs break of the rows that are about them."""
+    """Return the findings of the constraints that are about the values of inputs."""
     if not _speaks_of_values(desc.spec.operator):
         return []
     from dmlcheck.validation import value_words
@@ -122,7 +122,7 @@ def value_findings(desc: OperatorDesc, inputs: Mapping[str, Any], level: str) ->
 
 @cache
 def _speaks_of_values(operator: str) -> bool:
-    """Whether a row of an operator's constraints is about the values of its inputs."""
+    """Whether an operator has a constraint that is about the values of its inputs."""
     return any(row.word in constraint_words.VALUE_WORDS for row in load_spec(operator).constraints)
 
 
@@ -130,7 +130,7 @@ def _speaks_of_values(operator: str) -> bool:
 
 
 def too_large(desc: OperatorDesc, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> Finding | None:
-    """Return what is wrong with a case whose tensors this machine cannot hold; nothing is allocated to find out."""
+    """Return the finding for tensors that do not fit into the memory of this machine, or None; nothing is allocated."""
     if not _has_large(desc):
         return None
     from dmlcheck.cases.values import bytes_needed
@@ -142,7 +142,7 @@ def too_large(desc: OperatorDesc, inputs: Mapping[str, Any], outputs: Mapping[st
 
 
 def _has_large(desc: OperatorDesc) -> bool:
-    """Whether some tensor of a desc may be too large."""
+    """Whether a tensor of a desc is so large that the memory left must be asked for."""
     for parts in desc.parts.values():
         for part in parts:
             if _is_large(part.tensor):
@@ -161,5 +161,5 @@ def _too_large(desc: OperatorDesc, need: str, have: int | None) -> Finding:
 
 
 def out_of_memory(desc: OperatorDesc) -> Finding:
-    """Return what is wrong with a case that this machine turned out not to hold."""
+    """Return the finding for a case that ran out of memory."""
     return _too_large(desc, "did not fit into memory", None)

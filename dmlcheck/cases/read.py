@@ -1,4 +1,4 @@
-"""Case files and plain descs: documents to Case records, with everything that is wrong in their form."""
+"""Reads case files and plain descs: makes Case records of a document, with findings about their form."""
 
 from __future__ import annotations
 
@@ -22,31 +22,34 @@ from dmlcheck.cases.form import (
 from dmlcheck.cases.matrix import (
     MAX_CASES,
     TOO_MANY_CASES,
-    Templates,
     Variables,
+    case_template,
     combinations,
     duplicate_labels,
+    filled,
+    matrix_findings,
+    templates_of,
     variables_of,
 )
-from dmlcheck.cases.records import MERGED, Case, CaseFile, FileOrigin, in_order
+from dmlcheck.cases.records import Case, CaseFile, FileOrigin, in_order, merged
 from dmlcheck.diagnostics.record import MAX_PROBLEMS, Checking, Diagnostic, Finding, collected
 from dmlcheck.diagnostics.wording import cut, misspelt
-from dmlcheck.files.document import Document, placed
+from dmlcheck.files.document import Document, diagnostic_at
 from dmlcheck.specs.load import full_name, load_spec
 from dmlcheck.specs.names import parse_level
 
 _A_CASE_FILE = "a mapping with operator and desc, or with cases"
 _FILE_KEYS = (*CASE_KEYS, "cases")
 _KEYS_OF_CASES = frozenset(CASE_KEYS)
-_DECISIVE = ("operator", "desc", "matrix")  # without these nothing can be said of a case
+_DECISIVE = ("operator", "desc", "matrix")  # without these a case cannot be checked
 
 
 def read_cases(document: Document, name: str | None = None) -> CaseFile:
-    """Read a document as a case file; `name` is the path that ids start with, the document's own by default."""
+    """Read a document as a case file; `name` is the path at the start of ids, by default that of the document."""
     name = name or document.name
     read, findings = collected(_Reader(document, name).read())
     problems = [
-        placed(finding, document.name, document.locate(finding.path, key=finding.at_key)) for finding in findings
+        diagnostic_at(finding, document.name, document.locate(finding.path, key=finding.at_key)) for finding in findings
     ]
     cases, broken = _named(read, name)
     is_list = isinstance(document.value, dict) and document.value.get("cases") is not None
@@ -54,16 +57,16 @@ def read_cases(document: Document, name: str | None = None) -> CaseFile:
 
 
 class _Read(NamedTuple):
-    """A case of a file, and what is wrong with its form."""
+    """A case of a file, and the findings about its form."""
 
     case: Case
     findings: tuple[Finding, ...] = ()
 
 
 class _Defaults(NamedTuple):
-    """What the cases of a file share: the values that can be used, and the keys of those that cannot.
+    """The defaults of a file: the values that have the right form, and the keys of those that have not.
 
-    `templated` are the keys that are right only if a matrix replaces their variables.
+    `templated` are the keys whose form depends on the variables of a matrix.
     """
 
     values: dict[str, Any] = {}  # noqa: RUF012 - never written to
@@ -72,18 +75,18 @@ class _Defaults(NamedTuple):
 
 
 class _Reader:
-    """One case file being read: its names, and what its cases share."""
+    """The state of reading one case file: the names of its cases, and values that cases share."""
 
     def __init__(self, document: Document, name: str) -> None:
         self.document = document
         self.name = name
-        self.lines: dict[str, int] = {}  # of the cases, by their names
-        self.templates = Templates()
-        self.lists: dict[tuple[str, ...], tuple[str, ...]] = {}  # that cases share
-        self.problems = 0  # of the cases so far
+        self.lines: dict[str, int] = {}  # of the cases, by name
+        self.default_templates: dict[str, Any] | None = None  # made when a case has a matrix
+        self.lists: dict[tuple[str, ...], tuple[str, ...]] = {}  # equal tuples, made once
+        self.problems = 0  # found in cases so far
 
     def read(self) -> Checking[Sequence[_Read]]:
-        """Return the cases of the file; what is wrong with the file itself has its path in the file."""
+        """Return the cases of the file; yield the findings about the file itself, with paths in the file."""
         value = self.document.value
         if not isinstance(value, dict):
             if value is not None:
@@ -129,7 +132,7 @@ class _Reader:
         return read
 
     def too_many_problems(self) -> Iterator[Finding]:
-        """Yield that cases are not read, where there are more problems than are told."""
+        """Yield a finding if there were so many problems that further cases are not read."""
         if self.problems > MAX_PROBLEMS:
             params = {"path": self.document.name, "most": MAX_PROBLEMS, "rest": "its other cases are not read"}
             yield Finding("too-many-problems", (), params)
@@ -137,8 +140,8 @@ class _Reader:
     def case(
         self, own: dict[str, Any], defaults: _Defaults, origin: FileOrigin, stem: str | None, room: int = MAX_CASES
     ) -> Iterator[_Read]:
-        """Yield a case, or those that its matrix makes; `stem` is its name where it is the file."""
-        values = _merge(defaults.values, own) if defaults.values else own
+        """Yield a case, or those of its matrix; `stem` is the name of a case that is a file of its own."""
+        values = merged(defaults.values, own) if defaults.values else own
         name = own.get("name")
         if name is None:
             name = stem
@@ -149,34 +152,37 @@ class _Reader:
                 findings.extend(self.taken(name, origin))
             yield self.broken(values, origin, name, findings)
         elif defaults.unusable and _lacks_decisive(own, defaults):
-            return  # the defaults are wrong, and their problem says so
+            return  # the findings about the defaults say so
         elif stem is not None and any(key in _DECISIVE for key in misspelt(own, CASE_KEYS).values()):
-            return  # the unknown key of the file says so
+            return  # the finding about the unknown key says so
         elif has_matrix:
-            yield from self.expanded(values, origin, str(name), room)
+            yield from self.expanded(own, values, defaults, origin, str(name), room)
         else:
             yield self.whole(values, origin, str(name))
 
-    def expanded(self, values: dict[str, Any], origin: FileOrigin, name: str, room: int) -> Iterator[_Read]:
+    def expanded(
+        self, own: dict[str, Any], values: dict[str, Any], defaults: _Defaults, origin: FileOrigin, name: str, room: int
+    ) -> Iterator[_Read]:
         """Yield a case for every combination of a matrix."""
-        rest = {key: value for key, value in values.items() if key != "matrix"}
-        variables = variables_of(values["matrix"])
-        findings = list(self.templates.findings(rest, variables, self.document.name, room))
+        if self.default_templates is None:
+            self.default_templates = templates_of(defaults.values)
+        template, variables = case_template(self.default_templates, templates_of(own)), variables_of(values["matrix"])
+        findings = list(matrix_findings(template, variables, self.document.name, room))
         if findings:
             yield self.broken(values, origin, name, findings)
             return
         for suffix, chosen in combinations(variables):
-            filled = self.templates.fill(rest, chosen)
+            case = filled(template, chosen)
             if self.problems > MAX_PROBLEMS:
                 return
-            findings = list(islice(form_findings(filled), MAX_PROBLEMS + 1))
+            findings = list(islice(form_findings(case), MAX_PROBLEMS + 1))
             if findings:
-                yield self.broken(filled, origin, name + suffix, findings)
+                yield self.broken(case, origin, name + suffix, findings)
             else:
-                yield self.whole(filled, origin, name + suffix, variables)
+                yield self.whole(case, origin, name + suffix, variables)
 
     def whole(self, values: dict[str, Any], origin: FileOrigin, name: str, variables: Variables | None = None) -> _Read:
-        """Return a case whose form is right, unless its name is another's; `variables` are those of its matrix."""
+        """Return a case of the right form; if another case has its name, a broken one. `variables` are its matrix's."""
         taken = list(self.taken(name, origin, variables))
         if taken:
             return self.broken(values, origin, name, taken)
@@ -201,7 +207,7 @@ class _Reader:
         return _Read(case)
 
     def broken(self, values: dict[str, Any], origin: FileOrigin, name: Any, findings: list[Finding]) -> _Read:
-        """Return what can be used of a case: its desc too, where nothing is to be filled in and it is to be valid."""
+        """Return a case with findings and its usable values: its desc too, unless it has a matrix or is negative."""
         self.problems += len(findings)
         usable = {key: value for key, value in values.items() if has_form(key, value)}
         is_legal = values.get("matrix") is None and values.get("invalid") is None
@@ -218,7 +224,7 @@ class _Reader:
         return _Read(case, tuple(findings))
 
     def taken(self, name: str, origin: FileOrigin, variables: Variables | None = None) -> Iterator[Finding]:
-        """Take a name for a case; yield what is wrong where another case has it."""
+        """Record the name of a case; yield a finding if another case has it."""
         first, line = self.lines.get(name), origin.position().line
         if first is None:
             self.lines[name] = line
@@ -228,10 +234,10 @@ class _Reader:
             help = "give each value of a variable once" if alike else "give each case a name of its own"
             yield Finding("duplicate-name", ("name",), {"name": name, "where": where}, help)
 
-    # ---- what cases share
+    # ---- shared values
 
     def shared_tuple(self, texts: list[str] | None) -> tuple[str, ...] | None:
-        """Return a list of text as a tuple; of lists that are the same, which many cases may share, there is one."""
+        """Return a list of text as a tuple; equal lists of several cases become the same tuple."""
         if texts is None:
             return None
         made = tuple(texts)
@@ -239,12 +245,12 @@ class _Reader:
 
 
 def _lacks_decisive(own: Mapping[str, Any], defaults: _Defaults) -> bool:
-    """Whether a key without which nothing can be said of a case is a default that cannot be used."""
+    """Whether a case would need a default of the wrong form for its operator, desc or matrix."""
     return any(key in defaults.unusable and (key == "desc" or key not in own) for key in _DECISIVE)
 
 
 def _defaults(file: dict[str, Any]) -> Checking[_Defaults]:
-    """Return the defaults of a file that can be used; those that are misspelt cannot."""
+    """Return the defaults of a file; yield the findings about their form."""
     given = {key: file[key] for key in file if key in _KEYS_OF_CASES and key != "name"}
     unusable = set(misspelt(file, _FILE_KEYS).values())
     for finding in form_findings(given, templated=True):
@@ -258,7 +264,7 @@ def _defaults(file: dict[str, Any]) -> Checking[_Defaults]:
 def _findings(
     own: dict[str, Any], values: dict[str, Any], name: Any, defaults: _Defaults, *, is_file: bool
 ) -> Iterator[Finding]:
-    """Yield what is wrong with the form of a case: with its own keys, and with its values as they are merged."""
+    """Yield the findings about the form of a case: about its own keys, and about its values with the defaults."""
     operator, desc = values.get("operator"), values.get("desc")
     if name is None or operator is None or desc is None:
         meant = misspelt(own, CASE_KEYS).values()
@@ -273,33 +279,24 @@ def _findings(
 
 
 def _unknown_keys(own: Mapping[str, Any], known: Collection[str], where: str, operator: Any) -> Iterator[Finding]:
-    """Yield the keys that are not known; the help for a field of the operator says where it belongs."""
+    """Yield findings about unknown keys; for a field of the operator the help says that it belongs under desc."""
     for finding in unknown_keys(own, known, where):
         field = _field_of(operator, str(finding.path[0]))
         yield finding if field is None else finding._replace(help=f"write {field} under desc")
 
 
 def _field_of(operator: Any, key: str) -> str | None:
-    """Return the field of an operator that a key has the name of, in whatever case."""
+    """Return the field of an operator with the name of a key, in upper or lower case; or None."""
     name = full_name(operator) if isinstance(operator, str) else None
     fields = () if name is None else load_spec(name).fields
     return next((field for field in fields if field.casefold() == key.casefold()), None)
 
 
-def _merge(defaults: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
-    merged = {**defaults, **own}
-    for key in MERGED:
-        base, over = defaults.get(key), own.get(key)
-        if isinstance(base, dict) and isinstance(over, dict):
-            merged[key] = {**base, **over}
-    return merged
-
-
-# ---- the names of cases that are not well formed
+# ---- names of broken cases
 
 
 def _named(read: Sequence[_Read], file: str) -> tuple[list[Case], dict[str, tuple[Diagnostic, ...]]]:
-    """Return all cases, each with an id of its own, and what is wrong with those that are not well formed by id."""
+    """Return all cases with unique ids, and the diagnostics of the broken ones by id."""
     taken = {case.name for case, findings in read if not findings}
     again: Counter[str] = Counter()
     cases = []
@@ -319,7 +316,7 @@ def _named(read: Sequence[_Read], file: str) -> tuple[list[Case], dict[str, tupl
 
 
 def _label(case: Case, taken: Collection[str]) -> str:
-    """Return what to call a case that is not well formed: its name, or where it stands, or both."""
+    """Return a name for a broken case that is not taken: its own, or its place, or both."""
     line, column, _ = case.position
     places = (f"line {line}", f"line {line}, column {column}")
     labels = (case.name, *(f"{case.name} ({place})" for place in places)) if case.name else places

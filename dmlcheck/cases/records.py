@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any, NamedTuple, Protocol
 
 from dmlcheck.diagnostics.record import MAX_PROBLEMS, Diagnostic, Finding
-from dmlcheck.files.document import Document, Path, Position, placed
+from dmlcheck.files.document import Document, Path, Position, diagnostic_at
 from dmlcheck.specs.names import NEWEST_LEVEL
 from dmlcheck.specs.records import Tolerance
 
@@ -136,7 +136,17 @@ def _is_random(raw: Any) -> bool:
     return isinstance(raw, Mapping) and "random" in raw
 
 
-MERGED = ("desc", "inputs")
+MERGED = ("desc", "inputs")  # keys whose fields a case adds to those of the defaults
+
+
+def merged(defaults: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of a case: its own, and the defaults of its file where it has none."""
+    found = {**defaults, **own}
+    for key in MERGED:
+        base, over = defaults.get(key), own.get(key)
+        if isinstance(base, dict) and isinstance(over, dict):
+            found[key] = {**base, **over}
+    return found
 
 
 class FileOrigin(NamedTuple):
@@ -171,7 +181,7 @@ class FileOrigin(NamedTuple):
 
     def diagnostic(self, finding: Finding) -> Diagnostic:
         """Return a finding with its place in the file."""
-        return placed(finding, self.document.name, self.locate(finding.path, key=finding.at_key))
+        return diagnostic_at(finding, self.document.name, self.locate(finding.path, key=finding.at_key))
 
     def _full(self, path: Path) -> Path | None:
         """Return a path of the case as a path of the file: in the first place that has this part.

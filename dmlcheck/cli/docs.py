@@ -12,7 +12,7 @@ from dmlcheck.cli.folder import folder_option, written
 from dmlcheck.cli.options import examples
 from dmlcheck.diagnostics.wording import counted
 from dmlcheck.folders.export_folder import Folder
-from dmlcheck.folders.exporting import Unavailable
+from dmlcheck.folders.exporting import MissingRequirement
 
 if TYPE_CHECKING:
     from dmlcheck.cases.records import Case
@@ -31,13 +31,13 @@ def docs(*, folder: str) -> None:
 
 
 def _write(folder: str) -> list[str]:
-    """Write the files of the site, and return their names; Unavailable where a package is missing."""
+    """Write the files of the site, and return their names; MissingRequirement where a package is missing."""
     try:
         import jinja2  # noqa: F401 - said here, before anything is written
         import latex2mathml  # noqa: F401
         import markdown_it  # noqa: F401
     except ImportError as error:
-        raise Unavailable(f'docs needs {error.name}: run python -m pip install "dmlcheck[docs]"') from None
+        raise MissingRequirement(f'docs needs {error.name}: run python -m pip install "dmlcheck[docs]"') from None
     from dmlcheck.reports.site.build import site_files
     from dmlcheck.specs.load import load_spec, operator_names
 

@@ -13,11 +13,11 @@ from dmlcheck.cli.model_options import dim_option, seed_option
 from dmlcheck.cli.options import complete_files, examples, select_option
 from dmlcheck.cli.selection import check_option, check_taken, selector, split_case
 from dmlcheck.files.document import Document
-from dmlcheck.folders.exporting import Unavailable
+from dmlcheck.folders.exporting import MissingRequirement
 from dmlcheck.formats.registry import Opened, opened
 from dmlcheck.reports.diagnostics import at_pointer
 from dmlcheck.reports.evaluation import evaluated_text
-from dmlcheck.reports.mistakes import Told
+from dmlcheck.reports.mistakes import ReportedMistakes
 from dmlcheck.running.evaluate import Evaluated, EvaluationRequest
 
 
@@ -70,13 +70,13 @@ def evaluate(
     with made(implementation) as judged:
         try:
             sys.exit(_print(found, EvaluationRequest(judged, name, selected, inputs, seed, dict(dims))))
-        except Unavailable as error:
+        except MissingRequirement as error:
             raise click.UsageError(str(error)) from None
 
 
 def _print(file: Opened, wanted: EvaluationRequest) -> Exit:
     """Print the evaluation of a file; a name that was printed before starts a new YAML document."""
-    told, names, ends = Told(), set[str](), set[Exit]()
+    reported, names, ends = ReportedMistakes(), set[str](), set[Exit]()
     for one in file.format.call("evaluated", file, wanted):
         if one.outputs:
             printed = one.outputs.keys() if one.name is None else {one.name}
@@ -84,13 +84,13 @@ def _print(file: Opened, wanted: EvaluationRequest) -> Exit:
                 write("---")
                 names.clear()
             names |= printed
-        _print_one(one, file.document, told)
+        _print_one(one, file.document, reported)
         ends.add(_end(one))
     return next((end for end in (Exit.WRONG_INPUT, Exit.FAILED, Exit.GOOD) if end in ends), Exit.NOTHING_CHECKED)
 
 
-def _print_one(one: Evaluated, document: Document, told: Told) -> None:
-    problems = told.new(one.diagnostics, one.name or document.name)
+def _print_one(one: Evaluated, document: Document, reported: ReportedMistakes) -> None:
+    problems = reported.new(one.diagnostics, one.name or document.name)
     Console().problems((each if each.line else at_pointer(each) for each in problems), document)
     if one.remark is not None:
         say(f"# {one.remark}" if one.name is None else f"# {one.name}: {one.remark}")

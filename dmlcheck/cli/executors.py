@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dmlcheck.cli.options import completing
-from dmlcheck.folders.exporting import Unavailable
-from dmlcheck.implementations import Unavailable as NoImplementation
+from dmlcheck.folders.exporting import MissingRequirement
+from dmlcheck.implementations import Unavailable
 from dmlcheck.values import memory
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def cluster_of(address: str | None, jobs: int) -> Iterator[Cluster | None]:
     with contextlib.ExitStack() as stack:
         try:
             stack.enter_context(cluster)
-        except Unavailable as error:
+        except MissingRequirement as error:
             raise click.UsageError(f"--executor {_DASK}{':' if address else ''}{address}: {error}") from None
         yield cluster
 
@@ -72,5 +72,5 @@ def about_on(cluster: Cluster, name: str, directml_version: str | None) -> About
 
     try:
         return cluster.ask(about_there, name, directml_version)
-    except NoImplementation as error:
+    except Unavailable as error:
         raise click.UsageError(f"--implementation: on a worker: {error}") from None

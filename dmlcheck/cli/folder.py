@@ -10,7 +10,7 @@ import click
 from dmlcheck.cli.console import say
 from dmlcheck.cli.options import complete_files
 from dmlcheck.folders.export_folder import Occupied, check
-from dmlcheck.folders.exporting import Unavailable
+from dmlcheck.folders.exporting import MissingRequirement
 
 T = TypeVar("T")
 
@@ -34,7 +34,7 @@ def written(folder: str, form: str, work: Callable[[], T]) -> T:
         return work()
     except Occupied as error:
         raise click.UsageError(f"-o: {error}") from None
-    except Unavailable as error:
+    except MissingRequirement as error:
         raise click.UsageError(str(error)) from None
     except OSError as error:
         raise click.UsageError(f"-o: {error.filename or folder} cannot be written: {error.strerror or error}") from None

@@ -145,12 +145,12 @@ def _judged(judging: Judging, cluster: Cluster | None, *, with_invalid: bool, is
 
 def _require_onnx() -> None:
     """Refuse to draw graphs without the package that makes models."""
-    from dmlcheck.folders.exporting import Unavailable as NoFormat
+    from dmlcheck.folders.exporting import MissingRequirement
     from dmlcheck.onnx.exporter import require
 
     try:
         require()
-    except NoFormat as error:
+    except MissingRequirement as error:
         raise click.UsageError(f"--graphs: {error}") from None
 
 

@@ -15,7 +15,7 @@ from dmlcheck.cli.model_options import dim_option, seed_option
 from dmlcheck.cli.options import complete_files, examples
 from dmlcheck.cli.run_options import Seconds
 from dmlcheck.cli.selection import check_option, split_case
-from dmlcheck.folders.exporting import Unavailable as NoFormat
+from dmlcheck.folders.exporting import MissingRequirement
 from dmlcheck.formats.registry import Opened, opened
 from dmlcheck.implementations import Unavailable
 
@@ -71,7 +71,7 @@ def reduce(
         pass
     try:
         sys.exit(_reduce(file, name, path, seconds, dict(chosen.values()), judging))
-    except (Unavailable, NoFormat) as error:
+    except (Unavailable, MissingRequirement) as error:
         raise click.UsageError(str(error)) from None
     except OSError as error:
         raise click.UsageError(f"-o: {error.filename or path} cannot be written: {error.strerror or error}") from None

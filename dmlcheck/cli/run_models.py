@@ -144,12 +144,12 @@ def model_of(paths: Sequence[str], asked: ModelOptions) -> Target | None:
         return None
     if len(split) > 1:
         raise click.UsageError("a model is run alone: name one, and nothing else")
-    from dmlcheck.folders.exporting import Unavailable
+    from dmlcheck.folders.exporting import MissingRequirement
     from dmlcheck.onnx.exporter import require
 
     try:
         require()
-    except Unavailable as error:
+    except MissingRequirement as error:
         raise click.UsageError(str(error)) from None
     ((path, case),) = models
     return Target(path, path.replace("\\", "/") if sys.platform == "win32" else path, case)

@@ -14,7 +14,7 @@ from dmlcheck.comparison.records import MOST_LIKELY, MOST_SYSTEMATIC, Element, O
 from dmlcheck.comparison.tolerances import FLOAT32, Limit
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.diagnostics.wording import braces
-from dmlcheck.reference.tiling.blocks import tiles
+from dmlcheck.reference.blocks import tiles
 from dmlcheck.specs.records import Tolerance
 from dmlcheck.values.number_formats import FORMATS, ulp
 

@@ -1,8 +1,8 @@
 """Screening: sums of products that are surely within their likely errors, found without computing their bounds.
 
-The bound of a sum follows from the sum of the sizes of its terms, which a product of FLOAT32 matrices gives in half the
-time. It shows for nearly all elements that they are within the smallest possible bound. The other elements get their
-bounds, and so do candidates for the largest error, in units or as a share of the bound: reports name these.
+The bound of a sum follows from the sum of the magnitudes of its terms, which a product of FLOAT32 matrices gives in
+half the time. It shows for nearly all elements that they are within the smallest possible bound. The other elements get
+their bounds, and so do candidates for the largest error, in units or as a share of the bound: reports name these.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from dmlcheck.comparison.tolerances import Limit
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference.ball.errors import Arithmetic
 from dmlcheck.reference.bounds import FEW, arithmetic_of
+from dmlcheck.reference.products import Magnitudes
 from dmlcheck.reference.results import separated
-from dmlcheck.reference.tiling.piece import Piece, Sizes
+from dmlcheck.reference.tiling.tile import Tile
 from dmlcheck.specs.records import OUTPUT
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
 
@@ -42,7 +43,7 @@ class Settled(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """The screening of a piece: elements that need bounds, and others, by their row-major positions in the output."""
+    """The screening of a tile: elements that need bounds, and others, by their row-major positions in the output."""
 
     where: Any
     asked: Array
@@ -83,48 +84,48 @@ class Screen:
             and math.prod(self.tensor.sizes) >= _MANY
         )
 
-    def see(self, piece: Piece, found: Any) -> None:
-        """Take a piece, and the result of its formula."""
+    def see(self, tile: Tile, found: Any) -> None:
+        """Take a tile, and the result of its formula."""
         value, is_undefined = separated(found)
         if self.actual is None or np.any(is_undefined) or not isinstance(value, np.ndarray):
             return
-        part = self._part(piece, value)
+        part = self._part(tile, value)
         if part is not None:
             with self._lock:
                 self.parts.append(part)
 
-    def _part(self, piece: Piece, value: Array) -> _Part | None:
-        """Return the screening of a piece, or None if something in it is infinite or NaN."""
-        actual = np.asarray(self.actual)[piece.where]
+    def _part(self, tile: Tile, value: Array) -> _Part | None:
+        """Return the screening of a tile, or None if something in it is infinite or NaN."""
+        actual = np.asarray(self.actual)[tile.where]
         found = np.ascontiguousarray(actual).reshape(-1)
         flat = np.ascontiguousarray(value).reshape(-1)
         wanted = flat.astype(found.dtype)
         none = np.zeros(0, np.int64)
         if np.array_equal(wanted[:_RUN], found[:_RUN]) and np.array_equal(wanted, found):
-            return _Part(piece.where, none, none, np.zeros(0), 0.0, none, 0.0, none, np.zeros(0), 0.0, 0.0)
-        sizes = piece.sizes(*piece.operands) if piece.sizes is not None else None
-        if sizes is None or sizes.products < _LEAST_TERMS:
+            return _Part(tile.where, none, none, np.zeros(0), 0.0, none, 0.0, none, np.zeros(0), 0.0, 0.0)
+        magnitudes = tile.magnitudes(*tile.operands) if tile.magnitudes is not None else None
+        if magnitudes is None or magnitudes.products < _LEAST_TERMS:
             return None
-        if not float(sizes.sums.max(initial=0)) < _LARGEST:
+        if not float(magnitudes.sums.max(initial=0)) < _LARGEST:
             return None
-        own = _screened(flat, wanted, found, sizes, self.arithmetic, self.tensor.data_type)
+        own = _screened(flat, wanted, found, magnitudes, self.arithmetic, self.tensor.data_type)
         if own is None:
             return None
-        return own._replace(where=piece.where, terms=sizes.terms, **self._placed(piece.where, own))
+        return own._replace(where=tile.where, terms=magnitudes.terms, **self._in_output(tile.where, own))
 
-    def _placed(self, where: Any, own: _Part) -> dict[str, Any]:
-        """Return the numbers of elements in a piece as their places in the output."""
+    def _in_output(self, where: Any, own: _Part) -> dict[str, Any]:
+        """Return the numbers of elements in a tile as their places in the output."""
         sizes = self.tensor.sizes
         ranges = [range(size)[at] for size, at in zip(sizes, (*where, *[slice(None)] * len(sizes)), strict=False)]
         inner = tuple(map(len, ranges))
 
-        def placed(at: Any) -> Any:
+        def in_output(at: Any) -> Any:
             numbers = np.unravel_index(at, inner)
             return np.ravel_multi_index(
                 tuple(own.start + number * own.step for own, number in zip(ranges, numbers, strict=True)), sizes
             )
 
-        return {name: placed(getattr(own, name)) for name in ("asked", "leading", "worst", "held")}
+        return {name: in_output(getattr(own, name)) for name in ("asked", "leading", "worst", "held")}
 
     def settled(self) -> list[dict[str, Settled]]:
         """Return the screened outputs, by name: first with as many elements as possible, then with fewer if needed.
@@ -167,13 +168,13 @@ _LOST = 2.0**-22  # the share that FLOAT32 may lose of the sums, for each term
 
 
 def _screened(
-    value: Array, wanted: Array, found: Array, sizes: Sizes, arithmetic: Arithmetic, data_type: str
+    value: Array, wanted: Array, found: Array, magnitudes: Magnitudes, arithmetic: Arithmetic, data_type: str
 ) -> _Part | None:
-    """Return the screening of some elements of a piece by the smallest possible bounds.
+    """Return the screening of some elements of a tile by the smallest possible bounds.
 
     An element within the hard bound divided by the ratio of hard and likely bounds needs no look at the likely one.
     """
-    radii = _of_products(sizes, arithmetic)
+    radii = _of_products(magnitudes, arithmetic)
     shares = np.empty(value.size, np.float32)
     squares = of_likely = 0.0
     worst_units, worst, asked = 0.0, 0, []
@@ -219,28 +220,28 @@ class _Slacks(NamedTuple):
     ratio: float
 
 
-def _of_products(sizes: Sizes, arithmetic: Arithmetic) -> _Slacks:
+def _of_products(magnitudes: Magnitudes, arithmetic: Arithmetic) -> _Slacks:
     """Return the smallest possible radii of sums of products.
 
-    Both are at least a multiple of the sum of the sizes of the terms: the errors of n roundings are n * u times as
+    Both are at least a multiple of the sum of the magnitudes of the terms: the errors of n roundings are n * u times as
     large, and the likely ones at least 6 / sqrt(3) * u times, as the squares of n terms are at least the square of
     their sum divided by n.
     """
-    sums, terms = sizes.sums.reshape(-1), sizes.products
+    sums, terms = magnitudes.sums.reshape(-1), magnitudes.products
     kept = (1 - min(0.5, terms * _LOST)) * arithmetic.unit_roundoff
     hard = np.float32(terms * kept)
     likely = np.float32(min(terms, 6 / math.sqrt(3) * math.sqrt(1 - 1 / terms)) * kept)
 
     def most(value: Array, run: slice) -> Array:
-        return np.asarray(np.maximum(likely * sums[run], _likely(value, sums[run], sizes, kept)))
+        return np.asarray(np.maximum(likely * sums[run], _likely(value, sums[run], magnitudes, kept)))
 
     return _Slacks(lambda _, run: hard * sums[run], most, float(hard / likely))
 
 
-def _likely(value: Array, sums: Array, sizes: Sizes, kept: float) -> Array:
+def _likely(value: Array, sums: Array, magnitudes: Magnitudes, kept: float) -> Array:
     """Return the smallest possible likely errors; for large sums they exceed those of the terms alone."""
     size = np.abs(value).astype(np.float32)
-    added, count = np.float32(sizes.added or 0.0), sizes.products
+    added, count = np.float32(magnitudes.added or 0.0), magnitudes.products
     size, sums = np.maximum(size - added, 0), np.maximum(sums - added, 0)
     walked = np.sqrt((count - 1) * (size * size + sums * sums / np.float32(count)))
     return np.asarray(np.minimum(6 / math.sqrt(3) * walked, count * sums) * np.float32(kept))

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from dmlcheck.comparison.compare import Differing
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
+from dmlcheck.reference.blocks import tiles
 from dmlcheck.reference.bounds import Bound, own_errors
-from dmlcheck.reference.tiling.blocks import tiles
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES, ulp
 
 Array = NDArray[Any]

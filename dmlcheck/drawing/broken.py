@@ -1,4 +1,4 @@
-"""Random descs that break exactly one constraint: valid ones with one thing changed."""
+"""Random descs that break exactly one constraint: valid descs with one change."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dmlcheck.specs.names import DATA_TYPES, ENUMS
 from dmlcheck.specs.records import Field, OperatorSpec
 from dmlcheck.validation import validate
 
-_TRIES = 60  # changes of one desc
+_TRIES = 60  # changes that are tried on a desc
 _TYPES = [name for name, kind in DATA_TYPES.items() if kind.kind != "none"]
 
 
@@ -27,7 +27,7 @@ class BrokenDesc(NamedTuple):
 
 
 def broken(desc: OperatorDesc, chance: Chance, level: str) -> BrokenDesc | None:
-    """Return a valid desc after a change that breaks one constraint; None where none of many changes does."""
+    """Return a valid desc with a change that breaks one constraint, or None if none of many changes does."""
     raw = without_counts(desc)
     for _ in range(_TRIES):
         fields = deepcopy(raw)
@@ -39,7 +39,7 @@ def broken(desc: OperatorDesc, chance: Chance, level: str) -> BrokenDesc | None:
 
 
 def broken_entry(operator: str, fields: Raw, level: str) -> str | None:
-    """Return the one rule or constraint that a desc breaks, as `invalid` lists it; None where it is not just one."""
+    """Return the one rule or constraint that a desc breaks, as `invalid` lists it; None if there are several."""
     _, findings = validate(operator, fields, level)
     entries = {found.constraint or found.rule for found in findings}
     return entries.pop() if len(entries) == 1 and not _is_of_notation(findings) else None

@@ -1,4 +1,4 @@
-"""Random choices made of whole numbers only, so that any source of whole numbers can draw a desc."""
+"""Random choices from a source of whole numbers, so that any such source can draw a desc."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 class Chance(NamedTuple):
-    """A source of whole numbers between two others, both included."""
+    """Random choices; `integer` draws a whole number between two others, both included."""
 
     integer: Callable[[int, int], int]
 
@@ -19,15 +19,15 @@ class Chance(NamedTuple):
         return values[self.integer(0, len(values) - 1)]
 
     def often(self, share: float) -> bool:
-        """Return true in about that share of the draws."""
+        """Return true in this share of the draws."""
         return self.integer(1, 1000) <= 1000 * share
 
     def some(self, values: Sequence[T], count: int) -> list[T]:
-        """Return so many of some values, each once, in any order."""
+        """Return `count` of some values, each once, in any order."""
         left = list(values)
         return [left.pop(self.integer(0, len(left) - 1)) for _ in range(count)]
 
 
 def seeded(seed: int | str) -> Chance:
-    """Return choices that are the same for a seed, on every machine."""
+    """Return the choices of a seed, the same on every machine."""
     return Chance(random.Random(seed).randint)  # noqa: S311 - nothing secret

@@ -22,7 +22,7 @@ _MOST_ELEMENTS = 10**7  # of a tensor that is repaired
 
 
 def drawn(operator: str, chance: Chance, sizes: Sizes = SMALL, level: str = NEWEST_LEVEL) -> OperatorDesc | None:
-    """Return a random valid desc of an operator, or None if none of many drafts came to one."""
+    """Return a random valid desc of an operator, or None if no draft could be repaired."""
     fields = drawn_fields(operator, chance, sizes, level)
     return None if fields is None else validate(operator, fields, level)[0]
 
@@ -38,7 +38,7 @@ def drawn_fields(operator: str, chance: Chance, sizes: Sizes = SMALL, level: str
 
 
 def made_valid(spec: OperatorSpec, fields: Raw, chance: Chance, sizes: Sizes, level: str) -> Raw | None:
-    """Return a desc after as many rounds of repair as it takes, or None if that does not end or makes it too large."""
+    """Return a repaired desc, or None if the rounds of repair do not end, or make it too large."""
     for _ in range(_ROUNDS):
         suit(spec, fields, chance)
         desc, findings = validate(spec.operator, fields, level)
@@ -56,7 +56,7 @@ def made_valid(spec: OperatorSpec, fields: Raw, chance: Chance, sizes: Sizes, le
 
 
 def _smaller(spec: OperatorSpec, fields: Raw, chance: Chance) -> Raw:
-    """Return a desc of which the numbers that make sizes are halved: sizes of tensors, windows, paddings, repeats."""
+    """Return a desc with halved sizes, and halved attributes that sizes follow from: windows, paddings, repeats."""
     found = deepcopy(fields)
     for name, value in found.items():
         for part in value if isinstance(value, list) else [value]:

@@ -1,4 +1,4 @@
-"""A first draft of a desc: types and numbers of dimensions are from the support tables, all else is any."""
+"""The first draft of a desc: types and numbers of dimensions from the support tables, and arbitrary other values."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def draft(spec: OperatorSpec, chance: Chance, sizes: Sizes, level: str) -> Raw:
 
 
 def attribute(field: Field, chance: Chance, rank: int, sizes: Sizes) -> Any:
-    """Return a value for a field that is no tensor."""
+    """Return a random value for a field that is not a tensor."""
     if field.enum == "DML_TENSOR_DATA_TYPE":
         return chance.of([name for name, kind in DATA_TYPES.items() if kind.kind != "none"])
     if field.enum is not None:

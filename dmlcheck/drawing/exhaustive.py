@@ -1,6 +1,6 @@
-"""All inputs that there are of operators over elements: of one FLOAT16 or 8-bit tensor, or of pairs of 8-bit ones.
+"""All possible inputs of element-wise operators: for one FLOAT16 or 8-bit tensor, or pairs for two 8-bit tensors.
 
-Of two FLOAT16 tensors there are too many pairs: a seed chooses 256 numbers for each, and all pairs of these.
+Two FLOAT16 tensors have too many pairs: a seed chooses 256 numbers for each, and all pairs of these are used.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _EDGES = (
 
 
 def count(operator: str, level: str) -> int:
-    """Return how many descs are run for an operator: one for each type, and for each of some attributes."""
+    """Return the number of descs for an operator: one for each type, and several if it has attributes."""
     spec = load_spec(operator)
     has_attributes = any(field.kind == "attribute" and not field.counts for field in spec.fields.values())
     return len(_kinds(operator, level)) * (_VARIANTS if has_attributes else 1)
@@ -58,7 +58,7 @@ def count(operator: str, level: str) -> int:
 
 @cache
 def _kinds(operator: str, level: str) -> tuple[str, ...]:
-    """Return the data types of inputs of which all values are run; none of an operator that is not over elements."""
+    """Return the data types whose values are all run; none for an operator that is not element-wise."""
     spec = load_spec(operator)
     if row(operator).kernel.tiles is not ELEMENTS or not 1 <= len(_needed(spec)) <= len(_TYPES[1:]):
         return ()
@@ -72,7 +72,7 @@ def _needed(spec: OperatorSpec) -> list[str]:
 
 
 def desc_of(operator: str, seed: int, number: int, level: str) -> OperatorDesc | None:
-    """Return a desc whose tensors all have 65,536 elements, by its number below the count; None where there is none."""
+    """Return a desc whose tensors all have 65,536 elements, by its number below `count`; None if there is none."""
     kinds = _kinds(operator, level)
     if not kinds:
         return None
@@ -111,7 +111,7 @@ def _is_whole(desc: OperatorDesc, kind: str) -> bool:
 
 
 def inputs_of(desc: OperatorDesc, seed: int, number: int, level: str) -> dict[str, Any] | None:
-    """Return all values of the inputs of a desc, or all pairs; None where a constraint forbids them."""
+    """Return all values of the inputs of a desc, or all pairs; None if a constraint forbids them."""
     parts = desc.tensors(INPUT)
     axes: Sequence[Array]
     if len(parts) == 1:

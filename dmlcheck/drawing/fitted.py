@@ -1,4 +1,4 @@
-"""Values that fit a desc: cut to the sizes of one that became simpler, and alike where elements share a place."""
+"""Values made to fit a desc: cut to the sizes of a simpler one, and equal where strides give elements one place."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Array = np.ndarray[Any, Any]
 
 
 def consistent(desc: OperatorDesc, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return inputs as their buffers hold them: elements that strides put in one place have one value."""
+    """Return inputs as their buffers have them: elements that strides put in one place have the same value."""
     found: dict[str, Any] = {}
     for field in desc.spec.inputs:
         given = inputs.get(field.name)
@@ -51,7 +51,7 @@ def fitted(desc: OperatorDesc, inputs: Mapping[str, Any], *, is_from_end: bool =
 
 
 def _cut(tensor: TensorDesc, values: Array | None, *, is_from_end: bool) -> Array:
-    """Return values of the sizes of a tensor; ones where there is nothing to cut them from."""
+    """Return values cut to the sizes of a tensor; ones if there are no values."""
     dtype, sizes = NUMPY_TYPES[tensor.data_type], tensor.sizes
     if values is None or not values.size:
         return np.ones(sizes, dtype)

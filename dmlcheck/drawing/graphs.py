@@ -15,13 +15,13 @@ from dmlcheck.validation import validate
 
 LEAST, MOST = 2, 8  # operators of a graph
 _TRIES = 60  # operators and drafts for one step
-_SHARED = 0.7  # how often a step reads a tensor that is there already, where one fits
+_SHARED = 0.7  # the share of inputs that are tensors of the graph, if one fits
 _TYPES = ("FLOAT32", "FLOAT32", "FLOAT16")
 _SIZES = (1, 2, 3, 4, 5, 8, 33)
 
 
 class DrawnStep(NamedTuple):
-    """An operator of a graph: its desc, the names of the tensors that it reads by label, and of the one it writes."""
+    """An operator of a graph: its desc, the names of the tensors that it reads by label, and that of its output."""
 
     desc: OperatorDesc
     reads: Mapping[str, str]
@@ -29,14 +29,14 @@ class DrawnStep(NamedTuple):
 
 
 class DrawnGraph(NamedTuple):
-    """A graph: its steps in order, and the tensors that are given from outside by name."""
+    """A graph: its steps in order, and the input tensors of the graph by name."""
 
     steps: tuple[DrawnStep, ...]
     inputs: Mapping[str, TensorDesc]
 
 
 def suits(spec: OperatorSpec) -> bool:
-    """Whether an operator may be a step: it reads numbers that may be any, and writes one tensor."""
+    """Whether an operator may be a step: it reads arbitrary numbers, and writes one tensor."""
     needed = [field for field in spec.inputs if not field.optional]
     is_plain = all(field.type == "TENSOR_DESC" and field.name in _ANY for field in needed)
     return bool(needed) and is_plain and len(spec.outputs) == 1 and spec.outputs[0].type == "TENSOR_DESC"
@@ -48,7 +48,7 @@ _ANY = ("InputTensor", "ATensor", "BTensor", "FilterTensor", "ScaleTensor", "Bia
 def drawn_graph(
     operators: Sequence[str], seed: int, number: int, level: str, takes: Callable[[OperatorDesc], bool]
 ) -> DrawnGraph:
-    """Return the graph of a number: the same for a seed, whatever was drawn before; `takes` says what may be a step."""
+    """Return graph `number` of a seed, whatever was drawn before; `takes` says which descs may be steps."""
     chance = seeded(f"graph {seed} {level} {number}")
     data_type = chance.of(_TYPES)
     sizes = (chance.integer(1, 2), *(chance.of(_SIZES) for _ in range(3)))
@@ -70,7 +70,7 @@ def drawn_graph(
 
 
 def _step(spec: OperatorSpec, tensor: TensorDesc, chance: Chance, level: str) -> OperatorDesc | None:
-    """Return a desc whose first tensor is one that is there; None where this draft does not come to one."""
+    """Return a desc whose first tensor is one of the graph, or None if this draft is not valid."""
     raw = draft(spec, chance, SMALL, level)
     for field in (*spec.inputs, *spec.outputs):
         if field.name in raw and (field.optional and field.name not in _ANY):
@@ -90,7 +90,7 @@ def _step(spec: OperatorSpec, tensor: TensorDesc, chance: Chance, level: str) ->
 def _reads(
     desc: OperatorDesc, source: str, tensors: dict[str, TensorDesc], given: dict[str, TensorDesc], chance: Chance
 ) -> dict[str, str]:
-    """Return the tensors that a step reads; what no tensor that is there fits is given from outside."""
+    """Return the tensors that a step reads; those that no tensor of the graph fits become inputs of the graph."""
     found: dict[str, str] = {}
     for part in desc.tensors(INPUT):
         like = [name for name, tensor in tensors.items() if _alike(tensor, part.tensor)]

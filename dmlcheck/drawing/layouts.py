@@ -14,7 +14,7 @@ from dmlcheck.specs.records import INPUT
 
 
 def laid(desc: OperatorDesc, chance: Chance, level: str = NEWEST_LEVEL) -> OperatorDesc:
-    """Return a desc most of whose tensors have strides; as it is where that would not be valid at the level."""
+    """Return a desc with strides for most tensors; without them if that is not valid at the level."""
     raw = notation(desc)
     for field in (*desc.spec.inputs, *desc.spec.outputs):
         value = raw.get(field.name)
@@ -38,7 +38,7 @@ def _enlarge(tensor: dict[str, Any], chance: Chance) -> None:
     tensor["GuaranteedBaseOffsetAlignment"] = chance.of((0, 16, 64, 256))
 
 
-_PLACES = ("IndicesTensor", "ROITensor")  # whose elements mean something each: they are not to be the same
+_PLACES = ("IndicesTensor", "ROITensor")  # tensors whose elements must not repeat
 
 
 def strides(sizes: Sequence[int], chance: Chance, *, repeats: bool) -> list[int]:

@@ -1,4 +1,4 @@
-"""Repair of a desc by the claims of findings: each wrong place gets a value that the claim allows."""
+"""Repairs a desc by the claims of findings: a claim says which values its field may have."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from dmlcheck.specs.records import Field, OperatorSpec
 
 
 def repaired(spec: OperatorSpec, fields: Raw, findings: Iterable[Finding], chance: Chance) -> Raw:
-    """Return the fields of a desc with the claims of findings fulfilled, one after the other.
+    """Return the fields of a desc with values that satisfy the claims of findings, one after the other.
 
-    One repair may break another claim, and findings without claims are left: check the desc again.
+    A repair may break another claim, and findings without claims are ignored: check the desc again.
     """
     found = deepcopy(fields)
     for finding in findings:
@@ -139,7 +139,7 @@ def _remove(raw: Raw, path: Path) -> None:
 
 
 def _resize(holder: Any, key: Any, length: int) -> None:
-    """Give a list another length: without its first elements, or with its own again."""
+    """Set the length of a list: drop its first elements, or repeat its elements."""
     given = holder.get(key) if isinstance(holder, dict) else None
     if isinstance(given, list) and len(given) > length:
         holder[key] = given[len(given) - length :]
@@ -148,7 +148,7 @@ def _resize(holder: Any, key: Any, length: int) -> None:
 
 
 def _set_rank(tensor: Any, rank: int) -> None:
-    """Give a tensor another number of dimensions: without its first ones, or with dimensions of 1 before them."""
+    """Set the number of dimensions of a tensor: drop the first ones, or add dimensions of size 1 before them."""
     sizes = tensor.get("Sizes") if isinstance(tensor, dict) else None
     if isinstance(sizes, list):
         tensor["Sizes"] = [1] * (rank - len(sizes)) + sizes[max(0, len(sizes) - rank) :]
@@ -165,18 +165,18 @@ def _set_elements(tensor: Any, claim: Claim) -> None:
 
 
 def _change_size(raw: Raw, path: Path, chance: Chance) -> None:
-    """Draw a size anew of which nothing is known but that it is wrong."""
+    """Draw a new value for a wrong size that has no claim."""
     axis = path[-1] if isinstance(path[-1], int) else None
     sizes = _at(raw, path if axis is None else path[:-1])
     if isinstance(sizes, list) and sizes:
         sizes[chance.integer(0, len(sizes) - 1) if axis is None else axis] = chance.integer(1, 5)
 
 
-# ---- fields that are not there
+# ---- missing fields
 
 
 def _give(spec: OperatorSpec, raw: Raw, path: Path, chance: Chance) -> None:
-    """Draw a field that must be there, of the desc or of an operator inside it."""
+    """Draw a value for a required field of the desc, or of an operator inside it."""
     holder, name = _at(raw, path[:-1]), path[-1]
     if not isinstance(holder, dict) or not isinstance(name, str):
         return
@@ -196,7 +196,7 @@ def _rank_of(raw: Raw) -> int:
 
 
 def _like_another(spec: OperatorSpec, field: Field, raw: Raw) -> Any:
-    """Return a tensor of the sizes of another, as far as the support table takes them."""
+    """Return a tensor with the sizes and type of another, as far as the support table allows them."""
     others = (part for value in raw.values() for part in (value if isinstance(value, list) else [value]))
     like = next((one for one in others if isinstance(one, dict) and "Sizes" in one), {"DataType": "", "Sizes": [1]})
     rows = [row[field.name] for table in spec.support for row in table.rows.values() if field.name in row]

@@ -1,7 +1,7 @@
 """Descs that are simpler than one: fewer fields, default attributes, smaller sizes, fewer dimensions, no strides.
 
 Each function yields the fields of descs that may be simpler, in the notation of files. They are made valid where the
-claims of findings say how, and many are not; `weight` says which of two descs is the simpler one.
+claims of findings say how; many cannot be. `weight` says which of two descs is simpler.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ShrinkStep = Callable[[OperatorSpec, Raw], Iterator[Raw]]
 
 
 def weight(desc: OperatorDesc) -> tuple[int, ...]:
-    """Return how complicated a desc is: what comes first counts more."""
+    """Return how complicated a desc is; earlier parts of the tuple count more."""
     tensors = [part.tensor for part in desc.tensors()]
     numbers = [number for value in _attributes(desc) for number in _numbers(value)]
     return (
@@ -73,7 +73,7 @@ def _size_of(number: float) -> int:
 
 
 def without_layouts(spec: OperatorSpec, raw: Raw) -> Iterator[Raw]:
-    """Yield the desc without strides and what else is optional in tensors: of all of them, then of one."""
+    """Yield the desc without strides and other optional fields of tensors: of all tensors, then of one."""
     everywhere = deepcopy(raw)
     for tensor in _tensors(spec, everywhere):
         for name in _OF_LAYOUT:
@@ -253,7 +253,7 @@ def without_counts(desc: OperatorDesc) -> Raw:
 
 
 def made_valid(spec: OperatorSpec, raw: Raw, level: str) -> OperatorDesc | None:
-    """Return a desc after as many rounds of repair as it takes, None where that does not end soon."""
+    """Return a repaired desc, or None if that takes too many rounds."""
     for _ in range(_ROUNDS):
         desc, findings = validate(spec.operator, raw, level)
         if desc is not None and not findings:

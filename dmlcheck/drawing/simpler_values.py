@@ -11,13 +11,13 @@ import numpy as np
 Array = np.ndarray[Any, Any]
 Inputs = Mapping[str, Any]
 
-FEW = 6  # elements that hypothesis looks for simple values of
+FEW = 6  # elements for which hypothesis searches simple values
 _EXAMPLES = 150  # that it tries
 _SMALL = 9
 
 
 def weight_of(inputs: Inputs) -> int:
-    """Return how complicated values are, in all."""
+    """Return how complicated values are in total."""
     return sum(int(weights(values).sum()) for _, _, values in _arrays(inputs))
 
 
@@ -37,7 +37,7 @@ def weights(values: Array) -> Array:
 
 
 def simpler_values(inputs: Inputs) -> Iterator[dict[str, Any]]:
-    """Yield inputs some of whose elements are simpler: those of whole tensors first, then of ever smaller stretches."""
+    """Yield inputs with some simpler elements: first whole tensors, then smaller and smaller runs of elements."""
     places = [(name, index, values.size) for name, index, values in _arrays(inputs)]
     longest = max((size for *_, size in places), default=0)
     length = longest
@@ -45,12 +45,12 @@ def simpler_values(inputs: Inputs) -> Iterator[dict[str, Any]]:
         for name, index, size in places:
             if length == longest or length <= size // 2 + 1:
                 for start in range(0, size, length):
-                    yield from _in_stretch(inputs, (name, index), slice(start, start + length))
+                    yield from _in_run(inputs, (name, index), slice(start, start + length))
         length = 0 if length == 1 else (length + 1) // 2
 
 
-def _in_stretch(inputs: Inputs, place: tuple[str, int | None], stretch: slice) -> Iterator[dict[str, Any]]:
-    """Yield inputs of which a stretch of a tensor's elements is simpler."""
+def _in_run(inputs: Inputs, place: tuple[str, int | None], stretch: slice) -> Iterator[dict[str, Any]]:
+    """Yield inputs in which a run of a tensor's elements is simpler."""
     values = _at(inputs, place)
     before = weights(values.reshape(-1)[stretch])
     if not before.any():
@@ -82,9 +82,9 @@ _CHANGES: tuple[Callable[[Array], Array], ...] = (
 
 
 def simplest(inputs: Inputs, fails: Callable[[dict[str, Any]], bool]) -> dict[str, Any] | None:
-    """Return inputs whose few elements that are not simple are the simplest that hypothesis finds to fail.
+    """Return inputs that still fail, with the simplest values that hypothesis finds for elements that are not simple.
 
-    None where there are none or too many such elements, or where nothing simpler fails.
+    None if there are no such elements, or too many, or if nothing simpler fails.
     """
     places = [
         (name, index, int(at))
@@ -104,7 +104,7 @@ def simplest(inputs: Inputs, fails: Callable[[dict[str, Any]], bool]) -> dict[st
         phases=(Phase.generate, Phase.shrink),
         suppress_health_check=list(HealthCheck),
     )
-    known: dict[str, bool] = {}  # what has failed before fails again, also where the time is up since
+    known: dict[str, bool] = {}  # what failed once counts as failing, even after the time is over
 
     def does_fail(drawn: tuple[Any, ...]) -> bool:
         text = repr(drawn)
@@ -126,9 +126,9 @@ def simplest(inputs: Inputs, fails: Callable[[dict[str, Any]], bool]) -> dict[st
 
 
 def _element(st: Any, values: Array, at: int) -> Any:
-    """Return a strategy for an element: any number, or the one that is there.
+    """Return a strategy for an element: any number, or its present one.
 
-    Hypothesis takes what has fewer choices in it for simpler: so the one that is there has one more than it needs.
+    Hypothesis prefers values of fewer choices, so the present one has one choice more than it needs.
     """
     number = values.reshape(-1)[at].item()
     there = st.booleans().map(lambda _: number)

@@ -1,4 +1,4 @@
-"""Whether the values of inputs that name places or lengths are of places that are there."""
+"""Whether indices and lengths among the inputs are within the tensors that they are about."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TUPLES = ("GATHER_ND", "GATHER_ND1", "SCATTER_ND")
 
 
 def is_sound(desc: OperatorDesc, inputs: Mapping[str, Any]) -> bool:
-    """Whether every index, batch and length of the inputs is one that the other tensors have."""
+    """Whether all indices, batch numbers and lengths of the inputs are within the other tensors."""
     return all(
         _is_within(values, limits(desc, part.tensor))
         for part, values in desc.inputs_with(inputs)
@@ -25,7 +25,7 @@ def is_sound(desc: OperatorDesc, inputs: Mapping[str, Any]) -> bool:
 
 
 def _is_within(values: Array, limits: tuple[Any, Any]) -> bool:
-    """Whether values, or those of the first places along the last dimension, are from one number to another."""
+    """Whether values are between two numbers; if these are arrays, for as many places of the last dimension."""
     low, high = map(np.asarray, limits)
     some = values[..., : low.size] if low.ndim else values
     wide = some.astype(np.float64)

@@ -1,4 +1,4 @@
-"""Descs changed where their results would not be defined, or hardly say anything, though they are valid."""
+"""Changes to valid descs whose results would be undefined, or would hardly show a fault."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Raw = dict[str, Any]
 
 
 def suit(spec: OperatorSpec, raw: Raw, chance: Chance) -> None:
-    """Change fields that are valid but give no defined result."""
+    """Change fields that are valid but make results undefined."""
     first: Raw = next((raw[field.name] for field in spec.inputs if isinstance(raw.get(field.name), dict)), {})
     kind = DATA_TYPES.get(first.get("DataType", ""))
     if kind is not None and kind.kind in ("int", "uint"):
@@ -72,7 +72,7 @@ def _indices(raw: Raw, _: Chance) -> None:
     raw["IndexDimensions"] = count = min(count, len(sizes))
     sizes[: len(sizes) - count] = [1] * (len(sizes) - count)
     given = raw["InputTensor"]["Sizes"]
-    if 1 < count <= len(given):  # there is room for that many indices instead of one axis
+    if 1 < count <= len(given):  # the axis can be replaced by as many index dimensions
         given[: count - 1] = [1] * (count - 1)
         raw["Axis"] = max(raw["Axis"], count - 1)
 
@@ -120,7 +120,7 @@ def _channels(raw: Raw, chance: Chance) -> None:
 
 
 def _statistics(raw: Raw, _: Chance) -> None:
-    """Give all tensors with an element for each mean the sizes of the first, each 1 or InputTensor's."""
+    """Give all tensors of statistics the sizes of the first, each of which is 1 or InputTensor's."""
     tensors = [raw[name] for name in _OF_MEANS if name in raw]
     own, whole = tensors[0]["Sizes"], raw["InputTensor"]["Sizes"]
     if len(own) == len(whole):

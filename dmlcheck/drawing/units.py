@@ -1,4 +1,4 @@
-"""Draws by their numbers: the desc and the inputs that a seed stands for, whatever was drawn before."""
+"""Draws by number: the desc and the inputs of a seed and a number, whatever was drawn before."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Unit(NamedTuple):
 
     @property
     def chance(self) -> Chance:
-        """Choices that belong to this draw alone."""
+        """The choices of this draw, which no other draw influences."""
         return seeded(f"{self.seed} {self.operator} {self.level} {self.number}")
 
 
@@ -49,12 +49,12 @@ class DrawnInputs(NamedTuple):
 
 
 def drawn_desc(unit: Unit) -> OperatorDesc | None:
-    """Return the valid desc of a draw, None where none of many drafts came to one."""
+    """Return the valid desc of a draw, or None if no draft could be repaired."""
     return _desc(unit, unit.chance)
 
 
 def drawn_unit(unit: Unit) -> DrawnInputs | None:
-    """Return the valid desc of a draw and its inputs, None where there are none that the operator takes."""
+    """Return the valid desc of a draw and its inputs, or None if no inputs satisfy the operator's constraints."""
     import numpy as np
 
     from dmlcheck.drawing.values import drawn_values
@@ -82,7 +82,7 @@ def _exhaustive(unit: Unit) -> DrawnInputs | None:
 
 
 def drawn_broken(unit: Unit) -> BrokenDesc | None:
-    """Return the fields of a draw that is not valid, None where there are none."""
+    """Return the fields of an invalid draw, or None if there are none."""
     chance = unit.chance
     desc = _desc(unit, chance)
     return None if desc is None else broken(desc, chance, unit.level)

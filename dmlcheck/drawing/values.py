@@ -1,8 +1,8 @@
-"""Random values for the inputs of a desc: such that an operator has a result of them, and of several kinds.
+"""Random values of several styles for the inputs of a desc, for which its operator has defined results.
 
-STYLES names the kinds: `normal` numbers of full mantissas, `wide` ones of many magnitudes, numbers beside `1000`, and
-`edges`, which have signed zeros, denormals, limits, infinities, NaN, halves and equal elements among ordinary numbers.
-There are also numbers beside `10` and `100`, and `cancelling` ones, which come in pairs whose sum is nearly 0.
+STYLES names them: `normal` numbers have full mantissas, `wide` ones many magnitudes, and `1000` ones are close to
+1,000; `edges` are signed zeros, denormals, limits, infinities, NaN, halves and equal elements among ordinary numbers.
+Further styles are `10` and `100`, and `cancelling`, with pairs of numbers whose sum is nearly 0.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def floats(generator: Generator, sizes: tuple[int, ...], dtype: Any, style: str)
 
 
 def cancelling(generator: Generator, values: Array) -> Array:
-    """Return values every second of which is the negative of the one before, but for a 4096th of it."""
+    """Return values in pairs: x, and -x with a random relative difference of about 1 / 4096."""
     flat = values.reshape(-1).copy()
     second = flat[1::2]
     second[:] = -flat[: 2 * second.size : 2] * (1 + generator.normal(size=second.size) / 4096)
@@ -55,13 +55,13 @@ def cancelling(generator: Generator, values: Array) -> Array:
 
 
 def mixed(generator: Generator, values: Array, edges: Array) -> Array:
-    """Return values with edges in the place of a third of them."""
+    """Return values with a third of them replaced by edges."""
     chosen = generator.random(values.shape) < 1 / 3
     return np.where(chosen, generator.choice(edges, values.shape), values)
 
 
 def integers(generator: Generator, sizes: tuple[int, ...], dtype: Any, style: str) -> Array:
-    """Return integers: of the whole range, small ones, large ones that FLOAT32 does not hold, or edges."""
+    """Return integers: of the whole range, small ones, large ones that FLOAT32 cannot represent, or edges."""
     limits = np.iinfo(dtype)
     if style == "normal":
         whole: Array = generator.integers(limits.min, limits.max, sizes, dtype, endpoint=True)
@@ -78,7 +78,7 @@ def integers(generator: Generator, sizes: tuple[int, ...], dtype: Any, style: st
 
 
 def plain(generator: Generator, tensor: TensorDesc, style: str) -> Array:
-    """Return elements of a tensor of which nothing is asked."""
+    """Return elements of a tensor that may have any values."""
     dtype = np.dtype(NUMPY_TYPES[tensor.data_type])
     if dtype.kind == "f":
         return floats(generator, tensor.sizes, dtype, style)
@@ -90,7 +90,7 @@ def plain(generator: Generator, tensor: TensorDesc, style: str) -> Array:
 
 # ---- by operator
 
-# the interval that the elements of a float input are in, where an operator has no result elsewhere
+# intervals of float inputs outside which an operator has no result
 DOMAINS: dict[str, tuple[float, float]] = {
     "ELEMENT_WISE_ACOS": (-0.98, 0.98),
     "ELEMENT_WISE_ACOSH": (1.02, 30),
@@ -132,7 +132,7 @@ def sorted_out(desc: OperatorDesc, part: TensorPart, generator: Generator, style
 
 
 def of_name(desc: OperatorDesc, name: str, tensor: TensorDesc) -> tuple[float, float] | None:
-    """Return the interval of an input that means something by its name."""
+    """Return the interval for an input whose name says what it is."""
     short, dtype = desc.spec.short, np.dtype(NUMPY_TYPES[tensor.data_type])
     if name in POSITIVE:
         return 0.05, 4
@@ -155,7 +155,7 @@ def of_domain(desc: OperatorDesc, tensor: TensorDesc, style: str) -> tuple[float
 
 
 def indices(desc: OperatorDesc, part: TensorPart, generator: Generator) -> Array:
-    """Return indices that are inside, none twice where that would be wrong; half of the signed ones are negative."""
+    """Return valid indices, unique where repeats are wrong; half of the signed ones are negative."""
     short, tensor, values = desc.spec.short, part.tensor, desc.values
     dtype = np.dtype(NUMPY_TYPES[tensor.data_type])
     if short == "MAX_UNPOOLING":
@@ -177,7 +177,7 @@ def indices(desc: OperatorDesc, part: TensorPart, generator: Generator) -> Array
 
 
 def from_either_end(generator: Generator, found: Array, count: Any, dtype: np.dtype[Any]) -> Array:
-    """Return indices, some of them counted from the end where the type has a sign."""
+    """Return indices, some of them counted from the end if the type is signed."""
     if dtype.kind == "i":
         found = np.where(generator.random(found.shape) < 0.4, found - count, found)
     return found.astype(dtype)
@@ -216,7 +216,7 @@ def rois(desc: OperatorDesc, part: TensorPart, generator: Generator) -> Array:
 
 
 def batches(desc: OperatorDesc, part: TensorPart, generator: Generator) -> Array:
-    """Return numbers of images."""
+    """Return batch indices of images."""
     images = desc.parts.get("InputTensor") or desc.parts["OutputGradientTensor"]
     return generator.integers(0, images[0].tensor.sizes[0], part.tensor.sizes).astype(
         NUMPY_TYPES[part.tensor.data_type]
@@ -231,7 +231,7 @@ def lengths(desc: OperatorDesc, part: TensorPart, generator: Generator) -> Array
 
 
 def mask(desc: OperatorDesc, part: TensorPart, generator: Generator) -> Array:
-    """Return a mask that leaves every query a key."""
+    """Return a mask with at least one key for each query."""
     tensor, kind = part.tensor, desc.values.get("MaskType")
     dtype = NUMPY_TYPES[tensor.data_type]
     if kind == "BOOLEAN":
@@ -264,7 +264,7 @@ SPECIAL: dict[str, Callable[[OperatorDesc, TensorPart, Generator], Array]] = {
 
 
 def drawn_values(desc: OperatorDesc, generator: Generator, style: str = "normal") -> dict[str, Any] | None:
-    """Return values for all inputs of a desc, by field; None where these would be wrong."""
+    """Return values for all inputs of a desc, by field, or None if they break a constraint."""
     found: dict[str, Any] = {}
     try:
         for field in desc.spec.inputs:

@@ -23,14 +23,14 @@ class Position(NamedTuple):
     width: int = 1
 
 
-class Node(NamedTuple):
-    """A part of a file: the text of a scalar, the nodes of a list, or those of a mapping by key.
+class SyntaxNode(NamedTuple):
+    """A node of a file's syntax tree: the text of a scalar, the nodes of a list, or the pairs of a mapping by key.
 
-    A mapping has the node of each key beside that of its value, the first of each key. `is_plain` says that a scalar
-    has no quotes.
+    A pair is the node of the key and the node of its value; of duplicate keys the first is kept. `is_plain` says that a
+    scalar has no quotes.
     """
 
-    content: str | list[Node] | dict[str, tuple[Node, Node]]
+    content: str | list[SyntaxNode] | dict[str, tuple[SyntaxNode, SyntaxNode]]
     at: Position
     is_plain: bool = False
 
@@ -54,18 +54,18 @@ class Document:
     """A file's values, its problems as YAML or JSON, and the places of its parts.
 
     `value` is None if the file cannot be read; `problems` then says why. Duplicate keys are problems too, beside a
-    value that keeps the first of each. Positions cost a second parse, made when the first one is asked for; the first
-    parse keeps only those of the items of the file's lists (its cases).
+    value that keeps the first of each. The first parse keeps only the positions of the items of the file's lists (its
+    cases); all others need a second parse, made when one is asked for.
     """
 
-    def __init__(self, name: str, text: str, tree: Callable[[], Node | None] = lambda: None) -> None:
+    def __init__(self, name: str, text: str, tree: Callable[[], SyntaxNode | None] = lambda: None) -> None:
         self.name = name
         self.text = text
         self.value: Any = None
         self.problems: list[Diagnostic] = []
         self.item_lines: dict[int, list[Position]] = {}
         self._make_tree = tree
-        self._root: Node | None = None
+        self._root: SyntaxNode | None = None
         self._starts: list[int] | None = None
         self._last_line = (0, "")
 
@@ -99,7 +99,7 @@ class Document:
         return self._starts
 
     def item_position(self, path: Path, items: list[Any], index: int) -> Position:
-        """Return where an item of the list `items`, which stands at `path`, starts."""
+        """Return where an item starts of the list `items`, which is the value at `path`."""
         known = self.item_lines.get(id(items))
         return known[index] if known and len(known) == len(items) else self.locate((*path, index))
 
@@ -108,7 +108,7 @@ class Document:
         node = self.tree()
         if node is None:
             return Position(1, 1)
-        name: Node | None = None
+        name: SyntaxNode | None = None
         for depth, step in enumerate(path):
             found = _child(node, step)
             if found is None:
@@ -119,7 +119,7 @@ class Document:
                 return name.at
         if name is None:
             return _start(node)
-        # A block that starts below its key is best shown by the key itself.
+        # For a block that starts below its key, the key is the better place to show.
         return name.at if node.at.line > name.at.line else node.at
 
     def literal(self, path: Path) -> str | None:
@@ -132,21 +132,21 @@ class Document:
             node = found[1]
         return node.content if node is not None and node.is_plain and isinstance(node.content, str) else None
 
-    def tree(self) -> Node | None:
+    def tree(self) -> SyntaxNode | None:
         """Return the file as nodes, or None if it has no value."""
         if self._root is None and self.value is not None:
             self._root = self._make_tree()
         return self._root
 
     def refuse(self, message: str, at: Position | None, help: str | None = None, rule: str = "yaml-syntax") -> None:
-        """Give the document up, with the reason and the place if it has one."""
+        """Mark the document as unreadable: no value, and a problem with the message and its place, if it has one."""
         line, column = (at.line, at.column) if at is not None else (None, None)
         self.value = None
         self.problems.append(Diagnostic(rule, message, file=self.name, line=line, column=column, help=help))
 
 
-class Refused(Exception):
-    """Stops the reading of a file at something that dmlcheck does not accept; `position` says where."""
+class ReadError(Exception):
+    """A part of a file that dmlcheck does not accept, at `position`: reading stops there."""
 
     def __init__(self, message: str, position: Position, help: str | None = None, rule: str = "yaml-syntax") -> None:
         super().__init__(message)
@@ -156,12 +156,14 @@ class Refused(Exception):
 
 
 def duplicate(name: str, key: str, at: Position, first: int) -> Diagnostic:
-    """Return the diagnostic of a key that is in its mapping already, on line `first`."""
-    return placed(Finding("duplicate-key", (), {"key": key, "first": first}, help="remove one of the two"), name, at)
+    """Return the diagnostic of a duplicate key; its mapping has the key first on line `first`."""
+    return diagnostic_at(
+        Finding("duplicate-key", (), {"key": key, "first": first}, help="remove one of the two"), name, at
+    )
 
 
-def placed(finding: Finding, file: str, at: Position, prefix: Path = ()) -> Diagnostic:
-    """Return a finding as the diagnostic of a place in a file; `prefix` goes before its path."""
+def diagnostic_at(finding: Finding, file: str, at: Position, prefix: Path = ()) -> Diagnostic:
+    """Return a finding as a diagnostic with a position in a file; `prefix` goes before its path."""
     return finding.diagnostic(prefix)._replace(file=file, line=at.line, column=at.column, width=at.width)
 
 
@@ -170,7 +172,7 @@ def placed(finding: Finding, file: str, at: Position, prefix: Path = ()) -> Diag
 LINE_END = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 
 
-def _child(node: Node, step: str | int) -> tuple[Node | None, Node] | None:
+def _child(node: SyntaxNode, step: str | int) -> tuple[SyntaxNode | None, SyntaxNode] | None:
     content = node.content
     if isinstance(content, dict):
         return content.get(step) if isinstance(step, str) else None
@@ -179,6 +181,6 @@ def _child(node: Node, step: str | int) -> tuple[Node | None, Node] | None:
     return None
 
 
-def _start(node: Node) -> Position:
+def _start(node: SyntaxNode) -> Position:
     """Return where a node starts; a mapping or list is shown by its first character."""
     return node.at if isinstance(node.content, str) else node.at._replace(width=1)

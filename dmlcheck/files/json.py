@@ -9,8 +9,8 @@ from itertools import islice
 from typing import Any
 
 from dmlcheck.diagnostics.record import Diagnostic
-from dmlcheck.files.document import Document, Node, Position, Refused, duplicate
-from dmlcheck.files.nodes import Nodes
+from dmlcheck.files.document import Document, Position, ReadError, SyntaxNode, duplicate
+from dmlcheck.files.nodes import TreeBuilder
 from dmlcheck.files.scalars import (
     MAX_DEPTH,
     MAX_DIGITS,
@@ -51,7 +51,7 @@ def parse_json(name: str, text: str) -> Document:
         document.value = decoder.decode(_bare(document))
     except json.JSONDecodeError as error:
         document.refuse(f"not JSON: {error.msg[:1].lower()}{error.msg[1:]}", document.place(error.pos))
-    except Refused as error:
+    except ReadError as error:
         document.refuse(str(error), error.position, error.help, error.rule)
     else:
         if has_duplicates:
@@ -77,7 +77,7 @@ def _blanks(document: Document) -> Iterator[tuple[int, int]]:
         first = token[0]
         if first == "/" and len(token) > 1:
             if token[1] == "*" and (len(token) < 4 or not token.endswith("*/")):
-                raise Refused("a comment is not closed", document.place(match.start()), "it ends with */")
+                raise ReadError("a comment is not closed", document.place(match.start()), "it ends with */")
             yield match.span()
             continue
         if first not in ":,":
@@ -113,13 +113,13 @@ class _Limits:
             _check_word(self.document, token, index)
         elif len(token) > _MOST_ESCAPES and self.document.text.startswith("\\", index + len(token)):
             problem = f"a text has more than {_MOST_ESCAPES:,} escapes"
-            raise Refused(problem, self.document.place(index))
+            raise ReadError(problem, self.document.place(index))
 
 
 def _check_word(document: Document, token: str, index: int) -> None:
     if token in ("NaN", "Infinity", "-Infinity"):
         problem = f'{token} is not a JSON number; write "nan", "inf" or "-inf" in quotes'
-        raise Refused(problem, document.place(index))
+        raise ReadError(problem, document.place(index))
     if len(token) > MAX_DIGITS and plain_scalar(token) is MISSING:
         raise too_many_digits(token, document.place(index))
 
@@ -137,9 +137,9 @@ def _blanked(text: str, spans: list[tuple[int, int]]) -> str:
 # ---- positions
 
 
-def _tree(document: Document) -> Node | None:
+def _tree(document: Document) -> SyntaxNode | None:
     """Return valid JSON as nodes, like those of YAML."""
-    nodes = Nodes()
+    nodes = TreeBuilder()
     for match in _TOKEN.finditer(document.text):
         token = match.group()
         if token[0] in ":,/":
@@ -148,11 +148,11 @@ def _tree(document: Document) -> Node | None:
             nodes.open(match.start(), is_mapping=token == "{")
         elif token in "}]":
             content, start = nodes.close()
-            nodes.add(Node(content, _at(document, start, match.end())))
+            nodes.add(SyntaxNode(content, _at(document, start, match.end())))
         else:
             is_text = token[0] == '"'
             at = _at(document, *match.span())
-            nodes.add(Node(json.loads(token) if is_text else token, at, is_plain=not is_text))
+            nodes.add(SyntaxNode(json.loads(token) if is_text else token, at, is_plain=not is_text))
     return nodes.root
 
 

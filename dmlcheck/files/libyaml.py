@@ -1,4 +1,4 @@
-"""YAML in full, by libyaml's events: values, and refused constructs."""
+"""A parser for all of YAML that dmlcheck reads, on libyaml's events, with errors for everything else."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from dmlcheck.files.document import Document, Overflow, Position, Refused
+from dmlcheck.files.document import Document, Overflow, Position, ReadError
 from dmlcheck.files.scalars import (
     MAX_DEPTH,
     MAX_DUPLICATES,
@@ -27,7 +27,7 @@ except ImportError as error:  # pragma: no cover - PyYAML's wheels all carry lib
 
 
 class Repeated(NamedTuple):
-    """A key that stands in its mapping already: where the mapping starts, the key, and where it stands again."""
+    """A duplicate key: the start of its mapping, the key, and the position of the duplicate."""
 
     mapping: int
     key: str
@@ -36,21 +36,18 @@ class Repeated(NamedTuple):
 
 
 class Parsed(NamedTuple):
-    """The result of reading a file: its value, where the items of its lists start, and its problems.
-
-    Repeated keys are reported beside a reason to refuse the rest.
-    """
+    """The result of parsing a file: its value, the positions of list items, duplicate keys, and the error."""
 
     value: Any
     item_lines: dict[int, list[Position]]
     repeated: list[Repeated]
-    refused: Refused | None = None
+    refused: ReadError | None = None
 
 
 def parse(document: Document) -> Parsed:
-    """Read the text of a document."""
+    """Parse the text of a document."""
     values = _Values(document.name)
-    refused: Refused | None = None
+    refused: ReadError | None = None
     try:
         values.read(document.text)
     except yaml.MarkedYAMLError as error:
@@ -59,8 +56,8 @@ def parse(document: Document) -> Parsed:
         before = document.text.encode()[: error.position].decode("utf-8", "ignore")
         problem = f"YAML does not allow the character U+{error.character:04X}"
         help = "write it as an escape in double quotes"
-        refused = Refused(problem, document.place(len(before)), help)
-    except Refused as error:
+        refused = ReadError(problem, document.place(len(before)), help)
+    except ReadError as error:
         refused = error
     return Parsed(None if refused else values.value, values.item_lines, values.repeated, refused)
 
@@ -133,7 +130,7 @@ class _Values:
 
     def document(self, event: Any) -> None:
         if self.root:
-            raise Refused("a second document starts here; a file may have one", start_of(event))
+            raise ReadError("a second document starts here; a file may have one", start_of(event))
 
     def scalar(self, event: Any) -> None:
         self.count += 1
@@ -172,7 +169,7 @@ class _Values:
         innermost = self.open[-1]
         is_mapping = type(event) is yaml.MappingStartEvent
         if innermost.key is None and type(innermost.parts) is dict:
-            raise Refused("a key must be a plain name", start_of(event))
+            raise ReadError("a key must be a plain name", start_of(event))
         if event.tag is not None and event.tag != (_MAP if is_mapping else _SEQ):
             raise _bad_tag(event)
         if len(self.open) > MAX_DEPTH:
@@ -194,10 +191,10 @@ class _Values:
     def alias(self, event: Any) -> None:
         innermost = self.open[-1]
         if innermost.key is None and type(innermost.parts) is dict:
-            raise Refused("a key must be a plain name, not an alias", start_of(event))
+            raise ReadError("a key must be a plain name, not an alias", start_of(event))
         anchored = self.anchors.get(event.anchor)
         if anchored is None:
-            raise Refused(f"the alias *{event.anchor} has no anchor before it", start_of(event))
+            raise ReadError(f"the alias *{event.anchor} has no anchor before it", start_of(event))
         self.count += anchored.weight
         innermost.height = max(innermost.height, anchored.height)
         if len(self.open) - 1 + anchored.height > MAX_DEPTH:
@@ -246,28 +243,28 @@ def _tagged(event: Any) -> Any:
     return value
 
 
-def _bad_tag(event: Any) -> Refused:
+def _bad_tag(event: Any) -> ReadError:
     tag = event.tag.replace("tag:yaml.org,2002:", "!!")
     help = "values are plain YAML: text, numbers, true, false, null, lists and mappings"
-    return Refused(f"the tag {tag} is not read", start_of(event), help)
+    return ReadError(f"the tag {tag} is not read", start_of(event), help)
 
 
 # ---- syntax errors
 
 
-def _syntax_error(error: yaml.MarkedYAMLError, text: str) -> Refused:
+def _syntax_error(error: yaml.MarkedYAMLError, text: str) -> ReadError:
     """Return the refusal for libyaml's error in a text, with a help if its words need one."""
     mark = error.problem_mark or error.context_mark
     where = Position(mark.line + 1, mark.column + 1) if mark else Position(1, 1)
     if mark and error.problem == _NO_TOKEN and text[mark.index : mark.index + 1] == "\t":
-        return Refused("YAML does not allow a tab here", where, "indent with spaces")
+        return ReadError("YAML does not allow a tab here", where, "indent with spaces")
     if mark and str(error.problem).startswith(_TOO_DEEP):
         return too_deep(_first_too_deep(text[: mark.index]) or where)
     context = f" {error.context}" if error.context else ""
     help = _HELP.get(str(error.problem))
     if help is None and error.context_mark and error.context_mark.line != where.line - 1:
         help = f"it starts on line {error.context_mark.line + 1}, column {error.context_mark.column + 1}"
-    return Refused(f"{error.problem}{context}", where, help)
+    return ReadError(f"{error.problem}{context}", where, help)
 
 
 def _first_too_deep(text: str) -> Position | None:

@@ -1,22 +1,22 @@
-"""The parts of a file put together as nodes, in the order in which they stand there."""
+"""The syntax tree of a file, built from its parts in the order of the text."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from dmlcheck.files.document import Node
+from dmlcheck.files.document import SyntaxNode
 
 
-class Nodes:
-    """The open mappings and lists, outermost first, each with the place where it starts."""
+class TreeBuilder:
+    """Builds the tree: it keeps the open mappings and lists, outermost first, each with its start."""
 
     def __init__(self) -> None:
-        self._outermost: list[Node] = []
+        self._outermost: list[SyntaxNode] = []
         self._open: list[tuple[Any, Any]] = [(self._outermost, None)]
-        self._keys: list[Node | None] = [None]  # of each open mapping, the key that waits for its value
+        self._keys: list[SyntaxNode | None] = [None]  # of each open mapping, the key whose value comes next
 
     @property
-    def root(self) -> Node | None:
+    def root(self) -> SyntaxNode | None:
         """The node of the whole file, or None if it has no value."""
         return self._outermost[0] if self._outermost else None
 
@@ -26,12 +26,12 @@ class Nodes:
         self._keys.append(None)
 
     def close(self) -> tuple[Any, Any]:
-        """End the innermost mapping or list; return its contents and its start, for a node to be added next."""
+        """End the innermost mapping or list; return its contents and its start. The caller adds the node."""
         self._keys.pop()
         return self._open.pop()
 
-    def add(self, node: Node) -> None:
-        """Put a node where it belongs: into a list, or into a mapping as a key or as the value of one."""
+    def add(self, node: SyntaxNode) -> None:
+        """Add a node to the innermost list, or to the innermost mapping as a key or as the value of the last key."""
         content, _ = self._open[-1]
         key = self._keys[-1]
         if type(content) is list:

@@ -1,4 +1,4 @@
-"""Plain files, opened without waiting: a pipe or a device, which may never end, is refused before it is read."""
+"""Regular files, opened without blocking: pipes and devices, which may never end, are errors."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 class NotPlain(OSError):
-    """A path to something else than a file: a pipe, a device or a socket."""
+    """A path to a pipe, a device or a socket, not to a file."""
 
 
 class TooLarge(ValueError):
-    """A file that has more bytes than are read."""
+    """A file with more bytes than dmlcheck reads."""
 
     def __init__(self, size: int, most: int) -> None:
         super().__init__(f"has {size:,} bytes; dmlcheck reads up to {most:,} of such a file")
@@ -26,7 +26,7 @@ class TooLarge(ValueError):
 
 
 def open_plain(path: str) -> IO[bytes]:
-    """Open a plain file; OSError if it is none or cannot be opened, ValueError if no path is like that."""
+    """Open a regular file; OSError if it cannot be opened or is none, ValueError if no path is like that."""
     _check(os.stat(path).st_mode, path)
     descriptor = os.open(path, _FLAGS)
     try:
@@ -38,7 +38,7 @@ def open_plain(path: str) -> IO[bytes]:
 
 
 def read_plain(path: str, most: int) -> bytes:
-    """Return the bytes of a plain file; TooLarge where they are more than `most`, else as `open_plain`."""
+    """Return the bytes of a regular file; TooLarge if it has more than `most`; other errors are those of open_plain."""
     with open_plain(path) as file:
         size = os.fstat(file.fileno()).st_size
         if size > most:
@@ -60,7 +60,7 @@ def _check(mode: int, path: str) -> None:
 
 
 def reason(error: OSError | ValueError) -> str:
-    """Return why a file could not be opened, in words that do not depend on the platform if there are some."""
+    """Return why a file could not be opened, where possible in words that are the same on all platforms."""
     if isinstance(error, FileNotFoundError):
         return "no such file or folder"
     if isinstance(error, IsADirectoryError):

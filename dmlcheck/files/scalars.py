@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from dmlcheck.files.document import Overflow, Position, Refused
+from dmlcheck.files.document import Overflow, Position, ReadError
 
 MAX_NODES = 1_000_000
 MAX_DEPTH = 100
@@ -47,24 +47,24 @@ def plain_scalar(text: str) -> Any:
     return text
 
 
-# ---- what is refused
+# ---- errors
 
 
-def too_many_digits(text: str, at: Position) -> Refused:
-    """Return the refusal of a whole number that is too long."""
+def too_many_digits(text: str, at: Position) -> ReadError:
+    """Return the error of a whole number with too many digits."""
     help = f"a whole number may have {MAX_DIGITS:,}; put it in quotes if it is text"
-    return Refused(f"a number of {len(text):,} digits is not read", at, help)
+    return ReadError(f"a number of {len(text):,} digits is not read", at, help)
 
 
-def too_deep(at: Position) -> Refused:
-    """Return the refusal of a list or mapping inside too many others."""
-    return Refused(
+def too_deep(at: Position) -> ReadError:
+    """Return the error of lists and mappings that nest too deep."""
+    return ReadError(
         "too many levels of lists and mappings", at, f"lists and mappings may nest at most {MAX_DEPTH} levels deep"
     )
 
 
-def too_many(name: str, at: Position) -> Refused:
-    """Return the refusal of a file with too many values."""
+def too_many(name: str, at: Position) -> ReadError:
+    """Return the error of a file with too many values."""
     problem = f"{name} has more than {MAX_NODES:,} values, aliases expanded"
     help = "put large tensors into .npy files, or generate them: {fill: 0}"
-    return Refused(problem, at, help, "file-too-large")
+    return ReadError(problem, at, help, "file-too-large")

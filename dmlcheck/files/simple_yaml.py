@@ -1,13 +1,15 @@
-"""Simple YAML, which is what all shipped specs and cases are, read in a fifth of the instructions that libyaml takes.
+"""A fast parser for simple YAML, a subset that all shipped specs and cases are written in.
 
-A file of 100 small cases takes 14 million instructions here and 77 million by libyaml's events, of 140 million that
-`yaml.CSafeLoader` takes for it, and the rest of a run takes 60 million. So the benchmark `run`, whose goal is 0.8 of
-CSafeLoader's time, takes 0.64 of its instructions, and would take 1.07 with libyaml alone. Other files are read by
-libyaml in one more pass.
+The parser returns None for everything that may mean something else in YAML 1.2: anchors, tags, comments after values,
+escapes, scalars on several lines, duplicate keys, and all errors. Then `libyaml` parses the file.
 
-A line is a key with its value, an item of a list, or both. A scalar is on one line; what stands in brackets is read by
-the decoder of JSON, once its words are in quotes. Whatever is not known to mean the same here as in YAML 1.2 is not
-simple: anchors, tags, comments behind values, escapes, text of several lines, keys that stand twice, anything wrong.
+- Each line is a key with its value, an item of a list, or both; indentation makes mappings and lists.
+- A scalar is on one line.
+- Brackets are put on one line, their words in quotes, and then parsed by the JSON decoder.
+
+A file of 100 small cases takes 14 million instructions here, and 77 million by libyaml's events; `yaml.CSafeLoader`
+takes 140 million, and the rest of a run takes 60 million. So the benchmark `run`, with a goal of 0.8 of CSafeLoader's
+time, takes 0.64 of its instructions; with libyaml alone it would take 1.07.
 """
 
 from __future__ import annotations
@@ -22,16 +24,16 @@ from dmlcheck.files.scalars import MAX_DEPTH, MAX_NODES, MISSING, plain_scalar
 
 
 class Simple(NamedTuple):
-    """The value of a file, and where the items of the lists in its outermost mapping start, by the id of the list."""
+    """The value of a file, and the positions of the items of the lists in its outermost mapping, by the list's id."""
 
     value: dict[str, Any]
     item_lines: dict[int, list[Position]]
 
 
 def read(text: str) -> Simple | None:
-    """Read YAML that is simple; None where it is not."""
+    """Parse simple YAML; return None for any other text."""
     text = text.replace("\r\n", "\n")
-    if len(text) > MAX_NODES or not _is_usual(text):  # a value takes a character
+    if len(text) > MAX_NODES or not _is_usual(text):  # each value has at least a character
         return None
     try:
         blocks = _Blocks(_lines(text))
@@ -42,7 +44,7 @@ def read(text: str) -> Simple | None:
 
 
 def _is_usual(text: str) -> bool:
-    """Whether there is nothing but line ends and what is printable in ASCII."""
+    """Whether a text has only line ends and printable ASCII characters."""
     return text.isascii() and not text.encode().translate(None, _USUAL)
 
 
@@ -50,20 +52,20 @@ _USUAL = bytes([10, *range(32, 127)])
 
 
 class _NotSimple(Exception):
-    """Stops the reading of YAML that may mean something else than it would here."""
+    """Ends the parsing of a text that is not simple YAML."""
 
 
 # ---- lines
 
-# Of a line: its indentation, the dash of an item, the key and the value, or else the rest. It matches every line.
+# The parts of a line: indentation, dash of an item, then key and value, or else the rest. It matches every line.
 _LINE: Callable[[str], Any] = re.compile(
     r"( *)(- )?(?:(\w[\w.-]{0,99}|\"[^\"\\\n]{0,99}\"):(?: +(.*))?|(.*))\Z", re.ASCII
 ).match
-_MAY_GO_ON = (",\n", "[\n", "{\n", " \n")  # ends of lines, one of which any line has that goes on in brackets
+_MAY_GO_ON = (",\n", "[\n", "{\n", " \n")  # a line whose brackets continue on the next one has one of these ends
 
 
 def _lines(text: str) -> list[str]:
-    """Return the lines of a file; what stands in brackets is on the first of its lines, and the others are empty."""
+    """Return the lines of a file; brackets on several lines are joined on the first one, and the others are empty."""
     lines = text.split("\n")
     if any(end in text for end in _MAY_GO_ON):
         for number, line in enumerate(lines):
@@ -78,7 +80,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _in_brackets(first: str, lines: list[str], number: int) -> str:
-    """Return what starts in brackets with the lines that it goes on on, and empty those; no scalar may go on."""
+    """Return brackets on several lines as one line, and empty the lines after the first; scalars may not be broken."""
     pieces = [first.rstrip(" ")]
     depth = _opened(first)
     while depth > 0:
@@ -100,14 +102,14 @@ def _opened(text: str) -> int:
 
 
 class _Block(NamedTuple):
-    """A mapping or list that is open, and the column at which its keys or dashes stand, from 0."""
+    """An open mapping or list, and the column of its keys or dashes, from 0."""
 
     column: int
     parts: Any
 
 
 class _Known(NamedTuple):
-    """The lines of a value that was read, and where it is: a key of some fields."""
+    """The lines of a block that was parsed, and its place: the value of a key in some mapping."""
 
     lines: list[str]
     fields: dict[str, Any]
@@ -115,20 +117,20 @@ class _Known(NamedTuple):
 
 
 def _ends_at(lines: list[str], end: int, deeper: str) -> bool:
-    """Whether a block ends before a line: that has another key, which does not stand as deep."""
+    """Whether a block ends before a line: that line has a key with less indentation."""
     return end < len(lines) and not lines[end].startswith(deeper) and lines[end].lstrip()[:1] not in ("", "#", "-")
 
 
 class _Blocks:
-    """A file as it is read: the blocks that are open, outermost first, and the key whose value may be the next one.
+    """The state of the parser: the open blocks, outermost first, and the key whose value may be the next block.
 
-    The same lines below a key are the same value wherever they stand in a file, as with an alias.
+    Equal lines below a key are parsed once: as with an alias, all keys share the value.
     """
 
     def __init__(self, lines: list[str]) -> None:
         self.lines = lines
-        self.number = 0  # of the lines that were read
-        self.known: dict[tuple[int, str], _Known] = {}  # the last one by its depth and its first line
+        self.number = 0  # of lines parsed so far
+        self.known: dict[tuple[int, str], _Known] = {}  # the last block by its depth and its first line
         self.root: dict[str, Any] = {}
         self.item_lines: dict[int, list[Position]] = {}
         self.open = [_Block(0, self.root)]
@@ -136,7 +138,7 @@ class _Blocks:
         self.values = _Values()
 
     def read(self) -> None:
-        """Read all lines."""
+        """Parse all lines."""
         while self.number < len(self.lines):
             lead, dash, key, value, rest = _LINE(self.lines[self.number]).groups("")
             self.number += 1
@@ -148,7 +150,7 @@ class _Blocks:
                 self.value(len(lead), rest)
 
     def item(self, column: int, key: str, value: str, rest: str) -> None:
-        """Take in an item of a list: the first field of a mapping, or all of it."""
+        """Add an item to a list: the first key of a mapping, or the whole item."""
         items = self.block_at(column, list)
         if len(self.open) == 2 and (key or rest[:1] in ("[", "{")):
             self.item_lines.setdefault(id(items), []).append(Position(self.number, column + 3))
@@ -161,7 +163,7 @@ class _Blocks:
         self.add(fields, key, value)
 
     def value(self, column: int, text: str) -> None:
-        """Take in what stands in brackets below its key."""
+        """Add brackets that are on the line below their key."""
         innermost = self.open[-1]
         if self.key is None or column <= innermost.column or text[0] not in "[{":
             raise _NotSimple
@@ -169,7 +171,7 @@ class _Blocks:
         self.key = None
 
     def add(self, fields: dict[str, Any], key: str, value: str) -> None:
-        """Take in a key of the innermost mapping, with its value unless that follows."""
+        """Add a key to the innermost mapping, with its value if that is on the same line."""
         if key[0] == '"':
             key = key[1:-1]
         if key in fields:
@@ -181,7 +183,7 @@ class _Blocks:
             self.key = key if fields[key] is None else None
 
     def known_block(self, fields: dict[str, Any], key: str) -> Any:
-        """Return the value of a key that has the lines of an earlier one below it, and leave these out, or None."""
+        """Return the value of an earlier key with equal lines below it, and skip these lines; None if there is none."""
         if len(self.open) == 1 or self.number >= len(self.lines):
             return None
         lines, first, deeper = self.lines, self.number, " " * (self.open[-1].column + 1)
@@ -200,13 +202,13 @@ class _Blocks:
         return None
 
     def block_at(self, column: int, kind: type) -> Any:
-        """Return the mapping or list that a line belongs to, and close what is further in."""
+        """Return the mapping or list that a line belongs to, and close the blocks inside it."""
         innermost = self.open[-1]
         if self.key is None and innermost.column == column and type(innermost.parts) is kind:
             return innermost.parts
         if self.key is not None:
             key, self.key = self.key, None
-            # The dashes of a list may stand right below its key.
+            # The dashes of a list may have the indentation of its key.
             if column > innermost.column or (column == innermost.column and kind is list):
                 return self.opened(innermost.parts, key, _Block(column, kind()))
         while innermost.column > column or (innermost.column == column and type(innermost.parts) is not kind):
@@ -219,7 +221,7 @@ class _Blocks:
         return innermost.parts
 
     def opened(self, fields: dict[str, Any], key: str, block: _Block) -> Any:
-        """Return a new mapping or list, the value of a key."""
+        """Open a mapping or list as the value of a key, and return it."""
         if len(self.open) > _DEEP:
             raise _NotSimple
         fields[key] = block.parts
@@ -227,15 +229,15 @@ class _Blocks:
         return block.parts
 
 
-_LONG_BLOCK = 64  # lines; longer ones are rarely the same
-_DEEP = MAX_DEPTH // 2 - 1  # of blocks, and of brackets in them
+_LONG_BLOCK = 64  # lines; longer blocks are rarely equal
+_DEEP = MAX_DEPTH // 2 - 1  # levels of blocks, and of brackets in a value
 
 
 # ---- values
 
 
 class _Values(dict[str, Any]):
-    """Values by their text; the same text is the same value wherever it stands in a file, as with an alias."""
+    """The values of a file by their text; equal texts share one value, as with an alias."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -249,7 +251,7 @@ class _Values(dict[str, Any]):
         return value
 
     def in_brackets(self, text: str) -> Any:
-        """Return lists and mappings on one line, by way of JSON; ValueError where that has another form."""
+        """Parse lists and mappings on one line as JSON; ValueError if they are not of that form."""
         if "\\" in text:
             raise _NotSimple
         if _TENSORS(text):
@@ -285,14 +287,14 @@ _QUOTED = re.compile(r"\"[^\"\\]*\"|'[^']*'")
 
 # ---- brackets
 
-# Lists of numbers that JSON and YAML read alike, of few enough digits to be within float64's range.
+# Lists of numbers that mean the same in JSON and YAML, with so few digits that they are in float64's range.
 _OF_NUMBERS = r"[][, ]*(?:-?[0-9]{1,300}(?:\.[0-9]{1,300})?[][, ]+)*"
 _NUMBERS = re.compile(_OF_NUMBERS).fullmatch
-# Mappings of names to such lists, as tensors and their values are.
+# Mappings of names to such lists, such as tensors with their values.
 _TENSORS = re.compile(rf"{{(?:[A-Za-z]\w{{0,99}}: \[{_OF_NUMBERS})+}}", re.ASCII).fullmatch
 _KEY = re.compile(r"[A-Za-z]\w*", re.ASCII)
-_GLUED = re.compile(":(?! )").search  # which may be part of a word
-# Text in quotes, and words that are no number of JSON's.
+_GLUED = re.compile(":(?! )").search  # a colon without a space may be part of a word
+# Text in quotes, and words that are not JSON numbers.
 _WORD = re.compile(
     r"\"[^\"\\]*\"|'[^']*'|"
     r"(?<![^][{}:, ])(?!(?:0|[1-9][0-9]{0,300})[],}])[-+]?\.?\w[\w.+/()=<>*;^-]*(?: +[\w.+/()=<>*;^-]+)*",
@@ -304,10 +306,10 @@ _LONG = 1000  # characters; YAML has no keys of more than 1,024
 
 
 class _Words(dict[str, str]):
-    """Scalars in brackets as JSON writes them."""
+    """Scalars in brackets, as JSON by their text."""
 
     def of(self, found: re.Match[str]) -> str:
-        """Return what stands for a scalar."""
+        """Return the JSON of a scalar."""
         return self[found[0]]
 
     def __missing__(self, text: str) -> str:
@@ -329,7 +331,7 @@ _decode = json.JSONDecoder(object_pairs_hook=_once).raw_decode
 
 
 def _depth(value: Any) -> int:
-    """Return how deep lists and mappings nest."""
+    """Return the number of levels of lists and mappings."""
     if not isinstance(value, (list, dict)):
         return 0
     return 1 + max(map(_depth, value.values() if isinstance(value, dict) else value), default=0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from dmlcheck.files import simple_yaml
-from dmlcheck.files.document import Document, Node
+from dmlcheck.files.document import Document, SyntaxNode
 from dmlcheck.files.plain import NotPlain, TooLarge, read_plain, reason
 from dmlcheck.files.scalars import MAX_DEPTH, MAX_DIGITS, MAX_NODES
 
@@ -76,7 +76,7 @@ def _read_in_full(document: Document) -> None:
         document.refuse(str(refused), document.inside(refused.position), refused.help, refused.rule)
 
 
-def _tree(text: str) -> Node | None:
+def _tree(text: str) -> SyntaxNode | None:
     from dmlcheck.files import yaml_nodes
 
     return yaml_nodes.tree(text)

@@ -1,4 +1,4 @@
-"""Where the parts of a YAML file stand: read again, when a place is asked for."""
+"""The syntax tree of a YAML file, and its duplicate keys: a second parse, made when a position is asked for."""
 
 from __future__ import annotations
 
@@ -7,26 +7,29 @@ from collections.abc import Iterator
 import yaml
 
 from dmlcheck.diagnostics.record import Diagnostic
-from dmlcheck.files.document import Node, duplicate
+from dmlcheck.files.document import SyntaxNode, duplicate
 from dmlcheck.files.libyaml import Repeated, events, place_of
-from dmlcheck.files.nodes import Nodes
+from dmlcheck.files.nodes import TreeBuilder
 
 
-def tree(text: str) -> Node | None:
-    """Return a file that is known to be read as nodes; an alias is the node of its anchor, which may be set again."""
-    nodes = Nodes()
-    anchors: dict[str | None, Node] = {}
+def tree(text: str) -> SyntaxNode | None:
+    """Return the syntax tree of a file that was read without errors.
+
+    An alias is the node of its anchor; an anchor may be set again.
+    """
+    nodes = TreeBuilder()
+    anchors: dict[str | None, SyntaxNode] = {}
     next_event = events(text)
     while type(event := next_event()) is not yaml.StreamEndEvent:
         kind = type(event)
         if kind is yaml.ScalarEvent:
-            node = anchors[event.anchor] = Node(event.value, place_of(event, event), event.style == "")
+            node = anchors[event.anchor] = SyntaxNode(event.value, place_of(event, event), event.style == "")
             nodes.add(node)
         elif kind is yaml.MappingStartEvent or kind is yaml.SequenceStartEvent:
             nodes.open(event, is_mapping=kind is yaml.MappingStartEvent)
         elif kind is yaml.MappingEndEvent or kind is yaml.SequenceEndEvent:
             content, start = nodes.close()
-            node = anchors[start.anchor] = Node(content, place_of(start, event))
+            node = anchors[start.anchor] = SyntaxNode(content, place_of(start, event))
             nodes.add(node)
         elif kind is yaml.AliasEvent:
             nodes.add(anchors[event.anchor])
@@ -34,7 +37,7 @@ def tree(text: str) -> Node | None:
 
 
 def duplicates(name: str, text: str, repeated: list[Repeated]) -> Iterator[Diagnostic]:
-    """Yield a diagnostic for each repeated key; the first of each is searched up to the last repetition."""
+    """Yield a diagnostic for each duplicate key, with the line of the first one."""
     if not repeated:
         return
     wanted = {found.mapping for found in repeated}

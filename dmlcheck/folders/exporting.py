@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from dmlcheck.cases.prepare import prepare
 from dmlcheck.cases.records import Case, in_order
@@ -13,8 +13,8 @@ from dmlcheck.files.document import Document
 from dmlcheck.folders.export_folder import Folder
 
 
-class Unavailable(ValueError):
-    """A format that cannot be written or read here; the message says why, and which package is needed."""
+class MissingRequirement(ValueError):
+    """A package or a service that a command needs and does not find; the message says how to get it."""
 
 
 class Exported(NamedTuple):
@@ -37,14 +37,27 @@ class Imported(NamedTuple):
     document: Document | None = None
 
 
-def finish(place: Folder, imported: Iterable[Imported]) -> None:
-    """End the folder of an import with the result for each file."""
-    left_out: list[dict[str, str]] = []
-    for one in imported:
-        if one.file is not None:
-            place.entries[one.file] = {"source": one.source, "file": one.file}
-        left_out.extend({"source": one.source, "reason": remark} for remark in one.remarks)
-    place.finish(left_out)
+Source = TypeVar("Source")
+
+
+def import_all(
+    sources: Iterable[Source], folder: str, form: str, convert: Callable[[Source, Folder, set[str]], Imported]
+) -> list[Imported]:
+    """Write the files of an import to a folder, and return the result for each source.
+
+    `convert` writes the files of a source; it gets the folder, and the set of names that are taken in it. OSError if
+    the folder cannot be written, Occupied if it has other contents than an earlier import.
+    """
+    with Folder(folder, form) as place:
+        taken: set[str] = set()
+        imported = [convert(source, place, taken) for source in sources]
+        left_out: list[dict[str, str]] = []
+        for one in imported:
+            if one.file is not None:
+                place.entries[one.file] = {"source": one.source, "file": one.file}
+            left_out.extend({"source": one.source, "reason": remark} for remark in one.remarks)
+        place.finish(left_out)
+    return imported
 
 
 class Ready(NamedTuple):

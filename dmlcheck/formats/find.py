@@ -1,4 +1,4 @@
-"""Which files of a folder are read."""
+"""Finds the files to read in a folder."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _REPORT_HEAD = re.compile(rb'\s*\{\s*"schema"\s*:\s*"dmlcheck-')
 
 
 class FoundFiles(NamedTuple):
-    """The files of a folder tree: its case files, and left out linked folders, pipes and ONNX models.
+    """The files of a folder tree: its case files, and the linked folders, pipes and ONNX models that are left out.
 
     Dangling links and unreadable folders are among the files: reading them gives the diagnostic.
     """
@@ -75,6 +75,6 @@ def is_report(path: str) -> bool:
         return False
     if _REPORT_HEAD.match(data):
         return True
-    # Whoever sorts the keys of a report moves its schema.
+    # If the keys of a report are sorted, its schema is not at the beginning.
     value = yaml.parse(data, path, is_json=True).value if _REPORT in data else None
     return isinstance(value, dict) and str(value.get("schema")).startswith("dmlcheck-")

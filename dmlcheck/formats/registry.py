@@ -1,4 +1,4 @@
-"""The formats of files: how a file of each is recognised, and the function for each thing that commands do with it."""
+"""The formats of files: how each is recognised, and the functions that commands use for its files."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from dmlcheck.files.document import Path
 from dmlcheck.graphs.buffers import Array, byte_count, from_bytes, to_bytes
 from dmlcheck.graphs.records import Step
 from dmlcheck.reference import engine
-from dmlcheck.reference.engine import Computed
+from dmlcheck.reference.engine import ComputedOutput
 from dmlcheck.reference.work import TooMuchWork
 from dmlcheck.specs.names import NEWEST_LEVEL
 from dmlcheck.specs.records import INPUT, OUTPUT
@@ -42,7 +42,7 @@ class Results(NamedTuple):
     undefined: tuple[str, ...] = ()
 
 
-def results(desc: OperatorDesc, inputs: Mapping[str, Any]) -> Checking[dict[str, Computed] | None]:
+def results(desc: OperatorDesc, inputs: Mapping[str, Any]) -> Checking[dict[str, ComputedOutput] | None]:
     """Return the results of the reference engine for a valid desc, by label; None if they cannot be computed."""
     wide = wide_span(desc)
     excess = Finding("too-much-work", ("desc",), {"problem": wide}) if wide else too_large(desc, {}, {})
@@ -126,7 +126,7 @@ def _readers(steps: tuple[Step, ...]) -> dict[str, _Readers]:
     return readers
 
 
-def _computed(step: Step, held: Mapping[str, Array]) -> Checking[dict[str, Computed] | None]:
+def _computed(step: Step, held: Mapping[str, Array]) -> Checking[dict[str, ComputedOutput] | None]:
     """Compute one step from the tensors that are held."""
     short = [finding for part in step.desc.tensors(INPUT) for finding in _too_short(part, step, held)]
     if short:
@@ -137,7 +137,7 @@ def _computed(step: Step, held: Mapping[str, Array]) -> Checking[dict[str, Compu
         try:
             yield next(checking).under(step.path)
         except StopIteration as end:
-            found: dict[str, Computed] | None = end.value
+            found: dict[str, ComputedOutput] | None = end.value
             return found
 
 

@@ -13,7 +13,7 @@ from dmlcheck import __version__
 from dmlcheck.descs.records import OperatorDesc
 
 if TYPE_CHECKING:
-    from dmlcheck.reference.engine import Array, Computed
+    from dmlcheck.reference.engine import Array, ComputedOutput
 
 
 class Reference:
@@ -35,7 +35,7 @@ class Reference:
         """Return the outputs of a valid desc."""
         return self._engine.run(desc, inputs)  # type: ignore[no-any-return]
 
-    def evaluate(self, desc: OperatorDesc, inputs: dict[str, Any]) -> dict[str, Computed]:
+    def evaluate(self, desc: OperatorDesc, inputs: dict[str, Any]) -> dict[str, ComputedOutput]:
         """Return the outputs of a valid desc, each with a mask of its undefined elements."""
         return self._engine.evaluate(desc, inputs)  # type: ignore[no-any-return]
 

@@ -32,7 +32,7 @@ class Edge(NamedTuple):
         return _edges_text((self.table, self.tensor, self.kind, self.level), [self])
 
 
-class Part(NamedTuple):
+class PartCoverage(NamedTuple):
     """The coverage of one kind of thing: the number of things, and those without a case, briefly."""
 
     total: int
@@ -45,7 +45,7 @@ class Coverage(NamedTuple):
 
     operator: str
     cases: int
-    parts: Mapping[str, Part]
+    parts: Mapping[str, PartCoverage]
     layouts: tuple[str, ...]
 
 
@@ -73,20 +73,20 @@ def _descs(spec: OperatorSpec, cases: Iterable[Case]) -> Iterator[tuple[Case, Op
             yield case, desc
 
 
-def _part(there: Iterable[str], found: Iterable[str]) -> Part:
+def _part(there: Iterable[str], found: Iterable[str]) -> PartCoverage:
     known, covered = list(there), set(found)
     missing = tuple(name for name in known if name not in covered)
-    return Part(len(known), len(known) - len(missing), missing)
+    return PartCoverage(len(known), len(known) - len(missing), missing)
 
 
-def _part_of_edges(there: Iterable[Edge], found: set[Edge]) -> Part:
+def _part_of_edges(there: Iterable[Edge], found: set[Edge]) -> PartCoverage:
     known = list(there)
     missing: dict[tuple[int | str, str, str, str], list[Edge]] = {}
     for edge in known:
         if edge not in found:
             missing.setdefault((edge.table, edge.tensor, edge.kind, edge.level), []).append(edge)
     texts = tuple(_edges_text(key, edges) for key, edges in missing.items())
-    return Part(len(known), len(known) - sum(map(len, missing.values())), texts)
+    return PartCoverage(len(known), len(known) - sum(map(len, missing.values())), texts)
 
 
 def _edges_text(key: tuple[int | str, str, str, str], edges: list[Edge]) -> str:

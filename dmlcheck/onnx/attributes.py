@@ -13,7 +13,7 @@ from dmlcheck.onnx.schemas import defaults_of, schema_of
 def attributes_of(node: Any, opset: int) -> dict[str, Any]:
     """Return the attributes of a node, and the defaults of the others where onnx knows the operator's domain.
 
-    Refused where an attribute has no value.
+    Unmapped where an attribute has no value.
     """
     from onnx import helper
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from dmlcheck.cases.records import Case
 from dmlcheck.folders.export_folder import Folder
-from dmlcheck.folders.exporting import Exported, Ready, Unavailable, each, ready
+from dmlcheck.folders.exporting import Exported, MissingRequirement, Ready, each, ready
 from dmlcheck.onnx import metadata
 from dmlcheck.onnx.export.mappings import build
 from dmlcheck.onnx.export.records import ExportedGraph, Inexpressible
@@ -42,8 +42,8 @@ class ExportedValues(NamedTuple):
 def export(cases: Iterable[Case], folder: str) -> list[Exported]:
     """Write a folder for each case that ONNX can express, and return the result for each case.
 
-    OSError if the folder cannot be written, Occupied if it has other contents than an earlier export, Unavailable
-    without onnx.
+    OSError if the folder cannot be written, Occupied if it has other contents than an earlier export,
+    MissingRequirement without onnx.
     """
     require()
     with Folder(folder, FORM) as place:
@@ -54,11 +54,13 @@ def export(cases: Iterable[Case], folder: str) -> list[Exported]:
 
 
 def require() -> None:
-    """Raise Unavailable if onnx cannot be imported."""
+    """Raise MissingRequirement if onnx cannot be imported."""
     try:
         import onnx  # noqa: F401 - what everything here is made with
     except ImportError as error:
-        raise Unavailable(f"ONNX's files need the package {error.name or 'onnx'}; install it with: {INSTALL}") from None
+        raise MissingRequirement(
+            f"ONNX's files need the package {error.name or 'onnx'}; install it with: {INSTALL}"
+        ) from None
 
 
 def _exported(case: Case, place: Folder) -> Exported:

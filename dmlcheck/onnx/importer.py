@@ -15,7 +15,7 @@ from dmlcheck.files.document import Document
 from dmlcheck.files.yaml_text import one_line
 from dmlcheck.folders.case_file import FORM, Written, write_cases
 from dmlcheck.folders.export_folder import Folder, free_name, safe_name
-from dmlcheck.folders.exporting import Imported, finish
+from dmlcheck.folders.exporting import Imported, import_all
 from dmlcheck.onnx import exporter
 from dmlcheck.onnx.backend_tests.foreign_models import foreign_case
 from dmlcheck.onnx.backend_tests.own_models import own_case
@@ -27,15 +27,11 @@ from dmlcheck.onnx.reading import Unreadable, opset_of, read_model
 def import_(paths: Iterable[str], folder: str) -> list[Imported]:
     """Write a case file for each model with an operator of DirectML, and return the result for each model.
 
-    OSError if the folder cannot be written, Occupied if it has other contents than an earlier import, Unavailable
-    without onnx.
+    OSError if the folder cannot be written, Occupied if it has other contents than an earlier import,
+    MissingRequirement without onnx.
     """
     exporter.require()
-    with Folder(folder, FORM) as place:
-        taken: set[str] = set()
-        imported = [_imported(path, place, taken) for path in paths]
-        finish(place, imported)
-    return imported
+    return import_all(paths, folder, FORM, _imported)
 
 
 def _imported(path: str, place: Folder, taken: set[str]) -> Imported:
@@ -72,7 +68,7 @@ def _cases(path: str) -> Iterator[Written | Unmapped]:
 
 
 def _case(test: BackendTest, source: str) -> Written:
-    """Return a test as a case; Refused where it cannot be one."""
+    """Return a test as a case; Unmapped where it cannot be one."""
     return own_case(test) or foreign_case(test, source)
 
 

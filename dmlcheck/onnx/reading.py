@@ -163,7 +163,7 @@ def valueless(node: Any) -> str | None:
 def tensor_of(node: Any) -> Any:
     """Return the tensor that a Constant gives, or None where it gives text or a sparse one.
 
-    Refused where an attribute has no value.
+    Unmapped where an attribute has no value.
     """
     from onnx import helper, numpy_helper
 

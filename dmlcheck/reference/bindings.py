@@ -24,7 +24,11 @@ Inputs = Mapping[str, Any]
 
 
 class Binding(NamedTuple):
-    """A kernel with the fields that its parameters take; `plain` are the attributes that it takes as they are."""
+    """A kernel, and the pairs of its parameters and the fields that they take.
+
+    `tensors` take inputs, `attributes` other fields as numbers or functions, `types` data types, `plain` fields
+    unchanged.
+    """
 
     kernel: Kernel
     function: Callable[..., Any]
@@ -36,7 +40,7 @@ class Binding(NamedTuple):
 
 @cache
 def row(operator: str, *, is_integer: bool = False) -> Binding:
-    """Return an operator's kernel, and its parameters with the field that each takes."""
+    """Return the binding of an operator's kernel; with `is_integer` that of its formula for integers."""
     spec = load_spec(operator)
     kernel: Kernel = import_module(f"dmlcheck.reference.kernels.{spec.kernel}").KERNELS[spec.short]
     function = kernel.integers if is_integer and kernel.integers is not None else kernel.function
@@ -62,15 +66,15 @@ def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:
 
 @cache
 def parameter(field: str) -> str:
-    """Return the parameter that a field goes by: `input` for InputTensor, `outputs[0]` for OutputTensors[0]."""
+    """Return the parameter name of a field: `input` for InputTensor, `outputs[0]` for OutputTensors[0]."""
     bare = re.sub(r"Tensors(?=$|\[)", "s", field).removesuffix("Tensor")
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", bare).lower()
 
 
 def _attribute(desc: OperatorDesc, name: str, arithmetic: Arithmetic | None) -> Any:
-    """Return the value that a kernel gets for a field: FLOATs as FLOAT32, operators as callables.
+    """Return the value of a field for a kernel: FLOATs rounded to FLOAT32, operators as functions.
 
-    Arrays of FLOATs are one array of numbers, which with an arithmetic are balls of it.
+    An array of FLOATs is one array; with an arithmetic, FLOATs are balls of it.
     """
     value, of = desc.values.get(name), desc.spec.fields[name].type
     if of in ("OPERATOR_DESC", "OPERATOR_DESC_ARRAY"):
@@ -86,7 +90,7 @@ def _attribute(desc: OperatorDesc, name: str, arithmetic: Arithmetic | None) -> 
 
 
 def _operators(desc: OperatorDesc, value: Any, of: str, arithmetic: Arithmetic | None) -> Any:
-    """Return the operator inside another, or several, as functions."""
+    """Return the nested operator of a field as a function, or a list of several."""
     part = (desc.tensors(OUTPUT) or desc.tensors())[0]
     if of == "OPERATOR_DESC":
         return NONE if value is None else _nested(value, part.tensor.data_type, arithmetic)
@@ -116,7 +120,7 @@ def _moved(formula: Callable[..., Any], scale: Any, bias: Any, x: Any) -> Any:
 
 
 def attributes_of(bound: Binding, desc: OperatorDesc, arithmetic: Arithmetic | None) -> dict[str, Any]:
-    """Return a formula's values for the fields that are no inputs, by parameter."""
+    """Return the arguments of a formula that are not input tensors, by parameter."""
     given = _fields(bound, desc, arithmetic)
     for to, name in bound.types:
         given[to] = desc.parts[name][0].tensor.data_type
@@ -131,10 +135,10 @@ def _fields(bound: Binding, desc: OperatorDesc, arithmetic: Arithmetic | None) -
 
 
 def given_to(bound: Binding, desc: OperatorDesc, inputs: Inputs, arithmetic: Arithmetic | None) -> dict[str, Any]:
-    """Return a formula's values, by parameter."""
+    """Return all arguments of a formula, by parameter."""
     return {to: inputs.get(name) for to, name in bound.tensors} | attributes_of(bound, desc, arithmetic)
 
 
 def fields_of(desc: OperatorDesc) -> dict[str, Any]:
-    """Return the fields of a desc that are no tensors as they are, by parameter."""
+    """Return the unchanged fields of a desc, by parameter."""
     return {parameter(name): value for name, value in desc.values.items()}

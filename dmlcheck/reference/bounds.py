@@ -1,4 +1,4 @@
-"""How far an implementation may be from the reference: the formulas once more, on balls."""
+"""The tolerances: how far an implementation may be from the reference, by running the formulas on balls."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from dmlcheck.reference.operands import as_balls
 from dmlcheck.reference.operators import WITH_TWINS, WITH_VARIANCE
 from dmlcheck.reference.results import Alternatives
 from dmlcheck.reference.rows import ELEMENTS
-from dmlcheck.reference.tiling.piece import Piece, parts_of
-from dmlcheck.reference.tiling.plan import pieces
+from dmlcheck.reference.tiling.plan import tiles_of
+from dmlcheck.reference.tiling.tile import Tile, parts_of
 from dmlcheck.reference.winograd import WINOGRAD, lost_by_winograd, may_be_winograd
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
 
-FEW = 16  # elements of a piece: so many sums of products are computed each by itself
+FEW = 16  # elements of a tile; so few sums of products are computed one by one
 
 
 def _few(size: int) -> int:
-    """Return how many elements of a piece take less time each by itself than all of them together."""
+    """Return how many elements of a tile take less time one by one than the whole tile."""
     return max(FEW, size >> 12)
 
 
@@ -58,7 +58,7 @@ class Bound(NamedTuple):
     likely: Bound | None = None
 
     def of(self, mask: Array) -> Bound:
-        """Return the bound of the elements that a mask has."""
+        """Return the bound of the elements at the places of a mask."""
         others = tuple(other.of(mask) for other in self.others)
         parts = self.value[mask], self.radius[mask], self.undefined[mask]
         unlimited = None if self.unlimited is None else self.unlimited[mask]
@@ -78,9 +78,9 @@ def bounds(
     unit: str = "",
     algorithms: Collection[str] = (),
 ) -> Iterator[tuple[str, Array, Bound]]:
-    """Yield the bounds of some elements, those where the masks `asked` are true, piece by piece.
+    """Yield the bounds of some elements, those where the masks `asked` are true, tile by tile.
 
-    Each comes with the output's label, and the positions of the elements in row-major order. Only pieces with an asked
+    Each comes with the output's label, and the positions of the elements in row-major order. Only tiles with an asked
     element are computed. An implementation may accumulate in one type, and round the factors of sums of products to
     another: FLOAT32, TF32 or BFLOAT16. With a `unit`, nearest or cut, the bounds are those of one that rounds every
     factor so. `algorithms` may have WINOGRAD. `is_likely` asks for the bounds of likely errors, `with_likely` for both:
@@ -112,7 +112,7 @@ def own_errors(desc: OperatorDesc, inputs: Inputs, asked: Mapping[str, Array]) -
 
 def _quietly(found: Iterator[tuple[str, Array, Bound]]) -> Iterator[tuple[str, Array, Bound]]:
     while True:
-        with np.errstate(all="ignore"):  # which does not reach from one piece to the next
+        with np.errstate(all="ignore"):  # set anew for each tile: a generator does not keep it
             part = next(found, None)
         if part is None:
             return
@@ -125,26 +125,26 @@ def _bounds(
     labels = {parameter(label): label for label in asked}
     only = next(iter(labels), "")
     is_elementwise = row(desc.spec.operator).kernel.tiles is ELEMENTS
-    for piece in pieces(desc, inputs, arithmetic):
-        places = piece.where if isinstance(piece.where, dict) else {only: piece.where}
+    for tile in tiles_of(desc, inputs, arithmetic):
+        places = tile.where if isinstance(tile.where, dict) else {only: tile.where}
         picked = {name: asked[labels[name]][where] for name, where in places.items() if name in labels}
         if not any(mask.any() for mask in picked.values()):
             continue
         if is_elementwise:
-            found = _computed(piece._replace(operands=_chosen(piece.operands, picked[only])), arithmetic)
-            at = positions(asked[labels[only]].shape, piece.where, (), picked[only])
+            found = _computed(tile._replace(operands=_chosen(tile.operands, picked[only])), arithmetic)
+            at = positions(asked[labels[only]].shape, tile.where, (), picked[only])
             ((_, value, is_undefined),) = blocks_of(found)
             yield labels[only], at, _bound(desc, labels[only], value, is_undefined, np.arange(at.size))
             continue
-        mask = None if piece.of_element is None else picked[only]
-        if mask is not None and piece.of_element is not None and np.count_nonzero(mask) <= _few(mask.size) < mask.size:
-            at = positions(asked[labels[only]].shape, piece.where, (), mask)
+        mask = None if tile.of_element is None else picked[only]
+        if mask is not None and tile.of_element is not None and np.count_nonzero(mask) <= _few(mask.size) < mask.size:
+            at = positions(asked[labels[only]].shape, tile.where, (), mask)
             elements = zip(*np.unravel_index(at, asked[labels[only]].shape), strict=True)
-            each = [_of_element(desc, labels[only], piece.of_element, place, arithmetic) for place in elements]
+            each = [_of_element(desc, labels[only], tile.of_element, place, arithmetic) for place in elements]
             yield labels[only], at, _joined(each)
             continue
-        for part in parts_of(_computed(piece, arithmetic)):
-            results = part if isinstance(piece.where, dict) else {only: part}
+        for part in parts_of(_computed(tile, arithmetic)):
+            results = part if isinstance(tile.where, dict) else {only: part}
             for name in filter(picked.__contains__, results):
                 label, mask = labels[name], picked[name]
                 for cut, value, is_undefined in blocks_of(results[name], partial(_is_asked, mask)):
@@ -153,13 +153,13 @@ def _bounds(
 
 
 def _of_element(
-    desc: OperatorDesc, label: str, of_element: Callable[[Place], Piece], place: Any, arithmetic: Arithmetic
+    desc: OperatorDesc, label: str, of_element: Callable[[Place], Tile], place: Any, arithmetic: Arithmetic
 ) -> Bound:
-    """Return the bound of an element from the piece that is it alone, or its group."""
-    piece = of_element(tuple(map(int, place)))
-    ((_, value, is_undefined),) = blocks_of(_computed(piece, arithmetic))
+    """Return the bound of an element from the tile of this element alone."""
+    tile = of_element(tuple(map(int, place)))
+    ((_, value, is_undefined),) = blocks_of(_computed(tile, arithmetic))
     sizes = next(part.tensor.sizes for part in desc.tensors() if part.label == label)
-    places = [range(size)[at] for size, at in zip(sizes, piece.where, strict=True)]
+    places = [range(size)[at] for size, at in zip(sizes, tile.where, strict=True)]
     numbers = [own.index(int(at)) for own, at in zip(places, place, strict=True)]
     return _bound(desc, label, value, is_undefined, np.array([np.ravel_multi_index(numbers, [*map(len, places)])]))
 
@@ -203,16 +203,16 @@ def arithmetic_of(
 
 
 def _chosen(operands: tuple[Any, ...], mask: Array) -> tuple[Any, ...]:
-    """Return the elements of an element-wise piece that are asked for."""
+    """Return the operands of an element-wise tile at the places of a mask."""
     return tuple(x[mask] if isinstance(x, (np.ndarray, Ball)) and x.shape == mask.shape else x for x in operands)
 
 
-def _computed(piece: Piece, arithmetic: Arithmetic) -> Any:
-    return piece.formula(*(as_balls(x, arithmetic, is_exact=piece.is_exact) for x in piece.operands))
+def _computed(tile: Tile, arithmetic: Arithmetic) -> Any:
+    return tile.formula(*(as_balls(x, arithmetic, is_exact=tile.is_exact) for x in tile.operands))
 
 
 def _bound(desc: OperatorDesc, label: str, value: Any, is_undefined: Any, at: Array) -> Bound:
-    """Return the bound of the elements at some places, counted row-major, of a part of an output."""
+    """Return the bound of a part of an output at row-major positions in it."""
     if isinstance(value, Alternatives):
         return _of_any([_bound(desc, label, way, is_undefined, at) for way in value.ways])
     numbers, overflow = raw(getattr(value, "value", value)), row(desc.spec.operator).kernel.overflow
@@ -239,14 +239,14 @@ def _bound(desc: OperatorDesc, label: str, value: Any, is_undefined: Any, at: Ar
 
 
 def _of_any(ways: list[Bound]) -> Bound:
-    """Return the bound of results that are one of several."""
+    """Return the bound of alternatives."""
     likely = [way.likely for way in ways if way.likely is not None]
     first, *others = (way._replace(likely=None) for way in ways)
     return first._replace(others=tuple(others), likely=_of_any(likely) if len(likely) == len(ways) else None)
 
 
 def _has_all(bound: Bound, least: float, most: float) -> Array:
-    """Return which bounds are infinite, or have all numbers from the least to the most."""
+    """Return a mask of the bounds that are infinite, or contain all numbers from the least to the most."""
     if largest(bound.radius) < most / 2 - least / 2:
         return np.zeros(bound.radius.shape, dtype=bool)
     low, high = bound.value - bound.radius, bound.value + bound.radius
@@ -262,7 +262,7 @@ def _range_of(desc: OperatorDesc, label: str) -> tuple[float, float]:
 
 
 def function_range(desc: OperatorDesc) -> tuple[float, float]:
-    """Return the least and the largest number that an operator's function has; infinities if it has no limits."""
+    """Return the range of an operator's function; infinities if it has no limits."""
     fused = desc.values.get("FusedActivation")
     last = fused.spec.short if isinstance(fused, OperatorDesc) else desc.spec.short
     return _RANGES.get(last, (-math.inf, math.inf))

@@ -1,4 +1,4 @@
-"""Numbers in another format of floats: the nearest, or the neighbour on the other side, where either is right."""
+"""Conversions of numbers to another data type; where a float is rounded, both of its neighbours may be right."""
 
 from __future__ import annotations
 
@@ -7,15 +7,30 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.ball.numbers import Ball, raw
-from dmlcheck.reference.data_types import cast, is_float
+from dmlcheck.reference.data_types import cast, is_float, narrowed, truncated
 from dmlcheck.reference.results import PartlyUndefined, alternatives
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
 
 
-def to_floats(x: Any, input_type: str, output_type: str) -> Any:
-    """Return floats or 64-bit integers as floats of a type: the nearest; within a bound the other neighbour too.
+def converted(x: Any, input_type: str, output_type: str) -> Any:
+    """Return numbers of one data type in another: floats rounded, floats as integers without their fraction.
 
-    A denormal FLOAT32 may also be 0. Beyond the largest number infinity is the neighbour of that.
+    Integers that do not fit wrap, or are undefined.
+    """
+    if output_type in FORMATS:
+        return to_floats(x, input_type, output_type)
+    return truncated(output_type, x) if input_type in FORMATS else narrowed(output_type, x)
+
+
+def float_as(number: Any, output_type: str) -> Any:
+    """Return a FLOAT as an element of a data type."""
+    return converted(number, "FLOAT32", output_type)
+
+
+def to_floats(x: Any, input_type: str, output_type: str) -> Any:
+    """Return floats or 64-bit integers in a type of floats: the nearest number, or its neighbour beyond x.
+
+    A denormal FLOAT32 may also be 0. The neighbour of the largest number is infinity.
     """
     numbers = raw(x)
     nearest = numbers.astype(NUMPY_TYPES[output_type])
@@ -29,9 +44,10 @@ def to_floats(x: Any, input_type: str, output_type: str) -> Any:
 
 
 def in_type_of(number: Any, elements: Any) -> Any:
-    """Return a FLOAT in the type of elements: of floats the nearest, or the neighbour toward 0 if that is larger.
+    """Return a FLOAT in the data type of elements.
 
-    For integers it is the number without its fraction, which is undefined if the type does not hold it.
+    In a type of floats it is the nearest number, or, if that is farther from 0 than the FLOAT, its neighbour toward 0.
+    In a type of integers it is the number without its fraction, and undefined if the type does not hold that.
     """
     exact, value = float(raw(number)), cast(number, elements)
     if not is_float(elements):
@@ -41,7 +57,7 @@ def in_type_of(number: Any, elements: Any) -> Any:
 
 
 def _is_certain(x: Any, output_type: str) -> bool:
-    """Return whether no bound is asked for, or a type of floats has all of some integers."""
+    """Return whether the result has one right value: for plain floats, and integers that the type holds exactly."""
     if is_float(raw(x)):
         return not isinstance(x, Ball)
     most = 2 ** FORMATS[output_type].precision
@@ -49,7 +65,7 @@ def _is_certain(x: Any, output_type: str) -> bool:
 
 
 def _beyond(nearest: Any, x: Any) -> Any:
-    """Return how far float64 numbers are above others next to them, with the right sign also for 64-bit integers."""
+    """Return nearest - x; its sign is right for 64-bit integers too, whose float64 values are rounded."""
     if x.dtype.kind == "f":
         return nearest - x
     lower = x & x.dtype.type(_LOW)

@@ -1,4 +1,4 @@
-"""Where the corners of regions are: coordinates in an image, scaled and rounded."""
+"""The corners of regions: coordinates in an image, scaled and rounded to whole numbers."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ Corners = tuple[int, ...]  # x1, y1, x2, y2
 
 
 def corners(coordinates: Any, scale: Any) -> list[Corners]:
-    """Return coordinates times a scale as whole numbers: first as the reference has them, then as they may be too.
+    """Return the right corners, the reference's first: coordinates times a scale, rounded to whole numbers.
 
-    That is with halves rounded in another way, and where the rounding of a product decides. There are none where a
-    product is not finite, or may be rounded to more than two numbers.
+    They differ in the rounding of halves, and where the error of a product decides its rounding. The list is empty if a
+    product is not finite, or its error allows more than two whole numbers.
     """
     scale = raw(scale)
     with np.errstate(all="ignore"):
@@ -34,7 +34,7 @@ def corners(coordinates: Any, scale: Any) -> list[Corners]:
 
 
 def _reach(coordinates: Any, scale: Any, products: Any) -> Any:
-    """Return how far the roundings of the scale and of products, to the type of the coordinates, may move these."""
+    """Return the errors of products whose scale and results may be rounded to the type of the coordinates."""
     of, held = FORMATS[coordinates.dtype.name.upper()], float(np.asarray(scale).astype(coordinates.dtype))
     is_exact = (products.astype(coordinates.dtype) == products) & (held == scale)
     moved = np.abs(coordinates.astype(float)) * (abs(scale) * of.unit_roundoff + abs(held - scale))
@@ -42,7 +42,7 @@ def _reach(coordinates: Any, scale: Any, products: Any) -> Any:
 
 
 def _rounded(rounding: Callable[[Any], Any], products: Any, reach: Any) -> Iterator[Corners]:
-    """Yield the whole numbers that products may be rounded to, equal ones alike, beginning with those of no error."""
+    """Yield the corners that products within their errors may be rounded to; equal products are rounded alike."""
     ways = {
         each: list(dict.fromkeys(map(int, rounding(np.array([each, each - own, each + own])))))
         for each, own in zip(products.tolist(), reach.tolist(), strict=True)

@@ -1,4 +1,4 @@
-"""Numbers and their data types: limits, overflow, and conversions of FLOATs, elements and results."""
+"""Data types of numbers: limits, overflow, and the conversion of FLOATs, elements and results."""
 
 from __future__ import annotations
 
@@ -15,12 +15,22 @@ from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
 
 
 def cast(number: Any, elements: Any) -> Any:
-    """Return a FLOAT in the type of elements: the nearest one, of integers the next toward 0, or 0 if none is there."""
+    """Return a FLOAT in the type of elements: rounded to nearest, or for integers toward 0; 0 if it does not fit."""
     value, dtype = float(raw(number)), elements.dtype
     if dtype.kind != "f":
         limits = np.iinfo(dtype)
         value = int(value) if np.isfinite(value) and limits.min <= int(value) <= limits.max else 0
     return dtype.type(value)
+
+
+def element(number: Any, data_type: str) -> Any:
+    """Return a number that a data type represents as an element of it."""
+    return NUMPY_TYPES[data_type].type(number)
+
+
+def unit_roundoff(data_type: str) -> float:
+    """Return the unit roundoff of a type of floats: half of the distance from 1 to the next number."""
+    return FORMATS[data_type].unit_roundoff
 
 
 def is_float(elements: Any) -> bool:
@@ -29,17 +39,17 @@ def is_float(elements: Any) -> bool:
 
 
 def width(elements: Any) -> int:
-    """Return how many bits an element has."""
+    """Return the number of bits of an element."""
     return 8 * int(elements.dtype.itemsize)
 
 
 def as_bits(elements: Any) -> Any:
-    """Return the bits of elements of any type as unsigned integers of as many bits."""
+    """Return the bits of elements as unsigned integers of the same size."""
     return elements.view(f"u{elements.dtype.itemsize}")
 
 
 def number(value: float, arithmetic: Arithmetic | None) -> Any:
-    """Return a FLOAT, which an implementation that computes in FLOAT16 may have rounded to it, but not to infinity."""
+    """Return a FLOAT; a ball if an implementation may round it to FLOAT16, which never makes it infinite."""
     if arithmetic is None or not np.isfinite(value):
         return value
     rounded = float(np.clip(value, *limits(arithmetic.attributes)).astype(NUMPY_TYPES[arithmetic.attributes]))
@@ -47,7 +57,7 @@ def number(value: float, arithmetic: Arithmetic | None) -> Any:
 
 
 def numbers_for(values: Any, x: Any) -> Any:
-    """Return an array of FLOATs to compute with x; an implementation may have rounded them as other FLOATs."""
+    """Return an array of FLOATs to compute with x; in balls they may be rounded as in `number`."""
     value = raw(values)
     if not isinstance(x, Ball):
         return value
@@ -65,46 +75,46 @@ def limits(data_type: str) -> tuple[float, float]:
 
 
 def overflows(data_type: str, x: Any) -> Any:
-    """Say which numbers are out of the range of a data type, floats once they are rounded to it."""
+    """Return a mask of the numbers that are beyond a data type; floats, after they are rounded to it."""
     numbers, (least, most) = raw(x), limits(data_type)
     if data_type in FORMATS:
         return np.isinf(numbers.astype(NUMPY_TYPES[data_type])) & np.isfinite(numbers)
     return (numbers < least) | (numbers > most)
 
 
-def holds(data_type: str, x: Any) -> Any:
-    """Say which numbers an integer type has."""
+def represents(data_type: str, x: Any) -> Any:
+    """Return a mask of the numbers that an integer type can represent."""
     least, most = limits(data_type)
     return (np.rint(x) == x) & (x >= least) & (x <= most)
 
 
 def truncated(data_type: str, x: Any) -> Any:
-    """Return floats as numbers of a type: integers without the fraction, and undefined where the type lacks them."""
+    """Return floats as numbers of a type: for integers without their fraction, and undefined where they do not fit."""
     if data_type in FORMATS:
         return x
     (least, most), whole = limits(data_type), np.trunc(raw(x))
-    fits = (whole >= least) & (whole < most + 1)  # unlike the largest 64-bit integers, what follows them is a float64
+    fits = (whole >= least) & (whole < most + 1)  # the limit + 1 is a float64, also for 64-bit integers
     return PartlyUndefined(np.where(fits, whole, 0), ~fits)
 
 
 def narrowed(data_type: str, x: Any) -> Any:
-    """Return integers as results of a type: in 32 and 64 bits they wrap, in fewer those that overflow are undefined."""
+    """Return integers as results of a type: those that overflow wrap in 32 and 64 bits, and are undefined in fewer."""
     if data_type in FORMATS or DATA_TYPES[data_type].bits >= 32:
         return x
     return PartlyUndefined(x, overflows(data_type, x))
 
 
 def sum_of_terms(terms: Sequence[Any], data_type: str) -> Any:
-    """Return the sum of several tensors, of integers as results of a type; balls may be added in any order."""
+    """Return the sum of several tensors, integers as results of a type; balls as one sum in any order."""
     if isinstance(terms[0], Ball):
         return np.stack(terms).sum(axis=0)
     return narrowed(data_type, reduce(np.add, terms))
 
 
 def wrapped(data_type: str, x: Any) -> Any:
-    """Return whole numbers as 32-bit integers have them after an overflow; smaller types are computed in 32 bits.
+    """Return whole numbers wrapped to 32 bits if they overflow, else the same array.
 
-    It is the same array where nothing overflows.
+    Smaller types are computed in 32 bits, and do not overflow.
     """
     least, most = limits(data_type)
     if DATA_TYPES[data_type].bits < 32 or not overflows(data_type, x).any():
@@ -113,7 +123,7 @@ def wrapped(data_type: str, x: Any) -> Any:
 
 
 def infinite(data_type: str, x: Any) -> Any:
-    """Return floats, infinite where a float type overflows; the same array where nothing does."""
+    """Return floats, infinite where they overflow a float type; the same array if none does."""
     beyond = overflows(data_type, x)
     return np.where(beyond, np.copysign(np.inf, raw(x)), x) if beyond.any() else x
 
@@ -121,7 +131,7 @@ def infinite(data_type: str, x: Any) -> Any:
 def nearest(x: Any) -> Any:
     """Return the nearest whole numbers, of halves the even one.
 
-    Of a ball it is the middle of those that it may be rounded to, so that the bound has these and no others.
+    For a ball it is the ball from the least to the largest whole number that its numbers may be rounded to.
     """
     if not isinstance(x, Ball):
         return np.rint(x)
@@ -133,9 +143,9 @@ def nearest(x: Any) -> Any:
 
 
 def as_float(x: Any, other: Any) -> Any:
-    """Return x as floats, to compute with others: an implementation may round whole numbers to the type of these.
+    """Return x as floats to compute with `other`: an implementation may round whole numbers to the type of `other`.
 
-    Where a tensor is FLOAT16, an implementation may compute in FLOAT16 what follows.
+    If a tensor is FLOAT16, an implementation may compute in FLOAT16 from here on.
     """
     value = np.asarray(x.value if isinstance(x, Ball) else x).astype(np.float64, copy=False)
     if not isinstance(other, Ball):

@@ -1,4 +1,4 @@
-"""The engine: binds a desc to its kernel, computes the pieces in threads, and rounds once."""
+"""The engine: binds a desc to its kernel, computes its tiles in threads, and rounds the results once."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from numpy.typing import NDArray
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.reference.ball.numbers import Condition
 from dmlcheck.reference.bindings import Inputs, fields_of, given_to, parameter, row
+from dmlcheck.reference.blocks import Blocks
 from dmlcheck.reference.operands import Numbers, as_numbers
-from dmlcheck.reference.results import Alternatives, InDoubt, separated
+from dmlcheck.reference.results import Alternatives, Approximate, separated
 from dmlcheck.reference.threads import compute_all, threads_for
-from dmlcheck.reference.tiling.blocks import Blocks
-from dmlcheck.reference.tiling.piece import Piece, parts_of
-from dmlcheck.reference.tiling.plan import pieces
+from dmlcheck.reference.tiling.plan import tiles_of
+from dmlcheck.reference.tiling.tile import Tile, parts_of
 from dmlcheck.reference.work import TooMuchWork
 from dmlcheck.values.number_formats import NUMPY_TYPES
 
 Array = NDArray[Any]
-Watch = Callable[[Piece, Any], None]
+Watch = Callable[[Tile, Any], None]
 
 
-class Computed(NamedTuple):
-    """One output: its values, of its sizes and type, and a mask of its undefined elements."""
+class ComputedOutput(NamedTuple):
+    """An output: its values in its data type, and a mask of its undefined elements, or None."""
 
     values: Array
     undefined: Array | None = None
@@ -42,18 +42,17 @@ def run(desc: OperatorDesc, inputs: Inputs, numbers: Numbers | None = None) -> d
 
 def evaluate(
     desc: OperatorDesc, inputs: Inputs, numbers: Numbers | None = None, watch: Watch | None = None
-) -> dict[str, Computed]:
+) -> dict[str, ComputedOutput]:
     """Return the outputs of a valid desc by label; `inputs` has an array (a list for an array of tensors) by field.
 
-    `numbers` replaces the arrays that formulas compute with, to compute in another arithmetic. `watch` is called with
-    each piece that has `sizes`, and the result of its formula, in several threads. TooMuchWork if that would take too
-    long.
+    `numbers` replaces the arrays that formulas compute with, for another arithmetic. `watch` is called, in several
+    threads, with each tile that has `magnitudes` and the result of its formula. TooMuchWork if it would take too long.
     """
     refuse_too_much(desc, inputs)
     results = {part.label: _Output(part.tensor) for field in desc.spec.outputs for part in desc.parts[field.name]}
     with np.errstate(all="ignore"):
         compute_all(
-            pieces(desc, inputs),
+            tiles_of(desc, inputs),
             partial(_compute, results, row(desc.spec.operator).kernel.overflow, numbers, watch),
             threads_for(inputs),
         )
@@ -78,7 +77,7 @@ def refuse_too_much(desc: OperatorDesc, inputs: Inputs) -> None:
 
 
 class _Output:
-    """An output that fills up piece by piece."""
+    """An output that is filled tile by tile."""
 
     def __init__(self, tensor: TensorDesc) -> None:
         self.tensor = tensor
@@ -86,7 +85,7 @@ class _Output:
         self.undefined: Array | None = None
 
     def put(self, where: Any, result: Any, overflow: str) -> None:
-        """Round a piece of the results and put it in its place."""
+        """Round a tile of the results and put it in its place."""
         for cut, value, is_undefined in blocks_of(result):
             self._put(where, cut, value, is_undefined, overflow)
 
@@ -95,7 +94,7 @@ class _Output:
         value = value.ways[0] if isinstance(value, Alternatives) else value
         if overflow:
             is_undefined = is_undefined | overflowed(overflow, value, self.values.dtype)
-        if isinstance(value, InDoubt):
+        if isinstance(value, Approximate):
             value = _rounded(value, self.tensor.data_type)
         part[...] = np.asarray(value).reshape(part.shape if np.ndim(value) else ())
         if is_undefined is not False and np.any(is_undefined):
@@ -104,22 +103,22 @@ class _Output:
             sizes = np.shape(value) or part.shape
             self.undefined[where][cut] = np.broadcast_to(is_undefined, sizes).reshape(part.shape)
 
-    def computed(self) -> Computed:
-        return Computed(self.values, self.undefined)
+    def computed(self) -> ComputedOutput:
+        return ComputedOutput(self.values, self.undefined)
 
 
 def blocks_of(result: Any, is_asked: Callable[[Any], Any] = lambda _: True) -> Iterator[tuple[Any, Any, Any]]:
-    """Yield the asked blocks of a formula's result: the place of each, and its undefined elements."""
+    """Yield the blocks of a formula's result whose index `is_asked`: index, values, and mask of undefined elements."""
     value, is_undefined = separated(result)
     for cut in filter(is_asked, value.cuts) if isinstance(value, Blocks) else ((),):
         mark = is_undefined.block(cut) if isinstance(is_undefined, Blocks) else is_undefined
         part, more = separated(value.block(cut)) if isinstance(value, Blocks) else (value, False)
         mark = mark if more is False else np.logical_or(mark, more)
-        yield cut, part, mark.holds if isinstance(mark, Condition) else mark
+        yield cut, part, mark.value if isinstance(mark, Condition) else mark
 
 
 def overflowed(overflow: str, value: Any, dtype: np.dtype[Any]) -> Any:
-    """Return which integer results are undefined because they do not fit the output's type."""
+    """Return a mask of the integer results that are undefined because they do not fit the output's type."""
     if dtype.kind not in "iu" or (overflow == "narrow" and dtype.itemsize > 2):
         return False
     least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
@@ -127,8 +126,8 @@ def overflowed(overflow: str, value: Any, dtype: np.dtype[Any]) -> Any:
     return (signed < least) | (signed > most)
 
 
-def _rounded(result: InDoubt, data_type: str) -> Array:
-    """Round results whose error may show: where both ends of it round alike they decide, elsewhere the exact ones."""
+def _rounded(result: Approximate, data_type: str) -> Array:
+    """Round approximate results; where both ends of the error do not round alike, compute the exact results."""
     value, dtype = result.value, NUMPY_TYPES[data_type]
     rounded: Array = (value - result.error).astype(dtype)
     doubt = rounded != (value + result.error).astype(dtype)
@@ -141,16 +140,16 @@ def _rounded(result: InDoubt, data_type: str) -> Array:
 
 
 def _compute(
-    results: Mapping[str, _Output], overflow: str, numbers: Numbers | None, watch: Watch | None, piece: Piece
+    results: Mapping[str, _Output], overflow: str, numbers: Numbers | None, watch: Watch | None, tile: Tile
 ) -> None:
-    found = piece.formula(*(x if piece.is_exact else as_numbers(x, numbers) for x in piece.operands))
-    if not isinstance(piece.where, dict):
+    found = tile.formula(*(x if tile.is_exact else as_numbers(x, numbers) for x in tile.operands))
+    if not isinstance(tile.where, dict):
         (output,) = results.values()
-        output.put(piece.where, found, overflow)
-        if watch is not None and piece.sizes is not None:
-            watch(piece, found)
+        output.put(tile.where, found, overflow)
+        if watch is not None and tile.magnitudes is not None:
+            watch(tile, found)
         return
     outputs = {parameter(label): output for label, output in results.items()}
     for part in parts_of(found):
         for name in filter(outputs.__contains__, part):
-            outputs[name].put(piece.where[name], part[name], overflow)
+            outputs[name].put(tile.where[name], part[name], overflow)

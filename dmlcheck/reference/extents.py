@@ -1,18 +1,18 @@
-"""How much windows see at several places: how many of these make a block, and how many terms reductions have."""
+"""The number of elements that windows cover: how many places fit into a block, and how many terms reductions have."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 
-from dmlcheck.reference.tiling.blocks import BLOCK, tiles_along
-from dmlcheck.reference.windows import Window, is_long_run, places_at, seen_at_most
+from dmlcheck.reference.blocks import BLOCK, tiles_along
+from dmlcheck.reference.windows import Window, is_long_run, most_seen, places_at
 
 
 def places_at_once(
     counts: Sequence[int], window: Window, sizes: Sequence[int], *, is_whole: bool = False, is_reduced: bool = False
 ) -> int:
-    """Return how many places make a block, row-major among `counts` of them; some dimensions may come before."""
+    """Return how many places, in row-major order, fit into a block; `counts` may have dimensions before the spatial."""
     most = _most(window, sizes, is_whole=is_whole)
     at_once = max(1, BLOCK // max(1, math.prod(most)))
     if is_reduced:
@@ -25,7 +25,7 @@ def places_at_once(
 def terms_of(
     counts: Sequence[int], window: Window, sizes: Sequence[int], *, is_whole: bool = False, is_reduced: bool = False
 ) -> int:
-    """Return about how many terms the reductions of `views` have, and what its parts take besides."""
+    """Return about how many terms the reductions of all windows have, and a block for each part of them."""
     at_once = places_at_once(counts, window, sizes, is_whole=is_whole, is_reduced=is_reduced)
     most = _most(window, sizes, is_whole=is_whole)
     parts = -(-math.prod(counts) // at_once)
@@ -36,19 +36,19 @@ def terms_of(
 
 
 def _most(window: Window, sizes: Sequence[int], *, is_whole: bool) -> list[int]:
-    """Return how many elements the window sees at most along each dimension."""
+    """Return the most elements that the window covers along each dimension."""
     own = zip(sizes, window.size, window.dilations, strict=True)
-    return [size if is_whole else seen_at_most(total, size, gap) for total, size, gap in own]
+    return [size if is_whole else most_seen(total, size, gap) for total, size, gap in own]
 
 
 def _rest(counts: Sequence[int], window: Window, most: Sequence[int]) -> int:
-    """Return how many elements a place sees apart from dimensions whose long runs are reduced on their own."""
+    """Return how many elements a window covers, without the dimensions that are reduced as long runs."""
     own = counts[len(counts) - len(most) :]
     return math.prod(1 if is_long_run(axis, own, window) else size for axis, size in enumerate(most))
 
 
 def _takes(at_once: int, counts: Sequence[int], window: Window, most: Sequence[int]) -> int:
-    """Return how many elements so many places see, each that several see once where that takes less."""
+    """Return how many elements of the tensor the windows of `at_once` places need in memory."""
     lead = len(counts) - len(most)
     first = next(tiles_along(range(len(counts)), tuple(counts), at_once))
     found = [at.stop - at.start for at in places_at(first, counts)]

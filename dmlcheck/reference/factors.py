@@ -1,7 +1,7 @@
-"""Factors of sums of products as matrix units take them: FLOAT32 numbers that are rounded to TF32 or to BFLOAT16.
+"""Factors of sums of products as matrix units read them: FLOAT32 numbers, rounded to TF32 or BFLOAT16.
 
-Some units round to the nearest number, and some cut off the bits that do not fit: both are right here, and so is a
-factor that is not rounded at all. All of it on plain float64 arrays.
+Some units round to the nearest number, and some cut off the bits that do not fit. Both are right, and so is a factor
+that is not rounded. All functions are on plain float64 arrays.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ BITS = {"TF32": 11, "BFLOAT16": 8}  # of the significand, with the one that is n
 class Moved(NamedTuple):
     """How far the roundings of both factors may move sums of products.
 
-    `most` is in any direction. `nearest` and `cut` are for factors that are all rounded to the nearest number, or all
-    cut; `squares` are the squares of the effects of each factor, added up.
+    `most` is the largest effect of all roundings. `nearest` and `cut` are the effects of rounding all factors to the
+    nearest number, and of cutting all; `squares` is the sum of the squared effects of each factor.
     """
 
     most: Any = 0.0
@@ -30,21 +30,21 @@ class Moved(NamedTuple):
     squares: Any = 0.0
 
     def and_of(self, other: Moved) -> Moved:
-        """Return the effect of the roundings of these terms and of others together."""
+        """Return the effect of the roundings of these terms and of others."""
         return Moved(*map(np.add, self, other))
 
     def likely(self, is_even: Any) -> Any:
-        """Return how far independent roundings move the sums: six standard deviations beside both systematic effects.
+        """Return the likely effect: the larger systematic effect, and six standard deviations of independent roundings.
 
-        Known factors are rounded as they are, so that equal ones move the sum together; for others, if `is_even` says
-        that all terms are equal, the effect is the largest possible.
+        The systematic effects are those of the factors' values, so that equal factors move a sum together. If `is_even`
+        says that all terms of a sum are equal, its effect is the largest possible.
         """
         likely = np.maximum(np.abs(self.nearest), np.abs(self.cut)) + 6 * np.sqrt(self.squares)
         return np.where(is_even, self.most, np.fmin(self.most, likely))
 
 
 def nearest(x: Array, data_type: str) -> Array:
-    """Return numbers rounded to the nearest of a type, halves away from 0; its exponents are those of FLOAT32."""
+    """Return numbers rounded to a type with the exponents of FLOAT32: to the nearest, halves away from 0."""
     bits = BITS[data_type]
     wide = np.asarray(x, np.float64)
     half = np.int64(1) << np.int64(52 - bits)
@@ -53,7 +53,7 @@ def nearest(x: Array, data_type: str) -> Array:
 
 
 def cut(x: Array, data_type: str) -> Array:
-    """Return numbers without the bits that a type does not have."""
+    """Return numbers with the bits cut off that a type does not have."""
     wide = np.asarray(x, np.float64)
     return np.where(np.isfinite(wide), (wide.view(np.int64) & _kept(BITS[data_type])).view(np.float64), wide)
 
@@ -68,7 +68,7 @@ _BEYOND = 2.0**128
 def moved(
     function: Callable[..., Any], values: list[Array], errors: list[Array | None], data_type: str, *, is_likely: bool
 ) -> Moved:
-    """Return how far roundings of two factors to a type move sums of their products, which a function gives."""
+    """Return how far roundings of two factors to a type move the sums of products that a function computes."""
     (x, y), (s, t) = values, errors
     p, q = (
         np.abs(value) if error is None else np.abs(value) + error for value, error in zip(values, errors, strict=True)
@@ -87,7 +87,7 @@ UNITS = {"nearest": nearest, "cut": cut}
 
 
 def _rooms(x: Array, error: Array | None, data_type: str) -> Array:
-    """Return how far a rounding may move each factor; one that the type has stays, one that overflows is anything."""
+    """Return how far a rounding may move each factor: 0 if the type has the number, infinity if it overflows."""
     size = np.abs(x)
     room = np.where(np.isfinite(x), size - cut(size, data_type), 0.0)
     room = np.where(np.isfinite(x) & np.isinf(nearest(size, data_type)), np.inf, room)
@@ -97,7 +97,7 @@ def _rooms(x: Array, error: Array | None, data_type: str) -> Array:
 
 
 def _deviations(x: Array, error: Array | None, data_type: str) -> Array:
-    """Return the standard deviations of the roundings: how far the nearest number is, where the factor is known."""
+    """Return the standard deviations of the roundings; for exact factors, the distance to the nearest number."""
     known = np.where(np.isfinite(x), np.abs(nearest(x, data_type) - x), 0.0)
     if error is None:
         return known

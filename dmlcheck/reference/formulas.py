@@ -1,4 +1,4 @@
-"""The formulas of kernels in words, and the elementary functions in them."""
+"""The formulas of kernels as text, and the elementary functions in them."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from dmlcheck.specs.load import load_spec
 
 
 def formula_texts(operator: str) -> list[str]:
-    """Return the formula of an operator, and the meanings of the names in it: the paragraphs of its kernel's docstring.
+    """Return the paragraphs of a kernel's docstring: its formula, and the meaning of the names in it.
 
-    Functions of NumPy and of `special` have none: their names explain them.
+    Functions of NumPy and of `special` have none, since their names say what they compute.
     """
     function = row(operator).kernel.function
     text = None if isinstance(function, np.ufunc) or function.__module__ == _SPECIAL else inspect.getdoc(function)
@@ -22,7 +22,7 @@ def formula_texts(operator: str) -> list[str]:
 
 
 def is_computed(operator: str) -> bool:
-    """Whether an operator rounds anything, so that a bound follows from its formula."""
+    """Whether an operator rounds, so that its tolerance follows from its formula."""
     return row(operator).kernel.is_exact is not True
 
 

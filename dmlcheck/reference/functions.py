@@ -1,4 +1,4 @@
-"""Functions of numbers that formulas call where an implementation may compute the same in other ways."""
+"""Functions in formulas that an implementation may compute in several ways."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.ball.numbers import Ball, hull, raw
+from dmlcheck.reference.ball.numbers import Ball, hull, raw, with_roundings_of
 from dmlcheck.reference.data_types import infinite
 from dmlcheck.reference.results import alternatives
 from dmlcheck.reference.sums import progression
@@ -15,14 +15,15 @@ from dmlcheck.values.number_formats import ulp
 
 
 def of_values(condition: Callable[..., Any], *numbers: Any) -> Any:
-    """Return a condition of the values of numbers, whatever their radii leave in doubt."""
+    """Return a condition of the values alone, without the doubt that their radii would cause."""
     return condition(*map(raw, numbers))
 
 
 def sequence(i: Any, start: float, delta: float, output_type: str) -> Any:
-    """Return start + i * delta, within a bound that has also the running sum.
+    """Return start + i * delta, with a radius that also contains the running sum.
 
-    Others multiply: their steps may be infinite if the sum is not, and no step of infinity or NaN is NaN.
+    In an implementation that multiplies, i * delta may be infinite where the sum is not, and 0 * delta is NaN for an
+    infinite delta.
     """
     value, steps = progression(i, start, delta), infinite(output_type, raw(i) * delta)
     if not np.isfinite(delta):
@@ -36,17 +37,17 @@ def moving_mean(mean: Any, x: Any, weight: Any) -> Any:
 
 
 def blended(share: Any, new: Any, old: Any) -> Any:
-    """Return (1 - share) . new + share . old; the bound has the roundings of new + share . (old - new), too."""
-    value = (1 - share) * new + share * old
-    if not isinstance(value, Ball):
-        return value
-    share, new, old = (Ball(raw(x), None, value.arithmetic) for x in (share, new, old))
-    return Ball(value.value, value.radius + (new + share * (old - new)).radius, value.arithmetic, value.terms)
+    """Return (1 - share) . new + share . old, which others compute as new + share . (old - new)."""
+
+    def added(share: Any, new: Any, old: Any) -> Any:
+        return new + share * (old - new)
+
+    return with_roundings_of(added, (1 - share) * new + share * old, share, new, old)
 
 
-def with_published(x: Any, units: float) -> Any:
-    """Return results with a bound that is no less than so many ULP, which a spec has, 1 of them the result's."""
+def with_published_error(x: Any, ulp_count: float) -> Any:
+    """Return results whose error is at least a published one in ULP; 1 ULP of it is for the rounding of the result."""
     if not isinstance(x, Ball) or x.arithmetic.data_type != "FLOAT32":
         return x
-    least = (units - 1) * ulp(np.abs(raw(x)), "FLOAT32")
+    least = (ulp_count - 1) * ulp(np.abs(raw(x)), "FLOAT32")
     return Ball(x.value, np.fmax(x.radius, least), x.arithmetic, x.terms)

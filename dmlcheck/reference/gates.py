@@ -1,8 +1,8 @@
-"""The gates of recurrent networks: their weights, and the sums that their activations take.
+"""The gates of recurrent networks: their weights, and the sums that are the operands of their activations.
 
-x is {batch, input size}, what the input has at a step, h {batch, hidden size}, the hidden state before it, and c the
-cell state before it. W and R are the weights of a gate for x and h, P those for c, and Wb and Rb its biases. A point is
-a product of elements.
+x is the input of a step, {batch, input size}; h is the hidden state before it, {batch, hidden size}, and c the cell
+state before it. W and R are the weights of a gate for x and h, P those for c, and Wb and Rb its biases. A dot
+multiplies element by element.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from dmlcheck.reference.ball.numbers import sum_of_products
 
 
 class Gate(NamedTuple):
-    """The weights of a gate, W and R transposed, and its biases and P, each None where there is none.
+    """The weights of a gate: W and R transposed, the biases Wb and Rb, and P; None for those left out.
 
-    P is for the cell state before the step, or the new one.
+    P multiplies the cell state before the step (`cell`) or after it (`new_cell`).
     """
 
     input: Any
@@ -30,7 +30,7 @@ class Gate(NamedTuple):
 
 
 def gates_of(count: int, weight: Any, recurrence: Any, bias: Any, peephole: Any) -> list[Gate]:
-    """Return gates, whose weights are one after the other; the last of four has none for the cell state."""
+    """Return `count` gates from the stacked tensors; the last gate of LSTM has no weights for the cell state."""
     size = recurrence.shape[1]
     inputs, hidden = (x.reshape(count, size, x.shape[1]).swapaxes(1, 2) for x in (weight, recurrence))
     biases = [[None] * count] * 2 if bias is None else bias.reshape(2, count, size)
@@ -39,7 +39,7 @@ def gates_of(count: int, weight: Any, recurrence: Any, bias: Any, peephole: Any)
 
 
 def without(gates: Sequence[Gate], *, hidden: bool, cell: bool) -> list[Gate]:
-    """Return gates without the products of h, of the c before the step, or of both."""
+    """Return gates without the products of h, of c, or of both."""
     left_out = {name: None for name, is_out in (("hidden", hidden), ("cell", cell)) if is_out}
     return [gate._replace(**left_out) for gate in gates]
 

@@ -1,4 +1,4 @@
-"""Places of elements in their groups, which may be so long that they come in blocks."""
+"""Positions of elements in their groups, which may come in blocks."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from typing import Any
 
 import numpy as np
 
+from dmlcheck.reference.blocks import Axes, Blocks, blockwise, in_rows
 from dmlcheck.reference.places import Index
-from dmlcheck.reference.tiling.blocks import Axes, Blocks, blockwise, in_rows
 
 
 def grouped(x: Any, count: int, axis: int) -> Any:
-    """Return a tensor with an axis of channels split into groups, and channels of a group."""
+    """Return a tensor with an axis of channels split into groups and channels of a group."""
     return x.reshape(*x.shape[:axis], count, x.shape[axis] // count, *x.shape[axis + 1 :])
 
 
 def comparable(x: Any) -> Any:
-    """Return elements in a type that compares like theirs, and fast: FLOAT16 as FLOAT32."""
+    """Return elements in a type that NumPy compares fast: FLOAT16 as FLOAT32."""
     return blockwise(lambda part: part.astype(np.float32) if part.dtype == np.float16 else part, x)
 
 
 def positions(x: Any, axes: Axes) -> Any:
-    """Return the number of each element in its group along `axes`, counted row-major."""
+    """Return the row-major position of each element in its group along `axes`."""
 
     def numbers(index: Index) -> Any:
         total: Any = np.zeros([1] * x.ndim, np.int64)

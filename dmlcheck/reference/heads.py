@@ -1,4 +1,4 @@
-"""Query, key and value of an attention, one head after another, from each layout that tensors have them in."""
+"""Query, key and value of an attention by head, from all layouts of the tensors."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import numpy as np
 from dmlcheck.reference.rows import Given
 
 
-class Part(NamedTuple):
-    """Query, key or value of this step, what is added to it, and what earlier steps have; None for what is not given.
+class AttentionInput(NamedTuple):
+    """Query, key or value: the tensor of this step, its bias, and the tensor of earlier steps; None for those left out.
 
-    `own` and `past` have {batch, key heads, heads of this part for each key head, length, size} elements, `bias` the
-    same for one batch and one place. Key and value have one head for each key head.
+    `own` and `past` are {batch, key heads, own heads for each key head, length, size}; `bias` has the same dimensions,
+    with one batch and length 1. Key and value have one head for each key head.
     """
 
     own: Any
@@ -25,25 +25,25 @@ class Part(NamedTuple):
 
     @property
     def length(self) -> int:
-        """How many keys, values or queries there are, with those of earlier steps."""
+        """The number of queries, keys or values, with those of earlier steps."""
         return sum(x.shape[3] for x in (self.past, self.own) if x is not None)
 
 
-class Parts(NamedTuple):
+class AttentionInputs(NamedTuple):
     """Query, key and value of an attention."""
 
-    q: Part
-    k: Part
-    v: Part
+    q: AttentionInput
+    k: AttentionInput
+    v: AttentionInput
 
     @property
     def sizes_of_scores(self) -> tuple[int, int, int, int]:
-        """How many batches, heads, queries and keys there are."""
+        """The numbers of batches, heads, queries and keys."""
         batch, groups, share, length, _ = self.q.own.shape
         return batch, groups * share, length, self.k.length
 
 
-# The tensors that may have a part, and its place among the parts that are stacked there.
+# The tensors that may contain each of the three, with its index if several are stacked in the tensor.
 LAYOUTS: dict[str, Sequence[tuple[str, int | None]]] = {
     "query": (("query", None), ("stacked_query_key", 0), ("stacked_query_key_value", 0)),
     "key": (("key", None), ("stacked_query_key", 1), ("stacked_key_value", 0), ("stacked_query_key_value", 1)),
@@ -51,10 +51,10 @@ LAYOUTS: dict[str, Sequence[tuple[str, int | None]]] = {
 }
 
 
-def parts_of(given: Given, heads: int, groups: int) -> Parts | None:
-    """Return query, key and value, with `heads` heads of the query and `groups` of the others.
+def parts_of(given: Given, heads: int, groups: int) -> AttentionInputs | None:
+    """Return query, key and value; the query has `heads` heads, key and value have `groups`.
 
-    None where the sizes of the tensors do not agree with each other and with the numbers of heads.
+    None if the sizes of the tensors do not agree with each other and with the numbers of heads.
     """
     if not are_divided(given, heads, groups):
         return None
@@ -74,12 +74,15 @@ def parts_of(given: Given, heads: int, groups: int) -> Parts | None:
     share = heads // groups
     of_q, of_k, of_v = split(bias, (1, groups, share, 1, size), (1, groups, 1, 1, size), (1, groups, 1, 1, width))
     query = q.reshape(batch, groups, share, length, size)
-    key, value = Part(one_each(k), of_k, one_each(past_k)), Part(one_each(v), of_v, one_each(past_v))
-    return Parts(Part(query, of_q), key, value)
+    key, value = (
+        AttentionInput(one_each(k), of_k, one_each(past_k)),
+        AttentionInput(one_each(v), of_v, one_each(past_v)),
+    )
+    return AttentionInputs(AttentionInput(query, of_q), key, value)
 
 
 def are_divided(given: Given, heads: int, groups: int) -> bool:
-    """Whether the numbers of heads divide the sizes of the tensors, which have no more dimensions than they need."""
+    """Whether the numbers of heads divide the sizes of the tensors, and surplus dimensions have size 1."""
     beside = ((given.get(name), count) for name, count in zip(LAYOUTS, (heads, groups, groups), strict=True))
     is_divided = all(x is None or (x.shape[-1] % count == 0 and is_alone(x, 3)) for x, count in beside)
     pasts_are_alone = all(is_alone(given.get(name), 4) for name in ("past_key", "past_value"))
@@ -87,7 +90,7 @@ def are_divided(given: Given, heads: int, groups: int) -> bool:
 
 
 def in_heads(given: Given, part: str, heads: int) -> Any:
-    """Return {batch, heads, length, size} elements of the tensor that has a part, None where none has it."""
+    """Return query, key or value as {batch, heads, length, size}, or None if no tensor contains it."""
     for name, place in LAYOUTS[part]:
         x = given.get(name)
         if x is not None and place is None:
@@ -104,27 +107,27 @@ def last_four(x: Any) -> Any:
 
 
 def is_alone(x: Any, count: int) -> bool:
-    """Whether an optional tensor has nothing but dimensions of size 1 before its last ones."""
+    """Whether all dimensions of an optional tensor before its last `count` have size 1."""
     return x is None or math.prod(x.shape[:-count]) == 1
 
 
 def has_heads(x: Any, batch: int, heads: int, size: int) -> bool:
-    """Whether an optional tensor has these sizes and any length."""
+    """Whether an optional tensor is {batch, heads, any length, size}."""
     return x is None or (*x.shape[:2], x.shape[3]) == (batch, heads, size)
 
 
 def count_of(own: Any, past: Any) -> int:
-    """Return how many keys or values there are in optional tensors."""
+    """Return the number of keys or values in two optional tensors."""
     return sum(x.shape[2] for x in (own, past) if x is not None)
 
 
 def one_each(x: Any) -> Any:
-    """Return an optional tensor of keys or values with one head for each key head."""
+    """Return an optional tensor of keys or values with a dimension of size 1 for its heads for each key head."""
     return None if x is None else x[:, :, None]
 
 
 def split(x: Any, *sizes: Sequence[int]) -> list[Any]:
-    """Return the elements of an optional tensor as several of these sizes, one after another; None for each of none."""
+    """Return the elements of an optional tensor, in order, as tensors of these sizes; None for each without it."""
     if x is None:
         return [None] * len(sizes)
     parts = np.split(x.ravel(), list(accumulate(map(math.prod, sizes)))[:-1])

@@ -24,7 +24,7 @@ Rounding = Callable[[Any], Any]
 
 
 def coordinates(places: Iterable[range], scales: Any, input_offsets: Any, output_offsets: Any) -> list[Any]:
-    """Return where places of an output are in the input: (o - OutputPixelOffset) / Scale - InputPixelOffset.
+    """Return the places in the input of places o of an output: (o - OutputPixelOffset) / Scale - InputPixelOffset.
 
     They are NaN where Scale is not positive.
     """
@@ -32,7 +32,7 @@ def coordinates(places: Iterable[range], scales: Any, input_offsets: Any, output
 
 
 def _coordinates(places: Array, scale: Any, input_offset: Any, output_offset: Any) -> Any:
-    """Return the coordinates along an axis; integers where they are o itself, which is no matter of rounding."""
+    """Return the coordinates along an axis; if they are o itself, as integers, without roundings."""
     if raw(scale) == 1 and raw(input_offset) + raw(output_offset) == 0:
         return places
     own = Ball(places, None, scale.arithmetic) if isinstance(scale, Ball) else places
@@ -40,7 +40,7 @@ def _coordinates(places: Array, scale: Any, input_offset: Any, output_offset: An
 
 
 def interpolated(x: Array, places: Sequence[Any], mode: str, rounding: Rounding) -> Any:
-    """Return what is at places between elements: the nearest element, or the weighted average of those beside each."""
+    """Return the values at places between elements: the nearest element, or the weighted average of those beside."""
     if mode == "NEAREST_NEIGHBOR":
         return nearest(x, places, rounding)
     average = linear(x, places)
@@ -48,18 +48,18 @@ def interpolated(x: Array, places: Sequence[Any], mode: str, rounding: Rounding)
 
 
 def integers(x: Any) -> Any:
-    """Return averages as integers, rounded to the nearest ones, or down, or up."""
+    """Return averages as integers: rounded to nearest, down and up, as alternatives."""
     return alternatives(nearest_whole(x), np.floor(x), np.ceil(x))
 
 
 def clamped(places: Any, size: int) -> Array:
-    """Return whole numbers as the indices of an axis with `size` elements, those beyond its ends as its ends."""
+    """Return whole numbers as indices of an axis with `size` elements, clipped to its ends."""
     found: Array = np.fmin(np.fmax(places, 0), size - 1).astype(np.int64)
     return found
 
 
 def taken(x: Array, indices: Sequence[Array]) -> Array:
-    """Return the elements at all combinations of an index of each axis, as a view where the indices are runs."""
+    """Return the elements at all combinations of the indices of each axis; a view where the indices are runs."""
     for axis in sorted(range(x.ndim), key=lambda axis: len(indices[axis]) / x.shape[axis]):
         index = indices[axis]
         if (np.diff(index) == 1).all():
@@ -73,32 +73,32 @@ def taken(x: Array, indices: Sequence[Array]) -> Array:
 
 
 def half_up(x: Any) -> Any:
-    """Return the nearest whole numbers, of halves the larger one."""
+    """Return the nearest whole numbers, halves rounded up."""
     return np.floor(x + 0.5)
 
 
 def half_down(x: Any) -> Any:
-    """Return the nearest whole numbers, of halves the smaller one."""
+    """Return the nearest whole numbers, halves rounded down."""
     return np.ceil(x - 0.5)
 
 
 def nearest(x: Array, places: Sequence[Any], rounding: Rounding) -> PartlyUndefined:
-    """Return the elements at rounded places; where the error of a place reaches another element, either of them.
+    """Return the elements at rounded places; if the error of a place reaches another element, that is an alternative.
 
-    A place whose error reaches more than a few elements is undefined.
+    The result is undefined at a place whose error reaches more than a few elements.
     """
     ways = product(*map(partial(candidates, rounding=rounding), places, x.shape))
     return PartlyUndefined(alternatives(*(taken(x, indices) for indices in ways)), is_lost(places))
 
 
 def nearest_of_several(x: Array, places: Sequence[Any], rounding: Rounding) -> PartlyUndefined:
-    """Return the elements at rounded places as balls that contain all results of `nearest`, to compute with."""
+    """Return the elements at rounded places as balls that contain all alternatives of `nearest`."""
     found = nearest(x, places, rounding)
     return PartlyUndefined(hull(*(partial(computed, way, places) for way in ways_of(found.value))), found.where)
 
 
 def candidates(places: Any, size: int, rounding: Rounding) -> list[Array]:
-    """Return the indices of the elements that rounding gives, and the others that errors may make of them."""
+    """Return the indices of the rounded places, then the other indices that their errors allow."""
     if is_whole(places):
         return [clamped(places, size)]
     index, first, last = _rounded(places, size, rounding)
@@ -107,7 +107,7 @@ def candidates(places: Any, size: int, rounding: Rounding) -> list[Array]:
 
 
 def _rounded(places: Any, size: int, rounding: Rounding) -> tuple[Array, Array, Array]:
-    """Return the indices that rounding gives, and the first and the last ones that errors may make of them."""
+    """Return the indices of the rounded places, and the first and the last indices that their errors allow."""
     found = rounding(places)
     reach = np.fmin(radius(found), _FEW)
     index, first, last = (clamped(at, size) for at in (rounding(raw(places)), raw(found) - reach, raw(found) + reach))
@@ -115,25 +115,25 @@ def _rounded(places: Any, size: int, rounding: Rounding) -> tuple[Array, Array, 
 
 
 def is_whole(places: Any) -> bool:
-    """Whether places are whole numbers, which no rounding touches."""
+    """Whether places are integers, without errors."""
     return isinstance(places, np.ndarray) and places.dtype.kind == "i"
 
 
 def is_lost(places: Sequence[Any]) -> Any:
-    """Say which places are no numbers, or have errors so large that more than a few elements are in their reach."""
+    """Return a mask of the places that are not finite, or have errors of more than a few elements."""
     marks = [~((radius(at) <= _FEW) & np.isfinite(raw(at))) for at in places]
     return reduce(np.logical_or.outer, marks) if any(mark.any() for mark in marks) else False
 
 
 _FEW = 4  # elements: FLOAT32 places are that far off after millions of elements, FLOAT16 ones after a thousand
-_REACH = _FEW + 2  # elements: no farther from a place are those that have, or may have, a part in it
+_REACH = _FEW + 2  # elements: those that a place depends on are no farther away
 
 
 # ---- weighted averages
 
 
 class Between(NamedTuple):
-    """Between which elements places are, as indices, and how far on the way from `low` to `high`."""
+    """The indices of the elements beside places, and the fraction of the distance from `low` to `high`."""
 
     low: Array
     high: Array
@@ -141,9 +141,9 @@ class Between(NamedTuple):
 
 
 def linear(x: Array, places: Sequence[Any]) -> PartlyUndefined:
-    """Return low * (1 - part) + high * part of the elements beside each place, one axis after the other.
+    """Return low * (1 - part) + high * part for the elements beside each place, one axis after the other.
 
-    Undefined are a weight of 0 for an element that is not finite, and the undefined places of `nearest`.
+    The result is undefined if an element that is not finite has weight 0, and as for `nearest`.
     """
     near = list(map(beside, places, x.shape))
     kept = [np.unique(np.concatenate([index for way in ways for index in way[:2]])) for ways in near]
@@ -158,7 +158,7 @@ def linear(x: Array, places: Sequence[Any]) -> PartlyUndefined:
 
 
 def beside(places: Any, size: int) -> list[Between]:
-    """Return the elements around places: those of the places themselves, then those that errors may reach."""
+    """Return the elements beside places; then those beside other places that the errors allow."""
     if is_whole(places):
         index = clamped(places, size)
         return [Between(index, index, np.zeros(places.shape))]
@@ -171,12 +171,12 @@ def beside(places: Any, size: int) -> list[Between]:
 
 
 def _within(kept: Array, ways: list[Between]) -> list[Between]:
-    """Return indices as positions among the kept ones."""
+    """Return the positions of indices in the array of kept ones."""
     return [Between(np.searchsorted(kept, low), np.searchsorted(kept, high), part) for low, high, part in ways]
 
 
 def computed(elements: Array, numbers: Sequence[Any]) -> Any:
-    """Return elements as float64, or as balls in the arithmetic of numbers that are balls."""
+    """Return elements as float64, or as balls if one of the numbers is a ball."""
     wide = elements if elements.dtype.kind == "f" else elements.astype(np.float64)
     arithmetic = next((x.arithmetic for x in numbers if isinstance(x, Ball)), None)
     return wide.astype(np.float64, copy=False) if arithmetic is None else Ball(wide, None, arithmetic)
@@ -192,9 +192,9 @@ def mixed(x: Any, way: Between, axis: int) -> Any:
 
 
 def in_any_order(found: Any, elements: Array, near: Sequence[Between]) -> Any:
-    """Return averages with the roundings that they have whichever axis comes first and however weights are applied.
+    """Return averages with the roundings of any order of axes and any form of the weighted average.
 
-    An implementation may multiply by the weights of all axes at once, or add a part of the difference along each axis.
+    An implementation may multiply by the product of all weights, or add a part of the difference along each axis.
     """
     if not isinstance(found, Ball) or elements.dtype.kind != "f":
         return found
@@ -205,11 +205,11 @@ def in_any_order(found: Any, elements: Array, near: Sequence[Between]) -> Any:
     return Ball.result(raw(found), radius(found) + own, found.arithmetic, found.terms)
 
 
-_ROUNDINGS = 8  # of the sum of the sizes of the parts: the most that was seen of any order is 4.8
+_ROUNDINGS = 8  # u times the weighted average of absolute values; 4.8 is the largest error that was measured
 
 
 def in_vain(marked: Array, near: Sequence[Sequence[Between]]) -> Array:
-    """Return which averages have a marked element with a weight of 0, or one that errors may make 0."""
+    """Return a mask of the averages in which a marked element has weight 0, or may have it by errors."""
     vain = np.zeros(marked.shape, dtype=bool)
     for axis, ways in enumerate(near):
         sides = [[np.take(x, index, axis) for index in ways[0][:2]] for x in (vain, marked)]
@@ -222,7 +222,7 @@ def in_vain(marked: Array, near: Sequence[Sequence[Between]]) -> Array:
 
 
 def _touched(marked: Array, way: Between, axis: int) -> Array:
-    """Return which averages along an axis have a marked element with a weight other than 0."""
+    """Return a mask of the averages along an axis in which a marked element has a weight other than 0."""
     has_weight = with_ones_after(way.part != 0, marked.ndim - axis - 1)
     touched: Array = np.take(marked, way.low, axis) | (np.take(marked, way.high, axis) & has_weight)
     return touched
@@ -234,10 +234,10 @@ def _touched(marked: Array, way: Between, axis: int) -> Array:
 def returned(
     gradient: Array, places: Sequence[Any], numbers: Any, tile: Places, sizes: Sequence[int], rounding: Rounding | None
 ) -> PartlyUndefined:
-    """Return what elements at places between those of a tensor of some sizes give back to a tile of it.
+    """Return the gradient of a tile of a tensor of some sizes, from the gradient at places between its elements.
 
-    It is the transpose of `nearest` with a rounding, and of `linear` without. All results are undefined where a place
-    is no number, or off by more than a few elements. It is computed in the arithmetic of `numbers`, if they are balls.
+    It is the transpose of `nearest` with a rounding, and of `linear` without. All results are undefined if a place is
+    not finite, or has an error of more than a few elements. If `numbers` are balls, so are the results.
     """
     seen = list(map(_reached, places, tile, sizes))
     at = [own[part] for own, part in zip(places, seen, strict=True)]
@@ -247,23 +247,23 @@ def returned(
 
 
 def _reached(places: Any, tile: range, size: int) -> slice:
-    """Return which places along an axis may have a part of some elements: a few more than do, and one at least."""
+    """Return the slice of the places along an axis that may depend on the elements of a tile; at least one place."""
     held = clamped(raw(places), size)
     start, stop = np.searchsorted(held, (tile.start - _REACH, tile.stop - 1 + _REACH)).tolist()
-    return slice(start, stop) if start < stop else slice(1)  # the first gives nothing to elements that it does not read
+    return slice(start, stop) if start < stop else slice(1)  # the first, with weight 0 for them
 
 
 class Share(NamedTuple):
-    """An element that has a part in each place along an axis, by its number, and its weight there."""
+    """An element for each place along an axis, by its index, and its weight there."""
 
     element: Array
     weight: Any
 
 
 def shares(places: Any, size: int, start: int = 0, rounding: Rounding | None = None) -> list[Share]:
-    """Return the elements that have a part in places: the nearest ones by a rounding, or those beside them.
+    """Return the elements that places depend on: by a rounding the nearest ones, without one those beside.
 
-    Elements that may have a part by the errors of the places are included. They are counted from `start`.
+    They include the elements that the errors of the places allow. Indices count from `start`.
     """
     if is_whole(places):
         found = [Share(clamped(places, size), np.ones(places.shape))]
@@ -292,7 +292,7 @@ def _shares_of_nearest(places: Any, size: int, rounding: Rounding) -> list[Share
 
 
 class Sums(NamedTuple):
-    """The sums that come back to elements, the undefined ones, and number, sizes and squares of their terms."""
+    """The sums of a gradient, the mask of undefined ones, and the counts, sizes and squares of their terms."""
 
     value: Any
     is_undefined: Any
@@ -301,11 +301,11 @@ class Sums(NamedTuple):
     squares: Any = 0.0
 
     def and_(self, other: Sums) -> Sums:
-        """Return the sums of both."""
+        """Return the sums of the terms of both."""
         return Sums(self.value + other.value, self.is_undefined | other.is_undefined, *map(np.add, self[2:], other[2:]))
 
     def rounded(self) -> PartlyUndefined:
-        """Return the sums with the error of adding up their terms in any order."""
+        """Return the sums with the error of a sum in any order."""
         if not isinstance(self.value, Ball):
             return PartlyUndefined(self.value, self.is_undefined)
         value, arithmetic = self.value, self.value.arithmetic
@@ -315,10 +315,10 @@ class Sums(NamedTuple):
 
 
 def spread(gradient: Any, near: Sequence[Sequence[Share] | None], sizes: Sequence[int]) -> Sums:
-    """Return for each element the sum over all places, each times the weight that the element has there.
+    """Return for each element the sum over all places of the gradient times the element's weight there.
 
-    It is the transpose of `nearest` and `linear`; an axis of None stays as it is. Weights of 0 for infinities and NaN
-    are undefined.
+    It is the transpose of `nearest` and `linear`; an axis of None is left as it is. A sum is undefined if infinity or
+    NaN has weight 0 in it.
     """
     along = partial(_spread, near=near, sizes=sizes)
     found, is_undefined = along(gradient), np.zeros((), bool)
@@ -347,7 +347,7 @@ def _spread(
     sizes: Sequence[int],
     weigh: Callable[[Any], Any] = lambda weight: weight,
 ) -> Any:
-    beside = [(0, 0)] * x.ndim  # how many elements before and after have no part in any place
+    beside = [(0, 0)] * x.ndim  # elements before and after on which no place depends
     for axis in sorted(range(x.ndim), key=lambda axis: sizes[axis] / x.shape[axis]):
         own, after = near[axis], x.ndim - axis - 1
         if own:
@@ -359,16 +359,16 @@ def _spread(
 
 
 def span_of(near: Sequence[Share], size: int) -> tuple[int, int]:
-    """Return the first of the elements of an axis that have a part in some places, and the end of the last one."""
+    """Return the range of the elements of an axis that places depend on: the first, and the one after the last."""
     numbers = np.clip(np.concatenate([element for element, _ in near]), -1, size)
     start = max(int(numbers.min()), 0)
     return start, max(min(int(numbers.max()) + 1, size), start)
 
 
 def grouped(x: Any, index: Array, count: int, axis: int) -> Any:
-    """Return the sums of the parts of an array along an axis that have the same index, for the indices below `count`.
+    """Return the sums of the slices of an array along an axis with the same index, for the indices below `count`.
 
-    The radii of balls add up, since those of neighbouring places do.
+    The radii of balls are added up, since the errors of neighbouring places are not independent.
     """
     if isinstance(x, Ball):
         return x.moved(lambda part: grouped(part, index, count, axis))
@@ -389,7 +389,7 @@ def grouped(x: Any, index: Array, count: int, axis: int) -> Any:
 
 
 def total_together(x: Any, axes: Axes) -> Any:
-    """Return sums along `axes` of numbers whose errors may all have one direction, as the errors of places do."""
+    """Return sums along `axes`; the radii are added up, as the errors of places may all have one direction."""
     if not isinstance(x, Ball):
         return x.sum(axis=axes)
     exact = Ball.result(raw(x), None, x.arithmetic, x.terms).sum(axis=axes)

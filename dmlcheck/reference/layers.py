@@ -1,4 +1,4 @@
-"""Columns of windows that fall back on the places of a tensor, in layers in which none falls on another."""
+"""FOLD's sums: the columns of windows put back in layers, in each of which no two elements are at one place."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Sizes = tuple[int, ...]
 
 
 def layers_at(x: Any, places: Places, window: Window, counts: Sizes) -> list[Any]:
-    """Return tensors whose sum is what falls on some places: batches, channels, and places of each other dimension.
+    """Return the layers of some places of the output, whose sum is the result.
 
-    x has batches, channels, the elements of the window, and the blocks of each dimension.
+    x is {batch, channels, window elements by dimension, blocks by dimension}.
     """
     batch, channel, *spatial = places
     fallen = product(*map(hits, spatial, counts, *window))
@@ -28,14 +28,14 @@ def layers_at(x: Any, places: Places, window: Window, counts: Sizes) -> list[Any
 
 
 def depth_of(window: Window) -> int:
-    """Return how many elements of windows may fall on one place."""
+    """Return the most elements of windows that are added up at one place."""
     return math.prod(map(overlap, window.size, window.strides, window.dilations))
 
 
 class Hit(NamedTuple):
-    """Where an element of the window falls on some places of a dimension: its number, of which blocks, and on which.
+    """An element of the window along a dimension, the blocks it is taken from, and the places it is added to.
 
-    Elements of one layer never fall on the same place.
+    Elements of one layer are never added to the same place.
     """
 
     layer: int
@@ -45,7 +45,7 @@ class Hit(NamedTuple):
 
 
 def hits(at: range, count: int, size: int, stride: int, gap: int, start: int) -> Iterator[Hit]:
-    """Yield where the elements of the windows of `count` blocks fall on the places `at` of a dimension."""
+    """Yield the elements of the windows of `count` blocks that are added to the places `at` of a dimension."""
     layers: Counter[int] = Counter()
     for element in range(size):
         shift = element * gap - start
@@ -58,12 +58,12 @@ def hits(at: range, count: int, size: int, stride: int, gap: int, start: int) ->
 
 
 def overlap(size: int, stride: int, gap: int) -> int:
-    """Return how many elements of windows may fall on one place of a dimension."""
+    """Return the most elements of windows that are added up at one place of a dimension."""
     return max(Counter(element * gap % stride for element in range(size)).values())
 
 
 def layered(x: Any, sizes: Sizes, fallen: Iterable[tuple[Hit, ...]]) -> list[Any]:
-    """Return tensors whose sum is what falls on each place, 0 where nothing does."""
+    """Return the layers, 0 at places without an element."""
     found: dict[tuple[int, ...], Any] = {}
     for hits_along in fallen:
         layer = tuple(hit.layer for hit in hits_along)

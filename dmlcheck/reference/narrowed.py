@@ -1,4 +1,4 @@
-"""Arrays that add up or round in another way: a formula of them gives the results of a kernel with this fault."""
+"""Arrays that add up or round in another way, to compute the results of an implementation with this fault."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST = 1 << 22  # products that are in memory at once
 
 
 def to_bits(bits: int, x: Array) -> Array:
-    """Return FLOAT32 numbers rounded to so many bits of the significand, halves to even."""
+    """Return FLOAT32 numbers rounded to a significand of `bits` bits, halves to even."""
     single = np.asarray(x).astype(np.float32)
     drop = np.uint32(24 - bits)
     raw = single.view(np.uint32)
@@ -38,7 +38,7 @@ def float16(x: Array) -> Array:
 
 
 def away_from_zero(x: Array) -> Array:
-    """Return the nearest whole numbers, of halves the one that is farther from 0."""
+    """Return the nearest whole numbers, halves away from 0."""
     return np.copysign(np.floor(np.abs(x) + 0.5), x)
 
 
@@ -46,9 +46,9 @@ def away_from_zero(x: Array) -> Array:
 
 
 class Way(NamedTuple):
-    """A way to add up terms, and to round numbers to whole ones.
+    """A way to add up terms, and to round to whole numbers.
 
-    `rounding` rounds every partial sum; `lost` returns which of some number of terms are left out.
+    `rounding` rounds each partial sum; `lost` takes the number of terms and returns the slice of those left out.
     """
 
     rounding: Rounding | None = None
@@ -70,12 +70,12 @@ class Way(NamedTuple):
 
 
 def narrowed(way: Way, x: Any) -> Any:
-    """Return an array of float64 as one that adds up in a way; anything else as it is."""
+    """Return a float64 array as one that adds up in this way; anything else as it is."""
     return _Narrow.of(x, way) if isinstance(x, np.ndarray) and x.dtype == np.float64 else x
 
 
 class _Narrow(np.ndarray):
-    """An array of float64 whose sums are made in a given way; results of operations on it are such arrays too."""
+    """A float64 array with another way to add up, which results of operations on it inherit."""
 
     way: Way
 
@@ -89,7 +89,7 @@ class _Narrow(np.ndarray):
         self.way = getattr(source, "way", Way())
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-        """Compute on plain arrays, but for sums, products of matrices, and whole numbers."""
+        """Compute on plain arrays, except sums, matrix products and rounding to whole numbers."""
         plain = [_bare(x) for x in inputs]
         if "out" in options:
             options["out"] = tuple(map(_bare, options["out"]))
@@ -102,7 +102,7 @@ class _Narrow(np.ndarray):
         return self._again(getattr(ufunc, method)(*plain, **options))
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        """Compute on plain arrays, but for sums of products and running sums."""
+        """Compute on plain arrays, except sums of products and running sums."""
         if function is np.einsum:
             return self._again(_einsum(self.way, *args))
         if function is np.cumsum and self.way.rounding is not None:
@@ -158,7 +158,7 @@ def _running(rounding: Rounding, x: Any, axis: Any = None, **_: Any) -> Array:
 
 
 def _is_sum(x: Any) -> bool:
-    """Whether there is something to add up in another way."""
+    """Whether an operand is a float64 array with elements to add up."""
     return isinstance(x, np.ndarray) and x.dtype == np.float64 and x.ndim > 0
 
 

@@ -1,4 +1,4 @@
-"""Regions around elements: what lies before and after each along some axes."""
+"""Regions around elements: their neighbours before and after them along some axes."""
 
 from __future__ import annotations
 
@@ -15,36 +15,36 @@ Reach = tuple[int, int]  # how many elements before and after each
 
 
 class Region(NamedTuple):
-    """How many elements the region around an element has before and after it, along each axis of a tensor."""
+    """The number of elements before and after an element that are in its region, along each axis of a tensor."""
 
     before: tuple[int, ...]
     after: tuple[int, ...]
 
     @property
     def back(self) -> Region:
-        """The elements in whose regions an element is."""
+        """The region of all elements whose regions contain an element: the mirror image."""
         return Region(self.after, self.before)
 
     @property
     def window(self) -> Window:
-        """The window that has a region at the place of its element."""
+        """The window that covers the region at the place of its element."""
         ones = (1,) * len(self.before)
         return Window(tuple(map(add, map(add, self.before, ones), self.after)), ones, ones, self.before)
 
     def and_of(self, other: Region) -> Region:
-        """Return all that is in the regions of what is in the regions."""
+        """Return the region of all elements in the regions of the elements of a region."""
         return Region(*(tuple(map(add, *pair)) for pair in zip(self, other, strict=True)))
 
     def inner(self, x: Any) -> Any:
-        """Return the elements whose regions are all in a tensor."""
+        """Return the elements whose regions are inside a tensor."""
         return x[tuple(map(slice, self.before, map(sub, x.shape, self.after)))]
 
     def sums(self, x: Any) -> Any:
-        """Return the sums over the regions of these elements."""
+        """Return the sums over the regions of the inner elements."""
         return self._reduced(np.add, x)
 
     def any(self, x: Any) -> Any:
-        """Say which of these elements have a true one in their regions."""
+        """Return a mask of the inner elements with a true element in their regions."""
         return self._reduced(np.logical_or, x)
 
     def _reduced(self, ufunc: np.ufunc, x: Any) -> Any:
@@ -53,13 +53,13 @@ class Region(NamedTuple):
 
 
 class Everything(NamedTuple):
-    """The region of every element where it has all that is along some axes; it does what a Region does."""
+    """The region of each element if it contains all elements along some axes; it has the methods of Region."""
 
     axes: tuple[int, ...]
 
     @property
     def back(self) -> Everything:
-        """The elements in whose regions an element is."""
+        """The region of all elements whose regions contain an element: the mirror image."""
         return self
 
     def inner(self, x: Any) -> Any:
@@ -71,22 +71,22 @@ class Everything(NamedTuple):
         return total(x, self.axes)
 
     def any(self, x: Any) -> Any:
-        """Say what is true of all elements alike."""
+        """Return the mask as it is: the same for all elements."""
         return x
 
 
 def region(sizes: Sequence[int], axes: Sequence[int], reach: Reach) -> Region:
-    """Return the region that reaches so far before and after each element along some axes, as far as there are any."""
+    """Return the region with this reach along some axes, no longer than a tensor of these sizes needs."""
     own = (tuple(min(far, size - 1) if axis in axes else 0 for axis, size in enumerate(sizes)) for far in reach)
     return Region(*own)
 
 
 def has_everything(sizes: Sequence[int], axes: Sequence[int], reaches: Sequence[Reach]) -> bool:
-    """Say whether regions that reach so far have all that is along some axes."""
+    """Whether all regions with these reaches contain all elements along some axes."""
     return all(min(map(min, reaches)) >= sizes[axis] - 1 for axis in axes)
 
 
 def reaches(size: int) -> list[Reach]:
-    """Return how far a region of `size` elements reaches: of an even size, one more after its element, or before it."""
+    """Return the reaches of a region of `size` elements: one, or for an even size two, which mirror each other."""
     before, after = (size - 1) // 2, size // 2
     return [(before, after), (after, before)][: 1 + (before < after)]

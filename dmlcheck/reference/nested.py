@@ -1,4 +1,4 @@
-"""Operators inside others, such as FusedActivation, as functions of numbers."""
+"""Operators inside others, such as FusedActivation, as functions."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.reference.ball.numbers import Ball, Condition, raw, with_twin
+from dmlcheck.reference.blocks import blockwise
 from dmlcheck.reference.data_types import overflows
 from dmlcheck.reference.results import any_of, separated, ways_of
-from dmlcheck.reference.tiling.blocks import blockwise
 from dmlcheck.values.number_formats import NUMPY_TYPES, ulp
 
 
 class Nested(NamedTuple):
-    """A nested operator: its formula, and the data type of the tensor that it is applied to.
+    """A nested operator: its formula, and the data type of its operand.
 
-    `axes` are those along which its groups must be whole, none for an element-wise operator. An implementation may
-    round the numbers to the data type first: the bound allows both, and where that makes an infinity of a number, the
-    results of both are right. `is_last` says that its results are an output's, which is of the data type.
+    `axes` are the axes that it reduces, which may not be cut; none for an element-wise operator. An implementation may
+    round the operand to the data type first. The radius covers both; where the rounding overflows, the results for the
+    number and for infinity are alternatives. `is_last` says that its results become an output of the data type.
     """
 
     formula: Callable[..., Any]
@@ -29,7 +29,7 @@ class Nested(NamedTuple):
     is_last: bool = True
 
     def __call__(self, x: Any) -> Any:
-        """Return the operator's results for elements, or parts of a tensor in which its groups are whole."""
+        """Return the operator's results for x, which has all elements along `axes`."""
         return x if self.formula is unchanged else blockwise(self._of_numbers, x)
 
     def _of_numbers(self, x: Any) -> Any:
@@ -42,7 +42,7 @@ class Nested(NamedTuple):
 
 
 def unchanged(x: Any) -> Any:
-    """Return x: if there is no operator inside."""
+    """Return x, as without a nested operator."""
     return x
 
 
@@ -64,7 +64,7 @@ def stored(x: Any, data_type: str) -> Any:
 
 
 def activation(nested: Nested, limit: Any = None, *, is_last: bool = False) -> Callable[[Any], tuple[Any, Any]]:
-    """Return an activation of numbers, clipped where there is a limit: its results, and which of them are undefined.
+    """Return an activation as a function of numbers, clipped to a limit, to its results and a mask of undefined ones.
 
     Unless it `is_last`, its results are not rounded to the data type.
     """
@@ -72,10 +72,10 @@ def activation(nested: Nested, limit: Any = None, *, is_last: bool = False) -> C
 
 
 def _activated(nested: Nested, x: Any, limit: Any = None) -> tuple[Any, Any]:
-    """Return the results of an activation, and which of them are undefined.
+    """Return the results of an activation, and a mask of the undefined ones.
 
-    All are undefined where it reduces, here along the hidden state, and where NaN is clipped or the limit is NaN or
-    negative; also those that depend on whether a number is rounded to infinity before it, as all later states would.
+    Undefined are all results of an activation that reduces the hidden state, results for NaN that is clipped, all for a
+    limit that is NaN or negative, and those that differ if a number is rounded to infinity first.
     """
     if limit is not None:
         value, mark = _activated(nested, np.clip(x, -limit, limit))
@@ -88,9 +88,9 @@ def _activated(nested: Nested, x: Any, limit: Any = None) -> tuple[Any, Any]:
     dtype = NUMPY_TYPES[nested.data_type if nested.is_last else "FLOAT64"]
     for other in others:
         mark = mark | _differ(raw(other).astype(dtype), raw(value).astype(dtype))
-    return value, mark.holds if isinstance(mark, Condition) else mark
+    return value, mark.value if isinstance(mark, Condition) else mark
 
 
 def _differ(x: Any, y: Any) -> Any:
-    """Say where numbers differ; NaN is like NaN."""
+    """Return a mask of the numbers that differ; NaN equals NaN."""
     return (x != y) & ~(np.isnan(x) & np.isnan(y))

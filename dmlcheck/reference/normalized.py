@@ -1,8 +1,8 @@
-"""Normalized elements and what their gradients are made of, in the ways in which implementations compute them.
+"""Parts of normalizations and their gradients, in all ways in which implementations compute them.
 
-An implementation may also compute the variance as the mean of squares less the squared mean, and multiply x by a factor
-before it subtracts the mean. Both cancel where the mean is large. The tolerances have both, but the likely errors only
-the latter: the former loses digits that other ways keep.
+An implementation may compute the variance as the mean of squares less the squared mean, and it may multiply x by a
+factor before it subtracts the mean. Both lose digits where the mean is large. Tolerances cover both; likely errors only
+the second, as the first loses digits that others keep.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.ball.numbers import Ball, radius, raw, unmoved
+from dmlcheck.reference.blocks import Axes, blockwise, hull
 from dmlcheck.reference.nested import Nested
 from dmlcheck.reference.results import Alternatives, PartlyUndefined, alternatives
 from dmlcheck.reference.sums import total
-from dmlcheck.reference.tiling.blocks import Axes, blockwise, hull
 
 
 def affine(x: Any, centre: Any, factor: Any, bias: Any) -> Any:
@@ -27,17 +27,17 @@ def affine(x: Any, centre: Any, factor: Any, bias: Any) -> Any:
 
 
 def _multiplied_first(x: Any, centre: Any, factor: Any, bias: Any) -> Any:
-    """Return factor * x + (bias - centre * factor): an error of the factor is the same in both products."""
-    once = unmoved(factor) if isinstance(factor, Ball) and factor.error is not None else factor
+    """Return factor * x + (bias - centre * factor), where both products have the same error of the factor."""
+    once = unmoved(factor) if isinstance(factor, Ball) and not factor.is_exact else factor
     found = x * once + (bias - centre * once)
     more = radius(factor) * (np.abs(raw(x) - raw(centre)) + radius(centre))
     return Ball(found.value, found.radius + np.where(np.isnan(more), np.inf, more), found.arithmetic, found.terms)
 
 
 def fused_within(result: Any, scale: Any, bias: Any, added: Any, count: int, epsilon: Any, fused: Nested) -> Any:
-    """Return fused(normalized results + added), of a radius that is no wider than all that the former can be.
+    """Return fused(normalized results + added), with radii limited to the range of normalized results.
 
-    Of n elements none is further than sqrt(n - 1) standard deviations from the mean; a negative epsilon takes it there.
+    None of n elements is further than sqrt(n - 1) standard deviations from the mean, unless epsilon is negative.
     """
 
     def finished(x: Any, added: Any) -> Any:
@@ -58,7 +58,7 @@ def fused_within(result: Any, scale: Any, bias: Any, added: Any, count: int, eps
 
 
 def _marked(result: Any, unlimited: Any) -> Any:
-    """Return results with marks of those whose radius has all that they can be."""
+    """Return results with marks of those whose radius was limited, which have all possible values."""
     if isinstance(result, PartlyUndefined):
         return result._replace(value=_marked(result.value, unlimited))
     if isinstance(result, Alternatives):
@@ -69,15 +69,15 @@ def _marked(result: Any, unlimited: Any) -> Any:
 
 
 def quotients(x: Any, *divisors: Any) -> Any:
-    """Return x divided by any of several numbers, each of which is right."""
+    """Return the quotients of x and several divisors as alternatives."""
     return blockwise(lambda part: alternatives(*divisors, of=lambda by: part / by), x)
 
 
 def moment(x: Any, dy: Any, point: Any, sums: Any, axes: Axes) -> Any:
-    """Return the sums of dy * (x - point), or of dy * x less those of dy times the point."""
+    """Return the sums of dy * (x - point), or the sums of dy * x less `sums`, those of dy, times the point."""
     return hull(lambda: total(dy * (x - point), axes), lambda: total(dy * x, axes) - point * sums)
 
 
 def centred_gradient(x: Any, centred: Any, factor: Any, first: tuple[Any, Any], second: tuple[Any, Any]) -> Any:
-    """Return factor * (centred - (x - point) * slope) of the first or of the second point and slope."""
+    """Return factor * (centred - (x - point) * slope) for a first or a second pair of point and slope."""
     return hull(*(lambda of=of: factor * (centred - (x - of[0]) * of[1]) for of in (first, second)))

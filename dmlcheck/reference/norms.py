@@ -1,4 +1,4 @@
-"""Norms of a window's elements, in the ways in which implementations compute them."""
+"""Norms of the elements of windows, in all ways in which implementations compute them."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.ball.numbers import Ball, centred, hull, radius, raw
+from dmlcheck.reference.ball.numbers import Ball, hull, radius, raw
+from dmlcheck.reference.blocks import Blocks, blockwise
 from dmlcheck.reference.data_types import limits
 from dmlcheck.reference.results import Alternatives
-from dmlcheck.reference.tiling.blocks import Blocks, blockwise
 from dmlcheck.reference.windows import View, over, windows
 
 
 def alternatives_of_signs(found: Any, x: Any, seen: View, p: int) -> Any:
-    """Return norms of an odd P, or where an element is negative the roots of the sums of x^P as well."""
+    """Return norms of an odd P; if an element is negative, the roots of the sums of x^P are alternatives."""
     if not np.any(over(np.logical_or, blockwise(lambda part: raw(part) < 0, x), seen)):
         return found
     return Alternatives((found, *signed_norms(x, seen, p)))
@@ -31,16 +31,16 @@ def absolute_norm(x: Any, seen: View, p: int) -> Any:
     size = np.abs(x)
     if p <= MOST_PLAIN:
         return plain_norm(size, seen, p)
-    low = partial(np.minimum, size, 2.0 ** (480 / p))  # so that float64 has its powers, and the squares of these
+    low = partial(np.minimum, size, 2.0 ** (480 / p))  # so that powers and their squares are finite
     found = scaled_norm(size, seen, p)
-    return hull(lambda: found, lambda: centred(plain_norm(low(), seen, p), found))
+    return hull(lambda: found, lambda: plain_norm(low(), seen, p).around(raw(found)))
 
 
-MOST_PLAIN = 6  # float64 has the 6th power of every FLOAT32 number, and the sum of as many as a tensor has
+MOST_PLAIN = 6  # the 6th powers of FLOAT32 numbers, and all sums of them, are finite in float64
 
 
 def plain_norm(size: Any, seen: View, p: int) -> Any:
-    """Return the norm of elements that have this size, as an implementation computes it."""
+    """Return the norm of elements with these absolute values by powers, sums and roots."""
     return np.power(over(np.add, np.power(size, p), seen), 1 / p)
 
 
@@ -52,7 +52,7 @@ def scaled_norm(size: Any, seen: View, p: int) -> Any:
 
 
 def scaled_sums(x: Any, seen: View, p: int) -> tuple[Any, Any]:
-    """Return m, the largest |x| that the window sees at each place, and the sum of (x / m)^P."""
+    """Return m, the largest |x| of each window, and the sum of (x / m)^P."""
     under: Any = x if isinstance(x, Blocks) else windows(x, seen)
     axes = tuple(range(under.ndim - len(seen.places), under.ndim))
     most = raw(np.maximum.reduce(np.abs(under), axis=axes, keepdims=True))
@@ -63,7 +63,7 @@ def scaled_sums(x: Any, seen: View, p: int) -> tuple[Any, Any]:
 
 
 def signed_norms(x: Any, seen: View, p: int) -> list[Any]:
-    """Return (the sum of x^P)^(1 / P) of an odd P, and with NaN for the root of a negative sum, as powers have it."""
+    """Return (the sum of x^P)^(1 / P) of an odd P, with a negative root for a negative sum, and with NaN."""
     if p == 1:
         return [over(np.add, x, seen)]
     unit, sums = scaled_sums(x, seen, p)
@@ -77,5 +77,5 @@ _UNITS = np.finfo(np.float32).smallest_subnormal, limits("FLOAT32")[1]  # a divi
 
 
 def exactly(change: Callable[[Any], Any], x: Any) -> Any:
-    """Return a linear function of elements, to which an implementation's roundings add nothing."""
+    """Return a linear function of elements, without the roundings of an implementation."""
     return x.moved(change) if isinstance(x, Ball) else change(x)

@@ -1,4 +1,4 @@
-"""The operands of a formula in the numbers that it is computed in: wide ones, other ones, or balls."""
+"""The operands of a formula: as float64, int64 and uint64, as other numbers, or as balls."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball
-from dmlcheck.reference.tiling.blocks import Blocks, blockwise
+from dmlcheck.reference.blocks import Blocks, blockwise
 
 Numbers = Callable[[Any], Any]
 
 
 def as_numbers(x: Any, numbers: Numbers | None) -> Any:
-    """Return an operand in the type that it is computed in, or in other numbers; of a list each of its tensors."""
+    """Return an operand, or each tensor of a list, as float64, int64 or uint64, or as other numbers made of them."""
     if isinstance(x, list):
         return [as_numbers(part, numbers) for part in x]
     wide = widened(x)
@@ -25,7 +25,7 @@ def as_numbers(x: Any, numbers: Numbers | None) -> Any:
 
 
 def widened(x: Any) -> Any:
-    """Return elements in the type that they are computed in: float64, int64 or uint64."""
+    """Return elements as float64, int64 or uint64."""
     if isinstance(x, Blocks):
         return blockwise(widened, x)
     return x.astype(_WIDE[x.dtype.kind], copy=False) if isinstance(x, np.ndarray) else x
@@ -35,7 +35,7 @@ _WIDE: dict[str, Any] = {"f": np.float64, "i": np.int64, "u": np.uint64, "b": np
 
 
 def as_balls(x: Any, arithmetic: Arithmetic, *, is_exact: bool = False) -> Any:
-    """Return an operand as balls; as it is computed in where no rounding touches it."""
+    """Return an operand as balls if it has floats; integers as int64 or uint64, and exact operands as they are."""
     if isinstance(x, list):
         return [as_balls(part, arithmetic, is_exact=is_exact) for part in x]
     if isinstance(x, Blocks):

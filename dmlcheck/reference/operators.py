@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-# The operators whose formula has sums of products of two float tensors, or of results of them.
+# The operators whose formula has sums of products of two float tensors, or of their results.
 OF_PRODUCTS = frozenset(
     [
         "CONVOLUTION",
@@ -18,10 +18,10 @@ OF_PRODUCTS = frozenset(
     ]
 )
 
-# Those whose likely errors come along with the others: sums of products, and nothing after them that loses these.
+# Those whose likely errors are computed in one pass with the others.
 WITH_TWINS = frozenset(["CONVOLUTION", "GEMM", "MATRIX_MULTIPLY_INTEGER_TO_FLOAT"])
 
-# The operators with a variance, which an implementation may compute in one pass: that is no likely error, but right.
+# The operators with a variance. One that is computed in one pass is right, but its error is not a likely one.
 WITH_VARIANCE = frozenset(
     [
         "BATCH_NORMALIZATION_TRAINING",

@@ -1,4 +1,4 @@
-"""The windows that elements are in: phases of elements, which are in all windows at the same places of these."""
+"""The windows that contain each element, by phases: elements that windows contain at the same positions."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.reference.ball.numbers import hull
-from dmlcheck.reference.windows import View, Window, over, seen_at_most, table_of, view
+from dmlcheck.reference.windows import View, Window, most_seen, over, table_of, view
 
 
 class Phase(NamedTuple):
-    """Some elements of a tensor, every stride-th from `first` on, and the window over the places that have them.
+    """Some elements of a tensor, every stride-th from `first` on, and the window over the places that contain them.
 
-    The elements of a window in which they are, `taps`, are the same for all of them.
+    `taps` are their positions in these windows, the same for all of them.
     """
 
     taps: tuple[range, ...]
@@ -29,9 +29,9 @@ class Phase(NamedTuple):
 def phases(window: Window, sizes: Sequence[int]) -> Iterator[Phase]:
     """Yield the phases of a tensor of these spatial sizes under a window.
 
-    Its element t is in the window of a place as its element w where the stride divides t + padding - w * dilation, and
-    that is the place. Elements t = first + j * stride are in windows as the same w, and the places of these, in their
-    opposite order, are a window that moves by 1 for each j.
+    Element t of the tensor is element w of the window at place o if o * stride = t + padding - w * dilation. So the
+    elements t = first + j * stride have the same w, and their places, in reverse order, are a window that moves by 1
+    with each j.
     """
     for each in product(*(list(phases_along(*own)) for own in zip(sizes, *window, strict=True))):
         first, taps, dilations, padding, counts = zip(*each, strict=True)
@@ -44,7 +44,7 @@ def phases_along(
 ) -> Iterator[tuple[int, range, int, int, int]]:
     """Yield the phases along a dimension: first element, taps, dilation and padding of the window, and count.
 
-    The stride divides t + padding - w * dilation for every `step`-th w, if for any.
+    If the stride divides t + padding - w * dilation for some w, it does so for every `step`-th w.
     """
     common = math.gcd(stride, dilation)
     step = stride // common
@@ -62,9 +62,10 @@ def phases_along(
 
 
 class Line(NamedTuple):
-    """Some elements of a dimension of an output gradient, every `step`-th from `first` on, and how they see places.
+    """Some elements along a dimension, every `step`-th from `first` on, with the windows that contain them.
 
-    These are the places of windows that have them, of each element `most` at most. `seen` takes some of the elements.
+    `seen` takes a slice of the elements and returns the View of these windows; each element has `most` of them or
+    fewer.
     """
 
     first: int
@@ -74,29 +75,29 @@ class Line(NamedTuple):
     seen: Callable[[slice], View]
 
     def where(self, at: slice) -> slice:
-        """Return where some of the elements are."""
+        """Return the slice of the dimension for a slice of the elements."""
         return slice(self.first + at.start * self.step, self.first + at.stop * self.step, self.step)
 
 
 def lines(total: int, count: int, size: int, stride: int, dilation: int, padding: int) -> Iterator[Line]:
-    """Yield the lines that make a dimension, whose window has `count` places.
+    """Yield the lines that make up a dimension whose window has `count` places.
 
-    Elements that are in windows as the same elements of these are one, where that does not make many.
+    Each phase is a line; if there would be many, all elements are one.
     """
     if is_one_by_one(total, stride):
         window = Window((size,), (stride,), (dilation,), (padding,))
         yield Line(0, 1, total, min(size, count), partial(places_of, window=window, count=count))
         return
     for first, taps, gap, start, own_count in phases_along(total, size, stride, dilation, padding):
-        # One of no elements sees an element beyond the edge.
+        # Without taps, the view has one element, beyond the edge.
         row = (len(taps), 1, gap, start) if taps else (1, 0, 1, count)
         window = Window(*((number,) for number in row))
-        most = seen_at_most(count, row[0], row[2])
+        most = most_seen(count, row[0], row[2])
         yield Line(first, stride, own_count, most, partial(_seen_along, window=window, count=count))
 
 
 def is_one_by_one(total: int, stride: int) -> bool:
-    """Say whether the elements of a dimension are not taken by phases, of which there would be many."""
+    """Whether a dimension would have so many phases that all elements are one line."""
     return min(stride, total) > _MOST_PHASES
 
 
@@ -104,11 +105,11 @@ _MOST_PHASES = 16
 
 
 def most_places(total: int, count: int, size: int, stride: int, dilation: int, _: int) -> int:
-    """Return how many of `count` places are looked at for an element of a dimension."""
+    """Return the most of the `count` windows along a dimension that are read for an element."""
     if is_one_by_one(total, stride):
         return min(size, count)
     common = math.gcd(stride, dilation)
-    return seen_at_most(count, -(-size * common // stride), dilation // common)
+    return most_seen(count, -(-size * common // stride), dilation // common)
 
 
 def _seen_along(at: slice, *, window: Window, count: int) -> View:
@@ -116,9 +117,9 @@ def _seen_along(at: slice, *, window: Window, count: int) -> View:
 
 
 def places_of(at: slice, *, window: Window, count: int) -> View:
-    """Return how elements see the places along a dimension whose windows have them, one by one.
+    """Return the view of the windows along a dimension that contain each element, as a table.
 
-    Element t is that of the tap w at the place o where o * stride is t + padding - w * dilation.
+    Element t of the tensor is element w of the window at place o if o * stride = t + padding - w * dilation.
     """
     ((size, stride, dilation, padding),) = zip(*window, strict=True)
     elements = np.arange(at.start, at.stop)[:, None] + padding
@@ -134,9 +135,9 @@ def places_of(at: slice, *, window: Window, count: int) -> View:
     return table_of(np.take_along_axis(np.where(is_one, found, -1), first, 1))
 
 
-# ---- what windows give to their elements
+# ---- shares of windows
 
 
 def equal_shares(x: Any, count: Any, seen: View) -> Any:
-    """Return the sums of shares of what windows have, all of the same size; they may be added up undivided."""
+    """Return the sums of x / count over the windows of each element; the sums may be divided instead."""
     return hull(lambda: over(np.add, x, seen) / count, lambda: over(np.add, x / count, seen))

@@ -1,4 +1,4 @@
-"""Places of tensors: ranges of each dimension, the indices that have them, and their numbers."""
+"""Places of tensors: a range for each dimension, the index of them, and their row-major positions."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def numbers_of(at: range) -> Any:
 
 
 def slices(places: Places) -> Index:
-    """Return the index that has some places of each dimension, in rising order."""
+    """Return the index of some places, which are in rising order."""
     return tuple(slice(at.start, at.stop, at.step) for at in places)
 
 
 def part_at(x: Any, places: Places) -> Any:
-    """Return the elements of an optional tensor at some places of its first axes, all along those of size 1."""
+    """Return the elements of an optional tensor at some places of its first axes; all of an axis of size 1."""
     if x is None:
         return None
     return x[
@@ -35,28 +35,28 @@ def part_at(x: Any, places: Places) -> Any:
 
 
 def whole_along(axis: int, index: Index) -> Index:
-    """Return an index that has all of an axis."""
+    """Return an index with all of an axis."""
     return (*index[:axis], slice(None), *index[axis + 1 :])
 
 
 def with_ones_after(x: Any, count: int) -> Any:
-    """Return an array with so many dimensions of size 1 after its own."""
+    """Return an array with `count` dimensions of size 1 after its own."""
     return x[(..., *[None] * count)]
 
 
 def right_aligned(index: Index, rank: int) -> Index:
-    """Return an index in `rank` dimensions: with whole ones before its own, or without its first ones."""
+    """Return an index of `rank` dimensions: with whole dimensions before its own, or without its first ones."""
     return (slice(None),) * (rank - len(index)) + index[max(0, len(index) - rank) :]
 
 
 def row_major(places: Places, sizes: Sequence[int], dtype: Any = np.int64) -> Any:
-    """Return the numbers of the elements of a row-major run of a tensor, from 0 on, in a type."""
+    """Return the row-major positions of the elements at some places that are a run."""
     start, shape = first_number(places, sizes), tuple(map(len, places))
     return np.arange(start, start + math.prod(shape), dtype=dtype).reshape(shape)
 
 
 def first_number(places: Places, sizes: Sequence[int]) -> int:
-    """Return the row-major number of the first element of a part of a tensor."""
+    """Return the row-major position of the first element at some places."""
     return int(np.ravel_multi_index([at.start for at in places], tuple(sizes)))
 
 
@@ -67,5 +67,5 @@ def columns_less_rows(places: Places) -> Any:
 
 
 def numbers_at(places: Places, sizes: Sequence[int]) -> Any:
-    """Return the row-major numbers of the elements at some places of a tensor, which may have steps between them."""
+    """Return the row-major positions of the elements at some places, which may have steps."""
     return np.ravel_multi_index(np.ix_(*places), tuple(sizes))

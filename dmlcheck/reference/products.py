@@ -1,48 +1,47 @@
-"""Products of matrices, and what implementations may do with them in another order."""
+"""Products of matrices and their scaling, in all orders in which implementations compute them."""
 
 from __future__ import annotations
 
 from functools import reduce
 from itertools import accumulate, pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dmlcheck.reference.ball.numbers import hull, plus_start, product_of_parts, raw
+from dmlcheck.reference.blocks import Blocks
 from dmlcheck.reference.data_types import limits
 from dmlcheck.reference.nested import stored
 from dmlcheck.reference.sums import total
-from dmlcheck.reference.tiling.blocks import Blocks
-from dmlcheck.reference.tiling.piece import Sizes, sizes_of
 
 
 def dot(a: Any, b: Any) -> Any:
-    """Return the matrix products of parts of factors, which may come in blocks."""
+    """Return the matrix product of two factors, which may be Blocks."""
     return product_of_parts(zip(a.parts(), b.parts(), strict=True)) if isinstance(a, Blocks) else a @ b
 
 
 def scaled_dot(a: Any, b: Any, factor: Any) -> Any:
-    """Return matrix products times a factor, within a bound that also has the products with a scaled first."""
+    """Return a matrix product times a factor, with a radius that also contains the product of a scaled `a`."""
     is_one = bool(np.all(raw(factor) == 1))
     return dot(a, b) if is_one else hull(lambda: factor * dot(a, b), lambda: dot(factor * a, b))
 
 
 def with_or_without(term: Any, factor: Any) -> list[Any]:
-    """Return a term, and 0 where it is NaN and its factor is 0: implementations may leave such a term out."""
+    """Return a term; if its factor is 0 and it has NaN, also the term with 0 there: it may be left out."""
     is_nan = np.isnan(raw(term))
     return [term, np.where(is_nan, 0.0, term)] if raw(factor) == 0 and is_nan.any() else [term]
 
 
 def plus(sums: Any, start: Any) -> Any:
-    """Return sums of products with what else is added, with which an implementation may begin them."""
+    """Return sums of products plus a term, which may be the first term of the sums."""
     return plus_start(sums, start)
 
 
 def dequantized_dot(a: Any, b: Any, a_scale: Any, b_scale: Any, integers: Any) -> Any:
-    """Return the products of two scaled matrices of integers; implementations scale `integers`, their sums, or first.
+    """Return the product of two scaled matrices of integers, from the exact sums `integers` or from scaled factors.
 
-    The first is what is likely: its sums are exact.
+    The first way is the likely one.
     """
     ways = (lambda: integers * (a_scale * b_scale), lambda: dot(a * a_scale, b * b_scale))
     return hull(*ways, is_first_likely=True)
@@ -52,10 +51,10 @@ def dequantized_dot(a: Any, b: Any, a_scale: Any, b_scale: Any, integers: Any) -
 
 
 def scaled_scores(q: Any, keys: list[Any], scale: Any, data_type: str) -> list[Any]:
-    """Return scale * q @ k^T for keys in several parts, in each way that is right: products may be infinite.
+    """Return scale * q @ k^T for keys in several parts, as a list of alternatives.
 
-    The bound also has the products with q scaled first, which may be rounded to the data type. A product that the data
-    type lacks may stay as it is, or be infinite: before it is scaled, or after it only.
+    The radius also contains the products of a scaled q, which may be rounded to the data type. A product that overflows
+    the data type may stay as it is, or become infinite, before it is scaled or after.
     """
     dots = scores(q, keys)
     found = hull(lambda: scale * dots, lambda: scores(stored(scale * q, data_type), keys))
@@ -69,15 +68,15 @@ def scaled_scores(q: Any, keys: list[Any], scale: Any, data_type: str) -> list[A
 
 
 def scores(q: Any, keys: list[Any]) -> Any:
-    """Return the products of queries and keys, which come in several parts."""
+    """Return q @ k^T for keys in several parts."""
     found = [q @ x.swapaxes(-1, -2) for x in keys]
     return found[0] if len(found) == 1 else np.concatenate(found, axis=-1)
 
 
 def weighted_means(weights: Any, values: list[Any], data_type: str) -> Any:
-    """Return the means of values, which come in several parts, by weights along the last axis.
+    """Return weights @ values / the sums of the weights, for values in several parts.
 
-    The bound also has the means by weights that are divided by their sum, and rounded to the data type, first.
+    The radius also contains the result for weights that are divided first, and rounded to the data type.
     """
     sums = total(weights, (-1,))
     return hull(
@@ -87,23 +86,47 @@ def weighted_means(weights: Any, values: list[Any], data_type: str) -> Any:
 
 
 def weighted_sums(weights: Any, values: list[Any]) -> Any:
-    """Return the sums of values, which come in several parts, times weights along the last axis."""
+    """Return weights @ values for values in several parts."""
     ends = pairwise(accumulate((x.shape[-2] for x in values), initial=0))
     return product_of_parts((weights[..., slice(*at)], x) for at, x in zip(ends, values, strict=True))
 
 
-# ---- how large sums of products are
+# ---- magnitudes of sums of products
 
 
-def sizes_of_products(a: Any, b: Any, c: Any, *, alpha: float, beta: float) -> Sizes:
-    """Return the sums of the sizes of what GEMM of parts of matrices adds up."""
+class Magnitudes(NamedTuple):
+    """The magnitudes of sums of products: the sums of the absolute values of their terms, as FLOAT32.
+
+    Each sum has `products` products. `added` is the largest absolute value that is added to a sum besides, or None.
+    """
+
+    sums: NDArray[np.float32]
+    products: int
+    added: float | None = None
+
+    @property
+    def terms(self) -> int:
+        """The number of terms of each sum."""
+        return self.products + (self.added is not None)
+
+
+def magnitudes_of(sums: NDArray[np.float32], products: int, added: Any) -> Magnitudes:
+    """Return magnitudes from the sums of the products' absolute values, and the array added to them, or None."""
+    if added is None:
+        return Magnitudes(sums, products)
+    more = np.abs(added.astype(np.float32, copy=False))
+    return Magnitudes(sums + more, products, float(more.max(initial=0)))
+
+
+def magnitudes_of_products(a: Any, b: Any, c: Any, *, alpha: float, beta: float) -> Magnitudes:
+    """Return the magnitudes of the sums alpha * a @ b + beta * c."""
     sums = absolute(a, b)
     sums = sums if alpha == 1 else sums * np.float32(abs(alpha))
-    return sizes_of(sums, a.shape[-1], c if c is None or beta == 1 else c.astype(np.float32) * np.float32(beta))
+    return magnitudes_of(sums, a.shape[-1], c if c is None or beta == 1 else c.astype(np.float32) * np.float32(beta))
 
 
 def absolute(a: Any, b: Any) -> NDArray[np.float32]:
-    """Return the sums of the absolute values of the products of FLOAT32 or FLOAT16 matrices, as FLOAT32."""
+    """Return |a| @ |b| of FLOAT32 or FLOAT16 matrices, in FLOAT32."""
     parts = zip(a.parts(), b.parts(), strict=True) if isinstance(a, Blocks) else ((a, b),)
     found: NDArray[np.float32] = reduce(np.add, (_single(x) @ _single(y) for x, y in parts))
     return found

@@ -1,4 +1,4 @@
-"""Quantized numbers: dequantizing them, and quantizing results."""
+"""Dequantizing numbers, and quantizing results."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.ball.numbers import hull, raw
+from dmlcheck.reference.blocks import blockwise
 from dmlcheck.reference.data_types import as_float, limits, nearest, overflows
 from dmlcheck.reference.results import PartlyUndefined
-from dmlcheck.reference.tiling.blocks import blockwise
 
 
 def difference(x: Any, zero_point: Any) -> Any:
@@ -20,8 +20,13 @@ def difference(x: Any, zero_point: Any) -> Any:
 
 
 def as_floats(x: Any) -> Any:
-    """Return elements as floats to compute with each other."""
+    """Return elements as floats."""
     return blockwise(lambda part: as_float(part, part), x)
+
+
+def overflows_int32(sums: Any) -> Any:
+    """Say which sums of products of 8-bit integers INT32 does not hold, the type in which they are added up."""
+    return overflows("INT32", sums)
 
 
 def quantized(quotient: Any, zero_point: Any, output_type: str) -> PartlyUndefined:
@@ -35,11 +40,11 @@ def quantized(quotient: Any, zero_point: Any, output_type: str) -> PartlyUndefin
 def requantized(
     sums: Any, in_floats: Callable[[], Any], factor: Any, scale: Any, zero_point: Any, output_type: str
 ) -> PartlyUndefined:
-    """Return sums of integers * factor / scale, quantized, or the same sums `in_floats` / scale.
+    """Return sums of integers * factor / scale, quantized; implementations may compute `in_floats`() / scale.
 
-    Undefined where a scale is 0 or not finite, and where INT32 has no such sum.
+    Undefined if a scale is 0 or not finite, or a sum overflows INT32.
     """
     ratio = factor / scale
     quotient = hull(lambda: sums * factor / scale, lambda: sums * ratio, lambda: in_floats() / scale)
-    is_undefined = ~np.isfinite(ratio) | (raw(ratio) == 0) | overflows("INT32", sums)
+    is_undefined = ~np.isfinite(ratio) | (raw(ratio) == 0) | overflows_int32(sums)
     return PartlyUndefined(quantized(quotient, zero_point, output_type), is_undefined)

@@ -1,4 +1,4 @@
-"""Results of formulas: those with undefined elements, with alternatives, or with errors that matter in rounding."""
+"""Results of formulas: with undefined elements, with alternatives, or approximations with exact values on demand."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.reference.ball.numbers import Ball, raw
-from dmlcheck.reference.tiling.blocks import blockwise
+from dmlcheck.reference.blocks import blockwise
 
 
 class PartlyUndefined(NamedTuple):
-    """Results of which some are undefined: those where `where` is true."""
+    """Results that are undefined where the mask `where` is true."""
 
     value: Any
     where: Any
 
 
-UNDEFINED = PartlyUndefined(np.zeros(()), where=True)  # results of which the documentation says nothing
+UNDEFINED = PartlyUndefined(np.zeros(()), where=True)
 
 
 def all_undefined(sizes: Sequence[int]) -> PartlyUndefined:
-    """Return results that are all undefined."""
+    """Return undefined results of these sizes."""
     return PartlyUndefined(np.zeros(sizes), np.ones(sizes, bool))
 
 
 def separated(result: Any) -> tuple[Any, Any]:
-    """Return a formula's result and which of its elements are undefined."""
+    """Return the values of a formula's result, and the mask of its undefined elements."""
     if isinstance(result, PartlyUndefined):
         value, more = separated(result.value)
         return value, _or(result.where, more)
@@ -43,29 +43,29 @@ def _or(mark: Any, other: Any) -> Any:
 
 
 class Alternatives(NamedTuple):
-    """Results that may be computed in several ways, because the documentation does not say in which type.
+    """Several right results, because the documentation has several readings, or names no type to compute in.
 
-    The first way is the reference's; an implementation's result must be within the bound of one of them.
+    The first is the reference's; an implementation's result must be within the tolerance of one of them.
     """
 
     ways: tuple[Any, ...]
 
 
 def ways_of(result: Any) -> tuple[Any, ...]:
-    """Return the ways in which results may be computed: one, where they are not Alternatives several."""
+    """Return all alternatives of a result: one, unless it is of Alternatives."""
     return result.ways if isinstance(result, Alternatives) else (result,)
 
 
 def alternatives(first: Any, *others: Any, of: Callable[[Any], Any] = lambda x: x) -> Any:
-    """Return results that may be any of several, or what a formula gives for any of several operands."""
+    """Return alternatives without repeats; with a formula `of`, its results for each of several operands."""
     ways = [first, *(x for x in others if x is not first and not np.array_equal(raw(x), raw(first), equal_nan=True))]
     return Alternatives(tuple(map(of, ways))) if len(ways) > 1 else of(first)
 
 
 def any_of(*results: Any) -> Any:
-    """Return results that are right as any reading of the documentation has them, the reference's first.
+    """Return the results of several readings of the documentation as alternatives, the reference's first.
 
-    A result is undefined where it is so in one of the readings.
+    An element is undefined if it is undefined in one of the readings.
     """
     values, marks = zip(*map(separated, results), strict=True)
     found = blockwise(alternatives, *(way for value in values for way in ways_of(value)))
@@ -74,12 +74,12 @@ def any_of(*results: Any) -> Any:
 
 
 def or_nan(x: Any, where: Any) -> Any:
-    """Return results that may be NaN as well in some places."""
+    """Return results that may also be NaN where a mask is true."""
     return alternatives(x, np.where(where, np.nan, x)) if where.any() else x
 
 
 def stacked(parts: Sequence[Any]) -> Any:
-    """Return results of several parts as one; those of a part that may be fewer are repeated."""
+    """Return the results of several parts as one stack; the last alternative of a part with fewer is repeated."""
     values, marks = zip(*map(separated, parts), strict=True)
     ways = [ways_of(value) for value in values]
     found = [np.stack([own[min(at, len(own) - 1)] for own in ways]) for at in range(max(map(len, ways)))]
@@ -87,11 +87,11 @@ def stacked(parts: Sequence[Any]) -> Any:
     return PartlyUndefined(alternatives(*found), whole)
 
 
-class InDoubt(NamedTuple):
-    """Float64 results that are within `error` of the mathematical ones, and what computes these where that matters.
+class Approximate(NamedTuple):
+    """Float64 results that are within `error` of the exact ones, and a function for the exact ones.
 
-    `exact` takes positions in the flattened results, and returns the results there as float64 rounded to odd, which
-    round to any shorter format as the mathematical results do.
+    `exact` takes positions in the flattened results and returns the exact results there as float64, rounded to odd: a
+    second rounding, to a shorter format, then gives the correctly rounded result.
     """
 
     value: Any
@@ -100,19 +100,19 @@ class InDoubt(NamedTuple):
 
 
 def flushing(formula: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a formula of elements that jumps at 0, of which also the results of operands that were flushed are right.
+    """Return a formula that jumps at 0 as one whose results for flushed operands are alternatives.
 
-    Direct3D flushes FLOAT32 denormals; it keeps those of FLOAT16.
+    Direct3D flushes FLOAT32 denormals to 0; it keeps those of FLOAT16.
     """
 
     @wraps(formula)
-    def of_either(*operands: Any, **options: Any) -> Any:
+    def of_both(*operands: Any, **options: Any) -> Any:
         found = formula(*operands, **options)
         if not any(map(_has_denormals, operands)):
             return found
         return Alternatives((found, formula(*map(_flushed, operands), **options)))
 
-    return of_either
+    return of_both
 
 
 def _has_denormals(x: Any) -> bool:
@@ -132,4 +132,4 @@ def _flushed(x: Any) -> Any:
         return x
     value = x.value if isinstance(x, Ball) else x
     flushed = np.where(_is_denormal(x), np.copysign(np.float32(0), value), value)
-    return Ball(flushed, x.error, x.arithmetic, x.terms) if isinstance(x, Ball) else flushed
+    return x.around(flushed) if isinstance(x, Ball) else flushed

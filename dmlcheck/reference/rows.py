@@ -1,9 +1,12 @@
-"""The rows of the kernels' tables: a formula, and where its results may be cut into tiles."""
+"""The rows of the kernels' tables: a formula, and how its results may be cut into tiles.
+
+A row declares which axes of an output may be cut, and which part of each tensor a tile needs. `tiling` makes the tiles.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import partial, wraps
 from typing import Any, NamedTuple
 
 from dmlcheck.reference.neighbours import Reach
@@ -11,12 +14,12 @@ from dmlcheck.reference.places import Index, Places, slices, whole_along
 from dmlcheck.reference.windows import Window
 from dmlcheck.reference.work import Work
 
-Given = Mapping[str, Any]  # what a formula gets, by parameter
+Given = Mapping[str, Any]  # the tensors and attributes of a desc, by parameter
 Axes = tuple[int, ...]
 
 
 class Elements(NamedTuple):
-    """Each result is of the elements at its place: results may be cut anywhere.
+    """Each result depends on the elements at its own place alone: all axes may be cut.
 
     Tensors are broadcast to the sizes of the output.
     """
@@ -30,27 +33,27 @@ def _axes(given: Given) -> Axes:
 
 
 class Groups(NamedTuple):
-    """Each result is of the elements of a group of the first tensor along some axes: it may be cut along all others.
+    """Each result depends on one group of elements of the first tensor, along some axes: all other axes may be cut.
 
-    `axes` gives these axes; a formula that has a parameter of that name gets them. A tile needs the same places of each
-    tensor, and all of what a tensor has once for all. A formula gets a long group in blocks, unless `is_whole` says
-    that it needs one as an array, which may take three times the tensors.
+    `axes` returns the axes of the groups; a formula with a parameter `axes` gets them. A tile gets the same places of
+    each tensor, and all of an axis of size 1. Long groups come in blocks, unless `is_whole` says that the formula needs
+    arrays; then memory may be three times that of the tensors.
     """
 
     axes: Callable[[Given], Axes] = _axes
     is_whole: bool = False
 
 
-EVERYTHING = Groups(lambda given: tuple(range(given["input"].ndim)))  # one group, of all elements
+EVERYTHING = Groups(lambda given: tuple(range(given["input"].ndim)))  # one group of all elements
 
 
 def shared_by(parameter: str) -> Groups:
-    """Return groups of what shares an element of a tensor: along the axes on which that has size 1."""
+    """Return groups along the axes on which a tensor has size 1: the elements that share an element of it."""
     return Groups(lambda given: tuple(axis for axis, size in enumerate(given[parameter].shape) if size == 1))
 
 
 def along(*axes: int) -> Groups:
-    """Return groups along the same axes whatever the desc; -1 is the last one."""
+    """Return groups along fixed axes; -1 is the last one."""
     return Groups(lambda given: tuple(range(given["input"].ndim)[axis] for axis in axes))
 
 
@@ -62,18 +65,23 @@ def _where(places: Places, _: Given) -> Index:
 
 
 class Cut(NamedTuple):
-    """The first output may be cut along some axes, and all of the same sizes along these; each tile has all others.
+    """Some axes of the first output may be cut; a tile has all of the others.
 
-    `axes` gives these axes, by default all. `needs` has, by parameter, what a tile needs of a tensor, unless it is the
-    same places: WHOLE, LINES, or a function of the tensor, the places of the tile, and what the formula gets; of None
-    for a first parameter after the tensors that is none of the fields. A formula that has a parameter `places` gets
-    those of the tile, a range for each dimension. A tile has at most `blocks` blocks of 65,536 elements: more than one
-    where little is done for each. Of what takes several elements for each result, `depth` says how many; or how many
-    at each place of the first axis, of which a tile then has one. The formula gets the tensors `as_is` as they are,
-    whatever the others are computed in: indices, and elements that it picks.
+    Further outputs are cut along the same axes if their sizes there are the same; else each tile has all of them.
 
-    A formula may compute a part of the output, or lay its results out in another order of the axes: then `sizes` gives
-    the sizes of these results, which are cut in their place, and `where` the index in the output of some places.
+    - `axes` returns the axes that may be cut; by default all.
+    - `needs` has, by parameter, the part of a tensor that a tile needs, by default the places of the tile: WHOLE,
+      LINES, or a function of the tensor, the places and the desc's values. For a parameter that is no tensor of the
+      desc the function gets None, and makes its value.
+    - `blocks` is the most blocks of 65,536 elements in a tile: more than 1 where each takes little work.
+    - `depth` returns how many elements each result is computed from, so that tiles become smaller; or a number for each
+      place along the first axis, and then a tile has one of these places.
+    - `as_is` names the tensors that the formula gets in their own type, not as float64 or balls: indices, and elements
+      that are picked.
+    - `sizes` and `where` are for formulas that compute a part of the output, or in another order of the axes: the sizes
+      of their results, which are cut instead, and the index in the output of some of their places.
+
+    A formula with a parameter `places` gets the places of the tile, a range for each dimension.
     """
 
     axes: Callable[[Given], Axes] | None = None
@@ -85,25 +93,25 @@ class Cut(NamedTuple):
     as_is: tuple[str, ...] = ()
 
 
-class Stretch(NamedTuple):
-    """A part of an output, with a formula of its own, which takes what its tiles need and has no attributes."""
+class Section(NamedTuple):
+    """A part of an output with a formula of its own, whose parameters are the `needs` of its tiles."""
 
     formula: Callable[..., Any]
     tiles: Cut
     is_exact: bool = False
 
 
-class Apart(NamedTuple):
-    """The formula gives the first output alone; each of the others, by parameter, is made of stretches."""
+class SeparateOutputs(NamedTuple):
+    """The formula computes the first output alone; the others, by parameter, consist of sections."""
 
     first: Cut
-    others: Mapping[str, Sequence[Stretch]]
+    others: Mapping[str, Sequence[Section]]
 
 
 class EachOutput(NamedTuple):
-    """Each output is cut by itself, as `cuts` says by parameter.
+    """Each output has tiles of its own, as `cuts` declares by parameter.
 
-    For a tile of one the formula gets None for the others that it has parameters for, and returns a dict with that one.
+    For a tile of one output the formula gets None for the other outputs, and returns a dict with that one.
     """
 
     cuts: Mapping[str, Cut]
@@ -114,25 +122,25 @@ def _no_axes(_: Given) -> Axes:
 
 
 class Products(NamedTuple):
-    """Each result is of a row of the matrix `a` and a column of the matrix `b`: it may be cut along all axes.
+    """Each result depends on a row of the matrix `a` and a column of the matrix `b`: all axes may be cut.
 
-    A formula gets them as a tile needs them, with blocks of long rows and columns, whose product is `dot`, and the same
-    places of all other tensors. `views` gives, by parameter, how a tensor lies beside the products where it is not as
-    the desc has it. The results are whole along the axes that `whole` gives. `sizes` gives what says how large the
-    sums of a tile are (`tiling.piece.Sizes`), or None.
+    A formula gets the rows and columns of a tile, long ones in blocks, and multiplies them by `dot`; of all other
+    tensors it gets the places of the tile. `views` has, by parameter, functions that arrange a tensor for the products:
+    transposed, or with other dimensions. `whole` returns the axes that may not be cut. `magnitudes` returns the
+    function that computes the magnitudes of the sums of a tile (`products.Magnitudes`), or None.
     """
 
     views: Mapping[str, Callable[[Any, Given], Any]] = {}
     whole: Callable[[Given], Axes] = _no_axes
-    sizes: Callable[[Given], Callable[..., Any] | None] | None = None
+    magnitudes: Callable[[Given], Callable[..., Any] | None] | None = None
 
 
 class Windows(NamedTuple):
-    """Each result is of what a window sees of the first tensor at its place: it may be cut along all axes.
+    """Each result depends on the elements of the first tensor in a window at its place: all axes may be cut.
 
-    `window` gives the window over the last dimensions; a formula gets what it sees at the places of a tile, with `fill`
-    beyond the edges, and how it sees that (`seen`, a View). `is_reduced` says that the formula only reduces what the
-    window sees. One element for each channel, or for all, comes of each other tensor.
+    `window` returns the window over the last dimensions. A formula gets the elements that the windows of a tile cover,
+    with `fill` beyond the edges, and the View of them (`seen`). `is_reduced` says that the formula only reduces the
+    windows. Of each other tensor a tile gets one element for each channel, or one for all.
     """
 
     window: Callable[[Given], Window]
@@ -140,10 +148,10 @@ class Windows(NamedTuple):
     is_reduced: Callable[[Given], bool] = lambda _: True
 
 
-class OfWindows(NamedTuple):
-    """What a formula gives for each place of a window over a tensor: a named tuple of arrays, of 0 where no place is.
+class PerWindow(NamedTuple):
+    """Results of a formula for each place of a window over a tensor, as a named tuple of arrays.
 
-    The formula gets what the window sees, with `fill` beyond the edges, and how it sees that (`seen`, a View).
+    The formula gets the elements that the windows cover, with `fill` beyond the edges, and the View of them (`seen`).
     """
 
     formula: Callable[..., Any]
@@ -152,28 +160,31 @@ class OfWindows(NamedTuple):
 
 
 class InWindows(NamedTuple):
-    """Each result is of the windows that its element is in: it may be cut along all axes.
+    """Each result depends on the windows that contain its element, as in gradients of pooling: all axes may be cut.
 
-    `window` gives the window. Tensors have an element for each of its places, or the row says in `first` what is made
-    of a tensor for each of them first, for parts of its batches and channels. A formula gets what is at the places that
-    a tile sees, and how its elements see them (`seen`, a View); one that has a parameter `places` gets those of the
-    tile, a range for each dimension.
+    Tensors have an element for each place of `window`; from other tensors `first` makes such arrays, for some batches
+    and channels at a time. A formula gets the elements for all windows that contain an element of the tile, and the
+    View of them (`seen`); one with a parameter `places` gets the places of the tile, a range for each dimension.
     """
 
     window: Window
-    first: Mapping[str, OfWindows] = {}
+    first: Mapping[str, PerWindow] = {}
 
 
 class Correlations(NamedTuple):
-    """Each result is a sum of products of `filter` and what it sees of `input`: it may be cut along all axes.
+    """Each result is a sum of products of `filter` and a window of `input`, as in convolutions: all axes may be cut.
 
-    `window` gives how the filter slides over the input, with `fill` beyond the edges; if `is_backward` says so, the
-    input has the places of the window, and each result is of those that have it. `taps` gives the filter with {groups,
-    output channels of a group, input channels of a group, ...} elements. A formula gets it as rows, one for each output
-    channel, and what it sees as columns, one for each place, so that the sums are filter @ input; and of each other
-    tensor one element, or one for each output channel. One that has parameters of these names gets the places of the
-    tile (`places`), and for which results infinity or NaN in the filter meets no element of the input (`unmet`); `made`
-    has, by parameter, what else is made of the desc for all tiles. `sizes` is as that of Products.
+    - `window` returns the window of the filter over the input, which has `fill` beyond its edges. If `is_backward`, the
+      convolution is transposed: the input has an element for each place of the window.
+    - `taps` returns the filter as {groups, output channels of a group, input channels of a group, ...}.
+    - `made` has, by parameter, functions that make further values of the desc, the same for all tiles.
+    - `magnitudes` returns the function that computes the magnitudes of the sums of a tile (`products.Magnitudes`), or
+      None.
+
+    A formula gets the filter as rows, one for each output channel, and the windows as columns, one for each place, so
+    that the sums are filter @ input. Of each other tensor it gets one element for each output channel, or one for all.
+    A formula with a parameter `places` gets the places of the tile; one with `unmet` gets a mask of the results whose
+    sums leave out an infinity or NaN of the filter.
     """
 
     window: Callable[[Given], Window]
@@ -181,20 +192,20 @@ class Correlations(NamedTuple):
     fill: Callable[[Given], Any] = lambda _: 0
     is_backward: Callable[[Given], bool] = lambda _: False
     made: Mapping[str, Callable[[Given], Any]] = {}
-    sizes: Callable[[Given], Callable[..., Any] | None] = lambda _: None
+    magnitudes: Callable[[Given], Callable[..., Any] | None] = lambda _: None
 
 
 class Undefined(NamedTuple):
-    """All results are undefined, whatever the tensors have: the formula is not asked."""
+    """All results are undefined, whatever the tensors have: the formula is not called."""
 
 
 class Neighbours(NamedTuple):
-    """Each result is of the region around its element along some axes: it may be cut along all axes.
+    """Each result depends on the region around its element along some axes: all axes may be cut.
 
-    `of` gives these axes, and how far a region reaches before and after its element: a pair for each reading of the
-    documentation, of which a result may follow any. A formula gets the region (`region`) and tensors with what is
-    around the places of a tile, 0 beyond the edges. If it `is_twice`, they also have what is around that, as elements
-    in whose regions a place is need it; a formula that has a parameter `inside` gets where there are such elements.
+    `of` returns these axes, and how far a region reaches before and after its element: a pair for each reading of the
+    documentation, each of which is right. A formula gets the Region (`region`), and tensors with the neighbours of a
+    tile around it, 0 beyond the edges. If `is_twice`, the neighbours of these neighbours are there too, which gradients
+    need; a formula with a parameter `inside` gets a mask of the elements that are not beyond the edges.
     """
 
     of: Callable[[Given], tuple[Axes, Sequence[Reach]]]
@@ -202,10 +213,10 @@ class Neighbours(NamedTuple):
 
 
 class State(NamedTuple):
-    """A state that steps carry, by the parameters of three tensors.
+    """A state that goes from step to step, by the parameters of three tensors.
 
-    The initial state is 0 where that tensor is left out; then it meets the numbers of its factor. The last state is an
-    output.
+    `initial` has the first state, which is 0 if the tensor is left out; `factor` has the weights that multiply it;
+    `last` is the output of the last state.
     """
 
     initial: str
@@ -214,7 +225,7 @@ class State(NamedTuple):
 
 
 class Direction(NamedTuple):
-    """A direction of the steps along a sequence, with options that the formula has in it."""
+    """A direction of the steps along a sequence, with the arguments of the formula in this direction."""
 
     is_backward: bool
     options: Mapping[str, Any]
@@ -224,14 +235,14 @@ def _one_reading(_: Given) -> Sequence[Mapping[str, Any]]:
     return [{}]
 
 
-class Scan(NamedTuple):
-    """Each result is the state after a step of a sequence: the batch may be cut, and each direction is a tile.
+class Recurrence(NamedTuple):
+    """Each result is a state after a step of a sequence: the batch may be cut, and each direction has its own tiles.
 
-    The formula is a step: it gets what the input has there and the `states`, as numbers of {batch, state}, and returns
-    the states after it. It gets the weights of its direction as `gates` makes them of the tensors weight, recurrence,
-    bias and peephole. `readings` gives options for each reading of the documentation, the reference's first: each is
-    right for a whole sequence. The states after the end of a sequence are 0; unless it `is_padded` they may be the
-    state that it had there.
+    The formula computes one step: it gets the input of the step and the `states`, as {batch, state}, and returns the
+    next states. It also gets the weights of its direction: `gates` makes them of the tensors weight, recurrence, bias
+    and peephole. `readings` returns arguments for each reading of the documentation, the reference's first; each is
+    right for a whole sequence. After the end of a sequence the states are 0; unless `is_padded`, they may also be its
+    last state.
     """
 
     gates: Callable[..., Any]
@@ -247,7 +258,7 @@ def WHOLE(x: Any, places: Places, given: Given) -> Any:  # noqa: ARG001, N802 - 
 
 
 def LINES(x: Any, places: Places, given: Given) -> Any:  # noqa: N802 - a constant among functions
-    """Return the same places of a tensor along all axes but Axis, and all along that."""
+    """Return the places of the tile along all axes but Axis, and all of Axis."""
     return x[whole_along(given["axis"], slices(places))]
 
 
@@ -255,30 +266,32 @@ Tiles = (
     Elements
     | Groups
     | Cut
-    | Apart
+    | SeparateOutputs
     | EachOutput
     | Products
-    | Scan
+    | Recurrence
     | Windows
     | Neighbours
     | InWindows
     | Correlations
     | Undefined
 )
-UNCUT = Cut(lambda _: ())  # one tile of everything
+UNCUT = Cut(lambda _: ())  # one tile
 
 
 class Kernel(NamedTuple):
     """A row of a family's table: the formula of an operator, and how the engine runs it.
 
     The formula's parameters are named like the fields: `input` takes InputTensor, `axes` Axes, `output` the TensorDesc
-    of OutputTensor; `input_type` and `output_type` the names of these tensors' data types. It takes arrays of a tile,
-    and returns arrays, by parameter name where an operator has several outputs. `tiles` declares where the results may
-    be cut, which may depend on what the formula gets. `integers` is the formula of integer tensors, if theirs is
-    another. `is_exact` says that the formula rounds nothing, so that it gets elements as they are; it may depend on
-    what the formula gets. `overflow` says which integer results are undefined where they do not fit the output's type:
-    none (they wrap), those of "narrow" types (8 and 16 bits), or "all". `work` says how much there is to compute, where
-    that may be much more than the tensors have elements.
+    of OutputTensor; `input_type` and `output_type` take the names of these tensors' data types. It takes arrays of a
+    tile and returns arrays, as a dict by parameter if the operator has several outputs.
+
+    - `tiles` declares how the results may be cut; it may be a function of the tensors and attributes.
+    - `is_exact` says that the formula rounds nothing, so that it gets elements in their own type; it may be a function.
+    - `integers` is the formula for integer tensors, if that is another.
+    - `overflow` says which integer results are undefined where they do not fit the output's type: "" for none (they
+      wrap), "narrow" for those of 8 and 16 bits, or "all".
+    - `work` returns how much there is to compute, if that may be much more than the tensors have elements.
     """
 
     function: Callable[..., Any]
@@ -289,7 +302,7 @@ class Kernel(NamedTuple):
     work: Callable[[Given], Work] | None = None
 
     def rounds_nothing(self, given: Given) -> bool:
-        """Whether the formula rounds nothing of what it gets."""
+        """Whether the formula rounds nothing for these tensors and attributes."""
         return self.is_exact(given) if callable(self.is_exact) else self.is_exact
 
 
@@ -301,11 +314,14 @@ def elementwise(
 
 
 def exact(formula: Callable[..., Any], *, integers: Callable[..., Any] | None = None, overflow: str = "") -> Kernel:
-    """Return the row of a formula over elements that rounds nothing, so that it takes them in the tensor's own type.
+    """Return the row of a formula over elements that rounds nothing, and takes them in the tensor's own type.
 
-    With `overflow` integers come in 64 bits, so that it can be seen which results do not fit.
+    With `overflow` integers come in 64 bits, which show the results that do not fit.
     """
     return Kernel(formula, ELEMENTS, is_exact=True, integers=integers, overflow=overflow)
 
 
 exact_row = partial(Kernel, is_exact=True)  # of a formula that rounds nothing
+
+# A decorator: the formula has the parameters of another one, which it calls, and a text of its own.
+same_parameters = partial(wraps, assigned=(), updated=())

@@ -1,4 +1,4 @@
-"""The samples of regions: how many there are, where each is in an image, and what the image has there."""
+"""The samples of regions: their number, their places in an image, their values and gradients."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Counts = tuple[int, int]
 
 
 class Sampling(NamedTuple):
-    """How regions are sampled: the fields of a desc, of height and width where there are two."""
+    """The fields of a desc about sampling; `scales` are those of height and width."""
 
     mode: str
     function: str
@@ -46,15 +46,15 @@ class Sampling(NamedTuple):
 
     @property
     def has_equal_offsets(self) -> bool:
-        """Whether it makes no difference which offset is which."""
+        """Whether both pixel offsets are the same."""
         return bool(raw(self.input_offset) == raw(self.output_offset))
 
 
-# ---- how many there are
+# ---- counts
 
 
 def sample_counts(corners: Any, sizes: Sequence[int], sampling: Sampling) -> list[Counts | None]:
-    """Return how many samples an element of each region has along height and width, None where that is undefined."""
+    """Return the numbers of samples of an element along height and width, by region; None where undefined."""
     numbers = [float(raw(x)) for x in (*sampling.scales, sampling.input_offset, sampling.output_offset)]
     exact = raw(corners)
     if not np.isfinite(numbers).all():
@@ -69,9 +69,10 @@ def sample_counts(corners: Any, sizes: Sequence[int], sampling: Sampling) -> lis
 
 
 def _counts(region: tuple[Ball, Ball], size: int, sampling: Sampling) -> list[int]:
-    """Return the samples of an element along an axis: |region| / size between the limits; 0 where that is undefined.
+    """Return the number of samples of an element along an axis, by region: |region| / size within the limits.
 
-    That is where it is no whole number, or its rounding decides, or the region is mirrored and its size counts.
+    It is 0, for undefined, where that is not a whole number, or only within its error, or depends on the size of a
+    mirrored region.
     """
     if sampling.least >= sampling.most or sampling.least < 1:
         return [sampling.least if 1 <= sampling.least == sampling.most else 0] * len(region[0])
@@ -82,16 +83,16 @@ def _counts(region: tuple[Ball, Ball], size: int, sampling: Sampling) -> list[in
     return np.where(is_known, size_, 0).astype(np.int64).tolist()  # type: ignore[no-any-return]
 
 
-# ---- where they are
+# ---- places
 
 
 def ends(corners: Any, axis: int, sampling: Sampling) -> tuple[Any, Any]:
-    """Return where regions begin and end along height (0) or width (1): of x1, y1, x2, y2 the two, scaled."""
+    """Return the scaled starts and ends of regions along height (0) or width (1), from x1, y1, x2 and y2."""
     return corners[..., 1 - axis] * sampling.scales[axis], corners[..., 3 - axis] * sampling.scales[axis]
 
 
 def places_along(corners: Any, axis: int, samples: Array, count: int, sampling: Sampling) -> Any:
-    """Return where some of a region's samples are, of which there are `count` along height or width."""
+    """Return the places of some samples of a region, which has `count` along height or width."""
     start, stop = ends(corners, axis, sampling)
     step = (stop - start) / (count - 1 if sampling.is_aligned else count)
     return (samples - sampling.output_offset) * step + start - sampling.input_offset
@@ -100,19 +101,20 @@ def places_along(corners: Any, axis: int, samples: Array, count: int, sampling: 
 def places_of_samples(
     corners: Any, tile: Places, sizes: Sequence[int], counts: Counts, sampling: Sampling
 ) -> list[Any]:
-    """Return where the samples of some rows and columns of a region are, along height and width."""
+    """Return the places of the samples of some rows and columns of a region, along height and width."""
     samples = (numbers_of(range(own.start * count, own.stop * count)) for own, count in zip(tile, counts, strict=True))
     steps = map(operator.mul, sizes, counts)
     return list(map(partial(places_along, corners, sampling=sampling), (0, 1), samples, steps))
 
 
-# ---- what they are
+# ---- values
 
 
 class Reading(NamedTuple):
-    """A reading of the documentation: which places along an axis are outside, and which element is the nearest.
+    """A reading of the documentation about samples near an edge, and halfway between two elements.
 
-    `outside` is a function of places and the size of the axis; no `rounding` is for averages of elements.
+    `outside` returns the mask of places that are outside an axis of a size; `rounding` returns the nearest elements,
+    and is None for averages.
     """
 
     outside: Callable[[Any, int], Any]
@@ -120,15 +122,16 @@ class Reading(NamedTuple):
 
 
 def rounding_of(sampling: Sampling) -> Rounding | None:
-    """Return how the reference rounds places to nearest elements; None for averages."""
+    """Return the reference's rounding of places to nearest elements; None for averages."""
     return None if sampling.mode == "LINEAR" else half_up
 
 
 def readings(at: Sequence[Any], sizes: Sequence[int], sampling: Sampling) -> list[Reading]:
-    """Return the readings that may differ on what is at the places of some samples, the reference's first.
+    """Return the readings that give different samples at some places, the reference's first.
 
-    One element beyond an edge is inside or outside. Nearest elements, and all where AlignRegionsToCorners is set, end
-    there, or at the edges themselves. Halfway between two elements either may be the nearest, or the even one.
+    They differ on whether a place that is exactly one element beyond an edge is outside; for nearest elements, or with
+    AlignRegionsToCorners, on whether all places beyond an edge are; and on the nearest element of a place halfway
+    between two.
     """
     outsides: list[Callable[[Any, int], Any]] = [_is_beyond]
     roundings = [rounding_of(sampling)]
@@ -143,9 +146,9 @@ def readings(at: Sequence[Any], sizes: Sequence[int], sampling: Sampling) -> lis
 
 
 def samples_at(image: Array, at: Sequence[Any], reading: Reading, outside: Any, *, is_single: bool) -> PartlyUndefined:
-    """Return what an image of several channels has at the places of some samples, along height and width.
+    """Return the samples of an image of several channels at some places along height and width.
 
-    A nearest element that is a result by itself is one of those that rounding may choose.
+    If a sample is a result by itself (`is_single`), all elements that its place may be rounded to are alternatives.
     """
     every = [np.arange(len(image)), *at]
     beyond = _crossed(*map(reading.outside, at, image.shape[1:]))
@@ -158,34 +161,34 @@ def samples_at(image: Array, at: Sequence[Any], reading: Reading, outside: Any, 
 
 
 def limits(at: Sequence[Any], sizes: Sequence[int], sampling: Sampling) -> tuple[Any, Any]:
-    """Say which samples are farther beyond an edge than one element, and on which of them readings differ."""
+    """Return masks of the samples more than one element beyond an edge, and of those on which readings differ."""
     beyond = _crossed(*map(_is_beyond, at, sizes))
     unclear = _crossed(*map(partial(_is_unclear, sampling=sampling), at, sizes))
     return beyond, unclear if sampling.is_aligned else unclear & ~certain(beyond)
 
 
 def _crossed(rows: Any, columns: Any) -> Any:
-    """Return which elements of a grid are in one of some rows or columns."""
+    """Return the mask of a grid that is true in marked rows and in marked columns."""
     return rows[:, None] | columns
 
 
 def _is_beyond(x: Any, size: int) -> Any:
-    """Say which places along an axis are farther beyond an edge than one element."""
+    """Return a mask of the places along an axis that are more than one element beyond an edge."""
     return (x < -1) | (x > size)
 
 
 def _is_at_least_one_beyond(x: Any, size: int) -> Any:
-    """Say which places along an axis are at least one element beyond an edge."""
+    """Return a mask of the places along an axis that are one element or more beyond an edge."""
     return (x <= -1) | (x >= size)
 
 
 def _is_off(x: Any, size: int) -> Any:
-    """Say which places along an axis are beyond an edge."""
+    """Return a mask of the places along an axis that are beyond an edge."""
     return (x < 0) | (x > size - 1)
 
 
 def _is_unclear(x: Any, size: int, sampling: Sampling) -> Any:
-    """Say at which places along an axis readings differ on what is there, as `readings` has them."""
+    """Return a mask of the places along an axis on which `readings` differ."""
     exact = raw(x)
     is_off = possible(_is_off(x, size))
     if sampling.mode == "LINEAR":
@@ -194,24 +197,25 @@ def _is_unclear(x: Any, size: int, sampling: Sampling) -> Any:
 
 
 def possible(condition: Any) -> Any:
-    """Say where a condition holds, or may hold."""
-    return condition.holds | condition.doubt if isinstance(condition, Condition) else condition
+    """Return a mask of the places where a condition is true, or may be."""
+    return condition.value | condition.doubt if isinstance(condition, Condition) else condition
 
 
 def certain(condition: Any) -> Any:
-    """Say where a condition surely holds."""
-    return condition.holds & ~condition.doubt if isinstance(condition, Condition) else condition
+    """Return a mask of the places where a condition is true without doubt."""
+    return condition.value & ~condition.doubt if isinstance(condition, Condition) else condition
 
 
-# ---- what comes back to them
+# ---- gradients
 
 
 def gradient_of_samples(
     gradient: Any, at: Sequence[Any], image: Any, counts: Counts, sampling: Sampling, sizes: Sequence[int]
 ) -> PartlyUndefined:
-    """Return what each sample gets of the gradient: its part of the average, or all of it if it is the largest.
+    """Return the gradient of each sample: its part of an average, or all of a maximum for the largest sample.
 
-    Those beyond the limit get nothing. Those that are not clear are undefined, and equal or unclear ones for MAX.
+    It is 0 for samples beyond the limit. It is undefined where readings differ; for MAX also for equal samples, and if
+    the readings differ for any sample of the element.
     """
     beyond, unclear = limits(at, sizes, sampling)
     given = np.repeat(np.repeat(gradient, counts[0], 1), counts[1], 2)
@@ -225,9 +229,9 @@ def gradient_of_samples(
 
 
 def _which_is_largest(samples: Any, counts: Counts) -> PartlyUndefined:
-    """Return 1 for the largest sample of each element and 0 for the others; of several that it may be, each may be it.
+    """Return 1 for the largest sample of each element and 0 for others, as balls where errors leave that in doubt.
 
-    Elements of equal samples, or with a NaN among them, are undefined.
+    It is undefined for elements with equal largest samples, or with NaN.
     """
     value, error = raw(samples), radius(samples)
     may_be = value + error >= _in_each(np.max, value - error, value.shape, counts)
@@ -238,7 +242,7 @@ def _which_is_largest(samples: Any, counts: Counts) -> PartlyUndefined:
 
 
 def _in_each(reduction: Any, samples: Array, sizes: Sequence[int], counts: Counts) -> Array:
-    """Return a reduction of the samples of each element, for each of them."""
+    """Return the reduction of the samples of each element, repeated for each of these samples."""
     channels, height, width = sizes
     of_each = (channels, height // counts[0], counts[0], width // counts[1], counts[1])
     found = reduction(np.broadcast_to(samples, sizes).reshape(of_each), axis=(2, 4), keepdims=True)
@@ -247,7 +251,7 @@ def _in_each(reduction: Any, samples: Array, sizes: Sequence[int], counts: Count
 
 
 def has_part(samples: Any, at: Sequence[Any], tile: Places, sizes: Sequence[int], sampling: Sampling) -> Array:
-    """Say which elements of a tile have, or may have, a part in samples that are marked."""
+    """Return a mask of the elements of a tile that marked samples depend on, or may depend on."""
     if not np.any(samples):
         return np.zeros((), bool)
     starts = [part.start for part in tile]
@@ -260,21 +264,21 @@ def has_part(samples: Any, at: Sequence[Any], tile: Places, sizes: Sequence[int]
 
 
 def is_in(near: Sequence[Share], part: range) -> bool:
-    """Whether some elements, counted from the start of a part of an axis, are in it."""
+    """Whether one of the elements, with indices from the start of a part of an axis, is inside that part."""
     return any((np.clip(element, 0, len(part) - 1) == element).any() for element, _ in near)
 
 
-# ---- how they move
+# ---- gradients of regions
 
 
 def shares_of_ends(axis: int, count: int, sampling: Sampling) -> Any:
-    """Return how far along height (0) or width (1) of a region its samples are: how much each moves with the end."""
+    """Return the fraction of a region's height (0) or width (1) before each sample: how far it moves with the end."""
     share = (np.arange(count) - sampling.output_offset) / (count - 1 if sampling.is_aligned else count)
     return share[:, None] if axis == 0 else share
 
 
 def slopes_of(image: Array, at: Sequence[Any]) -> tuple[Any, Any]:
-    """Return how steep an image is at some places along height and width, between the elements beside each."""
+    """Return the slopes of an image along height and width, at places between its elements."""
     sides = [ways[0][:2] for ways in map(beside, at, image.shape[1:])]
     every = np.arange(len(image))
     corners = [computed(taken(image, [every, y, x]), at) for y, x in product(*sides)]
@@ -286,6 +290,6 @@ def slopes_of(image: Array, at: Sequence[Any]) -> tuple[Any, Any]:
 
 
 def kinks(x: Any, size: int) -> Array:
-    """Say which places are, or may be, at an element, where the slope changes if there are several."""
+    """Return a mask of the places that are, or may be, at an element, where the slope changes."""
     found: Array = possible(np.floor(x) == np.ceil(x)) & (size > 1)
     return found

@@ -1,6 +1,6 @@
-"""Scans along an axis: each result is of the elements up to its own. If the axis is cut, each block goes on.
+"""Scans along an axis: running sums, products and the like, which continue from block to block.
 
-A parallel scan associates its operations in any way. If some ways overflow and others do not, the result is undefined.
+A parallel scan may associate its operations in any way. If only some ways overflow, the result is undefined.
 """
 
 from __future__ import annotations
@@ -12,29 +12,29 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.ball.numbers import raw
+from dmlcheck.reference.blocks import Axes, Blocks, blockwise
 from dmlcheck.reference.data_types import overflows
 from dmlcheck.reference.places import Index
 from dmlcheck.reference.results import PartlyUndefined
-from dmlcheck.reference.tiling.blocks import Axes, Blocks, blockwise
 from dmlcheck.values.number_formats import FORMATS
 
 
 class Scan:
-    """Scans along an axis by their names; each goes on from where it ended in the block before."""
+    """Scans along an axis by name; each continues where it ended in the block before."""
 
     def __init__(self, axis: int) -> None:
         self.axis = axis
         self._last: dict[str, Any] = {}
 
     def __call__(self, name: str, ufunc: np.ufunc, x: Any) -> Any:
-        """Return the results of a ufunc for the elements up to each."""
+        """Return the running results of a ufunc."""
         before = self._last.get(name)
         found = ufunc.accumulate(x if before is None else np.concatenate([before, x], self.axis), axis=self.axis)
         self._last[name] = self._along(found, -1, None)
         return found if before is None else self._along(found, 1, None)
 
     def shifted(self, name: str, x: Any, first: Any) -> Any:
-        """Return the elements one place later, where another one is the first."""
+        """Return the elements moved by one place, with `first` as the first element."""
         before = self._last.get(name)
         before = np.full_like(self._along(x, 0, 1), first) if before is None else before
         self._last[name] = self._along(x, -1, None)
@@ -45,9 +45,9 @@ class Scan:
 
 
 def scanned(formula: Callable[[Any, Scan], PartlyUndefined], x: Any, axis: int, *, is_reversed: bool) -> Any:
-    """Return the results of a formula for elements along an axis, from its start or its end.
+    """Return the results of a formula that scans along an axis, from its start or its end.
 
-    For Blocks the results are Blocks, which are computed once, in the order of their cuts.
+    For Blocks they are Blocks, which can be computed once, in the order of the scan.
     """
 
     def turned(part: Any) -> Any:
@@ -72,11 +72,11 @@ def scanned(formula: Callable[[Any, Scan], PartlyUndefined], x: Any, axis: int, 
     return Blocks(x.shape, cuts, block)
 
 
-# ---- what the association decides
+# ---- results that depend on the association
 
 
 def marks_of_sums(data_type: str, x: Any, axes: Axes) -> Callable[[Any, Scan], Any] | None:
-    """Return the function that marks undefined running sums along `axes`; None if nothing can overflow."""
+    """Return the function for the mask of undefined running sums along `axes`; None if no sum can overflow."""
     if data_type not in FORMATS:
         return None
     sizes = blockwise(lambda part: np.abs(raw(part)), x)
@@ -85,12 +85,12 @@ def marks_of_sums(data_type: str, x: Any, axes: Axes) -> Callable[[Any, Scan], A
 
 
 def marks_of_products(data_type: str, _: Any, __: Axes) -> Callable[[Any, Scan], Any] | None:
-    """Return the function that marks undefined running products, None if none is."""
+    """Return the function for the mask of undefined running products; None for integers."""
     return partial(undefined_products, data_type) if data_type in FORMATS else None
 
 
 def undefined_sums(data_type: str, numbers: Any, scan: Scan) -> Any:
-    """Return for which running sums the association decides whether a sum on the way overflows."""
+    """Return a mask of the running sums for which only some associations overflow."""
     x = raw(numbers)
     sums, most, least = of_runs(np.where(np.isfinite(x), x, 0), scan)
     above, below = overflows(data_type, most), overflows(data_type, least)
@@ -102,7 +102,7 @@ def undefined_sums(data_type: str, numbers: Any, scan: Scan) -> Any:
 
 
 def undefined_products(data_type: str, numbers: Any, scan: Scan) -> Any:
-    """Return for which running products the association decides whether one on the way overflows or underflows."""
+    """Return a mask of the running products for which only some associations overflow or underflow."""
     x = raw(numbers)
     conditions = (("zero", x == 0), ("infinite", np.isinf(x)), ("nan", np.isnan(x)))
     is_zero, is_infinite, is_nan = (held(name, at, scan) for name, at in conditions)
@@ -115,12 +115,12 @@ def undefined_products(data_type: str, numbers: Any, scan: Scan) -> Any:
 
 
 def held(name: str, at: Any, scan: Scan) -> Any:
-    """Return at which elements a condition is true, or was true before."""
+    """Return a mask of the elements at which, or before which, a condition is true."""
     return scan(name, np.logical_or, at)
 
 
 def of_runs(x: Any, scan: Scan) -> tuple[Any, Any, Any]:
-    """Return the running sums, and the largest and the least sum of any run of elements up to each; 0 for none."""
+    """Return the running sums, and the largest and least sum of any run of the elements so far, or 0."""
     sums = scan("sums", np.add, x)
     least, most = (scan(name, of, of(sums, 0)) for name, of in (("lowest", np.minimum), ("highest", np.maximum)))
     return sums, scan("most", np.maximum, sums - least), scan("least", np.minimum, sums - most)

@@ -1,4 +1,4 @@
-"""Functions that NumPy lacks, or has slower, for float64 arrays and balls.
+"""Functions that NumPy does not have, or not as fast, for float64 arrays and balls.
 
 The error functions are Chebyshev series, whose coefficients were computed with 50 digits from the definitions at the
 Chebyshev points; the rest of the series is below 2^-56.
@@ -25,7 +25,7 @@ def erfc(x: Any) -> Any:
 
 
 def ln_1_exp(x: Any) -> Any:
-    """Return ln(1 + exp(x)), which overflows nowhere; faster than np.logaddexp(0, x)."""
+    """Return ln(1 + exp(x)) without overflow, faster than np.logaddexp(0, x)."""
     return elementary(_ln_1_exp, "ln_1_exp", x)
 
 
@@ -85,7 +85,7 @@ _ERFC = cheb2poly(
     )
 )
 _CENTRE = 3.75
-_FAR = 30.0  # from here on erfc is 0, and erf 1, in every type
+_FAR = 30.0  # beyond it erfc is 0 and erf 1 in every type
 
 
 def _erf(x: Array) -> Array:
@@ -105,7 +105,7 @@ def _erfc(x: Array) -> Array:
 
 
 def _polynomial(x: Array, coefficients: Array) -> Array:
-    """Return a polynomial of x, of which the last coefficient is the highest; in place, twice as fast as polyval."""
+    """Return a polynomial of x, with the coefficient of the highest power last; twice as fast as polyval."""
     value = np.full_like(x, coefficients[-1])
     for coefficient in coefficients[-2::-1]:
         value *= x

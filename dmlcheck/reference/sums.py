@@ -1,4 +1,4 @@
-"""Sums and products of groups of elements: in float64 or correctly rounded, and with the bound of an implementation."""
+"""Sums, means, variances and products of groups of elements, in float64 or correctly rounded, and for balls."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.ball.numbers import Array, Ball, raw, summing_error, unmoved
-from dmlcheck.reference.results import InDoubt
-from dmlcheck.reference.tiling.blocks import Axes, Blocks, blockwise, hull, in_rows
+from dmlcheck.reference.blocks import Axes, Blocks, blockwise, hull, in_rows
+from dmlcheck.reference.results import Approximate
 from dmlcheck.values.number_formats import round_fraction_to_odd, round_to_odd, two_sum
 
 
 def total(x: Any, axes: Axes) -> Any:
-    """Return the sums along `axes`, which are kept with size 1."""
+    """Return the sums along `axes`, which become size 1."""
     return np.add.reduce(x, axis=axes, keepdims=True)
 
 
 def fsum(x: Any, axes: Axes) -> Any:
-    """Return the sums along `axes`, correctly rounded like those of math.fsum where they are not of Blocks."""
+    """Return the sums along `axes`; those of arrays can be correctly rounded, as by math.fsum."""
     return _rounded(total(x, axes), x, axes, 1)
 
 
 def ftotal(x: Any, axes: Axes) -> Any:
-    """Return the sums along `axes` in float64; where terms cancel, they are correctly rounded like those of fsum."""
+    """Return the sums along `axes` in float64, correctly rounded where their terms cancel."""
     found = fsum(x, axes)
-    if not isinstance(found, InDoubt):
+    if not isinstance(found, Approximate):
         return found
     cancelled = np.flatnonzero(found.error > _CANCELLED * np.abs(found.value))
     if cancelled.size:
@@ -36,7 +36,7 @@ def ftotal(x: Any, axes: Axes) -> Any:
     return found.value
 
 
-_CANCELLED = 2.0**-40  # the share of a sum from which its error may show in a function of it
+_CANCELLED = 2.0**-40  # relative error of a sum; a larger one may show in a function of the sum
 
 
 def mean(x: Any, axes: Axes) -> Any:
@@ -48,8 +48,8 @@ def mean(x: Any, axes: Axes) -> Any:
 def variance(x: Any, centre: Any, axes: Axes) -> Any:
     """Return the means of (x - centre)^2 along `axes`, where `centre` has the means of x.
 
-    The bound has also the means of squares less the squared means, which many implementations compute; it is no likely
-    error, since it cancels where the means are large.
+    The radius also contains the means of squares less the squared means, which many implementations compute. The likely
+    radius does not: where the means are large, they cancel.
     """
     if not isinstance(centre, Ball):
         return mean(np.square(x - centre), axes)
@@ -60,11 +60,11 @@ def variance(x: Any, centre: Any, axes: Axes) -> Any:
 
 
 def _around_the_mean(x: Any, centre: Ball, axes: Axes) -> Ball:
-    """Return the means of squared differences from means that are off.
+    """Return the means of squared differences from means that have errors.
 
-    What x differs from its mean adds up to 0, so an error d of the mean adds only d^2. That does not hold of an error
-    that changes on the way, as that of Welford's running mean does: of n terms it adds about 2 d / sqrt(n) spreads.
-    Squares around another element than the mean, less that element's own, lose some more digits to one another.
+    The differences of x from its mean add up to 0, so an error d of the mean adds only d^2. The error of a running
+    mean, as in Welford's algorithm, changes from term to term: for n terms it adds about 2 d / sqrt(n) standard
+    deviations. Implementations that subtract another element than the mean lose some more digits (`_SHIFTED`).
     """
     found: Ball = mean(np.square(x - unmoved(centre)), axes)
     count, off = x.size // found.size, np.square(centre.radius)
@@ -78,10 +78,10 @@ _SHIFTED = 4.0  # (1 + s^2 / 3) for a shift of up to three spreads
 
 
 def shifted(centre: Any, spread: Any, count: int) -> Any:
-    """Return means of `count` elements with a bound that has also what is added to a shift.
+    """Return means of `count` elements with a radius that also contains means by shifted elements.
 
-    An implementation may take an element from all others first, and compute their mean from these differences, which
-    are as large as the spread even where the mean is 0.
+    An implementation may subtract one element from all others, and add it to the mean of these differences, which are
+    as large as the standard deviation even if the mean is 0.
     """
     if not isinstance(centre, Ball):
         return centre
@@ -91,14 +91,14 @@ def shifted(centre: Any, spread: Any, count: int) -> Any:
 
 
 def mean_and_variance(x: Any, axes: Axes) -> tuple[Any, Any]:
-    """Return the means along `axes`, and the means of the squared distances from them."""
+    """Return the means and the variances along `axes`."""
     centre = mean(x, axes)
     spread = variance(x, centre, axes)
     return shifted(centre, spread, x.size // spread.size), spread
 
 
 def fmean(x: Any, axes: Axes) -> Any:
-    """Return the means along `axes`, correctly rounded like the sums of fsum."""
+    """Return the means along `axes`; those of arrays can be correctly rounded."""
     value = mean(x, axes)
     return _rounded(value, x, axes, x.size // value.size)
 
@@ -108,11 +108,11 @@ def _rounded(value: Any, terms: Any, axes: Axes, divisor: int) -> Any:
         return value
     count = terms.size // value.size
     error = total(np.abs(terms), axes) * ((count + 2) * 2.0**-53 / divisor)
-    return InDoubt(value, error, partial(_exact, terms, axes, divisor))
+    return Approximate(value, error, partial(_exact, terms, axes, divisor))
 
 
 def _exact(terms: Array, axes: Axes, divisor: int, at: Array) -> Array:
-    """Return some of the sums over `divisor` as float64 rounded to odd."""
+    """Return the sums at some positions, divided by `divisor`, as float64 rounded to odd."""
     rows = in_rows(terms, axes)[at]
     sums, is_rounded = rows, np.zeros(len(rows), dtype=bool)
     while sums.shape[1] > 1:
@@ -125,7 +125,7 @@ def _exact(terms: Array, axes: Axes, divisor: int, at: Array) -> Array:
     for place in np.flatnonzero(is_rounded):
         row = rows[place].tolist()
         most = math.fsum(row)
-        rest = math.fsum([*row, -most])  # what the sum leaves out
+        rest = math.fsum([*row, -most])  # the rounding error of the sum
         result[place] = round_fraction_to_odd((Fraction(most) + Fraction(rest)) / divisor)
     return result
 
@@ -138,7 +138,7 @@ def _remainder(dividend: Array, quotient: Array, divisor: int) -> Array:
 
 
 def total_less_1(powers: Any, axes: Axes) -> Any:
-    """Return the sums along `axes` less 1, where the largest term is 1, without losing digits of the others to it."""
+    """Return the sums along `axes` minus 1, where the largest term is 1, with all digits of the other terms."""
     sums = total(powers, axes)
     others = raw(sums) - 1
     if (others < _LITTLE).any():
@@ -148,11 +148,11 @@ def total_less_1(powers: Any, axes: Axes) -> Any:
     return Ball(others, sums.radius, sums.arithmetic, sums.terms) if isinstance(sums, Ball) else others
 
 
-_LITTLE = 2.0**-6  # of less the difference would lose digits that show
+_LITTLE = 2.0**-6  # below it the difference sums - 1 has too few digits
 
 
 def progression(i: Any, start: float, delta: float) -> Any:
-    """Return start + i * delta, within a bound that has also what `delta` gives if it is added i times."""
+    """Return start + i * delta, with a radius that also contains the result of adding `delta` i times."""
 
     def added() -> Any:
         arithmetic = i.arithmetic._replace(is_likely=False)  # the roundings of equal terms are not independent
@@ -164,7 +164,7 @@ def progression(i: Any, start: float, delta: float) -> Any:
 
 
 def product(x: Any, axes: Axes) -> Any:
-    """Return the products along `axes` of elements without errors, with no overflow or underflow on the way to them."""
+    """Return the products of exact elements along `axes`; intermediate products neither overflow nor underflow."""
     mantissa: Any = 1.0
     exponent: Any = 0
     for part in x.parts() if isinstance(x, Blocks) else (x,):

@@ -1,4 +1,4 @@
-"""The tiles of an operator's results, shared among threads."""
+"""Computing the tiles of an operator in several threads."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.tiling.piece import Piece
+from dmlcheck.reference.tiling.tile import Tile
 from dmlcheck.values import memory
 
 
 def threads_for(inputs: Mapping[str, Any]) -> int:
-    """Return how many threads share the tiles of an operator with some inputs."""
+    """Return the number of threads for an operator with these inputs."""
     for array in inputs.values():
         for part in array if isinstance(array, list) else (array,):
             if part is not None and part.size >= _MANY:
@@ -22,39 +22,39 @@ def threads_for(inputs: Mapping[str, Any]) -> int:
     return 1
 
 
-_MANY = 1 << 20  # elements: from here on threads save more than they cost
-_MOST_THREADS = 4  # each has its own blocks in memory
+_MANY = 1 << 20  # elements; for fewer, threads cost more than they save
+_MOST_THREADS = 4  # each needs memory for its own blocks
 
 
-def compute_all(pieces: Iterator[Piece], compute: Callable[[Piece], None], threads: int) -> None:
-    """Compute all pieces, in several threads where the system gives them; an error in one, or Ctrl-C, ends the others.
+def compute_all(tiles: Iterator[Tile], compute: Callable[[Tile], None], threads: int) -> None:
+    """Compute all tiles, in several threads if the system has them; an error in one, or Ctrl-C, ends all.
 
-    The pieces may come in any order, so the results are the same for any number of threads. One piece needs one thread.
+    The order of the tiles does not matter, so that results do not depend on the number of threads.
     """
     if threads > 1:
-        first = list(islice(pieces, 2))
-        pieces = chain(first, pieces)
-        if len(first) > 1 and _shared(pieces, compute, threads):
+        first = list(islice(tiles, 2))
+        tiles = chain(first, tiles)
+        if len(first) > 1 and _shared(tiles, compute, threads):
             return
-    for piece in pieces:
-        compute(piece)
+    for tile in tiles:
+        compute(tile)
 
 
-def _shared(pieces: Iterator[Piece], compute: Callable[[Piece], None], threads: int) -> bool:
-    """Share the pieces among threads; False where the system gives no threads, and nothing was done."""
+def _shared(tiles: Iterator[Tile], compute: Callable[[Tile], None], threads: int) -> bool:
+    """Compute the tiles in threads; return False, with nothing computed, if the system has no threads."""
     from concurrent.futures import ThreadPoolExecutor
 
     lock, is_over = threading.Lock(), threading.Event()
 
     def work() -> None:
         try:
-            with np.errstate(all="ignore"):  # which holds for one thread only
+            with np.errstate(all="ignore"):  # it is set for each thread on its own
                 while not is_over.is_set():
                     with lock:
-                        piece = next(pieces, None)
-                    if piece is None:
+                        tile = next(tiles, None)
+                    if tile is None:
                         return
-                    compute(piece)
+                    compute(tile)
         except BaseException:
             is_over.set()
             raise
@@ -63,7 +63,7 @@ def _shared(pieces: Iterator[Piece], compute: Callable[[Piece], None], threads: 
         begun = []
         try:
             for _ in range(threads):
-                begun.append(pool.submit(work))  # noqa: PERF401 - what was begun before a refusal counts
+                begun.append(pool.submit(work))  # noqa: PERF401 - the threads that start before an error count
         except RuntimeError:
             if not begun:
                 return False

@@ -1,4 +1,4 @@
-"""Windows that slide over the last dimensions of a tensor: convolution, pooling, FOLD, and sums around each element."""
+"""Windows that slide over the last dimensions of a tensor, for convolution, pooling, FOLD and sums of neighbours."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.reference.ball.numbers import Ball, total_of_shared
+from dmlcheck.reference.blocks import Blocks
 from dmlcheck.reference.places import Index, with_ones_after
-from dmlcheck.reference.tiling.blocks import Blocks
 
 Places = Sequence[slice]
 
 
 class Window(NamedTuple):
-    """A window by spatial dimension: its size, its step, the distance of its elements, and the padding at the start.
+    """A window: by spatial dimension its size, its strides, its dilations, and the padding at the start.
 
-    At place o its element w is over the element o * stride + w * dilation - padding of the tensor. A negative padding
-    leaves elements out; a dilation of 0 puts all elements of the window over one.
+    At place o, element w of the window is over the element o * stride + w * dilation - padding of the tensor. A
+    negative padding leaves elements out. With a dilation of 0 all elements of the window are over the same one.
     """
 
     size: tuple[int, ...]
@@ -30,23 +30,23 @@ class Window(NamedTuple):
     padding: tuple[int, ...]
 
 
-def once_each(window: Window) -> Window:
-    """Return the window that sees each element once where a dilation of 0 puts all of its elements over one."""
+def without_repeats(window: Window) -> Window:
+    """Return a window whose dimensions with a dilation of 0 have size 1, so that it covers no element twice."""
     size = tuple(size if gap else min(size, 1) for size, gap in zip(window.size, window.dilations, strict=True))
     return window._replace(size=size)
 
 
-# ---- what a window sees
+# ---- the elements under a window
 
 
 class View(NamedTuple):
-    """How a window sees a tensor at some places.
+    """The elements of a tensor under a window at some places, and how the window slides over them.
 
-    Of each dimension it sees the run of elements from the first to the last, padding included; or, where they are
-    fewer, those of a table, which has a row for each place. A table has numbers of elements, and others for what is
-    beyond the edges. So what is seen is never larger than what is computed of it, whatever the padding and dilations.
-    Where a dilation of 0 puts many elements of the window over one, that is seen once: `repeats` says for how many.
-    `sizes` are those of all of the tensor, where they are known.
+    In each dimension they are a run, from the first element to the last, padding included; or, where that has fewer
+    elements, a table with a row of indices for each place, in which indices beyond the edges stand for padding. So the
+    elements are never more than the operations on them, whatever the padding and dilations. Many elements of a window
+    that a dilation of 0 puts over one tensor element are there once; `repeats` is their number. `sizes` has the spatial
+    sizes of the tensor, if they are known.
     """
 
     places: Places
@@ -57,12 +57,12 @@ class View(NamedTuple):
 
     @property
     def counts(self) -> list[int]:
-        """How many places there are along each dimension."""
+        """The number of places along each dimension."""
         return [at.stop - at.start for at in self.places]
 
     @property
     def slid(self) -> Window:
-        """The window that slides over what is seen: the same one over a run, over a table from row to row."""
+        """The window over the elements of the view: the same one over a run; over a table it moves from row to row."""
         own = zip(self.tables, *self.window, strict=True)
         return Window(*zip(*(_slid(*row) for row in own), strict=True))
 
@@ -77,13 +77,13 @@ def _is_repeated(size: int, dilation: int) -> bool:
     return dilation == 0 and size > _LONG_RUN
 
 
-_LONG_RUN = 32  # elements: fewer are reduced one by one as fast as in any other way
+_LONG_RUN = 32  # elements of a window; no other way to reduce fewer is faster than one by one
 
 
 def view(places: Places, window: Window, sizes: Sequence[int], *, is_whole: bool = False) -> View:
-    """Return how a window sees a tensor of these spatial sizes at places that slices with a start and a stop give.
+    """Return the view of a tensor of these spatial sizes; `places` are slices with a start and a stop.
 
-    Elements of the window that are beyond the edges at every place, or see the same, are left out, unless `is_whole`.
+    Elements of the window that are beyond the edges at every place, or repeat others, are left out unless `is_whole`.
     """
     rows = zip(places, sizes, *window, strict=True)
     tables = tuple(_table(*row, is_whole=is_whole) for row in rows)
@@ -92,28 +92,28 @@ def view(places: Places, window: Window, sizes: Sequence[int], *, is_whole: bool
 
 
 def table_of(numbers: Any) -> View:
-    """Return how places along one dimension see the elements of a table, which has a row for each."""
+    """Return the view of one dimension whose table has a row of indices for each place."""
     return View([slice(0, len(numbers))], Window((numbers.shape[1],), (1,), (1,), (0,)), (numbers,))
 
 
 def run_at(places: Places, window: Window) -> View:
-    """Return how a window sees runs at some places."""
+    """Return the view of runs at some places."""
     return View(places, window, (None,) * len(places))
 
 
 def run_of(counts: Sequence[int], window: Window) -> View:
-    """Return how a window sees runs at so many places, which begin with 0."""
+    """Return the view of runs at the places from 0 on; `counts` has their number by dimension."""
     return run_at([slice(0, count) for count in counts], window)
 
 
 def joined(seen: Sequence[View]) -> View:
-    """Return how a tensor is seen of which views see a dimension each."""
+    """Return one view from views of one dimension each."""
     fields = (tuple(row[0] for row in rows) for rows in zip(*(each.window for each in seen), strict=True))
     return View([each.places[0] for each in seen], Window(*fields), tuple(each.tables[0] for each in seen))
 
 
 def by_dimension(seen: View) -> list[View]:
-    """Return how each dimension is seen."""
+    """Return a view of each dimension."""
     rows = zip(seen.places, windows_by_dimension(seen.window), seen.tables, strict=True)
     return [View([at], window, (table,)) for at, window, table in rows]
 
@@ -124,9 +124,9 @@ def windows_by_dimension(window: Window) -> list[Window]:
 
 
 def _table(at: slice, total: int, size: int, stride: int, dilation: int, padding: int, *, is_whole: bool) -> Any:
-    """Return the elements that a window sees along a dimension as a table, None where a run of them is no longer."""
+    """Return the table of a dimension, or None where a run has no more elements than a table."""
     count = at.stop - at.start
-    most = size if is_whole else seen_at_most(total, size, dilation)
+    most = size if is_whole else most_seen(total, size, dilation)
     span = (count - 1) * stride + (size - 1) * dilation + 1
     if size == 0 or (count * most >= span and not (is_whole and _is_repeated(size, dilation))):
         return None
@@ -138,17 +138,17 @@ def _table(at: slice, total: int, size: int, stride: int, dilation: int, padding
     return np.where(taps < stop[:, None], starts[:, None] + np.minimum(taps, stop[:, None]) * dilation, -1)
 
 
-def seen_at_most(total: int, size: int, dilation: int) -> int:
-    """Return how many elements of a window may be inside of a dimension at one place; at least 1."""
+def most_seen(total: int, size: int, dilation: int) -> int:
+    """Return the most elements of a window that can be inside a dimension at one place; at least 1."""
     if dilation == 0:
         return 1 if _is_repeated(size, dilation) else size
     return max(1, min(size, (total - 1) // dilation + 1))
 
 
 def _inside(starts: Any, total: int, size: int, dilation: int) -> tuple[Any, Any]:
-    """Return which elements of a window that begins at some places are inside: the first, and the one after the last.
+    """Return the range of a window's elements that are inside a dimension, for windows that begin at some indices.
 
-    They are equal where none is.
+    It is the first element, and the one after the last; they are equal where none is inside.
     """
     if dilation == 0:
         return np.zeros_like(starts), np.where((starts >= 0) & (starts < total), size, 0)
@@ -157,10 +157,7 @@ def _inside(starts: Any, total: int, size: int, dilation: int) -> tuple[Any, Any
 
 
 def part(x: Any, seen: View, fill: Any = 0) -> Any:
-    """Return the elements of an array that a window sees; beyond the edges of the array there is `fill`.
-
-    That is one number for all, or what is broadcast to the part.
-    """
+    """Return the elements of a view, with `fill` beyond the edges of the array: a number, or an array to broadcast."""
     lead = x.ndim - len(seen.places)
     cut, width = [slice(None)] * lead, [(0, 0)] * lead
     for table, total, at, *own in zip(seen.tables, x.shape[lead:], seen.places, *seen.window, strict=True):
@@ -174,7 +171,7 @@ def part(x: Any, seen: View, fill: Any = 0) -> Any:
 
 
 def _run(total: int, at: slice, size: int, stride: int, dilation: int, padding: int) -> tuple[slice, tuple[int, int]]:
-    """Return the run of elements that a window sees along a dimension, and how many more before and after it."""
+    """Return the run of a dimension: the slice of the tensor, and the padding before and after it."""
     start = at.start * stride - padding
     stop = max(start, (at.stop - 1) * stride + (size - 1) * dilation + 1 - padding) if size else start
     first = min(max(start, 0), total)
@@ -184,11 +181,11 @@ def _run(total: int, at: slice, size: int, stride: int, dilation: int, padding: 
 
 
 def _picked(x: Any, table: Any, axis: int, fill: Any) -> Any:
-    """Return the elements of a table along an axis, one row after the other."""
+    """Return the elements along an axis whose indices are in a table, one row after the other."""
     numbers = table.reshape(-1)
     lead = (slice(None),) * axis
     is_beyond = (numbers < 0) | (numbers >= x.shape[axis])
-    if len(table) == 1 and not is_beyond.any():  # one place, at which no element is seen twice unless all are one
+    if len(table) == 1 and not is_beyond.any():  # one place: its indices have equal steps, all 0 or none
         step = int(numbers[1] - numbers[0]) if len(numbers) > 1 else 1
         if step:
             return x[(*lead, slice(int(numbers[0]), int(numbers[-1]) + 1, step))]
@@ -206,10 +203,10 @@ def _padded(x: Any, width: Sequence[tuple[int, int]], fill: Any) -> Any:
 
 
 def windows(x: Any, seen: View) -> Any:
-    """Return what a window sees at some places of a tensor, of which x is the `part`.
+    """Return the elements under the window at each place; x is the `part` of the view.
 
-    The sizes are those of x before the spatial dimensions, the numbers of places, and the sizes of the window. Nothing
-    is copied.
+    The result is a NumPy view with the sizes of x before the spatial dimensions, then the counts of places, then the
+    sizes of the window.
     """
     return _windows(x, seen.counts, seen.slid)
 
@@ -228,7 +225,7 @@ def _windows(x: Any, counts: Sequence[int], window: Window) -> Any:
 
 
 def over(ufunc: np.ufunc, x: Any, seen: View) -> Any:
-    """Return a reduction of what the window sees at each place; Blocks are what it sees at one place."""
+    """Return the reduction by a ufunc of the elements under the window at each place; Blocks are those of one place."""
     repeats = seen.repeats if ufunc is np.add else 1
     if isinstance(x, Blocks):
         along: Any = partial(ufunc.reduce, axis=tuple(range(x.ndim - len(seen.places), x.ndim)), keepdims=True)
@@ -242,7 +239,7 @@ def over(ufunc: np.ufunc, x: Any, seen: View) -> Any:
 
     def reduction(values: Any) -> Any:
         for axis, size in runs.items():
-            values = of_runs(ufunc, values, axis, size)
+            values = reduced_runs(ufunc, values, axis, size)
         found = reduced(ufunc, _windows(values, counts, rest), len(counts))
         return found if repeats == 1 else found * float(repeats)
 
@@ -250,15 +247,16 @@ def over(ufunc: np.ufunc, x: Any, seen: View) -> Any:
 
 
 def is_long_run(axis: int, counts: Sequence[int], window: Window) -> bool:
-    """Whether a window moves by 1 along a dimension and is so long that its places share most of what they see."""
+    """Whether a window is long and moves by 1 along a dimension, so that its places share most of their elements."""
     return window.size[axis] > _LONG_RUN and counts[axis] > 1 and window.strides[axis] == window.dilations[axis] == 1
 
 
-def of_runs(ufunc: np.ufunc, x: Any, axis: int, size: int) -> Any:
-    """Return a reduction of each run of `size` elements along an axis, in the time that three of all elements take.
+def reduced_runs(ufunc: np.ufunc, x: Any, axis: int, size: int) -> Any:
+    """Return the reduction of each run of `size` elements along an axis, by three operations for each element.
 
-    The axis is cut into blocks of that size. A run is the end of a block and the beginning of the next: of both there
-    are the reductions on the way from the cut, so nothing is subtracted, and no run has what is not in it.
+    The axis is cut into blocks of that size, so that a run is the end of a block and the beginning of the next. The
+    running reductions of each block, from both of its ends, give both parts. Nothing is subtracted, so that no run has
+    rounding errors of elements that are not in it.
     """
     rows = np.moveaxis(x, axis, -1)
     count = rows.shape[-1] - size + 1
@@ -274,66 +272,66 @@ def of_runs(ufunc: np.ufunc, x: Any, axis: int, size: int) -> Any:
 
 
 def reduced(ufunc: np.ufunc, seen: Any, rank: int) -> Any:
-    """Return a reduction of what windows of so many dimensions see, of small ones one element after another."""
+    """Return the reduction of windows, which are the last `rank` dimensions; small windows element by element."""
     lead = seen.ndim - rank
     if isinstance(seen, Ball) or math.prod(seen.shape[lead:]) > math.prod(seen.shape[:lead]):
         return ufunc.reduce(seen, axis=tuple(range(lead, seen.ndim)))
     return reduce(ufunc, (seen[(..., *at)] for at in np.ndindex(*seen.shape[lead:])))
 
 
-# ---- where windows are
+# ---- the places of windows
 
 
-def placed(size: int, taps: int, stride: int, dilation: int, padding: int, end: int) -> int:
-    """Return how many places a window has."""
+def place_count(size: int, taps: int, stride: int, dilation: int, padding: int, end: int) -> int:
+    """Return the number of places of a window along a dimension of a size, with padding at the start and at the end."""
     return (size + padding + end - (taps - 1) * dilation - 1) // stride + 1
 
 
 def places_at(index: Index, sizes: Sequence[int]) -> list[slice]:
-    """Return the places that an index of slices has of so many along each dimension."""
+    """Return the places that an index of slices selects, as slices with a start and a stop."""
     return [slice(*at.indices(size)[:2]) for at, size in zip(index, sizes, strict=True)]
 
 
 def _starts(places: Places, window: Window) -> list[Any]:
-    """Return where the first element of the window is at each place, by dimension."""
+    """Return the index of the window's first element at each place, by dimension."""
     rows = zip(places, window.strides, window.padding, strict=True)
     return [np.arange(at.start, at.stop) * stride - padding for at, stride, padding in rows]
 
 
-def numbers(seen: View) -> list[Any]:
-    """Return where in the tensor the elements are that a window sees: for each dimension, place and element."""
+def indices_seen(seen: View) -> list[Any]:
+    """Return the indices in the tensor of the elements under a window: by dimension, a row for each place."""
     window = seen.slid
     rows = zip(_starts(seen.places, seen.window), seen.tables, window.size, window.dilations, strict=True)
     return [start[:, None] + np.arange(size) * gap if table is None else table for start, table, size, gap in rows]
 
 
 def seen_count(places: Places, window: Window, sizes: tuple[int, ...]) -> Any:
-    """Return how many elements of the input the window sees at each place."""
+    """Return how many elements of the window are inside the tensor at each place."""
     return count_at([np.arange(at.start, at.stop) for at in places], window, sizes)
 
 
 def count_at(places: Sequence[Any], window: Window, sizes: Sequence[int]) -> Any:
-    """Return how many elements of the input the window sees at places of which each dimension has the numbers."""
+    """Return how many elements of the window are inside the tensor at places, which are arrays by dimension."""
     found = []
     for own, total, size, stride, gap, padding in zip(places, sizes, *window, strict=True):
         first, stop = _inside(own * stride - padding, total, size, gap)
         found.append(stop - first)
-    is_long = math.prod(window.size) >= 1 << 63  # so many elements over one, by a dilation of 0, have no whole number
+    is_long = math.prod(window.size) >= 1 << 63  # a dilation of 0 allows counts beyond int64
     return reduce(np.multiply.outer, (count.astype(float) for count in found) if is_long else found)
 
 
 def padded_count(places: Places, window: Window, ends: tuple[int, ...]) -> Any:
-    """Return how many elements before some ends, of the input or of the padding, the window has at each place."""
+    """Return how many elements of the window are before some ends at each place, those on the padding included."""
     return seen_count(places, *from_padding(window, ends))
 
 
 def from_padding(window: Window, ends: Sequence[int]) -> tuple[Window, tuple[int, ...]]:
-    """Return a window and ends of a tensor, both counted from where the padding begins."""
+    """Return a window and ends with indices that count from the start of the padding."""
     return window._replace(padding=(0,) * len(window.size)), tuple(map(add, window.padding, ends))
 
 
-def numbers_in_part(seen: View) -> list[Any]:
-    """Return for each dimension the numbers of the elements in the part that a window sees."""
+def indices_in_part(seen: View) -> list[Any]:
+    """Return the indices in the tensor of the elements of the `part` of a view, by dimension."""
     rows = zip(seen.tables, _starts(seen.places, seen.window), seen.window.size, seen.window.dilations, strict=True)
     return [
         np.arange(starts[0], starts[-1] + (size - 1) * gap + 1) if table is None else table.reshape(-1)
@@ -342,11 +340,11 @@ def numbers_in_part(seen: View) -> list[Any]:
 
 
 def first_place(hits: Any, seen: View, sizes: tuple[int, ...]) -> Any:
-    """Return where in the input the first element of each window is that hits and is inside, counted row-major.
+    """Return the row-major index in the tensor of the first element of each window that is marked and inside.
 
-    `hits` has the places and the elements of the window last; where no element hits the result has no meaning.
+    `hits` are the marks, with the places and the elements of the window last. Without a mark the result has no meaning.
     """
-    tables = numbers(seen)
+    tables = indices_seen(seen)
     inside = hits
     for axis, (table, size) in enumerate(zip(tables, sizes, strict=True)):
         inside = inside & _along((table >= 0) & (table < size), axis, len(sizes))
@@ -354,7 +352,7 @@ def first_place(hits: Any, seen: View, sizes: tuple[int, ...]) -> Any:
     first = inside.reshape(*lead, -1).argmax(axis=-1)
     flat = np.unravel_index(
         first.reshape(-1), [table.shape[1] for table in tables]
-    )  # of others NumPy 2.4 has some wrong
+    )  # one-dimensional: NumPy 2.4 returns wrong results for others
     elements = [element.reshape(first.shape) for element in flat]
     index: Any = 0
     for axis, (table, element, size) in enumerate(zip(tables, elements, sizes, strict=True)):
@@ -364,7 +362,7 @@ def first_place(hits: Any, seen: View, sizes: tuple[int, ...]) -> Any:
 
 
 def _along(table: Any, axis: int, count: int) -> Any:
-    """Return a table of the places and elements of one dimension so that it broadcasts to those of all."""
+    """Return a table of one dimension in a shape that broadcasts to the places and elements of all dimensions."""
     shape = [1] * (2 * count)
     shape[axis], shape[count + axis] = table.shape
     return table.reshape(shape)

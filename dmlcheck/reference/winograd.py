@@ -1,7 +1,7 @@
 """The errors of Winograd's algorithms for convolution: tiles of up to 6 x 6 results from sums of transformed elements.
 
-They multiply sums and differences of the elements around a result, including some outside its own window, and the terms
-that cancel leave their roundings behind. So the errors follow the largest elements near a result.
+They multiply sums and differences of the elements around a result, some of them outside its own window. These terms
+cancel, but their roundings do not. So the errors depend on the largest elements near a result.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _WINDOW = (3, 3)
 
 
 def may_be_winograd(desc: OperatorDesc) -> bool:
-    """Whether Winograd's algorithms are for a desc: a convolution with a window of 3 x 3, without strides."""
+    """Whether Winograd's algorithms can compute a desc: a convolution with a window of 3 x 3, strides of 1."""
     if desc.spec.short != "CONVOLUTION" or "FLOAT32" not in {part.tensor.data_type for part in desc.tensors()}:
         return False
     window = desc.parts["FilterTensor"][0].tensor.sizes[2:]
@@ -31,7 +31,7 @@ def may_be_winograd(desc: OperatorDesc) -> bool:
 
 
 def lost_by_winograd(desc: OperatorDesc, inputs: Any, arithmetic: Arithmetic) -> Array:
-    """Return how far the results of a convolution may be off besides, in the shape of its output."""
+    """Return the additional errors of a convolution, in the shape of its output."""
     x, taps = (np.abs(inputs[name].astype(np.float64)) for name in ("InputTensor", "FilterTensor"))
     output, groups = desc.parts["OutputTensor"][0].tensor.sizes, desc.values["GroupCount"]
     for axis in (2, 3):
@@ -48,7 +48,7 @@ def lost_by_winograd(desc: OperatorDesc, inputs: Any, arithmetic: Arithmetic) ->
 
 
 def _largest_around(x: Array, axis: int, count: int, start: int) -> Array:
-    """Return the largest of the elements along an axis that a tile with each of `count` results may see."""
+    """Return, for each of `count` results along an axis, the largest element in any tile that contains the result."""
     reach = _TILE - 1
     found = []
     for place in range(count):
@@ -60,7 +60,7 @@ def _largest_around(x: Array, axis: int, count: int, start: int) -> Array:
 
 
 def _slope(desc: OperatorDesc) -> float:
-    """Return how much a fused activation may make of an error: it has no steeper slope than this."""
+    """Return the steepest slope of the fused activation, which multiplies errors."""
     fused = desc.values.get("FusedActivation")
     if not isinstance(fused, OperatorDesc):
         return 1.0
@@ -68,4 +68,4 @@ def _slope(desc: OperatorDesc) -> float:
     return _STEEPEST * float(np.prod([max(1.0, factor) for factor in factors]))
 
 
-_STEEPEST = 1.2  # of GELU, 1.13; the others have at most that of their parameters
+_STEEPEST = 1.2  # GELU has 1.13; others have 1, or their parameters

@@ -1,4 +1,4 @@
-"""How much the engine has to compute for a desc: what is too much is not begun, whatever the time limit of a run."""
+"""The work that a desc makes for the engine, which does not begin with too much, whatever the time limit."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 
 class TooMuchWork(Exception):
-    """A desc that the engine does not compute, because of how much that takes; the message has the number."""
+    """The engine does not compute a desc, because it is too much work; the message has the amount."""
 
 
 class Work(NamedTuple):
-    """How much there is to compute, of a unit such as `samples`, and how much of it the engine computes at most."""
+    """The amount to compute, in a unit such as `samples`, and the most that the engine computes."""
 
     amount: int
     unit: str
@@ -25,8 +25,8 @@ class Work(NamedTuple):
         return f"too much work: about {found} {self.unit}; the reference computes at most {self.most:,}"
 
 
-ELEMENTS_OF_BLOCK = 1 << 16  # of a tile: half a megabyte of float64, of which some stay in a core's cache
-_LONG = 10**15  # from here on nobody counts the digits
+ELEMENTS_OF_BLOCK = 1 << 16  # half a megabyte of float64: several blocks fit into a core's cache
+_LONG = 10**15  # larger amounts are written with an exponent
 
 MULTIPLICATIONS = 1 << 40  # in matrix products: ten minutes or so
 TERMS = 1 << 34  # that are added up or compared one by one

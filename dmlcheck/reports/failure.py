@@ -9,7 +9,7 @@ from dmlcheck.diagnostics.wording import brief, cut, visible
 from dmlcheck.reports.diagnostics import diagnostic_text
 from dmlcheck.reports.elements import mismatch_lines
 from dmlcheck.reports.layout import PLAIN, Style, indent
-from dmlcheck.reports.mistakes import Told
+from dmlcheck.reports.mistakes import ReportedMistakes
 from dmlcheck.reports.nodes import model_facts
 from dmlcheck.reports.problems import problems_of
 from dmlcheck.reports.visible import shown_result
@@ -48,13 +48,13 @@ def _errors(result: CaseResult) -> list[Diagnostic]:
     return [problem for problem in problems_of(result) if problem.severity == ERROR]
 
 
-def short_line(result: CaseResult, style: Style = PLAIN, told: Told | None = None) -> str:
+def short_line(result: CaseResult, style: Style = PLAIN, reported: ReportedMistakes | None = None) -> str:
     """Return a failure in one line: `FAILED PATH::NAME - REASON`.
 
-    For a mistake that was reported for an earlier case, `told`, the reason names that case.
+    For a mistake that was reported for an earlier case, `reported`, the reason names that case.
     """
     errors = _errors(result)
-    first = None if told is None else told.earlier(errors[0], result.case.id)
+    first = None if reported is None else reported.earlier(errors[0], result.case.id)
     if first not in (None, result.case.id):
         errors = [errors[0]._replace(message=f"{errors[0].rule}, as in {first}"), *errors[1:]]
     return f"{_head(result, style)} {result.case.id} - {errors_text(errors, _MOST_REASON)}"
@@ -81,17 +81,22 @@ def failure_text(result: CaseResult, again: Again | None) -> str:
 
 
 def failure_lines(
-    result: CaseResult, again: Again, *, style: Style = PLAIN, told: Told | None = None, is_whole: bool = True
+    result: CaseResult,
+    again: Again,
+    *,
+    style: Style = PLAIN,
+    reported: ReportedMistakes | None = None,
+    is_whole: bool = True,
 ) -> Iterator[str]:
     """Yield the text of a failure, with the command that runs the case again, and an empty line.
 
-    A mistake that was reported for an earlier case, `told`, is only named; `is_whole` asks for the traceback of an
+    A mistake that was reported for an earlier case, `reported`, is only named; `is_whole` asks for the traceback of an
     exception.
     """
     case = result.case
     yield f"{_head(result, style)} {style(case.id, 'bold')}   {rules_text(result) or result.reason or ''}"
     for diagnostic in result.diagnostics:
-        first = None if told is None else told.earlier(diagnostic, case.id)
+        first = None if reported is None else reported.earlier(diagnostic, case.id)
         if first is None:
             yield indent(diagnostic_text(diagnostic, case.origin.line, style))
         else:

@@ -9,7 +9,7 @@ from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.diagnostics.wording import plural, visible
 from dmlcheck.reports.failure import Again
 from dmlcheck.reports.job_summary import JobSummary
-from dmlcheck.reports.mistakes import Told, validated_problems
+from dmlcheck.reports.mistakes import ReportedMistakes, validated_problems
 from dmlcheck.reports.problems import full_message, problems_of, repository_path
 from dmlcheck.reports.records import RunInfo, Summary
 from dmlcheck.running.legality import Validated
@@ -41,11 +41,11 @@ class _Annotations:
     def __init__(self, write: Write) -> None:
         self.write = write
         self.counts: dict[str, int] = {}
-        self.told = Told()
+        self.reported = ReportedMistakes()
 
     def add(self, problem: Diagnostic, name: str, id: str) -> None:
         """Print an annotation where GitHub would still show it."""
-        if self.told.earlier(problem, id) is not None:
+        if self.reported.earlier(problem, id) is not None:
             return
         kind = _KINDS.get(problem.severity, "notice")
         self.counts[kind] = self.counts.get(kind, 0) + 1

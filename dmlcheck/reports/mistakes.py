@@ -28,7 +28,7 @@ def mistake_of(problem: Diagnostic) -> tuple[object, ...] | None:
     return problem.rule, problem.file, problem.line, problem.column, problem.pointer, problem.message
 
 
-class Told:
+class ReportedMistakes:
     """The mistakes that a report has printed, each with the first case that has it."""
 
     def __init__(self) -> None:

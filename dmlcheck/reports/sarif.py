@@ -15,7 +15,7 @@ from dmlcheck.diagnostics.pages import page
 from dmlcheck.diagnostics.record import ERROR, WARNING, Diagnostic
 from dmlcheck.reports.files import PartedFile
 from dmlcheck.reports.layout import printed
-from dmlcheck.reports.mistakes import Told, validated_problems
+from dmlcheck.reports.mistakes import ReportedMistakes, validated_problems
 from dmlcheck.reports.problems import (
     encodable,
     full_message,
@@ -104,13 +104,13 @@ class _Results:
 
     def __init__(self) -> None:
         self.rules: dict[str, dict[str, Any]] = {}
-        self.told = Told()
+        self.reported = ReportedMistakes()
 
     def of(self, id: str, name: str, problems: Iterable[Diagnostic]) -> list[dict[str, Any]]:
         """Return the problems of a case as results."""
         times: dict[tuple[str, ...], int] = {}
         found = []
-        for problem in self.told.new(problems, id):
+        for problem in self.reported.new(problems, id):
             what = (problem.rule, problem.constraint or "", problem.pointer or "")
             times[what] = times.get(what, 0) + 1
             found.append(self.result(id, name, problem, "\0".join((id, *what, str(times[what])))))

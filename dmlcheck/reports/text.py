@@ -12,7 +12,7 @@ from dmlcheck.reports.diagnostics import diagnostic_text
 from dmlcheck.reports.elements import open_lines
 from dmlcheck.reports.failure import Again, again_by_id, failure_lines, short_line
 from dmlcheck.reports.layout import PLAIN, Style, columns_of, indent
-from dmlcheck.reports.mistakes import Told
+from dmlcheck.reports.mistakes import ReportedMistakes
 from dmlcheck.reports.nodes import NodesOverview
 from dmlcheck.reports.overview import Overview
 from dmlcheck.reports.records import RunInfo, Summary, outcomes_text
@@ -81,7 +81,7 @@ class TextReport:
         self.has_begun = verbose < 0
         self.overview = Overview()
         self.nodes = NodesOverview()
-        self.told = Told()
+        self.reported = ReportedMistakes()
         self.failures = _Failures()
         self.durations = durations
         self.missing = 0
@@ -106,7 +106,7 @@ class TextReport:
         if _is_missing(result):
             self.missing += 1
             self.write(diagnostic_text(result.diagnostics[0], None, self.style))
-            self.failures.add(short_line(result, self.style, self.told))
+            self.failures.add(short_line(result, self.style, self.reported))
             return
         self.overview.add(result)
         self.nodes.add(result)
@@ -134,11 +134,11 @@ class TextReport:
         is_in_full = self.failures.count < _IN_FULL or self.verbose > 1
         if is_in_full:
             is_whole = self.verbose > 0
-            for text in failure_lines(result, self.again, style=self.style, told=self.told, is_whole=is_whole):
+            for text in failure_lines(result, self.again, style=self.style, reported=self.reported, is_whole=is_whole):
                 self.echo(text)
         elif self.failures.count == _IN_FULL:
             self.echo("More failures follow, one line each; -vv prints all of them in full.")
-        line = short_line(result, self.style, self.told)
+        line = short_line(result, self.style, self.reported)
         self.failures.add(line)
         if not is_in_full:
             self.echo(line)

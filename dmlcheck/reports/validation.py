@@ -11,7 +11,7 @@ from dmlcheck.diagnostics.wording import counted, visible
 from dmlcheck.files.document import Document
 from dmlcheck.reports.diagnostics import diagnostic_text
 from dmlcheck.reports.layout import Style
-from dmlcheck.reports.mistakes import Told, mistake_of, validated_problems
+from dmlcheck.reports.mistakes import ReportedMistakes, mistake_of, validated_problems
 from dmlcheck.running.legality import Validated
 from dmlcheck.specs.names import level_and_version, level_name
 
@@ -19,9 +19,9 @@ from dmlcheck.specs.names import level_and_version, level_name
 def validation_lines(descs: list[Validated], documents: Mapping[str, Document], style: Style) -> Iterator[str]:
     """Yield the text of `validate`; `documents` are the files of the descs by name."""
     times = Counter(mistake_of(problem) for _, problem in validated_problems(descs) if problem.severity == ERROR)
-    told = Told()
+    reported = ReportedMistakes()
     for desc in descs:
-        yield from _desc_lines(desc, documents[desc.file], style, told, times)
+        yield from _desc_lines(desc, documents[desc.file], style, reported, times)
     errors = len(times.keys() - {None}) + times[None]
     if errors:
         rules = _rules(descs)
@@ -39,11 +39,11 @@ def _where(wrong: list[Validated]) -> str:
 
 
 def _desc_lines(
-    desc: Validated, document: Document, style: Style, told: Told, times: Mapping[Any, int]
+    desc: Validated, document: Document, style: Style, reported: ReportedMistakes, times: Mapping[Any, int]
 ) -> Iterator[str]:
     """Yield the text about a desc, without mistakes that an earlier one had."""
     for _, problem in validated_problems([desc]):
-        if told.earlier(problem, desc.label) is None:
+        if reported.earlier(problem, desc.label) is None:
             yield diagnostic_text(problem, document.line, style)
             mistake = mistake_of(problem)
             if mistake is not None and times[mistake] > 1:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from dmlcheck.comparison.records import Element, OutputResult
 from dmlcheck.diagnostics.record import ERROR, WARNING, Diagnostic, Finding
 from dmlcheck.diagnostics.wording import brackets, error_text, share_text
-from dmlcheck.files.document import Position, placed
+from dmlcheck.files.document import Position, diagnostic_at
 from dmlcheck.running.results import PASSED, XFAILED, CaseResult, Drift
 from dmlcheck.specs.names import short_operator
 
@@ -235,4 +235,4 @@ def _diagnostic(result: CaseResult, output: str, rule: str, params: dict[str, st
     """Return a diagnostic at the start of a case, which is known of every result."""
     case = result.case
     start = Position(case.position.line, 1)
-    return placed(Finding(rule, ("outputs", output), params), case.file, start)._replace(severity=severity)
+    return diagnostic_at(Finding(rule, ("outputs", output), params), case.file, start)._replace(severity=severity)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from dmlcheck import __version__
 from dmlcheck.diagnostics.wording import cut
-from dmlcheck.folders.exporting import Unavailable
+from dmlcheck.folders.exporting import MissingRequirement
 from dmlcheck.running.children import interrupts_held
 
 if TYPE_CHECKING:
@@ -40,7 +40,8 @@ class Lost(NamedTuple):
 class Cluster:
     """The workers of a scheduler, or, without an address, processes of this machine; used in a `with`.
 
-    Unavailable where dask is not installed, nothing answers at the address, or the workers have another dmlcheck.
+    MissingRequirement where dask is not installed, nothing answers at the address, or the workers have another version
+    of dmlcheck.
     """
 
     def __init__(self, address: str = "", jobs: int = 1) -> None:
@@ -55,7 +56,9 @@ class Cluster:
             import dask
             import distributed
         except ImportError as error:
-            raise Unavailable(f"it needs the package distributed ({error}); install it with: {INSTALL}") from None
+            raise MissingRequirement(
+                f"it needs the package distributed ({error}); install it with: {INSTALL}"
+            ) from None
         with dask.config.set(_SETTINGS), interrupts_held():  # which are for this process alone
             self._connect(distributed)
         try:
@@ -85,7 +88,7 @@ class Cluster:
             self.client = distributed.Client(made, set_as_default=False)
         except (OSError, ValueError, TypeError, KeyError) as error:
             where = f"nothing answers at {self.address}" if self.address else "no workers can be started"
-            raise Unavailable(f"{where}: {_said(error)}") from None
+            raise MissingRequirement(f"{where}: {_said(error)}") from None
 
     def _check(self) -> None:
         """See that there is a worker, and that each has this version of dmlcheck."""
@@ -94,14 +97,14 @@ class Cluster:
         try:
             self.client.wait_for_workers(1, timeout=_WAIT)
         except NoAnswer:
-            raise Unavailable(f"the cluster at {self.address} has no workers") from None
+            raise MissingRequirement(f"the cluster at {self.address} has no workers") from None
         for worker, found in self.client.run(_version, on_error="return").items():
             if isinstance(found, BaseException):
                 problem = f"the worker {worker} cannot import dmlcheck: {_said(found)}"
-                raise Unavailable(f"{problem}; install dmlcheck {__version__} where the workers run")
+                raise MissingRequirement(f"{problem}; install dmlcheck {__version__} where the workers run")
             if found != __version__:
                 problem = f"the worker {worker} has dmlcheck {found}, and this is {__version__}"
-                raise Unavailable(f"{problem}; install the same version on both")
+                raise MissingRequirement(f"{problem}; install the same version on both")
 
     def ask(self, function: Callable[..., Made], *given: Any) -> Made:
         """Return what a function gives on one of the workers; an exception of it is raised here."""

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from dmlcheck.diagnostics.catalog import RULES
 from dmlcheck.diagnostics.record import ERROR, Checking, Diagnostic, Finding, collected
 from dmlcheck.diagnostics.wording import describe, did_you_mean, misspelt, unknown_names
-from dmlcheck.files.document import Document, Path, Position, placed
+from dmlcheck.files.document import Document, Path, Position, diagnostic_at
 from dmlcheck.running.globs import MAX_LENGTH, Globs, is_too_long, matches
 from dmlcheck.running.results import ERRORED, FAILED, PASSED, SKIPPED, XFAILED, CaseResult
 from dmlcheck.specs.names import NEWEST_LEVEL, parse_level
@@ -282,7 +282,7 @@ def _mistyped(path: Path, what: str, raw: Any, expected: str) -> Finding:
 def _diagnostic(document: Document, finding: Finding) -> Diagnostic:
     """Return the diagnostic of a finding at its place in a file of entries, its path being that within the entry."""
     position = document.locate(finding.path, key=finding.at_key) if finding.path else Position(1, 1)
-    return placed(finding._replace(path=finding.path[1:]), document.name, position)
+    return diagnostic_at(finding._replace(path=finding.path[1:]), document.name, position)
 
 
 # ---- what becomes of a result
@@ -312,7 +312,7 @@ def unless_flaky(result: CaseResult) -> CaseResult:
     if result.outcome != PASSED or not result.is_flaky:
         return result
     found = Finding("flaky-case", (), {"problem": result.reason})
-    diagnostic = placed(found, result.case.file, result.case.position)
+    diagnostic = diagnostic_at(found, result.case.file, result.case.position)
     return result._replace(outcome=FAILED, diagnostics=(*result.diagnostics, diagnostic))
 
 
@@ -321,5 +321,5 @@ def unless_skipped(result: CaseResult, entry: Entry | None) -> CaseResult:
     if result.outcome != SKIPPED or result.is_for_implementations or (entry is not None and entry.expect == SKIPPED):
         return result
     found = Finding("skipped-case", (), {"reason": result.reason})
-    diagnostic = placed(found, result.case.file, result.case.position)
+    diagnostic = diagnostic_at(found, result.case.file, result.case.position)
     return result._replace(outcome=FAILED, reason=f"skipped: {result.reason}", diagnostics=(diagnostic,))

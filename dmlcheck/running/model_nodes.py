@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from dmlcheck import __version__
@@ -12,7 +13,7 @@ from dmlcheck.files.document import Document
 from dmlcheck.files.yaml_text import one_line
 from dmlcheck.folders.case_file import FORM, Written, write_cases
 from dmlcheck.folders.export_folder import Folder, free_name, safe_name
-from dmlcheck.folders.exporting import Imported, finish
+from dmlcheck.folders.exporting import Imported, import_all
 from dmlcheck.onnx.exporter import require
 from dmlcheck.reference.work import TooMuchWork
 from dmlcheck.running.model_cases import ModelRequest, NodeCase, UnusableModel
@@ -34,19 +35,15 @@ def import_(
 ) -> list[Imported]:
     """Write a folder of case files for each model among files, one for each node, and return the result for each model.
 
-    OSError if the folder cannot be written, Occupied if it has other contents than an earlier import, Unavailable
-    without onnx.
+    OSError if the folder cannot be written, Occupied if it has other contents than an earlier import,
+    MissingRequirement without onnx.
     """
     require()
     asked = ModelRequest(sizes, seed, inputs)
-    with Folder(folder, FORM) as place:
-        taken: set[str] = set()
-        imported = [_imported(path, asked, place, taken) for path in paths]
-        finish(place, imported)
-    return imported
+    return import_all(paths, folder, FORM, partial(_imported, asked))
 
 
-def _imported(path: str, asked: ModelRequest, place: Folder, taken: set[str]) -> Imported:
+def _imported(asked: ModelRequest, path: str, place: Folder, taken: set[str]) -> Imported:
     name = path.replace(os.sep, "/")
     document = Document(name, "")
     model = given_model(path, name, asked)

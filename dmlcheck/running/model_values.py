@@ -25,7 +25,7 @@ _MOST_NAME = 100  # characters that are shown
 
 
 def evaluated_model(file: Opened, wanted: EvaluationRequest) -> Iterator[Evaluated]:
-    """Yield the outputs of a model after remarks on them, or the diagnostics; Unavailable without onnx."""
+    """Yield the outputs of a model after remarks on them, or the diagnostics; MissingRequirement without onnx."""
     require()
     name = file.document.name
     model = given_model(file.path, name, ModelRequest(wanted.sizes, wanted.seed, wanted.inputs))

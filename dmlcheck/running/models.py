@@ -10,7 +10,7 @@ from typing import NamedTuple
 from dmlcheck.descs.write import notation
 from dmlcheck.diagnostics.record import MAX_PROBLEMS, NOTE, Diagnostic, Finding
 from dmlcheck.diagnostics.wording import visible
-from dmlcheck.folders.exporting import Unavailable
+from dmlcheck.folders.exporting import MissingRequirement
 from dmlcheck.formats.registry import Opened
 from dmlcheck.graphs.check import CheckDesc, checked, each_once
 from dmlcheck.onnx.descs.graph import unchecked_graph
@@ -140,7 +140,7 @@ def validated_file(file: Opened, asked: LevelRequest, sizes: Mapping[str, int]) 
     """Check the model of a file node by node."""
     try:
         require()
-    except Unavailable as error:
+    except MissingRequirement as error:
         return ValidatedFile(file.document, unavailable=str(error))
     found = validated_model(file.path, asked, sizes)
     return ValidatedFile(file.document, wholes=(found,), is_wrong=found.is_wrong, named=found.named)

@@ -1,4 +1,4 @@
-"""One case to its result: prepared, run on an implementation, and judged."""
+"""Runs one case: prepares it, computes its outputs with an implementation, and judges them."""
 
 from __future__ import annotations
 
@@ -39,13 +39,16 @@ _NO_LIMIT = "nothing to judge: every element differs where its tolerance has no 
 
 
 class Settings(NamedTuple):
-    """What a run asks of its cases and its implementation.
+    """The settings of a run.
 
-    A strict one fails cases for unlikely errors, for errors where the tolerance has no limit, and for expected values
-    that are more than `expected_within` ULP from the exact result.
-    `directml_version` says that the implementation is that DirectML, and to expect the failures that are known of it.
-    `algorithms` are ways to compute that it may use besides: "winograd". `keep` is a folder for what went in and came
-    out of the cases that fail. `guesses` asks for likely causes of what is wrong.
+    - `feature_level`: cases of higher levels are skipped.
+    - `accumulate`, `inputs`: the types that an implementation may accumulate in, and round factors of products to.
+    - `algorithms`: further algorithms that it may use: "winograd".
+    - `is_strict`: cases also fail for unlikely errors, for errors without a limit, and for expected values that are
+      more than `expected_within` ULP from the exact result.
+    - `directml_version`: the implementation is that version of DirectML; its known failures are expected.
+    - `keep`: a folder for the inputs and outputs of cases that fail.
+    - `guesses`: whether to look for likely causes of wrong outputs.
     """
 
     feature_level: str | None = None
@@ -60,11 +63,11 @@ class Settings(NamedTuple):
 
 
 class Run:
-    """What the cases of a run share: the implementation, the settings, and what holds for cases that share a desc."""
+    """The shared state of a run's cases: the implementation, the settings, and results for descs that cases share."""
 
     def __init__(self, implementation: Any, settings: Settings | None = None) -> None:
-        """Begin a run of an implementation, which has a name, and which runs descs."""
-        # Now, not within the seconds of the first case.
+        """Begin a run; the implementation has a name, and computes the outputs of descs."""
+        # Imported now, so that it does not count as time of the first case.
         from dmlcheck.comparison import compare  # noqa: F401
         from dmlcheck.reference import engine  # noqa: F401
 
@@ -78,16 +81,16 @@ class Run:
         self._taken: dict[int, Prepared] = {}
 
     def take(self, case: Case, prepared: Prepared) -> None:
-        """Take a case that runs next as it was prepared elsewhere: its values were drawn, not read."""
+        """Keep a case that was prepared elsewhere, since its values were drawn and not read; it runs next."""
         self._taken[id(case)] = prepared
 
     def prepared(self, case: Case) -> Prepared:
-        """Return a case ready to run."""
+        """Return a case that is ready to run."""
         return self._taken.pop(id(case), None) or prepare(case, case.level, self.descs)
 
     @property
     def is_reference(self) -> bool:
-        """Whether it is the reference engine that is judged."""
+        """Whether the implementation is the reference engine."""
         return is_reference(self.implementation)
 
 
@@ -151,7 +154,7 @@ def _ending(case: Case, run: Run) -> Ending:
 
 
 def _uncompared(desc: OperatorDesc, expected: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the outputs of a desc that a case leaves out, beside those that it gives values for."""
+    """Return the outputs of a desc that a case has no values for, if it has values for others."""
     if not expected:
         return ()
     parts = [part for field in desc.spec.outputs for part in desc.parts[field.name]]
@@ -159,7 +162,7 @@ def _uncompared(desc: OperatorDesc, expected: Mapping[str, Any]) -> tuple[str, .
 
 
 def _of_unrun(case: Case, run: Run) -> Ending | None:
-    """Return how a case ends whose values are of no interest, None where they are."""
+    """Return the ending of a case whose values are not needed; None for other cases."""
     beyond = _level_beyond(case, run)
     if beyond is not None:
         return Ending(SKIPPED, beyond)
@@ -171,7 +174,7 @@ def _of_unrun(case: Case, run: Run) -> Ending | None:
 
 
 def _level_beyond(case: Case, run: Run) -> str | None:
-    """Return why a run at a level does not reach a case: the case names a higher one, or its desc needs one."""
+    """Return why a case is above the feature level of the run: by its own level, or that of its desc; or None."""
     most = run.settings.feature_level
     if most is None:
         return None
@@ -184,7 +187,7 @@ def _level_beyond(case: Case, run: Run) -> str | None:
 
 
 def _of_legality(case: Case, run: Run, legal: Ending) -> Ending:
-    """Return how a case ends of which only the desc is looked at: as a valid one does, or with what is wrong."""
+    """Return the ending of a case of which only the desc is checked: `legal` if it is valid, else a failure."""
     _, findings = run.descs.validated(case, case.level)
     return _of_illegal(findings) if findings else legal
 
@@ -202,7 +205,7 @@ def _of_negative(case: Case, prepared: Prepared, run: Run) -> Ending:
 
 
 def _of_refusal(case: Case, run: Run) -> Ending:
-    """Return how a negative case ends that lists what is wrong: by what an implementation that refuses descs does."""
+    """Return the ending of a negative case with the right rules: it fails if the implementation accepts the desc."""
     implementation = run.implementation
     refuses = validates(implementation) and not run.is_reference
     wrong = wrong_desc(case, run.settings.feature_level or NEWEST_LEVEL) if refuses else None
@@ -219,14 +222,14 @@ def _of_refusal(case: Case, run: Run) -> Ending:
 
 
 def _of_unusable(prepared: Prepared) -> Ending:
-    """Return how a case ends that something is wrong with before anything is run."""
+    """Return the ending of a case whose desc or values cannot be used."""
     if prepared.desc is None:
         return _of_illegal(prepared.findings)
     return Ending(ERRORED, prepared.excess or "its values cannot be used", prepared.findings, is_unrun=True)
 
 
 def _why_not_run(case: Case, desc: OperatorDesc, inputs: Mapping[str, Any], run: Run) -> Nothing | None:
-    """Return why there is nothing to run or to compare with, or None."""
+    """Return why a case is not run: the desc is not supported, or there is nothing to compare with; or None."""
     unsupported = why_unsupported(desc, run.implementation)
     if unsupported is not None:
         return unsupported
@@ -239,21 +242,21 @@ def _why_not_run(case: Case, desc: OperatorDesc, inputs: Mapping[str, Any], run:
 
 
 def ending_of_nothing(nothing: Nothing) -> Ending:
-    """Return how a case ends for which an implementation gave nothing: skipped, or as an error."""
+    """Return the ending of a case without results of the implementation: skipped, or an error."""
     if nothing.finding is None:
         return Ending(SKIPPED, nothing.reason)
     return Ending(ERRORED, nothing.reason, (nothing.finding,), traceback=nothing.traceback)
 
 
 def _too_much(desc: OperatorDesc, inputs: Mapping[str, Any]) -> str | None:
-    """Return why the reference does not compute a desc, or None."""
+    """Return why a desc is too much work for the reference, or None."""
     from dmlcheck.reference.engine import too_much_work
 
     return too_much_work(desc, inputs)
 
 
 def _of_computed(case: Case, prepared: Prepared, desc: OperatorDesc, run: Run) -> Ending:
-    """Run a case and judge what comes out; where it fails, keep that, and add what the program wrote."""
+    """Compute the outputs of a case and judge them; keep those of a failure, with the program's standard error."""
     labels = prepared.expected or [part.label for part in desc.tensors(OUTPUT)]
     given: Computed | Nothing | None = None
     try:
@@ -272,14 +275,14 @@ def _of_computed(case: Case, prepared: Prepared, desc: OperatorDesc, run: Run) -
 
 
 def _judged(case: Case, prepared: Prepared, given: Computed | Nothing, run: Run) -> Ending:
-    """Return how a case ends by what an implementation gave."""
+    """Return the ending of a case from the implementation's results."""
     if isinstance(given, Nothing):
         return ending_of_nothing(given)
     return ending_of(judge(case, prepared, given.values, run.limits, given.is_undefined), run.settings)
 
 
 def ending_of(verdict: Verdict, settings: Settings) -> Ending:
-    """Return how a case ends by the verdict on its outputs."""
+    """Return the ending of a case from the verdict on its outputs."""
     outputs, noted, consistent = verdict.outputs, verdict.inaccurate, verdict.consistent
     if verdict.findings:
         is_systematic = all(found.rule == "systematic-error" for found in verdict.findings)
@@ -304,7 +307,7 @@ def ending_of(verdict: Verdict, settings: Settings) -> Ending:
 
 
 def _with_words(ending: Ending, implementation: Any) -> Ending:
-    """Return how a case ends with what the program wrote to its standard error while it computed it."""
+    """Return an ending with the text that the program wrote to its standard error while it computed the case."""
     errors, first = errors_of(implementation), ending.findings[0]
     if not errors or "problem" not in first.params:
         return ending
@@ -315,7 +318,7 @@ def _with_words(ending: Ending, implementation: Any) -> Ending:
 
 
 def _kept(case: Case, desc: OperatorDesc, prepared: Prepared, actual: Mapping[str, Any], run: Run) -> str:
-    """Keep what there is of a failed case, and return where, or why it could not be kept."""
+    """Keep the values of a failed case, and return the folder, or why they could not be kept."""
     from dmlcheck.running.keep import keep
 
     try:

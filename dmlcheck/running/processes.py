@@ -17,7 +17,7 @@ from dmlcheck.cases.find import Target
 from dmlcheck.cases.records import Case, DetachedOrigin
 from dmlcheck.descs.read import read_desc
 from dmlcheck.diagnostics.record import Diagnostic, Finding
-from dmlcheck.files.document import placed
+from dmlcheck.files.document import diagnostic_at
 from dmlcheck.formats.read import read_file
 from dmlcheck.implementations import Implementation, close, keeps_time, make, may_crash
 from dmlcheck.running.children import ending, started
@@ -343,7 +343,7 @@ class _Pool:
         return next((found for found in read_file(target.file, target.name).cases if found.id == case.id), case)
 
 
-class Apart:
+class IsolatedRunner:
     """Runs cases one at a time in a process of its own: a time limit or a crash is an error of the case.
 
     The process is started for the first case, and again after each one that ended it.
@@ -407,7 +407,7 @@ class Apart:
 
 def never_ended(case: Case, reason: str, finding: Finding, directml: DirectML | None) -> CaseResult:
     """Return the result of a case whose process was lost."""
-    diagnostic = placed(finding, case.file, case.position)
+    diagnostic = diagnostic_at(finding, case.file, case.position)
     result = CaseResult(case, ERRORED, reason, (diagnostic,), level=case.feature_level)
     desc = read_desc(case.operator, case.desc).desc if directml is not None and case.desc else None
     return result if desc is None or directml is None else with_known(result, desc, directml)

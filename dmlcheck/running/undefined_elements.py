@@ -12,7 +12,7 @@ from dmlcheck.diagnostics.wording import brackets, counted
 from dmlcheck.running.places import path_in_case
 
 if TYPE_CHECKING:
-    from dmlcheck.reference.engine import Array, Computed
+    from dmlcheck.reference.engine import Array, ComputedOutput
 
 Masks = Mapping[str, "Array"]
 
@@ -34,7 +34,7 @@ _NOT_ANY = _Disagreement(
 )
 
 
-def masks_of(computed: Mapping[str, Computed]) -> Masks:
+def masks_of(computed: Mapping[str, ComputedOutput]) -> Masks:
     """Return the undefined elements of outputs: a mask for each output that has some."""
     return {name: output.undefined for name, output in computed.items() if output.undefined is not None}
 

@@ -10,7 +10,7 @@ import pytest
 from dmlcheck.cli import main
 from dmlcheck.cli.folder import written
 from dmlcheck.folders.export_folder import Folder, Occupied
-from dmlcheck.folders.exporting import Unavailable
+from dmlcheck.folders.exporting import MissingRequirement
 
 
 def test_what_the_work_returns_is_passed_on() -> None:
@@ -22,7 +22,7 @@ def test_what_the_work_returns_is_passed_on() -> None:
     ("problem", "words"),
     [
         (Occupied("it holds something else"), "-o: it holds something else"),
-        (Unavailable("onnx is not installed"), "onnx is not installed"),
+        (MissingRequirement("onnx is not installed"), "onnx is not installed"),
         (PermissionError(13, "Permission denied", "new/a"), "-o: new/a cannot be written: Permission denied"),
         (OSError(28, "No space left on device"), "-o: new cannot be written: No space left on device"),
     ],

@@ -17,7 +17,7 @@ def test_weights_say_how_complicated_numbers_are() -> None:
     assert weights(np.array([0, 1, 7, 2**40], np.int64)).tolist() == [0, 1, 2, 4]
 
 
-def test_whole_tensors_are_tried_first_and_then_ever_smaller_stretches() -> None:
+def test_whole_tensors_are_tried_first_and_then_ever_smaller_runs() -> None:
     found = [inputs["A"].tolist() for inputs in simpler_values({"A": X})]
     assert found[:2] == [[[0, 0, 0, 0]], [[1, 1, 1, 1]]]
     assert any(one[0][0] == np.float32(0.123) and one[0][3] == 0 for one in found)

@@ -8,7 +8,7 @@ import pytest
 
 from dmlcheck.diagnostics.record import Finding
 from dmlcheck.files import yaml
-from dmlcheck.files.document import Document, Overflow, Path, Position, duplicate, placed
+from dmlcheck.files.document import Document, Overflow, Path, Position, diagnostic_at, duplicate
 
 TEXT = """\
 operator: ARGMAX
@@ -92,7 +92,9 @@ def test_a_document_that_is_given_up_has_no_value_and_says_why() -> None:
 
 
 def test_a_finding_gets_its_file_and_place() -> None:
-    found = placed(Finding("missing-key", ("x",), {"where": "x", "key": "y"}), "a.yaml", Position(3, 4, 5), ("desc",))
+    found = diagnostic_at(
+        Finding("missing-key", ("x",), {"where": "x", "key": "y"}), "a.yaml", Position(3, 4, 5), ("desc",)
+    )
     assert (found.file, found.line, found.column, found.width, found.pointer) == ("a.yaml", 3, 4, 5, "desc.x")
 
 

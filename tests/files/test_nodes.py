@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from dmlcheck.files.document import Node, Position
-from dmlcheck.files.nodes import Nodes
+from dmlcheck.files.document import Position, SyntaxNode
+from dmlcheck.files.nodes import TreeBuilder
 
 
-def leaf(text: str, column: int) -> Node:
-    return Node(text, Position(1, column, len(text)), is_plain=True)
+def leaf(text: str, column: int) -> SyntaxNode:
+    return SyntaxNode(text, Position(1, column, len(text)), is_plain=True)
 
 
 def test_a_file_without_a_value_has_no_root() -> None:
-    assert Nodes().root is None
+    assert TreeBuilder().root is None
 
 
 def test_a_mapping_holds_its_first_key_of_a_name_and_a_list_its_items() -> None:
     """{a: [b, c], a: d}"""
-    nodes = Nodes()
+    nodes = TreeBuilder()
     key = leaf("a", 2)
     nodes.open(1, is_mapping=True)
     nodes.add(key)
@@ -25,11 +25,11 @@ def test_a_mapping_holds_its_first_key_of_a_name_and_a_list_its_items() -> None:
     nodes.add(leaf("c", 9))
     content, start = nodes.close()
     assert (content, start) == ([leaf("b", 6), leaf("c", 9)], 5)
-    items = Node(content, Position(1, start, 6))
+    items = SyntaxNode(content, Position(1, start, 6))
     nodes.add(items)
     nodes.add(leaf("a", 13))
     nodes.add(leaf("d", 16))
     content, start = nodes.close()
     assert (content, start) == ({"a": (key, items)}, 1)
-    nodes.add(Node(content, Position(1, start, 17)))
-    assert nodes.root == Node({"a": (key, items)}, Position(1, 1, 17))
+    nodes.add(SyntaxNode(content, Position(1, start, 17)))
+    assert nodes.root == SyntaxNode({"a": (key, items)}, Position(1, 1, 17))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from dmlcheck.cases.records import Case
-from dmlcheck.folders.exporting import Exported, Ready, each, ready
+from dmlcheck.folders.export_folder import Folder
+from dmlcheck.folders.exporting import Exported, Imported, Ready, each, import_all, ready
 from dmlcheck.values import memory
 
 TENSOR = {"DataType": "FLOAT32", "Sizes": [2]}
@@ -67,3 +70,20 @@ def test_a_case_for_which_memory_ends_ends_none_of_the_others() -> None:
         ["tensor-too-large"],
     )
     assert second.folder == "folder"
+
+
+def test_an_import_ends_with_a_manifest_of_its_files_and_of_what_it_left_out(tmp_path: Path) -> None:
+    def convert(source: str, place: Folder, taken: set[str]) -> Imported:
+        name = f"{source}-{len(taken)}.yaml"
+        taken.add(source)
+        if source == "none":
+            return Imported(source, remarks=("left out: it has no cases",))
+        place.write(name, b"x")
+        return Imported(source, name, 1)
+
+    found = import_all(["a", "none", "b"], str(tmp_path / "made"), "cases", convert)
+    assert [one.file for one in found] == ["a-0.yaml", None, "b-2.yaml"]
+    manifest = json.loads((tmp_path / "made" / "manifest.json").read_text(encoding="utf-8"))
+    assert [entry["source"] for entry in manifest["entries"]] == ["a", "b"]
+    assert manifest["left_out"] == [{"source": "none", "reason": "left out: it has no cases"}]
+    assert sorted(path.name for path in (tmp_path / "made").iterdir()) == ["a-0.yaml", "b-2.yaml", "manifest.json"]

@@ -70,7 +70,7 @@ def test_only_the_asked_elements_of_an_element_wise_operator_are_computed() -> N
             assert bound.value == pytest.approx(np.exp(x.astype(np.float64)[asked]), rel=1e-15)
 
 
-def test_what_differs_is_asked_for_piece_by_piece() -> None:
+def test_what_differs_is_asked_for_tile_by_tile() -> None:
     """A mask that is computed where it is looked at gives the bounds that an array of it gives."""
     x = np.random.default_rng(1).normal(size=(300, 1000)).astype(np.float32)
     desc, inputs = built("TANH", {}, x)
@@ -191,7 +191,7 @@ def test_the_likely_bound_of_a_long_sum_is_the_smaller_one() -> None:
     assert 0 < likely.radius < hard.radius / 10
 
 
-def test_nothing_warns_and_the_callers_settings_hold_between_the_pieces() -> None:
+def test_nothing_warns_and_the_callers_settings_hold_between_the_tiles() -> None:
     """Formulas divide by 0 and take logarithms of it; who asks for bounds is warned of his own."""
     desc, inputs = built("LOG", {}, np.zeros((300, 1000), np.float32))
     with np.errstate(all="raise"):

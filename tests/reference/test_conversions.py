@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dmlcheck.reference.ball.numbers import Ball
-from dmlcheck.reference.conversions import in_type_of, to_floats
+from dmlcheck.reference.conversions import converted, float_as, in_type_of, to_floats
 from dmlcheck.reference.results import Alternatives
 
 INF = float("inf")
@@ -25,6 +25,19 @@ def without_warnings() -> Any:
     """Overflow silently, as the engine does."""
     with np.errstate(all="ignore"):
         yield
+
+
+def test_a_conversion_rounds_floats_drops_fractions_and_wraps_or_marks_integers() -> None:
+    assert np.array_equal(converted(np.array([0.1]), "FLOAT32", "FLOAT16"), np.array([0.1], np.float16))
+    assert converted(np.array([-1.5, 300]), "FLOAT32", "INT8").where.tolist() == [False, True]
+    assert converted(np.array([-1.5, 3]), "FLOAT32", "INT8").value.tolist() == [-1, 3]
+    assert converted(np.array([300, 7]), "INT32", "UINT8").where.tolist() == [True, False]
+    assert converted(np.array([2**40]), "INT64", "INT32").tolist() == [2**40]
+
+
+def test_a_float_becomes_an_element_of_any_type() -> None:
+    assert float_as(-2.75, "INT16").value == -2
+    assert float_as(np.float64(0.1), "FLOAT16") == np.float16(0.1)
 
 
 def test_without_a_bound_the_nearest_is_the_result() -> None:

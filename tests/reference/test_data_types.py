@@ -13,7 +13,7 @@ from dmlcheck.reference.data_types import (
     as_bits,
     as_float,
     cast,
-    holds,
+    element,
     infinite,
     is_float,
     limits,
@@ -21,7 +21,9 @@ from dmlcheck.reference.data_types import (
     nearest,
     numbers_for,
     overflows,
+    represents,
     truncated,
+    unit_roundoff,
     width,
     wrapped,
 )
@@ -66,6 +68,17 @@ def test_a_tracked_float_is_cast_by_its_value() -> None:
     assert cast(Ball(2.5, 0.1), of("int8")) == 2
 
 
+def test_a_number_becomes_an_element_of_its_type() -> None:
+    assert [element(7, name).dtype for name in ("UINT8", "INT64", "FLOAT16")] == [np.uint8, np.int64, np.float16]
+    assert element(2**63 + 1, "UINT64") == 2**63 + 1
+
+
+def test_the_unit_roundoff_is_half_the_step_after_1() -> None:
+    assert (unit_roundoff("FLOAT32"), unit_roundoff("FLOAT16")) == (2.0**-24, 2.0**-11)
+    assert np.float32(1 + 2.0**-24) == 1
+    assert np.float16(1 + 2.0**-11) == 1
+
+
 def test_types_say_what_they_are() -> None:
     assert [is_float(of(name)) for name in ("float16", "float64", "int8", "uint64")] == [True, True, False, False]
     assert [width(of(name)) for name in ("uint8", "float16", "int64")] == [8, 16, 64]
@@ -93,7 +106,7 @@ def test_a_float_overflows_only_if_it_is_rounded_to_infinity() -> None:
 
 
 def test_an_integer_type_holds_whole_numbers_within_its_limits() -> None:
-    assert holds("UINT8", of("float64", 0, 255, 256, -1, 1.5, NAN)).tolist() == [True, True] + [False] * 4
+    assert represents("UINT8", of("float64", 0, 255, 256, -1, 1.5, NAN)).tolist() == [True, True] + [False] * 4
 
 
 def test_the_nearest_of_plain_numbers_is_the_even_one_of_two() -> None:

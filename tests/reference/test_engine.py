@@ -1,4 +1,4 @@
-"""The engine: how a kernel gets its desc, what becomes of its pieces, in any number of threads, and of its bounds."""
+"""The engine: how a kernel gets its desc, what becomes of its tiles, in any number of threads, and of its bounds."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from installed import MAX_POOLING, TOP_K, Install, described, floats, install
 
 from dmlcheck.reference import engine
 from dmlcheck.reference.ball.numbers import Ball
-from dmlcheck.reference.results import InDoubt, PartlyUndefined
+from dmlcheck.reference.blocks import BLOCK, Blocks
+from dmlcheck.reference.results import Approximate, PartlyUndefined
 from dmlcheck.reference.rows import EVERYTHING, LINES, Cut, Kernel, along, elementwise, exact
-from dmlcheck.reference.tiling.blocks import BLOCK, Blocks
 
 __all__ = ["install"]
 Array = np.ndarray[Any, Any]
@@ -25,7 +25,7 @@ def each_along(axis: int) -> Cut:
     return Cut(lambda _: (axis,), depth=lambda _: BLOCK)
 
 
-# ---- pieces
+# ---- tiles
 
 
 def test_operands_are_widened_unless_the_formula_rounds_nothing(install: Install) -> None:
@@ -96,7 +96,7 @@ def test_only_results_whose_error_may_show_are_computed_exactly(install: Install
 
     half = 1 + 2.0**-24  # halfway between two FLOAT32
     values, errors = np.array([1, half, half, half, INF, NAN]), np.array([2.0**-30, 2.0**-60, 2.0**-50, 0, INF, NAN])
-    install("ELEMENT_WISE_IDENTITY", elementwise(lambda input: InDoubt(values + 0 * input, errors, settle)))
+    install("ELEMENT_WISE_IDENTITY", elementwise(lambda input: Approximate(values + 0 * input, errors, settle)))
     desc = described("ELEMENT_WISE_IDENTITY", InputTensor=("FLOAT32", 6), OutputTensor=("FLOAT32", 6))
     found = engine.evaluate(desc, {"InputTensor": np.zeros(6, np.float32)})["OutputTensor"].values
     assert found.tolist()[:5] == [1, 1, 7, 1, INF]
@@ -143,7 +143,7 @@ def test_integers_wrap_or_are_undefined_as_the_row_says(install: Install) -> Non
 # ---- bounds
 
 
-def test_a_bound_runs_only_the_pieces_that_are_asked_for_and_keeps_their_order(install: Install) -> None:
+def test_a_bound_runs_only_the_tiles_that_are_asked_for_and_keeps_their_order(install: Install) -> None:
     ran: list[int] = []
 
     def column(input: Any, *, places: Any) -> Any:

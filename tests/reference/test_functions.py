@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball
-from dmlcheck.reference.functions import blended, moving_mean, of_values, sequence, with_published
+from dmlcheck.reference.functions import blended, moving_mean, of_values, sequence, with_published_error
 from dmlcheck.reference.results import ways_of
 
 INF, NAN = np.inf, np.nan
@@ -53,7 +53,7 @@ def test_a_blend_has_the_roundings_of_the_difference_too() -> None:
 @pytest.mark.parametrize(("data_type", "least"), [("FLOAT32", 2 * 2.0**-24), ("FLOAT16", 0)])
 def test_a_published_bound_is_the_least_in_float32(data_type: str, least: float) -> None:
     x = Ball(np.array([0.75]), 0.0, FLOAT32._replace(data_type=data_type))
-    assert with_published(x, 3).radius.tolist() == [least]
+    assert with_published_error(x, 3).radius.tolist() == [least]
     wide = Ball(np.array([0.75]), 0.5, FLOAT32)
-    assert with_published(wide, 3).radius.tolist() == [0.5]
-    assert with_published(0.75, 3) == 0.75
+    assert with_published_error(wide, 3).radius.tolist() == [0.5]
+    assert with_published_error(0.75, 3) == 0.75

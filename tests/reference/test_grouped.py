@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from long_groups import in_blocks, numbered, shapes_and_axes, whole
 
+from dmlcheck.reference.blocks import in_rows
 from dmlcheck.reference.grouped import comparable, first, grouped, positions
-from dmlcheck.reference.tiling.blocks import in_rows
 
 anytime = settings(deadline=None)
 

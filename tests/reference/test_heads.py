@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dmlcheck.reference.heads import Part, Parts, parts_of
+from dmlcheck.reference.heads import AttentionInput, AttentionInputs, parts_of
 
 Array = np.ndarray[Any, Any]
 BATCH, HEADS, QUERIES, KEYS, SIZE, WIDTH = 2, 3, 4, 5, 6, 7
@@ -18,7 +18,7 @@ def numbered(*sizes: int) -> Array:
     return np.arange(np.prod(sizes), dtype=np.float32).reshape(sizes)
 
 
-def found(groups: int = HEADS, width: int = WIDTH, **tensors: Array) -> Parts | None:
+def found(groups: int = HEADS, width: int = WIDTH, **tensors: Array) -> AttentionInputs | None:
     output = SimpleNamespace(sizes=(BATCH, QUERIES, HEADS * width))
     return parts_of({"output": output, **tensors}, HEADS, groups)
 
@@ -106,4 +106,4 @@ def test_key_heads_divide_the_heads_of_the_query() -> None:
 
 
 def test_a_part_without_tensors_has_no_length() -> None:
-    assert Part(None).length == 0
+    assert AttentionInput(None).length == 0

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from dmlcheck.reference import kernels
+from dmlcheck.specs.names import DATA_TYPES
 
 FAMILIES = sorted(path for path in Path(kernels.__file__).parent.glob("*.py") if path.stem != "__init__")
-ENGINE = ("blocks", "tiling", "numbers", "threads", "operands", "engine", "bounds", "threading", "concurrent")
+ENGINE = ("ball", "blocks", "tiling", "numbers", "threads", "operands", "engine", "bounds", "threading", "concurrent")
 LONGEST = 25  # lines of a function
 
 
@@ -32,6 +33,22 @@ def reached(path: Path) -> list[str]:
 @pytest.mark.parametrize("path", FAMILIES, ids=lambda path: path.stem)
 def test_a_family_imports_nothing_of_the_engine(path: Path) -> None:
     assert reached(path) == []
+
+
+def types_tested(path: Path) -> list[str]:
+    """Return the comparisons of a family with the name of a data type, or with the tables of types."""
+    nodes = (node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Compare))
+    return [ast.unparse(node) for node in nodes if any(map(_is_of_types, ast.walk(node)))]
+
+
+def _is_of_types(node: ast.AST) -> bool:
+    is_name = isinstance(node, ast.Constant) and node.value in DATA_TYPES
+    return is_name or (isinstance(node, ast.Name) and node.id in ("DATA_TYPES", "FORMATS", "NUMPY_TYPES"))
+
+
+@pytest.mark.parametrize("path", FAMILIES, ids=lambda path: path.stem)
+def test_a_family_tests_no_data_type(path: Path) -> None:
+    assert types_tested(path) == []
 
 
 def lengths(path: Path) -> dict[str, int]:

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball
+from dmlcheck.reference.blocks import Blocks
 from dmlcheck.reference.nested import NONE
 from dmlcheck.reference.normalized import affine, centred_gradient, fused_within, moment, quotients
 from dmlcheck.reference.results import Alternatives
-from dmlcheck.reference.tiling.blocks import Blocks
 
 Array = np.ndarray[Any, Any]
 

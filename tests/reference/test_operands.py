@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball
+from dmlcheck.reference.blocks import Blocks
 from dmlcheck.reference.operands import as_balls, as_numbers, widened
-from dmlcheck.reference.tiling.blocks import Blocks
 
 SINGLE = Arithmetic("FLOAT32", "FLOAT32", 2.0**-24, 2.0**-149)
 

@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball, radius
+from dmlcheck.reference.blocks import Blocks
 from dmlcheck.reference.products import (
     absolute,
     dequantized_dot,
     dot,
+    magnitudes_of_products,
     plus,
     scaled_dot,
     scaled_scores,
-    sizes_of_products,
     weighted_means,
     with_or_without,
 )
-from dmlcheck.reference.tiling.blocks import Blocks
 
 A, B = np.array([[1.0, -2.0]], np.float32), np.array([[3.0], [0.5]], np.float32)
 NAN, INF = np.nan, np.inf
@@ -65,10 +65,10 @@ def test_scaled_integers_are_summed_before_or_after_scaling() -> None:
     assert float(radius(found)[0, 0]) > 0
 
 
-def test_the_sizes_of_sums_have_their_factors() -> None:
-    found = sizes_of_products(A, B, np.array([[-5.0]], np.float32), alpha=-0.5, beta=2.0)
+def test_the_magnitudes_of_sums_have_their_factors() -> None:
+    found = magnitudes_of_products(A, B, np.array([[-5.0]], np.float32), alpha=-0.5, beta=2.0)
     assert (found.sums.tolist(), found.products, found.added, found.terms) == ([[12.0]], 2, 10.0, 3)
-    assert sizes_of_products(A, B, None, alpha=1, beta=0).sums.tolist() == [[4]]
+    assert magnitudes_of_products(A, B, None, alpha=1, beta=0).sums.tolist() == [[4]]
 
 
 def test_scores_have_a_column_for_each_key_of_each_part() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball
-from dmlcheck.reference.quantization import difference, quantized, requantized
+from dmlcheck.reference.quantization import difference, overflows_int32, quantized, requantized
 
 INF, NAN = math.inf, math.nan
 
@@ -22,6 +22,10 @@ def test_a_difference_is_exact_whatever_the_types() -> None:
     x = np.array([255, 0, 2**31 - 1, 2**32 - 1], np.uint64)
     assert difference(x, np.array([0, 255, 1, 0], np.uint64)).tolist() == [255, -255, 2**31 - 2, 2**32 - 1]
     assert difference(x, None).tolist() == [255, 0, 2**31 - 1, 2**32 - 1]
+
+
+def test_int32_holds_sums_up_to_its_limits() -> None:
+    assert overflows_int32(of(2**31 - 1, 2**31, -(2**31), -(2**31) - 1)).tolist() == [False, True, False, True]
 
 
 def test_quotients_are_rounded_to_even_moved_and_limited() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball, radius, raw
+from dmlcheck.reference.blocks import Blocks, tiles_along
 from dmlcheck.reference.results import PartlyUndefined
 from dmlcheck.reference.scans import (
     Scan,
@@ -19,7 +20,6 @@ from dmlcheck.reference.scans import (
     undefined_products,
     undefined_sums,
 )
-from dmlcheck.reference.tiling.blocks import Blocks, tiles_along
 
 Array = np.ndarray[Any, Any]
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from dmlcheck.reference import sums
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball
-from dmlcheck.reference.results import InDoubt
-from dmlcheck.reference.tiling.blocks import Blocks
+from dmlcheck.reference.blocks import Blocks
+from dmlcheck.reference.results import Approximate
 
 Array = np.ndarray[Any, Any]
 
@@ -104,7 +104,7 @@ def test_no_axes_and_several_axes() -> None:
 # ---- correctly rounded sums
 
 
-def rounded(result: InDoubt, data_type: str) -> list[float]:
+def rounded(result: Approximate, data_type: str) -> list[float]:
     """Round what a sum says is exact, all of it, and check that its error bounds what the float64 is off by."""
     everywhere = np.arange(result.value.size)
     odd = result.exact(everywhere)

@@ -15,14 +15,14 @@ from bounds_of import gathered
 from grouped import built
 
 from dmlcheck.reference import engine, threads
-from dmlcheck.reference.tiling.piece import Piece
-from dmlcheck.reference.tiling.plan import pieces
+from dmlcheck.reference.tiling.plan import tiles_of
+from dmlcheck.reference.tiling.tile import Tile
 from dmlcheck.values import memory
 
-WIDE = (3, 4, 50_000)  # several pieces for every kernel
+WIDE = (3, 4, 50_000)  # several tiles for every kernel
 LONG = (3, 200_000)  # rows in blocks
 ELEMENTS = np.random.default_rng(5).standard_normal(600_000, dtype=np.float32)
-LIMIT = 1_000_000  # pieces, which take seconds
+LIMIT = 1_000_000  # tiles, which take seconds
 ROWS: list[tuple[str, tuple[int, ...], dict[str, Any]]] = [
     ("ELEMENT_WISE_EXP", WIDE, {}),
     ("ELEMENT_WISE_LOG", WIDE, {"ScaleBias": {"Scale": 0.5, "Bias": 0.25}}),
@@ -45,31 +45,29 @@ def test_results_are_the_same_in_any_number_of_threads(
     monkeypatch.setattr(threads, "_MANY", ELEMENTS.size)
     used: list[int] = []
     shared = threads._shared
-    monkeypatch.setattr(
-        threads, "_shared", lambda pieces, work, count: used.append(count) or shared(pieces, work, count)
-    )
+    monkeypatch.setattr(threads, "_shared", lambda tiles, work, count: used.append(count) or shared(tiles, work, count))
     for cores in (1, 2, 3, 64):
         monkeypatch.setattr(memory, "cores", lambda cores=cores: cores)
         together = engine.evaluate(desc, inputs)["OutputTensor"].values
         assert together.tobytes() == alone.tobytes()
-    several = len(list(pieces(desc, inputs))) > 1
+    several = len(list(tiles_of(desc, inputs))) > 1
     assert used == ([2, 3, 4] if several else [])
 
 
-def counted(count: int) -> Iterator[Piece]:
-    return (Piece(number % 8, None, ()) for number in range(count))  # type: ignore[arg-type]
+def counted(count: int) -> Iterator[Tile]:
+    return (Tile(number % 8, None, ()) for number in range(count))  # type: ignore[arg-type]
 
 
-def test_threads_share_the_pieces() -> None:
+def test_threads_share_the_tiles() -> None:
     lock, seen, places = threading.Lock(), set(), []
     both = threading.Barrier(2, timeout=60)
 
-    def compute(piece: Piece) -> None:
+    def compute(tile: Tile) -> None:
         if threading.get_ident() not in seen:
             seen.add(threading.get_ident())
             both.wait()
         with lock:
-            places.append(piece.where)
+            places.append(tile.where)
 
     threads.compute_all(counted(80), compute, 2)
     assert len(seen) == 2
@@ -79,7 +77,7 @@ def test_threads_share_the_pieces() -> None:
 def test_an_error_in_one_thread_ends_the_others_and_is_raised() -> None:
     begun, done, first = threading.Event(), [0], threading.Lock()
 
-    def compute(_: Piece) -> None:
+    def compute(_: Tile) -> None:
         if first.acquire(blocking=False):
             begun.wait(60)
             raise MemoryError("no more")
@@ -92,7 +90,7 @@ def test_an_error_in_one_thread_ends_the_others_and_is_raised() -> None:
 
 
 def test_an_error_of_the_kernel_itself_is_raised_in_threads_too() -> None:
-    def failing() -> Iterator[Piece]:
+    def failing() -> Iterator[Tile]:
         yield from counted(3)
         raise ValueError("a kernel that fails")
 
@@ -114,7 +112,7 @@ def test_what_a_system_gives_no_threads_for_is_done_in_one(most: int, monkeypatc
 
     monkeypatch.setattr(threading.Thread, "start", refuse)
     places: list[Any] = []
-    threads.compute_all(counted(8), lambda piece: places.append(piece.where), 3)
+    threads.compute_all(counted(8), lambda tile: places.append(tile.where), 3)
     assert sorted(places) == list(range(8))
     assert len(started) == most
 

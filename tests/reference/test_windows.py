@@ -14,11 +14,11 @@ from dmlcheck.reference.windows import (
     count_at,
     first_place,
     from_padding,
-    numbers_in_part,
-    of_runs,
+    indices_in_part,
     over,
     padded_count,
     part,
+    reduced_runs,
     seen_count,
     view,
     windows,
@@ -111,7 +111,7 @@ def test_a_reduction_of_runs_has_what_is_in_each_and_nothing_else(ufunc: np.ufun
     x[1, 100, 1] = np.nan
     for size in (1, 7, 50, 67, 199, 200):
         expected = [ufunc.reduce(x[:, start : start + size], axis=1) for start in range(201 - size)]
-        found = of_runs(ufunc, x, 1, size)
+        found = reduced_runs(ufunc, x, 1, size)
         assert np.allclose(found.astype(float), np.stack(expected, 1).astype(float), 1e-12, 0, equal_nan=True)
 
 
@@ -183,7 +183,7 @@ def test_the_numbers_of_what_is_seen_lie_as_the_part_does() -> None:
         if len(sizes) > 1 or 0 in window.size:
             continue
         own = view([slice(0, counts[0])], window, (7,))
-        (numbers,) = numbers_in_part(own)
+        (numbers,) = indices_in_part(own)
         expected = [100 + at if 0 <= at < 7 else -1 for at in numbers.tolist()]
         assert part(x, own, -1).tolist() == expected
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball
-from dmlcheck.reference.sums import mean, total, variance
+from dmlcheck.reference.sums import _around_the_mean, mean, total, variance
 
 U = 2.0**-24
 X = Ball(np.float32([1, 2, 4.5]), 0.0, Arithmetic("FLOAT32", "FLOAT32", U, 2.0**-149))
@@ -33,6 +33,16 @@ def test_its_variance_from_differences() -> None:
     assert terms == pytest.approx(166.5, abs=0.05)
     assert [19.5 + terms] == units(total(squares, (0,)))
     assert [(19.5 + terms) / 3 + 19.5] == units(mean(squares, (0,)))
+
+
+def test_the_engine_s_variance_from_differences() -> None:
+    """An error of the mean cancels, so differences have their roundings alone; four times that for a shifted origin.
+
+    A running mean that is 30 u off adds 2 * 30 u standard deviations, over the root of the number of terms.
+    """
+    terms = np.sqrt(6.75**2 + 0.75**2 + 12**2)  # 2 * 1.5 * 1.5 + 2.25, 2 * 0.5 * 0.5 + 0.25, 2 * 2 * 2 + 4
+    shifted = 4 * ((19.5 + terms) / 3 + 19.5)
+    assert [shifted + 60 * np.sqrt(13 / 6 / 3)] == units(_around_the_mean(X, mean(X, (0,)), (0,)))
 
 
 def test_its_variance_in_one_pass_and_the_hull_of_both_ways() -> None:

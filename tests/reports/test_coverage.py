@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dmlcheck.inspection.coverage import Coverage, Part
+from dmlcheck.inspection.coverage import Coverage, PartCoverage
 from dmlcheck.reports.coverage import coverage_dict, coverage_lines
 from dmlcheck.reports.layout import printed
 
@@ -10,11 +10,11 @@ from dmlcheck.reports.layout import printed
 def covered(operator: str, *missing: str) -> Coverage:
     """Return what covers two of everything, and the names that it leaves out of the constraints."""
     parts = {
-        "support rows accepted": Part(2, 2, ()),
-        "types and dimensions accepted": Part(2, 2, ()),
-        "table edges rejected": Part(2, 2, ()),
-        "constraints rejected": Part(2 + len(missing), 2, missing),
-        "enumeration values accepted": Part(2, 2, ()),
+        "support rows accepted": PartCoverage(2, 2, ()),
+        "types and dimensions accepted": PartCoverage(2, 2, ()),
+        "table edges rejected": PartCoverage(2, 2, ()),
+        "constraints rejected": PartCoverage(2 + len(missing), 2, missing),
+        "enumeration values accepted": PartCoverage(2, 2, ()),
     }
     return Coverage(f"DML_OPERATOR_{operator}", 10, parts, ("packed", "strided") if missing else ("packed",))
 

@@ -1,4 +1,4 @@
-"""The mistakes of files, each told once."""
+"""The mistakes of files, each reported once."""
 
 from __future__ import annotations
 
@@ -6,32 +6,32 @@ import pytest
 from results import MISMATCH
 
 from dmlcheck.diagnostics.record import Diagnostic
-from dmlcheck.reports.mistakes import Told, validated_problems
+from dmlcheck.reports.mistakes import ReportedMistakes, validated_problems
 from dmlcheck.running.legality import Validated
 
 
 def test_a_mistake_of_a_file_is_told_of_the_first_case_that_has_it() -> None:
-    told = Told()
+    reported = ReportedMistakes()
     mistake = Diagnostic("size-mismatch", "is 4", file="a.yaml", line=4, column=47, pointer="desc.X.Sizes[1]")
     elsewhere = mistake._replace(line=5)
-    assert told.earlier(mistake, "a.yaml::a") is None
-    assert told.earlier(mistake, "a.yaml::b") == "a.yaml::a"
-    assert told.earlier(elsewhere, "a.yaml::b") is None
-    assert told.new([mistake, elsewhere, mistake._replace(message="is 5")], "a.yaml::c") == [
+    assert reported.earlier(mistake, "a.yaml::a") is None
+    assert reported.earlier(mistake, "a.yaml::b") == "a.yaml::a"
+    assert reported.earlier(elsewhere, "a.yaml::b") is None
+    assert reported.new([mistake, elsewhere, mistake._replace(message="is 5")], "a.yaml::c") == [
         mistake._replace(message="is 5")
     ]
 
 
 @pytest.mark.parametrize("rule", ["output-mismatch", "timeout", "failed"])
 def test_what_comes_out_of_a_run_is_told_of_every_case(rule: str) -> None:
-    told = Told()
+    reported = ReportedMistakes()
     problem = Diagnostic(rule, "wrong", file="a.yaml", line=4, column=1)
-    assert told.new([problem], "a.yaml::a") == told.new([problem], "a.yaml::b") == [problem]
+    assert reported.new([problem], "a.yaml::a") == reported.new([problem], "a.yaml::b") == [problem]
 
 
 def test_a_problem_without_a_place_is_told_of_every_case() -> None:
-    told = Told()
-    assert told.new([Diagnostic("size-mismatch", "is 4")] * 2, "a") == [Diagnostic("size-mismatch", "is 4")] * 2
+    reported = ReportedMistakes()
+    assert reported.new([Diagnostic("size-mismatch", "is 4")] * 2, "a") == [Diagnostic("size-mismatch", "is 4")] * 2
 
 
 def test_of_a_desc_all_is_shown_but_what_a_negative_case_lists() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from dask_calls import doubled, ended_once
 
-from dmlcheck.folders.exporting import Unavailable
+from dmlcheck.folders.exporting import MissingRequirement
 from dmlcheck.running import cluster as module
 from dmlcheck.running.cluster import Cluster, Lost
 
@@ -138,14 +138,14 @@ def test_answers_wait_for_their_turn_while_others_run() -> None:
 )
 def test_a_worker_with_another_dmlcheck_is_refused(version: Any, problem: str) -> None:
     pytest.importorskip("distributed", reason="there is no dask")
-    with pytest.raises(Unavailable) as refused:
+    with pytest.raises(MissingRequirement) as refused:
         with_client(Client({"tcp://w:1": version}))._check()
     assert str(refused.value) == problem.format(module.__version__)
 
 
 def test_a_missing_package_is_said_with_what_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(Unavailable, match=r"it needs the package distributed .*pip install"), Cluster():
+    with pytest.raises(MissingRequirement, match=r"it needs the package distributed .*pip install"), Cluster():
         pass
 
 
@@ -153,9 +153,12 @@ def test_a_missing_package_is_said_with_what_installs_it(monkeypatch: pytest.Mon
 def test_an_address_where_nothing_is_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed", reason="there is no dask")
     monkeypatch.setattr(module, "_WAIT", 0.2)
-    with pytest.raises(Unavailable, match=r"nothing answers at tcp://127\.0\.0\.1:1: "), Cluster("tcp://127.0.0.1:1"):
+    with (
+        pytest.raises(MissingRequirement, match=r"nothing answers at tcp://127\.0\.0\.1:1: "),
+        Cluster("tcp://127.0.0.1:1"),
+    ):
         pass
-    with pytest.raises(Unavailable, match="nothing answers at nowhere://x: "), Cluster("nowhere://x"):
+    with pytest.raises(MissingRequirement, match="nothing answers at nowhere://x: "), Cluster("nowhere://x"):
         pass
 
 

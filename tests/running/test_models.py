@@ -9,7 +9,7 @@ from fused_patterns import ADDED, also, fast_gelu, gelu, layer_norm, then, vecto
 from whole_models import INT64, attention_layer, mobile_block, model, node, numbers, residual_block, save, tensor
 
 import dmlcheck
-from dmlcheck.folders.exporting import Unavailable
+from dmlcheck.folders.exporting import MissingRequirement
 from dmlcheck.formats.registry import opened
 from dmlcheck.running.legality import LevelRequest
 from dmlcheck.running.models import ModelResult, validated_file, validated_model
@@ -168,7 +168,7 @@ def test_a_fusion_of_unknown_sizes_makes_the_level_one_at_least() -> None:
 
 def test_what_is_not_installed_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing() -> None:
-        raise Unavailable("onnx is not installed")
+        raise MissingRequirement("onnx is not installed")
 
     monkeypatch.setattr("dmlcheck.running.models.require", missing)
     found = validated_file(opened(save(mobile_block())), LevelRequest(), {})

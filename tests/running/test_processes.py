@@ -28,7 +28,7 @@ from dmlcheck.running import processes
 from dmlcheck.running.events import Done, Plan, digest_of
 from dmlcheck.running.known_failures import DirectML
 from dmlcheck.running.one_case import Run, Settings, run_case
-from dmlcheck.running.processes import Apart
+from dmlcheck.running.processes import IsolatedRunner
 from dmlcheck.running.worker import Task
 
 HERE = Path(__file__).parent.parent
@@ -315,12 +315,12 @@ def _children(pid: int) -> list[int]:
 def test_single_cases_run_apart_and_what_is_lost_costs_its_case_only() -> None:
     write("a.yaml", 1, HANG, CRASH, EXIT, 2)
     cases = read_file("a.yaml").cases
-    apart = Apart(Plan(BAD, timeout=2.0, details=True))
+    isolated = IsolatedRunner(Plan(BAD, timeout=2.0, details=True))
     try:
-        found = [apart.run(Target("a.yaml", "a.yaml", case.name), case) for case in (*cases, cases[0])]
-        gone = apart.run(Target("a.yaml", "a.yaml", "nobody"), cases[0])
+        found = [isolated.run(Target("a.yaml", "a.yaml", case.name), case) for case in (*cases, cases[0])]
+        gone = isolated.run(Target("a.yaml", "a.yaml", "nobody"), cases[0])
     finally:
-        apart.close()
+        isolated.close()
     assert [result.outcome for result in found] == ["passed", "error", "error", "error", "passed", "passed"]
     assert [result.reason for result in found[1:4]] == ["timed out", "the process ended", "the process ended"]
     assert [result.diagnostics[0].rule for result in found[1:3]] == ["timeout", "implementation-error"]
@@ -484,11 +484,11 @@ def test_single_cases_that_run_apart_are_expected_to_fail_where_a_version_of_dir
     write_summed("a.yaml", HANG, CRASH, 1)
     cases = read_file("a.yaml").cases
     plan = Plan("python:misbehaving:DirectMLLike", Settings(directml_version="1.8.0"), timeout=2.0, details=True)
-    apart = Apart(plan, DirectML("1.8.0"))
+    isolated = IsolatedRunner(plan, DirectML("1.8.0"))
     try:
-        found = [apart.run(Target("a.yaml", "a.yaml", case.name), case) for case in cases]
+        found = [isolated.run(Target("a.yaml", "a.yaml", case.name), case) for case in cases]
     finally:
-        apart.close()
+        isolated.close()
     assert [result.outcome for result in found] == ["xfailed", "xfailed", "passed", "error"]
 
 

@@ -10,7 +10,7 @@ import pytest
 from dmlcheck.cases.prepare import Prepared
 from dmlcheck.cases.records import Case
 from dmlcheck.descs.records import TensorDesc
-from dmlcheck.reference.engine import Computed
+from dmlcheck.reference.engine import ComputedOutput
 from dmlcheck.running.undefined_elements import disagreements, is_all_any, masks_of, union
 
 A, B, NONE = ([[True, False], [False, False]], [[True, False], [True, True]], [[False, False], [False, False]])
@@ -38,7 +38,7 @@ def told(is_any: Any, is_undefined: Any) -> list[tuple[str, Any]]:
 
 
 def test_only_outputs_with_undefined_elements_have_a_mask() -> None:
-    found = masks_of({"A": Computed(VALUES), "B": Computed(VALUES, mask(A))})
+    found = masks_of({"A": ComputedOutput(VALUES), "B": ComputedOutput(VALUES, mask(A))})
     assert {name: marks.tolist() for name, marks in found.items()} == {"B": A}
 
 

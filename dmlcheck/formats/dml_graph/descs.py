@@ -1,4 +1,4 @@
-"""A node of a DirectML graph as a desc in the notation of case files: its tensors and attributes by their fields."""
+"""Nodes of DirectML graphs as descs in the notation of case files, with tensors and attributes by field."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def desc_of(node: FileNode, operator: Operator, owned: frozenset[str] = frozense
 
 
 class _Matched(NamedTuple):
-    """The tensors of one side of a node, to be matched to the operator's fields by the names of its edges."""
+    """The input or output tensors of a node, matched to the operator's fields by the names of its edges."""
 
     spec: OperatorSpec
     kind: str
@@ -93,7 +93,7 @@ class _Matched(NamedTuple):
         return [field for field in self.spec.fields.values() if field.kind == self.kind]
 
     def findings(self, word: str) -> Iterator[Finding]:
-        """Yield that the names and the tensors are not as many, or more than the operator has."""
+        """Yield a finding if the numbers of names and tensors differ, or are more than the operator has."""
         named = sum(map(bool, self.names))
         if len(self.names) != len(self.tensors) != named:
             text = f"it names {counted(named, word)} and has the descs of {len(self.tensors)}"
@@ -153,7 +153,7 @@ _FORMS = {("float", 16): "<e", ("float", 32): "<f", ("float", 64): "<d"}
 def _put_attributes(
     spec: OperatorSpec, attributes: tuple[Attribute, ...], fields: dict[str, Any], path: tuple[str | int, ...]
 ) -> Iterator[Finding]:
-    """Put attributes into their fields, by position; yield a finding for each of another type."""
+    """Assign attributes to fields by position; yield a finding for each of the wrong type."""
     known = [field for field in spec.fields.values() if not field.is_tensor]
     if len(attributes) > len(known):
         text = f"it has {counted(len(attributes), 'attribute')}; {spec.operator} has {len(known)}"
@@ -200,7 +200,7 @@ def _activation(operator: Operator, path: tuple[str | int, ...]) -> Any:
 
 
 def _scalar(data: bytes, data_type: Any) -> Any:
-    """Return the number of a scalar union; of a type that is not known, its bytes as a number."""
+    """Return the number of a scalar union; if its type is not known, its bytes as a number."""
     kind, bits = DATA_TYPES.get(data_type, ("uint", 64))
     if kind == "float":
         return struct.unpack_from(_FORMS[kind, bits], data)[0]

@@ -13,15 +13,15 @@ from typing import NamedTuple, TypeVar
 T = TypeVar("T")
 
 _MOST_READ = 32 * 2**20  # bytes of tables, strings and lists; elements take ten times that in memory
-_TIMES = 4  # that bytes may be read again: the tables of a hostile file may all be one
+_TIMES = 4  # times that the bytes of a file may be read: in a hostile file all tables may be the same one
 
 
 class Malformed(ValueError):
-    """Bytes that are no such FlatBuffer; the message is a sentence without its end."""
+    """The bytes are not a FlatBuffer of this form; the message is the beginning of a sentence."""
 
 
 class Buffer:
-    """The bytes of a file, and how many of them may still be read."""
+    """The bytes of a file, and the number of bytes that may still be read."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
@@ -50,7 +50,7 @@ class Buffer:
         return place + self.number("<I", place)
 
     def root(self) -> Table:
-        """Return the table that the file begins with an offset to."""
+        """Return the root table, whose offset is at the beginning of the file."""
         return self.table(self.target(0))
 
     def table(self, place: int) -> Table:
@@ -74,13 +74,13 @@ class Buffer:
             raise Malformed(f"the string at byte {place:,} is not UTF-8") from None
 
     def span(self, place: int, size: int) -> tuple[int, int]:
-        """Return where the elements of a vector begin, and how many of a size there are."""
+        """Return the place of the first element of a vector, and the number of its elements."""
         length = self.number("<I", place)
         return self.checked(place + 4, length * size), length
 
 
 class Table(NamedTuple):
-    """A table of a file: where it is, and where its vtable is; a field is known by its number, from 0."""
+    """A table of a file: its place and the place of its vtable. Fields go by their numbers, from 0."""
 
     buffer: Buffer
     place: int

@@ -16,16 +16,16 @@ from dmlcheck.files.plain import open_plain, reason
 from dmlcheck.graphs.buffers import Array, to_bytes
 from dmlcheck.values.number_formats import NUMPY_TYPES
 
-_HEADER = 2**14  # bytes that a .npy file may have before its elements
+_HEADER = 2**14  # bytes of the header of a .npy file
 _WIDEST = 16  # bytes of an element, of any type
 
 
 class Missing(Exception):
-    """There is no array of a name."""
+    """There is no array with this name."""
 
 
 def load_given(place: str | None, name: str, tensor: TensorDesc) -> Checking[Array | None]:
-    """Return the bytes of an input of a graph: the elements of its array in the order in which they lie in memory."""
+    """Return the bytes of an input of a graph: the elements of its array in memory order."""
     if place is None:
         yield _missing(name, "--inputs FILE.npz or --inputs DIR gives the values of the graph's inputs")
         return None

@@ -12,7 +12,7 @@ from dmlcheck.files.document import Document
 from dmlcheck.files.yaml_text import one_line
 from dmlcheck.folders.case_file import FORM, Written, write_cases
 from dmlcheck.folders.export_folder import Folder, free_name, safe_name
-from dmlcheck.folders.exporting import Imported, finish
+from dmlcheck.folders.exporting import Imported, import_all
 from dmlcheck.formats.dml_graph.graph import read_graph
 from dmlcheck.formats.dml_graph.literals import node_inputs
 from dmlcheck.graphs.buffers import Array, from_bytes
@@ -36,17 +36,12 @@ def import_(paths: Iterable[str], folder: str) -> list[Imported]:
     """
     read = [(path, read_graph(path)) for path in paths]
     constants = _constant_files(graph for _, graph in read) if len(read) > 1 else frozenset()
-    with Folder(folder, FORM) as place:
-        taken: set[str] = set()
-        imported = [
-            _imported(path, graph, place, taken) for path, graph in read if os.path.realpath(path) not in constants
-        ]
-        finish(place, imported)
-    return imported
+    graphs = ((path, graph) for path, graph in read if os.path.realpath(path) not in constants)
+    return import_all(graphs, folder, FORM, _imported)
 
 
 def _constant_files(graphs: Iterable[GraphFile | Diagnostic]) -> frozenset[str]:
-    """Return the files that graphs have constants in."""
+    """Return the files with the constants of graphs."""
     files = [
         os.path.join(os.path.dirname(graph.file), f"{constant.file}.bin")
         for graph in graphs
@@ -57,7 +52,8 @@ def _constant_files(graphs: Iterable[GraphFile | Diagnostic]) -> frozenset[str]:
     return frozenset(map(os.path.realpath, files))
 
 
-def _imported(path: str, graph: GraphFile | Diagnostic, place: Folder, taken: set[str]) -> Imported:
+def _imported(source: tuple[str, GraphFile | Diagnostic], place: Folder, taken: set[str]) -> Imported:
+    path, graph = source
     name = path.replace(os.sep, "/")
     document = Document(name, "")
     if isinstance(graph, Diagnostic):
@@ -79,7 +75,7 @@ def _imported(path: str, graph: GraphFile | Diagnostic, place: Folder, taken: se
 
 
 def _case(step: Step, file: str, constants: Constants) -> Checking[Written | str | None]:
-    """Return a step as a case, or why it is none; None if a constant is wrong."""
+    """Return a step as a case, or why it cannot be one; None if a constant is wrong."""
     name = cut(step.name, _MOST)
     wide = wide_span(step.desc)
     if wide is not None:

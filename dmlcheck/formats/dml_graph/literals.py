@@ -13,7 +13,7 @@ from dmlcheck.specs.records import INPUT
 from dmlcheck.values.generators import random, sequence
 
 _FLOATS = (-1, 1)
-_WHOLE = (0, 100)  # of integers that are no index and have more than 8 bits
+_WHOLE = (0, 100)  # range of integers that are not indices and have more than 8 bits
 
 Literal = dict[str, Any]
 
@@ -56,7 +56,7 @@ def _range(part: TensorPart, desc: OperatorDesc, seed: int) -> Literal:
 
 
 def _indexed(part: TensorPart, desc: OperatorDesc) -> int:
-    """Return how many places an index may name, in any dimension that it may be about."""
+    """Return the number of valid indices, in the smallest dimension that an index may be about."""
     sizes = desc.tensors()[0].tensor.sizes
     if part.label.startswith("Batch"):
         return sizes[0]

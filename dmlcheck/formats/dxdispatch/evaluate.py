@@ -146,7 +146,7 @@ _NPY_MAGIC = b"\x93NUMPY"
 
 
 def _place_of(given: str, folder: str) -> tuple[str, str | None]:
-    """Return where a file inside a folder is to be written, and why it may not be or None."""
+    """Return the path of a file inside a folder, and the reason why it may not be written, or None."""
     root = os.path.realpath(folder)
     try:
         full = os.path.realpath(os.path.join(root, given))

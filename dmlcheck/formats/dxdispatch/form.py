@@ -16,7 +16,7 @@ def wrong_type(path: Path, what: str, value: Any, expected: str, help: str | Non
 
 
 def missing_key(path: Path, where: str, key: str) -> Finding:
-    """Return that a key is not there."""
+    """Return the finding about a missing key."""
     return Finding("missing-key", path, {"where": where, "key": key})
 
 
@@ -39,6 +39,6 @@ def file_path_findings(value: Any, path: Path) -> Iterator[Finding]:
 
 
 def name_findings(section: str, name: str, names: Mapping[str, Any] | None, path: Path) -> Iterator[Finding]:
-    """Yield that a section has no such name; None stands for a section that cannot be read."""
+    """Yield the finding about a name that a section does not have; None stands for an unreadable section."""
     if names is not None and name not in names:
         yield Finding("unknown-key", path, {"where": section, "key": name}, help=did_you_mean(name, names))

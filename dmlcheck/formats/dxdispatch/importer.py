@@ -14,7 +14,7 @@ from dmlcheck.files.document import Document
 from dmlcheck.files.yaml_text import one_line
 from dmlcheck.folders.case_file import FORM, Written, write_cases
 from dmlcheck.folders.export_folder import Folder, free_name, read_manifest, safe_name
-from dmlcheck.folders.exporting import Imported, finish
+from dmlcheck.folders.exporting import Imported, import_all
 from dmlcheck.formats.dxdispatch.descs import unsupported
 from dmlcheck.formats.dxdispatch.memory import bound_bytes
 from dmlcheck.formats.dxdispatch.model import Command, DxModel
@@ -31,7 +31,7 @@ _COMMENT = """\
 From the DxDispatch model {} by dmlcheck {}: descs and inputs.
 A model has no expected results; an implementation's results are compared with the reference."""
 
-Found = Written | str | Diagnostic  # a case, a remark, or something that is wrong
+Found = Written | str | Diagnostic  # a case, a remark, or a diagnostic
 
 
 def import_(paths: Iterable[str], folder: str) -> list[Imported]:
@@ -39,14 +39,11 @@ def import_(paths: Iterable[str], folder: str) -> list[Imported]:
 
     OSError if the folder cannot be written, Occupied if it has other contents than an earlier import.
     """
-    with Folder(folder, FORM) as place:
-        taken: set[str] = set()
-        imported = [_imported(yaml.read(path), place, taken) for path in paths]
-        finish(place, imported)
-    return imported
+    return import_all(paths, folder, FORM, _imported)
 
 
-def _imported(document: Document, place: Folder, taken: set[str]) -> Imported:
+def _imported(path: str, place: Folder, taken: set[str]) -> Imported:
+    document = yaml.read(path)
     name = document.name
     found = list(_found(document))
     cases = _named(_as_exported(name, [case for case in found if isinstance(case, Written)]))
@@ -61,7 +58,7 @@ def _imported(document: Document, place: Folder, taken: set[str]) -> Imported:
 
 
 def _as_exported(path: str, cases: list[Written]) -> list[Written]:
-    """Return the case of a model that `export` wrote by the names that it was exported from, others as they are."""
+    """Return the cases of a model; for one that `export` wrote, with the name of each exported case."""
     folder, name = os.path.split(path)
     if name != MODEL or len(cases) != 1:
         return cases
@@ -80,7 +77,7 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _named(cases: list[Written]) -> list[Written]:
-    """Return cases with a name of its own for each."""
+    """Return cases with unique names."""
     names: set[str] = set()
     return [case._replace(name=free_name(case.name, names)) for case in cases]
 
@@ -92,7 +89,7 @@ def _stem(path: str) -> str:
 
 
 def _found(document: Document) -> Iterator[Found]:
-    """Yield the cases of a file, none where something is wrong with it as a whole."""
+    """Yield the cases of a file; none if the file as a whole is wrong."""
     if text_format(document.value).word != "dxdispatch":
         yield from document.problems or ("not a DxDispatch model: left out",)
         return

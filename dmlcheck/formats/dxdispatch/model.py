@@ -15,7 +15,7 @@ DEFERRED = "deferred"  # the initial values of a resource that an ONNX dispatcha
 
 
 class BoundResource(NamedTuple):
-    """A resource where it is bound: its name, where the tensor starts in it, and where the binding stands.
+    """A bound resource: its name, the start of the tensor in it, and the place of the binding in the file.
 
     The start is a number of elements, of `size` bytes, or of the resource's own type where that is None.
     """

@@ -31,7 +31,7 @@ _MOST_BYTES = 2**40
 
 
 class Resource(NamedTuple):
-    """A buffer: its bytes, the data type that it was filled with, and how many bytes that took."""
+    """A buffer: its bytes, the data type that it was filled with, and the number of bytes that were filled."""
 
     data: np.ndarray[Any, np.dtype[np.uint8]]
     data_type: str
@@ -95,7 +95,7 @@ def _file_size(initial: Any, model: DxModel) -> int:
 
 
 class _Typed(NamedTuple):
-    """Values, and the data type that they have or stand for."""
+    """Values, and the data type that they have."""
 
     values: Array
     data_type: str

@@ -1,4 +1,4 @@
-"""The one operator of DirectML that a test becomes: Chromium fuses activations and transposes into their neighbours."""
+"""Fusion of a test into one operator of DirectML: Chromium fuses activations and transposes into their neighbours."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_NAMED = 10  # operators
 
 
 def counterpart_call(test: GraphTest) -> tuple[Row, Call]:
-    """Return the operator of a test after fusion; Unmapped where several are left, or Chromium has no such one."""
+    """Return the operator of a test after fusion; Unmapped if several are left, or Chromium does not map it."""
     for operator in test.operators:
         if operator.name in OF_SEVERAL:
             raise Unmapped(
@@ -47,7 +47,7 @@ def _read(operator: Operator) -> Iterator[str]:
 
 
 def _take_activation(operators: list[Operator], uses: Mapping[str, int], test: GraphTest) -> dict[str, Any] | None:
-    """Take an activation away that follows the operator before it, and return its fields."""
+    """Remove an activation that follows the operator before it, and return its fields."""
     if len(operators) < 2:
         return None
     base, last = operators[-2:]
@@ -64,7 +64,7 @@ def _is_float(test: GraphTest, operator: Operator) -> bool:
 
 
 def _take_transposes(operators: list[Operator], uses: Mapping[str, int]) -> dict[str, str]:
-    """Take transposes of the last two dimensions away that a matmul reads; return what they read by what they write."""
+    """Remove transposes of the last two dimensions before a matmul; return their inputs by their outputs."""
     last = operators[-1] if operators else None
     if last is None or last.name != "matmul":
         return {}
@@ -102,7 +102,7 @@ def _call(
 
 
 def _bound(test: GraphTest, value: Any, swapped: Mapping[str, str]) -> Any:
-    """Return what an operator is called with, a tensor in place of its name."""
+    """Return an operator's argument, with tensors in place of their names."""
     if isinstance(value, list):
         return [_bound(test, one, swapped) for one in value]
     if not isinstance(value, Operand):

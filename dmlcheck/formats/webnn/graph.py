@@ -1,4 +1,4 @@
-"""A test as it is written: its tensors with their values, and its operators with what they are called with."""
+"""A test as it is written: its tensors with their values, and its operators with their arguments."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _MOST_DIMENSIONS = 100
 
 
 class Operand(str):
-    """The name of a tensor where an operator is called with one."""
+    """An argument that is the name of a tensor."""
 
     __slots__ = ()
 
 
 class Operator(NamedTuple):
-    """An operator of WebNN: what it is called with, in order, its options, and the names of its outputs."""
+    """An operator of a test: its arguments in order, its options, and the names of its outputs."""
 
     name: str
     given: tuple[Any, ...]
@@ -52,13 +52,13 @@ class GraphTest(NamedTuple):
 
 
 def name_of(data: Literals, node: Node) -> str:
-    """Return what a test is called."""
+    """Return the name of a test."""
     fields = data.fields(node, "a test")
     return cut(data.string(_needed(fields, "name", node), "the name of a test"), _MOST_NAME)
 
 
 def read_test(data: Literals, node: Node) -> GraphTest:
-    """Return a test; Wrong where it is not of the form of one, NotData where code makes it, Unmapped without a type."""
+    """Return a test; Wrong if it has another form, NotData if code makes it, Unmapped for an unknown data type."""
     graph = data.fields(_needed(data.fields(node, "a test"), "graph", node), "the graph of a test")
     tensors = [
         {name: _tensor(data, each, name) for name, each in data.fields(_needed(graph, key, node), key).items()}
@@ -101,7 +101,7 @@ def _tensor(data: Literals, node: Node, name: str) -> TensorRef:
 
 
 def _values(data: Literals, node: Node, name: str, element: str, count: int) -> Array:
-    """Return the elements of a tensor; a single number that is no list fills it."""
+    """Return the elements of a tensor; a number in place of a list fills it."""
     if not data.is_list(node):
         return np.full(count, _elements([data.number(node, "an element")], element, name)[0])
     parts = data.items(node, f"the data of {name}")
@@ -150,7 +150,7 @@ def _outputs(data: Literals, fields: Mapping[str, Node], node: Node) -> tuple[st
 
 
 def _value(data: Literals, node: Node, known: set[str]) -> Any:
-    """Return what an operator is called with: a number, text, a tensor by name, a list of these."""
+    """Return an argument: a number, text, a tensor by name, or a list of these."""
     if data.is_list(node):
         return [_scalar(data, part, known) for part in data.items(node, "a list")]
     return _scalar(data, node, known)

@@ -12,7 +12,7 @@ from dmlcheck.diagnostics.wording import visible
 from dmlcheck.files.yaml_text import one_line
 from dmlcheck.folders.case_file import FORM, Written, write_cases
 from dmlcheck.folders.export_folder import Folder, free_name, safe_name
-from dmlcheck.folders.exporting import Imported, finish
+from dmlcheck.folders.exporting import Imported, import_all
 from dmlcheck.formats.webnn.fusion import counterpart_call
 from dmlcheck.formats.webnn.graph import name_of, read_test
 from dmlcheck.formats.webnn.javascript import Script, read, require
@@ -31,7 +31,7 @@ _NONE = "left out: no test of webnn_conformance_test is written in it"
 
 
 class _LeftOut(NamedTuple):
-    """A test that becomes no case, and why."""
+    """A test that cannot become a case, and the reason."""
 
     name: str
     reason: str
@@ -41,17 +41,13 @@ _Found = Written | _LeftOut | Diagnostic
 
 
 def import_(paths: Iterable[str], folder: str) -> list[Imported]:
-    """Write a case file for each file of tests, and say what became of each test.
+    """Write a case file for each file of tests, and return the result for each file.
 
-    OSError when the folder cannot be written, Occupied when it holds something else than an earlier import, Unavailable
-    without a parser of JavaScript.
+    OSError when the folder cannot be written, Occupied when it holds something else than an earlier import,
+    MissingRequirement without a parser of JavaScript.
     """
     require()
-    with Folder(folder, FORM) as place:
-        taken: set[str] = set()
-        imported = [_imported(path, place, taken) for path in paths]
-        finish(place, imported)
-    return imported
+    return import_all(paths, folder, FORM, _imported)
 
 
 def _imported(path: str, place: Folder, taken: set[str]) -> Imported:
@@ -74,13 +70,13 @@ def _imported(path: str, place: Folder, taken: set[str]) -> Imported:
 
 
 def _named(cases: list[Written]) -> list[Written]:
-    """Return cases whose names differ."""
+    """Return cases with unique names."""
     taken: set[str] = set()
     return [case._replace(name=free_name(case.name, taken)) for case in cases]
 
 
 def _tests(script: Script) -> Iterator[_Found]:
-    """Yield the case of each test of a file, why it is none, or what is wrong with it."""
+    """Yield the case of each test of a file, or the reason why there is none, or its diagnostic."""
     data, room = data_of(script), _MOST_ELEMENTS
     for suite in suites(script, data):
         if not isinstance(suite, Suite):
@@ -97,7 +93,7 @@ def _tests(script: Script) -> Iterator[_Found]:
 
 
 def _unread(script: Script, name: str, reason: NotData | Wrong) -> _Found:
-    """Return why a test is left out, or what is wrong with it."""
+    """Return the reason why a test is left out, or its diagnostic."""
     if isinstance(reason, Wrong):
         return script.diagnostic(reason.node, f"{visible(name)}: {reason}")
     return _LeftOut(name, f"{reason} ({script.where(reason.node)})")

@@ -10,7 +10,7 @@ from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.diagnostics.wording import cut, visible
 from dmlcheck.files.document import Document, Position
 from dmlcheck.files.plain import TooLarge, read_plain, reason
-from dmlcheck.folders.exporting import Unavailable
+from dmlcheck.folders.exporting import MissingRequirement
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 RULE = "webnn-syntax"
 INSTALL = 'python -m pip install "dmlcheck[webnn]"'
 MAX_BYTES = 8 * 2**20  # the largest of the W3C's files has less than 1 MiB
-_MOST_ERRORS = 10  # of a file's syntax: those after the first ones mostly follow from them
+_MOST_ERRORS = 10  # of a file; further ones mostly follow from the first ones
 _MOST_SHOWN = 40  # characters
 
 
 class Script(NamedTuple):
-    """A file: its text with what is wrong with it, its bytes as they were parsed, and its syntax tree.
+    """A file: its document with text and problems, the bytes that were parsed, and the syntax tree.
 
     `root` is None where the file cannot be read.
     """
@@ -46,19 +46,19 @@ class Script(NamedTuple):
         return f"{self.document.name}:{at.line}:{at.column}"
 
     def diagnostic(self, node: Node, problem: str, help: str | None = None) -> Diagnostic:
-        """Return what is wrong with a node."""
+        """Return a diagnostic about a node."""
         at = self.position(node)
         return Diagnostic(RULE, problem, file=self.document.name, line=at.line, column=at.column, help=help)
 
 
 def require() -> None:
-    """Raise Unavailable where the parser cannot be imported."""
+    """Raise MissingRequirement where the parser cannot be imported."""
     try:
         import tree_sitter  # noqa: F401 - the parser
         import tree_sitter_javascript  # noqa: F401 - the grammar that it takes
     except ImportError as error:
         packages = "the packages tree-sitter and tree-sitter-javascript"
-        raise Unavailable(f"import webnn needs {packages} ({error}); install them with: {INSTALL}") from None
+        raise MissingRequirement(f"import webnn needs {packages} ({error}); install them with: {INSTALL}") from None
 
 
 def read(path: str) -> Script:

@@ -1,6 +1,6 @@
-"""Data literals of JavaScript: objects, lists, numbers and text as they are written, and constants by their names.
+"""Data literals of JavaScript: objects, lists, numbers and text, and constants by name.
 
-Arithmetic on numbers that are written out (`1 / 1024`, `2 ** -24`) counts as data; what calls a function does not.
+Arithmetic on number literals (`1 / 1024`, `2 ** -24`) counts as data; calls of functions do not.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _HEX_ESCAPE = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|u\{([0-9A-Fa
 
 
 class NotData(Exception):
-    """An expression whose value is known only when the file is run; `node` is where it stands."""
+    """An expression, `node`, whose value is known only when the file is run."""
 
     def __init__(self, node: Node, what: str) -> None:
         super().__init__(what)
@@ -45,7 +45,7 @@ class NotData(Exception):
 
 
 class Wrong(Exception):
-    """A part of a test that is not of the form that it must have; `node` is where it stands."""
+    """A part of a test, `node`, that does not have the required form."""
 
     def __init__(self, node: Node, problem: str) -> None:
         super().__init__(problem)
@@ -53,7 +53,7 @@ class Wrong(Exception):
 
 
 class Literals:
-    """The data of a file: what its expressions are, constants of its outermost level looked up by name."""
+    """The data of a file: the values of its expressions, with the constants of its outermost level by name."""
 
     def __init__(self, script: Script, constants: Mapping[str, Node]) -> None:
         self.script = script
@@ -158,7 +158,7 @@ class Literals:
         raise self.unlike(node, "a single value is needed")
 
     def _computed(self, node: Node, depth: int) -> Scalar:
-        """Return what arithmetic gives on numbers that are written out, or text that is put together."""
+        """Return the result of arithmetic on number literals, or of joining text."""
         sides = [node.child_by_field_name(name) for name in ("left", "right", "argument")]
         sign = node.child_by_field_name("operator")
         values = [self.scalar(side, depth + 1) for side in sides if side is not None]
@@ -186,7 +186,7 @@ class Literals:
         return "".join(parts)
 
     def unlike(self, node: Node, need: str) -> Wrong | NotData:
-        """Return what is raised where an expression is of another form: data of the wrong form, or no data at all."""
+        """Return the exception for an expression of another form: Wrong for data, NotData for anything else."""
         if node.type in ("object", "array", "string", "number", *_WORDS):
             return Wrong(node, f"{need}, not {self.shown(node)}")
         return NotData(node, f"{self.shown(node)} is known only when the file is run")
@@ -224,7 +224,7 @@ def _plain(value: Any) -> float | int:
 
 
 def _negative(value: Any) -> float | int:
-    """Return a number with the other sign; that of 0 is a float, which has one."""
+    """Return a number with the opposite sign; -0 is a float."""
     return -value if value else -0.0
 
 

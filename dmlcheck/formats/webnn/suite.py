@@ -1,4 +1,4 @@
-"""The tests of a file: the lists that it hands to webnn_conformance_test, and the tolerance that it states for them."""
+"""The tests of a file: its lists for webnn_conformance_test, and the tolerance that it states for them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST_LEVELS = 20  # from a call to the list whose items it is called with
 
 
 class Stated(NamedTuple):
-    """A tolerance that a file states: ULP or ATOL, and by how much for all data types or for each."""
+    """A tolerance that a file states: ULP or ATOL, with a value for all data types or one for each."""
 
     metric: str
     values: float | Mapping[str, float]
@@ -29,7 +29,7 @@ class Stated(NamedTuple):
 
 
 class Suite(NamedTuple):
-    """A list of tests: each where it stands, the tolerance of all, and where code makes more of them."""
+    """A list of tests: their nodes, their tolerance, and the calls by which code makes more of them."""
 
     tests: list[Node]
     stated: Stated | None
@@ -37,7 +37,7 @@ class Suite(NamedTuple):
 
 
 class _Call(NamedTuple):
-    """A call that runs tests: the name of their list, and that of the function that gives their tolerance."""
+    """A call that runs tests: the name of their list, and the name of the function for their tolerance."""
 
     tests: str | None
     tolerance: str | None
@@ -49,7 +49,7 @@ def data_of(script: Script) -> Literals:
 
 
 def suites(script: Script, data: Literals) -> Iterator[Suite | NotData | Wrong]:
-    """Yield the lists of tests that a file runs, each once, or why one cannot be read."""
+    """Yield the lists of tests that a file runs, each once, or the exception for one that cannot be read."""
     calls = list(_walk(script.root, "call_expression"))
     seen = set()
     for call in calls:
@@ -80,7 +80,7 @@ def _suite(script: Script, data: Literals, run: _Call, calls: list[Node]) -> Sui
 
 
 def _run(script: Script, data: Literals, call: Node) -> _Call:
-    """Return what a call runs: (tests, build, tolerance), or (build, tolerance, test) for each item of a list."""
+    """Return a call that runs tests: with (tests, build, tolerance), or for each item with (build, tolerance, test)."""
     arguments = call.child_by_field_name("arguments")
     names = [script.text(part) if part.type == "identifier" else None for part in named(arguments)]
     names += [None] * 3
@@ -125,7 +125,7 @@ def _called(script: Script, call: Node) -> str:
 
 
 def _stated(script: Script, data: Literals, name: str) -> Stated | None:
-    """Return the tolerance that a function of the file states; None where it is not there, or computes it."""
+    """Return the tolerance that a function of the file states; None if there is no function, or it computes one."""
     if name == _ZERO:
         return Stated("ULP", 0)
     function = _function(script, data, name)
@@ -168,7 +168,7 @@ def _function(script: Script, data: Literals, name: str) -> Node | None:
 
 
 def _constants(script: Script, node: Node | None) -> dict[str, Node]:
-    """Return the values of the constants that are declared in a file or a function, but not in what is inside it."""
+    """Return the values of the constants that are declared directly in a file or a function."""
     body = None if node is None else node.child_by_field_name("body") or node
     found: dict[str, Node] = {}
     for statement in body.named_children if body is not None else ():
@@ -181,7 +181,7 @@ def _constants(script: Script, node: Node | None) -> dict[str, Node]:
 
 
 def _walk(root: Node | None, *types: str) -> Iterator[Node]:
-    """Yield the nodes of some types in their order; lists and objects are passed over unless they are asked for."""
+    """Yield the nodes of some types in order, those inside lists and objects only if these are among the types."""
     waiting = [] if root is None else [root]
     while waiting:
         node = waiting.pop()

@@ -1,4 +1,4 @@
-"""The tolerances that the utilities of the W3C's tests give an operator, for files that state none of their own.
+"""The tolerances that the utilities of the W3C's tests have for operators, for files that state none.
 
 The source is webnn/resources/utils.js of web-platform-tests (2025-03-31 and 2026): units in the last place of the
 output's data type. A test of several operators has the sum of theirs.
@@ -17,7 +17,7 @@ from dmlcheck.graphs.tensors import TensorRef
 _Shape = tuple[int, ...]
 _FLOATS = ("FLOAT32", "FLOAT16")
 
-# ULP of float outputs, and of FLOAT16 ones where they are others.
+# ULP of float outputs, and of FLOAT16 outputs if that is different.
 _ULP: Mapping[str, tuple[int, int]] = {
     "add": (1, 1),
     "batchNormalization": (6, 6),
@@ -74,9 +74,9 @@ _ZERO = frozenset(
         "triangular",
     }
 )
-_MOST = 2**31  # more is no tolerance
+_MOST = 2**31  # ULP; more would not be a tolerance
 _LINEAR = 84  # of resample2d
-# How many ULP a reduction has for each element that it takes together, and beside them.
+# ULP of a reduction: for each element of a group, and in addition.
 _REDUCTIONS: Mapping[str, tuple[int, int]] = {
     "reduceL1": (1, 0),
     "reduceL2": (2, 2),
@@ -91,7 +91,7 @@ _WINDOWS = {"oihw": (2, 3), "iohw": (2, 3), "hwio": (0, 1), "hwoi": (0, 1), "ohw
 
 
 def tolerance_of(test: GraphTest, stated: Stated | None) -> Any:
-    """Return the tolerance of a test as a case has it: what its file states, else its operators'; None if not known."""
+    """Return the tolerance of a test for its case: that of its file, else that of its operators; None if not known."""
     output = next(iter(test.expected.values()))
     if stated is not None:
         return _written(stated.metric, stated.of(output.element.lower()))
@@ -108,7 +108,7 @@ def _written(metric: str, value: float | None) -> Any:
 
 
 def _ulp(operator: Operator, tensors: Mapping[str, TensorRef], output: TensorRef) -> int | None:
-    """Return the tolerance of one operator; None where the utilities have none, or it depends on what is not known."""
+    """Return the tolerance of an operator; None if the utilities have none, or it cannot be computed."""
     name = operator.name
     if name in _ZERO:
         return 0

@@ -55,7 +55,7 @@ def _is_model_of(desc: OperatorDesc, model: Any) -> bool:
 def _by_field(
     desc: OperatorDesc, fields: Sequence[Field], given: Mapping[str, TensorRef], *, needed: bool
 ) -> dict[str, Any]:
-    """Return values by field instead of by label; Refused if they have not the types and sizes of the desc."""
+    """Return values by field instead of by label; Unmapped if they have not the types and sizes of the desc."""
     section: dict[str, Any] = {}
     for field in fields:
         parts = [part for part in desc.parts[field.name] if needed or part.label in given]

@@ -51,7 +51,7 @@ class OnnxNode(NamedTuple):
         return self._replace(inputs=(*inputs, *self.inputs[len(inputs) :]))
 
     def whole(self, name: str, default: int | None = None) -> int:
-        """Return an attribute that is a whole number; Refused if it is none."""
+        """Return an attribute that is a whole number; Unmapped if it is none."""
         value = self.get(name, default)
         if value is None:
             raise Unmapped(f"{self.type} has no attribute {name}")
@@ -60,7 +60,7 @@ class OnnxNode(NamedTuple):
         return value
 
     def positive(self, name: str) -> int:
-        """Return an attribute that is a whole number above 0; Refused if it is none."""
+        """Return an attribute that is a whole number above 0; Unmapped if it is none."""
         value = self.whole(name)
         if value < 1:
             raise Unmapped(f"the attribute {name} of {self.type} is {value}, not 1 or more")

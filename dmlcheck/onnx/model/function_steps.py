@@ -26,7 +26,7 @@ Mapping = Callable[[OnnxNode], Sequence[Counterpart]]
 def steps_of_function(node: Any, one: OnnxNode, mapped: Mapping) -> list[Counterpart]:
     """Return the steps of the nodes by which ONNX defines the operator of an onnx.NodeProto.
 
-    `one` is the node with its tensors, `mapped` makes steps of a node. Refused where ONNX has no such nodes, or one of
+    `one` is the node with its tensors, `mapped` makes steps of a node. Unmapped where ONNX has no such nodes, or one of
     them has no steps.
     """
     given = [Value(None) if x is None else _value(x) for x in one.inputs]

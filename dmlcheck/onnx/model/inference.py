@@ -45,7 +45,7 @@ class Context(NamedTuple):
 
 
 def values_of(node: Any, of: Context, scope: Scope) -> tuple[list[Value], list[Value]]:
-    """Return the inputs and the outputs of a node; Refused if it is wrong."""
+    """Return the inputs and the outputs of a node; Unmapped if it is wrong."""
     broken = _misnamed(node, scope) or valueless(node) or _broken(node, of)
     if broken is not None:
         raise Unmapped(broken)
@@ -117,7 +117,7 @@ def _unknown(operator: str, opset: int) -> str | None:
 
 
 def _outputs(node: Any, of: Context, inputs: Sequence[Value]) -> list[Value]:
-    """Return the outputs of a node, their numbers where they are few and known; Refused where onnx finds it wrong."""
+    """Return the outputs of a node, their numbers where they are few and known; Unmapped where onnx finds it wrong."""
     types = types_of_outputs(node, of, inputs)
     parts = None if node.domain else sequence_parts(node, inputs)
     outputs = [Value(merged(types.get(name), of.declared.get(name)), parts=parts) for name in node.output]
@@ -134,7 +134,7 @@ def tensors_of(node: Any, inputs: Sequence[Value]) -> list[Value | None]:
 
 
 def types_of_outputs(node: Any, of: Context, inputs: Sequence[Value]) -> Mapping[str, Any]:
-    """Return the types of a node's outputs by name, as far as they follow; Refused where onnx finds it wrong."""
+    """Return the types of a node's outputs by name, as far as they follow; Unmapped where onnx finds it wrong."""
     from onnx import checker, helper, numpy_helper, shape_inference
 
     schema = schema_of_node(node, of.opsets)

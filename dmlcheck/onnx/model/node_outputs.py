@@ -56,7 +56,7 @@ def forms_of_outputs(node: Any, opset: int, inputs: Sequence[Any]) -> dict[str, 
 def forms_from_values(node: Any, opsets: Mapping[str, int], values: Mapping[str, Any]) -> dict[str, Form]:
     """Return the types and sizes of the outputs of a node, also one of ONNX Runtime's own, as far as they follow.
 
-    `values` are its inputs by name: arrays, or an onnx.TensorProto for a constant. Refused where onnx finds it wrong.
+    `values` are its inputs by name: arrays, or an onnx.TensorProto for a constant. Unmapped where onnx finds it wrong.
     """
     of = Context(opsets, {}, _IR)
     inputs = [_value(values[name]) if name else Value(None) for name in node.input]

@@ -1,4 +1,4 @@
-"""NumPy's functions of arrays, for balls and conditions: those that move, join, choose or count elements."""
+"""NumPy's functions of arrays for balls and conditions: functions that move, join, choose or count elements."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _joining(function: Any) -> Callable[..., Any]:
     def joined(parts: Any, *args: Any, **kwargs: Any) -> Ball:
         balls = [part for part in parts if isinstance(part, Ball)]
         value = function([raw(part) for part in parts], *args, **kwargs)
-        is_exact = all(part.error is None for part in balls)
+        is_exact = all(part.is_exact for part in balls)
         error = None if is_exact else function([radius(part) for part in parts], *args, **kwargs)
         return Ball(value, error, balls[0].arithmetic, max(part.terms for part in balls))
 

@@ -27,19 +27,19 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 
 
 class Condition(np.lib.mixins.NDArrayOperatorsMixin):
-    """Booleans, each with a mark where it is in doubt: where the radii of the compared balls allow either.
+    """The result of a comparison: booleans for the values, and a mask of doubt where the radii allow both results.
 
-    In arithmetic a condition is 1 or 0, as a ball.
+    In arithmetic a condition is a ball of 1 or 0.
     """
 
-    def __init__(self, holds: Any, doubt: Any = False) -> None:  # noqa: FBT002 - an array, or False for all of it
-        """Take the booleans for the values, and the marks of doubt."""
-        self.holds = np.asarray(holds)
+    def __init__(self, value: Any, doubt: Any = False) -> None:  # noqa: FBT002 - an array, or False for all of it
+        """Take the booleans and the mask of doubt."""
+        self.value = np.asarray(value)
         self.doubt = np.asarray(doubt)
 
-    shape = property(lambda self: self.holds.shape)
-    ndim = property(lambda self: self.holds.ndim)
-    size = property(lambda self: self.holds.size)
+    shape = property(lambda self: self.value.shape)
+    ndim = property(lambda self: self.value.ndim)
+    size = property(lambda self: self.value.size)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         if _has_others(map(type, inputs)):
@@ -56,18 +56,18 @@ class Condition(np.lib.mixins.NDArrayOperatorsMixin):
         return _dispatched(function, types, args, kwargs)
 
     def __bool__(self) -> bool:
-        return bool(self.holds)
+        return bool(self.value)
 
     def __getitem__(self, at: Any) -> Condition:
         return self.moved(lambda x: x[at])
 
     def moved(self, change: Callable[[Array], Array]) -> Condition:
-        """Return the conditions as a function of arrays moves, picks or repeats them."""
-        return Condition(change(self.holds), change(np.broadcast_to(self.doubt, self.holds.shape)))
+        """Return the conditions moved, picked or repeated by a function of arrays."""
+        return Condition(change(self.value), change(np.broadcast_to(self.doubt, self.value.shape)))
 
     def number(self) -> Ball:
-        """Return a ball of 1 where the condition is true and 0 elsewhere, with a radius of 1 where it is in doubt."""
-        return Ball(self.holds.astype(np.float64), np.broadcast_to(self.doubt, self.holds.shape).astype(np.float64))
+        """Return the balls of 1 for true and 0 for false, with radius 1 where in doubt."""
+        return Ball(self.value.astype(np.float64), np.broadcast_to(self.doubt, self.value.shape).astype(np.float64))
 
     def any(self, axis: Any = None, *, keepdims: bool = False) -> Condition:
         """Whether any condition is true."""
@@ -78,21 +78,21 @@ class Condition(np.lib.mixins.NDArrayOperatorsMixin):
         return _bounded(partial(np.logical_and.reduce, axis=axis, keepdims=keepdims), self)
 
     def astype(self, dtype: Any) -> Any:
-        """Return 1 where the condition is true and 0 elsewhere: an array of the type, or a ball if any is in doubt."""
-        return self.number() if self.doubt.any() else self.holds.astype(dtype)
+        """Return 1 for true and 0 for false: an array of the type, or balls if any condition is in doubt."""
+        return self.number() if self.doubt.any() else self.value.astype(dtype)
 
 
 def _bounded(logic: Callable[..., Any], *inputs: Any) -> Condition:
-    """Return a logical function of conditions: in doubt where its result differs between their possible values."""
-    claims = [claim(x) for x in inputs]
-    holds = logic(*(x.holds for x in claims))
-    if not any(x.doubt.any() for x in claims):
-        return Condition(holds)
-    sides = combinations(*((x.holds & ~x.doubt, x.holds | x.doubt) for x in claims))
-    return Condition(holds, reduce(np.logical_or, (logic(*side) != holds for side in sides)))
+    """Return a logical function of conditions, in doubt where its result depends on conditions in doubt."""
+    conditions = [as_condition(x) for x in inputs]
+    value = logic(*(x.value for x in conditions))
+    if not any(x.doubt.any() for x in conditions):
+        return Condition(value)
+    sides = combinations(*((x.value & ~x.doubt, x.value | x.doubt) for x in conditions))
+    return Condition(value, reduce(np.logical_or, (logic(*side) != value for side in sides)))
 
 
-def claim(x: Any) -> Condition:
+def as_condition(x: Any) -> Condition:
     """Return booleans, numbers or a ball as a condition; a number is true if it is not 0."""
     if isinstance(x, Ball):
         found: Condition = OPERATIONS[np.not_equal](np.not_equal, x, 0)
@@ -118,21 +118,20 @@ LOGIC: dict[np.ufunc, np.ufunc] = {
 class Ball(np.lib.mixins.NDArrayOperatorsMixin):
     """An array of balls: values, which are their midpoints, and the radii within which an implementation's numbers are.
 
-    `error` has the radii, or None if all numbers are exact; `radius` is always an array. `terms` is the number of terms
-    of the longest sum on the way to a result, for reports. `unlimited` marks results whose balls have all numbers that
-    the operator can return; operations drop these marks. If the arithmetic `has_twins`, `twin` has the same numbers
-    with their likely radii; it is None for exact numbers, and after an operation without likely errors.
+    `radius` has the radii; `is_exact` says that they are all 0 by construction, which saves work. `terms` is the number
+    of terms of the longest sum in the computation of a result, for reports. `unlimited` marks results whose balls have
+    all numbers that the operator can return; operations drop these marks. If the arithmetic `has_twins`, `twin` has the
+    same numbers with their likely radii; it is None for exact numbers, and after an operation without likely errors.
     """
 
-    __slots__ = ("_operand", "arithmetic", "error", "terms", "twin", "unlimited", "value")
+    __slots__ = ("_operand", "_radius", "arithmetic", "is_exact", "terms", "twin", "unlimited", "value")
     __array_priority__ = 100
 
     def __init__(self, value: Any, radius: Any = 0.0, arithmetic: Arithmetic = FLOAT32, terms: int = 0) -> None:
-        """Take the values and their radii, which are broadcast to the values' shape."""
+        """Take the values and their radii, which are broadcast to the values' shape; None or 0.0 for exact values."""
         self.value: Array = np.asarray(value)
-        self.error = (
-            None if radius is None or (type(radius) is float and radius == 0) else np.asarray(radius, np.float64)
-        )
+        self.is_exact = radius is None or (type(radius) is float and radius == 0)
+        self._radius: Array | None = None if self.is_exact else np.asarray(radius, np.float64)
         self.arithmetic = arithmetic
         self.terms = terms
         self.unlimited: Array | None = None
@@ -148,17 +147,17 @@ class Ball(np.lib.mixins.NDArrayOperatorsMixin):
     @property
     def radius(self) -> Array:
         """The radii, 0 for exact numbers."""
-        return np.broadcast_to(0.0 if self.error is None else self.error, self.value.shape)
+        return np.broadcast_to(0.0 if self._radius is None else self._radius, self.value.shape)
 
     def operand(self) -> tuple[Array, Array | None]:
-        """Return the values as float64, and their radii as operands of an operation, or None.
+        """Return the values as float64, and their radii or None, as an operation reads them.
 
-        The operation may round elements to its own type, and flush denormals.
+        It may round them to its own type, and flush denormals.
         """
         if self._operand is None:
             is_wide = self.value.dtype == np.float64
             wide, error = (self.value, None) if is_wide else of.of_a_constant(self.value, self.arithmetic)
-            if self.error is not None and self.error.any():
+            if self._radius is not None and self._radius.any():
                 error = plus(error, self.radius)
             size = np.abs(wide)
             is_small = (size < self.arithmetic.smallest) & (size > 0)
@@ -168,25 +167,29 @@ class Ball(np.lib.mixins.NDArrayOperatorsMixin):
         return self._operand
 
     def exact_twin(self) -> Ball:
-        """Return these exact numbers in the arithmetic of likely errors."""
+        """Return the same exact numbers in the arithmetic of likely errors."""
         found = Ball(self.value, None, self.arithmetic._replace(is_likely=True, has_twins=False), self.terms)
         found._operand = self.operand()
         return found
 
     @classmethod
     def result(cls, value: Any, error: Any, arithmetic: Arithmetic, terms: int) -> Ball:
-        """Return the result of an operation, whose radius includes flushing."""
+        """Return the result of an operation, whose radius covers flushing."""
         made = cls(value, error, arithmetic, terms)
-        made._operand = made.value, made.error
+        made._operand = made.value, made._radius
         return made
 
+    def around(self, value: Any) -> Ball:
+        """Return balls with the same radii around other values."""
+        return Ball(value, self._radius, self.arithmetic, self.terms)
+
     def moved(self, change: Callable[[Array], Array]) -> Ball:
-        """Return the balls as a function of arrays moves, picks or repeats them."""
-        error = None if self.error is None else change(self.radius)
+        """Return the balls moved, picked or repeated by a function of arrays."""
+        error = None if self.is_exact else change(self.radius)
         found = Ball(change(self.value), error, self.arithmetic, self.terms)
-        if self.twin is not None and self.error is not None:
+        if self.twin is not None and not self.is_exact:
             value = found.value if self.twin.value is self.value else change(self.twin.value)
-            likely = None if self.twin.error is None else change(self.twin.radius)
+            likely = None if self.twin.is_exact else change(self.twin.radius)
             found.twin = Ball(value, likely, self.twin.arithmetic, self.twin.terms)
         return found
 
@@ -248,7 +251,7 @@ class Ball(np.lib.mixins.NDArrayOperatorsMixin):
         if options or _has_others(map(type, inputs)):
             return NotImplemented
         if ufunc in LOGIC:
-            return ufunc(*map(claim, inputs))
+            return ufunc(*map(as_condition, inputs))
         if ufunc not in OPERATIONS:
             return NotImplemented
         operation = partial(OPERATIONS[ufunc], ufunc)
@@ -264,19 +267,19 @@ def _reduced(ufunc: np.ufunc, x: Ball, axis: Any, *, keepdims: bool) -> Ball:
 
 
 def twin(x: Any) -> Any:
-    """Return a ball with its likely radius, or an exact number as it is; None if the likely radius is not known."""
+    """Return a ball with its likely radius, a number as it is, or None if the likely radius is not known."""
     if isinstance(x, Condition):
         return None if x.doubt.any() else x
     if not isinstance(x, Ball):
         return x
-    if x.twin is None and x.error is None:
+    if x.twin is None and x.is_exact:
         x.twin = x.exact_twin()
     return x.twin
 
 
 def with_twin(found: Any, inputs: Iterable[Any], rule: Callable[..., Any]) -> Any:
-    """Return a result with its twin: the result of the same rule for the twins of the operands."""
-    if isinstance(found, Ball) and found.arithmetic.has_twins and found.error is not None and found.twin is None:
+    """Return a result with its twin: the result of the same `rule` for the twins of the operands."""
+    if isinstance(found, Ball) and found.arithmetic.has_twins and not found.is_exact and found.twin is None:
         twins = [twin(x) for x in inputs]
         if all(x is not None for x in twins):
             found.twin = rule(*twins)
@@ -284,11 +287,11 @@ def with_twin(found: Any, inputs: Iterable[Any], rule: Callable[..., Any]) -> An
 
 
 def _index(at: Any) -> Any:
-    return at.holds if isinstance(at, Condition) else at
+    return at.value if isinstance(at, Condition) else at
 
 
 def _has_others(types: Iterable[type]) -> bool:
-    """Whether one of the types is an array of balls, such as a block, which applies operations to its balls itself."""
+    """Whether one of the types is a container of balls, such as Blocks, which applies operations to its parts."""
     return any(issubclass(kind, np.lib.mixins.NDArrayOperatorsMixin) and kind not in _OURS for kind in types)
 
 

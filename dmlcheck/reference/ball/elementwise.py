@@ -19,8 +19,8 @@ from dmlcheck.reference.ball.roundings import rounding
 def elementary(function: Callable[..., Any], name: str, *inputs: Any) -> Any:
     """Return an elementary function of balls; its own error is the row of this name in ROUNDINGS.
 
-    The function itself carries the radii of the operands: over an operand's ball it must have its extremes at the ends.
-    For plain arrays the result is that of the function.
+    The radii of the operands are carried by the function itself, which must have its extremes over a ball at the ends.
+    Plain arrays have the result of the function.
     """
     if not any(isinstance(x, Ball) for x in inputs):
         return function(*inputs)
@@ -58,7 +58,7 @@ def _of_a_formula(
     shape: tuple[int, ...],
     arithmetic: Arithmetic,
 ) -> Any:
-    """Return the own error of a function that a formula computes: the largest over the ends of the operands' balls."""
+    """Return the rounding error of a function that a formula computes: the largest at the ends of its operands."""
     if all(error is None for error in errors):
         return formula(*(Ball.result(x, None, arithmetic, 0) for x in values)).radius
     corners = ([np.broadcast_to(x, shape) for x in corner] for corner in of.corners(name, values, errors))
@@ -99,7 +99,7 @@ def _quotient(ufunc: np.ufunc, *inputs: Any) -> Ball:
 
 
 def _growing(ufunc: np.ufunc, *inputs: Any) -> Ball:
-    """Return a function that rounds nothing and increases, or stays, with each operand."""
+    """Return a function that rounds nothing and does not decrease with any operand."""
     arithmetic, terms, values, errors = operands(inputs)
     value = ufunc(*values)
     if all(error is None for error in errors):
@@ -122,11 +122,11 @@ _JUMPS = {
     np.rint,
     np.sign,
     np.trunc,
-}  # beside a jump the ball contains the results of both its sides
+}  # near a jump the ball contains the results of both sides
 
 
 def _of_the_same_size(ufunc: np.ufunc, x: Ball) -> Ball:
-    return Ball(ufunc(raw(x)), x.error, x.arithmetic, x.terms)
+    return x.around(ufunc(raw(x)))
 
 
 def _compared(ufunc: np.ufunc, x: Any, y: Any) -> Condition:

@@ -1,6 +1,6 @@
-"""The error of an operation of an implementation: its own rounding, and the carried errors of its operands.
+"""Errors of an implementation's operations: their own rounding, and the errors that they carry from their operands.
 
-All functions are on plain float64 arrays; `numbers` has the balls. An error of None is 0.
+All functions are on plain float64 arrays; an error of None is 0.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def plus(first: Any, second: Any) -> Any:
 
 
 def of_a_constant(x: Any, arithmetic: Arithmetic) -> tuple[Array, Array | None]:
-    """Return an array as float64, and the rounding that an implementation needs to have it in its type."""
+    """Return an array as float64, and the error of rounding it to the type of the arithmetic, or None."""
     value = np.asarray(x)
     wide = value.astype(np.float64, copy=False)
     dtype = _TYPES.get(arithmetic.data_type)
@@ -75,7 +75,7 @@ def _of_a_number(number: float, dtype: Any, unit_roundoff: float) -> Array | Non
 
 
 def _distance(value: Any, size: Any, arithmetic: Arithmetic) -> Array:
-    """Return the distance to the nearest numbers of a type; beyond its largest, the error of one rounding."""
+    """Return the distance to the nearest number of the type; beyond its largest number, u times the value."""
     most = arithmetic.unit_roundoff * size
     dtype = _TYPES.get(arithmetic.data_type)
     return np.asarray(most if dtype is None else np.fmin(np.abs(value - value.astype(dtype)), most))
@@ -84,7 +84,7 @@ def _distance(value: Any, size: Any, arithmetic: Arithmetic) -> Array:
 def correctly_rounded(value: Any, size: Any, moved: Any, arithmetic: Arithmetic) -> Array:
     """Return the errors of results that are rounded once, and moved by the errors of the operands.
 
-    Where these are exact, a result of an implementation is the number next to the right one.
+    For exact operands it is the distance to the nearest number of the type.
     """
     if moved is None:
         return _distance(value, size, arithmetic)
@@ -95,15 +95,15 @@ def correctly_rounded(value: Any, size: Any, moved: Any, arithmetic: Arithmetic)
 
 
 def lost(ufunc: np.ufunc, a: Array, b: Array) -> Array:
-    """Return the error of float64's own rounding of a sum or a difference, so that it does not look exact."""
+    """Return the error of a sum or difference in float64 itself, so that it does not count as exact."""
     _, rest = two_sum(a, -b if ufunc is np.subtract else b)
     return np.asarray(np.abs(rest))
 
 
 def of_a_quotient(b: Array, size: Any, value: Any, errors: Errors, row: Rounding, arithmetic: Arithmetic) -> Any:
-    """Return the error of a / b, for which an implementation may multiply with the reciprocal of b.
+    """Return the error of a / b, for which an implementation may multiply by the reciprocal of b.
 
-    That of a power of two is exact, and one that is a denormal may be flushed.
+    The reciprocal of a power of two is exact, and a denormal one may be flushed.
     """
     s, t = errors if len(errors) > 1 else (None, errors[0])
     divisor = np.abs(b)
@@ -128,19 +128,19 @@ _MANTISSA = np.int64((1 << 52) - 1)
 
 
 def flushed(size: Any, error: Any, arithmetic: Arithmetic) -> Any:
-    """Return the errors of results that may be flushed to 0, where they or an implementation's results are denormal."""
+    """Return the errors of results; where these, or an implementation's, may be denormal, they reach 0."""
     if least(size) >= arithmetic.smallest / arithmetic.unit_roundoff:
         return error
     return np.where(size < error + arithmetic.smallest, np.maximum(error, size), error)
 
 
 def least(numbers: Any) -> Any:
-    """Return the least number, infinity of none."""
+    """Return the least number; infinity for an empty array."""
     return np.minimum.reduce(numbers, axis=None, initial=np.inf)
 
 
 def largest(numbers: Any) -> Any:
-    """Return the largest number, 0 without any; NaN if there is one."""
+    """Return the largest number, or NaN if there is one; 0 for an empty array."""
     return np.maximum.reduce(numbers, axis=None, initial=0.0)
 
 
@@ -151,7 +151,7 @@ def of_a_row(
     row: Rounding, function: Callable[..., Any], name: str, values: list[Array], errors: Errors, result: Array,
     arithmetic: Arithmetic,
 ) -> Any:  # fmt: skip
-    """Return the error of a function by the numbers of its row, with the carried errors of the operands."""
+    """Return the error of a function by its row in ROUNDINGS, and the carried errors of the operands."""
     unit = 2 * arithmetic.unit_roundoff
     if row.operand:
         reach = np.where(np.isfinite(values[0]), plus(np.abs(values[0]), errors[0]), 0.0)
@@ -163,7 +163,7 @@ def of_a_row(
 
 
 def carried(function: Callable[..., Any], name: str, values: list[Array], errors: Errors, result: Array) -> Any:
-    """Return how far the errors of the operands move a result."""
+    """Return how far the errors of the operands move a result; None for exact operands."""
     if all(error is None for error in errors):
         return None
     if name in ("sin", "cos"):
@@ -174,17 +174,17 @@ def carried(function: Callable[..., Any], name: str, values: list[Array], errors
 
 
 def corners(name: str, values: list[Array], errors: Errors) -> Iterator[tuple[Array, ...]]:
-    """Yield the ends of the operands' balls, of several operands every combination."""
+    """Yield all combinations of the ends of the operands' balls."""
     ends = [(x,) if error is None else (x - error, x + error) for x, error in zip(values, errors, strict=True)]
     if name == "sqrt" or (name == "power" and errors[0] is not None):
-        # A number that remains after a cancellation is not below the domain.
+        # The errors of a number in the domain do not take it out of the domain.
         is_below = True if name == "sqrt" else np.rint(values[1]) != values[1]
         ends[0] = np.where(is_below, np.maximum(ends[0][0], np.minimum(values[0], 0)), ends[0][0]), ends[0][-1]
     return product(*ends)
 
 
 def is_certain(function: Callable[..., Any], values: list[Array], errors: Errors, result: Array) -> Array:
-    """Return where a result is the same, infinite or NaN, whatever the errors of the operands make of these."""
+    """Return a mask of the results that are the same at all ends of the operands' balls."""
     found = np.ones(result.shape, dtype=bool)
     for corner in corners("", values, errors):
         other = function(*corner)
@@ -195,7 +195,7 @@ def is_certain(function: Callable[..., Any], values: list[Array], errors: Errors
 # functions that an implementation does not round
 EXACT = frozenset(["ceil", "copysign", "floor", "heaviside", "rint", "sign", "trunc"])
 
-# the end of an operand's ball at which a function moves most: a convex one where it grows, a concave one below
+# the end of an operand's ball at which a function changes most: the steeper side
 _WORST: dict[str, Callable[..., Array]] = {
     **dict.fromkeys(("exp", "exp2", "expm1", "ln_1_exp"), np.add),
     **dict.fromkeys(("log", "log2", "log1p", "arccosh"), np.subtract),
@@ -208,7 +208,7 @@ def _unbounded(at: Any) -> Array:
     return np.where(at, np.inf, 0.0)
 
 
-# the least error, for operands x and y with errors s and t: infinite at a pole, or where there may be no result
+# the least error, for operands x and y with errors s and t: infinite near a pole, or where a result may be undefined
 POLES: dict[str, Callable[..., Any]] = {
     "tan": lambda x, s: _unbounded(np.rint((x - s) / np.pi) != np.rint((x + s) / np.pi)),
     # From pi to -pi; if atan2 is made of atan and a test of y >= 0, it does not see the sign of a zero.
@@ -225,7 +225,7 @@ POLES: dict[str, Callable[..., Any]] = {
 
 
 def where_powers_overflow(x: Array, error: Any, result: Array, arithmetic: Arithmetic) -> Array:
-    """Return the errors of half a power of e, which may be infinite if the whole power is beyond the type."""
+    """Return the errors of cosh and sinh: their results may be infinite if exp(|x|) overflows."""
     largest = FORMATS[arithmetic.data_type].largest
     room = largest * (1 + 2 * arithmetic.unit_roundoff) - np.abs(result)
     return np.where(plus(np.abs(x), error) > np.log(largest), np.maximum(room, 0.0), 0.0)
@@ -241,13 +241,14 @@ def summing_error(
     count: Any, sums: Any, absolute: Any, squares: Any, arithmetic: Arithmetic, walked: Any = 0.0, absorbed: Any = 0.0,
     alike: Any = 0.0,
 ) -> Any:  # fmt: skip
-    """Return the error of a sum with `count` additions, whatever its order, or a likely one of independent roundings.
+    """Return the largest error of a sum with `count` additions in any order, or its likely error.
 
-    The first is n * u * sum|terms| for n terms, and needs no terms of higher order (Jeannerod and Rump, 2013). For the
-    second, the rounding of each partial sum has a standard deviation of u / sqrt(3) of it. In a random order the
-    squares of the partial sums are at most about the square of the whole sum and the squares of the terms; in the order
-    of the terms they add up to `walked`. The roundings of equal terms are not independent: `alike` is the chance that
-    two terms are equal. Neither are the roundings of small terms, which are `absorbed`.
+    The largest error is n * u * sum|terms| for n terms, without terms of higher order (Jeannerod and Rump, 2013). In
+    the likely error the rounding of each partial sum has a standard deviation of u / sqrt(3) times that sum. In a
+    random order the squares of the partial sums are at most about the square of the whole sum plus the squares of the
+    terms; in the order of the terms their sum is `walked`. Roundings are not independent for equal terms, where `alike`
+    is the chance that two terms are equal, and for terms that are too small for the partial sums, whose sum is
+    `absorbed`.
     """
     error = (count + (np.asarray(count) > 0)) * arithmetic.unit_roundoff * absolute
     if arithmetic.is_likely:
@@ -266,7 +267,7 @@ def summing_error(
 
 
 def _is_spread(count: Any, sums: Any, squares: Any, arithmetic: Arithmetic) -> bool:
-    """Whether the terms of all sums differ so much that neither `_near` nor `is_even` applies to any of them.
+    """Whether the terms of all sums differ so much that `_near` and `is_even` apply to none of them.
 
     If the variance of the terms is at least (sum / n)^2, and n * u < 0.1, the power in `_near` is below -900.
     """
@@ -280,7 +281,7 @@ _FEW_ROUNDINGS = 0.1
 
 
 def _near(count: Any, sums: Any, squares: Any, arithmetic: Arithmetic) -> Array:
-    """Return the chance that two terms are rounded alike since they differ by less than a unit of the sum."""
+    """Return the chance that two terms are rounded alike, since they differ by less than a ULP of the sum."""
     unit = 2 * arithmetic.unit_roundoff * np.abs(sums)
     variance = np.maximum(squares / count - np.square(sums / count), 0.0)
     found: Array = np.exp(-np.square(2 * np.pi / np.maximum(unit, arithmetic.smallest)) * variance)
@@ -288,17 +289,17 @@ def _near(count: Any, sums: Any, squares: Any, arithmetic: Arithmetic) -> Array:
 
 
 def is_even(count: Any, sums: Any, squares: Any) -> Any:
-    """Return which sums have equal terms only, by their number, the sums and the sums of squares."""
+    """Return a mask of the sums whose terms are all equal, from their count, sum and sum of squares."""
     return np.abs(count * squares - sums * sums) <= _EVEN * sums * sums
 
 
-_EVEN = 1e-9  # n times the sum of squares is the square of the sum where all terms are the same
+_EVEN = 1e-9  # n times the sum of squares equals the square of the sum if all terms are equal
 
 
 def alike(value: Array, axis: Any = None) -> Any:
     """Return the chance that two terms of a sum along some axes are equal and not 0, from a sample of the terms.
 
-    Equal terms are rounded alike as long as the sum on the way keeps its exponent.
+    Equal terms are rounded alike as long as the partial sums keep their exponent.
     """
     if axis is None:
         rows = value.flat[:: max(1, value.size // _SAMPLE)]
@@ -321,7 +322,7 @@ _SMALL_SAMPLE = 8
 
 
 def _rows(value: Array, axis: Any) -> Array:
-    """Return an array with the axes that are reduced as its last one, and 1 for their size where they were."""
+    """Return an array with the reduced axes as its last axis, and size 1 in their places."""
     axes = [*range(value.ndim)] if axis is None else [one % value.ndim for one in np.atleast_1d(axis)]
     others = [other for other in range(value.ndim) if other not in axes]
     kept = [1 if other in axes else size for other, size in enumerate(value.shape)]
@@ -329,7 +330,7 @@ def _rows(value: Array, axis: Any) -> Array:
 
 
 def on_the_way(value: Array, axis: Any, start: Any, unit_roundoff: float) -> tuple[Array, Array]:
-    """Return the squares of the sums on the way, added up, and the sum of the terms that are too small for them."""
+    """Return the sum of the squares of the partial sums, and the sum of the terms that are too small for them."""
     terms = _rows(value, axis)
     steps = np.cumsum(terms, axis=-1) + np.expand_dims(start, -1)
     absorbed = np.where(np.abs(terms) < unit_roundoff * np.abs(steps), terms, 0.0)

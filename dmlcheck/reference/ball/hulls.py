@@ -1,4 +1,4 @@
-"""Hulls: the smallest balls that contain several results."""
+"""Hulls, the smallest balls that contain several results: of conditions in doubt, and of several ways to compute."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.ball.ball import FLOAT32, Ball, claim, with_twin
+from dmlcheck.reference.ball.ball import FLOAT32, Ball, as_condition, with_twin
 from dmlcheck.reference.ball.errors import Array
 from dmlcheck.reference.ball.operands import radius, raw
 
 
 def where(condition: Any, x: Any, y: Any) -> Any:
     """Return elements of x or y; where the condition is in doubt, the hull of both."""
-    chosen = claim(condition)
+    chosen = as_condition(condition)
     in_doubt = chosen.doubt.any()
     balls = [part for part in (x, y) if isinstance(part, Ball)]
     if not balls and not in_doubt:
-        return np.where(chosen.holds, x, y)
+        return np.where(chosen.value, x, y)
     a, b = raw(x), raw(y)
-    value = np.where(chosen.holds, a, b)
+    value = np.where(chosen.value, a, b)
     error: Any = None
-    if in_doubt or any(part.error is not None for part in balls):
-        error = np.where(chosen.holds, radius(x), radius(y))
+    if in_doubt or not all(part.is_exact for part in balls):
+        error = np.where(chosen.value, radius(x), radius(y))
     if in_doubt:
         midpoint, reach = enclosing(np.minimum(a - radius(x), b - radius(y)), np.maximum(a + radius(x), b + radius(y)))
         is_bounded = np.isfinite(reach)
-        is_same = (value == np.where(chosen.holds, b, a)) | (np.isnan(a) & np.isnan(b))
+        is_same = (value == np.where(chosen.value, b, a)) | (np.isnan(a) & np.isnan(b))
         value = np.where(chosen.doubt & is_bounded, midpoint, value)
         error = np.where(chosen.doubt, np.where(is_bounded, reach, np.where(is_same, error, np.inf)), error)
     arithmetic = balls[0].arithmetic if balls else FLOAT32
@@ -54,6 +54,17 @@ def hull(*ways: Callable[[], Any], is_first_likely: bool = False) -> Any:
     return with_twin(_around(first, *others), (first, *others), _first if is_first_likely else _around)
 
 
+def with_roundings_of(way: Callable[..., Any], result: Any, *operands: Any) -> Any:
+    """Return a result whose radius also has the roundings of another way to compute it; plain arrays as they are.
+
+    These are the roundings for exact operands: the result has the radii of the operands already.
+    """
+    if not isinstance(result, Ball):
+        return result
+    other = way(*(Ball(raw(x), None, result.arithmetic) for x in operands))
+    return Ball(result.value, result.radius + other.radius, result.arithmetic, result.terms)
+
+
 def _first(first: Ball, *_: Any) -> Ball:
     return first
 
@@ -63,7 +74,7 @@ def _around(first: Ball, *others: Any) -> Ball:
 
 
 def _both(x: Ball, y: Any) -> Ball:
-    """Return the hull of two balls; x where nothing bounds it."""
+    """Return the hull of two balls; x, with the larger radius, where the hull is infinite."""
     other, own = raw(y), radius(y)
     midpoint, reach = enclosing(np.fmin(raw(x) - x.radius, other - own), np.fmax(raw(x) + x.radius, other + own))
     is_bounded = np.isfinite(reach)

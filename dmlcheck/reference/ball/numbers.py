@@ -3,7 +3,7 @@
 A formula runs on float64 arrays for its value, and on balls for the range of an implementation's results: each
 operation adds the rounding that an implementation makes in it, and carries the radii of its operands through to its
 result. Where an operation jumps within the radius of its operand, the ball reaches the other side of the jump and no
-further. An infinite radius says that nothing bounds the result, as beside a pole.
+further. An infinite radius says that the result has no limit, as near a pole.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from __future__ import annotations
 import numpy as np
 
 from dmlcheck.reference.ball import array_functions, elementwise, reductions, sums_of_products
-from dmlcheck.reference.ball.ball import FUNCTIONS, OPERATIONS, REDUCTIONS, Ball, Condition, claim, with_twin
+from dmlcheck.reference.ball.ball import FUNCTIONS, OPERATIONS, REDUCTIONS, Ball, Condition, as_condition, with_twin
 from dmlcheck.reference.ball.elementwise import elementary
 from dmlcheck.reference.ball.errors import Arithmetic, Array, summing_error
-from dmlcheck.reference.ball.hulls import hull, where
-from dmlcheck.reference.ball.operands import centred, radius, raw, unmoved
+from dmlcheck.reference.ball.hulls import hull, where, with_roundings_of
+from dmlcheck.reference.ball.operands import radius, raw, unmoved
 from dmlcheck.reference.ball.reductions import plus_start, total, total_of_parts, total_of_shared
 from dmlcheck.reference.ball.sums_of_products import product, product_of_parts, sum_of_products
 
@@ -24,8 +24,7 @@ __all__ = [
     "Array",
     "Ball",
     "Condition",
-    "centred",
-    "claim",
+    "as_condition",
     "elementary",
     "hull",
     "plus_start",
@@ -40,6 +39,7 @@ __all__ = [
     "total_of_shared",
     "unmoved",
     "where",
+    "with_roundings_of",
     "with_twin",
 ]
 

@@ -1,4 +1,4 @@
-"""The operands of an operation on balls, as arrays of values and of radii, and the ball of its result."""
+"""The operands of an operation on balls as arrays of values and radii, and the balls of its results."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from dmlcheck.reference.ball.errors import Arithmetic, Array
 
 
 def raw(x: Any) -> Array:
-    """Return the values of balls, anything else as an array; 16- and 32-bit floats as float64."""
+    """Return the values of balls or anything else as an array; floats as float64."""
     if isinstance(x, Ball) and x.value.dtype.kind == "f":
         return x.operand()[0]
-    value = np.asarray(x.value if isinstance(x, Ball) else x.holds if isinstance(x, Condition) else x)
+    value = np.asarray(x.value if isinstance(x, (Ball, Condition)) else x)
     return value.astype(np.float64, copy=False) if value.dtype.kind == "f" else value
 
 
@@ -28,20 +28,15 @@ def radius(x: Any) -> Array:
 
 
 def unmoved(x: Ball) -> Ball:
-    """Return balls with the least radius above 0: not exact, so that the results of operations on them are rounded."""
+    """Return balls with the least radius above 0: results of operations on them count as rounded, not as exact."""
     return Ball.result(raw(x), np.full(x.shape, LEAST), x.arithmetic, x.terms)
 
 
-def centred(x: Ball, value: Any) -> Ball:
-    """Return a ball around another value, with its own radius."""
-    return Ball(raw(value), x.radius, x.arithmetic, x.terms)
-
-
-LEAST = 5e-324  # a radius that only says that a number is not exact
+LEAST = 5e-324  # the radius of a number that is not exact, but has no error to carry
 
 
 def operands(inputs: Iterable[Any]) -> tuple[Arithmetic, int, list[Array], list[Array | None]]:
-    """Return the coarsest arithmetic of the operands, their most terms, their values, and their radii or None."""
+    """Return the operands' coarsest arithmetic, their largest `terms`, their values, and their radii or None."""
     inputs = [x.number() if isinstance(x, Condition) else x for x in inputs]
     balls = [x for x in inputs if isinstance(x, Ball)]
     arithmetic, terms = balls[0].arithmetic, balls[0].terms
@@ -56,10 +51,10 @@ def operands(inputs: Iterable[Any]) -> tuple[Arithmetic, int, list[Array], list[
 def rounded(
     value: Any, error: Any, arithmetic: Arithmetic, terms: int, is_certain: Callable[[Array], Any], size: Any = None
 ) -> Ball:
-    """Return the ball of a result: its radius reaches 0 if the result may be flushed.
+    """Return the ball of a result; it contains 0 if the result may be flushed.
 
-    The radius of an infinity or NaN is 0 where `is_certain` says that all numbers of the operands' balls give it, and
-    infinite elsewhere.
+    The radius of infinity or NaN is 0 where `is_certain`: all numbers of the operands' balls have this result.
+    Elsewhere it is infinite.
     """
     if error is not None:
         error = np.asarray(error if np.shape(error) == np.shape(value) else error + np.zeros(np.shape(value)))

@@ -1,7 +1,7 @@
-"""Terms of sums of products, as far as the errors of the sums depend on them, on plain arrays.
+"""Sums of products with the sums of absolute values and of squares that their errors depend on, on plain arrays.
 
-Bounds need few digits: for large factors the sums of absolute values and of squares are added up in FLOAT32, which
-takes half the time; the former are rounded up by the possible loss of FLOAT32.
+Errors need few digits: for large factors the latter two are computed in FLOAT32, which takes half the time. The sums of
+absolute values are rounded up by the possible error of FLOAT32.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _LEAST_TERM = 2.0**-110  # the least of the terms as a share of the largest, who
 _EVEN = 1e-2  # the variance of the terms as a share of their squared mean: with less it needs float64
 
 
-class Products:
-    """Sums of products of two factors, and of the absolute values and the squares of these, computed once for all.
+class ProductSums:
+    """The sums of products of two factors, of their absolute values and of their squares, each computed once.
 
     `function` gives sums of products: np.matmul, np.multiply or the like.
     """
@@ -33,9 +33,9 @@ class Products:
     def __init__(self, function: Callable[..., Any], x: Array, y: Array) -> None:
         self.function, self.x, self.y = function, x, y
 
-    def of(self, x: Array, y: Array) -> Products:
-        """Return the sums for two factors: these where they are the same arrays."""
-        return self if x is self.x and y is self.y else Products(self.function, x, y)
+    def of(self, x: Array, y: Array) -> ProductSums:
+        """Return the sums for two other factors; the same record if they are the same arrays."""
+        return self if x is self.x and y is self.y else ProductSums(self.function, x, y)
 
     @cached_property
     def value(self) -> Array:
@@ -49,7 +49,7 @@ class Products:
 
     @cached_property
     def absolute(self) -> Array:
-        """The sums of the absolute values of the products, or a little more."""
+        """The sums of the absolute values of the products, rounded up."""
         if self._scaled is None:
             return np.asarray(self.function(*self.sizes))
         p, q, unit = self._scaled
@@ -59,7 +59,7 @@ class Products:
 
     @cached_property
     def squares(self) -> Array:
-        """The sums of the squares of the products, exact enough for the variance of terms that are nearly equal."""
+        """The sums of the squares of the products; in float64 where terms are nearly equal, for their variance."""
         if self._scaled is not None:
             p, q, unit = self._scaled
             found: Array = np.multiply(self.function(p * p, q * q), unit * unit, dtype=np.float64)

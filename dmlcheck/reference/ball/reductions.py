@@ -16,7 +16,7 @@ from dmlcheck.reference.ball.operands import radius, raw, rounded
 
 
 def total(x: Any, axis: Any = None, *, keepdims: bool = False, **_: Any) -> Any:
-    """Return sums: at most n roundings of n terms, and the radii of the terms in quadrature."""
+    """Return sums: n roundings for n terms, and the root of the sum of the squared radii of the terms."""
     if isinstance(x, Ball):
         return total_of_parts([x], axis, keepdims=keepdims)
     return np.sum(x, axis=axis, keepdims=keepdims)
@@ -48,9 +48,9 @@ def total_of_parts(parts: Iterable[Ball], axis: Any, *, keepdims: bool) -> Ball:
 
 
 def plus_start(sums: Any, start: Any) -> Any:
-    """Return sums + start, where `start` may also be the first term of the sum.
+    """Return sums + start, where `start` may also be the first term of the sums.
 
-    Then every addition rounds it as well, and terms that are too small beside it may be lost one by one.
+    As the first term it is in every partial sum, and terms that are too small beside it may be lost one by one.
     """
     if not isinstance(sums, Ball) or sums.terms < 2:
         return sums + start
@@ -70,10 +70,10 @@ def _started(sums: Ball, start: Any) -> Ball:
 
 
 def total_of_shared(x: Ball, add: Callable[[Array], Array], count: int) -> Ball:
-    """Return sums of `count` balls each, which share terms with each other; `add` returns the sums for an array.
+    """Return sums of `count` balls each, which share terms; `add` returns the sums of an array.
 
-    An implementation adds up each sum by itself. For likely errors each partial sum counts as large as the sum of the
-    terms' sizes.
+    An implementation adds up each sum on its own. For likely errors each partial sum counts as the sum of the terms'
+    absolute values.
     """
     arithmetic, (value, error) = x.arithmetic, x.operand()
     size, sums = np.abs(value), add(value)
@@ -94,7 +94,7 @@ def _added(x: Array, axis: Any) -> Array:
 
 
 def is_bounded(carried: Any, value: Array) -> Any:
-    """Return where the radii of the terms are bounded."""
+    """Return a mask of the sums in which the radii of all terms are finite."""
     return np.isfinite(np.broadcast_to(0.0 if carried is None else carried, value.shape))
 
 
@@ -124,7 +124,7 @@ def _products_on_the_way(x: Ball, axis: int = 0, **_: Any) -> Ball:
 
 
 def _multiplied(multiply: Callable[[Array], Array], x: Ball, count: Any) -> Ball:
-    """Return products; the radii of the factors move them by no more than if all factors were positive and grew."""
+    """Return products; the radii of the factors move them by no more than if all grew in absolute value."""
     value, error = x.operand()
     result = multiply(value)
     size = np.abs(result)
@@ -140,7 +140,7 @@ def _places(x: Ball, axis: int) -> Array:
 
 
 def _extreme(ufunc: np.ufunc, x: Ball, axis: Any = None, *, keepdims: bool = False, **options: Any) -> Ball:
-    """Return the largest or smallest elements; their balls reach the extremes of the lower and of the upper ends."""
+    """Return the largest or smallest elements, with the extremes of the lower and of the upper ends in their balls."""
     along = partial(ufunc.reduce, axis=axis, keepdims=keepdims, **options)
     value, error = x.operand()
     best = along(value)

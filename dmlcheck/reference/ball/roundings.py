@@ -33,7 +33,7 @@ class Rounding(NamedTuple):
 
 
 def words(row: Rounding) -> str:
-    """Say a row in words: `4 ULP, and 1 ULP of the operand (HLSL, ...)`; of a formula its text and source."""
+    """Return a row as text: `4 ULP, and 1 ULP of the operand (HLSL, ...)`; for a formula its source."""
     if row.formula is not None:
         return row.source
     parts = [f"{row.ulp:g} ULP"] * bool(row.ulp) + [f"{row.absolute:.3g}"] * bool(row.absolute)

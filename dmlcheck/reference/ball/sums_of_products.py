@@ -1,4 +1,4 @@
-"""Sums of products of two factors: matrix products, and further products in the same sum."""
+"""Sums of products of balls: matrix products, and sums with further products."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from dmlcheck.reference.ball import errors as of
 from dmlcheck.reference.ball.ball import FLOAT32, Ball, twin
 from dmlcheck.reference.ball.errors import Arithmetic, Array, Errors, plus, summing_error
 from dmlcheck.reference.ball.operands import operands, rounded
-from dmlcheck.reference.ball.products import Products
+from dmlcheck.reference.ball.products import ProductSums
 from dmlcheck.reference.ball.reductions import is_bounded
 
 
 def product(a: Any, b: Any) -> Any:
-    """Return the matrix product of balls; each product of two elements is exact, or fused into the sum."""
+    """Return the matrix product of balls; products of two elements are exact, or fused into the sum."""
     return product_of_parts([(a, b)])
 
 
 def product_of_parts(pairs: Iterable[tuple[Any, Any]]) -> Any:
-    """Return the matrix product of two factors, whose columns and rows come in several parts."""
+    """Return the matrix product of two factors; the columns of the first and the rows of the second come in parts."""
     return sum_of_products((np.matmul, a, b) for a, b in pairs)
 
 
 def sum_of_products(products: Iterable[tuple[np.ufunc, Any, Any]]) -> Any:
-    """Return one sum of products, each np.matmul or np.multiply with two factors; the order of all terms is free."""
+    """Return one sum of products, each by np.matmul or np.multiply of two factors; its terms may have any order."""
     products = iter(products)
     function, a, b = next(products)
     if isinstance(a, Ball) or isinstance(b, Ball):
@@ -43,15 +43,15 @@ def _einsum(subscripts: str, a: Any, b: Any) -> Ball:
 
 
 def bilinear(products: Iterable[tuple[Callable[..., Any], Any, Any]], of_each: int | None = None) -> Ball:
-    """Return sums of products of elements of two factors.
+    """Return one sum of the products of several pairs of factors.
 
     `of_each` is the number of terms of each part; by default 1 for np.multiply, else the number of columns of `a`.
     """
-    sums, likely = _SumsOfProducts(of_each), _SumsOfProducts(of_each)
+    sums, likely = _Accumulator(of_each), _Accumulator(of_each)
     has_twin = True
     for function, a, b in products:
         arithmetic, terms, values, errors = operands((a, b))
-        of_these = sums.add(Products(function, *values), errors, arithmetic, terms)
+        of_these = sums.add(ProductSums(function, *values), errors, arithmetic, terms)
         twins = [twin(x) for x in (a, b)] if has_twin and arithmetic.has_twins else [None]
         has_twin = all(x is not None for x in twins)
         if has_twin:
@@ -62,8 +62,8 @@ def bilinear(products: Iterable[tuple[Callable[..., Any], Any, Any]], of_each: i
     return found
 
 
-class _SumsOfProducts:
-    """Sums of products that come in parts, with their radii."""
+class _Accumulator:
+    """Adds up sums of products that come in parts, with all that their radii depend on."""
 
     def __init__(self, of_each: int | None) -> None:
         self.of_each = of_each
@@ -76,12 +76,12 @@ class _SumsOfProducts:
         self.count = self.terms = 0
         self.arithmetic = FLOAT32
 
-    def add(self, part: Products, errors: Errors, arithmetic: Arithmetic, terms: int) -> Products:
-        """Add a part, whose factors have these radii; a matrix unit may have rounded the factors of matrix products."""
+    def add(self, part: ProductSums, errors: Errors, arithmetic: Arithmetic, terms: int) -> ProductSums:
+        """Add a part, whose factors have these radii; matrix units may round the factors of matrix products."""
         function, (s, t) = part.function, errors
         is_rounded = arithmetic.factors in factors.BITS and function is not np.multiply
         if is_rounded and arithmetic.unit:
-            part = Products(
+            part = ProductSums(
                 function, *(factors.UNITS[arithmetic.unit](x, arithmetic.factors) for x in (part.x, part.y))
             )
         self.value = plus(self.value, part.value)
@@ -122,7 +122,7 @@ class _SumsOfProducts:
 
 
 def _carried(function: Callable[..., Any], p: Array, q: Array, s: Array | None, t: Array | None) -> Any:
-    """Return the sums of squares of products' radii, for factors of the sizes p and q and radii s and t; None for 0."""
+    """Return the sums of the squared radii of products, for factors of size p and q with radii s and t; None for 0."""
     if t is None:
         return None if s is None else function(s * s, q * q)
     most = plus(p, s)

@@ -1,7 +1,6 @@
-"""ACTIVATION operators of one element, the gradient of RELU, and ADD1: a formula each, which other operators may fuse.
+"""ACTIVATION operators of single elements, the gradient of RELU, and ADD1; other operators may fuse these formulas.
 
-A formula takes elements of any shape, or balls. Undefined are mostly NaN, where a page does not give the result of its
-max and min, and infinity times 0.
+Undefined are mostly results for NaN, where a page does not define its max and min, and infinity times 0.
 """
 
 from __future__ import annotations
@@ -11,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.data_types import cast, holds, limits
-from dmlcheck.reference.functions import with_published
+from dmlcheck.reference.data_types import cast, limits, represents
+from dmlcheck.reference.functions import with_published_error
 from dmlcheck.reference.results import PartlyUndefined, alternatives, flushing
 from dmlcheck.reference.rows import Kernel, elementwise, exact
 from dmlcheck.reference.special import erfc, ln_1_exp
@@ -99,15 +98,18 @@ def shrink(input: Any, *, bias: Any, threshold: Any) -> PartlyUndefined:
 
 
 def shrink_integers(input: Any, *, bias: Any, threshold: Any, input_type: str) -> PartlyUndefined:
-    """As for floats, or in FLOAT32; undefined where the type does not hold a number, and unsigned x up to Threshold."""
+    """As for floats, computed exactly or in FLOAT32.
+
+    Undefined where the type does not hold a number of the formula, and for unsigned x up to Threshold.
+    """
     x = input.astype(np.float64)
     exact, is_undefined = shrink(x, bias=bias, threshold=threshold)
     rounded = input.astype(np.float32)
     in_float32, _ = shrink(rounded, bias=cast(bias, rounded), threshold=cast(threshold, rounded))
     single = in_float32.astype(np.float64)
-    fits = holds(input_type, exact) & holds(input_type, single)
+    fits = represents(input_type, exact) & represents(input_type, single)
     is_unsigned = limits(input_type)[0] == 0
-    is_undefined = is_undefined | ~fits | ~(holds(input_type, bias) & holds(input_type, threshold))
+    is_undefined = is_undefined | ~fits | ~(represents(input_type, bias) & represents(input_type, threshold))
     is_undefined = is_undefined | is_unsigned & (threshold != 0) & (x <= threshold)
     return PartlyUndefined(
         alternatives(*(np.where(is_undefined, 0, number) for number in (exact, single))), is_undefined
@@ -116,7 +118,7 @@ def shrink_integers(input: Any, *, bias: Any, threshold: Any, input_type: str) -
 
 def sigmoid(input: Any) -> Any:
     """1 / (1 + exp(-x))."""
-    return with_published(1 / (1 + np.exp(-input)), 34)
+    return with_published_error(1 / (1 + np.exp(-input)), 34)
 
 
 def softplus(input: Any, *, steepness: Any) -> PartlyUndefined:

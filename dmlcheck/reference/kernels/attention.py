@@ -1,8 +1,8 @@
 """MULTIHEAD_ATTENTION: for each query a mean of the values, weighted by the softmax of its products with the keys.
 
-Query, key and value are taken as {batch, key heads, heads of the query for each key head, length, size}: where there
-are fewer heads of key and value, several heads of the query in a row share one. The scores, which have a row for each
-query and a column for each key, are never there as a whole.
+Query, key and value are {batch, key heads, query heads for each key head, length, size}: if key and value have fewer
+heads, consecutive heads of the query share one. The scores have a row for each query and a column for each key; they
+are computed tile by tile, never as a whole.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.functions import of_values
-from dmlcheck.reference.heads import Part, Parts, is_alone, last_four, parts_of
+from dmlcheck.reference.heads import AttentionInput, AttentionInputs, is_alone, last_four, parts_of
 from dmlcheck.reference.nested import stored
 from dmlcheck.reference.places import Index, Places, part_at, slices
 from dmlcheck.reference.products import scaled_scores, weighted_means
 from dmlcheck.reference.results import UNDEFINED, PartlyUndefined, any_of
-from dmlcheck.reference.rows import Apart, Cut, Given, Kernel, Need, Stretch
+from dmlcheck.reference.rows import Cut, Given, Kernel, Need, Section, SeparateOutputs, same_parameters
 
 Sizes = tuple[int, ...]
 
@@ -61,38 +61,26 @@ def multihead_attention(
     return PartlyUndefined(found, heads_beside(np.broadcast_to(is_undefined, result.shape)))
 
 
-def multihead_attention1(
-    q: Any,
-    k: Any,
-    v: Any,
-    position: Any,
-    masking: Any,
-    last: Any,
-    *,
-    scale: Any,
-    mask_filter_value: Any,
-    mask_type: str,
-    output_type: str,
-) -> PartlyUndefined:
+@same_parameters(multihead_attention)
+def multihead_attention1(*tensors: Any, **fields: Any) -> PartlyUndefined:
     """softmax(Scale * q @ k^T + RelativePositionBias + Mask) @ v of each head, the softmax over the keys; and k and v.
 
     q, k and v are Query, Key and Value with their bias; PastKey and PastValue precede k and v. Mask is MaskFilterValue
     for masked keys. Query head h uses head h // (QueryHeadCount / KeyValueHeadCount) of key and value. With
     PastSequenceLengths of 0, query s uses the keys up to s.
     """
-    options = {"scale": scale, "mask_filter_value": mask_filter_value, "mask_type": mask_type}
-    return multihead_attention(q, k, v, position, masking, last, **options, output_type=output_type)
+    return multihead_attention(*tensors, **fields)
 
 
 def with_bias(part: Sequence[Any], data_type: str) -> list[Any]:
-    """Return query, keys or values: those of earlier steps, and those of this one with their bias, if there are any."""
+    """Return queries, keys or values: those of earlier steps, then those of this step with their bias."""
     own, bias, past = part
     here = own if own is None or bias is None else stored(own + bias, data_type)
     return [x for x in (past, here) if x is not None]
 
 
 def hidden_keys(masking: Any, mask_type: str, count: int) -> Any:
-    """Return which of so many keys the mask hides, None where there is no mask."""
+    """Return a mask of the keys, `count` of them, that MaskTensor hides; None without MaskTensor."""
     if masking is None:
         return None
     if mask_type == "BOOLEAN":
@@ -104,7 +92,7 @@ def hidden_keys(masking: Any, mask_type: str, count: int) -> Any:
 def masked_scores(
     position: Any, hidden: Any, later: Any, filter_value: Any, data_type: str, scores: Any, *, is_set: bool = False
 ) -> Any:
-    """Return scores with what is added to them; MaskFilterValue is, or those of hidden keys are set to it."""
+    """Return the scores with position and mask: MaskFilterValue is added for hidden keys, or replaces them."""
     scores = stored(scores if position is None else scores + position, data_type)
     if hidden is not None:
         scores = np.where(hidden, filter_value if is_set else stored(scores + filter_value, data_type), scores)
@@ -112,16 +100,16 @@ def masked_scores(
 
 
 def keep_weight(hidden: Any, scores: Any, filter_value: Any) -> bool:
-    """Whether hidden keys keep a weight, if MaskFilterValue is added to their scores or if these are set to it."""
+    """Whether a hidden key has a weight above 0, be MaskFilterValue added to its score or put in its place."""
     least = scores.max(axis=-1, keepdims=True) + LEAST_POWER
     return bool((hidden & ((scores > least) | (filter_value > least))).any())
 
 
-LEAST_POWER = -746.0  # e to the power of less is 0 in float64
+LEAST_POWER = -746.0  # exp of this and of anything less is 0 in float64
 
 
 def means(scores: Any, values: list[Any], data_type: str) -> tuple[Any, Any]:
-    """Return softmax(scores) @ values, which is NaN where a score is infinite, or all are minus infinity; and where."""
+    """Return softmax(scores) @ values, and a mask of the rows that are NaN, since their largest score is infinite."""
     top = np.maximum.reduce(scores, axis=-1, keepdims=True)
     is_lost = np.isinf(top)
     if not is_lost.any():
@@ -131,18 +119,18 @@ def means(scores: Any, values: list[Any], data_type: str) -> tuple[Any, Any]:
 
 
 def heads_beside(x: Any) -> Any:
-    """Return results with the heads side by side in the last dimension."""
+    """Return the results with the heads next to each other in the last dimension."""
     batch, groups, share, length, size = x.shape
     return x.transpose(0, 3, 1, 2, 4).reshape(batch, length, groups * share * size)
 
 
-# ---- what is defined
+# ---- which descs are defined
 
 
-def parts(given: Given) -> Parts | None:
-    """Return query, key and value, None where the documentation does not say how they go together.
+def parts(given: Given) -> AttentionInputs | None:
+    """Return query, key and value, or None where the documentation does not define their use together.
 
-    With PastSequenceLengths it does only where no step was before, and each query has a key of its own.
+    PastSequenceLengths is defined only if there are no earlier steps, and as many keys as queries.
     """
     heads = given.get("query_head_count", given.get("head_count"))
     found = parts_of(given, heads, given.get("key_value_head_count", heads))
@@ -154,7 +142,7 @@ def parts(given: Given) -> Parts | None:
 
 
 def are_known(given: Given, sizes: Sizes) -> bool:
-    """Whether the documentation says what mask and position do to scores of {batch, heads, queries, keys}."""
+    """Whether the documentation defines mask and position for scores of {batch, heads, queries, keys}."""
     mask, mask_type, position = given.get("mask"), given["mask_type"], last_four(given.get("relative_position_bias"))
     if position is not None and position.shape != sizes:
         return False
@@ -168,21 +156,21 @@ def are_known(given: Given, sizes: Sizes) -> bool:
 # ---- the tiles of the output
 
 
-def attention(given: Given) -> Apart:
-    """Return the tiles of OutputTensor, and the stretches of the outputs that have the keys and values of all steps."""
+def attention(given: Given) -> SeparateOutputs:
+    """Return the tiles of OutputTensor, and the sections of OutputPresentKey and OutputPresentValue."""
     found = parts(given)
     keys_and_values = (None, None) if found is None else (found.k, found.v)
     there = [(name, part) for name, part in zip(PRESENT, keys_and_values, strict=True) if given.get(name) is not None]
-    return Apart(queries(given, found), {name: stretches(given, name, part) for name, part in there})
+    return SeparateOutputs(queries(given, found), {name: sections(given, name, part) for name, part in there})
 
 
 PRESENT = ("output_present_key", "output_present_value")
 
 
-def queries(given: Given, found: Parts | None) -> Cut:
-    """Return the tiles of OutputTensor: some queries of one head or several, with all of their keys and values."""
+def queries(given: Given, found: AttentionInputs | None) -> Cut:
+    """Return the tiles of OutputTensor: some queries of one or more heads, with all of their keys and values."""
     if found is None or not are_known(given, found.sizes_of_scores):
-        return NOTHING_KNOWN
+        return ALL_UNDEFINED
     q, k, v = found
     batch, groups, share, length, size = q.own.shape
     position, sizes = given.get("relative_position_bias"), (batch, groups, share, length, k.length)
@@ -199,11 +187,11 @@ def queries(given: Given, found: Parts | None) -> Cut:
     return Cut(None, needs, 16, lambda _: depth, lambda _: sizes[:4], partial(side_by_side, share))
 
 
-NOTHING_KNOWN = Cut(lambda _: (), dict.fromkeys(("q", "k", "v", "position", "masking", "last"), lambda *_: None))
+ALL_UNDEFINED = Cut(lambda _: (), dict.fromkeys(("q", "k", "v", "position", "masking", "last"), lambda *_: None))
 
 
 def side_by_side(share: int, places: Places, given: Given) -> Index:
-    """Return where some queries are in the output, which has the heads side by side in its last dimension."""
+    """Return the index of some queries in the output, which has the heads next to each other in its last dimension."""
     batch, groups, heads, rows = places
     *lead, _, _, hidden = given["output"].sizes
     width = hidden // given.get("query_head_count", given.get("head_count"))
@@ -212,17 +200,17 @@ def side_by_side(share: int, places: Places, given: Given) -> Index:
 
 
 def at(x: Any) -> Need:
-    """Return what gives the places of a tile of an optional tensor."""
+    """Return the `need` of a tile: the same places of an optional tensor."""
     return lambda _, places, __: part_at(x, places)
 
 
 def each(*tensors: tuple[Any, int]) -> Need:
-    """Return what gives the places of a tile of several optional tensors, along so many of its axes."""
+    """Return the `need` of a tile: a list with its places of several optional tensors, along so many of its axes."""
     return lambda _, places, __: [part_at(x, places[:axes]) for x, axes in tensors]
 
 
 def as_scores(mask: Any, mask_type: str, sizes: Sizes) -> Any:
-    """Return an optional mask beside the scores: of BOOLEAN one number for each, else some for each batch."""
+    """Return an optional mask in dimensions that broadcast to the scores; those of lengths have some for each batch."""
     if mask is None or mask_type == "BOOLEAN":
         return mask if mask is None else mask.reshape(sizes)
     return mask.reshape(-1, sizes[0]).T.reshape(sizes[0], 1, 1, 1, -1)
@@ -231,18 +219,18 @@ def as_scores(mask: Any, mask_type: str, sizes: Sizes) -> Any:
 # ---- keys and values of all steps
 
 
-def kept(own: Any, bias: Any) -> Any:
+def present(own: Any, bias: Any) -> Any:
     """PresentKey = PastKey, then Key + its bias; PresentValue = PastValue, then Value + its bias."""
     return own if bias is None else own + bias
 
 
-def nothing() -> PartlyUndefined:
-    """Return a result of which the documentation says nothing."""
+def undefined() -> PartlyUndefined:
+    """Return undefined results."""
     return UNDEFINED
 
 
-def stretches(given: Given, name: str, part: Part | None) -> list[Stretch]:
-    """Return the stretches of an output of keys or values: of earlier steps, of this one, and what is undefined."""
+def sections(given: Given, name: str, part: AttentionInput | None) -> list[Section]:
+    """Return the sections of an output of keys or values: earlier steps, this step, and the undefined rest."""
     *lead, batch, heads, length, size = given[name].sizes
     has_room = given.get("past_sequence_lengths") is not None
     past, own, bias = tensors_for((batch, heads, length, size), part, has_room=has_room)
@@ -257,16 +245,16 @@ def stretches(given: Given, name: str, part: Part | None) -> list[Stretch]:
         return Cut(None, needs, 8, sizes=lambda _: (batch, heads, stop - start, size), where=where)
 
     return [
-        Stretch(kept, tiles(0, middle, own=past, bias=None), is_exact=True),
-        Stretch(kept, tiles(middle, end, own=own, bias=bias), is_exact=bias is None),
-        Stretch(nothing, tiles(end, length), is_exact=True),
+        Section(present, tiles(0, middle, own=past, bias=None), is_exact=True),
+        Section(present, tiles(middle, end, own=own, bias=bias), is_exact=bias is None),
+        Section(undefined, tiles(end, length), is_exact=True),
     ]
 
 
-def tensors_for(sizes: Sizes, part: Part | None, *, has_room: bool) -> tuple[Any, Any, Any]:
-    """Return the keys or values of earlier steps, those of this one, and their bias, for an output of these sizes.
+def tensors_for(sizes: Sizes, part: AttentionInput | None, *, has_room: bool) -> tuple[Any, Any, Any]:
+    """Return the keys or values of earlier steps, those of this step, and their bias, for an output of these sizes.
 
-    All are None where the sizes do not agree; the output is as long as both, or longer where it `has_room` for more.
+    All are None if the sizes do not agree. The output is as long as both together; if it `has_room`, it may be longer.
     """
     if part is None:
         return None, None, None

@@ -14,7 +14,7 @@ from dmlcheck.reference.rows import Kernel, elementwise, exact
 
 
 def quotient(a: Any, b: Any) -> Any:
-    """A / B of integers, toward zero; undefined are divisions by 0, and of the least number by -1, which overflows."""
+    """A / B of integers, rounded toward 0; undefined for B = 0, and for the least number / -1, which overflows."""
     value = (a - np.fmod(a, b)) // b
     return PartlyUndefined(value, (b == 0) | (a < 0) & (b < 0) & (value < 0))
 
@@ -73,7 +73,7 @@ def power(input: Any, exponent: Any) -> Any:
 
 
 def has_two_powers(x: Any, y: Any) -> Any:
-    """Say where x^y is a number in IEEE 754, and NaN as exp(y * log(x))."""
+    """Return a mask of the powers that are numbers in IEEE 754, and NaN as exp(y * log(x))."""
     of_infinity = (x == -np.inf) & (np.floor(y) < y) | (y == 0) & ~np.isfinite(x)
     return of_infinity | np.isinf(y) & (x < 0) | (x == 1) & ~np.isfinite(y)
 

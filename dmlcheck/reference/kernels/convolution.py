@@ -1,4 +1,4 @@
-"""CONVOLUTION, and those of quantized numbers."""
+"""CONVOLUTION, CONVOLUTION_INTEGER and QUANTIZED_LINEAR_CONVOLUTION."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ import numpy as np
 from dmlcheck.reference.grouped import grouped
 from dmlcheck.reference.nested import NONE, Nested
 from dmlcheck.reference.places import Places
-from dmlcheck.reference.products import dot, plus, sizes_of_products
+from dmlcheck.reference.products import dot, magnitudes_of_products, plus
 from dmlcheck.reference.quantization import difference, requantized
 from dmlcheck.reference.results import PartlyUndefined, any_of, separated, ways_of
 from dmlcheck.reference.rows import Correlations, Given, Kernel
-from dmlcheck.reference.windows import Window, placed
+from dmlcheck.reference.windows import Window, place_count
 from dmlcheck.reference.work import Work, multiplications
 
 Sizes = tuple[int, ...]
 
 
 def window_of(given: Given) -> Window:
-    """Return how the filter slides."""
+    """Return the window of the filter."""
     return Window(given["filter"].shape[2:], given["strides"], given["dilations"], given["start_padding"])
 
 
 def is_backward(given: Given) -> bool:
-    """Say whether the input has the places of the window, and the results what these see."""
+    """Whether the convolution is transposed."""
     return bool(given.get("direction") == "BACKWARD")
 
 
 def in_groups(given: Given) -> Any:
-    """Return the filter in groups, in the order in which it slides, with the output channels of each group first."""
+    """Return the filter as {groups, output channels, input channels, ...}, flipped if Mode is CONVOLUTION."""
     taps = given["filter"]
     turned = np.flip(taps, tuple(range(2, taps.ndim))) if given.get("mode") == "CONVOLUTION" else taps
     of_groups = grouped(turned, given["group_count"], 0)
@@ -69,7 +69,7 @@ def finished(sums: Any, bias: Any, fused: Nested) -> Any:
 
 
 def zeros_added(sums: Any, is_added: Any, bias: Any, fused: Nested) -> list[Any]:
-    """Return the results with 0 in the elements that OutputPadding adds: before the bias, before fused, or after it."""
+    """Return the results with 0 in the elements of OutputPadding: before the bias, before `fused`, or after it."""
     biased = sums if bias is None else plus(sums, bias)
     before = finished(np.where(is_added, 0, sums), bias, fused), fused(np.where(is_added, 0, biased))
     found, is_undefined = separated(fused(biased))
@@ -77,26 +77,26 @@ def zeros_added(sums: Any, is_added: Any, bias: Any, fused: Nested) -> list[Any]
 
 
 def beyond(places: Places, ends: Sequence[float]) -> Any:
-    """Say which of some places, counted row-major, are at or beyond an end of their dimension."""
+    """Return a mask of the places, in row-major order, that are at or beyond an end of a dimension."""
     over = (np.arange(at.start, at.stop, at.step) >= end for at, end in zip(places, ends, strict=True))
     return reduce(np.logical_or.outer, over).reshape(-1)
 
 
 def ends_of_sums(given: Given) -> list[float]:
-    """Return where the results begin that OutputPadding adds: infinity along dimensions to which it adds nothing."""
-    reach = spread if is_backward(given) else placed
-    ends = map(reach, given["input"].shape[2:], *window_of(given), given["end_padding"])
+    """Return the first place that OutputPadding adds, by dimension; infinity where it adds none."""
+    count = transposed_size if is_backward(given) else place_count
+    ends = map(count, given["input"].shape[2:], *window_of(given), given["end_padding"])
     return [end if more else math.inf for end, more in zip(ends, given["output_padding"], strict=True)]
 
 
-def spread(size: int, taps: int, stride: int, dilation: int, padding: int, end: int) -> int:
-    """Return how many outputs elements at every stride-th place spread over."""
+def transposed_size(size: int, taps: int, stride: int, dilation: int, padding: int, end: int) -> int:
+    """Return the size of the output of a transposed convolution along a dimension, without output padding."""
     return (size - 1) * stride + (taps - 1) * dilation + 1 - padding - end
 
 
-def sizes_of_sums(input: Any, filter: Any, bias: Any) -> Any:
-    """Return the sums of the sizes of what is added up for each output."""
-    return sizes_of_products(filter, input, bias, alpha=1, beta=1)
+def magnitudes_of_sums(input: Any, filter: Any, bias: Any) -> Any:
+    """Return the magnitudes of the sums of products and bias."""
+    return magnitudes_of_products(filter, input, bias, alpha=1, beta=1)
 
 
 # ---- integers
@@ -105,14 +105,14 @@ def sizes_of_sums(input: Any, filter: Any, bias: Any) -> Any:
 def convolution_integer(input: Any, input_zero_point: Any, filter: Any, filter_zero_point: Any) -> Any:
     """The sum over c and w of (Input[c, i] - InputZeroPoint) * (Filter[k, c, w] - FilterZeroPoint[k]).
 
-    i = o * Strides + w * Dilations - StartPadding; outside InputTensor, Input is InputZeroPoint. Float64 has every sum
-    of up to 2^35 products.
+    i = o * Strides + w * Dilations - StartPadding; outside InputTensor, Input is InputZeroPoint. Sums of up to
+    2^35 products are exact in float64.
     """
     return dot(difference(filter, filter_zero_point), difference(input, input_zero_point)).astype(np.int64)
 
 
 def zero_point(given: Given) -> Any:
-    """Return what stands for 0 in the input."""
+    """Return the zero point of the input, which pads it."""
     return 0 if given["input_zero_point"] is None else given["input_zero_point"].flat[0]
 
 
@@ -147,7 +147,7 @@ def quantized_linear_convolution(
 
 
 def work_of_products(given: Mapping[str, Any]) -> Work:
-    """Return the work of the products; of a transposed convolution each pass besides takes what many products take."""
+    """Return the work of the products; each pass of a transposed convolution counts as many of them."""
     weights, output = given["filter"], given["output"]
     of_each = weights.size // weights.shape[0]
     if given.get("direction", "FORWARD") == "FORWARD":
@@ -156,14 +156,14 @@ def work_of_products(given: Mapping[str, Any]) -> Work:
     return multiplications(given["input"].size * of_each + passes * _PASS)
 
 
-_PASS = 1 << 22  # multiplications that take as long as what comes with a pass
+_PASS = 1 << 22  # multiplications that take as long as the rest of a pass
 
 CONVOLVED = Correlations(
     window_of,
     in_groups,
     is_backward=is_backward,
     made={"ends": ends_of_sums},
-    sizes=lambda given: sizes_of_sums if given["fused_activation"] is NONE else None,
+    magnitudes=lambda given: magnitudes_of_sums if given["fused_activation"] is NONE else None,
 )
 QUANTIZED = Correlations(window_of, in_groups, zero_point)
 

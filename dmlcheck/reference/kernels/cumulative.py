@@ -40,7 +40,7 @@ def cumulative_product(
 def up_to_each(
     x: Any, scan: Scan, *, ufunc: np.ufunc, is_exclusive: bool, mark: Callable[..., Any] | None
 ) -> PartlyUndefined:
-    """Return the results of a ufunc for the elements up to each, with a mark on undefined ones."""
+    """Return the running results of a ufunc; `mark` returns a mask of the undefined ones."""
     results = scan("results", ufunc, x)
     is_undefined = np.zeros(x.shape, dtype=bool) if mark is None else mark(x, scan)
     if not is_exclusive:

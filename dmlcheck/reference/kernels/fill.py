@@ -1,4 +1,4 @@
-"""Tensors that are made from fields: constants, sequences and diagonals."""
+"""Tensors made from fields alone: constants, sequences and diagonals."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.conversions import to_floats
-from dmlcheck.reference.data_types import truncated
+from dmlcheck.reference.conversions import float_as
+from dmlcheck.reference.data_types import element
 from dmlcheck.reference.functions import sequence
 from dmlcheck.reference.places import Places, columns_less_rows, row_major
 from dmlcheck.reference.results import PartlyUndefined, alternatives, separated, ways_of
 from dmlcheck.reference.rows import Cut, Given, Kernel, exact_row
-from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
 
 MASK = 2**64 - 1
 
@@ -33,7 +32,7 @@ def fill_value_sequence(i: Any, *, value_start: Any, value_delta: Any, output_ty
 
 
 def row_major_index(_: Any, places: Places, given: Given) -> Any:
-    """Return the row-major index of each element at some places, in the type of its factor."""
+    """Return the row-major index of each element at some places, in the type of ValueDelta."""
     dtype = np.uint64 if isinstance(given["value_delta"], int) else np.float64
     return row_major(places, given["output"].sizes, dtype)
 
@@ -47,10 +46,7 @@ def diagonal_matrix(diagonals: Any, *, offset: int, value: Any, output_type: str
     In integer types Value loses its fraction. In FLOAT16 either neighbour of Value is right.
     """
     is_filled = diagonals == offset
-    is_float = output_type in FORMATS
-    number, is_undefined = separated(
-        to_floats(value, "FLOAT32", output_type) if is_float else truncated(output_type, value)
-    )
+    number, is_undefined = separated(float_as(value, output_type))
     return PartlyUndefined(
         alternatives(*ways_of(number), of=lambda way: np.where(is_filled, way, 0)), is_filled & is_undefined
     )
@@ -65,7 +61,7 @@ def diagonal_matrix1(
     """
     combined = np.logical_and if diagonal_fill_begin <= diagonal_fill_end else np.logical_or
     is_filled = combined(diagonal_fill_begin <= diagonals, diagonals < diagonal_fill_end)
-    return np.where(is_filled, NUMPY_TYPES[output_type].type(value), 0 if input is None else input)
+    return np.where(is_filled, element(value, output_type), 0 if input is None else input)
 
 
 def diagonals_at(_: Any, places: Places, __: Given) -> Any:

@@ -1,4 +1,4 @@
-"""UNFOLD, which makes a column of each window's elements, and FOLD, which adds columns up again."""
+"""UNFOLD, which makes a column of the elements of each window, and FOLD, which adds up columns in their windows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dmlcheck.reference.layers import depth_of, layers_at
 from dmlcheck.reference.places import Places
 from dmlcheck.reference.results import PartlyUndefined
 from dmlcheck.reference.rows import Cut, Given, Kernel, exact_row
-from dmlcheck.reference.windows import Window, part, placed, view, windows
+from dmlcheck.reference.windows import Window, part, place_count, view, windows
 
 Sizes = tuple[int, ...]
 
@@ -32,7 +32,7 @@ def unfold(
     """
     window = Window(window_sizes, strides, dilations, start_padding)
     spatial = input.shape[2:]
-    counts = map(placed, spatial, *window, end_padding)
+    counts = map(place_count, spatial, *window, end_padding)
     seen = view([slice(0, count) for count in counts], window, spatial, is_whole=True)
     columns, rank = windows(part(input, seen), seen), len(spatial)
     order = [0, 1, *range(2 + rank, 2 + 2 * rank), *range(2, 2 + rank)]
@@ -58,21 +58,21 @@ def window_of(given: Given) -> Window:
     return Window(given["window_sizes"], given["strides"], given["dilations"], given["start_padding"])
 
 
-def fallen_on(x: Any, places: Places, given: Given) -> list[Any]:
-    """Return tensors whose sum is the result at the places of a tile."""
+def terms_of_fold(x: Any, places: Places, given: Given) -> list[Any]:
+    """Return the tensors whose sum is the result of a tile."""
     window, sizes = window_of(given), given["output"].sizes
-    counts = tuple(map(placed, sizes[2:], *window, given["end_padding"]))
+    counts = tuple(map(place_count, sizes[2:], *window, given["end_padding"]))
     return layers_at(x.reshape(*sizes[:2], *window.size, *counts), places, window, counts)
 
 
 def depth(given: Given) -> int:
-    """Return how many elements may fall on one place."""
+    """Return the most elements that are added up in one result."""
     return depth_of(window_of(given))
 
 
-FALLEN = Cut(needs={"input": fallen_on}, blocks=16, depth=depth)
+FOLDED = Cut(needs={"input": terms_of_fold}, blocks=16, depth=depth)
 
 KERNELS: dict[str, Kernel] = {
-    "FOLD": Kernel(fold, FALLEN, is_exact=lambda given: depth(given) == 1),
+    "FOLD": Kernel(fold, FOLDED, is_exact=lambda given: depth(given) == 1),
     "UNFOLD": exact_row(unfold, Cut(lambda _: (0,), {"input": batches_at})),
 }

@@ -1,4 +1,4 @@
-"""Gradients of pooling, whose windows give what came in back to their elements, and of normalization."""
+"""Gradients of pooling and of normalization."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
+from dmlcheck.reference.data_types import unit_roundoff
 from dmlcheck.reference.extents import terms_of
 from dmlcheck.reference.functions import of_values
 from dmlcheck.reference.grouped import comparable
@@ -19,7 +20,7 @@ from dmlcheck.reference.normalized import centred_gradient, moment
 from dmlcheck.reference.phases import equal_shares, most_places
 from dmlcheck.reference.places import Places, numbers_at, with_ones_after
 from dmlcheck.reference.results import PartlyUndefined, any_of
-from dmlcheck.reference.rows import Axes, Given, InWindows, Kernel, Neighbours, OfWindows, Tiles, Undefined, shared_by
+from dmlcheck.reference.rows import Axes, Given, InWindows, Kernel, Neighbours, PerWindow, Tiles, Undefined, shared_by
 from dmlcheck.reference.sums import mean as mean_of
 from dmlcheck.reference.sums import total
 from dmlcheck.reference.windows import (
@@ -28,43 +29,43 @@ from dmlcheck.reference.windows import (
     count_at,
     first_place,
     from_padding,
-    numbers_in_part,
-    once_each,
+    indices_in_part,
     over,
     reduced,
     seen_count,
     windows,
     windows_by_dimension,
+    without_repeats,
 )
 from dmlcheck.reference.work import Work, terms
-from dmlcheck.values.number_formats import FORMATS
 
 Sizes = tuple[int, ...]
 
 
-# ---- windows, back to the elements that they have
+# ---- pooling
 
 
 def window_of(given: Given) -> Window:
-    """Return the window of the forward operator, which sees no element twice."""
+    """Return the window of the forward operator, which covers no element twice."""
     size = given["window_size"]
-    return once_each(Window(size, given["strides"], given.get("dilations", (1,) * len(size)), given["start_padding"]))
+    dilations = given.get("dilations", (1,) * len(size))
+    return without_repeats(Window(size, given["strides"], dilations, given["start_padding"]))
 
 
 def ends_of(given: Given) -> Sizes:
-    """Return where the padding at the end ends, counted like the elements."""
+    """Return the index after the padding at the end, by dimension."""
     return tuple(map(add, given["output_gradient"].sizes[2:], given["end_padding"]))
 
 
 def is_forward(given: Given) -> bool:
-    """Say whether the forward operator may make a tensor of the input gradient's sizes: rounded down, or up."""
+    """Whether the input gradient may have the output sizes of the forward operator, be they rounded down or up."""
     gradient, output = given["input_gradient"].shape, given["output_gradient"].sizes
     own = zip(gradient[2:], output[2:], ends_of(given), *window_of(given), strict=True)
     return output[:2] == gradient[:2] and all(may_place(*row) for row in own)
 
 
 def may_place(count: int, total: int, end: int, size: int, stride: int, dilation: int, padding: int) -> bool:
-    """Say whether the forward operator may have so many places along a dimension: rounded down, or up."""
+    """Whether `count` may be the output size along a dimension, be it rounded down or up."""
     room = padding + end - (size - 1) * dilation - 1
     down = room // stride + 1
     is_up = room % stride > 0 and down * stride < total + padding
@@ -72,7 +73,7 @@ def may_place(count: int, total: int, end: int, size: int, stride: int, dilation
 
 
 def work_of_windows(given: Mapping[str, Any]) -> Work:
-    """Return the work of the windows with each element, and of the elements in each window, as far as they are seen."""
+    """Return the work for the windows that contain each element, and for the elements of each window."""
     dy, sizes, window = given["input_gradient"], given["output_gradient"].sizes, window_of(given)
     if not is_forward(given):
         return terms(0)
@@ -102,14 +103,14 @@ def average_pooling_grad(
     """
     window, sizes = Window(window_size, strides, (1,) * len(strides), start_padding), output_gradient.sizes[2:]
     counted = from_padding(window, tuple(map(add, sizes, end_padding))) if include_padding else (window, sizes)
-    shares = over(np.add, input_gradient / np.maximum(count_at(numbers_in_part(seen), *counted), 1), seen)
+    shares = over(np.add, input_gradient / np.maximum(count_at(indices_in_part(seen), *counted), 1), seen)
     if not include_padding:
         return shares
     return any_of(equal_shares(input_gradient, float(math.prod(window_size)), seen), shares)
 
 
 def from_averages(given: Given) -> Tiles:
-    """Return the windows of the forward operator."""
+    """Return the windows that contain each element; undefined for sizes that pooling cannot have."""
     return InWindows(window_of(given)) if is_forward(given) else Undefined()
 
 
@@ -117,16 +118,16 @@ def from_averages(given: Given) -> Tiles:
 
 
 class Largest(NamedTuple):
-    """Where the first of the largest elements of each window is, counted row-major from 1, and whether in doubt."""
+    """The largest element of each window, the first of equal ones: its row-major position from 1; a mask of doubt."""
 
     number: Any
     in_doubt: Any
 
 
 def largest(input: Any, *, seen: View) -> Largest:
-    """Return where the first of the largest elements of each window is.
+    """Return the position of the largest element of each window, the first of equal ones.
 
-    That is in doubt where there are both numbers and a NaN, and where minus infinity is the largest beside padding.
+    It is in doubt where a window has both numbers and NaN, and where minus infinity is the largest beside padding.
     """
     x = comparable(input)
     top, is_nan = over(np.maximum, x, seen), np.isnan(x)
@@ -156,12 +157,12 @@ def max_pooling_grad(
 
 
 def from_maxima(given: Given) -> Tiles:
-    """Return the windows of the forward operator, with their largest elements; each must see one."""
+    """Return the windows that contain each element, with their largest elements; undefined if a window has none."""
     window, counts, sizes = window_of(given), given["input_gradient"].shape[2:], given["input"].shape[2:]
     seen = map(seen_count, [(slice(0, count),) for count in counts], windows_by_dimension(window), zip(sizes))
     if not is_forward(given) or not all(map(np.all, seen)):
         return Undefined()
-    return InWindows(window, {"input": OfWindows(largest, window, -np.inf)})
+    return InWindows(window, {"input": PerWindow(largest, window, -np.inf)})
 
 
 # ---- batches
@@ -201,7 +202,7 @@ def batch_normalization_training_grad(
     slope, slope_of_mean = (each / count / square for each in (about_point, about_mean))
     result = centred_gradient(x, dy - middle, factor, (point, slope), (mean, slope_of_mean))
     is_undefined = (square <= 0) | np.isinf(factor)
-    is_other = np.abs(mean - point) > 2 * FORMATS[input_type].unit_roundoff * count * mean_of(np.abs(x), axes)
+    is_other = np.abs(mean - point) > 2 * unit_roundoff(input_type) * count * mean_of(np.abs(x), axes)
     return by_output(
         PartlyUndefined(result, is_undefined | is_other | (not axes)),
         PartlyUndefined(about_mean / root, is_undefined),
@@ -210,7 +211,7 @@ def batch_normalization_training_grad(
 
 
 def by_output(gradient: Any, scale: Any, bias: Any) -> dict[str, Any]:
-    """Return something of each gradient by the name of its output."""
+    """Return the results of the three gradients by the names of their outputs."""
     return {"output_gradient": gradient, "output_scale_gradient": scale, "output_bias_gradient": bias}
 
 
@@ -252,12 +253,12 @@ def gradient_of_region(
 
 
 def regions(given: Given) -> tuple[Axes, Sequence[Reach]]:
-    """Return along which axes elements have neighbours, and how far these are before and after them."""
+    """Return the axes of the regions, and how far they reach before and after an element, by reading."""
     return (1,) if given["cross_channel"] else (2, 3), reaches(given["local_size"])
 
 
 def work_of_neighbours(given: Mapping[str, Any]) -> Work:
-    """Return the work of the sums of squares and of what comes back from the regions."""
+    """Return the work of the sums of squares, and of the sums over the regions that contain each element."""
     (axes, own), sizes = regions(given), given["input"].shape
     if has_everything(sizes, axes, own):
         return terms(math.prod(sizes))

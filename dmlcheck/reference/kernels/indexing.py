@@ -1,4 +1,4 @@
-"""Elements that indices name, gathered, replaced or marked; the first of sorted sequences; where elements are not 0."""
+"""Gathering, scattering and one-hot tensors by indices; the first elements of sorted sequences; nonzero coordinates."""
 
 from __future__ import annotations
 
@@ -18,24 +18,19 @@ from dmlcheck.reference.rows import LINES, UNCUT, WHOLE, Axes, Cut, Given, Group
 
 
 def indices_in(indices: Any, size: int) -> tuple[Any, Any]:
-    """Return where indices point along a dimension, and which are outside of it; these are moved to its nearest end.
+    """Return indices as positions along a dimension, and a mask of those outside it, which become the nearest end.
 
     Negative indices of signed types count from the end.
     """
     indices = np.asarray(indices)
     at = np.asarray(np.minimum(indices, size) if indices.dtype.kind == "u" else indices).astype(np.int64)
     np.add(at, size, out=at, where=at < 0)
-    outside = ~is_inside(at, size)
+    outside = (at < 0) | (at >= size)
     return np.clip(at, 0, size - 1, out=at), outside
 
 
-def is_inside(at: Any, size: int) -> Any:
-    """Say which places are in a dimension."""
-    return (at >= 0) & (at < size)
-
-
 def last_dimensions(x: Any, count: int) -> tuple[Any, bool]:
-    """Return the part of a tensor at 0 of all dimensions but the last, and whether there is any other part."""
+    """Return the part of a tensor at index 0 of all dimensions but the last `count`, and whether it has other parts."""
     lead = x.ndim - count
     return x[(*[0] * lead, ...)], any(size > 1 for size in x.shape[:lead])
 
@@ -57,7 +52,7 @@ def gather(input: Any, indices: Any, *, axis: int, index_dimensions: int) -> Par
 
 
 def lines_of_gather(x: Any, places: Places, given: Given) -> Any:
-    """Return what is gathered from: all along Axis, and the places of a tile of the output elsewhere."""
+    """Return the part of the input that a tile needs: all along Axis, and the places of the tile elsewhere."""
     axis, count = given["axis"], given["index_dimensions"]
     index = right_aligned(slices(places), x.ndim - 1 + count)
     return x[(*index[:axis], slice(None), *index[axis + count :])]
@@ -109,13 +104,13 @@ def gather_nd(input: Any, indices: Any, *, input_dimension_count: int, indices_d
 
 
 def coordinates(indices: Iterable[Any], sizes: Sequence[int]) -> tuple[tuple[Any, ...], Any]:
-    """Return where indices point along several dimensions, as `indices_in`, and where one of them is outside."""
+    """Return indices as positions along several dimensions, and a mask of those with one outside, as `indices_in`."""
     at, outside = zip(*map(indices_in, indices, sizes), strict=True)
     return at, reduce(np.logical_or, outside)
 
 
 def parts_of_gather_nd(x: Any, places: Places, given: Given) -> Any:
-    """Return what tuples are gathered from: the places of a tile of the output but for what the tuples say."""
+    """Return the part of the input that a tile needs: all of the tuples' axes, the places of the tile elsewhere."""
     batches, width, count = _of_tuples(given)
     rank = given["input_dimension_count"]
     index = right_aligned(slices(places), count + rank - batches - width)
@@ -130,7 +125,7 @@ def tuples_of_gather_nd(indices: Any, places: Places, given: Given) -> Any:
 
 
 def _of_tuples(given: Given) -> tuple[int, int, int]:
-    """Return the numbers of dimensions of batches, of a tuple, and of all tuples."""
+    """Return the numbers of batch dimensions, of indices in a tuple, and of dimensions of the tuples."""
     return (
         given.get("batch_dimension_count", 0),
         given["indices"].shape[-1],
@@ -162,7 +157,10 @@ def scatter_nd(
 
 
 def replaced(x: Any, indices: Sequence[Any], updates: Any) -> PartlyUndefined:
-    """Return a tensor with updates at indices of its first dimensions; what one outside may replace is undefined."""
+    """Return a tensor with updates at indices of its first dimensions.
+
+    An index outside the tensor makes undefined the elements that it may replace: at its nearest end, and at both ends.
+    """
     sizes = x.shape[: len(indices)]
     at, outside = zip(*map(indices_in, indices, sizes), strict=True)
     beyond, found = reduce(np.logical_or, outside), x.copy()
@@ -177,12 +175,12 @@ def replaced(x: Any, indices: Sequence[Any], updates: Any) -> PartlyUndefined:
 
 
 def masked(at: Sequence[Any], mask: Any) -> tuple[Any, ...]:
-    """Return the coordinates that a mask has."""
+    """Return the coordinates at the places of a mask."""
     return tuple(np.broadcast_to(one, mask.shape)[mask] for one in at)
 
 
 def updates_after_tuples(updates: Any, places: Places, given: Given) -> Any:
-    """Return the updates of a tile: of each tuple a tensor of the dimensions that come after the tuple's."""
+    """Return the updates of a tile: for each tuple, the places of the tile along the axes after the tuple's."""
     after = axes_after_tuples(given)
     tuples = given["indices"].shape[-given["indices_dimension_count"] : -1]
     blocks = updates.reshape((*tuples, *given["input"].shape[len(given["input"].shape) - len(after) :]))
@@ -190,7 +188,7 @@ def updates_after_tuples(updates: Any, places: Places, given: Given) -> Any:
 
 
 def axes_after_tuples(given: Given) -> Axes:
-    """Return the axes of the input for which tuples have no index."""
+    """Return the axes of the input after those of the tuples."""
     rank, count = given["input"].ndim, given["input_dimension_count"]
     return tuple(range(rank - count + given["indices"].shape[-1], rank))
 
@@ -235,11 +233,11 @@ def top_k(input: Any, *, axis: int, k: int) -> dict[str, Any]:
 
 
 def first_in_order(keys: Any, axis: int, k: int) -> Any:
-    """Return the places along an axis of the first k keys in rising order; of equal ones the first comes first."""
+    """Return the positions of the k least keys along an axis, in rising order; equal keys keep their order."""
     part = (*[slice(None)] * axis, slice(k))
     if keys.dtype.itemsize == 8:
         return np.argsort(keys, axis=axis, kind="stable")[part]
-    pairs = np.empty((*keys.shape, 2), "<u4")  # places and keys, sorted as they lie: argsort takes twice the memory
+    pairs = np.empty((*keys.shape, 2), "<u4")  # key and position as one number: argsort takes twice the memory
     pairs[..., 1] = keys
     del keys
     pairs[..., 0] = with_ones_after(np.arange(pairs.shape[axis], dtype=np.uint32), pairs.ndim - axis - 2)
@@ -249,9 +247,9 @@ def first_in_order(keys: Any, axis: int, k: int) -> Any:
 
 
 def sorting_keys(x: Any, *, is_decreasing: bool) -> Any:
-    """Return unsigned integers in the order in which elements are sorted, the same for equal ones; NaN is last."""
+    """Return unsigned integers with the order of the elements, equal for equal elements; NaN comes last."""
     if is_float(x):
-        bits = as_bits(0 - x if is_decreasing else 0 + x)  # where -0 is 0
+        bits = as_bits(0 - x if is_decreasing else 0 + x)  # makes 0 of -0
         found = np.where(bits < _middle(x), bits | _middle(x), ~bits)
         return np.where(np.isnan(x), ~bits.dtype.type(0), found)
     found = as_bits(x) ^ _middle(x) if x.dtype.kind == "i" else x
@@ -259,12 +257,12 @@ def sorting_keys(x: Any, *, is_decreasing: bool) -> Any:
 
 
 def _middle(x: Any) -> Any:
-    """Return the unsigned integer whose only bit is the sign's."""
+    """Return the unsigned integer with the sign bit alone."""
     return as_bits(x).dtype.type(1 << width(x) - 1)
 
 
 def notable(x: Any, axis: int) -> Any:
-    """Say which sequences hold NaN, which 0, and which -0."""
+    """Return masks of the sequences with NaN, with 0, and with -0."""
     if not is_float(x):
         return np.zeros(3, bool)
     zeros = as_bits(np.array([0.0, -0.0], x.dtype))
@@ -295,7 +293,7 @@ def nonzero_coordinates(input: Any, *, output_coordinates: TensorDesc) -> dict[s
 
 
 def in_doubt(x: Any) -> Any:
-    """Say which elements may count as 0 or not: NaN, and numbers so small that some devices take them for 0."""
+    """Return a mask of the elements that may or may not count as 0: NaN, and denormals, which devices may flush."""
     if not is_float(x):
         return np.zeros(x.shape, bool)
     return np.isnan(x) | ((x != 0) & (np.abs(x) < np.finfo(x.dtype).smallest_normal))

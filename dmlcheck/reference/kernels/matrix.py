@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.data_types import overflows
 from dmlcheck.reference.nested import NONE, Nested
-from dmlcheck.reference.products import dequantized_dot, dot, plus, scaled_dot, sizes_of_products, with_or_without
-from dmlcheck.reference.quantization import difference, requantized
+from dmlcheck.reference.products import dequantized_dot, dot, magnitudes_of_products, plus, scaled_dot, with_or_without
+from dmlcheck.reference.quantization import difference, overflows_int32, requantized
 from dmlcheck.reference.results import PartlyUndefined, any_of
 from dmlcheck.reference.rows import Axes, Given, Kernel, Products
 
@@ -24,39 +23,39 @@ def gemm(a: Any, b: Any, c: Any, *, alpha: Any, beta: Any, fused_activation: Nes
     return any_of(*(fused_activation(each) for each in found))
 
 
-def turned(transform: str) -> Callable[[Any, Given], Any]:
-    """Return a function that returns matrices, transposed if a field says TRANSPOSE."""
+def transposed(transform: str) -> Callable[[Any, Given], Any]:
+    """Return a function that transposes matrices if a field is TRANSPOSE."""
     return lambda x, given: x.swapaxes(-1, -2) if given[transform] == "TRANSPOSE" else x
 
 
 def whole_for_activation(given: Given) -> Axes:
-    """Return the axes along which the fused activation needs all of the results."""
+    """Return the axes that the fused activation reduces, which may not be cut."""
     return tuple(given["fused_activation"].axes)
 
 
-def sizes_of_gemm(given: Given) -> Any:
-    """Return the function that returns the sizes of the sums, or None if the sums are not the whole result."""
+def magnitudes_of_gemm(given: Given) -> Any:
+    """Return the function that computes the magnitudes of the sums, or None if the results are not these sums."""
     alpha, beta = given["alpha"], given["beta"]
     if given["fused_activation"] is not NONE or alpha == 0 or (given["c"] is not None and beta == 0):
         return None
-    return partial(sizes_of_products, alpha=alpha, beta=beta)
+    return partial(magnitudes_of_products, alpha=alpha, beta=beta)
 
 
 def matrix_multiply_integer(a: Any, a_zero_point: Any, b: Any, b_zero_point: Any) -> Any:
     """(A - AZeroPoint) @ (B - BZeroPoint), with a zero point for each row of A and each column of B, or one for all.
 
-    Float64 has every sum of up to 2^35 products.
+    Sums of up to 2^35 products are exact in float64.
     """
     return dot(difference(a, a_zero_point), difference(b, b_zero_point)).astype(np.int64)
 
 
 def column(x: Any, given: Given) -> Any:
-    """Return one element, or one for each row, beside a matrix."""
+    """Return one element, or one for each row, as a column of a matrix."""
     return x.reshape(*[1] * (given["a"].ndim - 2), x.size, 1)
 
 
 def row(x: Any, given: Given) -> Any:
-    """Return one element, or one for each column, above a matrix."""
+    """Return one element, or one for each column, as a row of a matrix."""
     return x.reshape(*[1] * (given["b"].ndim - 2), 1, x.size)
 
 
@@ -67,7 +66,7 @@ def matrix_multiply_integer_to_float(
     left, right = difference(a, a_zero_point), difference(b, b_zero_point)
     integers = dot(left, right)
     sums = dequantized_dot(left, right, a_scale, b_scale, integers)
-    return PartlyUndefined(sums if bias is None else sums + bias, overflows("INT32", integers))
+    return PartlyUndefined(sums if bias is None else sums + bias, overflows_int32(integers))
 
 
 def quantized_linear_matrix_multiply(
@@ -96,7 +95,7 @@ def quantized_linear_matrix_multiply(
 
 OF_ROWS = dict.fromkeys(("a_scale", "a_zero_point", "output_scale", "output_zero_point"), column)
 OF_COLUMNS = dict.fromkeys(("b_scale", "b_zero_point"), row)
-MATRICES = Products({"a": turned("trans_a"), "b": turned("trans_b")}, whole_for_activation, sizes_of_gemm)
+MATRICES = Products({"a": transposed("trans_a"), "b": transposed("trans_b")}, whole_for_activation, magnitudes_of_gemm)
 QUANTIZED = Products({**OF_ROWS, **OF_COLUMNS})
 
 KERNELS: dict[str, Kernel] = {

@@ -1,4 +1,4 @@
-"""Moving elements as they are: joining, splitting, slicing, padding, repeating, reversing, and blocks of channels."""
+"""Moving elements: joining, splitting, slicing, padding, tiling, reversing, and depth to space."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def join(inputs: Sequence[Any], *, axis: int) -> Any:
 
 
 def parts_at(inputs: Sequence[Any], places: Places, given: Given) -> list[Any]:
-    """Return the parts of several tensors, one after another along Axis, that are at some places."""
+    """Return the parts of the joined tensors at some places of the output."""
     axis, index = given["axis"], slices(places)
     starts = accumulate((part.shape[axis] for part in inputs), initial=0)
     own = [(x, range(x.shape[axis])[_from(places[axis], start)]) for x, start in zip(inputs, starts, strict=False)]
@@ -59,16 +59,16 @@ def slice_(input: Any, *, offsets: Sizes, sizes: Sizes, strides: Sizes) -> Partl
 
 
 def repeated(sizes: Sizes, strides: Sizes) -> Any:
-    """Say which elements a stride of 0 repeats: all but the first along its dimension."""
+    """Return a mask of the elements that a stride of 0 repeats: all but the first along its dimension."""
     is_repeated = np.ones(np.where(strides, 1, sizes), bool)
     is_repeated[tuple(slice(None if stride else 1) for stride in strides)] = False
     return is_repeated
 
 
 def window(offsets: Sizes, sizes: Sizes, strides: Sizes, counts: Sizes) -> tuple[list[range], Index]:
-    """Return the places that strides take from a window, in rising order, and what turns their elements round.
+    """Return the places of a strided window in rising order, and the index that puts their elements in the right order.
 
-    They begin with the first element of the window, or the last one where the stride is negative.
+    A positive stride begins with the first element of the window, and a negative one with the last.
     """
 
     def reached(offset: int, size: int, stride: int, count: int) -> range:
@@ -108,7 +108,7 @@ def slice_grad(
 
 
 def pasted(x: Any, at: Places, places: Places, value: Any) -> PartlyUndefined:
-    """Return what a larger tensor has at some places: the elements of x in their order `at` theirs, else a value."""
+    """Return some places of a tensor that has the elements of x at the places `at`, and a value elsewhere."""
     own = tuple(
         slice(bisect_left(one, cut.start), bisect_left(one, cut.stop)) for one, cut in zip(at, places, strict=True)
     )
@@ -127,7 +127,7 @@ def pasted(x: Any, at: Places, places: Places, value: Any) -> PartlyUndefined:
     return PartlyUndefined(found, is_undefined and around(is_undefined, np.zeros_like(x[own], bool)))
 
 
-# ---- copies side by side
+# ---- tiling
 
 
 def tile(input: Any, *, places: Places) -> Any:
@@ -140,7 +140,7 @@ def tile(input: Any, *, places: Places) -> Any:
     return np.tile(input[seen], copies)[cut]
 
 
-# ---- starts of lines reversed
+# ---- reversing
 
 
 def reverse_subsequences(input: Any, sequence_lengths: Any, *, axis: int, places: Places) -> Any:
@@ -176,7 +176,7 @@ def padding1(input: Any, *, padding_mode: str, padding_value: Any, start_padding
 
 
 def continued(x: Any, places: Places, origin: Callable[[Any, int], Any]) -> Any:
-    """Return x at some places, where a function gives those whose elements are seen outside of it along an axis."""
+    """Return x at some places, which may be outside it; `origin` maps those along an axis to places inside."""
     found = np.empty([*map(len, places)], x.dtype)
     for region in product(*(origins(at, size, origin) for at, size in zip(places, x.shape, strict=True))):
         part = x[tuple(seen if isinstance(seen, slice) else slice(None) for _, seen in region)]
@@ -187,7 +187,7 @@ def continued(x: Any, places: Places, origin: Callable[[Any, int], Any]) -> Any:
 
 
 def origins(at: range, size: int, origin: Callable[[Any, int], Any]) -> Iterator[tuple[slice, Any]]:
-    """Yield the parts of some places that are before, in and after a dimension, and what is seen there."""
+    """Yield the parts of some places that are inside, before and after a dimension, with the places they map to."""
     start, stop = (min(max(end, at.start), at.stop) for end in (0, size))
     if start < stop:
         yield slice(start - at.start, stop - at.start), slice(start, stop)
@@ -197,7 +197,7 @@ def origins(at: range, size: int, origin: Callable[[Any, int], Any]) -> Iterator
 
 
 def has_no_reflection(sizes: Sizes, at: Places) -> Any:
-    """Say which places are outside along an axis of size 1, on which there is no other element to be seen."""
+    """Return a mask of the places outside an axis of size 1, which has no other element to reflect."""
     outside = [(np.arange(own.start, own.stop) != 0) & (size == 1) for own, size in zip(at, sizes, strict=True)]
     return any(map(np.any, outside)) and reduce(
         np.logical_or, (with_ones_after(x, len(at) - axis - 1) for axis, x in enumerate(outside))
@@ -205,7 +205,7 @@ def has_no_reflection(sizes: Sizes, at: Places) -> Any:
 
 
 def mirrored(at: Any, period: int, shift: int) -> Any:
-    """Return places that go to and fro: i and period - shift - i are the same, and so is each period."""
+    """Return the places of a reflection: i and period - shift - i are the same place, and so are i and i + period."""
     return np.minimum(at % period, period - shift - at % period)
 
 
@@ -217,7 +217,7 @@ PLACES: dict[str, Callable[[Any, int], Any]] = {
 }
 
 
-# ---- blocks of channels
+# ---- depth to space
 
 
 def depth_to_space(input: Any, *, block_size: int, order: str = "DEPTH_COLUMN_ROW") -> Any:
@@ -236,7 +236,7 @@ def depth_to_space(input: Any, *, block_size: int, order: str = "DEPTH_COLUMN_RO
 
 
 def split_channels(x: Any, block_size: int, order: str) -> Any:
-    """Return a tensor with three dimensions for its channels: row and column of a block, and depth, in their order."""
+    """Return a tensor with its channels as three dimensions: row and column of a block, and depth, by `order`."""
     batch, channels, height, width = x.shape
     sizes = [block_size] * 3
     sizes[AXES[order][2] - 1] = channels // block_size**2
@@ -247,7 +247,7 @@ AXES = {"DEPTH_COLUMN_ROW": (1, 2, 3), "COLUMN_ROW_DEPTH": (2, 3, 1)}  # of row,
 
 
 def channels_at(x: Any, places: Places, given: Given) -> Any:
-    """Return the blocks of channels that make some channels of a larger image."""
+    """Return the channels of the input that a tile of the output needs."""
     order, depth = given.get("order", "DEPTH_COLUMN_ROW"), slice(places[1].start, places[1].stop)
     found = split_channels(x[places[0].start : places[0].stop], given["block_size"], order)
     part = found[(*[slice(None)] * AXES[order][2], depth)]
@@ -267,14 +267,14 @@ def space_to_depth(input: Any, *, block_size: int, order: str = "DEPTH_COLUMN_RO
 
 
 def rows_at(x: Any, places: Places, given: Given) -> Any:
-    """Return the rows of an image that make some rows of a smaller one."""
+    """Return the rows of the input that a tile of the output needs."""
     rows = slice(places[2].start * given["block_size"], places[2].stop * given["block_size"])
     return x[places[0].start : places[0].stop, :, rows]
 
 
-AS_IS = 8  # blocks of a tile of elements that are only moved
+AS_IS = 8  # blocks in a tile of elements that are only moved
 OF_PLACES = Cut(needs={"input": WHOLE}, blocks=AS_IS)
-PADDED = OF_PLACES._replace(blocks=AS_IS // 2)  # whose indices of what is outside take 8 bytes each
+PADDED = OF_PLACES._replace(blocks=AS_IS // 2)  # indices of places outside take 8 bytes each
 DEPTHS = Cut(lambda _: (0, 1), {"input": channels_at}, AS_IS)
 ROWS = Cut(lambda _: (0, 2), {"input": rows_at}, AS_IS)
 

@@ -1,4 +1,4 @@
-"""Normalization by mean and variance, computed or given, by neighbours, and by a norm."""
+"""Normalization by mean and variance, by the squares of neighbours, and by a norm."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dmlcheck.reference.work import Work, terms
 
 
 def statistics(x: Any, axes: Axes, *, use_mean: bool, use_variance: bool) -> tuple[Any, Any]:
-    """Return the mean, 0 without UseMean, and the mean of the squared distances from it, None without UseVariance."""
+    """Return the mean, or 0 without UseMean, and the mean of squared distances from it, or None without UseVariance."""
     if use_mean and use_variance:
         return mean_and_variance(x, axes)
     return (mean(x, axes), None) if use_mean else (0, mean(np.square(x), axes) if use_variance else None)
@@ -30,7 +30,7 @@ def statistics(x: Any, axes: Axes, *, use_mean: bool, use_variance: bool) -> tup
 def of_group(
     x: Any, scale: Any, bias: Any, *, axes: Axes, use_mean: bool, use_variance: bool, epsilon: Any, fused: Nested
 ) -> PartlyUndefined:
-    """fused(Scale * (x - Mean) / sqrt(Variance + Epsilon) + Bias); without UseMean that of the root mean square."""
+    """fused(Scale * (x - Mean) / sqrt(Variance + Epsilon) + Bias); without UseMean, Mean is 0."""
     scale, bias = 1 if scale is None else scale, 0 if bias is None else bias
     centre, spread = statistics(x, axes, use_mean=use_mean, use_variance=use_variance)
     square = 1 if spread is None else spread + epsilon
@@ -137,7 +137,7 @@ def local_response_normalization(
 
 
 def regions(given: Given) -> tuple[Axes, Sequence[Reach]]:
-    """Return along which axes elements have neighbours, and how far these are before and after them."""
+    """Return the axes of the regions, and how far they reach before and after an element, by reading."""
     first, *others = reaches(given["local_size"])
     return ((1,), [first]) if given["cross_channel"] else ((2, 3), [first, *others])
 

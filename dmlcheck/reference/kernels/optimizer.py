@@ -38,7 +38,7 @@ def adam(
 
 
 def as_number(x: Any, _: Places, __: Given) -> Any:
-    """Return the one integer of a tensor as a float, of which powers have an error."""
+    """Return the only integer of a tensor as a float, so that its powers have errors."""
     return x.reshape(()).astype(np.float64)
 
 

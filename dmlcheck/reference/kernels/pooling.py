@@ -1,4 +1,4 @@
-"""Pooling of the elements under a window, of regions, and back to the places of the largest."""
+"""Pooling of windows and of regions, and max unpooling."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from dmlcheck.reference.windows import (
     View,
     Window,
     first_place,
-    once_each,
     over,
     padded_count,
     seen_count,
     windows,
+    without_repeats,
 )
 from dmlcheck.reference.work import Work, terms
 
@@ -46,20 +46,21 @@ def window_of(given: Given) -> Window:
 
 
 def work_of_windows(given: Mapping[str, Any]) -> Work:
-    """Return the work of what windows see, one element after another where it is not only reduced."""
+    """Return the work of the windows: each element on its own, unless windows are only reduced."""
     window = window_of(given)
     is_reduced = given.get("output_indices") is None and given.get("p", 0) <= MOST_PLAIN
-    once = window if "output_indices" not in given else once_each(window)
-    return terms(terms_of(given["output"].sizes, once, given["input"].shape[2:], is_reduced=is_reduced))
+    covered = window if "output_indices" not in given else without_repeats(window)
+    return terms(terms_of(given["output"].sizes, covered, given["input"].shape[2:], is_reduced=is_reduced))
 
 
 # ---- averages
 
 
 def divisors(seen: View, end_padding: Sizes, *, include_padding: bool) -> list[tuple[Any, Any]]:
-    """Return the number of elements seen, or of the window with IncludePadding, and where an average is undefined.
+    """Return the right divisors of an average, each with a mask of undefined averages.
 
-    Of a window that reaches beyond EndPadding, only the elements up to there may count as well.
+    It is the number of elements inside the tensor; with IncludePadding the size of the window, or the number of its
+    elements up to EndPadding.
     """
     if not include_padding:
         count = seen_count(seen.places, seen.window, seen.sizes)
@@ -107,19 +108,14 @@ def lp_pooling(input: Any, *, seen: View, p: int) -> Any:
 
 
 def least(given: Given) -> Any:
-    """Return what no element is less than."""
+    """Return the least number of the tensor's type, which pads it."""
     dtype = given["input"].dtype
     return -np.inf if is_float(given["input"]) else np.iinfo(dtype).min
 
 
-def once(given: Given) -> Window:
-    """Return the window of a pooling, which sees no element twice."""
-    return once_each(window_of(given))
-
-
-def has_no_indices(given: Given) -> bool:
-    """Whether there is no output of indices."""
-    return given.get("output_indices") is None
+def window_without_repeats(given: Given) -> Window:
+    """Return the window of a pooling, which covers no element twice."""
+    return without_repeats(window_of(given))
 
 
 def max_pooling2(
@@ -160,7 +156,7 @@ def max_pooling(input: Any, *, seen: View) -> PartlyUndefined:
 
 
 def zero_point(given: Given) -> Any:
-    """Return what stands for 0 in the input."""
+    """Return the zero point of the input, which pads it."""
     return 0 if given["input_zero_point"] is None else given["input_zero_point"]
 
 
@@ -214,7 +210,7 @@ def channels_at(input: Any, places: Places, _: Given) -> Any:
 
 
 def largest_of_region(input: Any, row: Any, scale: Any, pooled_size: Any) -> Any:
-    """Return the largest elements of the parts of a region; they are undefined where its image is not known."""
+    """Return the largest elements of the parts of a region; undefined if its image does not exist."""
     image, sizes = float(row[0]), (pooled_size.Height, pooled_size.Width)
     found = corners(row[1:], scale)
     if not (found and image.is_integer() and 0 <= image < len(input)):
@@ -233,14 +229,14 @@ def largest_within(image: Any, region: Corners, sizes: Sizes) -> PartlyUndefined
 
 
 def parts_of(first: int, last: int, count: int, size: int) -> list[slice]:
-    """Return the parts that a range with both of its ends is cut into, as far as they are from 0 to below a size."""
+    """Return the `count` parts of the range from `first` to `last`, both included, clipped to a dimension of a size."""
     length = last - first + 1
     ends = ((first + at * length // count, first - -(at + 1) * length // count) for at in range(count))
     return [slice(*(min(max(end, 0), size) for end in (start, stop))) for start, stop in ends]
 
 
 def largest_of_parts(image: Any, rows: list[slice], columns: list[slice]) -> tuple[Any, Any]:
-    """Return the largest element of each channel in every part of an image: 0, and undefined, where there is none."""
+    """Return the largest element of each channel in each part of an image; undefined where a part is empty."""
     found = np.zeros((len(image), len(rows), len(columns)), image.dtype)
     is_empty = np.zeros(found.shape[1:], bool)
     for (y, row), (x, column) in product(enumerate(rows), enumerate(columns)):
@@ -251,7 +247,7 @@ def largest_of_parts(image: Any, rows: list[slice], columns: list[slice]) -> tup
     return found, is_empty | np.isnan(found)
 
 
-# ---- maxima in their places
+# ---- max unpooling
 
 
 def max_unpooling(input: Any, indices: Any, *, output: TensorDesc) -> PartlyUndefined:
@@ -268,7 +264,7 @@ def max_unpooling(input: Any, indices: Any, *, output: TensorDesc) -> PartlyUnde
 
 POOLED = Windows(window_of)
 POWERS = Windows(window_of, is_reduced=lambda given: given["p"] <= MOST_PLAIN)
-LARGEST = Windows(once, least, has_no_indices)
+LARGEST = Windows(window_without_repeats, least, lambda given: given.get("output_indices") is None)
 REGIONS = Cut(lambda _: (0, 1), {"input": channels_at, "roi": regions_at})
 
 KERNELS: dict[str, Kernel] = {

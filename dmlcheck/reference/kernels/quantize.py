@@ -1,4 +1,4 @@
-"""Quantization: element by element, in blocks, by the range of a tensor, and of sums."""
+"""Quantization by element, by blocks and by the range of a tensor, and the addition of quantized tensors."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def dequantize(
 
 
 def repeated(tensors: Sequence[Any], places: Places, given: Given) -> list[Any]:
-    """Return scales or zero points at some places, each of their elements repeated for its block."""
+    """Return scales or zero points at some places of the input, each element repeated over its block."""
     sizes = given["input"].shape
     return [reduce(lambda part, axis: _along(part, axis, places[axis], sizes[axis]), range(x.ndim), x) for x in tensors]
 
@@ -72,7 +72,7 @@ def _along(x: Any, axis: int, at: range, size: int) -> Any:
 
 
 def uneven(_: Any, __: Places, given: Given) -> bool:
-    """Whether a size of the input is no multiple of that of the scale or the zero point."""
+    """Whether a size of the input is not a multiple of that of the scale or the zero point."""
     return any(any(np.mod(given["input"].shape, x.shape)) for x in given["quantizations"])
 
 

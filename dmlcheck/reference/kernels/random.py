@@ -41,13 +41,13 @@ def words_of(counter: int) -> list[int]:
 
 
 def random_words(counter: int, key: tuple[int, int], start: int, count: int) -> Any:
-    """Return so many words from word `start` on."""
+    """Return `count` words from word `start` on."""
     first, skipped = divmod(start, 4)
     return philox(counter + first, key, math.ceil((skipped + count) / 4)).ravel()[skipped : skipped + count]
 
 
 def philox(counter: int, key: tuple[int, int], count: int) -> Any:
-    """Return blocks of four words, one for each of `count` counters from a first one on."""
+    """Return blocks of four words for `count` consecutive counters."""
     word0, word1, word2, word3 = counters(counter, count)
     key0, key1 = map(np.uint64, key)
     for _ in range(ROUNDS):
@@ -59,7 +59,7 @@ def philox(counter: int, key: tuple[int, int], count: int) -> Any:
 
 
 def counters(first: int, count: int) -> tuple[Any, ...]:
-    """Return the four words of `count` counters that follow each other modulo 2^128."""
+    """Return the four words of `count` consecutive counters modulo 2^128."""
     low, high = (np.uint64(number(words_of(first)[part : part + 2])) for part in (0, 2))
     lower = low + np.arange(count, dtype=np.uint64)
     upper = high + (lower < low).astype(np.uint64)

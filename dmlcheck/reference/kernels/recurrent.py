@@ -1,7 +1,7 @@
-"""RNN, GRU and LSTM: networks that take a sequence step by step, the equations of a step in a function each.
+"""RNN, GRU and LSTM: a function for the equations of one step of each.
 
-x is {batch, input size}, what the input has at a step, h {batch, hidden size}, the hidden state before it, and c the
-cell state before it. What is undefined of an activation comes beside its results.
+x is the input of the step, {batch, input size}; h is the hidden state before it, {batch, hidden size}, and c the cell
+state before it. Activations return their results and a mask of the undefined ones.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dmlcheck.reference.functions import blended
 from dmlcheck.reference.gates import Gate, gates_of, summed, summed_with_share
 from dmlcheck.reference.nested import Nested, activation
 from dmlcheck.reference.results import PartlyUndefined
-from dmlcheck.reference.rows import Direction, Given, Kernel, Scan, State
+from dmlcheck.reference.rows import Direction, Given, Kernel, Recurrence, State
 
 # ---- the equations of a step
 
@@ -97,11 +97,11 @@ def lstm(
     return [PartlyUndefined(o * hidden, is_undefined | o_undefined | h_undefined), PartlyUndefined(cell, is_undefined)]
 
 
-# ---- what goes along a sequence
+# ---- directions and readings
 
 
 def directions(count: int, given: Given) -> list[Direction]:
-    """Return the directions, each with so many activations of its own."""
+    """Return the directions; each has `count` activations."""
     are_backward = {"FORWARD": [False], "BACKWARD": [True], "BIDIRECTIONAL": [False, True]}[given["direction"]]
     functions = given["activation_descs"]
     return [
@@ -111,7 +111,7 @@ def directions(count: int, given: Given) -> list[Direction]:
 
 
 def readings_of_lstm(given: Given) -> list[Mapping[str, Any]]:
-    """Return the readings of an LSTM's page: which cell state the output gate sees, and whether h's is clipped."""
+    """Return the readings of LSTM's page: the cell state that the output gate uses, and whether h clips its operand."""
     of_output = [True] if given["peephole"] is None else [True, False]
     of_cell = [False, True] if given["use_clip_threshold"] else [False]
     return [{"sees_new_cell": sees, "is_cell_clipped": clips} for sees, clips in product(of_output, of_cell)]
@@ -121,7 +121,7 @@ HIDDEN = State("hidden_init", "recurrence", "output_single")
 CELL = State("cell_mem_init", "peephole", "output_cell_single")
 
 KERNELS: dict[str, Kernel] = {
-    "GRU": Kernel(gru, Scan(partial(gates_of, 3), [HIDDEN], partial(directions, 2))),
-    "LSTM": Kernel(lstm, Scan(partial(gates_of, 4), [HIDDEN, CELL], partial(directions, 3), readings_of_lstm)),
-    "RNN": Kernel(rnn, Scan(partial(gates_of, 1), [HIDDEN], partial(directions, 1), is_padded=True)),
+    "GRU": Kernel(gru, Recurrence(partial(gates_of, 3), [HIDDEN], partial(directions, 2))),
+    "LSTM": Kernel(lstm, Recurrence(partial(gates_of, 4), [HIDDEN, CELL], partial(directions, 3), readings_of_lstm)),
+    "RNN": Kernel(rnn, Recurrence(partial(gates_of, 1), [HIDDEN], partial(directions, 1), is_padded=True)),
 }

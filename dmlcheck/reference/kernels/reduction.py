@@ -45,12 +45,12 @@ def _extreme(x: Any, axes: Axes, with_nan: np.ufunc, without_nan: np.ufunc) -> P
     extreme = with_nan.reduce(x, axis=axes, keepdims=True)
     is_nan = np.isnan(extreme)
     if is_nan.any():
-        extreme = without_nan.reduce(x * 1, axis=axes, keepdims=True)  # times 1 every NaN is a quiet one
+        extreme = without_nan.reduce(x * 1, axis=axes, keepdims=True)  # the product makes signaling NaN quiet
     return PartlyUndefined(extreme, is_nan)
 
 
 def place(x: Any, axes: Axes, *, of: Callable[..., PartlyUndefined], last: bool = False) -> PartlyUndefined:
-    """Return where the largest or smallest element is: of equal ones the first, or the last; NaN is undefined."""
+    """Return the position of the largest or smallest element, of equal ones the first or last; NaN is undefined."""
     x = comparable(x)
     extreme, is_nan = of(x, axes)
     return PartlyUndefined(first(x == extreme, axes, last=last), is_nan)

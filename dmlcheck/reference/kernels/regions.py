@@ -1,4 +1,4 @@
-"""Regions of images that are sampled to a size of their own, and the gradients of that."""
+"""ROI_ALIGN: regions of images, resampled to one size, and its gradients."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from dmlcheck.reference.results import (
     stacked,
     ways_of,
 )
-from dmlcheck.reference.rows import WHOLE, Axes, Cut, EachOutput, Given, Kernel
+from dmlcheck.reference.rows import WHOLE, Axes, Cut, EachOutput, Given, Kernel, same_parameters
 from dmlcheck.reference.samples import (
     Counts,
     Sampling,
@@ -63,12 +63,12 @@ def roi_align1(
     interpolation_mode: str,
     spatial_scale_x: Any,
     spatial_scale_y: Any,
-    input_pixel_offset: Any,
-    output_pixel_offset: Any,
+    input_pixel_offset: Any = 0.5,
+    output_pixel_offset: Any = -0.5,
     out_of_bounds_input_value: Any,
     minimum_samples_per_output: int,
     maximum_samples_per_output: int,
-    align_regions_to_corners: bool,
+    align_regions_to_corners: bool = False,
     output: TensorDesc,
     places: Places,
 ) -> Any:
@@ -87,21 +87,8 @@ def roi_align1(
     return crop(input, roi, batch_indices, sampling, out_of_bounds_input_value, output.sizes[2:], places)
 
 
-def roi_align(
-    input: Any,
-    roi: Any,
-    batch_indices: Any,
-    *,
-    reduction_function: str,
-    interpolation_mode: str,
-    spatial_scale_x: Any,
-    spatial_scale_y: Any,
-    out_of_bounds_input_value: Any,
-    minimum_samples_per_output: int,
-    maximum_samples_per_output: int,
-    output: TensorDesc,
-    places: Places,
-) -> Any:
+@same_parameters(roi_align1)
+def roi_align(*tensors: Any, **fields: Any) -> Any:
     """The average or the maximum of p samples of each output element along height, times p along width.
 
     Along width, sample s is at x = (s + 0.5) * size / (width * p) + x1 * SpatialScaleX - 0.5. p is size / output size,
@@ -110,15 +97,13 @@ def roi_align(
 
     Up to one element beyond an edge, the edge element is used; farther out, OutOfBoundsInputValue.
     """
-    names, scales = (interpolation_mode, reduction_function), (spatial_scale_y, spatial_scale_x)
-    sampling = Sampling(*names, scales, minimum_samples_per_output, maximum_samples_per_output)
-    return crop(input, roi, batch_indices, sampling, out_of_bounds_input_value, output.sizes[2:], places)
+    return roi_align1(*tensors, **fields)
 
 
 def crop(
     input: Any, roi: Any, batch_indices: Any, sampling: Sampling, outside: Any, sizes: Sizes, places: Places
 ) -> Any:
-    """Some channels, rows and columns of a region: each element is the average of its samples, or the largest."""
+    """Return some channels, rows and columns of a region: each element is the average or maximum of its samples."""
     (region, channels, *tile), (counts,) = places, sample_counts(roi, sizes, sampling)
     if counts is None:
         return all_undefined([*map(len, places)])
@@ -131,19 +116,19 @@ def crop(
 
 
 def reduced(samples: PartlyUndefined, function: str, sizes: Sizes) -> PartlyUndefined:
-    """Return the averages of the samples of each element, or the largest, with the samples of these sizes."""
+    """Return the average or maximum of the samples of each element; `sizes` has their counts on axes 2 and 4."""
     of_each, ways = largest if function == "MAX" else average, ways_of(samples.value)
     value = alternatives(*ways, of=lambda way: of_each(way.reshape(sizes)))
     return PartlyUndefined(value, np.broadcast_to(samples.where, ways[0].shape).reshape(sizes).any(axis=(2, 4)))
 
 
 def average(samples: Any) -> Any:
-    """Return the averages of the samples of each element, whose places all may be off in one direction."""
+    """Return the averages of the samples of each element; the errors of their places may all have one direction."""
     return total_together(samples, (2, 4)) / (samples.shape[2] * samples.shape[4])
 
 
 def largest(samples: Any) -> PartlyUndefined:
-    """Return the largest samples of each element, undefined where one is NaN."""
+    """Return the largest sample of each element; undefined where one is NaN."""
     found = samples.max(axis=(2, 4))
     return PartlyUndefined(found, np.isnan(found))
 
@@ -188,7 +173,7 @@ def roi_align_grad(
 
 
 def either_reading(formula: Callable[..., Any], sampling: Sampling, *operands: Any) -> Any:
-    """Return a gradient with the offsets as the forward operator has them, or as if they had changed their roles."""
+    """Return a gradient in both readings: with the pixel offsets of the forward operator, and with them exchanged."""
     before, after = sampling.input_offset, sampling.output_offset
     swapped = sampling._replace(input_offset=after, output_offset=before)
     readings = [sampling] if sampling.has_equal_offsets else [sampling, swapped]
@@ -208,7 +193,7 @@ def gradient_of_image(
     sizes: Sizes,
     places: Places,
 ) -> PartlyUndefined:
-    """What its regions give back to some channels, rows and columns of an image."""
+    """Return the gradient of some channels, rows and columns of an image, from all of its regions."""
     image, channels, *tile = places
     every = sample_counts(roi, gradient.shape[2:], sampling)
     counts = [own for own in every if own is not None]
@@ -227,7 +212,7 @@ def gradient_of_image(
 def gradient_of_crop(
     sampling: Sampling, image: Any, gradient: Any, corners: Any, counts: Counts, sizes: Sizes, tile: Places
 ) -> Sums | None:
-    """What a region gives back to some rows and columns of its image, None if none of its samples is beside them."""
+    """Return a region's part of the gradient of some rows and columns; None if none of its samples is beside them."""
     at = all_places(corners, gradient.shape[1:], counts, sampling)
     near = list(map(partial(shares, rounding=rounding_of(sampling)), at, sizes, (part.start for part in tile)))
     if not all(map(is_in, near, tile)):
@@ -239,7 +224,7 @@ def gradient_of_crop(
 
 
 def all_places(corners: Any, sizes: Sizes, counts: Counts, sampling: Sampling) -> list[Any]:
-    """Return where all samples of a region are, along height and width."""
+    """Return the places of all samples of a region, along height and width."""
     return places_of_samples(corners, [*map(range, sizes)], sizes, counts, sampling)
 
 
@@ -249,7 +234,7 @@ def all_places(corners: Any, sizes: Sizes, counts: Counts, sampling: Sampling) -
 def gradient_of_regions(
     sampling: Sampling, input: Any, gradient: Any, roi: Any, batch_indices: Any, places: Places
 ) -> Any:
-    """The gradients of some regions: those of averages of one sample between elements."""
+    """Return the gradients of some regions; they are defined for averages of one linear sample."""
     numbers, is_known = places[-2], (sampling.mode, sampling.function) == ("LINEAR", "AVERAGE")
     counts = sample_counts(roi, gradient.shape[2:], sampling)
     found = [
@@ -262,9 +247,9 @@ def gradient_of_regions(
 
 
 def gradient_of_region(sampling: Sampling, image: Any, gradient: Any, corners: Any) -> PartlyUndefined:
-    """The sums of InputGradient times the slope of a sample along x and y, as far as it moves with each corner.
+    """Return the sums of InputGradient times the slopes of the samples, times how far each moves with a corner.
 
-    The slopes are 0 beyond the edges. They are undefined at an element, where there is one on each side.
+    The slopes are 0 beyond the edges. They are undefined at the place of an element, where they differ on both sides.
     """
     at = all_places(corners, gradient.shape[1:], (1, 1), sampling)
     beyond, unclear = limits(at, image.shape[1:], sampling)
@@ -282,7 +267,7 @@ def gradient_of_region(sampling: Sampling, image: Any, gradient: Any, corners: A
     return PartlyUndefined(np.stack(results), marks)
 
 
-# ---- what a tile needs, and how much there is to compute
+# ---- tiles and work
 
 
 def regions_at(roi: Any, places: Places, _: Given) -> Any:
@@ -291,7 +276,7 @@ def regions_at(roi: Any, places: Places, _: Given) -> Any:
 
 
 def region_at(roi: Any, places: Places, _: Given) -> Any:
-    """Return the region of a tile of a crop, as the only one of several."""
+    """Return the region of a tile of a crop, as an array of one region."""
     return roi.reshape(-1, 4)[places[0].start : places[0].stop]
 
 
@@ -301,12 +286,12 @@ def regions_on(roi: Any, places: Places, given: Given) -> Any:
 
 
 def region_axis(given: Given) -> Axes:
-    """Return the axis along which regions are."""
+    """Return the axis of the regions."""
     return (given["roi"].ndim - 2,)
 
 
 def counts_of(given: Given, window: Sizes) -> list[Counts]:
-    """Return how many samples an element of each region has along height and width, one where that is undefined."""
+    """Return the numbers of samples of an element along height and width, by region; 1 where they are undefined."""
     names, scales = ("", ""), (given["spatial_scale_y"], given["spatial_scale_x"])
     least, most = given["minimum_samples_per_output"], given["maximum_samples_per_output"]
     offsets = (given.get("input_pixel_offset", 0.5), given.get("output_pixel_offset", -0.5))
@@ -315,24 +300,24 @@ def counts_of(given: Given, window: Sizes) -> list[Counts]:
 
 
 def samples_of_each(given: Given) -> list[int]:
-    """Return how many samples an element of each region has."""
+    """Return the number of samples of an element, by region."""
     return list(map(math.prod, counts_of(given, given["output"].sizes[2:])))
 
 
 def samples_on_each(given: Given) -> float:
-    """Return how many numbers there are for each element of an image: itself, and the samples of one region."""
+    """Return the numbers in memory for each element of an image: itself, and its share of the samples of a region."""
     window, plane = given["input_gradient"].shape[2:], given["output_gradient"].sizes[2:]
     samples = max(map(math.prod, counts_of(given, window))) * math.prod(window)
     return float(1 + samples / math.prod(plane))
 
 
 def numbers_on_images(given: Given) -> list[float]:
-    """Return for each image how many numbers there are for each of its elements."""
+    """Return the numbers in memory for each element, by image."""
     return [samples_on_each(given)] * int(given["output_gradient"].sizes[0])
 
 
 def samples_for_corners(given: Given) -> float:
-    """Return how many samples there are for each coordinate of a region."""
+    """Return the number of samples for each coordinate of a region."""
     return float(math.prod(given["input_gradient"].shape[1:]) / 4)
 
 
@@ -348,16 +333,16 @@ CORNERS = Cut(region_axis, {**dict.fromkeys(AS_IS, WHOLE), "roi": regions_at}, d
 
 
 def work_of_crops(given: Mapping[str, Any]) -> Work:
-    """Return the work of all samples; those of one element are there at once."""
+    """Return the work of all samples; those of one element are in memory at once."""
     _, channels, *window = given["output"].sizes
     samples = samples_of_each(given)
     return work_of_samples(max(samples), sum(samples) * math.prod(window) * channels)
 
 
 def work_of_gradients(given: Mapping[str, Any]) -> Work:
-    """Return the work of all samples, for each part of an image anew; those of a region are there at once."""
+    """Return the work of all samples, for each part of an image; those of a region are in memory at once."""
     _, channels, *window = given["input_gradient"].shape
-    if given["output_gradient"] is None:  # that of regions alone is only known where each element is one sample
+    if given["output_gradient"] is None:  # the gradient of regions alone has one sample for each element
         return work_of_samples(math.prod(window), math.prod(given["input_gradient"].shape))
     plane = math.prod(given["output_gradient"].sizes[2:])
     samples = [math.prod(own) * math.prod(window) for own in counts_of(given, window)]
@@ -366,7 +351,7 @@ def work_of_gradients(given: Mapping[str, Any]) -> Work:
 
 
 def work_of_samples(of_one: int, count: int) -> Work:
-    """Return the work of samples, or how many are there at once where these are too many."""
+    """Return the work of samples; if too many are in memory at once, their number."""
     if of_one > SAMPLES_AT_ONCE:
         return Work(of_one, "samples that are there at once", SAMPLES_AT_ONCE)
     return Work(count, "samples", SAMPLES)

@@ -1,4 +1,4 @@
-"""Resampling to other sizes, with the nearest element or those beside a place along each axis, and its gradients."""
+"""Resampling by the nearest element or linear interpolation, and its gradients."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dmlcheck.reference.interpolation import (
 )
 from dmlcheck.reference.places import Places, numbers_of
 from dmlcheck.reference.results import PartlyUndefined, all_undefined
-from dmlcheck.reference.rows import WHOLE, Cut, Given, Kernel
+from dmlcheck.reference.rows import WHOLE, Cut, Given, Kernel, same_parameters
 
 ROUNDINGS: dict[str, Rounding] = {"INCREASING": np.ceil, "DECREASING": np.floor}
 
@@ -55,26 +55,6 @@ def resample(input: Any, *, interpolation_mode: str, scales: Any, places: Places
     return interpolated(input, x, interpolation_mode, half_up)
 
 
-def resample2(
-    input: Any,
-    *,
-    interpolation_mode: str,
-    rounding_direction: str,
-    scales: Any,
-    input_pixel_offsets: Any,
-    output_pixel_offsets: Any,
-    places: Places,
-) -> Any:
-    """Input at x = (o - OutputPixelOffsets) / Scales - InputPixelOffsets.
-
-    Outside the input, the edge element is used. NEAREST_NEIGHBOR: the element at ceil(x) with INCREASING, at floor(x)
-    with DECREASING. LINEAR: the average of the elements at floor(x) and floor(x) + 1, each weighted by 1 - its distance
-    from x.
-    """
-    x = coordinates(places, scales, input_pixel_offsets, output_pixel_offsets)
-    return interpolated(input, x, interpolation_mode, ROUNDINGS[rounding_direction])
-
-
 def resample3(
     input: Any,
     *,
@@ -83,7 +63,7 @@ def resample3(
     scales: Any,
     input_pixel_offsets: Any,
     output_pixel_offsets: Any,
-    antialiased: bool,
+    antialiased: bool = False,
     places: Places,
 ) -> Any:
     """Input at x = (o - OutputPixelOffsets) / Scales - InputPixelOffsets.
@@ -96,6 +76,17 @@ def resample3(
         return all_undefined([*map(len, places)])
     x = coordinates(places, scales, input_pixel_offsets, output_pixel_offsets)
     return interpolated(input, x, interpolation_mode, ROUNDINGS[rounding_direction])
+
+
+@same_parameters(resample3)
+def resample2(*tensors: Any, **fields: Any) -> Any:
+    """Input at x = (o - OutputPixelOffsets) / Scales - InputPixelOffsets.
+
+    Outside the input, the edge element is used. NEAREST_NEIGHBOR: the element at ceil(x) with INCREASING, at floor(x)
+    with DECREASING. LINEAR: the average of the elements at floor(x) and floor(x) + 1, each weighted by 1 - its distance
+    from x.
+    """
+    return resample3(*tensors, **fields)
 
 
 def upsample_2d(input: Any, *, scale_size: Any, interpolation_mode: str, places: Places) -> Any:
@@ -156,7 +147,7 @@ def resample_grad1(
 
 
 def terms(given: Given) -> float:
-    """Return how many elements of the incoming gradient there are for each of the outgoing one."""
+    """Return the number of elements of InputGradient for each element of OutputGradient."""
     return float(given["input_gradient"].size / math.prod(given["output_gradient"].sizes))
 
 

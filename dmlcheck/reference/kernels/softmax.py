@@ -1,4 +1,4 @@
-"""SOFTMAX, SOFTMAX1, LOG_SOFTMAX and LOG_SOFTMAX1, with the largest element taken out so that nothing overflows."""
+"""SOFTMAX, SOFTMAX1, LOG_SOFTMAX and LOG_SOFTMAX1; the largest element is subtracted first, against overflow."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from dmlcheck.reference.special import erf
 
 
 def absolute(input: Any) -> Any:
-    """|x| of integers; that of the least number, which the type does not hold, is undefined."""
+    """|x| of integers; undefined for the least number of the type, whose absolute value does not fit."""
     value = np.abs(input)
     return PartlyUndefined(value, value < 0)
 

@@ -1,4 +1,4 @@
-"""Tiles of results of which each is a sum of products of a filter and what it sees of a tensor that it slides over."""
+"""Tiles of the row `Correlations`: each result is a sum of products of a filter and a window of a tensor."""
 
 from __future__ import annotations
 
@@ -9,23 +9,24 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dmlcheck.reference.blocks import ranges, tiles_along
 from dmlcheck.reference.grouped import grouped
 from dmlcheck.reference.phases import phases
 from dmlcheck.reference.places import Index
+from dmlcheck.reference.products import Magnitudes
 from dmlcheck.reference.rows import Correlations
-from dmlcheck.reference.tiling.blocks import ranges, tiles_along
-from dmlcheck.reference.tiling.piece import Piece, Sizes
 from dmlcheck.reference.tiling.request import Request
+from dmlcheck.reference.tiling.tile import Tile
 from dmlcheck.reference.windows import Places, View, Window, part, places_at, view, windows
 
-LARGEST = 1 << 20  # elements of what a part of the filter sees: 8 megabytes of float64
-ROWS = 4  # times as large is a part of the filter, so that fewer parts see the same
+LARGEST = 1 << 20  # elements of the windows of a tile: 8 megabytes of float64
+ROWS = 4  # times as many elements of the filter in a tile, so that fewer tiles have the same windows
 
 
 class Pass(NamedTuple):
-    """Some elements of the output, every `steps`-th from `first` on, and the filter whose sums they are.
+    """A part of the output and its filter: every `steps`-th element from `first` on, `counts` of them.
 
-    The filter has {groups, output channels of a group, input channels of a group, ...} elements and the window's size.
+    The filter is {groups, output channels of a group, input channels of a group, ...}, with the size of the window.
     """
 
     filter: Any
@@ -41,7 +42,7 @@ def forward(filter: Any, window: Window, sizes: Sequence[int]) -> Iterator[Pass]
 
 
 def backward(filter: Any, window: Window, sizes: Sequence[int]) -> Iterator[Pass]:
-    """Yield the passes of a transposed convolution: outputs that meet the same elements of the filter are one."""
+    """Yield the passes of a transposed convolution, one for the outputs that use the same elements of the filter."""
     for phase in phases(window, sizes):
         picked = filter
         for axis, chosen in enumerate(phase.taps, 3):
@@ -50,7 +51,7 @@ def backward(filter: Any, window: Window, sizes: Sequence[int]) -> Iterator[Pass
 
 
 class Box(NamedTuple):
-    """A part of the outputs of a pass: slices of the batch, the groups, the channels of each group, and the places."""
+    """A tile of a pass: slices of the batch, of the groups, of the channels of each group, and of the places."""
 
     batch: slice
     groups: slice
@@ -59,11 +60,11 @@ class Box(NamedTuple):
 
 
 class Sliding(NamedTuple):
-    """What a filter slides over, in tiles.
+    """The operands of a correlation, from which tiles are made.
 
-    `filter` has {groups, output channels of a group, input channels of a group, ...} elements, `input` {batch, groups,
-    channels of a group, ...}, beyond which it is `fill`. Each of `others` has one element, or one for each {group,
-    output channel of a group, 1}, or is None. `sizes` is that of the tiles.
+    `filter` is {groups, output channels of a group, input channels of a group, ...}; `input` is {batch, groups,
+    channels of a group, ...}, with `fill` beyond its edges. Each of `others` has one element, or {groups, output
+    channels of a group, 1}, or is None. `magnitudes` returns those of the sums of a tile.
     """
 
     request: Request
@@ -72,22 +73,22 @@ class Sliding(NamedTuple):
     input: Any
     fill: Any
     others: Mapping[str, Any]
-    sizes: Callable[..., Sizes] | None
+    magnitudes: Callable[..., Magnitudes] | None
     is_finite: bool
 
-    def piece(self, one: Pass, box: Box) -> Piece:
+    def tile(self, one: Pass, box: Box) -> Tile:
         """Return a tile."""
-        seen = seen_by(one, box, self.input.shape[3:])
+        seen = view_of(one, box, self.input.shape[3:])
         parts = {name: _of_channels(x, box) for name, x in self.others.items()}
         parts["input"] = part(self.input[box.batch, box.groups], seen, self.fill)
         parts["filter"] = one.filter[box.groups, box.outputs]
         formula = partial(self.formula, **self._asked(one, box))
-        return Piece(
+        return Tile(
             where(one, box),
             partial(_of_matrices, formula, seen, tuple(parts)),
             tuple(parts.values()),
-            sizes=None if self.sizes is None else partial(_of_matrices, self.sizes, seen, tuple(parts)),
-            of_element=lambda place: self.piece(one, _box_of(one, place)),
+            magnitudes=None if self.magnitudes is None else partial(_of_matrices, self.magnitudes, seen, tuple(parts)),
+            of_element=lambda place: self.tile(one, _box_of(one, place)),
         )
 
     def _asked(self, one: Pass, box: Box) -> dict[str, Any]:
@@ -99,8 +100,8 @@ class Sliding(NamedTuple):
         return {name: way() for name, way in ways.items() if self.request.asks_for(name)}
 
 
-def of_correlations(declared: Correlations, request: Request) -> Iterator[Piece]:
-    """Yield tiles with the filter as rows, and what it sees as columns."""
+def of_correlations(declared: Correlations, request: Request) -> Iterator[Tile]:
+    """Yield tiles with the filter as rows and the windows as columns."""
     given, (sizes,) = request.given, request.outputs.values()
     taps, passes = declared.taps(given), backward if declared.is_backward(given) else forward
     others = {name: x for name, x in request.tensors.items() if name not in ("input", "filter")}
@@ -111,33 +112,34 @@ def of_correlations(declared: Correlations, request: Request) -> Iterator[Piece]
         grouped(given["input"], len(taps), 1),
         declared.fill(given),
         {name: _beside(x, len(taps)) for name, x in others.items()},
-        declared.sizes(given),
+        declared.magnitudes(given),
         bool(np.isfinite(taps).all()),
     )
     for one in passes(taps, declared.window(given), sizes[2:]):
         for box in _boxes(one, sizes[0]):
-            yield sliding.piece(one, box)
+            yield sliding.tile(one, box)
 
 
 def _beside(x: Any, count: int) -> Any:
-    """Return one element, or one for each output channel, as {groups, channels of a group, 1}; None stays None."""
+    """Return a tensor of one element, or one for each output channel, as {groups, channels, 1}; None stays None."""
     return x if x is None else x.reshape(1 if x.size == 1 else count, -1, 1)
 
 
-def seen_by(one: Pass, box: Box, sizes: Sequence[int]) -> View:
-    """Return how the window of a pass sees an input of these spatial sizes at the places of a tile, padding too."""
+def view_of(one: Pass, box: Box, sizes: Sequence[int]) -> View:
+    """Return the view of an input of these spatial sizes for a tile, with all padding."""
     return view(box.places, one.window, sizes, is_whole=True)
 
 
 def unmet(one: Pass, box: Box, filter: Any, sizes: Sequence[int]) -> Any:
-    """Say for which channels and places of a tile infinity or NaN in the filter meets no element of the input.
+    """Return a mask of the results of a tile whose sums leave out an infinity or NaN of the filter.
 
-    The filter is the whole one; `sizes` are the spatial sizes of the input.
+    That is so where it is over padding, or not in the pass. `filter` is the whole one; `sizes` are the spatial sizes of
+    the input.
     """
     every, own = (_not_finite(each[box.groups, box.outputs]) for each in (filter, one.filter))
     if not every.any():
         return np.zeros(1, dtype=bool)
-    own_view = seen_by(one, box, sizes)
+    own_view = view_of(one, box, sizes)
     outside = part(np.zeros(sizes, dtype=bool), own_view, fill=True)
     under = windows(outside, own_view).reshape(math.prod(own_view.counts), -1)
     is_missed = every.sum(axis=2, keepdims=True) > own.sum(axis=2, keepdims=True)
@@ -145,13 +147,13 @@ def unmet(one: Pass, box: Box, filter: Any, sizes: Sequence[int]) -> Any:
 
 
 def _not_finite(filter: Any) -> Any:
-    """Return for each {group, output channel, element of the window} how many input channels have infinity or NaN."""
+    """Return how many input channels have infinity or NaN, as {groups, output channels, window elements}."""
     numbers = (~np.isfinite(filter)).sum(axis=2)
     return numbers.reshape(*numbers.shape[:2], -1).astype(np.float64)
 
 
 def _of_matrices(formula: Callable[..., Any], seen: View, names: Sequence[str], *operands: Any) -> Any:
-    """Apply a formula to a filter, a row for each output channel, and what it sees, a column for each place."""
+    """Call a formula with the filter as a row for each output channel, and the windows as a column for each place."""
     parts = dict(zip(names, operands, strict=True))
     rows, under, count = parts["filter"], windows(parts["input"], seen), len(seen.places)
     order = [0, 1, 2, *range(3 + count, 3 + 2 * count), *range(3, 3 + count)]
@@ -161,7 +163,7 @@ def _of_matrices(formula: Callable[..., Any], seen: View, names: Sequence[str], 
 
 
 def _boxes(one: Pass, batch: int) -> Iterator[Box]:
-    """Yield the parts of a pass whose columns, and whose rows, are not large."""
+    """Yield the tiles of a pass, with a limited number of elements in their columns and rows."""
     groups, outs, *taps = one.filter.shape
     terms = max(1, math.prod(taps))
     width = min(outs, max(1, ROWS * LARGEST // terms))
@@ -174,7 +176,7 @@ def _boxes(one: Pass, batch: int) -> Iterator[Box]:
 
 
 def _box_of(one: Pass, place: tuple[int, ...]) -> Box:
-    """Return the part of a pass that is one element of the output."""
+    """Return the tile of a pass that has one element of the output."""
     batch, channel, *spatial = place
     group, out = divmod(channel, one.filter.shape[1])
     places = ((at - first) // step for at, first, step in zip(spatial, one.first, one.steps, strict=True))
@@ -187,12 +189,12 @@ def _slices(start: int, stop: int, step: int) -> list[slice]:
 
 
 def _of_channels(x: Any, box: Box) -> Any:
-    """Return the part of a tensor of channels, or of one element, that a tile needs."""
+    """Return the channels of a tile of a tensor; one of one element as it is."""
     return x if x is None or x.size == 1 else x[box.groups, box.outputs]
 
 
 def where(one: Pass, box: Box) -> Index:
-    """Return where the results of a tile are in the output."""
+    """Return the index of a tile in the output."""
     outs = one.filter.shape[1]
     channels = slice(box.groups.start * outs + box.outputs.start, (box.groups.stop - 1) * outs + box.outputs.stop)
     places = (

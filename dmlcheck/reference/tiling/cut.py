@@ -1,4 +1,4 @@
-"""Tiles of results that may be cut along some axes, with what their row says that they need of each tensor."""
+"""Tiles of the rows `Cut` and `EachOutput`: cut along some axes, with the parts of tensors that their row declares."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from dmlcheck.reference.blocks import BLOCK, ranges, tiles_along
 from dmlcheck.reference.places import Index, Places, part_at
 from dmlcheck.reference.rows import WHOLE, Cut, EachOutput, Given, Need
-from dmlcheck.reference.tiling.blocks import BLOCK, ranges, tiles_along
-from dmlcheck.reference.tiling.piece import Piece
 from dmlcheck.reference.tiling.request import Request
+from dmlcheck.reference.tiling.tile import Tile
 
 Sizes = tuple[int, ...]
 
 
-def of_cut(declared: Cut, request: Request) -> Iterator[Piece]:
-    """Yield tiles of at most as many elements as the row says; none of results that have no elements."""
+def of_cut(declared: Cut, request: Request) -> Iterator[Tile]:
+    """Yield tiles of at most the declared number of elements; none if the results have no elements."""
     return _tiles(declared, request, request.outputs if declared.sizes is None else {})
 
 
-def of_each(declared: EachOutput, request: Request) -> Iterator[Piece]:
-    """Yield tiles of one output after another."""
+def of_each(declared: EachOutput, request: Request) -> Iterator[Tile]:
+    """Yield the tiles of one output after another."""
     outputs = request.outputs
     for name in filter(outputs.__contains__, declared.cuts):
         others = {other: None for other in outputs if other != name and request.asks_for(other)}
@@ -30,7 +30,7 @@ def of_each(declared: EachOutput, request: Request) -> Iterator[Piece]:
         yield from _tiles(declared.cuts[name], own, {name: outputs[name]})
 
 
-def _tiles(declared: Cut, request: Request, outputs: Mapping[str, Sizes]) -> Iterator[Piece]:
+def _tiles(declared: Cut, request: Request, outputs: Mapping[str, Sizes]) -> Iterator[Tile]:
     given = request.given
     sizes = next(iter(outputs.values())) if declared.sizes is None else declared.sizes(given)
     if 0 in sizes:
@@ -50,11 +50,11 @@ def _tiles(declared: Cut, request: Request, outputs: Mapping[str, Sizes]) -> Ite
         where = {name: index if name in cut else () for name in outputs}
         if declared.sizes is not None:
             where = dict.fromkeys(request.names or request.outputs, declared.where(places, given))
-        yield Piece(request.where(where), formula, tuple(operands.values()), request.is_exact)
+        yield Tile(request.where(where), formula, tuple(operands.values()), request.is_exact)
 
 
 def _indices(declared: Cut, sizes: Sizes, axes: Sequence[int], given: Given) -> Iterator[Index]:
-    """Yield where the tiles of an output are."""
+    """Yield the indices of the tiles in the results."""
     depth = declared.depth(given)
     whole = math.prod(size for axis, size in enumerate(sizes) if axis not in axes)
     elements = declared.blocks * BLOCK
@@ -77,7 +77,7 @@ def _agree(sizes: Sequence[int], others: Sequence[int], axes: Iterable[int]) -> 
 
 
 def _needed(need: Need, name: str, places: Places, request: Request) -> Any:
-    """Return what a tile needs of a tensor, None of one that is not given; or what is made for it."""
+    """Return the part of a tensor that a tile needs, None if it is left out; or the value made for a parameter."""
     x = request.tensors.get(name)
     return None if x is None and name in request.tensors else need(x, places, request.given)
 

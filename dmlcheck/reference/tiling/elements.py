@@ -10,16 +10,16 @@ import numpy as np
 
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball
 from dmlcheck.reference.bindings import scale_bias
+from dmlcheck.reference.blocks import BLOCK, tiles
 from dmlcheck.reference.operands import as_balls, widened
 from dmlcheck.reference.results import PartlyUndefined, alternatives
 from dmlcheck.reference.rows import Elements
-from dmlcheck.reference.tiling.blocks import BLOCK, tiles
-from dmlcheck.reference.tiling.piece import Piece
 from dmlcheck.reference.tiling.request import Request
+from dmlcheck.reference.tiling.tile import Tile
 
 
-def of_elements(_: Elements, request: Request) -> Iterator[Piece]:
-    """Yield runs of elements; tensors are broadcast to the sizes of the output."""
+def of_elements(_: Elements, request: Request) -> Iterator[Tile]:
+    """Yield tiles that are runs of elements; tensors are broadcast to the sizes of the output."""
     desc, formula, is_exact = request.desc, request.formula, request.is_exact
     sizes = desc.parts[desc.spec.outputs[0].name][0].tensor.sizes
     operands = [x if x is None or x.shape == sizes else np.broadcast_to(x, sizes) for x in request.tensors.values()]
@@ -32,7 +32,7 @@ def of_elements(_: Elements, request: Request) -> Iterator[Piece]:
     elif is_exact:
         limit *= 8 // max(x.dtype.itemsize for x in operands if x is not None)
     for index in tiles(sizes, limit):
-        yield Piece(index, formula, tuple(None if x is None else x[index] for x in operands), is_exact)
+        yield Tile(index, formula, tuple(None if x is None else x[index] for x in operands), is_exact)
 
 
 def _scaled(
@@ -44,10 +44,10 @@ def _scaled(
     arithmetic: Arithmetic | None,
     is_exact: bool,
 ) -> Any:
-    """Return f(x * Scale + Bias, ...), in balls where there is an arithmetic.
+    """Return f(x * Scale + Bias, ...), in balls if there is an arithmetic.
 
-    Integers may be scaled in FLOAT32. Those are undefined of which a value on the way does not fit the type, and all
-    unless Scale and Bias are whole.
+    Integers may be scaled in FLOAT32. A result is undefined if an intermediate value does not fit the type; all are,
+    unless Scale and Bias are whole numbers.
     """
     if arithmetic is not None:
         first = x if isinstance(x, Ball) else Ball(x, 0.0, arithmetic)
@@ -69,7 +69,7 @@ def _scaled(
 
 
 def _steps(x: Any, scale: float, bias: float) -> tuple[Any, ...]:
-    """Return the numbers on the way to integers * Scale + Bias, which is the second; the last two are it in FLOAT32."""
+    """Return x * Scale, x * Scale + Bias, and in FLOAT32 x, and x * Scale + Bias with two roundings and with one."""
     wide, single = x.astype(np.float64), x.astype(np.float32)
     fused = (single.astype(np.float64) * scale + bias).astype(np.float32)
     in_float32 = (single, single * np.float32(scale) + np.float32(bias), fused)

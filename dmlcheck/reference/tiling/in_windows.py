@@ -1,4 +1,4 @@
-"""Tiles of results of which each is of the windows that its element is in."""
+"""Tiles of the row `InWindows`: each result depends on the windows that contain its element."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dmlcheck.reference.blocks import BLOCK, ranges, tiles_along
 from dmlcheck.reference.extents import LARGE
 from dmlcheck.reference.phases import lines
 from dmlcheck.reference.places import Index
-from dmlcheck.reference.rows import InWindows, OfWindows
-from dmlcheck.reference.tiling.blocks import BLOCK, ranges, tiles_along
-from dmlcheck.reference.tiling.piece import Piece
+from dmlcheck.reference.rows import InWindows, PerWindow
 from dmlcheck.reference.tiling.request import Request
+from dmlcheck.reference.tiling.tile import Tile
 from dmlcheck.reference.tiling.windows import views
 from dmlcheck.reference.windows import View, Window, joined, part, places_at
 
@@ -25,8 +25,8 @@ Sizes = tuple[int, ...]
 Made = Mapping[str, Callable[[], Any]]
 
 
-def of_in_windows(declared: InWindows, request: Request) -> Iterator[Piece]:
-    """Yield tiles of the results, with what the windows have in which the elements of a tile are."""
+def of_in_windows(declared: InWindows, request: Request) -> Iterator[Tile]:
+    """Yield tiles with the elements of all windows that contain an element of the tile."""
     ((label, sizes),) = request.outputs.items()
     window, first = declared
     given = {name: x for name, x in request.tensors.items() if name not in first}
@@ -39,26 +39,26 @@ def of_in_windows(declared: InWindows, request: Request) -> Iterator[Piece]:
             options = {"places": ranges(where, sizes)} if request.asks_for("places") else {}
             formula = partial(request.formula, seen=target.seen, **options)
             operands = tuple(part(x[target.lead], target.seen) for x in own.values())
-            yield Piece(request.where({label: where}), partial(_called, formula, made, target, tuple(own)), operands)
+            yield Tile(request.where({label: where}), partial(_called, formula, made, target, tuple(own)), operands)
 
 
 def _parts(sizes: Sizes, counts: Sizes) -> Iterator[Index]:
-    """Yield the parts of batches and channels whose windows, and whose elements, are not many."""
+    """Yield parts of batches and channels with a limited number of windows and elements."""
     planes = LARGE // max(math.prod(sizes[2:]), math.prod(counts))
     for index in tiles_along((0, 1), sizes, planes):
         yield tuple(places_at(index[:2], sizes[:2]))
 
 
 def _called(formula: Callable[..., Any], made: Made, target: Target, names: tuple[str, ...], *operands: Any) -> Any:
-    """Return what a formula gives for the operands of these names, and for what is made for each window."""
+    """Call a formula with operands by name, and with the parts of the arrays that were made for each window."""
     for name, find in made.items():
         found = find()
         formula = partial(formula, **{name: found._make(part(x[target.lead], target.seen) for x in found)})
     return formula(**dict(zip(names, operands, strict=True)))
 
 
-def _made(of: OfWindows, x: Any, counts: Sizes) -> Any:
-    """Return what a formula gives for each window over a tensor, in which it has so many places."""
+def _made(of: PerWindow, x: Any, counts: Sizes) -> Any:
+    """Return the results of a formula for each window over a tensor, as a named tuple of arrays."""
     sizes = (*x.shape[:2], *counts)
     found: Any = None
     for index, seen, under in views(x, of.window, sizes, of.fill):
@@ -71,7 +71,7 @@ def _made(of: OfWindows, x: Any, counts: Sizes) -> Any:
 
 
 def once(function: Callable[[], Any]) -> Callable[[], Any]:
-    """Return a function that computes its result when it is first called, in one thread, and keeps it."""
+    """Return a function that computes its result once, at its first call, whichever thread calls it."""
     lock = Lock()
     kept: list[Any] = []
 
@@ -85,26 +85,26 @@ def once(function: Callable[[], Any]) -> Callable[[], Any]:
 
 
 class Target(NamedTuple):
-    """A part of some batches and channels of the results, and how it sees the places of the windows that it is in."""
+    """A part of some batches and channels of the results, and the view of the windows that contain its elements."""
 
     where: Index
     seen: View
 
     @property
     def lead(self) -> Index:
-        """Which of the batches and channels it has."""
+        """The index of its batches and channels."""
         return self.where[:2]
 
     def within(self, index: Index) -> Index:
-        """Return where it is in all of the results, of which an index has the batches and channels."""
+        """Return the index in all results; `index` has the batches and channels that `where` counts from."""
         lead = (slice(own.start + at.start, own.start + at.stop) for own, at in zip(index, self.lead, strict=True))
         return (*lead, *self.where[2:])
 
 
 def targets(window: Window, counts: Sizes, sizes: Sizes) -> Iterator[Target]:
-    """Yield the parts of batches and channels of results of these sizes, whose windows have so many places.
+    """Yield the parts of results of these sizes; `counts` are the numbers of places of the windows.
 
-    The parts are small enough for all that they see of these.
+    Parts are so small that the elements of their windows fit into a block.
     """
     for each in product(*(list(lines(*own)) for own in zip(sizes[2:], counts, *window, strict=True))):
         found = (*sizes[:2], *(line.size for line in each))

@@ -1,4 +1,4 @@
-"""The tiles of an operator's results, as its kernel's row declares them."""
+"""The tiles of an operator's results: its kernel's row declares them, and a module for each kind makes them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from dmlcheck.reference.ball.numbers import Arithmetic
 from dmlcheck.reference.bindings import Inputs, fields_of, given_to, parameter, row
 from dmlcheck.reference.results import PartlyUndefined
 from dmlcheck.reference.rows import (
-    Apart,
     Correlations,
     Cut,
     EachOutput,
@@ -22,26 +21,27 @@ from dmlcheck.reference.rows import (
     InWindows,
     Neighbours,
     Products,
-    Scan,
+    Recurrence,
+    SeparateOutputs,
     Undefined,
     Windows,
 )
-from dmlcheck.reference.tiling.apart import of_outputs
 from dmlcheck.reference.tiling.correlations import of_correlations
 from dmlcheck.reference.tiling.cut import of_cut, of_each
 from dmlcheck.reference.tiling.elements import of_elements
 from dmlcheck.reference.tiling.groups import of_groups
 from dmlcheck.reference.tiling.in_windows import of_in_windows
 from dmlcheck.reference.tiling.neighbours import of_neighbours
-from dmlcheck.reference.tiling.piece import Piece
 from dmlcheck.reference.tiling.products import of_products
+from dmlcheck.reference.tiling.recurrence import of_recurrence
 from dmlcheck.reference.tiling.request import Request
-from dmlcheck.reference.tiling.scan import of_scan
+from dmlcheck.reference.tiling.separate_outputs import of_separate_outputs
+from dmlcheck.reference.tiling.tile import Tile
 from dmlcheck.reference.tiling.windows import of_windows
 
 
-def pieces(desc: OperatorDesc, inputs: Inputs, arithmetic: Arithmetic | None = None) -> Iterator[Piece]:
-    """Return the tiles of an operator's results; with an arithmetic its attributes are balls of it."""
+def tiles_of(desc: OperatorDesc, inputs: Inputs, arithmetic: Arithmetic | None = None) -> Iterator[Tile]:
+    """Yield the tiles of an operator's results; with an arithmetic, FLOAT attributes are balls of it."""
     first = inputs.get(desc.spec.inputs[0].name) if desc.spec.inputs else None
     first = first[0] if isinstance(first, list) else first
     is_integer = isinstance(first, np.ndarray) and first.dtype.kind in "iu"
@@ -57,15 +57,15 @@ def pieces(desc: OperatorDesc, inputs: Inputs, arithmetic: Arithmetic | None = N
     return _CUTTING[type(declared)](declared, request)
 
 
-def of_undefined(_: Undefined, request: Request) -> Iterator[Piece]:
-    """Yield all results at once, which are undefined."""
+def of_undefined(_: Undefined, request: Request) -> Iterator[Tile]:
+    """Yield one tile of undefined results."""
     outputs = request.outputs
     found = {name: PartlyUndefined(np.broadcast_to(np.zeros(()), sizes), where=True) for name, sizes in outputs.items()}
-    yield Piece(request.where(dict.fromkeys(outputs, ())), lambda: request.where(found))
+    yield Tile(request.where(dict.fromkeys(outputs, ())), lambda: request.where(found))
 
 
-_CUTTING: Mapping[type, Callable[[Any, Request], Iterator[Piece]]] = {
-    Apart: of_outputs,
+_CUTTING: Mapping[type, Callable[[Any, Request], Iterator[Tile]]] = {
+    SeparateOutputs: of_separate_outputs,
     Correlations: of_correlations,
     Cut: of_cut,
     EachOutput: of_each,
@@ -74,7 +74,7 @@ _CUTTING: Mapping[type, Callable[[Any, Request], Iterator[Piece]]] = {
     InWindows: of_in_windows,
     Neighbours: of_neighbours,
     Products: of_products,
-    Scan: of_scan,
+    Recurrence: of_recurrence,
     Undefined: of_undefined,
     Windows: of_windows,
 }

@@ -1,4 +1,4 @@
-"""What is to be cut into tiles: a formula with its attributes, and the tensors that it takes."""
+"""A request for tiles: a desc, its formula with its attributes, and the tensors that it takes."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def parameters_of(formula: Callable[..., Any]) -> frozenset[str]:
 
 
 class Request(NamedTuple):
-    """The results of a desc, to be cut into tiles.
+    """A request for the tiles of a desc's results.
 
-    `formula` takes the tensors in their order, and has its attributes, which are balls where there is an arithmetic;
-    `given` has all of them by parameter. It computes the outputs `names`, or all where that is None.
+    `formula` takes the `tensors` in their order; its attributes are bound, as balls if there is an arithmetic. `given`
+    has the tensors and attributes by parameter. The formula computes the outputs `names`; None for all.
     """
 
     desc: OperatorDesc
@@ -43,17 +43,17 @@ class Request(NamedTuple):
 
     @property
     def outputs(self) -> dict[str, tuple[int, ...]]:
-        """The sizes of the outputs that it computes by parameter."""
+        """The sizes of the outputs that the formula computes, by parameter."""
         parts = (part for field in self.desc.spec.outputs for part in self.desc.parts[field.name])
         sizes = {parameter(part.label): part.tensor.sizes for part in parts}
         return sizes if self.names is None else {name: sizes[name] for name in self.names}
 
     def where(self, places: Mapping[str, Any]) -> Any:
-        """Return where a tile is: its place in the one output that there may be, or in each by parameter."""
+        """Return `where` of a tile: its index in the only output, or a dict of the indices by parameter."""
         return next(iter(places.values())) if self._has_one_output else places
 
     def everywhere(self, place: Any) -> Any:
-        """Return where a tile is that has the same place in every output."""
+        """Return `where` of a tile with the same index in every output."""
         return place if self._has_one_output else dict.fromkeys(self.outputs, place)
 
     @property

@@ -1,4 +1,4 @@
-"""Tiles of results of which each is of what a window sees of a tensor."""
+"""Tiles of the row `Windows`: each result depends on the elements of a tensor in a window."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
+from dmlcheck.reference.blocks import BLOCK, Blocks, ranges, tiles_along
 from dmlcheck.reference.extents import LARGE, places_at_once
 from dmlcheck.reference.places import Index
 from dmlcheck.reference.rows import Windows
-from dmlcheck.reference.tiling.blocks import BLOCK, Blocks, ranges, tiles_along
-from dmlcheck.reference.tiling.piece import Piece
 from dmlcheck.reference.tiling.request import Request
+from dmlcheck.reference.tiling.tile import Tile
 from dmlcheck.reference.windows import View, Window, part, places_at, view
 
 
-def of_windows(declared: Windows, request: Request) -> Iterator[Piece]:
-    """Yield tiles of the results, with what the window sees for them."""
+def of_windows(declared: Windows, request: Request) -> Iterator[Tile]:
+    """Yield tiles with the elements that their windows cover."""
     given, outputs = request.given, request.outputs
     x, *others = request.tensors.values()
     sizes = next(iter(outputs.values()))
@@ -31,11 +31,11 @@ def of_windows(declared: Windows, request: Request) -> Iterator[Piece]:
         own = (each if np.size(each) <= 1 else each[:, index[1]] for each in numbers)
         formula = partial(request.formula, seen=seen, **more)
         operands = (in_blocks(under, seen) if is_reduced and not request.is_exact else under, *own)
-        yield Piece(request.where(dict.fromkeys(outputs, index)), formula, operands, request.is_exact)
+        yield Tile(request.where(dict.fromkeys(outputs, index)), formula, operands, request.is_exact)
 
 
 def of_channels(x: Any, rank: int) -> Any:
-    """Return one element, or one for each channel, in as many dimensions as the input has; None stays None."""
+    """Return a tensor of one element, or of one for each channel, in `rank` dimensions; None stays None."""
     return x.reshape(1, x.size, *[1] * (rank - 2)) if isinstance(x, np.ndarray) else x
 
 
@@ -48,10 +48,11 @@ def views(
     is_whole: bool = False,
     is_reduced: bool = False,
 ) -> Iterator[tuple[Index, View, Any]]:
-    """Yield the parts of an output of these sizes: index, how the window sees the input there, and what it sees.
+    """Yield parts of an output of these sizes: the index, the view of the input, and the elements of the view.
 
-    Elements beyond the edges are `fill`, a number or one for each channel, in as many dimensions as the input has. The
-    elements of all windows of a part make a block at most; of what is only reduced, those of the input do.
+    Elements beyond the edges are `fill`: a number, or one for each channel in the input's number of dimensions. Parts
+    are so small that the elements of all their windows fit into a block; if these are only reduced, the input's
+    elements.
     """
     lead = input.ndim - len(window.size)
     spatial = input.shape[lead:]
@@ -63,7 +64,7 @@ def views(
 
 
 def in_blocks(x: Any, seen: View) -> Any:
-    """Return what a window sees in blocks, where that is one place and a large part of a tensor; else the part."""
+    """Return the elements of a view as Blocks, if they are one large window; else as they are."""
     window = seen.slid
     if x.size <= LARGE or 0 in window.dilations or any(count > 1 for count in seen.counts):
         return x

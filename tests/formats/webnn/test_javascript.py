@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dmlcheck.folders.exporting import Unavailable
+from dmlcheck.folders.exporting import MissingRequirement
 from dmlcheck.formats.webnn import javascript
 from dmlcheck.formats.webnn.javascript import named, parse, read, require
 
@@ -81,6 +81,8 @@ def test_a_file_that_cannot_be_read_is_a_problem(monkeypatch: pytest.MonkeyPatch
 def test_a_missing_parser_is_said_with_what_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
     require()
     monkeypatch.setitem(sys.modules, "tree_sitter_javascript", None)
-    with pytest.raises(Unavailable, match="needs the packages tree-sitter and tree-sitter-javascript") as refused:
+    with pytest.raises(
+        MissingRequirement, match="needs the packages tree-sitter and tree-sitter-javascript"
+    ) as refused:
         require()
     assert 'install them with: python -m pip install "dmlcheck[webnn]"' in str(refused.value)

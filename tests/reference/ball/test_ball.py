@@ -12,7 +12,7 @@ from balls import as_balls
 from dmlcheck.reference.ball.numbers import Ball, Condition, radius
 
 
-def test_claims_combine_like_what_they_may_be() -> None:
+def test_conditions_combine_like_their_possible_values() -> None:
     yes, no, maybe = Condition(True), Condition(False), Condition(True, doubt=True)
     assert (yes & maybe).doubt
     assert not (no & maybe).doubt
@@ -26,18 +26,18 @@ def test_claims_combine_like_what_they_may_be() -> None:
     row = Condition(np.array([False, True]), np.array([True, False]))
     assert not row.any().doubt
     assert row.all().doubt
-    assert np.any(row, axis=0).holds
+    assert np.any(row, axis=0).value
 
 
-def test_a_claim_is_a_number_in_arithmetic() -> None:
+def test_a_condition_is_a_number_in_arithmetic() -> None:
     found = (as_balls(1, -1, 1e-9, radius=1e-8) > 0) * as_balls(5, 5, 5) + 1
     assert found.value.tolist() == [6, 1, 6]
     assert found.radius == pytest.approx([0, 0, 5])
     assert (as_balls(1, -1) > 0).astype(np.int8).tolist() == [1, 0]
-    assert np.logical_not(as_balls(0, 2)).holds.tolist() == [True, False]
+    assert np.logical_not(as_balls(0, 2)).value.tolist() == [True, False]
 
 
-def test_claims_are_moved_like_numbers() -> None:
+def test_conditions_are_moved_like_numbers() -> None:
     claims = as_balls(1e-9, 1, radius=1e-8) > 0
     assert claims[::-1].doubt.tolist() == [False, True]
     assert np.flip(claims).doubt.tolist() == [False, True]
@@ -79,6 +79,18 @@ def test_moving_elements_moves_their_errors() -> None:
         found = move(x)
         assert np.array_equal(found.value, move(x.value)), number
         assert np.array_equal(found.radius, move(x.radius)), number
+
+
+def test_balls_may_be_moved_around_other_numbers() -> None:
+    found = Ball([9.0, 9], [0.25, 0.75], terms=3).around([1.0, 2])
+    assert (found.value.tolist(), found.radius.tolist(), found.terms) == ([1, 2], [0.25, 0.75], 3)
+    assert Ball([9.0]).around([1.0]).is_exact
+
+
+def test_a_ball_is_exact_if_it_was_made_without_a_radius() -> None:
+    assert Ball([1.0]).is_exact
+    assert Ball([1.0], None).radius.tolist() == [0]
+    assert not Ball([1.0], [0.0]).is_exact
 
 
 def test_moving_denormals_flushes_nothing() -> None:

@@ -183,7 +183,7 @@ def test_comparisons_are_in_doubt_where_the_errors_meet() -> None:
     x, y = as_balls(1, 1, 2, radius=[1e-3, 0.0, 1e-3]), as_balls(1.0005, 1, 1)
     for compare in (np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal):
         found = compare(x, y)
-        assert found.holds.tolist() == compare(x.value, y.value).tolist()
+        assert found.value.tolist() == compare(x.value, y.value).tolist()
         assert found.doubt.tolist() == [True, False, False]
     assert not (as_balls(INF, radius=0.0) > as_balls(INF, radius=1.0)).doubt.any()
 

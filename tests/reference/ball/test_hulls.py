@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from balls import as_balls
 
-from dmlcheck.reference.ball.numbers import Ball, Condition, hull, radius
+from dmlcheck.reference.ball.numbers import Ball, Condition, hull, radius, with_roundings_of
 
 INF, NAN = math.inf, math.nan
 
@@ -49,6 +49,14 @@ def test_the_bound_of_two_ways_reaches_from_the_least_to_the_largest() -> None:
     assert (found.value - found.radius).tolist() == [0.5, 5, -3.5]
     assert (found.value + found.radius).tolist() == [1.75, 5, -1.75]
     assert found.terms == 7
+
+
+def test_a_result_gets_the_roundings_of_another_way_but_not_the_radii_of_its_operands() -> None:
+    """The product of 3 and 1 + 2^-12 is exact, and its sum with 2^-23 is halfway between two FLOAT32 numbers."""
+    x, result = Ball([1 + 2.0**-12], [0.5]), Ball([7.0], [0.25], terms=3)
+    found = with_roundings_of(lambda x: x * 3 + 2.0**-23, result, x)
+    assert (found.value.tolist(), found.radius.tolist(), found.terms) == ([7], [0.25 + 2.0**-23], 3)
+    assert with_roundings_of(lambda _: pytest.fail("computed without a radius"), 7.0, x) == 7
 
 
 def test_plain_numbers_need_no_other_way() -> None:

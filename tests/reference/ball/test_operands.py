@@ -10,7 +10,7 @@ import pytest
 from balls import FLOAT16, FLOAT32, as_balls, ends
 
 from dmlcheck.reference import special
-from dmlcheck.reference.ball.numbers import Arithmetic, Ball, centred, radius, raw
+from dmlcheck.reference.ball.numbers import Arithmetic, Ball, radius, raw
 
 INF, NAN = math.inf, math.nan
 
@@ -121,8 +121,3 @@ def test_terms_are_those_of_the_longest_sum_on_the_way() -> None:
     assert np.exp(x.sum(1) + 1).terms == 7
     assert (x.sum(1) * x.sum(1).sum()).terms == 7
     assert (x + 1).terms == 0
-
-
-def test_a_ball_may_be_centred_around_other_numbers() -> None:
-    found = centred(Ball([9.0, 9], [0.25, 0.75], terms=3), Ball([1.0, 2], [0.5, 0.1]))
-    assert (found.value.tolist(), found.radius.tolist(), found.terms) == ([1, 2], [0.25, 0.75], 3)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dmlcheck.reference.ball.products import Products
+from dmlcheck.reference.ball.products import ProductSums
 
 Array = np.ndarray[Any, Any]
 RANDOM = np.random.default_rng(12)
@@ -19,7 +19,7 @@ def _all_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dmlcheck.reference.ball.products.LARGE", 1)
 
 
-def is_in_float32(products: Products) -> bool:
+def is_in_float32(products: ProductSums) -> bool:
     """Whether sums of absolute values and of squares are added up in FLOAT32; they are float64 in any case."""
     assert products.absolute.dtype == products.squares.dtype == np.float64
     return products._scaled is not None
@@ -41,7 +41,7 @@ def factors(*, scale: float = 1.0, length: int = 60) -> tuple[Array, Array]:
 def test_absolute_values_in_float32_are_added_up_to_no_less(scale: float, length: int) -> None:
     x, y = factors(scale=scale, length=length)
     x[1] = 0.0  # as after a RELU
-    products = Products(np.matmul, x, y)
+    products = ProductSums(np.matmul, x, y)
     assert is_in_float32(products)
     for found, row in zip(products.absolute, exact(x, y, 1), strict=True):
         for one, right in zip(found.tolist(), row, strict=True):
@@ -52,14 +52,14 @@ def test_absolute_values_in_float32_are_added_up_to_no_less(scale: float, length
 def test_squares_in_float32_are_those(scale: float) -> None:
     x, y = factors(scale=scale)
     right = [[float(value) for value in row] for row in exact(x, y, 2)]
-    assert Products(np.matmul, x, y).squares == pytest.approx(np.array(right), rel=1e-5, abs=0)
+    assert ProductSums(np.matmul, x, y).squares == pytest.approx(np.array(right), rel=1e-5, abs=0)
 
 
 @pytest.mark.parametrize("value", [0.1, 1 / 3])
 def test_squares_of_terms_that_are_alike_are_exact_enough_to_see_that(value: float) -> None:
     x, y = np.full((3, 500), np.float64(np.float32(value))), np.full((500, 4), 0.7)
     x[2] = RANDOM.standard_normal(500)
-    products = Products(np.matmul, x, y)
+    products = ProductSums(np.matmul, x, y)
     assert is_in_float32(products)
     even = np.abs(500 * products.squares - products.value**2) <= 1e-12 * products.value**2
     assert even.tolist() == [[True] * 4, [True] * 4, [False] * 4]
@@ -69,7 +69,7 @@ def test_few_products_other_functions_and_what_float32_cannot_hold_are_in_float6
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     x, y = factors()
-    assert is_in_float32(Products(np.matmul, x, y))
+    assert is_in_float32(ProductSums(np.matmul, x, y))
     for first, second in (
         (x * np.where(np.arange(60) == 3, 1e-60, 1.0), y),  # whose least term would be 0
         (x * np.where(np.arange(60) == 3, np.inf, 1.0), y),
@@ -78,13 +78,13 @@ def test_few_products_other_functions_and_what_float32_cannot_hold_are_in_float6
         (x * 0.0, y),
     ):
         with np.errstate(all="ignore"):
-            products = Products(np.matmul, first, second)
+            products = ProductSums(np.matmul, first, second)
             assert not is_in_float32(products)
             np.testing.assert_array_equal(products.absolute, np.abs(first) @ np.abs(second))
             np.testing.assert_array_equal(products.squares, (first * first) @ (second * second))
     monkeypatch.setattr("dmlcheck.reference.ball.products.LARGE", 5 * 60 * 4 + 1)
-    assert not is_in_float32(Products(np.matmul, x, y))
-    assert not is_in_float32(Products(np.multiply, x, x))
+    assert not is_in_float32(ProductSums(np.matmul, x, y))
+    assert not is_in_float32(ProductSums(np.multiply, x, x))
 
 
 def test_the_same_factors_are_multiplied_once() -> None:
@@ -95,7 +95,7 @@ def test_the_same_factors_are_multiplied_once() -> None:
         calls.append(1)
         return first @ second
 
-    products = Products(counted, x, y)
+    products = ProductSums(counted, x, y)
     again = products.of(x, y)
     for _ in range(2):
         assert again.value is products.value

@@ -167,7 +167,7 @@ def test_fold_is_the_transpose_of_unfold() -> None:
         assert (columns * y).sum() == (x * image).sum()
 
 
-def test_small_pieces_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_small_tiles_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     generator = np.random.default_rng(8)
     for of in shapes(8, 15):
         for operator in ("UNFOLD", "FOLD"):

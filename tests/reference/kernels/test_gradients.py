@@ -144,7 +144,7 @@ def test_windows_without_a_distance_have_each_element_once() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("operator", ["AVERAGE", "MAX"])
-def test_windows_over_more_than_there_are_places_come_in_few_pieces(operator: str) -> None:
+def test_windows_over_more_than_there_are_places_come_in_few_tiles(operator: str) -> None:
     sizes, places = (1, 1, 512, 512), (1, 1, 1, 2)
     fields = {
         **ROW,
@@ -156,7 +156,7 @@ def test_windows_over_more_than_there_are_places_come_in_few_pieces(operator: st
     x = np.zeros(sizes, np.float32)
     x[0, 0, 3, 5], x[0, 0, 7, 511] = 1, 2
     inputs = {"InputGradientTensor": np.array([3, 5], np.float32).reshape(places), "InputTensor": x}
-    assert len(list(engine.pieces(desc, inputs))) < 20
+    assert len(list(engine.tiles_of(desc, inputs))) < 20
     found = engine.run(desc, inputs)["OutputGradientTensor"][0, 0].astype(np.float64)
     if operator == "MAX":
         assert np.argwhere(found).tolist() == [[3, 5], [7, 511]]

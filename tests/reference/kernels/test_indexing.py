@@ -1,4 +1,4 @@
-"""The operators of indices against plain Python, whole and in pieces; what is undefined; gather after scatter."""
+"""The operators of indices against plain Python, whole and in tiles; what is undefined; gather after scatter."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def results(operator: str, desc: dict[str, Any], inputs: dict[str, Array]) -> di
     return {label: listed(part) for label, part in engine.evaluate(found, inputs).items()}
 
 
-def listed(part: engine.Computed) -> list[Any]:
+def listed(part: engine.ComputedOutput) -> list[Any]:
     marks = np.zeros(part.values.shape, bool) if part.undefined is None else part.undefined
     pairs = zip(part.values.reshape(-1).tolist(), marks.reshape(-1).tolist(), strict=True)
     return [indexed.OPEN if is_undefined else value for value, is_undefined in pairs]
@@ -54,7 +54,7 @@ def listed(part: engine.Computed) -> list[Any]:
 
 @pytest.mark.parametrize("limit", [1, 7, None])
 @pytest.mark.parametrize("maker", MAKERS.values(), ids=MAKERS)
-def test_random_descs_give_what_plain_python_gives_in_pieces_of_any_size(
+def test_random_descs_give_what_plain_python_gives_in_tiles_of_any_size(
     monkeypatch: pytest.MonkeyPatch, maker: Callable[[np.random.Generator], Made], limit: int | None
 ) -> None:
     if limit is not None:
@@ -195,7 +195,7 @@ def test_a_wrong_element_is_refused_and_one_that_is_undefined_is_not(
     assert planted > 20
 
 
-def changed(generator: np.random.Generator, part: engine.Computed) -> tuple[Array, tuple[int, ...] | None]:
+def changed(generator: np.random.Generator, part: engine.ComputedOutput) -> tuple[Array, tuple[int, ...] | None]:
     """Return results with one element changed, and all that are undefined; and where that one is, if there is any."""
     is_undefined = np.zeros(part.values.shape, bool) if part.undefined is None else part.undefined
     faulty = np.where(is_undefined, part.values.dtype.type(77), part.values)

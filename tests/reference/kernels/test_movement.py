@@ -16,9 +16,9 @@ from dmlcheck.comparison.compare import compare
 from dmlcheck.comparison.tolerances import limit_for
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference import engine
+from dmlcheck.reference.blocks import BLOCK_AS_IS
 from dmlcheck.reference.bounds import bounds
 from dmlcheck.reference.kernels import movement
-from dmlcheck.reference.tiling.blocks import BLOCK_AS_IS
 from dmlcheck.values.number_formats import NUMPY_TYPES
 
 Array = np.ndarray[Any, Any]
@@ -425,33 +425,33 @@ def test_lines_reversed_twice_are_as_they_were() -> None:
 
 
 @pytest.mark.parametrize("axis", [0, 1])
-def test_long_lines_are_reversed_in_pieces(axis: int) -> None:
+def test_long_lines_are_reversed_in_tiles(axis: int) -> None:
     sizes = (200_000, 2) if axis == 0 else (2, 200_000)
     x = np.arange(400_000, dtype=np.uint32).reshape(sizes)
     lengths = np.array([150_000, 2**32 - 1], np.uint32).reshape(2 if axis else 1, -1)
     fields = {"InputTensor": tensor("UINT32", sizes), "OutputTensor": tensor("UINT32", sizes), "Axis": axis}
     fields["SequenceLengthsTensor"] = tensor("UINT32", lengths.shape)
     desc, inputs = built("REVERSE_SUBSEQUENCES", fields, {"InputTensor": x, "SequenceLengthsTensor": lengths})
-    assert len(list(engine.pieces(desc, inputs))) > 3
+    assert len(list(engine.tiles_of(desc, inputs))) > 3
     found = engine.run(desc, inputs)["OutputTensor"]
     first, second = (found, x) if axis else (found.T, x.T)
     assert np.array_equal(first[0], np.concatenate([second[0, 149_999::-1], second[0, 150_000:]]))
     assert np.array_equal(first[1], second[1, ::-1])
 
 
-# ---- pieces
+# ---- tiles
 
 
-def test_large_tensors_come_in_pieces_and_are_the_same() -> None:
+def test_large_tensors_come_in_tiles_and_are_the_same() -> None:
     x = np.arange(3 * BLOCK_AS_IS, dtype=np.int32)
     tensors = {"InputTensor": tensor("INT32", x.shape), "OutputTensor": tensor("INT32", (2 * x.size,))}
     desc, inputs = built("TILE", {**tensors, "Repeats": [2]}, {"InputTensor": x})
-    assert len(list(engine.pieces(desc, inputs))) == 6
+    assert len(list(engine.tiles_of(desc, inputs))) == 6
     assert np.array_equal(engine.run(desc, inputs)["OutputTensor"], np.concatenate([x, x]))
     tensors["OutputTensor"] = tensor("INT32", (3 * x.size - 2,))
     fields = {"PaddingMode": "REFLECTION", "PaddingValue": 0, "StartPadding": [x.size - 1], "EndPadding": [x.size - 1]}
     desc, inputs = built("PADDING", tensors | fields, {"InputTensor": x})
-    assert len(list(engine.pieces(desc, inputs))) == 18  # half as long, for what places take
+    assert len(list(engine.tiles_of(desc, inputs))) == 18  # half as long, for what places take
     assert np.array_equal(engine.run(desc, inputs)["OutputTensor"], np.concatenate([x[:0:-1], x, x[-2::-1]]))
 
 

@@ -23,7 +23,7 @@ from dmlcheck.comparison.tolerances import limit_for
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference import engine
 from dmlcheck.reference.bounds import bounds
-from dmlcheck.reference.tiling import scan
+from dmlcheck.reference.tiling import recurrence
 
 Array = np.ndarray[Any, Any]
 Inputs = dict[str, Array]
@@ -212,13 +212,13 @@ def test_a_shorter_sequence_is_a_network_of_its_own(operator: str) -> None:
 
 
 @pytest.mark.parametrize("operator", OPERATORS)
-def test_pieces_of_one_sequence_are_like_the_whole(operator: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tiles_of_one_sequence_are_like_the_whole(operator: str, monkeypatch: pytest.MonkeyPatch) -> None:
     made = list(recurrences(operator, 10))
     whole = [values(*each) for each in made]
-    monkeypatch.setattr(scan, "LARGEST", 1)
-    monkeypatch.setattr(scan, "STEPS", 2)
+    monkeypatch.setattr(recurrence, "LARGEST", 1)
+    monkeypatch.setattr(recurrence, "STEPS", 2)
     for (desc, inputs), expected in zip(made, whole, strict=True):
-        assert len(list(engine.pieces(desc, inputs))) == expected["OutputSingleTensor"][0, :, :, 0].size
+        assert len(list(engine.tiles_of(desc, inputs))) == expected["OutputSingleTensor"][0, :, :, 0].size
         found = values(desc, inputs)
         assert all(np.array_equal(found[label], expected[label]) for label in expected)
 

@@ -1,4 +1,4 @@
-"""Resampling against plain loops over fractions, whole and in pieces; what is undefined, and bounds."""
+"""Resampling against plain loops over fractions, whole and in tiles; what is undefined, and bounds."""
 
 from __future__ import annotations
 

@@ -536,8 +536,8 @@ def test_a_fault_in_scaled_images_is_refused() -> None:
     assert not refused(found.reshape(-1), bound).any()
 
 
-def test_scaled_images_of_many_elements_come_in_pieces() -> None:
+def test_scaled_images_of_many_elements_come_in_tiles() -> None:
     x = np.arange(3 * 300 * 400, dtype=np.float32).reshape(1, 3, 300, 400)
     found, _, desc = scaled_images(x, 2, [1, 2, 3])
-    assert len(list(engine.pieces(desc, {"InputTensor": x}))) > 1
+    assert len(list(engine.tiles_of(desc, {"InputTensor": x}))) > 1
     assert np.array_equal(found, x * 2 + np.array([1, 2, 3], np.float32).reshape(1, 3, 1, 1))

@@ -38,13 +38,13 @@ def computed(
     )
     declared = Correlations(lambda _: window, lambda given: given["filter"], **options)
     found = np.full(sizes, np.nan)
-    for piece in correlations.of_correlations(declared, request):
-        target = found[piece.where]
+    for tile in correlations.of_correlations(declared, request):
+        target = found[tile.where]
         assert np.isnan(target).all()
-        target[...] = np.asarray(piece.formula(*piece.operands)).reshape(target.shape)
-        assert piece.of_element is not None
-        at = tuple(where.indices(size)[0] for where, size in zip(piece.where, sizes, strict=True))
-        one = piece.of_element(at)
+        target[...] = np.asarray(tile.formula(*tile.operands)).reshape(target.shape)
+        assert tile.of_element is not None
+        at = tuple(where.indices(size)[0] for where, size in zip(tile.where, sizes, strict=True))
+        one = tile.of_element(at)
         assert found[one.where].reshape(-1).tolist() == np.asarray(one.formula(*one.operands)).reshape(-1).tolist()
     assert not np.isnan(found).any()
     return found
@@ -125,21 +125,21 @@ def test_a_formula_gets_what_it_asks_for() -> None:
     assert found[0, 1].tolist() == [60, 66, 72, 78, 84, 90, 96]
 
 
-def test_the_sizes_of_sums_are_those_of_the_operands() -> None:
+def test_the_magnitudes_of_sums_are_those_of_the_operands() -> None:
     tensors = {"input": numbers(1, 1, 4), "filter": numbers(1, 1, 1, 2)}
     request: Any = SimpleNamespace(
         formula=plain, tensors=tensors, given=tensors, outputs={"output": (1, 1, 3)}, asks_for=lambda _: False
     )
     window = Window((2,), (1,), (1,), (0,))
 
-    def sizes(input: Any, filter: Any) -> Any:
+    def magnitudes(input: Any, filter: Any) -> Any:
         return (np.abs(filter) @ np.abs(input)).reshape(-1).tolist()
 
-    declared = Correlations(lambda _: window, lambda given: given["filter"], sizes=lambda _: sizes)
-    (piece,) = correlations.of_correlations(declared, request)
+    declared = Correlations(lambda _: window, lambda given: given["filter"], magnitudes=lambda _: magnitudes)
+    (tile,) = correlations.of_correlations(declared, request)
     (a, b), x = np.abs(tensors["filter"]).reshape(-1), np.abs(tensors["input"]).reshape(-1)
-    assert piece.sizes is not None
-    assert piece.sizes(*piece.operands) == [a * x[at] + b * x[at + 1] for at in range(3)]
+    assert tile.magnitudes is not None
+    assert tile.magnitudes(*tile.operands) == [a * x[at] + b * x[at + 1] for at in range(3)]
 
 
 def test_the_passes_of_a_backward_convolution_take_the_filter_apart() -> None:

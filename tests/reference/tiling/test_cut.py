@@ -11,7 +11,7 @@ from installed import Install, described, floats, install
 from dmlcheck.reference.operands import widened
 from dmlcheck.reference.rows import LINES, UNCUT, WHOLE, Cut, EachOutput, Kernel
 from dmlcheck.reference.tiling import cut
-from dmlcheck.reference.tiling.plan import pieces
+from dmlcheck.reference.tiling.plan import tiles_of
 
 __all__ = ["install"]
 
@@ -27,7 +27,7 @@ def seen_by(declared: Cut, install: Install, monkeypatch: pytest.MonkeyPatch) ->
     sizes = ("FLOAT32", 2, 3)
     desc = described("ELEMENT_WISE_ADD", ATensor=sizes, BTensor=sizes, OutputTensor=sizes)
     inputs = {"ATensor": floats(1, 2, 3, 4, 5, 6).reshape(2, 3), "BTensor": floats(7, 8, 9).reshape(1, 3)}
-    return [(piece.where, *piece.formula(*piece.operands)) for piece in pieces(desc, inputs)]
+    return [(tile.where, *tile.formula(*tile.operands)) for tile in tiles_of(desc, inputs)]
 
 
 def test_a_tile_has_the_same_places_of_all_tensors_and_all_of_what_is_there_once(
@@ -66,7 +66,7 @@ def test_a_tile_may_have_what_is_made_for_it(install: Install, monkeypatch: pyte
     install("ELEMENT_WISE_ADD", Kernel(lambda a, made: (a.tolist(), made), Cut(needs={"made": total})))
     sizes = ("FLOAT32", 1, 3)
     desc = described("ELEMENT_WISE_ADD", ATensor=sizes, BTensor=sizes, OutputTensor=sizes)
-    found = [piece.formula(*piece.operands) for piece in pieces(desc, {"ATensor": floats(1, 2, 3).reshape(1, 3)})]
+    found = [tile.formula(*tile.operands) for tile in tiles_of(desc, {"ATensor": floats(1, 2, 3).reshape(1, 3)})]
     assert found == [([[1, 2]], (None, [1, 2], (1, 3))), ([[3]], (None, [1, 1], (1, 3)))]
 
 
@@ -75,7 +75,7 @@ def test_a_tile_may_need_whole_lines(install: Install, monkeypatch: pytest.Monke
     install("GATHER_ELEMENTS", Kernel(lambda input: input.tolist(), Cut(needs={"input": LINES})))
     fields = {"InputTensor": ("FLOAT32", 3, 2), "IndicesTensor": ("INT32", 1, 2), "OutputTensor": ("FLOAT32", 1, 2)}
     desc = described("GATHER_ELEMENTS", **fields, Axis=0)
-    (tile,) = pieces(desc, {"InputTensor": floats(1, 2, 3, 4, 5, 6).reshape(3, 2)})
+    (tile,) = tiles_of(desc, {"InputTensor": floats(1, 2, 3, 4, 5, 6).reshape(3, 2)})
     assert tile.formula(*tile.operands) == [[1, 2], [3, 4], [5, 6]]
 
 
@@ -98,8 +98,8 @@ def test_results_may_be_cut_in_another_order_and_be_a_part_of_the_output(
         ("ELEMENT_WISE_IDENTITY", []),
     ):
         desc = described(operator, InputTensor=sizes, OutputTensor=sizes)
-        found = pieces(desc, {"InputTensor": floats(1, 2, 3, 4).reshape(2, 2)})
-        assert [(piece.where, piece.formula(*piece.operands)) for piece in found] == expected
+        found = tiles_of(desc, {"InputTensor": floats(1, 2, 3, 4).reshape(2, 2)})
+        assert [(tile.where, tile.formula(*tile.operands)) for tile in found] == expected
 
 
 def test_a_tile_has_one_place_of_the_first_axis_where_each_takes_another_number_of_elements(
@@ -120,7 +120,7 @@ def test_some_tensors_come_as_they_are_and_the_others_as_numbers(install: Instal
     install("ELEMENT_WISE_ADD", Kernel(formula, Cut(as_is=("a",))))
     desc = described("ELEMENT_WISE_ADD", **dict.fromkeys(("ATensor", "BTensor", "OutputTensor"), ("FLOAT32", 2)))
     inputs = {"ATensor": floats(1, 2), "BTensor": floats(3, 4)}
-    (tile,) = pieces(desc, inputs)
+    (tile,) = tiles_of(desc, inputs)
     assert tile.formula(*map(widened, tile.operands)) == ("float32", "float64", 1)
 
 
@@ -133,8 +133,8 @@ def test_outputs_may_be_cut_apart(install: Install, monkeypatch: pytest.MonkeyPa
     install("TOP_K", Kernel(largest, EachOutput(cuts)))
     names = {"InputTensor": "FLOAT32", "OutputValueTensor": "FLOAT32", "OutputIndexTensor": "UINT32"}
     desc = described("TOP_K", **{name: (of, 1, 3) for name, of in names.items()}, Axis=1, K=3)
-    found = pieces(desc, {"InputTensor": floats(1, 2, 3).reshape(1, 3)})
-    assert [(piece.where, piece.formula(*piece.operands)) for piece in found] == [
+    found = tiles_of(desc, {"InputTensor": floats(1, 2, 3).reshape(1, 3)})
+    assert [(tile.where, tile.formula(*tile.operands)) for tile in found] == [
         ({"output_index": (slice(None), slice(None))}, ([[1, 2, 3]], True, [1, 3])),
         ({"output_value": (slice(0, 1), slice(0, 2))}, ([[1, 2]], False, [1, 2])),
         ({"output_value": (slice(0, 1), slice(2, 4))}, ([[3]], False, [1, 1])),

@@ -9,7 +9,7 @@ import pytest
 from installed import described
 
 from dmlcheck.reference.tiling import elements
-from dmlcheck.reference.tiling.plan import pieces
+from dmlcheck.reference.tiling.plan import tiles_of
 
 
 def adding(*sizes: int) -> tuple[Any, dict[str, Any]]:
@@ -22,8 +22,8 @@ def adding(*sizes: int) -> tuple[Any, dict[str, Any]]:
 def test_runs_of_elements_have_the_same_places_of_all_tensors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(elements, "BLOCK", 4)
     desc, inputs = adding(2, 6)
-    tiles = list(pieces(desc, inputs))
-    assert [piece.where for piece in tiles] == [(row, slice(start, start + 4)) for row in range(2) for start in (0, 4)]
+    tiles = list(tiles_of(desc, inputs))
+    assert [tile.where for tile in tiles] == [(row, slice(start, start + 4)) for row in range(2) for start in (0, 4)]
     assert [x.tolist() for x in tiles[3].operands] == [[10, 11], [6, 6]]
 
 
@@ -31,5 +31,5 @@ def test_what_is_moved_only_makes_tiles_of_as_many_bytes(monkeypatch: pytest.Mon
     monkeypatch.setattr(elements, "BLOCK", 4)
     tensor = ("FLOAT32", 16)
     desc = described("ELEMENT_WISE_ABS", InputTensor=tensor, OutputTensor=tensor)
-    tiles = list(pieces(desc, {"InputTensor": np.ones(16, np.float32)}))
-    assert [piece.is_exact for piece in tiles] == [True, True]
+    tiles = list(tiles_of(desc, {"InputTensor": np.ones(16, np.float32)}))
+    assert [tile.is_exact for tile in tiles] == [True, True]

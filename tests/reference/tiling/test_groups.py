@@ -13,12 +13,12 @@ from grouped import blocks_of, built
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dmlcheck.reference.blocks import Blocks
 from dmlcheck.reference.rows import Groups
 from dmlcheck.reference.tiling import groups as tiling
-from dmlcheck.reference.tiling.blocks import Blocks
 from dmlcheck.reference.tiling.groups import of_groups
-from dmlcheck.reference.tiling.piece import Piece
-from dmlcheck.reference.tiling.plan import pieces
+from dmlcheck.reference.tiling.plan import tiles_of
+from dmlcheck.reference.tiling.tile import Tile
 
 Array = np.ndarray[Any, Any]
 
@@ -32,7 +32,7 @@ def shapes_and_axes(draw: st.DrawFn) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return shape, tuple(draw(st.lists(st.integers(0, len(shape) - 1), unique=True)))
 
 
-def groups(formula: Any, axes: tuple[int, ...], *operands: Any, is_exact: bool = False) -> Iterator[Piece]:
+def groups(formula: Any, axes: tuple[int, ...], *operands: Any, is_exact: bool = False) -> Iterator[Tile]:
     """Yield the tiles of a formula of these operands, with groups along axes of the first."""
     request: Any = SimpleNamespace(
         given={},
@@ -58,11 +58,11 @@ def filled(tensor: Array, axes: tuple[int, ...], formula: Any, reduced: bool, is
     """Return what a formula makes of all groups, each element written once."""
     sizes = [1 if axis in axes and reduced else size for axis, size in enumerate(tensor.shape)]
     output = np.full(sizes, -1)
-    for piece in groups(formula, axes, tensor, is_exact=is_exact):
-        result = piece.formula(*piece.operands)
+    for tile in groups(formula, axes, tensor, is_exact=is_exact):
+        result = tile.formula(*tile.operands)
         cuts = result.cuts if isinstance(result, Blocks) else [()]
         for cut in cuts:
-            part = output[piece.where][cut]
+            part = output[tile.where][cut]
             assert (part == -1).all()
             part[...] = result.block(cut) if isinstance(result, Blocks) else result
     return output
@@ -91,8 +91,8 @@ def test_a_group_of_up_to_a_block_is_whole_and_longer_ones_come_in_blocks_of_the
     length = math.prod(sizes[axis] for axis in axes)
     with blocks_of(block), pytest.MonkeyPatch.context() as patch:
         patch.setattr(tiling, "COLUMNS", columns)
-        for piece in groups(itself, axes, numbered(sizes)):
-            (x,) = piece.operands
+        for tile in groups(itself, axes, numbered(sizes)):
+            (x,) = tile.operands
             assert isinstance(x, Blocks) == (length > block)
             side_by_side = x.size // length
             most = max(2 * block, columns * length)
@@ -105,38 +105,38 @@ def test_other_operands_come_in_the_same_parts_and_those_that_are_left_out_do_no
     x, y = numbered((4, 6)), numbered((4, 6)) * 100
     for block in (1, 6, 12, 100):
         with blocks_of(block):
-            for piece in groups(itself, (1,), x, y, None):
-                one, hundred, none = piece.operands
+            for tile in groups(itself, (1,), x, y, None):
+                one, hundred, none = tile.operands
                 assert none is None
                 found = one + hundred
                 cuts = found.cuts if isinstance(found, Blocks) else [()]
                 for cut in cuts:
                     part = found.block(cut) if isinstance(found, Blocks) else found
-                    assert part.tolist() == (101 * x[piece.where][cut]).tolist()
+                    assert part.tolist() == (101 * x[tile.where][cut]).tolist()
 
 
 def test_a_column_that_is_read_alone_would_read_its_neighbours_too() -> None:
     tensor = np.broadcast_to(np.float32(1), (70_000, 40))
-    assert [piece.operands[0].shape for piece in groups(min, (0,), tensor)] == [(70_000, 16), (70_000, 16), (70_000, 8)]
-    assert [piece.operands[0].shape for piece in groups(min, (1,), tensor.T)] == [(1, 70_000)] * 40
+    assert [tile.operands[0].shape for tile in groups(min, (0,), tensor)] == [(70_000, 16), (70_000, 16), (70_000, 8)]
+    assert [tile.operands[0].shape for tile in groups(min, (1,), tensor.T)] == [(1, 70_000)] * 40
 
 
 @pytest.mark.parametrize("sizes", [(3, 1, 1), (3, 2, 1), (3, 1, 5), (3, 2, 5)])
 def test_operands_with_size_1_along_the_axes_come_with_every_block(sizes: tuple[int, ...]) -> None:
     tensor, other = numbered((3, 2, 5)), numbered(sizes) + 1000
     with blocks_of(2):
-        pieces = list(groups(lambda x, y: x * 10 + y, (2, 1), tensor, other))
-    for piece in pieces:
-        found = piece.formula(*piece.operands)
+        tiles = list(groups(lambda x, y: x * 10 + y, (2, 1), tensor, other))
+    for tile in tiles:
+        found = tile.formula(*tile.operands)
         for cut, part in zip(found.cuts, found.parts(), strict=True):
-            assert part.tolist() == (tensor * 10 + other)[piece.where][cut].tolist()
-        assert isinstance(piece.operands[1], Blocks) == (sizes[1:] != (1, 1))
-    assert len(pieces) == 3
+            assert part.tolist() == (tensor * 10 + other)[tile.where][cut].tolist()
+        assert isinstance(tile.operands[1], Blocks) == (sizes[1:] != (1, 1))
+    assert len(tiles) == 3
 
 
 def test_the_row_says_along_which_axes_groups_are() -> None:
     with blocks_of(4):
-        softmax = pieces(*built("ACTIVATION_SOFTMAX", np.ones((6, 2), np.float32)))
-        assert [piece.where for piece in softmax] == [(slice(start, start + 4), slice(None)) for start in (0, 4)]
-        reduce = pieces(*built("REDUCE", np.ones((6, 2), np.float32), Function="SUM", Axes=[0]))
-        assert [piece.operands[0].shape for piece in reduce] == [(6, 2)]
+        softmax = tiles_of(*built("ACTIVATION_SOFTMAX", np.ones((6, 2), np.float32)))
+        assert [tile.where for tile in softmax] == [(slice(start, start + 4), slice(None)) for start in (0, 4)]
+        reduce = tiles_of(*built("REDUCE", np.ones((6, 2), np.float32), Function="SUM", Axes=[0]))
+        assert [tile.operands[0].shape for tile in reduce] == [(6, 2)]

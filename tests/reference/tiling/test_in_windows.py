@@ -11,10 +11,10 @@ from installed import Install, described, install
 
 from dmlcheck.reference import engine
 from dmlcheck.reference.results import PartlyUndefined
-from dmlcheck.reference.rows import InWindows, Kernel, OfWindows
+from dmlcheck.reference.rows import InWindows, Kernel, PerWindow
 from dmlcheck.reference.tiling import in_windows
 from dmlcheck.reference.tiling.in_windows import once
-from dmlcheck.reference.tiling.plan import pieces
+from dmlcheck.reference.tiling.plan import tiles_of
 from dmlcheck.reference.windows import Window, over
 
 __all__ = ["install"]
@@ -74,15 +74,15 @@ def test_each_result_has_the_windows_of_its_element_and_what_was_made_of_them(
 ) -> None:
     monkeypatch.setattr(in_windows, "BLOCK", block)
     monkeypatch.setattr(in_windows, "LARGE", large)
-    install("MAX_POOLING_GRAD", Kernel(given_back, InWindows(WINDOW, {"input": OfWindows(total, WINDOW)})))
+    install("MAX_POOLING_GRAD", Kernel(given_back, InWindows(WINDOW, {"input": PerWindow(total, WINDOW)})))
     desc = described("MAX_POOLING_GRAD", **FIELDS)
     found = engine.evaluate(desc, INPUTS)["OutputGradientTensor"]
     assert (found.values == right()).all()
     assert found.undefined is not None
     assert (found.undefined == (np.arange(5) == 1)[:, None]).all()
     covered = np.zeros(SIZES, int)
-    for piece in pieces(desc, INPUTS):
-        covered[piece.where] += 1
+    for tile in tiles_of(desc, INPUTS):
+        covered[tile.where] += 1
     assert (covered == 1).all()
 
 

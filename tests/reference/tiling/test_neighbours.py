@@ -29,7 +29,7 @@ def block(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> in
     return int(request.param)
 
 
-def found(install: Install, formula: Any, declared: Neighbours) -> engine.Computed:
+def found(install: Install, formula: Any, declared: Neighbours) -> engine.ComputedOutput:
     install("ACTIVATION_RELU", Kernel(formula, declared))
     desc = described("ACTIVATION_RELU", InputTensor=("FLOAT32", *SIZES), OutputTensor=("FLOAT32", *SIZES))
     return engine.evaluate(desc, {"InputTensor": X})["OutputTensor"]

@@ -9,7 +9,7 @@ from installed import TOP_K, Install, described, install
 
 from dmlcheck.reference import engine
 from dmlcheck.reference.rows import Groups, Kernel, Undefined
-from dmlcheck.reference.tiling.plan import pieces
+from dmlcheck.reference.tiling.plan import tiles_of
 
 __all__ = ["install"]
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
@@ -20,9 +20,9 @@ def test_groups_have_the_axes_that_the_row_gives_of_any_field_and_places_in_all_
         return {"output_value": (input.tolist(), axes, k)}
 
     install("TOP_K", Kernel(top_k, Groups(lambda given: (given["axis"],)), is_exact=True))
-    (piece,) = pieces(described("TOP_K", **TOP_K), {"InputTensor": X})
-    assert piece.where == {"output_value": (), "output_index": ()}
-    assert piece.formula(*piece.operands) == {"output_value": (X.tolist(), (1,), 2)}
+    (tile,) = tiles_of(described("TOP_K", **TOP_K), {"InputTensor": X})
+    assert tile.where == {"output_value": (), "output_index": ()}
+    assert tile.formula(*tile.operands) == {"output_value": (X.tolist(), (1,), 2)}
 
 
 def test_undefined_results_are_marked_in_all_outputs_and_the_formula_is_not_asked(install: Install) -> None:

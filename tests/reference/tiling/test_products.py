@@ -1,4 +1,4 @@
-"""How matrix products are cut into pieces: every element once, none too large, and the same results."""
+"""How matrix products are cut into tiles: every element once, none too large, and the same results."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball
+from dmlcheck.reference.blocks import Blocks
 from dmlcheck.reference.operands import as_balls
 from dmlcheck.reference.products import dot
 from dmlcheck.reference.tiling import products
-from dmlcheck.reference.tiling.blocks import Blocks
 
 Array = np.ndarray[Any, Any]
 
@@ -49,7 +49,7 @@ def test_boxes_are_whole_where_they_have_to_be(whole: tuple[int, ...]) -> None:
     assert (count == 1).all()
 
 
-def test_small_products_are_one_piece() -> None:
+def test_small_products_are_one_tile() -> None:
     assert len(list(products.boxes((8, 16, 64, 64), 32))) == 1
     assert len(list(products.boxes((1024, 1024), 1024))) == 1
 
@@ -60,22 +60,22 @@ def factors(*batch: int, m: int = 6, k: int = 50, n: int = 7) -> tuple[Array, Ar
 
 
 def computed(a: Array, b: Array, *more: Array | None, arithmetic: Arithmetic | None = None) -> Any:
-    """Return the product of two factors plus what is given, from its pieces."""
+    """Return the product of two factors plus what is given, from its tiles."""
     sizes = (*a.shape[:-1], b.shape[-1])
     found = [np.empty(sizes), np.empty(sizes)]
     tensors = {"a": a, "b": b, **{f"c{number}": x for number, x in enumerate(more)}}
-    for piece in products.products(lambda a, b, *c: sum((x for x in c if x is not None), dot(a, b)), tensors):
-        operands = piece.operands if arithmetic is None else [as_balls(x, arithmetic) for x in piece.operands]
-        part = piece.formula(*operands)
-        found[0][piece.where] = part.value if isinstance(part, Ball) else part
-        found[1][piece.where] = part.radius if isinstance(part, Ball) else 0
+    for tile in products.products(lambda a, b, *c: sum((x for x in c if x is not None), dot(a, b)), tensors):
+        operands = tile.operands if arithmetic is None else [as_balls(x, arithmetic) for x in tile.operands]
+        part = tile.formula(*operands)
+        found[0][tile.where] = part.value if isinstance(part, Ball) else part
+        found[1][tile.where] = part.radius if isinstance(part, Ball) else 0
     return found
 
 
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("k", [1, 5, 16, 17, 50, 200])
 @pytest.mark.parametrize("batch", [(), (2,), (2, 3)])
-def test_the_pieces_are_parts_of_the_product(batch: tuple[int, ...], k: int) -> None:
+def test_the_tiles_are_parts_of_the_product(batch: tuple[int, ...], k: int) -> None:
     a, b = factors(*batch, k=k)
     column = np.arange(6.0).reshape([1] * len(batch) + [6, 1])
     row = np.arange(7.0).reshape([1] * len(batch) + [1, 7]) * 10
@@ -99,7 +99,7 @@ def test_a_product_in_blocks_has_the_bound_of_the_whole(monkeypatch: pytest.Monk
 
 def test_long_factors_come_in_blocks() -> None:
     a, b = factors(k=products.LONG + 1)
-    (piece,) = products.products(dot, {"a": a, "b": b})
-    assert [isinstance(x, Blocks) for x in piece.operands] == [True, True]
-    (piece,) = products.products(dot, {"a": a[:, 1:], "b": b[1:]})
-    assert [isinstance(x, Blocks) for x in piece.operands] == [False, False]
+    (tile,) = products.products(dot, {"a": a, "b": b})
+    assert [isinstance(x, Blocks) for x in tile.operands] == [True, True]
+    (tile,) = products.products(dot, {"a": a[:, 1:], "b": b[1:]})
+    assert [isinstance(x, Blocks) for x in tile.operands] == [False, False]

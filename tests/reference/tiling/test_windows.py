@@ -7,8 +7,8 @@ import pytest
 from seen_windows import WINDOWS, seen
 
 from dmlcheck.reference import extents
+from dmlcheck.reference.blocks import Blocks
 from dmlcheck.reference.neighbours import region
-from dmlcheck.reference.tiling.blocks import Blocks
 from dmlcheck.reference.tiling.windows import in_blocks, of_channels, views
 from dmlcheck.reference.windows import Window, over, windows
 

@@ -1,1 +1,1 @@
-"""What WebNN's operators become of DirectML's, by family, as Chromium's DirectML backend maps them."""
+"""WebNN's operators as DirectML's, by family, as Chromium's DirectML backend maps them."""

@@ -55,7 +55,7 @@ def _none(_: Call) -> dict[str, Any]:
 
 
 def _of(*fields: tuple[str, str, float]) -> Fields:
-    """Return what gives fields that are numbers: each with WebNN's name of it and what it is by default."""
+    """Return a function that makes numeric fields, each from WebNN's name of it and its default."""
     return lambda call: {field: shortest(call.number(name, default)) for field, name, default in fields}
 
 
@@ -85,7 +85,7 @@ def _unary(operator: str, fields: Fields, call: Call) -> Counterpart:
 
 
 def _spread(call: Call, fields: Mapping[str, str]) -> dict[str, TensorRef]:
-    """Return tensors repeated to the sizes of the output, by the fields that they are."""
+    """Return tensors, by field, broadcast to the sizes of the output."""
     return {field: repeated(call.tensor(name), call.output.shape) for field, name in fields.items()}
 
 

@@ -1,4 +1,4 @@
-"""Elements that are moved, repeated, gathered and scattered, and sums along an axis."""
+"""Moving, repeating, gathering and scattering elements, and sums along an axis."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _identity(x: TensorRef, output: TensorRef) -> Counterpart:
 
 
 def _with_dimensions(call: Call) -> TensorRef:
-    """Return the input; Unmapped for a scalar, for which WebNN has lists without numbers and DirectML has not."""
+    """Return the input; Unmapped for a scalar: its lists are empty in WebNN, and cannot be in DirectML."""
     x = call.tensor("input")
     if not x.ndim:
         raise Unmapped(f"{call.name} of a scalar: DirectML's lists of numbers have at least one")
@@ -87,7 +87,7 @@ def _tile(call: Call) -> Counterpart:
 
 
 def _triangular(call: Call) -> Counterpart:
-    """DIAGONAL_MATRIX1, which fills the diagonals on the other side."""
+    """DIAGONAL_MATRIX1, which fills the diagonals that `triangular` removes."""
     x = call.tensor("input")
     if x.ndim > _MOST_RANK:
         raise Unmapped(f"triangular of {x.ndim} dimensions becomes several operators of DirectML, and a case has one")

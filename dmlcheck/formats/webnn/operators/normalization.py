@@ -26,7 +26,7 @@ def _along(x: TensorRef, rank: int, axes: Sequence[int]) -> TensorRef:
 
 
 def _constant(value: float, like: TensorRef, rank: int) -> TensorRef:
-    """Return a tensor of one element, in place of one that is left out."""
+    """Return a tensor of one element for one that is left out."""
     return TensorRef.of(np.full((1,) * rank, value, dtype=like.dtype), like.element)
 
 

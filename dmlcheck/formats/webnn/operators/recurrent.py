@@ -1,4 +1,4 @@
-"""Recurrent networks and their cells; the two biases are joined, and gates put in DirectML's order, beforehand."""
+"""Recurrent networks and their cells; biases are joined, and gates reordered, in the values of the tensors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dmlcheck.graphs.tensors import Array, TensorRef
 from dmlcheck.onnx.descs.node import Counterpart, Unmapped
 from dmlcheck.onnx.descs.tensors import ranked, sized
 
-_RANK = 4  # of the tensors of GRU and LSTM
+_RANK = 4  # of GRU and LSTM tensors
 _DIRECTIONS = {"forward": "FORWARD", "backward": "BACKWARD", "both": "BIDIRECTIONAL"}
 _ACTIVATIONS = {"relu": "ACTIVATION_RELU", "sigmoid": "ACTIVATION_SIGMOID", "tanh": "ACTIVATION_TANH"}
 # Where the gates of DirectML's order are in a layout: GRU has zrn and LSTM iofg.

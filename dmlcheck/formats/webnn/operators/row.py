@@ -1,4 +1,4 @@
-"""What is known of an operator of WebNN, and a call of one with the tensors and numbers that it has."""
+"""The row of an operator of WebNN, and a call of an operator with its arguments."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from dmlcheck.onnx.descs.node import Counterpart, Unmapped, axis_of
 
 
 class Call(NamedTuple):
-    """An operator of WebNN with what it is called with, by WebNN's names, and its outputs.
+    """A call of an operator of WebNN: its arguments by WebNN's names, and its outputs.
 
-    `activation` is the operator that is fused into it, as DirectML's fields have it. `transposed` are the tensors that
+    `activation` is the fused operator, in the notation of DirectML's fields. `transposed` are the tensors that
     are read with their last two dimensions swapped.
     """
 
@@ -35,7 +35,7 @@ class Call(NamedTuple):
         return {} if self.activation is None else {"FusedActivation": dict(self.activation)}
 
     def has(self, name: str) -> bool:
-        """Whether something is given."""
+        """Whether an argument or option is given."""
         return self.given.get(name) is not None
 
     def tensor(self, name: str) -> TensorRef:
@@ -104,7 +104,7 @@ class Call(NamedTuple):
         return bool(self.given.get(name)) if self.has(name) else default
 
     def choice(self, name: str, choices: Mapping[str, Any], default: str) -> Any:
-        """Return what a word stands for; Unmapped where it is none of those that Chromium's backend takes."""
+        """Return the value for a word; Unmapped if Chromium's backend does not take the word."""
         value = self.given.get(name) if self.has(name) else default
         if not isinstance(value, str) or value not in choices:
             raise Unmapped(f"Chromium's DirectML backend does not take {name} {describe(value)}")
@@ -112,7 +112,7 @@ class Call(NamedTuple):
 
 
 class Row(NamedTuple):
-    """An operator of WebNN: what it is called with, in order, and the operator of DirectML that it becomes.
+    """An operator of WebNN: the names of its arguments, in order, and the function that makes the operator of DirectML.
 
     `becomes` are DirectML's operators, without their prefix, that calls become; `below` those at feature levels where
     DirectML has none of the others. `takes_activation` says that Chromium fuses an activation into it.

@@ -1,7 +1,7 @@
-"""The operators of WebNN and what they become of DirectML's, as Chromium's DirectML backend maps them.
+"""The table of WebNN's operators, mapped to DirectML's as in Chromium's DirectML backend.
 
-The source is services/webnn/dml/graph_impl_dml.cc of Chromium, at the highest feature level: what copies elements there
-(a transpose for another layout, biases that are joined) is made by strides, or beforehand.
+The source is services/webnn/dml/graph_impl_dml.cc of Chromium, at the highest feature level. Copies that it makes (a
+transpose for another layout, joined biases) are strides here, or are made in the values.
 """
 
 from __future__ import annotations

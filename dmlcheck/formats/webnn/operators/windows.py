@@ -18,7 +18,7 @@ _ONES = [1, 1]
 
 
 def _convolution(direction: str, filters: Mapping[str, list[int]], layout: str, call: Call) -> Counterpart:
-    """CONVOLUTION; what the output's sizes have beyond the windows is in no field, as Chromium has it."""
+    """CONVOLUTION; as in Chromium, no field has the output sizes beyond the windows."""
     order = call.choice("inputLayout", LAYOUTS, "nchw")
     bias = call.optional("bias")
     tensors = {
@@ -65,7 +65,7 @@ _INTERPOLATIONS = {"nearest-neighbor": "NEAREST_NEIGHBOR", "linear": "LINEAR"}
 
 
 def _resample(call: Call) -> Counterpart:
-    """RESAMPLE with the scales that are given, or those that follow from the sizes."""
+    """RESAMPLE with the scales of the options, or those that follow from the sizes."""
     x = call.tensor("input")
     axes = [axis_of(axis, x.ndim) for axis in call.pair("axes", [2, 3])]
     scales = [after / before for before, after in zip(x.shape, call.output.shape, strict=True)]

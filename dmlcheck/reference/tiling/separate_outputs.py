@@ -1,4 +1,4 @@
-"""Tiles of the outputs of an operator that computes each of them apart, some of them in several stretches."""
+"""Tiles of the row `SeparateOutputs`: the first output by the formula, the others in sections."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
-from dmlcheck.reference.rows import Apart, Cut
+from dmlcheck.reference.rows import Cut, SeparateOutputs
 from dmlcheck.reference.tiling.cut import of_cut
-from dmlcheck.reference.tiling.piece import Piece
 from dmlcheck.reference.tiling.request import Request
+from dmlcheck.reference.tiling.tile import Tile
 
 
-def of_outputs(declared: Apart, request: Request) -> Iterator[Piece]:
-    """Yield the tiles of the first output, and those of the stretches of each other one that there is."""
+def of_separate_outputs(declared: SeparateOutputs, request: Request) -> Iterator[Tile]:
+    """Yield the tiles of the first output, then those of the sections of the other outputs that the desc has."""
     there = list(request.outputs)
     tiles = [_of_output(there[0], declared.first, request, request.formula)]
     for name in there[1:]:
@@ -24,8 +24,8 @@ def of_outputs(declared: Apart, request: Request) -> Iterator[Piece]:
     return chain.from_iterable(tiles)
 
 
-def _of_output(name: str, declared: Cut, request: Request, formula: Callable[..., Any]) -> Iterator[Piece]:
-    """Return the tiles of one output, whose results go by its name."""
+def _of_output(name: str, declared: Cut, request: Request, formula: Callable[..., Any]) -> Iterator[Tile]:
+    """Yield the tiles of one output, whose formula returns a dict with its name."""
     return of_cut(declared, request._replace(names=[name], formula=partial(_named, name, formula)))
 
 

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from long_groups import in_blocks, numbered, shapes, shapes_and_axes, whole
 
+from dmlcheck.reference import blocks
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball, Condition
-from dmlcheck.reference.tiling import blocks
-from dmlcheck.reference.tiling.blocks import (
+from dmlcheck.reference.blocks import (
     Blocks,
     blockwise,
     hull,

@@ -10,9 +10,9 @@ from installed import Install, described, install
 
 from dmlcheck.reference import engine
 from dmlcheck.reference.results import PartlyUndefined
-from dmlcheck.reference.rows import Direction, Kernel, Scan, State
-from dmlcheck.reference.tiling import scan
-from dmlcheck.reference.tiling.plan import pieces
+from dmlcheck.reference.rows import Direction, Kernel, Recurrence, State
+from dmlcheck.reference.tiling import recurrence
+from dmlcheck.reference.tiling.plan import tiles_of
 
 __all__ = ["install"]
 Array = np.ndarray[Any, Any]
@@ -29,8 +29,8 @@ def directions(given: Any) -> list[Direction]:
     return [Direction(is_backward=given["direction"] == "BACKWARD", options={})]
 
 
-def declared(**more: Any) -> Scan:
-    return Scan(lambda weight, *_: weight, [HIDDEN], directions, **more)
+def declared(**more: Any) -> Recurrence:
+    return Recurrence(lambda weight, *_: weight, [HIDDEN], directions, **more)
 
 
 def inputs(*lengths: int) -> dict[str, Array]:
@@ -87,15 +87,15 @@ def test_tiles_have_some_sequences_each_and_results_do_not_depend_on_them(
     install: Install, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     install("RNN", Kernel(doubled, declared()))
-    monkeypatch.setattr(scan, "LARGEST", 1)
-    monkeypatch.setattr(scan, "STEPS", 2)
+    monkeypatch.setattr(recurrence, "LARGEST", 1)
+    monkeypatch.setattr(recurrence, "STEPS", 2)
     assert run(inputs(2, 3)) == ([[1, 1000], [12, 12000], [0, 124000]], [12, 124000])
     given = inputs()
     tensors: Any = {name: (x.dtype.name.upper(), *x.shape) for name, x in given.items()}
     outputs = {"OutputSingleTensor": ("FLOAT32", 1, 1, 2, 1)}
     fields = {"ActivationDescs": [{"Type": "ACTIVATION_IDENTITY"}], "Direction": "FORWARD"}
-    found = pieces(described("RNN", **tensors, **outputs, **fields), given)
-    assert [piece.where["output_single"] for piece in found] == [(0, 0, slice(0, 1)), (0, 0, slice(1, 2))]
+    found = tiles_of(described("RNN", **tensors, **outputs, **fields), given)
+    assert [tile.where["output_single"] for tile in found] == [(0, 0, slice(0, 1)), (0, 0, slice(1, 2))]
 
 
 def test_the_first_reading_is_the_reference(install: Install) -> None:

@@ -1,4 +1,4 @@
-"""The cutting of tensors into blocks: runs of elements, groups along axes, and groups that are too long to be whole."""
+"""Cutting tensors into runs of elements, and arrays that come in blocks since they are too long for memory."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from dmlcheck.reference.places import Index
 from dmlcheck.reference.work import ELEMENTS_OF_BLOCK
 
 BLOCK = ELEMENTS_OF_BLOCK
-BLOCK_AS_IS = 8 * BLOCK  # elements as they are take less, and mean little work for each
-COLUMNS = 16  # groups that lie side by side in memory, where a line of the cache holds an element of each
+BLOCK_AS_IS = 8 * BLOCK  # of elements in their own type, which take less memory and little work
+COLUMNS = 16  # groups side by side in memory, so that a line of the cache has an element of each
 
 Axes = tuple[int, ...]
 
 
 def tiles(sizes: tuple[int, ...], limit: int) -> Iterator[Index]:
-    """Yield indices that cut a tensor into row-major runs of at most `limit` elements (one element at the least)."""
+    """Yield the indices of row-major runs of at most `limit` elements, and at least one, that make up a tensor."""
     inner, axis = 1, len(sizes)
     while axis and inner * sizes[axis - 1] <= limit:
         axis -= 1
@@ -38,7 +38,7 @@ def tiles(sizes: tuple[int, ...], limit: int) -> Iterator[Index]:
 
 
 def runs(sizes: tuple[int, ...], limit: int | None = None) -> Iterator[tuple[Index, int, tuple[int, ...]]]:
-    """Yield row-major runs of at most a block or `limit` elements: index, number of the first element, and sizes."""
+    """Yield row-major runs of at most `limit` elements, or a block: index, position of the first element, and sizes."""
     start, elements = 0, np.broadcast_to(np.int8(0), sizes)
     for index in tiles(sizes, BLOCK if limit is None else limit):
         part = elements[index]
@@ -47,12 +47,12 @@ def runs(sizes: tuple[int, ...], limit: int | None = None) -> Iterator[tuple[Ind
 
 
 def ranges(index: Index, sizes: tuple[int, ...]) -> list[range]:
-    """Return which places of each dimension an index of slices has."""
+    """Return the places that an index of slices selects, as a range for each dimension."""
     return [range(size)[at] for at, size in zip(index, sizes, strict=True)]
 
 
 def tiles_along(axes: Any, sizes: tuple[int, ...], limit: int) -> Iterator[Index]:
-    """Yield indices that cut some of a tensor's axes into row-major runs, and leave the others whole."""
+    """Yield the indices of parts that are row-major runs along some axes and have all of the others."""
     for tile in tiles(tuple(size if axis in axes else 1 for axis, size in enumerate(sizes)), limit):
         index = [slice(None)] * len(sizes)
         for axis, at in enumerate(tile):
@@ -62,10 +62,10 @@ def tiles_along(axes: Any, sizes: tuple[int, ...], limit: int) -> Iterator[Index
 
 
 class Blocks(np.lib.mixins.NDArrayOperatorsMixin):
-    """An array that is never there as a whole: what is done to its elements is done to a block whenever one is needed.
+    """A lazy array that comes in blocks: operations on its elements run when a block is asked for.
 
-    `cuts` are the indices of the blocks, which cut every group into row-major runs, and `block` computes the elements
-    at one of them. A reduction goes through all blocks, and gives an array.
+    `cuts` are the indices of the blocks, which are row-major runs of each group; `block` computes the elements at one
+    of these indices. A reduction goes through all blocks and returns an array.
     """
 
     def __init__(self, shape: tuple[int, ...], cuts: list[Index], block: Callable[[Index], Any]) -> None:
@@ -82,7 +82,7 @@ class Blocks(np.lib.mixins.NDArrayOperatorsMixin):
         if method == "reduce":
             parts = self.parts()
             part = next(parts)
-            if ufunc is np.add and isinstance(part, Ball):  # whose sums are rounded in an order of their own
+            if ufunc is np.add and isinstance(part, Ball):  # sums of balls depend on all terms
                 return total_of_parts(chain([part], parts), **options)
             return reduce(ufunc, (ufunc.reduce(part, **options) for part in chain([part], parts)))
         return blockwise(ufunc, *inputs) if method == "__call__" and not options else NotImplemented
@@ -92,7 +92,7 @@ class Blocks(np.lib.mixins.NDArrayOperatorsMixin):
 
 
 def blockwise(function: Callable[..., Any], *operands: Any, **options: Any) -> Any:
-    """Return a function of elements, of arrays or, block by block, of Blocks and what is broadcast to their blocks."""
+    """Return a function of elements for arrays; if there are Blocks among them, Blocks of its results."""
     long = next((x for x in operands if isinstance(x, Blocks)), None)
     if long is None:
         return function(*operands, **options)
@@ -104,9 +104,9 @@ def blockwise(function: Callable[..., Any], *operands: Any, **options: Any) -> A
 
 
 def hull(*ways: Callable[[], Any]) -> Any:
-    """Return what the first of several ways to compute a result gives, within a bound that has the results of all.
+    """Return the hull of the results of several ways to compute something, for Blocks block by block.
 
-    The other ways are only taken where there is a bound.
+    For plain arrays it is the result of the first way, and the others are not computed.
     """
     first, *others = ways[0](), *ways[1:]
     if not isinstance(first, Blocks):
@@ -119,6 +119,6 @@ def hull(*ways: Callable[[], Any]) -> Any:
 
 
 def in_rows(x: Any, axes: Axes) -> Any:
-    """Return an array with each group along `axes` a row, in row-major order."""
+    """Return a matrix with a row for each group along `axes`, in row-major order."""
     others = [axis for axis in range(x.ndim) if axis not in axes]
     return x.transpose(*others, *sorted(axes)).reshape(-1, math.prod(x.shape[axis] for axis in axes))

@@ -1,4 +1,4 @@
-"""Tiles of results that are the states of sequences, each of the one before it, and the steps that carry the states."""
+"""Tiles of the row `Recurrence`, whose results are the states of sequences, and the steps that compute them."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.reference.ball.numbers import raw
+from dmlcheck.reference.blocks import Blocks, blockwise
 from dmlcheck.reference.data_types import infinite, overflows
 from dmlcheck.reference.gates import without
 from dmlcheck.reference.nested import stored
 from dmlcheck.reference.places import Index
 from dmlcheck.reference.results import PartlyUndefined, alternatives, any_of
-from dmlcheck.reference.rows import Scan
-from dmlcheck.reference.tiling.blocks import Blocks, blockwise
-from dmlcheck.reference.tiling.piece import Piece
+from dmlcheck.reference.rows import Recurrence
 from dmlcheck.reference.tiling.request import Request
+from dmlcheck.reference.tiling.tile import Tile
 
-STEPS = 8  # that are in memory as float64 together
-LARGEST = 1 << 21  # elements of the sequences of a tile, each taken to have STEPS at least: 16 megabytes of float64
+STEPS = 8  # of a block: so many are in memory as float64 at once
+LARGEST = 1 << 21  # elements of the sequences of a tile, of STEPS steps or more: 16 megabytes of float64
 
 Step = Callable[..., list[PartlyUndefined]]
 
 
-def of_scan(declared: Scan, request: Request) -> Iterator[Piece]:
-    """Yield tiles of some sequences of the batch in one direction."""
+def of_recurrence(declared: Recurrence, request: Request) -> Iterator[Tile]:
+    """Yield tiles, each with some sequences of the batch in one direction."""
     given = request.given
     (_, count, batch, size), hidden = given["input"].shape, given["recurrence"].shape[3]
     width = max(1, LARGEST // (max(count, STEPS) * (size + hidden)))
@@ -37,14 +37,14 @@ def of_scan(declared: Scan, request: Request) -> Iterator[Piece]:
         for start in range(0, batch, width):
             part = slice(start, min(batch, start + width))
             last = {state.last: (0, way, part) for state in declared.states}
-            yield Piece({SEQUENCE: (slice(None), way, part), **last}, formula, operands(declared, given, way, part))
+            yield Tile({SEQUENCE: (slice(None), way, part), **last}, formula, operands(declared, given, way, part))
 
 
 SEQUENCE = "output_sequence"
 
 
-def operands(declared: Scan, given: Mapping[str, Any], way: int, batch: slice) -> tuple[Any, ...]:
-    """Return what some sequences have to do with in one direction: x, lengths, weights and initial states."""
+def operands(declared: Recurrence, given: Mapping[str, Any], way: int, batch: slice) -> tuple[Any, ...]:
+    """Return the operands for some sequences in one direction: input, lengths, weights and initial states."""
     x, lengths = given["input"][0, :, batch], given["sequence_lengths"]
     weights = [given[name][0, way] for name in ("weight", "recurrence")]
     weights += [None if given.get(name) is None else given[name][0, 0, way] for name in ("bias", "peephole")]
@@ -58,19 +58,19 @@ def operands(declared: Scan, given: Mapping[str, Any], way: int, batch: slice) -
 
 
 class Walk(NamedTuple):
-    """Steps along sequences in one direction, a function for each reading of the documentation."""
+    """The steps along sequences in one direction: a function for each reading of the documentation."""
 
-    declared: Scan
+    declared: Recurrence
     steps: Sequence[Step]
     data_type: str
     is_backward: bool
 
 
 class Course(NamedTuple):
-    """One way along sequences, with the states that it has come to.
+    """One of several right ways to compute the states of sequences, with the states so far.
 
-    The first step of a sequence may be another one. A course that `rounds` takes states that overflow the data type as
-    infinite from step to step; one that `is_forked` has a course beside it that does.
+    `first` is another function for the first step of a sequence, or None. A course that `rounds` makes states that
+    overflow the data type infinite after each step; one that `is_forked` has a second course that does.
     """
 
     step: Step
@@ -81,7 +81,7 @@ class Course(NamedTuple):
 
 
 class Lengths(NamedTuple):
-    """The lengths of sequences, and how many steps there are in all."""
+    """The lengths of the sequences of a tile, and the number of steps of the tensor."""
 
     own: Any
     steps: int
@@ -89,16 +89,16 @@ class Lengths(NamedTuple):
 
     @property
     def is_wrong(self) -> Any:
-        """Which of them are none."""
+        """A mask of the sequences whose length is below 1 or above the number of steps."""
         return ((self.own < 1) | (self.own > self.steps))[:, None]
 
     def begin(self, t: int) -> Any:
-        """Say which sequences have their first step at a time."""
+        """Return a mask of the sequences that have their first step at time t."""
         return (self.own - 1 == t if self.is_backward else np.full(self.own.shape, t == 0))[:, None]
 
 
 def states_of(walk: Walk, x: Blocks, lengths: Any, *tensors: Any) -> Iterator[dict[str, Any]]:
-    """Yield the states of some sequences, a block of steps after another, and then the last ones."""
+    """Yield the states of some sequences, block by block of steps, and then their last states."""
     count, batch, _ = x.shape
     own = Lengths(np.full(batch, count) if lengths is None else lengths, count, walk.is_backward)
     courses = courses_of(walk, batch, *tensors)
@@ -118,7 +118,8 @@ def courses_of(
 ) -> list[Course]:
     """Return the courses of all readings before the first step.
 
-    An initial state that is left out is 0, which gives NaN beside infinity or NaN; or its products are left out.
+    An initial state that is left out is 0; if it is multiplied by an infinity or NaN, there is a second course, whose
+    first step leaves its products out.
     """
     gates = walk.declared.gates(weight, recurrence, bias, peephole)
     factors = {"recurrence": recurrence, "peephole": peephole}
@@ -142,9 +143,9 @@ def is_finite(x: Any) -> bool:
 
 
 def along(walk: Walk, course: Course, x: Blocks, cut: Index, lengths: Lengths) -> Iterator[tuple[Course, Blocks]]:
-    """Yield where a course has come to after a block of steps, with the states on the way; and a fork of it, if any.
+    """Yield a course after a block of steps, with the states of these steps.
 
-    Where a state overflows the data type there are two: it stays as it is, or is infinite from the next step on.
+    If a state overflows the data type, a second course follows, in which it is infinite from the next step on.
     """
     states, is_beyond = course.states, False
     rows: dict[int, tuple[Any, Any, Any]] = {}
@@ -163,14 +164,14 @@ def along(walk: Walk, course: Course, x: Blocks, cut: Index, lengths: Lengths) -
 
 
 def steps_of(x: Blocks, cut: Index, *, is_backward: bool) -> Iterator[tuple[int, Any]]:
-    """Yield the number of each step of a block with what the input has at it."""
+    """Yield the number of each step of a block, with the input of the step."""
     part, times = x.block(cut), range(*cut[0].indices(x.shape[0]))
     for t in reversed(times) if is_backward else times:
         yield t, part[t - times.start]
 
 
 def stacked(rows: dict[int, tuple[Any, Any, Any]], _: Index, *, is_padded: bool, is_wrong: Any) -> PartlyUndefined:
-    """Return the states of a block of steps as one array: those of sequences at their end 0, or as they were there."""
+    """Return the states of a block of steps as one array; after the end of a sequence they are 0, or its last state."""
     value, mark, runs = (np.stack(each) for each in zip(*(rows[t] for t in sorted(rows)), strict=True))
     ended = np.where(runs, value, 0.0)
     if is_padded:
@@ -181,9 +182,9 @@ def stacked(rows: dict[int, tuple[Any, Any, Any]], _: Index, *, is_padded: bool,
 def after(
     course: Course, x: Any, states: Sequence[PartlyUndefined], runs: Any, begins: Any, data_type: str
 ) -> list[PartlyUndefined]:
-    """Return the states after a step of the sequences that have it, and for the others those before.
+    """Return the states after a step; sequences that have ended keep theirs.
 
-    Where a state is undefined, all states of its sequence after the step are undefined.
+    If an element of a state is undefined, all elements of its sequence are undefined after the step.
     """
     doubt = np.logical_or.reduce([mark.any(axis=1, keepdims=True) for _, mark in states])
     values = [infinite(data_type, value) if course.rounds else value for value, _ in states]
@@ -197,5 +198,5 @@ def after(
 
 
 def chosen(where: Any, one: PartlyUndefined, other: PartlyUndefined) -> PartlyUndefined:
-    """Return states of one kind in some places, and of another kind elsewhere."""
+    """Return the first states where a mask is true, and the second ones elsewhere."""
     return PartlyUndefined(*map(partial(np.where, where), one, other))
