@@ -56,7 +56,7 @@ def leaves(record: Any, path: str = "") -> Iterator[tuple[str, str]]:
         yield path, json.dumps(record) if isinstance(record, bool) else " ".join(str(record).split())
 
 
-LISTS = ("formula", "equations", "alternatives", "unspecified")  # lists of sentences
+LISTS = ("formula", "equations", "undefined")  # lists of sentences
 
 
 def key_of(part: Any, at: int) -> str:

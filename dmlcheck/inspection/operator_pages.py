@@ -9,7 +9,7 @@ from dmlcheck.inspection.operator_record import OperatorRecord
 from dmlcheck.specs.about import FAMILIES, About
 from dmlcheck.specs.c_types import c_type
 from dmlcheck.specs.names import ENUMS, FEATURE_LEVELS, LEVELS, WINDOWS, first_windows
-from dmlcheck.specs.records import Constraint, Erratum, Field, OperatorSpec, SupportTable, Tolerance
+from dmlcheck.specs.records import UNDEFINED, Constraint, Erratum, Field, OperatorSpec, SupportTable, Tolerance
 
 
 def operator_dict(record: OperatorRecord) -> dict[str, Any]:
@@ -37,9 +37,8 @@ def operator_dict(record: OperatorRecord) -> dict[str, Any]:
         "example": about.example,
         "tolerance": [_tolerance_dict(row) for row in spec.tolerance],
         "errata": [erratum_dict(erratum) for erratum in spec.errata],
-        "alternatives": list(spec.alternatives),
-        "unspecified": list(spec.unspecified),
-        "undefined": [_plain(each._asdict()) for each in record.undefined],
+        "unspecified": [row.text for row in spec.undefined if row.kind == UNDEFINED],
+        "undefined": [_plain(row._asdict()) for row in spec.undefined],
         "known_deviations": [
             {"text": row.text, "versions": row.versions, "source": row.source} for row in spec.known_deviations
         ],

@@ -124,6 +124,30 @@ class Deviation(NamedTuple):
     is_of_graphs: bool = False
 
 
+UNDEFINED = "undefined"
+ALTERNATIVES = "alternatives"
+
+
+class Undefined(NamedTuple):
+    """A result for which the documentation has no single answer; all texts are in sentences.
+
+    `kind`: nothing gives a number (`undefined`), or each of several readings gives one (`alternatives`). `condition`
+    names the result, `reason` is why the documentation does not settle it. `outcomes` are results that an
+    implementation may give: of alternatives each is right. `reference` is the choice of the reference engine.
+    """
+
+    kind: str
+    condition: str
+    reason: str = ""
+    outcomes: tuple[str, ...] = ()
+    reference: str = ""
+
+    @property
+    def text(self) -> str:
+        """The result in one text."""
+        return " ".join(filter(None, (self.condition, self.reason, *self.outcomes, self.reference)))
+
+
 class Difference(NamedTuple):
     """A difference between an operator of ONNX and its operator of DirectML, and how a caller makes up for it."""
 
@@ -173,8 +197,7 @@ class OperatorSpec(NamedTuple):
     let: Mapping[str, str]
     constraints: tuple[Constraint, ...]
     tolerance: tuple[Tolerance, ...]
-    alternatives: tuple[str, ...]
-    unspecified: tuple[str, ...]
+    undefined: tuple[Undefined, ...]
     errata: tuple[Erratum, ...]
     known_deviations: tuple[Deviation, ...]
     differences: tuple[Difference, ...]
@@ -182,6 +205,11 @@ class OperatorSpec(NamedTuple):
     inputs: tuple[Field, ...]
     outputs: tuple[Field, ...]
     operators: tuple[Field, ...]
+
+    @property
+    def has_undefined(self) -> bool:
+        """Whether nothing gives a number for some results."""
+        return any(row.kind == UNDEFINED for row in self.undefined)
 
     @property
     def short(self) -> str:

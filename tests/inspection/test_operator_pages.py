@@ -54,7 +54,6 @@ OPERATOR = record(
     equations={**items(TEXT), "minItems": 1},
     where=items(record(symbol=TEXT, meaning=TEXT)),
     example={"type": "string", "pattern": "^[a-z_]+[.]yaml::"},
-    undefined=items(record(condition=SENTENCE, outcomes=items(SENTENCE), reference={"type": "string"})),
     introduced=LEVEL,
     in_place={"type": "boolean"},
     fields=items(
@@ -100,8 +99,16 @@ OPERATOR = record(
             source={"type": "string", "minLength": 1},
         )
     ),
-    alternatives=items(TEXT),
     unspecified=items(TEXT),
+    undefined=items(
+        record(
+            kind={"enum": ["undefined", "alternatives"]},
+            condition=SENTENCE,
+            reason={"type": "string"},
+            outcomes=items(SENTENCE),
+            reference={"type": "string"},
+        )
+    ),
     known_deviations=items(record(text=TEXT, versions=TEXT, source=TEXT)),
     names={"type": "object", "propertyNames": {"enum": ["ONNX", "WebNN"]}, "additionalProperties": items(TEXT)},
     differences=items(record(name=TEXT, text=TEXT, source=TEXT)),
@@ -149,6 +156,17 @@ def test_a_field_has_the_limits_that_its_constraints_give_it() -> None:
     assert fields["Epsilon"]["limits"] == []
     assert fields["Epsilon"]["typical"] == 1e-05
     assert fields["InputTensor"]["typical"] is None
+
+
+def test_undefined_results_are_told_as_parts_and_in_one_text() -> None:
+    read = json.loads(dmlcheck("show", "ROI_POOLING", "--format", "json").stdout)
+    assert [row["kind"] for row in read["undefined"]] == ["alternatives", "undefined", "undefined"]
+    assert read["undefined"][0]["outcomes"][2] == "It is rounded away from 0."
+    condition, reference = (read["undefined"][1][key] for key in ("condition", "reference"))
+    assert read["unspecified"] == [f"{condition} {reference}", read["undefined"][2]["condition"]]
+    printed = " ".join(dmlcheck("show", "ROI_POOLING").stdout.split())
+    assert "1. It is rounded to the even number. 2. It is rounded to the larger number. 3." in printed
+    assert f"- {read['unspecified'][0]} - {read['unspecified'][1]} - The sign of a zero" in printed
 
 
 def test_a_level_has_the_first_directml_and_windows() -> None:

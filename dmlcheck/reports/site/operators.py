@@ -21,7 +21,7 @@ from dmlcheck.reports.site.mathml import mathml
 from dmlcheck.reports.site.matrix import supports
 from dmlcheck.reports.site.mistakes import mistakes
 from dmlcheck.specs.names import FEATURE_LEVELS, LEVELS, first_windows
-from dmlcheck.specs.records import OperatorSpec
+from dmlcheck.specs.records import ALTERNATIVES, UNDEFINED, OperatorSpec
 
 
 class Neighbours(NamedTuple):
@@ -53,6 +53,8 @@ def operator_values(record: OperatorRecord, cases: Sequence[Case], around: Neigh
         "tables": _tables(plain),
         "constraints": _constraints(spec, plain),
         "mistakes": mistakes(spec, [case for case in cases if case.invalid]),
+        "alternatives": _of_kind(plain, ALTERNATIVES),
+        "undefined": _of_kind(plain, UNDEFINED),
         "general": general_texts(spec),
         "derived": derived_texts(spec),
         "roundings": rounding_texts(spec.operator),
@@ -88,6 +90,11 @@ def _constraints(spec: OperatorSpec, record: Mapping[str, Any]) -> list[dict[str
     """Return the constraints with their conditions in words."""
     pairs = zip(spec.constraints, record["constraints"], strict=True)
     return [{**given, "words": constraint_text(row).removeprefix(row.text).strip(" ()")} for row, given in pairs]
+
+
+def _of_kind(record: Mapping[str, Any], kind: str) -> list[tuple[int, Any]]:
+    """Return the undefined results of a kind, each with its number in the record."""
+    return [(number, row) for number, row in enumerate(record["undefined"]) if row["kind"] == kind]
 
 
 def _libraries(record: Mapping[str, Any]) -> Iterator[tuple[str, list[tuple[int, Any]]]]:
