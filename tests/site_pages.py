@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 from urllib.parse import unquote
 
+import yaml
 from lxml import html
 
 from dmlcheck.cli.case_files import by_operator
@@ -38,6 +39,13 @@ def facts_of(tree: Any) -> Iterator[tuple[str, str]]:
         value = element.get("value") if element.tag == "data" else " ".join(element.text_content().split())
         around = [holder.get("data-of") for holder in element.iterancestors() if holder.get("data-of")]
         yield ".".join([*reversed(around), element.get("data-fact")]), value
+
+
+def cases_of(tree: Any) -> Iterator[dict[str, Any]]:
+    """Yield the desc, the inputs and the outputs of each recipe that a page has, as a YAML reader reads them."""
+    for element in tree.iterfind(".//pre[@data-case]"):
+        read = yaml.safe_load(element.text_content())
+        yield {"desc": read["desc"], "inputs": read.get("inputs", {}), "outputs": read["outputs"]}
 
 
 def leaves(record: Any, path: str = "") -> Iterator[tuple[str, str]]:

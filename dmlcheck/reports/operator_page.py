@@ -40,6 +40,7 @@ def operator_lines(record: OperatorRecord) -> Iterator[Line]:
         yield from _support(table)
     yield from _constraints(spec)
     yield from _formula(record)
+    yield from _recipes(record)
     yield from _tolerances(spec)
     yield from _alternatives(spec)
     yield from _undefined(spec)
@@ -214,6 +215,13 @@ def _formula(record: OperatorRecord) -> Iterator[Line]:
     if record.formula:
         yield from _section("Formula")
     yield from (Text("  ", text) for text in record.formula)
+
+
+def _recipes(record: OperatorRecord) -> Iterator[Line]:
+    if record.about.recipes:
+        yield from _section("Recipes (their descs: show --format json)")
+    for recipe in record.about.recipes:
+        yield from _item("-", f"{recipe.title}: {recipe.text}")
 
 
 def _tolerances(spec: OperatorSpec) -> Iterator[Line]:

@@ -199,6 +199,7 @@ def _deviation(raw: dict[str, Any]) -> Deviation:
         until=raw.get("until"),
         device=raw.get("device"),
         is_of_graphs=raw.get("is_of_graphs", False),
+        as_of=str(raw["as_of"]) if "as_of" in raw else None,
     )
 
 

@@ -108,8 +108,9 @@ class Deviation(NamedTuple):
 
     `when`, `strided` and `where` limit it to descs with these values of fields (a tensor's value is its data type,
     `DataType` is that of the first output), with strides of one of these tensors, and with a true expression. `since`
-    is the first version with the deviation, `until` the first without it, `device` a part of the device's name.
-    `is_of_graphs` says that only compiled graphs give the wrong result.
+    is the first version with the deviation, `until` the first without it, `as_of` the month or year in which it was
+    last seen, `device` a part of the device's name. `is_of_graphs` says that only compiled graphs give the wrong
+    result.
     """
 
     text: str
@@ -122,6 +123,7 @@ class Deviation(NamedTuple):
     until: str | None = None
     device: str | None = None
     is_of_graphs: bool = False
+    as_of: str | None = None
 
 
 UNDEFINED = "undefined"

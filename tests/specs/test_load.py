@@ -133,13 +133,15 @@ def test_a_known_deviation_says_in_words_which_versions_have_it(specs: Path, row
     text = SPEC + f"known_deviations:\n  - {{text: Wrong., source: a page, {row}}}\n"
     (known,) = load.load_spec(write(specs, name, text)).known_deviations
     assert known.versions == versions
+    assert known.as_of == ("2025-11" if "as_of" in row else None)
 
 
 def test_a_known_deviation_has_the_conditions_of_its_row(specs: Path) -> None:
     row = "when: {Axes: 1}, strided: [InputTensor], where: AxisCount > 1, since: 1.7.0, until: 1.8.2, device: GPU"
     text = SPEC + f"known_deviations:\n  - {{text: No., source: a page, {row}, is_of_graphs: true}}\n"
     (known,) = load.load_spec(write(specs, "CONDITIONS_FOR_TEST_LOAD", text)).known_deviations
-    assert known[3:] == ({"Axes": (1,)}, ("InputTensor",), "AxisCount > 1", "1.7.0", "1.8.2", "GPU", True)
+    limits = ({"Axes": (1,)}, ("InputTensor",), "AxisCount > 1", "1.7.0", "1.8.2", "GPU", True)
+    assert known[3:] == (*limits, None)
 
 
 UNDEFINED = {

@@ -83,6 +83,7 @@ def _sections(values: Mapping[str, Any]) -> list[tuple[str, str]]:
     record = values["record"]
     there = (
         ("example", "Example", values["example"]),
+        ("recipes", "Recipes", values["recipes"]),
         ("formula", "Formula", True),
         ("fields", "Fields", True),
         ("levels", "Data types by feature level", True),

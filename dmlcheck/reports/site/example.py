@@ -16,6 +16,7 @@ from dmlcheck.onnx.export.mappings import build
 from dmlcheck.onnx.export.records import Inexpressible
 from dmlcheck.reports.site.cpp import program
 from dmlcheck.reports.site.onnx_code import onnx_code
+from dmlcheck.specs.recipes import Recipe
 from dmlcheck.specs.records import INPUT, OperatorSpec
 from dmlcheck.validation import validate
 
@@ -128,6 +129,13 @@ def _yaml(spec: OperatorSpec, case: Case) -> str:
     lines = [f"operator: {spec.operator}", "desc:", *_entries(case.desc)]
     lines += ["inputs:", *_entries(case.inputs)] if case.inputs else ["inputs: {}"]
     return "\n".join(lines) + "\n"
+
+
+def recipe_yaml(spec: OperatorSpec, recipe: Recipe) -> str:
+    """Return the case of a recipe with its results, as a file that `dmlcheck run` checks."""
+    parts = (("desc", recipe.desc), ("inputs", recipe.inputs), ("outputs", recipe.outputs))
+    lines = [line for name, values in parts if values for line in (f"{name}:", *_entries(values))]
+    return "\n".join([f"operator: {spec.operator}", *lines]) + "\n"
 
 
 def _entries(values: Mapping[str, Any]) -> Iterator[str]:

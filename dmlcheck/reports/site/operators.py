@@ -14,9 +14,9 @@ from dmlcheck.inspection.evidence import KINDS, Evidence, evidence
 from dmlcheck.inspection.operator_pages import operator_dict
 from dmlcheck.inspection.operator_record import OperatorRecord
 from dmlcheck.reference.formulas import rounding_texts
-from dmlcheck.reports.conditions import condition_text, constraint_text
+from dmlcheck.reports.conditions import condition_text, constraint_text, deviation_text
 from dmlcheck.reports.operator_page import derived_texts, general_texts, tolerance_text
-from dmlcheck.reports.site.example import Example, example_of
+from dmlcheck.reports.site.example import Example, example_of, recipe_yaml
 from dmlcheck.reports.site.mathml import mathml
 from dmlcheck.reports.site.matrix import supports
 from dmlcheck.reports.site.mistakes import mistakes
@@ -47,12 +47,14 @@ def operator_values(record: OperatorRecord, cases: Sequence[Case], around: Neigh
         "newest": _newest(plain),
         "levels": LEVELS,
         "example": _example(record, cases),
+        "recipes": [recipe_yaml(spec, recipe) for recipe in about.recipes],
         "equations": list(zip(about.equations, map(_drawn, about.equations), strict=True)),
         "symbols": {symbol: _drawn(symbol, "inline") for symbol in about.where},
         "supports": supports(spec),
         "tables": _tables(plain),
         "constraints": _constraints(spec, plain),
         "mistakes": mistakes(spec, [case for case in cases if case.invalid]),
+        "affected": [deviation_text(row) for row in spec.known_deviations],
         "alternatives": _of_kind(plain, ALTERNATIVES),
         "undefined": _of_kind(plain, UNDEFINED),
         "general": general_texts(spec),

@@ -13,6 +13,7 @@ from site_pages import (
     MOST_BYTES,
     MOST_OF_A_PAGE,
     MOST_PAGES,
+    cases_of,
     dead_links,
     facts_of,
     files,
@@ -47,6 +48,8 @@ def test_every_fact_of_every_spec_is_on_its_page_once() -> None:
     for name in operator_names():
         record = operator_dict(operator_record(load_spec(name)))
         del record["unspecified"]  # the texts of the parts in `undefined`
+        cases = [{key: recipe.pop(key) for key in ("desc", "inputs", "outputs")} for recipe in record["recipes"]]
+        assert cases == list(cases_of(trees()[address_of_operator(name)]))
         expected = dict(leaves(record))
         found = list(facts_of(trees()[address_of_operator(name)]))
         assert len(expected) > 20
