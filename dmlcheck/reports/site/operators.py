@@ -20,6 +20,7 @@ from dmlcheck.reports.site.example import Example, example_of, recipe_yaml
 from dmlcheck.reports.site.mathml import mathml
 from dmlcheck.reports.site.matrix import supports
 from dmlcheck.reports.site.mistakes import mistakes
+from dmlcheck.specs.counterparts import FOUND_IN
 from dmlcheck.specs.names import FEATURE_LEVELS, LEVELS, first_windows
 from dmlcheck.specs.records import ALTERNATIVES, UNDEFINED, OperatorSpec
 
@@ -62,6 +63,7 @@ def operator_values(record: OperatorRecord, cases: Sequence[Case], around: Neigh
         "roundings": rounding_texts(spec.operator),
         "limits": [tolerance_text(row) for row in spec.tolerance],
         "libraries": list(_libraries(plain)),
+        "found_in": {library: ", ".join(packages) for library, packages in FOUND_IN.items()},
         "evidence": _evidence_rows(evidence(spec.operator, cases)),
     }
 
