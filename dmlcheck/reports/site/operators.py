@@ -18,10 +18,10 @@ from dmlcheck.reports.conditions import condition_text, constraint_text, deviati
 from dmlcheck.reports.operator_page import derived_texts, general_texts, tolerance_text
 from dmlcheck.reports.site.example import Example, example_of, recipe_yaml
 from dmlcheck.reports.site.mathml import mathml
-from dmlcheck.reports.site.matrix import supports
+from dmlcheck.reports.site.matrix import levels_of, supports
 from dmlcheck.reports.site.mistakes import mistakes
 from dmlcheck.specs.counterparts import FOUND_IN
-from dmlcheck.specs.names import FEATURE_LEVELS, LEVELS, first_windows
+from dmlcheck.specs.names import FEATURE_LEVELS, first_windows
 from dmlcheck.specs.records import ALTERNATIVES, UNDEFINED, OperatorSpec
 
 
@@ -46,7 +46,7 @@ def operator_values(record: OperatorRecord, cases: Sequence[Case], around: Neigh
         "directml": FEATURE_LEVELS[spec.introduced].directml,
         "windows": first_windows(spec.introduced),
         "newest": _newest(plain),
-        "levels": LEVELS,
+        "levels": levels_of(spec),
         "example": _example(record, cases),
         "recipes": [recipe_yaml(spec, recipe) for recipe in about.recipes],
         "equations": list(zip(about.equations, map(_drawn, about.equations), strict=True)),
