@@ -122,7 +122,8 @@ def _lists(
     for rule in RULES:
         values = {**rule_values(rule, found), "title": rule, "output": ""}
         yield _page(address_of_rule(rule), "rule.html", "rules.html", values)
-    title = {"title": "Corrections and known deviations"}
+    sections = [("corrections", "Corrections"), ("deviations", "Known deviations")]
+    title = {"title": "Corrections and known deviations", "sections": sections}
     yield _page("corrections.html", "corrections.html", "corrections.html", {**corrections_values(specs), **title})
     values = {**messages_values(), "title": "Messages of DirectML"}
     yield _page("messages.html", "messages.html", "messages.html", values)

@@ -87,6 +87,12 @@ def test_no_link_is_dead() -> None:
     assert sum(len(tree.findall(".//a[@href]")) for tree in trees().values()) > 10_000
 
 
+def test_a_list_of_terms_has_terms_and_texts_alone() -> None:
+    for name, tree in trees().items():
+        inside = {child.tag for terms in tree.iterfind(".//dl") for child in terms}
+        assert inside <= {"dt", "dd", "div"}, name
+
+
 def test_no_page_has_an_id_twice() -> None:
     for name, tree in trees().items():
         ids = Counter(element.get("id") for element in tree.iterfind(".//*[@id]"))
