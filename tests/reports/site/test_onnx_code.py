@@ -38,8 +38,8 @@ NOT_IN_ONNX = {
     "MATRIX_MULTIPLY_INTEGER_TO_FLOAT",
     "MULTIHEAD_ATTENTION1",
 }
-# What a single node becomes where it is not the example's own desc: a later version, an operator that computes the same,
-# or the same operator with fields that make no difference to the example.
+# What a single node becomes where it is not the example's own desc: a later version, an operator that computes the same
+# thing, or the same operator with fields that make no difference to the example.
 BECOMES = {
     "ACTIVATION_IDENTITY": "ELEMENT_WISE_IDENTITY",
     "ACTIVATION_PARAMETRIC_SOFTPLUS": "ACTIVATION_SOFTPLUS",
