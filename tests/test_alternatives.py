@@ -223,6 +223,11 @@ def first(case: Case, output: str, at: int) -> float:
     return given[0]
 
 
+def test_the_specs_have_the_alternatives_of_these_cases() -> None:
+    having = {name for name in operator_names() if any(r.kind == ALTERNATIVES for r in load_spec(name).undefined)}
+    assert {f"DML_OPERATOR_{case.partition('/')[0].upper()}" for case in OTHERS} <= having
+
+
 def test_every_operator_with_alternatives_says_what_the_reference_takes() -> None:
     rows = [row for name in operator_names() for row in load_spec(name).undefined if row.kind == ALTERNATIVES]
     assert len(rows) > 50
