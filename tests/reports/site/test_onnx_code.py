@@ -151,9 +151,9 @@ def test_types_domains_and_long_lists_are_written() -> None:
 
 
 def test_a_float64_keeps_all_its_digits() -> None:
-    constant = Initializer(Value("C", "FLOAT64", ()), (0.1,))
+    constant = Initializer(Value("C", "FLOAT64", ()), (0.100000000001,))
     code = onnx_code(ExportedGraph("DML_OPERATOR_CAST", 17, (), (), (Y,), (constant,)))
-    assert "[0.1]" in code
+    assert "[0.100000000001]" in code
     constant = constant._replace(elements=(1e300,))
     assert "inputs = []\n" in code
     assert "[1e+300]" in onnx_code(ExportedGraph("DML_OPERATOR_CAST", 17, (), (), (Y,), (constant,)))
