@@ -7,70 +7,19 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from equation_networks import attended, normalized, products, recurrent
+from equation_tensors import Names, Pair, array, attributes_of, checked, inputs_of, output_of, places, reads
 from equations import RANGE, Lazy, computed, elements
 
 from dmlcheck.cases.records import Case
 from dmlcheck.specs.load import load_spec
 from dmlcheck.specs.names import integer_range
 
-Pair = tuple[float, float]
-Names = dict[str, Any]
 _IN_A_ROW = re.compile(r", \\; (t = [^&]*) &")  # a name that a case of an equation says
-
-
-def array(tensor: Mapping[str, Any], value: Any) -> Any:
-    """Return the values of a tensor in its sizes."""
-    return np.array(value).reshape(tensor["Sizes"])
-
-
-def inputs_of(case: Case) -> dict[str, Any]:
-    """Return the inputs of a case that are single tensors."""
-    given = (case.inputs or {}).items()
-    return {name: array(case.desc[name], value) for name, value in given if isinstance(case.desc[name], Mapping)}
-
-
-def output_of(case: Case) -> Any:
-    """Return the first output of a case."""
-    name, value = next(iter((case.outputs or {}).items()))
-    return array(case.desc[name], value)
-
-
-def attributes_of(case: Case) -> Names:
-    """Return the attributes of a desc; a list of numbers as a vector."""
-    given = {name: value for name, value in case.desc.items() if not _is_tensor(value)}
-    return {name: np.array(value) if isinstance(value, list) else value for name, value in given.items()}
-
-
-def _is_tensor(value: Any) -> bool:
-    one = value[0] if isinstance(value, list) and value else value
-    return isinstance(one, Mapping)
-
-
-def reads(values: Any, outside: float | None = None) -> Callable[..., Any]:
-    """Return the function that reads an element at coordinates, in any parts; beyond the tensor it gives `outside`."""
-
-    def read(*parts: Any) -> Any:
-        place = tuple(int(number) for part in parts for number in np.ravel(part))
-        inside = all(0 <= at < size for at, size in zip(place, values.shape, strict=True))
-        return float(values[place]) if inside else outside
-
-    return read
-
-
-def places(sizes: Iterable[int]) -> list[tuple[int, ...]]:
-    return list(np.ndindex(*sizes))
-
-
-def checked(
-    equations: Sequence[str], variables: Mapping[str, Iterable[Any]], names: Names, written: Callable[..., Any]
-) -> Iterator[Pair]:
-    """Yield each value of a first equation beside what is written at its subscript."""
-    for index, value in elements(equations, variables, names):
-        yield float(value), written(*index)
 
 
 # ---- groups along axes
@@ -414,6 +363,11 @@ _FAMILIES: dict[Callable[[Case, Sequence[str]], Iterator[Pair]], str] = {
     indexed: "GATHER GATHER_ELEMENTS ONE_HOT GATHER_ND GATHER_ND1",
     updated: "SCATTER SCATTER_ND",
     extremes: "ARGMAX ARGMIN",
+    normalized: """BATCH_NORMALIZATION BATCH_NORMALIZATION_TRAINING BATCH_NORMALIZATION_GRAD
+        MEAN_VARIANCE_NORMALIZATION MEAN_VARIANCE_NORMALIZATION1 MEAN_VARIANCE_NORMALIZATION2""",
+    recurrent: "RNN GRU LSTM",
+    products: "GEMM",
+    attended: "MULTIHEAD_ATTENTION",
 }
 SCOPES = {f"DML_OPERATOR_{name}": scope for scope, names in _FAMILIES.items() for name in names.split()}
 

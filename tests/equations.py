@@ -111,7 +111,7 @@ class Equation:
                 self.take()
                 value = value / self.power()
             else:
-                if token == r"\cdot":
+                if token in (r"\cdot", r"\odot"):
                     self.take()
                 value = value * self.power()
         return value
@@ -120,6 +120,9 @@ class Equation:
         value = self.atom()
         if self.next == "^":
             self.take()
+            if self.next == r"\top":
+                self.take()
+                return getattr(value, "T", value)  # a number is its own transpose
             value = value ** (self.group() if self.next == "{" else self.atom())
         return value
 

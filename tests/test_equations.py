@@ -152,6 +152,11 @@ def test_a_wrong_equation_is_noticed(operator: str, right: str, wrong: str) -> N
         ("GATHER_ND", r"Indices_m", r"(1 - Indices_m)"),
         ("SCATTER", r"Updates_{l, i, t}", r"Input_{l, i, t}"),
         ("QUANTIZE", r"ZeroPoint_b", "1"),
+        ("GEMM", r"Beta \cdot C", r"2 \cdot C"),
+        ("MULTIHEAD_ATTENTION", r"Scale \cdot", r"2 \cdot"),
+        ("MEAN_VARIANCE_NORMALIZATION1", r"x - Mean", r"x"),
+        ("GRU", r"(1 - z_t)", r"(1 + n_t)"),
+        ("LSTM", r"o_t \odot h(C_t)", r"i_t \odot h(C_t)"),
         ("MATRIX_MULTIPLY_INTEGER", r"A_{r, k}", r"A_{k, r}"),
     ],
 )
