@@ -1,15 +1,17 @@
 """Computes equations of specs/about as they are written, to hold them against results from elsewhere.
 
-Of the subset of LaTeX it knows what equations of single elements have: fractions, roots, powers, cases and functions.
+Of the subset of LaTeX it knows what equations of elements have: fractions, roots, powers, cases, functions, subscripts,
+and sums, products and extremes over a variable.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 _TOKEN = re.compile(
     r"\\text\{[^}]*\}|\\begin\{cases\}|\\end\{cases\}|\\\\|\\[a-zA-Z]+|\\[,;]|[A-Za-z][A-Za-z0-9]*|\d+(?:\.\d+)?|\S"
@@ -44,13 +46,33 @@ INTEGERS: Mapping[str, Callable[[Any, Any], Any]] = {
     r"\land": lambda a, b: int(a) & int(b),
     r"\lor": lambda a, b: int(a) | int(b),
     r"\oplus": lambda a, b: int(a) ^ int(b),
+    r"\bmod": lambda a, b: a % b,
 }
+FOLDS: Mapping[str, Callable[[list[Any]], Any]] = {
+    r"\sum": sum,
+    r"\prod": math.prod,
+    r"\max": max,
+    r"\min": min,
+}
+RANGE = "range of "  # before a variable's name: the values that it takes in a sum, or their function of the names
 _WORDS = (r"\text{ and }", r"\text{ or }")
-_ENDS = {"", ")", "}", ",", r"\rfloor", r"\rceil", "|", r"\right", *_WORDS, *RELATIONS}
+_ENDS = {"", ")", "}", ",", ";", r"\rfloor", r"\rceil", "|", r"\right", *_WORDS, *RELATIONS}
 
 
 class Unknown(Exception):
     """There is something in an equation that this program does not compute."""
+
+
+class Definition(NamedTuple):
+    """The right side of an equation that says what a name is: computed where the name stands, with the names there."""
+
+    text: str
+
+
+class Lazy(NamedTuple):
+    """A value that follows from the values of other names, where the name stands."""
+
+    function: Callable[[Mapping[str, Any]], Any]
 
 
 class Equation:
@@ -89,7 +111,7 @@ class Equation:
                 self.take()
                 value = value / self.power()
             else:
-                if token == r"\cdot":
+                if token in (r"\cdot", r"\odot"):
                     self.take()
                 value = value * self.power()
         return value
@@ -98,6 +120,9 @@ class Equation:
         value = self.atom()
         if self.next == "^":
             self.take()
+            if self.next == r"\top":
+                self.take()
+                return getattr(value, "T", value)  # a number is its own transpose
             value = value ** (self.group() if self.next == "{" else self.atom())
         return value
 
@@ -109,16 +134,67 @@ class Equation:
 
     def atom(self) -> Any:
         token = self.take()
+        if self.next == "_":
+            return self.fold(FOLDS[token]) if token in FOLDS else self.subscripted(token)
         if re.fullmatch(r"\d+(\.\d+)?", token):
             return Fraction(token)
         known = {"e": math.e, r"\pi": math.pi, **self.names}
         if token in known:
-            return known[token]
+            value = self.value(known[token])
+            return value(*self.arguments()) if callable(value) and self.next in ("(", r"\left") else value
         if token == "-":
             return -self.power()
         if token in FUNCTIONS:
             return FUNCTIONS[token](*self.arguments())
         return self.bracketed(token)
+
+    def value(self, value: Any) -> Any:
+        """Return the value of a name, computed with the names here if it follows from them."""
+        if isinstance(value, Definition):
+            return Equation(value.text, self.names).sum()
+        return value.function(self.names) if isinstance(value, Lazy) else value
+
+    def subscript(self) -> str:
+        """Return the text of a subscript."""
+        self.take("_")
+        if self.next != "{":
+            return self.take()
+        begin = self.at + 1
+        depth = 0
+        while not (self.next == "}" and depth == 1):
+            depth += {"{": 1, "}": -1}.get(self.take(), 0)
+        self.take("}")
+        return " ".join(self.tokens[begin : self.at - 1])
+
+    def subscripted(self, token: str) -> Any:
+        """Return what a name with a subscript is: one of the names, or its function of the subscript's parts."""
+        text = self.subscript()
+        if f"{token}_{text}" in self.names:
+            return self.value(self.names[f"{token}_{text}"])
+        function = self.names.get(f"{token}_", self.names.get(token))
+        if not callable(function):
+            raise Unknown(f"{token}_{text}")
+        return function(*listed(text, self.names))
+
+    def fold(self, function: Callable[[list[Any]], Any]) -> Any:
+        """Return a sum, product or extreme of what follows, over the variables below the sign; None is not counted."""
+        variables, condition = _bound(self.subscript())
+        begin, names = self.at, self.names
+        values = []
+        for bound in itertools.product(*(self.range(variable) for variable in variables)):
+            self.at, self.names = begin, {**names, **dict(zip(variables, bound, strict=True))}
+            is_counted = not condition or Equation(condition, self.names).holds()
+            value = self.product()  # it is read in any case
+            if is_counted and value is not None:
+                values.append(value)
+        if self.at == begin:
+            raise Unknown("nothing is added")
+        self.names = names
+        return function(values)
+
+    def range(self, variable: str) -> Any:
+        values = self.names[RANGE + variable]
+        return values(self.names) if callable(values) else values
 
     def bracketed(self, token: str) -> Any:
         closing = {"(": ")", "|": "|", r"\lfloor": r"\rfloor", r"\lceil": r"\rceil"}
@@ -165,9 +241,10 @@ class Equation:
     def holds(self) -> bool:
         found = True
         while True:
-            if self.next == r"\text{otherwise}":
-                return True
+            if self.next.startswith(r"\text{") and self.next not in _WORDS:
+                return self.told(self.take()[6:-1])
             left = self.sum()
+            found = found and (self.next in RELATIONS or bool(left))
             while self.next in RELATIONS:
                 relation = RELATIONS[self.take()]
                 right = self.sum()
@@ -178,6 +255,60 @@ class Equation:
                 self.take()
                 return found or self.holds()
             self.take(r"\text{ and }")
+
+    def told(self, words: str) -> bool:
+        """Return whether the words of a condition are true: a field and its value, or values of enumerations."""
+        field, is_, value = words.partition(" is ")
+        if is_:
+            return str(self.names[field]).upper() == value
+        chosen = {value for value in self.names.values() if isinstance(value, str)}
+        return words == "otherwise" or chosen.issuperset(words.split(", "))
+
+
+def _bound(text: str) -> tuple[list[str], str]:
+    """Return the variables below a sign, and the condition that limits them."""
+    if any(relation in text.split() for relation in RELATIONS):
+        return [text.split(maxsplit=1)[0]], text
+    return [part.strip() for part in text.split(",")], ""
+
+
+def listed(text: str, names: Mapping[str, Any]) -> list[Any]:
+    """Return the values of a subscript's parts; a part after a semicolon is one as well."""
+    reader = Equation(text, names)
+    values = [reader.sum()]
+    while reader.next in (",", ";"):
+        reader.take()
+        values.append(reader.sum())
+    if reader.next:
+        raise Unknown(reader.next)
+    return values
+
+
+def _spaced(name: str) -> str:
+    """Return a name with its subscript as `subscript` returns it: without braces, with a space between tokens."""
+    base, _, subscript = name.partition("_")
+    return f"{base}_{' '.join(_TOKEN.findall(subscript.strip('{}')))}" if subscript else name
+
+
+def elements(
+    equations: Iterable[str], variables: Mapping[str, Iterable[Any]], names: Mapping[str, Any]
+) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    """Yield the subscript of the left side and the value of the right side for all values of some variables.
+
+    The first equation is computed, the others say what is in it.
+    """
+    parts = [part.split(r" \quad \text")[0] for text in equations for part in text.split(r", \quad ")]
+    (left, _, right), *others = (part.partition(" = ") for part in parts)
+    known = {**{_spaced(name): Definition(text) for name, _, text in others}, **names}
+    _, _, subscript = left.partition("_")
+    for values in itertools.product(*variables.values()):
+        scope = {**known, **dict(zip(variables, values, strict=True))}
+        reader = Equation(right, scope)
+        value = reader.sum()
+        if reader.next:
+            raise Unknown(reader.next)
+        text = subscript[1:-1] if subscript.startswith("{") else subscript
+        yield tuple(listed(text, scope)) if text else (), value
 
 
 def computed(equations: tuple[str, ...], names: Mapping[str, Any]) -> float:

@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 from urllib.parse import unquote
 
+import yaml
 from lxml import html
 
 from dmlcheck.cli.case_files import by_operator
@@ -40,6 +41,13 @@ def facts_of(tree: Any) -> Iterator[tuple[str, str]]:
         yield ".".join([*reversed(around), element.get("data-fact")]), value
 
 
+def cases_of(tree: Any) -> Iterator[dict[str, Any]]:
+    """Yield the desc, the inputs and the outputs of each recipe that a page has, as a YAML reader reads them."""
+    for element in tree.iterfind(".//pre[@data-case]"):
+        read = yaml.safe_load(element.text_content())
+        yield {"desc": read["desc"], "inputs": read.get("inputs", {}), "outputs": read["outputs"]}
+
+
 def leaves(record: Any, path: str = "") -> Iterator[tuple[str, str]]:
     """Yield the place and the value of everything that a record says; a list of words is one value."""
     if isinstance(record, Mapping):
@@ -56,7 +64,7 @@ def leaves(record: Any, path: str = "") -> Iterator[tuple[str, str]]:
         yield path, json.dumps(record) if isinstance(record, bool) else " ".join(str(record).split())
 
 
-LISTS = ("formula", "equations", "alternatives", "unspecified")  # lists of sentences
+LISTS = ("formula", "equations", "undefined")  # lists of sentences
 
 
 def key_of(part: Any, at: int) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from equation_scopes import SCOPES, pairs
 from equations import Equation, Unknown, computed
 
 from dmlcheck.cases.records import Case
@@ -17,6 +18,7 @@ from dmlcheck.inspection.about_checks import example
 from dmlcheck.specs.about import load_about
 from dmlcheck.specs.load import data_folder, load_spec, operator_names
 from dmlcheck.specs.names import integer_range
+from dmlcheck.specs.recipes import Recipe
 
 SYMBOLS = {"x": "InputTensor", "a": "ATensor", "b": "BTensor", "g": "InputGradientTensor", "e": "ExponentTensor"}
 FAMILIES = ("activations", "arithmetic", "functions", "rounding", "comparisons", "bits")
@@ -89,6 +91,38 @@ def test_an_equation_gives_the_results_of_the_example(operator: str) -> None:
         assert found == pytest.approx(written, rel=2e-6, abs=1e-7)
 
 
+@pytest.mark.parametrize("operator", SCOPES)
+def test_an_equation_of_several_elements_gives_the_results_of_the_example(operator: str) -> None:
+    for found, written in pairs(example_of(operator), load_about(operator).equations):
+        assert found == pytest.approx(written, rel=2e-6, abs=1e-7)
+
+
+def is_read(operator: str, recipe: Recipe) -> bool:
+    """Whether the scopes read a recipe: they know no strides, groups or backward direction, and need zero points."""
+    texts = str([value for value in recipe.desc.values() if isinstance(value, dict)])
+    fields = {"GroupCount": 1, "Direction": "FORWARD", "QuantizationType": "SCALE_ZERO_POINT"}
+    return (
+        operator in SCOPES
+        and "Strides" not in texts
+        and all(recipe.desc.get(name, value) == value for name, value in fields.items())
+    )
+
+
+RECIPES = [
+    pytest.param(operator, recipe, id=f"{operator.removeprefix('DML_OPERATOR_')}: {recipe.title}")
+    for operator in operator_names()
+    for recipe in load_about(operator).recipes
+    if is_read(operator, recipe)
+]
+
+
+@pytest.mark.parametrize(("operator", "recipe"), RECIPES)
+def test_an_equation_gives_the_results_of_a_recipe(operator: str, recipe: Recipe) -> None:
+    case = Case("recipe", "recipe", "", operator, None, recipe.desc, recipe.inputs, recipe.outputs)
+    for found, written in pairs(case, load_about(operator).equations):
+        assert found == pytest.approx(written, rel=2e-6, abs=1e-7)
+
+
 @pytest.mark.parametrize(
     ("operator", "right", "wrong"),
     [
@@ -103,6 +137,38 @@ def test_a_wrong_equation_is_noticed(operator: str, right: str, wrong: str) -> N
     assert right in equation
     pairs = results(f"DML_OPERATOR_{operator}", (equation.replace(right, wrong),))
     assert any(found != pytest.approx(written, rel=2e-6) for found, written in pairs)
+
+
+@pytest.mark.parametrize(
+    ("operator", "right", "wrong"),
+    [
+        ("ACTIVATION_SOFTMAX1", r"e^{x_i}", r"x_i"),
+        ("CUMULATIVE_SUMMATION", r"j \le i", r"j < i + 1"),
+        ("DEPTH_TO_SPACE", r"(r B + q) C + c", r"(q B + r) C + c"),
+        ("RESAMPLE2", r"(1 - t) Input", r"t \cdot Input"),
+        ("SLICE1", r"InputWindowOffsets + InputWindowSizes - 1", r"InputWindowOffsets + InputWindowSizes - 2"),
+        ("AVERAGE_POOLING1", r"w \cdot Dilations", "w"),
+        ("CONVOLUTION", r"Filter_{k, c, w}", r"Filter_{k, c, 1 - w}"),
+        ("GATHER_ND", r"Indices_m", r"(1 - Indices_m)"),
+        ("SCATTER", r"Updates_{l, i, t}", r"Input_{l, i, t}"),
+        ("QUANTIZE", r"ZeroPoint_b", "1"),
+        ("GEMM", r"Beta \cdot C", r"2 \cdot C"),
+        ("MULTIHEAD_ATTENTION", r"Scale \cdot", r"2 \cdot"),
+        ("MEAN_VARIANCE_NORMALIZATION1", r"x - Mean", r"x"),
+        ("GRU", r"(1 - z_t)", r"(1 + n_t)"),
+        ("LSTM", r"o_t \odot h(C_t)", r"i_t \odot h(C_t)"),
+        ("MATRIX_MULTIPLY_INTEGER", r"A_{r, k}", r"A_{k, r}"),
+    ],
+)
+def test_a_wrong_equation_of_several_elements_is_noticed(operator: str, right: str, wrong: str) -> None:
+    case = example_of(f"DML_OPERATOR_{operator}")
+    equations = load_about(case.operator).equations
+    assert any(right in text for text in equations)
+    try:
+        found = pairs(case, tuple(text.replace(right, wrong) for text in equations))
+    except (Unknown, TypeError, KeyError, IndexError):
+        return
+    assert any(value != pytest.approx(written, rel=2e-6) for value, written in found)
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 from dmlcheck.cases.records import Case
 from dmlcheck.specs.about import About, has_about, load_about
 from dmlcheck.specs.lineage import older_operator
-from dmlcheck.specs.names import short_operator
+from dmlcheck.specs.names import NEWEST_LEVEL, short_operator
 from dmlcheck.specs.records import OperatorSpec
+from dmlcheck.validation import validate
 
 MOST_WORDS = 25  # of a sentence
 
@@ -30,7 +31,7 @@ def about_problems(spec: OperatorSpec, cases: Sequence[Case]) -> Iterator[str]:
 
 
 def _text_problems(about: About) -> Iterator[str]:
-    for text in (about.purpose, about.changes, *about.where.values()):
+    for text in (about.purpose, about.changes, *about.where.values(), *(recipe.text for recipe in about.recipes)):
         for sentence in re.split(r"(?<=[.;])\s", text):
             if len(sentence.split()) > MOST_WORDS:
                 yield f"a sentence has more than {MOST_WORDS} words: {sentence}"
@@ -48,6 +49,9 @@ def _spec_problems(spec: OperatorSpec, about: About) -> Iterator[str]:
     if older is None and about.changes:
         yield "changes is of no operator: there is none before this one"
     yield from (f"typical has {name}, which is not a field" for name in about.typical if name not in spec.fields)
+    for recipe in about.recipes:
+        _, findings = validate(spec.operator, recipe.desc, NEWEST_LEVEL)
+        yield from (f"the desc of {recipe.title} is not valid: {finding.message}" for finding in findings)
 
 
 def _example_problems(about: About, cases: Sequence[Case]) -> Iterator[str]:

@@ -9,7 +9,17 @@ from dmlcheck.inspection.operator_record import OperatorRecord
 from dmlcheck.specs.about import FAMILIES, About
 from dmlcheck.specs.c_types import c_type
 from dmlcheck.specs.names import ENUMS, FEATURE_LEVELS, LEVELS, WINDOWS, first_windows
-from dmlcheck.specs.records import Constraint, Erratum, Field, OperatorSpec, SupportTable, Tolerance
+from dmlcheck.specs.recipes import Recipe, thread_address
+from dmlcheck.specs.records import (
+    UNDEFINED,
+    Constraint,
+    Deviation,
+    Erratum,
+    Field,
+    OperatorSpec,
+    SupportTable,
+    Tolerance,
+)
 
 
 def operator_dict(record: OperatorRecord) -> dict[str, Any]:
@@ -35,17 +45,34 @@ def operator_dict(record: OperatorRecord) -> dict[str, Any]:
         "equations": list(about.equations),
         "where": [{"symbol": symbol, "meaning": meaning} for symbol, meaning in about.where.items()],
         "example": about.example,
+        "recipes": [_recipe_dict(recipe) for recipe in about.recipes],
         "tolerance": [_tolerance_dict(row) for row in spec.tolerance],
         "errata": [erratum_dict(erratum) for erratum in spec.errata],
-        "alternatives": list(spec.alternatives),
-        "unspecified": list(spec.unspecified),
-        "undefined": [_plain(each._asdict()) for each in record.undefined],
-        "known_deviations": [
-            {"text": row.text, "versions": row.versions, "source": row.source} for row in spec.known_deviations
-        ],
+        "unspecified": [row.text for row in spec.undefined if row.kind == UNDEFINED],
+        "undefined": [_plain(row._asdict()) for row in spec.undefined],
+        "known_deviations": [_deviation_dict(row) for row in spec.known_deviations],
         "differences": [difference._asdict() for difference in spec.differences],
         "reference": True,  # the engine computes them all
     }
+
+
+def _deviation_dict(row: Deviation) -> dict[str, Any]:
+    """Return a deviation with the versions and devices that have it, and the conditions that a desc must meet."""
+    given = {name: getattr(row, name) for name in ("when", "strided", "where")}
+    return {
+        "text": row.text,
+        "versions": row.versions,
+        "source": row.source,
+        **{name: getattr(row, name) for name in ("since", "until", "as_of", "device")},
+        "graphs_alone": row.is_of_graphs,
+        "conditions": {name: _plain(value) for name, value in given.items() if value},
+    }
+
+
+def _recipe_dict(recipe: Recipe) -> dict[str, Any]:
+    """Return a recipe with the addresses of the threads that ask for it."""
+    asked = [{"thread": thread, "source": thread_address(thread)} for thread in recipe.asked]
+    return {**recipe._asdict(), "asked": asked}
 
 
 def levels_dict() -> list[dict[str, Any]]:

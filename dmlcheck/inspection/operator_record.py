@@ -8,7 +8,6 @@ from dmlcheck.specs.about import About, load_about
 from dmlcheck.specs.counterparts import Counterpart, counterparts
 from dmlcheck.specs.lineage import Version, lineage, older_operator, version
 from dmlcheck.specs.records import OperatorSpec
-from dmlcheck.specs.undefined import Undefined, undefined
 
 
 class OperatorRecord(NamedTuple):
@@ -25,7 +24,6 @@ class OperatorRecord(NamedTuple):
     older: str | None
     version: Version
     versions: tuple[Version, ...]
-    undefined: tuple[Undefined, ...]
 
 
 def operator_record(spec: OperatorSpec) -> OperatorRecord:
@@ -41,5 +39,4 @@ def operator_record(spec: OperatorSpec) -> OperatorRecord:
         older=older_operator(spec),
         version=version(spec),
         versions=lineage(spec),
-        undefined=tuple(map(undefined, spec.unspecified)),
     )

@@ -5,12 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dmlcheck.specs.records import Constraint
+from dmlcheck.specs.records import Constraint, Deviation
 
 
 def condition_text(condition: Mapping[str, tuple[Any, ...]]) -> str:
     """Return a condition in words: `Function is ARGMIN or ARGMAX`."""
     return " and ".join(f"{field} is {' or '.join(map(_word, values))}" for field, values in condition.items())
+
+
+def deviation_text(row: Deviation) -> str:
+    """Return in words the descs that a deviation is about; an expression stays as it is."""
+    parts = [condition_text(row.when)] if row.when else []
+    if row.strided:
+        parts.append(f"{' or '.join(row.strided)} has strides")
+    if row.where is not None:
+        parts.append(row.where)
+    if row.is_of_graphs:
+        parts.append("in a compiled graph")
+    return ", and ".join(parts)
 
 
 def _word(value: Any) -> str:

@@ -12,7 +12,18 @@ from dmlcheck.reports.conditions import condition_text, constraint_text
 from dmlcheck.reports.layout import Line, Table, Text
 from dmlcheck.specs.about import FAMILIES
 from dmlcheck.specs.names import DATA_TYPES, ENUMS, LEVEL_ORDER, level_and_version, short_operator
-from dmlcheck.specs.records import DATA_TYPE, INPUT, OUTPUT, Erratum, Field, OperatorSpec, SupportTable, Tolerance
+from dmlcheck.specs.records import (
+    ALTERNATIVES,
+    DATA_TYPE,
+    INPUT,
+    OUTPUT,
+    UNDEFINED,
+    Erratum,
+    Field,
+    OperatorSpec,
+    SupportTable,
+    Tolerance,
+)
 from dmlcheck.specs.search import ForeignName
 
 _KINDS = {INPUT: "input", OUTPUT: "output"}
@@ -29,9 +40,10 @@ def operator_lines(record: OperatorRecord) -> Iterator[Line]:
         yield from _support(table)
     yield from _constraints(spec)
     yield from _formula(record)
+    yield from _recipes(record)
     yield from _tolerances(spec)
     yield from _alternatives(spec)
-    yield from _unspecified(spec)
+    yield from _undefined(spec)
     yield from _errata(spec)
     yield from _deviations(spec)
     yield from _differences(spec)
@@ -63,14 +75,18 @@ def _constraints(spec: OperatorSpec) -> Iterator[Line]:
 
 
 def _alternatives(spec: OperatorSpec) -> Iterator[Line]:
-    if spec.alternatives:
+    rows = [row for row in spec.undefined if row.kind == ALTERNATIVES]
+    if rows:
         yield from _section("Several results are right (each of these, and nothing between)")
-    for text in spec.alternatives:
-        yield from _item("-", text)
+    for row in rows:
+        yield from _item("-", " ".join(filter(None, (row.condition, row.reason))))
+        for number, outcome in enumerate(row.outcomes, 1):
+            yield from _item("", f"{number}. {outcome}")
+        yield from _item("", row.reference)
 
 
-def _unspecified(spec: OperatorSpec) -> Iterator[Line]:
-    texts = [*spec.unspecified, *general_texts(spec)]
+def _undefined(spec: OperatorSpec) -> Iterator[Line]:
+    texts = [row.text for row in spec.undefined if row.kind == UNDEFINED] + general_texts(spec)
     if texts:
         yield from _section("Undefined by the documentation (no implementation is judged by it)")
     for text in texts:
@@ -199,6 +215,13 @@ def _formula(record: OperatorRecord) -> Iterator[Line]:
     if record.formula:
         yield from _section("Formula")
     yield from (Text("  ", text) for text in record.formula)
+
+
+def _recipes(record: OperatorRecord) -> Iterator[Line]:
+    if record.about.recipes:
+        yield from _section("Recipes (their descs: show --format json)")
+    for recipe in record.about.recipes:
+        yield from _item("-", f"{recipe.title}: {recipe.text}")
 
 
 def _tolerances(spec: OperatorSpec) -> Iterator[Line]:

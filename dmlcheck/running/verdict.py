@@ -207,7 +207,7 @@ def _right(
     if of_reference is not None and prepared.expected:
         return _Right(prepared.expected, of_reference, actual)
     is_measured = gives_floats(prepared)
-    if prepared.expected and not (desc.spec.unspecified or is_measured):
+    if prepared.expected and not (desc.spec.has_undefined or is_measured):
         return _Right(prepared.expected, {})
     from dmlcheck.comparison.screening import Screen
     from dmlcheck.reference import engine
@@ -218,7 +218,7 @@ def _right(
     try:
         computed = engine.evaluate(desc, prepared.inputs, watch=screen.see if is_screened else None)
     except (MemoryError, TooMuchWork):
-        if prepared.expected and not desc.spec.unspecified:
+        if prepared.expected and not desc.spec.has_undefined:
             return _Right(prepared.expected, {})  # it was for measuring alone
         raise
     reference = {label: output.values for label, output in computed.items()}

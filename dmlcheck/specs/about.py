@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from dmlcheck.files import yaml
 from dmlcheck.specs.load import data_folder
 from dmlcheck.specs.names import short_operator
+from dmlcheck.specs.recipes import Recipe, recipes_of
 
 FAMILIES: dict[str, str] = {
     "activations": "Activations",
@@ -72,7 +73,7 @@ class About(NamedTuple):
 
     `names` has the names in LIBRARIES, `where` the meanings of the equations' symbols. `example` is the id of a case
     after the operator's folder, `changes` tells the changes since the version before, `typical` has usual values of
-    fields.
+    fields, `recipes` answer questions that people have.
     """
 
     purpose: str
@@ -84,6 +85,7 @@ class About(NamedTuple):
     example: str
     changes: str
     typical: Mapping[str, Any]
+    recipes: tuple[Recipe, ...]
 
 
 def has_about(operator: str) -> bool:
@@ -134,6 +136,7 @@ def _about(raw: dict[str, Any]) -> About:
         example=_text("example", raw["example"]),
         changes=_text("changes", raw["changes"]) if "changes" in raw else "",
         typical=raw.get("typical", {}),
+        recipes=recipes_of(raw.get("recipes", [])),
     )
 
 

@@ -24,6 +24,12 @@ _ELSEWHERE = {
     "SimplifiedLayerNormalization": _OF_ONNX_RUNTIME,
 }
 
+# The packages in which the names in specs/about were found: a test compares them with the list of what they have.
+FOUND_IN = {
+    "PyTorch": ("torch 2.11.0", "torchvision 0.26.0"),
+    "TensorFlow": ("tensorflow 2.21.0", "keras 3.15.1"),
+}
+
 
 class Counterpart(NamedTuple):
     """An operator of another library that computes the same, or a case of it, and the address that describes it."""

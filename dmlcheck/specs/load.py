@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
+import re
 from functools import cache, lru_cache
 from typing import Any
 
 from dmlcheck.files import yaml
 from dmlcheck.specs.names import OPERATOR_PREFIX, short_operator
 from dmlcheck.specs.records import (
+    ALTERNATIVES,
     ATTRIBUTE,
     ERRATUM_BASES,
     ERRATUM_KINDS,
     INPUT,
     OUTPUT,
+    UNDEFINED,
     Constraint,
     Deviation,
     Difference,
@@ -23,6 +26,7 @@ from dmlcheck.specs.records import (
     SupportTable,
     TensorSupport,
     Tolerance,
+    Undefined,
 )
 
 _PAGE_ROOT = "https://learn.microsoft.com/windows/"
@@ -80,8 +84,7 @@ def _spec(raw: dict[str, Any]) -> OperatorSpec:
         let=raw.get("let", {}),
         constraints=tuple(_constraint(row) for row in raw["constraints"] or ()),
         tolerance=tuple(_tolerance(row) for row in raw.get("tolerance", ())),
-        alternatives=tuple(raw.get("alternatives", ())),
-        unspecified=tuple(raw.get("unspecified", ())),
+        undefined=tuple(_undefined(row, raw["operator"]) for row in raw.get("undefined", ())),
         errata=tuple(_erratum(row, raw["operator"]) for row in raw.get("errata", ())),
         known_deviations=tuple(_deviation(row) for row in raw.get("known_deviations", ())),
         differences=tuple(Difference(**row) for row in raw.get("differences", ())),
@@ -164,6 +167,26 @@ def _erratum(raw: dict[str, Any], operator: str) -> Erratum:
         raise ValueError(f"{where}: {wrong}") from wrong
 
 
+def _undefined(raw: dict[str, Any], operator: str) -> Undefined:
+    """Read an undefined result; ValueError if a key is missing or unknown, or alternatives are not told apart."""
+    where = f"{operator}, undefined result: {raw.get('condition')}"
+    try:
+        row = Undefined(**{**raw, "outcomes": tuple(raw.get("outcomes", ()))})
+    except TypeError as wrong:
+        raise ValueError(f"{where}: {wrong}") from wrong
+    if row.kind not in (UNDEFINED, ALTERNATIVES):
+        raise ValueError(f"{where}: kind is {row.kind}; write {UNDEFINED} or {ALTERNATIVES}")
+    if row.kind == ALTERNATIVES and not (len(row.outcomes) > 1 and row.reference):
+        raise ValueError(f"{where}: alternatives have two outcomes or more, and a reference")
+    texts = (row.condition, row.reason, *row.outcomes, row.reference)
+    if wrong_text := next((text for text in texts if text and not re.fullmatch(_SENTENCES, text)), None):
+        raise ValueError(f"{where}: not in sentences: {wrong_text}")
+    return row
+
+
+_SENTENCES = re.compile(r"[A-Z0-9].*\.", re.DOTALL)
+
+
 def _deviation(raw: dict[str, Any]) -> Deviation:
     return Deviation(
         text=raw["text"],
@@ -176,6 +199,7 @@ def _deviation(raw: dict[str, Any]) -> Deviation:
         until=raw.get("until"),
         device=raw.get("device"),
         is_of_graphs=raw.get("is_of_graphs", False),
+        as_of=str(raw["as_of"]) if "as_of" in raw else None,
     )
 
 

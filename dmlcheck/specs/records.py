@@ -108,8 +108,9 @@ class Deviation(NamedTuple):
 
     `when`, `strided` and `where` limit it to descs with these values of fields (a tensor's value is its data type,
     `DataType` is that of the first output), with strides of one of these tensors, and with a true expression. `since`
-    is the first version with the deviation, `until` the first without it, `device` a part of the device's name.
-    `is_of_graphs` says that only compiled graphs give the wrong result.
+    is the first version with the deviation, `until` the first without it, `as_of` the month or year in which it was
+    last seen, `device` a part of the device's name. `is_of_graphs` says that only compiled graphs give the wrong
+    result.
     """
 
     text: str
@@ -122,6 +123,31 @@ class Deviation(NamedTuple):
     until: str | None = None
     device: str | None = None
     is_of_graphs: bool = False
+    as_of: str | None = None
+
+
+UNDEFINED = "undefined"
+ALTERNATIVES = "alternatives"
+
+
+class Undefined(NamedTuple):
+    """A result for which the documentation has no single answer; all texts are in sentences.
+
+    `kind`: nothing gives a number (`undefined`), or each of several readings gives one (`alternatives`). `condition`
+    names the result, `reason` is why the documentation does not settle it. `outcomes` are results that an
+    implementation may give: of alternatives each is right. `reference` is the choice of the reference engine.
+    """
+
+    kind: str
+    condition: str
+    reason: str = ""
+    outcomes: tuple[str, ...] = ()
+    reference: str = ""
+
+    @property
+    def text(self) -> str:
+        """The result in one text."""
+        return " ".join(filter(None, (self.condition, self.reason, *self.outcomes, self.reference)))
 
 
 class Difference(NamedTuple):
@@ -173,8 +199,7 @@ class OperatorSpec(NamedTuple):
     let: Mapping[str, str]
     constraints: tuple[Constraint, ...]
     tolerance: tuple[Tolerance, ...]
-    alternatives: tuple[str, ...]
-    unspecified: tuple[str, ...]
+    undefined: tuple[Undefined, ...]
     errata: tuple[Erratum, ...]
     known_deviations: tuple[Deviation, ...]
     differences: tuple[Difference, ...]
@@ -182,6 +207,11 @@ class OperatorSpec(NamedTuple):
     inputs: tuple[Field, ...]
     outputs: tuple[Field, ...]
     operators: tuple[Field, ...]
+
+    @property
+    def has_undefined(self) -> bool:
+        """Whether nothing gives a number for some results."""
+        return any(row.kind == UNDEFINED for row in self.undefined)
 
     @property
     def short(self) -> str:

@@ -28,6 +28,7 @@ CONDITIONS = with_optional(
     record(), when=VALUES, unless=VALUES, present=items(TEXT), absent=items(TEXT), since=LEVEL, until=LEVEL
 )
 
+VERSION_OR_NONE = {"type": ["string", "null"], "pattern": "^1[.][0-9]+[.][0-9]+$"}
 SENTENCE = {"type": "string", "pattern": "[.]$"}
 VERSION = record(
     operator={"enum": list(operator_names())},
@@ -54,7 +55,6 @@ OPERATOR = record(
     equations={**items(TEXT), "minItems": 1},
     where=items(record(symbol=TEXT, meaning=TEXT)),
     example={"type": "string", "pattern": "^[a-z_]+[.]yaml::"},
-    undefined=items(record(condition=SENTENCE, outcomes=items(SENTENCE), reference={"type": "string"})),
     introduced=LEVEL,
     in_place={"type": "boolean"},
     fields=items(
@@ -100,9 +100,39 @@ OPERATOR = record(
             source={"type": "string", "minLength": 1},
         )
     ),
-    alternatives=items(TEXT),
+    recipes=items(
+        record(
+            title=TEXT,
+            text=SENTENCE,
+            asked=items(record(thread=TEXT, source={"type": "string", "pattern": "^https://github.com/"})),
+            desc={"type": "object", "minProperties": 1},
+            inputs={"type": "object"},
+            outputs={"type": "object", "minProperties": 1},
+        )
+    ),
     unspecified=items(TEXT),
-    known_deviations=items(record(text=TEXT, versions=TEXT, source=TEXT)),
+    undefined=items(
+        record(
+            kind={"enum": ["undefined", "alternatives"]},
+            condition=SENTENCE,
+            reason={"type": "string"},
+            outcomes=items(SENTENCE),
+            reference={"type": "string"},
+        )
+    ),
+    known_deviations=items(
+        record(
+            text=TEXT,
+            versions=TEXT,
+            source=TEXT,
+            since=VERSION_OR_NONE,
+            until=VERSION_OR_NONE,
+            as_of={"type": ["string", "null"], "pattern": "^20[0-9]{2}(-[01][0-9])?$"},
+            device={"type": ["string", "null"]},
+            graphs_alone={"type": "boolean"},
+            conditions={"type": "object", "propertyNames": {"enum": ["when", "strided", "where"]}},
+        )
+    ),
     names={"type": "object", "propertyNames": {"enum": ["ONNX", "WebNN"]}, "additionalProperties": items(TEXT)},
     differences=items(record(name=TEXT, text=TEXT, source=TEXT)),
     tolerance=items(TOLERANCE),
@@ -149,6 +179,35 @@ def test_a_field_has_the_limits_that_its_constraints_give_it() -> None:
     assert fields["Epsilon"]["limits"] == []
     assert fields["Epsilon"]["typical"] == 1e-05
     assert fields["InputTensor"]["typical"] is None
+
+
+def test_undefined_results_are_told_as_parts_and_in_one_text() -> None:
+    read = json.loads(dmlcheck("show", "ROI_POOLING", "--format", "json").stdout)
+    assert [row["kind"] for row in read["undefined"]] == ["alternatives", "undefined", "undefined"]
+    assert read["undefined"][0]["outcomes"][2] == "It is rounded away from 0."
+    condition, reference = (read["undefined"][1][key] for key in ("condition", "reference"))
+    assert read["unspecified"] == [f"{condition} {reference}", read["undefined"][2]["condition"]]
+    printed = " ".join(dmlcheck("show", "ROI_POOLING").stdout.split())
+    assert "1. It is rounded to the even number. 2. It is rounded to the larger number. 3." in printed
+    assert f"- {read['unspecified'][0]} - {read['unspecified'][1]} - The sign of a zero" in printed
+
+
+def test_a_known_deviation_has_its_versions_and_its_device_as_data() -> None:
+    rows = json.loads(dmlcheck("show", "CONVOLUTION", "--format", "json").stdout)["known_deviations"]
+    assert [(row["since"], row["until"], row["device"]) for row in rows] == [
+        ("1.7.0", "1.8.2", None),
+        (None, None, "Intel(R) Iris(R) Xe"),
+    ]
+    assert rows[0]["conditions"] == {"where": "GroupCount > 1 and len(InputTensor.Sizes) == 4"}
+    assert (rows[1]["as_of"], rows[1]["graphs_alone"]) == ("2023-12", False)
+
+
+def test_recipes_are_printed_and_their_cases_are_data() -> None:
+    read = json.loads(dmlcheck("show", "REDUCE", "--format", "json").stdout)["recipes"][0]
+    assert read["asked"] == [{"thread": "LBANN/lbann#474", "source": "https://github.com/LBANN/lbann/issues/474"}]
+    assert (read["desc"]["Axes"], read["outputs"]) == ([0, 1], {"OutputTensor": [654321]})
+    printed = " ".join(dmlcheck("show", "REDUCE").stdout.split())
+    assert f"- {read['title']}: {read['text']}" in printed
 
 
 def test_a_level_has_the_first_directml_and_windows() -> None:

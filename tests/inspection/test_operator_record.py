@@ -14,9 +14,3 @@ def test_a_record_has_what_follows_from_spec_and_text() -> None:
     assert record.older == "DML_OPERATOR_TOP_K"
     assert record.version.added == ("AxisDirection",)
     assert [each.operator for each in record.versions] == ["DML_OPERATOR_TOP_K", "DML_OPERATOR_TOP_K1"]
-    assert len(record.undefined) == len(record.spec.unspecified)
-    assert record.undefined[0].condition == "The values and indices of a sequence that contains NaN."
-
-
-def test_the_record_of_a_changed_spec_is_of_the_change() -> None:
-    assert operator_record(load_spec("DML_OPERATOR_TOP_K1")._replace(unspecified=())).undefined == ()

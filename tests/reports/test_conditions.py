@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from dmlcheck.reports.conditions import condition_text, constraint_text
-from dmlcheck.specs.records import Constraint
+from dmlcheck.reports.conditions import condition_text, constraint_text, deviation_text
+from dmlcheck.specs.records import Constraint, Deviation
 
 ROW = Constraint("C1", "A is B.", "sizes", {})
 
@@ -36,3 +36,16 @@ def test_a_condition_names_its_fields_and_values(condition: dict[str, tuple[Any,
 )
 def test_a_constraint_says_when_it_holds(fields: dict[str, Any], text: str) -> None:
     assert constraint_text(ROW._replace(**fields)) == text
+
+
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        ({}, ""),
+        ({"strided": ("A", "B")}, "A or B has strides"),
+        ({"when": {"P": (2,)}, "where": "len(A.Sizes) > 4"}, "P is 2, and len(A.Sizes) > 4"),
+        ({"is_of_graphs": True}, "in a compiled graph"),
+    ],
+)
+def test_a_deviation_says_which_descs_it_is_about(fields: dict[str, Any], text: str) -> None:
+    assert deviation_text(Deviation("Wrong.", "all", "a page")._replace(**fields)) == text

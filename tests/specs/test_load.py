@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dmlcheck.specs import load
-from dmlcheck.specs.records import ERRATUM_BASES, ERRATUM_KINDS, Constraint, Erratum, Field, TensorSupport
+from dmlcheck.specs.records import ERRATUM_BASES, ERRATUM_KINDS, Constraint, Erratum, Field, TensorSupport, Undefined
 
 SPEC = """\
 operator: DML_OPERATOR_TWICE
@@ -133,13 +133,56 @@ def test_a_known_deviation_says_in_words_which_versions_have_it(specs: Path, row
     text = SPEC + f"known_deviations:\n  - {{text: Wrong., source: a page, {row}}}\n"
     (known,) = load.load_spec(write(specs, name, text)).known_deviations
     assert known.versions == versions
+    assert known.as_of == ("2025-11" if "as_of" in row else None)
 
 
 def test_a_known_deviation_has_the_conditions_of_its_row(specs: Path) -> None:
     row = "when: {Axes: 1}, strided: [InputTensor], where: AxisCount > 1, since: 1.7.0, until: 1.8.2, device: GPU"
     text = SPEC + f"known_deviations:\n  - {{text: No., source: a page, {row}, is_of_graphs: true}}\n"
     (known,) = load.load_spec(write(specs, "CONDITIONS_FOR_TEST_LOAD", text)).known_deviations
-    assert known[3:] == ({"Axes": (1,)}, ("InputTensor",), "AxisCount > 1", "1.7.0", "1.8.2", "GPU", True)
+    limits = ({"Axes": (1,)}, ("InputTensor",), "AxisCount > 1", "1.7.0", "1.8.2", "GPU", True)
+    assert known[3:] == (*limits, None)
+
+
+UNDEFINED = {
+    "kind": "alternatives",
+    "condition": "The middle.",
+    "outcomes": "[It goes up., It goes down.]",
+    "reference": "The reference goes up.",
+}
+
+
+def undefined_of(specs: Path, name: str, row: dict[str, str]) -> Undefined:
+    text = ", ".join(f"{key}: {value}" for key, value in row.items())
+    (read,) = load.load_spec(write(specs, name, f"{SPEC}undefined:\n  - {{{text}}}\n")).undefined
+    return read
+
+
+def test_an_undefined_result_is_what_its_row_says(specs: Path) -> None:
+    outcomes = ("It goes up.", "It goes down.")
+    expected = Undefined("alternatives", "The middle.", "No rule.", outcomes, "The reference goes up.")
+    assert undefined_of(specs, "UNDEFINED_FOR_TEST_LOAD", {**UNDEFINED, "reason": "No rule."}) == expected
+    short = undefined_of(specs, "UNDEFINED_ALONE", {"kind": "undefined", "condition": "NaN."})
+    assert short == Undefined("undefined", "NaN.", "", (), "")
+
+
+@pytest.mark.parametrize(
+    ("changed", "problem"),
+    [
+        ({"kind": "open"}, "kind is open; write undefined or alternatives"),
+        ({"kind": None}, "missing 1 required positional argument: 'kind'"),
+        ({"condition": None}, "missing 1 required positional argument: 'condition'"),
+        ({"because": "No rule."}, "unexpected keyword argument 'because'"),
+        ({"outcomes": "[It goes up.]"}, "alternatives have two outcomes or more, and a reference"),
+        ({"reference": None}, "alternatives have two outcomes or more, and a reference"),
+        ({"reason": "no rule"}, "not in sentences: no rule"),
+        ({"outcomes": "[It goes up., down]"}, "not in sentences: down"),
+    ],
+)
+def test_a_wrong_undefined_result_is_refused(specs: Path, changed: dict[str, str | None], problem: str) -> None:
+    row = {key: value for key, value in {**UNDEFINED, **changed}.items() if value is not None}
+    with pytest.raises(ValueError, match=f"DML_OPERATOR_TWICE, undefined result: .*{problem}"):
+        undefined_of(specs, f"WRONG_{abs(hash(problem))}", row)
 
 
 ERRATUM = {

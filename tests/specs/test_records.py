@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dmlcheck.specs.load import load_spec
-from dmlcheck.specs.records import SupportTable
+from dmlcheck.specs.records import SupportTable, Undefined
 
 
 @pytest.mark.parametrize(
@@ -29,6 +29,17 @@ def test_the_fields_of_an_operator_are_tensors_or_attributes() -> None:
         ["OutputTensor"],
         [],
     ]
+
+
+def test_an_undefined_result_is_also_one_text() -> None:
+    row = Undefined("undefined", "An index over NaN.", "Nothing says it.", ("It is 0.",), "The reference gives 1.")
+    assert row.text == "An index over NaN. Nothing says it. It is 0. The reference gives 1."
+    assert row._replace(reason="", outcomes=(), reference="").text == "An index over NaN."
+
+
+@pytest.mark.parametrize(("operator", "expected"), [("ARGMAX", True), ("FILL_VALUE_SEQUENCE", False), ("JOIN", False)])
+def test_only_results_without_a_number_are_undefined_elements(operator: str, expected: bool) -> None:
+    assert load_spec(f"DML_OPERATOR_{operator}").has_undefined is expected
 
 
 def test_an_operator_goes_by_its_short_name() -> None:

@@ -38,7 +38,7 @@ def batch_training(g: Builder, desc: OperatorDesc) -> None:
         [rows, *parts, *unused],
         [(sizes, x.data_type, None) for sizes in (rows.sizes, (count,), (count,))],
         epsilon=as_float32(desc.values["Epsilon"]),
-        momentum=0,
+        momentum=0.0,
         training_mode=1,
     )
     g.output("OutputTensor", fused(g, _back(g, made, x, order), desc))

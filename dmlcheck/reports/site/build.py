@@ -83,12 +83,13 @@ def _sections(values: Mapping[str, Any]) -> list[tuple[str, str]]:
     record = values["record"]
     there = (
         ("example", "Example", values["example"]),
+        ("recipes", "Recipes", values["recipes"]),
         ("formula", "Formula", True),
         ("fields", "Fields", True),
         ("levels", "Data types by feature level", True),
         ("constraints", "Constraints", values["constraints"]),
-        ("alternatives", "Several right results", record["alternatives"]),
-        ("undefined", "Undefined results", record["undefined"] or values["general"]),
+        ("alternatives", "Several right results", values["alternatives"]),
+        ("undefined", "Undefined results", values["undefined"] or values["general"]),
         ("errata", "Corrections", record["errata"]),
         ("accuracy", "Accuracy", values["derived"] or values["limits"]),
         ("deviations", "Known deviations", record["known_deviations"]),
@@ -121,7 +122,8 @@ def _lists(
     for rule in RULES:
         values = {**rule_values(rule, found), "title": rule, "output": ""}
         yield _page(address_of_rule(rule), "rule.html", "rules.html", values)
-    title = {"title": "Corrections and known deviations"}
+    sections = [("corrections", "Corrections"), ("deviations", "Known deviations")]
+    title = {"title": "Corrections and known deviations", "sections": sections}
     yield _page("corrections.html", "corrections.html", "corrections.html", {**corrections_values(specs), **title})
     values = {**messages_values(), "title": "Messages of DirectML"}
     yield _page("messages.html", "messages.html", "messages.html", values)

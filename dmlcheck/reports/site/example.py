@@ -1,4 +1,4 @@
-"""The example of an operator: its tensors as grids, and code in YAML and Python that computes it."""
+"""The example of an operator: its tensors as grids, and code in C++, YAML, Python and for ONNX."""
 
 from __future__ import annotations
 
@@ -11,7 +11,12 @@ from typing import Any, NamedTuple
 import yaml
 
 from dmlcheck.cases.records import Case
+from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.onnx.export.mappings import build
+from dmlcheck.onnx.export.records import Inexpressible
 from dmlcheck.reports.site.cpp import program
+from dmlcheck.reports.site.onnx_code import onnx_code
+from dmlcheck.specs.recipes import Recipe
 from dmlcheck.specs.records import INPUT, OperatorSpec
 from dmlcheck.validation import validate
 
@@ -36,7 +41,10 @@ class Grid(NamedTuple):
 
 
 class Example(NamedTuple):
-    """A case as a page shows it."""
+    """A case as a page shows it.
+
+    `onnx` is empty where ONNX has no such operator, and where it cannot express this case: `not_in_onnx` says why.
+    """
 
     source: str
     grids: tuple[Grid, ...]
@@ -44,6 +52,8 @@ class Example(NamedTuple):
     yaml: str
     python: str
     cpp: str
+    onnx: str
+    not_in_onnx: str
 
 
 def example_of(spec: OperatorSpec, case: Case) -> Example:
@@ -51,7 +61,9 @@ def example_of(spec: OperatorSpec, case: Case) -> Example:
     values = {**(case.inputs or {}), **(case.outputs or {})}
     grids = tuple(grid for name, value in values.items() for grid in _grids(spec, name, case.desc[name], value))
     attributes = tuple((name, _short(value)) for name, value in case.desc.items() if not spec.fields[name].is_tensor)
-    return Example(case.source or "", grids, attributes, _yaml(spec, case), _python(spec, case), _cpp(spec, case))
+    desc = _desc(spec, case)
+    texts = (_yaml(spec, case), _python(spec, case), program(desc), *_onnx(desc))
+    return Example(case.source or "", grids, attributes, *texts)
 
 
 def _grids(spec: OperatorSpec, name: str, tensor: Any, value: Any) -> Iterator[Grid]:
@@ -119,6 +131,13 @@ def _yaml(spec: OperatorSpec, case: Case) -> str:
     return "\n".join(lines) + "\n"
 
 
+def recipe_yaml(spec: OperatorSpec, recipe: Recipe) -> str:
+    """Return the case of a recipe with its results, as a file that `dmlcheck run` checks."""
+    parts = (("desc", recipe.desc), ("inputs", recipe.inputs), ("outputs", recipe.outputs))
+    lines = [line for name, values in parts if values for line in (f"{name}:", *_entries(values))]
+    return "\n".join([f"operator: {spec.operator}", *lines]) + "\n"
+
+
 def _entries(values: Mapping[str, Any]) -> Iterator[str]:
     """Yield the entries of a mapping, each on a line."""
     return (f"  {name}: {_short(value)}" for name, value in values.items())
@@ -134,12 +153,22 @@ def _python(spec: OperatorSpec, case: Case) -> str:
     return f"import dmlcheck\n\n{desc}\n{inputs}\n{call}\n{prints}\n"
 
 
-def _cpp(spec: OperatorSpec, case: Case) -> str:
-    """Return a function that creates the operator of the example."""
+def _desc(spec: OperatorSpec, case: Case) -> OperatorDesc:
+    """Return the desc of the example, which is valid."""
     desc, findings = validate(spec.operator, case.desc, case.level)
     if desc is None or findings:
         raise ValueError(f"the example of {spec.operator} is not valid")
-    return program(desc)
+    return desc
+
+
+def _onnx(desc: OperatorDesc) -> tuple[str, str]:
+    """Return the program that makes the example in ONNX, or why ONNX cannot express it; neither without counterpart."""
+    if "ONNX" not in desc.spec.names:
+        return "", ""
+    try:
+        return onnx_code(build(desc)), ""
+    except Inexpressible as reason:
+        return "", str(reason)
 
 
 def _assigned(name: str, value: Any) -> str:

@@ -131,7 +131,9 @@ def corrections_values(specs: Sequence[OperatorSpec]) -> dict[str, Any]:
     return {
         "corrections": corrections,
         "deviations": [
-            (spec.short, [row.versions for row in spec.known_deviations]) for spec in specs if spec.known_deviations
+            {"operator": spec.short, "id": f"D{number}", "row": row}
+            for spec in specs
+            for number, row in enumerate(spec.known_deviations, 1)
         ],
     }
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from dmlcheck.diagnostics.wording import dimension_counts_text
 from dmlcheck.reports.conditions import condition_text
-from dmlcheck.specs.names import DATA_TYPES, LEVELS
+from dmlcheck.specs.names import DATA_TYPES, LEVEL_ORDER, LEVELS
 from dmlcheck.specs.records import OperatorSpec, SupportTable, TensorSupport
 
 
@@ -33,6 +33,11 @@ class Support(NamedTuple):
     matrices: tuple[Matrix, ...]
 
 
+def levels_of(spec: OperatorSpec) -> tuple[str, ...]:
+    """Return the feature levels that have an operator, which are the columns of its matrices."""
+    return LEVELS[LEVEL_ORDER[spec.introduced] :]
+
+
 def supports(spec: OperatorSpec) -> tuple[Support, ...]:
     """Return the support tables of an operator."""
     return tuple(
@@ -45,13 +50,13 @@ def _matrices(spec: OperatorSpec, table: SupportTable) -> Iterator[Matrix]:
     names = [name for name in spec.fields if any(name in row for row in table.rows.values())]
     groups: dict[tuple[TensorSupport | None, ...], list[str]] = {}
     for name in names:
-        groups.setdefault(_by_level(table, name), []).append(name)
+        groups.setdefault(_by_level(spec, table, name), []).append(name)
     for found, tensors in groups.items():
-        yield Matrix(tuple(tensors), tuple(_type_rows(found)), tuple(_dimensions(found)))
+        yield Matrix(tuple(tensors), tuple(_type_rows(found)), tuple(_dimensions(spec, found)))
 
 
-def _by_level(table: SupportTable, name: str) -> tuple[TensorSupport | None, ...]:
-    headings = [table.heading_at(level) for level in LEVELS]
+def _by_level(spec: OperatorSpec, table: SupportTable, name: str) -> tuple[TensorSupport | None, ...]:
+    headings = [table.heading_at(level) for level in levels_of(spec)]
     return tuple(None if heading is None else table.rows[heading].get(name) for heading in headings)
 
 
@@ -66,9 +71,9 @@ def _type_rows(found: tuple[TensorSupport | None, ...]) -> Iterator[TypeRow]:
             )
 
 
-def _dimensions(found: tuple[TensorSupport | None, ...]) -> Iterator[tuple[str, str]]:
+def _dimensions(spec: OperatorSpec, found: tuple[TensorSupport | None, ...]) -> Iterator[tuple[str, str]]:
     last: tuple[int, ...] | None = None
-    for level, support in zip(LEVELS, found, strict=True):
+    for level, support in zip(levels_of(spec), found, strict=True):
         if support is not None and support.dims != last:
             last = support.dims
             yield level, dimension_counts_text(last)

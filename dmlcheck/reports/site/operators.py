@@ -14,14 +14,15 @@ from dmlcheck.inspection.evidence import KINDS, Evidence, evidence
 from dmlcheck.inspection.operator_pages import operator_dict
 from dmlcheck.inspection.operator_record import OperatorRecord
 from dmlcheck.reference.formulas import rounding_texts
-from dmlcheck.reports.conditions import condition_text, constraint_text
+from dmlcheck.reports.conditions import condition_text, constraint_text, deviation_text
 from dmlcheck.reports.operator_page import derived_texts, general_texts, tolerance_text
-from dmlcheck.reports.site.example import Example, example_of
+from dmlcheck.reports.site.example import Example, example_of, recipe_yaml
 from dmlcheck.reports.site.mathml import mathml
-from dmlcheck.reports.site.matrix import supports
+from dmlcheck.reports.site.matrix import levels_of, supports
 from dmlcheck.reports.site.mistakes import mistakes
-from dmlcheck.specs.names import FEATURE_LEVELS, LEVELS, first_windows
-from dmlcheck.specs.records import OperatorSpec
+from dmlcheck.specs.counterparts import FOUND_IN
+from dmlcheck.specs.names import FEATURE_LEVELS, first_windows
+from dmlcheck.specs.records import ALTERNATIVES, UNDEFINED, OperatorSpec
 
 
 class Neighbours(NamedTuple):
@@ -45,19 +46,24 @@ def operator_values(record: OperatorRecord, cases: Sequence[Case], around: Neigh
         "directml": FEATURE_LEVELS[spec.introduced].directml,
         "windows": first_windows(spec.introduced),
         "newest": _newest(plain),
-        "levels": LEVELS,
+        "levels": levels_of(spec),
         "example": _example(record, cases),
+        "recipes": [recipe_yaml(spec, recipe) for recipe in about.recipes],
         "equations": list(zip(about.equations, map(_drawn, about.equations), strict=True)),
         "symbols": {symbol: _drawn(symbol, "inline") for symbol in about.where},
         "supports": supports(spec),
         "tables": _tables(plain),
         "constraints": _constraints(spec, plain),
         "mistakes": mistakes(spec, [case for case in cases if case.invalid]),
+        "affected": [deviation_text(row) for row in spec.known_deviations],
+        "alternatives": _of_kind(plain, ALTERNATIVES),
+        "undefined": _of_kind(plain, UNDEFINED),
         "general": general_texts(spec),
         "derived": derived_texts(spec),
         "roundings": rounding_texts(spec.operator),
         "limits": [tolerance_text(row) for row in spec.tolerance],
         "libraries": list(_libraries(plain)),
+        "found_in": {library: ", ".join(packages) for library, packages in FOUND_IN.items()},
         "evidence": _evidence_rows(evidence(spec.operator, cases)),
     }
 
@@ -88,6 +94,11 @@ def _constraints(spec: OperatorSpec, record: Mapping[str, Any]) -> list[dict[str
     """Return the constraints with their conditions in words."""
     pairs = zip(spec.constraints, record["constraints"], strict=True)
     return [{**given, "words": constraint_text(row).removeprefix(row.text).strip(" ()")} for row, given in pairs]
+
+
+def _of_kind(record: Mapping[str, Any], kind: str) -> list[tuple[int, Any]]:
+    """Return the undefined results of a kind, each with its number in the record."""
+    return [(number, row) for number, row in enumerate(record["undefined"]) if row["kind"] == kind]
 
 
 def _libraries(record: Mapping[str, Any]) -> Iterator[tuple[str, list[tuple[int, Any]]]]:

@@ -45,6 +45,8 @@ def _operators(records: Iterable[OperatorRecord]) -> Iterator[Entry]:
         words = dict.fromkeys([*names, *(name.rpartition(".")[2] for name in names), *record.about.keywords])
         kind = f"operator, from {record.spec.introduced}: {record.about.purpose.partition('. ')[0].rstrip('.')}"
         yield Entry(short, kind, address_of_operator(short), " ".join(words))
+        for number, recipe in enumerate(record.about.recipes, 1):
+            yield Entry(recipe.title, f"recipe with {short}", f"{address_of_operator(short)}#R{number}")
 
 
 def _fields(specs: Iterable[OperatorSpec]) -> Iterator[Entry]:

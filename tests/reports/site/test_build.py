@@ -7,12 +7,14 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from typing import Any
 
 import pytest
 from site_pages import (
     MOST_BYTES,
     MOST_OF_A_PAGE,
     MOST_PAGES,
+    cases_of,
     dead_links,
     facts_of,
     files,
@@ -45,11 +47,28 @@ print(whole.hexdigest())
 
 def test_every_fact_of_every_spec_is_on_its_page_once() -> None:
     for name in operator_names():
-        expected = dict(leaves(operator_dict(operator_record(load_spec(name)))))
+        record = operator_dict(operator_record(load_spec(name)))
+        expected_elsewhere(record)
+        cases = [{key: recipe.pop(key) for key in ("desc", "inputs", "outputs")} for recipe in record["recipes"]]
+        assert cases == list(cases_of(trees()[address_of_operator(name)]))
+        expected = dict(leaves(record))
         found = list(facts_of(trees()[address_of_operator(name)]))
         assert len(expected) > 20
         assert Counter(place for place, _ in found) == dict.fromkeys(expected, 1), name
         assert dict(found) == expected
+
+
+def expected_elsewhere(record: dict[str, Any]) -> None:
+    """Check what a record says again, or what other pages say, and drop it."""
+    texts = [" ".join([row["condition"], row["reason"], *row["outcomes"], row["reference"]]) for row in
+             record["undefined"] if row["kind"] == "undefined"]  # fmt: skip
+    assert list(map(str.split, record.pop("unspecified"))) == list(map(str.split, texts))
+    names: dict[str, list[str]] = {}
+    for row in record["counterparts"]:
+        names.setdefault(row["library"], []).append(row["name"])
+    assert record.pop("names") == {library: names[library] for library in ("ONNX", "WebNN") if library in names}
+    for one in record.pop("lineage"):  # its own page has it
+        assert one == operator_dict(operator_record(load_spec(one["operator"])))["changes"]
 
 
 def test_there_is_a_page_for_each_operator_rule_level_and_data_type() -> None:
@@ -66,6 +85,12 @@ def test_there_is_a_page_for_each_operator_rule_level_and_data_type() -> None:
 def test_no_link_is_dead() -> None:
     assert list(dead_links()) == []
     assert sum(len(tree.findall(".//a[@href]")) for tree in trees().values()) > 10_000
+
+
+def test_a_list_of_terms_has_terms_and_texts_alone() -> None:
+    for name, tree in trees().items():
+        inside = {child.tag for terms in tree.iterfind(".//dl") for child in terms}
+        assert inside <= {"dt", "dd", "div"}, name
 
 
 def test_no_page_has_an_id_twice() -> None:

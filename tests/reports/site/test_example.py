@@ -9,9 +9,12 @@ from pathlib import Path
 import pytest
 from commandline import dmlcheck
 
+from dmlcheck.api import load_cases
 from dmlcheck.cases.records import Case
+from dmlcheck.implementations.reference import Reference
 from dmlcheck.inspection.about_checks import example
-from dmlcheck.reports.site.example import Example, example_of
+from dmlcheck.reports.site.example import Example, example_of, recipe_yaml
+from dmlcheck.running.one_case import Run, run_case
 from dmlcheck.specs.about import load_about
 from dmlcheck.specs.load import load_spec, operator_names
 
@@ -50,6 +53,36 @@ def test_the_attributes_are_those_of_the_desc(bundled: dict[str, list[Case]]) ->
         ("FusedActivation", "{Type: ACTIVATION_RELU}"),
     )
     assert made("DML_OPERATOR_SLICE", bundled).attributes[0] == ("Offsets", "[0, 0, 1, 0]")
+
+
+RECIPES = [
+    pytest.param(name, number, id=f"{name.removeprefix('DML_OPERATOR_')}-{number}")
+    for name in operator_names()
+    for number, _ in enumerate(load_about(name).recipes)
+]
+
+
+@pytest.mark.parametrize(("operator", "number"), RECIPES)
+def test_a_recipe_is_valid_and_gives_its_numbers(operator: str, number: int, tmp_path: Path) -> None:
+    text = recipe_yaml(load_spec(operator), load_about(operator).recipes[number])
+    path = tmp_path / "recipe.yaml"
+    path.write_text(text, encoding="utf-8")
+    assert dmlcheck("validate", str(path)).exit_code == 0
+    (case,) = load_cases(path)
+    assert run_case(case, Run(Reference())).outcome == "passed"
+
+
+def test_many_operators_have_recipes() -> None:
+    assert len({recipe.values[0] for recipe in RECIPES}) >= 40
+
+
+def test_a_recipe_with_a_wrong_number_is_found(tmp_path: Path) -> None:
+    recipe = load_about("DML_OPERATOR_GRU").recipes[0]
+    path = tmp_path / "recipe.yaml"
+    wrong = recipe._replace(outputs={"OutputSingleTensor": [-194]})
+    path.write_text(recipe_yaml(load_spec("DML_OPERATOR_GRU"), wrong), encoding="utf-8")
+    (case,) = load_cases(path)
+    assert run_case(case, Run(Reference())).outcome == "failed"
 
 
 @pytest.mark.parametrize("operator", operator_names())

@@ -29,6 +29,10 @@ def test_an_operator_is_found_by_the_names_of_other_libraries_with_and_without_t
     assert {"com.microsoft.FastGelu", "FastGelu", "gelu", "torch.nn.GELU"} <= set(words.split())
 
 
+def test_a_recipe_leads_to_its_place() -> None:
+    assert entries()["Depthwise convolution"][1:3] == ["recipe with CONVOLUTION", "convolution.html#R2"]
+
+
 def test_a_field_leads_to_the_first_operator_that_has_it() -> None:
     assert entries()["GroupCount"][1:3] == ["field of CONVOLUTION", "convolution.html#GroupCount"]
     assert entries()["InputTensor"][1:3] == [
