@@ -10,6 +10,7 @@ import click
 from dmlcheck.cli.console import Console, write
 from dmlcheck.cli.executors import about_on, cluster_of, executor_option
 from dmlcheck.cli.exit_codes import Exit
+from dmlcheck.cli.expectations import load
 from dmlcheck.cli.implementations import made
 from dmlcheck.cli.interrupts import Interrupts
 from dmlcheck.cli.judging import Judging, judging_options, require_extra
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from dmlcheck.running.cluster import Cluster
     from dmlcheck.running.finding_files import FindingFiles
     from dmlcheck.running.graph_campaign import GraphCampaign
+    from dmlcheck.running.known_findings import KnownFindings
     from dmlcheck.running.trials import Bench
 
 _SECONDS = 60.0  # where neither --seconds nor --examples says when to stop
@@ -71,6 +73,13 @@ _SECONDS = 60.0  # where neither --seconds nor --examples says when to stop
     is_flag=True,
     help="Run all FLOAT16 and 8-bit inputs of operators over elements of one tensor, and all pairs of 8-bit ones.",
 )
+@click.option(
+    "--expectations",
+    "expected",
+    metavar="FILE",
+    shell_complete=complete_files,
+    help="Known results of this implementation, by the ids of their findings.",
+)
 @executor_option
 @click.option("-j", "--jobs", type=Jobs(), default=1, metavar="N", help="With --executor dask: the processes here.")
 @judging_options
@@ -84,6 +93,7 @@ def fuzz(
     with_invalid: bool,
     is_of_graphs: bool,
     is_exhaustive: bool,
+    expected: str | None,
     executor: str | None,
     jobs: int,
     judging: Judging,
@@ -91,16 +101,14 @@ def fuzz(
     """Run random valid descs of operators on an implementation, and write what it gets wrong as reduced cases."""
     require_extra()
     from dmlcheck.running.campaign import CampaignRequest
+    from dmlcheck.running.known_findings import KnownFindings
 
     level = judging.level or NEWEST_LEVEL
     names = [operator_name(name) for name in operators] or list(operator_names())
     names = _at_level(names, level, is_named=bool(operators))
     if with_invalid + is_of_graphs + is_exhaustive > 1:
         raise click.UsageError("--invalid, --graphs and --exhaustive are campaigns of their own; choose one")
-    if executor is not None and is_of_graphs:
-        raise click.UsageError("--executor is for descs; graphs run one after the other")
-    if executor is None and jobs > 1:
-        raise click.UsageError("-j is for --executor dask")
+    _check_executor(executor, jobs, is_of_graphs=is_of_graphs)
     if seconds is None and examples is None and not is_exhaustive:
         seconds = _SECONDS
     asked = CampaignRequest(
@@ -109,16 +117,24 @@ def fuzz(
     if judging.implementation == "reference":
         write("dmlcheck: nothing judges the reference engine but itself; name an implementation", to_errors=True)
         sys.exit(Exit.NOTHING_CHECKED)
+    known = KnownFindings(None if expected is None else load(expected, judging.implementation, judging.level), folder)
     try:
         check(folder, "findings")
-    except Occupied as error:
-        raise click.UsageError(f"-o: {error}") from None
-    try:
         with cluster_of(executor, jobs) as cluster:
             judged = _judged(judging, cluster, with_invalid=with_invalid, is_of_graphs=is_of_graphs)
-            sys.exit(_run(asked, judging, folder, judged, cluster))
+            sys.exit(_run(asked, judging, known, judged, cluster))
+    except Occupied as error:
+        raise click.UsageError(f"-o: {error}") from None
     except Unavailable as error:
         raise click.UsageError(f"--implementation: {error}") from None
+
+
+def _check_executor(executor: str | None, jobs: int, *, is_of_graphs: bool) -> None:
+    """Refuse workers where there is no work for them."""
+    if executor is not None and is_of_graphs:
+        raise click.UsageError("--executor is for descs; graphs run one after the other")
+    if executor is None and jobs > 1:
+        raise click.UsageError("-j is for --executor dask")
 
 
 _VALIDATES = "what it has to do for that is in the guide, in implementations.md"
@@ -164,15 +180,14 @@ def _at_level(names: list[str], level: str, *, is_named: bool) -> list[str]:
     return [name for name in found if name not in newer]
 
 
-def _run(asked: CampaignRequest, judging: Judging, folder: str, judged: str, cluster: Cluster | None) -> Exit:
+def _run(asked: CampaignRequest, judging: Judging, known: KnownFindings, judged: str, cluster: Cluster | None) -> Exit:
     """Run a campaign and print what becomes of it."""
     from dmlcheck.reports.fuzzing import head_lines, progress_text, summary_lines
     from dmlcheck.running.finding_files import FindingFiles
 
     console = Console()
-    files = FindingFiles(folder)
-    judge = _bench(judging, cluster)
-    campaign = _campaign(asked, judge, files, judging)
+    files = FindingFiles(known.folder)
+    campaign = _campaign(asked, _bench(judging, cluster), files, judging, known)
     tally = campaign.tally
     for line in head_lines(asked, judged):
         console.echo(line)
@@ -182,7 +197,8 @@ def _run(asked: CampaignRequest, judging: Judging, folder: str, judged: str, clu
         finally:
             files.close()
             campaign.bench.close()
-    for line in summary_lines(tally, again=judging.command(folder), is_interrupted=is_interrupted):
+    again = judging.command(known.folder)
+    for line in summary_lines(tally, known.counts, again=again, is_interrupted=is_interrupted):
         console.echo(line)
     if is_interrupted:
         return Exit.INTERRUPTED
@@ -220,11 +236,13 @@ def _follow(campaign: Campaign | GraphCampaign, console: Console, interrupts: In
     return False
 
 
-def _campaign(asked: CampaignRequest, judge: Bench, files: FindingFiles, judging: Judging) -> Campaign | GraphCampaign:
+def _campaign(
+    asked: CampaignRequest, judge: Bench, files: FindingFiles, judging: Judging, known: KnownFindings
+) -> Campaign | GraphCampaign:
     if asked.is_of_graphs:
         from dmlcheck.running.graph_campaign import GraphCampaign
 
-        return GraphCampaign(asked, judge, files, judging.settings, judging.most_seconds)
+        return GraphCampaign(asked, judge, files, judging.settings, judging.most_seconds, known)
     from dmlcheck.running.campaign import Campaign
 
-    return Campaign(asked, judge, files)
+    return Campaign(asked, judge, files, known)

@@ -41,12 +41,16 @@ def finding_lines(found: CampaignFinding, style: Style, again: str = "") -> Iter
         yield f"  again: {visible(again)}"
 
 
-def summary_lines(tally: CampaignTally, *, again: str, is_interrupted: bool = False) -> Iterator[str]:
-    """Yield how a campaign ended."""
+def summary_lines(
+    tally: CampaignTally, expected: Counter[str] | None = None, *, again: str, is_interrupted: bool = False
+) -> Iterator[str]:
+    """Yield how a campaign ended; `expected` has the draws that failed as an entry expects, by its reason."""
     for reason, count in _grouped(tally.reasons).most_common(_MOST_REASONS):
         yield f"skipped {counted(count, 'draw')}: {visible(cut(reason, _LONG))}"
     if tally.undrawn:
         yield f"no valid desc came of {counted(tally.undrawn, 'draw')}"
+    for reason, count in (expected or Counter()).most_common():
+        yield f"{counted(count, 'draw')} failed as expected: {visible(cut(reason, _LONG))}"
     draws = f"{counted(tally.draws, 'draw')}, {_counts(tally)}, in {tally.seconds:.2f} s"
     repeated = sum(tally.repeated.values())
     if repeated:

@@ -26,13 +26,17 @@ class FailureKind(NamedTuple):
 
 
 class TrialAnswer(NamedTuple):
-    """How a trial ended: the outcome with its reason, and where it failed, the difference and what is said of it."""
+    """How a trial ended: the outcome with its reason, and where it failed, the difference and what is said of it.
+
+    `max_ulp` is the largest error of its outputs, in units for integers; None where there is none to measure.
+    """
 
     outcome: str
     reason: str = ""
     difference: FailureKind | None = None
     message: str = ""
     cause: str = ""
+    max_ulp: float | None = None
 
     @property
     def is_finding(self) -> bool:
@@ -62,7 +66,7 @@ def answer_of(result: CaseResult) -> TrialAnswer:
     help = first.help or ""
     cause = help.partition(_CAUSE)[2] if _CAUSE in help else ""
     difference = FailureKind(first.rule, output.partition("[")[0], kind)
-    return TrialAnswer(result.outcome, result.reason or "", difference, first.message, cause)
+    return TrialAnswer(result.outcome, result.reason or "", difference, first.message, cause, result.max_ulp)
 
 
 def _output(found: Diagnostic, outputs: Mapping[str, OutputResult]) -> str:

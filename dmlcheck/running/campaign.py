@@ -12,6 +12,7 @@ from dmlcheck.descs.read import read_desc
 from dmlcheck.drawing.units import Unit
 from dmlcheck.running.answers import FailureKind, TrialAnswer
 from dmlcheck.running.finding_files import FindingFiles, FindingSource
+from dmlcheck.running.known_findings import KnownFindings
 from dmlcheck.running.reducing import Failing, Taken, reduced
 from dmlcheck.running.results import SKIPPED
 from dmlcheck.running.trials import NO_DRAW, Bench, CaseOfFile, Trial, trial_of
@@ -92,11 +93,14 @@ class CampaignTally:
 class Campaign:
     """Draws, judges, reduces and writes, until the draws or the time are over."""
 
-    def __init__(self, asked: CampaignRequest, bench: Bench, files: FindingFiles) -> None:
-        """Prepare to judge what is asked for on a bench, and to write what is found to files."""
+    def __init__(
+        self, asked: CampaignRequest, bench: Bench, files: FindingFiles, expected: KnownFindings | None = None
+    ) -> None:
+        """Prepare to judge what is asked for on a bench, and to write what is found and not expected to files."""
         self.asked = asked
         self.bench = bench
         self.files = files
+        self.expected = expected or KnownFindings(None, files.path)
         self.tally = CampaignTally()
         self._known: set[tuple[str, FailureKind | None, str]] = set()
 
@@ -139,6 +143,8 @@ class Campaign:
     def _found(self, unit: Unit, answer: TrialAnswer) -> CampaignFinding | None:
         """Return the finding that a draw shows first, None where it is of a known fault."""
         trial = trial_of(unit)
+        if trial is not None and self.expected.is_known(failing_of(trial, answer).desc, answer):
+            return None
         number = sum(found.operator == unit.operator for found in self.tally.findings)
         if trial is None or not self._is_new(unit.operator, answer) or number >= _MOST:
             self.tally.repeated[unit.operator] += 1

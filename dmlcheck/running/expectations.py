@@ -13,7 +13,7 @@ import datetime as dt
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -57,15 +57,11 @@ class Entry(NamedTuple):
         rule = f" by {self.rule}" if self.rule else ""
         return f"{self.expect}{rule}" + ("" if self.max_ulp is None else f" with at most {self.max_ulp:g} ULP")
 
-    def is_worse(self, result: CaseResult) -> bool:
+    def is_worse(self, rules: Collection[str], max_ulp: float | None) -> bool:
         """Whether a failure is worse than the entry says: by another rule, of a larger error or of none to measure."""
-        rules = {found.rule for found in result.diagnostics if found.severity == ERROR}
-        if self.rule is not None and rules != {self.rule}:
+        if self.rule is not None and set(rules) != {self.rule}:
             return True
-        if self.max_ulp is None:
-            return False
-        wrong = result.outputs.values()
-        return not wrong or any(output.shape is not None or output.max_ulp > self.max_ulp for output in wrong)
+        return self.max_ulp is not None and (max_ulp is None or max_ulp > self.max_ulp)
 
     def is_for(self, implementation: str, level: str | None) -> bool:
         """Whether the entry is about a run of an implementation at a level."""
@@ -297,7 +293,8 @@ def expected_result(result: CaseResult, entry: Entry | None) -> CaseResult:
         return result._replace(outcome=XFAILED, reason=f"{result.reason}; {because}")
     if outcome == PASSED:
         return result._replace(outcome="xpassed", reason=f"expected {entry.expected}, and passes: {because}")
-    is_worse = outcome == ERRORED != entry.expect or (outcome in (FAILED, ERRORED) and entry.is_worse(result))
+    is_failure = outcome in (FAILED, ERRORED)
+    is_worse = is_failure and (outcome == ERRORED != entry.expect or entry.is_worse(_rules(result), result.max_ulp))
     if outcome == entry.expect and not is_worse:
         return result._replace(outcome=SKIPPED if outcome == SKIPPED else "xfailed", reason=because)
     if is_worse and outcome in (entry.expect, ERRORED):
@@ -305,6 +302,11 @@ def expected_result(result: CaseResult, entry: Entry | None) -> CaseResult:
     elif outcome == FAILED:
         result = result._replace(reason=f"{result.reason}; expected was {entry.expected}: {because}")
     return result
+
+
+def _rules(result: CaseResult) -> set[str]:
+    """Return the rules that a case breaks."""
+    return {found.rule for found in result.diagnostics if found.severity == ERROR}
 
 
 def unless_flaky(result: CaseResult) -> CaseResult:

@@ -12,6 +12,7 @@ from dmlcheck.files.yaml_text import one_line
 from dmlcheck.folders.case_file import Place, Written, write_cases
 from dmlcheck.folders.export_folder import Folder, free_name, safe_name
 from dmlcheck.reference import engine
+from dmlcheck.running.answers import FailureKind, TrialAnswer
 from dmlcheck.running.reducing import Failing, Taken
 from dmlcheck.specs.names import NEWEST_LEVEL
 from dmlcheck.specs.records import OUTPUT
@@ -40,8 +41,7 @@ class FindingFiles:
     def write(self, found: Failing | Taken, about: FindingSource) -> tuple[str, str]:
         """Write the case of a finding, and return the path of its file and its name."""
         self.place = self.place or Folder(self.path, FORM)
-        rule = found.answer.difference.rule if found.answer.difference is not None else "failed"
-        name = free_name(safe_name(f"{found.desc.spec.short.lower()}-{rule}"), self.taken)
+        name = free_name(finding_name(found.desc, found.answer), self.taken)
         file = write_finding(self.place, name, found, about)
         self.place.entries[file] = {"file": file, "case": name}
         return os.path.join(self.path, file), name
@@ -50,6 +50,19 @@ class FindingFiles:
         """Write the manifest, by which a later campaign may clear the folder."""
         if self.place is not None and not self.place.is_finished:
             self.place.finish([])
+
+
+def finding_name(desc: OperatorDesc, answer: TrialAnswer) -> str:
+    """Return the name of a finding: `gemm-output-mismatch-float16-nan`.
+
+    The data type is that of the output that differs, and values that differ are not named as such.
+    """
+    difference = answer.difference or FailureKind("failed")
+    words = [desc.spec.short.lower(), difference.rule]
+    words += [part.tensor.data_type.lower() for part in desc.tensors(OUTPUT) if part.path[0] == difference.output][:1]
+    if difference.rule == "output-mismatch" and difference.kind != "value":
+        words.append(difference.kind.replace(" ", "-"))
+    return safe_name("-".join(words))
 
 
 class Beside:

@@ -20,6 +20,7 @@ from dmlcheck.running.answers import FailureKind, TrialAnswer, answer_of
 from dmlcheck.running.campaign import CampaignFinding, CampaignRequest, CampaignTally
 from dmlcheck.running.events import Done, Plan
 from dmlcheck.running.finding_files import FORM, FindingFiles, FindingSource
+from dmlcheck.running.known_findings import KnownFindings
 from dmlcheck.running.model_cases import ModelRequest
 from dmlcheck.running.model_run import ModelExecution
 from dmlcheck.running.one_case import Settings
@@ -111,12 +112,19 @@ class GraphCampaign:
     """Draws graphs, judges them and writes what fails, until the draws or the time are over."""
 
     def __init__(
-        self, asked: CampaignRequest, bench: Bench, files: FindingFiles, settings: Settings, timeout: float | None
+        self,
+        asked: CampaignRequest,
+        bench: Bench,
+        files: FindingFiles,
+        settings: Settings,
+        timeout: float | None,
+        expected: KnownFindings | None = None,
     ) -> None:
         """Prepare to judge graphs of the operators that are asked for; the bench judges nodes that are reduced."""
         self.asked = asked
         self.bench = bench
         self.files = files
+        self.expected = expected or KnownFindings(None, files.path)
         self.plan = Plan(asked.implementation, settings, timeout=timeout)
         self.operators = operators_of(tuple(asked.operators))
         self.tally = CampaignTally()
@@ -179,6 +187,8 @@ class GraphCampaign:
             else:
                 if found is None:
                     return None
+        if found is None and self.expected.is_known_in(f"graph-{number}/{_MODEL}", result.case.name, answer):
+            return None
         found = found or CampaignFinding(operator, source, answer, self._kept(number, path, inputs))
         self.tally.findings.append(found)
         return found
@@ -201,6 +211,8 @@ class GraphCampaign:
         if found.is_interrupted:
             raise KeyboardInterrupt
         answer = found.failing.answer
+        if self.expected.is_known(found.failing.desc, answer):
+            return None
         if not self._is_new(found.failing.desc.spec.operator, answer._replace(cause="")):
             return None
         about = FindingSource(source, start.level, self.asked.implementation, answer.cause)

@@ -165,6 +165,14 @@ class CaseResult(NamedTuple):
         return self.outcome != SKIPPED and not self.is_unrun
 
     @property
+    def max_ulp(self) -> float | None:
+        """The largest error of its outputs, in units for integers; None where there is none to measure."""
+        outputs = self.outputs.values()
+        if not outputs or any(output.shape is not None for output in outputs):
+            return None
+        return max(output.max_ulp for output in outputs)
+
+    @property
     def is_unanswered(self) -> bool:
         """Whether the implementation gave nothing to judge: it failed, or took too long."""
         return self.is_computed and any(found.rule in NO_ANSWER for found in self.diagnostics)

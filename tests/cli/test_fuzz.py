@@ -33,6 +33,21 @@ def test_nothing_found_is_0_and_something_found_is_1_with_files_that_fail() -> N
     assert dmlcheck("run", "found").exit_code == 0
 
 
+def test_what_is_known_is_expected_of_a_campaign_and_of_its_findings() -> None:
+    fuzz("GEMM", "--examples", "12", "-o", "found", name="LosesLast")
+    for reason, code in (("{cases: 'found/gemm-*', expect: failed, reason: lost}", 0), ("{cases: '*relu*', ", 2)):
+        Path("known.yaml").write_text(f"- {reason}\n")
+        again, output = fuzz(
+            "GEMM", "--examples", "12", "-o", "found", "--expectations", "known.yaml", name="LosesLast"
+        )
+        assert again == code, output
+        assert ("draws failed as expected: lost" in output) == (code == 0)
+    fuzz("GEMM", "--examples", "12", "-o", "found", name="LosesLast")
+    Path("known.yaml").write_text("- {cases: 'found/gemm-*', expect: failed, reason: lost}\n")
+    words = ("--implementation", "python:fuzzed:LosesLast", "--expectations", "known.yaml")
+    assert dmlcheck("run", "found", *words).exit_code == 0
+
+
 def test_the_same_seed_finds_the_same() -> None:
     texts = []
     for folder in ("a", "b"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from dmlcheck.reports.fuzzing import finding_lines, head_lines, progress_text, summary_lines
 from dmlcheck.reports.layout import PLAIN
 from dmlcheck.running.answers import FailureKind, TrialAnswer
@@ -52,6 +54,13 @@ def test_a_campaign_ends_with_what_was_compared_what_was_not_and_how_to_see_it_a
     assert lines[3:] == [
         "to see them fail: dmlcheck run found",
     ]
+
+
+def test_what_failed_as_expected_is_counted_by_its_reason() -> None:
+    lines = list(summary_lines(tally(TrialAnswer(PASSED)), Counter({"Epsilon": 2, "NaN": 1}), again="x"))
+    assert lines[:2] == ["2 draws failed as expected: Epsilon", "1 draw failed as expected: NaN"]
+    assert lines[2].startswith("1 draw, 1 compared, 0 findings, in ")
+    assert len(lines) == 3
 
 
 def test_what_is_invalid_is_counted_apart() -> None:

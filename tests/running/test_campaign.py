@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +10,14 @@ import fuzzed
 import pytest
 
 from dmlcheck.drawing.units import Unit
+from dmlcheck.files import yaml
 from dmlcheck.formats.read import read_file
 from dmlcheck.implementations.reference import Reference
 from dmlcheck.running.answers import TrialAnswer
 from dmlcheck.running.campaign import Campaign, CampaignFinding, CampaignRequest, CampaignTally, failing_of
+from dmlcheck.running.expectations import read_expectations
 from dmlcheck.running.finding_files import FindingFiles
+from dmlcheck.running.known_findings import KnownFindings
 from dmlcheck.running.one_case import Run, Settings, run_case
 from dmlcheck.running.results import FAILED, PASSED, SKIPPED
 from dmlcheck.running.trials import NO_DRAW, BenchHere, Trial
@@ -83,6 +87,19 @@ def test_a_failure_that_does_not_come_again_is_flaky(tmp_path: Path, monkeypatch
     monkeypatch.setattr(fuzzed.Flaky, "count", 0)
     found = findings(campaign(fuzzed.Flaky(), tmp_path / "found", ABS, examples=4))
     assert [one.is_flaky for one in found] == [True]
+
+
+def test_what_is_expected_is_counted_and_is_neither_reduced_nor_written(tmp_path: Path) -> None:
+    path = tmp_path / "known.yaml"
+    path.write_text("- {cases: '*wise_abs-output-mismatch-*', expect: failed, reason: loses one}\n", encoding="utf-8")
+    made = campaign(fuzzed.LosesLast(), tmp_path / "found")
+    entries = read_expectations(yaml.read(str(path)), "loses-last", None, dt.date.min)
+    made.expected = KnownFindings(entries, str(tmp_path / "found"))
+    found = findings(made)
+    assert {one.operator for one in found} == {GEMM}
+    assert made.expected.counts["loses one"] >= 8
+    assert made.tally.repeated[ABS] == 0
+    assert made.tally.compared > 25
 
 
 def test_operators_take_turns_and_a_draw_depends_on_its_number_alone(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.folders.export_folder import Occupied
 from dmlcheck.formats.read import read_file
 from dmlcheck.running.answers import FailureKind, TrialAnswer
-from dmlcheck.running.finding_files import FindingFiles, FindingSource, expected, write_case
+from dmlcheck.running.finding_files import FindingFiles, FindingSource, expected, finding_name, write_case
 from dmlcheck.running.reducing import Failing, Taken
 from dmlcheck.running.results import FAILED
 
@@ -34,7 +34,7 @@ def test_a_finding_is_a_case_file_with_where_it_is_from_and_what_is_right(tmp_pa
     path, name = files.write(failing(3), ABOUT)
     files.close()
     (case,) = read_file(path).cases
-    assert (case.name, name) == ("activation_relu-output-mismatch",) * 2
+    assert (case.name, name) == ("activation_relu-output-mismatch-float32",) * 2
     assert (case.source, case.note, case.feature_level) == ("drawn by a test", "likely cause: a cause", "5_0")
     assert case.outputs == {"OutputTensor": [0, 0, 1]}
     assert Path(path).read_text(encoding="utf-8").startswith("# OutputTensor is wrong\n# Found by dmlcheck ")
@@ -45,7 +45,24 @@ def test_a_finding_is_a_case_file_with_where_it_is_from_and_what_is_right(tmp_pa
 def test_names_are_not_taken_twice(tmp_path: Path) -> None:
     files = FindingFiles(str(tmp_path / "found"))
     names = [files.write(failing(3), ABOUT)[1] for _ in range(2)]
-    assert names == ["activation_relu-output-mismatch", "activation_relu-output-mismatch-2"]
+    assert names == ["activation_relu-output-mismatch-float32", "activation_relu-output-mismatch-float32-2"]
+
+
+@pytest.mark.parametrize(
+    ("difference", "name"),
+    [
+        (FailureKind("output-mismatch", "OutputTensor", "nan"), "activation_relu-output-mismatch-float32-nan"),
+        (
+            FailureKind("output-mismatch", "OutputTensor", "sign of zero"),
+            "activation_relu-output-mismatch-float32-sign-of-zero",
+        ),
+        (FailureKind("systematic-error", "OutputTensor"), "activation_relu-systematic-error-float32"),
+        (FailureKind("implementation-error", "", "raised ValueError: #"), "activation_relu-implementation-error"),
+        (None, "activation_relu-failed"),
+    ],
+)
+def test_a_finding_is_called_by_its_operator_rule_data_type_and_kind(difference: FailureKind | None, name: str) -> None:
+    assert finding_name(relu(3), ANSWER._replace(difference=difference)) == name
 
 
 def test_the_folder_of_an_earlier_campaign_is_cleared_and_no_other(tmp_path: Path) -> None:
