@@ -539,7 +539,7 @@ def _judge_floats(wanted: Array, found: Array, data_type: str, limit: Limit, bou
     reference = expected if bound is None else np.where(is_result, bound.value, expected)
     unit = ulp(reference, data_type)
     if bound is not None and limit.tolerance is None and bound.is_rounded and is_result.all():
-        reach = bound.radius + unit
+        reach = _reach(bound.value, bound, unit, data_type)
         if np.isfinite(actual).all() and np.isfinite(reach).all():
             return _judge_results(wanted, found, bound, unit, reach)
     allowed = np.zeros(reference.shape)
@@ -549,7 +549,7 @@ def _judge_floats(wanted: Array, found: Array, data_type: str, limit: Limit, bou
     share, accepted = _within(actual, reference, allowed, data_type)
     if bound is not None and bound.is_rounded:
         is_exact = limit.tolerance is not None and limit.tolerance.exact
-        reach = bound.radius + (0.0 if is_exact else unit)
+        reach = bound.radius if is_exact else _reach(reference, bound, unit, data_type)
         near, is_near = _within(actual, _middle(reference, bound, reach), reach, data_type)
         # Beside a pole, or an end of the domain, rounding decides whether it is infinite, NaN or a number of any size.
         is_near |= np.isinf(bound.radius) & ~np.isfinite(reference) & ~np.isfinite(actual)
@@ -561,6 +561,20 @@ def _judge_floats(wanted: Array, found: Array, data_type: str, limit: Limit, bou
     if bound is None or not bound.is_rounded:
         return judged
     return _from_the_nearest(judged, accepted & ~is_result, data_type, bound)
+
+
+def _reach(reference: Array, bound: Bound, unit: Array, data_type: str) -> Array:
+    """Return how far a rounded result may be from the middle of its ball: the radius and a unit of the reference.
+
+    The numbers at the end of a wide ball around the reference are rounded to half of a larger unit.
+    """
+    reach: Array = bound.radius + unit
+    ends = np.abs(bound.value) + bound.radius
+    is_wide = (ends > 2 * np.abs(reference)) & (np.abs(reference - bound.value) <= reach)
+    if not is_wide.any():
+        return reach
+    half = ulp(np.minimum(ends, FORMATS[data_type].largest), data_type) / 2
+    return np.where(is_wide, bound.radius + np.fmax(unit, half), reach)
 
 
 def _judge_results(wanted: Array, found: Array, bound: Bound, unit: Array, reach: Array) -> _Judged:

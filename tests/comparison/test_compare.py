@@ -566,6 +566,23 @@ def test_at_a_jump_both_sides_are_right_and_no_more(
     assert (result.max_share <= 1) is accepted
 
 
+@pytest.mark.parametrize(
+    ("expected", "value", "radius", "actual", "beyond"),
+    [
+        # 25.009 is right, and between 25 and 25 + 2^-6; the unit at 0.01 is 2^-17.
+        (0.01000213623046875, 0.01, 25.0, 25 + 2.0**-6, 25 + 2.0**-5),
+        (-0.01000213623046875, -0.01, 25.0, -25 - 2.0**-6, -25 - 2.0**-5),
+        # From -2.5443 to -0.6525 all is right: the unit is 2^-11 at one end and 2^-9 at the other.
+        (-0.65283203125, -1.5984, 0.9459, -1303 / 512, -1304 / 512),
+    ],
+)
+def test_a_result_is_rounded_to_the_unit_where_it_is_however_small_the_expected_one_is(
+    expected: float, value: float, radius: float, actual: float, beyond: float
+) -> None:
+    assert with_bound(expected, actual, value, radius, "FLOAT16").mismatches == 0
+    assert with_bound(expected, beyond, value, radius, "FLOAT16").mismatches == 1
+
+
 def test_the_unrounded_result_is_what_errors_are_measured_from() -> None:
     unit = 2.0**-23
     result = with_bound(1.0, 1 + unit, 1 + unit / 4, 2 * unit)
