@@ -9,8 +9,10 @@ import pytest
 SAMPLE = {"ELEMENT_WISE_CLIP": 250, "GATHER": 250, "TOP_K1": 250}
 FAULTS = {
     "GEMM": ("ignored:TransB", "inputs-tf32", "tail-32:height"),
-    "GATHER": ("negative-index", "next-index", "strides-ignored"),
-    "PADDING": ("ignored:PaddingMode", "last-row"),
+    "GATHER": ("negative-index", "next-index", "strides-ignored", "index-in-16-bits"),
+    "PADDING": ("ignored:PaddingMode", "last-row", "tail-1024:batch", "unsigned-as-signed"),
+    "SLICE1": ("tail-1024:width", "tail-256:batch", "ignored:InputWindowStrides"),
+    "ELEMENT_WISE_CLIP": ("int64-as-float32", "largest-for-infinity"),
     "ELEMENT_WISE_ADD": ("int64-as-int32", "first-group", "float16-denormals", "broadcast-ignored"),
 }
 

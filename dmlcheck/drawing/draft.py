@@ -18,11 +18,15 @@ _FLOATS = (0.25, 0.5, 0.75, 1.5, 2.0, -0.5, 0.3, -1.7)
 
 
 class Sizes(NamedTuple):
-    """The possible sizes, the most elements of a tensor, and the sizes of windows, steps and blocks."""
+    """The possible sizes, the most elements of a tensor, and the sizes of windows, steps and blocks.
+
+    `room` is for the elements of a tensor in a draft, of which operators may make more; 0 is the same as `most`.
+    """
 
     dimensions: tuple[int, ...] = (1, 2, 3, 4, 5, 6, 7, 9, 12)
     most: int = 4096
     steps: tuple[int, ...] = (1, 1, 1, 2, 3)
+    room: int = 0
 
 
 SMALL = Sizes()
@@ -114,8 +118,9 @@ _FLOAT_FIELDS: dict[str, tuple[float, ...]] = {
     "Epsilon": (1e-5, 1e-3, 0.1),
     "LearningRate": (0.01, 0.5),
     "MaskFilterValue": (-10000.0, -200.0),
-    "Max": (1.5, 0.75),
-    "Min": (-1.25, -0.5),
+    "Max": (1.5, 0.75, 3e38),
+    "Min": (-1.25, -0.5, -3e38),
+    "PaddingValue": (0.25, 0.5, 1.5, 2.0, 3.0, -0.5, 0.3, -1.7, 200.0, 40_000.0),
     "SpatialScale": (0.5, 1.0, 0.25),
     "SpatialScaleX": (0.5, 1.0, 0.25),
     "SpatialScaleY": (0.5, 1.0, 0.75),
@@ -177,7 +182,7 @@ def _count(row: Row, name: str, rank: int, chance: Chance) -> int:
 
 def _dimensions(chance: Chance, rank: int, sizes: Sizes) -> list[int]:
     """Return sizes whose product is not too large, one of them at least above 1."""
-    room, found = sizes.most, [1] * rank
+    room, found = sizes.room or sizes.most, [1] * rank
     for axis in chance.some(range(rank), rank):
         fitting = [size for size in sizes.dimensions if size <= room]
         found[axis] = chance.of(fitting)

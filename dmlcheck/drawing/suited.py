@@ -21,7 +21,7 @@ def suit(spec: OperatorSpec, raw: Raw, chance: Chance) -> None:
     if kind is not None and kind.kind in ("int", "uint"):
         for name, field in spec.fields.items():
             if field.type == "FLOAT" and isinstance(raw.get(name), float) and spec.short.startswith(_OF_ELEMENTS):
-                raw[name] = float(max(1, math.ceil(raw[name])))
+                raw[name] = float(max(1, min(math.ceil(raw[name]), 2 ** (kind.bits - 2))))
             if field.type == "SCALE_BIAS" and name in raw:
                 raw[name] = {"Scale": 2.0, "Bias": 1.0}
     own = _OWN.get(spec.short)
@@ -106,6 +106,37 @@ def _scatter(raw: Raw, _: Chance) -> None:
         indices[axis] = updates[axis] = given[axis]
 
 
+def _slice(raw: Raw, chance: Chance) -> None:
+    """Let a slice go to the end of its tensor where it goes beyond."""
+    whole, starts, sizes, strides = raw["InputTensor"]["Sizes"], raw["Offsets"], raw["Sizes"], raw["Strides"]
+    if not len(whole) == len(starts) == len(sizes) == len(strides) or 0 in strides:
+        return
+    each = zip(starts, sizes, strides, whole, strict=True)
+    if any(start + stride * (size - 1) >= most for start, size, stride, most in each):
+        starts[:] = [chance.integer(0, min(2, most - 1)) for most in whole]
+        rest = [most - start for most, start in zip(whole, starts, strict=True)]
+        sizes[:] = [(size - 1) // stride + 1 for size, stride in zip(rest, strides, strict=True)]
+
+
+def _window_of_slice(raw: Raw, chance: Chance) -> None:
+    """Let a window have most of its tensor where it is not inside, and the slice often all that it can have."""
+    whole = raw.get("OutputGradientTensor", raw.get("InputTensor"))["Sizes"]
+    part = raw.get("InputGradientTensor", raw.get("OutputTensor"))
+    starts, sizes, strides = (raw[name] for name in _OF_WINDOWS)
+    if not len(whole) == len(starts) == len(sizes) == len(strides) == len(part["Sizes"]) or 0 in strides:
+        return
+    if any(start + size > most for start, size, most in zip(starts, sizes, whole, strict=True)):
+        starts[:] = [chance.integer(0, min(2, most - 1)) for most in whole]
+        rest = [most - start for most, start in zip(whole, starts, strict=True)]
+        sizes[:] = [size - chance.integer(0, min(2, size - 1)) for size in rest]
+    reach = [(size - 1) // abs(stride) + 1 for size, stride in zip(sizes, strides, strict=True)]
+    if any(map(int.__gt__, part["Sizes"], reach)):
+        part["Sizes"] = reach if chance.often(0.7) else list(map(min, part["Sizes"], reach))
+
+
+_OF_WINDOWS = ("InputWindowOffsets", "InputWindowSizes", "InputWindowStrides")
+
+
 def _samples(raw: Raw, chance: Chance) -> None:
     raw["MinimumSamplesPerOutput"] = raw["MaximumSamplesPerOutput"] = max(1, raw["MinimumSamplesPerOutput"])
     if raw.get("AlignRegionsToCorners") and chance.often(0.7):
@@ -157,6 +188,9 @@ _OWN: dict[str, Callable[[Raw, Chance], None]] = {
     "ROI_ALIGN_GRAD": _samples,
     "SCATTER": _scatter,
     "SCATTER_ND": _tuples,
+    "SLICE": _slice,
+    "SLICE1": _window_of_slice,
+    "SLICE_GRAD": _window_of_slice,
     "UNFOLD": _one_type,
     "QUANTIZE": _blocks,
     "VALUE_SCALE_2D": _channels,

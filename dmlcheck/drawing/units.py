@@ -10,14 +10,17 @@ from dmlcheck.drawing.chance import Chance, seeded
 from dmlcheck.drawing.descs import drawn
 from dmlcheck.drawing.draft import SMALL, Sizes
 from dmlcheck.drawing.layouts import laid
+from dmlcheck.specs.load import load_spec
 from dmlcheck.specs.names import NEWEST_LEVEL
 
 AROUND_GROUPS = Sizes((1, 2, 3, 31, 32, 33, 63, 64, 65), 8192)
 AROUND_LARGE_GROUPS = Sizes((1, 1, 2, 3, 255, 256, 257), 12_000)
-LONG = Sizes((1, 1, 1, 2, 3, 5, 1023, 1031), 12_000)
+LONG = Sizes((1, 1, 1, 2, 3, 5, 1023, 1031), 40_000, room=6_000)
+INDEXED = Sizes((1, 1, 2, 3, 98_304), 200_000)  # more places than 16 bits can name
 _SIZES = (*[SMALL] * 6, AROUND_GROUPS, AROUND_GROUPS, AROUND_LARGE_GROUPS, LONG)
 _STYLES = ("normal", "normal", "edges", "edges", "wide", "1000", "cancelling")
 _STRIDED = 0.4  # the share of descs with strides
+_FAR = 0.04  # the share of descs with very many places, of operators with indices
 _TRIES = 8  # to draw values that the operator takes
 
 
@@ -89,5 +92,7 @@ def drawn_broken(unit: Unit) -> BrokenDesc | None:
 
 
 def _desc(unit: Unit, chance: Chance) -> OperatorDesc | None:
-    desc = drawn(unit.operator, chance, chance.of(_SIZES), unit.level)
+    has_indices = "IndicesTensor" in load_spec(unit.operator).fields
+    sizes = INDEXED if has_indices and chance.often(_FAR) else chance.of(_SIZES)
+    desc = drawn(unit.operator, chance, sizes, unit.level)
     return laid(desc, chance, unit.level) if desc is not None and chance.often(_STRIDED) else desc

@@ -52,3 +52,25 @@ def test_what_has_no_such_rule_stays_as_it_is() -> None:
     fields = {"InputTensor": of(2, 3), "OutputTensor": of(2, 3)}
     suit(load_spec("DML_OPERATOR_ACTIVATION_RELU"), fields, seeded(1))
     assert fields == {"InputTensor": of(2, 3), "OutputTensor": of(2, 3)}
+
+
+def test_a_window_outside_of_its_tensor_gets_most_of_it_and_one_inside_stays() -> None:
+    given = {"InputTensor": of(40, 9), "OutputTensor": of(50, 2), "InputWindowStrides": [3, -1]}
+    outside = suited("SLICE1", **given, InputWindowOffsets=[38, 0], InputWindowSizes=[5, 9])
+    (start, _), (size, _) = outside["InputWindowOffsets"], outside["InputWindowSizes"]
+    assert start <= 2
+    assert 36 <= start + size <= 40
+    assert outside["OutputTensor"]["Sizes"][0] == (size - 1) // 3 + 1
+    inside = {**given, "OutputTensor": of(2, 2)}
+    kept = suited("SLICE1", **inside, InputWindowOffsets=[30, 0], InputWindowSizes=[5, 9])
+    assert (kept["InputWindowOffsets"], kept["OutputTensor"]) == ([30, 0], of(2, 2))
+
+
+def test_a_limit_of_integers_is_whole_and_fits_them() -> None:
+    fields = {
+        "InputTensor": of(2, data_type="INT8"),
+        "OutputTensor": of(2, data_type="INT8"),
+        "Min": -3e38,
+        "Max": 3e38,
+    }
+    assert suited("ELEMENT_WISE_CLIP", **fields) == {**fields, "Min": 1.0, "Max": 64.0}

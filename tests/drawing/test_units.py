@@ -51,6 +51,13 @@ def test_sizes_around_workgroups_are_drawn() -> None:
     assert {31, 32, 33, 255, 256, 257, 1031} <= sizes
 
 
+def test_some_draws_with_indices_have_more_places_than_16_bits_can_name() -> None:
+    drawn = [drawn_unit(Unit("DML_OPERATOR_GATHER", 0, number)) for number in range(400)]
+    assert any(int(one.inputs["IndicesTensor"].max()) > 0xFFFF for one in drawn if one is not None)
+    others = [drawn_desc(Unit("DML_OPERATOR_JOIN", 0, number)) for number in range(100)]
+    assert max(max(desc["OutputTensor"].sizes) for desc in others if desc is not None) < 0xFFFF
+
+
 def test_values_come_with_special_ones_and_without() -> None:
     drawn = [drawn_unit(Unit("DML_OPERATOR_ACTIVATION_SIGMOID", 0, number)) for number in range(150)]
     is_special = [bool((~np.isfinite(one.inputs["InputTensor"])).any()) for one in drawn if one is not None]
