@@ -624,9 +624,9 @@ def _middle(expected: Array, bound: Bound, reach: Array) -> Array:
 
 def _just_overflows(expected: Array, bound: Bound, data_type: str) -> Array:
     """Return which results are infinite once they are rounded, but within the bound of numbers that are not."""
-    size, largest = np.abs(bound.value), FORMATS[data_type].largest
-    found: Array = np.isinf(expected) & np.isfinite(size) & (np.sign(bound.value) == np.sign(expected))
-    return found & (size > largest) & (size - bound.radius <= largest + float(ulp(np.array(largest), data_type)))
+    toward, largest = np.sign(expected) * bound.value, FORMATS[data_type].largest
+    found: Array = np.isinf(expected) & np.isfinite(bound.value) & (toward + bound.radius > largest)
+    return found & (toward - bound.radius <= largest + float(ulp(np.array(largest), data_type)))
 
 
 def _distance(actual: Array, reference: Array) -> Array:

@@ -666,6 +666,23 @@ def test_beside_an_overflow_the_largest_number_may_be_right(
     assert with_bound(-math.inf, actual, value, radius).mismatches == 1
 
 
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize(
+    ("value", "radius", "actual", "mismatches"),
+    [
+        (35_000.0, 31_000.0, 5_000.0, 0),  # from 4,000 to 66,000, which is infinite in FLOAT16
+        (35_000.0, 31_000.0, 3_000.0, 1),
+        (35_000.0, 31_000.0, -5_000.0, 1),
+        (30_000.0, 1_000.0, 30_000.0, 1),  # infinity is not right, and expected all the same
+    ],
+)
+def test_where_the_bound_goes_from_a_number_to_infinity_both_are_right(
+    sign: float, value: float, radius: float, actual: float, mismatches: int
+) -> None:
+    result = with_bound(sign * math.inf, sign * actual, sign * value, radius, "FLOAT16")
+    assert result.mismatches == mismatches
+
+
 def test_a_published_limit_holds_where_it_is_wider_than_the_derived_bound() -> None:
     wide, narrow = ({"tolerance": Tolerance(ulp=ulp, source="a table")} for ulp in (8, 1))
     unit = 2.0**-23

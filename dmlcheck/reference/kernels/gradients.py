@@ -203,8 +203,9 @@ def batch_normalization_training_grad(
     result = centred_gradient(x, dy - middle, factor, (point, slope), (mean, slope_of_mean))
     is_undefined = (square <= 0) | np.isinf(factor)
     is_other = np.abs(mean - point) > 2 * unit_roundoff(input_type) * count * mean_of(np.abs(x), axes)
+    is_lost = (np.isnan(mean) & ~np.isnan(point)) | (np.isinf(point) & ~np.isinf(mean))
     return by_output(
-        PartlyUndefined(result, is_undefined | is_other | (not axes)),
+        PartlyUndefined(result, is_undefined | is_other | is_lost | (not axes)),
         PartlyUndefined(about_mean / root, is_undefined),
         sums,
     )

@@ -686,6 +686,10 @@ def test_another_mean_than_that_of_the_input_is_undefined_in_training() -> None:
     assert row(BATCHES[1], [1, 2, 3], 2 + 2e-7, 1) == [None] * 3
     assert row(BATCHES[1], [1, 2, 3], 2 + 2e-6, 1) == [[1, 1, 1], None, None]
     assert row(BATCHES[0], [1, 2, 3], 5, 1) == [None] * 3
+    assert row(BATCHES[1], [1, 2, 3], NAN, 1) == [[1, 1, 1], None, None]
+    assert row(BATCHES[1], [1, NAN, 3], NAN, 1) == [None] * 3
+    assert row(BATCHES[1], [1, INF, 3], 2, 1) == [[1, 1, 1], None, None]
+    assert row(BATCHES[1], [1, INF, 3], INF, 1) == [None] * 3
 
 
 def of_regions(x: Array, dy: Array, reach: tuple[int, int], alpha: float, *, cross: bool) -> Array:
