@@ -42,7 +42,7 @@ _NO_FALLBACK = "fallback to CPU EP has been explicitly disabled"
 _LIMIT = re.compile(
     r"not (?:currently )?(?:supported|implemented)|only supports|IsScalarOr1ElementVector|size_ % 2 == 1"
     r"|(?:alpha|beta)_ > 0|same as head_size|Pad should be smaller than kernel"
-    r"|Invalid value/s in sequence_lens|Computed output dimension is <= 0",
+    r"|Invalid value/s in sequence_lens|Computed output dimension is <= 0|output_padding \(\d+\) may be too large",
     re.IGNORECASE,
 )
 _PLACE = re.compile(

@@ -259,10 +259,17 @@ EMPTY = (
     "Name:'' Status Message: Computed output dimension is <= 0 for dim 2. Input shape: {150,2,1}"
 )
 
+INCONSISTENT = (
+    "[ONNXRuntimeError] : 2 : INVALID_ARGUMENT : Non-zero status code returned while running ConvTranspose node. "
+    "Name:'' Status Message: Computed output shape is inconsistent with input spatial dimensions. output_padding (1) "
+    "may be too large for stride (1). Expected input size 2 but got 1."
+)
+
 
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
+        (INCONSISTENT, INCONSISTENT.partition("Message: ")[2].rstrip(".")),
         (EMPTY, "Computed output dimension is <= 0 for dim 2. Input shape: {150,2,1}"),
         (LENGTHS, "Invalid value/s in sequence_lens. All values must be >= 0 and <= seq_length. seq_length=2"),
         (EVEN, "size_ % 2 == 1 was false"),

@@ -128,5 +128,10 @@ def test_a_local_response_is_taken_over_neighbouring_channels() -> None:
 def test_a_norm_is_that_of_its_axis(order: int) -> None:
     x = f32([[[[3, -4], [1, 2]]]])
     wanted = x / (np.abs(x) ** order).sum(2, keepdims=True) ** (1 / order)
-    fields = {"Axis": 2, "Epsilon": 1e-5, "P": order}
-    expect("LP_NORMALIZATION", {"InputTensor": x}, {"OutputTensor": wanted}, 1e-6, ("onnxruntime",), **fields)
+    fields = {"Axis": 2, "P": order}
+    for epsilon in (0, 1e-5):
+        given = {**fields, "Epsilon": epsilon}
+        expect("LP_NORMALIZATION", {"InputTensor": x}, {"OutputTensor": wanted}, 1e-6, ("onnxruntime",), **given)
+    desc = made("LP_NORMALIZATION", {"InputTensor": x}, {"OutputTensor": x}, **fields, Epsilon=0.5)
+    with pytest.raises(Inexpressible, match="has no Epsilon"):
+        build(desc)
