@@ -73,7 +73,8 @@ def floored(x: Tensor, y: Tensor) -> Tensor:
 
 
 def _half_away(x: Tensor) -> Tensor:
-    return torch.sign(x) * torch.floor(x.abs() + 0.5)
+    whole = torch.trunc(x)
+    return whole + torch.sign(x) * ((x - whole).abs() >= 0.5)
 
 
 def _gelu(x: Tensor) -> Tensor:
@@ -171,7 +172,7 @@ ACTIVATIONS: dict[str, tuple[Callable[[Any, Tensor], Tensor], ...]] = {
     ),
     "SHRINK": (
         lambda d, x: torch.where(
-            x > d["Threshold"], x - d["Bias"], torch.where(x < -d["Threshold"], x + d["Bias"], 0 * x)
+            x > d["Threshold"], x - d["Bias"], torch.where(x < -d["Threshold"], x + d["Bias"], torch.zeros_like(x))
         ),
     ),
     "SIGMOID": (lambda _, x: torch.sigmoid(x), lambda _, x: sigmoid_by_exp(x)),
@@ -186,7 +187,7 @@ ACTIVATIONS: dict[str, tuple[Callable[[Any, Tensor], Tensor], ...]] = {
         lambda d, x: x / (1 + torch.exp(-d["SigmoidInputScale"] * x)),
     ),
     "TANH": (lambda _, x: torch.tanh(x), lambda _, x: tanh_by_exp(x)),
-    "THRESHOLDED_RELU": (lambda d, x: torch.where(x > d["Alpha"], x, 0 * x),),
+    "THRESHOLDED_RELU": (lambda d, x: torch.where(x > d["Alpha"], x, torch.zeros_like(x)),),
 }
 
 
@@ -198,7 +199,7 @@ def single(x: float) -> float:
 def scaled(d: Any, x: Tensor) -> Tensor:
     """Return elements after ScaleBias."""
     by = d.get("ScaleBias")
-    return x if by is None else x * by.Scale + by.Bias
+    return x if by is None else x * single(by.Scale) + single(by.Bias)
 
 
 def fused(d: Any, x: Tensor) -> Tensor:
@@ -207,9 +208,40 @@ def fused(d: Any, x: Tensor) -> Tensor:
     return x if nested is None else activated(nested, x)
 
 
+def _of_group(function: Function) -> Callable[[Any, Tensor], Tensor]:
+    """Return a function along the axes of a nested operator, or the last one."""
+
+    def way(nested: Any, x: Tensor) -> Tensor:
+        axes = tuple(nested["Axes"]) if "Axes" in nested else (x.dim() - 1,)
+        order = [*(axis for axis in range(x.dim()) if axis not in axes), *axes]
+        turned = x.permute(order)
+        rows = turned.reshape(*turned.shape[: x.dim() - len(axes)], -1)
+        return function(rows).reshape(turned.shape).permute([*map(order.index, range(x.dim()))])
+
+    return way
+
+
+def _hardmax(x: Tensor) -> Tensor:
+    at = torch.where(x == x.amax(-1, keepdim=True), torch.arange(x.shape[-1]), x.shape[-1]).amin(-1)
+    return functional.one_hot(at.clamp(max=x.shape[-1] - 1), x.shape[-1]).to(x.dtype)
+
+
+GROUPS: dict[str, Function] = {
+    "HARDMAX": _hardmax,
+    "LOG_SOFTMAX": lambda x: torch.log_softmax(x, -1),
+    "SOFTMAX": lambda x: torch.softmax(x, -1),
+}
+# what is nested in other operators
+NESTED: dict[str, tuple[Callable[[Any, Tensor], Tensor], ...]] = {
+    **{f"ACTIVATION_{name}": ways for name, ways in ACTIVATIONS.items()},
+    **{f"ACTIVATION_{name}{end}": (_of_group(way),) for name, way in GROUPS.items() for end in ("", "1")},
+    "ELEMENT_WISE_CLIP": (lambda d, x: scaled(d, x).clamp(d["Min"], d["Max"]),),
+}
+
+
 def activated(nested: Any, x: Tensor, way: int = 0) -> Tensor:
     """Return what a nested activation makes of elements."""
-    ways = ACTIVATIONS[nested.spec.short.removeprefix("ACTIVATION_")]
+    ways = NESTED[nested.spec.short]
     return ways[way % len(ways)](nested, x)
 
 
@@ -251,7 +283,7 @@ def adam(d: Any, x: Inputs, *, is_divided: bool) -> dict[str, Tensor]:
     step, b1, b2 = int(x["TrainingStepTensor"].item()), single(d["Beta1"]), single(d["Beta2"])
     m = b1 * m + (1 - b1) * g if is_divided else torch.lerp(m, g, 1 - b1)
     v = b2 * v + (1 - b2) * g * g if is_divided else b2 * v + (1 - b2) * (g * g)
-    rate = d["LearningRate"] * math.sqrt(1 - b2**step) / (1 - b1**step)
+    rate = float(d["LearningRate"] * np.sqrt(1 - np.float64(b2) ** step) / (1 - np.float64(b1) ** step))
     new = (
         p - rate * m / (torch.sqrt(v) + d["Epsilon"]) if is_divided else p - rate * (m / (torch.sqrt(v) + d["Epsilon"]))
     )

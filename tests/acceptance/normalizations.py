@@ -18,6 +18,8 @@ Axes = tuple[int, ...]
 
 
 def _moments(x: Tensor, axes: Axes, way: str) -> tuple[Tensor, Tensor]:
+    if not axes:  # PyTorch would take all of them
+        return x, x - x
     if way == "one pass":
         mean = x.mean(axes, keepdim=True)
         return mean, ((x * x).mean(axes, keepdim=True) - mean * mean).clamp(min=0)
@@ -74,7 +76,7 @@ def by_layer_norm(d: Any, x: Inputs) -> Tensor:
     given, axes = x["InputTensor"], _axes(d)
     first = given.dim() - len(axes)
     uses_both = d.get("NormalizeVariance", d.get("UseVariance", True)) and d.get("UseMean", True)
-    if not uses_both or axes != tuple(range(first, given.dim())):
+    if not uses_both or not axes or axes != tuple(range(first, given.dim())):
         return mean_variance("natural")(d, x)
     found = functional.layer_norm(given, given.shape[first:], eps=d["Epsilon"])
     found = found * x["ScaleTensor"] if "ScaleTensor" in x else found
@@ -103,7 +105,7 @@ def training(name: str) -> Any:
     def way(d: Any, x: Inputs) -> dict[str, Tensor]:
         given, scale = x["InputTensor"], x["ScaleTensor"]
         axes = tuple(axis for axis, size in enumerate(scale.shape) if size == 1)
-        mean, variance = _moments(given, axes, of_moments) if axes else (given, torch.zeros_like(given))
+        mean, variance = _moments(given, axes, of_moments) if axes else (given, given - given)
         found = normalized(given, mean, variance, scale, x["BiasTensor"], d["Epsilon"], of_results)
         found = found + x["FusedAddTensor"] if "FusedAddTensor" in x else found
         return {"OutputTensor": fused(d, found), "OutputMeanTensor": mean, "OutputVarianceTensor": variance}

@@ -58,14 +58,14 @@ def gemm_by_numpy(d: Any, x: Inputs) -> Tensor:
 
 def _dequantized(x: Inputs, name: str) -> tuple[Tensor, Tensor]:
     """Return a matrix less its zero points, and its scales."""
-    matrix = x[f"{name}Tensor"].to(torch.float32)
+    whole, zero = x[f"{name}Tensor"].to(torch.int64), x.get(f"{name}ZeroPointTensor")
 
     def beside(part: Any) -> Tensor:
-        flat = part.to(torch.float32).reshape(-1)
+        flat = part.reshape(-1)
         return flat.reshape(-1, 1) if name == "A" else flat
 
-    zero = x.get(f"{name}ZeroPointTensor")
-    return matrix if zero is None else matrix - beside(zero), beside(x[f"{name}ScaleTensor"])
+    whole = whole if zero is None else whole - beside(zero.to(torch.int64))
+    return whole.to(torch.float32), beside(x[f"{name}ScaleTensor"].to(torch.float32))
 
 
 def to_float(_: Any, x: Inputs, *, is_scaled_first: bool) -> Tensor:
@@ -188,10 +188,11 @@ def attention(d: Any, x: Inputs, *, is_online: bool = False) -> dict[str, Tensor
     heads = d.get("HeadCount") or d["QueryHeadCount"]
     groups = d.get("HeadCount") or d["KeyValueHeadCount"]
     q, k, v = _heads(x, heads, groups)
+    past = (_of_rank(x.get(f"Past{name}Tensor"), 4) for name in ("Key", "Value"))
     k, v = (each if before is None else torch.cat([before, each], 2) if each is not None else before
-            for each, before in ((k, x.get("PastKeyTensor")), (v, x.get("PastValueTensor"))))  # fmt: skip
+            for each, before in zip((k, v), past, strict=True))  # fmt: skip
     own_k, own_v = (each.repeat_interleave(heads // groups, 1) for each in (k, v))
-    bias = x.get("RelativePositionBiasTensor", torch.zeros(1, 1, 1, 1))
+    bias = _of_rank(x.get("RelativePositionBiasTensor", torch.zeros(1, 1, 1, 1)), 4)
     bias = bias.expand(len(q), heads, q.shape[2], k.shape[2])
     mask = _hidden(d, x, bias)
     bias = bias if mask is None else bias + torch.where(mask, d["MaskFilterValue"], 0.0)
@@ -203,18 +204,23 @@ def attention(d: Any, x: Inputs, *, is_online: bool = False) -> dict[str, Tensor
     return outputs | {"OutputPresentKeyTensor": k, "OutputPresentValueTensor": v}
 
 
+def _of_rank(x: Tensor | None, rank: int) -> Tensor | None:
+    """Return a tensor without its first dimensions, which are of size 1."""
+    return None if x is None else x.reshape(x.shape[x.dim() - rank :])
+
+
 def _heads(x: Inputs, heads: int, groups: int) -> Any:
     """Return query, key and value with their biases, the heads before the length."""
     stack = next((name for name in x if name.startswith("Stacked")), None)
-    parts = {name: x.get(f"{name}Tensor") for name in ("Query", "Key", "Value")}
+    parts = {name: _of_rank(x.get(f"{name}Tensor"), 3) for name in ("Query", "Key", "Value")}
     if stack is not None:
         names = [name for name in parts if name in stack]
         parts |= {name: x[stack][:, :, :, at].flatten(2) for at, name in enumerate(names)}
-    bias = x.get("BiasTensor")
+    bias = _of_rank(x.get("BiasTensor"), 1)
     given = {name: part for name, part in parts.items() if part is not None}
     if bias is not None:
         width = parts["Query"].shape[2]
-        own = (width // heads) * groups
+        own = (width // heads) * groups if parts["Key"] is None else parts["Key"].shape[2]
         ends = {"Query": bias[:width], "Key": bias[width : width + own], "Value": bias[width + own :]}
         given = {name: part + ends[name] for name, part in given.items()}
     counts = {"Query": heads, "Key": groups, "Value": groups}
@@ -226,7 +232,8 @@ def _hidden(d: Any, x: Inputs, like: Tensor) -> Tensor | None:
     if mask is None:
         return None
     if d["MaskType"] == "BOOLEAN":
-        return mask == 0
+        return _of_rank(mask, 4) == 0
+    mask = mask.reshape(-1, len(like))
     end = mask[0].reshape(-1, 1, 1, 1)
     hidden = count >= end
     if d["MaskType"] == "KEY_SEQUENCE_END_START":

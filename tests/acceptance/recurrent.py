@@ -53,7 +53,10 @@ def _direction(operator: str, d: Any, x: Inputs, at: int, is_back: bool, *, is_j
 
 
 def _function(nested: Any, *, is_joined: bool) -> Any:
-    return lambda x: activated(nested, x, 1 if is_joined else 0)
+    way = 1 if is_joined else 0
+    if "Axes" in nested:  # of the state, which has four dimensions
+        return lambda x: activated(nested, x[None, None], way)[0, 0]
+    return lambda x: activated(nested, x, way)
 
 
 def _summed(x: Tensor, h: Tensor, gate: int, parts: Any, cell: Any = None) -> Tensor:

@@ -120,6 +120,11 @@ def lp_by_exp(d: Any, x: Inputs) -> Tensor:
     return torch.exp2(torch.log2(total) / power)
 
 
+def least(x: Tensor) -> float:
+    """Return the least number of a tensor's type, which padding has."""
+    return -math.inf if x.is_floating_point() else torch.iinfo(x.dtype).min
+
+
 def largest(d: Any, x: Inputs) -> dict[str, Tensor]:
     """Return the largest element of each window, and where it is."""
     given, places = x["InputTensor"], _places(d)
@@ -129,19 +134,20 @@ def largest(d: Any, x: Inputs) -> dict[str, Tensor]:
         found = windows(_padded(d, values, places, fill), d, tuple(d["WindowSize"]))
         return _cut_places(found, places).flatten(rank + 2)
 
-    own = seen(given, -math.inf)
-    at = own.argmax(-1, keepdim=True)
-    numbers = torch.arange(given.numel(), dtype=torch.float64).reshape(given.shape)
-    where = seen(numbers, 0.0).gather(-1, at).squeeze(-1)
+    own = seen(given, least(given))
+    numbers = seen(torch.arange(given.numel(), dtype=torch.int64).reshape(given.shape), -1)
+    is_largest = ((own == own.amax(-1, keepdim=True)) | own.isnan()) & (numbers >= 0)
+    at = is_largest.to(torch.int8).argmax(-1, keepdim=True)
+    where = numbers.gather(-1, at).squeeze(-1)
     outputs = {"OutputTensor": own.gather(-1, at).squeeze(-1)}
-    return outputs | {"OutputIndicesTensor": where}
+    return outputs | {"OutputIndicesTensor": where.clamp(min=0)}
 
 
 def largest_by_torch(d: Any, x: Inputs) -> dict[str, Tensor]:
     given, places = x["InputTensor"], _places(d)
     function = (functional.max_pool1d, functional.max_pool2d, functional.max_pool3d)[len(places) - 1]
     dilation = list(d.get("Dilations") or (1,) * len(places))
-    padded = _padded(d, given, places, -math.inf)
+    padded = _padded(d, given, places, least(given))
     found = function(padded, list(d["WindowSize"]), list(d["Strides"]), dilation=dilation)
     return largest(d, x) | {"OutputTensor": _cut(found, places)}
 
