@@ -120,8 +120,9 @@ def _slice(raw: Raw, chance: Chance) -> None:
 
 def _window_of_slice(raw: Raw, chance: Chance) -> None:
     """Let a window have most of its tensor where it is not inside, and the slice often all that it can have."""
-    whole = raw.get("OutputGradientTensor", raw.get("InputTensor"))["Sizes"]
-    part = raw.get("InputGradientTensor", raw.get("OutputTensor"))
+    is_gradient = "InputGradientTensor" in raw
+    whole = raw["OutputGradientTensor" if is_gradient else "InputTensor"]["Sizes"]
+    part: Raw = raw["InputGradientTensor" if is_gradient else "OutputTensor"]
     starts, sizes, strides = (raw[name] for name in _OF_WINDOWS)
     if not len(whole) == len(starts) == len(sizes) == len(strides) == len(part["Sizes"]) or 0 in strides:
         return
