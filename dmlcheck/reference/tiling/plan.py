@@ -10,7 +10,7 @@ import numpy as np
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference.ball.numbers import Arithmetic
-from dmlcheck.reference.bindings import Inputs, fields_of, given_to, parameter, row
+from dmlcheck.reference.bindings import Inputs, attributes_of, fields_of, parameter, row, tensors_of
 from dmlcheck.reference.results import PartlyUndefined
 from dmlcheck.reference.rows import (
     Correlations,
@@ -46,11 +46,10 @@ def tiles_of(desc: OperatorDesc, inputs: Inputs, arithmetic: Arithmetic | None =
     first = first[0] if isinstance(first, list) else first
     is_integer = isinstance(first, np.ndarray) and first.dtype.kind in "iu"
     bound = row(desc.spec.operator, is_integer=is_integer)
-    given = given_to(bound, desc, inputs, arithmetic)
+    tensors, attributes = tensors_of(bound, inputs), attributes_of(bound, desc, arithmetic)
+    formula = partial(bound.function, **attributes) if attributes else bound.function
+    given = fields_of(desc) | {parameter(field.name): inputs.get(field.name) for field in desc.spec.inputs} | attributes
     tiles = bound.kernel.tiles
-    tensors = {to: given.pop(to) for to, _ in bound.tensors}
-    formula = partial(bound.function, **given) if given else bound.function
-    given = fields_of(desc) | {parameter(field.name): inputs.get(field.name) for field in desc.spec.inputs} | given
     declared = tiles(given) if callable(tiles) else tiles
     is_exact = bound.kernel.rounds_nothing(given)
     request = Request(desc, bound, formula, tensors, given, is_exact, is_integer, arithmetic)
