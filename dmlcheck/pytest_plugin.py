@@ -533,9 +533,9 @@ def _made_runner(config: pytest.Config) -> Runner:
     from dmlcheck.cases.find import Target
     from dmlcheck.implementations import close, keeps_time, make
     from dmlcheck.running.events import Plan
+    from dmlcheck.running.isolated import IsolatedRunner
     from dmlcheck.running.known_failures import judged_directml
     from dmlcheck.running.one_case import Run, run_case
-    from dmlcheck.running.processes import IsolatedRunner
 
     name, timeout = config.getoption("--dmlcheck-implementation"), config.getoption("--dmlcheck-timeout")
     settings = _settings(config)

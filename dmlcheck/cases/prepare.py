@@ -45,10 +45,11 @@ class LegalDescs:
     def __init__(self) -> None:
         self._known: dict[tuple[str, str, str], OperatorDesc] = {}
         self._last: tuple[tuple[str, str], Reading] | None = None
+        self._text: tuple[Mapping[str, Any], str] | None = None
 
     def validated(self, case: Case, level: str) -> tuple[OperatorDesc | None, list[Finding]]:
         """Return the desc of a case, or None and its problems at a level."""
-        key = (case.operator, level, repr(case.desc))  # repr tells 1, 1.0 and true apart
+        key = (case.operator, level, self._text_of(case.desc))
         known = self._known.get(key)
         if known is not None:
             return known, []
@@ -64,7 +65,13 @@ class LegalDescs:
 
     def minimum_level(self, case: Case) -> str | None:
         """Return the lowest level at which the desc of a case is valid; None if there is none."""
-        return validation.minimum_level(self._read(case.operator, case.desc, repr(case.desc)))
+        return validation.minimum_level(self._read(case.operator, case.desc, self._text_of(case.desc)))
+
+    def _text_of(self, desc: Mapping[str, Any]) -> str:
+        """Return the `repr` of a desc, which tells 1, 1.0 and true apart; cases that share a desc share its text."""
+        if self._text is None or self._text[0] is not desc:
+            self._text = (desc, repr(desc))
+        return self._text[1]
 
     def _read(self, operator: str, desc: Mapping[str, Any], text: str) -> Reading:
         """Read a desc, unless it is the one that was read last."""

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dmlcheck.cli.options import completing
-from dmlcheck.folders.exporting import MissingRequirement
 from dmlcheck.implementations import Unavailable
 from dmlcheck.values import memory
 
@@ -55,6 +54,7 @@ def cluster_of(address: str | None, jobs: int) -> Iterator[Cluster | None]:
     if address and jobs > 1:
         text = f"-j {jobs} is for processes of this machine; the cluster at {address} has workers of its own"
         raise click.UsageError(text)
+    from dmlcheck.folders.exporting import MissingRequirement
     from dmlcheck.running.cluster import Cluster
 
     cluster = Cluster(address, jobs if jobs > 1 else memory.cores())

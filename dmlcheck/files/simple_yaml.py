@@ -61,16 +61,14 @@ class _NotSimple(Exception):
 _LINE: Callable[[str], Any] = re.compile(
     r"( *)(- )?(?:(\w[\w.-]{0,99}|\"[^\"\\\n]{0,99}\"):(?: +(.*))?|(.*))\Z", re.ASCII
 ).match
-_MAY_GO_ON = (",\n", "[\n", "{\n", " \n")  # a line whose brackets continue on the next one has one of these ends
+_MAY_GO_ON = (",", "[", "{", " ")  # a line whose brackets continue on the next one has one of these ends
 
 
 def _lines(text: str) -> list[str]:
     """Return the lines of a file; brackets on several lines are joined on the first one, and the others are empty."""
     lines = text.split("\n")
-    if any(end in text for end in _MAY_GO_ON):
-        for number, line in enumerate(lines):
-            if not _opened(line):
-                continue
+    for number, line in enumerate(lines):
+        if line.endswith(_MAY_GO_ON) and _opened(line):
             *_, value, rest = _LINE(line).groups("")
             first = value or rest
             if first[:1] in ("[", "{"):

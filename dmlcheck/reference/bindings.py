@@ -136,7 +136,12 @@ def _fields(bound: Binding, desc: OperatorDesc, arithmetic: Arithmetic | None) -
 
 def given_to(bound: Binding, desc: OperatorDesc, inputs: Inputs, arithmetic: Arithmetic | None) -> dict[str, Any]:
     """Return all arguments of a formula, by parameter."""
-    return {to: inputs.get(name) for to, name in bound.tensors} | attributes_of(bound, desc, arithmetic)
+    return tensors_of(bound, inputs) | attributes_of(bound, desc, arithmetic)
+
+
+def tensors_of(bound: Binding, inputs: Inputs) -> dict[str, Any]:
+    """Return the tensors of a formula, by parameter; None for one that is left out."""
+    return {to: inputs.get(name) for to, name in bound.tensors}
 
 
 def fields_of(desc: OperatorDesc) -> dict[str, Any]:

@@ -96,11 +96,12 @@ class _Output:
             is_undefined = is_undefined | overflowed(overflow, value, self.values.dtype)
         if isinstance(value, Approximate):
             value = _rounded(value, self.tensor.data_type)
-        part[...] = np.asarray(value).reshape(part.shape if np.ndim(value) else ())
+        value = np.asarray(value)
+        part[...] = value.reshape(part.shape) if value.ndim else value
         if is_undefined is not False and np.any(is_undefined):
             if self.undefined is None:
                 self.undefined = np.zeros(self.values.shape, dtype=bool)
-            sizes = np.shape(value) or part.shape
+            sizes = value.shape or part.shape
             self.undefined[where][cut] = np.broadcast_to(is_undefined, sizes).reshape(part.shape)
 
     def computed(self) -> ComputedOutput:
@@ -110,11 +111,17 @@ class _Output:
 def blocks_of(result: Any, is_asked: Callable[[Any], Any] = lambda _: True) -> Iterator[tuple[Any, Any, Any]]:
     """Yield the blocks of a formula's result whose index `is_asked`: index, values, and mask of undefined elements."""
     value, is_undefined = separated(result)
-    for cut in filter(is_asked, value.cuts) if isinstance(value, Blocks) else ((),):
+    if not isinstance(value, Blocks):
+        yield (), value, _value_of(is_undefined)
+        return
+    for cut in filter(is_asked, value.cuts):
         mark = is_undefined.block(cut) if isinstance(is_undefined, Blocks) else is_undefined
-        part, more = separated(value.block(cut)) if isinstance(value, Blocks) else (value, False)
-        mark = mark if more is False else np.logical_or(mark, more)
-        yield cut, part, mark.value if isinstance(mark, Condition) else mark
+        part, more = separated(value.block(cut))
+        yield cut, part, _value_of(mark if more is False else np.logical_or(mark, more))
+
+
+def _value_of(mark: Any) -> Any:
+    return mark.value if isinstance(mark, Condition) else mark
 
 
 def overflowed(overflow: str, value: Any, dtype: np.dtype[Any]) -> Any:

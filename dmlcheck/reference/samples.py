@@ -145,17 +145,23 @@ def readings(at: Sequence[Any], sizes: Sequence[int], sampling: Sampling) -> lis
     return [Reading(*ways) for ways in product(outsides, roundings)]
 
 
-def samples_at(image: Array, at: Sequence[Any], reading: Reading, outside: Any, *, is_single: bool) -> PartlyUndefined:
+def samples_at(image: Array, at: Sequence[Any], rounding: Rounding | None, *, is_single: bool) -> PartlyUndefined:
     """Return the samples of an image of several channels at some places along height and width.
 
-    If a sample is a result by itself (`is_single`), all elements that its place may be rounded to are alternatives.
+    Beyond an edge they are the elements of the edge. If a sample is a result by itself (`is_single`), all elements that
+    its place may be rounded to are alternatives.
     """
     every = [np.arange(len(image)), *at]
-    beyond = _crossed(*map(reading.outside, at, image.shape[1:]))
-    if reading.rounding is None:
-        found = linear(image, every)
-    else:
-        found = (nearest if is_single else nearest_of_several)(image, every, reading.rounding)
+    if rounding is None:
+        return linear(image, every)
+    return (nearest if is_single else nearest_of_several)(image, every, rounding)
+
+
+def bounded(
+    found: PartlyUndefined, at: Sequence[Any], sizes: Sequence[int], reading: Reading, outside: Any
+) -> PartlyUndefined:
+    """Return samples at some places of an image, with the value `outside` at those that a reading puts outside."""
+    beyond = _crossed(*map(reading.outside, at, sizes))
     values = alternatives(*(np.where(beyond, outside, way) for way in ways_of(found.value)))
     return PartlyUndefined(values, found.where & ~certain(beyond))
 
@@ -221,7 +227,9 @@ def gradient_of_samples(
     given = np.repeat(np.repeat(gradient, counts[0], 1), counts[1], 2)
     if sampling.function == "AVERAGE":
         return PartlyUndefined(np.where(beyond, 0.0, given / math.prod(counts)), unclear)
-    samples = samples_at(image, at, Reading(_is_beyond, rounding_of(sampling)), np.nan, is_single=False)
+    reading = Reading(_is_beyond, rounding_of(sampling))
+    inside = samples_at(image, at, reading.rounding, is_single=False)
+    samples = bounded(inside, at, image.shape[1:], reading, np.nan)
     chosen = _which_is_largest(samples.value, counts)
     is_undefined = _in_each(np.any, samples.where | unclear | possible(beyond), given.shape, counts) | chosen.where
     is_none = beyond | (raw(chosen.value) + radius(chosen.value) == 0)

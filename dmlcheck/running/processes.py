@@ -85,7 +85,7 @@ class Execution:
             return
         directml = judged_directml(implementation, self.plan.settings.directml_version)
         close(implementation)
-        patience = _GRACE if keeps_time(implementation) else 0.0
+        patience = GRACE if keeps_time(implementation) else 0.0
         announces = may_crash(implementation) or (limit is not None and not self.is_default_of_reference)
         limit = None if limit is None else limit + patience
         pool = _Pool(self.targets, self.plan, self.jobs, limit, patience, announces=announces, directml=directml)
@@ -127,10 +127,11 @@ class Execution:
 # ---- several processes
 
 
-class _Worker:
+class Worker:
     """A process with the file that it is at, and the case in it."""
 
     def __init__(self, plan: Plan, patience: float) -> None:
+        """Start the process; it has some seconds more to end the work of an implementation."""
         from dmlcheck.running.worker import work
 
         self.child = started(work, plan)
@@ -143,6 +144,7 @@ class _Worker:
         self.patience = patience
 
     def give(self, number: int, task: Task) -> None:
+        """Have the process run the cases of a file, by the number of the file."""
         self.file, self.announces, self.done, self.case = number, task.announces, task.skip, None
         self.skipped, self.tried = task.skip, task.tried
         with contextlib.suppress(OSError):  # it may be gone already, which shows when it is listened to
@@ -175,11 +177,11 @@ class _Worker:
     def stop(self) -> int | None:
         """End the process and return its exit code."""
         self.dismiss()
-        return self.child.stop(_GRACE if self.file is None else self.patience)
+        return self.child.stop(GRACE if self.file is None else self.patience)
 
 
 _TRIES = 3  # to read on in a file at a place where no case is known to be wrong
-_GRACE = 5.0  # seconds more for an implementation that ends its own work when a case takes too long, or at the end
+GRACE = 5.0  # seconds more for an implementation that ends its own work when a case takes too long, or at the end
 _AHEAD = 2000  # events of files that are not their turn yet, for each process
 
 
@@ -208,7 +210,7 @@ class _Pool:
         self.announces = announces
         self.directml = directml
         self.waiting = deque(range(len(targets)))
-        self.workers = [_Worker(plan, patience) for _ in range(max(1, min(jobs, len(targets))))] if targets else []
+        self.workers = [Worker(plan, patience) for _ in range(max(1, min(jobs, len(targets))))] if targets else []
         self.events_of: dict[int, deque[Event]] = {}
         self.ended: set[int] = set()
         self.lost: Counter[tuple[int, int]] = Counter()
@@ -242,14 +244,14 @@ class _Pool:
             self.events_of.pop(self.turn, None)
             self.turn += 1
 
-    def _next_file(self, worker: _Worker) -> None:
+    def _next_file(self, worker: Worker) -> None:
         worker.file = None
         if self.waiting:
             number = self.waiting.popleft()
             self.events_of[number] = deque()
             self._give(worker, number, 0, announces=self.announces)
 
-    def _give(self, worker: _Worker, number: int, skip: int, *, announces: bool) -> None:
+    def _give(self, worker: Worker, number: int, skip: int, *, announces: bool) -> None:
         from dmlcheck.running.worker import Task
 
         worker.give(number, Task(self.targets[number], skip, announces, self.tried.pop((number, skip), ())))
@@ -281,12 +283,12 @@ class _Pool:
         since = [worker.since for worker in self.workers if worker.case is not None]
         return max(0.01, min(since) + self.limit - time.monotonic() + 0.01) if since else None
 
-    def _is_late(self, worker: _Worker) -> bool:
+    def _is_late(self, worker: Worker) -> bool:
         if self.limit is None or worker.case is None:
             return False
         return time.monotonic() - worker.since > self.limit and not worker.child.connection.poll()
 
-    def _take(self, worker: _Worker, number: int) -> None:
+    def _take(self, worker: Worker, number: int) -> None:
         try:
             happened = worker.receive()
         except (EOFError, OSError):
@@ -297,14 +299,14 @@ class _Pool:
             self.ended.add(number)
             self._next_file(worker)
 
-    def _crashed(self, worker: _Worker, number: int) -> None:
+    def _crashed(self, worker: Worker, number: int) -> None:
         worker.child.process.join()
         problem = ending(worker.child.process.exitcode)
         params = {"implementation": self.plan.implementation, "problem": problem}
         self._lost(worker, number, "the process ended", Finding("implementation-error", (), params), problem)
 
     def _lost(
-        self, worker: _Worker, number: int, reason: str, finding: Finding, problem: str, *, is_running: bool = False
+        self, worker: Worker, number: int, reason: str, finding: Finding, problem: str, *, is_running: bool = False
     ) -> None:
         """Report the case that a process was lost with, and let another go on after it.
 
@@ -325,7 +327,7 @@ class _Pool:
             self.lost[number, skip] += 1
             is_over = self.lost[number, skip] >= _TRIES
         worker.stop()
-        fresh = _Worker(self.plan, self.patience)
+        fresh = Worker(self.plan, self.patience)
         self.workers[self.workers.index(worker)] = fresh
         if not is_over:
             self._give(fresh, number, skip, announces=True)
@@ -341,68 +343,6 @@ class _Pool:
             return case
         target = self.targets[number]
         return next((found for found in read_file(target.file, target.name).cases if found.id == case.id), case)
-
-
-class IsolatedRunner:
-    """Runs cases one at a time in a process of its own: a time limit or a crash is an error of the case.
-
-    The process is started for the first case, and again after each one that ended it.
-    """
-
-    def __init__(self, plan: Plan, directml: DirectML | None = None, patience: float = 0.0) -> None:
-        """Prepare to run cases as a plan says, on that DirectML if it is one.
-
-        `patience` are seconds for an implementation that ends its own work.
-        """
-        self.plan = plan
-        self.directml = directml
-        self.patience = patience
-        self.worker: _Worker | None = None
-
-    def run(self, target: Target, case: Case) -> CaseResult:
-        """Return the result of the case that a target asks for."""
-        from dmlcheck.running.worker import Task
-
-        worker = self.worker = self.worker or _Worker(self.plan, self.patience)
-        worker.give(0, Task(target, announces=True))
-        try:
-            result = self._result(worker)
-        except (EOFError, OSError):
-            worker.child.process.join(_GRACE)
-            self.close()
-            params = {"implementation": self.plan.implementation, "problem": ending(worker.child.process.exitcode)}
-            return never_ended(case, "the process ended", Finding("implementation-error", (), params), self.directml)
-        if result is not None:
-            return result
-        self.close()
-        finding = Finding("timeout", (), {"seconds": f"{self.plan.timeout:g}"})
-        return never_ended(case, "timed out", finding, self.directml)
-
-    def _result(self, worker: _Worker) -> CaseResult | None:
-        """Return the result that a process sends before it is through with the file, or None if its time is up."""
-        result = None
-        while True:
-            left = self._seconds_left(worker)
-            if left is not None and not worker.child.connection.poll(max(0.0, left)):
-                return None
-            for event in worker.receive():
-                result = event.result if isinstance(event, Done) else result
-                if isinstance(event, Ended):
-                    worker.file = None
-                    if result is None:
-                        raise EOFError  # the file has changed: the case is not in it any more
-                    return result
-
-    def _seconds_left(self, worker: _Worker) -> float | None:
-        if self.plan.timeout is None or worker.case is None:
-            return None
-        return worker.since + self.plan.timeout + self.patience - time.monotonic()
-
-    def close(self) -> None:
-        """End the process."""
-        worker, self.worker = self.worker, None
-        if worker is not None:
-            worker.stop()
 
 
 def never_ended(case: Case, reason: str, finding: Finding, directml: DirectML | None) -> CaseResult:

@@ -13,7 +13,6 @@ import numpy as np
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.diagnostics.record import Checking, Finding
 from dmlcheck.diagnostics.wording import braces, brackets, counted, describe, misspelt, unknown_names
-from dmlcheck.files import npy
 from dmlcheck.files.document import Path
 from dmlcheck.files.plain import open_plain
 from dmlcheck.specs.names import DATA_TYPES, integer_range
@@ -295,6 +294,8 @@ class _Reader(NamedTuple):
 
     def loaded(self, given: str) -> Array | Finding:
         """Return the array of a file, or the finding about the file."""
+        from dmlcheck.files import npy
+
         full, problem = npy.find(self.source.folder, given)
         if problem is not None:
             help = "put / between folders: every system takes it" if "\\" in given else None

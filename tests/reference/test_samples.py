@@ -12,6 +12,7 @@ from dmlcheck.reference.interpolation import half_up, shares
 from dmlcheck.reference.results import ways_of
 from dmlcheck.reference.samples import (
     Sampling,
+    bounded,
     ends,
     gradient_of_samples,
     has_part,
@@ -63,7 +64,8 @@ def test_samples_are_spread_evenly_or_from_corner_to_corner() -> None:
 def samples(y: list[float], x: list[float], sampling: Sampling = PLAIN) -> tuple[Any, Array]:
     at = [np.array(y), np.array(x)]
     reading, *_ = readings(at, IMAGE.shape[1:], sampling)
-    found = samples_at(IMAGE, at, reading, 7.0, is_single=False)
+    inside = samples_at(IMAGE, at, reading.rounding, is_single=False)
+    found = bounded(inside, at, IMAGE.shape[1:], reading, 7.0)
     (way,) = ways_of(found.value)
     return way.tolist(), np.broadcast_to(found.where, way.shape)
 

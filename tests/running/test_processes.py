@@ -22,13 +22,10 @@ import dmlcheck
 from dmlcheck.cases.find import Target
 from dmlcheck.cli import main
 from dmlcheck.comparison import compare
-from dmlcheck.formats.read import read_file
 from dmlcheck.implementations.reference import Reference
 from dmlcheck.running import processes
 from dmlcheck.running.events import Done, Plan, digest_of
-from dmlcheck.running.known_failures import DirectML
-from dmlcheck.running.one_case import Run, Settings, run_case
-from dmlcheck.running.processes import IsolatedRunner
+from dmlcheck.running.one_case import Run, run_case
 from dmlcheck.running.worker import Task
 
 HERE = Path(__file__).parent.parent
@@ -311,23 +308,6 @@ def _children(pid: int) -> list[int]:
 # ---- one case at a time
 
 
-@pytest.mark.slow
-def test_single_cases_run_apart_and_what_is_lost_costs_its_case_only() -> None:
-    write("a.yaml", 1, HANG, CRASH, EXIT, 2)
-    cases = read_file("a.yaml").cases
-    isolated = IsolatedRunner(Plan(BAD, timeout=2.0, details=True))
-    try:
-        found = [isolated.run(Target("a.yaml", "a.yaml", case.name), case) for case in (*cases, cases[0])]
-        gone = isolated.run(Target("a.yaml", "a.yaml", "nobody"), cases[0])
-    finally:
-        isolated.close()
-    assert [result.outcome for result in found] == ["passed", "error", "error", "error", "passed", "passed"]
-    assert [result.reason for result in found[1:4]] == ["timed out", "the process ended", "the process ended"]
-    assert [result.diagnostics[0].rule for result in found[1:3]] == ["timeout", "implementation-error"]
-    assert "exit code 3" in found[3].diagnostics[0].message
-    assert (gone.outcome, gone.reason) == ("error", "the process ended")
-
-
 # ---- shards
 
 
@@ -479,19 +459,6 @@ def test_a_case_that_outlives_its_time_is_expected_to_where_a_version_of_directm
     assert [end for _, end in outcomes(report(*words, "--directml-version", "1.8.0"))] == ["xfailed", "passed", "error"]
 
 
-@pytest.mark.slow
-def test_single_cases_that_run_apart_are_expected_to_fail_where_a_version_of_directml_is_known_to() -> None:
-    write_summed("a.yaml", HANG, CRASH, 1)
-    cases = read_file("a.yaml").cases
-    plan = Plan("python:misbehaving:DirectMLLike", Settings(directml_version="1.8.0"), timeout=2.0, details=True)
-    isolated = IsolatedRunner(plan, DirectML("1.8.0"))
-    try:
-        found = [isolated.run(Target("a.yaml", "a.yaml", case.name), case) for case in cases]
-    finally:
-        isolated.close()
-    assert [result.outcome for result in found] == ["xfailed", "xfailed", "passed", "error"]
-
-
 # ---- disks and pipes
 
 
@@ -581,7 +548,7 @@ def test_a_process_that_somebody_kills_costs_one_case_at_most() -> None:
 def test_an_interrupt_while_a_process_starts_reaches_this_one_alone(capfd: pytest.CaptureFixture[str]) -> None:
     """Ctrl-C goes to all processes of a terminal, also to one that cannot ignore it yet."""
     write("a.yaml", 1, 2)
-    worker = processes._Worker(Plan(), 0.0)
+    worker = processes.Worker(Plan(), 0.0)
     for _ in range(20):
         os.kill(worker.child.process.pid, signal.SIGINT)
         time.sleep(0.005)

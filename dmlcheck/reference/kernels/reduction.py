@@ -62,7 +62,7 @@ EXACT: dict[str, Callable[..., Any]] = {
     "MAX": largest,
     "MIN": smallest,
 }
-FLOATS: dict[str, Callable[..., Any]] = {
+FLOATS: dict[str, Callable[..., Any]] = EXACT | {
     "AVERAGE": fmean,
     "L1": lambda x, axes: fsum(np.abs(x), axes),
     "L2": l2,
@@ -72,7 +72,7 @@ FLOATS: dict[str, Callable[..., Any]] = {
     "SUM": fsum,
     "SUM_SQUARE": lambda x, axes: fsum(x * x, axes),
 }
-INTEGERS: dict[str, Callable[..., Any]] = {
+INTEGERS: dict[str, Callable[..., Any]] = EXACT | {
     "L1": lambda x, axes: total(np.abs(x), axes),
     "MULTIPLY": lambda x, axes: np.multiply.reduce(x, axis=axes, keepdims=True),
     "SUM": total,
@@ -82,12 +82,12 @@ INTEGERS: dict[str, Callable[..., Any]] = {
 
 def reduce(input: Any, *, function: str, axes: Axes) -> Any:
     """Function, applied to the elements of each group along Axes."""
-    return (FLOATS | EXACT)[function](input, axes)
+    return FLOATS[function](input, axes)
 
 
 def reduce_integers(input: Any, *, function: str, axes: Axes) -> Any:
     """Function, applied to the integers of each group along Axes."""
-    return (INTEGERS | EXACT)[function](input, axes)
+    return INTEGERS[function](input, axes)
 
 
 def argmax(input: Any, *, axes: Axes, axis_direction: str) -> PartlyUndefined:

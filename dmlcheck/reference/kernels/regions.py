@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,7 @@ from dmlcheck.reference.rows import WHOLE, Axes, Cut, EachOutput, Given, Kernel,
 from dmlcheck.reference.samples import (
     Counts,
     Sampling,
+    bounded,
     certain,
     gradient_of_samples,
     has_part,
@@ -110,8 +111,9 @@ def crop(
     image = input[batch_indices.flat[region.start], channels.start : channels.stop]
     at = places_of_samples(roi[0], tile, sizes, counts, sampling)
     of_each = (len(channels), len(tile[0]), counts[0], len(tile[1]), counts[1])
-    samples = partial(samples_at, image, at, outside=outside, is_single=counts == (1, 1))
-    ways = map(samples, readings(at, image.shape[1:], sampling))
+    samples = cache(partial(samples_at, image, at, is_single=counts == (1, 1)))
+    plane = image.shape[1:]
+    ways = [bounded(samples(way.rounding), at, plane, way, outside) for way in readings(at, plane, sampling)]
     return any_of(*(reduced(found, sampling.function, of_each) for found in ways))
 
 
@@ -195,11 +197,13 @@ def gradient_of_image(
 ) -> PartlyUndefined:
     """Return the gradient of some channels, rows and columns of an image, from all of its regions."""
     image, channels, *tile = places
+    total = Sums(np.zeros([*map(len, places[1:])]), np.zeros((), bool))
+    if not len(roi):
+        return total.rounded()
     every = sample_counts(roi, gradient.shape[2:], sampling)
     counts = [own for own in every if own is not None]
     if len(counts) < len(every):
         return all_undefined([*map(len, places)])
-    total = Sums(np.zeros([*map(len, places[1:])]), np.zeros((), bool))
     own = None if input is None else input[image.start, channels.start : channels.stop]
     numbers = np.flatnonzero(batch_indices == image.start).tolist()
     for number, corners, of_each in zip(numbers, roi, counts, strict=True):

@@ -152,7 +152,7 @@ def terms(given: Given) -> float:
 
 
 RESAMPLED = Cut(needs={"input": WHOLE}, as_is=("input",))
-RETURNED = Cut(needs={"input_gradient": WHOLE}, depth=terms, as_is=("input_gradient",))
+RETURNED = Cut(needs={"input_gradient": WHOLE}, blocks=4, depth=terms, as_is=("input_gradient",))
 
 KERNELS: dict[str, Kernel] = {
     "RESAMPLE": Kernel(resample, RESAMPLED),

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from functools import cache, partial
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference.ball.numbers import Arithmetic
-from dmlcheck.reference.bindings import Inputs, fields_of, given_to, parameter, row
+from dmlcheck.reference.bindings import Inputs, attributes_of, fields_of, parameter, row, tensors_of
 from dmlcheck.reference.results import PartlyUndefined
 from dmlcheck.reference.rows import (
     Correlations,
@@ -26,18 +27,8 @@ from dmlcheck.reference.rows import (
     Undefined,
     Windows,
 )
-from dmlcheck.reference.tiling.correlations import of_correlations
-from dmlcheck.reference.tiling.cut import of_cut, of_each
-from dmlcheck.reference.tiling.elements import of_elements
-from dmlcheck.reference.tiling.groups import of_groups
-from dmlcheck.reference.tiling.in_windows import of_in_windows
-from dmlcheck.reference.tiling.neighbours import of_neighbours
-from dmlcheck.reference.tiling.products import of_products
-from dmlcheck.reference.tiling.recurrence import of_recurrence
 from dmlcheck.reference.tiling.request import Request
-from dmlcheck.reference.tiling.separate_outputs import of_separate_outputs
 from dmlcheck.reference.tiling.tile import Tile
-from dmlcheck.reference.tiling.windows import of_windows
 
 
 def tiles_of(desc: OperatorDesc, inputs: Inputs, arithmetic: Arithmetic | None = None) -> Iterator[Tile]:
@@ -46,15 +37,23 @@ def tiles_of(desc: OperatorDesc, inputs: Inputs, arithmetic: Arithmetic | None =
     first = first[0] if isinstance(first, list) else first
     is_integer = isinstance(first, np.ndarray) and first.dtype.kind in "iu"
     bound = row(desc.spec.operator, is_integer=is_integer)
-    given = given_to(bound, desc, inputs, arithmetic)
+    tensors, attributes = tensors_of(bound, inputs), attributes_of(bound, desc, arithmetic)
+    formula = partial(bound.function, **attributes) if attributes else bound.function
+    given = fields_of(desc) | {parameter(field.name): inputs.get(field.name) for field in desc.spec.inputs} | attributes
     tiles = bound.kernel.tiles
-    tensors = {to: given.pop(to) for to, _ in bound.tensors}
-    formula = partial(bound.function, **given) if given else bound.function
-    given = fields_of(desc) | {parameter(field.name): inputs.get(field.name) for field in desc.spec.inputs} | given
     declared = tiles(given) if callable(tiles) else tiles
     is_exact = bound.kernel.rounds_nothing(given)
     request = Request(desc, bound, formula, tensors, given, is_exact, is_integer, arithmetic)
-    return _CUTTING[type(declared)](declared, request)
+    kind: type = type(declared)
+    return _cutting(kind)(declared, request)
+
+
+@cache
+def _cutting(declared: type) -> Callable[[Any, Request], Iterator[Tile]]:
+    """Return the function that cuts tiles of a kind, whose module is imported when the first is cut."""
+    module, function = _CUTTING[declared]
+    cut: Callable[[Any, Request], Iterator[Tile]] = getattr(import_module(f"{__package__}.{module}"), function)
+    return cut
 
 
 def of_undefined(_: Undefined, request: Request) -> Iterator[Tile]:
@@ -64,17 +63,17 @@ def of_undefined(_: Undefined, request: Request) -> Iterator[Tile]:
     yield Tile(request.where(dict.fromkeys(outputs, ())), lambda: request.where(found))
 
 
-_CUTTING: Mapping[type, Callable[[Any, Request], Iterator[Tile]]] = {
-    SeparateOutputs: of_separate_outputs,
-    Correlations: of_correlations,
-    Cut: of_cut,
-    EachOutput: of_each,
-    Elements: of_elements,
-    Groups: of_groups,
-    InWindows: of_in_windows,
-    Neighbours: of_neighbours,
-    Products: of_products,
-    Recurrence: of_recurrence,
-    Undefined: of_undefined,
-    Windows: of_windows,
+_CUTTING: Mapping[type, tuple[str, str]] = {
+    SeparateOutputs: ("separate_outputs", "of_separate_outputs"),
+    Correlations: ("correlations", "of_correlations"),
+    Cut: ("cut", "of_cut"),
+    EachOutput: ("cut", "of_each"),
+    Elements: ("elements", "of_elements"),
+    Groups: ("groups", "of_groups"),
+    InWindows: ("in_windows", "of_in_windows"),
+    Neighbours: ("neighbours", "of_neighbours"),
+    Products: ("products", "of_products"),
+    Recurrence: ("recurrence", "of_recurrence"),
+    Undefined: ("plan", "of_undefined"),
+    Windows: ("windows", "of_windows"),
 }
