@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 import yaml
 from lxml import html
 
+from dmlcheck.cases.records import Case
 from dmlcheck.cli.case_files import by_operator
 from dmlcheck.formats.find import find_files
 from dmlcheck.formats.read import read_file
@@ -20,11 +24,53 @@ from dmlcheck.specs.load import data_folder, load_spec, operator_names
 MOST_PAGES, MOST_BYTES, MOST_OF_A_PAGE = 300, 8 * 10**6, 100_000
 
 
+FOLDER: list[Path] = []  # that the workers of a run share
+MOST_SECONDS = 300  # to wait for the worker that builds the site
+
+
+@cache
+def bundled() -> dict[str, list[Case]]:
+    """Return the bundled cases by the full name of their operator."""
+    paths = find_files(data_folder("cases")) or ()
+    return by_operator(case for path in paths for case in read_file(path, _short(path)).cases)
+
+
+def _short(path: str) -> str:
+    return "/".join(path.replace("\\", "/").rsplit("/", 2)[-2:])
+
+
 @cache
 def files() -> dict[str, str]:
-    """Return every file of the site by its name."""
-    cases = by_operator(case for path in find_files(data_folder("cases")) or () for case in read_file(path, path).cases)
-    return {file.name: file.text for file in site_files([load_spec(name) for name in operator_names()], cases)}
+    """Return every file of the site by its name; of all workers of a run, one builds it."""
+    if not FOLDER:
+        return _built()
+    shared = FOLDER[0] / "site.json"
+    try:
+        os.close(os.open(FOLDER[0] / "site.lock", os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        return _from_another(shared)
+    unfinished = shared.with_suffix(".part")
+    unfinished.write_text(json.dumps(_built()), encoding="utf-8")
+    os.replace(unfinished, shared)
+    return _read(shared)
+
+
+def _built() -> dict[str, str]:
+    return {file.name: file.text for file in site_files([load_spec(name) for name in operator_names()], bundled())}
+
+
+def _from_another(shared: Path) -> dict[str, str]:
+    """Return the files when another worker has them, and build them where it never does."""
+    for _ in range(MOST_SECONDS * 10):
+        if shared.exists():
+            return _read(shared)
+        time.sleep(0.1)
+    return _built()
+
+
+def _read(shared: Path) -> dict[str, str]:
+    found: dict[str, str] = json.loads(shared.read_text(encoding="utf-8"))
+    return found
 
 
 @cache

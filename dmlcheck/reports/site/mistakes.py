@@ -7,7 +7,7 @@ from copy import deepcopy
 from difflib import SequenceMatcher
 from typing import Any, NamedTuple
 
-from dmlcheck.cases.records import Case
+from dmlcheck.cases.records import Case, in_order
 from dmlcheck.drawing.chance import seeded
 from dmlcheck.drawing.descs import made_valid
 from dmlcheck.drawing.draft import SMALL
@@ -15,8 +15,8 @@ from dmlcheck.files import yaml
 from dmlcheck.files.yaml_text import flow
 from dmlcheck.formats.read import read_document
 from dmlcheck.reports.diagnostics import diagnostic_text
-from dmlcheck.running.legality import LevelRequest, validated_cases
 from dmlcheck.specs.records import OperatorSpec
+from dmlcheck.validation import validate
 
 FILE = "desc.yaml"
 
@@ -129,7 +129,7 @@ _LONG = 10  # lines of a desc that is shown whole
 def _output(lines: list[str], constraint: str) -> tuple[str, str] | None:
     """Return the first mistake that breaks a constraint: its rule, and what `validate desc.yaml` prints of it."""
     document = yaml.parse(("\n".join(lines) + "\n").encode(), FILE)
-    found = validated_cases(read_document(document), LevelRequest())
-    every = (diagnostic for desc in found.descs for diagnostic in desc.diagnostics)
+    (case,) = read_document(document).cases
+    every = in_order(case.origin, validate(case.operator, case.desc, case.level)[1])
     own = next((diagnostic for diagnostic in every if diagnostic.constraint == constraint), None)
     return None if own is None else (own.rule, diagnostic_text(own, document.line))

@@ -16,10 +16,11 @@ from dmlcheck.inspection.operator_record import OperatorRecord
 from dmlcheck.reference.formulas import rounding_texts
 from dmlcheck.reports.conditions import condition_text, constraint_text, deviation_text
 from dmlcheck.reports.operator_page import derived_texts, general_texts, tolerance_text
-from dmlcheck.reports.site.example import Example, example_of, recipe_yaml
+from dmlcheck.reports.site.example import example_of, recipe_yaml
 from dmlcheck.reports.site.mathml import mathml
 from dmlcheck.reports.site.matrix import levels_of, supports
 from dmlcheck.reports.site.mistakes import mistakes
+from dmlcheck.reports.site.pictures.table import pictures
 from dmlcheck.specs.counterparts import FOUND_IN
 from dmlcheck.specs.names import FEATURE_LEVELS, first_windows
 from dmlcheck.specs.records import ALTERNATIVES, UNDEFINED, OperatorSpec
@@ -38,6 +39,8 @@ def operator_values(record: OperatorRecord, cases: Sequence[Case], around: Neigh
     """Return the values that the template of an operator's page asks for."""
     spec, about = record.spec, record.about
     plain = operator_dict(record)
+    case = example(about, cases)
+    shown = None if case is None else example_of(spec, case)
     return {
         "spec": spec,
         "record": plain,
@@ -47,7 +50,8 @@ def operator_values(record: OperatorRecord, cases: Sequence[Case], around: Neigh
         "windows": first_windows(spec.introduced),
         "newest": _newest(plain),
         "levels": levels_of(spec),
-        "example": _example(record, cases),
+        "example": shown,
+        "pictures": [] if case is None or shown is None else pictures(about.family, case, shown.grids),
         "recipes": [recipe_yaml(spec, recipe) for recipe in about.recipes],
         "equations": list(zip(about.equations, map(_drawn, about.equations), strict=True)),
         "symbols": {symbol: _drawn(symbol, "inline") for symbol in about.where},
@@ -66,11 +70,6 @@ def operator_values(record: OperatorRecord, cases: Sequence[Case], around: Neigh
         "found_in": {library: ", ".join(packages) for library, packages in FOUND_IN.items()},
         "evidence": _evidence_rows(evidence(spec.operator, cases)),
     }
-
-
-def _example(record: OperatorRecord, cases: Sequence[Case]) -> Example | None:
-    case = example(record.about, cases)
-    return None if case is None else example_of(record.spec, case)
 
 
 def _drawn(equation: str, display: str = "block") -> Markup:

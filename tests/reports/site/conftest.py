@@ -1,20 +1,21 @@
-"""The bundled cases, read once for all tests of the site."""
+"""The bundled cases and the site, made once for all tests of the site."""
 
 from __future__ import annotations
 
 import pytest
+import site_pages
 
 from dmlcheck.cases.records import Case
-from dmlcheck.formats.find import find_files
-from dmlcheck.formats.read import read_file
-from dmlcheck.specs.load import data_folder, full_name
 
 
 @pytest.fixture(scope="session")
 def bundled() -> dict[str, list[Case]]:
     """Return the bundled cases by the full name of their operator."""
-    cases: dict[str, list[Case]] = {}
-    for path in find_files(data_folder("cases")) or []:
-        for case in read_file(path, "/".join(path.replace("\\", "/").rsplit("/", 2)[-2:])).cases:
-            cases.setdefault(full_name(case.operator) or "", []).append(case)
-    return cases
+    return site_pages.bundled()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _shared_folder(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> None:
+    """Tell where the workers of a run share the site: beside the folders of each."""
+    if hasattr(request.config, "workerinput"):
+        site_pages.FOLDER[:] = [tmp_path_factory.getbasetemp().parent]

@@ -114,7 +114,7 @@ def test_pages_ask_for_nothing_from_elsewhere() -> None:
 
 def test_every_page_has_one_title_and_the_parts_that_readers_of_screens_go_by() -> None:
     for name, tree in trees().items():
-        assert [len(tree.findall(f".//{tag}")) for tag in ("h1", "main", "header", "title")] == [1, 1, 1, 1], name
+        assert [len(tree.findall(f".//{tag}")) for tag in ("h1", "main", "header", "head/title")] == [1, 1, 1, 1], name
     titles = Counter(tree.findtext(".//title") for tree in trees().values())
     assert [title for title, count in titles.items() if count > 1] == []
 

@@ -1,0 +1,59 @@
+"""Calculations of output elements."""
+
+from __future__ import annotations
+
+import pytest
+import site_pages
+
+from dmlcheck.inspection.about_checks import example
+from dmlcheck.reports.site.example import example_of
+from dmlcheck.reports.site.pictures.calculations import Asked, copied, in_words, value_of
+from dmlcheck.reports.site.pictures.table import pictures
+from dmlcheck.specs.about import load_about
+from dmlcheck.specs.load import load_spec, operator_names
+
+
+def asked(result: str, *texts: str, label: str = "InputTensor") -> Asked:
+    sources = tuple((label, (at,)) for at in range(len(texts)))
+    output = ("OutputTensor", (0,))
+    return Asked(output, sources, {output: result, **dict(zip(sources, texts, strict=True))})
+
+
+@pytest.mark.parametrize(
+    ("operator", "texts", "result", "expected"),
+    [
+        ("AVERAGE_POOLING1", ("1", "2", "6"), "3", "OutputTensor[0] = (1 + 2 + 6) / 3 = 3"),
+        ("MAX_POOLING", ("1", "−2"), "1", "OutputTensor[0] = max(1, −2) = 1"),
+        ("LP_POOLING", ("3", "4"), "5", "OutputTensor[0] = √(3² + 4²) = 5"),
+        ("CUMULATIVE_PRODUCT", ("3", "4"), "12", "OutputTensor[0] = 3 × 4 = 12"),
+        ("ARGMIN", ("3", "1"), "1", "OutputTensor[0] = argmin(3, 1) = 1"),
+        ("FOLD", ("8",), "8", "OutputTensor[0] = 8"),
+    ],
+)
+def test_a_calculation_is_in_numbers(operator: str, texts: tuple[str, ...], result: str, expected: str) -> None:
+    assert in_words(operator, asked(result, *texts)) == expected
+
+
+def test_a_calculation_that_does_not_give_the_element_is_not_shown() -> None:
+    assert in_words("REDUCE", asked("9", "1", "2")) == "OutputTensor[0] = 9, made of 2 elements of InputTensor"
+
+
+def test_an_index_stands_behind_what_it_chooses() -> None:
+    sources = (("InputTensor", (2,)), ("IndicesTensor", (0,)))
+    given = Asked(("OutputTensor", (0,)), sources, {("OutputTensor", (0,)): "7", sources[0]: "7", sources[1]: "2"})
+    assert copied(given) == "OutputTensor[0] = InputTensor[2], by IndicesTensor[0] = 2"
+
+
+def test_every_calculation_of_the_site_gives_its_result() -> None:
+    found = 0
+    for name in operator_names():
+        about = load_about(name)
+        case = example(about, site_pages.bundled()[name])
+        assert case is not None
+        for picture in pictures(about.family, case, example_of(load_spec(name), case).grids):
+            for _, words in picture.lines:
+                parts = words.rpartition(": ")[2].split(" = ")
+                if len(parts) > 1 and parts[-2] != "x" and "Tensor" not in "".join(parts[-2:]):
+                    found += 1
+                    assert value_of(parts[-2]) == pytest.approx(value_of(parts[-1]), rel=1e-3), (name, words)
+    assert found > 50

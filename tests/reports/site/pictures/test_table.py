@@ -1,0 +1,57 @@
+"""The drawings of all operators."""
+
+from __future__ import annotations
+
+import pytest
+import site_pages
+from lxml import etree
+
+from dmlcheck.inspection.about_checks import example
+from dmlcheck.reports.site.example import example_of
+from dmlcheck.reports.site.pictures.reads import Picture
+from dmlcheck.reports.site.pictures.table import DRAWINGS, WITHOUT, pictures
+from dmlcheck.specs.about import FAMILIES, load_about
+from dmlcheck.specs.load import load_spec, operator_names
+
+
+def drawn(operator: str) -> list[Picture]:
+    name = f"DML_OPERATOR_{operator}"
+    about = load_about(name)
+    case = example(about, site_pages.bundled()[name])
+    assert case is not None
+    return pictures(about.family, case, example_of(load_spec(name), case).grids)
+
+
+SHORT = [name.removeprefix("DML_OPERATOR_") for name in operator_names()]
+
+
+def test_rows_are_of_families_and_operators_that_exist() -> None:
+    assert all(key in FAMILIES or key in SHORT for key in DRAWINGS)
+    assert all(any(short.startswith(prefix) for short in SHORT) for prefix in WITHOUT)
+
+
+@pytest.mark.parametrize(
+    "operator",
+    [
+        *("CONVOLUTION", "MAX_POOLING2", "RESAMPLE2", "ROI_ALIGN1", "UPSAMPLE_2D", "LSTM", "GRU", "RNN", "SLICE1"),
+        *("PADDING", "GATHER", "JOIN", "SPLIT", "SPACE_TO_DEPTH1", "REDUCE", "CUMULATIVE_PRODUCT", "TOP_K1", "GEMM"),
+    ],
+)  # fmt: skip
+def test_an_operator_whose_places_matter_is_drawn(operator: str) -> None:
+    (picture,) = drawn(operator)
+    tree = etree.fromstring(picture.svg)
+    assert tree.findtext("title") == picture.caption
+    assert all(words in (tree.findtext("desc") or "") for _, words in picture.lines)
+    assert picture.lines
+
+
+def test_an_operator_on_elements_alone_is_not_drawn() -> None:
+    assert drawn("ELEMENT_WISE_ADD") == drawn("ACTIVATION_RELU_GRAD") == drawn("ACTIVATION_RELU") == []
+
+
+def test_windows_are_of_the_elements_with_the_most_sources() -> None:
+    # InputTensor is {1 2 3 4} and {5 6 7 8}; its columns overlap in all but the first and the last element
+    assert [words for _, words in drawn("FOLD")[0].lines] == [
+        "OutputTensor[0, 0, 1] = 2 + 5 = 7",
+        "OutputTensor[0, 0, 3] = 4 + 7 = 11",
+    ]
