@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 import subprocess
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -57,3 +58,62 @@ def violations(browser: Browser, page: str, axe: str, *, width: int, is_dark: bo
     text = re.search(r'<pre id="found" role="note">(.*?)</pre>', done.stdout.decode("utf-8"), re.DOTALL)
     assert text, "axe did not end"
     return json.loads(html.unescape(text[1]))
+
+
+# Run in a page around frames: each page in a frame of its own, which takes each width.
+EACH = """
+addEventListener("load", async () => {
+  const found = [];
+  for (const [name, text] of Object.entries(PAGES)) {
+    const frame = document.createElement("iframe");
+    frame.title = "page";
+    frame.width = WIDTHS[0];
+    frame.height = 844;
+    const loaded = new Promise((done) => { frame.onload = done; });
+    frame.srcdoc = text;
+    document.querySelector("main").append(frame);
+    await loaded;
+    const inner = frame.contentDocument;
+    for (const folded of inner.querySelectorAll("details")) folded.open = true;
+    const script = inner.createElement("script");
+    script.textContent = AXE;
+    inner.head.append(script);
+    for (const width of WIDTHS) {
+      frame.width = width;
+      await new Promise((done) => setTimeout(done, 50));
+      if (frame.contentWindow.innerWidth !== width) found.push([name, width, "not resized"]);
+      if (inner.documentElement.scrollWidth > width) found.push([name, width, "overflow"]);
+      if (width < SMALLEST) continue;
+      const {violations} = await frame.contentWindow.axe.run(inner, OPTIONS);
+      for (const {id, nodes} of violations) found.push([name, width, id, nodes.map((node) => node.html)]);
+    }
+    frame.remove();
+  }
+  document.querySelector("#found").textContent = JSON.stringify([found, Object.keys(PAGES).length]);
+});
+"""
+SMALLEST = 390  # the least width that axe looks at; below it, pages are only measured
+
+
+def findings(
+    browser: Browser, folder: Path, pages: Mapping[str, str], axe: str, widths: Sequence[int], *, is_dark: bool
+) -> Any:
+    """Return what axe finds in many pages at some widths, in one browser, and the number of pages.
+
+    In the dark, contrasts alone are judged: nothing else depends on colours.
+    """
+    options = {"resultTypes": ["violations"], **({"runOnly": ["color-contrast"]} if is_dark else {})}
+    names = {"PAGES": pages, "WIDTHS": widths, "AXE": axe, "OPTIONS": options, "SMALLEST": SMALLEST}
+    given = "".join(f"const {name} = {_in_script(value)};\n" for name, value in names.items())
+    path = folder / f"every-{is_dark}.html"
+    path.write_text(f'{OUTER}<pre id="found"></pre></main><script>{given}{EACH}</script>', encoding="utf-8")
+    scheme = f"--blink-settings=preferredColorScheme={0 if is_dark else 1}"
+    words = ("--window-size=1400,900", scheme, "--virtual-time-budget=600000", "--dump-dom", path.as_uri())
+    dumped = browser.run(*words, seconds=600).stdout.decode("utf-8")
+    text = re.search(r'<pre id="found">(.*?)</pre>', dumped, re.DOTALL)
+    assert text, "axe did not end"
+    return json.loads(html.unescape(text[1]))
+
+
+def _in_script(value: Any) -> str:
+    return json.dumps(value).replace("</", "<\\/").replace("<!--", "<\\!--")

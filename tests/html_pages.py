@@ -59,8 +59,8 @@ class Browser:
         ]
         self.folder = folder
 
-    def run(self, *words: str) -> subprocess.CompletedProcess[bytes]:
-        return subprocess.run([*self.words, *words], capture_output=True, timeout=120, check=True)
+    def run(self, *words: str, seconds: int = 120) -> subprocess.CompletedProcess[bytes]:
+        return subprocess.run([*self.words, *words], capture_output=True, timeout=seconds, check=True)
 
 
 def case(name: str = "one", file: str = "some.yaml", operator: str = "DML_OPERATOR_REDUCE", **fields: Any) -> Case:

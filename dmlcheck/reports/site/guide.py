@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import count, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dmlcheck.reports.site.links import address_of_guide_page
@@ -102,9 +102,11 @@ def _link(token: Token) -> None:
 
 
 def _focusable(body: str) -> str:
-    """Let wide blocks be scrolled by keyboard: code, and tables in regions of their own."""
+    """Let wide blocks be scrolled by keyboard: code, and tables in regions of their own, whose names are unique."""
     body = body.replace("<pre>", '<pre tabindex="0" aria-label="Code">')
-    body = body.replace("<table>", '<div class="wide" tabindex="0" role="region" aria-label="Table"><table>')
+    numbers = count(1)
+    region = '<div class="wide" tabindex="0" role="region" aria-label="Table {}"><table>'
+    body = re.sub("<table>", lambda _: region.format(next(numbers)), body)
     return body.replace("</table>", "</table></div>")
 
 

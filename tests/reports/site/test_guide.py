@@ -53,6 +53,11 @@ def test_wide_blocks_can_be_scrolled_by_keyboard() -> None:
     assert '<pre tabindex="0" aria-label="Code">' in body
 
 
+def test_regions_of_tables_have_names_of_their_own() -> None:
+    body = of("| a |\n|---|\n| b |\n\nText.\n\n| c |\n|---|\n| d |\n").body
+    assert [body.count(f'aria-label="Table {number}"') for number in (1, 2, 3)] == [1, 1, 0]
+
+
 def test_the_site_has_the_pages_for_users() -> None:
     addresses = [page.address for page in guide_pages()]
     assert {"guide.html", "guide-tutorial.html", "rules.html"} <= set(addresses)
