@@ -11,7 +11,7 @@ import numpy as np
 from dmlcheck.reference.ball import errors as of
 from dmlcheck.reference.ball.ball import Ball, with_twin
 from dmlcheck.reference.ball.elementwise import sum_of_two
-from dmlcheck.reference.ball.errors import Array, plus, summing_error
+from dmlcheck.reference.ball.errors import Arithmetic, Array, plus, summing_error
 from dmlcheck.reference.ball.operands import radius, raw, rounded
 
 
@@ -130,9 +130,24 @@ def _multiplied(multiply: Callable[[Array], Array], x: Ball, count: Any) -> Ball
     size = np.abs(result)
     moved = None if error is None else multiply(np.abs(value) + error) - size
     own = np.expm1(count * np.log1p(x.arithmetic.unit_roundoff)) * plus(size, moved)
+    least = multiply(np.minimum(np.abs(value), 1.0))
+    if of.least(least) < x.arithmetic.smallest:
+        own = own + _lost_on_the_way(least, size, count, x.arithmetic)
     most = None if error is None else of.largest(error)
     terms = max(x.terms, int(np.max(count, initial=0)) + 1)
     return rounded(result, plus(own, moved), x.arithmetic, terms, partial(is_bounded, most))
+
+
+def _lost_on_the_way(least: Array, size: Array, count: Any, arithmetic: Arithmetic) -> Array:
+    """Return how far products move if those on the way to them are denormal; `least` are the smallest that may be.
+
+    Each of these is rounded by half of the smallest denormal number at most, and then by no more than it is.
+    """
+    half = arithmetic.smallest * arithmetic.unit_roundoff
+    share = np.where(least < arithmetic.smallest, half / np.maximum(least, half), 0.0)
+    growth = np.maximum(count - 1, 0) * np.log1p(share)  # the last rounding is that of the result
+    moved: Array = np.expm1(np.minimum(growth, _MOST_GROWTH)) * size
+    return moved
 
 
 def _places(x: Ball, axis: int) -> Array:
@@ -149,6 +164,8 @@ def _extreme(ufunc: np.ufunc, x: Ball, axis: Any = None, *, keepdims: bool = Fal
     moved = np.maximum(np.abs(along(value - error) - best), np.abs(along(value + error) - best))
     return rounded(best, moved, x.arithmetic, x.terms, partial(is_bounded, None))
 
+
+_MOST_GROWTH = 700.0  # whose exponential is finite
 
 RULES: dict[tuple[np.ufunc, str], Callable[..., Any]] = {
     (np.add, "reduce"): total,

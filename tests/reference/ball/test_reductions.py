@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from balls import FLOAT16, FLOAT32, as_balls, likely
+from balls import FLOAT16, FLOAT32, allowed, as_balls, likely
 
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball, plus_start, product, radius, total, total_of_parts
 
@@ -90,6 +90,27 @@ def test_sums_in_parts_are_the_sum() -> None:
         assert np.allclose(whole.radius, parts.radius, rtol=1e-9)
         assert whole.terms == parts.terms == 90
     assert total(x, 1).tolist() == x.sum(1).tolist()
+
+
+def test_denormal_products_on_the_way_move_the_result() -> None:
+    """By hand, in denormal numbers of FLOAT32: 0.625 is rounded to 1, 0.51 to 1, 1.5 to 2; the exact result is 0.48."""
+    one = 2.0**-149
+    x = np.array([0.625, one, 3, 0.17, 1.5])
+    right = [0.625, 0.625 * one, 1.875 * one, 0.31875 * one, 0.478125 * one]
+    found = np.array([0.625, one, 3 * one, one, 2 * one])
+    bound = np.cumprod(Ball(x.astype(np.float32), 0.0, FLOAT32))
+    assert np.allclose(bound.value, right, rtol=1e-6, atol=0)
+    assert (np.abs(found - bound.value) <= allowed(bound, "FLOAT32")).all()
+    assert (bound.radius[2:] < 100 * one).all()
+    whole = np.prod(Ball(x.astype(np.float32), 0.0, FLOAT32))
+    assert abs(2 * one - whole.value) <= allowed(whole, "FLOAT32")
+
+
+def test_products_of_which_the_last_alone_is_denormal_are_off_by_no_more_than_a_unit() -> None:
+    one = 2.0**-149
+    bound = np.cumprod(Ball(np.array([2.0**-20, 0.75, 2.0**-126], np.float32), 0.0, FLOAT32))
+    assert bound.value[-1] == 6 * one
+    assert bound.radius[-1] <= 7 * one  # which may be flushed
 
 
 def test_tiny_terms_may_be_flushed_one_by_one() -> None:
