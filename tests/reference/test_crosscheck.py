@@ -529,12 +529,6 @@ def is_spread(seen: Seen) -> bool:
     return seen.expected.ndim != 4 and any(size > 1 and gap > 1 for size, gap in dimensions)
 
 
-def norms(seen: Seen) -> Array:
-    """Return the norms of LP_NORMALIZATION."""
-    x = np.abs(seen.x.astype(np.float64)) ** seen.value("P")
-    return np.asarray(x.sum(axis=seen.value("Axis"), keepdims=True) ** (1 / seen.value("P")))
-
-
 KNOWN = [
     Known(
         "onnxruntime",
@@ -760,16 +754,6 @@ KNOWN = [
         FLOATS,
         "adds up the elements instead of their magnitudes",
         lambda seen: seen.value("P") == 1 and bool((seen.x < 0).any()),
-    ),
-    *(
-        Known(
-            program,
-            "LP_NORMALIZATION",
-            FLOATS,
-            "has no Epsilon",
-            lambda seen: (norms(seen) < seen.value("Epsilon")) | (seen.value("Epsilon") > 1),
-        )
-        for program in PROGRAMS
     ),
     Known(
         "onnx",
