@@ -28,7 +28,7 @@ def test_a_page_has_every_section_that_its_spec_has() -> None:
     titles = [title for before, title in pairwise(lines) if before == ""]
     assert titles[:3] == ["Fields", "Support", "Constraints"]
     assert "Errata: errors and gaps of Microsoft's page" not in page(SPEC._replace(errata=()))
-    bare = SPEC._replace(constraints=(), tolerance=(), unspecified=(), errata=(), support=(), let={})
+    bare = SPEC._replace(constraints=(), tolerance=(), undefined=(), errata=(), support=(), let={})
     assert not {"Support", "Constraints", "Tolerance"} & set(page(bare))
 
 
@@ -159,7 +159,7 @@ def sentences(spec: OperatorSpec) -> list[str]:
         *(field.about for field in spec.fields.values()),
         *(row.text for row in spec.constraints),
         *(row.help or "" for row in spec.constraints),
-        *spec.unspecified,
+        *(text for row in spec.undefined for text in (row.condition, row.reason, *row.outcomes, row.reference)),
         *(row.source for row in spec.tolerance),
         *(text for row in spec.errata for text in (row.page, row.correct, row.source)),
         *(text for row in spec.differences for text in (row.text, row.source)),
