@@ -552,10 +552,7 @@ def _judge_floats(wanted: Array, found: Array, data_type: str, limit: Limit, bou
         reach = bound.radius if is_exact else _reach(reference, bound, unit, data_type)
         near, is_near = _within(actual, _middle(reference, bound, reach), reach, data_type)
         # Beside a pole, or an end of the domain, rounding decides whether it is infinite, NaN or a number of any size.
-        is_nothing = ~np.isfinite(actual)
-        if bound.unlimited is not None:  # an end of the domain, within the errors of the operand
-            is_nothing |= bound.unlimited & np.isnan(reference)
-        is_near |= np.isinf(bound.radius) & ~np.isfinite(reference) & is_nothing
+        is_near |= np.isinf(bound.radius) & ~np.isfinite(reference) & ~np.isfinite(actual)
         share, accepted, allowed = np.fmin(share, near), accepted | is_near, np.maximum(allowed, reach)
     units = _distance(actual, reference) / unit
     share = np.where(np.isinf(allowed) & accepted, np.nan, share)

@@ -513,18 +513,6 @@ def test_where_rounding_decides_that_there_is_no_number_an_infinity_and_nan_are_
     assert with_bound(value, actual, value, 1.0).mismatches == (not is_equal)
 
 
-@pytest.mark.parametrize(
-    ("value", "is_limited", "mismatches"), [(math.nan, False, 0), (math.nan, True, 1), (-math.inf, False, 1)]
-)
-def test_where_rounding_decides_whether_there_is_a_number_one_is_no_mismatch_and_has_no_limit(
-    value: float, is_limited: bool, mismatches: int
-) -> None:
-    unlimited = None if is_limited else np.array([True])
-    bound = Bound(np.array([value]), np.array([math.inf]), np.array([False]), unlimited=unlimited)
-    result = judged([value], [0.0], "FLOAT32", Limit(None), None, lambda _, **__: given(bound))
-    assert (result.mismatches, result.unlimited) == (mismatches, 1 - mismatches)
-
-
 @pytest.mark.parametrize("actual", [-88.0, 5.0, -math.inf, math.nan])
 def test_where_nothing_bounds_a_number_its_formula_may_give_none(actual: float) -> None:
     assert with_bound(-87.0, actual, -math.inf, math.inf).mismatches == 0
