@@ -1,4 +1,4 @@
-"""What an implementation is known to fail, by the expectations of a file, as a campaign of draws comes upon it."""
+"""Known failures of an implementation in a campaign of draws, from a file of expectations."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from dmlcheck.running.finding_files import finding_name
 
 
 class KnownFindings:
-    """The failures that a file of expectations names, and how many draws failed so, by reason.
+    """The failures that a file of expectations names, with the number of draws for each reason.
 
     An entry names a failure by the id that its finding would have: `findings/NAME.yaml::NAME`.
     """
 
     def __init__(self, expectations: Expectations | None, folder: str) -> None:
-        """Take the entries of a file, None for none, and the folder of the findings."""
+        """Take the expectations, None if there is no file of them, and the folder of the findings."""
         self.expectations = expectations
         self.folder = folder
         self.counts: Counter[str] = Counter()
 
     def is_known(self, desc: OperatorDesc, answer: TrialAnswer) -> bool:
-        """Whether an entry expects that a desc fails so; the failure is then counted."""
+        """Whether an entry expects this failure of a desc; if so, the failure is counted."""
         name = finding_name(desc, answer)
         return self.is_known_in(f"{name}.yaml", name, answer)
 
     def is_known_in(self, file: str, name: str, answer: TrialAnswer) -> bool:
-        """Whether an entry expects that what has a name in a file of the folder fails so; it is then counted."""
+        """Whether an entry expects this failure of a case of a file in the folder; if so, the failure is counted."""
         if self.expectations is None or answer.difference is None:
             return False
         path = os.path.join(self.folder, file)

@@ -139,9 +139,9 @@ def _multiplied(multiply: Callable[[Array], Array], x: Ball, count: Any) -> Ball
 
 
 def _lost_on_the_way(least: Array, size: Array, count: Any, arithmetic: Arithmetic) -> Array:
-    """Return how far products move if those on the way to them are denormal; `least` are the smallest that may be.
+    """Return the error of products whose intermediate products are denormal; `least` are the smallest of these.
 
-    Each of these is rounded by half of the smallest denormal number at most, and then by no more than it is.
+    Each is rounded by at most half of the smallest denormal number, and by at most its own magnitude.
     """
     half = arithmetic.smallest * arithmetic.unit_roundoff
     share = np.where(least < arithmetic.smallest, half / np.maximum(least, half), 0.0)

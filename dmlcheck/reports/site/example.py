@@ -100,7 +100,12 @@ def _flat(value: Any) -> Iterator[Any]:
 def _number(number: float) -> str:
     """Return a whole number with all its digits, another with five, and a minus sign that is one."""
     is_whole = math.isfinite(number) and number == int(number)
-    return (f"{number:.10g}" if is_whole else f"{number:.5g}").replace("-", "\N{MINUS SIGN}")
+    return with_minus_signs(f"{number:.10g}" if is_whole else f"{number:.5g}")
+
+
+def with_minus_signs(text: str) -> str:
+    """Return numbers as they are printed: with minus signs in place of hyphens."""
+    return text.replace("-", "\N{MINUS SIGN}")
 
 
 def _shade(number: float, low: float, high: float) -> int:

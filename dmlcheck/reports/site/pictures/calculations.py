@@ -8,11 +8,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from dmlcheck.diagnostics.wording import brackets, counted
-from dmlcheck.reports.site.pictures.influence import Place
+from dmlcheck.reports.site.pictures.influence import INDICES, Place
 
 _MOST = 9  # numbers in a calculation
 _ADDED = ("BiasTensor", "CTensor")
-_INDICES = ("IndicesTensor", "SequenceLengthsTensor")
 
 
 class Asked(NamedTuple):
@@ -106,8 +105,8 @@ def in_words(operator: str, asked: Asked) -> str:
 
 def copied(asked: Asked) -> str:
     """Return the place that an element is copied from, and the indices that say so."""
-    taken = [place for place in asked.sources if place[0] not in _INDICES]
-    by = [f"{name_of(place)} = {asked.numbers[place]}" for place in asked.sources if place[0] in _INDICES]
+    taken = [place for place in asked.sources if place[0] not in INDICES]
+    by = [f"{name_of(place)} = {asked.numbers[place]}" for place in asked.sources if place[0] in INDICES]
     text = " and ".join(map(name_of, taken))
     chosen = f", by {' and '.join(by)}" if by and taken else ""
     return f"{name_of(asked.output)} = {text or ' and '.join(by)}{chosen}"

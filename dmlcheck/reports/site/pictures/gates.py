@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from dmlcheck.reports.site.example import with_minus_signs
 from dmlcheck.reports.site.pictures.reads import Picture
 from dmlcheck.reports.site.pictures.shapes import Box, arrow, drawing, rect, text
 from dmlcheck.reports.site.pictures.shown import Shown
@@ -114,7 +115,7 @@ CELLS: dict[str, tuple[int, Callable[[Cell], list[Part]]]] = {"LSTM": (4, lstm),
 
 def number(value: float) -> str:
     """Return a number as calculations have it."""
-    return f"{value:.5g}".replace("-", "\N{MINUS SIGN}")
+    return with_minus_signs(f"{value:.5g}")
 
 
 def numbers(one: float, other: float) -> str:

@@ -12,7 +12,7 @@ from dmlcheck.reference import engine
 
 Place = tuple[str, tuple[int, ...]]  # the label of a tensor, and the index of an element
 Array = np.ndarray[Any, np.dtype[Any]]
-_INDICES = ("IndicesTensor", "SequenceLengthsTensor")
+INDICES = ("IndicesTensor", "SequenceLengthsTensor")  # they choose elements, and are no operands
 _NOT_CHANGED = ("ROITensor", "BatchIndicesTensor")  # they say where all elements come from
 _FAR = 1000  # what an element is moved by: farther than the numbers of any example lie apart
 _SHIFT = 7  # what elements are raised by first, those of later tensors by more, so that no factor is 0
@@ -34,7 +34,7 @@ def influences(desc: OperatorDesc, inputs: Mapping[str, Any]) -> dict[Place, tup
             outputs = set(_changed(before, engine.run(desc, changed)))
             for output in outputs:
                 found[output].append(place)
-            if outputs and place[0] not in _INDICES:
+            if outputs and place[0] not in INDICES:
                 break
     return {output: tuple(dict.fromkeys(places)) for output, places in found.items()}
 
@@ -53,7 +53,7 @@ def _raised(field: str, given: Any, by: int) -> Any:
     """Return the numbers of a field, raised, but not its indices."""
     if isinstance(given, list):
         return [_raised(field, one, by) for one in given]
-    if field in _INDICES or field in _NOT_CHANGED:
+    if field in INDICES or field in _NOT_CHANGED:
         return given
     most = np.inf if given.dtype.kind == "f" else np.iinfo(given.dtype).max
     return np.minimum(given.astype(np.float64) + by, most).astype(given.dtype)
@@ -82,7 +82,7 @@ def _with(array: Array, index: tuple[int, ...], value: Any) -> Array:
 def _others(label: str, array: Array, index: tuple[int, ...]) -> list[Any]:
     """Return the numbers that an element is changed to."""
     own = array[index]
-    if label in _INDICES:
+    if label in INDICES:
         return [other for other in range(int(array.min()), int(array.max()) + 1) if other != own]
     if array.dtype.kind == "f":
         return [own + _FAR, own - _FAR]

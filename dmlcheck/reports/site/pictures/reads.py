@@ -17,6 +17,7 @@ from dmlcheck.reports.site.pictures.shapes import (
     text,
     text_width,
 )
+from dmlcheck.reports.site.pictures.shown import indices
 
 _HEIGHT, _NARROWEST, _GAP, _BESIDE, _LABEL = 28.0, 34.0, 10.0, 44.0, 18.0
 _LOW = 3 * _HEIGHT  # of inputs: below it, outputs lie below them
@@ -114,26 +115,18 @@ def _tensor(grid: Grid) -> _Laid:
     width = max(_NARROWEST, longest * 7.4 + 9)
     cells: dict[Place, tuple[Box, str]] = {}
     x, y = 1.0, _LABEL
-    indices = _indices(grid.sizes)
+    places = iter(indices(grid.sizes))
     for matrix in grid.matrices:
         if x > 1 and x + width * len(matrix[0]) > WIDEST:
             x, y = 1.0, y + len(matrix) * _HEIGHT + _GAP
         for at, row in enumerate(matrix):
             for column, cell in enumerate(row):
                 box = Box(x + column * width, y + at * _HEIGHT, width, _HEIGHT)
-                cells[grid.name, next(indices)] = (box, cell.text)
+                cells[grid.name, next(places)] = (box, cell.text)
         x += width * len(matrix[0]) + _GAP
     outside = around(box for box, _ in cells.values())
     name = grid.name.replace("Tensor", "") if grid.name != "Tensor" else grid.name
     return _Laid(cells, [(1, _LABEL - 5, name)], max(outside.right, text_width(name)), outside.bottom)
-
-
-def _indices(sizes: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    if not sizes:
-        yield ()
-        return
-    for first in range(sizes[0]):
-        yield from ((first, *rest) for rest in _indices(sizes[1:]))
 
 
 def _moved(laid: _Laid, x: float, y: float) -> _Laid:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from dmlcheck.reports.site.example import with_minus_signs
 from dmlcheck.reports.site.pictures.calculations import value_of
 from dmlcheck.reports.site.pictures.reads import Picture
 from dmlcheck.reports.site.pictures.shapes import WIDEST, Box, arrow, dot, drawing, line, rect, text
@@ -84,7 +85,7 @@ def _drawn(row: Row) -> tuple[float, list[str]]:
     for x, number in zip(row.places, row.fine[2], strict=True):
         parts += _cell(Box(across(x - step / 2), _LOWER, step * unit, _HEIGHT), number)
         parts.append(arrow((across(x), _LOWER), (across(x), _AXIS + 2), "a"))
-        parts.append(text(across(x) + 4, _LOWER - 22, f"{x:.3g}".replace("-", "\N{MINUS SIGN}"), "quiet"))
+        parts.append(text(across(x) + 4, _LOWER - 22, with_minus_signs(f"{x:.3g}"), "quiet"))
     return across(high) + _MARGIN, parts
 
 
@@ -96,7 +97,7 @@ def _cell(box: Box, number: str) -> Iterator[str]:
 def _words(row: Row, at: int) -> str:
     """Return the place of an element of the finer side, and the calculation if it gives the element's number."""
     x = row.places[at]
-    start = f"x = {x:.4g}".replace("-", "\N{MINUS SIGN}")
+    start = with_minus_signs(f"x = {x:.4g}")
     shares = shares_of(x, len(row.coarse[2]), is_linear=row.is_linear)
     if row.is_gradient:
         parts = [f"{weight:g} × {row.fine[2][at]} to {row.coarse[1]}[{index}]" for index, weight in shares]
@@ -170,7 +171,7 @@ def sampled(shown: Shown) -> list[Picture]:
     for row, y in enumerate(region.down):
         for column, x in enumerate(region.across):
             number = made.matrices[0][row][column].text
-            lines.append((f"[{row}, {column}]", f"x = {x:g}, y = {y:g}: {number}".replace("-", "\N{MINUS SIGN}")))
+            lines.append((f"[{row}, {column}]", with_minus_signs(f"x = {x:g}, y = {y:g}: {number}")))
     unit = 48.0
     parts = list(_image([[cell.text for cell in row] for row in image.matrices[0]], unit))
     x, y = ((end + 0.5) * unit + 1 for end in (region.x[0], region.y[0]))

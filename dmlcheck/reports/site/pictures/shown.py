@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Any, NamedTuple
 
 from dmlcheck.descs.records import OperatorDesc
@@ -34,7 +35,4 @@ class Shown(NamedTuple):
 
 def indices(sizes: Sequence[int]) -> list[tuple[int, ...]]:
     """Return the indices of a tensor's elements, in order."""
-    found: list[tuple[int, ...]] = [()]
-    for size in sizes:
-        found = [(*index, at) for index in found for at in range(size)]
-    return found
+    return list(product(*map(range, sizes)))
