@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from dmlcheck.drawing.chance import Chance
@@ -106,6 +106,12 @@ def _scatter(raw: Raw, _: Chance) -> None:
         indices[axis] = updates[axis] = given[axis]
 
 
+def _restarted(starts: list[int], whole: Sequence[int], chance: Chance) -> list[int]:
+    """Move the starts of a slice to one of the first elements, and return the sizes of the rest of the tensor."""
+    starts[:] = [chance.integer(0, min(2, most - 1)) for most in whole]
+    return [most - start for most, start in zip(whole, starts, strict=True)]
+
+
 def _slice(raw: Raw, chance: Chance) -> None:
     """Let a slice go to the end of its tensor where it goes beyond."""
     whole, starts, sizes, strides = raw["InputTensor"]["Sizes"], raw["Offsets"], raw["Sizes"], raw["Strides"]
@@ -113,8 +119,7 @@ def _slice(raw: Raw, chance: Chance) -> None:
         return
     each = zip(starts, sizes, strides, whole, strict=True)
     if any(start + stride * (size - 1) >= most for start, size, stride, most in each):
-        starts[:] = [chance.integer(0, min(2, most - 1)) for most in whole]
-        rest = [most - start for most, start in zip(whole, starts, strict=True)]
+        rest = _restarted(starts, whole, chance)
         sizes[:] = [(size - 1) // stride + 1 for size, stride in zip(rest, strides, strict=True)]
 
 
@@ -127,8 +132,7 @@ def _window_of_slice(raw: Raw, chance: Chance) -> None:
     if not len(whole) == len(starts) == len(sizes) == len(strides) == len(part["Sizes"]) or 0 in strides:
         return
     if any(start + size > most for start, size, most in zip(starts, sizes, whole, strict=True)):
-        starts[:] = [chance.integer(0, min(2, most - 1)) for most in whole]
-        rest = [most - start for most, start in zip(whole, starts, strict=True)]
+        rest = _restarted(starts, whole, chance)
         sizes[:] = [size - chance.integer(0, min(2, size - 1)) for size in rest]
     reach = [(size - 1) // abs(stride) + 1 for size, stride in zip(sizes, strides, strict=True)]
     if any(map(int.__gt__, part["Sizes"], reach)):
