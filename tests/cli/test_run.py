@@ -87,10 +87,9 @@ def test_a_pipe_in_a_folder_is_not_waited_for(folder: Path) -> None:
 
 @pytest.mark.slow
 def test_the_bundled_cases_run_without_a_path() -> None:
-    result = dmlcheck("run", "-k", "hardmax1/documented")
+    result = dmlcheck("run", "-v", "-k", "hardmax1/documented")
     assert (result.exit_code, "passed in" in result.stdout) == (0, True)
-    verbose = dmlcheck("run", "-v", "-k", "hardmax1/documented").stdout
-    assert "\nPASSED cases/activation_hardmax1/documented.yaml::" in verbose
+    assert "\nPASSED cases/activation_hardmax1/documented.yaml::" in result.stdout
 
 
 @pytest.mark.parametrize("words", [["-x"], ["--max-failures", "1"]])

@@ -461,12 +461,13 @@ cases:
 
 @pytest.mark.slow
 def test_the_bundled_cases_fail_only_where_it_is_known_and_said_why(tmp_path: Path) -> None:
+    """Every fifth case, as all take minutes; the head of the file of expectations has the command for all."""
     report = tmp_path / "report.json"
-    words = ["--expectations", str(KNOWN), "--json", str(report), str(CASES)]
+    words = ["--expectations", str(KNOWN), "--json", str(report), "--shard", "1/5", str(CASES)]
     done = cli("--implementation", "onnxruntime", *words)
     assert done.stderr == ""
     found = json.loads(report.read_text(encoding="utf-8"))
-    assert found["summary"]["passed"] > 3500
+    assert found["summary"]["passed"] > 700
     assert [case["id"] for case in found["cases"] if case["outcome"] == "error"] == []
     reasons = {case["reason"] for case in found["cases"] if case["outcome"] == "skipped"}
     known = ("unsupported-by-implementation: ", "a plain desc: ", "no expected outputs, and ")

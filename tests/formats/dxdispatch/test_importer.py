@@ -197,12 +197,13 @@ def fields(case: Case) -> dict[str, Any]:
 
 @pytest.mark.slow
 def test_an_export_comes_back_as_the_same_descs_and_inputs(tmp_path: Path) -> None:
-    paths = [path for name in REDUCTIONS for path in sorted((CASES / name).iterdir()) if path.name != "large.yaml"]
+    files = ("values.yaml", "documented.yaml", "layouts.yaml")
+    paths = [CASES / name / file for name in REDUCTIONS for file in files if (CASES / name / file).exists()]
     dmlcheck("export", "--to", "dxdispatch", *paths, "-o", tmp_path / "exported")
     dmlcheck("import", "dxdispatch", tmp_path / "exported", "-o", tmp_path / "back")
     cases = {case.id: case for path in paths for case in api.load_cases(str(path))}
     entries = json.loads((tmp_path / "exported" / "manifest.json").read_text(encoding="utf-8"))["entries"]
-    assert len(entries) > 600
+    assert len(entries) > 100
     for entry in entries:
         back = list(api.load_cases(str(tmp_path / "back" / f"{entry['folder']}.yaml")))
         for read, case in zip(back, entry["cases"], strict=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -29,15 +29,14 @@ SCHEMA = jsonschema.Draft202012Validator(json.loads((HERE / "schemas" / "dxdispa
 FLOATS = ("FLOAT", "FLOAT_ARRAY", "SCALE_BIAS")
 
 
-def shipped() -> Iterator[Case]:
-    """Yield of the shipped cases one for each form of a desc: what it gives, and its data types."""
-    seen = set()
+@cache
+def shipped() -> tuple[Case, ...]:
+    """Return of the shipped cases the first for each form of a desc: what it gives, and its data types."""
+    first: dict[Any, Case] = {}
     for path in sorted((HERE.parent / "cases").rglob("*.yaml")):
         for case in read_file(str(path), path.name).cases:
-            form = (case.operator, case.invalid, form_of(case.desc))
-            if form not in seen:
-                seen.add(form)
-                yield case
+            first.setdefault((case.operator, case.invalid, form_of(case.desc)), case)
+    return tuple(first.values())
 
 
 def form_of(value: Any) -> Any:
