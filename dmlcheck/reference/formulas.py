@@ -6,7 +6,7 @@ import inspect
 
 import numpy as np
 
-from dmlcheck.reference.ball.roundings import rounding, words
+from dmlcheck.reference.ball.roundings import limits_and_sources, rounding, words
 from dmlcheck.reference.bindings import row
 from dmlcheck.specs.load import load_spec
 
@@ -29,6 +29,11 @@ def is_computed(operator: str) -> bool:
 def rounding_texts(operator: str, data_type: str = "FLOAT32") -> list[tuple[str, str]]:
     """Return the elementary functions in an operator's formula, each with its rounding and the source of that."""
     return [(name, words(rounding(name, data_type))) for name in load_spec(operator).functions]
+
+
+def rounding_limits(operator: str, data_type: str = "FLOAT32") -> list[tuple[str, list[tuple[str, str]]]]:
+    """Return the elementary functions in an operator's formula, each with its limits and their sources."""
+    return [(name, limits_and_sources(rounding(name, data_type))) for name in load_spec(operator).functions]
 
 
 _SPECIAL = "dmlcheck.reference.special"

@@ -232,7 +232,7 @@ def _tolerances(spec: OperatorSpec) -> Iterator[Line]:
     lines = [
         *(line for text in derived_texts(spec) for line in _item("-", text)),
         *(line for name, rounding in roundings for line in _item("", f"{name}: {rounding}")),
-        *(line for row in spec.tolerance for line in _item("-", tolerance_text(row))),
+        *(line for row in spec.tolerance for line in _item("-", f"{limit_text(row)} ({row.source})")),
     ]
     if lines:
         yield from _section("Tolerance")
@@ -254,8 +254,8 @@ def derived_texts(spec: OperatorSpec) -> list[str]:
     return texts
 
 
-def tolerance_text(tolerance: Tolerance) -> str:
-    """Return a limit that a source gives, with its condition and the source."""
+def limit_text(tolerance: Tolerance) -> str:
+    """Return a limit that a source gives, with its condition."""
     if tolerance.exact:
         limit = "exact"
     else:
@@ -263,4 +263,4 @@ def tolerance_text(tolerance: Tolerance) -> str:
     chosen = [condition_text(tolerance.when)] if tolerance.when else []
     chosen += [f"with {name}" for name in tolerance.present]
     where = f"{', '.join(chosen)}: " if chosen else ""
-    return f"{where}{limit} ({tolerance.source})"
+    return f"{where}{limit}"

@@ -15,7 +15,7 @@ from dmlcheck.cases.prepare import prepare
 from dmlcheck.reference.ball import elementwise
 from dmlcheck.reference.ball.roundings import ROUNDINGS
 from dmlcheck.reference.bounds import bounds
-from dmlcheck.reference.formulas import formula_texts, is_computed, rounding_texts
+from dmlcheck.reference.formulas import formula_texts, is_computed, rounding_limits, rounding_texts
 from dmlcheck.reference.nested import Nested
 from dmlcheck.specs.load import load_spec, operator_names
 from dmlcheck.specs.records import OUTPUT
@@ -105,6 +105,7 @@ def test_a_function_is_named_with_its_rounding_in_the_type_and_the_source() -> N
     (exp,) = named("ELEMENT_WISE_EXP", "FLOAT16").values()
     assert exp.startswith("1 ULP, and 2 ULP of the operand (WGSL, ")
     assert named("ACTIVATION_ELU") == {"expm1": "as exp(x) - 1: HLSL has no other way"}
+    assert rounding_limits("DML_OPERATOR_ACTIVATION_ELU") == [("expm1", [("", "as exp(x) - 1: HLSL has no other way")])]
 
 
 @pytest.fixture

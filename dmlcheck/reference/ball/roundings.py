@@ -34,14 +34,18 @@ class Rounding(NamedTuple):
 
 def words(row: Rounding) -> str:
     """Return a row as text: `4 ULP, and 1 ULP of the operand (HLSL, ...)`; for a formula its source."""
+    return "; likely ".join(f"{limit} ({source})" if limit else source for limit, source in limits_and_sources(row))
+
+
+def limits_and_sources(row: Rounding) -> list[tuple[str, str]]:
+    """Return the limits of all errors and of likely ones, each with its source; a formula has no limit."""
     if row.formula is not None:
-        return row.source
+        return [("", row.source)]
     parts = [f"{row.ulp:g} ULP"] * bool(row.ulp) + [f"{row.absolute:.3g}"] * bool(row.absolute)
     limit = " or ".join(parts) + ", whichever is larger" * (len(parts) > 1)
     limit += f", at most {row.at_most:g}" * (row.at_most < np.inf)
     limit += f", and {row.operand:g} ULP of the operand" * bool(row.operand)
-    likely = "" if row.likely is None else f"; likely {words(row.likely)}"
-    return f"{limit} ({row.source}){likely}"
+    return [(limit, row.source), *(limits_and_sources(row.likely) if row.likely is not None else ())]
 
 
 def rounding(name: str, data_type: str, *, is_likely: bool = False) -> Rounding:

@@ -27,7 +27,7 @@ def unfold(
 ) -> PartlyUndefined:
     """Output[n, c * P + w, b] = Input[n, c, b * Strides + w * Dilations - StartPadding], 0 outside InputTensor.
 
-    w is an element of the window and b a position of the window, both counted in row-major order; P is the number of
+    w is an element of the window and b a position of the window, both counted in row-major order. P is the number of
     elements of the window.
     """
     window = Window(window_sizes, strides, dilations, start_padding)
@@ -47,7 +47,7 @@ def batches_at(x: Any, places: Places, _: Given) -> Any:
 def fold(input: list[Any], *, dilations: Sizes, input_type: str, output_type: str) -> PartlyUndefined:
     """Output[n, c, i] = sum of Input[n, c * P + w, b] over w, b with i = b * Strides + w * Dilations - StartPadding.
 
-    w is an element of the window and b a position of the window, both counted in row-major order; P is the number of
+    w is an element of the window and b a position of the window, both counted in row-major order. P is the number of
     elements of the window.
     """
     return PartlyUndefined(sum_of_terms(input, output_type), 0 in dilations or input_type != output_type)

@@ -173,7 +173,7 @@ def batch_normalization_grad(
 ) -> dict[str, Any]:
     """OutputGradient = dy * Scale / sqrt(Variance + Epsilon), with dy the elements of InputGradient.
 
-    OutputScaleGradient is the sum of dy * (x - Mean) / sqrt(Variance + Epsilon), OutputBiasGradient the sum of dy; both
+    OutputScaleGradient is the sum of dy * (x - Mean) / sqrt(Variance + Epsilon), OutputBiasGradient the sum of dy. Both
     are over the dimensions in which MeanTensor has size 1.
     """
     square = variance if epsilon is None else variance + epsilon

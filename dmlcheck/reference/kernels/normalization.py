@@ -128,9 +128,9 @@ def local_response_normalization(
 ) -> PartlyUndefined:
     """x / (Bias + Alpha / LocalSize * the sum of x^2 over the region)^Beta.
 
-    The region is LocalSize channels, or without CrossChannel LocalSize rows and columns: from (LocalSize - 1) // 2
-    before x to LocalSize // 2 after it, as far as these are in the tensor; without CrossChannel, where LocalSize is
-    even, also from LocalSize // 2 before x.
+    The region is LocalSize channels, or without CrossChannel LocalSize rows and columns. It is from
+    (LocalSize - 1) // 2 before x to LocalSize // 2 after it, as far as these are in the tensor. Without CrossChannel,
+    where LocalSize is even, it may also begin LocalSize // 2 before x.
     """
     base = bias + alpha / local_size * region.sums(np.square(input))
     return PartlyUndefined(region.inner(input) / np.power(base, beta), base <= 0)

@@ -194,7 +194,7 @@ def roi_pooling(input: Any, roi: Any, *, spatial_scale: Any, pooled_size: Any) -
     """The maximum of Input[batch, c, y, x] over the y and x of each part of a region, whose corners are both inside.
 
     A corner is at round(coordinate * SpatialScale). Part i of n of a region of H rows begins at row floor(i * H / n)
-    and ends before row ceil((i + 1) * H / n); only rows and columns inside InputTensor count.
+    and ends before row ceil((i + 1) * H / n). Only rows and columns inside InputTensor count.
     """
     return stacked([largest_of_region(input, row, spatial_scale, pooled_size) for row in roi[0, 0]])
 

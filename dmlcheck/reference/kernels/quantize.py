@@ -85,7 +85,7 @@ BLOCKS = Cut(needs={"quantizations": repeated, "are_uneven": uneven})
 def dynamic_quantize_linear(input: Any, *, axes: Axes, output_type: str) -> dict[str, Any]:
     """clamp(rint(x / Scale) + ZeroPoint, Min, Max).
 
-    Scale = (high - low) / (Max - Min) and ZeroPoint = rint(Min - low / Scale); low and high are the least and the
+    Scale = (high - low) / (Max - Min) and ZeroPoint = rint(Min - low / Scale). low and high are the least and the
     largest element, or 0 if that is less or larger. Min and Max are the limits of OutputTensor's type.
     """
     x, (least, most) = as_floats(input), limits(output_type)

@@ -161,9 +161,9 @@ def roi_align_grad(
     For AVERAGE, the gradient of a sample is InputGradient / number of samples. For MAX, the largest sample has all of
     InputGradient. Samples more than one element beyond an edge contribute nothing.
 
-    OutputROIGradient, for AVERAGE, LINEAR and one sample: the sum of InputGradient * dv/dx * SpatialScaleX * (1 - t)
-    for x1 and * t for x2, with v the sample's value and t = (s - OutputPixelOffset) / width. The y axis is treated
-    alike.
+    OutputROIGradient, for AVERAGE, LINEAR and one sample, is the sum of g * (1 - t) for x1 and g * t for x2. Here
+    g = InputGradient * dv/dx * SpatialScaleX, v is the sample's value and t = (s - OutputPixelOffset) / width. The y
+    axis is treated alike.
     """
     names, scales = (interpolation_mode, reduction_function), (spatial_scale_y, spatial_scale_x)
     counts = (minimum_samples_per_output, maximum_samples_per_output)

@@ -13,9 +13,9 @@ from dmlcheck.inspection.about_checks import example
 from dmlcheck.inspection.evidence import KINDS, Evidence, evidence
 from dmlcheck.inspection.operator_pages import operator_dict
 from dmlcheck.inspection.operator_record import OperatorRecord
-from dmlcheck.reference.formulas import rounding_texts
+from dmlcheck.reference.formulas import rounding_limits
 from dmlcheck.reports.conditions import condition_text, constraint_text, deviation_text
-from dmlcheck.reports.operator_page import derived_texts, general_texts, tolerance_text
+from dmlcheck.reports.operator_page import derived_texts, general_texts, limit_text
 from dmlcheck.reports.site.example import example_of, recipe_yaml
 from dmlcheck.reports.site.mathml import mathml
 from dmlcheck.reports.site.matrix import levels_of, supports
@@ -64,8 +64,8 @@ def operator_values(record: OperatorRecord, cases: Sequence[Case], around: Neigh
         "undefined": _of_kind(plain, UNDEFINED),
         "general": general_texts(spec),
         "derived": derived_texts(spec),
-        "roundings": rounding_texts(spec.operator),
-        "limits": [tolerance_text(row) for row in spec.tolerance],
+        "roundings": rounding_limits(spec.operator),
+        "limits": [limit_text(row) for row in spec.tolerance],
         "libraries": list(_libraries(plain)),
         "found_in": {library: ", ".join(packages) for library, packages in FOUND_IN.items()},
         "evidence": _evidence_rows(evidence(spec.operator, cases)),

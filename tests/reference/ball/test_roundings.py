@@ -15,7 +15,7 @@ from dmlcheck.reference import special
 from dmlcheck.reference.ball import elementwise, errors
 from dmlcheck.reference.ball.ball import LOGIC, OPERATIONS
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball
-from dmlcheck.reference.ball.roundings import ROUNDINGS, Rounding, rounding, words
+from dmlcheck.reference.ball.roundings import ROUNDINGS, Rounding, limits_and_sources, rounding, words
 
 Array = np.ndarray[Any, Any]
 F = np.float32
@@ -57,6 +57,9 @@ def test_a_row_is_said_in_words() -> None:
     assert words(Rounding("A book", ulp=5, absolute=4.2e-7)) == "5 ULP or 4.2e-07, whichever is larger (A book)"
     assert words(Rounding("A book", absolute=8e-4, at_most=2)) == "0.0008, at most 2 (A book)"
     assert words(Rounding("as exp(x) - 1", formula=np.expm1)) == "as exp(x) - 1"
+    two = Rounding("A book", ulp=4, likely=Rounding("A test", ulp=1, at_most=2))
+    assert words(two) == "4 ULP (A book); likely 1 ULP, at most 2 (A test)"
+    assert limits_and_sources(two) == [("4 ULP", "A book"), ("1 ULP, at most 2", "A test")]
 
 
 def test_a_function_without_a_row_has_that_of_most_functions() -> None:

@@ -97,10 +97,18 @@ def in_words(operator: str, asked: Asked) -> str:
         return f"{name_of(asked.output)} = {result}"
     if text is not None and math.isclose(value_of(text), float(_plain(result)), rel_tol=1e-3):
         return f"{name_of(asked.output)} = {text} = {result}"
-    counts = Counter(label for label, _ in asked.sources)
+    return (
+        f"{name_of(asked.output)} = {result}, made of {counted_sources(Counter(label for label, _ in asked.sources))}"
+    )
+
+
+def counted_sources(counts: Mapping[str, int]) -> str:
+    """Return the number of elements of each tensor in words, in short form for more than three tensors."""
+    if len(counts) > 3:
+        *most, last = (f"{label} ({count})" for label, count in counts.items())
+        return f"elements of {', '.join(most)} and {last}"
     *most, last = (f"{counted(count, 'element')} of {label}" for label, count in counts.items())
-    made = f"{', '.join(most)} and {last}" if most else last
-    return f"{name_of(asked.output)} = {result}, made of {made}"
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def copied(asked: Asked) -> str:

@@ -1,0 +1,66 @@
+"""The sentences of the site are short."""
+
+from __future__ import annotations
+
+import pytest
+from lxml import html
+from site_pages import trees
+from site_sentences import sentences_of, split, word_count
+
+MOST_WORDS = 25
+LONGER = 136  # sentences that are still longer
+
+
+def test_no_sentence_has_more_than_25_words() -> None:
+    """Every page is read: its description, and each block of its body (paragraph, item, cell, heading, caption).
+
+    - A sentence ends at a full stop, question mark or exclamation mark before a space, and at the end of its block.
+      So a colon ends one where a list follows, which is a block. Commas, semicolons and dashes end none.
+    - A full stop inside a number, a version or a file name ends none, and neither does that of "e.g." or "i.e.".
+    - A word is what stands between spaces and has a letter or a digit. Inline code, an equation and the indices or
+      sizes in brackets are one word or part of one.
+    - Not read: code in blocks, drawings, navigation, grids of numbers, tables of data types, lists of names, labels.
+    - A source is a list of citations; each of them, up to a semicolon, is read like a sentence.
+    """
+    counted = [(name, word_count(text), text) for name, tree in trees().items() for text in sentences_of(tree)]
+    assert len(counted) > 10_000
+    longer = [row for row in counted if row[1] > MOST_WORDS]
+    assert len(longer) <= LONGER, longer
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("<p>It is so. It is <b>not</b> so!</p>", ["It is so.", "It is not so!"]),
+        ("<p>Is it 1.12.0? It is of case.yaml.</p>", ["Is it 1.12.0?", "It is of case.yaml."]),
+        ("<p>Others, e.g. GEMM (i.e. products), too.</p>", ["Others, e.g. GEMM (i.e. products), too."]),
+        ("<p>It says “no.” Then nothing.</p>", ["It says “no.”", "Then nothing."]),
+        ("<p>There are:</p><ul><li>one; two</li><li>three</li></ul>", ["There are:", "one; two", "three"]),
+        ("<li>One <p>two</p> three</li>", ["One", "two", "three"]),
+        ("<p>a<br>b</p>", ["a", "b"]),
+        ("<p>Run <code>dmlcheck  run a. b</code> now.</p>", ["Run dmlcheckruna.b now."]),
+        ("<p>The <math><mi>a</mi><mo>+</mo><mi>b</mi></math> of it.</p>", ["The x of it."]),
+        ("<pre>No. Prose.</pre><nav><a>Home</a></nav><p><a class='id'>C1</a>Equal sizes.</p>", ["Equal sizes."]),
+        ("<dd data-fact='errata.E1.source'>the page; issue 7 (a; b)</dd>", ["the page", "issue 7 (a", "b)"]),
+        ("<p>1 ULP (<span class='source'>a book</span>)</p>", ["1 ULP (", "a book", ")"]),
+    ],
+)
+def test_sentences_are_found_in_the_blocks_of_a_page(body: str, expected: list[str]) -> None:
+    assert list(sentences_of(html.document_fromstring(f"<body><div>{body}</div></body>"))) == expected
+
+
+def test_the_description_of_a_page_is_read() -> None:
+    page = '<html><head><meta name="description" content="One. Two."></head><body><h1>Three</h1></body></html>'
+    assert list(sentences_of(html.document_fromstring(page))) == ["One.", "Two.", "Three"]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "words"),
+    [
+        ("Output[0, 1] = {N, C, H, W}, as before.", 4),
+        ("x * Scale + Bias", 3),
+        ("one-by-one, 1.5 ULP — no more", 5),
+    ],
+)
+def test_words_have_a_letter_or_a_digit(sentence: str, words: int) -> None:
+    assert (word_count(sentence), list(split(sentence))) == (words, [sentence])
