@@ -36,6 +36,13 @@ def breakable(name: str) -> Any:
     return Markup(re.sub(r"(?<=_)(?=.)|(?<=[a-z])(?=[A-Z])", "<wbr>", str(escape(name))))  # noqa: S704 - escaped
 
 
+def with_code(text: str) -> Any:
+    """Return a text as markup, with code for the names that stand in backticks."""
+    from markupsafe import Markup, escape
+
+    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped
+
+
 @cache
 def _environment() -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -49,6 +56,7 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
     )
     environment.filters["breakable"] = breakable
+    environment.filters["with_code"] = with_code
     environment.filters["leaves"] = leaves
     environment.filters["short"] = short_operator
     environment.globals.update(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from jinja2 import UndefinedError
 
-from dmlcheck.reports.site.templates import breakable, file_text, render
+from dmlcheck.reports.site.templates import breakable, file_text, render, with_code
 
 VALUES = {"title": "<A>", "summary": '"b"', "section": "", "version": "1", "sections": (), "address": "a", "body": "&"}
 
@@ -26,6 +26,11 @@ def test_a_name_breaks_after_underscores_and_before_capitals() -> None:
     assert breakable("DML_<A>") == "DML_<wbr>&lt;A&gt;"
     assert breakable("OutputTensor") == "Output<wbr>Tensor"
     assert breakable("FLOAT32") == "FLOAT32"
+
+
+def test_names_in_backticks_are_code() -> None:
+    assert with_code("Set `a < b`, or `c`.") == "Set <code>a &lt; b</code>, or <code>c</code>."
+    assert with_code("one ` alone & <b>") == "one ` alone &amp; &lt;b&gt;"
 
 
 def test_style_and_script_are_files() -> None:
