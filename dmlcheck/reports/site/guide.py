@@ -69,6 +69,12 @@ def slug(words: str) -> str:
     return re.sub(r"[^\w\- ]", "", words.lower()).replace(" ", "-")
 
 
+def first_sentences(text: str, most: int) -> str:
+    """Return as many whole sentences of a text as have at most `most` characters, at least one."""
+    begun = text if len(text) <= most else text[: max(text.find(". "), text.rfind(". ", 0, most + 1)) + 1]
+    return begun or text
+
+
 def _is_heading(token: Token, tokens: Sequence[Token]) -> bool:
     return tokens[tokens.index(token) - 1].type == "heading_open"
 
@@ -114,7 +120,7 @@ def guide_values(page: GuidePage, markup: Any) -> dict[str, Any]:
     """Return what the template of a page of the guide asks for; `markup` marks HTML that needs no escaping."""
     return {
         "title": page.title,
-        "summary": page.summary[:200],
+        "summary": first_sentences(page.summary, 200),
         "address": page.address,
         "body": markup(page.body),
         "sections": page.sections,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dmlcheck.reports.site.guide import GuidePage, guide_page, guide_pages, guide_values, slug
+from dmlcheck.reports.site.guide import GuidePage, first_sentences, guide_page, guide_pages, guide_values, slug
 
 
 def of(text: str) -> GuidePage:
@@ -15,6 +15,15 @@ def test_a_page_has_its_title_its_first_paragraph_and_its_sections() -> None:
     found = of("# A `page`\n\nIt says\nthis. And that.\n\n## One\n\n### Deeper\n\n## Two & more\n")
     assert (found.title, found.summary) == ("A page", "It says this. And that.")
     assert found.sections == (("one", "One"), ("two--more", "Two & more"))
+
+
+@pytest.mark.parametrize(
+    ("most", "expected"),
+    [(30, "One is short. Two is longer."), (20, "One is short."), (5, "One is short.")],
+)
+def test_a_description_has_whole_sentences(most: int, expected: str) -> None:
+    assert first_sentences("One is short. Two is longer.", most) == expected
+    assert first_sentences("Without an end", 5) == "Without an end"
 
 
 def test_headings_have_the_anchors_that_github_gives_them() -> None:
