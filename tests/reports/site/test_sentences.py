@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from guide_pages import ROOT
 from lxml import html
 from site_pages import trees
 from site_sentences import sentences_of, split, word_count
+
+from dmlcheck.reports.site.guide import guide_page
 
 MOST_WORDS = 25
 
@@ -25,6 +28,14 @@ def test_no_sentence_has_more_than_25_words() -> None:
     assert len(counted) > 10_000
     longer = [row for row in counted if row[1] > MOST_WORDS]
     assert longer == []
+
+
+@pytest.mark.parametrize("name", ["README.md", "dmlcheck/guide/code.md", ".github/CONTRIBUTING.md"])
+def test_no_sentence_of_the_pages_for_developers_has_more_than_25_words(name: str) -> None:
+    page = guide_page("page.html", (ROOT / name).read_text(encoding="utf-8"))
+    texts = list(sentences_of(html.document_fromstring(f"<body>{page.body}</body>")))
+    assert len(texts) > 30
+    assert [text for text in texts if word_count(text) > MOST_WORDS] == []
 
 
 @pytest.mark.parametrize(
