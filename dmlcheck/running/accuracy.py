@@ -57,7 +57,7 @@ class Accuracy:
         self.worst: dict[tuple[str, str], Worst] = {}
 
     def add(self, result: CaseResult) -> None:
-        """Take the outputs of a case; one of the wrong shape or type has no error to speak of."""
+        """Add the outputs of a case; an output of the wrong shape or type has no error."""
         for name, output in result.outputs.items():
             if output.shape is None:
                 key = (_operator(result), output.data_type)
@@ -103,7 +103,7 @@ def worst_text(worst: Worst) -> str:
 class Baseline(NamedTuple):
     """The largest errors of an earlier run, by case and output; infinite where an output was wrong.
 
-    `max_drift` is how much more an error may be without failing the run; None if none does.
+    `max_drift` is the largest growth of an error that does not fail the run; with None no growth fails it.
     """
 
     ulp: Mapping[str, Mapping[str, float]]
@@ -121,13 +121,13 @@ class Watch:
     """The accuracy of passed cases: those close to their tolerance, and those that were more accurate before."""
 
     def __init__(self, warn_above: float | None = None, baseline: Baseline | None = None) -> None:
-        """Begin; without a share nothing is close, and without an earlier run nothing is worse."""
+        """Begin with no case; without a share no output counts as close, without an earlier run none as worse."""
         self.warn_above = warn_above
         self.baseline = baseline
         self.compared = Compared()
 
     def judged(self, result: CaseResult) -> CaseResult:
-        """Return a result with warnings about its accuracy; one that did not pass gets none."""
+        """Return a result with warnings about its accuracy; only a passed one gets them."""
         if result.outcome != PASSED or not result.outputs:
             return result
         if self.warn_above is not None:
@@ -155,7 +155,7 @@ class Watch:
 
 
 def closest_to_bound(result: CaseResult) -> float:
-    """Return the largest share of a bound among the outputs of a case that are warned of; 0 where none is."""
+    """Return the largest share of a bound among the outputs of a case that get a warning; 0 if none gets one."""
     return max((result.outputs[name].max_share or 0.0 for name in result.warned), default=0.0)
 
 
@@ -200,7 +200,7 @@ EXPECTED_WITHIN = 4.0  # ULP that an expected value may be from the exact result
 
 
 def inaccurate_warnings(result: CaseResult) -> list[Diagnostic]:
-    """Return the warnings of a case that it expects inaccurate values; of one that is known to fail none."""
+    """Return the warnings about inaccurate expected values of a case; a case that is known to fail has none."""
     return _warnings_of(result, INACCURATE)
 
 
@@ -232,7 +232,7 @@ def _drift_diagnostic(result: CaseResult, drift: Drift) -> Diagnostic:
 
 
 def _diagnostic(result: CaseResult, output: str, rule: str, params: dict[str, str], severity: str) -> Diagnostic:
-    """Return a diagnostic at the start of a case, which is known of every result."""
+    """Return a diagnostic at the start of a case: every result has that position."""
     case = result.case
     start = Position(case.position.line, 1)
     return diagnostic_at(Finding(rule, ("outputs", output), params), case.file, start)._replace(severity=severity)

@@ -1,4 +1,4 @@
-"""What an implementation made of a trial, in a few words: enough to tell one fault from another."""
+"""The answer of an implementation to a trial, short, and enough to tell one fault from another."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class FailureKind(NamedTuple):
 
 
 class TrialAnswer(NamedTuple):
-    """How a trial ended: the outcome with its reason, and where it failed, the difference and what is said of it.
+    """The end of a trial: the outcome with its reason, and for a failure its kind, the message and the likely cause.
 
     `max_ulp` is the largest error of its outputs, in units for integers; None where there is none to measure.
     """
@@ -55,7 +55,7 @@ class TrialAnswer(NamedTuple):
 
 
 def answer_of(result: CaseResult) -> TrialAnswer:
-    """Return what the result of a trial says."""
+    """Return the answer in the result of a trial."""
     first = next((found for found in result.diagnostics if found.severity == ERROR), None)
     if result.outcome not in (FAILED, ERRORED) or first is None or not result.is_computed:
         return TrialAnswer(SKIPPED if result.is_unrun else result.outcome, result.reason or "")
@@ -76,7 +76,7 @@ def _output(found: Diagnostic, outputs: Mapping[str, OutputResult]) -> str:
 
 
 def _kind(output: OutputResult) -> str:
-    """Return the kind of a difference: of values, if there are any such, else of what else differs."""
+    """Return the kind of a difference: of values if any values differ, else the first other kind."""
     if output.shape is not None:
         return "shape"
     kinds = {_kind_of(element) for element in output.first}
@@ -93,7 +93,7 @@ def _kind_of(element: Element) -> str:
 
 
 def _said(found: Diagnostic) -> str:
-    """Return what stands for an error that is no difference: its first line, without numbers."""
+    """Return the text that identifies an error other than a difference: its first line, without numbers."""
     if found.rule in ("timeout", "systematic-error"):
         return ""
     return cut(_without_numbers(found.message.partition("\n")[0]), _MOST)

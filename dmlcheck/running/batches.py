@@ -22,7 +22,7 @@ from dmlcheck.running.processes import Execution, never_ended
 from dmlcheck.running.worker import RARE, portable
 
 MOST = 500  # cases of a batch of a file that is cut
-_WHOLE = 2**17  # bytes of a file that is one batch: to cut one, its cases are counted here
+_WHOLE = 2**17  # bytes; a smaller file is one batch, since this process must read a file to cut it
 
 
 class Batches:
@@ -45,7 +45,7 @@ class Batches:
         return []
 
     def _lost(self, batch: Target, problem: str) -> Iterator[Event]:
-        """Yield an error for each case of a batch of which nothing came back."""
+        """Yield an error for each case of a batch that returned nothing."""
         params = {"implementation": self.plan.implementation, "problem": f"was lost with its worker ({problem})"}
         finding = Finding("implementation-error", (), params)
         file = read_file(batch.file, batch.name)
@@ -71,7 +71,7 @@ def _size(path: str) -> int:
     try:
         return os.stat(path).st_size
     except (OSError, ValueError):
-        return 0  # that it cannot be read is said by who reads it
+        return 0  # the worker that reads it reports the problem
 
 
 # ---- on a worker
@@ -80,7 +80,10 @@ _ONE = threading.Lock()  # a worker that has several threads runs one batch at a
 
 
 def run_batch(plan: Plan, batch: Target) -> list[Event]:
-    """Return what happens in a batch, on a worker: as without a cluster, where need be in a process of its own."""
+    """Return the events of a batch, on a worker.
+
+    Cases run as without a cluster, if need be in a process of their own.
+    """
     with _ONE:
         gc.set_threshold(RARE)
         execution = Execution([batch], plan)
@@ -96,7 +99,7 @@ def run_batch(plan: Plan, batch: Target) -> list[Event]:
 def have_children() -> None:
     """Let this process start others: those that dask starts are daemons, which Python lets have none.
 
-    What is started here ends when this process does, as it then has nobody to listen to.
+    A process that is started here ends with this one, since its connection closes.
     """
     own = multiprocessing.current_process()
     if own.daemon:
@@ -126,11 +129,11 @@ def _last_read(path: str, name: str, _time: int, _size: int) -> CaseFile:
 
 
 def _ignored(_: Any) -> None:
-    """Take no note of a case that is about to run."""
+    """Ignore the case that is about to run."""
 
 
 def about_there(name: str, directml_version: str | None) -> About:
-    """Return what an implementation says of itself on a worker; Unavailable where it cannot be had there."""
+    """Return an implementation's description of itself, on a worker; Unavailable if it cannot be made there."""
     implementation = make(name)
     try:
         if directml_version is not None:

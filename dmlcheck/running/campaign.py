@@ -56,28 +56,28 @@ class CampaignFinding(NamedTuple):
 
 
 class CampaignTally:
-    """How a campaign stands."""
+    """The counts of a campaign so far."""
 
     def __init__(self) -> None:
         """Begin with nothing."""
         self.draws = 0
         self.outcomes: Counter[str] = Counter()
         self.reasons: Counter[str] = Counter()
-        self.invalid = 0  # of those that had an answer
+        self.invalid = 0  # draws of invalid descs that had an answer
         self.undrawn = 0
         self.findings: list[CampaignFinding] = []
-        self.repeated: Counter[str] = Counter()  # failures that are of a known fault, by operator
+        self.repeated: Counter[str] = Counter()  # failures by a known fault, by operator
         self.now = ""
         self.start = time.monotonic()
 
     @property
     def compared(self) -> int:
-        """How many draws the implementation had a part in."""
+        """The number of draws that the implementation had a part in."""
         return sum(count for outcome, count in self.outcomes.items() if outcome != SKIPPED)
 
     @property
     def seconds(self) -> float:
-        """How long it has been running."""
+        """The seconds since the start."""
         return time.monotonic() - self.start
 
     def take(self, answer: TrialAnswer, *, is_invalid: bool = False) -> None:
@@ -96,7 +96,7 @@ class Campaign:
     def __init__(
         self, asked: CampaignRequest, bench: Bench, files: FindingFiles, expected: KnownFindings | None = None
     ) -> None:
-        """Prepare to judge what is asked for on a bench, and to write what is found and not expected to files."""
+        """Prepare to judge the requested draws on a bench, and to write unexpected findings to files."""
         self.asked = asked
         self.bench = bench
         self.files = files
@@ -141,7 +141,7 @@ class Campaign:
                 yield found
 
     def _found(self, unit: Unit, answer: TrialAnswer) -> CampaignFinding | None:
-        """Return the finding that a draw shows first, None where it is of a known fault."""
+        """Return the finding of a draw that is the first to show its fault; None if the fault is known."""
         trial = trial_of(unit)
         if trial is not None and self.expected.is_known(failing_of(trial, answer).desc, answer):
             return None
@@ -165,7 +165,7 @@ class Campaign:
         return finding
 
     def _is_new(self, operator: str, answer: TrialAnswer) -> bool:
-        """Whether no finding of an operator has this fault; from now on one has."""
+        """Whether a fault of an operator is new; it is known from now on."""
         key = operator, *answer.fault
         is_new = key not in self._known
         self._known.add(key)

@@ -42,16 +42,16 @@ def started(body: Callable[..., None], *args: Any) -> Child:
 
 @contextlib.contextmanager
 def interrupts_held() -> Iterator[None]:
-    """Let an interrupt wait while a process starts, which would end with a traceback before it can ignore it.
+    """Hold interrupts back while a process starts: one would end it with a traceback before it can ignore it.
 
-    The process begins with interrupts blocked, as it takes that over from this one.
+    The process begins with interrupts blocked, since it inherits that from this one.
     """
     if not hasattr(signal, "pthread_sigmask"):  # on Windows
         yield
         return
     from multiprocessing import resource_tracker
 
-    resource_tracker.ensure_running()  # with the first process; it would let interrupts through again
+    resource_tracker.ensure_running()  # it starts with the first process, and would let interrupts through
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP})
     try:
         yield

@@ -1,4 +1,4 @@
-"""A cluster of dask: calls of a function are done by its workers, and what they return comes back in order.
+"""A cluster of dask: its workers call a function, and the results come back in order.
 
 Needs the extra dask.
 """
@@ -24,7 +24,7 @@ INSTALL = 'python -m pip install "dmlcheck[dask]"'
 _HELD = 50  # answers that are kept for each thread until the one is there whose turn it is
 _MOMENT = 0.5  # seconds
 _WAIT = 10.0  # seconds for a scheduler to answer, and for a worker to be there
-_RETRIES = 1  # of a call whose worker died
+_RETRIES = 1  # more attempts of a call whose worker died
 _MOST_SAID = 300  # characters of a message of dask
 
 Given = TypeVar("Given")
@@ -32,7 +32,7 @@ Made = TypeVar("Made")
 
 
 class Lost(NamedTuple):
-    """A call that nothing came back of: its worker died, once more too, or the cluster is gone."""
+    """A call without a result: its worker died, and so did the next one, or the cluster is gone."""
 
     problem: str
 
@@ -45,13 +45,13 @@ class Cluster:
     """
 
     def __init__(self, address: str = "", jobs: int = 1) -> None:
-        """Take the address of a scheduler, or how many processes there are to be."""
+        """Take the address of a scheduler, or the number of processes to start."""
         self.address = address
         self.jobs = jobs
         self.client: Any = None
 
     def __enter__(self) -> Self:
-        """Connect, and see that the workers are fit."""
+        """Connect, and check the workers."""
         try:
             import dask
             import distributed
@@ -69,7 +69,7 @@ class Cluster:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Cancel what is queued, and let go of the workers."""
+        """Cancel queued calls, and release the workers."""
         if self.client is not None:
             with contextlib.suppress(Exception):  # a cluster that is gone has nothing to close
                 self.client.close()
@@ -91,7 +91,7 @@ class Cluster:
             raise MissingRequirement(f"{where}: {_said(error)}") from None
 
     def _check(self) -> None:
-        """See that there is a worker, and that each has this version of dmlcheck."""
+        """Check that there is a worker, and that each has this version of dmlcheck."""
         from distributed import TimeoutError as NoAnswer
 
         try:
@@ -107,15 +107,15 @@ class Cluster:
                 raise MissingRequirement(f"{problem}; install the same version on both")
 
     def ask(self, function: Callable[..., Made], *given: Any) -> Made:
-        """Return what a function gives on one of the workers; an exception of it is raised here."""
+        """Return the result of a function on one of the workers; its exception is raised here."""
         made: Made = self.client.submit(function, *given, pure=False).result()
         return made
 
     def map(self, function: Callable[[Given], Made], all_given: Iterable[Given]) -> Iterator[tuple[Given, Made | Lost]]:
-        """Yield what a function gives on the workers for each of its arguments, in their order.
+        """Yield the results of a function on the workers for each of its arguments, in their order.
 
-        Each thread of a worker has one call at a time: if the worker dies, none that waits for its turn is blamed. What
-        is under way is cancelled when the iterator is closed.
+        Each thread of a worker has one call at a time: if the worker dies, none that waits for its turn is blamed.
+        Calls under way are cancelled when the iterator is closed.
         """
         sent: deque[tuple[Given, Any]] = deque()
         ended: SimpleQueue[Any] = SimpleQueue()

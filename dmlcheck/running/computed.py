@@ -130,7 +130,7 @@ def _nothing(error: Exception, implementation: Any) -> Nothing:
 
 
 def failed(implementation: Any, problem: str) -> Nothing:
-    """Return that an implementation failed; the problem is the rest of a sentence about it."""
+    """Return the failure of an implementation; `problem` goes on after its name in a sentence."""
     params = {"implementation": implementation.name, "problem": problem}
     return Nothing("the implementation failed", Finding("implementation-error", (), params))
 

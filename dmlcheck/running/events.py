@@ -69,7 +69,7 @@ class Executor(Protocol):
     """Runs the cases of files elsewhere: in processes of this machine, or on the workers of a cluster."""
 
     def events(self) -> Iterator[Event]:
-        """Yield what happens, in the order of the files and their cases."""
+        """Yield the events, in the order of the files and their cases."""
 
     def running(self) -> list[tuple[Case, float]]:
         """Return the cases that are known to run, and since when."""
@@ -116,7 +116,7 @@ def number_of_cases(file: CaseFile, target: Target, plan: Plan) -> int:
 
 
 def chosen(file: CaseFile, target: Target, plan: Plan) -> Iterator[tuple[Case, bool, bool]]:
-    """Yield the cases of a file that a path stands for, whether each is selected, and whether it also runs here."""
+    """Yield the cases of a file, whether each is selected, and whether it also belongs to this shard."""
     selected = None if plan.selection.is_all else plan.selection.of(target)
     for case in file.cases if target.part is None else file.cases[slice(*target.part)]:
         if target.asks_for(case.name):
@@ -148,7 +148,7 @@ def _result(
 
 
 def how_it_ended(result: CaseResult) -> str:
-    """Return how a case failed that runs again: `failed by output-mismatch`."""
+    """Return how a case that runs again failed before: `failed by output-mismatch`."""
     rules = dict.fromkeys(found.rule for found in result.diagnostics if found.severity == ERROR)
     return f"{result.outcome} by {' and '.join(rules)}"
 
@@ -177,7 +177,7 @@ class ProblemCount:
 
 
 def _is_of_run(found: Diagnostic) -> bool:
-    """Whether something came up when a case was run, and is the case's own."""
+    """Whether a diagnostic is about the run of a case, and not about its file."""
     rule = RULES.get(found.rule)
     return rule is None or rule.group == "run"
 
@@ -203,7 +203,7 @@ def case_of_file(name: str, origin: Origin) -> Case:
 
 
 def in_shard(case_id: str, shard: tuple[int, int] | None) -> bool:
-    """Whether a case is one of a shard's: the same for everybody, whatever other cases there are."""
+    """Whether a case belongs to a shard; that follows from its id alone, whatever other cases there are."""
     if shard is None:
         return True
     digest = _sha256(_encoded(case_id))

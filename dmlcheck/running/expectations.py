@@ -1,7 +1,7 @@
 """Known results of one implementation: a list of entries that turns failures that are known into expected ones.
 
-Outcomes after the entries have had their say: a failure that an entry expects is xfailed, a case that passes instead is
-xpassed. A case that is worse than its entry says (it was expected to fail, and cannot be run at all) is not expected.
+A failure that an entry expects becomes xfailed, and a case that passes instead becomes xpassed. A case that is worse
+than its entry says keeps its outcome: it was expected to fail, and cannot be run at all.
 
 An entry names a case by its id, or by the end of its file's path, so that it does not matter from which folder a run is
 started, and how its paths are written.
@@ -130,12 +130,12 @@ class Expectations(NamedTuple):
     problems: tuple[Diagnostic, ...]
 
     def of(self, names: Names) -> Entry | None:
-        """Return the first entry that a case is named by."""
+        """Return the first entry that names a case."""
         return next(iter(self.entries.naming(names)), None)
 
 
 class UnmatchedEntries:
-    """The entries that no case has been named by so far, as the cases of a run go by."""
+    """The entries that have named no case of a run so far."""
 
     def __init__(self, expectations: Expectations) -> None:
         """Begin with all of them."""
@@ -144,7 +144,7 @@ class UnmatchedEntries:
         self.waiting = {entry.number: entry for entry in self.entries}
 
     def see(self, names: Names) -> None:
-        """Take note of a case that is there."""
+        """Note a case of the run."""
         for entry in self.entries.naming(names) if self.waiting else ():
             self.waiting.pop(entry.number, None)
 
@@ -158,7 +158,8 @@ class UnmatchedEntries:
 def for_files(entries: Iterable[Entry], files: Iterable[Names]) -> list[Entry]:
     """Return the entries for some files, by the part before `::`.
 
-    An entry without `::` is for the files whose path begins as it does up to its first star, or if it has none for any.
+    An entry without `::` is for the files whose path begins with its text before the first star. Without a star it is
+    for all files.
     """
     listed = list(entries)
     parts = [(entry, part) for entry in listed for part in _file_parts(entry.cases)]
@@ -222,7 +223,7 @@ def _entry(raw: Any, index: int, today: dt.date) -> Checking[Entry | None]:
 
 
 def _how_wrong_findings(values: Mapping[str, Any]) -> Iterator[Finding]:
-    """Yield why an entry cannot say how wrong a case is."""
+    """Yield the findings about the rule and the largest error of an entry."""
     rule = values.get("rule")
     if rule is not None and rule not in RULES:
         help = did_you_mean(rule, RULES) or "`dmlcheck explain` lists them"
@@ -285,7 +286,7 @@ def _diagnostic(document: Document, finding: Finding) -> Diagnostic:
 
 
 def expected_result(result: CaseResult, entry: Entry | None) -> CaseResult:
-    """Return a result as an entry has it: expected, better than expected, worse, or none of its business."""
+    """Return a result after its entry: expected, better or worse than expected, or unchanged without one."""
     if entry is None or result.is_malformed:
         return result
     outcome, because = result.outcome, entry.because
@@ -310,7 +311,7 @@ def _rules(result: CaseResult) -> set[str]:
 
 
 def unless_flaky(result: CaseResult) -> CaseResult:
-    """Return a result, but a failure where a case passed that failed before."""
+    """Return a result; a case that passed after it had failed becomes a failure."""
     if result.outcome != PASSED or not result.is_flaky:
         return result
     found = Finding("flaky-case", (), {"problem": result.reason})
@@ -319,7 +320,7 @@ def unless_flaky(result: CaseResult) -> CaseResult:
 
 
 def unless_skipped(result: CaseResult, entry: Entry | None) -> CaseResult:
-    """Return a result, but a failure where a case was skipped that no entry expects to be, and that could be run."""
+    """Return a result; a skipped case that could be run becomes a failure, unless its entry expects the skip."""
     if result.outcome != SKIPPED or result.is_for_implementations or (entry is not None and entry.expect == SKIPPED):
         return result
     found = Finding("skipped-case", (), {"reason": result.reason})

@@ -21,7 +21,7 @@ FORM = "findings"  # the format of the folder
 
 
 class FindingSource(NamedTuple):
-    """What stands in the file of a finding beside the case: where it is from, at which level, and its likely cause."""
+    """The text in the file of a finding beside the case: its origin, its level and its likely cause."""
 
     source: str
     level: str
@@ -30,10 +30,10 @@ class FindingSource(NamedTuple):
 
 
 class FindingFiles:
-    """A folder to which findings are written as they are made; it is made for the first, or an earlier one cleared."""
+    """A folder to which findings are written one by one; it is made for the first, or an earlier one is cleared."""
 
     def __init__(self, folder: str) -> None:
-        """Clear the folder of an earlier campaign; Occupied or OSError where that cannot be."""
+        """Clear the folder of an earlier campaign; Occupied or OSError if that fails."""
         self.path = folder
         self.place = Folder(folder, FORM) if os.path.lexists(folder) else None
         self.taken: set[str] = set()

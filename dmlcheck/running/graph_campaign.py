@@ -50,7 +50,7 @@ def operators_of(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def is_expressible(desc: OperatorDesc) -> bool:
-    """Whether ONNX has exact words for a desc."""
+    """Whether ONNX can express a desc exactly."""
     try:
         model_proto(build(desc))
     except Inexpressible:
@@ -165,7 +165,7 @@ class GraphCampaign:
                     yield found
 
     def _results(self, path: str, inputs: str) -> list[CaseResult]:
-        """Return what became of the nodes of a model, of its outputs, and of nodes together."""
+        """Return the results of the nodes of a model, of its outputs, and of nodes together."""
         execution = ModelExecution(Target(path, _MODEL), self.plan, ModelRequest(inputs=inputs, is_bisecting=True))
         return [event.result for event in execution.events() if isinstance(event, Done)]
 
@@ -194,7 +194,7 @@ class GraphCampaign:
         return found
 
     def _is_new(self, operator: str, answer: TrialAnswer) -> bool:
-        """Whether no finding of an operator has this fault; from now on one has."""
+        """Whether a fault of an operator is new; it is known from now on."""
         key = (answer.difference, answer.fault[1], operator)
         is_new = key not in self._known
         self._known.add(key)
@@ -220,7 +220,7 @@ class GraphCampaign:
         return CampaignFinding(found.failing.desc.spec.operator, source, answer, file, found.trials, found.is_whole)
 
     def _kept(self, number: int, path: str, inputs: str) -> str:
-        """Keep a model with its inputs, and return where it is."""
+        """Write a model with its inputs, and return its place."""
         place = self.files.place = self.files.place or Folder(self.files.path, FORM)
         for name, file in ((_MODEL, path), (_INPUTS, inputs)):
             if f"graph-{number}/{name}" not in place.files:

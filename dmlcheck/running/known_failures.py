@@ -20,7 +20,10 @@ class DirectML(NamedTuple):
 
 
 def judged_directml(implementation: Any, version: str | None) -> DirectML | None:
-    """Return which DirectML is judged, or None; of an implementation that does not say, a `version` says that it is."""
+    """Return the DirectML under test, or None.
+
+    With a `version` an implementation counts as DirectML unless it denies it.
+    """
     said = is_directml(implementation)
     if said is False or (said is None and version is None):
         return None

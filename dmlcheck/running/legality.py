@@ -78,11 +78,11 @@ class Whole(Protocol):
 
     @property
     def is_wrong(self) -> bool:
-        """Whether the file is none, or not as its format has it."""
+        """Whether the file is no graph or model, or breaks the rules of its format."""
 
     @property
     def is_refused(self) -> bool:
-        """Whether it is not loaded, whatever its nodes are."""
+        """Whether ONNX Runtime does not load it, whatever its nodes are."""
 
     @property
     def checked(self) -> int:
@@ -203,7 +203,7 @@ def _beside_its_list(case: Case, findings: list[Finding], found: tuple[Diagnosti
 
 
 def _at_levels(case: Case, reading: Reading) -> tuple[AtLevel, ...]:
-    """Say for every level whether it accepts a desc, and if not the first reason in the order of the file."""
+    """Return for every level whether it accepts a desc, and if not the first reason in the order of the file."""
     found = []
     for level in LEVELS:
         first = next(iter(in_order(case.origin, check(reading, level))), None)

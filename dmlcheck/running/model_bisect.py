@@ -40,7 +40,7 @@ class Submodel(NamedTuple):
 
 
 class ModelBisection:
-    """The tensors and verdicts of a model's nodes as they go by, and then the search for nodes wrong only together.
+    """The tensors and verdicts of a model's nodes one by one, and then the search for nodes wrong only together.
 
     Groups run on the tensors that the nodes gave before, and keep the tensors that nodes outside of them read.
     """
@@ -138,7 +138,7 @@ class ModelBisection:
     # ---- one group
 
     def _is_wrong(self, group: Group) -> bool | None:
-        """Return whether nodes are wrong together, or None if nothing can be said."""
+        """Return whether nodes are wrong together, or None if that is unknown."""
         nodes = [self.model.nodes[at] for at in group]
         part = self._part(nodes)
         if part is None:
@@ -157,7 +157,7 @@ class ModelBisection:
         return None if verdict is None else False
 
     def _part(self, nodes: list[NodeCase]) -> Submodel | None:
-        """Return nodes as a model, or None if a tensor is missing or makes no model."""
+        """Return nodes as a model, or None if a tensor is missing or has a type that no model takes."""
         reads = [name for name in read_from_outside(node.node for node in nodes) if name not in self.model.constants]
         gives = {name for node in nodes for name in node.node.output if name}
         if not gives.union(reads) <= self.tensors.keys():
@@ -174,7 +174,7 @@ class ModelBisection:
         return Submodel(made, inputs, outputs)
 
     def _is_read_outside(self, name: str, inside: set[str]) -> bool:
-        """Whether a tensor is an output of the model, or a node reads it that is none of some."""
+        """Whether a tensor is an output of the model, or a node outside of some nodes reads it."""
         return name in self.outputs or not inside.issuperset(self.readers.get(name, ()))
 
     def _run(self, part: Submodel) -> Mapping[str, Any] | Nothing:
@@ -248,7 +248,7 @@ class ModelBisection:
         )
 
     def _told(self, finding: Finding, names: tuple[str, ...]) -> Finding:
-        """Return the findings about a tensor, with the nodes that made it together."""
+        """Return the findings about a tensor, with the names of the nodes that ran together."""
         listed = ", ".join(names[:_MOST_NAMED])
         more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
         alone = "each right alone" if self.judged.issuperset(names) else "none wrong alone, as far as they are judged"

@@ -52,11 +52,11 @@ class ModelOrigin(NamedTuple):
         return Position(1, 1)
 
     def line(self, number: int) -> str:  # noqa: ARG002 - as other origins have it
-        """Return "": a model has no lines."""
+        """Return "", since a model has no lines."""
         return ""
 
     def literal(self, path: Any) -> str | None:  # noqa: ARG002 - as other origins have it
-        """Return None: no number is known by its text."""
+        """Return None, since a model has no numbers as text."""
         return None
 
     def diagnostic(self, finding: Finding) -> Diagnostic:
@@ -131,7 +131,10 @@ def loaded(target: Target, asked: ModelRequest, implementation: Any) -> Loaded |
 
 
 def unknown_size(sizes: Mapping[str, int], symbols: frozenset[str] | None) -> str | None:
-    """Return that a size is given to a name that no size of a model has, or None; nothing is known without symbols."""
+    """Return the error about a size for a name that no size of a model has, or None.
+
+    Without symbols no error is known.
+    """
     name = None if symbols is None else next((name for name in sizes if name not in symbols), None)
     if symbols is None or name is None:
         return None
@@ -176,7 +179,7 @@ def _operator(node: Any, opset: int) -> str:
 
 
 def _free(name: str, taken: set[str]) -> str:
-    """Return a name that is not taken, and take it."""
+    """Return a free name, and mark it as taken."""
     free, number = name, 1
     while free in taken:
         number += 1

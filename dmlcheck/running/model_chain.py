@@ -46,7 +46,7 @@ class OutputVerdict(NamedTuple):
 
 
 class Chain:
-    """The tensors of a model as the reference has them, as far as somebody is still to read them."""
+    """The reference's tensors of a model that nodes have still to read."""
 
     def __init__(self, inputs: Mapping[str, Array], limits: Limits) -> None:
         """Start with the inputs of a model."""
@@ -55,7 +55,7 @@ class Chain:
         self.kinds: dict[str, TensorRef] = {}
         self.errors: dict[str, float] = {}
         self.lost: dict[str, str] = {}
-        self.taken: dict[str, str] = {}  # the tensors that are the implementation's, each with why
+        self.taken: dict[str, str] = {}  # the tensors that are the implementation's, each with the reason
         for name, values in inputs.items():
             self._exact(name, values)
 
@@ -97,7 +97,7 @@ class Chain:
         """Take the implementation's outputs for a node that the reference does not compute.
 
         They count as exact if they depend on sizes alone, are whole numbers of exact tensors, or depend on no tensor at
-        all; constants are not among `reads`. An output of the model is not judged by it.
+        all; constants are not among `reads`. Outputs of the model that depend on them are not judged.
         """
         reads = tuple(reads)
         is_exact = all(name in self.held and not _is_inexact(self.held[name]) for name in reads)
@@ -122,7 +122,7 @@ class Chain:
         self.lost[name] = why
 
     def drop(self, names: Iterable[str]) -> None:
-        """Drop tensors that nobody reads any more."""
+        """Drop tensors that no node reads any more."""
         for name in names:
             self.held.pop(name, None)
 
@@ -179,7 +179,7 @@ class Chain:
 
 
 def _as_carried(found: Array, right: Carried) -> Array:
-    """Return integers as DirectML has them: indices are UINT64 where ONNX has INT64."""
+    """Return integers in DirectML's type: indices are UINT64 where ONNX has INT64."""
     dtype = np.dtype(NUMPY_TYPES[right.data_type])
     are_integers = {found.dtype.kind, dtype.kind} == {"i", "u"}
     return found.view(dtype) if are_integers and found.dtype.itemsize == dtype.itemsize else found

@@ -1,4 +1,4 @@
-"""The outputs of a model as cases: each against the reference's way through the whole model."""
+"""The outputs of a model as cases: each is compared with the reference's chain through the whole model."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def output_cases(model: Loaded, file: str) -> tuple[Case, ...]:
 
 
 class ModelOutputs:
-    """The reference's chain through a model, as its nodes go by, and the verdicts on the outputs."""
+    """The reference's chain through a model, built node by node, and the verdicts on the outputs."""
 
     def __init__(
         self, model: Loaded, cases: Collection[Case], limits: Limits, settings: Settings, *, is_directml: bool

@@ -38,7 +38,8 @@ class ModelTensors(NamedTuple):
 class ModelProcess:
     """An implementation that runs models, in a process that is started with it and again after each crash.
 
-    In all else it is the implementation in this process, `here`. `timeout` are the most seconds of a model, None any.
+    For everything else it uses the implementation in this process, `here`. `timeout` are the most seconds of a model,
+    None any.
     """
 
     def __init__(self, here: Any, name: str, timeout: float | None = None) -> None:
@@ -85,7 +86,7 @@ class ModelProcess:
         return None if child is None else child.stop(patience)
 
     def close(self) -> None:
-        """End the process, at once where it is at work, and let the implementation go."""
+        """End the process, at once if it is busy, and close the implementation."""
         if self._child is not None and not self._is_asked:
             with contextlib.suppress(OSError):  # it may be gone already
                 self._child.connection.send(None)
@@ -98,7 +99,7 @@ def tensors_of(
 ) -> Mapping[str, Any] | Nothing:
     """Return the tensors of a model that an implementation gives, each an array, or a list of arrays for a sequence.
 
-    With `is_optimized` it runs as it would elsewhere, with nodes fused, where the implementation makes a difference.
+    With `is_optimized` it runs with nodes fused, as by default, if the implementation has both ways.
     """
     if isinstance(implementation, ModelProcess):
         return implementation.tensors(model, inputs, names, is_optimized=is_optimized)

@@ -52,7 +52,7 @@ from dmlcheck.validation import minimum_level
 
 
 class ModelExecution:
-    """The run of a model under way: its events, in the order of its nodes, and the node that is taking long."""
+    """The run of a model: its events, in the order of its nodes, and the node that runs now."""
 
     def __init__(self, target: Target, plan: Plan, asked: ModelRequest, files: NodeFiles | None = None) -> None:
         """Read the model and its inputs; nodes that fail are written to `files`."""
@@ -83,7 +83,7 @@ class ModelExecution:
         return found._replace(proto=proto, constants=constants, nodes=nodes, kinds=element_types(proto))
 
     def _selected(self) -> list[Case]:
-        """Return the nodes that the run is about, which its shards share."""
+        """Return the selected nodes, which the shards of the run divide among them."""
         is_selected = self.plan.selection.of(self.target)
         cases = (*(node.case for node in self.nodes), *self.output_cases)
         return [case for case in cases if self.target.asks_for(case.name) and is_selected(case)]
@@ -258,7 +258,7 @@ class ModelExecution:
         return ", ".join(kept)
 
     def _evidence(self, node: NodeCase, verdict: NodeVerdict, folder: str) -> str:
-        """Keep the inputs, and the expected, allowed and actual outputs of a node that failed."""
+        """Write the inputs, and the expected, allowed and actual outputs of a node that failed."""
         actual = verdict.labelled()
         if not actual:
             return f"nothing: the node becomes {counted(len(verdict.descs), 'desc')}"

@@ -58,7 +58,7 @@ def uncomputed(node: NodeCase, why: Uncomputed) -> Diagnostic:
 
 
 def inputs_text(model: Loaded, seed: int, inputs: str | None) -> str:
-    """Return where the inputs of a model are from."""
+    """Return the origin of the inputs of a model in words."""
     if inputs is not None:
         return f"the inputs are from {inputs}"
     return f"the inputs are random, with the seed {seed}" if model.inputs else "there are no inputs"

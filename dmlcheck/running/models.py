@@ -87,7 +87,7 @@ class ModelResult(NamedTuple):
 
     @property
     def is_wrong(self) -> bool:
-        """Whether the file is no model, or a node of it is wrong in itself."""
+        """Whether the file is no model, or one of its nodes is wrong at every level."""
         return self.problem is not None or self.noted("onnx-syntax") > 0
 
     @property
@@ -128,7 +128,7 @@ class ModelResult(NamedTuple):
 
     @property
     def roots(self) -> dict[str, int]:
-        """Where sizes that are not known begin, with the number of nodes that depend on each."""
+        """The places where unknown sizes begin, with the number of nodes that depend on each."""
         return Counter(node.unusable.root for node in self.nodes if node.unusable is not None and node.unusable.root)
 
     def noted(self, rule: str) -> int:

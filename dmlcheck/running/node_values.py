@@ -121,7 +121,7 @@ _ELSEWHERE = "the provider does not take it, and ONNX Runtime runs it on the CPU
 
 
 def _is_foreign(value: Any, kind: str) -> bool:
-    """Whether elements of a type that NumPy alone does not have are given as elements of one that it has."""
+    """Whether elements of a type that NumPy lacks are given as elements of one that it has."""
     is_number = kind.startswith(("BFLOAT", "FLOAT", "INT", "UINT")) and bytes_of_kind(kind) is None
     return is_number and isinstance(value, np.ndarray) and value.dtype.isbuiltin == 1
 
@@ -223,7 +223,7 @@ def arrays_of(names: Sequence[str], tensors: Mapping[str, Any], model: Loaded) -
 
 
 def array_of(name: str, tensors: Mapping[str, Any], model: Loaded) -> Any:
-    """Return the array of a tensor, or of a constant of the model, or why it is none."""
+    """Return the array of a tensor or of a constant of the model, or the reason why there is none."""
     if name in model.constants:
         try:
             return constant(model.constants[name], name).values

@@ -85,7 +85,7 @@ def operators_of(graph: Graph, data: Mapping[str, Array]) -> Iterator[tuple[Oper
 
 
 class Unjudged(NamedTuple):
-    """Why a node is not judged: a rule, and the words; the graph that it became, where only the verdict is missing."""
+    """The reason why a node is not judged: a rule and the words; its graph, if only the verdict is missing."""
 
     rule: str
     reason: str
@@ -105,8 +105,8 @@ def judge_node(
     """Judge an implementation's outputs of a node, an onnx.NodeProto, from the inputs that it had.
 
     Missing inputs and outputs are None. DirectML is judged by the descs that its provider makes of the node, if they
-    are known, others by ONNX's meaning. `file` is the model, by which guesses at causes are counted; `elements` has the
-    types of inputs with 4-bit numbers, which are in bytes.
+    are known, others by ONNX's meaning. `file` is the model, since likely causes are searched for only the first few
+    wrong outputs of a file; `elements` has the types of inputs with 4-bit numbers, which are in bytes.
     """
     early = why_not(node, [*inputs, *outputs]) or _misshapen(node, opset, inputs, outputs)
     if early is not None:
@@ -140,7 +140,7 @@ def map_node(
     is_directml: bool,
     elements: Mapping[str, str] = {},
 ) -> Mapped | Unjudged:
-    """Return the graph of a node with the inputs that it had, or why it has none."""
+    """Return the graph of a node with its actual inputs, or the reason why it has none."""
     try:
         one = _node(node, opset, inputs, outputs, elements)
         meaning, graph = _graph(one, node, is_directml=is_directml)
@@ -219,7 +219,7 @@ def _misshapen(node: Any, opset: int, inputs: Sequence[Any], outputs: Sequence[A
 def _graph(one: OnnxNode, node: Any, *, is_directml: bool) -> tuple[str, Graph]:
     """Return the graph of a node and its basis; Unmapped if there is none.
 
-    The provider's graph may differ from ONNX's meaning, so that it counts for DirectML alone.
+    The provider's graph may differ from ONNX's meaning, so it is used for DirectML alone.
     """
     ways: dict[str, Callable[[OnnxNode], Sequence[Counterpart]]] = {ONNX: exact_steps, PROVIDER: provider_steps}
     names = [{name: x for name, x in zip(side, tensors, strict=True) if x is not None}

@@ -81,7 +81,7 @@ class Run:
         self._taken: dict[int, Prepared] = {}
 
     def take(self, case: Case, prepared: Prepared) -> None:
-        """Keep a case that was prepared elsewhere, since its values were drawn and not read; it runs next."""
+        """Take a prepared case, whose values were drawn and not read from a file; it runs next."""
         self._taken[id(case)] = prepared
 
     def prepared(self, case: Case) -> Prepared:
@@ -307,7 +307,7 @@ def ending_of(verdict: Verdict, settings: Settings) -> Ending:
 
 
 def _with_words(ending: Ending, implementation: Any) -> Ending:
-    """Return an ending with the text that the program wrote to its standard error while it computed the case."""
+    """Return an ending with the text that the program wrote to its standard error during the case."""
     errors, first = errors_of(implementation), ending.findings[0]
     if not errors or "problem" not in first.params:
         return ending

@@ -1,4 +1,4 @@
-"""Where the outputs of a case stand in it."""
+"""The places of expected values in a case."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from dmlcheck.descs.records import TensorDesc
 def path_in_case(
     name: str, given: Mapping[str, Any], sizes: tuple[int, ...], element: tuple[int, ...] | None
 ) -> tuple[str | int, ...]:
-    """Return the path to an element of an output, or to its tensor where no list has the element, or the case no value.
+    """Return the path to an element of an output.
+
+    If no list has the element, or the case no value, it is the path to the tensor.
 
     `given` has the values that the case gives; `name` is the output's label, which may be `OutputTensors[1]`.
     """

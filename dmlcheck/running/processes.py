@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 class Execution:
-    """A run under way: its events, in the order of the files and their cases, and the case that is taking long."""
+    """A run: its events, in the order of the files and their cases, and the case that has run longest."""
 
     def __init__(self, targets: list[Target], plan: Plan, jobs: int = 1, executor: Executor | None = None) -> None:
         """Prepare to run the cases of files, in this process or in as many others as `jobs` says, or by an executor."""
@@ -56,15 +56,16 @@ class Execution:
     def total(self) -> int:
         """The number of cases of the run; all files are read for it.
 
-        With several processes, that is once more than by the process that runs a file.
+        With several processes each file is read twice, once by the process that runs it.
         """
         return self.files.total()
 
     @property
     def is_default_of_reference(self) -> bool:
-        """Whether nobody has asked for a time limit, and the reference engine runs, which is no slower for it.
+        """Whether the reference engine runs with the default time limit.
 
-        It has the limit in the processes of `-j` alone, where the case that takes long is known all the same.
+        It then has the limit only in the processes of `-j`, which report each case anyway. Otherwise it would be
+        slower.
         """
         return self.plan.implementation == "reference" and self.plan.timeout == DEFAULT_TIMEOUT
 
@@ -92,7 +93,7 @@ class Execution:
         yield from self._elsewhere(pool)
 
     def runs_here(self, implementation: Implementation) -> bool:
-        """Whether the cases run in this process: one is enough, and none of them can end it or outlive its time."""
+        """Whether the cases run in this process: one is enough, and no case can crash it or exceed a time limit."""
         is_timed = self.limit is None or keeps_time(implementation)
         return self.jobs == 1 and is_timed and not may_crash(implementation)
 
@@ -128,7 +129,7 @@ class Execution:
 
 
 class Worker:
-    """A process with the file that it is at, and the case in it."""
+    """A process with the file that it runs, and the case in it."""
 
     def __init__(self, plan: Plan, patience: float) -> None:
         """Start the process; it has some seconds more to end the work of an implementation."""
@@ -147,7 +148,7 @@ class Worker:
         """Have the process run the cases of a file, by the number of the file."""
         self.file, self.announces, self.done, self.case = number, task.announces, task.skip, None
         self.skipped, self.tried = task.skip, task.tried
-        with contextlib.suppress(OSError):  # it may be gone already, which shows when it is listened to
+        with contextlib.suppress(OSError):  # it may be gone already, which `receive` finds out
             self.child.connection.send(task)
 
     def receive(self) -> list[Event]:
@@ -167,7 +168,7 @@ class Worker:
         return happened
 
     def dismiss(self) -> None:
-        """Ask the process to end: in the middle of a file only one whose implementation has something to end."""
+        """Ask the process to end; in the middle of a file only if its implementation has something to end."""
         if self.file is None:
             with contextlib.suppress(OSError):
                 self.child.connection.send(None)
@@ -186,10 +187,10 @@ _AHEAD = 2000  # events of files that are not their turn yet, for each process
 
 
 class _Pool:
-    """Several processes, each at a file; their events are passed on in the order of the files.
+    """Several processes, each with a file; their events are passed on in the order of the files.
 
-    With `announces` each case is named before it runs. Without, a case that ended its process is not known: the cases
-    without a result then run again, each case named.
+    With `announces` each case is named before it runs. Without it, the case that ended a process is not known. Then the
+    cases without a result run again, each of them named.
     """
 
     def __init__(
@@ -257,7 +258,7 @@ class _Pool:
         worker.give(number, Task(self.targets[number], skip, announces, self.tried.pop((number, skip), ())))
 
     def _listen(self) -> None:
-        """Take the events of the processes, but only as many as can be held for a file whose turn has not come."""
+        """Take the events of the processes, up to a limit for files whose turn has not come."""
         from multiprocessing.connection import wait
 
         busy = {
@@ -277,7 +278,7 @@ class _Pool:
                 self._lost(worker, worker.file, "timed out", finding, problem, is_running=True)
 
     def _patience(self) -> float | None:
-        """Return how long nothing may happen before some case has outlived its time."""
+        """Return the seconds until the first case exceeds its time limit."""
         if self.limit is None:
             return None
         since = [worker.since for worker in self.workers if worker.case is not None]
@@ -308,9 +309,9 @@ class _Pool:
     def _lost(
         self, worker: Worker, number: int, reason: str, finding: Finding, problem: str, *, is_running: bool = False
     ) -> None:
-        """Report the case that a process was lost with, and let another go on after it.
+        """Report the case during which a process was lost, and start another that goes on after it.
 
-        `is_running` says that the case that was named last is the one: a process that lives names it in the end.
+        `is_running` says that it is the case that was named last; a process that still lives names it before it ends.
         """
         skip = worker.done
         is_over = False
@@ -323,7 +324,7 @@ class _Pool:
                 self.events_of[number].append(Done(result))
                 skip += 1
         else:
-            # That may be chance. Again and again it is the file, of which nothing more can run.
+            # Once may be chance. Repeatedly, it is the file: no more of it can run.
             self.lost[number, skip] += 1
             is_over = self.lost[number, skip] >= _TRIES
         worker.stop()
@@ -338,7 +339,7 @@ class _Pool:
         self._next_file(fresh)
 
     def _whole(self, case: Case, number: int) -> Case:
-        """Return a case with its desc if that is asked for: the lost process named it by its place."""
+        """Return a case with its desc, if the run needs that: the lost process gave only its place."""
         if self.directml is None:
             return case
         target = self.targets[number]
@@ -354,7 +355,7 @@ def never_ended(case: Case, reason: str, finding: Finding, directml: DirectML | 
 
 
 def _unreadable(name: str, reason: str, problem: str) -> CaseResult:
-    """Return the result of a file that one process after the other was lost with, in no case."""
+    """Return the result of a file that ended one process after another, outside of any case."""
     diagnostic = Diagnostic("implementation-error", f"the file {problem}", file=name, line=1, column=1)
     case = case_of_file(name, DetachedOrigin())
     return CaseResult(case, ERRORED, reason, (diagnostic,), is_malformed=True)

@@ -23,11 +23,11 @@ from dmlcheck.running.trials import Bench, Trial
 
 
 class NotReducible(ValueError):
-    """A case that there is nothing to reduce of; the message says why."""
+    """A case that cannot be reduced; the message says why."""
 
 
 class UnusableFile(ValueError):
-    """A file or a case that is not right, with what is wrong."""
+    """A file or a case with mistakes, and the findings about them."""
 
     def __init__(self, problems: tuple[Diagnostic, ...], file: Any) -> None:
         """Take the problems and the file."""
@@ -37,7 +37,7 @@ class UnusableFile(ValueError):
 
 
 class Start(NamedTuple):
-    """What to begin with: the name of the case, its level, and how it fails."""
+    """The start of a reduction: the name of the case, its level, and how it fails."""
 
     name: str
     level: str
@@ -45,7 +45,7 @@ class Start(NamedTuple):
 
 
 def start_of(file: Opened, name: str | None, bench: Bench, options: Mapping[str, Any]) -> Start:
-    """Return the case of a file that fails, or the first that does; of a model or a graph those of its nodes.
+    """Return the first case of a file that fails; the cases of a model or a graph are its nodes.
 
     `options` are those of `import graph` for a model. NotReducible if none fails, UnusableFile if the file is wrong.
     """
@@ -97,7 +97,7 @@ def _first(cases: Iterable[Case], bench: Bench) -> Start:
 
 
 def _why(case: Case, answer: TrialAnswer) -> str:
-    """Return why a case is not reduced that the implementation does not fail."""
+    """Return the reason why a case that does not fail is not reduced."""
     if not answer.is_compared:
         return f"nothing was compared: {answer.reason}"
     if case.gives_outputs:

@@ -1,4 +1,4 @@
-"""A failing trial made as simple as it can be while it fails in the same way."""
+"""Reduction of a failing trial to the simplest that fails in the same way."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ class Failing(NamedTuple):
 
     @property
     def weight(self) -> Weight:
-        """How complicated it is: the desc first."""
+        """Its complexity: that of the desc first."""
         return weight(self.desc), weight_of(self.inputs)
 
 
 class Taken(NamedTuple):
-    """A desc that is not valid, the one rule or constraint that it breaks, and the answer of what takes it."""
+    """An invalid desc that is accepted, the one rule or constraint that it breaks, and the implementation's answer."""
 
     desc: OperatorDesc
     entry: str
@@ -50,7 +50,7 @@ class Taken(NamedTuple):
 
 
 class Reduced(NamedTuple):
-    """What became of a failing trial: the simplest, how many trials ran for it, and whether nothing more can go.
+    """The result of a reduction: the simplest trial, the number of trials, and whether nothing more can go.
 
     `is_whole` is False where the time was up before, or where it was interrupted.
     """
@@ -62,7 +62,7 @@ class Reduced(NamedTuple):
 
 
 def reduced(bench: Bench, start: Failing | Taken, level: str, seconds: float | None) -> Reduced:
-    """Return the simplest trial that fails as another does, after so many seconds at most, None for any number.
+    """Return the simplest trial that fails like a given one, after at most so many seconds; None is no limit.
 
     An interrupt ends it with what was found so far.
     """
@@ -78,7 +78,7 @@ def reduced(bench: Bench, start: Failing | Taken, level: str, seconds: float | N
 
 
 class Reducer:
-    """Looks for simpler trials that fail in the same way: by the same rule, in the same output, by the same kind."""
+    """Searches for simpler trials that fail in the same way: the same rule, output and kind of difference."""
 
     def __init__(self, bench: Bench, start: Failing | Taken, level: str, seconds: float | None) -> None:
         """Prepare to run trials on a bench, at a level, for so many seconds in all."""
@@ -105,7 +105,7 @@ class Reducer:
                 self._take_simplest(self.now)
 
     def explain(self) -> None:
-        """Look for the likely cause of what is left."""
+        """Search for the likely cause of the simplest trial."""
         now = self.now
         if isinstance(now, Failing) and self.trials:
             answer = self.bench.answer(Trial.of(now.desc, now.inputs, self.level, is_explained=True))
@@ -147,7 +147,7 @@ class Reducer:
             self.now = found
 
     def _alike(self, desc: OperatorDesc, inputs: Mapping[str, Any]) -> Failing | None:
-        """Return a trial that fails as the one so far does, None where it does not, or cannot be tried any more."""
+        """Return a trial if it fails like the simplest so far; None if it does not, or the time is up."""
         inputs = consistent(desc, inputs)
         if self.is_late or not desc.tensors(OUTPUT) or not is_sound(desc, inputs):
             return None
@@ -158,7 +158,7 @@ class Reducer:
         return Failing(desc, inputs, answer) if answer.difference == self.now.answer.difference else None
 
     def _taken(self, step: ShrinkStep) -> Iterator[Taken]:
-        """Yield simpler descs that break the same constraint and are taken."""
+        """Yield simpler descs that break the same constraint and are accepted."""
         now = self.now
         spec = now.desc.spec
         for raw in step(spec, without_counts(now.desc)):

@@ -1,4 +1,4 @@
-"""The nodes of a model as the reference has them: each computed from the tensors that the nodes before it gave."""
+"""The nodes of a model in the reference: each is computed from the outputs of the nodes before it."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class ByEvaluator(NamedTuple):
 
 
 class ReferenceNodes:
-    """A model on its way through the reference; a tensor is dropped after its last reader.
+    """A model that the reference computes node by node; a tensor is dropped after its last reader.
 
     `tensors` are those with readers to come, `evaluated` the nodes that ONNX's evaluator computed, `undefined` the
     tensors with undefined elements that nodes read.
@@ -159,7 +159,7 @@ class ReferenceNodes:
             raise Unmapped(f"{reason}; {why}") from None
 
     def _is_random(self, node: Any) -> bool:
-        """Whether a node gives other numbers each time: Dropout does in training, by its third input."""
+        """Whether a node gives other numbers each time; Dropout does if its third input asks for training."""
         if node.domain or node.op_type not in RANDOM:
             return False
         if node.op_type != "Dropout":
@@ -280,7 +280,7 @@ def _constant(tensor: Any, name: str) -> Array:
 
 
 def _too_large(forms: Mapping[str, Form]) -> str | None:
-    """Return that the outputs of a node take more memory than they may, or None."""
+    """Return the error about outputs of a node that take too much memory, or None."""
     need, have = sum(form.bytes for form in forms.values()), available_bytes()
     if have is None or need <= have * _SHARE:
         return None
@@ -310,7 +310,7 @@ def _of_engine(mapped: Mapped, forms: Mapping[str, Form]) -> NodeOutputs | Uncom
 
 
 def _array(output: Output, form: Form) -> Array:
-    """Return the buffer of an output as the array that it is in the model: its desc may have strides."""
+    """Return the buffer of an output as the array in the model, since its desc may have strides."""
     elements = to_bytes(output.tensor, output.values).view(output.values.dtype)
     return elements[: math.prod(form.sizes)].reshape(form.sizes).astype(form.dtype, copy=False)
 

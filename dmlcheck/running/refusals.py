@@ -61,7 +61,7 @@ def _kinds(findings: Iterable[Finding]) -> list[tuple[str, str]]:
 
 
 def zeros(desc: OperatorDesc) -> dict[str, Any]:
-    """Return the inputs that a desc is sent with: zeros, as an array by field, or a list of them."""
+    """Return the inputs for an invalid desc: zeros, as an array by field, or a list of them."""
     import numpy as np
 
     from dmlcheck.values.number_formats import NUMPY_TYPES
@@ -76,7 +76,7 @@ def zeros(desc: OperatorDesc) -> dict[str, Any]:
 
 
 def accepted(case: Case, wrong: InvalidDesc, implementation: Any) -> Finding:
-    """Return that an implementation accepts a desc, at the place of its first mistake."""
+    """Return the finding that an implementation accepts a desc, at the place of its first mistake."""
     pairs = [(case.origin.diagnostic(finding), finding) for finding in wrong.findings]
     pairs.sort(key=lambda pair: pair[0].place())
     told = [_told(diagnostic) for diagnostic, _ in pairs[:_MOST_NAMED]]

@@ -64,7 +64,7 @@ class NodeOfCase(NamedTuple):
 
 
 class ModelOutput(NamedTuple):
-    """The output of a model that a case is about: its name, and how far it is from the reference's way to it.
+    """The output of a model that a case is about: its name, and its distance from the reference's chain.
 
     `error` is the largest error, and `tolerance` the largest tolerance that was carried there, as shares of the largest
     element; infinite ones are None. `shares` are the nodes that add the most to the errors, with the share of each.
@@ -88,7 +88,7 @@ class Together(NamedTuple):
 
 
 class Bisected(NamedTuple):
-    """The result of the search for nodes that are wrong only together: in words, and the number of node runs."""
+    """The result of the search for nodes that are wrong only together, in words, and the number of runs."""
 
     text: str
     runs: int = 0
@@ -155,7 +155,7 @@ class CaseResult(NamedTuple):
 
     @property
     def is_quiet(self) -> bool:
-        """Whether it passed, and there is nothing to say of it, as of most."""
+        """Whether it passed without a remark, as most do."""
         is_noted = self.diagnostics or self.warned or self.drift or self.uncompared or self.is_flaky
         return self.outcome == PASSED and not is_noted and self.consistent is None
 
@@ -189,12 +189,12 @@ class CaseResult(NamedTuple):
 
     @property
     def is_for_implementations(self) -> bool:
-        """Whether it is skipped as it says nothing of the reference engine, which alone would judge it."""
+        """Whether it is skipped because the reference engine would only be compared with itself."""
         return self.outcome == SKIPPED and self.reason == FOR_IMPLEMENTATIONS
 
     @property
     def has_drifted(self) -> bool:
-        """Whether the case passes, and is less accurate than it may have become."""
+        """Whether the case passes, but lost more accuracy than the run allows."""
         return bool(self.drift) and any(drift.is_failure for drift in self.drift)
 
     @property

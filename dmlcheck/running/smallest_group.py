@@ -56,7 +56,7 @@ class Smallest:
         return self.known[group]
 
     def _first(self) -> Group | None:
-        """Return a group to begin with: all nodes; where nothing is known of these, the first that is wrong."""
+        """Return a group to begin with: all nodes, or the first smaller group that is wrong if all cannot be judged."""
         right: list[Group] = []
         for group in self._windows():
             if any(other[0] <= group[0] and group[-1] <= other[-1] for other in right):
@@ -77,7 +77,7 @@ class Smallest:
             size = (size + 1) // 2 if size > 2 else 0
 
     def _halved(self, group: Group) -> Group:
-        """Return the half of the half of a group, as long as one is wrong."""
+        """Return a group halved as often as one of the halves is wrong."""
         while True:
             middle = len(group) // 2
             half = next((half for half in (group[:middle], group[middle:]) if self._is_wrong(half)), None)
@@ -92,7 +92,7 @@ class Smallest:
         return group[: len(group) - self._most_left_out(len(group), lambda number: group[: len(group) - number])]
 
     def _most_left_out(self, count: int, rest: Callable[[int], Group]) -> int:
-        """Return how many nodes can be left out at an end so that the rest is wrong, and without one more is not."""
+        """Return the largest number of nodes at an end that can be left out so that the rest is still wrong."""
         wrong, right = 0, count
         while right - wrong > 1:
             middle = (wrong + right) // 2

@@ -118,7 +118,7 @@ def _judged_alone(
 
 
 def labelled(step: Step, actual: Mapping[str, Array]) -> dict[str, Array]:
-    """Return outputs of a graph by the labels of the step that gives them, as its tensors have them."""
+    """Return outputs of a graph by the labels of the step that writes them, in the types and sizes of its tensors."""
     given = {}
     for part in step.desc.tensors(OUTPUT):
         name = step.outputs.get(part.label, "")

@@ -1,7 +1,7 @@
 """Trials: descs with inputs that an implementation runs, and the reference judges, here or in a process of their own.
 
-A bench takes a unit of work and gives an answer. A process that crashes or does not end is the trial's answer, and
-another goes on after it.
+A bench takes a unit of work (a draw, a case or a trial) and returns an answer. A process that crashes or does not end
+is the trial's answer, and another goes on after it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ NO_DRAW = "no valid draw"  # why a unit has no answer
 
 
 class Trial(NamedTuple):
-    """A valid desc with its inputs, or the fields of one that is not valid with what is wrong with it.
+    """A valid desc with its inputs, or the fields of an invalid one with the findings about it.
 
     `is_explained` asks for the likely cause of what is wrong, which takes longer than the trial.
     """
@@ -69,20 +69,20 @@ Work = Unit | Trial | CaseOfFile
 
 
 class Bench(Protocol):
-    """What runs units of work on an implementation."""
+    """The interface of a bench, which runs units of work on an implementation."""
 
     def answer(self, work: Work) -> TrialAnswer:
         """Return what the implementation makes of a unit of work."""
 
     def answers(self, units: Iterable[Unit]) -> Iterator[tuple[Unit, TrialAnswer]]:
-        """Yield the answer to each of many draws, in their order; as many as it likes may be under way."""
+        """Yield the answer to each of many draws, in their order; several may run at a time."""
 
     def close(self) -> None:
         """End what was started."""
 
 
 def bench(implementation: str, settings: Settings, timeout: float | None) -> Bench:
-    """Return what runs trials on the implementation of a name: here, where it neither crashes nor takes any time."""
+    """Return the bench for the implementation of a name: in this process if it cannot crash or hang."""
     made = make(implementation, timeout)
     is_timed = timeout is None or keeps_time(made)
     if is_timed and not may_crash(made):
@@ -151,7 +151,7 @@ def _of_file(written: CaseOfFile, run: Run) -> TrialAnswer:
 
 
 class BenchApart:
-    """Runs trials in a process of their own, which is started again after a trial that it was lost with."""
+    """Runs trials in a process of their own, which is started again after a trial that ended it."""
 
     def __init__(self, implementation: str, settings: Settings, timeout: float | None, patience: float) -> None:
         """Prepare; the process is started for the first trial."""
@@ -163,7 +163,7 @@ class BenchApart:
         self.is_busy = False
 
     def answer(self, work: Work) -> TrialAnswer:
-        """Return what the implementation makes of a unit of work, or how the process was lost."""
+        """Return the answer of the implementation to a unit of work, or the error that ended the process."""
         try:
             child = self.child = self.child or self._started()
             self.is_busy = True
@@ -198,7 +198,7 @@ class BenchApart:
         return self._lost("the process ended", Finding("implementation-error", (), params))
 
     def _lost(self, reason: str, finding: Finding) -> TrialAnswer:
-        """Return the answer of a trial that the process was lost with, and end what is left of it."""
+        """Return the answer of a trial that ended the process, and clean up after it."""
         self.close()
         case = Case("trial", "trial", "", "", None, {})
         return answer_of(CaseResult(case, ERRORED, reason, (finding.diagnostic(),)))
@@ -208,7 +208,7 @@ class BenchApart:
         return ((unit, self.answer(unit)) for unit in units)
 
     def close(self) -> None:
-        """End the process: at once where a trial is under way, but for an implementation that has something to end."""
+        """End the process: at once during a trial, unless its implementation has something to end."""
         child, self.child, is_busy = self.child, None, self.is_busy
         self.is_busy = False
         if child is None:

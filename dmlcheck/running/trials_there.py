@@ -24,7 +24,7 @@ _TOGETHER = 32  # draws of a batch
 
 
 class Judge(NamedTuple):
-    """The implementation that runs trials, what is asked of them, and their time limit."""
+    """The implementation that runs trials, the settings of the run, and the time limit of a trial."""
 
     implementation: str
     settings: Settings
@@ -35,12 +35,12 @@ class BenchThere:
     """Runs trials on the workers of a cluster, where the implementation is."""
 
     def __init__(self, cluster: Cluster, judge: Judge) -> None:
-        """Begin with a cluster that is connected, and is let go of elsewhere."""
+        """Take a connected cluster, which its opener closes."""
         self.cluster = cluster
         self.judge = judge
 
     def answer(self, work: Work) -> TrialAnswer:
-        """Return the answer of a worker to a unit of work; an error where the workers that had it died."""
+        """Return the answer of a worker to a unit of work; an error if the workers that had it died."""
         sent = _without_file(work) if isinstance(work, CaseOfFile) else work
         if isinstance(sent, TrialAnswer):
             return sent

@@ -40,7 +40,7 @@ def masks_of(computed: Mapping[str, ComputedOutput]) -> Masks:
 
 
 def union(some: Masks, others: Masks) -> Masks:
-    """Return two kinds of masks as one, by output."""
+    """Return the union of two sets of masks, by output."""
     if not (some and others):
         return some or others
     return {name: _union(some.get(name), others.get(name)) for name in {**some, **others}}
@@ -77,7 +77,7 @@ def _union(some: Array | None, others: Array | None) -> Any:
 
 
 def _without(some: Array | None, others: Array | None) -> Array | None:
-    """Return the elements that one mask has and another does not."""
+    """Return the elements of one mask that another lacks."""
     return some if some is None or others is None else some & ~others
 
 

@@ -101,7 +101,7 @@ def judge(
     compared = compare(expected, actual, limit, _bounds_of(desc, inputs, limit), undefined, right.settled)
     outputs = {name: output for name, (output, _) in compared.items()}
     if of_reference is not None and not prepared.is_any and _is_equal(outputs):
-        return Verdict(outputs)  # what most cases come to: there is nothing to say of them
+        return Verdict(outputs)  # most cases: nothing more to find
     is_off = (
         limits.guesses
         and of_reference is None
@@ -175,7 +175,7 @@ def _is_undefined(outputs: Mapping[str, OutputResult]) -> bool:
 
 
 def _says_nothing(outputs: Mapping[str, OutputResult]) -> bool:
-    """Whether every element of every output is undefined, or differs where the tolerance has no limit."""
+    """Whether every element of every output is undefined, or differs and has no limit."""
     return all(output.undefined + output.unlimited == output.elements for output in outputs.values())
 
 
@@ -219,7 +219,7 @@ def _right(
         computed = engine.evaluate(desc, prepared.inputs, watch=screen.see if is_screened else None)
     except (MemoryError, TooMuchWork):
         if prepared.expected and not desc.spec.has_undefined:
-            return _Right(prepared.expected, {})  # it was for measuring alone
+            return _Right(prepared.expected, {})  # it was needed only to measure the expected values
         raise
     reference = {label: output.values for label, output in computed.items()}
     if prepared.expected:
@@ -240,7 +240,7 @@ def _bounds_of(desc: OperatorDesc, inputs: dict[str, Any], limit: Limit) -> Any:
 
 
 class _Guesses(NamedTuple):
-    """Why outputs may be wrong: the type of inputs with which none would be, and the likely cause of each."""
+    """Possible causes of wrong outputs: the type of inputs with which none would be wrong, and the cause of each."""
 
     consistent: str | None = None
     causes: Mapping[str, str | None] = {}
@@ -264,7 +264,7 @@ def _guesses(file: str, known: tuple[Any, ...], limit: Limit, limits: Limits) ->
 
 
 def _unless_it_fails(search: Callable[[], str | None]) -> str | None:
-    """Return the result of a search; one that fails finds nothing."""
+    """Return the result of a search for causes; a search that raises finds nothing."""
     try:
         return search()
     except Exception:  # noqa: BLE001 - memory that ends, say: the verdict stands without a guess
@@ -272,7 +272,7 @@ def _unless_it_fails(search: Callable[[], str | None]) -> str | None:
 
 
 def _of_class(data_type: str | None, finding: Finding) -> Finding:
-    """Return a finding that names the type of inputs that would make it none."""
+    """Return a finding with the type of inputs with which the output would be right."""
     if data_type is None:
         return finding
     also = {"also": f"; consistent with {data_type} inputs"}

@@ -38,7 +38,7 @@ class WholeModel:
     def tensors(self, nodes: Mapping[str, Sequence[str]]) -> Iterator[Mapping[str, Any] | Nothing | str]:
         """Yield the tensors that each node asks for by name, one node after the other.
 
-        Where the model does not run, the first node gets why, and the others a reason to skip them.
+        If the model does not run, the first node gets the error, and the others a reason to skip them.
         """
         asked = dict.fromkeys(name for names in nodes.values() for name in names)
         no_tensors = {name for name in asked if name in self.kinds and bytes_of_kind(self.kinds[name]) is None}
@@ -76,7 +76,7 @@ class WholeModel:
 
 
 def _groups(nodes: Mapping[str, Sequence[str]], sizes: Mapping[str, int], most: int) -> Iterator[list[str]]:
-    """Yield nodes in groups whose tensors take so many bytes together, or that are one node."""
+    """Yield nodes in groups whose tensors fit into the bytes; a node that does not fit is a group of its own."""
     group: list[str] = []
     kept: set[str] = set()
     for node, names in nodes.items():
@@ -91,7 +91,7 @@ def _groups(nodes: Mapping[str, Sequence[str]], sizes: Mapping[str, int], most: 
 
 
 def takes_paths(implementation: Any) -> bool:
-    """Whether an implementation runs a model of a file too: ONNX Runtime does, an object in Python is given bytes."""
+    """Whether an implementation also takes the path of a model: ONNX Runtime does, a Python object gets bytes."""
     return hasattr(implementation, "optimized_model")
 
 

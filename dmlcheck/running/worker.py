@@ -1,4 +1,4 @@
-"""A process of a run: it runs the files that it is given and sends events, many in a message.
+"""A process of a run: it runs the files that it gets and sends events, many in a message.
 
 A message costs about as much as a small case. So a process keeps its events for a moment, and names the case that it is
 about to run only if it is asked to: that is one message a case.
@@ -43,7 +43,7 @@ class Task(NamedTuple):
 
 
 class Started(NamedTuple):
-    """A case that is about to run, or has been running for a while: its result if it never ends."""
+    """A case that is about to run, or has been running for a while."""
 
     case: Case
 
@@ -93,7 +93,7 @@ class Outbox:
                 self.send()
 
     def begin(self, case: Case) -> None:
-        """Note that a case is about to run, and say so at once where that is asked for."""
+        """Note that a case is about to run, and announce it at once if that is asked for."""
         with self._lock:
             self._case = case
         if self.announces:
