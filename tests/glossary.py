@@ -21,10 +21,6 @@ PACKAGE = ROOT / "dmlcheck"
 PAGE = GUIDE / "glossary.md"
 _ROW = re.compile(r"^\| ([^|]+) \| ([^|]+) \| ([^|]*) \|$", re.MULTILINE)
 _CODE = re.compile(r"```.*?```|``.*?``|`[^`\n]*`", re.DOTALL)
-# The packages whose docstrings are held to it.
-SETTLED = {
-    "diagnostics", "specs", "descs", "validation", "values", "graphs", "onnx", "implementations", "inspection",
-}  # fmt: skip
 _QUOTES = ("page", "source", "examples")  # of specs: what a page says, and where it is
 
 
@@ -101,11 +97,9 @@ def strings() -> Iterator[tuple[str, str]]:
 
 
 def docstrings() -> Iterator[tuple[str, str]]:
-    """Yield the sentences of the docstrings of the packages in `SETTLED`."""
+    """Yield the sentences of all docstrings."""
     for path in sorted(PACKAGE.rglob("*.py")):
         name = path.relative_to(PACKAGE).as_posix()
-        if name.split("/")[0] not in SETTLED:
-            continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)):
                 text = " ".join((ast.get_docstring(node) or "").split())

@@ -1,4 +1,4 @@
-"""The command line: it reads arguments, opens consoles and files, and alone chooses exit codes."""
+"""The command line: it reads arguments and opens consoles and files; nothing else chooses exit codes."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _end_streams() -> None:
 
 @contextmanager
 def _shown_errors() -> Iterator[None]:
-    """Let errors of usage, which repeat the words of the command line, reach a terminal or a log as plain text."""
+    """Print errors of usage as plain text, since they repeat words of the command line."""
     try:
         yield
     except getattr(click.exceptions, "NoArgsIsHelpError", ()):  # whose message is a page of help
@@ -81,7 +81,7 @@ class _Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that is asked for, or say which one may be meant."""
+        """Return the requested command, or raise an error that suggests one."""
         if args[0] not in COMMANDS and not args[0].startswith("-"):
             ctx.fail(unknown_command(args[0]))
         return super().resolve_command(ctx, args)
@@ -100,7 +100,7 @@ class _Commands(click.Group):
             return super().make_context(*args, **more)
 
     def main(self, *args: Any, **more: Any) -> Any:
-        """Read the words, run the command and exit; a standard stream that takes nothing is wrong usage."""
+        """Read the command line, run the command and exit; a standard stream that cannot be written is wrong usage."""
         if _COMPLETE in os.environ:
             import_module("dmlcheck.cli.completion")  # click does not know every shell
         try:

@@ -38,7 +38,7 @@ class Streams:
         self.problems: dict[str, int] = {}  # problems reported, by file
 
     def write(self, stream: IO[str], text: str) -> None:
-        """Write to a stream, as long as it takes anything."""
+        """Write to a stream, unless it is closed."""
         try:
             stream.write(text)
         except OSError as error:
@@ -76,7 +76,7 @@ class _Lasting:
         self.streams = streams
 
     def write(self, text: str) -> int:
-        """Write as long as anything is taken."""
+        """Write, unless the stream is closed."""
         self.streams.write(sys.stdout, text)
         return len(text)
 
@@ -105,7 +105,7 @@ def write(text: str, *, end: str = "\n", to_errors: bool = False) -> None:
 
 
 def say(text: str, *, to_errors: bool = False) -> None:
-    """Print a line with names of a user's in it."""
+    """Print a line that has names from the user."""
     write(visible(text), to_errors=to_errors)
 
 
@@ -120,7 +120,7 @@ def write_json(text: str) -> None:
 
 
 def print_pieces(pieces: Iterable[str]) -> None:
-    """Print the pieces of a text as they are made, as long as there is a reader."""
+    """Print the pieces of a text as they are made, until the reader is gone."""
     for piece in pieces:
         write(piece, end="")
         if sys.stdout in streams().left:
@@ -141,7 +141,7 @@ def print_json(value: Any) -> None:
 
 
 class Console:
-    """Where a command prints: with colour, tables and progress where a person looks on."""
+    """The output of a command: with colour, tables and progress on a terminal."""
 
     def __init__(self) -> None:
         """Look at standard output."""
@@ -177,7 +177,7 @@ class Console:
         return _bar(self._rich, execution, tally)
 
     def watching(self, text: Callable[[], str]) -> AbstractContextManager[None]:
-        """Return a context in which a terminal shows a line that says how far something is."""
+        """Return a context in which a terminal shows a line with the progress of some work."""
         if not self.is_terminal:
             return nullcontext()
         from rich.console import Console as RichConsole
@@ -216,7 +216,7 @@ def _bar(console: Any, execution: Execution | ModelExecution, tally: Tally) -> I
     from rich.text import Text
 
     class Cases(ProgressColumn):
-        """How many cases are done, how many failed, and which one is running long; read as it is drawn."""
+        """The number of cases that are done, of failures, and the case that runs longest; read when it is drawn."""
 
         def render(self, task: Task) -> Text:
             task.completed = tally.total
@@ -235,7 +235,7 @@ def _line(console: Any, text: Callable[[], str]) -> Iterator[None]:
     from rich.text import Text
 
     class Line(ProgressColumn):
-        """The line, read as it is drawn."""
+        """The line of progress, read when it is drawn."""
 
         def render(self, _: Task) -> Text:
             return Text(text(), overflow="ellipsis", no_wrap=True)

@@ -20,7 +20,7 @@ _LOCAL, _DASK = "local", "dask"
 
 
 class Executor(click.ParamType):  # type: ignore[type-arg]
-    """Where cases run: None in processes of a run itself, else the address of a scheduler of dask, "" for one here."""
+    """Where cases run: None for processes of the run, else the address of dask's scheduler, "" for a local one."""
 
     name = "executor"
 
@@ -47,7 +47,7 @@ executor_option = click.option(
 
 @contextlib.contextmanager
 def cluster_of(address: str | None, jobs: int) -> Iterator[Cluster | None]:
-    """Have the cluster of an executor for as long as it is used, None without one; a usage error where it has none."""
+    """Open the cluster of an executor for a block, None without one; a usage error if it cannot be reached."""
     if address is None:
         yield None
         return
@@ -67,7 +67,7 @@ def cluster_of(address: str | None, jobs: int) -> Iterator[Cluster | None]:
 
 
 def about_on(cluster: Cluster, name: str, directml_version: str | None) -> About:
-    """Return what an implementation says of itself on a worker; a usage error where it cannot be had there."""
+    """Return an implementation's description of itself on a worker; a usage error if it cannot be made there."""
     from dmlcheck.running.batches import about_there
 
     try:

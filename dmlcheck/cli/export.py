@@ -50,7 +50,7 @@ def export(*, form: str, paths: tuple[str, ...], folder: str, expression: str | 
 
 
 def _print(exported: list[Exported], folder: str) -> None:
-    """Print how many cases went where, and why the others did not."""
+    """Print how many cases were exported and to which folder, and why the others were not."""
     if not exported:
         say("dmlcheck: no cases to export", to_errors=True)
         return

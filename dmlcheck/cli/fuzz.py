@@ -130,7 +130,7 @@ def fuzz(
 
 
 def _check_executor(executor: str | None, jobs: int, *, is_of_graphs: bool) -> None:
-    """Refuse workers where there is no work for them."""
+    """Refuse workers for a campaign that cannot use them."""
     if executor is not None and is_of_graphs:
         raise click.UsageError("--executor is for descs; graphs run one after the other")
     if executor is None and jobs > 1:
@@ -141,7 +141,7 @@ _VALIDATES = "what it has to do for that is in the guide, in implementations.md"
 
 
 def _judged(judging: Judging, cluster: Cluster | None, *, with_invalid: bool, is_of_graphs: bool) -> str:
-    """Return the implementation with its version and device; a usage error where it cannot do what is asked for."""
+    """Return the implementation with its version and device; a usage error if it cannot do the request."""
     name = judging.implementation
     if cluster is not None:
         from dmlcheck.running.trials_there import validates_there
@@ -181,7 +181,7 @@ def _at_level(names: list[str], level: str, *, is_named: bool) -> list[str]:
 
 
 def _run(asked: CampaignRequest, judging: Judging, known: KnownFindings, judged: str, cluster: Cluster | None) -> Exit:
-    """Run a campaign and print what becomes of it."""
+    """Run a campaign and print its findings and its end."""
     from dmlcheck.reports.fuzzing import head_lines, progress_text, summary_lines
     from dmlcheck.running.finding_files import FindingFiles
 
@@ -211,7 +211,7 @@ def _run(asked: CampaignRequest, judging: Judging, known: KnownFindings, judged:
 
 
 def _bench(judging: Judging, cluster: Cluster | None) -> Bench:
-    """Return what runs the trials: this machine, or the workers of a cluster."""
+    """Return the bench for the trials: on this machine, or on the workers of a cluster."""
     if cluster is not None:
         from dmlcheck.running.trials_there import BenchThere, Judge
 

@@ -13,7 +13,7 @@ from dmlcheck.implementations import KINDS, Implementation, Unavailable, close, 
 
 
 def implementation_option(help: str, *, is_required: bool = False) -> Callable[[Any], Any]:
-    """Return the option `--implementation`: of the reference where nothing else has to be named."""
+    """Return the option `--implementation`; its default is the reference engine, unless it is required."""
     return click.option(
         "--implementation",
         default=None if is_required else "reference",

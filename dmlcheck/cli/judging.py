@@ -1,4 +1,4 @@
-"""What `fuzz` and `reduce` share: the implementation that they judge, the tolerances, and the extra that they need."""
+"""Common options of `fuzz` and `reduce`: the implementation under test and the tolerances; the extra that they need."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Judging(NamedTuple):
 
     @property
     def settings(self) -> Settings:
-        """What a run asks of its cases."""
+        """The settings of a run."""
         accumulate, inputs = self.accumulate.upper(), self.inputs.upper()
         return Settings(self.level, accumulate, inputs=inputs, algorithms=self.algorithms)
 
@@ -43,7 +43,7 @@ class Judging(NamedTuple):
         return self.timeout or None
 
     def command(self, path: str) -> str:
-        """Return the command that runs what is in a file or a folder with these options."""
+        """Return the command that runs the cases of a file or a folder with these options."""
         words = ["dmlcheck", "run", path, "--implementation", self.implementation, *self._words()]
         return _quoted(words)
 
@@ -111,6 +111,6 @@ def judging_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def require_extra() -> None:
-    """Refuse to work without the extra, and say how to get it."""
+    """Raise a usage error without the extra; it says how to install it."""
     if find_spec(EXTRA) is None:
         raise click.UsageError(f"this needs {EXTRA}, which finds the simplest values: {INSTALL}")

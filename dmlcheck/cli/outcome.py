@@ -181,7 +181,7 @@ class Outcome:
         return f"none of {counted(self.seen, 'case')} is selected" if self.seen else "there is no case"
 
     def _lacks_cases(self) -> bool:
-        """Print which single cases are not there, and say whether that makes the command line wrong: others are."""
+        """Print which single cases do not exist, and return whether that makes the command line wrong."""
         if not self.is_whole or self.has_wrong_file:
             return False
         for case_id, problem in self.missing.items():
@@ -191,7 +191,7 @@ class Outcome:
         return bool(self.missing and self.seen)
 
     def _has_stale_entries(self) -> bool:
-        """Print which known results are of no case of a file that was read whole, and say whether any are."""
+        """Print which known results name no case of a file that was read whole, and return whether there are any."""
         if self.unmatched is None or not self.is_whole:
             return False
         whole = [target for target in self.files if target.case is None]

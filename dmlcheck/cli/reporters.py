@@ -138,7 +138,7 @@ def _open_files(files: dict[str, str | None], info: RunInfo, again_of: Again, in
 
 
 def _check_place(name: str, path: str, taken: dict[str, str]) -> None:
-    """Refuse a place that somebody else has; only a device, such as the null device, takes several reports."""
+    """Refuse a place that another file or report has; only a device, such as the null device, takes several reports."""
     real = real_path(path)
     if path and real in taken and not _is_device(path):
         raise click.UsageError(f"--{name} {path}: {taken[real]}")

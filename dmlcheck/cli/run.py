@@ -142,7 +142,7 @@ class Options(NamedTuple):
         )
 
     def _repeated(self) -> Iterator[str]:
-        """Yield the options that the command that runs a case again has to have, whatever became of the case."""
+        """Yield the options that the command for running a case again must have, whatever its outcome."""
         if self.level is not None:
             yield from ("--feature-level", self.level)
         if self.timeout != DEFAULT_TIMEOUT:
@@ -346,7 +346,7 @@ def _about(options: Options, cluster: Cluster | None = None, *, is_for_models: b
 
 
 def _earlier(options: Options) -> tuple[Baseline | None, Earlier | None]:
-    """Read the report that a run is compared with; one that says nothing of this run is refused."""
+    """Read the report of the earlier run; a report of another kind of run is refused."""
     path, max_drift = options.compare_to, options.max_drift
     if path is None:
         if max_drift is not None:

@@ -161,7 +161,7 @@ def is_judged(form: Format | None) -> bool:
 
 
 def execution_of(target: Target, plan: Plan, asked: ModelOptions, *, is_listing: bool = False) -> ModelExecution:
-    """Return the run of a model, read and with its inputs; a usage error where the options do not go with it."""
+    """Return the run of a model that was read with its inputs; a usage error if the options do not fit it."""
     from dmlcheck.implementations import Unavailable, close
     from dmlcheck.running.model_cases import ModelRequest, unknown_size
 
@@ -200,7 +200,7 @@ def execution_of(target: Target, plan: Plan, asked: ModelOptions, *, is_listing:
 
 
 def _check_way(implementation: str, asked: ModelOptions) -> None:
-    """Refuse a way to run a model that an implementation does not have."""
+    """Raise a usage error for a way to run a model that the implementation does not offer."""
     kind = implementation.partition(":")[0]
     if asked.optimized and kind != "onnxruntime":
         raise click.UsageError("--optimized is for --implementation onnxruntime, which optimizes the model")

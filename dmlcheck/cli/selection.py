@@ -1,4 +1,4 @@
-"""Which files and cases a command is about."""
+"""The files and cases that a command works on."""
 
 from __future__ import annotations
 
@@ -85,12 +85,12 @@ _NO_CASE_FILES = f"has no case files ({', '.join(f'*{ending}' for ending in CASE
 
 
 def say_empty(paths: Iterable[str]) -> None:
-    """Say that folders have no case files."""
+    """Print that folders have no case files."""
     _note(_named([path.replace(os.sep, "/") for path in paths], _NO_CASE_FILES))
 
 
 def say_no_cases(names: Sequence[str]) -> None:
-    """Say that files have no cases."""
+    """Print that files have no cases."""
     _note(_named(names, "has no case"))
 
 

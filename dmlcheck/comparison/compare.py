@@ -78,7 +78,7 @@ def _compared(
     undefined: Mapping[str, Array],
     settled: Mapping[str, Settled],
 ) -> tuple[dict[str, Comparison], bool]:
-    """Compare outputs, and say whether no settled element may have a larger share of its bound than was found."""
+    """Compare outputs, and return whether no settled element may have a larger share of its bound than was found."""
     tallies: dict[str, _Tally] = {}
     differing: dict[str, Differing] = {}
     compared: dict[str, Comparison] = {}
@@ -153,7 +153,7 @@ def _equal(tensor: TensorDesc, limit: Limit, is_undefined: Array | None) -> Comp
 
 
 def _misshapen(tensor: TensorDesc, problem: str) -> Comparison:
-    """Return how an output compares that has other sizes or another type than its tensor."""
+    """Return the comparison of an output that has other sizes or another type than its tensor."""
     elements = tensor.element_count
     return Comparison(OutputResult(elements, elements, data_type=tensor.data_type, sizes=tensor.sizes, shape=problem))
 
@@ -231,7 +231,7 @@ def _elements(x: Array, at: Array) -> Array:
 
 
 class _Tally:
-    """The counts of an output as its differing elements go by."""
+    """The counts of the differing elements of an output."""
 
     def __init__(self, base: OutputResult, limit: Limit) -> None:
         self.base, self.limit = base, limit
@@ -254,7 +254,7 @@ class _Tally:
 
     @property
     def may_be_unlikely(self) -> bool:
-        """Whether all is within the bound, and some errors may be beyond the likely one."""
+        """Whether all elements are within the bound, and some errors may be beyond the likely one."""
         may_be = self.terms > 1 or self.has_unlimited or self.max_ulp > _ROUNDED
         return may_be and not self.mismatches and not self.limit.is_own
 
@@ -275,7 +275,7 @@ class _Tally:
             self._note(at, _judge(wanted, found, self.data_type, self.limit, bound))
 
     def took_likely(self) -> bool:
-        """Take all elements once more with the likely bounds, if these came along; say whether they did."""
+        """Take all elements once more with the likely bounds, if these are known; return whether they are."""
         held, self.held = self.held, None
         for each in held or ():
             self.add_likely(*each)
@@ -300,7 +300,7 @@ class _Tally:
             self.likely_share = max(self.likely_share, _number(likely.share[beyond].max()))
 
     def _note_capped(self, at: Array, judged: _Judged, refused: Array) -> None:
-        """Note elements that are within the bound, and too many times their likely error off."""
+        """Note elements that are within the bound, but off by too many times their likely error."""
         if refused.any():
             self.has_capped = True
             share, most = judged.share / MOST_LIKELY, judged.allowed * MOST_LIKELY
@@ -385,7 +385,7 @@ class _Tally:
         return Comparison(result, self.refused)
 
     def _systematic(self) -> float | None:
-        """Return the root mean square of the errors in units of the likely error, where it is too much for roundings.
+        """Return the root mean square of the errors in units of the likely error, if that is too large for roundings.
 
         Those of factors that are cut to another type all go in one direction, and are as large as the likely error.
         """
@@ -445,7 +445,7 @@ class _Likely(NamedTuple):
 
     @property
     def most(self) -> Array:
-        """Return how far off a sum may be, in units: a multiple of its likely error, or the published tolerance."""
+        """Return the largest error of a sum, in units: a multiple of its likely error, or the published tolerance."""
         return np.maximum(self.published, MOST_LIKELY * self.derived.allowed)
 
 
@@ -474,7 +474,7 @@ def _nearest(share: Array, found: Array, data_type: str, limit: Limit, bound: Bo
 def _is_unlimited(found: Array, data_type: str, bound: Bound, units: float = 1.0) -> Array:
     """Return which numbers have no limit: they are within no finite tolerance, and are no exact result.
 
-    An element is no pass if that is true of the actual or of the expected value.
+    An element does not pass if that is true of the actual or of the expected value.
     """
     unlimited, near = np.zeros(found.shape, dtype=bool), np.zeros(found.shape, dtype=bool)
     if all(side.unlimited is None for side in (bound, *bound.others)):
@@ -578,7 +578,7 @@ def _reach(reference: Array, bound: Bound, unit: Array, data_type: str) -> Array
 
 
 def _judge_results(wanted: Array, found: Array, bound: Bound, unit: Array, reach: Array) -> _Judged:
-    """Measure the errors of results all of which are finite, and expected as the bound has them."""
+    """Measure the errors of results that are all finite, and whose expected values are those of the bound."""
     error = np.abs(found - bound.value)
     share, accepted = error / reach, error <= reach
     is_other = bound.value != wanted
@@ -588,7 +588,7 @@ def _judge_results(wanted: Array, found: Array, bound: Bound, unit: Array, reach
 
 
 def _is_result(expected: Array, bound: Bound, data_type: str) -> Array:
-    """Return which expected values are the result that the bound has, rounded."""
+    """Return which expected values are the rounded result of the bound."""
     is_near: Array = np.abs(bound.value - expected) <= ulp(expected, data_type) / 2
     return is_near if is_near.all() else is_near | _just_overflows(expected, bound, data_type)
 
@@ -620,7 +620,7 @@ def _middle(expected: Array, bound: Bound, reach: Array) -> Array:
 
 
 def _just_overflows(expected: Array, bound: Bound, data_type: str) -> Array:
-    """Return which results are infinite once they are rounded, but within the bound of numbers that are not."""
+    """Return which infinite results a finite number within the bound could have been rounded to."""
     toward, largest = np.sign(expected) * bound.value, FORMATS[data_type].largest
     found: Array = np.isinf(expected) & np.isfinite(bound.value) & (toward + bound.radius > largest)
     return found & (toward - bound.radius <= largest + float(ulp(np.array(largest), data_type)))
@@ -670,6 +670,6 @@ def _units(value: Any) -> int | float:
 
 
 def _number(value: Any) -> float:
-    """Return a figure for a report; an infinite one as the largest float64, so that it stays a number in JSON."""
+    """Return a number for a report; infinity becomes the largest float64, so that JSON can represent it."""
     value = float(value)
     return value if math.isfinite(value) else 1.7976931348623157e308

@@ -59,7 +59,7 @@ class JudgedOutputs(NamedTuple):
 def consistent_type(judged: JudgedOutputs, limit: Limit) -> str | None:
     """Return the type to which the factors of products seem to be rounded, TF32 or BFLOAT16; None if neither fits.
 
-    That is asked of outputs that are wrong, or unlikely, with the FLOAT32 tensors of operators that compute products.
+    It is for outputs that are wrong or unlikely, of FLOAT32 tensors and operators that compute products.
     """
     off = [name for name, one in judged.compared.items() if _is_off(one)]
     if not off or not _may_be_rounded(judged, limit) or not all(map(partial(_is_comparable, judged), off)):
@@ -78,7 +78,7 @@ def _is_off(one: Comparison) -> bool:
 
 
 def _may_be_rounded(judged: JudgedOutputs, limit: Limit) -> bool:
-    """Whether roundings of factors are anything to think of: no case's own limit forbids them, and it takes no time."""
+    """Whether rounded factors may be the cause: the case has no tolerance of its own, and the search is short."""
     desc = judged.desc
     if limit.is_own or desc.spec.short not in OF_PRODUCTS:
         return False
@@ -88,7 +88,7 @@ def _may_be_rounded(judged: JudgedOutputs, limit: Limit) -> bool:
 
 
 def _is_comparable(judged: JudgedOutputs, name: str) -> bool:
-    """Whether an output has numbers whose errors can be held against others."""
+    """Whether an output has numbers whose errors can be compared."""
     result = judged.compared[name].result
     return result.shape is None and is_float(result.data_type)
 

@@ -1,4 +1,4 @@
-"""Likely causes of a wrong output: well-known faults are acted out on the inputs, and compared with the output."""
+"""Likely causes of a wrong output: well-known faults are simulated on the inputs, and compared with the output."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _EXPECTED = "the reference engine agrees with the result: is the expected value 
 def likely_cause(wrong: WrongOutput, *, is_tried: bool = True) -> str | None:
     """Return the fault that explains a wrong output, as a sentence for its diagnostic; None if none does.
 
-    Every fault is acted out on the inputs, and named if it gives the whole output: at most three. Tensors of more than
+    Every fault is simulated on the inputs, and named if it gives the whole output: at most three. Tensors of more than
     MOST elements together are left out. If `is_tried` is false, only the well-known faults and the values themselves
     are compared, which takes less time.
     """
@@ -54,7 +54,7 @@ def _agrees_with_reference(wrong: WrongOutput) -> bool:
 
 def _causes(wrong: WrongOutput) -> Iterator[str]:
     for suspect in KNOWN_FAULTS:
-        with suppress(Exception):  # a kernel that refuses such inputs, no memory: a guess ends no run
+        with suppress(Exception):  # the kernel may refuse such inputs: a guess must not end the run
             text = suspect(wrong)
             if text is not None:
                 yield text
@@ -248,7 +248,7 @@ def _accumulator(wrong: WrongOutput) -> str | None:
         return f"the result is what {work} in FLOAT32 gives: does a step on the way overflow, underflow or cancel?"
     if function == "LOG_SUM_EXP" and any(map(wrong.explained_by, _added_up(wrong, np.float32, shifted=False))):
         return "powers seem to overflow or vanish on the way: is the largest element taken out of the exponents?"
-    # Beyond the range of FLOAT16 is many a FLOAT32 element, which then tells nothing.
+    # Many FLOAT32 elements are beyond the range of FLOAT16: the comparison would tell nothing.
     found = wrong.actual[wrong.mask]
     tells = found.dtype == np.float16 or (np.isfinite(found) & (found != 0)).any()
     is_fault = tells and wrong.limit.accumulate != "FLOAT16"

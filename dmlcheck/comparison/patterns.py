@@ -53,7 +53,7 @@ def _unset(dtype: np.dtype[Any]) -> Any:
 
 
 def _bits(expected: Array, held: Array) -> float:
-    """Return how much it tells that numbers are found in the place of others."""
+    """Return the information, in bits, in finding some numbers in the place of others."""
     if expected.dtype.kind == "f":
         return _MOST_BITS * expected.size
     distance = np.abs(expected.astype(np.float64) - held.astype(np.float64))
@@ -72,7 +72,7 @@ def _box(wrong: Array, is_held: Array) -> Array:
 
 
 def _repeated(expected: Array, actual: Array, wrong: Array) -> str | None:
-    """Say that batches or channels are others again."""
+    """Return the words for batches or channels that repeat others."""
     for axis, name in ((0, "batch"), (1, "channel")):
         if expected.ndim <= axis + 1 or expected.shape[axis] < 2:
             continue
@@ -85,7 +85,7 @@ def _repeated(expected: Array, actual: Array, wrong: Array) -> str | None:
 
 
 def _exchanged(expected: Array, actual: Array, wrong: Array) -> str | None:
-    """Say that elements of each vector of four are in another order."""
+    """Return the words for vectors of four elements in another order."""
     if expected.ndim == 0 or expected.shape[-1] < 4:
         return None
     for lanes, words in _LANES.items():
@@ -98,7 +98,7 @@ def _exchanged(expected: Array, actual: Array, wrong: Array) -> str | None:
 
 
 def _limited(expected: Array, actual: Array, wrong: Array) -> str | None:
-    """Say that the largest number is there where infinity should be."""
+    """Return the words for the largest number in the place of infinity."""
     if expected.dtype.kind != "f":
         return None
     limited = np.where(np.isinf(expected), np.copysign(np.finfo(expected.dtype).max, expected), expected)

@@ -21,7 +21,7 @@ _ORDINALS = ("", "", "second", "third", "fourth", "fifth", "sixth", "seventh", "
 
 
 def region_text(wrong: Mask) -> str | None:
-    """Return which elements are wrong, as words; None if it is one, or all, or there are no simple words."""
+    """Return in words which elements are wrong; None for one or all elements, or if there are no simple words."""
     count = int(np.count_nonzero(wrong))
     if count < 2 or wrong.size < 4 or count == wrong.size:
         return None
@@ -59,7 +59,7 @@ def _name(axis: int, rank: int) -> str:
 
 
 def _named(name: str, indices: Any, size: int) -> str | None:
-    """Return which indices along a dimension they are."""
+    """Return some indices along a dimension in words."""
     first, last = int(indices[0]), int(indices[-1])
     if indices.size == 1:
         return _joined(name, str(first), is_one=True)

@@ -20,7 +20,7 @@ from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
 
 
 class Carried(NamedTuple):
-    """The elements of a buffer as right implementations may have them.
+    """The elements of a buffer with the errors that right implementations may have.
 
     `value` are the results without roundings, flat; `radius` how far roundings may take each of them from there, and
     `likely` how far they probably do: None where all elements are exact. `terms` is the length of the longest sum on
@@ -125,7 +125,7 @@ def _may_spread(desc: OperatorDesc, inexact: Collection[str], outputs: Iterable[
 
 
 def _errors(inputs: Mapping[str, Any], power: int) -> dict[str, Any]:
-    """Return a power of the errors of inputs in their place; places stay, and of factors the absolute values count."""
+    """Return inputs replaced by a power of their errors; indices stay, and factors become their absolute values."""
     found = {}
     for label, x in inputs.items():
         if label in _PLACES:

@@ -115,7 +115,7 @@ class _Edges:
                 self._later.setdefault(name, node.name)
 
     def write_constant(self, constant: Constant) -> Iterator[Finding]:
-        """Yield that a constant has the name of another tensor; it is known then."""
+        """Yield the finding about a constant with the name of another tensor, and record the constant."""
         yield from self._write(constant.node, constant.tensor, constant.path, constant)
 
     def of_node(self, node: Node, desc: OperatorDesc | None) -> Iterator[Finding]:
@@ -153,7 +153,7 @@ class _Edges:
         return Finding("dangling-edge", path, {"problem": text}, help)
 
     def _write(self, node: str, name: str, path: Path, what: TensorDesc | Constant | None) -> Iterator[Finding]:
-        """Yield that a tensor has the name of an earlier one; it is known then."""
+        """Yield the finding about a tensor with the name of an earlier one, and record the tensor."""
         earlier = self._known.get(name)
         if earlier is not None:
             whose = "an input of the graph" if earlier.node is None else f"of the node {_quoted(earlier.node)}"
@@ -190,7 +190,7 @@ def _between(source: _Source, written: TensorDesc, node: Node, name: str, part: 
 
 
 def _from_constant(constant: Constant, node: Node, part: TensorPart) -> Iterator[Finding]:
-    """Yield that a constant in the file is too short for its reader; files beside are not read."""
+    """Yield the finding about a constant that is too short for its reader; files beside the graph are not read."""
     needed = _byte_count(part.tensor)
     if constant.data is None or needed is None or len(constant.data) >= needed:
         return

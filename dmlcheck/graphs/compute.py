@@ -1,4 +1,4 @@
-"""Steps computed in order by the reference engine; a tensor is held no longer than somebody reads it."""
+"""Steps computed in order by the reference engine; a tensor is dropped after its last reader."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def results(desc: OperatorDesc, inputs: Mapping[str, Any]) -> Checking[dict[str,
 
 
 def run_steps(steps: tuple[Step, ...], wanted: Iterable[str], load: Load) -> Checking[Results]:
-    """Compute steps in order and return the tensors that are wanted, as far as nothing was wrong."""
+    """Compute steps in order and return the wanted tensors, except those that an error left without values."""
     names, held = frozenset(wanted), _Held(_readers(steps), load)
     outputs: dict[str, Output] = {}
     for number, step in enumerate(steps):
@@ -110,7 +110,7 @@ class _Held:
 
 
 class _Readers(NamedTuple):
-    """Who reads a tensor: the number of the last step, and the tensor of the one that takes the most bytes."""
+    """The readers of a tensor: the number of the last step, and the desc of the tensor that takes the most bytes."""
 
     last: int
     largest: TensorDesc

@@ -1,4 +1,4 @@
-"""The constants of a graph: bytes in its file, or in files beside it, read when somebody needs them."""
+"""The constants of a graph: bytes in its file, or in files beside it, read when a step needs them."""
 
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ def _of_python(name: str, place: str) -> Implementation:
 
 @contextmanager
 def _current_folder_first() -> Iterator[None]:
-    """Let modules be found in the current folder before all others, and from then on after all others.
+    """Search modules in the current folder first during the block, and last after it.
 
     Modules that one of them imports later are still found, and hide no module of others.
     """
@@ -237,7 +237,7 @@ def require_directml(implementation: Any) -> None:
 
 
 def close(implementation: Any) -> None:
-    """Let an implementation go."""
+    """Release an implementation."""
     ending = getattr(implementation, "close", None)
     if ending is not None:
         ending()

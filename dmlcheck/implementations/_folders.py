@@ -1,4 +1,4 @@
-"""Folders for the files of programs that are judged: removed at the end, and if that never came, by the next run."""
+"""Folders for the files of programs under test: removed at the end of a run, or by the next run."""
 
 from __future__ import annotations
 
@@ -27,9 +27,7 @@ class TemporaryFolder:
         _once(tempfile.gettempdir())
         for _ in range(_TRIES):
             self.path = tempfile.mkdtemp(prefix=PREFIX)
-            with contextlib.suppress(
-                FileNotFoundError, BlockingIOError
-            ):  # another process took it for one that is left
+            with contextlib.suppress(FileNotFoundError, BlockingIOError):  # another process removed it as a leftover
                 self._lock = _held(os.path.join(self.path, LOCK))
                 return
         raise OSError("no temporary folder can be kept")
@@ -81,7 +79,7 @@ def _held(path: str) -> IO[bytes]:
     except (FileNotFoundError, BlockingIOError):
         file.close()
         raise
-    except OSError:  # nobody can lock it, and so take it for one that is left
+    except OSError:  # no process can lock it, so none removes it as a leftover
         pass
     return file
 

@@ -110,7 +110,7 @@ def code_text(code: int) -> str:
 
 
 def ended_text(code: int) -> str:
-    """Return in words how a program ended that was run here: below 0 a code may be a signal's."""
+    """Return in words how a program ended: a code below 0 may be that of a signal."""
     if code >= 0 or sys.platform == "win32":
         return code_text(code)
     names = {int(number): number.name for number in signal.Signals}

@@ -1,4 +1,4 @@
-"""A process that answers many requests, through pipes that never block and of which little is kept.
+"""A process that answers many requests, through pipes that never block; only the end of its output is kept.
 
 Its streams have a thread each, since pipes cannot be waited for on every platform.
 """
@@ -104,7 +104,7 @@ class Program:
 
 
 def _write(stream: IO[bytes], requests: SimpleQueue[bytes | None], lines: SimpleQueue[bytes | Failure | str]) -> None:
-    """Write requests until there are no more, or nobody is left to read them, which no answer would ever show."""
+    """Write requests until there are no more, or the program has closed its input."""
     try:
         with stream:
             while (request := requests.get()) is not None:
@@ -116,7 +116,7 @@ def _write(stream: IO[bytes], requests: SimpleQueue[bytes | None], lines: Simple
 
 
 def _read(stream: IO[bytes], lines: SimpleQueue[bytes | Failure | str]) -> None:
-    """Take lines from a stream; when they are too long or too many the rest is read and let go."""
+    """Read lines from a stream; when they are too long or too many, the rest is read and dropped."""
     with contextlib.suppress(OSError, ValueError), stream:
         for line in _lines_of(stream):
             if len(line) > MAX_LINE:

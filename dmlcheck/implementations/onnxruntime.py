@@ -35,7 +35,7 @@ _SILENT = 4  # fatal errors only
 
 # Messages of onnxruntime about cases that it cannot run, as against runs that went wrong.
 _NO_KERNEL = re.compile(r"(?:implementation|kernel) for (?:the node \S+:)?(\w+)\(")
-_NOT_FOR_PROVIDER = re.compile(r"\bnot (?:implemented|supported) (?:for|on) (?:the )?CPU\b")  # as kernels say it
+_NOT_FOR_PROVIDER = re.compile(r"\bnot (?:implemented|supported) (?:for|on) (?:the )?CPU\b")  # in the words of kernels
 _TOO_OLD = re.compile(r"is under development and support for this is limited|Unsupported model IR version")
 _NO_ARRAY = "No corresponding Numpy type for Tensor Type"
 _NO_FALLBACK = "fallback to CPU EP has been explicitly disabled"
@@ -139,7 +139,7 @@ class OnnxRuntime:
     def optimized_model(self, model: bytes | str, path: str) -> None:
         """Write a model as this onnxruntime optimizes it for the provider; Failure or Unsupported if it cannot be.
 
-        The layouts that suit one processor alone are left out: nobody but it knows their operators.
+        Layouts for one kind of processor are left out, since other ONNX Runtimes do not know their operators.
         """
         options = _options(self._runtime, CPU)
         options.graph_optimization_level = self._runtime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
@@ -151,7 +151,7 @@ class OnnxRuntime:
             raise self._model_problem(error) from error
 
     def _model_problem(self, error: Exception) -> Exception:
-        """Return an error of onnxruntime's as the exception that a node ends with."""
+        """Return an error of onnxruntime as the exception for a node."""
         text = " ".join(str(error).split())
         if _TOO_OLD.search(text):
             return Unsupported(f"onnxruntime {self.version} does not know the model's opset")
@@ -162,7 +162,7 @@ class OnnxRuntime:
         return Failure(f"raised {type(error).__name__}: {text}")
 
     def close(self) -> None:
-        """Let the sessions go."""
+        """Release the sessions."""
         self._sessions.clear()
         self._last = None
 
@@ -184,7 +184,7 @@ class OnnxRuntime:
             except Exception as error:
                 raise self._problem(error, model.graph) from error
             session.disable_fallback()
-            if session.get_providers()[0] != self.provider:  # no other provider's results may pass for this one's
+            if session.get_providers()[0] != self.provider:  # results of another provider must not count as this one's
                 raise Failure(f"ran on {session.get_providers()[0]} instead of {self.provider}")
         self._sessions[model.data] = session
         if len(self._sessions) > _KEPT:
@@ -192,7 +192,7 @@ class OnnxRuntime:
         return session
 
     def _problem(self, error: Exception, graph: ExportedGraph) -> Exception:
-        """Return an error of onnxruntime's as the exception that a case ends with."""
+        """Return an error of onnxruntime as the exception for a case."""
         text = " ".join(str(error).split())
         if type(error).__name__ == "NotImplemented" and (match := _NO_KERNEL.search(text)):
             return Unsupported(f"onnxruntime has no {_kernel_text(graph, match[1])} on {self.provider}")
@@ -293,7 +293,7 @@ def _node_text(graph: ExportedGraph, type: str) -> str:
 
 
 def _imported(install: str) -> Any:
-    """Return onnxruntime, where onnx is there too; it says nothing from now on, to nobody."""
+    """Import and return onnxruntime, if onnx is installed too; its logging and telemetry are off from now on."""
     try:
         with _silenced():
             import onnx  # noqa: F401 - models are made with it
@@ -313,7 +313,7 @@ def _silenced() -> Iterator[None]:
     """Keep native code from writing to the console while it is loaded, before its logger can be set."""
     try:
         kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
-    except OSError:  # no standard error is no reason not to go on
+    except OSError:  # without a standard error there is nothing to silence
         yield
         return
     os.dup2(nowhere, 2)
@@ -337,7 +337,7 @@ def _provider(runtime: Any, provider: str) -> str:
 
 
 def _device(runtime: Any, provider: str) -> str:
-    """Return a provider with the hardware that it says it is on."""
+    """Return a provider with the hardware that it names."""
     import platform
 
     found: list[str] = []

@@ -58,7 +58,7 @@ class Recorded:
             raise Unavailable(f"{place} has no outputs: run.cmd, or run.sh, in it runs its models")
 
     def was_run(self, folder: str) -> bool:
-        """Whether there is anything of a run in a folder of the export."""
+        """Whether a folder of the export has files that a run wrote."""
         left = (scripts.EXIT_CODE, outputs.OUTPUTS)
         return any(os.path.exists(os.path.join(self.root, folder, name)) for name in left)
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Reference:
-    """The NumPy reference engine, which is imported when something is asked of it: a process may only pass it on."""
+    """The NumPy reference engine; it is imported when it computes, since some processes only pass it on."""
 
     name = "reference"
     version = __version__
@@ -53,10 +53,10 @@ _VERSION = re.compile(r'^version = "([^"]+)"', re.MULTILINE)
 
 
 def _numpy_version() -> str:
-    """Return the version of NumPy, without importing it: a process may only pass on others' results.
+    """Return the version of NumPy without importing it, since some processes only pass on results.
 
-    NumPy keeps it in a small file. importlib.metadata, which has it too, takes 120 million instructions to import:
-    3 % of the benchmark `run`, which misses its goal with it.
+    NumPy keeps it in a small file. importlib.metadata, which has it too, takes 120 million instructions to import: 3 %
+    of the benchmark `run`, which misses its goal with it.
     """
     spec = PathFinder.find_spec("numpy")
     if spec is not None and spec.origin is not None:

@@ -27,7 +27,7 @@ def attributes_of(node: Any, opset: int) -> dict[str, Any]:
 
 
 def is_graph(attribute: Any) -> bool:
-    """Whether an attribute has graphs for its value."""
+    """Whether the value of an attribute is a graph, or several."""
     return attribute.HasField("g") or bool(attribute.graphs)
 
 

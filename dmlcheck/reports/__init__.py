@@ -1,1 +1,1 @@
-"""Reports: what happened, written for people and for programs. They take results and decide nothing."""
+"""Reports of results, for people and for programs. They decide nothing."""

@@ -78,7 +78,7 @@ def _growth_text(row: Growth) -> str:
 
 
 def _outcome_text(change: Change) -> str:
-    """Return how a case ended before and after; one outcome where there is only one to tell."""
+    """Return how a case ended before and after; one outcome if the case is in one run only."""
     old, new = (None if case is None else case.outcome for case in (change.old, change.new))
     if old is None:
         return f"new, {new}"
@@ -88,7 +88,7 @@ def _outcome_text(change: Change) -> str:
 
 
 def _said(change: Change) -> str:
-    """Return why a case that does not pass ended so."""
+    """Return the reason for the outcome of a case that does not pass."""
     case = change.new
     if case is None or case.outcome == PASSED:
         return "" if case is None or not case.fails else "less accurate than its run allows"

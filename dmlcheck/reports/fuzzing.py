@@ -17,7 +17,7 @@ _LONG = 110  # characters of a reason
 
 
 def head_lines(asked: CampaignRequest, judged: str) -> Iterator[str]:
-    """Yield what the campaign is of."""
+    """Yield the head of a campaign: the implementation, the operators, the level and the seed."""
     named = asked.operators
     which = ", ".join(map(short_operator, named)) if len(named) <= _MOST_REASONS else counted(len(named), "operator")
     invalid = ", every second desc invalid" if asked.with_invalid else ""
@@ -61,7 +61,7 @@ def summary_lines(
 
 
 def progress_text(tally: CampaignTally) -> str:
-    """Return how far a campaign is: `1,000 draws in 12 s (83 a second), 950 compared, 1 finding`."""
+    """Return the progress of a campaign: `1,000 draws in 12 s (83 a second), 950 compared, 1 finding`."""
     rate = f"{tally.draws / tally.seconds:,.0f} a second" if tally.seconds > 0 else "now"
     return f"{counted(tally.draws, 'draw')} in {tally.seconds:.0f} s ({rate}), {_counts(tally)}"
 
@@ -72,7 +72,7 @@ def _counts(tally: CampaignTally) -> str:
 
 
 def _grouped(reasons: Counter[str]) -> Counter[str]:
-    """Return reasons in their first words, as those of an implementation name the tensors of each desc."""
+    """Return reasons by their first words, since the rest of them names the tensors of each desc."""
     found: Counter[str] = Counter()
     for reason, count in reasons.items():
         found[" ".join(reason.split())] += count
@@ -80,7 +80,7 @@ def _grouped(reasons: Counter[str]) -> Counter[str]:
 
 
 def reduced_lines(name: str, start: Failing | Taken, found: Reduced) -> Iterator[str]:
-    """Yield what became of a case that was reduced."""
+    """Yield the result of the reduction of a case."""
     rule = start.answer.difference.rule if start.answer.difference is not None else ""
     yield f"{name}: {rule}: {found.failing.answer.message}"
     counts = (sum(part.tensor.element_count for part in one.desc.tensors()) for one in (start, found.failing))

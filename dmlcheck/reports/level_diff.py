@@ -32,7 +32,7 @@ def diff_lines(changes: list[OperatorChange], low: str, high: str) -> Iterator[L
 
 
 def change_texts(change: OperatorChange) -> Iterator[str]:
-    """Yield what an operator accepts that it did not at the lower level, and what it no longer accepts."""
+    """Yield the changes of an operator from a lower level: descs that are newly accepted, or no longer accepted."""
     merged: dict[tuple[Any, ...], list[str]] = {}
     for tensor in change.tensors:
         where = f" when {condition_text(tensor.when)}" if tensor.when else ""

@@ -49,7 +49,7 @@ class _OperatorRow:
 
 
 class _Noted:
-    """The passed cases that there is something to say of: how many, and the few of which there is most."""
+    """The passed cases with a remark: their number, and the few with the largest shares."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -78,7 +78,7 @@ def _is_news(result: CaseResult) -> bool:
 
 
 class Overview:
-    """The results of a run as they go by, none of them kept."""
+    """The summary of the results of a run, none of which is kept."""
 
     def __init__(self) -> None:
         self.rows: dict[str, _OperatorRow] = {}

@@ -14,7 +14,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def problems_of(result: CaseResult) -> list[Diagnostic]:
-    """Return the diagnostics of a case to show: all that made it fail, at least one; and the warnings of a passed one.
+    """Return the diagnostics of a case to show: all that made it fail, at least one, or the warnings of a passed one.
 
     An expected failure has none, and neither has a negative case that breaks the rules that it lists.
     """

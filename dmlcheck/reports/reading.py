@@ -212,7 +212,7 @@ NUMBER_OR_NONE = (int, float, type(None))
 
 
 def value_of(raw: Mapping[str, Any], key: str, kinds: tuple[type, ...], default: Any = None) -> Any:
-    """Return the value of a report's key; TypeError if `run` never writes such a value there."""
+    """Return the value of a report's key; TypeError if its type is not what `run` writes."""
     value = raw.get(key, default)
     if not isinstance(value, kinds) or isinstance(value, bool) or _is_beyond(value):
         raise TypeError(key)

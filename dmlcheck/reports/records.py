@@ -32,7 +32,7 @@ class OfClass(NamedTuple):
         return " and ".join(counted(count, what) for what, count in counts.items() if count)
 
     def text(self, data_type: str) -> str:
-        """Say it in words: `12 failures are consistent with TF32 inputs`."""
+        """Return it in words: `12 failures are consistent with TF32 inputs`."""
         verb = is_or_are(self.failures + self.warnings)
         allowed = f"`--inputs {data_type.lower()}` allows that"
         return f"{self} {verb} consistent with {data_type} inputs: {allowed}"
@@ -96,7 +96,7 @@ class Summary(NamedTuple):
 
     @property
     def is_vain(self) -> bool:
-        """Whether nothing was checked: all was skipped, or an implementation other than the reference had no part."""
+        """Whether nothing was checked: all cases were skipped, or an implementation but the reference had no part."""
         return not (self.checked if self.is_of_reference else self.judged)
 
     @property
@@ -182,7 +182,7 @@ def level_text(level: str) -> str:
 
 
 class Earlier(NamedTuple):
-    """The report that a run is compared with, the implementation in it and its version, and the drift that may be."""
+    """The report that a run is compared with, its implementation and version, and the allowed drift."""
 
     file: str
     version: str | None = None
@@ -245,7 +245,7 @@ class Tally:
             self._note(result)
 
     def _note(self, result: CaseResult) -> None:
-        """Count what there is to say of a result beside its outcome."""
+        """Count the remarks on a result beside its outcome."""
         self.warned += bool(result.warned)
         self.unlikely += bool(unlikely_errors(result))
         self.unanswered += result.is_unanswered
@@ -269,7 +269,7 @@ class Tally:
         compared: Compared | None = None,
         not_run: int = 0,
     ) -> Summary:
-        """Return how the run stands."""
+        """Return the counts of the run so far."""
         return Summary(
             dict(self.counts),
             seconds,

@@ -192,7 +192,7 @@ def _is_missing(result: CaseResult) -> bool:
 
 
 def end_line(summary: Summary, style: Style = PLAIN) -> str:
-    """Return how a run ended: `12 passed, 1 failed in 0.25 s`."""
+    """Return the last line of a run: `12 passed, 1 failed in 0.25 s`."""
     colour = "red" if summary.is_vain or summary.failures else "green"
     end = "interrupted after " if summary.interrupted else ""
     case, seconds = summary.running or ("", 0.0)

@@ -35,7 +35,7 @@ class Batches:
         self.cluster = cluster
 
     def events(self) -> Iterator[Event]:
-        """Yield what happens, in the order of the files and their cases."""
+        """Yield the events, in the order of the files and their cases."""
         batches = (batch for target in self.targets for batch in batches_of(target))
         for batch, found in self.cluster.map(partial(run_batch, self.plan), batches):
             yield from self._lost(batch, found.problem) if isinstance(found, Lost) else found

@@ -23,7 +23,7 @@ _MOST = 10  # findings of an operator; later ones are counted
 
 
 class CampaignRequest(NamedTuple):
-    """What a campaign is to draw, and when it ends.
+    """The draws of a campaign, and its end.
 
     `with_invalid` makes every second draw an invalid one, `is_exhaustive` draws all inputs that there are,
     `is_of_graphs` graphs of the operators.

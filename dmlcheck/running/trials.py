@@ -72,13 +72,13 @@ class Bench(Protocol):
     """The interface of a bench, which runs units of work on an implementation."""
 
     def answer(self, work: Work) -> TrialAnswer:
-        """Return what the implementation makes of a unit of work."""
+        """Return the answer of the implementation to a unit of work."""
 
     def answers(self, units: Iterable[Unit]) -> Iterator[tuple[Unit, TrialAnswer]]:
         """Yield the answer to each of many draws, in their order; several may run at a time."""
 
     def close(self) -> None:
-        """End what was started."""
+        """End the implementation, or the process that runs it."""
 
 
 def bench(implementation: str, settings: Settings, timeout: float | None) -> Bench:
@@ -104,7 +104,7 @@ class BenchHere:
         self.quick = Run(implementation, settings._replace(guesses=False))
 
     def answer(self, work: Work) -> TrialAnswer:
-        """Return what the implementation makes of a unit of work."""
+        """Return the answer of the implementation to a unit of work."""
         try:
             if isinstance(work, CaseOfFile):
                 return _of_file(work, self.run)

@@ -89,7 +89,7 @@ class _Builder:
         return [x for _, x in written]
 
     def _bring(self, made: Counterpart, x: TensorRef) -> None:
-        """See to it that a tensor is there to be read: as a copy of another, or as a constant."""
+        """Make a tensor readable, as a copy of another or as a constant."""
         name, source = self._name(x), x.buffer.copied
         if name in self.ready:
             return

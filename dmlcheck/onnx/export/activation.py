@@ -107,7 +107,7 @@ def _apply(g: Builder, type: str, x: Value, **attributes: float | str) -> None:
 
 
 def fused(g: Builder, x: Value, desc: OperatorDesc) -> Value:
-    """Return a value after FusedActivation, where its own rounding before that changes nothing."""
+    """Return a value after FusedActivation; Inexpressible for an activation that adds a rounding."""
     activation = desc.values.get("FusedActivation")
     if activation is None or activation.spec.short == "ACTIVATION_IDENTITY":
         return x

@@ -18,7 +18,7 @@ _STACKED = {
 
 
 class _Pair(NamedTuple):
-    """A key with its value; both None where there is neither."""
+    """A key with its value; both are None if the desc has neither."""
 
     key: Value | None
     value: Value | None
@@ -112,7 +112,7 @@ def _length(own: _Pair, past: _Pair) -> int:
 
 
 def _mask(g: Builder, desc: OperatorDesc, products: tuple[int, ...]) -> Value | None:
-    """Return a mask as lengths of keys, or as which keys each query sees, of products of these sizes."""
+    """Return a mask as lengths of keys, or as the keys that each query sees, for products of these sizes."""
     kind = desc.values["MaskType"]
     if (kind == "NONE") == g.has("MaskTensor"):
         raise Inexpressible("the page does not say what a mask without a type is, or a type without a mask")

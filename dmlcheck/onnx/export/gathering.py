@@ -72,7 +72,7 @@ def _tuples(g: Builder, desc: OperatorDesc) -> Value:
 
 
 def max_unpooling(g: Builder, _: OperatorDesc) -> None:
-    """MAX_UNPOOLING: a window that gives the output its sizes; the indices alone say where elements go."""
+    """MAX_UNPOOLING: a window from which the output's sizes follow; the indices alone give the places of elements."""
     x = g.input("InputTensor")
     require_type("MaxUnpool", x, FLOATS)
     sizes = g.tensor("OutputTensor").sizes

@@ -53,7 +53,7 @@ def slice_signed(g: Builder, desc: OperatorDesc) -> None:
 
 
 def sliced(g: Builder, x: Value, starts: Sequence[int], counts: Sequence[int], steps: Sequence[int]) -> Value:
-    """Return so many elements of each dimension; before the first element is an end that no index reaches."""
+    """Return so many elements of each dimension; the end of a backward slice may be below all indices."""
     ends = []
     for start, count, step, size in zip(starts, counts, steps, x.sizes, strict=True):
         end = start + (count - 1) * step + (1 if step > 0 else -1)
@@ -123,7 +123,7 @@ def padding(g: Builder, desc: OperatorDesc) -> None:
 
 
 def _folded(place: int, size: int, half: int, repeats: int) -> int:
-    """Return the element that a place shows where the axis runs to and fro; `repeats`: its last elements twice."""
+    """Return the element at a place where the axis runs to and fro; with `repeats` its end elements come twice."""
     place %= 2 * half
     return min(place if place < size else 2 * half - place - repeats, size - 1)
 

@@ -61,7 +61,7 @@ def resample(g: Builder, desc: OperatorDesc) -> None:
 
 
 def _words(lines: Sequence[tuple[Fraction, Fraction]], roundings: Sequence[tuple[str, Fraction]]) -> tuple[str, str]:
-    """Return ONNX's names of the coordinates, an element's position / scale plus a number, and of their rounding."""
+    """Return ONNX's names for the coordinates (an element's position / scale plus a number) and for their rounding."""
     for rounding, more in roundings:
         for name, of in _MOVED.items():
             if all(moved + more == of(scale) for scale, moved in lines):

@@ -116,7 +116,7 @@ class _Reader:
         return kept
 
     def part(self, kind: _Kind, number: int, size: int, depth: int) -> bytes | bytearray | None:
-        """Return the bytes of a field as they are kept, None of one that is left out."""
+        """Return the kept bytes of a field, None for a field that is left out."""
         if number in kind.texts or (size > _LARGE and number in kind.values):
             self.file.seek(size, os.SEEK_CUR)
             return None

@@ -169,7 +169,7 @@ def _names_of_nodes(graph: Any) -> Iterator[Any]:
 
 
 def _name_domains(model: Any) -> None:
-    """Give ONNX's own domain its empty name, which is the only one that onnx knows of nodes."""
+    """Give ONNX's own domain its empty name, the only one that onnx accepts in nodes."""
     for named in (*model.opset_import, *all_nodes(model.graph)):
         if named.domain in DOMAINS:
             named.domain = ""
@@ -204,7 +204,7 @@ def _replace(field: Any, kept: list[Any]) -> None:
 
 
 def _give_sizes(graph: Any, sizes: Mapping[str, int]) -> set[str]:
-    """Put numbers in the place of the sizes that are named so, and return the names of all."""
+    """Replace named sizes by numbers, and return all names."""
     values = (*graph.input, *graph.output, *graph.value_info)
     named = [dim for value in values for dim in value.type.tensor_type.shape.dim if dim.dim_param]
     names = {str(dim.dim_param) for dim in named}

@@ -1,4 +1,4 @@
-"""The nodes of a graph as the patterns of fusions see them: who makes a value, who reads it, which constant it is.
+"""The nodes of a graph for the patterns of fusions: the writer of a value, its readers, and its constant.
 
 Needs the package onnx.
 """
@@ -77,7 +77,7 @@ class Parts:
                     yield maker, other
 
     def beside(self, part: FusionPart, constant: float) -> str | None:
-        """Return the input of a part beside a constant of one element, or None if none of the two is that."""
+        """Return the input of a part whose other input is a constant of one element, or None."""
         if len(part.inputs) != 2:
             return None
         for name, other in (part.inputs, part.inputs[::-1]):

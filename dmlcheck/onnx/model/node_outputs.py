@@ -77,7 +77,7 @@ def _value(values: Any) -> Value:
 
 
 def _form(value: Any) -> Form | None:
-    """Return the form of an onnx.TypeProto, or None if it does not say all of it."""
+    """Return the form of an onnx.TypeProto, or None if some of it is unknown."""
     from onnx import helper
 
     tensor = value.tensor_type

@@ -92,7 +92,7 @@ class Sliding(NamedTuple):
         )
 
     def _asked(self, one: Pass, box: Box) -> dict[str, Any]:
-        """Return what the formula asks for of a tile."""
+        """Return the arguments of the formula for a tile."""
         ways: dict[str, Callable[[], Any]] = {
             "places": lambda: ranges(where(one, box), next(iter(self.request.outputs.values()))),
             "unmet": lambda: False if self.is_finite else unmet(one, box, self.filter, self.input.shape[3:]),

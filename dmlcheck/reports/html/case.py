@@ -88,7 +88,7 @@ def case_text(result: CaseResult, operator: str, anchor: str, again: str | None,
 
 
 def _glance(result: CaseResult) -> str:
-    """Return the one thing to know of a failure: its worst element, or else the rules that it breaks."""
+    """Return the summary of a failure: its worst element, or else the rules that it breaks."""
     worst = worst_output(list(result.outputs.items()))
     if worst is None:
         return ", ".join(islice(dict.fromkeys(found.rule for found in result.diagnostics), 6))

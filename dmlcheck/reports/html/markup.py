@@ -1,4 +1,4 @@
-"""Texts as they stand in HTML."""
+"""Texts in HTML."""
 
 from __future__ import annotations
 

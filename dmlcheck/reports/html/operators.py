@@ -1,4 +1,4 @@
-"""The table by operator: how many cases came out how, and where the largest error is."""
+"""The table by operator: the number of cases by outcome, and the place of the largest error."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class OperatorRow:
 
 
 class Operators:
-    """The rows by operator, as many as there is room for."""
+    """The rows by operator, up to a limit."""
 
     def __init__(self) -> None:
         self.rows: dict[str, OperatorRow] = {}

@@ -110,7 +110,7 @@ def _value(value: float, data_type: str) -> str:
 
 
 def bits_text(value: float, data_type: str) -> str | None:
-    """Return how a value stands in memory, `0x3C00` for 1 in FLOAT16; None for a NaN, of which there are many."""
+    """Return the bits of a value, `0x3C00` for 1 in FLOAT16; None for NaN, which has many patterns."""
     if data_type not in DATA_TYPES or math.isnan(value):
         return None
     bits = DATA_TYPES[data_type].bits
@@ -137,7 +137,7 @@ def _difference(element: Element, data_type: str) -> str:
 
 
 def worst_element(output: OutputResult) -> Element | None:
-    """Return the element that stands for the error of an output: the worst that is wrong, else the one most off."""
+    """Return the element that represents the error of an output: the worst wrong one, else the one that is most off."""
     return output.most_off if output.worst is None else output.worst
 
 

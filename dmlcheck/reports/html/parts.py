@@ -25,7 +25,7 @@ class Group(NamedTuple):
 
 
 class Alike:
-    """Cases that end as one that stands in full, which ends at a character of its part."""
+    """Cases with the same result as one that is shown in full; `at` is the position after it in the part."""
 
     def __init__(self, at: int, outcome: str) -> None:
         self.at = at

@@ -117,7 +117,7 @@ def _focusable(body: str) -> str:
 
 
 def guide_values(page: GuidePage, markup: Any) -> dict[str, Any]:
-    """Return what the template of a page of the guide asks for; `markup` marks HTML that needs no escaping."""
+    """Return the values of the template for a page of the guide; `markup` marks HTML that needs no escaping."""
     return {
         "title": page.title,
         "summary": first_sentences(page.summary, 200),

@@ -24,7 +24,7 @@ TYPES = tuple(name for name, kind in DATA_TYPES.items() if kind.bits)
 
 
 def level_values(specs: Sequence[OperatorSpec], level: str) -> dict[str, Any]:
-    """Return what the page of a feature level is filled with."""
+    """Return the values of the page of a feature level."""
     at = LEVEL_ORDER[level]
     before = LEVELS[at - 1] if at else None
     changes = differences(specs, before, level) if before else []
@@ -42,7 +42,7 @@ def level_values(specs: Sequence[OperatorSpec], level: str) -> dict[str, Any]:
 
 
 def levels_values(specs: Sequence[OperatorSpec]) -> dict[str, Any]:
-    """Return what the list of levels and data types is filled with."""
+    """Return the values of the list of levels and data types."""
     return {
         "levels": [
             {
@@ -61,7 +61,7 @@ def levels_values(specs: Sequence[OperatorSpec]) -> dict[str, Any]:
 
 
 def type_values(specs: Sequence[OperatorSpec], name: str) -> dict[str, Any]:
-    """Return what the page of a data type is filled with."""
+    """Return the values of the page of a data type."""
     kind, bits = DATA_TYPES[name]
     rows = takers(specs, name)
     return {
@@ -103,7 +103,7 @@ def rule_groups() -> dict[str, list[tuple[str, str]]]:
 
 
 def rule_values(rule: str, found: Mapping[str, Mapping[str, Mistake]]) -> dict[str, Any]:
-    """Return what the page of a rule is filled with; `found` has the mistakes of constraints by operator."""
+    """Return the values of the page of a rule; `found` has the mistakes of constraints by operator."""
     own = page(rule)
     return {
         "rule": rule,
@@ -120,7 +120,7 @@ def rule_values(rule: str, found: Mapping[str, Mapping[str, Mistake]]) -> dict[s
 
 
 def corrections_values(specs: Sequence[OperatorSpec]) -> dict[str, Any]:
-    """Return what the list of errata and known deviations is filled with."""
+    """Return the values of the list of errata and known deviations."""
     corrections = []
     for spec in specs:
         kinds: dict[str, list[str]] = defaultdict(list)
@@ -139,7 +139,7 @@ def corrections_values(specs: Sequence[OperatorSpec]) -> dict[str, Any]:
 
 
 def messages_values() -> dict[str, Any]:
-    """Return what the list of messages is filled with."""
+    """Return the values of the list of messages."""
     rows = [{**message._asdict(), "id": f"M{number}"} for number, message in enumerate(messages(), 1)]
     for row in rows:
         row["patterns"] = [pattern.replace(" | ", " ") for pattern in row["patterns"]]

@@ -19,7 +19,7 @@ class TypeRow(NamedTuple):
 
 
 class Matrix(NamedTuple):
-    """What some tensors of one support table have in common: types by level, and the numbers of dimensions by level."""
+    """The common part of some tensors of one support table: types by level, and the numbers of dimensions by level."""
 
     tensors: tuple[str, ...]
     rows: tuple[TypeRow, ...]

@@ -1,4 +1,4 @@
-"""What an operator's page is filled with: its record, as `show --format json` prints it, and what follows from it."""
+"""The values of an operator's page: its record, as `show --format json` prints it, and texts made of it."""
 
 from __future__ import annotations
 

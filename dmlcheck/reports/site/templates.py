@@ -1,4 +1,4 @@
-"""The templates of the site: Jinja2 with escaping on, and what their text needs of Python."""
+"""The templates of the site: Jinja2 with escaping on, and the filters that they use."""
 
 from __future__ import annotations
 
