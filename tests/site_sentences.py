@@ -12,11 +12,11 @@ _NOT_PROSE = {"pre", "script", "style", "svg", "nav", "template"}
 _NAMES = {"grid", "levels", "tables", "labels", "lineage", "names", "values", "pattern", "turn", "enum", "id", "tag"}
 _ONE_WORD = {"code", "math"}
 _INLINE = {
-    "a", "abbr", "b", "code", "data", "del", "em", "i", "ins", "kbd", "math", "s", "small", "span", "strong", "sub",
-    "sup", "wbr",
+    "a", "abbr", "b", "code", "data", "del", "em", "i", "ins", "kbd", "math", "s", "span", "strong", "sub", "sup",
+    "wbr",
 }  # fmt: skip
 _ABBREVIATION = re.compile(r"(?:^|[\s(\"“])(?:e\.g|i\.e|vs|cf|approx|No|Fig)\.$")
-_END = re.compile(r"[.?!][\"”')\]]*(?=\s)")
+_END = re.compile(r"(?<=\S)[.?!][\"”')\]]*(?=\s)")
 _INDICES = re.compile(r"\[[^\[\]]*\]|\{[^{}]*\}")  # of an element, or sizes: [0, 0, 1], {N, C, H, W}
 
 

@@ -41,14 +41,14 @@ _SECONDS = 60.0  # where neither --seconds nor --examples says when to stop
     )
 )
 @click.argument("operators", nargs=-1, metavar="[OPERATOR]...", shell_complete=complete_operators)
-@click.option("--seconds", type=Seconds(), metavar="N", help="Draw for so long. Default: 60, without --examples.")
-@click.option("--examples", type=click.IntRange(min=1), metavar="N", help="Draw so many descs, in all.")
+@click.option("--seconds", type=Seconds(), metavar="N", help="Draw for N seconds. Default: 60, without --examples.")
+@click.option("--examples", type=click.IntRange(min=1), metavar="N", help="Draw N descs in all.")
 @click.option(
     "--seed",
     type=click.IntRange(min=0),
     default=0,
     metavar="S",
-    help="Other draws; a seed has the same ones. Default: 0.",
+    help="The seed of the draws: the same seed draws the same. Default: 0.",
 )
 @click.option(
     "-o",
@@ -115,7 +115,7 @@ def fuzz(
         names, judging.implementation, seed, examples, seconds or None, level, with_invalid, is_exhaustive, is_of_graphs
     )
     if judging.implementation == "reference":
-        write("dmlcheck: nothing judges the reference engine but itself; name an implementation", to_errors=True)
+        write("dmlcheck: the reference engine would be compared with itself; name an implementation", to_errors=True)
         sys.exit(Exit.NOTHING_CHECKED)
     known = KnownFindings(None if expected is None else load(expected, judging.implementation, judging.level), folder)
     try:

@@ -77,7 +77,7 @@ def _quoted(words: list[str]) -> str:
 
 
 _OPTIONS: list[Callable[[Any], Any]] = [
-    implementation_option("What to judge; `dmlcheck run --help` has the names.", is_required=True),
+    implementation_option("The implementation to judge; `dmlcheck run --help` has the names.", is_required=True),
     level_option,
     accumulate_option,
     click.option(

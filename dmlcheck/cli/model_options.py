@@ -16,7 +16,7 @@ dim_option = click.option(
     help="Models: the size of a symbolic dimension; may be repeated.",
 )
 seed_option = click.option(
-    "--seed", type=click.IntRange(min=0), default=0, metavar="N", help="Models: other random inputs. Default: 0."
+    "--seed", type=click.IntRange(min=0), default=0, metavar="N", help="Models: the seed of random inputs. Default: 0."
 )
 INPUTS_OF_MODELS = (
     "Models: a file or folder with arrays by the names of the inputs, or ONNX's input_0.pb and so on; default: random"

@@ -65,7 +65,7 @@ def reduce(
     for option in chosen:
         check_option(option, "import graph", [file])
     if judging.implementation == "reference":
-        write("dmlcheck: nothing judges the reference engine but itself; name an implementation", to_errors=True)
+        write("dmlcheck: the reference engine would be compared with itself; name an implementation", to_errors=True)
         sys.exit(Exit.NOTHING_CHECKED)
     with made(judging.implementation):
         pass

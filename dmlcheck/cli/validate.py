@@ -159,7 +159,7 @@ def _listed(names: Collection[str]) -> str:
         return "no size is open"
     shown = ", ".join(visible(cut(name, _MOST_NAME)) for name in sorted(names)[:_MOST_NAMES])
     more = len(names) - _MOST_NAMES
-    return f"the sizes that are open are {shown}" + (f" and {more:,} more" if more > 0 else "")
+    return f"the sizes without a number are {shown}" + (f" and {more:,} more" if more > 0 else "")
 
 
 def _paths(given: Sequence[str]) -> Iterator[str]:

@@ -113,7 +113,7 @@ def _restarted(starts: list[int], whole: Sequence[int], chance: Chance) -> list[
 
 
 def _slice(raw: Raw, chance: Chance) -> None:
-    """Let a slice go to the end of its tensor where it goes beyond."""
+    """Replace a slice that goes beyond its tensor by one that begins early and goes to the end."""
     whole, starts, sizes, strides = raw["InputTensor"]["Sizes"], raw["Offsets"], raw["Sizes"], raw["Strides"]
     if not len(whole) == len(starts) == len(sizes) == len(strides) or 0 in strides:
         return
@@ -124,7 +124,7 @@ def _slice(raw: Raw, chance: Chance) -> None:
 
 
 def _window_of_slice(raw: Raw, chance: Chance) -> None:
-    """Let a window have most of its tensor where it is not inside, and the slice often all that it can have."""
+    """Replace a window that goes beyond its tensor by most of it, and limit the slice to the window's elements."""
     is_gradient = "InputGradientTensor" in raw
     whole = raw["OutputGradientTensor" if is_gradient else "InputTensor"]["Sizes"]
     part: Raw = raw["InputGradientTensor" if is_gradient else "OutputTensor"]

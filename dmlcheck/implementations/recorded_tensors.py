@@ -52,7 +52,7 @@ class RecordedTensors:
         return array
 
     def unsupported(self, desc: OperatorDesc) -> str | None:  # noqa: ARG002 - as other implementations have it
-        """Return that it runs no desc."""
+        """Return the reason why it runs no desc."""
         return "it has the tensors of a model, and runs no cases"
 
     def run(self, desc: OperatorDesc, inputs: dict[str, Any]) -> dict[str, Array]:  # noqa: ARG002

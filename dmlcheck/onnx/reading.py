@@ -140,7 +140,7 @@ def valued(values: Array, kind: str) -> TensorRef:
 
 
 def constant(tensor: Any, name: str) -> TensorRef:
-    """Return a tensor that a model itself gives; onnx finds wrong ones fine, some versions more of them."""
+    """Return a tensor that a model itself gives; onnx accepts some wrong ones, depending on its version."""
     try:
         return _tensor(tensor, name)
     except ValueError as error:

@@ -54,7 +54,7 @@ def summary_lines(
     draws = f"{counted(tally.draws, 'draw')}, {_counts(tally)}, in {tally.seconds:.2f} s"
     repeated = sum(tally.repeated.values())
     if repeated:
-        yield f"{counted(repeated, 'more draw')} failed by the same faults, or by more than are written of an operator"
+        yield f"{counted(repeated, 'more draw')} failed by the same faults, or by faults past the limit for an operator"
     yield f"interrupted: {draws}" if is_interrupted else draws
     if tally.findings:
         yield f"to see them fail: {again}"

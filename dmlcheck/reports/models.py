@@ -184,7 +184,7 @@ def _verdict(model: ModelResult) -> Iterator[str]:
     if model.symbols and model.noted("unknown-sizes"):
         options = " ".join(f"--dim {visible(symbol)}=SIZE" for symbol in model.symbols[:_MOST])
         more = len(model.symbols) - _MOST
-        yield f"give the open sizes with {options}" + (f" and {more:,} more" if more > 0 else "")
+        yield f"give the unknown sizes with {options}" + (f" and {more:,} more" if more > 0 else "")
 
 
 def _fused_verdict(model: ModelResult) -> Iterator[str]:

@@ -129,7 +129,7 @@ class NodesOverview:
             return
         right = sum(result.outcome == PASSED for result, _ in self.outputs)
         skipped = sum(result.outcome == SKIPPED for result, _ in self.outputs)
-        more = f", {skipped:,} without a tolerance that is of use" if skipped else ""
+        more = f", {skipped:,} without a usable tolerance" if skipped else ""
         yield f"{counted(len(self.outputs), 'output')} of the model: {right:,} right from its inputs on{more}"
         others = [output for result, output in self.outputs if result.outcome != PASSED]
         yield from (_shares_text(output) for output in others[:1] if output.shares)

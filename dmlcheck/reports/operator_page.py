@@ -99,7 +99,7 @@ def general_texts(spec: OperatorSpec) -> list[str]:
 
 
 # No page says of any operator which zero or which NaN it gives.
-_ZEROS = "The sign of a zero, and which NaN a NaN is: the page says neither, so 0 equals -0 and any NaN any other."
+_ZEROS = "The sign of a zero, and the bits of a NaN: the page gives neither, so 0 equals -0, and any NaN any other."
 
 
 def _has_float_outputs(spec: OperatorSpec) -> bool:
@@ -250,7 +250,7 @@ def derived_texts(spec: OperatorSpec) -> list[str]:
     texts = [f"{text}{', or a published limit, if larger' if spec.tolerance else ''}"]
     if spec.short in OF_PRODUCTS:
         inputs = "rounded to TF32 or BFLOAT16 with `--inputs tf32` or `--inputs bfloat16`"
-        texts.append(f"FLOAT32 factors in sums of products: as they are; {inputs}")
+        texts.append(f"FLOAT32 factors in sums of products: not rounded; {inputs}")
     return texts
 
 

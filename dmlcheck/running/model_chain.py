@@ -87,7 +87,7 @@ class Chain:
             if name in made:
                 self.held[name] = made[name]
                 if before is not None or _has_infinite(made[name]):
-                    self.lost[name] = before or f"the tolerance that is carried becomes infinite in {node}"
+                    self.lost[name] = before or f"the carried tolerance becomes infinite in {node}"
             else:
                 self._give_up(name, values, f"{name} of {node} is not computed")
 
@@ -157,9 +157,9 @@ class Chain:
         error, tolerance = _relative(right, found)
         reason = self.taken.get(name)
         if not math.isfinite(tolerance):
-            reason = self.lost.get(name, "the tolerance that is carried becomes infinite")
+            reason = self.lost.get(name, "the carried tolerance becomes infinite")
         elif tolerance > _USELESS:
-            reason = f"the tolerance that is carried is of no use: {figure(tolerance)} times the largest element"
+            reason = f"the carried tolerance is too wide to be of use: {figure(tolerance)} times the largest element"
         return OutputVerdict(name, verdict, error, tolerance, reason)
 
     def note(self, node: str, outputs: Mapping[str, OutputResult], actual: Mapping[str, Array]) -> None:

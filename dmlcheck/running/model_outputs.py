@@ -102,7 +102,7 @@ def mapped_with(node: NodeCase, tensors: Mapping[str, Any], model: Loaded, *, is
     inputs = arrays_of(node.node.input, tensors, model)
     outputs = arrays_of(node.node.output, tensors, model)
     if isinstance(inputs, Unjudged) or isinstance(outputs, Unjudged):
-        return Unjudged("not-mapped", "a tensor of it is a sequence, or nothing")
+        return Unjudged("not-mapped", "one of its tensors is a sequence, or missing")
     elements = {name: kind for name in node.reads if (kind := model.four_bits(name)) is not None}
     return map_node(node.node, model.opset(node.node), inputs, outputs, is_directml=is_directml, elements=elements)
 
@@ -112,7 +112,7 @@ def follow_node(
 ) -> None:
     """Take a node into a chain; `actual` are the arrays that the implementation gave for it."""
     if isinstance(mapped, Unjudged) or mapped.graph is None:
-        why = mapped.reason if isinstance(mapped, Unjudged) else "its outputs have not the sizes that they must have"
+        why = mapped.reason if isinstance(mapped, Unjudged) else "its outputs do not have the sizes that they must have"
         reads = [name for name in node.reads if name not in model.constants]
         chain.take(node.case.name, reads, actual, why, is_of_sizes=is_of_sizes(node))
     else:

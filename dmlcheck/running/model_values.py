@@ -52,7 +52,7 @@ def given_model(path: str, name: str, asked: ModelRequest) -> Loaded | UnusableM
 
 
 def uncomputed(node: NodeCase, why: Uncomputed) -> Diagnostic:
-    """Return that neither the engine nor ONNX's evaluator computes a node."""
+    """Return the error about a node that neither the engine nor ONNX's evaluator computes."""
     text = f"the node {node.case.name} ({node.operator}) is not computed: {why.reason}"
     return Diagnostic(why.rule, text, file=node.case.file)
 

@@ -240,4 +240,4 @@ def array_of(name: str, tensors: Mapping[str, Any], model: Loaded) -> Any:
 def _no_array(kind: str) -> str:
     """Return the kind of an object that is no array, in words."""
     is_tensor = kind.isupper()  # as the names of element types are
-    return f"{kind}, of which there is no array" if is_tensor else "no tensor, but a sequence of them or nothing"
+    return f"{kind}, of which there is no array" if is_tensor else "a sequence of tensors or nothing, and no tensor"

@@ -150,7 +150,7 @@ class ReferenceNodes:
         """Return the outputs of ONNX's evaluator for a node; `reason` says why the engine gives none."""
         given = [self.value(name) if name else None for name in node.node.input]
         if any(isinstance(each, np.ndarray) and each.dtype.kind in _TEXTS for each in given):
-            raise Unmapped("it reads texts, which may become as long as they like")
+            raise Unmapped("it reads texts, whose length has no limit")
         if node.node.domain not in _EVALUATED:
             raise Unmapped(reason)
         try:

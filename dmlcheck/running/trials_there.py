@@ -57,7 +57,7 @@ class BenchThere:
                 yield from zip(batch, found, strict=True)
 
     def _lost(self, lost: Lost) -> TrialAnswer:
-        params = {"implementation": self.judge.implementation, "problem": f"is lost with its worker: {lost.problem}"}
+        params = {"implementation": self.judge.implementation, "problem": f"was lost with its worker: {lost.problem}"}
         finding = Finding("implementation-error", (), params)
         case = Case("trial", "trial", "", "", None, {})
         return answer_of(CaseResult(case, ERRORED, "the worker died", (finding.diagnostic(),)))

@@ -102,7 +102,7 @@ def test_a_name_of_no_size_is_answered_with_ten_that_are() -> None:
     result = dmlcheck("validate", "model.onnx", "--dim", "other=3")
     assert result.exit_code == 2
     listed = (
-        "the sizes that are open are size00, size01, size02, size03, size04, size05, size06, size07, size08, size09"
+        "the sizes without a number are size00, size01, size02, size03, size04, size05, size06, size07, size08, size09"
     )
     assert f"{listed} and 4 more" in result.output.replace("\n", " ")
 
@@ -160,7 +160,7 @@ def test_a_size_that_no_model_names_is_refused() -> None:
     save(residual_block())
     assert "no size has that name; did you mean batch?" in dmlcheck("validate", "model.onnx", "--dim", "bacth=1").output
     other = dmlcheck("validate", "model.onnx", "--dim", "sequence=1")
-    assert (other.exit_code, "the sizes that are open are batch" in other.output) == (2, True)
+    assert (other.exit_code, "the sizes without a number are batch" in other.output) == (2, True)
 
 
 def test_names_are_printed_on_one_line() -> None:

@@ -49,7 +49,7 @@ def test_a_campaign_ends_with_what_was_compared_what_was_not_and_how_to_see_it_a
     made.repeated[GEMM] = 1
     lines = list(summary_lines(made, again="dmlcheck run found", is_interrupted=True))
     assert lines[0] == "skipped 2 draws: unsupported: x"
-    assert lines[1] == "1 more draw failed by the same faults, or by more than are written of an operator"
+    assert lines[1] == "1 more draw failed by the same faults, or by faults past the limit for an operator"
     assert lines[2].startswith("interrupted: 4 draws, 2 compared, 1 finding, in 0.")
     assert lines[3:] == [
         "to see them fail: dmlcheck run found",

@@ -107,7 +107,7 @@ def test_open_sizes_are_asked_for() -> None:
     said = lines(attention_layer())
     assert said[-2:] == [
         "0 nodes checked, 6 run elsewhere, 17 of unknown sizes",
-        "give the open sizes with --dim batch=SIZE --dim sequence=SIZE",
+        "give the unknown sizes with --dim batch=SIZE --dim sequence=SIZE",
     ]
 
 

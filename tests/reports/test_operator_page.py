@@ -64,7 +64,7 @@ def test_an_operator_that_rounds_shows_the_functions_in_its_formula() -> None:
 def test_an_operator_with_sums_of_products_shows_which_inputs_may_be_accepted(operator: str, *, is_said: bool) -> None:
     text = " ".join(section(f"DML_OPERATOR_{operator}", "Tolerance"))
     assert (
-        "FLOAT32 factors in sums of products: as they are; rounded to TF32 or BFLOAT16 with `--inputs tf32`" in text
+        "FLOAT32 factors in sums of products: not rounded; rounded to TF32 or BFLOAT16 with `--inputs tf32`" in text
     ) is is_said
 
 
@@ -153,6 +153,12 @@ def test_no_sentence_of_a_spec_has_two_words_for_one_thing() -> None:
     assert [(name, text) for name, text in texts if other.search(text)] == []
 
 
+def test_the_text_of_a_field_names_it_by_a_noun() -> None:
+    abouts = [field.about for name in operator_names() for field in load_spec(name).fields.values() if field.about]
+    assert len(abouts) > 800
+    assert [text for text in abouts if text.startswith("What ")] == []
+
+
 def sentences(spec: OperatorSpec) -> list[str]:
     """Return all that the authors of a spec wrote in words."""
     return [
@@ -180,4 +186,4 @@ def test_equal_numbers_of_dimensions_have_one_wording() -> None:
 @pytest.mark.parametrize(("operator", "has_floats"), [("ELEMENT_WISE_MAX", True), ("CONVOLUTION_INTEGER", False)])
 def test_operators_with_float_outputs_say_that_signs_of_zeros_are_undefined(operator: str, has_floats: bool) -> None:
     text = dmlcheck("show", operator).stdout
-    assert ("The sign of a zero, and which NaN a NaN is" in text) is has_floats
+    assert ("The sign of a zero, and the bits of a NaN" in text) is has_floats

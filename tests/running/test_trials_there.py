@@ -69,7 +69,7 @@ def test_of_a_batch_whose_worker_died_only_the_draw_that_kills_is_an_error(monke
     lost = found[2][1]
     assert lost.difference is not None
     assert lost.difference.rule == "implementation-error"
-    assert lost.message == "reference is lost with its worker: KilledWorker"
+    assert lost.message == "reference was lost with its worker: KilledWorker"
 
 
 def test_a_case_of_a_file_is_sent_without_the_file(tmp_path: Path) -> None:

@@ -263,7 +263,7 @@ def _found(
     typed: Sequence[Typed],
     place: str,
 ) -> Sequence[Counterpart] | Unusable:
-    """Return the descs of a node that nothing is wrong with, or why it has none.
+    """Return the descs of a node without mistakes, or the reason why it has none.
 
     The rule is NO_PROVIDER where neither DirectML nor the CPU takes it as it is.
     """
@@ -286,7 +286,7 @@ def _described(
     outputs: Sequence[Value],
     elsewhere: str | None,
 ) -> Sequence[Counterpart] | Unusable:
-    """Return the descs of a node that the provider takes; `elsewhere` says why it has none all the same."""
+    """Return the descs of a node that the provider takes; `elsewhere` gives the reason if it still has none."""
     if elsewhere is not None:
         return Unusable("runs-elsewhere", elsewhere)
     read, given = (
@@ -304,7 +304,7 @@ def _described(
 
 
 def _untaken(node: Any, of: Context, left: str, problem: str) -> Unusable:
-    """Return that no provider takes a node: why DirectML does not, and why the CPU does not."""
+    """Return the error about a node that no provider takes, with the reasons of DirectML and of the CPU."""
     operator, release = type_of(node), registrations().release
     if schema_of_node(node, of.opsets) is not None or is_known(operator):
         return Unusable(NO_PROVIDER, f"{left}, and {problem}", _UNTAKEN)

@@ -38,7 +38,7 @@ def has_graphs(node: Any) -> bool:
 
 
 def read_from_outside(nodes: Iterable[Any]) -> list[str]:
-    """Return the names of the tensors that some nodes read and no earlier one of them gives, in their order."""
+    """Return the names of the tensors that some nodes read and that none of the earlier ones gives, in their order."""
     names: dict[str, None] = {}
     made: set[str] = set()
     for node in nodes:
@@ -94,7 +94,7 @@ def join_weights(model: Any, constants: dict[str, Any]) -> Any:
 
 @contextmanager
 def with_outputs(model: Any, names: Sequence[str], shapes_of: Iterable[str] = ()) -> Iterator[Any]:
-    """Give a model the tensors of some names as outputs, besides the shapes of others, for as long as it is used."""
+    """Give a model further outputs for a block: the tensors of some names, and the shapes of others."""
     from onnx import ValueInfoProto
 
     graph = model.graph

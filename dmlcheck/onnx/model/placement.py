@@ -32,7 +32,7 @@ def place_of(node: Any, inputs: Sequence[Value], on_cpu: Iterable[int]) -> str:
 
 
 def _stays(value: Value, *, is_read_on_cpu: bool) -> bool:
-    """Whether an input does not keep its node from the CPU."""
+    """Whether an input allows its node to run on the CPU."""
     if value.element in _HALVES or value.element.startswith("FLOAT8"):
         return False
     if value.origin == CONSTANT:

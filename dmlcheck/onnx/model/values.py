@@ -174,7 +174,7 @@ def _size(dim: Any) -> int | str:
 
 
 def limited(type: Any) -> Any:
-    """Return a type, without its sizes if they are many: each value that is made of it may have as many."""
+    """Return a type, without its sizes if they are many, since each value that is made of it may repeat them."""
     if type is None or (type.ByteSize() <= _MOST_BYTES and len(type.tensor_type.shape.dim) <= _MOST_FOLLOWED):
         return type
     from onnx import helper

@@ -78,7 +78,7 @@ def _numbers(rank: int) -> list[str]:
 
 
 def _without_repeats(values: TensorRef, labels: _Labels) -> _Operand:
-    """Return an operand with each label once: along one that it has twice lies the diagonal."""
+    """Return an operand with each label once; a label that comes twice is replaced by the diagonal."""
     if len(labels) != values.ndim:
         raise Unmapped(f"Einsum with {len(labels)} labels for sizes {list(values.shape)}")
     names = tuple(dict.fromkeys(labels))
@@ -166,7 +166,7 @@ class Equation(NamedTuple):
 
 
 def equation_of(text: Any) -> Equation | None:
-    """Return an equation, its output the letters that occur once where none is given; None for dots and other signs."""
+    """Return an equation; without an output, that is the letters that occur once. None for dots and other signs."""
     if not isinstance(text, str):
         return None
     left, arrow, right = text.replace(" ", "").partition("->")

@@ -34,7 +34,10 @@ def _binary(operator: str, node: OnnxNode) -> list[Counterpart]:
 
 
 def _from_an_axis(operator: str, node: OnnxNode) -> list[Counterpart]:
-    """Return an operator whose second input lies along axes of the first, before opset 7 from one on that is named."""
+    """Return an operator whose second input lies along axes of the first.
+
+    Before opset 7 an attribute names the first axis.
+    """
     return _binary(operator, _along_axes(node))
 
 

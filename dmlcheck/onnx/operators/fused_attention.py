@@ -58,7 +58,7 @@ def _multi_head(node: OnnxNode) -> list[Counterpart]:
 
 
 def _given(node: OnnxNode) -> dict[str, TensorRef]:
-    """Return the inputs by the fields that they are, but for the mask and for a past of no steps."""
+    """Return the inputs by their fields, without the mask and without a past of no steps."""
     key = node.optional(1)
     is_past = key is not None and key.ndim == 4
     names = {
@@ -78,7 +78,7 @@ def _given(node: OnnxNode) -> dict[str, TensorRef]:
 
 
 def _mask(node: OnnxNode, heads: int) -> tuple[TensorRef | None, str]:
-    """Return the mask in its form, and the name of that: lengths of keys, their bounds, or a mark for each."""
+    """Return the mask and the name of its form: lengths of keys, their bounds, or a mark for each."""
     mask, query = node.optional(4), node.input(0)
     if mask is None:
         return None, "NONE"

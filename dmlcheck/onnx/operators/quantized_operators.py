@@ -41,7 +41,7 @@ def _of_one(rank: int) -> Shaped:
 
 
 def _tensors(node: OnnxNode, *places: tuple[int, str, Shaped]) -> dict[str, TensorRef]:
-    """Return the inputs that are there, by the field that each is."""
+    """Return the present inputs by their fields."""
     given = ((name, shaped, node.optional(index)) for index, name, shaped in places)
     return {name: shaped(values) for name, shaped, values in given if values is not None}
 

@@ -43,12 +43,12 @@ class Row(NamedTuple):
 
 
 def not_taken(node: OnnxNode, what: str) -> str:
-    """Return that the provider does not take a node."""
+    """Return the reason why the provider does not take a node: `what` is the property that it refuses."""
     return f"the DirectML provider does not take {node.type} {what}"
 
 
 def is_set(node: OnnxNode, *attributes: str) -> str | None:
-    """Return that the provider does not take a node that has one of some attributes, which are 0 by default."""
+    """Return the reason why the provider does not take a node in which one of some attributes is not 0; else None."""
     name = next((name for name in attributes if node.get(name, 0)), None)
     return None if name is None else not_taken(node, f"of {name} {node.get(name)}")
 

@@ -66,7 +66,7 @@ _UNKNOWN = Row()
 
 
 def row_of(operator: str) -> Row:
-    """Return the row of an operator, one that says nothing where none is known."""
+    """Return the row of an operator; an empty one if none is known."""
     return OPERATORS.get(operator, _UNKNOWN)
 
 

@@ -93,12 +93,12 @@ def not_taken(operator: str, version: int, values: Sequence[Typed], *, converts:
 
 
 def is_known(operator: str) -> bool:
-    """Whether the release has an operator that ONNX has no schema of, whoever takes it."""
+    """Whether the release has an operator for which ONNX has no schema, on any provider."""
     return operator in kernels().rows or operator in kernels().names or is_registered(operator)
 
 
 def meant(operator: str) -> str | None:
-    """Return the sentence that offers the operator, or the domain, that a misspelt one stands for, or None."""
+    """Return the sentence that suggests an operator or a domain for a misspelt one, or None."""
     known = [*kernels().rows, *kernels().names, *registrations().rows]
     domain, _, name = operator.rpartition(".")
     names = {each.rpartition(".")[2] for each in known if each.rpartition(".")[0] == domain}

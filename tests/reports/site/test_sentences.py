@@ -18,7 +18,8 @@ def test_no_sentence_has_more_than_25_words() -> None:
 
     - A sentence ends at a full stop, question mark or exclamation mark before a space, and at the end of its block.
       So a colon ends one where a list follows, which is a block. Commas, semicolons and dashes end none.
-    - A full stop inside a number, a version or a file name ends none, and neither does that of "e.g." or "i.e.".
+    - A full stop inside a number, a version or a file name ends none, and neither does that of "e.g." or "i.e.", or one
+      that stands between spaces: a product of a formula.
     - A word is what stands between spaces and has a letter or a digit. Inline code, an equation and the indices or
       sizes in brackets are one word or part of one.
     - Not read: code in blocks, drawings, navigation, grids of numbers, tables of data types, lists of names, labels.
@@ -45,9 +46,10 @@ def test_no_sentence_of_the_pages_for_developers_has_more_than_25_words(name: st
         ("<p>Is it 1.12.0? It is of case.yaml.</p>", ["Is it 1.12.0?", "It is of case.yaml."]),
         ("<p>Others, e.g. GEMM (i.e. products), too.</p>", ["Others, e.g. GEMM (i.e. products), too."]),
         ("<p>It says “no.” Then nothing.</p>", ["It says “no.”", "Then nothing."]),
+        ("<p>It is a . b. Others are 0.</p>", ["It is a . b.", "Others are 0."]),
         ("<p>There are:</p><ul><li>one; two</li><li>three</li></ul>", ["There are:", "one; two", "three"]),
         ("<li>One <p>two</p> three</li>", ["One", "two", "three"]),
-        ("<p>a<br>b</p>", ["a", "b"]),
+        ("<p>a<br>b<small>c</small></p>", ["a", "b", "c"]),
         ("<p>Run <code>dmlcheck  run a. b</code> now.</p>", ["Run dmlcheckruna.b now."]),
         ("<p>The <math><mi>a</mi><mo>+</mo><mi>b</mi></math> of it.</p>", ["The x of it."]),
         ("<pre>No. Prose.</pre><nav><a>Home</a></nav><p><a class='id'>C1</a>Equal sizes.</p>", ["Equal sizes."]),
