@@ -12,7 +12,7 @@ from dmlcheck.specs.records import INPUT, OUTPUT, Field
 from dmlcheck.values.expected import read_expected
 from dmlcheck.values.literals import Array, Source
 from dmlcheck.values.read import bytes_needed as bytes_of
-from dmlcheck.values.read import read_values
+from dmlcheck.values.read import plain_values, read_values
 
 __all__ = ["Source", "bytes_needed", "read_inputs", "read_outputs"]
 
@@ -29,7 +29,10 @@ def read_inputs(
         if not pairs:
             yield from _unpaired(desc, field, given, "inputs", needed=needed)
         for part, raw in pairs:
-            arrays.append((yield from read_values(part.label, part.tensor, raw, ("inputs", *part.path), source)))
+            values = plain_values(part.tensor, raw)
+            if values is None:
+                values = yield from read_values(part.label, part.tensor, raw, ("inputs", *part.path), source)
+            arrays.append(values)
         if arrays:
             inputs[field.name] = arrays[0] if field.type == "TENSOR_DESC" else arrays
     return inputs
@@ -47,7 +50,9 @@ def read_outputs(
         if not pairs:
             yield from _unpaired(desc, field, given, "outputs", needed=False)
         for part, raw in pairs:
-            values, mask = yield from read_expected(part.label, part.tensor, raw, ("outputs", *part.path), source)
+            values, mask = plain_values(part.tensor, raw), None
+            if values is None:
+                values, mask = yield from read_expected(part.label, part.tensor, raw, ("outputs", *part.path), source)
             if values is not None:
                 expected[part.label] = (part.tensor, values)
             if mask is not None:

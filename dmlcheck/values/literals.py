@@ -65,7 +65,7 @@ class Literals(NamedTuple):
 
     def array(self, flat: list[Any]) -> Checking[Array | None]:
         """Return elements as a one-dimensional array of the tensor's data type, or None where some are wrong."""
-        values = whole_numbers(flat, self.tensor.data_type)
+        values = plain_numbers(flat, self.tensor.data_type)
         return (yield from _unless_wrong(self._array(flat))) if values is None else values
 
     def bit_patterns(self, flat: list[Any]) -> Checking[Array | None]:
@@ -99,7 +99,7 @@ class Literals(NamedTuple):
 
     def _numbers(self, flat: list[Any]) -> Checking[list[Any] | None]:
         """Return elements as numbers, as a Fraction if float64 cannot hold one; None if one is no number."""
-        if set(map(type, flat)) <= {int, float}:
+        if set(map(type, flat)) <= _OF_NUMBERS:
             return flat
         numbers = []
         for index, element in enumerate(flat):
@@ -205,7 +205,7 @@ def _rounded(numbers: list[Any], data_type: str) -> tuple[Array, list[int]]:
         undecided = wide != rounded
         if undecided.any():
             undecided &= np.isfinite(wide) & (np.isinf(rounded) | is_halfway(wide, rounded))
-    if not set(map(type, numbers)) <= {int, float} or not (np.abs(wide) <= 2**53).all():
+    if not set(map(type, numbers)) <= _OF_NUMBERS or not (np.abs(wide) <= 2**53).all():
         undecided |= [not _is_float64(number) for number in numbers]
     return rounded, np.flatnonzero(undecided).tolist()
 
@@ -224,15 +224,23 @@ def unravel(index: int, sizes: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(reversed(where))
 
 
-def whole_numbers(flat: list[Any], data_type: str) -> Array | None:
-    """Return whole numbers as a one-dimensional array of a data type; None if it does not hold one of them."""
-    if set(map(type, flat)) != _OF_INTS:
+def plain_numbers(flat: list[Any], data_type: str) -> Array | None:
+    """Return ints and floats as a one-dimensional array of a data type; None if one of them needs a closer look.
+
+    It does if the data type does not hold it, or if only its text says how it is rounded.
+    """
+    types = set(map(type, flat))
+    if types == _OF_INTS:
+        low, high = exact_range(data_type)
+        return np.array(flat, dtype=NUMPY_TYPES[data_type]) if low <= min(flat) and max(flat) <= high else None
+    if not types <= _OF_NUMBERS or data_type not in FORMATS:
         return None
-    low, high = exact_range(data_type)
-    return np.array(flat, dtype=NUMPY_TYPES[data_type]) if low <= min(flat) and max(flat) <= high else None
+    rounded, undecided = _rounded(flat, data_type)
+    return None if undecided else rounded
 
 
 _OF_INTS = {int}
+_OF_NUMBERS = {int, float}
 
 
 def exact_range(data_type: str) -> tuple[int, int]:

@@ -17,7 +17,7 @@ from dmlcheck.files.document import Path
 from dmlcheck.files.plain import open_plain
 from dmlcheck.specs.names import DATA_TYPES, integer_range
 from dmlcheck.values import generators
-from dmlcheck.values.literals import Array, Literals, Source, is_any, whole_numbers
+from dmlcheck.values.literals import Array, Literals, Source, is_any, plain_numbers
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES, round_exact, spell
 
 FORMS = ("fill", "sequence", "random", "file", "bits", "buffer")
@@ -28,15 +28,9 @@ def read_values(label: str, tensor: TensorDesc, raw: Any, path: Path, source: So
 
     The result may be a view with the tensor's strides, and must not be written to.
     """
-    is_list = type(raw) is list
-    flat = _flat(raw, tensor) if is_list else None
-    if flat is not None and tensor.strides is None:
-        values = whole_numbers(flat, tensor.data_type)
-        if values is not None:
-            return values.reshape(tensor.sizes)
     reader = _Reader(label, tensor, path, source)
-    if is_list:
-        return (yield from reader.from_elements(flat, raw, reader.literals(raw).array))
+    if type(raw) is list:
+        return (yield from reader.from_list(raw, reader.literals(raw).array))
     if isinstance(raw, Mapping):
         return (yield from reader.from_form(raw))
     if isinstance(raw, np.ndarray):
@@ -45,6 +39,13 @@ def read_values(label: str, tensor: TensorDesc, raw: Any, path: Path, source: So
     help = f"write {{fill: {raw}}}" if is_element or (is_any(raw) and path[:1] == ("outputs",)) else None
     yield reader.mistyped((), label, raw, f"a list, or {_A_FORM}", help)
     return None
+
+
+def plain_values(tensor: TensorDesc, raw: Any) -> Array | None:
+    """Return a packed tensor's values where they are a list of numbers, as most are; else None, for `read_values`."""
+    flat = _flat(raw, tensor) if type(raw) is list and tensor.strides is None else None
+    values = None if flat is None else plain_numbers(flat, tensor.data_type)
+    return None if values is None else values.reshape(tensor.sizes)
 
 
 _A_FORM = f"a mapping with one of {', '.join(FORMS)}"
@@ -107,16 +108,7 @@ class _Reader(NamedTuple):
         self, raw: list[Any], read: Callable[[list[Any]], Checking[Array | None]], steps: Path = ()
     ) -> Checking[Array | None]:
         """Read the elements of a list, nested like the sizes or flat, in row-major order."""
-        return (yield from self.from_elements(_flat(raw, self.tensor), raw, read, steps))
-
-    def from_elements(
-        self,
-        flat: list[Any] | None,
-        raw: list[Any],
-        read: Callable[[list[Any]], Checking[Array | None]],
-        steps: Path = (),
-    ) -> Checking[Array | None]:
-        """Read the elements of a list that was made flat; None, or one with lists in it, is one of another shape."""
+        flat = _flat(raw, self.tensor)
         if flat is None or list in set(map(type, flat)):
             yield self.miscounted(_shape_text(raw), steps)
             return None

@@ -85,7 +85,7 @@ def test_what_does_not_fit_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_memory_that_ends_while_values_are_read_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(case_values, "read_values", Mock(side_effect=MemoryError))
+    monkeypatch.setattr(case_values, "plain_values", Mock(side_effect=MemoryError))
     prepared = at_newest(add(inputs={"ATensor": [1, 2], "BTensor": [3, 4]}))
     assert (prepared.excess, wrong(prepared)) == ("out of memory", [("tensor-too-large", "desc")])
 
