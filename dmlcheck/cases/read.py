@@ -80,7 +80,7 @@ class _Reader:
     def __init__(self, document: Document, name: str) -> None:
         self.document = document
         self.name = name
-        self.lines: dict[str, int] = {}  # of the cases, by name
+        self.origins: dict[str, FileOrigin] = {}  # of the cases, by name
         self.default_templates: dict[str, Any] | None = None  # made when a case has a matrix
         self.lists: dict[tuple[str, ...], tuple[str, ...]] = {}  # equal tuples, made once
         self.problems = 0  # found in cases so far
@@ -146,10 +146,12 @@ class _Reader:
         if name is None:
             name = stem
         has_matrix = values.get("matrix") is not None
-        findings = list(islice(_findings(own, values, name, defaults, is_file=stem is not None), MAX_PROBLEMS + 1))
+        findings: list[Finding] = []
+        if not _is_well_formed(own, values, name, defaults):
+            findings.extend(islice(_findings(own, values, name, defaults, is_file=stem is not None), MAX_PROBLEMS + 1))
         if findings:
             if type(name) is str and not has_matrix:
-                findings.extend(self.taken(name, origin))
+                findings.extend(self.duplicate(name, origin))
             yield self.broken(values, origin, name, findings)
         elif defaults.unusable and _lacks_decisive(own, defaults):
             return  # the findings about the defaults say so
@@ -183,9 +185,9 @@ class _Reader:
 
     def whole(self, values: dict[str, Any], origin: FileOrigin, name: str, variables: Variables | None = None) -> _Read:
         """Return a case of the right form; if another case has its name, a broken one. `variables` are its matrix's."""
-        taken = list(self.taken(name, origin, variables))
-        if taken:
-            return self.broken(values, origin, name, taken)
+        duplicate = self.duplicate(name, origin, variables)
+        if duplicate:
+            return self.broken(values, origin, name, duplicate)
         get = values.get
         level, tolerance, source = get("feature_level"), get("tolerance"), get("source")
         case = Case(
@@ -223,16 +225,17 @@ class _Reader:
         )
         return _Read(case, tuple(findings))
 
-    def taken(self, name: str, origin: FileOrigin, variables: Variables | None = None) -> Iterator[Finding]:
-        """Record the name of a case; yield a finding if another case has it."""
-        first, line = self.lines.get(name), origin.position().line
+    def duplicate(self, name: str, origin: FileOrigin, variables: Variables | None = None) -> list[Finding]:
+        """Record the name of a case; return a finding if another case has it."""
+        first = self.origins.get(name)
         if first is None:
-            self.lines[name] = line
-        else:
-            alike = duplicate_labels(variables) if variables and first == line else ""
-            where = f" by the matrix: {alike}" if alike else f", first by the case on line {first}"
-            help = "give each value of a variable once" if alike else "give each case a name of its own"
-            yield Finding("duplicate-name", ("name",), {"name": name, "where": where}, help)
+            self.origins[name] = origin
+            return []
+        line = first.position().line
+        alike = duplicate_labels(variables) if variables and line == origin.position().line else ""
+        where = f" by the matrix: {alike}" if alike else f", first by the case on line {line}"
+        help = "give each value of a variable once" if alike else "give each case a name of its own"
+        return [Finding("duplicate-name", ("name",), {"name": name, "where": where}, help)]
 
     # ---- shared values
 
@@ -261,6 +264,13 @@ def _defaults(file: dict[str, Any]) -> Checking[_Defaults]:
     return _Defaults(usable, frozenset(unusable), templated)
 
 
+def _is_well_formed(own: dict[str, Any], values: dict[str, Any], name: Any, defaults: _Defaults) -> bool:
+    """Whether a case is surely of the right form: it has what it needs, its keys are known, and so are their types."""
+    has_all = name is not None and values.get("operator") is not None and values.get("desc") is not None
+    is_known = own.keys() <= _KEYS_OF_CASES and not defaults.templated
+    return has_all and is_known and all(map(has_form, own, own.values()))
+
+
 def _findings(
     own: dict[str, Any], values: dict[str, Any], name: Any, defaults: _Defaults, *, is_file: bool
 ) -> Iterator[Finding]:
@@ -273,9 +283,7 @@ def _findings(
                 yield missing_key(key, "a case")
     if not is_file and not own.keys() <= _KEYS_OF_CASES:
         yield from _unknown_keys(own, CASE_KEYS, "a case", operator)
-    is_right = all(has_form(key, value) for key, value in own.items() if key in _KEYS_OF_CASES)
-    if not is_right or not all(has_form(key, values[key]) for key in defaults.templated):
-        yield from form_findings(values, templated=values.get("matrix") is not None)
+    yield from form_findings(values, templated=values.get("matrix") is not None)
 
 
 def _unknown_keys(own: Mapping[str, Any], known: Collection[str], where: str, operator: Any) -> Iterator[Finding]:
