@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -152,13 +153,10 @@ def _has_large(desc: OperatorDesc) -> bool:
     """Whether a tensor of a desc is so large that the memory left must be asked for."""
     for parts in desc.parts.values():
         for part in parts:
-            if _is_large(part.tensor):
+            tensor = part.tensor
+            if math.prod(tensor.sizes) >= _LARGE or (tensor.strides is not None and tensor.extent >= _LARGE):
                 return True
     return False
-
-
-def _is_large(tensor: TensorDesc) -> bool:
-    return tensor.element_count >= _LARGE or (tensor.strides is not None and tensor.extent >= _LARGE)
 
 
 def _too_large(desc: OperatorDesc, need: str, have: int | None) -> Finding:

@@ -99,8 +99,8 @@ def _unpaired(
 def _unexpected(desc: OperatorDesc, given: Mapping[str, Any], kind: str, section: str) -> list[Finding]:
     """Return the finding about values of something that is no tensor of the desc."""
     fields, values = desc.spec.fields, desc.values
-    strange = [name for name in given if not (name in values and fields[name].kind == kind)]
-    return [_stray(desc, name, kind, section) for name in strange if given[name] is not None]
+    strange = [name for name in given if name not in values or fields[name].kind != kind]
+    return [_stray(desc, name, kind, section) for name in strange if given[name] is not None] if strange else []
 
 
 def _stray(desc: OperatorDesc, name: str, kind: str, section: str) -> Finding:

@@ -131,12 +131,8 @@ class Outcome:
             self.missing = {asked: why for asked, why in self.missing.items() if not is_named(case_id, asked)}
 
     def _add(self, result: CaseResult) -> None:
-        entry = self._entry(result.case)
-        result = expected_result(result, entry)
-        if self.fails_skipped:
-            result = unless_skipped(result, entry)
-        if self.fails_flaky:
-            result = unless_flaky(result)
+        if self.known is not None or self.fails_skipped or self.fails_flaky:
+            result = self._expected(result)
         result = self.watch.judged(result)
         if self.is_shard:
             result = result._replace(ordinal=self.seen)
@@ -145,6 +141,14 @@ class Outcome:
         self.has_wrong_file = self.has_wrong_file or result.is_malformed
         for reporter in self.reporters:
             reporter.case(result)
+
+    def _expected(self, result: CaseResult) -> CaseResult:
+        """Return a result as its expectation has it, and as one that fails if it was skipped or flaky."""
+        entry = self._entry(result.case)
+        result = expected_result(result, entry)
+        if self.fails_skipped:
+            result = unless_skipped(result, entry)
+        return unless_flaky(result) if self.fails_flaky else result
 
     def _entry(self, case: Case) -> Entry | None:
         """Return the expectation of a case, and record that the case exists."""

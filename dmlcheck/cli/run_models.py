@@ -12,7 +12,6 @@ import click
 from dmlcheck.cases.find import Target
 from dmlcheck.cli.console import Console, say
 from dmlcheck.cli.exit_codes import Exit
-from dmlcheck.cli.folder import written
 from dmlcheck.cli.model_options import INPUTS_OF_MODELS, dim_option, seed_option
 from dmlcheck.cli.options import complete_files
 from dmlcheck.cli.run_options import Memory
@@ -192,6 +191,7 @@ def execution_of(target: Target, plan: Plan, asked: ModelOptions, *, is_listing:
         close(execution.implementation)
         raise click.UsageError(unknown)
     if asked.output is not None and not is_listing:
+        from dmlcheck.cli.folder import written
         from dmlcheck.running.node_files import FORM, NodeFiles
 
         folder = asked.output

@@ -137,13 +137,19 @@ def _rounded(result: Approximate, data_type: str) -> Array:
     """Round approximate results; where both ends of the error do not round alike, compute the exact results."""
     value, dtype = result.value, NUMPY_TYPES[data_type]
     rounded: Array = (value - result.error).astype(dtype)
-    doubt = rounded != (value + result.error).astype(dtype)
+    other: Array = (value + result.error).astype(dtype)
+    if rounded.nbytes <= _SMALL and rounded.tobytes() == other.tobytes():
+        return rounded  # the usual case, found sooner than by comparing elements
+    doubt = rounded != other
     if np.count_nonzero(doubt):  # also where the error is infinite or NaN, as the error of an infinite sum is
         rounded[doubt] = value[doubt].astype(dtype)
         at = np.flatnonzero(doubt & (result.error > 0) & np.isfinite(result.error))
         if at.size:
             rounded.flat[at] = result.exact(at).astype(dtype)
     return rounded
+
+
+_SMALL = 1 << 12  # bytes
 
 
 def _compute(
