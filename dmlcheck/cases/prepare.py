@@ -11,7 +11,7 @@ from dmlcheck import validation
 from dmlcheck.cases.records import Case
 from dmlcheck.descs.read import Reading, read_desc
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
-from dmlcheck.diagnostics.record import Finding, collected
+from dmlcheck.diagnostics.record import Finding
 from dmlcheck.diagnostics.wording import braces, size_text
 from dmlcheck.specs.load import load_spec
 from dmlcheck.validation import constraint_words
@@ -105,11 +105,11 @@ def prepare(case: Case, level: str, descs: LegalDescs | None = None) -> Prepared
 
 
 def _with_values(case: Case, desc: OperatorDesc, level: str) -> Prepared:
-    from dmlcheck.cases.values import Source, read_inputs, read_outputs
+    from dmlcheck.cases.values import Source, inputs_of, outputs_of
 
     source = Source(case.file, case.origin.literal)
-    inputs, of_inputs = collected(read_inputs(desc, case.inputs or {}, source, needed=_needs_inputs(case)))
-    (expected, is_any), of_outputs = collected(read_outputs(desc, case.outputs or {}, source))
+    inputs, of_inputs = inputs_of(desc, case.inputs or {}, source, needed=_needs_inputs(case))
+    (expected, is_any), of_outputs = outputs_of(desc, case.outputs or {}, source)
     findings = (*of_inputs, *of_outputs, *value_findings(desc, inputs, level))
     return Prepared(desc, inputs, expected, findings, is_any=is_any)
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from dmlcheck.descs.records import OperatorDesc, TensorDesc, TensorPart
-from dmlcheck.diagnostics.record import Checking, Finding
+from dmlcheck.diagnostics.record import Checking, Finding, collected
 from dmlcheck.diagnostics.wording import counted, describe, did_you_mean, misspelt
 from dmlcheck.specs.records import INPUT, OUTPUT, Field
 from dmlcheck.values.expected import read_expected
@@ -14,13 +14,55 @@ from dmlcheck.values.literals import Array, Source
 from dmlcheck.values.read import bytes_needed as bytes_of
 from dmlcheck.values.read import plain_values, read_values
 
-__all__ = ["Source", "bytes_needed", "read_inputs", "read_outputs"]
+__all__ = ["Source", "bytes_needed", "inputs_of", "outputs_of"]
 
 
-def read_inputs(
+Expected = dict[str, tuple[TensorDesc, Array]]
+
+
+def inputs_of(
+    desc: OperatorDesc, given: Mapping[str, Any], source: Source, *, needed: bool
+) -> tuple[dict[str, Any], list[Finding]]:
+    """Return the values of a desc's input tensors as arrays by field, and the findings about them.
+
+    Those of an array of tensors are a list of arrays.
+    """
+    plain = _plain(desc, given, desc.spec.inputs)
+    return (plain, []) if plain is not None else collected(_read_inputs(desc, given, source, needed=needed))
+
+
+def outputs_of(
+    desc: OperatorDesc, given: Mapping[str, Any], source: Source
+) -> tuple[tuple[Expected, dict[str, Array]], list[Finding]]:
+    """Return the expected values of a desc's output tensors, each with its tensor, by output, and the masks of `any`.
+
+    The findings about them come with them.
+    """
+    plain = _plain(desc, given, desc.spec.outputs)
+    if plain is None:
+        return collected(_read_outputs(desc, given, source))
+    return ({name: (desc.values[name], values) for name, values in plain.items()}, {}), []
+
+
+def _plain(desc: OperatorDesc, given: Mapping[str, Any], fields: Iterable[Field]) -> dict[str, Any] | None:
+    """Return the values of tensors by field if they are lists of numbers, and there is nothing to say of them.
+
+    So it is with most cases; None for others.
+    """
+    found: dict[str, Any] = {}
+    for field in fields:
+        tensor = desc.values.get(field.name)
+        values = plain_values(tensor, given.get(field.name)) if isinstance(tensor, TensorDesc) else None
+        if values is not None:
+            found[field.name] = values
+        elif tensor is not None:
+            return None
+    return found if len(found) == len(given) else None
+
+
+def _read_inputs(
     desc: OperatorDesc, given: Mapping[str, Any], source: Source, *, needed: bool
 ) -> Checking[dict[str, Any]]:
-    """Read the values of a desc's input tensors as arrays, by field; lists of arrays for arrays of tensors."""
     inputs: dict[str, Any] = {}
     yield from _unexpected(desc, given, INPUT, "inputs")
     for field in desc.spec.inputs:
@@ -29,20 +71,16 @@ def read_inputs(
         if not pairs:
             yield from _unpaired(desc, field, given, "inputs", needed=needed)
         for part, raw in pairs:
-            values = plain_values(part.tensor, raw)
-            if values is None:
-                values = yield from read_values(part.label, part.tensor, raw, ("inputs", *part.path), source)
-            arrays.append(values)
+            arrays.append((yield from read_values(part.label, part.tensor, raw, ("inputs", *part.path), source)))
         if arrays:
             inputs[field.name] = arrays[0] if field.type == "TENSOR_DESC" else arrays
     return inputs
 
 
-def read_outputs(
+def _read_outputs(
     desc: OperatorDesc, given: Mapping[str, Any], source: Source
-) -> Checking[tuple[dict[str, tuple[TensorDesc, Array]], dict[str, Array]]]:
-    """Read the expected values of a desc's output tensors, each with its tensor, by output, and the masks of `any`."""
-    expected: dict[str, tuple[TensorDesc, Array]] = {}
+) -> Checking[tuple[Expected, dict[str, Array]]]:
+    expected: Expected = {}
     is_any: dict[str, Array] = {}
     yield from _unexpected(desc, given, OUTPUT, "outputs")
     for field in desc.spec.outputs:
@@ -50,9 +88,7 @@ def read_outputs(
         if not pairs:
             yield from _unpaired(desc, field, given, "outputs", needed=False)
         for part, raw in pairs:
-            values, mask = plain_values(part.tensor, raw), None
-            if values is None:
-                values, mask = yield from read_expected(part.label, part.tensor, raw, ("outputs", *part.path), source)
+            values, mask = yield from read_expected(part.label, part.tensor, raw, ("outputs", *part.path), source)
             if values is not None:
                 expected[part.label] = (part.tensor, values)
             if mask is not None:
