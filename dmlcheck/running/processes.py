@@ -54,7 +54,7 @@ class Execution:
 
     @cached_property
     def total(self) -> int:
-        """The number of cases of the run; all files are read for it.
+        """The number of cases of the run; all files that have not run yet are read for it.
 
         With several processes each file is read twice, once by the process that runs it.
         """
@@ -89,7 +89,7 @@ class Execution:
         patience = GRACE if keeps_time(implementation) else 0.0
         announces = may_crash(implementation) or (limit is not None and not self.is_default_of_reference)
         limit = None if limit is None else limit + patience
-        pool = _Pool(self.targets, self.plan, self.jobs, limit, patience, announces=announces, directml=directml)
+        pool = _Pool(self.files, self.plan, self.jobs, limit, patience, announces=announces, directml=directml)
         yield from self._elsewhere(pool)
 
     def runs_here(self, implementation: Implementation) -> bool:
@@ -195,7 +195,7 @@ class _Pool:
 
     def __init__(
         self,
-        targets: list[Target],
+        files: Files,
         plan: Plan,
         jobs: int,
         limit: float | None = None,
@@ -204,7 +204,8 @@ class _Pool:
         announces: bool = True,
         directml: DirectML | None = None,
     ) -> None:
-        self.targets = targets
+        self.files = files
+        self.targets = targets = files.targets
         self.plan = plan
         self.limit = limit
         self.patience = patience
@@ -216,7 +217,7 @@ class _Pool:
         self.ended: set[int] = set()
         self.lost: Counter[tuple[int, int]] = Counter()
         self.tried: dict[tuple[int, int], tuple[str, ...]] = {}
-        self.turn = 0
+        self.turn = self.cases = 0  # the file whose turn it is, and the number of its results so far
 
     def events(self) -> Iterator[Event]:
         try:
@@ -239,11 +240,14 @@ class _Pool:
         while self.turn < len(self.targets):
             events = self.events_of.get(self.turn)
             while events:
-                yield events.popleft()
+                event = events.popleft()
+                self.cases += type(event) is Done
+                yield event
             if self.turn not in self.ended:
                 return
             self.events_of.pop(self.turn, None)
-            self.turn += 1
+            self.files.ended(self.targets[self.turn], self.cases)
+            self.turn, self.cases = self.turn + 1, 0
 
     def _next_file(self, worker: Worker) -> None:
         worker.file = None

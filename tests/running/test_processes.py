@@ -25,6 +25,7 @@ from dmlcheck.comparison import compare
 from dmlcheck.implementations.reference import Reference
 from dmlcheck.running import processes
 from dmlcheck.running.events import Done, Plan, digest_of
+from dmlcheck.running.files import Files
 from dmlcheck.running.one_case import Run, run_case
 from dmlcheck.running.worker import Task
 
@@ -182,7 +183,8 @@ def test_which_runs_have_a_time_limit(
 def test_a_case_that_was_not_announced_is_known_when_its_time_is_up() -> None:
     """As with the reference engine and `-j`, where a case is only named when it takes long."""
     write("a.yaml", 1, HANG, 2)
-    pool = processes._Pool([Target("a.yaml", "a.yaml")], Plan(BAD, timeout=1.5), 1, 1.5, announces=False)
+    plan = Plan(BAD, timeout=1.5)
+    pool = processes._Pool(Files([Target("a.yaml", "a.yaml")], plan), plan, 1, 1.5, announces=False)
     found = [event.result for event in pool.events() if isinstance(event, Done)]
     assert [(result.case.name, result.outcome) for result in found] == [
         ("c0", "passed"),
