@@ -207,7 +207,7 @@ def local_response(g: Builder, desc: OperatorDesc) -> None:
 def norm(g: Builder, desc: OperatorDesc) -> None:
     """LP_NORMALIZATION: ONNX has no Epsilon, and ONNX Runtime's DirectML provider adds one of 1e-5."""
     if as_float32(desc.values["Epsilon"]) not in (0.0, as_float32(1e-5)):
-        raise Inexpressible("ONNX's LpNormalization has no Epsilon")
+        raise Inexpressible("ONNX's LpNormalization has no Epsilon: only 0 and 1e-5 are exported")
     x = g.input("InputTensor")
     made = g.node("LpNormalization", [x], x.sizes, x.data_type, axis=desc.values["Axis"], p=desc.values["P"])
     g.output("OutputTensor", made)
