@@ -165,8 +165,10 @@ def _of_element(
 
 
 def _joined(parts: Sequence[Bound]) -> Bound:
-    """Return the bounds of several parts as one."""
-    others = tuple(map(_joined, zip(*(part.others for part in parts), strict=True)))
+    """Return the bounds of several parts as one; a part with fewer readings than another has its first in their place."""
+    count = max(len(part.others) for part in parts)
+    ways = [(*part.others, *[part._replace(others=())] * (count - len(part.others))) for part in parts]
+    others = tuple(map(_joined, zip(*ways, strict=True)))
     likely = [part.likely for part in parts if part.likely is not None]
     unlimited = [np.zeros(part.radius.shape, bool) if part.unlimited is None else part.unlimited for part in parts]
     return Bound(

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from bounds_of import gathered
 from elements import refused
 from oracle import nearest
 from products_of import Array, bound, built, evaluated, marks, opened, peak, random_floats, random_integers
@@ -172,6 +173,15 @@ def test_an_infinity_in_the_filter_over_padding_is_undefined(taps: list[float], 
     made = convolution(f32([[[1, -1]]]), f32([[taps]]), (1, 1, 3), **fields)
     assert opened(*made) == expected
     assert marks(*made).reshape(-1).tolist() == bound(*made).undefined.tolist()
+
+
+def test_a_few_elements_have_their_own_readings() -> None:
+    """Of a batch of 20: 12 has one reading, 30 and 0 of the third place are what the padding of the output adds."""
+    made = convolution(f32([[[1, 2, 3]]] * 20), f32([[[10, 1]]]), (20, 1, 4), OutputPadding=[2])
+    asked = np.zeros((20, 1, 4), bool)
+    asked[3, 0, 0] = asked[7, 0, 2] = True
+    given = gathered(*made, {"OutputTensor": asked})["OutputTensor"]
+    assert {tuple(way.value.tolist()) for way in (given, *given.others)} == {(12, 30), (12, 0)}
 
 
 # ---- the bounds of CONVOLUTION
