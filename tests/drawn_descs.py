@@ -1,39 +1,59 @@
-"""Random valid descs, of sizes that tests ask for, from NumPy's random numbers; attention's come with their inputs."""
+"""Random valid descs with inputs, as tests ask for them."""
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import random_attention
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.drawing import descs
-from dmlcheck.drawing.chance import Chance
+from dmlcheck.drawing.chance import Chance, seeded
 from dmlcheck.drawing.draft import SMALL, Raw, Sizes
-from dmlcheck.specs.load import load_spec
+from dmlcheck.drawing.values import drawn_values
 from dmlcheck.specs.names import NEWEST_LEVEL
 
 Generator = np.random.Generator
+Made = tuple[OperatorDesc, dict[str, Any]]
 
+TINY = Sizes((1, 1, 2, 3, 4), 120)
+OF_WINDOWS = Sizes((1, 1, 2, 3, 5, 8), 240)
+MODEST = Sizes((1, 2, 3, 4, 5, 6), 600)
 LARGE = Sizes((1, 2, 3, 5, 33, 65, 129, 257, 300, 1031), 40_000)
 LONG = Sizes((1, 1, 1, 2, 3, 5, 1031, 1100), 12_000)
-ATTENTION_OPERATORS = tuple(f"DML_OPERATOR_{name}" for name in random_attention.ATTENTION)
+_MOST = 60  # descs that are drawn for one that is wanted
 
 
-def drawn_with(
-    operator: str, generator: Generator, sizes: Sizes = SMALL
-) -> tuple[OperatorDesc, dict[str, Any] | None] | None:
-    """Return a random valid desc, with its inputs where those are drawn together."""
-    if operator in ATTENTION_OPERATORS:
-        chance = from_generator(generator)
-        form, mask = chance.of(random_attention.FORMS), chance.of(random_attention.MASKS)
-        short, dtype = load_spec(operator).short, chance.of((np.float32, np.float16))
-        most = 5 if sizes is SMALL else 18 if sizes is LARGE else 5
-        made = random_attention.drawn(generator, short, form, mask, dtype, most)
-        return random_attention.built(short, made, present=bool(generator.integers(2)))
-    desc = drawn(operator, generator, sizes)
-    return None if desc is None else (desc, None)
+def draws(
+    short: str,
+    count: int,
+    wishes: Mapping[str, Sequence[Any]] | None = None,
+    *,
+    wanted: Callable[[OperatorDesc], bool] = lambda _: True,
+    sizes: Sizes = SMALL,
+    styles: Sequence[str] = ("normal",),
+) -> Iterator[Made]:
+    """Yield descs of an operator with their inputs, always the same ones.
+
+    Each wished field has one of its values, None to be left out; other descs that are not wanted are passed over.
+    """
+    found = 0
+    for number in itertools.count():
+        assert number < _MOST * count, f"{found} of {number} draws of {short} are wanted"
+        chance = seeded(f"{short} {number}")
+        chosen = {name: chance.of(values) for name, values in (wishes or {}).items()}
+        desc = descs.drawn(f"DML_OPERATOR_{short}", chance, sizes, wishes=chosen)
+        if desc is None or not wanted(desc):
+            continue
+        generator = np.random.Generator(np.random.PCG64(chance.integer(0, 2**63 - 1)))
+        inputs = drawn_values(desc, generator, chance.of(styles))
+        if inputs is not None:
+            yield desc, inputs
+            found += 1
+        if found == count:
+            return
 
 
 def drawn(operator: str, generator: Generator, sizes: Sizes = SMALL, level: str = NEWEST_LEVEL) -> OperatorDesc | None:

@@ -92,13 +92,12 @@ def draws(operator: str, count: int = DRAWS) -> Iterator[Judged]:
     generator = np.random.default_rng(sum(map(ord, operator)))
     profiles = (drawn_descs.SMALL, drawn_descs.LARGE, drawn_descs.LONG)
     for number in range(count):
-        made = drawn_descs.drawn_with(operator, generator, profiles[number % 3])
-        if made is None:
+        desc = drawn_descs.drawn(operator, generator, profiles[number % 3])
+        if desc is None:
             continue
-        desc, inputs = made
         if number % 4 == 3:
             desc = laid(desc, drawn_descs.from_generator(generator))
-        inputs = drawn_values(desc, generator, STYLES[number // 3 % 4]) if inputs is None else inputs
+        inputs = drawn_values(desc, generator, STYLES[number // 3 % 4])
         if inputs is not None:
             judged = right_of(f"draw {number}", desc, inputs)
             if judged is not None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from random_pooling import checked
+from made_descs import of_arrays
 
 from dmlcheck.descs.records import OperatorDesc
 
@@ -67,7 +67,7 @@ def aligned(operator: str, count: int = 120) -> Iterator[Made]:
     for _ in range(count):
         tensors, sizes, fields = drawn(generator, operator)
         output = {"OutputTensor": {"DataType": tensors["Input"].dtype.name.upper(), "Sizes": list(sizes)}}
-        yield checked(operator, tensors, output, **fields)
+        yield of_arrays(operator, tensors, output, **fields)
 
 
 def returning(count: int = 80) -> Iterator[tuple[Made, Made]]:
@@ -77,12 +77,12 @@ def returning(count: int = 80) -> Iterator[tuple[Made, Made]]:
         tensors, sizes, fields = drawn(generator, "ROI_ALIGN1")
         tensors = {name: x.astype(np.float32) if x.dtype.kind == "f" else x for name, x in tensors.items()}
         fields["OutOfBoundsInputValue"] = 0
-        forward = checked("ROI_ALIGN1", tensors, _float32("Output", sizes), **fields)
+        forward = of_arrays("ROI_ALIGN1", tensors, _float32("Output", sizes), **fields)
         del fields["OutOfBoundsInputValue"]
         given = {"InputGradient": generator.integers(-9, 10, sizes).astype(np.float32)}
         outputs = _float32("OutputGradient", tensors["Input"].shape)
         outputs |= _float32("OutputROIGradient", tensors["ROI"].shape)
-        yield forward, checked("ROI_ALIGN_GRAD", tensors | given, outputs, **fields)
+        yield forward, of_arrays("ROI_ALIGN_GRAD", tensors | given, outputs, **fields)
 
 
 def _float32(name: str, sizes: tuple[int, ...]) -> dict[str, Any]:

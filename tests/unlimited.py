@@ -59,14 +59,13 @@ def _of_mean(operator: str, mean: int, draws: int, *, is_fused: bool) -> Counted
     elements = unlimited = 0
     for draw in range(draws):
         generator = np.random.default_rng([draw, mean, *operator.encode()])
-        made = drawn_descs.drawn_with(operator, generator, SIZES[draw % len(SIZES)])
-        if made is None:
+        desc = drawn_descs.drawn(operator, generator, SIZES[draw % len(SIZES)])
+        if desc is None:
             continue
-        desc, inputs = made
         if not is_fused:
             plain = {name: value for name, value in desc.values.items() if name != "FusedActivation"}
             desc = OperatorDesc.of(desc.spec, plain)
-        inputs = inputs or drawn_values(desc, generator, "normal")
+        inputs = drawn_values(desc, generator, "normal")
         for found in _counts(desc, _around(desc, inputs, mean, generator)):
             elements, unlimited = elements + found.elements, unlimited + found.unlimited
     return Counted(elements, unlimited)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from copy import deepcopy
 from math import prod
+from types import MappingProxyType
 from typing import Any
 
 from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.drawing.attention import ATTENTION, attention
 from dmlcheck.drawing.chance import Chance
 from dmlcheck.drawing.draft import SMALL, Raw, Sizes, draft
 from dmlcheck.drawing.repair import repaired
@@ -19,22 +22,45 @@ from dmlcheck.validation import validate
 _ROUNDS = 40  # of repair
 _TRIES = 60  # drafts for one desc
 _MOST_ELEMENTS = 10**7  # of a tensor that is repaired
+_FITTING = 0.85  # the share of attentions whose tensors fit each other
+_NO_WISHES: Mapping[str, Any] = MappingProxyType({})
 
 
-def drawn(operator: str, chance: Chance, sizes: Sizes = SMALL, level: str = NEWEST_LEVEL) -> OperatorDesc | None:
-    """Return a random valid desc of an operator, or None if no draft could be repaired."""
-    fields = drawn_fields(operator, chance, sizes, level)
+def drawn(
+    operator: str,
+    chance: Chance,
+    sizes: Sizes = SMALL,
+    level: str = NEWEST_LEVEL,
+    wishes: Mapping[str, Any] = _NO_WISHES,
+) -> OperatorDesc | None:
+    """Return a random valid desc of an operator with the wished fields, or None if no draft could be repaired."""
+    fields = drawn_fields(operator, chance, sizes, level, wishes)
     return None if fields is None else validate(operator, fields, level)[0]
 
 
-def drawn_fields(operator: str, chance: Chance, sizes: Sizes = SMALL, level: str = NEWEST_LEVEL) -> Raw | None:
-    """Return the fields of a random valid desc in the notation of files."""
+def drawn_fields(
+    operator: str,
+    chance: Chance,
+    sizes: Sizes = SMALL,
+    level: str = NEWEST_LEVEL,
+    wishes: Mapping[str, Any] = _NO_WISHES,
+) -> Raw | None:
+    """Return the fields of a random valid desc in the notation of files; a field that is wished as None is left out."""
     spec = load_spec(operator)
     for _ in range(_TRIES):
-        fields = made_valid(spec, draft(spec, chance, sizes, level), chance, sizes, level)
-        if fields is not None and any(field.name in fields for field in spec.outputs):
+        first = draft(spec, chance, sizes, level)
+        if spec.short in ATTENTION and chance.often(_FITTING):
+            attention(spec, first, chance, sizes)
+        wished = {**first, **deepcopy(dict(wishes))}
+        given = {name: value for name, value in wished.items() if value is not None}
+        fields = made_valid(spec, given, chance, sizes, level)
+        if fields is not None and any(field.name in fields for field in spec.outputs) and _has(fields, wishes):
             return fields
     return None
+
+
+def _has(fields: Raw, wishes: Mapping[str, Any]) -> bool:
+    return all(fields.get(name) == value for name, value in wishes.items())
 
 
 def made_valid(spec: OperatorSpec, fields: Raw, chance: Chance, sizes: Sizes, level: str) -> Raw | None:

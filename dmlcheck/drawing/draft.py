@@ -59,7 +59,7 @@ def draft(spec: OperatorSpec, chance: Chance, sizes: Sizes, level: str) -> Raw:
         own = own if chance.often(0.6) else _dimensions(chance, count, sizes)
         tensor = {"DataType": types.get(field.name, "FLOAT32"), "Sizes": list(own)}
         is_array = field.type == "TENSOR_DESC_ARRAY"
-        raw[field.name] = [deepcopy(tensor) for _ in range(chance.integer(1, 3))] if is_array else tensor
+        raw[field.name] = [deepcopy(tensor) for _ in range(chance.integer(1, 4))] if is_array else tensor
     return raw
 
 
@@ -106,6 +106,12 @@ def _whole(field: Field, chance: Chance, rank: int, sizes: Sizes) -> Any:
     return chance.integer(1, 4)
 
 
+def _signed(field: Field, chance: Chance, *_: Any) -> Any:
+    if field.name.startswith("DiagonalFill"):
+        return chance.of((-(2**31), *range(-6, 7), 2**31 - 1))
+    return chance.integer(-6, 6) if field.name == "Offset" else chance.integer(-3, 3)
+
+
 def _float(field: Field, chance: Chance, *_: Any) -> Any:
     if field.name in _FLOAT_FIELDS:
         return chance.of(_FLOAT_FIELDS[field.name])
@@ -117,9 +123,12 @@ _FLOAT_FIELDS: dict[str, tuple[float, ...]] = {
     "Beta2": (0.999, 0.9),
     "Epsilon": (1e-5, 1e-3, 0.1),
     "LearningRate": (0.01, 0.5),
-    "MaskFilterValue": (-10000.0, -200.0),
+    "InputPixelOffset": (0.5, 0.5, 0.0, 0.25),
+    "MaskFilterValue": (-10000.0, -3e4, -200.0),
     "Max": (1.5, 0.75, 3e38),
     "Min": (-1.25, -0.5, -3e38),
+    "OutOfBoundsInputValue": (0.0, 0.0, 2.5, -0.5),
+    "OutputPixelOffset": (-0.5, -0.5, 0.0, -0.75),
     "PaddingValue": (0.25, 0.5, 1.5, 2.0, 3.0, -0.5, 0.3, -1.7, 200.0, 40_000.0),
     "SpatialScale": (0.5, 1.0, 0.25),
     "SpatialScaleX": (0.5, 1.0, 0.25),
@@ -142,6 +151,14 @@ FUSED = {
     "ACTIVATION_LEAKY_RELU": {"Alpha": 0.3},
     "ACTIVATION_LINEAR": {"Alpha": 0.5, "Beta": 1.5},
     "ACTIVATION_HARD_SIGMOID": {"Alpha": 0.2, "Beta": 0.5},
+    "ACTIVATION_CELU": {"Alpha": 1.0},
+    "ACTIVATION_ELU": {"Alpha": 0.7},
+    "ACTIVATION_PARAMETRIC_SOFTPLUS": {"Alpha": 1.0, "Beta": 1.0},
+    "ACTIVATION_SCALED_ELU": {"Alpha": 1.7, "Gamma": 1.0},
+    "ACTIVATION_SCALED_TANH": {"Alpha": 1.3, "Beta": 0.4},
+    "ACTIVATION_SOFTPLUS": {"Steepness": 1.0},
+    "ACTIVATION_SOFTSIGN": {},
+    "ACTIVATION_THRESHOLDED_RELU": {"Alpha": 0.2},
 }
 
 
@@ -152,7 +169,7 @@ def _operator(_: Field, chance: Chance, *more: Any) -> Any:  # noqa: ARG001 - as
 
 _ATTRIBUTES: dict[str, Callable[[Field, Chance, int, Sizes], Any]] = {
     "UINT": _whole,
-    "INT": lambda *given: given[1].integer(-3, 3),
+    "INT": _signed,
     "FLOAT": _float,
     "SCALAR_UNION": lambda *given: given[1].integer(0, 4),
     "UINT_ARRAY": _array,

@@ -121,6 +121,8 @@ def _slice(raw: Raw, chance: Chance) -> None:
     if any(start + stride * (size - 1) >= most for start, size, stride, most in each):
         rest = _restarted(starts, whole, chance)
         sizes[:] = [(size - 1) // stride + 1 for size, stride in zip(rest, strides, strict=True)]
+    if chance.often(0.1):
+        strides[chance.integer(0, len(strides) - 1)] = 0  # repeats an element, of which the first is defined
 
 
 def _window_of_slice(raw: Raw, chance: Chance) -> None:
@@ -143,7 +145,9 @@ _OF_WINDOWS = ("InputWindowOffsets", "InputWindowSizes", "InputWindowStrides")
 
 
 def _samples(raw: Raw, chance: Chance) -> None:
-    raw["MinimumSamplesPerOutput"] = raw["MaximumSamplesPerOutput"] = max(1, raw["MinimumSamplesPerOutput"])
+    least = max(1, raw["MinimumSamplesPerOutput"])
+    raw["MinimumSamplesPerOutput"] = least
+    raw["MaximumSamplesPerOutput"] = least + (chance.integer(1, 2) if chance.often(0.1) else 0)
     if raw.get("AlignRegionsToCorners") and chance.often(0.7):
         raw["AlignRegionsToCorners"] = 0
 
@@ -176,6 +180,86 @@ def _power(raw: Raw, _: Chance) -> None:
         raw.pop("ScaleBias", None)
 
 
+def _resampled(raw: Raw, chance: Chance) -> None:
+    """Let all dimensions often count pixels in one way, and an output have about the size that its scales give."""
+    for name, offset in zip(("InputPixelOffsets", "OutputPixelOffsets"), chance.of(_OF_PIXELS), strict=True):
+        if name in raw and len(set(raw[name])) > 1 and chance.often(0.8):
+            raw[name] = [offset] * len(raw[name])
+    if "InputTensor" in raw and chance.often(0.7):
+        given, scales = raw["InputTensor"]["Sizes"], raw["Scales"]
+        if len(given) == len(scales):
+            raw["OutputTensor"]["Sizes"] = [
+                max(1, round(size * scale) + (0 if scale == 1 else chance.integer(-1, 1)))
+                for size, scale in zip(given, scales, strict=True)
+            ]
+
+
+_OF_PIXELS = ((0.5, -0.5), (0.5, -0.5), (0.0, 0.0), (0.0, -0.5), (0.5, 0.0), (0.3, -1.7))
+
+
+def _unpooled(raw: Raw, chance: Chance) -> None:
+    """Make the output large enough for different indices."""
+    given, made = raw["InputTensor"]["Sizes"], raw["OutputTensor"]["Sizes"]
+    if math.prod(made) < math.prod(given) or chance.often(0.5):
+        raw["OutputTensor"]["Sizes"] = [*given[:2], *(size + chance.integer(0, 2) for size in given[2:])]
+
+
+def _per_tensor(raw: Raw, chance: Chance) -> None:
+    """Often have one scale and one zero point for the whole of a tensor."""
+    if chance.often(0.5):
+        for name in ("InputScale", "InputZeroPoint", "OutputScale", "OutputZeroPoint"):
+            tensor = raw.get(f"{name}Tensor", {"Sizes": []})
+            tensor["Sizes"] = [1] * len(tensor["Sizes"])
+
+
+def _products_of_bytes(raw: Raw, chance: Chance) -> None:
+    """Often multiply integers of 8 bits, of which A has one scale and one zero point, as callers do."""
+    if chance.often(0.4):
+        kind = chance.of(("INT8", "UINT8"))
+        for name in ("ATensor", "AZeroPointTensor", "BTensor", "BZeroPointTensor"):
+            if name in raw:
+                raw[name]["DataType"] = kind
+        for name in ("AScaleTensor", "AZeroPointTensor"):
+            if name in raw:
+                raw[name]["Sizes"] = [1] * len(raw[name]["Sizes"])
+
+
+def _constants(raw: Raw, chance: Chance) -> None:
+    """Draw constants from all numbers of a type of integers, and floats with full mantissas."""
+    kind = DATA_TYPES[raw["ValueDataType"]]
+    for name in ("Value", "ValueStart", "ValueDelta"):
+        if name in raw and kind.kind in ("int", "uint"):
+            low = -(2 ** (kind.bits - 1)) if kind.kind == "int" else 0
+            raw[name] = chance.integer(low, low + 2**kind.bits - 1)
+        elif name in raw and not isinstance(raw[name], float):
+            raw[name] = chance.integer(-(2**24), 2**24) / 2**16
+
+
+def _parts(raw: Raw, chance: Chance) -> None:
+    """Give the parts of a whole different lengths along its axis."""
+    names = ("InputTensors", "OutputTensor") if "InputTensors" in raw else ("OutputTensors", "InputTensor")
+    parts, whole, axis = raw[names[0]], raw[names[1]], raw["Axis"]
+    if any(len(part["Sizes"]) <= axis for part in (*parts, whole)):
+        return
+    if sum(part["Sizes"][axis] for part in parts) != whole["Sizes"][axis]:
+        for part in parts:
+            part["Sizes"][axis] = chance.integer(1, max(5, part["Sizes"][axis]))
+        own = parts[0]["Sizes"]
+        whole["Sizes"] = [*own[:axis], sum(part["Sizes"][axis] for part in parts), *own[axis + 1 :]]
+
+
+def _padding(raw: Raw, chance: Chance) -> None:
+    """Let the padding of a dimension now and then be larger than its size."""
+    given, made = raw["InputTensor"]["Sizes"], raw["OutputTensor"]["Sizes"]
+    starts, ends = raw["StartPadding"], raw["EndPadding"]
+    if len(given) == len(made) == len(starts) == len(ends):
+        sums = [sum(each) for each in zip(given, starts, ends, strict=True)]
+        if sums != made and chance.often(0.4):
+            axis = chance.integer(0, len(given) - 1)
+            chance.of((starts, ends))[axis] = min(given[axis], 5) + chance.integer(1, 2)
+            made[:] = [sum(each) for each in zip(given, starts, ends, strict=True)]
+
+
 _OWN: dict[str, Callable[[Raw, Chance], None]] = {
     "AVERAGE_POOLING_GRAD": _pooling_gradient,
     "BATCH_NORMALIZATION_GRAD": _statistics,
@@ -183,11 +267,22 @@ _OWN: dict[str, Callable[[Raw, Chance], None]] = {
     "BATCH_NORMALIZATION_TRAINING_GRAD": _statistics,
     "DEQUANTIZE": _blocks,
     "ELEMENT_WISE_POW": _power,
+    "FILL_VALUE_CONSTANT": _constants,
+    "FILL_VALUE_SEQUENCE": _constants,
     "FOLD": _one_type,
     "GATHER": _indices,
     "GATHER_ND": _tuples,
     "GATHER_ND1": _tuples,
+    "JOIN": _parts,
+    "MATRIX_MULTIPLY_INTEGER_TO_FLOAT": _products_of_bytes,
     "MAX_POOLING_GRAD": _window,
+    "MAX_UNPOOLING": _unpooled,
+    "PADDING": _padding,
+    "PADDING1": _padding,
+    "QUANTIZED_LINEAR_AVERAGE_POOLING": _per_tensor,
+    **dict.fromkeys(("RESAMPLE", "RESAMPLE1", "RESAMPLE2", "RESAMPLE3"), _resampled),
+    "RESAMPLE_GRAD": _resampled,
+    "RESAMPLE_GRAD1": _resampled,
     "ROI_ALIGN": _samples,
     "ROI_ALIGN1": _samples,
     "ROI_ALIGN_GRAD": _samples,
@@ -196,6 +291,7 @@ _OWN: dict[str, Callable[[Raw, Chance], None]] = {
     "SLICE": _slice,
     "SLICE1": _window_of_slice,
     "SLICE_GRAD": _window_of_slice,
+    "SPLIT": _parts,
     "UNFOLD": _one_type,
     "QUANTIZE": _blocks,
     "VALUE_SCALE_2D": _channels,

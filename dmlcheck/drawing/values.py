@@ -2,7 +2,8 @@
 
 STYLES names them: `normal` numbers have full mantissas, `wide` ones many magnitudes, and `1000` ones are close to
 1,000; `edges` are signed zeros, denormals, limits, infinities, NaN, halves and equal elements among ordinary numbers.
-Further styles are `10` and `100`, and `cancelling`, with pairs of numbers whose sum is nearly 0.
+Further styles are `10` and `100`, `cancelling`, with pairs of numbers whose sum is nearly 0, and `bits`, in which any
+pattern of bits is as likely.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ STYLES = ("normal", "wide", "1000", "edges")
 
 def floats(generator: Generator, sizes: tuple[int, ...], dtype: Any, style: str) -> Array:
     """Return floats of a style."""
+    if style == "bits":
+        return generator.integers(0, 1 << 8 * dtype.itemsize, sizes, f"u{dtype.itemsize}").view(dtype)
     values = generator.normal(size=sizes)
     if style == "wide":
         values = values * 2.0 ** generator.integers(-9, 9, sizes)
@@ -63,7 +66,7 @@ def mixed(generator: Generator, values: Array, edges: Array) -> Array:
 def integers(generator: Generator, sizes: tuple[int, ...], dtype: Any, style: str) -> Array:
     """Return integers: of the whole range, small ones, large ones that FLOAT32 cannot represent, or edges."""
     limits = np.iinfo(dtype)
-    if style == "normal":
+    if style in ("normal", "bits"):
         whole: Array = generator.integers(limits.min, limits.max, sizes, dtype, endpoint=True)
         return whole
     if style.isdigit() or style == "cancelling":
@@ -140,6 +143,8 @@ def of_name(desc: OperatorDesc, name: str, tensor: TensorDesc) -> tuple[float, f
         return 0.01, 0.3
     if name == "ExponentTensor":
         return -3 if dtype.kind == "f" else 0, 3
+    if short == "MATRIX_MULTIPLY_INTEGER_TO_FLOAT" and dtype.kind in "iu" and dtype.itemsize > 1:
+        return (-900 if dtype.kind == "i" else 0), 900  # whose sums fit INT32
     if "SHIFT" in short and name == "BTensor":
         return 0, 8 * dtype.itemsize - 1
     return (0, 1) if "LOGICAL_" in short and tensor.data_type == "UINT8" else None
@@ -198,6 +203,9 @@ def tuples(desc: OperatorDesc, tensor: TensorDesc, generator: Generator, dtype: 
     return from_either_end(generator, found, np.array(source), dtype)
 
 
+_MIRRORED = 0.1  # the share of regions whose ends come before their starts
+
+
 def rois(desc: OperatorDesc, part: TensorPart, generator: Generator) -> Array:
     """Return regions, most of them inside."""
     tensor, images = part.tensor, desc.parts.get("InputTensor") or desc.parts["OutputGradientTensor"]
@@ -209,6 +217,8 @@ def rois(desc: OperatorDesc, part: TensorPart, generator: Generator) -> Array:
     x = np.sort(generator.uniform(-0.3, width, (*tensor.sizes[:-1], 2)), axis=-1) / scales[0]
     y = np.sort(generator.uniform(-0.3, height, (*tensor.sizes[:-1], 2)), axis=-1) / scales[1]
     corners = np.stack([x[..., 0], y[..., 0], x[..., 1], y[..., 1]], axis=-1)
+    is_mirrored = generator.random((*tensor.sizes[:-1], 1)) < _MIRRORED * (desc.spec.short != "ROI_POOLING")
+    corners = np.where(is_mirrored, corners[..., [2, 3, 0, 1]], corners)
     if desc.spec.short == "ROI_POOLING":
         batch = generator.integers(0, images[0].tensor.sizes[0], (*tensor.sizes[:-1], 1))
         corners = np.concatenate([batch, np.maximum(corners, 0)], axis=-1)
@@ -231,16 +241,24 @@ def lengths(desc: OperatorDesc, part: TensorPart, generator: Generator) -> Array
 
 
 def mask(desc: OperatorDesc, part: TensorPart, generator: Generator) -> Array:
-    """Return a mask with at least one key for each query."""
+    """Return a mask, which may hide all keys of some queries."""
     tensor, kind = part.tensor, desc.values.get("MaskType")
-    dtype = NUMPY_TYPES[tensor.data_type]
+    dtype, count = NUMPY_TYPES[tensor.data_type], keys(desc)
     if kind == "BOOLEAN":
-        found = generator.integers(0, 2, tensor.sizes)
-        found[..., 0] = 1
-        return found.astype(dtype)
+        return generator.integers(0, 2, tensor.sizes).astype(dtype)
     if kind == "KEY_SEQUENCE_END_START":
-        return np.broadcast_to(np.array([[2], [0]]), tensor.sizes).astype(dtype)
-    return generator.integers(1, 4, tensor.sizes).astype(dtype)
+        batch = tensor.sizes[-1]
+        ends, starts = generator.integers(1, count + 2, batch), generator.integers(0, 2, batch)
+        return np.broadcast_to(np.stack([ends, starts]), tensor.sizes).astype(dtype)
+    return generator.integers(0, count + 2, tensor.sizes).astype(dtype)
+
+
+def keys(desc: OperatorDesc) -> int:
+    """Return the number of keys that a query of an attention has, those of earlier steps among them."""
+    now = ("KeyTensor", "StackedKeyValueTensor", "StackedQueryKeyTensor", "StackedQueryKeyValueTensor")
+    given = [desc.parts[name][0].tensor.sizes for name in now if desc.parts[name]]
+    past = desc.parts["PastKeyTensor"]
+    return (given[0][1] if given else 0) + (past[0].tensor.sizes[-2] if past else 0)
 
 
 def quantization(_: OperatorDesc, part: TensorPart, generator: Generator) -> Array:

@@ -165,7 +165,7 @@ def _of_element(
 
 
 def _joined(parts: Sequence[Bound]) -> Bound:
-    """Return the bounds of several parts as one; a part with fewer readings than another has its first in their place."""
+    """Return the bounds of several parts as one; a part with fewer readings than others repeats its first."""
     count = max(len(part.others) for part in parts)
     ways = [(*part.others, *[part._replace(others=())] * (count - len(part.others))) for part in parts]
     others = tuple(map(_joined, zip(*ways, strict=True)))

@@ -13,7 +13,6 @@ from typing import Any
 
 import drawn_descs
 import numpy as np
-import random_attention
 import random_recurrences
 
 from dmlcheck import validation
@@ -77,8 +76,6 @@ def _described(short: str, generator: np.random.Generator, profile: Any) -> tupl
     """Return a desc all of whose floats are FLOAT32, with inputs where these come with it."""
     if short in random_recurrences.RECURRENCES:
         made = random_recurrences.network(short, generator)
-    elif short in random_attention.ATTENTION:
-        made = drawn_descs.drawn_with(f"DML_OPERATOR_{short}", generator, profile)
     else:
         raw = drawn_descs.drawn_raw(f"DML_OPERATOR_{short}", generator, profile)
         desc = None if raw is None else of_float32(short, raw)

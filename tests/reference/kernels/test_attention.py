@@ -5,16 +5,18 @@ from __future__ import annotations
 import itertools
 import math
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 from bounds_of import gathered
+from drawn_descs import TINY, Made, draws
 from elements import misrounded, refused
-from random_attention import ATTENTION, FORMS, MASKS, Attention, built, drawn, is_hidden, right
+from plain_attention import Attention, built, is_hidden, read, right
 
 from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.drawing.attention import ATTENTION, FORMS, MASKS
 from dmlcheck.reference import engine
 from dmlcheck.reference.tiling import cut
 from dmlcheck.specs.records import OUTPUT
@@ -29,29 +31,51 @@ RESULTS = ("OutputTensor", "OutputPresentKeyTensor", "OutputPresentValueTensor")
 # ---- what is right
 
 
+def fits(desc: OperatorDesc) -> bool:
+    """Whether all tensors of a desc fit each other, in the forms that are drawn."""
+    given = [part for name in ("Query", "Key", "Value", "Output") for part in desc.parts[f"{name}Tensor"]]
+    if any(len(part.tensor.sizes) > 3 for part in given) or desc.parts.get("PastSequenceLengthsTensor"):
+        return False
+    if desc.values["MaskType"] not in MASKS:
+        return False
+    return (not desc.parts["MaskTensor"]) == (desc.values["MaskType"] == "NONE")
+
+
+def attentions(operator: str, count: int, **wishes: tuple[Any, ...]) -> Iterator[Made]:
+    """Yield descs whose results are defined, with their inputs."""
+    for desc, inputs in draws(operator, 2 * count, wishes, wanted=fits, sizes=TINY):
+        if not any(found.undefined is not None for found in engine.evaluate(desc, inputs).values()):
+            yield desc, inputs
+            count -= 1
+        if not count:
+            return
+
+
 @pytest.mark.parametrize("block", [1, cut.BLOCK])
-@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("operator", ATTENTION)
 def test_each_query_has_the_mean_of_the_values_by_the_softmax_of_its_products(
-    operator: str, form: str, block: int, monkeypatch: pytest.MonkeyPatch
+    operator: str, block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cut, "BLOCK", block)
-    generator = np.random.default_rng(1)
-    for mask_type, data_type, _ in itertools.product(MASKS, TYPES, range(3)):
-        made = drawn(generator, operator, form, mask_type, TYPES[data_type])
-        found = engine.evaluate(*built(operator, made))
+    seen = set()
+    for desc, inputs in attentions(operator, 120):
+        made = read(desc, inputs)
+        found = engine.run(desc, inputs)
         for label, expected in zip(RESULTS, right(made), strict=True):
-            assert not misrounded(found[label].values, expected.astype(np.float64)).any(), (made, label)
-            assert found[label].undefined is None
+            if label in found:
+                assert not misrounded(found[label], expected.astype(np.float64)).any(), (desc, label)
+        form = "past" if made.key is None else made.form
+        seen |= {(form, made.mask_type), (form, str(made.query.dtype)), (form, "OutputPresentKeyTensor" in found)}
+    assert seen >= {*itertools.product(FORMS, (*MASKS, "float32", "float16", True, False))}
 
 
 def test_the_output_is_the_same_without_the_present_tensors() -> None:
-    generator = np.random.default_rng(2)
-    for operator, form in itertools.product(ATTENTION, FORMS):
-        made = drawn(generator, operator, form, "NONE", np.float32)
-        alone, all_three = (engine.run(*built(operator, made, present=present)) for present in (False, True))
-        assert list(alone) == ["OutputTensor"]
-        assert np.array_equal(alone["OutputTensor"], all_three["OutputTensor"])
+    for operator in ATTENTION:
+        for desc, inputs in attentions(operator, 15):
+            made = read(desc, inputs)
+            alone, all_three = (engine.run(*built(operator, made, present=present)) for present in (False, True))
+            assert list(alone) == ["OutputTensor"]
+            assert np.array_equal(alone["OutputTensor"], all_three["OutputTensor"])
 
 
 def simple(data_type: str = "FLOAT32", **more: Any) -> Attention:
@@ -123,9 +147,11 @@ def test_onnx_evaluator_gives_the_same_for_attention_with_additions_and_a_past()
     onnx = pytest.importorskip("onnx", reason="the package onnx is not installed")
     from onnx.reference import ReferenceEvaluator
 
-    generator = np.random.default_rng(9)
-    for number in range(40):
-        made = drawn(generator, "MULTIHEAD_ATTENTION1", "separate", MASKS[number % 4], np.float32)._replace(bias=None)
+    stacked = ("StackedQueryKeyTensor", "StackedKeyValueTensor", "StackedQueryKeyValueTensor")
+    for drawn in attentions("MULTIHEAD_ATTENTION1", 40, BiasTensor=(None,), **dict.fromkeys(stacked, (None,))):
+        made = read(*drawn)
+        if made.key is None:
+            continue
         desc, given = built("MULTIHEAD_ATTENTION1", made)
         past = [x for x in (made.past_key, made.past_value) if x is not None]
         query = made.query * np.float32(math.copysign(1, made.scale))
@@ -446,8 +472,12 @@ def test_many_keys_take_little_memory() -> None:
 def test_sizes_other_than_1_before_the_last_dimensions_make_all_undefined(operator: str, name: str) -> None:
     """Some of these descs are valid, as where no sizes follow for the heads of the past."""
     generator = np.random.default_rng(6)
-    made = drawn(generator, operator, "past" if name == "PastKeyTensor" else "separate", "BOOLEAN", np.float32)
-    made = made._replace(bias=None, position=generator.normal(size=made.mask.shape).astype(np.float32))
+    past = np.ones((2, 2, 3, 2), np.float32)
+    count = 3 if name == "PastKeyTensor" else 4
+    made = simple(mask=np.ones((2, 2, 3, count), np.int32), mask_type="BOOLEAN")
+    if name == "PastKeyTensor":
+        made = made._replace(key=None, value=None, past_key=past, past_value=past)
+    made = made._replace(position=generator.normal(size=(2, 2, 3, count)).astype(np.float32))
     desc, inputs = built(operator, made, present=False)
     for count in (1, 2):
         given = {**inputs, name: np.stack([inputs[name]] * count)}

@@ -5,13 +5,14 @@ from __future__ import annotations
 import itertools
 import math
 from fractions import Fraction
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from bounds_of import gathered
-from random_folds import Shape, made, shape
-from random_movement import Made, built, tensor
+from drawn_descs import MODEST, draws
+from made_descs import Made, built, tensor
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference import engine
@@ -20,14 +21,14 @@ from dmlcheck.values.number_formats import round_exact
 
 Array = np.ndarray[Any, Any]
 Place = tuple[int, ...]
+NAMES = ("WindowSizes", "Strides", "Dilations", "StartPadding", "EndPadding")
 
 
 def pairs(desc: OperatorDesc) -> dict[Place, list[Place]]:
     """Return for each place of the tensor the places of the columns that are the same element, by loops."""
     is_fold = desc.spec.short == "FOLD"
     batch, channels, *sizes = desc.parts["OutputTensor" if is_fold else "InputTensor"][0].tensor.sizes
-    names = ("WindowSizes", "Strides", "Dilations", "StartPadding", "EndPadding")
-    fields = [desc.values[name] for name in names]
+    fields = [desc.values[name] for name in NAMES]
     starts = [range(-low, size + high) for size, low, high in zip(sizes, *fields[3:], strict=True)]
     along = []  # for each dimension and each place of the window: where its elements are
     for window, stride, gap, reach in zip(*fields[:3], starts, strict=True):
@@ -58,14 +59,41 @@ def folded(desc: OperatorDesc, x: Array) -> dict[Place, list[Any]]:
     return {at: [x[column].item() for column in of.get(at, [])] for at in np.ndindex(*sizes)}
 
 
-def shapes(seed: int, count: int) -> list[Shape]:
-    generator = np.random.default_rng(seed)
-    return [shape(generator, int(generator.choice([1, 1, 2, 2, 3, 4]))) for _ in range(count)]
+class Shape(NamedTuple):
+    """The sizes of a tensor, those of the tensor with a column for each place of the window, and the window."""
+
+    whole: Place
+    columns: Place
+    window: dict[str, Any]
+
+
+@cache
+def shapes() -> tuple[Shape, ...]:
+    """Return the windows of draws, over 1 to 6 dimensions."""
+    found = []
+    for desc, _ in draws("UNFOLD", 60, sizes=MODEST):
+        window = {name: list(desc.values[name]) for name in NAMES}
+        found.append(Shape(desc["InputTensor"].sizes, desc["OutputTensor"].sizes, window))
+    assert len({len(of.whole) for of in found}) > 3
+    assert any(max(of.window["Dilations"]) > 1 for of in found)
+    return tuple(found)
+
+
+def made(generator: np.random.Generator, operator: str, data_type: str, of: Shape) -> Made:
+    """Return a desc, with inputs of random bits to move, or ordinary numbers to add."""
+    given, result = (of.whole, of.columns) if operator == "UNFOLD" else (of.columns, of.whole)
+    fields = {"InputTensor": tensor(data_type, given), "OutputTensor": tensor(data_type, result), **of.window}
+    if data_type.startswith("FLOAT") and operator == "FOLD":
+        x = generator.normal(size=given).astype(data_type.lower())
+    else:
+        dtype = np.dtype(data_type.lower())
+        x = generator.integers(0, 1 << 8 * dtype.itemsize, given, f"u{dtype.itemsize}").view(dtype)
+    return built(operator, fields, {"InputTensor": x})
 
 
 def some(operator: str, data_type: str, seed: int, count: int) -> list[Made]:
     generator = np.random.default_rng(seed)
-    return [made(generator, operator, data_type, of) for of in shapes(seed, count)]
+    return [made(generator, operator, data_type, of) for of in shapes()[seed : seed + count]]
 
 
 MOVED = ("FLOAT64", "FLOAT32", "FLOAT16", "INT64", "INT32", "INT16", "INT8", "UINT64", "UINT32", "UINT16", "UINT8")
@@ -125,13 +153,13 @@ def test_4_bit_integers_are_moved_and_added(data_type: str, least: int, most: in
 
 def test_fold_after_unfold_multiplies_each_element_by_the_windows_that_have_it() -> None:
     generator = np.random.default_rng(5)
-    for of in shapes(5, 40):
+    for of in shapes()[:40]:
         desc, inputs = made(generator, "UNFOLD", "INT64", of)
         x = generator.integers(-1000, 1000, inputs["InputTensor"].shape)
         columns = engine.run(desc, {"InputTensor": x})["OutputTensor"]
         back, _ = made(generator, "FOLD", "INT64", of)
         count = engine.run(back, {"InputTensor": np.ones_like(columns)})["OutputTensor"]
-        assert count.max() <= math.prod(of.fields["WindowSizes"])
+        assert count.max() <= math.prod(of.window["WindowSizes"])
         assert np.array_equal(engine.run(back, {"InputTensor": columns})["OutputTensor"], x * count)
 
 
@@ -144,7 +172,7 @@ def test_fold_of_windows_side_by_side_gives_the_tensor_back() -> None:
         "StartPadding": [0, 0],
         "EndPadding": [0, 0],
     }
-    of = Shape((2, 3), (6, 8), fields, (3, 2))
+    of = Shape((2, 3, 6, 8), (2, 24, 6), fields)
     generator = np.random.default_rng(6)
     desc, _ = made(generator, "UNFOLD", "FLOAT32", of)
     columns = engine.run(desc, {"InputTensor": x})["OutputTensor"]
@@ -157,7 +185,7 @@ def test_fold_of_windows_side_by_side_gives_the_tensor_back() -> None:
 
 def test_fold_is_the_transpose_of_unfold() -> None:
     generator = np.random.default_rng(7)
-    for of in shapes(7, 40):
+    for of in shapes()[20:]:
         desc, inputs = made(generator, "UNFOLD", "INT64", of)
         x = generator.integers(-100, 100, inputs["InputTensor"].shape)
         back, inputs = made(generator, "FOLD", "INT64", of)
@@ -169,7 +197,7 @@ def test_fold_is_the_transpose_of_unfold() -> None:
 
 def test_small_tiles_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     generator = np.random.default_rng(8)
-    for of in shapes(8, 15):
+    for of in shapes()[:15]:
         for operator in ("UNFOLD", "FOLD"):
             desc, inputs = made(generator, operator, "FLOAT32", of)
             x = {"InputTensor": np.arange(inputs["InputTensor"].size, dtype=np.float32).reshape(of_input(desc))}
@@ -201,7 +229,7 @@ def test_sums_in_any_order_are_within_the_bound_and_a_lost_term_is_not(data_type
 
 def test_the_bound_counts_the_windows_that_have_an_element() -> None:
     fields = {"WindowSizes": [4], "Strides": [2], "Dilations": [1], "StartPadding": [0], "EndPadding": [0]}
-    of = Shape((1, 1), (8,), fields, (3,))
+    of = Shape((1, 1, 8), (1, 4, 3), fields)
     desc, inputs = made(np.random.default_rng(0), "FOLD", "FLOAT32", of)
     ones = {"InputTensor": np.ones_like(inputs["InputTensor"])}
     found = gathered(desc, ones, {"OutputTensor": np.ones((1, 1, 8), bool)})["OutputTensor"]

@@ -6,16 +6,16 @@ import itertools
 import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from bounds_of import gathered
 from derivatives import described, difference, unrounded
+from drawn_descs import OF_WINDOWS, draws
 from elements import misrounded, refused
 from grouped import blocks_of
-from random_pooling import drawn
 
 from dmlcheck.comparison.compare import compare
 from dmlcheck.comparison.tolerances import limit_for
@@ -68,16 +68,33 @@ def largest_only(x: Array, dy: Array, fields: dict[str, Any]) -> Array:
     return found
 
 
+@cache
+def windows(operator: str) -> list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]]:
+    """Return the sizes of inputs and outputs and the windows of draws, each of which has an element under it."""
+    names = ("Strides", "WindowSize", "StartPadding", "EndPadding", "Dilations")
+    found = []
+    for desc, _ in draws(operator, 100, wanted=has_less_padding, sizes=OF_WINDOWS):
+        fields = {name: list(desc.values[name]) for name in names if name in desc.values}
+        found.append((desc["InputTensor"].sizes, desc["OutputTensor"].sizes, fields))
+    return found
+
+
+def has_less_padding(desc: OperatorDesc) -> bool:
+    """Whether the padding is less than the window everywhere."""
+    fields = [desc.values[name] for name in ("WindowSize", "StartPadding", "EndPadding")]
+    return all(max(start, end) < size for size, start, end in zip(*fields, strict=True))
+
+
 class Drawn:
     """A random pooling gradient: its desc, its inputs, and the fields as the oracles above read them."""
 
     def __init__(self, operator: str, generator: np.random.Generator, data_type: str = "FLOAT32") -> None:
         """Draw a window that fits, whole numbers with ties, and IncludePadding."""
         is_max = operator.startswith("MAX")
-        made = drawn(generator, "MAX_POOLING2" if is_max else "AVERAGE_POOLING")
-        self.sizes, places, fields = made["input"], made["output"], made["fields"]
+        known = windows("MAX_POOLING2" if is_max else "AVERAGE_POOLING")
+        self.sizes, places, fields = known[int(generator.integers(len(known)))]
         if not is_max:
-            fields["IncludePadding"] = bool(generator.integers(2))
+            fields = {**fields, "IncludePadding": bool(generator.integers(2))}
         self.fields = {"Dilations": [1] * len(fields["Strides"]), **fields}
         tensors = {"InputGradient": places, "OutputGradient": self.sizes} | ({"Input": self.sizes} if is_max else {})
         self.desc = described(f"{operator}_POOLING_GRAD", tensors, data_type, **fields)

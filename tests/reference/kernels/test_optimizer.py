@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from bounds_of import gathered
 from elements import misrounded, refused
-from random_pooling import checked
+from made_descs import of_arrays
 
 from dmlcheck.reference import engine
 from dmlcheck.reference.tiling import cut
@@ -34,7 +34,7 @@ def tensors(data_type: str, count: int, seed: int = 3) -> dict[str, Array]:
 def built(given: dict[str, Array], step: int, **rates: float) -> Any:
     inputs = {**given, "TrainingStep": np.array([[step]], np.uint32)}
     tensor = {"DataType": given["Gradient"].dtype.name.upper(), "Sizes": list(given["Gradient"].shape)}
-    return checked("ADAM_OPTIMIZER", inputs, dict.fromkeys(OUTPUTS, tensor), **{**RATES, **rates})
+    return of_arrays("ADAM_OPTIMIZER", inputs, dict.fromkeys(OUTPUTS, tensor), **{**RATES, **rates})
 
 
 def computed(given: dict[str, Array], step: int, **rates: float) -> list[Array]:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from bounds_of import gathered
 from elements import misrounded, refused
-from random_pooling import checked
+from made_descs import of_arrays
 from random_regions import REGIONS, aligned, returning
 
 from dmlcheck.descs.records import OperatorDesc
@@ -145,7 +145,7 @@ def built(corners: Any, sizes: tuple[int, int], x: Any = IMAGE, **fields: Any) -
     tensors = {"Input": images, "ROI": roi, "BatchIndices": np.zeros(len(roi), np.uint32)}
     output = {"OutputTensor": {"DataType": "FLOAT32", "Sizes": [len(roi), images.shape[1], *sizes]}}
     operator = "ROI_ALIGN1" if "InputPixelOffset" in fields else "ROI_ALIGN"
-    return checked(operator, tensors, output, **(FIELDS | fields))
+    return of_arrays(operator, tensors, output, **(FIELDS | fields))
 
 
 def results(*args: Any, **fields: Any) -> list[Any]:
@@ -356,7 +356,7 @@ def test_a_region_in_float16_is_within_the_bound_of_that_arithmetic() -> None:
     roi = np.array([[1.3, 2.7, 15.2, 17.9]], np.float16)
     tensors = {"Input": x, "ROI": roi, "BatchIndices": np.zeros(1, np.uint32)}
     output = {"OutputTensor": {"DataType": "FLOAT16", "Sizes": [1, 1, 3, 3]}}
-    desc, inputs = checked("ROI_ALIGN", tensors, output, **FIELDS)
+    desc, inputs = of_arrays("ROI_ALIGN", tensors, output, **FIELDS)
     moved = inputs | {"ROITensor": roi + np.float16(0.01)}
     found = engine.run(desc, moved)["OutputTensor"].reshape(-1)
     assert not refused(found, bound(desc, inputs, accumulate="FLOAT16")).any()
@@ -467,7 +467,7 @@ def returned(corners: Any, given: Any, x: Any, *outputs: str, **fields: Any) -> 
     tensors |= {"BatchIndices": np.zeros(len(roi), np.uint32)}
     sizes = {"OutputGradient": images.shape, "OutputROIGradient": roi.shape}
     described = {f"{name}Tensor": {"DataType": "FLOAT32", "Sizes": list(sizes[name])} for name in outputs}
-    return checked("ROI_ALIGN_GRAD", tensors, described, **(PLANE | EQUAL | fields))
+    return of_arrays("ROI_ALIGN_GRAD", tensors, described, **(PLANE | EQUAL | fields))
 
 
 def returned_bounds(made: tuple[OperatorDesc, dict[str, Array]], **options: Any) -> dict[str, Bound]:

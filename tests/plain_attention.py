@@ -1,8 +1,7 @@
-"""Random descs of MULTIHEAD_ATTENTION and MULTIHEAD_ATTENTION1 with their inputs, and what is right of them."""
+"""MULTIHEAD_ATTENTION and MULTIHEAD_ATTENTION1 of given arrays, and their results query by query."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,9 +11,6 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.specs.names import NEWEST_LEVEL
 
 Array = np.ndarray[Any, Any]
-ATTENTION = ("MULTIHEAD_ATTENTION", "MULTIHEAD_ATTENTION1")
-FORMS = ("separate", "StackedQueryKey", "StackedKeyValue", "StackedQueryKeyValue", "past")
-MASKS = ("NONE", "BOOLEAN", "KEY_SEQUENCE_LENGTH", "KEY_SEQUENCE_END_START")
 
 
 class Attention(NamedTuple):
@@ -36,53 +32,31 @@ class Attention(NamedTuple):
     filter_value: float = -10000.0
 
 
-def drawn(
-    generator: np.random.Generator, operator: str, form: str, mask_type: str, dtype: Any, most: int = 5
-) -> Attention:
-    """Return a random attention in one of the forms of query, key and value, with sizes below `most`."""
-    batch, length, count, heads, size, width = generator.integers(1, most, 6).tolist()
-    past = int(generator.integers(0, 4)) + (form == "past")
-    groups = heads
-    if operator.endswith("1") and form == "separate":
-        heads *= int(generator.integers(1, 4))
-    count = length if "Query" in form else 0 if form == "past" else count
-    width = size if "KeyValue" in form else width
-
-    def normal(*sizes: int) -> Array:
-        return generator.normal(size=sizes).astype(dtype)
-
-    def maybe(*sizes: int) -> Array | None:
-        return normal(*sizes) if generator.integers(2) else None
-
+def read(desc: OperatorDesc, inputs: dict[str, Array]) -> Attention:
+    """Return the attention of a desc, whose stacked tensors are taken apart."""
+    given = {name.removesuffix("Tensor"): x for name, x in inputs.items()}
+    form = next((name for name in given if name.startswith("Stacked")), "separate")
+    names = [name for name in ("Query", "Key", "Value") if name in form]
+    for index, name in enumerate(names):
+        x = given[form][:, :, :, index]
+        given[name] = x.reshape(*x.shape[:2], -1)
+    heads = desc.values.get("HeadCount") or desc.values["QueryHeadCount"]
     return Attention(
-        normal(batch, length, heads * size),
-        normal(batch, count, groups * size) if count else None,
-        normal(batch, count, groups * width) if count else None,
+        given["Query"],
+        given.get("Key"),
+        given.get("Value"),
         heads,
-        groups,
+        desc.values.get("KeyValueHeadCount") or heads,
         form,
-        maybe(heads * size + groups * (size + width)),
-        maybe(batch, heads, length, past + count),
-        normal(batch, groups, past, size) if past else None,
-        normal(batch, groups, past, width) if past else None,
-        masking(generator, mask_type, (batch, heads, length, past + count)),
-        mask_type,
-        float(generator.choice([0.5, 1.25, -0.7])),
-        float(generator.choice([-10000, -3e4, -200])),
+        given.get("Bias"),
+        given.get("RelativePositionBias"),
+        given.get("PastKey"),
+        given.get("PastValue"),
+        given.get("Mask"),
+        desc.values["MaskType"],
+        desc.values["Scale"],
+        desc.values["MaskFilterValue"],
     )
-
-
-def masking(generator: np.random.Generator, mask_type: str, sizes: tuple[int, ...]) -> Array | None:
-    """Return a mask, which may hide all keys of some queries."""
-    batch, count = sizes[0], sizes[-1]
-    if mask_type == "BOOLEAN":
-        return generator.integers(0, 2, sizes, np.int32)
-    if mask_type == "KEY_SEQUENCE_LENGTH":
-        return generator.integers(0, count + 2, (1, batch), np.int32)
-    if mask_type == "KEY_SEQUENCE_END_START":
-        ends, starts = generator.integers(1, count + 2, batch), generator.integers(0, 2, batch)
-        return np.stack([ends, starts]).astype(np.int32)
-    return None
 
 
 def tensors(made: Attention) -> dict[str, Array]:
@@ -133,15 +107,6 @@ def held(past: Array | None, own: Array | None, groups: int) -> tuple[int, int, 
         return past.shape
     before = 0 if past is None else past.shape[2]
     return own.shape[0], groups, before + own.shape[1], own.shape[2] // groups
-
-
-def attentions(operator: str, rounds: int = 6) -> Iterator[tuple[OperatorDesc, dict[str, Array]]]:
-    """Yield random descs of every form and mask, with their inputs."""
-    for dtype in (np.float32, np.float16):
-        generator = np.random.default_rng(7)
-        for number in range(rounds * len(FORMS) * len(MASKS)):
-            made = drawn(generator, operator, FORMS[number % 5], MASKS[number // 5 % 4], dtype)
-            yield built(operator, made, present=bool(generator.integers(2)))
 
 
 # ---- what is right
