@@ -141,6 +141,8 @@ _FLOAT_FIELDS: dict[str, tuple[float, ...]] = {
 
 def _floats(field: Field, chance: Chance, rank: int, _: Sizes) -> Any:
     pool = (0.5, -0.5, 0.0, 0.25) if "Offset" in field.name else (1.0, 2.0, 0.5, 1.5, 0.75, 3.0)
+    if field.name == "Scales":
+        pool = (*pool, 0.25, 0.7, 1.75, 2.5)
     return [chance.of(pool) for _ in range(rank)]
 
 

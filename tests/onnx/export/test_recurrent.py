@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from onnx_models import expect, f32, is_before, small
-from random_recurrences import described
+from recurrences_of import described
 
 from dmlcheck.onnx.export.mappings import build
 from dmlcheck.onnx.export.records import Inexpressible

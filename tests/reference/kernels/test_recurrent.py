@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -14,9 +14,10 @@ import numpy as np
 import plain_recurrences as plain
 import pytest
 from bounds_of import gathered
+from drawn_descs import TINY, Made, draws
 from mpmath import mpf
 from products_of import peak
-from random_recurrences import OUTPUTS, RECURRENCES, described, outputs_of, recurrences
+from recurrences_of import OUTPUTS, RECURRENCES, described, outputs_of
 
 from dmlcheck.comparison.compare import compare
 from dmlcheck.comparison.tolerances import limit_for
@@ -34,6 +35,13 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "GRU": {"LinearBeforeReset": False},
     "LSTM": {"UseClipThreshold": False, "ClipThreshold": 0, "CoupleInputForget": False},
 }
+
+
+def recurrences(operator: str, count: int) -> Iterator[Made]:
+    """Yield descs of all outputs with their inputs, whose states stay small."""
+    for desc, inputs in draws(operator, count, sizes=TINY):
+        given = {name: x if x.dtype.kind == "u" else x * x.dtype.type(0.7) for name, x in inputs.items()}
+        yield again(desc, given, OUTPUTS[operator]), given
 
 
 def mp_function(activation: OperatorDesc) -> Callable[[Any], Any]:
@@ -99,7 +107,9 @@ def test_the_results_are_the_mathematical_ones_rounded_once(operator: str) -> No
         for desc, inputs in recurrences(operator, 40):
             functions = [mp_function(each) for each in desc.values["ActivationDescs"]]
             found = plain.network(STEPS[operator], inputs, functions, desc.values["Direction"], mpf, **options(desc))
-            right, ours = plain.arrays(found, inputs, float), values(desc, inputs)
+            with np.errstate(over="ignore"):
+                right = plain.arrays(found, inputs, float)
+            ours = values(desc, inputs)
             assert all(np.array_equal(right[label], ours[label]) for label in ours), desc
 
 
@@ -146,11 +156,11 @@ def without(inputs: Inputs, *names: str) -> Inputs:
     return {name: x for name, x in inputs.items() if name not in names}
 
 
-def again(desc: OperatorDesc, inputs: Inputs, **fields: Any) -> OperatorDesc:
-    """Return a desc with other inputs and fields."""
+def again(desc: OperatorDesc, inputs: Inputs, outputs: tuple[str, ...] = (), **fields: Any) -> OperatorDesc:
+    """Return a desc with other inputs, outputs and fields."""
     kept = {name: value for name, value in desc.values.items() if not desc.spec.fields[name].is_tensor}
     kept["ActivationDescs"] = [notation(each) for each in desc.values["ActivationDescs"]]
-    names = tuple(part.label for part in desc.tensors("output_tensor"))
+    names = outputs or tuple(part.label for part in desc.tensors("output_tensor"))
     return described(
         desc.spec.short, inputs, outputs_of(inputs, names), **{**without(kept, "ActivationDescCount"), **fields}
     )
