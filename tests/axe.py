@@ -1,29 +1,98 @@
-"""Pages as axe judges them, in a headless Chromium."""
+"""Pages as axe judges them, in a headless Chromium: one window for all of them, in which axe stays."""
 
 from __future__ import annotations
 
-import html
 import json
 import re
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from html_pages import Browser
+from browser import Page
 
-# Run in the page, or in a frame of it; what is found stands in the page around it.
-RUN = """
-const show = (text) => { parent.document.getElementById("found").textContent = text; };
-for (const folded of document.querySelectorAll("details")) folded.open = true;
-axe.run(document, {resultTypes: ["violations"]}).then(
-  ({violations}) => show(JSON.stringify(violations.map(({id, nodes}) => [id, nodes.map((node) => node.html)]))),
-  (error) => show(String(error)),
-);
+SMALLEST = 390  # the least width that axe looks at; below it, pages are only measured
+# Run once in the window. Another document comes into it by `document.write`, so that axe stays, and stays compiled.
+FUNCTIONS = """
+  window.put = (text) => new Promise((done) => {
+    document.open();
+    addEventListener("load", () => {
+      for (const folded of document.querySelectorAll("details")) folded.open = true;
+      done();
+    }, {once: true});
+    document.write(text);
+    document.close();
+  });
+  // Of neighbours with the same elements, attributes and places of text, two stay: axe finds the same in the others.
+  window.thin = () => {
+    const kinds = new Map();
+    const kindOf = (element) => {
+      const parts = [element.localName, element.className, element.tabIndex, ...element.getAttributeNames()];
+      for (const node of element.childNodes) {
+        if (node.nodeType === Node.ELEMENT_NODE) parts.push(kindOf(node));
+        else parts.push(node.data.trim() !== "");
+      }
+      const kind = parts.join();
+      kinds.set(element, kind);
+      return kind;
+    };
+    kindOf(document.body);
+    for (const element of kinds.keys()) {
+      if (/^(dl|math)$/.test(element.localName)) continue;
+      const numbers = new Map();
+      for (const child of [...element.children]) {
+        const number = numbers.get(kinds.get(child)) || 0;
+        numbers.set(kinds.get(child), number + 1);
+        if (number > 1) child.remove();
+      }
+    }
+  };
+  const run = async (where, options) => {
+    const {violations} = await axe.run(where, {resultTypes: ["violations"], ...options});
+    return violations.map(({id, nodes}) => [id, nodes.map((node) => node.html)]);
+  };
+
+  // Elements that are shown; at another width, those that were not before are a reason to look at everything again.
+  let shown = new Set();
+  window.anew = () => {
+    const before = shown;
+    shown = new Set([...document.querySelectorAll("*")].filter((element) => element.getClientRects().length));
+    return [...shown].some((element) => !before.has(element));
+  };
+  const OF_COLOURS = ["color-contrast", "link-in-text-block"];
+  const OF_LAYOUT = ["target-size", "scrollable-region-focusable"];
+  const ALL = {"target-size": {enabled: true}};
+  for (const rule of OF_COLOURS) ALL[rule] = {enabled: false};
+  window.judge = (isAll) => run(document, isAll ? {rules: ALL} : {runOnly: OF_LAYOUT});
+
+  // A contrast depends on a text's size, weight and colour and on those around it: one text of each kind is judged.
+  const judged = new Set();
+  window.colours = async () => {
+    const kinds = new Map(), known = new Map();
+    const behind = (element) => {
+      if (!element) return "";
+      if (!known.has(element)) {
+        const {backgroundColor, backgroundImage, opacity} = getComputedStyle(element);
+        const around = /, 0(\\.\\d+)?\\)$/.test(backgroundColor) ? behind(element.parentElement) : "";
+        known.set(element, [backgroundColor, backgroundImage, opacity, around].join());
+      }
+      return known.get(element);
+    };
+    const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) {
+      const element = texts.currentNode.parentElement;
+      if (!texts.currentNode.data.trim() || !element.getClientRects().length) continue;
+      const {color, fontSize, fontWeight, textDecorationLine} = getComputedStyle(element);
+      const around = getComputedStyle(element.parentElement).color;
+      kinds.set([color, fontSize, fontWeight, textDecorationLine, around, behind(element)].join(), element);
+    }
+    const include = [...kinds].filter(([kind]) => !judged.has(kind)).map(([, element]) => element);
+    for (const kind of kinds.keys()) judged.add(kind);
+    return include.length ? run({include}, {runOnly: OF_COLOURS}) : [];
+  };
 """
-OUTER = '<!DOCTYPE html><html lang="en"><meta name="color-scheme" content="light dark"><title>frame</title><main>'
 
 
 def axe_script(folder: Path) -> str:
@@ -39,81 +108,43 @@ def axe_script(folder: Path) -> str:
     return (folder / "node_modules/axe-core/axe.min.js").read_text(encoding="utf-8")
 
 
-def violations(browser: Browser, page: str, axe: str, *, width: int, is_dark: bool) -> Any:
-    """Return what axe finds in a page, without the policy that would keep it out."""
-    page = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", page)
-    run = f"<script>{axe}</script><script>{RUN}</script></body>"
-    found = '<pre id="found" role="note"></pre></main>'
-    if width < 500:  # the least that a window may be
-        inner = page.replace("</body>", run)
-        frame = f'<iframe title="page" width="{width}" height="844" srcdoc="{html.escape(inner)}"></iframe>'
-        page = f"{OUTER}{frame}{found}"
-    else:
-        page = page.replace("</main>", found).replace("</body>", run)
-    path = browser.folder / "axe.html"
-    path.write_text(page, encoding="utf-8")
-    scheme = f"--blink-settings=preferredColorScheme={0 if is_dark else 1}"
-    size = f"--window-size={max(width, 500)},844"
-    done = browser.run(size, scheme, "--virtual-time-budget=60000", "--dump-dom", path.as_uri())
-    text = re.search(r'<pre id="found" role="note">(.*?)</pre>', done.stdout.decode("utf-8"), re.DOTALL)
-    assert text, "axe did not end"
-    return json.loads(html.unescape(text[1]))
+class Axe:
+    """A window with axe in it; pages are at an address, so that they find their style and script beside it."""
 
+    def __init__(self, window: Page, script: str, address: str) -> None:
+        self.window = window
+        window.go(address)
+        window.run(f"(() => {{ {script}; {FUNCTIONS} }})()")
 
-# Run in a page around frames: each page in a frame of its own, which takes each width.
-EACH = """
-addEventListener("load", async () => {
-  const found = [];
-  for (const [name, text] of Object.entries(PAGES)) {
-    const frame = document.createElement("iframe");
-    frame.title = "page";
-    frame.width = WIDTHS[0];
-    frame.height = 844;
-    const loaded = new Promise((done) => { frame.onload = done; });
-    frame.srcdoc = text;
-    document.querySelector("main").append(frame);
-    await loaded;
-    const inner = frame.contentDocument;
-    for (const folded of inner.querySelectorAll("details")) folded.open = true;
-    const script = inner.createElement("script");
-    script.textContent = AXE;
-    inner.head.append(script);
-    for (const width of WIDTHS) {
-      frame.width = width;
-      await new Promise((done) => setTimeout(done, 50));
-      if (frame.contentWindow.innerWidth !== width) found.push([name, width, "not resized"]);
-      if (inner.documentElement.scrollWidth > width) found.push([name, width, "overflow"]);
-      if (width < SMALLEST) continue;
-      const {violations} = await frame.contentWindow.axe.run(inner, OPTIONS);
-      for (const {id, nodes} of violations) found.push([name, width, id, nodes.map((node) => node.html)]);
-    }
-    frame.remove();
-  }
-  document.querySelector("#found").textContent = JSON.stringify([found, Object.keys(PAGES).length]);
-});
-"""
-SMALLEST = 390  # the least width that axe looks at; below it, pages are only measured
+    def findings(self, name: str, text: str, widths: Sequence[int] = (390, 1280)) -> list[Any]:
+        """Return what is wrong with a page, in light and dark at some widths, without the policy that keeps axe out.
 
+        Contrasts apart, the scheme changes nothing, and the width what is shown and where it is.
+        """
+        text = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", text)
+        self.window.run(f"put({json.dumps(text)})")
+        found = [*self._wider(widths)]
+        self.window.run("thin()")
+        for width in sorted(set(widths), reverse=True):
+            if width >= SMALLEST:
+                found += self._judged(width)
+        return [[name, *one] for one in found]
 
-def findings(
-    browser: Browser, folder: Path, pages: Mapping[str, str], axe: str, widths: Sequence[int], *, is_dark: bool
-) -> Any:
-    """Return what axe finds in many pages at some widths, in one browser, and the number of pages.
+    def _wider(self, widths: Sequence[int]) -> Iterator[list[Any]]:
+        """Yield the widths that are too small for a page."""
+        for width in widths:
+            self.window.resize(width)
+            inner, needed = self.window.run("[innerWidth, document.documentElement.scrollWidth]")
+            assert inner == width
+            if needed > width:
+                yield [width, "light", "overflow"]
 
-    In the dark, contrasts alone are judged: nothing else depends on colours.
-    """
-    options = {"resultTypes": ["violations"], **({"runOnly": ["color-contrast"]} if is_dark else {})}
-    names = {"PAGES": pages, "WIDTHS": widths, "AXE": axe, "OPTIONS": options, "SMALLEST": SMALLEST}
-    given = "".join(f"const {name} = {_in_script(value)};\n" for name, value in names.items())
-    path = folder / f"every-{is_dark}.html"
-    path.write_text(f'{OUTER}<pre id="found"></pre></main><script>{given}{EACH}</script>', encoding="utf-8")
-    scheme = f"--blink-settings=preferredColorScheme={0 if is_dark else 1}"
-    words = ("--window-size=1400,900", scheme, "--virtual-time-budget=600000", "--dump-dom", path.as_uri())
-    dumped = browser.run(*words, seconds=600).stdout.decode("utf-8")
-    text = re.search(r'<pre id="found">(.*?)</pre>', dumped, re.DOTALL)
-    assert text, "axe did not end"
-    return json.loads(html.unescape(text[1]))
-
-
-def _in_script(value: Any) -> str:
-    return json.dumps(value).replace("</", "<\\/").replace("<!--", "<\\!--")
+    def _judged(self, width: int) -> Iterator[list[Any]]:
+        """Yield what axe finds at a width."""
+        window = self.window
+        window.resize(width)
+        window.colours("light")
+        yield from ([width, "light", *found] for found in window.run("judge(anew())"))
+        for scheme in ("light", "dark"):
+            window.colours(scheme)
+            yield from ([width, scheme, *found] for found in window.run("colours()"))

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from collections.abc import Iterable, Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from dmlcheck.cases.records import Case, DetachedOrigin
 from dmlcheck.comparison.records import Element, OutputResult
@@ -28,39 +24,6 @@ VOID = {"meta", "link", "input", "br", "path", "rect"}
 
 
 INFINITE = 1.7976931348623157e308
-
-
-def chromium() -> str:
-    """Return a Chromium that runs, or skip."""
-    for name in ("chromium", "chromium-browser", "google-chrome"):
-        path = shutil.which(name)
-        if path is not None:
-            asked = subprocess.run([path, "--version"], capture_output=True, timeout=60, check=False)
-            if asked.returncode == 0:
-                return path
-    pytest.skip("no Chromium here, so no browser has looked at the HTML report; on Debian: apt-get install chromium")
-
-
-class Browser:
-    """A page as a headless Chromium sees it, with every name unknown to it: no network but this machine."""
-
-    def __init__(self, browser: str, folder: Path) -> None:
-        self.words = [
-            browser,
-            "--headless",
-            "--no-sandbox",  # the tests may run as root, and the page is their own
-            "--disable-gpu",
-            "--disable-dev-shm-usage",
-            "--disable-background-networking",
-            "--hide-scrollbars",
-            "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
-            "--enable-logging=stderr",
-            f"--user-data-dir={folder / 'profile'}",
-        ]
-        self.folder = folder
-
-    def run(self, *words: str, seconds: int = 120) -> subprocess.CompletedProcess[bytes]:
-        return subprocess.run([*self.words, *words], capture_output=True, timeout=seconds, check=True)
 
 
 def case(name: str = "one", file: str = "some.yaml", operator: str = "DML_OPERATOR_REDUCE", **fields: Any) -> Case:

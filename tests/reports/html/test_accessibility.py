@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-from axe import axe_script, violations
-from html_pages import Browser, case, chromium, every_outcome, report, wrong_output
+from axe import Axe
+from browser import Page
+from html_pages import case, every_outcome, report, wrong_output
 
 from dmlcheck.comparison.records import OutputResult
 from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.running.results import CaseResult
-
-
-@pytest.fixture(scope="session")
-def browser() -> str:
-    return chromium()
-
-
-@pytest.fixture(scope="session")
-def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return axe_script(tmp_path_factory.mktemp("npm"))
 
 
 @pytest.fixture(scope="module")
@@ -37,15 +26,18 @@ def full_page(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("is_dark", [False, True])
-@pytest.mark.parametrize("width", [390, 1280])
-def test_axe_finds_nothing(browser: str, axe: str, full_page: str, tmp_path: Path, width: int, is_dark: bool) -> None:
-    assert violations(Browser(browser, tmp_path), full_page, axe, width=width, is_dark=is_dark) == []
+def test_axe_finds_nothing(window: Page, axe: str, full_page: str) -> None:
+    assert Axe(window, axe, "about:blank").findings("report", full_page, (320, 390, 1280)) == []
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("width", [390, 1280])
-def test_axe_finds_what_is_wrong(browser: str, axe: str, full_page: str, tmp_path: Path, width: int) -> None:
-    page = full_page.replace("<main>", '<main><a href="#c1"></a><p style="color: #ddd; background: #fff">pale</p>')
-    found = violations(Browser(browser, tmp_path), page, axe, width=width, is_dark=False)
-    assert {rule for rule, _ in found} == {"color-contrast", "link-name"}
+def test_axe_finds_what_is_wrong(window: Page, axe: str, full_page: str) -> None:
+    pale = '<a href="#c1"></a><p style="color: light-dark(#ddd, #fff); background: light-dark(#fff, #000)">pale</p>'
+    dim = '<p style="color: light-dark(#000, #222); background: light-dark(#fff, #000)">dim</p>'
+    page = full_page.replace("<main>", f"<main>{pale}{dim}")
+    found = Axe(window, axe, "about:blank").findings("report", page)
+    assert [(width, scheme, rule, len(elements)) for _, width, scheme, rule, elements in found] == [
+        (1280, "light", "link-name", 1),
+        (1280, "light", "color-contrast", 1),
+        (1280, "dark", "color-contrast", 1),
+    ]

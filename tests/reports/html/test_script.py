@@ -11,43 +11,26 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from html_pages import Browser, chromium
+from browser import Page
 
 
-@pytest.fixture(scope="session")
-def browser() -> str:
-    return chromium()
+def dom_of(window: Page, url: str) -> str:
+    """Return the page's elements once its script has run."""
+    window.go(url)
+    return str(window.run("document.documentElement.outerHTML"))
 
 
-class Visit(Browser):
-    """A page as a browser shows it."""
-
-    def dom(self, url: str) -> tuple[str, list[str]]:
-        """Return the page's elements once its script has run, and what the console says."""
-        done = self.run("--dump-dom", url)
-        said = [line for line in done.stderr.decode("utf-8", "replace").split("\n") if "CONSOLE" in line]
-        return done.stdout.decode("utf-8"), said
-
-    def top_left(self, url: str, *options: str) -> tuple[int, int, int]:
-        """Return the colour of the page's background from a picture of it."""
-        shot = self.folder / "shot.png"
-        self.run("--window-size=1280,900", *options, f"--screenshot={shot}", url)
-        data = shot.read_bytes()
-        assert data.startswith(b"\x89PNG\r\n\x1a\n")
-        assert struct.unpack(">II", data[16:24]) == (1280, 900)
-        packed, at = b"", 8
-        while at < len(data):
-            length, kind = struct.unpack(">I4s", data[at : at + 8])
-            packed += data[at + 8 : at + 8 + length] if kind == b"IDAT" else b""
-            at += length + 12
-        # Whatever the filter of the first row, its first pixel stands as it is.
-        red, green, blue = zlib.decompress(packed)[1:4]
-        return red, green, blue
-
-
-@pytest.fixture
-def visit(browser: str, tmp_path: Path) -> Visit:
-    return Visit(browser, tmp_path)
+def top_left(picture: bytes) -> tuple[int, int, int]:
+    """Return the colour of the first pixel of a PNG."""
+    assert picture.startswith(b"\x89PNG\r\n\x1a\n")
+    packed, at = b"", 8
+    while at < len(picture):
+        length, kind = struct.unpack(">I4s", picture[at : at + 8])
+        packed += picture[at + 8 : at + 8 + length] if kind == b"IDAT" else b""
+        at += length + 12
+    # Whatever the filter of the first row, its first pixel stands as it is.
+    red, green, blue = zlib.decompress(packed)[1:4]
+    return red, green, blue
 
 
 def visible(dom: str) -> list[str]:
@@ -63,9 +46,9 @@ def listed(dom: str) -> list[str]:
 
 
 @pytest.mark.slow
-def test_a_browser_shows_everything_at_first(visit: Visit, page_file: Path) -> None:
-    dom, said = visit.dom(page_file.as_uri())
-    assert said == []
+def test_a_browser_shows_everything_at_first(window: Page, page_file: Path) -> None:
+    dom = dom_of(window, page_file.as_uri())
+    assert window.said() == []
     assert '<html lang="en" class="js">' in dom
     assert sorted(visible(dom)) == ["error"] * 2 + ["failed"] * 5 + ["xfailed", "xpassed"]
     assert listed(dom) == ["skipped", "passed", "checked"]
@@ -86,26 +69,27 @@ def test_a_browser_shows_everything_at_first(visit: Visit, page_file: Path) -> N
         ("operator=NOSUCH", ["failed"] * 5 + ["error"] * 2 + ["xpassed", "xfailed"], ["skipped", "passed", "checked"]),
     ],
 )
-def test_the_filters_work(visit: Visit, page_file: Path, fragment: str, cases: list[str], rows: list[str]) -> None:
-    dom, said = visit.dom(f"{page_file.as_uri()}#{fragment}")
-    assert said == []
+def test_the_filters_work(window: Page, page_file: Path, fragment: str, cases: list[str], rows: list[str]) -> None:
+    dom = dom_of(window, f"{page_file.as_uri()}#{fragment}")
+    assert window.said() == []
     assert sorted(visible(dom)) == sorted(cases)
     assert listed(dom) == rows
 
 
 @pytest.mark.slow
-def test_a_link_to_a_case_unfolds_it(visit: Visit, page_file: Path) -> None:
-    dom, said = visit.dom(f"{page_file.as_uri()}#c11")
-    assert said == []
+def test_a_link_to_a_case_unfolds_it(window: Page, page_file: Path) -> None:
+    dom = dom_of(window, f"{page_file.as_uri()}#c11")
+    assert window.said() == []
     assert re.search(r'<details id="c11" class="case xfailed"[^>]* open=""', dom)
     assert re.search(r'<details id="xfailed" class="part" open=""', dom)
 
 
 @pytest.mark.slow
-def test_the_page_is_dark_where_the_reader_wants_it_dark(visit: Visit, page_file: Path) -> None:
-    url = page_file.as_uri()
-    assert visit.top_left(url, "--blink-settings=preferredColorScheme=1") == (0xF7, 0xF7, 0xF5)
-    assert visit.top_left(url, "--blink-settings=preferredColorScheme=0") == (0x12, 0x14, 0x17)
+def test_the_page_is_dark_where_the_reader_wants_it_dark(window: Page, page_file: Path) -> None:
+    window.go(page_file.as_uri())
+    for scheme, colour in (("light", (0xF7, 0xF7, 0xF5)), ("dark", (0x12, 0x14, 0x17))):
+        window.colours(scheme)
+        assert top_left(window.picture()) == colour
 
 
 @pytest.fixture
@@ -136,16 +120,17 @@ def server(page: str) -> Iterator[tuple[str, list[str]]]:
 
 
 @pytest.mark.slow
-def test_a_browser_is_made_to_ask_for_nothing(visit: Visit, server: tuple[str, list[str]]) -> None:
+def test_a_browser_is_made_to_ask_for_nothing(window: Page, server: tuple[str, list[str]]) -> None:
     address, asked = server
-    _, said = visit.dom(f"{address}/report.html#outcome=failed")
-    assert (asked, said) == (["/report.html"], [])
+    window.go(f"{address}/report.html#outcome=failed")
+    assert (asked, window.said()) == (["/report.html"], [])
 
 
 @pytest.mark.slow
-def test_the_policy_keeps_the_page_from_asking(visit: Visit, server: tuple[str, list[str]]) -> None:
+def test_the_policy_keeps_the_page_from_asking(window: Page, server: tuple[str, list[str]]) -> None:
     address, asked = server
-    _, said = visit.dom(f"{address}/with-image.html")
+    window.go(f"{address}/with-image.html")
+    said = window.said()
     assert asked == ["/with-image.html"]
     assert len(said) == 1
     assert "Content Security Policy" in said[0]

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import html
 import json
-import re
 from pathlib import Path
-from typing import Any
 
 import pytest
-from axe import axe_script, findings
-from html_pages import Browser, chromium
+from axe import Axe
+from browser import Page
 from site_pages import files
 
 pytestmark = pytest.mark.slow
@@ -113,15 +110,15 @@ QUERIES = {
     "tutorial": "guide-tutorial.html",
 }
 ASK = """
-addEventListener("load", () => {
+(queries) => {
   const input = document.querySelector("#query"), found = {};
-  for (const query of QUERIES) {
+  for (const query of queries) {
     input.value = query;
     input.dispatchEvent(new Event("input"));
     found[query] = [...document.querySelectorAll("#hits a")].slice(0, 3).map((link) => link.getAttribute("href"));
   }
-  document.querySelector("#found").textContent = JSON.stringify(found);
-});
+  return found;
+}
 """
 
 
@@ -133,29 +130,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Browser:
-    return Browser(chromium(), tmp_path_factory.mktemp("browser"))
-
-
-@pytest.fixture(scope="module")
-def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return axe_script(tmp_path_factory.mktemp("npm"))
-
-
-def found(browser: Browser, path: Path, *options: str) -> Any:
-    done = browser.run("--virtual-time-budget=60000", *options, "--dump-dom", path.as_uri())
-    text = re.search(r'<pre id="found"[^>]*>(.*?)</pre>', done.stdout.decode("utf-8"), re.DOTALL)
-    assert text
-    return json.loads(html.unescape(text[1]))
-
-
-def test_what_people_look_for_is_among_the_first_three_hits(browser: Browser, site: Path) -> None:
-    script = f"<script>const QUERIES = {json.dumps(list(QUERIES))};{ASK}</script></body>"
-    page = (site / "index.html").read_text(encoding="utf-8")
-    path = site / "asked.html"
-    path.write_text(page.replace("</body>", f'<pre id="found"></pre>{script}'), encoding="utf-8")
-    hits = found(browser, path)
+def test_what_people_look_for_is_among_the_first_three_hits(window: Page, site: Path) -> None:
+    window.go((site / "index.html").as_uri())
+    hits = window.run(f"({ASK})({json.dumps(list(QUERIES))})")
     assert len(hits) == len(QUERIES) >= 60
     wrong = {
         query: hits[query]
@@ -165,23 +142,25 @@ def test_what_people_look_for_is_among_the_first_three_hits(browser: Browser, si
     assert wrong == {}
 
 
-@pytest.mark.parametrize(("widths", "is_dark"), [((320, 390, 1280), False), ((390, 1280), True)])
-def test_axe_finds_nothing_and_no_page_is_wider_than_a_small_telephone(
-    browser: Browser, site: Path, axe: str, widths: tuple[int, ...], is_dark: bool
-) -> None:
-    pages = {name: (site / name).read_text(encoding="utf-8") for name in SAMPLE}
-    found, count = findings(browser, site, pages, axe, widths, is_dark=is_dark)
-    assert found == []
-    assert count == len(SAMPLE) >= 30
+def test_axe_finds_nothing_and_no_page_is_wider_than_a_small_telephone(window: Page, site: Path, axe: str) -> None:
+    judge = Axe(window, axe, (site / "index.html").as_uri())
+    pages = ((name, (site / name).read_text(encoding="utf-8")) for name in SAMPLE)
+    assert [found for name, text in pages for found in judge.findings(name, text, (320, 390, 1280))] == []
+    assert len(SAMPLE) == len(set(SAMPLE)) >= 30
 
 
-def test_axe_finds_what_is_wrong(browser: Browser, site: Path, axe: str) -> None:
+def test_axe_finds_what_is_wrong(window: Page, site: Path, axe: str) -> None:
     page = (site / "rules.html").read_text(encoding="utf-8")
-    wrong = '<p style="color: #ddd; background: #fff">pale</p><p><img alt="wide" style="min-width: 500px"></p>'
-    pages = {"wrong.html": page.replace("</h1>", f"</h1>{wrong}")}
-    found, _ = findings(browser, site, pages, axe, (320, 390), is_dark=False)
-    assert [one[:3] for one in found] == [
-        ["wrong.html", 320, "overflow"],
-        ["wrong.html", 390, "overflow"],
-        ["wrong.html", 390, "color-contrast"],
+    pale = '<p style="color: light-dark(#ddd, #555); background: light-dark(#fff, #444)">pale</p>'
+    wide = '<p><img alt="wide" style="min-width: 500px"></p>'
+    near = "<style>.near a { display: inline-block; width: 20px; margin-right: min(10px, calc(100vw - 390px)) }</style>"
+    near += '<div class="near"><a href="index.html">a</a><a href="rules.html">b</a></div>'
+    judge = Axe(window, axe, (site / "index.html").as_uri())
+    found = judge.findings("wrong.html", page.replace("</h1>", f"</h1>{pale}{wide}{near}"), (320, 390, 1280))
+    assert [one[:4] for one in found] == [
+        ["wrong.html", 320, "light", "overflow"],
+        ["wrong.html", 390, "light", "overflow"],
+        ["wrong.html", 1280, "light", "color-contrast"],
+        ["wrong.html", 1280, "dark", "color-contrast"],
+        ["wrong.html", 390, "light", "target-size"],
     ]
