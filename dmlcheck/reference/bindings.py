@@ -134,11 +134,6 @@ def _fields(bound: Binding, desc: OperatorDesc, arithmetic: Arithmetic | None) -
     return given
 
 
-def given_to(bound: Binding, desc: OperatorDesc, inputs: Inputs, arithmetic: Arithmetic | None) -> dict[str, Any]:
-    """Return all arguments of a formula, by parameter."""
-    return tensors_of(bound, inputs) | attributes_of(bound, desc, arithmetic)
-
-
 def tensors_of(bound: Binding, inputs: Inputs) -> dict[str, Any]:
     """Return the tensors of a formula, by parameter; None for one that is left out."""
     return {to: inputs.get(name) for to, name in bound.tensors}

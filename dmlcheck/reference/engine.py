@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.reference.ball.numbers import Condition
-from dmlcheck.reference.bindings import Inputs, fields_of, given_to, parameter, row
+from dmlcheck.reference.bindings import Inputs, parameter, row
 from dmlcheck.reference.blocks import Blocks
 from dmlcheck.reference.operands import Numbers, as_numbers
 from dmlcheck.reference.results import Alternatives, Approximate, separated
 from dmlcheck.reference.threads import compute_all, threads_for
-from dmlcheck.reference.tiling.plan import tiles_of
+from dmlcheck.reference.tiling.plan import tiles_of, work_of
 from dmlcheck.reference.tiling.tile import Tile, parts_of
 from dmlcheck.reference.work import TooMuchWork
 from dmlcheck.values.number_formats import NUMPY_TYPES
@@ -61,12 +61,9 @@ def evaluate(
 
 def too_much_work(desc: OperatorDesc, inputs: Inputs) -> str | None:
     """Return why a valid desc is not computed, with the number that is too large, or None."""
-    bound = row(desc.spec.operator)
-    work = bound.kernel.work
-    if work is None:
-        return None
     with np.errstate(all="ignore"):
-        return work(fields_of(desc) | given_to(bound, desc, inputs, None)).problem
+        work = work_of(desc, inputs)
+    return None if work is None else work.problem
 
 
 def refuse_too_much(desc: OperatorDesc, inputs: Inputs) -> None:

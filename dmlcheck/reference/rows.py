@@ -291,7 +291,8 @@ class Kernel(NamedTuple):
     - `integers` is the formula for integer tensors, if that is another.
     - `overflow` says which integer results are undefined where they do not fit the output's type: "" for none (they
       wrap), "narrow" for those of 8 and 16 bits, or "all".
-    - `work` returns how much there is to compute, if that may be much more than the tensors have elements.
+    - `work` returns how much there is to compute, where that is much more than the tensors have elements and the tiles
+      do not tell.
     """
 
     function: Callable[..., Any]

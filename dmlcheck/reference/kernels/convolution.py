@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import reduce
 from typing import Any
 
@@ -17,7 +17,6 @@ from dmlcheck.reference.quantization import difference, requantized
 from dmlcheck.reference.results import PartlyUndefined, any_of, separated, ways_of
 from dmlcheck.reference.rows import Correlations, Given, Kernel
 from dmlcheck.reference.windows import Window, place_count
-from dmlcheck.reference.work import Work, multiplications
 
 Sizes = tuple[int, ...]
 
@@ -146,18 +145,6 @@ def quantized_linear_convolution(
     )
 
 
-def work_of_products(given: Mapping[str, Any]) -> Work:
-    """Return the work of the products; each pass of a transposed convolution counts as many of them."""
-    weights, output = given["filter"], given["output"]
-    of_each = weights.size // weights.shape[0]
-    if given.get("direction", "FORWARD") == "FORWARD":
-        return multiplications(math.prod(output.sizes) * of_each)
-    passes = math.prod(map(min, given["strides"], output.sizes[2:]))
-    return multiplications(given["input"].size * of_each + passes * _PASS)
-
-
-_PASS = 1 << 22  # multiplications that take as long as the rest of a pass
-
 CONVOLVED = Correlations(
     window_of,
     in_groups,
@@ -168,7 +155,7 @@ CONVOLVED = Correlations(
 QUANTIZED = Correlations(window_of, in_groups, zero_point)
 
 KERNELS: dict[str, Kernel] = {
-    "CONVOLUTION": Kernel(convolution, CONVOLVED, work=work_of_products),
-    "CONVOLUTION_INTEGER": Kernel(convolution_integer, QUANTIZED, overflow="all", work=work_of_products),
-    "QUANTIZED_LINEAR_CONVOLUTION": Kernel(quantized_linear_convolution, QUANTIZED, work=work_of_products),
+    "CONVOLUTION": Kernel(convolution, CONVOLVED),
+    "CONVOLUTION_INTEGER": Kernel(convolution_integer, QUANTIZED, overflow="all"),
+    "QUANTIZED_LINEAR_CONVOLUTION": Kernel(quantized_linear_convolution, QUANTIZED),
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from operator import add
 from typing import Any, NamedTuple
@@ -12,12 +12,11 @@ import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.reference.data_types import unit_roundoff
-from dmlcheck.reference.extents import terms_of
 from dmlcheck.reference.functions import of_values
 from dmlcheck.reference.grouped import comparable
-from dmlcheck.reference.neighbours import Reach, Region, has_everything, reaches, region
+from dmlcheck.reference.neighbours import Reach, Region, reaches
 from dmlcheck.reference.normalized import centred_gradient, moment
-from dmlcheck.reference.phases import equal_shares, most_places
+from dmlcheck.reference.phases import equal_shares
 from dmlcheck.reference.places import Places, numbers_at, with_ones_after
 from dmlcheck.reference.results import PartlyUndefined, any_of
 from dmlcheck.reference.rows import Axes, Given, InWindows, Kernel, Neighbours, PerWindow, Tiles, Undefined, shared_by
@@ -37,7 +36,6 @@ from dmlcheck.reference.windows import (
     windows_by_dimension,
     without_repeats,
 )
-from dmlcheck.reference.work import Work, terms
 
 Sizes = tuple[int, ...]
 
@@ -70,16 +68,6 @@ def may_place(count: int, total: int, end: int, size: int, stride: int, dilation
     down = room // stride + 1
     is_up = room % stride > 0 and down * stride < total + padding
     return room >= 0 and (count == down or (is_up and count == down + 1))
-
-
-def work_of_windows(given: Mapping[str, Any]) -> Work:
-    """Return the work for the windows that contain each element, and for the elements of each window."""
-    dy, sizes, window = given["input_gradient"], given["output_gradient"].sizes, window_of(given)
-    if not is_forward(given):
-        return terms(0)
-    back = math.prod(map(most_places, sizes[2:], dy.shape[2:], *window))
-    forward = terms_of(dy.shape, window, sizes[2:]) if "input" in given else 0
-    return terms(math.prod(sizes) * back + forward)
 
 
 # ---- averages
@@ -258,21 +246,10 @@ def regions(given: Given) -> tuple[Axes, Sequence[Reach]]:
     return (1,) if given["cross_channel"] else (2, 3), reaches(given["local_size"])
 
 
-def work_of_neighbours(given: Mapping[str, Any]) -> Work:
-    """Return the work of the sums of squares, and of the sums over the regions that contain each element."""
-    (axes, own), sizes = regions(given), given["input"].shape
-    if has_everything(sizes, axes, own):
-        return terms(math.prod(sizes))
-    both = region(sizes, axes, (given["local_size"] - 1,) * 2).window
-    return terms(2 * terms_of(sizes, both, sizes, is_reduced=True))
-
-
 KERNELS: dict[str, Kernel] = {
-    "AVERAGE_POOLING_GRAD": Kernel(average_pooling_grad, from_averages, work=work_of_windows),
+    "AVERAGE_POOLING_GRAD": Kernel(average_pooling_grad, from_averages),
     "BATCH_NORMALIZATION_GRAD": Kernel(batch_normalization_grad, shared_by("mean")),
     "BATCH_NORMALIZATION_TRAINING_GRAD": Kernel(batch_normalization_training_grad, shared_by("mean")),
-    "LOCAL_RESPONSE_NORMALIZATION_GRAD": Kernel(
-        local_response_normalization_grad, Neighbours(regions, is_twice=True), work=work_of_neighbours
-    ),
-    "MAX_POOLING_GRAD": Kernel(max_pooling_grad, from_maxima, work=work_of_windows),
+    "LOCAL_RESPONSE_NORMALIZATION_GRAD": Kernel(local_response_normalization_grad, Neighbours(regions, is_twice=True)),
+    "MAX_POOLING_GRAD": Kernel(max_pooling_grad, from_maxima),
 }

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.extents import terms_of
-from dmlcheck.reference.neighbours import Reach, Region, has_everything, reaches, region
+from dmlcheck.reference.neighbours import Reach, Region, reaches
 from dmlcheck.reference.nested import Nested
 from dmlcheck.reference.normalized import affine, fused_within, quotients
 from dmlcheck.reference.results import PartlyUndefined
 from dmlcheck.reference.rows import Axes, Given, Groups, Kernel, Neighbours, elementwise, shared_by
 from dmlcheck.reference.sums import mean, mean_and_variance, total
-from dmlcheck.reference.work import Work, terms
 
 # ---- mean and variance of groups
 
@@ -142,15 +139,6 @@ def regions(given: Given) -> tuple[Axes, Sequence[Reach]]:
     return ((1,), [first]) if given["cross_channel"] else ((2, 3), [first, *others])
 
 
-def work_of_neighbours(given: Mapping[str, Any]) -> Work:
-    """Return the work of the sums of squares."""
-    axes, own = regions(given)
-    sizes = given["input"].shape
-    if has_everything(sizes, axes, own):
-        return terms(math.prod(sizes))
-    return terms(terms_of(sizes, region(sizes, axes, own[0]).window, sizes, is_reduced=True))
-
-
 # ---- norms
 
 
@@ -168,7 +156,7 @@ def lp_normalization(input: Any, *, axes: Axes, epsilon: Any, p: int) -> PartlyU
 KERNELS: dict[str, Kernel] = {
     "BATCH_NORMALIZATION": elementwise(batch_normalization),
     "BATCH_NORMALIZATION_TRAINING": Kernel(batch_normalization_training, shared_by("scale")),
-    "LOCAL_RESPONSE_NORMALIZATION": Kernel(local_response_normalization, Neighbours(regions), work=work_of_neighbours),
+    "LOCAL_RESPONSE_NORMALIZATION": Kernel(local_response_normalization, Neighbours(regions)),
     "LP_NORMALIZATION": Kernel(lp_normalization, Groups(lambda given: (given["axis"],))),
     "MEAN_VARIANCE_NORMALIZATION": Kernel(mean_variance_normalization, Groups(planes)),
     "MEAN_VARIANCE_NORMALIZATION1": Kernel(mean_variance_normalization1, Groups()),

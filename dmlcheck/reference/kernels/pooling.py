@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from functools import partial
 from itertools import product, starmap
 from operator import add
@@ -14,7 +13,6 @@ import numpy as np
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.reference.corners import Corners, corners
 from dmlcheck.reference.data_types import is_float
-from dmlcheck.reference.extents import terms_of
 from dmlcheck.reference.grouped import comparable
 from dmlcheck.reference.norms import MOST_PLAIN, absolute_norm, alternatives_of_signs
 from dmlcheck.reference.places import Places, with_ones_after
@@ -31,7 +29,6 @@ from dmlcheck.reference.windows import (
     windows,
     without_repeats,
 )
-from dmlcheck.reference.work import Work, terms
 
 Sizes = tuple[int, ...]
 
@@ -43,14 +40,6 @@ def window_of(given: Given) -> Window:
     """Return the window of a pooling."""
     size = given["window_size"]
     return Window(size, given["strides"], given.get("dilations", (1,) * len(size)), given["start_padding"])
-
-
-def work_of_windows(given: Mapping[str, Any]) -> Work:
-    """Return the work of the windows: each element on its own, unless windows are only reduced."""
-    window = window_of(given)
-    is_reduced = given.get("output_indices") is None and given.get("p", 0) <= MOST_PLAIN
-    covered = window if "output_indices" not in given else without_repeats(window)
-    return terms(terms_of(given["output"].sizes, covered, given["input"].shape[2:], is_reduced=is_reduced))
 
 
 # ---- averages
@@ -268,16 +257,14 @@ LARGEST = Windows(window_without_repeats, least, lambda given: given.get("output
 REGIONS = Cut(lambda _: (0, 1), {"input": channels_at, "roi": regions_at})
 
 KERNELS: dict[str, Kernel] = {
-    "AVERAGE_POOLING": Kernel(average_pooling, POOLED, work=work_of_windows),
-    "AVERAGE_POOLING1": Kernel(average_pooling1, POOLED, work=work_of_windows),
-    "LP_POOLING": Kernel(lp_pooling, POWERS, work=work_of_windows),
-    "LP_POOLING1": Kernel(lp_pooling1, POWERS, work=work_of_windows),
-    "MAX_POOLING": exact_row(max_pooling, LARGEST, work=work_of_windows),
-    "MAX_POOLING1": exact_row(max_pooling1, LARGEST, work=work_of_windows),
-    "MAX_POOLING2": exact_row(max_pooling2, LARGEST, work=work_of_windows),
+    "AVERAGE_POOLING": Kernel(average_pooling, POOLED),
+    "AVERAGE_POOLING1": Kernel(average_pooling1, POOLED),
+    "LP_POOLING": Kernel(lp_pooling, POWERS),
+    "LP_POOLING1": Kernel(lp_pooling1, POWERS),
+    "MAX_POOLING": exact_row(max_pooling, LARGEST),
+    "MAX_POOLING1": exact_row(max_pooling1, LARGEST),
+    "MAX_POOLING2": exact_row(max_pooling2, LARGEST),
     "MAX_UNPOOLING": exact_row(max_unpooling, UNCUT),
-    "QUANTIZED_LINEAR_AVERAGE_POOLING": Kernel(
-        quantized_linear_average_pooling, Windows(window_of, zero_point), work=work_of_windows
-    ),
+    "QUANTIZED_LINEAR_AVERAGE_POOLING": Kernel(quantized_linear_average_pooling, Windows(window_of, zero_point)),
     "ROI_POOLING": exact_row(roi_pooling, REGIONS),
 }

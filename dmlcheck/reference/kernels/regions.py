@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import Any
 
@@ -19,6 +18,14 @@ from dmlcheck.reference.interpolation import (
     total_together,
 )
 from dmlcheck.reference.places import Places
+from dmlcheck.reference.region_extents import (
+    BLOCKS_OF_SAMPLES,
+    numbers_on_images,
+    samples_for_corners,
+    samples_of_each,
+    work_of_crops,
+    work_of_gradients,
+)
 from dmlcheck.reference.results import (
     Alternatives,
     PartlyUndefined,
@@ -47,7 +54,6 @@ from dmlcheck.reference.samples import (
     shares_of_ends,
     slopes_of,
 )
-from dmlcheck.reference.work import ELEMENTS_OF_BLOCK, SAMPLES, SAMPLES_AT_ONCE, Work
 
 Sizes = Sequence[int]
 
@@ -271,7 +277,7 @@ def gradient_of_region(sampling: Sampling, image: Any, gradient: Any, corners: A
     return PartlyUndefined(np.stack(results), marks)
 
 
-# ---- tiles and work
+# ---- tiles
 
 
 def regions_at(roi: Any, places: Places, _: Given) -> Any:
@@ -294,71 +300,20 @@ def region_axis(given: Given) -> Axes:
     return (given["roi"].ndim - 2,)
 
 
-def counts_of(given: Given, window: Sizes) -> list[Counts]:
-    """Return the numbers of samples of an element along height and width, by region; 1 where they are undefined."""
-    names, scales = ("", ""), (given["spatial_scale_y"], given["spatial_scale_x"])
-    least, most = given["minimum_samples_per_output"], given["maximum_samples_per_output"]
-    offsets = (given.get("input_pixel_offset", 0.5), given.get("output_pixel_offset", -0.5))
-    sampling = Sampling(*names, scales, least, most, *offsets, given.get("align_regions_to_corners", False))
-    return [own or (1, 1) for own in sample_counts(given["roi"].reshape(-1, 4), window, sampling)]
-
-
-def samples_of_each(given: Given) -> list[int]:
-    """Return the number of samples of an element, by region."""
-    return list(map(math.prod, counts_of(given, given["output"].sizes[2:])))
-
-
-def samples_on_each(given: Given) -> float:
-    """Return the numbers in memory for each element of an image: itself, and its share of the samples of a region."""
-    window, plane = given["input_gradient"].shape[2:], given["output_gradient"].sizes[2:]
-    samples = max(map(math.prod, counts_of(given, window))) * math.prod(window)
-    return float(1 + samples / math.prod(plane))
-
-
-def numbers_on_images(given: Given) -> list[float]:
-    """Return the numbers in memory for each element, by image."""
-    return [samples_on_each(given)] * int(given["output_gradient"].sizes[0])
-
-
-def samples_for_corners(given: Given) -> float:
-    """Return the number of samples for each coordinate of a region."""
-    return float(math.prod(given["input_gradient"].shape[1:]) / 4)
-
-
 CROPS = Cut(
     needs={"input": WHOLE, "roi": region_at, "batch_indices": WHOLE},
-    blocks=4,
+    blocks=BLOCKS_OF_SAMPLES,
     depth=samples_of_each,
     as_is=("input", "batch_indices"),
 )
 AS_IS = ("input", "input_gradient", "batch_indices")
-IMAGES = Cut(needs={**dict.fromkeys(AS_IS, WHOLE), "roi": regions_on}, blocks=4, depth=numbers_on_images, as_is=AS_IS)
+IMAGES = Cut(
+    needs={**dict.fromkeys(AS_IS, WHOLE), "roi": regions_on},
+    blocks=BLOCKS_OF_SAMPLES,
+    depth=numbers_on_images,
+    as_is=AS_IS,
+)
 CORNERS = Cut(region_axis, {**dict.fromkeys(AS_IS, WHOLE), "roi": regions_at}, depth=samples_for_corners, as_is=AS_IS)
-
-
-def work_of_crops(given: Mapping[str, Any]) -> Work:
-    """Return the work of all samples; those of one element are in memory at once."""
-    _, channels, *window = given["output"].sizes
-    samples = samples_of_each(given)
-    return work_of_samples(max(samples), sum(samples) * math.prod(window) * channels)
-
-
-def work_of_gradients(given: Mapping[str, Any]) -> Work:
-    """Return the work of all samples, for each part of an image; those of a region are in memory at once."""
-    _, channels, *window = given["input_gradient"].shape
-    if given["output_gradient"] is None:  # the gradient of regions alone has one sample for each element
-        return work_of_samples(math.prod(window), math.prod(given["input_gradient"].shape))
-    plane = math.prod(given["output_gradient"].sizes[2:])
-    samples = [math.prod(own) * math.prod(window) for own in counts_of(given, window)]
-    parts = int(channels * plane * samples_on_each(given)) // (IMAGES.blocks * ELEMENTS_OF_BLOCK)
-    return work_of_samples(max(samples), sum(samples) * max(channels, parts))
-
-
-def work_of_samples(of_one: int, count: int) -> Work:
-    """Return the work of samples; if too many are in memory at once, their number."""
-    if of_one > SAMPLES_AT_ONCE:
-        return Work(of_one, "samples that are there at once", SAMPLES_AT_ONCE)
-    return Work(count, "samples", SAMPLES)
 
 
 KERNELS: dict[str, Kernel] = {

@@ -18,17 +18,23 @@ from dmlcheck.reference.rows import (
     Cut,
     EachOutput,
     Elements,
+    Given,
     Groups,
     InWindows,
+    Kernel,
     Neighbours,
     Products,
     Recurrence,
     SeparateOutputs,
+    Tiles,
     Undefined,
     Windows,
 )
+from dmlcheck.reference.tiling.amounts import may_be_much
+from dmlcheck.reference.tiling.amounts import work_of as amount_of
 from dmlcheck.reference.tiling.request import Request
 from dmlcheck.reference.tiling.tile import Tile
+from dmlcheck.reference.work import Work
 
 
 def tiles_of(desc: OperatorDesc, inputs: Inputs, arithmetic: Arithmetic | None = None) -> Iterator[Tile]:
@@ -39,13 +45,33 @@ def tiles_of(desc: OperatorDesc, inputs: Inputs, arithmetic: Arithmetic | None =
     bound = row(desc.spec.operator, is_integer=is_integer)
     tensors, attributes = tensors_of(bound, inputs), attributes_of(bound, desc, arithmetic)
     formula = partial(bound.function, **attributes) if attributes else bound.function
-    given = fields_of(desc) | {parameter(field.name): inputs.get(field.name) for field in desc.spec.inputs} | attributes
-    tiles = bound.kernel.tiles
-    declared = tiles(given) if callable(tiles) else tiles
+    given = _given(desc, inputs, attributes)
+    declared = _declared(bound.kernel, given)
     is_exact = bound.kernel.rounds_nothing(given)
     request = Request(desc, bound, formula, tensors, given, is_exact, is_integer, arithmetic)
     kind: type = type(declared)
     return _cutting(kind)(declared, request)
+
+
+def work_of(desc: OperatorDesc, inputs: Inputs) -> Work | None:
+    """Return how much there is to compute for a desc; None where it is about as much as its tensors have elements."""
+    bound = row(desc.spec.operator)
+    kernel = bound.kernel
+    if kernel.work is None and not may_be_much(kernel.tiles):
+        return None
+    given = _given(desc, inputs, attributes_of(bound, desc, None))
+    return amount_of(_declared(kernel, given), given) if kernel.work is None else kernel.work(given)
+
+
+def _given(desc: OperatorDesc, inputs: Inputs, attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the tensors and attributes of a desc, by parameter."""
+    tensors = {parameter(field.name): inputs.get(field.name) for field in desc.spec.inputs}
+    return fields_of(desc) | tensors | dict(attributes)
+
+
+def _declared(kernel: Kernel, given: Given) -> Tiles:
+    tiles = kernel.tiles
+    return tiles(given) if callable(tiles) else tiles
 
 
 @cache
