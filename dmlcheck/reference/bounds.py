@@ -230,6 +230,8 @@ def _bound(desc: OperatorDesc, label: str, value: Any, is_undefined: Any, at: Ar
     is_rounded = isinstance(value, Ball)
     terms = value.terms if isinstance(value, Ball) else 0
     found = Bound(picked(numbers), picked(radius(value)), picked(is_undefined).astype(bool), terms, is_rounded)
+    if isinstance(value, Ball) and value.beyond is not None:
+        found = found._replace(others=(_bound(desc, label, value.beyond, is_undefined, at),))
     if isinstance(value, Ball) and value.twin is not None:
         found = found._replace(likely=_bound(desc, label, value.twin, is_undefined, at))
     if not is_rounded or not found.radius.any():
@@ -243,7 +245,8 @@ def _bound(desc: OperatorDesc, label: str, value: Any, is_undefined: Any, at: Ar
 def _of_any(ways: list[Bound]) -> Bound:
     """Return the bound of alternatives."""
     likely = [way.likely for way in ways if way.likely is not None]
-    first, *others = (way._replace(likely=None) for way in ways)
+    plain = (way._replace(likely=None) for way in ways)
+    first, *others = (each._replace(others=()) for way in plain for each in (way, *way.others))
     return first._replace(others=tuple(others), likely=_of_any(likely) if len(likely) == len(ways) else None)
 
 

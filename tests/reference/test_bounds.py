@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from itertools import product
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ from grouped import bound as bound_of_groups
 from grouped import built as built_groups
 from products_of import built as built_products
 
+import dmlcheck
 from dmlcheck.comparison.compare import Differing
 from dmlcheck.reference.ball import ball, sums_of_products
 from dmlcheck.reference.bounds import Bound, arithmetic_of, bounds, positions
@@ -286,3 +289,63 @@ def test_the_elements_of_a_mask_have_their_likely_bounds() -> None:
     found = likely._replace(radius=np.array([1.0, 2.0]), likely=likely).of(np.array([False, True]))
     assert found.likely is not None
     assert (found.radius.tolist(), found.likely.radius.tolist()) == ([2.0], [0.2])
+
+
+# ---- NaN beside a number
+
+
+def outcomes(tmp_path: Path, case: str, field: str, results: list[float]) -> list[str]:
+    """Return how a case of one element ends for implementations that give these results."""
+    path = tmp_path / "case.yaml"
+    path.write_text(case, encoding="utf-8")
+
+    def outcome(result: float) -> str:
+        given = SimpleNamespace(
+            name="mine", unsupported=lambda _: None, run=lambda *_: {field: np.full((1, 1, 1, 1), result, np.float32)}
+        )
+        (found,) = dmlcheck.run_cases(dmlcheck.load_cases(path), given)
+        return found.outcome
+
+    return [outcome(result) for result in results]
+
+
+ASIN = """
+operator: ELEMENT_WISE_ASIN
+desc:
+  InputTensor: {{DataType: FLOAT32, Sizes: [1, 1, 1, 1]}}
+  OutputTensor: {{DataType: FLOAT32, Sizes: [1, 1, 1, 1]}}
+  ScaleBias: {{Scale: 1, Bias: {bias}}}
+inputs: {{InputTensor: [1]}}
+"""
+GEMM_OF_INFINITY = """
+operator: GEMM
+desc:
+  ATensor: {DataType: FLOAT32, Sizes: [1, 1, 1, 1]}
+  BTensor: {DataType: FLOAT32, Sizes: [1, 1, 1, 1]}
+  OutputTensor: {DataType: FLOAT32, Sizes: [1, 1, 1, 1]}
+  TransA: NONE
+  TransB: NONE
+  Alpha: 0
+  Beta: 0
+inputs: {ATensor: [inf], BTensor: [2]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("bias", "expected"),
+    [
+        (2.0**-24, ["passed", "passed", "failed", "failed", "failed"]),  # 1 + 2^-24 rounds to 1
+        (2.0**-22, ["passed", "failed", "failed", "failed", "failed"]),  # a number of FLOAT32 outside the domain
+        (0.0, ["failed", "passed", "failed", "failed", "failed"]),
+    ],
+)
+def test_where_rounding_decides_whether_there_is_a_number_it_is_that_number(
+    tmp_path: Path, bias: float, expected: list[str]
+) -> None:
+    results = [np.nan, np.pi / 2, 5.0, -np.pi / 2, np.inf]
+    assert outcomes(tmp_path, ASIN.format(bias=bias), "OutputTensor", results) == expected
+
+
+def test_infinite_factors_times_0_are_nan_or_0_and_no_other_number(tmp_path: Path) -> None:
+    found = outcomes(tmp_path, GEMM_OF_INFINITY, "OutputTensor", [np.nan, 0.0, 5.0, 1e-3, np.inf])
+    assert found == ["passed", "passed", "failed", "failed", "failed"]

@@ -231,6 +231,16 @@ def where_powers_overflow(x: Array, error: Any, result: Array, arithmetic: Arith
     return np.where(plus(np.abs(x), error) > np.log(largest), np.maximum(room, 0.0), 0.0)
 
 
+DOMAINS: dict[str, tuple[float, float]] = dict.fromkeys(("arcsin", "arccos"), (-1.0, 1.0))  # with numbers at their ends
+
+
+def crosses(domain: tuple[float, float], x: Array, error: Any) -> Array:
+    """Return a mask of the operands whose balls have numbers in the domain and beyond it."""
+    nearest, farthest = np.abs(x) - error, np.abs(x) + error
+    found: Array = (nearest <= domain[1]) & (farthest > domain[1])
+    return found
+
+
 HALF_POWERS = frozenset(["cosh", "sinh"])  # functions that are half a power where this is large
 
 

@@ -85,7 +85,6 @@ def test_nothing_bounds_functions_beside_their_poles() -> None:
     assert radius(np.log(as_balls(1e-8, radius=1e-7))).tolist() == [INF]
     assert radius(np.tan(as_balls(math.pi / 2 + 1e-3, radius=2e-3))).tolist() == [INF]
     assert radius(np.arctanh(as_balls(0.999, radius=1e-2))).tolist() == [INF]
-    assert radius(np.arccos(as_balls(1, radius=1e-7))).tolist() == [INF]  # an implementation may have NaN there
 
 
 def test_a_root_of_what_cancelled_is_no_root_of_a_negative_number() -> None:
@@ -190,3 +189,27 @@ def test_comparisons_are_in_doubt_where_the_errors_meet() -> None:
 
 def test_functions_of_plain_arrays_stay_plain() -> None:
     assert elementary(np.exp, "exp", np.zeros(2)).tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("function", [np.arcsin, np.arccos])
+def test_beside_the_end_of_a_domain_are_one_number_and_nan(function: Callable[[Any], Any]) -> None:
+    """1 + U and 1 may each be on either side of 1, 1 + 4 * U is outside and -0.5 inside, whatever the error of U."""
+    found = function(Ball(np.array([1 + U, 1, 1 + 4 * U, -0.5, -1 - U]), np.full(5, 2 * U)))
+    assert found.beyond is not None
+    at_the_ends = [float(function(1.0)), float(function(-1.0))]
+    reach = 1e-3  # asin's slope at 1: a change of 4 * U moves it by sqrt(8 * U)
+    assert found.value[[1, 3]] == pytest.approx([at_the_ends[0], float(function(-0.5))])
+    assert np.isnan(found.value[[0, 2, 4]]).all()
+    assert found.radius[[0, 2, 4]].tolist() == [0, 0, 0]
+    assert found.beyond.value[[0, 4]] == pytest.approx(at_the_ends)
+    assert (found.beyond.radius[[0, 4]] < reach).all()
+    assert np.isnan(found.beyond.value[[1, 2]]).all()
+    assert found.beyond.radius[[1, 2]].tolist() == [0, 0]
+    assert found.beyond.value[3] == found.value[3]
+    assert (found.radius < reach).all()
+    assert (np.negative(found)).beyond is None
+
+
+def test_a_ball_at_the_end_reaches_as_far_as_its_numbers_in_the_domain() -> None:
+    found = np.arccos(Ball(np.array([1.0]), np.array([0.5])))
+    assert found.radius[0] == pytest.approx(math.acos(0.5), rel=1e-3)
