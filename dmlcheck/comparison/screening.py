@@ -19,7 +19,7 @@ from dmlcheck.comparison.tolerances import Limit
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference.ball.errors import Arithmetic
 from dmlcheck.reference.bounds import FEW, arithmetic_of
-from dmlcheck.reference.products import Magnitudes
+from dmlcheck.reference.magnitudes import Magnitudes
 from dmlcheck.reference.results import separated
 from dmlcheck.reference.tiling.tile import Tile
 from dmlcheck.specs.records import OUTPUT

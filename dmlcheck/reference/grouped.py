@@ -15,6 +15,18 @@ def grouped(x: Any, count: int, axis: int) -> Any:
     return x.reshape(*x.shape[:axis], count, x.shape[axis] // count, *x.shape[axis + 1 :])
 
 
+def split_channels(x: Any, block_size: int, order: str) -> Any:
+    """Return a tensor with its channels as three dimensions: row and column of a block, and depth, by `order`."""
+    batch, channels, height, width = x.shape
+    sizes = [block_size] * 3
+    sizes[AXES_OF_BLOCKS[order][2] - 1] = channels // block_size**2
+    return x.reshape(batch, *sizes, height, width)
+
+
+# The axes of row, column and depth.
+AXES_OF_BLOCKS = {"DEPTH_COLUMN_ROW": (1, 2, 3), "COLUMN_ROW_DEPTH": (2, 3, 1)}
+
+
 def comparable(x: Any) -> Any:
     """Return elements in a type that NumPy compares fast: FLOAT16 as FLOAT32."""
     return blockwise(lambda part: part.astype(np.float32) if part.dtype == np.float16 else part, x)

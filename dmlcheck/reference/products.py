@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from functools import reduce
 from itertools import accumulate, pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dmlcheck.reference.ball.numbers import hull, plus_start, product_of_parts, raw
 from dmlcheck.reference.blocks import Blocks
@@ -43,8 +41,13 @@ def dequantized_dot(a: Any, b: Any, a_scale: Any, b_scale: Any, integers: Any) -
 
     The first way is the likely one.
     """
-    ways = (lambda: integers * (a_scale * b_scale), lambda: dot(a * a_scale, b * b_scale))
+    ways = (lambda: integers * (a_scale * b_scale), lambda: dot_of_scaled(a, b, a_scale, b_scale))
     return hull(*ways, is_first_likely=True)
+
+
+def dot_of_scaled(a: Any, b: Any, a_scale: Any, b_scale: Any) -> Any:
+    """Return the product of two matrices that are scaled first."""
+    return dot(a * a_scale, b * b_scale)
 
 
 # ---- attention
@@ -89,48 +92,3 @@ def weighted_sums(weights: Any, values: list[Any]) -> Any:
     """Return weights @ values for values in several parts."""
     ends = pairwise(accumulate((x.shape[-2] for x in values), initial=0))
     return product_of_parts((weights[..., slice(*at)], x) for at, x in zip(ends, values, strict=True))
-
-
-# ---- magnitudes of sums of products
-
-
-class Magnitudes(NamedTuple):
-    """The magnitudes of sums of products: the sums of the absolute values of their terms, as FLOAT32.
-
-    Each sum has `products` products. `added` is the largest absolute value that is added to a sum besides, or None.
-    """
-
-    sums: NDArray[np.float32]
-    products: int
-    added: float | None = None
-
-    @property
-    def terms(self) -> int:
-        """The number of terms of each sum."""
-        return self.products + (self.added is not None)
-
-
-def magnitudes_of(sums: NDArray[np.float32], products: int, added: Any) -> Magnitudes:
-    """Return magnitudes from the sums of the products' absolute values, and the array added to them, or None."""
-    if added is None:
-        return Magnitudes(sums, products)
-    more = np.abs(added.astype(np.float32, copy=False))
-    return Magnitudes(sums + more, products, float(more.max(initial=0)))
-
-
-def magnitudes_of_products(a: Any, b: Any, c: Any, *, alpha: float, beta: float) -> Magnitudes:
-    """Return the magnitudes of the sums alpha * a @ b + beta * c."""
-    sums = absolute(a, b)
-    sums = sums if alpha == 1 else sums * np.float32(abs(alpha))
-    return magnitudes_of(sums, a.shape[-1], c if c is None or beta == 1 else c.astype(np.float32) * np.float32(beta))
-
-
-def absolute(a: Any, b: Any) -> NDArray[np.float32]:
-    """Return |a| @ |b| of FLOAT32 or FLOAT16 matrices, in FLOAT32."""
-    parts = zip(a.parts(), b.parts(), strict=True) if isinstance(a, Blocks) else ((a, b),)
-    found: NDArray[np.float32] = reduce(np.add, (_single(x) @ _single(y) for x, y in parts))
-    return found
-
-
-def _single(x: Any) -> NDArray[np.float32]:
-    return np.asarray(np.abs(x.astype(np.float32, copy=False)))

@@ -10,7 +10,7 @@ from functools import partial, wraps
 from typing import Any, NamedTuple
 
 from dmlcheck.reference.neighbours import Reach
-from dmlcheck.reference.places import Index, Places, slices, whole_along
+from dmlcheck.reference.places import Index, Places, slices
 from dmlcheck.reference.windows import Window
 from dmlcheck.reference.work import Work
 
@@ -70,10 +70,10 @@ class Cut(NamedTuple):
     Further outputs are cut along the same axes if their sizes there are the same; else each tile has all of them.
 
     - `axes` returns the axes that may be cut; by default all.
-    - `needs` has, by parameter, the part of a tensor that a tile needs, by default the places of the tile: WHOLE,
-      LINES, or a function of the tensor, the places and the desc's values. For a parameter that is no tensor of the
-      desc the function gets None, and makes its value.
-    - `blocks` is the most blocks of 65,536 elements in a tile: more than 1 where each takes little work.
+    - `needs` has, by parameter, the part of a tensor that a tile needs, by default the places of the tile: one of the
+      functions of `needs`, which take the tensor, the places and the desc's values. For a parameter that is no tensor
+      of the desc the function gets None, and makes its value.
+    - `blocks` is the most blocks of 65,536 elements in a tile, by default 8 if the formula rounds nothing, else 1.
     - `depth` returns how many elements each result is computed from, so that tiles become smaller; or a number for each
       place along the first axis, and then a tile has one of these places.
     - `as_is` names the tensors that the formula gets in their own type, not as float64 or balls: indices, and elements
@@ -86,7 +86,7 @@ class Cut(NamedTuple):
 
     axes: Callable[[Given], Axes] | None = None
     needs: Mapping[str, Need] = {}
-    blocks: int = 1
+    blocks: int | None = None
     depth: Callable[[Given], float | Sequence[float]] = lambda _: 1
     sizes: Callable[[Given], tuple[int, ...]] | None = None
     where: Callable[[Places, Given], Index] = _where
@@ -127,7 +127,7 @@ class Products(NamedTuple):
     A formula gets the rows and columns of a tile, long ones in blocks, and multiplies them by `dot`; of all other
     tensors it gets the places of the tile. `views` has, by parameter, functions that arrange a tensor for the products:
     transposed, or with other dimensions. `whole` returns the axes that may not be cut. `magnitudes` returns the
-    function that computes the magnitudes of the sums of a tile (`products.Magnitudes`), or None.
+    function that computes the magnitudes of the sums of a tile (`magnitudes.Magnitudes`), or None.
     """
 
     views: Mapping[str, Callable[[Any, Given], Any]] = {}
@@ -178,7 +178,7 @@ class Correlations(NamedTuple):
       convolution is transposed: the input has an element for each place of the window.
     - `taps` returns the filter as {groups, output channels of a group, input channels of a group, ...}.
     - `made` has, by parameter, functions that make further values of the desc, the same for all tiles.
-    - `magnitudes` returns the function that computes the magnitudes of the sums of a tile (`products.Magnitudes`), or
+    - `magnitudes` returns the function that computes the magnitudes of the sums of a tile (`magnitudes.Magnitudes`), or
       None.
 
     A formula gets the filter as rows, one for each output channel, and the windows as columns, one for each place, so
@@ -250,16 +250,6 @@ class Recurrence(NamedTuple):
     directions: Callable[[Given], Sequence[Direction]]
     readings: Callable[[Given], Sequence[Mapping[str, Any]]] = _one_reading
     is_padded: bool = False
-
-
-def WHOLE(x: Any, places: Places, given: Given) -> Any:  # noqa: ARG001, N802 - a constant among functions
-    """Return all of a tensor."""
-    return x
-
-
-def LINES(x: Any, places: Places, given: Given) -> Any:  # noqa: N802 - a constant among functions
-    """Return the places of the tile along all axes but Axis, and all of Axis."""
-    return x[whole_along(given["axis"], slices(places))]
 
 
 Tiles = (

@@ -12,8 +12,9 @@ from installed import MAX_POOLING, TOP_K, Install, described, floats, install
 from dmlcheck.reference import engine
 from dmlcheck.reference.ball.numbers import Ball
 from dmlcheck.reference.blocks import BLOCK, Blocks
+from dmlcheck.reference.needs import LINES
 from dmlcheck.reference.results import Approximate, PartlyUndefined
-from dmlcheck.reference.rows import EVERYTHING, LINES, Cut, Kernel, along, elementwise, exact
+from dmlcheck.reference.rows import EVERYTHING, Cut, Kernel, along, elementwise, exact
 
 __all__ = ["install"]
 Array = np.ndarray[Any, Any]

@@ -8,10 +8,8 @@ import pytest
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball, radius
 from dmlcheck.reference.blocks import Blocks
 from dmlcheck.reference.products import (
-    absolute,
     dequantized_dot,
     dot,
-    magnitudes_of_products,
     plus,
     scaled_dot,
     scaled_scores,
@@ -31,7 +29,6 @@ def test_factors_in_blocks_have_the_same_product() -> None:
     in_blocks = Blocks((1, 2), [(..., slice(0, 1)), (..., slice(1, 2))], A.__getitem__)
     other = Blocks((2, 1), [(slice(0, 1),), (slice(1, 2),)], B.__getitem__)
     assert dot(in_blocks, other).tolist() == dot(A, B).tolist() == [[2]]
-    assert absolute(in_blocks, other).tolist() == absolute(A, B).tolist() == [[4]]
 
 
 def test_a_factor_may_be_multiplied_before_or_after() -> None:
@@ -63,12 +60,6 @@ def test_scaled_integers_are_summed_before_or_after_scaling() -> None:
     assert dequantized_dot(A, B, np.float64(0.5), np.float64(2), integers).tolist() == [[2]]
     found = dequantized_dot(as_balls(A), as_balls(B), as_balls(np.array(1 / 3)), as_balls(np.array(3.0)), integers)
     assert float(radius(found)[0, 0]) > 0
-
-
-def test_the_magnitudes_of_sums_have_their_factors() -> None:
-    found = magnitudes_of_products(A, B, np.array([[-5.0]], np.float32), alpha=-0.5, beta=2.0)
-    assert (found.sums.tolist(), found.products, found.added, found.terms) == ([[12.0]], 2, 10.0, 3)
-    assert magnitudes_of_products(A, B, None, alpha=1, beta=0).sums.tolist() == [[4]]
 
 
 def test_scores_have_a_column_for_each_key_of_each_part() -> None:

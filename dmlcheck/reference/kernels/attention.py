@@ -74,9 +74,9 @@ def multihead_attention1(*tensors: Any, **fields: Any) -> PartlyUndefined:
 
 def with_bias(part: Sequence[Any], data_type: str) -> list[Any]:
     """Return queries, keys or values: those of earlier steps, then those of this step with their bias."""
-    own, bias, past = part
+    own, bias, *past = part
     here = own if own is None or bias is None else stored(own + bias, data_type)
-    return [x for x in (past, here) if x is not None]
+    return [x for x in (*past, here) if x is not None]
 
 
 def hidden_keys(masking: Any, mask_type: str, count: int) -> Any:
@@ -159,12 +159,10 @@ def are_known(given: Given, sizes: Sizes) -> bool:
 def attention(given: Given) -> SeparateOutputs:
     """Return the tiles of OutputTensor, and the sections of OutputPresentKey and OutputPresentValue."""
     found = parts(given)
-    keys_and_values = (None, None) if found is None else (found.k, found.v)
-    there = [(name, part) for name, part in zip(PRESENT, keys_and_values, strict=True) if given.get(name) is not None]
-    return SeparateOutputs(queries(given, found), {name: sections(given, name, part) for name, part in there})
-
-
-PRESENT = ("output_present_key", "output_present_value")
+    _, k, v = found or (None, None, None)
+    present = {"output_present_key": k, "output_present_value": v}
+    there = {name: sections(given, name, part) for name, part in present.items() if given.get(name) is not None}
+    return SeparateOutputs(queries(given, found), there)
 
 
 def queries(given: Given, found: AttentionInputs | None) -> Cut:
@@ -176,7 +174,7 @@ def queries(given: Given, found: AttentionInputs | None) -> Cut:
     position, sizes = given.get("relative_position_bias"), (batch, groups, share, length, k.length)
     ends = np.arange(length).reshape(1, 1, 1, length, 1) if given.get("past_sequence_lengths") is not None else None
     needs = {
-        "q": each((q.own, 4), (q.bias, 4), (None, 0)),
+        "q": each((q.own, 4), (q.bias, 4)),
         "k": each((k.own, 2), (k.bias, 2), (k.past, 2)),
         "v": each((v.own, 2), (v.bias, 2), (v.past, 2)),
         "position": at(None if position is None else position.reshape(sizes)),
@@ -242,12 +240,12 @@ def sections(given: Given, name: str, part: AttentionInput | None) -> list[Secti
             return (*(0 for _ in lead), b, h, slice(rows.start + start, rows.stop + start), columns)
 
         needs = {to: at(x) for to, x in tensors.items()}
-        return Cut(None, needs, 8, sizes=lambda _: (batch, heads, stop - start, size), where=where)
+        return Cut(needs=needs, sizes=lambda _: (batch, heads, stop - start, size), where=where)
 
     return [
         Section(present, tiles(0, middle, own=past, bias=None), is_exact=True),
         Section(present, tiles(middle, end, own=own, bias=bias), is_exact=bias is None),
-        Section(undefined, tiles(end, length), is_exact=True),
+        Section(undefined, tiles(end, length)),
     ]
 
 

@@ -33,8 +33,8 @@ def mean(a: Any, b: Any, *, output_type: str) -> Any:
 def mean_of_integers(a: Any, b: Any, *, output_type: str) -> Any:
     """(A + B) / 2, rounded down or up, where the sum may wrap."""
     total = a + b
-    wraps = wrapped(output_type, total)
-    return alternatives(*(half // 2 for half in (total, total + 1, wraps, wraps + 1)))
+    sums = (total, wrapped(output_type, total))
+    return alternatives(*(x // 2 + up for x in sums for up in (0, x % 2)))
 
 
 def chosen(ufunc: np.ufunc) -> Callable[..., Any]:

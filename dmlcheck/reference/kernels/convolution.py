@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.grouped import grouped
-from dmlcheck.reference.nested import NONE, Nested
-from dmlcheck.reference.places import Places
-from dmlcheck.reference.products import dot, magnitudes_of_products, plus
+from dmlcheck.reference.magnitudes import of_convolution
+from dmlcheck.reference.nested import Nested
+from dmlcheck.reference.places import Places, numbers_of
+from dmlcheck.reference.products import dot, dot_of_scaled, plus
 from dmlcheck.reference.quantization import difference, requantized
 from dmlcheck.reference.results import PartlyUndefined, any_of, separated, ways_of
 from dmlcheck.reference.rows import Correlations, Given, Kernel
@@ -77,25 +78,19 @@ def zeros_added(sums: Any, is_added: Any, bias: Any, fused: Nested) -> list[Any]
 
 def beyond(places: Places, ends: Sequence[float]) -> Any:
     """Return a mask of the places, in row-major order, that are at or beyond an end of a dimension."""
-    over = (np.arange(at.start, at.stop, at.step) >= end for at, end in zip(places, ends, strict=True))
-    return reduce(np.logical_or.outer, over).reshape(-1)
+    return reduce(np.logical_or.outer, map(np.greater_equal, map(numbers_of, places), ends)).ravel()
 
 
 def ends_of_sums(given: Given) -> list[float]:
     """Return the first place that OutputPadding adds, by dimension; infinity where it adds none."""
     count = transposed_size if is_backward(given) else place_count
     ends = map(count, given["input"].shape[2:], *window_of(given), given["end_padding"])
-    return [end if more else math.inf for end, more in zip(ends, given["output_padding"], strict=True)]
+    return list(np.where(given["output_padding"], list(ends), math.inf))
 
 
 def transposed_size(size: int, taps: int, stride: int, dilation: int, padding: int, end: int) -> int:
     """Return the size of the output of a transposed convolution along a dimension, without output padding."""
     return (size - 1) * stride + (taps - 1) * dilation + 1 - padding - end
-
-
-def magnitudes_of_sums(input: Any, filter: Any, bias: Any) -> Any:
-    """Return the magnitudes of the sums of products and bias."""
-    return magnitudes_of_products(filter, input, bias, alpha=1, beta=1)
 
 
 # ---- integers
@@ -137,7 +132,7 @@ def quantized_linear_convolution(
     more, factor = 0 if bias is None else difference(bias, None), input_scale * filter_scale
     return requantized(
         dot(left, right) + more,
-        lambda: dot(left * filter_scale, right * input_scale) + more * factor,
+        lambda: dot_of_scaled(left, right, filter_scale, input_scale) + more * factor,
         factor,
         output_scale,
         output_zero_point,
@@ -150,7 +145,7 @@ CONVOLVED = Correlations(
     in_groups,
     is_backward=is_backward,
     made={"ends": ends_of_sums},
-    magnitudes=lambda given: magnitudes_of_sums if given["fused_activation"] is NONE else None,
+    magnitudes=of_convolution,
 )
 QUANTIZED = Correlations(window_of, in_groups, zero_point)
 

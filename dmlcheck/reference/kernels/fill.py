@@ -9,9 +9,10 @@ import numpy as np
 from dmlcheck.reference.conversions import float_as
 from dmlcheck.reference.data_types import element
 from dmlcheck.reference.functions import sequence
-from dmlcheck.reference.places import Places, columns_less_rows, row_major
+from dmlcheck.reference.needs import diagonals_at, row_major_index
+from dmlcheck.reference.places import Places
 from dmlcheck.reference.results import PartlyUndefined, alternatives, separated, ways_of
-from dmlcheck.reference.rows import Cut, Given, Kernel, exact_row
+from dmlcheck.reference.rows import Cut, Kernel, exact_row
 
 MASK = 2**64 - 1
 
@@ -29,12 +30,6 @@ def fill_value_sequence(i: Any, *, value_start: Any, value_delta: Any, output_ty
     if isinstance(value_start, int):
         return np.uint64(value_start & MASK) + i * np.uint64(value_delta & MASK)
     return sequence(i, value_start, value_delta, output_type)
-
-
-def row_major_index(_: Any, places: Places, given: Given) -> Any:
-    """Return the row-major index of each element at some places, in the type of ValueDelta."""
-    dtype = np.uint64 if isinstance(given["value_delta"], int) else np.float64
-    return row_major(places, given["output"].sizes, dtype)
 
 
 # ---- diagonals
@@ -62,11 +57,6 @@ def diagonal_matrix1(
     combined = np.logical_and if diagonal_fill_begin <= diagonal_fill_end else np.logical_or
     is_filled = combined(diagonal_fill_begin <= diagonals, diagonals < diagonal_fill_end)
     return np.where(is_filled, element(value, output_type), 0 if input is None else input)
-
-
-def diagonals_at(_: Any, places: Places, __: Given) -> Any:
-    """Return x - y of each element at some places, with column x and row y."""
-    return columns_less_rows(places)
 
 
 DIAGONALS = Cut(needs={"diagonals": diagonals_at})

@@ -6,6 +6,7 @@ from typing import Any
 
 from dmlcheck.reference.data_types import sum_of_terms
 from dmlcheck.reference.layers import depth_of, layers_at
+from dmlcheck.reference.needs import taken
 from dmlcheck.reference.places import Places
 from dmlcheck.reference.results import PartlyUndefined
 from dmlcheck.reference.rows import Cut, Given, Kernel, exact_row
@@ -39,11 +40,6 @@ def unfold(
     return PartlyUndefined(columns.transpose(order), 0 in dilations or input_type != output_type)
 
 
-def batches_at(x: Any, places: Places, _: Given) -> Any:
-    """Return the batches of a tile."""
-    return x[places[0].start : places[0].stop]
-
-
 def fold(input: list[Any], *, dilations: Sizes, input_type: str, output_type: str) -> PartlyUndefined:
     """Output[n, c, i] = sum of Input[n, c * P + w, b] over w, b with i = b * Strides + w * Dilations - StartPadding.
 
@@ -74,5 +70,5 @@ FOLDED = Cut(needs={"input": terms_of_fold}, blocks=16, depth=depth)
 
 KERNELS: dict[str, Kernel] = {
     "FOLD": Kernel(fold, FOLDED, is_exact=lambda given: depth(given) == 1),
-    "UNFOLD": exact_row(unfold, Cut(lambda _: (0,), {"input": batches_at})),
+    "UNFOLD": exact_row(unfold, Cut(lambda _: (0,), {"input": taken(0, of=0)})),
 }

@@ -58,8 +58,8 @@ def ends_of(given: Given) -> Sizes:
 def is_forward(given: Given) -> bool:
     """Whether the input gradient may have the output sizes of the forward operator, be they rounded down or up."""
     gradient, output = given["input_gradient"].shape, given["output_gradient"].sizes
-    own = zip(gradient[2:], output[2:], ends_of(given), *window_of(given), strict=True)
-    return output[:2] == gradient[:2] and all(may_place(*row) for row in own)
+    may_be = map(may_place, gradient[2:], output[2:], ends_of(given), *window_of(given))
+    return output[:2] == gradient[:2] and all(may_be)
 
 
 def may_place(count: int, total: int, end: int, size: int, stride: int, dilation: int, padding: int) -> bool:

@@ -10,9 +10,20 @@ import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.reference.data_types import as_bits, is_float, width
-from dmlcheck.reference.places import Places, right_aligned, slices, with_ones_after
+from dmlcheck.reference.needs import (
+    LINES,
+    WHOLE,
+    axes_after_tuples,
+    axes_but_axis,
+    indices_of_gather,
+    lines_of_gather,
+    parts_of_gather_nd,
+    tuples_of_gather_nd,
+    updates_after_tuples,
+)
+from dmlcheck.reference.places import Places, with_ones_after
 from dmlcheck.reference.results import PartlyUndefined
-from dmlcheck.reference.rows import LINES, UNCUT, WHOLE, Axes, Cut, Given, Groups, Kernel, exact_row
+from dmlcheck.reference.rows import UNCUT, Cut, Groups, Kernel, exact_row
 
 # ---- indices
 
@@ -49,20 +60,6 @@ def gather(input: Any, indices: Any, *, axis: int, index_dimensions: int) -> Par
     whole = [slice(None)] * axis
     found = np.take(input, at, axis) if input.flags.c_contiguous else input[(*whole, at)]  # take copies others first
     return PartlyUndefined(found, with_ones_after(np.asarray(outside | is_undefined), input.ndim - axis - 1))
-
-
-def lines_of_gather(x: Any, places: Places, given: Given) -> Any:
-    """Return the part of the input that a tile needs: all along Axis, and the places of the tile elsewhere."""
-    axis, count = given["axis"], given["index_dimensions"]
-    index = right_aligned(slices(places), x.ndim - 1 + count)
-    return x[(*index[:axis], slice(None), *index[axis + count :])]
-
-
-def indices_of_gather(indices: Any, places: Places, given: Given) -> Any:
-    """Return the indices of a tile of the output."""
-    axis, count = given["axis"], given["index_dimensions"]
-    index = right_aligned(slices(places), given["input"].ndim - 1 + count)
-    return indices[right_aligned(index[axis : axis + count], indices.ndim)]
 
 
 def gather_elements(input: Any, indices: Any, *, axis: int) -> PartlyUndefined:
@@ -109,30 +106,6 @@ def coordinates(indices: Iterable[Any], sizes: Sequence[int]) -> tuple[tuple[Any
     return at, reduce(np.logical_or, outside)
 
 
-def parts_of_gather_nd(x: Any, places: Places, given: Given) -> Any:
-    """Return the part of the input that a tile needs: all of the tuples' axes, the places of the tile elsewhere."""
-    batches, width, count = _of_tuples(given)
-    rank = given["input_dimension_count"]
-    index = right_aligned(slices(places), count + rank - batches - width)
-    return x[right_aligned((*index[:batches], *[slice(None)] * width, *index[count:]), x.ndim)]
-
-
-def tuples_of_gather_nd(indices: Any, places: Places, given: Given) -> Any:
-    """Return the tuples of a tile of the output."""
-    batches, width, count = _of_tuples(given)
-    index = right_aligned(slices(places), count + given["input_dimension_count"] - batches - width)
-    return indices[right_aligned((*index[:count], slice(None)), indices.ndim)]
-
-
-def _of_tuples(given: Given) -> tuple[int, int, int]:
-    """Return the numbers of batch dimensions, of indices in a tuple, and of dimensions of the tuples."""
-    return (
-        given.get("batch_dimension_count", 0),
-        given["indices"].shape[-1],
-        given["indices_dimension_count"] - 1,
-    )
-
-
 # ---- replacing
 
 
@@ -177,25 +150,6 @@ def replaced(x: Any, indices: Sequence[Any], updates: Any) -> PartlyUndefined:
 def masked(at: Sequence[Any], mask: Any) -> tuple[Any, ...]:
     """Return the coordinates at the places of a mask."""
     return tuple(np.broadcast_to(one, mask.shape)[mask] for one in at)
-
-
-def updates_after_tuples(updates: Any, places: Places, given: Given) -> Any:
-    """Return the updates of a tile: for each tuple, the places of the tile along the axes after the tuple's."""
-    after = axes_after_tuples(given)
-    tuples = given["indices"].shape[-given["indices_dimension_count"] : -1]
-    blocks = updates.reshape((*tuples, *given["input"].shape[len(given["input"].shape) - len(after) :]))
-    return blocks[right_aligned(tuple(slices(places)[axis] for axis in after), blocks.ndim)]
-
-
-def axes_after_tuples(given: Given) -> Axes:
-    """Return the axes of the input after those of the tuples."""
-    rank, count = given["input"].ndim, given["input_dimension_count"]
-    return tuple(range(rank - count + given["indices"].shape[-1], rank))
-
-
-def axes_but_axis(given: Given) -> Axes:
-    """Return all axes of the input but Axis."""
-    return tuple(axis for axis in range(given["input"].ndim) if axis != given["axis"])
 
 
 # ---- one-hot
@@ -280,14 +234,14 @@ def nonzero_coordinates(input: Any, *, output_coordinates: TensorDesc) -> dict[s
     """
     rows, count = output_coordinates.sizes[-2:]
     found, mark = np.zeros((rows, count), np.uint32), np.ones((rows, 1), bool)
-    at, doubt = np.flatnonzero(input != 0), in_doubt(input).reshape(-1)
+    at, doubt = np.flatnonzero(input != 0), in_doubt(input).ravel()
     for axis, places in enumerate(np.unravel_index(at, input.shape)[input.ndim - count :]):
         found[: at.size, axis] = places
     mark[: at.size, 0] = doubt.any() and np.logical_or.accumulate(doubt)[at]
-    shape = (*[1] * (len(output_coordinates.sizes) - 2), rows, count)
-    marks = np.broadcast_to(mark, (rows, count)).reshape(shape)
+    marks = np.broadcast_to(mark, (rows, count))
+    sizes = output_coordinates.sizes
     return {
-        "output_coordinates": PartlyUndefined(found.reshape(shape), marks),
+        "output_coordinates": PartlyUndefined(found.reshape(sizes), marks.reshape(sizes)),
         "output_count": PartlyUndefined(np.array([at.size]), doubt.any()),
     }
 
@@ -299,18 +253,18 @@ def in_doubt(x: Any) -> Any:
     return np.isnan(x) | ((x != 0) & (np.abs(x) < np.finfo(x.dtype).smallest_normal))
 
 
-GATHER = Cut(needs={"input": lines_of_gather, "indices": indices_of_gather}, blocks=32)
-GATHER_ND = Cut(needs={"input": parts_of_gather_nd, "indices": tuples_of_gather_nd}, blocks=4)
+GATHER = Cut(needs={"input": lines_of_gather, "indices": indices_of_gather})
+GATHER_ND = Cut(needs={"input": parts_of_gather_nd, "indices": tuples_of_gather_nd})
 SEQUENCES = Groups(lambda given: (given["axis"],), is_whole=True)
 
 KERNELS: dict[str, Kernel] = {
     "GATHER": exact_row(gather, GATHER),
-    "GATHER_ELEMENTS": exact_row(gather_elements, Cut(needs={"input": LINES}, blocks=4)),
+    "GATHER_ELEMENTS": exact_row(gather_elements, Cut(needs={"input": LINES})),
     "GATHER_ND": exact_row(gather_nd, GATHER_ND),
     "GATHER_ND1": exact_row(gather_nd1, GATHER_ND),
     "NONZERO_COORDINATES": exact_row(nonzero_coordinates, UNCUT),
-    "ONE_HOT": exact_row(one_hot, Cut(needs={"indices": LINES, "values": WHOLE}, blocks=4)),
-    "SCATTER": exact_row(scatter, Cut(axes_but_axis, {"indices": LINES, "updates": LINES}, 32)),
+    "ONE_HOT": exact_row(one_hot, Cut(needs={"indices": LINES, "values": WHOLE})),
+    "SCATTER": exact_row(scatter, Cut(axes_but_axis, {"indices": LINES, "updates": LINES})),
     "SCATTER_ND": exact_row(
         scatter_nd, Cut(axes_after_tuples, {"indices": WHOLE, "updates": updates_after_tuples}, 32)
     ),

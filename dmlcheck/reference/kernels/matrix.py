@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.nested import NONE, Nested
-from dmlcheck.reference.products import dequantized_dot, dot, magnitudes_of_products, plus, scaled_dot, with_or_without
+from dmlcheck.reference.magnitudes import of_gemm
+from dmlcheck.reference.nested import Nested
+from dmlcheck.reference.products import dequantized_dot, dot, dot_of_scaled, plus, scaled_dot, with_or_without
 from dmlcheck.reference.quantization import difference, overflows_int32, requantized
 from dmlcheck.reference.results import PartlyUndefined, any_of
 from dmlcheck.reference.rows import Axes, Given, Kernel, Products
@@ -31,14 +32,6 @@ def transposed(transform: str) -> Callable[[Any, Given], Any]:
 def whole_for_activation(given: Given) -> Axes:
     """Return the axes that the fused activation reduces, which may not be cut."""
     return tuple(given["fused_activation"].axes)
-
-
-def magnitudes_of_gemm(given: Given) -> Any:
-    """Return the function that computes the magnitudes of the sums, or None if the results are not these sums."""
-    alpha, beta = given["alpha"], given["beta"]
-    if given["fused_activation"] is not NONE or alpha == 0 or (given["c"] is not None and beta == 0):
-        return None
-    return partial(magnitudes_of_products, alpha=alpha, beta=beta)
 
 
 def matrix_multiply_integer(a: Any, a_zero_point: Any, b: Any, b_zero_point: Any) -> Any:
@@ -87,15 +80,14 @@ def quantized_linear_matrix_multiply(
     one element for each row, or one for all. Min and Max are the limits of OutputTensor's type.
     """
     left, right = difference(a, a_zero_point), difference(b, b_zero_point)
-    sums, scale = dot(left, right), a_scale * b_scale
-    return requantized(
-        sums, lambda: dot(left * a_scale, right * b_scale), scale, output_scale, output_zero_point, output_type
-    )
+    in_floats = partial(dot_of_scaled, left, right, a_scale, b_scale)
+    factor = a_scale * b_scale
+    return requantized(dot(left, right), in_floats, factor, output_scale, output_zero_point, output_type)
 
 
 OF_ROWS = dict.fromkeys(("a_scale", "a_zero_point", "output_scale", "output_zero_point"), column)
 OF_COLUMNS = dict.fromkeys(("b_scale", "b_zero_point"), row)
-MATRICES = Products({"a": transposed("trans_a"), "b": transposed("trans_b")}, whole_for_activation, magnitudes_of_gemm)
+MATRICES = Products({"a": transposed("trans_a"), "b": transposed("trans_b")}, whole_for_activation, of_gemm)
 QUANTIZED = Products({**OF_ROWS, **OF_COLUMNS})
 
 KERNELS: dict[str, Kernel] = {

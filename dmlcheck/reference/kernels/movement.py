@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
-from functools import reduce
+from functools import partial, reduce
 from itertools import accumulate, product
+from operator import add
 from typing import Any
 
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.reference.conversions import in_type_of
+from dmlcheck.reference.grouped import AXES_OF_BLOCKS, split_channels
+from dmlcheck.reference.needs import LINES, WHOLE, channels_in_blocks, joined_parts, rows_in_blocks
 from dmlcheck.reference.places import Index, Places, slices, with_ones_after
 from dmlcheck.reference.results import PartlyUndefined, alternatives, separated, ways_of
-from dmlcheck.reference.rows import LINES, UNCUT, WHOLE, Cut, Given, Kernel, exact_row
+from dmlcheck.reference.rows import UNCUT, Cut, Kernel, exact_row
 
 Sizes = tuple[int, ...]
 
@@ -25,18 +28,6 @@ Sizes = tuple[int, ...]
 def join(inputs: Sequence[Any], *, axis: int) -> Any:
     """Output[.., start + i, ..] = InputTensors[k][.., i, ..] along Axis; start is the size of all inputs before."""
     return inputs[0] if len(inputs) == 1 else np.concatenate(inputs, axis)
-
-
-def parts_at(inputs: Sequence[Any], places: Places, given: Given) -> list[Any]:
-    """Return the parts of the joined tensors at some places of the output."""
-    axis, index = given["axis"], slices(places)
-    starts = accumulate((part.shape[axis] for part in inputs), initial=0)
-    own = [(x, range(x.shape[axis])[_from(places[axis], start)]) for x, start in zip(inputs, starts, strict=False)]
-    return [x[(*index[:axis], slice(at.start, at.stop), *index[axis + 1 :])] for x, at in own if at]
-
-
-def _from(at: range, start: int) -> slice:
-    return slice(max(0, at.start - start), max(0, at.stop - start))
 
 
 def split(input: Any, *, outputs: Sequence[TensorDesc], axis: int) -> dict[str, Any]:
@@ -109,13 +100,8 @@ def slice_grad(
 
 def pasted(x: Any, at: Places, places: Places, value: Any) -> PartlyUndefined:
     """Return some places of a tensor that has the elements of x at the places `at`, and a value elsewhere."""
-    own = tuple(
-        slice(bisect_left(one, cut.start), bisect_left(one, cut.stop)) for one, cut in zip(at, places, strict=True)
-    )
-    seen = [one[index] for one, index in zip(at, own, strict=True)]
-    where = tuple(
-        slice(one.start - cut.start, one.stop - cut.start, one.step) for one, cut in zip(seen, places, strict=True)
-    )
+    own = tuple(map(inside, at, places))
+    where = slices(list(map(counted_from, map(clipped, at, places), (part.start for part in places))))
 
     def around(outside: Any, part: Any) -> Any:
         found = np.full([*map(len, places)], outside, part.dtype)
@@ -127,17 +113,39 @@ def pasted(x: Any, at: Places, places: Places, value: Any) -> PartlyUndefined:
     return PartlyUndefined(found, is_undefined and around(is_undefined, np.zeros_like(x[own], bool)))
 
 
+def inside(at: range, part: range) -> slice:
+    """Return the slice of some places, in rising order, that are in a part of the dimension."""
+    return slice(bisect_left(at, part.start), bisect_left(at, part.stop))
+
+
+def clipped(at: range, part: range) -> range:
+    """Return some places, in rising order, that are in a part of the dimension."""
+    return at[inside(at, part)]
+
+
+def counted_from(at: range, start: int) -> range:
+    """Return some places, counted from a start."""
+    return range(at.start - start, at.stop - start, at.step)
+
+
 # ---- tiling
 
 
 def tile(input: Any, *, places: Places) -> Any:
     """Output[c] = Input[c mod InputTensor's sizes]."""
-    starts = [at.start % size for at, size in zip(places, input.shape, strict=True)]
-    own = tuple(slice(start, start + len(at)) for start, at in zip(starts, places, strict=True))
-    copies = [-(-at.stop // size) for at, size in zip(own, input.shape, strict=True)]
-    seen = tuple(at if count == 1 else slice(None) for at, count in zip(own, copies, strict=True))
-    cut = tuple(slice(None) if count == 1 else at for at, count in zip(own, copies, strict=True))
-    return np.tile(input[seen], copies)[cut]
+    found = list(map(copied, places, input.shape))
+    part = input[tuple(seen for seen, _, _ in found)]
+    return np.tile(part, [copies for _, copies, _ in found])[tuple(cut for _, _, cut in found)]
+
+
+def copied(at: range, size: int) -> tuple[slice, int, slice]:
+    """Return the part of a dimension that has some places of its copies, how often it is there, and their index in it.
+
+    That is the whole dimension, unless one copy has all of the places.
+    """
+    start = at.start % size
+    own = slice(start, start + len(at))
+    return (own, 1, slice(None)) if own.stop <= size else (slice(None), -(-own.stop // size), own)
 
 
 # ---- reversing
@@ -168,9 +176,9 @@ def padding(input: Any, *, padding_mode: str, padding_value: Any, start_padding:
 def padding1(input: Any, *, padding_mode: str, padding_value: Any, start_padding: Sizes, places: Places) -> Any:
     """Output[c] = Input[c - StartPadding]; outside, PaddingValue or the element that PaddingMode chooses."""
     if padding_mode == "CONSTANT":
-        ends = map(sum, zip(start_padding, input.shape, strict=True))
+        ends = map(add, start_padding, input.shape)
         return pasted(input, [*map(range, start_padding, ends)], places, padding_value)
-    own = [range(at.start - start, at.stop - start) for at, start in zip(places, start_padding, strict=True)]
+    own = list(map(counted_from, places, start_padding))
     found = continued(input, own, PLACES[padding_mode])
     return PartlyUndefined(found, padding_mode == "REFLECTION" and has_no_reflection(input.shape, own))
 
@@ -178,7 +186,7 @@ def padding1(input: Any, *, padding_mode: str, padding_value: Any, start_padding
 def continued(x: Any, places: Places, origin: Callable[[Any, int], Any]) -> Any:
     """Return x at some places, which may be outside it; `origin` maps those along an axis to places inside."""
     found = np.empty([*map(len, places)], x.dtype)
-    for region in product(*(origins(at, size, origin) for at, size in zip(places, x.shape, strict=True))):
+    for region in product(*map(partial(origins, origin=origin), places, x.shape)):
         part = x[tuple(seen if isinstance(seen, slice) else slice(None) for _, seen in region)]
         for axis, (_, seen) in enumerate(region):
             part = part if isinstance(seen, slice) else part.take(seen, axis)
@@ -186,11 +194,10 @@ def continued(x: Any, places: Places, origin: Callable[[Any, int], Any]) -> Any:
     return found
 
 
-def origins(at: range, size: int, origin: Callable[[Any, int], Any]) -> Iterator[tuple[slice, Any]]:
+def origins(at: range, size: int, *, origin: Callable[[Any, int], Any]) -> Iterator[tuple[slice, Any]]:
     """Yield the parts of some places that are inside, before and after a dimension, with the places they map to."""
     start, stop = (min(max(end, at.start), at.stop) for end in (0, size))
-    if start < stop:
-        yield slice(start - at.start, stop - at.start), slice(start, stop)
+    yield slice(start - at.start, stop - at.start), slice(start, stop)
     for outside in (range(at.start, min(0, at.stop)), range(max(size, at.start), at.stop)):
         if outside:
             yield slice(outside.start - at.start, outside.stop - at.start), origin(np.asarray(outside), size)
@@ -229,29 +236,10 @@ def depth_to_space(input: Any, *, block_size: int, order: str = "DEPTH_COLUMN_RO
     batch, channels, height, width = input.shape
     sizes = (batch, channels // block_size**2, height * block_size, width * block_size)
     found = np.empty(sizes, input.dtype)
-    images = np.moveaxis(split_channels(input, block_size, order), AXES[order], (0, 1, 3))
+    images = np.moveaxis(split_channels(input, block_size, order), AXES_OF_BLOCKS[order], (0, 1, 3))
     for row, column in np.ndindex(block_size, block_size):
         found[:, :, row::block_size, column::block_size] = images[row, column]
     return found
-
-
-def split_channels(x: Any, block_size: int, order: str) -> Any:
-    """Return a tensor with its channels as three dimensions: row and column of a block, and depth, by `order`."""
-    batch, channels, height, width = x.shape
-    sizes = [block_size] * 3
-    sizes[AXES[order][2] - 1] = channels // block_size**2
-    return x.reshape(batch, *sizes, height, width)
-
-
-AXES = {"DEPTH_COLUMN_ROW": (1, 2, 3), "COLUMN_ROW_DEPTH": (2, 3, 1)}  # of row, column and depth
-
-
-def channels_at(x: Any, places: Places, given: Given) -> Any:
-    """Return the channels of the input that a tile of the output needs."""
-    order, depth = given.get("order", "DEPTH_COLUMN_ROW"), slice(places[1].start, places[1].stop)
-    found = split_channels(x[places[0].start : places[0].stop], given["block_size"], order)
-    part = found[(*[slice(None)] * AXES[order][2], depth)]
-    return part.reshape(len(part), -1, *x.shape[2:])
 
 
 def space_to_depth(input: Any, *, block_size: int, order: str = "DEPTH_COLUMN_ROW") -> Any:
@@ -266,30 +254,22 @@ def space_to_depth(input: Any, *, block_size: int, order: str = "DEPTH_COLUMN_RO
     return blocks.transpose(0, *axes, 2, 4).reshape(batch, -1, height // block_size, width // block_size)
 
 
-def rows_at(x: Any, places: Places, given: Given) -> Any:
-    """Return the rows of the input that a tile of the output needs."""
-    rows = slice(places[2].start * given["block_size"], places[2].stop * given["block_size"])
-    return x[places[0].start : places[0].stop, :, rows]
-
-
-AS_IS = 8  # blocks in a tile of elements that are only moved
-OF_PLACES = Cut(needs={"input": WHOLE}, blocks=AS_IS)
-PADDED = OF_PLACES._replace(blocks=AS_IS // 2)  # indices of places outside take 8 bytes each
-DEPTHS = Cut(lambda _: (0, 1), {"input": channels_at}, AS_IS)
-ROWS = Cut(lambda _: (0, 2), {"input": rows_at}, AS_IS)
+OF_PLACES = Cut(needs={"input": WHOLE})
+DEPTHS = Cut(lambda _: (0, 1), {"input": channels_in_blocks})
+ROWS = Cut(lambda _: (0, 2), {"input": rows_in_blocks})
 
 KERNELS: dict[str, Kernel] = {
     "DEPTH_TO_SPACE": exact_row(depth_to_space, DEPTHS),
     "DEPTH_TO_SPACE1": exact_row(depth_to_space, DEPTHS),
-    "JOIN": exact_row(join, Cut(needs={"inputs": parts_at}, blocks=AS_IS)),
-    "PADDING": exact_row(padding, PADDED),
-    "PADDING1": exact_row(padding1, PADDED),
+    "JOIN": exact_row(join, Cut(needs={"inputs": joined_parts})),
+    "PADDING": exact_row(padding, OF_PLACES),
+    "PADDING1": exact_row(padding1, OF_PLACES),
     "REVERSE_SUBSEQUENCES": exact_row(reverse_subsequences, Cut(needs={"input": LINES, "sequence_lengths": LINES})),
     "SLICE": exact_row(slice_, UNCUT),
     "SLICE1": exact_row(slice1, UNCUT),
-    "SLICE_GRAD": exact_row(slice_grad, Cut(needs={"input_gradient": WHOLE}, blocks=AS_IS)),
+    "SLICE_GRAD": exact_row(slice_grad, Cut(needs={"input_gradient": WHOLE})),
     "SPACE_TO_DEPTH": exact_row(space_to_depth, ROWS),
     "SPACE_TO_DEPTH1": exact_row(space_to_depth, ROWS),
-    "SPLIT": exact_row(split, Cut(lambda given: tuple(range(given["axis"])), {"input": LINES}, AS_IS)),
+    "SPLIT": exact_row(split, Cut(lambda given: tuple(range(given["axis"])), {"input": LINES})),
     "TILE": exact_row(tile, OF_PLACES),
 }

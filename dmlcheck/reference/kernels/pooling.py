@@ -14,6 +14,7 @@ from dmlcheck.descs.records import TensorDesc
 from dmlcheck.reference.corners import Corners, corners
 from dmlcheck.reference.data_types import is_float
 from dmlcheck.reference.grouped import comparable
+from dmlcheck.reference.needs import taken
 from dmlcheck.reference.norms import MOST_PLAIN, absolute_norm, alternatives_of_signs
 from dmlcheck.reference.places import Places, with_ones_after
 from dmlcheck.reference.quantization import difference, requantized
@@ -188,16 +189,6 @@ def roi_pooling(input: Any, roi: Any, *, spatial_scale: Any, pooled_size: Any) -
     return stacked([largest_of_region(input, row, spatial_scale, pooled_size) for row in roi[0, 0]])
 
 
-def regions_at(roi: Any, places: Places, _: Given) -> Any:
-    """Return the regions of a tile."""
-    return roi[:, :, places[0].start : places[0].stop]
-
-
-def channels_at(input: Any, places: Places, _: Given) -> Any:
-    """Return the channels of a tile, of all images."""
-    return input[:, places[1].start : places[1].stop]
-
-
 def largest_of_region(input: Any, row: Any, scale: Any, pooled_size: Any) -> Any:
     """Return the largest elements of the parts of a region; undefined if its image does not exist."""
     image, sizes = float(row[0]), (pooled_size.Height, pooled_size.Width)
@@ -210,10 +201,7 @@ def largest_of_region(input: Any, row: Any, scale: Any, pooled_size: Any) -> Any
 def largest_within(image: Any, region: Corners, sizes: Sizes) -> PartlyUndefined:
     """Return the largest elements of the parts of a region of an image."""
     x1, y1, x2, y2 = region
-    rows, columns = (
-        parts_of(*ends, count, size)
-        for ends, count, size in zip(((y1, y2), (x1, x2)), sizes, image.shape[1:], strict=True)
-    )
+    rows, columns = map(parts_of, (y1, x1), (y2, x2), sizes, image.shape[1:])
     return PartlyUndefined(*largest_of_parts(image, rows, columns))
 
 
@@ -241,9 +229,10 @@ def largest_of_parts(image: Any, rows: list[slice], columns: list[slice]) -> tup
 
 def max_unpooling(input: Any, indices: Any, *, output: TensorDesc) -> PartlyUndefined:
     """Output[Indices[j]] = Input[j], counted through all of OutputTensor, and 0 everywhere else."""
-    size, is_inside = math.prod(output.sizes), indices.reshape(-1) < math.prod(output.sizes)
+    size = math.prod(output.sizes)
+    is_inside = indices.ravel() < size
     own = slice(None) if is_inside.all() else is_inside
-    places, values = indices.reshape(-1)[own].astype(np.intp), input.reshape(-1)[own]
+    places, values = indices.ravel()[own].astype(np.intp), input.ravel()[own]
     found, is_undefined = np.zeros(size, input.dtype), np.full(size, own is is_inside)
     found[places] = values
     is_other = (found[places] != values) & ~(np.isnan(found[places]) & np.isnan(values))
@@ -254,7 +243,7 @@ def max_unpooling(input: Any, indices: Any, *, output: TensorDesc) -> PartlyUnde
 POOLED = Windows(window_of)
 POWERS = Windows(window_of, is_reduced=lambda given: given["p"] <= MOST_PLAIN)
 LARGEST = Windows(window_without_repeats, least, lambda given: given.get("output_indices") is None)
-REGIONS = Cut(lambda _: (0, 1), {"input": channels_at, "roi": regions_at})
+REGIONS = Cut(lambda _: (0, 1), {"input": taken(1, of=1), "roi": taken(2, of=0)})
 
 KERNELS: dict[str, Kernel] = {
     "AVERAGE_POOLING": Kernel(average_pooling, POOLED),

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from dmlcheck.reference.data_types import as_float, infinite, limits, nearest, wrapped
+from dmlcheck.reference.needs import repeated
 from dmlcheck.reference.places import Places
 from dmlcheck.reference.quantization import as_floats, difference, quantized
 from dmlcheck.reference.results import PartlyUndefined, alternatives
@@ -57,18 +57,6 @@ def dequantize(
     scale, zero_point = (*quantizations, None)[:2]
     found = dequantize_linear(input, scale, zero_point, input_type=input_type, output_type=output_type)
     return PartlyUndefined(found, are_uneven)
-
-
-def repeated(tensors: Sequence[Any], places: Places, given: Given) -> list[Any]:
-    """Return scales or zero points at some places of the input, each element repeated over its block."""
-    sizes = given["input"].shape
-    return [reduce(lambda part, axis: _along(part, axis, places[axis], sizes[axis]), range(x.ndim), x) for x in tensors]
-
-
-def _along(x: Any, axis: int, at: range, size: int) -> Any:
-    own = x.shape[axis]
-    index = slice(at.start, at.stop) if own == size else np.arange(at.start, at.stop) * own // size
-    return x[(*[slice(None)] * axis, index)]
 
 
 def uneven(_: Any, __: Places, given: Given) -> bool:

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
+from dmlcheck.reference.needs import WHOLE
 from dmlcheck.reference.places import Places, first_number
-from dmlcheck.reference.rows import WHOLE, Cut, Kernel, exact_row
+from dmlcheck.reference.rows import Cut, Kernel, exact_row
 
 MULTIPLIER0, MULTIPLIER1 = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
 INCREMENT0, INCREMENT1 = np.uint64(0x9E3779B9), np.uint64(0xBB67AE85)

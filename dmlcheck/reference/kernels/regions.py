@@ -17,6 +17,7 @@ from dmlcheck.reference.interpolation import (
     spread,
     total_together,
 )
+from dmlcheck.reference.needs import WHOLE, region_axis, region_of_crop, regions_on_image, regions_with_gradients
 from dmlcheck.reference.places import Places
 from dmlcheck.reference.region_extents import (
     BLOCKS_OF_SAMPLES,
@@ -35,7 +36,7 @@ from dmlcheck.reference.results import (
     stacked,
     ways_of,
 )
-from dmlcheck.reference.rows import WHOLE, Axes, Cut, EachOutput, Given, Kernel, same_parameters
+from dmlcheck.reference.rows import Cut, EachOutput, Kernel, same_parameters
 from dmlcheck.reference.samples import (
     Counts,
     Sampling,
@@ -174,7 +175,7 @@ def roi_align_grad(
     names, scales = (interpolation_mode, reduction_function), (spatial_scale_y, spatial_scale_x)
     counts = (minimum_samples_per_output, maximum_samples_per_output)
     sampling = Sampling(*names, scales, *counts, input_pixel_offset, output_pixel_offset, align_regions_to_corners)
-    tensors = (input, input_gradient, roi, batch_indices.reshape(-1))
+    tensors = (input, input_gradient, roi, batch_indices.ravel())
     if output_gradient is not None:
         return {"output_gradient": either_reading(gradient_of_image, sampling, *tensors, output_gradient.sizes, places)}
     return {"output_roi_gradient": either_reading(gradient_of_regions, sampling, *tensors, places)}
@@ -280,40 +281,22 @@ def gradient_of_region(sampling: Sampling, image: Any, gradient: Any, corners: A
 # ---- tiles
 
 
-def regions_at(roi: Any, places: Places, _: Given) -> Any:
-    """Return the regions of a tile of the gradient of regions."""
-    return roi.reshape(-1, 4)[places[-2].start : places[-2].stop]
-
-
-def region_at(roi: Any, places: Places, _: Given) -> Any:
-    """Return the region of a tile of a crop, as an array of one region."""
-    return roi.reshape(-1, 4)[places[0].start : places[0].stop]
-
-
-def regions_on(roi: Any, places: Places, given: Given) -> Any:
-    """Return the regions of the image of a tile."""
-    return roi.reshape(-1, 4)[given["batch_indices"].reshape(-1) == places[0].start]
-
-
-def region_axis(given: Given) -> Axes:
-    """Return the axis of the regions."""
-    return (given["roi"].ndim - 2,)
-
-
 CROPS = Cut(
-    needs={"input": WHOLE, "roi": region_at, "batch_indices": WHOLE},
+    needs={"input": WHOLE, "roi": region_of_crop, "batch_indices": WHOLE},
     blocks=BLOCKS_OF_SAMPLES,
     depth=samples_of_each,
     as_is=("input", "batch_indices"),
 )
 AS_IS = ("input", "input_gradient", "batch_indices")
 IMAGES = Cut(
-    needs={**dict.fromkeys(AS_IS, WHOLE), "roi": regions_on},
+    needs={**dict.fromkeys(AS_IS, WHOLE), "roi": regions_on_image},
     blocks=BLOCKS_OF_SAMPLES,
     depth=numbers_on_images,
     as_is=AS_IS,
 )
-CORNERS = Cut(region_axis, {**dict.fromkeys(AS_IS, WHOLE), "roi": regions_at}, depth=samples_for_corners, as_is=AS_IS)
+CORNERS = Cut(
+    region_axis, {**dict.fromkeys(AS_IS, WHOLE), "roi": regions_with_gradients}, depth=samples_for_corners, as_is=AS_IS
+)
 
 
 KERNELS: dict[str, Kernel] = {

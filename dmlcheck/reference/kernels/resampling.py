@@ -17,9 +17,10 @@ from dmlcheck.reference.interpolation import (
     returned,
     taken,
 )
+from dmlcheck.reference.needs import WHOLE
 from dmlcheck.reference.places import Places, numbers_of
 from dmlcheck.reference.results import PartlyUndefined, all_undefined
-from dmlcheck.reference.rows import WHOLE, Cut, Given, Kernel, same_parameters
+from dmlcheck.reference.rows import Cut, Given, Kernel, same_parameters
 
 ROUNDINGS: dict[str, Rounding] = {"INCREASING": np.ceil, "DECREASING": np.floor}
 

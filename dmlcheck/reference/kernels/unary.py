@@ -9,7 +9,7 @@ import numpy as np
 
 from dmlcheck.reference.data_types import as_bits, cast, numbers_for, width
 from dmlcheck.reference.functions import of_values
-from dmlcheck.reference.places import Places, with_ones_after
+from dmlcheck.reference.places import Places, numbers_of, with_ones_after
 from dmlcheck.reference.results import PartlyUndefined, flushing, or_nan
 from dmlcheck.reference.rows import Cut, Kernel, elementwise, exact
 from dmlcheck.reference.special import erf
@@ -141,8 +141,8 @@ _BITS = np.array([byte.bit_count() for byte in range(256)], dtype=np.uint8)
 
 def value_scale_2d(input: Any, *, scale: Any, bias: Sequence[float], places: Places) -> Any:
     """Scale * Input[n, c, y, x] + Bias[c]."""
-    shift = numbers_for(bias[places[1].start : places[1].stop], input)
-    return input * scale + with_ones_after(shift, 2)
+    of_channels = numbers_for(bias[numbers_of(places[1])], input)
+    return input * scale + with_ones_after(of_channels, 2)
 
 
 KERNELS: dict[str, Kernel] = {
@@ -179,5 +179,5 @@ KERNELS: dict[str, Kernel] = {
     "ELEMENT_WISE_TAN": elementwise(np.tan),
     "ELEMENT_WISE_TANH": elementwise(np.tanh),
     "ELEMENT_WISE_THRESHOLD": exact(threshold, integers=threshold_integers),
-    "VALUE_SCALE_2D": Kernel(value_scale_2d, Cut(blocks=2)),
+    "VALUE_SCALE_2D": Kernel(value_scale_2d, Cut()),
 }

@@ -11,9 +11,9 @@ import numpy as np
 
 from dmlcheck.reference.blocks import ranges, tiles_along
 from dmlcheck.reference.grouped import grouped
+from dmlcheck.reference.magnitudes import Magnitudes
 from dmlcheck.reference.phases import phases
 from dmlcheck.reference.places import Index
-from dmlcheck.reference.products import Magnitudes
 from dmlcheck.reference.rows import Correlations
 from dmlcheck.reference.tiling.request import Request
 from dmlcheck.reference.tiling.tile import Tile

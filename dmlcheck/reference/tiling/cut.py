@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from dmlcheck.reference.blocks import BLOCK, ranges, tiles_along
+from dmlcheck.reference.blocks import BLOCK, BLOCK_AS_IS, ranges, tiles_along
+from dmlcheck.reference.needs import WHOLE
 from dmlcheck.reference.places import Index, Places, part_at
-from dmlcheck.reference.rows import WHOLE, Cut, EachOutput, Given, Need
+from dmlcheck.reference.rows import Cut, EachOutput, Given, Need
 from dmlcheck.reference.tiling.request import Request
 from dmlcheck.reference.tiling.tile import Tile
 
@@ -40,7 +41,8 @@ def _tiles(declared: Cut, request: Request, outputs: Mapping[str, Sizes]) -> Ite
     usual = _same if axes else WHOLE
     needs = {**dict.fromkeys(request.tensors, usual), **declared.needs}
     cut = [name for name, own in outputs.items() if _agree(own, sizes, axes)]
-    for index in _indices(declared, sizes, axes, given):
+    most = BLOCK * declared.blocks if declared.blocks else BLOCK_AS_IS if request.is_exact else BLOCK
+    for index in _indices(declared, sizes, axes, given, most):
         places = ranges(index, sizes)
         operands = {name: _needed(need, name, places, request) for name, need in needs.items()}
         formula = partial(request.formula, places=places) if asks else request.formula
@@ -53,11 +55,10 @@ def _tiles(declared: Cut, request: Request, outputs: Mapping[str, Sizes]) -> Ite
         yield Tile(request.where(where), formula, tuple(operands.values()), request.is_exact)
 
 
-def _indices(declared: Cut, sizes: Sizes, axes: Sequence[int], given: Given) -> Iterator[Index]:
-    """Yield the indices of the tiles in the results."""
+def _indices(declared: Cut, sizes: Sizes, axes: Sequence[int], given: Given, elements: int) -> Iterator[Index]:
+    """Yield the indices of the tiles in the results, of at most so many elements."""
     depth = declared.depth(given)
     whole = math.prod(size for axis, size in enumerate(sizes) if axis not in axes)
-    elements = declared.blocks * BLOCK
     if not isinstance(depth, Sequence):
         yield from tiles_along(axes, sizes, max(1, int(elements // max(1, whole * depth))))
         return

@@ -7,8 +7,8 @@ from itertools import product
 from typing import Any
 
 from dmlcheck.reference.blocks import Blocks
+from dmlcheck.reference.magnitudes import Magnitudes
 from dmlcheck.reference.places import Index
-from dmlcheck.reference.products import Magnitudes
 from dmlcheck.reference.rows import Products
 from dmlcheck.reference.tiling.request import Request
 from dmlcheck.reference.tiling.tile import Tile

@@ -441,16 +441,16 @@ def test_lines_reversed_twice_are_as_they_were() -> None:
 
 @pytest.mark.parametrize("axis", [0, 1])
 def test_long_lines_are_reversed_in_tiles(axis: int) -> None:
-    sizes = (200_000, 2) if axis == 0 else (2, 200_000)
-    x = np.arange(400_000, dtype=np.uint32).reshape(sizes)
-    lengths = np.array([150_000, 2**32 - 1], np.uint32).reshape(2 if axis else 1, -1)
+    sizes = (600_000, 2) if axis == 0 else (2, 600_000)
+    x = np.arange(1_200_000, dtype=np.uint32).reshape(sizes)
+    lengths = np.array([450_000, 2**32 - 1], np.uint32).reshape(2 if axis else 1, -1)
     fields = {"InputTensor": tensor("UINT32", sizes), "OutputTensor": tensor("UINT32", sizes), "Axis": axis}
     fields["SequenceLengthsTensor"] = tensor("UINT32", lengths.shape)
     desc, inputs = built("REVERSE_SUBSEQUENCES", fields, {"InputTensor": x, "SequenceLengthsTensor": lengths})
-    assert len(list(engine.tiles_of(desc, inputs))) > 3
+    assert len(list(engine.tiles_of(desc, inputs))) > 1
     found = engine.run(desc, inputs)["OutputTensor"]
     first, second = (found, x) if axis else (found.T, x.T)
-    assert np.array_equal(first[0], np.concatenate([second[0, 149_999::-1], second[0, 150_000:]]))
+    assert np.array_equal(first[0], np.concatenate([second[0, 449_999::-1], second[0, 450_000:]]))
     assert np.array_equal(first[1], second[1, ::-1])
 
 
@@ -466,7 +466,7 @@ def test_large_tensors_come_in_tiles_and_are_the_same() -> None:
     tensors["OutputTensor"] = tensor("INT32", (3 * x.size - 2,))
     fields = {"PaddingMode": "REFLECTION", "PaddingValue": 0, "StartPadding": [x.size - 1], "EndPadding": [x.size - 1]}
     desc, inputs = built("PADDING", tensors | fields, {"InputTensor": x})
-    assert len(list(engine.tiles_of(desc, inputs))) == 18  # half as long, for what places take
+    assert len(list(engine.tiles_of(desc, inputs))) == 9
     assert np.array_equal(engine.run(desc, inputs)["OutputTensor"], np.concatenate([x[:0:-1], x, x[-2::-1]]))
 
 
