@@ -1,4 +1,4 @@
-"""What a tile needs of each tensor: all of it, some places, lines, or what indices and regions name.
+"""The parts of each tensor that a tile needs: all of it, some places, lines, or what indices and regions name.
 
 A row of a kernel's table names these functions as its `needs`: each takes the tensor, the places of the tile in the
 output, and the tensors and attributes of the desc.
