@@ -20,6 +20,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--fuzz-seconds", type=float, default=10.0, help="how long to make files and command lines for, in all"
     )
+    parser.addoption("--all-cases", action="store_true", help="run all bundled cases on ONNX Runtime, not every fifth")
     parser.addoption("--fuzz-seed", type=int, default=0, help="the first seed of what is made")
 
 
