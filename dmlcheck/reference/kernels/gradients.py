@@ -86,8 +86,8 @@ def average_pooling_grad(
 ) -> Any:
     """The sum of InputGradient[o] / n[o] over all o and w for which o * Strides + w - StartPadding is the element.
 
-    n[o] is the number of elements of window o inside OutputGradientTensor, with IncludePadding the number of all its
-    elements, or of those up to EndPadding.
+    n[o] is the number of elements of window o inside OutputGradientTensor. With IncludePadding it is the number of all
+    its elements, or of those up to EndPadding.
     """
     window, sizes = Window(window_size, strides, (1,) * len(strides), start_padding), output_gradient.sizes[2:]
     counted = from_padding(window, tuple(map(add, sizes, end_padding))) if include_padding else (window, sizes)
@@ -222,8 +222,8 @@ def local_response_normalization_grad(
     """dy * B^-Beta - 2 * Alpha * Beta / LocalSize * x * the sum of dy' * x' * B'^(-Beta - 1).
 
     dy are the elements of InputGradient. B is Bias + Alpha / LocalSize * the sum of x^2 over the region of
-    LOCAL_RESPONSE_NORMALIZATION, or longer before x where LocalSize is even. The second sum is over the elements whose
-    regions contain x. Without CrossChannel Alpha may be divided by LocalSize^2 too.
+    LOCAL_RESPONSE_NORMALIZATION, which may begin one earlier where LocalSize is even. The second sum is over the
+    elements whose regions contain x. Without CrossChannel Alpha may be divided by LocalSize^2 too.
     """
     alphas = [alpha / local_size] if cross_channel else [alpha / local_size, alpha / local_size**2]
     of = partial(gradient_of_region, input, input_gradient, region, inside, beta=beta, bias=bias)

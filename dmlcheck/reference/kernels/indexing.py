@@ -228,9 +228,9 @@ def notable(x: Any, axis: int) -> Any:
 
 
 def nonzero_coordinates(input: Any, *, output_coordinates: TensorDesc) -> dict[str, Any]:
-    """OutputCount is the number of elements that are not 0, row r of OutputCoordinates where the r-th of them is.
+    """OutputCount is the number of elements other than 0; row r of OutputCoordinates is the place of the r-th of them.
 
-    No element has the rows after those.
+    The rows after those are of no element.
     """
     rows, count = output_coordinates.sizes[-2:]
     found, mark = np.zeros((rows, count), np.uint32), np.ones((rows, 1), bool)

@@ -181,7 +181,7 @@ def quantized_linear_average_pooling(
 
 
 def roi_pooling(input: Any, roi: Any, *, spatial_scale: Any, pooled_size: Any) -> Any:
-    """The maximum of Input[batch, c, y, x] over the y and x of each part of a region, whose corners are both inside.
+    """The maximum of Input[batch, c, y, x] over the y and x of each part of a region; a region includes its corners.
 
     A corner is at round(coordinate * SpatialScale). Part i of n of a region of H rows begins at row floor(i * H / n)
     and ends before row ceil((i + 1) * H / n). Only rows and columns inside InputTensor count.
