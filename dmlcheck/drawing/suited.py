@@ -208,7 +208,7 @@ def _per_tensor(raw: Raw, chance: Chance) -> None:
     """Often have one scale and one zero point for the whole of a tensor."""
     if chance.often(0.5):
         for name in ("InputScale", "InputZeroPoint", "OutputScale", "OutputZeroPoint"):
-            tensor = raw.get(f"{name}Tensor", {"Sizes": []})
+            tensor = raw.get(f"{name}Tensor") or {"Sizes": []}
             tensor["Sizes"] = [1] * len(tensor["Sizes"])
 
 
@@ -217,10 +217,10 @@ def _products_of_bytes(raw: Raw, chance: Chance) -> None:
     if chance.often(0.4):
         kind = chance.of(("INT8", "UINT8"))
         for name in ("ATensor", "AZeroPointTensor", "BTensor", "BZeroPointTensor"):
-            if name in raw:
+            if raw.get(name) is not None:
                 raw[name]["DataType"] = kind
         for name in ("AScaleTensor", "AZeroPointTensor"):
-            if name in raw:
+            if raw.get(name) is not None:
                 raw[name]["Sizes"] = [1] * len(raw[name]["Sizes"])
 
 
@@ -239,7 +239,7 @@ def _parts(raw: Raw, chance: Chance) -> None:
     """Give the parts of a whole different lengths along its axis."""
     names = ("InputTensors", "OutputTensor") if "InputTensors" in raw else ("OutputTensors", "InputTensor")
     parts, whole, axis = raw[names[0]], raw[names[1]], raw["Axis"]
-    if any(len(part["Sizes"]) <= axis for part in (*parts, whole)):
+    if not parts or any(len(part["Sizes"]) <= axis for part in (*parts, whole)):
         return
     if sum(part["Sizes"][axis] for part in parts) != whole["Sizes"][axis]:
         for part in parts:

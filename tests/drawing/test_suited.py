@@ -54,6 +54,21 @@ def test_what_has_no_such_rule_stays_as_it_is() -> None:
     assert fields == {"InputTensor": of(2, 3), "OutputTensor": of(2, 3)}
 
 
+def test_the_length_of_a_whole_is_that_of_its_parts_and_without_parts_it_stays() -> None:
+    made = suited("JOIN", InputTensors=[of(2, 3), of(2, 4)], OutputTensor=of(2, 9), Axis=1)
+    assert made["OutputTensor"]["Sizes"] == [2, 10]
+    assert [part["Sizes"] for part in made["InputTensors"]] == [[2, 5], [2, 5]]
+    assert suited("JOIN", InputTensors=[], OutputTensor=of(2, 9), Axis=1)["OutputTensor"]["Sizes"] == [2, 9]
+
+
+def test_a_tensor_that_is_null_stays_so() -> None:
+    always = Chance(lambda low, _: low)
+    fields: dict[str, Any] = {"ATensor": of(2, 3, data_type="INT8"), "AZeroPointTensor": None, "InputScaleTensor": None}
+    for operator in ("MATRIX_MULTIPLY_INTEGER_TO_FLOAT", "QUANTIZED_LINEAR_AVERAGE_POOLING"):
+        suit(load_spec(f"DML_OPERATOR_{operator}"), fields, always)
+        assert (fields["AZeroPointTensor"], fields["InputScaleTensor"]) == (None, None)
+
+
 def test_a_window_outside_of_its_tensor_gets_most_of_it_and_one_inside_stays() -> None:
     given = {"InputTensor": of(40, 9), "OutputTensor": of(50, 2), "InputWindowStrides": [3, -1]}
     outside = suited("SLICE1", **given, InputWindowOffsets=[38, 0], InputWindowSizes=[5, 9])
