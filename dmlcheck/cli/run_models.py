@@ -121,8 +121,8 @@ _OPTIONS = [
         "--output",
         metavar="DIR",
         shell_complete=complete_files,
-        help="Models: write each node that fails as a case file, and as a model of one node with its inputs; with "
-        "--bisect the nodes that are wrong together as a model.",
+        help="Models: write each node that fails as a case file, and as a model of one node with its inputs. "
+        "With --bisect write nodes that are wrong together as one model.",
     ),
 ]
 
