@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from itertools import chain, islice
 from typing import Any
 
@@ -26,11 +27,24 @@ _MANY = 1 << 20  # elements; for fewer, threads cost more than they save
 _MOST_THREADS = 4  # each needs memory for its own blocks
 
 
+@cache
+def keep_memory() -> None:
+    """Let the C library keep the memory of the arrays of tiles: glibc does so after an array of this size was freed.
+
+    Otherwise it returns their memory to the system, whose pages cost more time than the arithmetic on them.
+    """
+    np.empty(_KEPT, np.uint8)
+
+
+_KEPT = 1 << 24  # bytes
+
+
 def compute_all(tiles: Iterator[Tile], compute: Callable[[Tile], None], threads: int) -> None:
     """Compute all tiles, in several threads if the system has them; an error in one, or Ctrl-C, ends all.
 
     The order of the tiles does not matter, so that results do not depend on the number of threads.
     """
+    keep_memory()
     if threads > 1:
         first = list(islice(tiles, 2))
         tiles = chain(first, tiles)

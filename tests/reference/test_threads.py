@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import subprocess
 import sys
 import threading
@@ -157,3 +158,28 @@ def test_small_tensors_start_no_threads() -> None:
         "assert 'concurrent.futures.thread' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+FAULTS = """
+import resource
+import numpy as np
+from dmlcheck.reference.threads import keep_memory
+keep_memory()
+
+def tile():
+    for array in [np.empty(1 << 18) for _ in range(4)]:
+        array.fill(1)
+
+tile()
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+for _ in range(20):
+    tile()
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other C libraries have rules of their own")
+def test_the_memory_of_a_tile_is_used_again() -> None:
+    """4 arrays of 2 MiB have 512 pages each, which fault once and not 20 times."""
+    run = subprocess.run([sys.executable, "-c", FAULTS], capture_output=True, text=True, check=True)
+    assert int(run.stdout) < 4 * 512
