@@ -107,3 +107,25 @@ def test_key_heads_divide_the_heads_of_the_query() -> None:
 
 def test_a_part_without_tensors_has_no_length() -> None:
     assert AttentionInput(None).length == 0
+
+
+@pytest.mark.parametrize(
+    ("queries", "keys", "size", "depth"),
+    [
+        (100, 10, 8, 10.0),  # a row has the scores of 10 keys
+        (100, 10, 50, 50.0),  # or 50 elements of its query
+        (1, 64, 50, 3200.0),  # the only row needs all keys
+        (64, 64, 1 << 16, 16 * 2**16 / 64),  # 64 keys of 2^16 elements are more than a tile: so many rows share them
+        (8, 64, 1 << 16, 16 * 2**16 / 8),
+        (10**6, 64, 1 << 16, 16 * 2**16 / 64),
+    ],
+)
+def test_rows_share_the_keys_of_their_head(queries: int, keys: int, size: int, depth: float) -> None:
+    key = AttentionInput(np.broadcast_to(np.float32(0), (1, 2, 1, keys, size)))
+    query = AttentionInput(np.broadcast_to(np.float32(0), (1, 2, 1, queries, size)))
+    assert AttentionInputs(query, key, key).depth == depth
+
+
+def test_wide_values_count_as_wide_keys_do() -> None:
+    query, key, value = (AttentionInput(np.broadcast_to(np.float32(0), (1, 1, 1, 9, size))) for size in (4, 4, 70))
+    assert AttentionInputs(query, key, value).depth == 70

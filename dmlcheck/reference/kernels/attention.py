@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.functions import of_values
-from dmlcheck.reference.heads import AttentionInput, AttentionInputs, is_alone, last_four, parts_of
+from dmlcheck.reference.heads import BLOCKS_OF_SCORES, AttentionInput, AttentionInputs, is_alone, last_four, parts_of
 from dmlcheck.reference.nested import stored
 from dmlcheck.reference.places import Index, Places, part_at, slices
 from dmlcheck.reference.products import scaled_scores, weighted_means
@@ -170,7 +170,7 @@ def queries(given: Given, found: AttentionInputs | None) -> Cut:
     if found is None or not are_known(given, found.sizes_of_scores):
         return ALL_UNDEFINED
     q, k, v = found
-    batch, groups, share, length, size = q.own.shape
+    batch, groups, share, length, _ = q.own.shape
     position, sizes = given.get("relative_position_bias"), (batch, groups, share, length, k.length)
     ends = np.arange(length).reshape(1, 1, 1, length, 1) if given.get("past_sequence_lengths") is not None else None
     needs = {
@@ -181,8 +181,7 @@ def queries(given: Given, found: AttentionInputs | None) -> Cut:
         "masking": at(as_scores(given.get("mask"), given["mask_type"], sizes)),
         "last": at(ends),
     }
-    depth = max(k.length, size, k.length * size // (share * length))
-    return Cut(None, needs, 16, lambda _: depth, lambda _: sizes[:4], partial(side_by_side, share))
+    return Cut(None, needs, BLOCKS_OF_SCORES, lambda _: found.depth, lambda _: sizes[:4], partial(side_by_side, share))
 
 
 ALL_UNDEFINED = Cut(lambda _: (), dict.fromkeys(("q", "k", "v", "position", "masking", "last"), lambda *_: None))
@@ -259,7 +258,7 @@ def tensors_for(sizes: Sizes, part: AttentionInput | None, *, has_room: bool) ->
     own, bias, past = (None if x is None else x[:, :, 0] for x in part)
     batch, heads, _, size = next(x for x in (own, past) if x is not None).shape
     room = sizes[2] - part.length
-    agree = sizes == (batch, heads, sizes[2], size) and (room == 0 or (room > 0 and has_room))
+    agree = sizes == (batch, heads, sizes[2], size) and (room >= 0 if has_room else room == 0)
     return (past, own, bias) if agree else (None, None, None)
 
 
