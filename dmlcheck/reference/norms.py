@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -37,6 +37,11 @@ def absolute_norm(x: Any, seen: View, p: int) -> Any:
 
 
 MOST_PLAIN = 6  # the 6th powers of FLOAT32 numbers, and all sums of them, are finite in float64
+
+
+def has_plain_powers(given: Mapping[str, Any]) -> bool:
+    """Whether windows are only reduced for the order P of a desc: the elements of each are not divided first."""
+    return bool(given["p"] <= MOST_PLAIN)
 
 
 def plain_norm(size: Any, seen: View, p: int) -> Any:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dmlcheck.reference.samples import Counts, Sampling, sample_counts
+from dmlcheck.reference.samples import ONE, Counts, Sampling, sample_counts
 from dmlcheck.reference.work import ELEMENTS_OF_BLOCK, SAMPLES, SAMPLES_AT_ONCE, Work
 
 Given = Mapping[str, Any]  # the tensors and attributes of a desc, by parameter
@@ -19,7 +19,7 @@ def counts_of(given: Given, window: Sequence[int]) -> list[Counts]:
     least, most = given["minimum_samples_per_output"], given["maximum_samples_per_output"]
     offsets = (given.get("input_pixel_offset", 0.5), given.get("output_pixel_offset", -0.5))
     sampling = Sampling(*names, scales, least, most, *offsets, given.get("align_regions_to_corners", False))
-    return [own or (1, 1) for own in sample_counts(given["roi"].reshape(-1, 4), window, sampling)]
+    return [own or ONE for own in sample_counts(given["roi"].reshape(-1, 4), window, sampling)]
 
 
 def samples_of_each(given: Given) -> list[int]:

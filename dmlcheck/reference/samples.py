@@ -29,7 +29,8 @@ from dmlcheck.reference.interpolation import (
 from dmlcheck.reference.places import Places, numbers_of
 from dmlcheck.reference.results import PartlyUndefined, alternatives, ways_of
 
-Counts = tuple[int, int]
+Counts = tuple[int, int]  # of samples of an element along height and width
+ONE: Counts = (1, 1)
 
 
 class Sampling(NamedTuple):

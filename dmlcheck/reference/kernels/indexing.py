@@ -102,8 +102,8 @@ def gather_nd(input: Any, indices: Any, *, input_dimension_count: int, indices_d
 
 def coordinates(indices: Iterable[Any], sizes: Sequence[int]) -> tuple[tuple[Any, ...], Any]:
     """Return indices as positions along several dimensions, and a mask of those with one outside, as `indices_in`."""
-    at, outside = zip(*map(indices_in, indices, sizes), strict=True)
-    return at, reduce(np.logical_or, outside)
+    found = list(map(indices_in, indices, sizes))
+    return tuple(at for at, _ in found), reduce(np.logical_or, (outside for _, outside in found))
 
 
 # ---- replacing
@@ -135,7 +135,8 @@ def replaced(x: Any, indices: Sequence[Any], updates: Any) -> PartlyUndefined:
     An index outside the tensor makes undefined the elements that it may replace: at its nearest end, and at both ends.
     """
     sizes = x.shape[: len(indices)]
-    at, outside = zip(*map(indices_in, indices, sizes), strict=True)
+    own = list(map(indices_in, indices, sizes))
+    at, outside = tuple(place for place, _ in own), [mask for _, mask in own]
     beyond, found = reduce(np.logical_or, outside), x.copy()
     if not beyond.any():
         found[at] = updates
@@ -253,7 +254,8 @@ def in_doubt(x: Any) -> Any:
     return np.isnan(x) | ((x != 0) & (np.abs(x) < np.finfo(x.dtype).smallest_normal))
 
 
-GATHER = Cut(needs={"input": lines_of_gather, "indices": indices_of_gather})
+LARGE = 32  # blocks in a tile, which indexing copies whole
+GATHER = Cut(needs={"input": lines_of_gather, "indices": indices_of_gather}, blocks=LARGE)
 GATHER_ND = Cut(needs={"input": parts_of_gather_nd, "indices": tuples_of_gather_nd})
 SEQUENCES = Groups(lambda given: (given["axis"],), is_whole=True)
 
@@ -264,9 +266,9 @@ KERNELS: dict[str, Kernel] = {
     "GATHER_ND1": exact_row(gather_nd1, GATHER_ND),
     "NONZERO_COORDINATES": exact_row(nonzero_coordinates, UNCUT),
     "ONE_HOT": exact_row(one_hot, Cut(needs={"indices": LINES, "values": WHOLE})),
-    "SCATTER": exact_row(scatter, Cut(axes_but_axis, {"indices": LINES, "updates": LINES})),
+    "SCATTER": exact_row(scatter, Cut(axes_but_axis, {"indices": LINES, "updates": LINES}, LARGE)),
     "SCATTER_ND": exact_row(
-        scatter_nd, Cut(axes_after_tuples, {"indices": WHOLE, "updates": updates_after_tuples}, 32)
+        scatter_nd, Cut(axes_after_tuples, {"indices": WHOLE, "updates": updates_after_tuples}, LARGE)
     ),
     "TOP_K": exact_row(top_k, SEQUENCES),
     "TOP_K1": exact_row(top_k1, SEQUENCES),

@@ -30,9 +30,10 @@ def of_group(
     """fused(Scale * (x - Mean) / sqrt(Variance + Epsilon) + Bias); without UseMean, Mean is 0."""
     scale, bias = 1 if scale is None else scale, 0 if bias is None else bias
     centre, spread = statistics(x, axes, use_mean=use_mean, use_variance=use_variance)
-    square = 1 if spread is None else spread + epsilon
-    factor = scale if spread is None else scale / np.sqrt(square)
-    is_undefined = (square <= 0) | np.isinf(factor) | (not axes) | (not use_mean and not use_variance)
+    square = None if spread is None else spread + epsilon
+    factor = scale if square is None else scale / np.sqrt(square)
+    has_no_root = square is not None and square <= 0
+    is_undefined = has_no_root | np.isinf(factor) | (not axes) | (not use_mean and not use_variance)
     result = affine(x, centre, factor, bias)
     if use_mean and use_variance:
         return PartlyUndefined(

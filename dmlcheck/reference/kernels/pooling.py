@@ -15,7 +15,7 @@ from dmlcheck.reference.corners import Corners, corners
 from dmlcheck.reference.data_types import is_float
 from dmlcheck.reference.grouped import comparable
 from dmlcheck.reference.needs import taken
-from dmlcheck.reference.norms import MOST_PLAIN, absolute_norm, alternatives_of_signs
+from dmlcheck.reference.norms import absolute_norm, alternatives_of_signs, has_plain_powers
 from dmlcheck.reference.places import Places, with_ones_after
 from dmlcheck.reference.quantization import difference, requantized
 from dmlcheck.reference.results import PartlyUndefined, all_undefined, any_of, stacked
@@ -56,7 +56,7 @@ def divisors(seen: View, end_padding: Sizes, *, include_padding: bool) -> list[t
         count = seen_count(seen.places, seen.window, seen.sizes)
         return [(np.maximum(count, 1), count == 0)]
     count = padded_count(seen.places, seen.window, tuple(map(add, seen.sizes, end_padding)))
-    return [(float(math.prod(seen.window.size)), False), (np.maximum(count, 1), count == 0)]
+    return [(float(math.prod(seen.window.size)), False), (count, False)]
 
 
 def average_pooling1(input: Any, *, seen: View, end_padding: Sizes, include_padding: bool) -> Any:
@@ -241,7 +241,7 @@ def max_unpooling(input: Any, indices: Any, *, output: TensorDesc) -> PartlyUnde
 
 
 POOLED = Windows(window_of)
-POWERS = Windows(window_of, is_reduced=lambda given: given["p"] <= MOST_PLAIN)
+POWERS = Windows(window_of, is_reduced=has_plain_powers)
 LARGEST = Windows(window_without_repeats, least, lambda given: given.get("output_indices") is None)
 REGIONS = Cut(lambda _: (0, 1), {"input": taken(1, of=1), "roi": taken(2, of=0)})
 

@@ -38,6 +38,7 @@ from dmlcheck.reference.results import (
 )
 from dmlcheck.reference.rows import Cut, EachOutput, Kernel, same_parameters
 from dmlcheck.reference.samples import (
+    ONE,
     Counts,
     Sampling,
     bounded,
@@ -118,7 +119,7 @@ def crop(
     image = input[batch_indices.flat[region.start], channels.start : channels.stop]
     at = places_of_samples(roi[0], tile, sizes, counts, sampling)
     of_each = (len(channels), len(tile[0]), counts[0], len(tile[1]), counts[1])
-    samples = cache(partial(samples_at, image, at, is_single=counts == (1, 1)))
+    samples = cache(partial(samples_at, image, at, is_single=counts == ONE))
     plane = image.shape[1:]
     ways = [bounded(samples(way.rounding), at, plane, way, outside) for way in readings(at, plane, sampling)]
     return any_of(*(reduced(found, sampling.function, of_each) for found in ways))
@@ -250,7 +251,7 @@ def gradient_of_regions(
     counts = sample_counts(roi, gradient.shape[2:], sampling)
     found = [
         gradient_of_region(sampling, input[batch_indices[number]], gradient[number], corners)
-        if is_known and of_each == (1, 1)
+        if is_known and of_each == ONE
         else all_undefined((4,))
         for number, corners, of_each in zip(numbers, roi, counts, strict=True)
     ]
@@ -262,7 +263,7 @@ def gradient_of_region(sampling: Sampling, image: Any, gradient: Any, corners: A
 
     The slopes are 0 beyond the edges. They are undefined at the place of an element, where they differ on both sides.
     """
-    at = all_places(corners, gradient.shape[1:], (1, 1), sampling)
+    at = all_places(corners, gradient.shape[1:], ONE, sampling)
     beyond, unclear = limits(at, image.shape[1:], sampling)
     is_finite = np.isfinite(image).all() and np.isfinite(gradient).all()
     given = np.where(beyond, 0.0, computed(gradient, at))

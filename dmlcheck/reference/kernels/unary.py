@@ -136,7 +136,7 @@ def bit_count(input: Any) -> Any:
     return _BITS[of_bytes].sum(axis=-1, dtype=np.uint8)
 
 
-_BITS = np.array([byte.bit_count() for byte in range(256)], dtype=np.uint8)
+_BITS = np.array([byte.bit_count() for byte in bytes(range(256))], dtype=np.uint8)
 
 
 def value_scale_2d(input: Any, *, scale: Any, bias: Sequence[float], places: Places) -> Any:
@@ -179,5 +179,5 @@ KERNELS: dict[str, Kernel] = {
     "ELEMENT_WISE_TAN": elementwise(np.tan),
     "ELEMENT_WISE_TANH": elementwise(np.tanh),
     "ELEMENT_WISE_THRESHOLD": exact(threshold, integers=threshold_integers),
-    "VALUE_SCALE_2D": Kernel(value_scale_2d, Cut()),
+    "VALUE_SCALE_2D": Kernel(value_scale_2d, Cut(blocks=2)),
 }
