@@ -76,6 +76,15 @@ def scores(q: Any, keys: list[Any]) -> Any:
     return found[0] if len(found) == 1 else np.concatenate(found, axis=-1)
 
 
+def keep_weight(hidden: Any, scores: Any, filter_value: Any) -> bool:
+    """Whether a hidden key has a weight above 0, be MaskFilterValue added to its score or put in its place."""
+    least = scores.max(axis=-1, keepdims=True) + LEAST_POWER
+    return bool((hidden & ((scores > least) | (filter_value > least))).any())
+
+
+LEAST_POWER = -746.0  # exp of this and of anything less is 0 in float64
+
+
 def weighted_means(weights: Any, values: list[Any], data_type: str) -> Any:
     """Return weights @ values / the sums of the weights, for values in several parts.
 

@@ -10,6 +10,7 @@ from dmlcheck.reference.blocks import Blocks
 from dmlcheck.reference.products import (
     dequantized_dot,
     dot,
+    keep_weight,
     plus,
     scaled_dot,
     scaled_scores,
@@ -101,3 +102,21 @@ def test_a_scaled_query_may_be_rounded_to_the_data_type() -> None:
 def test_means_weigh_the_values_of_all_parts() -> None:
     values = [np.array([[8.0]]), np.array([[0.0], [4.0]])]
     assert weighted_means(np.array([[2.0, 1.0, 1.0]]), values, "FLOAT32").tolist() == [[5]]
+
+
+@pytest.mark.parametrize(
+    ("top", "added", "filter_value", "keeps"),
+    [
+        (0.0, -747.0, -747.0, False),  # exp of both is 0 in float64
+        (0.0, -745.0, -747.0, True),
+        (0.0, -747.0, -745.0, True),
+        (700.0, -1.0, -47.0, True),  # 701 below the largest score
+        (700.0, -47.0, -47.0, False),
+    ],
+)
+def test_a_hidden_key_has_a_weight_if_its_score_is_not_too_far_below_the_largest(
+    top: float, added: float, filter_value: float, keeps: bool
+) -> None:
+    scores = np.array([[top, added]])
+    assert keep_weight(np.array([[False, True]]), scores, filter_value) == keeps
+    assert not keep_weight(np.array([[False, False]]), scores, filter_value)

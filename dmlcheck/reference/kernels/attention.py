@@ -18,7 +18,7 @@ from dmlcheck.reference.functions import of_values
 from dmlcheck.reference.heads import BLOCKS_OF_SCORES, AttentionInput, AttentionInputs, is_alone, last_four, parts_of
 from dmlcheck.reference.nested import stored
 from dmlcheck.reference.places import Index, Places, part_at, slices
-from dmlcheck.reference.products import scaled_scores, weighted_means
+from dmlcheck.reference.products import keep_weight, scaled_scores, weighted_means
 from dmlcheck.reference.results import UNDEFINED, PartlyUndefined, any_of
 from dmlcheck.reference.rows import Cut, Given, Kernel, Need, Section, SeparateOutputs, same_parameters
 
@@ -97,15 +97,6 @@ def masked_scores(
     if hidden is not None:
         scores = np.where(hidden, filter_value if is_set else stored(scores + filter_value, data_type), scores)
     return scores if later is None else np.where(later, -np.inf, scores)
-
-
-def keep_weight(hidden: Any, scores: Any, filter_value: Any) -> bool:
-    """Whether a hidden key has a weight above 0, be MaskFilterValue added to its score or put in its place."""
-    least = scores.max(axis=-1, keepdims=True) + LEAST_POWER
-    return bool((hidden & ((scores > least) | (filter_value > least))).any())
-
-
-LEAST_POWER = -746.0  # exp of this and of anything less is 0 in float64
 
 
 def means(scores: Any, values: list[Any], data_type: str) -> tuple[Any, Any]:
