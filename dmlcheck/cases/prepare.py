@@ -93,7 +93,7 @@ def prepare(case: Case, level: str, descs: LegalDescs | None = None) -> Prepared
     desc, findings = (descs or LegalDescs()).validated(case, level)
     if desc is None:
         return Prepared(None, findings=tuple(findings))
-    if case.is_negative and not (case.inputs or case.outputs or _needs_inputs(case)):
+    if case.is_negative and not (case.inputs or case.outputs or case.needs_inputs):
         return Prepared(desc)
     excess = too_large(desc, case.inputs or {}, case.outputs or {})
     if excess is not None:
@@ -105,18 +105,12 @@ def prepare(case: Case, level: str, descs: LegalDescs | None = None) -> Prepared
 
 
 def _with_values(case: Case, desc: OperatorDesc, level: str) -> Prepared:
-    from dmlcheck.cases.values import Source, inputs_of, outputs_of
+    from dmlcheck.cases.values import inputs_of, outputs_of
 
-    source = Source(case.file, case.origin.literal)
-    inputs, of_inputs = inputs_of(desc, case.inputs or {}, source, needed=_needs_inputs(case))
-    (expected, is_any), of_outputs = outputs_of(desc, case.outputs or {}, source)
+    inputs, of_inputs = inputs_of(case, desc)
+    (expected, is_any), of_outputs = outputs_of(case, desc)
     findings = (*of_inputs, *of_outputs, *value_findings(desc, inputs, level))
     return Prepared(desc, inputs, expected, findings, is_any=is_any)
-
-
-def _needs_inputs(case: Case) -> bool:
-    """Whether every input must have values: a negative case may leave some out."""
-    return not case.is_negative or "missing-tensor" in (case.invalid or ())
 
 
 def value_findings(desc: OperatorDesc, inputs: Mapping[str, Any], level: str) -> list[Finding]:

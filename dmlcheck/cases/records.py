@@ -112,6 +112,11 @@ class Case(NamedTuple):
         return self.invalid is not None and not (self.invalid == () and self.outputs)
 
     @property
+    def needs_inputs(self) -> bool:
+        """Whether every input must have values: a negative case may leave some out."""
+        return not self.is_negative or "missing-tensor" in (self.invalid or ())
+
+    @property
     def is_generated(self) -> bool:
         """Whether it is for implementations alone: its values are random, or there are none to give.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from dmlcheck.cases.records import Case
 from dmlcheck.descs.records import OperatorDesc, TensorDesc, TensorPart
 from dmlcheck.diagnostics.record import Checking, Finding, collected
 from dmlcheck.diagnostics.wording import counted, describe, did_you_mean, misspelt
@@ -14,34 +15,38 @@ from dmlcheck.values.literals import Array, Source
 from dmlcheck.values.read import bytes_needed as bytes_of
 from dmlcheck.values.read import plain_values, read_values
 
-__all__ = ["Source", "bytes_needed", "inputs_of", "outputs_of"]
+__all__ = ["bytes_needed", "inputs_of", "outputs_of"]
 
 
 Expected = dict[str, tuple[TensorDesc, Array]]
 
 
-def inputs_of(
-    desc: OperatorDesc, given: Mapping[str, Any], source: Source, *, needed: bool
-) -> tuple[dict[str, Any], list[Finding]]:
-    """Return the values of a desc's input tensors as arrays by field, and the findings about them.
+def inputs_of(case: Case, desc: OperatorDesc) -> tuple[dict[str, Any], list[Finding]]:
+    """Return the values of a case's input tensors as arrays by field, and the findings about them.
 
     Those of an array of tensors are a list of arrays.
     """
+    given = case.inputs or {}
     plain = _plain(desc, given, desc.spec.inputs)
-    return (plain, []) if plain is not None else collected(_read_inputs(desc, given, source, needed=needed))
+    if plain is not None:
+        return plain, []
+    return collected(_read_inputs(desc, given, _source(case), needed=case.needs_inputs))
 
 
-def outputs_of(
-    desc: OperatorDesc, given: Mapping[str, Any], source: Source
-) -> tuple[tuple[Expected, dict[str, Array]], list[Finding]]:
-    """Return the expected values of a desc's output tensors, each with its tensor, by output, and the masks of `any`.
+def outputs_of(case: Case, desc: OperatorDesc) -> tuple[tuple[Expected, dict[str, Array]], list[Finding]]:
+    """Return the expected values of a case's output tensors, each with its tensor, by output, and the masks of `any`.
 
     The findings about them come with them.
     """
+    given = case.outputs or {}
     plain = _plain(desc, given, desc.spec.outputs)
     if plain is None:
-        return collected(_read_outputs(desc, given, source))
+        return collected(_read_outputs(desc, given, _source(case)))
     return ({name: (desc.values[name], values) for name, values in plain.items()}, {}), []
+
+
+def _source(case: Case) -> Source:
+    return Source(case.file, case.origin.literal)
 
 
 def _plain(desc: OperatorDesc, given: Mapping[str, Any], fields: Iterable[Field]) -> dict[str, Any] | None:

@@ -103,16 +103,16 @@ class Overview:
         if row is not None:
             row.add(result)
         self.accuracy.add(result)
+        if not result.is_quiet:
+            self._note(result)
+
+    def _note(self, result: CaseResult) -> None:
+        """Take the reason of a skipped case, and the notes of a result."""
         if result.is_for_implementations:
             self.for_implementations += 1
         elif result.outcome == SKIPPED:
             reason = result.reason or "no reason given"
             self.reasons[reason] = self.reasons.get(reason, 0) + 1
-        if not result.is_quiet:
-            self._note(result)
-
-    def _note(self, result: CaseResult) -> None:
-        """Take the accuracy and the notes of a result."""
         unlikely = [f"{result.case.id} {found.message}" for found in unlikely_errors(result)]
         if unlikely:
             self.unlikely.add(max(output.likely_share or 0.0 for output in result.outputs.values()), unlikely)

@@ -67,7 +67,7 @@ def computed(
     """Return the outputs of an implementation, an array for each of the labels; MemoryError if memory ends."""
     try:
         given = _run(desc, inputs, implementation)
-        problem = _not_outputs(given.values, labels)
+        problem = None if is_reference(implementation) else _not_outputs(given.values, labels)
     except MemoryError:
         raise
     except TooMuchWork as error:
