@@ -18,7 +18,7 @@ from dmlcheck.reference.results import Alternatives, Approximate, separated
 from dmlcheck.reference.threads import compute_all, threads_for
 from dmlcheck.reference.tiling.plan import tiles_of, work_of
 from dmlcheck.reference.tiling.tile import Tile, parts_of
-from dmlcheck.reference.work import TooMuchWork
+from dmlcheck.reference.work import TooMuchWork, Work
 from dmlcheck.values.number_formats import NUMPY_TYPES
 
 Array = NDArray[Any]
@@ -48,9 +48,9 @@ def evaluate(
     `numbers` replaces the arrays that formulas compute with, for another arithmetic. `watch` is called, in several
     threads, with each tile that has `magnitudes` and the result of its formula. TooMuchWork if it would take too long.
     """
-    refuse_too_much(desc, inputs)
-    results = {part.label: _Output(part.tensor) for field in desc.spec.outputs for part in desc.parts[field.name]}
     with np.errstate(all="ignore"):
+        _refuse(work_of(desc, inputs))
+        results = {part.label: _Output(part.tensor) for field in desc.spec.outputs for part in desc.parts[field.name]}
         compute_all(
             tiles_of(desc, inputs),
             partial(_compute, results, row(desc.spec.operator).kernel.overflow, numbers, watch),
@@ -68,9 +68,13 @@ def too_much_work(desc: OperatorDesc, inputs: Inputs) -> str | None:
 
 def refuse_too_much(desc: OperatorDesc, inputs: Inputs) -> None:
     """Raise TooMuchWork for a valid desc that would take too long to compute."""
-    problem = too_much_work(desc, inputs)
-    if problem is not None:
-        raise TooMuchWork(problem)
+    with np.errstate(all="ignore"):
+        _refuse(work_of(desc, inputs))
+
+
+def _refuse(work: Work | None) -> None:
+    if work is not None and work.problem is not None:
+        raise TooMuchWork(work.problem)
 
 
 class _Output:
