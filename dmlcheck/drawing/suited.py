@@ -224,6 +224,18 @@ def _products_of_bytes(raw: Raw, chance: Chance) -> None:
                 raw[name]["Sizes"] = [1] * len(raw[name]["Sizes"])
 
 
+def _groups(raw: Raw, _: Chance) -> None:
+    """Let the channels be multiples of the number of groups."""
+    count = raw["GroupCount"]
+    for name, axis in (("InputTensor", 1), ("FilterTensor", 0)):
+        sizes = raw[name]["Sizes"]
+        if len(sizes) > axis and count in _GROUPS:
+            sizes[axis] = -(-sizes[axis] // count) * count
+
+
+_GROUPS = (2, 3, 4)
+
+
 def _constants(raw: Raw, chance: Chance) -> None:
     """Draw constants from all numbers of a type of integers, and floats with full mantissas."""
     kind = DATA_TYPES[raw["ValueDataType"]]
@@ -261,6 +273,7 @@ def _padding(raw: Raw, chance: Chance) -> None:
 
 
 _OWN: dict[str, Callable[[Raw, Chance], None]] = {
+    **dict.fromkeys(("CONVOLUTION", "CONVOLUTION_INTEGER", "QUANTIZED_LINEAR_CONVOLUTION"), _groups),
     "AVERAGE_POOLING_GRAD": _pooling_gradient,
     "BATCH_NORMALIZATION_GRAD": _statistics,
     "BATCH_NORMALIZATION_TRAINING": _statistics,

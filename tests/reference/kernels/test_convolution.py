@@ -2,22 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 from bounds_of import gathered
+from drawn_descs import OF_WINDOWS, draws
 from elements import refused
+from made_descs import Made
 from oracle import nearest
 from products_of import Array, bound, built, evaluated, marks, opened, peak, random_floats, random_integers
-from random_products import RANDOM, Made, random_descs
 from slow_convolution import Sums, convolved
 
+from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference.kernels.convolution import beyond
 
 INF = float("inf")
 STEPS = ("Strides", "Dilations", "StartPadding")
+RELU = {"Type": "ACTIVATION_RELU"}
+OPERATORS = ("CONVOLUTION", "CONVOLUTION_INTEGER", "QUANTIZED_LINEAR_CONVOLUTION")
+
+
+def convolutions(operator: str, count: int) -> Iterator[Made]:
+    """Yield descs without padding of outputs, quantized ones with scales for which few results are limited."""
+    wishes = {"FusedActivation": (None, RELU)} if operator == "CONVOLUTION" else None
+    generator = np.random.default_rng(count)
+    for desc, inputs in draws(operator, count, wishes, wanted=has_no_more, sizes=OF_WINDOWS):
+        scales = {}
+        if operator.startswith("QUANTIZED"):
+            low, high = generator.choice([[0.1, 2.0], [50.0, 900.0]], p=[0.2, 0.8])
+            scales = {"OutputScaleTensor": generator.uniform(low, high, inputs["OutputScaleTensor"].shape)}
+            scales |= {
+                name: generator.uniform(0.01, 2, inputs[name].shape)
+                for name in ("InputScaleTensor", "FilterScaleTensor")
+            }
+        yield desc, inputs | {name: x.astype(np.float32) for name, x in scales.items()}
+
+
+def has_no_more(desc: OperatorDesc) -> bool:
+    """Whether nothing is added to the output beside what the filter gives."""
+    return not any(desc.values.get("OutputPadding", ()))
 
 
 def sums_of(made: Made, zeros: Any = (0, (0,))) -> Sums:
@@ -47,7 +73,7 @@ def per_channel(values: Array | None, at: tuple[int, ...]) -> Any:
 @pytest.mark.slow
 def test_convolutions_are_those_of_fractions() -> None:
     seen = 0
-    for made in random_descs("CONVOLUTION", 250):
+    for made in convolutions("CONVOLUTION", 250):
         desc, inputs = made
         found, bias = evaluated(*made), inputs.get("BiasTensor")
         for at, value in sums_of(made).items():
@@ -265,7 +291,7 @@ def zeros_of(made: Made) -> tuple[int, tuple[int, ...]]:
 
 @pytest.mark.slow
 def test_sums_of_integers_are_exact() -> None:
-    for made in random_descs("CONVOLUTION_INTEGER", 120):
+    for made in convolutions("CONVOLUTION_INTEGER", 120):
         found = evaluated(*made)
         assert all(found[at] == value for at, value in sums_of(made, zeros_of(made)).items())
 
@@ -273,7 +299,7 @@ def test_sums_of_integers_are_exact() -> None:
 @pytest.mark.slow
 def test_quantized_convolutions_are_those_of_fractions() -> None:
     inner = 0
-    for made in random_descs("QUANTIZED_LINEAR_CONVOLUTION", 120):
+    for made in convolutions("QUANTIZED_LINEAR_CONVOLUTION", 120):
         found, given = evaluated(*made), bound(*made)
         limits, flat = np.iinfo(found.dtype), {}
         scales = [of_field(made, f"{name}Scale") for name in ("Input", "Filter", "Output")]
@@ -287,7 +313,7 @@ def test_quantized_convolutions_are_those_of_fractions() -> None:
         assert (np.abs(given.value - right) <= given.radius).all()
         assert (given.radius > 0).mean() < 0.3
         inner += int(((right > limits.min) & (right < limits.max)).sum())
-    assert inner > 3000
+    assert inner > 1500
 
 
 def test_a_sum_of_integers_that_int32_does_not_hold_is_undefined() -> None:
@@ -310,9 +336,9 @@ def test_quantized_sums_beside_a_half_may_go_to_either_neighbour() -> None:
         assert every[np.abs(every - given.value) <= given.radius].tolist() == expected
 
 
-@pytest.mark.parametrize("operator", [name for name in RANDOM if "CONVOLUTION" in name])
+@pytest.mark.parametrize("operator", OPERATORS)
 def test_random_descs_have_every_number_of_dimensions_and_groups(operator: str) -> None:
-    descs = [desc for desc, _ in random_descs(operator, 60)]
+    descs = [desc for desc, _ in convolutions(operator, 60)]
     ranks = {len(desc.parts["InputTensor"][0].tensor.sizes) for desc in descs}
     assert ranks == ({3, 4, 5} if operator == "CONVOLUTION" else {3, 4})
     assert {desc.values["GroupCount"] for desc in descs} == {1, 2, 3}

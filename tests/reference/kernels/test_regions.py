@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 from bounds_of import gathered
+from drawn_descs import TINY, draws
 from elements import misrounded, refused
-from made_descs import of_arrays
-from random_regions import REGIONS, aligned, returning
+from made_descs import Made, of_arrays, tensor
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference import engine
@@ -24,6 +25,32 @@ Places = list[Fraction]
 
 INF, NAN = math.inf, math.nan
 HALF = Fraction(1, 2)
+REGIONS = ("ROI_ALIGN", "ROI_ALIGN1")
+
+
+def aligned(operator: str, count: int = 80) -> Iterator[Made]:
+    """Yield descs of an operator with their inputs."""
+    wishes = {"MinimumSamplesPerOutput": (1, 2, 3)}
+    return draws(operator, count, wishes, sizes=TINY)
+
+
+def returning(count: int = 80) -> Iterator[tuple[Made, Made]]:
+    """Yield descs of ROI_ALIGN1 and of its gradient, with their inputs."""
+    generator = np.random.default_rng(17)
+    for desc, inputs in aligned("ROI_ALIGN1", count):
+        fields = {name: value for name, value in desc.values.items() if not desc.spec.fields[name].is_tensor}
+        fields |= {"OutOfBoundsInputValue": 0}
+        given = {name.removesuffix("Tensor"): x for name, x in inputs.items()}
+        given = {name: x.astype(np.float32 if x.dtype.kind == "f" else np.uint32) for name, x in given.items()}
+        ranks = {"Input": 4, "ROI": 2, "BatchIndices": 1}  # without more dimensions before these
+        given = {name: x.reshape(x.shape[x.ndim - ranks[name] :]) for name, x in given.items()}
+        sizes = desc["OutputTensor"].sizes[-4:]
+        forward = of_arrays("ROI_ALIGN1", given, {"OutputTensor": tensor("FLOAT32", sizes)}, **fields)
+        del fields["OutOfBoundsInputValue"]
+        back = {**given, "InputGradient": generator.integers(-9, 10, sizes).astype(np.float32)}
+        outputs = {"OutputGradientTensor": given["Input"].shape, "OutputROIGradientTensor": given["ROI"].shape}
+        made = {name: tensor("FLOAT32", of) for name, of in outputs.items()}
+        yield forward, of_arrays("ROI_ALIGN_GRAD", back, made, **fields)
 
 
 # ---- the formula in fractions
@@ -401,7 +428,7 @@ def test_the_gradient_of_images_is_the_transpose_of_the_forward_operator(
             ~marked(forward) & clear(desc, inputs), given["InputGradientTensor"], np.float32(0)
         )  # the rest gives nothing back
         found = engine.evaluate(back, given | {"InputGradientTensor": known})["OutputGradientTensor"]
-        if any(image.all() for image in marked(found)):  # the number of samples of a region is not known
+        if marked(found).any():  # the number of samples of a region is not known, or which of two equal ones is largest
             continue
         # Maxima of averages are homogeneous: what a largest sample is, is its weights times the elements.
         expected = (forward.values.astype(np.float64) * known).sum()
@@ -409,7 +436,7 @@ def test_the_gradient_of_images_is_the_transpose_of_the_forward_operator(
             desc
         )
         compared += 1
-    assert compared > count / 2
+    assert compared > count / 3
 
 
 def shaken(desc: OperatorDesc, inputs: dict[str, Array], region: int, corner: int) -> Fraction | None:

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 from bounds_of import gathered
+from drawn_descs import OF_WINDOWS, draws
 from elements import misrounded, refused
-from random_resampling import NAMES, described, resamplings, returning
+from made_descs import Made, built, tensor
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference import engine
@@ -23,6 +24,27 @@ Array = np.ndarray[Any, Any]
 
 INF, NAN = math.inf, math.nan
 HALF = Fraction(1, 2)
+NAMES = ("RESAMPLE", "RESAMPLE1", "RESAMPLE2", "RESAMPLE3")
+
+
+def resamplings(operator: str, count: int = 80) -> Iterator[Made]:
+    """Yield descs of at most four dimensions with their inputs."""
+    wishes = {"Antialiased": (0,)} if operator == "RESAMPLE3" else None
+    return draws(operator, count, wishes, wanted=lambda desc: len(desc["InputTensor"].sizes) < 5, sizes=OF_WINDOWS)
+
+
+def described(operator: str, x: Array, output: tuple[int, ...], **fields: Any) -> Made:
+    """Return the desc of an operator with an input and output sizes."""
+    kind = x.dtype.name.upper()
+    tensors = {"InputTensor": tensor(kind, x.shape), "OutputTensor": tensor(kind, output)}
+    return built(operator, {**tensors, **fields}, {"InputTensor": x})
+
+
+def returning(operator: str, gradient: Array, sizes: tuple[int, ...], **fields: Any) -> Made:
+    """Return the desc of a gradient, with what comes in and the sizes of what comes out."""
+    kind = gradient.dtype.name.upper()
+    tensors = {"InputGradientTensor": tensor(kind, gradient.shape), "OutputGradientTensor": tensor(kind, sizes)}
+    return built(operator, {**tensors, **fields}, {"InputGradientTensor": gradient})
 
 
 # ---- the formula in fractions
