@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
+
+from dmlcheck.descs.records import OperatorDesc
 
 OPEN = "any"
 
@@ -173,3 +175,75 @@ def nonzero(sizes: Sizes, values: Sequence[Any], count: int, normal: float = 0.0
         )
     total = OPEN if is_undefined else len(rows) // count
     return total, rows + [OPEN] * (math.prod(sizes) * count - len(rows))
+
+
+# ---- all of them, by their descs
+
+
+def results(desc: OperatorDesc, inputs: dict[str, Any]) -> dict[str, list[Any]]:
+    """Return the outputs of a desc."""
+    return _RESULTS[desc.spec.short](
+        desc.values, {name: (x.shape, x.reshape(-1).tolist()) for name, x in inputs.items()}
+    )
+
+
+Given = dict[str, tuple[Sizes, list[Any]]]
+
+
+def _last(tensor: tuple[Sizes, list[Any]], count: int) -> tuple[Sizes, list[Any]]:
+    """Return a tensor without the dimensions before the last ones, which are 1."""
+    sizes, values = tensor
+    return sizes[len(sizes) - count :], values
+
+
+def _gathered(values: Mapping[str, Any], given: Given) -> dict[str, list[Any]]:
+    tensors = (*given["InputTensor"], *given["IndicesTensor"])
+    return {"OutputTensor": gather(*tensors, values["Axis"], values["IndexDimensions"])}
+
+
+def _tuples(values: Mapping[str, Any], given: Given) -> dict[str, list[Any]]:
+    x = _last(given["InputTensor"], values["InputDimensionCount"])
+    indices = _last(given["IndicesTensor"], values["IndicesDimensionCount"])
+    if "UpdatesTensor" in given:
+        return {"OutputTensor": scatter_nd(*x, *indices, given["UpdatesTensor"][1])}
+    return {"OutputTensor": gather_nd(*x, *indices, values.get("BatchDimensionCount") or 0)}
+
+
+def _scattered(values: Mapping[str, Any], given: Given) -> dict[str, list[Any]]:
+    tensors = (*given["InputTensor"], *given["IndicesTensor"], given["UpdatesTensor"][1])
+    return {"OutputTensor": scatter(*tensors, values["Axis"])}
+
+
+def _hot(values: Mapping[str, Any], given: Given) -> dict[str, list[Any]]:
+    size, (off, on, *_) = values["OutputTensor"].sizes[values["Axis"]], given["ValuesTensor"][1]
+    return {"OutputTensor": one_hot(*given["IndicesTensor"], off, on, size, values["Axis"])}
+
+
+def _top(values: Mapping[str, Any], given: Given) -> dict[str, list[Any]]:
+    is_decreasing = values.get("AxisDirection", "DECREASING") == "DECREASING"
+    found, at = top(*given["InputTensor"], values["Axis"], values["K"], is_decreasing=is_decreasing)
+    return {"OutputValueTensor": found, "OutputIndexTensor": at}
+
+
+def _nonzero(values: Mapping[str, Any], given: Given) -> dict[str, list[Any]]:
+    normal = {"FLOAT32": 2.0**-126, "FLOAT16": 2.0**-14}.get(values["InputTensor"].data_type, 0.0)
+    count = values["OutputCoordinatesTensor"].sizes[-1]
+    total, rows = nonzero(*given["InputTensor"], count, normal)
+    return {"OutputCountTensor": [total], "OutputCoordinatesTensor": rows}
+
+
+_RESULTS: dict[str, Callable[[Mapping[str, Any], Given], dict[str, list[Any]]]] = {
+    "GATHER": _gathered,
+    "GATHER_ELEMENTS": lambda values, given: {
+        "OutputTensor": gather_elements(*given["InputTensor"], *given["IndicesTensor"], values["Axis"])
+    },
+    "GATHER_ND": _tuples,
+    "GATHER_ND1": _tuples,
+    "NONZERO_COORDINATES": _nonzero,
+    "ONE_HOT": _hot,
+    "SCATTER": _scattered,
+    "SCATTER_ND": _tuples,
+    "TOP_K": _top,
+    "TOP_K1": _top,
+}
+OPERATORS = tuple(_RESULTS)

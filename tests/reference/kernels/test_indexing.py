@@ -3,32 +3,21 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 import indexed
 import numpy as np
 import pytest
+from drawn_descs import TINY, Made, draws
 from products_of import peak
-from random_indices import (
-    MAKERS,
-    Made,
-    desc_of,
-    gather,
-    gather_elements,
-    gather_nd1,
-    one_hot,
-    scatter,
-    scatter_nd,
-    sizes_of,
-    tensor,
-    with_rank,
-)
 
 from dmlcheck import validation
 from dmlcheck.comparison.compare import compare
 from dmlcheck.comparison.tolerances import limit_for
+from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.descs.write import notation
 from dmlcheck.reference import engine
 from dmlcheck.reference.bounds import bounds
 from dmlcheck.reference.tiling import cut, groups
@@ -38,12 +27,41 @@ from dmlcheck.specs.records import OUTPUT
 Array = np.ndarray[Any, Any]
 
 
-def results(operator: str, desc: dict[str, Any], inputs: dict[str, Array]) -> dict[str, list[Any]]:
-    """Return what the engine computes, with OPEN for elements that are undefined."""
-    found, problems = validation.validate(f"DML_OPERATOR_{operator}", desc, NEWEST_LEVEL)
-    assert found is not None
-    assert not problems, problems
-    return {label: listed(part) for label, part in engine.evaluate(found, inputs).items()}
+BY_INDEX = tuple(name for name in indexed.OPERATORS if name.startswith(("GATHER", "SCATTER", "ONE")))
+
+
+def indexings(operator: str, count: int) -> Iterator[Made]:
+    """Yield descs with their inputs, of which a tenth of the indices is outside of its dimension."""
+    generator = np.random.default_rng(7)
+    styles = ("normal",) if operator in BY_INDEX else ("edges",)
+    for desc, inputs in draws(operator, count, sizes=TINY, styles=styles):
+        given = inputs.get("IndicesTensor")
+        if given is None:
+            yield desc, inputs
+            continue
+        limits, size = np.iinfo(given.dtype), max(*desc["OutputTensor"].sizes, *_sizes(desc, "InputTensor"))
+        beyond = [size, size + 5, limits.max, *([-size - 1, limits.min] if limits.min else [])]
+        outside = generator.choice(np.array(beyond, given.dtype), given.shape)
+        yield desc, {**inputs, "IndicesTensor": np.where(generator.random(given.shape) < 0.1, outside, given)}
+
+
+def _sizes(desc: OperatorDesc, name: str) -> tuple[int, ...]:
+    parts = desc.parts.get(name)
+    return parts[0].tensor.sizes if parts else (1,)
+
+
+def tensor(array: Array) -> dict[str, Any]:
+    return {"DataType": array.dtype.name.upper(), "Sizes": list(array.shape)}
+
+
+def desc_of(inputs: dict[str, Array], outputs: dict[str, tuple[str, tuple[int, ...]]], **fields: Any) -> dict[str, Any]:
+    """Return a desc of these tensors."""
+    tensors = {name: tensor(array) for name, array in inputs.items()}
+    return {**tensors, **{name: {"DataType": of, "Sizes": list(to)} for name, (of, to) in outputs.items()}, **fields}
+
+
+def with_rank(x: Array, rank: int) -> Array:
+    return x.reshape((1,) * (rank - x.ndim) + x.shape)
 
 
 def listed(part: engine.ComputedOutput) -> list[Any]:
@@ -53,17 +71,19 @@ def listed(part: engine.ComputedOutput) -> list[Any]:
 
 
 @pytest.mark.parametrize("limit", [1, 7, None])
-@pytest.mark.parametrize("maker", MAKERS.values(), ids=MAKERS)
+@pytest.mark.parametrize("operator", indexed.OPERATORS)
 def test_random_descs_give_what_plain_python_gives_in_tiles_of_any_size(
-    monkeypatch: pytest.MonkeyPatch, maker: Callable[[np.random.Generator], Made], limit: int | None
+    monkeypatch: pytest.MonkeyPatch, operator: str, limit: int | None
 ) -> None:
     if limit is not None:
         for module in (cut, groups):
             monkeypatch.setattr(module, "BLOCK", limit)
-    generator = np.random.default_rng(7)
-    for _ in range(150):
-        operator, desc, inputs, expected = maker(generator)
-        assert results(operator, desc, inputs) == expected, (desc, inputs)
+    undefined = 0
+    for desc, inputs in indexings(operator, 120):
+        found, expected = engine.evaluate(desc, inputs), indexed.results(desc, inputs)
+        assert {label: listed(part) for label, part in found.items()} == expected, (desc, inputs)
+        undefined += sum(values.count(indexed.OPEN) for values in expected.values())
+    assert undefined > 3
 
 
 # ---- properties
@@ -76,25 +96,19 @@ def output_of(operator: str, desc: dict[str, Any], inputs: dict[str, Array]) -> 
     return engine.run(found, inputs)["OutputTensor"]
 
 
-@pytest.mark.parametrize("seed", range(40))
-def test_gather_after_scatter_gives_the_updates(seed: int) -> None:
-    generator = np.random.default_rng(seed)
-    _, desc, inputs, _ = scatter(generator)
-    size = inputs["InputTensor"].shape[desc["Axis"]]
-    indices = np.argsort(generator.random(inputs["IndicesTensor"].shape), desc["Axis"]).astype(np.int32)
-    indices -= size * generator.integers(0, 2, indices.shape, dtype=np.int32)
-    inputs |= {"IndicesTensor": indices}
-    scattered = output_of("SCATTER", {**desc, "IndicesTensor": tensor(indices)}, inputs)
-    gathered = {"InputTensor": scattered, "IndicesTensor": indices}
-    output = {"OutputTensor": (scattered.dtype.name.upper(), indices.shape)}
-    back = output_of("GATHER_ELEMENTS", desc_of(gathered, output, Axis=desc["Axis"]), gathered)
-    assert np.array_equal(back, inputs["UpdatesTensor"])
+def test_gather_after_scatter_gives_the_updates() -> None:
+    for desc, inputs in draws("SCATTER", 40, sizes=TINY):
+        gathered = {"InputTensor": engine.run(desc, inputs)["OutputTensor"], "IndicesTensor": inputs["IndicesTensor"]}
+        output = {"OutputTensor": (desc["InputTensor"].data_type, gathered["IndicesTensor"].shape)}
+        fields = desc_of(gathered, output, Axis=desc.values["Axis"])
+        fields["InputTensor"]["DataType"] = desc["InputTensor"].data_type
+        assert np.array_equal(output_of("GATHER_ELEMENTS", fields, gathered), inputs["UpdatesTensor"])
 
 
 @pytest.mark.parametrize("seed", range(40))
 def test_gather_nd_after_scatter_nd_gives_the_updates(seed: int) -> None:
     generator = np.random.default_rng(seed)
-    sizes, count = sizes_of(generator, 4, most=4), int(generator.integers(1, 4))
+    sizes, count = tuple(generator.integers(1, 5, 4).tolist()), int(generator.integers(1, 4))
     every = np.array(list(itertools.product(*map(range, sizes[:count]))), np.int64)
     indices = generator.permutation(every)[: max(1, len(every) // 2)]
     indices = with_rank(indices - np.array(sizes[:count]) * generator.integers(0, 2, indices.shape), 4)
@@ -109,16 +123,16 @@ def test_gather_nd_after_scatter_nd_gives_the_updates(seed: int) -> None:
     assert np.array_equal(back, updates)
 
 
-@pytest.mark.parametrize("maker", [gather, gather_elements, gather_nd1, scatter, scatter_nd, one_hot])
+@pytest.mark.parametrize("operator", BY_INDEX)
 @pytest.mark.parametrize("data_type", ["float16", "float32", "float64"])
-def test_moved_elements_keep_every_bit(maker: Callable[[np.random.Generator], Made], data_type: str) -> None:
+def test_moved_elements_keep_every_bit(operator: str, data_type: str) -> None:
     """Random bits, many of which are NaN with a payload, against the same bits as integers."""
     generator = np.random.default_rng(7)
     floats, whole = np.dtype(data_type), np.dtype(f"uint{8 * np.dtype(data_type).itemsize}")
     values = ("InputTensor", "UpdatesTensor", "ValuesTensor")
-    for _ in range(40):
-        operator, desc, inputs, _ = maker(generator)
-        exponents = int(np.array(np.inf, floats).view(whole))
+    exponents = int(np.array(np.inf, floats).view(whole))
+    for drawn, given in draws(operator, 20, sizes=TINY):
+        desc, inputs = notation(drawn), dict(given)
         for name in set(values) & set(inputs):
             sizes = inputs[name].shape
             bits = generator.integers(0, np.iinfo(whole).max, sizes, whole) | np.array(exponents, whole)
@@ -172,16 +186,11 @@ def test_many_long_sequences_take_three_times_their_tensors_at_most(data_type: s
 # ---- comparison
 
 
-@pytest.mark.parametrize("maker", MAKERS.values(), ids=MAKERS)
-def test_a_wrong_element_is_refused_and_one_that_is_undefined_is_not(
-    maker: Callable[[np.random.Generator], Made],
-) -> None:
+@pytest.mark.parametrize("operator", indexed.OPERATORS)
+def test_a_wrong_element_is_refused_and_one_that_is_undefined_is_not(operator: str) -> None:
     generator = np.random.default_rng(7)
     planted = 0
-    for _ in range(60):
-        operator, fields, inputs, _ = maker(generator)
-        desc, _ = validation.validate(f"DML_OPERATOR_{operator}", fields, NEWEST_LEVEL)
-        assert desc is not None
+    for desc, inputs in indexings(operator, 60):
         results = engine.evaluate(desc, inputs)
         expected = {part.label: (part.tensor, results[part.label].values) for part in desc.tensors(OUTPUT)}
         wrong = {label: changed(generator, part) for label, part in results.items()}
