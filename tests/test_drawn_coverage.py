@@ -12,6 +12,9 @@ FAULTS = {
     "GATHER": ("negative-index", "next-index", "strides-ignored", "index-in-16-bits"),
     "PADDING": ("ignored:PaddingMode", "last-row", "tail-1024:batch", "unsigned-as-signed"),
     "SLICE1": ("tail-1024:width", "tail-256:batch", "ignored:InputWindowStrides"),
+    "MULTIHEAD_ATTENTION1": ("absent:RelativePositionBiasTensor", "exchanged:QueryHeadCount-KeyValueHeadCount"),
+    "RESAMPLE3": ("ignored:Antialiased",),
+    "ROI_ALIGN": ("exchanged:MinimumSamplesPerOutput-MaximumSamplesPerOutput",),
     "ELEMENT_WISE_CLIP": ("int64-as-float32", "largest-for-infinity"),
     "ELEMENT_WISE_ADD": ("int64-as-int32", "first-group", "float16-denormals", "broadcast-ignored"),
 }

@@ -260,13 +260,19 @@ def _parts(raw: Raw, chance: Chance) -> None:
         whole["Sizes"] = [*own[:axis], sum(part["Sizes"][axis] for part in parts), *own[axis + 1 :]]
 
 
+_SMALL, _LARGE = 1000, 30_000  # elements of what may be made larger, and of what is made smaller
+
+
 def _padding(raw: Raw, chance: Chance) -> None:
-    """Let the padding of a dimension now and then be larger than its size."""
+    """Let the padding of a dimension now and then be larger than its size, and make no long tensor too large."""
     given, made = raw["InputTensor"]["Sizes"], raw["OutputTensor"]["Sizes"]
     starts, ends = raw["StartPadding"], raw["EndPadding"]
     if len(given) == len(made) == len(starts) == len(ends):
         sums = [sum(each) for each in zip(given, starts, ends, strict=True)]
-        if sums != made and chance.often(0.4):
+        if math.prod(sums) > _LARGE:
+            for pads in (starts, ends):
+                pads[:] = [pad if size > 1 else 0 for pad, size in zip(pads, given, strict=True)]
+        if sums != made and math.prod(sums) < _SMALL and chance.often(0.4):
             axis = chance.integer(0, len(given) - 1)
             chance.of((starts, ends))[axis] = min(given[axis], 5) + chance.integer(1, 2)
             made[:] = [sum(each) for each in zip(given, starts, ends, strict=True)]
