@@ -11,14 +11,15 @@ from dmlcheck.diagnostics.wording import counted
 from dmlcheck.reports.html.markup import Markup
 from dmlcheck.reports.html.templates import file_text, fill, joined
 from dmlcheck.reports.records import EACH_ITS_OWN, HEADS, RunInfo, Summary, level_text
+from dmlcheck.reports.style import styled
 from dmlcheck.running.results import ERRORED, FAILED, PASSED, SKIPPED, XPASSED
 
 
 class Assets:
-    """The style and the script, which are files beside this module."""
+    """The style and the script, which are files."""
 
     def __init__(self) -> None:
-        self.style = "\n" + file_text("style.css")
+        self.style = "\n" + styled(file_text("style.css"))
         self.script = "\n" + file_text("script.js")
 
     def policy(self) -> Markup:

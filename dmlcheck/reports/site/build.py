@@ -30,6 +30,7 @@ from dmlcheck.reports.site.mistakes import Mistake
 from dmlcheck.reports.site.operators import Neighbours, operator_values
 from dmlcheck.reports.site.search import index_text
 from dmlcheck.reports.site.templates import file_text, render
+from dmlcheck.reports.style import styled
 from dmlcheck.specs.about import FAMILIES
 from dmlcheck.specs.names import LEVELS
 from dmlcheck.specs.records import OperatorSpec
@@ -47,7 +48,7 @@ def site_files(specs: Sequence[OperatorSpec], cases: Mapping[str, Sequence[Case]
     guide = list(guide_pages())
     records = list(map(operator_record, specs))
     found: dict[str, Mapping[str, Mistake]] = {}
-    yield File("style.css", file_text("style.css"))
+    yield File("style.css", styled(file_text("style.css")))
     yield File("script.js", file_text("script.js"))
     for record, around in zip(records, neighbours(records), strict=True):
         short = record.spec.short

@@ -87,7 +87,7 @@ def test_a_link_to_a_case_unfolds_it(window: Page, page_file: Path) -> None:
 @pytest.mark.slow
 def test_the_page_is_dark_where_the_reader_wants_it_dark(window: Page, page_file: Path) -> None:
     window.go(page_file.as_uri())
-    for scheme, colour in (("light", (0xF7, 0xF7, 0xF5)), ("dark", (0x12, 0x14, 0x17))):
+    for scheme, colour in (("light", (0xFF, 0xFF, 0xFF)), ("dark", (0x12, 0x14, 0x17))):
         window.colours(scheme)
         assert top_left(window.picture()) == colour
 

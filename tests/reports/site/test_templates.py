@@ -34,5 +34,5 @@ def test_names_in_backticks_are_code() -> None:
 
 
 def test_style_and_script_are_files() -> None:
-    assert ":root" in file_text("style.css")
+    assert ".frame" in file_text("style.css")
     assert len(file_text("script.js")) < 8_000
