@@ -21,8 +21,8 @@ _SHIFT = 7  # what elements are raised by first, those of later tensors by more,
 def influences(desc: OperatorDesc, inputs: Mapping[str, Any]) -> dict[Place, tuple[Place, ...]]:
     """Return the input elements that change an output element, for every output element.
 
-    Each input element is raised alone, and lowered where that changes nothing; an index becomes each other index of its
-    tensor.
+    Each input element is raised alone, and lowered where that changes nothing. An index becomes each other index of its
+    tensor, and an element is made of it that changes with all of these: one of them may be another element's too.
     """
     raised = {field: _raised(field, given, _SHIFT * (1 + 2 * at)) for at, (field, given) in enumerate(inputs.items())}
     before = engine.run(desc, raised)
@@ -30,13 +30,11 @@ def influences(desc: OperatorDesc, inputs: Mapping[str, Any]) -> dict[Place, tup
         (label, index): [] for label, values in before.items() for index in np.ndindex(values.shape)
     }
     for place, ways in _changes(raised):
-        for changed in ways:
-            outputs = set(_changed(before, engine.run(desc, changed)))
-            for output in outputs:
-                found[output].append(place)
-            if outputs and place[0] not in INDICES:
-                break
-    return {output: tuple(dict.fromkeys(places)) for output, places in found.items()}
+        each = filter(None, (set(_changed(before, engine.run(desc, changed))) for changed in ways))
+        first = next(each, set())
+        for output in first.intersection(*each) if place[0] in INDICES else first:
+            found[output].append(place)
+    return {output: tuple(places) for output, places in found.items()}
 
 
 def _changed(before: Mapping[str, Array], after: Mapping[str, Array]) -> Iterator[Place]:

@@ -58,7 +58,7 @@ def reads(grids: Sequence[Grid], marks: Sequence[Mark], used: Callable[[Place], 
     ways = [way for letter, mark in lettered for way in _way(laid, mark, letter, is_beside=is_beside)]
     texts = [text(x, y, words, "of") for x, y, words in laid.labels]
     for place, (box, words) in laid.cells.items():
-        texts.append(text(box.middle[0], box.middle[1] + 4, words, "mid" if used(place) else "mid quiet"))
+        texts.append(text(box.middle[0], box.middle[1] + 4, words, "mid" if used(place) else "mid pale"))
     outlines = [
         shape
         for at, (letter, mark) in enumerate(lettered)

@@ -100,14 +100,24 @@ def _words(row: Row, at: int) -> str:
     start = with_minus_signs(f"x = {x:.4g}")
     shares = shares_of(x, len(row.coarse[2]), is_linear=row.is_linear)
     if row.is_gradient:
+        if not row.is_linear:
+            return f"{start}: {row.fine[2][at]} to {row.coarse[1]}[{shares[0][0]}]" if _adds_up(row) else start
         parts = [f"{weight:g} × {row.fine[2][at]} to {row.coarse[1]}[{index}]" for index, weight in shares]
-        return f"{start}: {' and '.join(parts)}" if row.is_linear else start
+        return f"{start}: {' and '.join(parts)}"
     result = row.fine[2][at]
     terms = [f"{weight:g} × {row.coarse[2][index]}" for index, weight in shares]
     calculation = " + ".join(terms)
     if row.is_linear and math.isclose(value_of(calculation), value_of(result), rel_tol=1e-3, abs_tol=1e-6):
         return f"{start}: {calculation} = {result}"
     return f"{start}: {result}"
+
+
+def _adds_up(row: Row) -> bool:
+    """Whether the gradients of the finer side give the others where each is added to one element alone."""
+    sums = [0.0] * len(row.coarse[2])
+    for x, number in zip(row.places, row.fine[2], strict=True):
+        sums[shares_of(x, len(sums), is_linear=False)[0][0]] += value_of(number)
+    return all(map(math.isclose, sums, map(value_of, row.coarse[2])))
 
 
 def shares_of(x: float, count: int, *, is_linear: bool) -> list[tuple[int, float]]:
@@ -173,7 +183,7 @@ def sampled(shown: Shown) -> list[Picture]:
             number = made.matrices[0][row][column].text
             lines.append((f"[{row}, {column}]", with_minus_signs(f"x = {x:g}, y = {y:g}: {number}")))
     unit = 48.0
-    parts = list(_image([[cell.text for cell in row] for row in image.matrices[0]], unit))
+    parts, numbers = _image([[cell.text for cell in row] for row in image.matrices[0]], unit)
     x, y = ((end + 0.5) * unit + 1 for end in (region.x[0], region.y[0]))
     box = Box(x, y, (region.x[1] - region.x[0]) * unit, (region.y[1] - region.y[0]) * unit)
     parts.append(rect(box, "mark a"))
@@ -184,13 +194,15 @@ def sampled(shown: Shown) -> list[Picture]:
     ]
     words = " ".join(f"{made.name}{place}: {words}." for place, words in lines)
     size = image.sizes[-1] * unit + 2, image.sizes[-2] * unit + 2
-    return [Picture(drawing(*size, "region", title, words, parts), title, tuple(lines))]
+    return [Picture(drawing(*size, "region", title, words, [*parts, *numbers]), title, tuple(lines))]
 
 
-def _image(rows: Sequence[Sequence[str]], unit: float) -> Iterator[str]:
-    """Yield the elements of an image; numbers stand in the upper left corners, off the places of samples."""
+def _image(rows: Sequence[Sequence[str]], unit: float) -> tuple[list[str], list[str]]:
+    """Return the elements of an image, and their numbers in the upper left corners, off the places of samples."""
+    cells, numbers = [], []
     for down, row in enumerate(rows):
         for across, number in enumerate(row):
             box = Box(across * unit + 1, down * unit + 1, unit, unit)
-            yield rect(box, "cell")
-            yield text(box.x + 5, box.y + 14, number)
+            cells.append(rect(box, "cell"))
+            numbers.append(text(box.x + 5, box.y + 14, number, "on"))
+    return cells, numbers

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from dmlcheck.cases.prepare import prepare
 from dmlcheck.cases.records import Case
@@ -35,11 +35,8 @@ def _sources(words: Callable[[Asked], str] | None, most: int, title: str) -> Cal
     def drawn(shown: Shown) -> list[Picture]:
         found = influences(shown.desc, shown.inputs)
         numbers, short = shown.numbers(), shown.desc.spec.short
-        longest = max(map(len, found.values()))
         marks = []
-        for output in _few(
-            [place for place, sources in found.items() if len(sources) >= (longest if not words else 1)], most
-        ):
+        for output in _chosen(found, most, is_any=words is not None):
             asked = Asked(output, found[output], numbers)
             marks.append(Mark(output, found[output], words(asked) if words else in_words(short, asked)))
         used = {
@@ -51,6 +48,16 @@ def _sources(words: Callable[[Asked], str] | None, most: int, title: str) -> Cal
     return drawn
 
 
+def _chosen(found: Mapping[Place, Sequence[Place]], most: int, *, is_any: bool) -> list[Place]:
+    """Return a few output elements with the most sources, or a few of all that have any, one of them with the most."""
+    longest = max(map(len, found.values()))
+    fullest = [place for place, sources in found.items() if len(sources) == longest]
+    if not is_any:
+        return _few(fullest, most)
+    few = _few([place for place, sources in found.items() if sources], most)
+    return few if not set(fullest).isdisjoint(few) else [fullest[0], *few[1:]]
+
+
 def _few(places: Sequence[Place], most: int) -> list[Place]:
     """Return the first and the last of some, and one between where there is room for it."""
     if len(places) <= most:
@@ -60,6 +67,7 @@ def _few(places: Sequence[Place], most: int) -> list[Place]:
 
 _ELEMENTS = _sources(None, 2, "The elements that make two elements of the result.")
 _WINDOWS = _sources(None, 2, "The windows that make two elements of the result.")
+_LARGEST = _sources(None, 2, "The elements of which the largest becomes 1.")
 _MOVED = _sources(copied, 3, "The places that three elements of the result come from.")
 # By family, or by the name of an operator whose examples are drawn in another way.
 DRAWINGS: dict[str, Callable[[Shown], list[Picture]]] = {
@@ -78,6 +86,8 @@ DRAWINGS: dict[str, Callable[[Shown], list[Picture]]] = {
     "recurrent": gated,
     "attention": _sources(None, 1, "The elements that make the first element of the result."),
     "training": _ELEMENTS,
+    "ACTIVATION_HARDMAX": _LARGEST,
+    "ACTIVATION_HARDMAX1": _LARGEST,
     "MAX_UNPOOLING": _MOVED,
     "REVERSE_SUBSEQUENCES": _MOVED,
     "RESAMPLE_GRAD": resampled,
@@ -90,7 +100,6 @@ DRAWINGS: dict[str, Callable[[Shown], list[Picture]]] = {
 # Each output element of these is made of the elements at its own place, or of all.
 WITHOUT = (
     "ELEMENT_WISE_",
-    "ACTIVATION_HARDMAX",
     "ACTIVATION_RELU_GRAD",
     "ADAM_OPTIMIZER",
     "DYNAMIC_QUANTIZE_LINEAR",

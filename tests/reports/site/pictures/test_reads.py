@@ -47,7 +47,7 @@ def test_elements_without_use_are_pale() -> None:
     found = reads(
         [grid("InputTensor", "input", 2, 3), grid("OutputTensor", "output", 1, 1)], [MARK], used.__contains__, "T"
     )
-    assert kinds(found.svg).count("cell off") == kinds(found.svg).count("mid quiet") == 4
+    assert kinds(found.svg).count("cell off") == kinds(found.svg).count("mid pale") == 4
 
 
 def test_results_lie_beside_high_inputs_and_below_low_ones() -> None:

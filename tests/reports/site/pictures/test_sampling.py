@@ -43,6 +43,13 @@ def test_lines_have_the_weights_of_both_elements() -> None:
     assert picture.lines[0] == ("[0]", "x = −0.25: 1 × 10 = 10")
 
 
+def test_lines_of_a_gradient_say_where_it_is_added() -> None:
+    # 1 and 2 are nearest to the first element when places are rounded down, 4 and 8 to the second: 3 and 12
+    (picture,) = resampled(shown("RESAMPLE_GRAD1"))
+    assert picture.lines[1] == ("[1]", "x = 0.5: 2 to OutputGradientTensor[0]")
+    assert picture.lines[2] == ("[2]", "x = 1: 4 to OutputGradientTensor[1]")
+
+
 def test_the_edge_element_has_the_weights_of_those_outside() -> None:
     assert shares_of(-0.25, 2, is_linear=True) == [(0, 1.0)]
     assert shares_of(0.25, 2, is_linear=True) == [(0, 0.75), (1, 0.25)]
@@ -58,3 +65,4 @@ def test_a_region_has_one_sample_in_the_middle_of_each_part() -> None:
     (picture,) = sampled(shown("ROI_ALIGN"))
     assert picture.lines[1] == ("[0, 1]", "x = 1.5, y = 0.5: 4.5")
     assert picture.svg.count("<circle") == 4
+    assert picture.svg.rindex("<circle") < picture.svg.index("<text")  # numbers stand above all lines

@@ -49,6 +49,20 @@ def test_an_operator_on_elements_alone_is_not_drawn() -> None:
     assert drawn("ELEMENT_WISE_ADD") == drawn("ACTIVATION_RELU_GRAD") == drawn("ACTIVATION_RELU") == []
 
 
+@pytest.mark.parametrize("operator", ["ACTIVATION_HARDMAX", "ACTIVATION_HARDMAX1"])
+def test_the_largest_is_made_of_all_that_it_is_compared_with(operator: str) -> None:
+    (picture,) = drawn(operator)
+    assert picture.lines == (("A", "OutputTensor[1] = 1, made of 3 elements of InputTensor"),)
+
+
+def test_one_of_the_elements_that_are_copied_has_all_that_it_may_come_from() -> None:
+    # the index of the first row is 2, where the value for a hit stands; elsewhere the other value stands
+    assert drawn("ONE_HOT")[0].lines[:2] == (
+        ("A", "OutputTensor[0, 2] = ValuesTensor[0, 1], by IndicesTensor[0, 0] = 2"),
+        ("B", "OutputTensor[1, 1] = ValuesTensor[0, 0]"),
+    )
+
+
 def test_windows_are_of_the_elements_with_the_most_sources() -> None:
     # InputTensor is {1 2 3 4} and {5 6 7 8}; its columns overlap in all but the first and the last element
     assert [words for _, words in drawn("FOLD")[0].lines] == [
