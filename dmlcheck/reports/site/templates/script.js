@@ -71,7 +71,8 @@
   const list = document.querySelector("#hits");
   const said = document.querySelector("#said");
   if (!input || typeof INDEX === "undefined") return;
-  input.closest(".find").hidden = false;
+  const box = input.closest(".find");
+  box.hidden = false;
   const MOST = 12;
   const fold = (text) => text.toLowerCase().replace(/[^a-z0-9]+/g, "");
   const wordsOf = (text) => text.toLowerCase().split(/[^a-z0-9]+/).filter((word) => word.length > 2);
@@ -137,7 +138,10 @@
     }
     said.textContent = hits.length ? `${hits.length} results` : "No results";
   };
-  input.oninput = find;
+  input.oninput = input.onfocus = find;
+  box.addEventListener("focusout", ({ relatedTarget }) => {
+    if (relatedTarget && !box.contains(relatedTarget)) list.textContent = "";
+  });
   input.onkeydown = (event) => {
     if (event.key === "Enter") list.querySelector("a")?.click();
     if (event.key === "ArrowDown") { event.preventDefault(); list.querySelector("a")?.focus(); }
