@@ -68,4 +68,10 @@ def drawn_raw(operator: str, generator: Generator, sizes: Sizes = SMALL, level: 
 
 def from_generator(generator: Generator) -> Chance:
     """Return choices made by a generator of NumPy's."""
-    return Chance(lambda low, high: int(generator.integers(low, high + 1)))
+
+    def integer(low: int, high: int) -> int:
+        if high - low < 1 << 62:
+            return int(generator.integers(low, high + 1))
+        return low + int.from_bytes(generator.bytes(16), "little") % (high - low + 1)
+
+    return Chance(integer)

@@ -47,7 +47,7 @@ def small_cases(short: str) -> list[drawn.Case]:
 @pytest.mark.parametrize("short", OPERATORS)
 def test_right_ways_pass(short: str) -> None:
     cases = small_cases(short)
-    assert len(cases) >= 4
+    assert len(cases) >= 3
     for way in range(len(WAYS[short])):
         results = run_cases(cases, ByTorch(way))
         assert [result.case.id for result in results if result.outcome != "passed"] == []
