@@ -110,6 +110,7 @@ def test_pages_ask_for_nothing_from_elsewhere() -> None:
     for name, tree in trees().items():
         sources = [element.get("src") or element.get("href") for element in tree.xpath("//script | //link | //img")]
         assert sorted(sources) == ["script.js", "search.js", "style.css"], name
+        assert all(script.get("defer") is not None for script in tree.iterfind(".//script")), name  # no page waits
 
 
 def test_every_page_has_one_title_and_the_parts_that_readers_of_screens_go_by() -> None:
