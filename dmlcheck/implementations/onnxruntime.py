@@ -158,7 +158,8 @@ class OnnxRuntime:
         if type(error).__name__ == "NotImplemented" or _NOT_FOR_PROVIDER.search(text):
             return Unsupported(f"{self.provider}: {_words(text)}")
         if _NO_ARRAY in text:
-            return Unsupported(f"onnxruntime gives no array of {text.rpartition('. ')[2]}")
+            kind = text.partition(f"{_NO_ARRAY}.")[2].strip()  # which 1.23 does not say
+            return Unsupported(f"onnxruntime gives no array of {kind or 'the data type of an output'}")
         return Failure(f"raised {type(error).__name__}: {text}")
 
     def close(self) -> None:

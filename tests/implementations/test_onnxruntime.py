@@ -639,7 +639,7 @@ def test_a_type_that_no_array_has_is_unsupported(cpu: OnnxRuntime) -> None:
     x, y = (helper.make_tensor_value_info(name, kind, [2]) for name, kind in (("x", 1), ("y", 16)))
     graph = helper.make_graph([helper.make_node("Cast", ["x"], ["y"], to=16)], "g", [x], [y])
     made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-    with pytest.raises(Unsupported, match="onnxruntime gives no array of bfloat16"):
+    with pytest.raises(Unsupported, match=r"onnxruntime gives no array of (bfloat16|the data type of an output)$"):
         cpu.run_model(made.SerializeToString(), X, ["y"])
 
 

@@ -56,7 +56,8 @@ def diagonal_matrix1(
     """
     combined = np.logical_and if diagonal_fill_begin <= diagonal_fill_end else np.logical_or
     is_filled = combined(diagonal_fill_begin <= diagonals, diagonals < diagonal_fill_end)
-    return np.where(is_filled, element(value, output_type), 0 if input is None else input)
+    number = element(value, output_type)
+    return np.where(is_filled, number, np.zeros_like(number) if input is None else input)
 
 
 DIAGONALS = Cut(needs={"diagonals": diagonals_at})
