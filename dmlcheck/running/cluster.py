@@ -24,7 +24,6 @@ INSTALL = 'python -m pip install "dmlcheck[dask]"'
 _HELD = 50  # answers that are kept for each thread until the one is there whose turn it is
 _MOMENT = 0.5  # seconds
 _WAIT = 10.0  # seconds for a scheduler to answer, and for a worker to be there
-_RETRIES = 1  # more attempts of a call whose worker died
 _MOST_SAID = 300  # characters of a message of dask
 
 Given = TypeVar("Given")
@@ -35,6 +34,13 @@ class Lost(NamedTuple):
     """A call without a result: its worker died, and so did the next one, or the cluster is gone."""
 
     problem: str
+    is_of_its_worker: bool = False  # which died
+
+
+class _Call(NamedTuple):
+    given: Any
+    future: Any
+    is_again: bool = False  # after its worker died
 
 
 class Cluster:
@@ -114,27 +120,35 @@ class Cluster:
     def map(self, function: Callable[[Given], Made], all_given: Iterable[Given]) -> Iterator[tuple[Given, Made | Lost]]:
         """Yield the results of a function on the workers for each of its arguments, in their order.
 
-        Each thread of a worker has one call at a time: if the worker dies, none that waits for its turn is blamed.
-        Calls under way are cancelled when the iterator is closed.
+        Each thread of a worker has one call at a time. A call whose worker dies runs once more, with no other beside
+        it: no other call's worker is lost with it, and the next death is its own. Calls under way are cancelled when
+        the iterator is closed.
         """
-        sent: deque[tuple[Given, Any]] = deque()
+        sent: deque[_Call] = deque()
         ended: SimpleQueue[Any] = SimpleQueue()
         left, busy = iter(all_given), 0
         try:
             while True:
-                threads = self._threads()
+                threads = 1 if sent and sent[0].is_again else self._threads()
                 while busy < threads and len(sent) < _HELD * threads and (given := next(left, None)) is not None:
-                    sent.append((given, self._sent(function, given, ended)))
+                    sent.append(_Call(given, self._sent(function, given, ended)))
                     busy += 1
                 if not sent:
                     return
-                if sent[0][1].done():
-                    given, future = sent.popleft()
-                    yield given, _answer(future)
-                busy -= _number(ended, is_waiting=bool(sent) and not sent[0][1].done())
+                if sent[0].future.done():
+                    call = sent.popleft()
+                    answer = _answer(call.future)
+                    if not call.is_again and isinstance(answer, Lost) and answer.is_of_its_worker:
+                        while busy:
+                            busy -= _number(ended, is_waiting=True)
+                        sent.appendleft(_Call(call.given, self._sent(function, call.given, ended), is_again=True))
+                        busy = 1
+                    else:
+                        yield call.given, answer
+                busy -= _number(ended, is_waiting=bool(sent) and not sent[0].future.done())
         finally:
             with contextlib.suppress(Exception):  # of a cluster that is gone
-                self.client.cancel([future for _, future in sent])
+                self.client.cancel([call.future for call in sent])
 
     def _sent(self, function: Callable[[Given], Made], given: Given, ended: SimpleQueue[Any]) -> Any:
         future = self.client.submit(function, given, pure=False)
@@ -159,7 +173,7 @@ def _number(ended: SimpleQueue[Any], *, is_waiting: bool) -> int:
 # The processes of this machine may have children, in which cases run that may end their process. Nobody looks at how
 # busy they are, which takes as much time as small cases do.
 _SETTINGS = {
-    "distributed.scheduler.allowed-failures": _RETRIES,
+    "distributed.scheduler.allowed-failures": 0,  # `map` repeats calls
     "distributed.worker.daemon": False,
     "distributed.worker.profile.enabled": False,
     "distributed.admin.system-monitor.interval": "5s",
@@ -171,7 +185,7 @@ def _answer(future: Any) -> Any:
     try:
         return future.result()
     except Exception as error:  # noqa: BLE001 - whatever it is, of this call nothing comes back
-        return Lost(_said(error))
+        return Lost(_said(error), type(error).__name__ == "KilledWorker")
 
 
 def _said(error: BaseException) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import threading
 import time
@@ -116,7 +117,7 @@ def test_answers_wait_for_their_turn_while_others_run() -> None:
     client.first = slow
     results = with_client(client).map(doubled, range(10))
     taken: list[Any] = []
-    reader = threading.Thread(target=lambda: taken.extend(results))
+    reader = threading.Thread(target=lambda: taken.extend(results), daemon=True)
     reader.start()
     while len(client.sent) < 10:
         time.sleep(0.001)
@@ -124,6 +125,50 @@ def test_answers_wait_for_their_turn_while_others_run() -> None:
     slow.finish()
     reader.join(10)
     assert taken == [(number, 2 * number) for number in range(10)]
+
+
+class KilledWorker(Exception):
+    """What dask raises of a call whose worker died."""
+
+
+def dead(*_: Any) -> None:
+    raise KilledWorker
+
+
+class Dying(Client):
+    """A client of which the worker of the call 1 dies; the call runs again until it is told to be done."""
+
+    def __init__(self, again: Future) -> None:
+        super().__init__()
+        self.again = again
+
+    def submit(self, function: Callable[..., Any], *given: Any, pure: bool) -> Future:
+        count = self.sent.count((1,))
+        future = super().submit(function, *given, pure=pure)
+        return future if given != (1,) else self.again if count else Future(dead, given)
+
+
+def test_a_call_whose_worker_died_runs_again_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_MOMENT", 0.001)
+    slow = Slow()
+    client = Dying(slow)
+    results = with_client(client).map(doubled, range(6))
+    taken: list[Any] = []
+    reader = threading.Thread(target=lambda: taken.extend(results), daemon=True)
+    reader.start()
+    while client.sent.count((1,)) < 2:
+        time.sleep(0.001)
+    time.sleep(0.05)
+    assert client.sent[-1] == (1,)
+    slow.finish()
+    reader.join(10)
+    assert [given for given, _ in taken] == list(range(6))
+    assert client.sent.count((1,)) == 2
+
+
+def test_a_call_whose_worker_dies_again_is_lost() -> None:
+    found = dict(with_client(Dying(Future(dead, ()))).map(doubled, range(3)))
+    assert found == {0: 0, 1: Lost("KilledWorker", is_of_its_worker=True), 2: 4}
 
 
 @pytest.mark.parametrize(
@@ -160,6 +205,7 @@ def test_an_address_where_nothing_is_is_refused(monkeypatch: pytest.MonkeyPatch)
         pass
     with pytest.raises(MissingRequirement, match="nothing answers at nowhere://x: "), Cluster("nowhere://x"):
         pass
+    gc.collect()  # clients that did not connect: dask waits forever where one is collected while another one starts
 
 
 @pytest.mark.slow
