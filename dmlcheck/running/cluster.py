@@ -171,9 +171,13 @@ def _number(ended: SimpleQueue[Any], *, is_waiting: bool) -> int:
 
 
 # The processes of this machine may have children, in which cases run that may end their process. Nobody looks at how
-# busy they are, which takes as much time as small cases do.
+# busy they are, which takes as much time as small cases do. Dask would also have their C library return the memory of
+# each tile to the system, and leave that setting in this process.
 _SETTINGS = {
     "distributed.scheduler.allowed-failures": 0,  # `map` repeats calls
+    "distributed.nanny.pre-spawn-environ": dict.fromkeys(
+        ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), 1
+    ),
     "distributed.worker.daemon": False,
     "distributed.worker.profile.enabled": False,
     "distributed.admin.system-monitor.interval": "5s",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 import threading
 import time
@@ -216,6 +217,7 @@ def test_a_call_whose_worker_dies_runs_once_more(tmp_path: Path) -> None:
     once, always = str(tmp_path / "once"), str(tmp_path / "always")
     with Cluster(jobs=2) as made:
         found = [result for _, result in made.map(ended_once, ["", once, "", always, ""])]
+        assert (made.ask(os.getenv, "OMP_NUM_THREADS"), made.ask(os.getenv, "MALLOC_TRIM_THRESHOLD_")) == ("1", None)
     assert found[:3] == ["untouched", "once", "untouched"]
     assert isinstance(found[3], Lost)
     assert found[3].problem.startswith("KilledWorker: ")
