@@ -11,6 +11,7 @@ from dmlcheck import validation
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference import engine, operands
 from dmlcheck.reference.results import ways_of
+from dmlcheck.reference.tiling.plan import tiles_of
 from dmlcheck.specs.names import NEWEST_LEVEL
 from dmlcheck.specs.records import OUTPUT
 
@@ -31,7 +32,7 @@ def unrounded(desc: OperatorDesc, inputs: Mapping[str, Any]) -> dict[str, Array]
     labels = {engine.parameter(label): label for label, _, _ in desc.tensors(OUTPUT)}
     found = {label: np.full(tensor.sizes, np.nan) for label, _, tensor in desc.tensors(OUTPUT)}
     with np.errstate(all="ignore"):
-        for tile in engine.tiles_of(desc, inputs):
+        for tile in tiles_of(desc, inputs):
             results = tile.formula(*map(operands.widened, tile.operands))
             places = tile.where if isinstance(tile.where, dict) else dict.fromkeys(labels, tile.where)
             for name, where in places.items():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -148,7 +147,7 @@ def _has_large(desc: OperatorDesc) -> bool:
     for parts in desc.parts.values():
         for part in parts:
             tensor = part.tensor
-            if math.prod(tensor.sizes) >= _LARGE or (tensor.strides is not None and tensor.extent >= _LARGE):
+            if tensor.element_count >= _LARGE or (tensor.strides is not None and tensor.extent >= _LARGE):
                 return True
     return False
 

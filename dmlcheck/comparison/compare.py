@@ -16,7 +16,7 @@ from dmlcheck.descs.records import TensorDesc
 from dmlcheck.diagnostics.wording import braces
 from dmlcheck.reference.blocks import tiles
 from dmlcheck.specs.records import Tolerance
-from dmlcheck.values.number_formats import FORMATS, ulp
+from dmlcheck.values.number_formats import FORMATS, have_equal_bytes, ulp
 
 if TYPE_CHECKING:  # what is needed where elements differ alone
     from dmlcheck.comparison.screening import Settled
@@ -27,7 +27,6 @@ Array = NDArray[Any]
 Bounds = Iterator[tuple[str, Array, "Bound"]]
 
 _BLOCK = 1 << 18
-_SMALL = 1 << 12  # bytes
 _HELD = 1 << 21  # elements: of a larger output the likely bounds are computed anew and not held, in 100 megabytes
 _FIRST = 3
 _OF_A_CASE = 4.0  # ULP from the exact result to a case's expected value, if float64 loses some of it
@@ -88,7 +87,7 @@ def _compared(
             compared[name] = _misshapen(tensor, _form_problem(found, values))
             continue
         compared[name] = _equal(tensor, limit, is_undefined)
-        if are_same(values, found):
+        if have_equal_bytes(values, found):
             continue
         known = settled.get(name)
         asked = None if known is None else known.asked
@@ -173,11 +172,6 @@ def _region(refused: Array) -> str | None:
     from dmlcheck.comparison.regions import region_text
 
     return region_text(refused)
-
-
-def are_same(values: Array, found: Array) -> bool:
-    """Whether two arrays of one shape and type are small and have equal bytes, as most have: a quick answer."""
-    return values.nbytes <= _SMALL and values.tobytes() == found.tobytes()
 
 
 class Differing:

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dmlcheck.comparison.compare import Differing, are_same
+from dmlcheck.comparison.compare import Differing
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.reference.blocks import tiles
 from dmlcheck.reference.bounds import Bound, own_errors
-from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES, ulp
+from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES, have_equal_bytes, ulp
 
 Array = NDArray[Any]
 Expected = Mapping[str, tuple[TensorDesc, Array]]
@@ -94,7 +94,7 @@ def _asked(
         if tensor.data_type not in FORMATS or rounded.shape != values.shape or rounded.dtype != values.dtype:
             continue
         differs = Differing(values, rounded, undefined.get(name), is_float=True)
-        if are_same(values, rounded) or not differs.any():
+        if have_equal_bytes(values, rounded) or not differs.any():
             continue
         mask = np.zeros(values.shape, dtype=bool)
         for index in tiles(values.shape, _BLOCK):

@@ -16,10 +16,10 @@ from dmlcheck.reference.blocks import Blocks
 from dmlcheck.reference.operands import Numbers, as_numbers
 from dmlcheck.reference.results import Alternatives, Approximate, separated
 from dmlcheck.reference.threads import compute_all, threads_for
-from dmlcheck.reference.tiling.plan import tiles_of, work_of
+from dmlcheck.reference.tiling.plan import plan_of, work_of
 from dmlcheck.reference.tiling.tile import Tile, parts_of
 from dmlcheck.reference.work import TooMuchWork, Work
-from dmlcheck.values.number_formats import NUMPY_TYPES
+from dmlcheck.values.number_formats import NUMPY_TYPES, have_equal_bytes
 
 Array = NDArray[Any]
 Watch = Callable[[Tile, Any], None]
@@ -49,10 +49,11 @@ def evaluate(
     threads, with each tile that has `magnitudes` and the result of its formula. TooMuchWork if it would take too long.
     """
     with np.errstate(all="ignore"):
-        _refuse(work_of(desc, inputs))
+        plan = plan_of(desc, inputs)
+        _refuse(plan.work)
         results = {part.label: _Output(part.tensor) for field in desc.spec.outputs for part in desc.parts[field.name]}
         compute_all(
-            tiles_of(desc, inputs),
+            plan.tiles(),
             partial(_compute, results, row(desc.spec.operator).kernel.overflow, numbers, watch),
             threads_for(inputs),
         )
@@ -139,8 +140,8 @@ def _rounded(result: Approximate, data_type: str) -> Array:
     value, dtype = result.value, NUMPY_TYPES[data_type]
     rounded: Array = (value - result.error).astype(dtype)
     other: Array = (value + result.error).astype(dtype)
-    if rounded.nbytes <= _SMALL and rounded.tobytes() == other.tobytes():
-        return rounded  # the usual case, found sooner than by comparing elements
+    if have_equal_bytes(rounded, other):
+        return rounded
     doubt = rounded != other
     if np.count_nonzero(doubt):  # also where the error is infinite or NaN, as the error of an infinite sum is
         rounded[doubt] = value[doubt].astype(dtype)
@@ -148,9 +149,6 @@ def _rounded(result: Approximate, data_type: str) -> Array:
         if at.size:
             rounded.flat[at] = result.exact(at).astype(dtype)
     return rounded
-
-
-_SMALL = 1 << 12  # bytes
 
 
 def _compute(

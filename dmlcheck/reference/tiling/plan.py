@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,10 +18,8 @@ from dmlcheck.reference.rows import (
     Cut,
     EachOutput,
     Elements,
-    Given,
     Groups,
     InWindows,
-    Kernel,
     Neighbours,
     Products,
     Recurrence,
@@ -37,41 +35,48 @@ from dmlcheck.reference.tiling.tile import Tile
 from dmlcheck.reference.work import Work
 
 
-def tiles_of(desc: OperatorDesc, inputs: Inputs, arithmetic: Arithmetic | None = None) -> Iterator[Tile]:
-    """Yield the tiles of an operator's results; with an arithmetic, FLOAT attributes are balls of it."""
+class Plan(NamedTuple):
+    """The tiles that a row declares for a desc, and the request for them."""
+
+    declared: Tiles
+    request: Request
+
+    @property
+    def work(self) -> Work | None:
+        """How much there is to compute; None where it is about as much as the tensors have elements."""
+        own, given = self.request.bound.kernel.work, self.request.given
+        return amount_of(self.declared, given) if own is None else own(given)
+
+    def tiles(self) -> Iterator[Tile]:
+        """Yield the tiles."""
+        kind: type = type(self.declared)
+        return _cutting(kind)(self.declared, self.request)
+
+
+def plan_of(desc: OperatorDesc, inputs: Inputs, arithmetic: Arithmetic | None = None) -> Plan:
+    """Return the plan for an operator's results; with an arithmetic, FLOAT attributes are balls of it."""
     first = inputs.get(desc.spec.inputs[0].name) if desc.spec.inputs else None
     first = first[0] if isinstance(first, list) else first
     is_integer = isinstance(first, np.ndarray) and first.dtype.kind in "iu"
     bound = row(desc.spec.operator, is_integer=is_integer)
     tensors, attributes = tensors_of(bound, inputs), attributes_of(bound, desc, arithmetic)
     formula = partial(bound.function, **attributes) if attributes else bound.function
-    given = _given(desc, inputs, attributes)
-    declared = _declared(bound.kernel, given)
+    given = fields_of(desc) | {parameter(field.name): inputs.get(field.name) for field in desc.spec.inputs} | attributes
+    tiles = bound.kernel.tiles
+    declared = tiles(given) if callable(tiles) else tiles
     is_exact = bound.kernel.rounds_nothing(given)
-    request = Request(desc, bound, formula, tensors, given, is_exact, is_integer, arithmetic)
-    kind: type = type(declared)
-    return _cutting(kind)(declared, request)
+    return Plan(declared, Request(desc, bound, formula, tensors, given, is_exact, is_integer, arithmetic))
+
+
+def tiles_of(desc: OperatorDesc, inputs: Inputs, arithmetic: Arithmetic | None = None) -> Iterator[Tile]:
+    """Yield the tiles of an operator's results."""
+    return plan_of(desc, inputs, arithmetic).tiles()
 
 
 def work_of(desc: OperatorDesc, inputs: Inputs) -> Work | None:
-    """Return how much there is to compute for a desc; None where it is about as much as its tensors have elements."""
-    bound = row(desc.spec.operator)
-    kernel = bound.kernel
-    if kernel.work is None and not may_be_much(kernel.tiles):
-        return None
-    given = _given(desc, inputs, attributes_of(bound, desc, None))
-    return amount_of(_declared(kernel, given), given) if kernel.work is None else kernel.work(given)
-
-
-def _given(desc: OperatorDesc, inputs: Inputs, attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the tensors and attributes of a desc, by parameter."""
-    tensors = {parameter(field.name): inputs.get(field.name) for field in desc.spec.inputs}
-    return fields_of(desc) | tensors | dict(attributes)
-
-
-def _declared(kernel: Kernel, given: Given) -> Tiles:
-    tiles = kernel.tiles
-    return tiles(given) if callable(tiles) else tiles
+    """Return how much there is to compute for a desc; no plan is made if its row tells that it is not much."""
+    kernel = row(desc.spec.operator).kernel
+    return plan_of(desc, inputs).work if kernel.work is not None or may_be_much(kernel.tiles) else None
 
 
 @cache

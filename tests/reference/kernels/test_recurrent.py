@@ -25,6 +25,7 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference import engine
 from dmlcheck.reference.bounds import bounds
 from dmlcheck.reference.tiling import recurrence
+from dmlcheck.reference.tiling.plan import tiles_of
 
 Array = np.ndarray[Any, Any]
 Inputs = dict[str, Array]
@@ -228,7 +229,7 @@ def test_tiles_of_one_sequence_are_like_the_whole(operator: str, monkeypatch: py
     monkeypatch.setattr(recurrence, "LARGEST", 1)
     monkeypatch.setattr(recurrence, "STEPS", 2)
     for (desc, inputs), expected in zip(made, whole, strict=True):
-        assert len(list(engine.tiles_of(desc, inputs))) == expected["OutputSingleTensor"][0, :, :, 0].size
+        assert len(list(tiles_of(desc, inputs))) == expected["OutputSingleTensor"][0, :, :, 0].size
         found = values(desc, inputs)
         assert all(np.array_equal(found[label], expected[label]) for label in expected)
 
