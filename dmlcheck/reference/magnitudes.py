@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial, reduce
 from typing import Any, NamedTuple
 
@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from dmlcheck.reference.blocks import Blocks
 from dmlcheck.reference.nested import NONE
-
-Given = Mapping[str, Any]  # the tensors and attributes of a desc, by parameter
+from dmlcheck.reference.rows import Given
 
 
 class Magnitudes(NamedTuple):

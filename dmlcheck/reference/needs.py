@@ -50,8 +50,8 @@ def _from(at: range, start: int) -> slice:
 
 def channels_in_blocks(x: Any, places: Places, given: Given) -> Any:
     """Return the channels of the input that a tile of the output needs."""
-    order, depth = given.get("order", "DEPTH_COLUMN_ROW"), slice(places[1].start, places[1].stop)
-    found = split_channels(x[places[0].start : places[0].stop], given["block_size"], order)
+    order, (batch, depth, *_) = given.get("order", "DEPTH_COLUMN_ROW"), slices(places)
+    found = split_channels(x[batch], given["block_size"], order)
     part = found[(*[slice(None)] * AXES_OF_BLOCKS[order][2], depth)]
     return part.reshape(len(part), -1, *x.shape[2:])
 
@@ -59,7 +59,7 @@ def channels_in_blocks(x: Any, places: Places, given: Given) -> Any:
 def rows_in_blocks(x: Any, places: Places, given: Given) -> Any:
     """Return the rows of the input that a tile of the output needs."""
     rows = slice(places[2].start * given["block_size"], places[2].stop * given["block_size"])
-    return x[places[0].start : places[0].stop, :, rows]
+    return x[slices(places)[0], :, rows]
 
 
 # ---- indices
@@ -107,7 +107,7 @@ def updates_after_tuples(updates: Any, places: Places, given: Given) -> Any:
     """Return the updates of a tile: for each tuple, the places of the tile along the axes after the tuple's."""
     after = axes_after_tuples(given)
     tuples = given["indices"].shape[-given["indices_dimension_count"] : -1]
-    blocks = updates.reshape((*tuples, *given["input"].shape[len(given["input"].shape) - len(after) :]))
+    blocks = updates.reshape((*tuples, *given["input"].shape[given["input"].ndim - len(after) :]))
     return blocks[right_aligned(tuple(slices(places)[axis] for axis in after), blocks.ndim)]
 
 
@@ -127,12 +127,12 @@ def axes_but_axis(given: Given) -> Axes:
 
 def region_of_crop(roi: Any, places: Places, _: Given) -> Any:
     """Return the region of a tile of a crop, as an array of one region."""
-    return roi.reshape(-1, 4)[places[0].start : places[0].stop]
+    return roi.reshape(-1, 4)[slices(places)[0]]
 
 
 def regions_with_gradients(roi: Any, places: Places, _: Given) -> Any:
     """Return the regions of a tile of the gradient of regions."""
-    return roi.reshape(-1, 4)[places[-2].start : places[-2].stop]
+    return roi.reshape(-1, 4)[slices(places)[-2]]
 
 
 def regions_on_image(roi: Any, places: Places, given: Given) -> Any:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
+from dmlcheck.reference.rows import Given
 from dmlcheck.reference.samples import ONE, Counts, Sampling, sample_counts
 from dmlcheck.reference.work import ELEMENTS_OF_BLOCK, SAMPLES, SAMPLES_AT_ONCE, Work
 
-Given = Mapping[str, Any]  # the tensors and attributes of a desc, by parameter
 BLOCKS_OF_SAMPLES = 4  # blocks of samples in a tile
 
 

@@ -25,7 +25,8 @@ def elementary(function: Callable[..., Any], name: str, *inputs: Any) -> Any:
     if not any(isinstance(x, Ball) for x in inputs):
         return function(*inputs)
     arithmetic, terms, values, errors = operands(inputs)
-    if name in of.DOMAINS and errors[0] is not None and of.crosses(of.DOMAINS[name], values[0], errors[0]).any():
+    largest = of.LARGEST_OPERANDS.get(name)
+    if largest is not None and errors[0] is not None and of.crosses(largest, values[0], errors[0]).any():
         return _at_the_end(function, name, *inputs)
     result = np.asarray(function(*values))
     if result.dtype == bool:
@@ -51,16 +52,16 @@ def elementary(function: Callable[..., Any], name: str, *inputs: Any) -> Any:
 def _at_the_end(function: Callable[..., Any], name: str, x: Any) -> Ball:
     """Return a function of balls that may cross an end of its domain: a number or NaN, and `beyond` the other one."""
     arithmetic, terms, (value,), (error,) = operands((x,))
-    inside, low, high = (np.clip(end, *of.DOMAINS[name]) for end in (value, value - error, value + error))
+    largest = of.LARGEST_OPERANDS[name]
+    inside, low, high = (np.clip(end, -largest, largest) for end in (value, value - error, value + error))
     result = function(inside)
     moved = np.maximum(np.abs(function(low) - result), np.abs(function(high) - result))
     row = rounding(name, arithmetic.data_type, is_likely=arithmetic.is_likely)
     own = of.of_a_row(row, function, name, [inside], [None], result, arithmetic)
     numbers = rounded(result, plus(own, moved), arithmetic, terms, np.isfinite)
     is_out = np.isnan(function(value))
-    crosses = of.crosses(of.DOMAINS[name], value, error)
     found = _or_nan(numbers, is_out)
-    found.beyond = _or_nan(numbers, is_out != crosses)
+    found.beyond = _or_nan(numbers, is_out != of.crosses(largest, value, error))
     return found
 
 

@@ -231,13 +231,13 @@ def where_powers_overflow(x: Array, error: Any, result: Array, arithmetic: Arith
     return np.where(plus(np.abs(x), error) > np.log(largest), np.maximum(room, 0.0), 0.0)
 
 
-DOMAINS: dict[str, tuple[float, float]] = dict.fromkeys(("arcsin", "arccos"), (-1.0, 1.0))  # with numbers at their ends
+# The largest absolute value of an operand for which a function is a number.
+LARGEST_OPERANDS = {"arcsin": 1.0, "arccos": 1.0}
 
 
-def crosses(domain: tuple[float, float], x: Array, error: Any) -> Array:
-    """Return a mask of the operands whose balls have numbers in the domain and beyond it."""
-    nearest, farthest = np.abs(x) - error, np.abs(x) + error
-    found: Array = (nearest <= domain[1]) & (farthest > domain[1])
+def crosses(largest: float, x: Array, error: Any) -> Array:
+    """Return a mask of the operands whose balls have numbers in the domain from -largest to largest, and beyond it."""
+    found: Array = (np.abs(x) - error <= largest) & (np.abs(x) + error > largest)
     return found
 
 

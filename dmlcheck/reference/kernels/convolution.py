@@ -85,7 +85,7 @@ def ends_of_sums(given: Given) -> list[float]:
     """Return the first place that OutputPadding adds, by dimension; infinity where it adds none."""
     count = transposed_size if is_backward(given) else place_count
     ends = map(count, given["input"].shape[2:], *window_of(given), given["end_padding"])
-    return list(np.where(given["output_padding"], list(ends), math.inf))
+    return [end if more else math.inf for end, more in zip(ends, given["output_padding"], strict=True)]
 
 
 def transposed_size(size: int, taps: int, stride: int, dilation: int, padding: int, end: int) -> int:

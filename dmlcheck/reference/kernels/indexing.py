@@ -102,8 +102,8 @@ def gather_nd(input: Any, indices: Any, *, input_dimension_count: int, indices_d
 
 def coordinates(indices: Iterable[Any], sizes: Sequence[int]) -> tuple[tuple[Any, ...], Any]:
     """Return indices as positions along several dimensions, and a mask of those with one outside, as `indices_in`."""
-    found = list(map(indices_in, indices, sizes))
-    return tuple(at for at, _ in found), reduce(np.logical_or, (outside for _, outside in found))
+    at, outside = zip(*map(indices_in, indices, sizes), strict=True)
+    return at, reduce(np.logical_or, outside)
 
 
 # ---- replacing
@@ -135,8 +135,7 @@ def replaced(x: Any, indices: Sequence[Any], updates: Any) -> PartlyUndefined:
     An index outside the tensor makes undefined the elements that it may replace: at its nearest end, and at both ends.
     """
     sizes = x.shape[: len(indices)]
-    own = list(map(indices_in, indices, sizes))
-    at, outside = tuple(place for place, _ in own), [mask for _, mask in own]
+    at, outside = zip(*map(indices_in, indices, sizes), strict=True)
     beyond, found = reduce(np.logical_or, outside), x.copy()
     if not beyond.any():
         found[at] = updates
@@ -231,7 +230,7 @@ def notable(x: Any, axis: int) -> Any:
 def nonzero_coordinates(input: Any, *, output_coordinates: TensorDesc) -> dict[str, Any]:
     """OutputCount is the number of elements other than 0; row r of OutputCoordinates is the place of the r-th of them.
 
-    The rows after those are of no element.
+    Later rows belong to no element.
     """
     rows, count = output_coordinates.sizes[-2:]
     found, mark = np.zeros((rows, count), np.uint32), np.ones((rows, 1), bool)

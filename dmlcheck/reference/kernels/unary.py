@@ -136,7 +136,7 @@ def bit_count(input: Any) -> Any:
     return _BITS[of_bytes].sum(axis=-1, dtype=np.uint8)
 
 
-_BITS = np.array([byte.bit_count() for byte in bytes(range(256))], dtype=np.uint8)
+_BITS = np.array([byte.bit_count() for byte in range(256)], dtype=np.uint8)
 
 
 def value_scale_2d(input: Any, *, scale: Any, bias: Sequence[float], places: Places) -> Any:
