@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import made_descs
 import numpy as np
+from made_descs import Made, tensor
 
-from dmlcheck import validation
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.specs.names import NEWEST_LEVEL
 
 Array = np.ndarray[Any, Any]
 
@@ -77,9 +77,7 @@ def tensors(made: Attention) -> dict[str, Array]:
     return given | {name: x for name, x in more.items() if x is not None}
 
 
-def built(
-    operator: str, made: Attention, *, present: bool = True, **fields: Any
-) -> tuple[OperatorDesc, dict[str, Array]]:
+def built(operator: str, made: Attention, *, present: bool = True, **fields: Any) -> Made:
     """Return the desc of an attention with its inputs; the present tensors hold the past and this step."""
     given = {f"{name}Tensor": x for name, x in tensors(made).items()}
     keys, values = (held(*pair, made.groups) for pair in ((made.past_key, made.key), (made.past_value, made.value)))
@@ -88,16 +86,13 @@ def built(
         outputs |= {"OutputPresentKeyTensor": keys, "OutputPresentValueTensor": values}
     kind = made.query.dtype.name.upper()
     desc: dict[str, Any] = {
-        name: {"DataType": "INT32" if name == "MaskTensor" else kind, "Sizes": list(sizes)}
+        name: tensor("INT32" if name == "MaskTensor" else kind, sizes)
         for name, sizes in {**{name: x.shape for name, x in given.items()}, **outputs}.items()
     }
     desc |= {"Scale": made.scale, "MaskFilterValue": made.filter_value, "MaskType": made.mask_type}
     counts = {"QueryHeadCount": made.heads, "KeyValueHeadCount": made.groups}
     desc |= counts if operator.endswith("1") else {"HeadCount": made.heads}
-    found, problems = validation.validate(f"DML_OPERATOR_{operator}", {**desc, **fields}, NEWEST_LEVEL)
-    assert found is not None
-    assert not problems, problems
-    return found, given
+    return made_descs.built(operator, {**desc, **fields}, given)
 
 
 def held(past: Array | None, own: Array | None, groups: int) -> tuple[int, int, int, int]:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from made_descs import built, tensor
 
-from dmlcheck import validation
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.specs.load import load_spec
-from dmlcheck.specs.names import NEWEST_LEVEL
 
 Array = np.ndarray[Any, Any]
 
@@ -35,13 +33,9 @@ OUTPUTS = {
 
 def described(operator: str, inputs: dict[str, Array], outputs: dict[str, Any], **fields: Any) -> OperatorDesc:
     """Return the desc of a network with these inputs, and outputs of these sizes."""
-    tensors = {name: {"DataType": x.dtype.name.upper(), "Sizes": list(x.shape)} for name, x in inputs.items()}
-    data_type = tensors["InputTensor"]["DataType"]
-    tensors |= {name: {"DataType": data_type, "Sizes": list(sizes)} for name, sizes in outputs.items()}
-    desc, findings = validation.validate(load_spec(operator).operator, {**tensors, **fields}, NEWEST_LEVEL)
-    assert desc is not None
-    assert not findings, [finding.message for finding in findings]
-    return desc
+    tensors = {name: tensor(x.dtype.name.upper(), x.shape) for name, x in inputs.items()}
+    tensors |= {name: tensor(tensors["InputTensor"]["DataType"], sizes) for name, sizes in outputs.items()}
+    return built(operator, {**tensors, **fields}, inputs)[0]
 
 
 def outputs_of(inputs: dict[str, Array], names: tuple[str, ...]) -> dict[str, tuple[int, ...]]:

@@ -55,6 +55,12 @@ def files() -> dict[str, str]:
     return _read(shared)
 
 
+def write_files(folder: Path) -> None:
+    """Write the site to a folder."""
+    for name, text in files().items():
+        (folder / name).write_text(text, encoding="utf-8", newline="\n")
+
+
 def _built() -> dict[str, str]:
     return {file.name: file.text for file in site_files([load_spec(name) for name in operator_names()], bundled())}
 

@@ -14,7 +14,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from browser import Browser, Page, chromium
-from site_pages import files
+from site_pages import files, write_files
 
 MOST_SECONDS, LOADS, PAGES = 1.0, 5, 6
 READY = "performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd / 1000"
@@ -35,8 +35,7 @@ def main() -> int:
     site = files()
     pages = sorted((name for name in site if name.endswith(".html")), key=lambda name: -len(site[name]))
     with tempfile.TemporaryDirectory() as folder:
-        for name, text in site.items():
-            (Path(folder) / name).write_text(text, encoding="utf-8", newline="\n")
+        write_files(Path(folder))
         browser = Browser(chromium(), Path(folder))
         with browser.page() as window:
             times = {name: seconds(window, (Path(folder) / name).as_uri()) for name in sys.argv[1:] or pages[:PAGES]}

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from axe import Axe
 from browser import Page
-from site_pages import files
 
 pytestmark = pytest.mark.slow
 
@@ -120,14 +119,6 @@ ASK = """
   return found;
 }
 """
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("site")
-    for name, text in files().items():
-        (folder / name).write_text(text, encoding="utf-8", newline="\n")
-    return folder
 
 
 def test_what_people_look_for_is_among_the_first_three_hits(window: Page, site: Path) -> None:

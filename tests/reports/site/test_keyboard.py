@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from browser import Page
-from site_pages import files
 
 pytestmark = pytest.mark.slow
 
@@ -28,14 +27,6 @@ FOCUS = """(() => {
   };
 })()"""
 ACTIVE = "document.activeElement.id || document.activeElement.textContent"
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("site")
-    for name, text in files().items():
-        (folder / name).write_text(text, encoding="utf-8", newline="\n")
-    return folder
 
 
 @pytest.fixture
