@@ -84,6 +84,8 @@ class _WrittenNumbers:
 
 
 def _finding(case: Case, name: str, tensor: TensorDesc, worst: Inaccurate) -> Finding:
+    import numpy as np
+
     from dmlcheck.values.number_formats import NUMPY_TYPES, spell
 
     path, element = written_at(name, case.outputs or {}, tensor, worst.place)
@@ -97,5 +99,6 @@ def _finding(case: Case, name: str, tensor: TensorDesc, worst: Inaccurate) -> Fi
         "error": f": {error_text(worst.ulp, tensor.data_type)}" if math.isfinite(worst.ulp) else "",
         "more": f"; the worst of {worst.number:,} such of {others}" if worst.number > 1 else "",
     }
-    rounded = float(NUMPY_TYPES[tensor.data_type].type(worst.exact))
+    with np.errstate(over="ignore"):
+        rounded = float(NUMPY_TYPES[tensor.data_type].type(worst.exact))
     return Finding(INACCURATE, path, params, help=f"write {spell(rounded, tensor.data_type)}")

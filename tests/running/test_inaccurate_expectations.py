@@ -176,6 +176,18 @@ def test_float16_counts_in_its_own_units() -> None:
     assert "4.67 ULP" in found[0].diagnostics[0].message
 
 
+def test_a_result_beyond_the_largest_number_is_written_as_infinity() -> None:
+    """1 / 2^-17 is 131,072, and the largest FLOAT16 is 65,504."""
+    text = """\
+operator: DML_OPERATOR_ELEMENT_WISE_RECIP
+desc: {InputTensor: &one {DataType: FLOAT16, Sizes: [1]}, OutputTensor: *one}
+inputs: {InputTensor: [0x1p-17]}
+outputs: {OutputTensor: [60000]}
+"""
+    ((found,),) = [one.diagnostics for one in results(text, Answering(60000))]
+    assert found.help == "write .inf"
+
+
 def test_what_is_any_is_not_measured() -> None:
     answering = Answering(9, 1 / 7, 0.5)
     assert named(result("[any, 0.142857, 0.5]", answering)) == []
