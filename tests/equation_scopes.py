@@ -11,7 +11,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from equation_gradients import averaged_back, largest_back, resampled_back, restored
 from equation_networks import attended, normalized, products, recurrent
+from equation_regions import cropped, cropped_back, pooled_regions
 from equation_tensors import Names, Pair, array, attributes_of, checked, inputs_of, output_of, places, reads
 from equations import RANGE, Lazy, computed, elements
 
@@ -158,13 +160,17 @@ def parts(case: Case, equations: Sequence[str]) -> Iterator[Pair]:
 
 def windows(case: Case, equations: Sequence[str]) -> Iterator[Pair]:
     """Poolings: a plane at a time."""
-    x, y = inputs_of(case)["InputTensor"], output_of(case)
+    given, y = inputs_of(case), output_of(case)
+    x = given.pop("InputTensor")
     window = [np.array(place) for place in places(case.desc["WindowSize"])]
-    outside = None if "MAX" in case.operator else 0.0
+    others = {"OutputZeroPoint": 0, "InputZeroPoint": 0, **attributes_of(case), **_limits(case)}
     counts_all = case.desc.get("IncludePadding", False)
     for plane in places(x.shape[:2]):
         read = reads(x[plane])
-        names = {**attributes_of(case), "Input": reads(x[plane], outside), RANGE + "w": window}
+        of_channel = {name: values.ravel()[plane[1] % values.size] for name, values in given.items()}
+        names = {**others, **{name.removesuffix("Tensor"): float(value) for name, value in of_channel.items()}}
+        outside = None if "MAX" in case.operator else names["InputZeroPoint"]
+        names |= {"Input": reads(x[plane], outside), RANGE + "w": window}
         start = -names["StartPadding"]
         step = names.get("Dilations", 1)
         names["n_o"] = Lazy(
@@ -187,6 +193,7 @@ def convolved(case: Case, equations: Sequence[str]) -> Iterator[Pair]:
     names[RANGE + "c"] = range(kernel.shape[1])
     names[RANGE + "w"] = [np.array(place) for place in places(kernel.shape[2:])]
     spots = [np.array(place) for place in places(y.shape[2:])]
+    equations = [text for text in equations if "BACKWARD" not in text]
     for image in range(x.shape[0]):
         variables = {"k": range(y.shape[1]), "o": spots}
         yield from checked(equations, variables, {**names, "Input": reads(x[image], 0.0)}, reads(y[image]))
@@ -199,6 +206,15 @@ def unfolded(case: Case, equations: Sequence[str]) -> Iterator[Pair]:
     names = {name: int(value[0]) for name, value in case.desc.items() if isinstance(value, list)}
     variables = {"n": range(x.shape[0]), "c": range(x.shape[1]), "w": range(count), "b": range(y.shape[2])}
     return checked(equations, variables, {**names, "P": count, "Input": reads(x, 0.0)}, reads(y))
+
+
+def folded(case: Case, equations: Sequence[str]) -> Iterator[Pair]:
+    """FOLD of one dimension."""
+    x, y = inputs_of(case)["InputTensor"], output_of(case)
+    names = {name: int(value[0]) for name, value in case.desc.items() if isinstance(value, list)}
+    names |= {"P": names["WindowSizes"], RANGE + "w": range(names["WindowSizes"]), RANGE + "b": range(x.shape[2])}
+    variables = {name: range(size) for name, size in zip("nci", y.shape, strict=True)}
+    return checked(equations, variables, {**names, "Input": reads(x)}, reads(y))
 
 
 # ---- matrices, fills and indices
@@ -352,9 +368,18 @@ _FAMILIES: dict[Callable[[Case, Sequence[str]], Iterator[Pair]], str] = {
     upsampled: "UPSAMPLE_2D",
     blocks: "DEPTH_TO_SPACE DEPTH_TO_SPACE1 SPACE_TO_DEPTH SPACE_TO_DEPTH1",
     parts: "JOIN SPLIT",
-    windows: """MAX_POOLING MAX_POOLING1 MAX_POOLING2 AVERAGE_POOLING AVERAGE_POOLING1 LP_POOLING LP_POOLING1""",
+    windows: """MAX_POOLING MAX_POOLING1 MAX_POOLING2 AVERAGE_POOLING AVERAGE_POOLING1 LP_POOLING LP_POOLING1
+        QUANTIZED_LINEAR_AVERAGE_POOLING""",
+    averaged_back: "AVERAGE_POOLING_GRAD",
+    largest_back: "MAX_POOLING_GRAD",
+    restored: "MAX_UNPOOLING",
+    resampled_back: "RESAMPLE_GRAD RESAMPLE_GRAD1",
+    cropped: "ROI_ALIGN ROI_ALIGN1",
+    cropped_back: "ROI_ALIGN_GRAD",
+    pooled_regions: "ROI_POOLING",
     convolved: "CONVOLUTION CONVOLUTION_INTEGER",
     unfolded: "UNFOLD",
+    folded: "FOLD",
     matrices: "MATRIX_MULTIPLY_INTEGER MATRIX_MULTIPLY_INTEGER_TO_FLOAT QUANTIZED_LINEAR_MATRIX_MULTIPLY",
     diagonals: "DIAGONAL_MATRIX DIAGONAL_MATRIX1",
     filled: "FILL_VALUE_CONSTANT FILL_VALUE_SEQUENCE",

@@ -9,9 +9,11 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
+
+import numpy as np
 
 _TOKEN = re.compile(
     r"\\text\{[^}]*\}|\\begin\{cases\}|\\end\{cases\}|\\\\|\\[a-zA-Z]+|\\[,;]|[A-Za-z][A-Za-z0-9]*|\d+(?:\.\d+)?|\S"
@@ -35,7 +37,7 @@ FUNCTIONS: Mapping[str, Callable[..., float]] = {
     "clamp": lambda x, lo, hi: max(lo, min(x, hi)),
 }
 RELATIONS: Mapping[str, Callable[[Any, Any], bool]] = {
-    "=": lambda a, b: a == b,
+    "=": lambda a, b: bool(np.all(a == b)),  # of vectors, in each dimension
     "<": lambda a, b: a < b,
     ">": lambda a, b: a > b,
     r"\le": lambda a, b: a <= b,
@@ -55,6 +57,8 @@ FOLDS: Mapping[str, Callable[[list[Any]], Any]] = {
     r"\min": min,
 }
 RANGE = "range of "  # before a variable's name: the values that it takes in a sum, or their function of the names
+LIMITS = "limits of sums"  # the conditions that stand after an equation: what they exclude is not counted
+_NAME = re.compile(r"[A-Za-z]\w*(_\w+|_\{[^}]*\})?(\(\w\))?'?")
 _WORDS = (r"\text{ and }", r"\text{ or }")
 _ENDS = {"", ")", "}", ",", ";", r"\rfloor", r"\rceil", "|", r"\right", *_WORDS, *RELATIONS}
 
@@ -180,10 +184,11 @@ class Equation:
         """Return a sum, product or extreme of what follows, over the variables below the sign; None is not counted."""
         variables, condition = _bound(self.subscript())
         begin, names = self.at, self.names
+        conditions = [condition] * bool(condition) + self.names.get(LIMITS, [])
         values = []
-        for bound in itertools.product(*(self.range(variable) for variable in variables)):
-            self.at, self.names = begin, {**names, **dict(zip(variables, bound, strict=True))}
-            is_counted = not condition or Equation(condition, self.names).holds()
+        for bound in self.bindings(variables):
+            self.at, self.names = begin, bound
+            is_counted = all(Equation(text, bound).holds() for text in conditions)
             value = self.product()  # it is read in any case
             if is_counted and value is not None:
                 values.append(value)
@@ -192,9 +197,12 @@ class Equation:
         self.names = names
         return function(values)
 
-    def range(self, variable: str) -> Any:
-        values = self.names[RANGE + variable]
-        return values(self.names) if callable(values) else values
+    def bindings(self, variables: Sequence[str]) -> Iterator[Mapping[str, Any]]:
+        """Yield the names with each value of some variables; the range of one may follow from those before it."""
+        found: Iterable[Mapping[str, Any]] = [self.names]
+        for variable in variables:
+            found = [{**names, variable: value} for names in found for value in _range(variable, names)]
+        yield from found
 
     def bracketed(self, token: str) -> Any:
         closing = {"(": ")", "|": "|", r"\lfloor": r"\rfloor", r"\lceil": r"\rceil"}
@@ -242,9 +250,10 @@ class Equation:
         found = True
         while True:
             if self.next.startswith(r"\text{") and self.next not in _WORDS:
-                return self.told(self.take()[6:-1])
-            left = self.sum()
-            found = found and (self.next in RELATIONS or bool(left))
+                found = found and self.told(self.take()[6:-1])
+            else:
+                left = self.sum()
+                found = found and (self.next in RELATIONS or bool(left))
             while self.next in RELATIONS:
                 relation = RELATIONS[self.take()]
                 right = self.sum()
@@ -265,11 +274,16 @@ class Equation:
         return words == "otherwise" or chosen.issuperset(words.split(", "))
 
 
+def _range(variable: str, names: Mapping[str, Any]) -> Any:
+    values = names[RANGE + variable]
+    return values(names) if callable(values) else values
+
+
 def _bound(text: str) -> tuple[list[str], str]:
     """Return the variables below a sign, and the condition that limits them."""
     if any(relation in text.split() for relation in RELATIONS):
         return [text.split(maxsplit=1)[0]], text
-    return [part.strip() for part in text.split(",")], ""
+    return [part.strip().replace(" _ ", "_") for part in text.split(",")], ""
 
 
 def listed(text: str, names: Mapping[str, Any]) -> list[Any]:
@@ -290,16 +304,22 @@ def _spaced(name: str) -> str:
     return f"{base}_{' '.join(_TOKEN.findall(subscript.strip('{}')))}" if subscript else name
 
 
+def parts_of(equations: Iterable[str]) -> list[str]:
+    """Return the single equations and conditions, of which there may be several on a line."""
+    return [part.split(r" \quad \text")[0] for text in equations for part in text.split(r", \quad ")]
+
+
 def elements(
     equations: Iterable[str], variables: Mapping[str, Iterable[Any]], names: Mapping[str, Any]
 ) -> Iterator[tuple[tuple[Any, ...], Any]]:
     """Yield the subscript of the left side and the value of the right side for all values of some variables.
 
-    The first equation is computed, the others say what is in it.
+    The first equation is computed, the others say what is in it, or which terms of its sums count.
     """
-    parts = [part.split(r" \quad \text")[0] for text in equations for part in text.split(r", \quad ")]
-    (left, _, right), *others = (part.partition(" = ") for part in parts)
-    known = {**{_spaced(name): Definition(text) for name, _, text in others}, **names}
+    (left, _, right), *others = (part.partition(" = ") for part in parts_of(equations))
+    limits = [name + equal + text for name, equal, text in others if name in variables or not _NAME.fullmatch(name)]
+    definitions = {_spaced(name): Definition(text) for name, equal, text in others if name + equal + text not in limits}
+    known = {**definitions, LIMITS: limits, **names}
     _, _, subscript = left.partition("_")
     for values in itertools.product(*variables.values()):
         scope = {**known, **dict(zip(variables, values, strict=True))}

@@ -1,0 +1,78 @@
+"""What names in the equations of the gradients of poolings and resamplings are for a case."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from equation_tensors import Names, Pair, attributes_of, checked, inputs_of, output_of, places, reads
+from equations import RANGE, Lazy, elements
+
+from dmlcheck.cases.records import Case
+
+
+def vectors(sizes: Sequence[int]) -> list[Any]:
+    return [np.array(place) for place in places(sizes)]
+
+
+def averaged_back(case: Case, equations: Sequence[str]) -> Iterator[Pair]:
+    """AVERAGE_POOLING_GRAD: a plane at a time."""
+    g, y = inputs_of(case)["InputGradientTensor"], output_of(case)
+    names = attributes_of(case)
+    window = vectors(case.desc["WindowSize"])
+    sizes = np.array(y.shape[2:])
+
+    def count(names: Any) -> int:
+        seen = [names["o"] * names["Strides"] + w - names["StartPadding"] for w in window]
+        return len(window) if names["IncludePadding"] else sum(bool(np.all((i >= 0) & (i < sizes))) for i in seen)
+
+    names |= {RANGE + "o": vectors(g.shape[2:]), RANGE + "w": window, "n_o": Lazy(lambda names: count(names) or 1)}
+    for plane in places(y.shape[:2]):
+        own = {**names, "InputGradient": reads(g[plane])}
+        yield from checked(equations, {"i": vectors(y.shape[2:])}, own, reads(y[plane]))
+
+
+def largest_back(case: Case, equations: Sequence[str]) -> Iterator[Pair]:
+    """MAX_POOLING_GRAD: a plane at a time."""
+    given, y = inputs_of(case), output_of(case)
+    x, g = given["InputTensor"], given["InputGradientTensor"]
+    attributes = attributes_of(case)
+    dilations = attributes.get("Dilations", 1)
+
+    def first(plane: Any, o: Any) -> Any:
+        seen = [o * attributes["Strides"] + w * dilations - attributes["StartPadding"] for w in window]
+        inside = [i for i in seen if reads(plane)(i) is not None]
+        return max(inside, key=reads(plane), default=None)  # the first of equal ones
+
+    window = vectors(case.desc["WindowSize"])
+    for plane in places(y.shape[:2]):
+        largest = Lazy(lambda names, plane=plane: first(x[plane], names["o"]))
+        own: Names = {RANGE + "o": vectors(g.shape[2:]), "m_o": largest, "InputGradient": reads(g[plane])}
+        yield from checked(equations, {"i": vectors(y.shape[2:])}, own, reads(y[plane]))
+
+
+def restored(case: Case, equations: Sequence[str]) -> Iterator[Pair]:
+    """MAX_UNPOOLING: all elements in a row; of each the one input that has its index, if there is one."""
+    given, y = inputs_of(case), output_of(case).ravel()
+    x, indices = given["InputTensor"].ravel(), given["IndicesTensor"].ravel()
+    for k, written in enumerate(y.tolist()):
+        own = [j for j, index in enumerate(indices.tolist()) if index == k]
+        names: Names = {"Input": reads(x), "Indices": reads(indices), "j": own[0] if own else 0}
+        yield from checked(equations, {"k": [k]}, names, lambda *_, written=written: float(written))
+
+
+def resampled_back(case: Case, equations: Sequence[str]) -> Iterator[Pair]:
+    """RESAMPLE_GRAD and RESAMPLE_GRAD1: the equation along each dimension, one after another."""
+    g, y = inputs_of(case)["InputGradientTensor"], output_of(case)
+    modes = {name: value for name, value in case.desc.items() if isinstance(value, str)}
+    for axis, size in enumerate(y.shape):
+        lists = ("Scales", "InputPixelOffsets", "OutputPixelOffsets")
+        names = {**modes, **{name: case.desc[name][axis] for name in lists}, "n": size}
+
+        def line(values: Any, names: Names = names) -> list[float]:
+            own = {**names, "InputGradient": reads(values), RANGE + "o": range(len(values))}
+            return [float(value) for _, value in elements(equations, {"i": range(names["n"])}, own)]
+
+        g = np.apply_along_axis(line, axis, g)
+    yield from zip(g.ravel().tolist(), y.astype(float).ravel().tolist(), strict=True)
