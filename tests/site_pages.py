@@ -88,9 +88,20 @@ def trees() -> dict[str, Any]:
 def facts_of(tree: Any) -> Iterator[tuple[str, str]]:
     """Yield the place and the value of each fact that a page has; `data-of` is the place of what is inside it."""
     for element in tree.iterfind(".//*[@data-fact]"):
-        value = element.get("value") if element.tag == "data" else " ".join(element.text_content().split())
+        value = element.get("value") if element.tag == "data" else _written(element)
         around = [holder.get("data-of") for holder in element.iterancestors() if holder.get("data-of")]
         yield ".".join([*reversed(around), element.get("data-fact")]), value
+
+
+def _written(element: Any) -> str:
+    """Return the text of an element as a spec has it: code in backticks, and hyphens for minuses."""
+    parts = (f"`{text}`" if _is_code(text, element) else text for text in element.xpath(".//text()"))
+    return " ".join("".join(parts).replace("\N{MINUS SIGN}", "-").split())
+
+
+def _is_code(text: Any, fact: Any) -> bool:
+    """Whether a text is code inside a fact, and not what follows that."""
+    return text.is_text and text.getparent().tag == "code" and text.getparent() is not fact
 
 
 def cases_of(tree: Any) -> Iterator[dict[str, Any]]:

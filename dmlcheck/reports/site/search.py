@@ -17,6 +17,7 @@ from dmlcheck.reports.site.links import (
     address_of_type,
 )
 from dmlcheck.reports.site.lists import TYPES
+from dmlcheck.reports.site.templates import with_minus
 from dmlcheck.specs.names import ENUMS, LEVELS, level_and_version
 from dmlcheck.specs.records import OperatorSpec
 
@@ -43,7 +44,8 @@ def _operators(records: Iterable[OperatorRecord]) -> Iterator[Entry]:
     for record in records:
         short, names = record.spec.short, [one.name for one in record.counterparts]
         words = dict.fromkeys([*names, *(name.rpartition(".")[2] for name in names), *record.about.keywords])
-        kind = f"operator, from {record.spec.introduced}: {record.about.purpose.partition('. ')[0].rstrip('.')}"
+        purpose = with_minus(record.about.purpose.partition(". ")[0].rstrip("."))
+        kind = f"operator, from {record.spec.introduced}: {purpose}"
         yield Entry(short, kind, address_of_operator(short), " ".join(words))
         for number, recipe in enumerate(record.about.recipes, 1):
             yield Entry(recipe.title, f"recipe with {short}", f"{address_of_operator(short)}#R{number}")

@@ -36,11 +36,23 @@ def breakable(name: str) -> Any:
     return Markup(re.sub(r"(?<=_)(?=.)|(?<=[a-z])(?=[A-Z])", "<wbr>", str(escape(name))))  # noqa: S704 - escaped
 
 
-def with_code(text: str) -> Any:
-    """Return a text as markup, with code for the names that stand in backticks."""
+# A hyphen that is a sign or a difference: not one in a word, a name or an option.
+_MINUS = re.compile(r"(?<=\S )-(?= )|(?<![^\s(\[{=<>,;*/|])-(?=[\w(.])")
+_CODE = re.compile("`([^`]+)`")
+
+
+def with_minus(text: str) -> str:
+    """Return a text with a minus for each hyphen that stands for one."""
+    return _MINUS.sub("\N{MINUS SIGN}", text)
+
+
+def prose(text: str) -> Any:
+    """Return a text as markup, with code for the names that stand in backticks, and with minuses outside these."""
     from markupsafe import Markup, escape
 
-    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped
+    parts = _CODE.split(text)  # every second one is code
+    drawn = (f"<code>{escape(part)}</code>" if at % 2 else escape(with_minus(part)) for at, part in enumerate(parts))
+    return Markup("".join(drawn))  # noqa: S704 - escaped
 
 
 @cache
@@ -56,7 +68,7 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
     )
     environment.filters["breakable"] = breakable
-    environment.filters["with_code"] = with_code
+    environment.filters["prose"] = prose
     environment.filters["leaves"] = leaves
     environment.filters["short"] = short_operator
     environment.globals.update(

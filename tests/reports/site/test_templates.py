@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from jinja2 import UndefinedError
 
-from dmlcheck.reports.site.templates import breakable, file_text, render, with_code
+from dmlcheck.reports.site.templates import breakable, file_text, prose, render, with_minus
 
 VALUES = {"title": "<A>", "summary": '"b"', "section": "", "version": "1", "sections": (), "address": "a", "body": "&"}
 
@@ -29,8 +29,15 @@ def test_a_name_breaks_after_underscores_and_before_capitals() -> None:
 
 
 def test_names_in_backticks_are_code() -> None:
-    assert with_code("Set `a < b`, or `c`.") == "Set <code>a &lt; b</code>, or <code>c</code>."
-    assert with_code("one ` alone & <b>") == "one ` alone &amp; &lt;b&gt;"
+    assert prose("Set `a < b`, or `c`.") == "Set <code>a &lt; b</code>, or <code>c</code>."
+    assert prose("one ` alone & <b>") == "one ` alone &amp; &lt;b&gt;"
+
+
+def test_a_hyphen_that_stands_for_a_minus_is_one() -> None:
+    assert with_minus("from -Alpha to (-1), x - 2 {-0.5}") == "from \u2212Alpha to (\u22121), x \u2212 2 {\u22120.5}"
+    kept = "half-pixel 1e-5 --strict t-1 2018-12-05 2^-21 A-"
+    assert with_minus(kept) == kept
+    assert prose("`-1` is -1") == "<code>-1</code> is \u22121"
 
 
 def test_style_and_script_are_files() -> None:
