@@ -73,7 +73,7 @@ def _read_inputs(
     for field in desc.spec.inputs:
         arrays = []
         pairs = _pairs(desc, field, given)
-        if not pairs:
+        if len(pairs) < len(desc.parts[field.name]) or not pairs:
             yield from _unpaired(desc, field, given, "inputs", needed=needed)
         for part, raw in pairs:
             arrays.append((yield from read_values(part.label, part.tensor, raw, ("inputs", *part.path), source)))
@@ -125,7 +125,7 @@ def _pairs(desc: OperatorDesc, field: Field, given: Mapping[str, Any]) -> list[t
 def _unpaired(
     desc: OperatorDesc, field: Field, given: Mapping[str, Any], section: str, *, needed: bool
 ) -> Iterator[Finding]:
-    """Yield the findings about a field without values for its tensors."""
+    """Yield the findings about a field that has no values for one of its tensors, or for all."""
     parts, raw = desc.parts[field.name], given.get(field.name)
     path = (section, field.name)
     if raw is None:
@@ -133,8 +133,13 @@ def _unpaired(
             params = {"tensor": field.name, "section": section}
             yield Finding("missing-tensor", path, params, help=f"add {field.name} to {section}")
     elif field.type != "TENSOR_DESC" and (not isinstance(raw, list) or len(raw) != len(parts)):
-        expected = f"a list with the values of {counted(len(parts), 'tensor')}"
+        expected = f"it needs a list with the values of {counted(len(parts), 'tensor')}"
         yield Finding("element-count", path, {"tensor": field.name, "found": describe(raw), "expected": expected})
+    elif needed and field.type != "TENSOR_DESC":
+        for part, values in zip(parts, raw, strict=True):
+            if values is None:
+                params = {"tensor": part.label, "section": section}
+                yield Finding("missing-tensor", (section, *part.path), params, help="write its values in place of null")
 
 
 def _unexpected(desc: OperatorDesc, given: Mapping[str, Any], kind: str, section: str) -> list[Finding]:

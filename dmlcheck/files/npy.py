@@ -107,8 +107,12 @@ def find(folder: str, given: str) -> tuple[str, str | None]:
         os.path.isfile(full)
     except ValueError:  # a character that no path can have
         return given, "no such file"
-    if os.path.isabs(given) or not is_inside(full, root):
+    if os.path.isabs(given):
+        return full, "is no path relative to the file that names it"
+    if not is_inside(full, root):
         return full, "lies outside the folder tree of the file that names it"
     if os.path.isdir(full):
         return full, "is a folder"
+    if os.path.exists(full) and not os.path.isfile(full):
+        return full, "is a pipe, a device or a socket, not a file"
     return full, None if os.path.isfile(full) else "no such file"

@@ -20,7 +20,7 @@ class Implementation(Protocol):
     """One implementation under test.
 
     `name` is for diagnostics; `version` and `device` describe the implementation, "" if they are not known. An object
-    with `name`, `unsupported` and `run` alone will do.
+    with `run` alone will do: its name is then that of its class, and it can run every desc.
     """
 
     name: str
@@ -133,6 +133,8 @@ def _of_python(name: str, place: str) -> Implementation:
             made: Implementation = getattr(import_module(module), attribute)()
     except Exception as error:
         raise Unavailable(f"{name} cannot be made: {type(error).__name__}: {error}{_raised_at(error)}") from error
+    if not callable(getattr(made, "run", None)) and not runs_models(made) and tensor_reader(made) is None:
+        raise Unavailable(f"{name} has no method run, which computes a desc, and no run_model, which runs a model")
     return made
 
 
@@ -173,6 +175,11 @@ def about(implementation: Any) -> About:
     return About(*(str(getattr(implementation, field, "") or "") for field in About._fields))
 
 
+def name_of(implementation: Any) -> str:
+    """Return an implementation's name for diagnostics; that of its class if it gives none."""
+    return str(getattr(implementation, "name", None) or type(implementation).__name__)
+
+
 def runs_models(implementation: Any) -> bool:
     """Whether an implementation can run an ONNX model and give any of its tensors."""
     return callable(getattr(implementation, "run_model", None))
@@ -187,8 +194,8 @@ def require_models(implementation: Any) -> None:
     """Raise Unavailable for an implementation that neither runs models nor has the tensors of one."""
     if not (runs_models(implementation) or tensor_reader(implementation)):
         raise Unavailable(
-            f"{implementation.name} runs no ONNX models; judge a model with --implementation onnxruntime[:PROVIDER], "
-            "python:MODULE:NAME (an object with run_model), or recorded:FILE.npz"
+            f"{name_of(implementation)} runs no ONNX models; judge a model with --implementation "
+            "onnxruntime[:PROVIDER], python:MODULE:NAME (an object with run_model), or recorded:FILE.npz"
         )
 
 
@@ -231,7 +238,7 @@ def require_directml(implementation: Any) -> None:
     """Raise Unavailable for an implementation that says that it is not DirectML, and so none of its versions."""
     if is_directml(implementation) is False:
         raise Unavailable(
-            f"{implementation.name} is not DirectML; judge DirectML with --implementation: dxdispatch:EXE, "
+            f"{name_of(implementation)} is not DirectML; judge DirectML with --implementation: dxdispatch:EXE, "
             "recorded:DIR, onnxruntime:DmlExecutionProvider, or what calls it (command:CMD, python:MODULE:NAME)"
         )
 

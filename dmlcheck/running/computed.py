@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import Finding
-from dmlcheck.implementations import Failure, Refused, TimedOut, Unsupported, Unusable, is_invalid_argument
+from dmlcheck.implementations import Failure, Refused, TimedOut, Unsupported, Unusable, is_invalid_argument, name_of
 from dmlcheck.implementations.reference import Reference
 from dmlcheck.reference.work import TooMuchWork
 from dmlcheck.running.undefined_elements import Masks, masks_of
@@ -53,11 +53,14 @@ def is_reference(implementation: Any) -> bool:
 def why_unsupported(desc: OperatorDesc, implementation: Any) -> Nothing | None:
     """Return why an implementation cannot run a desc, as far as the desc tells, or that it failed to say; else None."""
     try:
-        reason = implementation.unsupported(desc)
+        says = getattr(implementation, "unsupported", None)
+        reason = None if says is None else says(desc)
     except MemoryError:
         raise
     except Exception as error:  # noqa: BLE001 - whatever it is, the run goes on
         return _nothing(error, implementation)
+    if reason is None and not callable(getattr(implementation, "run", None)):
+        reason = f"{name_of(implementation)} has no method run: it runs models, and no descs"
     return None if reason is None else Nothing(f"{_UNSUPPORTED}: {reason}")
 
 
@@ -102,7 +105,7 @@ def refusal(desc: OperatorDesc, inputs: dict[str, Any], implementation: Any) -> 
         unsupported = why_unsupported(desc, implementation)
         if unsupported is not None:
             return unsupported
-        implementation.run(desc, inputs)
+        implementation.run(desc, _own(inputs, implementation))
     except Unusable:
         return Refusal(None)
     except (Unsupported, TimedOut, MemoryError) as error:
@@ -131,15 +134,31 @@ def _nothing(error: Exception, implementation: Any) -> Nothing:
 
 def failed(implementation: Any, problem: str) -> Nothing:
     """Return the failure of an implementation; `problem` goes on after its name in a sentence."""
-    params = {"implementation": implementation.name, "problem": problem}
+    params = {"implementation": name_of(implementation), "problem": problem}
     return Nothing("the implementation failed", Finding("implementation-error", (), params))
 
 
 def _run(desc: OperatorDesc, inputs: dict[str, Any], implementation: Any) -> Computed:
     if not is_reference(implementation):
-        return Computed(implementation.run(desc, inputs))
+        return Computed(implementation.run(desc, _own(inputs, implementation)))
     outputs = implementation.evaluate(desc, inputs)
     return Computed({name: output.values for name, output in outputs.items()}, masks_of(outputs))
+
+
+def _own(inputs: dict[str, Any], implementation: Any) -> dict[str, Any]:
+    """Return the inputs for an implementation: copies for an object that is not dmlcheck's own.
+
+    It may write to them, and the reference computes from the same inputs afterwards.
+    """
+    if type(implementation).__module__.startswith("dmlcheck.implementations."):
+        return inputs
+    return {name: list(map(_copy, of)) if isinstance(of, list) else _copy(of) for name, of in inputs.items()}
+
+
+def _copy(array: Any) -> Any:
+    import numpy as np
+
+    return np.array(array)
 
 
 def _not_outputs(given: Any, labels: Iterable[str]) -> str | None:

@@ -11,6 +11,7 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.descs.write import notation
 from dmlcheck.diagnostics.catalog import RULES
 from dmlcheck.diagnostics.record import Diagnostic, Finding
+from dmlcheck.implementations import name_of
 from dmlcheck.specs.names import DATA_TYPES, level_name
 from dmlcheck.validation import check
 
@@ -82,7 +83,7 @@ def accepted(case: Case, wrong: InvalidDesc, implementation: Any) -> Finding:
     told = [_told(diagnostic) for diagnostic, _ in pairs[:_MOST_NAMED]]
     more = f"; and {len(pairs) - _MOST_NAMED:,} more" if len(pairs) > _MOST_NAMED else ""
     params = {
-        "implementation": implementation.name,
+        "implementation": name_of(implementation),
         "level": level_name(wrong.level),
         "mistakes": "; ".join(told) + more,
     }

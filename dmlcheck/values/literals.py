@@ -74,8 +74,13 @@ class Literals(NamedTuple):
         bits = DATA_TYPES[data_type].bits
         wrong = [index for index, bit in enumerate(flat) if type(bit) is not int or not 0 <= bit < 2**bits]
         for index in wrong[:_MOST_FINDINGS]:
-            found = {"element": self.name(index), "found": describe(flat[index]), "type": f"a pattern of {bits} bits"}
-            yield Finding("value-not-representable", self._place(index), found, help=_help(flat[index]))
+            name, found = self.name(index), describe(flat[index])
+            if type(flat[index]) is int:
+                params = {"element": name, "found": found, "type": f"a pattern of {bits} bits"}
+                yield Finding("value-not-representable", self._place(index), params, help=_help(flat[index]))
+            else:
+                params = {"what": name, "found": found, "expected": "a whole number like 0x3C00"}
+                yield Finding("wrong-type", self._place(index), params, help=_help(flat[index]))
         if wrong:
             return None
         if data_type == "INT4":

@@ -50,7 +50,15 @@ def test_each_tensor_has_room_for_what_is_wrong_with_it() -> None:
 def test_an_array_of_tensors_takes_a_list_of_as_many_values() -> None:
     desc = {"InputTensors": [TENSOR, TENSOR], "OutputTensor": {"DataType": "FLOAT32", "Sizes": [4]}, "Axis": 0}
     prepared = at_newest(Case("", "", "", "JOIN", None, desc, {"InputTensors": [[1, 2]]}))
-    assert wrong(prepared) == [("element-count", "inputs.InputTensors")]
+    (finding,) = prepared.findings
+    assert (finding.rule, finding.path) == ("element-count", ("inputs", "InputTensors"))
+    assert finding.message == "InputTensors has a list of 1; it needs a list with the values of 2 tensors"
+
+
+def test_no_tensor_of_an_array_goes_without_values() -> None:
+    desc = {"InputTensors": [TENSOR, TENSOR], "OutputTensor": {"DataType": "FLOAT32", "Sizes": [4]}, "Axis": 0}
+    prepared = at_newest(Case("", "", "", "JOIN", None, desc, {"InputTensors": [[1, 2], None]}))
+    assert wrong(prepared) == [("missing-tensor", "inputs.InputTensors[1]")]
 
 
 def test_files_lie_beside_the_case_file(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from dmlcheck.implementations import (
     close,
     is_invalid_argument,
     make,
+    name_of,
     validates,
 )
 
@@ -165,6 +166,19 @@ def test_a_module_is_found_in_the_current_folder_first(tmp_path: Path, monkeypat
     assert sys.path == [*path, str(tmp_path)]  # and hides nothing that others import
     make("python:mine_in_this_folder:Mine")
     assert sys.path == [*path, str(tmp_path)]
+
+
+def test_an_object_that_computes_nothing_is_no_implementation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine_without_run.py").write_text("class Mine:\n    name = 'mine'\n", encoding="utf-8")
+    with pytest.raises(Unavailable, match=r"^python:mine_without_run:Mine has no method run, .* and no run_model"):
+        make("python:mine_without_run:Mine")
+
+
+def test_an_implementation_without_a_name_has_that_of_its_class() -> None:
+    assert name_of(type("Mine", (), {})()) == "Mine"
+    assert name_of(type("Mine", (), {"name": "engine"})()) == "engine"
 
 
 def test_what_cannot_be_made_says_where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -111,6 +111,27 @@ def test_what_cannot_be_run_is_known_before() -> None:
     assert why_unsupported(DESC, Answering(None)) is None
 
 
+def test_an_implementation_need_not_say_what_it_can_run() -> None:
+    assert DESC is not None
+    runs = type("Runs", (), {"run": lambda *_: {}})()
+    assert why_unsupported(DESC, runs) is None
+    assert why_unsupported(DESC, type("Models", (), {})()) == Nothing(
+        "unsupported-by-implementation: Models has no method run: it runs models, and no descs"
+    )
+
+
+def test_an_implementation_may_write_to_its_inputs() -> None:
+    def run(_: Any, __: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+        inputs["ATensor"] += 1
+        return {"OutputTensor": inputs["ATensor"]}
+
+    assert DESC is not None
+    given = {"ATensor": np.array([1, 2], np.float32), "BTensor": np.broadcast_to(np.float32(0), 2)}
+    found = computed(DESC, given, ["OutputTensor"], type("Writing", (), {"run": run})())
+    assert isinstance(found, Computed)
+    assert (found.values["OutputTensor"].tolist(), given["ATensor"].tolist()) == ([2, 3], [1, 2])
+
+
 def test_an_implementation_that_is_called_reference_is_not_taken_for_the_engine() -> None:
     namesake = Answering({"OutputTensor": np.array([9, 9], np.float32)})
     namesake.name = "reference"
