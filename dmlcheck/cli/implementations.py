@@ -14,12 +14,12 @@ from dmlcheck.implementations import KINDS, Implementation, Unavailable, close, 
 
 def implementation_option(help: str, *, is_required: bool = False) -> Callable[[Any], Any]:
     """Return the option `--implementation`; its default is the reference engine, unless it is required."""
+    # With a default of None click 8.3 takes a required option as given.
+    default: dict[str, Any] = {"required": True} if is_required else {"default": "reference", "show_default": True}
     return click.option(
         "--implementation",
-        default=None if is_required else "reference",
-        required=is_required,
+        **default,
         metavar="NAME",
-        show_default=not is_required,
         help=help,
         shell_complete=completing(lambda: KINDS),
     )

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+from commandline import dmlcheck
 
 from dmlcheck.cli.judging import Judging
 
@@ -40,3 +41,9 @@ def test_no_time_limit_is_none(timeout: float, expected: float | None) -> None:
 def test_settings_are_those_of_a_run() -> None:
     settings = PLAIN._replace(level="5_0", accumulate="float16").settings
     assert (settings.feature_level, settings.accumulate, settings.inputs) == ("5_0", "FLOAT16", "FLOAT32")
+
+
+@pytest.mark.parametrize("words", [["fuzz"], ["reduce", "case.yaml", "-o", "reduced.yaml"]])
+def test_the_implementation_must_be_named(words: list[str]) -> None:
+    result = dmlcheck(*words)
+    assert (result.exit_code, result.stderr.splitlines()[-1]) == (2, "Error: Missing option '--implementation'.")
