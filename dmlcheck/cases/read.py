@@ -32,6 +32,7 @@ from dmlcheck.cases.matrix import (
     variables_of,
 )
 from dmlcheck.cases.records import Case, CaseFile, FileOrigin, in_order, merged
+from dmlcheck.descs.read import read_desc
 from dmlcheck.diagnostics.record import MAX_PROBLEMS, Checking, Diagnostic, Finding, collected
 from dmlcheck.diagnostics.wording import cut, misspelt
 from dmlcheck.files.document import Document, diagnostic_at
@@ -281,6 +282,8 @@ def _findings(
         for key, value in (("name", name), ("operator", operator), ("desc", desc)):
             if value is None and key not in defaults.unusable and key not in meant:
                 yield missing_key(key, "a case")
+        if type(operator) is str and desc is None and values.get("matrix") is None and values.get("invalid") is None:
+            yield from read_desc(operator, {}).findings if full_name(operator) is None else ()
     if not is_file and not own.keys() <= _KEYS_OF_CASES:
         yield from _unknown_keys(own, CASE_KEYS, "a case", operator)
     yield from form_findings(values, templated=values.get("matrix") is not None)
