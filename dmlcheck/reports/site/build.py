@@ -121,9 +121,15 @@ def _lists(
         yield _page(address_of_type(name), "type.html", "levels.html", {**type_values(specs, name), "title": name})
     yield _rules(guide)
     for rule in RULES:
-        values = {**rule_values(rule, found), "title": rule, "output": ""}
+        values = {**rule_values(rule, found), "title": rule}
         yield _page(address_of_rule(rule), "rule.html", "rules.html", values)
-    sections = [("corrections", "Corrections"), ("deviations", "Known deviations")]
+    sections = [
+        ("corrections", "Corrections"),
+        ("error", "Errors"),
+        ("contradiction", "Contradictions"),
+        ("silence", "Silences"),
+        ("deviations", "Known deviations"),
+    ]
     title = {"title": "Corrections and known deviations", "sections": sections}
     yield _page("corrections.html", "corrections.html", "corrections.html", {**corrections_values(specs), **title})
     values = {**messages_values(), "title": "Messages of DirectML"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -12,9 +11,9 @@ from dmlcheck.diagnostics.wording import counted
 from dmlcheck.inspection.level_diff import differences
 from dmlcheck.inspection.messages import messages
 from dmlcheck.reports.level_diff import change_texts
-from dmlcheck.reports.site.mistakes import Mistake
-from dmlcheck.specs.names import DATA_TYPES, FEATURE_LEVELS, LEVEL_ORDER, LEVELS, short_operator
-from dmlcheck.specs.records import ERRATUM_KINDS, OperatorSpec
+from dmlcheck.reports.site.mistakes import Mistake, output_of
+from dmlcheck.specs.names import DATA_TYPES, FEATURE_LEVELS, LEVEL_ORDER, LEVELS, first_windows, short_operator
+from dmlcheck.specs.records import ERRATUM_KINDS, Erratum, OperatorSpec
 
 _KINDS = {"float": "a floating-point number", "uint": "an unsigned integer", "int": "a signed integer"}
 TYPES = tuple(name for name, kind in DATA_TYPES.items() if kind.bits)
@@ -32,6 +31,7 @@ def level_values(specs: Sequence[OperatorSpec], level: str) -> dict[str, Any]:
         "level": level,
         "value": hex(FEATURE_LEVELS[level].value),
         "directml": FEATURE_LEVELS[level].directml,
+        "windows": first_windows(level),
         "before": before,
         "after": LEVELS[at + 1] if at + 1 < len(LEVELS) else None,
         "new": [spec.short for spec in specs if spec.introduced == level],
@@ -48,6 +48,7 @@ def levels_values(specs: Sequence[OperatorSpec]) -> dict[str, Any]:
             {
                 "level": name,
                 "directml": level.directml,
+                "windows": first_windows(name),
                 "value": hex(level.value),
                 "new": sum(spec.introduced == name for spec in specs),
             }
@@ -105,15 +106,19 @@ def rule_groups() -> dict[str, list[tuple[str, str]]]:
 def rule_values(rule: str, found: Mapping[str, Mapping[str, Mistake]]) -> dict[str, Any]:
     """Return the values of the page of a rule; `found` has the mistakes of constraints by operator."""
     own = page(rule)
+    given = {operator: [label for label, one in rows.items() if one.rule == rule] for operator, rows in found.items()}
     return {
         "rule": rule,
         "page": own,
         "lede": own.summary[:1].upper() + own.summary[1:] + ".",
         "why": own.why,
-        "constraints": [
-            (operator, label) for operator, rows in found.items() for label, one in rows.items() if one.rule == rule
-        ],
+        "output": output_of(own.wrong, rule) if own.wrong else "",
+        "constraints": [(operator, sorted(labels, key=_number)) for operator, labels in given.items() if labels],
     }
+
+
+def _number(label: str) -> int:
+    return int(label[1:])
 
 
 # ---- corrections and messages
@@ -121,15 +126,16 @@ def rule_values(rule: str, found: Mapping[str, Mapping[str, Mistake]]) -> dict[s
 
 def corrections_values(specs: Sequence[OperatorSpec]) -> dict[str, Any]:
     """Return the values of the list of errata and known deviations."""
-    corrections = []
+    told: dict[str, list[tuple[str, Erratum]]] = {kind: [] for kind in ERRATUM_KINDS}
     for spec in specs:
-        kinds: dict[str, list[str]] = defaultdict(list)
         for row in spec.errata:
-            kinds[row.kind].append(row.id)
-        if kinds:
-            corrections.append((spec.short, {kind: kinds[kind] for kind in ERRATUM_KINDS}))
+            told[row.kind].append((spec.short, row))
+    silences: dict[str, list[str]] = {}
+    for operator, row in told["silence"]:
+        silences.setdefault(operator, []).append(row.id)
     return {
-        "corrections": corrections,
+        "told": told,
+        "silences": silences,
         "deviations": [
             {"operator": spec.short, "id": f"D{number}", "row": row}
             for spec in specs

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 from difflib import SequenceMatcher
+from itertools import chain
 from typing import Any, NamedTuple
 
 from dmlcheck.cases.records import Case, in_order
+from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.drawing.chance import seeded
 from dmlcheck.drawing.descs import made_valid
 from dmlcheck.drawing.draft import SMALL
 from dmlcheck.files import yaml
+from dmlcheck.files.document import Document
 from dmlcheck.files.yaml_text import flow
 from dmlcheck.formats.read import read_document
 from dmlcheck.reports.diagnostics import diagnostic_text
@@ -128,8 +131,21 @@ _LONG = 10  # lines of a desc that is shown whole
 
 def _output(lines: list[str], constraint: str) -> tuple[str, str] | None:
     """Return the first mistake that breaks a constraint: its rule, and what `validate desc.yaml` prints of it."""
-    document = yaml.parse(("\n".join(lines) + "\n").encode(), FILE)
-    (case,) = read_document(document).cases
-    every = in_order(case.origin, validate(case.operator, case.desc, case.level)[1])
+    document, every = _validated("\n".join(lines))
     own = next((diagnostic for diagnostic in every if diagnostic.constraint == constraint), None)
     return None if own is None else (own.rule, diagnostic_text(own, document.line))
+
+
+def output_of(text: str, rule: str) -> str:
+    """Return what `validate desc.yaml` prints of a rule for a file, "" where it does not find that mistake."""
+    document, every = _validated(text)
+    own = next((diagnostic for diagnostic in every if diagnostic.rule == rule), None)
+    return "" if own is None else diagnostic_text(own, document.line)
+
+
+def _validated(text: str) -> tuple[Document, list[Diagnostic]]:
+    """Return the document of a text, and everything that `validate` finds in it."""
+    document = yaml.parse(f"{text}\n".encode(), FILE)
+    read = read_document(document)
+    checked = (in_order(case.origin, validate(case.operator, case.desc, case.level)[1]) for case in read.cases)
+    return document, [*read.problems, *chain.from_iterable(checked)]

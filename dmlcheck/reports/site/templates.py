@@ -55,6 +55,20 @@ def prose(text: str) -> Any:
     return Markup("".join(drawn))  # noqa: S704 - escaped
 
 
+_ADDRESS = re.compile(r"(?P<url>https?://[^\s;,)]+)|\b(?P<name>[\w.-]+/[\w.-]+)#(?P<number>\d+)\b")
+
+
+def linked(text: str) -> Any:
+    """Return a text as markup, with links at its addresses and its GitHub threads, as in owner/name#1."""
+    from markupsafe import Markup, escape
+
+    def link(found: re.Match[str]) -> str:
+        address = found["url"] or f"https://github.com/{found['name']}/issues/{found['number']}"
+        return f'<a href="{address}">{found[0]}</a>'
+
+    return Markup(_ADDRESS.sub(link, str(escape(text))))  # noqa: S704 - escaped
+
+
 @cache
 def _environment() -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -68,6 +82,7 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
     )
     environment.filters["breakable"] = breakable
+    environment.filters["linked"] = linked
     environment.filters["prose"] = prose
     environment.filters["leaves"] = leaves
     environment.filters["short"] = short_operator

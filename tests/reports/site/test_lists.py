@@ -43,6 +43,13 @@ def test_new_operators_of_all_levels_are_all_operators() -> None:
     assert sum(row["new"] for row in levels_values(specs())["levels"]) == len(specs())
 
 
+def test_levels_name_the_windows_that_has_them() -> None:
+    windows = {row["level"]: row["windows"] for row in levels_values(specs())["levels"]}
+    assert windows["1_0"].name == "Windows 10 1903"
+    assert windows["6_4"] is None
+    assert level_values(specs(), "2_0")["windows"] == windows["2_0"]
+
+
 def test_a_data_type_lists_who_takes_it_from_which_level_on() -> None:
     rows = {operator: (level, tensors) for operator, level, tensors in takers(specs(), "INT64")}
     assert rows["ARGMAX"] == ("3_0", ["InputTensor", "OutputTensor"])
@@ -57,18 +64,20 @@ def test_rules_are_in_groups_with_their_summaries() -> None:
 
 
 def test_a_rule_lists_the_constraints_that_give_it() -> None:
-    found = {"GEMM": {"C1": Mistake((), "data-type-mismatch", ""), "C3": Mistake((), "size-mismatch", "")}}
+    found = {"GEMM": {"C1": Mistake((), "data-type-mismatch", ""), "C10": Mistake((), "size-mismatch", "")}}
+    found["GEMM"]["C3"] = Mistake((), "size-mismatch", "")
     values = rule_values("size-mismatch", found)
-    assert values["constraints"] == [("GEMM", "C3")]
+    assert values["constraints"] == [("GEMM", ["C3", "C10"])]
+    assert values["output"].startswith("desc.yaml:4:47: error[size-mismatch]")
     assert values["lede"] == "A tensor has a size that does not fit the other tensors and the attributes."
 
 
 def test_corrections_are_by_kind_and_deviations_by_operator() -> None:
     found = corrections_values(specs())
-    corrections = dict(found["corrections"])
-    spec = next(spec for spec in specs() if spec.errata)
-    ids = [label for kind in corrections[spec.short].values() for label in kind]
-    assert sorted(ids) == sorted(row.id for row in spec.errata)
+    listed = [(operator, row.id) for rows in found["told"].values() for operator, row in rows]
+    assert sorted(listed) == sorted((spec.short, row.id) for spec in specs() for row in spec.errata)
+    assert {row.kind for _, row in found["told"]["error"]} == {"error"}
+    assert found["silences"]["ACTIVATION_CELU"] == ["E1", "E2"]
     shown = [(one["operator"], one["id"], one["row"]) for one in found["deviations"]]
     assert len(shown) == sum(len(spec.known_deviations) for spec in specs()) > 30
     convolution = [row for row in shown if row[0] == "CONVOLUTION"]

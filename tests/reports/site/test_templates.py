@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from jinja2 import UndefinedError
 
-from dmlcheck.reports.site.templates import breakable, file_text, prose, render, with_minus
+from dmlcheck.reports.site.templates import breakable, file_text, linked, prose, render, with_minus
 
 VALUES = {"title": "<A>", "summary": '"b"', "section": "", "version": "1", "sections": (), "address": "a", "body": "&"}
 
@@ -38,6 +38,13 @@ def test_a_hyphen_that_stands_for_a_minus_is_one() -> None:
     kept = "half-pixel 1e-5 --strict t-1 2018-12-05 2^-21 A-"
     assert with_minus(kept) == kept
     assert prose("`-1` is -1") == "<code>-1</code> is \u22121"
+
+
+def test_addresses_and_threads_are_links() -> None:
+    assert linked("<a/b#12>; page 4") == '&lt;<a href="https://github.com/a/b/issues/12">a/b#12</a>&gt;; page 4'
+    assert linked("c.d/e-f#3, https://g.h/i#j; k") == (
+        '<a href="https://github.com/c.d/e-f/issues/3">c.d/e-f#3</a>, <a href="https://g.h/i#j">https://g.h/i#j</a>; k'
+    )
 
 
 def test_style_and_script_are_files() -> None:
