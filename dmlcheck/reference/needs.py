@@ -33,6 +33,25 @@ def taken(axis: int, of: int) -> Need:
     return lambda x, places, _: x[(*[slice(None)] * axis, slices(places)[of])]
 
 
+BATCHES = taken(0, of=0)
+CHANNELS = taken(1, of=1)
+
+
+def batches(_: Given) -> Axes:
+    """Return the axis of batches, the first one."""
+    return (0,)
+
+
+def batches_and_channels(_: Given) -> Axes:
+    """Return the axes of batches and channels, the first two."""
+    return (0, 1)
+
+
+def batches_and_rows(_: Given) -> Axes:
+    """Return the axes of batches and rows of images."""
+    return (0, 2)
+
+
 # ---- joined tensors, and channels in blocks
 
 
@@ -124,6 +143,8 @@ def axes_but_axis(given: Given) -> Axes:
 
 # ---- regions
 
+REGIONS = taken(2, of=0)  # one for each batch of the output
+
 
 def region_of_crop(roi: Any, places: Places, _: Given) -> Any:
     """Return the region of a tile of a crop, as an array of one region."""
@@ -175,3 +196,8 @@ def row_major_index(_: Any, places: Places, given: Given) -> Any:
 def diagonals_at(_: Any, places: Places, __: Given) -> Any:
     """Return x - y of each element at some places, with column x and row y."""
     return columns_less_rows(places)
+
+
+def only_number(x: Any, _: Places, __: Given) -> Any:
+    """Return the only element of a tensor of integers as a float, so that its powers have errors."""
+    return x.reshape(()).astype(np.float64)

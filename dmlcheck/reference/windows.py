@@ -282,11 +282,6 @@ def reduced(ufunc: np.ufunc, seen: Any, rank: int) -> Any:
 # ---- the places of windows
 
 
-def place_count(size: int, taps: int, stride: int, dilation: int, padding: int, end: int) -> int:
-    """Return the number of places of a window along a dimension of a size, with padding at the start and at the end."""
-    return (size + padding + end - (taps - 1) * dilation - 1) // stride + 1
-
-
 def places_at(index: Index, sizes: Sequence[int]) -> list[slice]:
     """Return the places that an index of slices selects, as slices with a start and a stop."""
     return [slice(*at.indices(size)[:2]) for at, size in zip(index, sizes, strict=True)]

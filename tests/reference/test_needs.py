@@ -17,6 +17,19 @@ def test_places_are_taken_along_one_axis() -> None:
     assert needs.taken(2, of=1)(X, [range(9), range(2, 3)], {}).tolist() == X[:, :, 2:3].tolist()
 
 
+def test_batches_channels_and_regions_are_taken_along_the_axes_that_have_them() -> None:
+    places = [range(1, 2), range(2), range(1, 3)]
+    assert needs.BATCHES(X, places, {}).tolist() == X[1:2].tolist()
+    assert needs.CHANNELS(X, places, {}).tolist() == X[:, :2].tolist()
+    assert needs.REGIONS(X, places, {}).tolist() == X[:, :, 1:2].tolist()
+    assert [needs.batches({}), needs.batches_and_channels({}), needs.batches_and_rows({})] == [(0,), (0, 1), (0, 2)]
+
+
+def test_the_only_integer_of_a_tensor_is_a_float_that_has_all_of_its_digits() -> None:
+    found = needs.only_number(np.array([[2**24 + 1]], np.uint32), [], {})
+    assert (found, found.dtype, found.shape) == (2**24 + 1, np.dtype(np.float64), ())
+
+
 def test_lines_have_all_of_their_axis() -> None:
     places = [range(1, 2), range(1), range(3, 4)]
     assert needs.LINES(X, places, {"axis": 1}).tolist() == X[1:2, :, 3:4].tolist()

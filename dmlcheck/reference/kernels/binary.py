@@ -15,8 +15,8 @@ from dmlcheck.reference.rows import Kernel, elementwise, exact
 
 def quotient(a: Any, b: Any) -> Any:
     """A / B of integers, rounded toward 0; undefined for B = 0, and for the least number / -1, which overflows."""
-    value = (a - np.fmod(a, b)) // b
-    return PartlyUndefined(value, (b == 0) | (a < 0) & (b < 0) & (value < 0))
+    is_least = a == np.iinfo(a.dtype).min
+    return PartlyUndefined((a - np.fmod(a, b)) // b, (b == 0) | is_least & (b == -1))
 
 
 def difference_square(a: Any, b: Any) -> Any:

@@ -12,12 +12,13 @@ import numpy as np
 from dmlcheck.reference.grouped import grouped
 from dmlcheck.reference.magnitudes import of_convolution
 from dmlcheck.reference.nested import Nested
+from dmlcheck.reference.place_counts import place_count, transposed_size
 from dmlcheck.reference.places import Places, numbers_of
 from dmlcheck.reference.products import dot, dot_of_scaled, plus
 from dmlcheck.reference.quantization import difference, requantized
 from dmlcheck.reference.results import PartlyUndefined, any_of, separated, ways_of
 from dmlcheck.reference.rows import Correlations, Given, Kernel
-from dmlcheck.reference.windows import Window, place_count
+from dmlcheck.reference.windows import Window
 
 Sizes = tuple[int, ...]
 
@@ -72,8 +73,8 @@ def zeros_added(sums: Any, is_added: Any, bias: Any, fused: Nested) -> list[Any]
     """Return the results with 0 in the elements of OutputPadding: before the bias, before `fused`, or after it."""
     biased = sums if bias is None else plus(sums, bias)
     before = finished(np.where(is_added, 0, sums), bias, fused), fused(np.where(is_added, 0, biased))
-    found, is_undefined = separated(fused(biased))
-    return [*before, *(PartlyUndefined(np.where(is_added, 0, way), is_undefined & ~is_added) for way in ways_of(found))]
+    found, _ = separated(fused(biased))
+    return [*before, *(np.where(is_added, 0, way) for way in ways_of(found))]
 
 
 def beyond(places: Places, ends: Sequence[float]) -> Any:
@@ -84,13 +85,8 @@ def beyond(places: Places, ends: Sequence[float]) -> Any:
 def ends_of_sums(given: Given) -> list[float]:
     """Return the first place that OutputPadding adds, by dimension; infinity where it adds none."""
     count = transposed_size if is_backward(given) else place_count
-    ends = map(count, given["input"].shape[2:], *window_of(given), given["end_padding"])
-    return [end if more else math.inf for end, more in zip(ends, given["output_padding"], strict=True)]
-
-
-def transposed_size(size: int, taps: int, stride: int, dilation: int, padding: int, end: int) -> int:
-    """Return the size of the output of a transposed convolution along a dimension, without output padding."""
-    return (size - 1) * stride + (taps - 1) * dilation + 1 - padding - end
+    ends = [*map(count, given["input"].shape[2:], *window_of(given), given["end_padding"])]
+    return list(np.where(given["output_padding"], ends, math.inf))
 
 
 # ---- integers

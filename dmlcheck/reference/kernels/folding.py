@@ -6,11 +6,12 @@ from typing import Any
 
 from dmlcheck.reference.data_types import sum_of_terms
 from dmlcheck.reference.layers import depth_of, layers_at
-from dmlcheck.reference.needs import taken
+from dmlcheck.reference.needs import BATCHES, batches
+from dmlcheck.reference.place_counts import place_count
 from dmlcheck.reference.places import Places
 from dmlcheck.reference.results import PartlyUndefined
 from dmlcheck.reference.rows import Cut, Given, Kernel, exact_row
-from dmlcheck.reference.windows import Window, part, place_count, view, windows
+from dmlcheck.reference.windows import Window, part, view, windows
 
 Sizes = tuple[int, ...]
 
@@ -70,5 +71,5 @@ FOLDED = Cut(needs={"input": terms_of_fold}, blocks=16, depth=depth)
 
 KERNELS: dict[str, Kernel] = {
     "FOLD": Kernel(fold, FOLDED, is_exact=lambda given: depth(given) == 1),
-    "UNFOLD": exact_row(unfold, Cut(lambda _: (0,), {"input": taken(0, of=0)})),
+    "UNFOLD": exact_row(unfold, Cut(batches, {"input": BATCHES})),
 }

@@ -17,6 +17,7 @@ from dmlcheck.reference.grouped import comparable
 from dmlcheck.reference.neighbours import Reach, Region, reaches
 from dmlcheck.reference.normalized import centred_gradient, moment
 from dmlcheck.reference.phases import equal_shares
+from dmlcheck.reference.place_counts import may_be_place_count
 from dmlcheck.reference.places import Places, numbers_at, with_ones_after
 from dmlcheck.reference.results import PartlyUndefined, any_of
 from dmlcheck.reference.rows import Axes, Given, InWindows, Kernel, Neighbours, PerWindow, Tiles, Undefined, shared_by
@@ -50,24 +51,11 @@ def window_of(given: Given) -> Window:
     return without_repeats(Window(size, given["strides"], dilations, given["start_padding"]))
 
 
-def ends_of(given: Given) -> Sizes:
-    """Return the index after the padding at the end, by dimension."""
-    return tuple(map(add, given["output_gradient"].sizes[2:], given["end_padding"]))
-
-
 def is_forward(given: Given) -> bool:
     """Whether the input gradient may have the output sizes of the forward operator, be they rounded down or up."""
     gradient, output = given["input_gradient"].shape, given["output_gradient"].sizes
-    may_be = map(may_place, gradient[2:], output[2:], ends_of(given), *window_of(given))
+    may_be = map(may_be_place_count, gradient[2:], output[2:], *window_of(given), given["end_padding"])
     return output[:2] == gradient[:2] and all(may_be)
-
-
-def may_place(count: int, total: int, end: int, size: int, stride: int, dilation: int, padding: int) -> bool:
-    """Whether `count` may be the output size along a dimension, be it rounded down or up."""
-    room = padding + end - (size - 1) * dilation - 1
-    down = room // stride + 1
-    is_up = room % stride > 0 and down * stride < total + padding
-    return room >= 0 and (count == down or (is_up and count == down + 1))
 
 
 # ---- averages

@@ -87,7 +87,7 @@ def gather_nd1(
     own = np.ogrid[tuple(map(slice, tuples.shape[:batches]))]
     batch = [with_ones_after(at, count - batches) for at in own]
     at, outside = coordinates(np.moveaxis(tuples, -1, 0), x.shape[batches : batches + width])
-    mark = np.asarray(outside | is_undefined | more)
+    mark = np.asarray(reduce(np.logical_or, outside) | is_undefined | more)
     return PartlyUndefined(x[(*batch, *at)], with_ones_after(mark, x.ndim - batches - width))
 
 
@@ -100,10 +100,10 @@ def gather_nd(input: Any, indices: Any, *, input_dimension_count: int, indices_d
     return gather_nd1(input, indices, **counts, batch_dimension_count=0)
 
 
-def coordinates(indices: Iterable[Any], sizes: Sequence[int]) -> tuple[tuple[Any, ...], Any]:
-    """Return indices as positions along several dimensions, and a mask of those with one outside, as `indices_in`."""
-    at, outside = zip(*map(indices_in, indices, sizes), strict=True)
-    return at, reduce(np.logical_or, outside)
+def coordinates(indices: Iterable[Any], sizes: Sequence[int]) -> tuple[tuple[Any, ...], list[Any]]:
+    """Return indices as positions along several dimensions, and for each a mask of those outside, as `indices_in`."""
+    found = list(map(indices_in, indices, sizes))
+    return tuple(at for at, _ in found), [outside for _, outside in found]
 
 
 # ---- replacing
@@ -135,7 +135,7 @@ def replaced(x: Any, indices: Sequence[Any], updates: Any) -> PartlyUndefined:
     An index outside the tensor makes undefined the elements that it may replace: at its nearest end, and at both ends.
     """
     sizes = x.shape[: len(indices)]
-    at, outside = zip(*map(indices_in, indices, sizes), strict=True)
+    at, outside = coordinates(indices, sizes)
     beyond, found = reduce(np.logical_or, outside), x.copy()
     if not beyond.any():
         found[at] = updates
@@ -201,11 +201,10 @@ def first_in_order(keys: Any, axis: int, k: int) -> Any:
 
 
 def sorting_keys(x: Any, *, is_decreasing: bool) -> Any:
-    """Return unsigned integers with the order of the elements, equal for equal elements; NaN comes last."""
+    """Return unsigned integers with the order of the elements, equal for equal elements; NaN has no place in it."""
     if is_float(x):
         bits = as_bits(0 - x if is_decreasing else 0 + x)  # makes 0 of -0
-        found = np.where(bits < _middle(x), bits | _middle(x), ~bits)
-        return np.where(np.isnan(x), ~bits.dtype.type(0), found)
+        return np.where(bits < _middle(x), bits | _middle(x), ~bits)
     found = as_bits(x) ^ _middle(x) if x.dtype.kind == "i" else x
     return ~found if is_decreasing else found
 

@@ -14,8 +14,16 @@ import numpy as np
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.reference.conversions import in_type_of
 from dmlcheck.reference.grouped import AXES_OF_BLOCKS, split_channels
-from dmlcheck.reference.needs import LINES, WHOLE, channels_in_blocks, joined_parts, rows_in_blocks
-from dmlcheck.reference.places import Index, Places, slices, with_ones_after
+from dmlcheck.reference.needs import (
+    LINES,
+    WHOLE,
+    batches_and_channels,
+    batches_and_rows,
+    channels_in_blocks,
+    joined_parts,
+    rows_in_blocks,
+)
+from dmlcheck.reference.places import Index, Places, numbers_of, slices, with_ones_after
 from dmlcheck.reference.results import PartlyUndefined, alternatives, separated, ways_of
 from dmlcheck.reference.rows import UNCUT, Cut, Kernel, exact_row
 
@@ -205,10 +213,13 @@ def origins(at: range, size: int, *, origin: Callable[[Any, int], Any]) -> Itera
 
 def has_no_reflection(sizes: Sizes, at: Places) -> Any:
     """Return a mask of the places outside an axis of size 1, which has no other element to reflect."""
-    outside = [(np.arange(own.start, own.stop) != 0) & (size == 1) for own, size in zip(at, sizes, strict=True)]
-    return any(map(np.any, outside)) and reduce(
-        np.logical_or, (with_ones_after(x, len(at) - axis - 1) for axis, x in enumerate(outside))
-    )
+    outside = list(map(outside_of_one, at, sizes))
+    return any(map(np.any, outside)) and reduce(np.logical_or.outer, outside)
+
+
+def outside_of_one(at: range, size: int) -> Any:
+    """Return a mask of some places: those outside a dimension, if its size is 1."""
+    return (numbers_of(at) != 0) & (size == 1)
 
 
 def mirrored(at: Any, period: int, shift: int) -> Any:
@@ -249,14 +260,15 @@ def space_to_depth(input: Any, *, block_size: int, order: str = "DEPTH_COLUMN_RO
     + column.
     """
     batch, channels, height, width = input.shape
-    blocks = input.reshape(batch, channels, height // block_size, block_size, width // block_size, block_size)
+    rows, columns = height // block_size, width // block_size
+    blocks = input.reshape(batch, channels, rows, block_size, columns, block_size)
     axes = (1, 3, 5) if order == "COLUMN_ROW_DEPTH" else (3, 5, 1)
-    return blocks.transpose(0, *axes, 2, 4).reshape(batch, -1, height // block_size, width // block_size)
+    return blocks.transpose(0, *axes, 2, 4).reshape(batch, channels * block_size**2, rows, columns)
 
 
 OF_PLACES = Cut(needs={"input": WHOLE})
-DEPTHS = Cut(lambda _: (0, 1), {"input": channels_in_blocks})
-ROWS = Cut(lambda _: (0, 2), {"input": rows_in_blocks})
+DEPTHS = Cut(batches_and_channels, {"input": channels_in_blocks})
+ROWS = Cut(batches_and_rows, {"input": rows_in_blocks})
 
 KERNELS: dict[str, Kernel] = {
     "DEPTH_TO_SPACE": exact_row(depth_to_space, DEPTHS),

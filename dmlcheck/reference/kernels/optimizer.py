@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.functions import moving_mean
-from dmlcheck.reference.places import Places
+from dmlcheck.reference.needs import only_number
 from dmlcheck.reference.results import PartlyUndefined
-from dmlcheck.reference.rows import Cut, Given, Kernel
+from dmlcheck.reference.rows import Cut, Kernel
 
 
 def adam(
@@ -37,9 +37,4 @@ def adam(
     return {"output_parameters": result, "output_first_moment": first, "output_second_moment": second}
 
 
-def as_number(x: Any, _: Places, __: Given) -> Any:
-    """Return the only integer of a tensor as a float, so that its powers have errors."""
-    return x.reshape(()).astype(np.float64)
-
-
-KERNELS: dict[str, Kernel] = {"ADAM_OPTIMIZER": Kernel(adam, Cut(needs={"training_step": as_number}))}
+KERNELS: dict[str, Kernel] = {"ADAM_OPTIMIZER": Kernel(adam, Cut(needs={"training_step": only_number}))}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from itertools import product, starmap
+from itertools import product
 from operator import add
 from typing import Any
 
@@ -14,7 +14,7 @@ from dmlcheck.descs.records import TensorDesc
 from dmlcheck.reference.corners import Corners, corners
 from dmlcheck.reference.data_types import is_float
 from dmlcheck.reference.grouped import comparable
-from dmlcheck.reference.needs import taken
+from dmlcheck.reference.needs import CHANNELS, REGIONS, batches_and_channels
 from dmlcheck.reference.norms import absolute_norm, alternatives_of_signs, has_plain_powers
 from dmlcheck.reference.places import Places, with_ones_after
 from dmlcheck.reference.quantization import difference, requantized
@@ -46,17 +46,16 @@ def window_of(given: Given) -> Window:
 # ---- averages
 
 
-def divisors(seen: View, end_padding: Sizes, *, include_padding: bool) -> list[tuple[Any, Any]]:
-    """Return the right divisors of an average, each with a mask of undefined averages.
+def divisors(seen: View, end_padding: Sizes, *, include_padding: bool) -> list[Any]:
+    """Return the right divisors of an average.
 
     It is the number of elements inside the tensor; with IncludePadding the size of the window, or the number of its
     elements up to EndPadding.
     """
     if not include_padding:
-        count = seen_count(seen.places, seen.window, seen.sizes)
-        return [(np.maximum(count, 1), count == 0)]
-    count = padded_count(seen.places, seen.window, tuple(map(add, seen.sizes, end_padding)))
-    return [(float(math.prod(seen.window.size)), False), (count, False)]
+        return [seen_count(seen.places, seen.window, seen.sizes)]
+    ends = tuple(map(add, seen.sizes, end_padding))
+    return [float(math.prod(seen.window.size)), padded_count(seen.places, seen.window, ends)]
 
 
 def average_pooling1(input: Any, *, seen: View, end_padding: Sizes, include_padding: bool) -> Any:
@@ -66,7 +65,7 @@ def average_pooling1(input: Any, *, seen: View, end_padding: Sizes, include_padd
     """
     sums = over(np.add, input, seen)
     counts = divisors(seen, end_padding, include_padding=include_padding)
-    return any_of(*(PartlyUndefined(sums / count, is_undefined) for count, is_undefined in counts))
+    return any_of(*(PartlyUndefined(sums / np.maximum(count, 1), count == 0) for count in counts))
 
 
 def average_pooling(input: Any, *, seen: View, end_padding: Sizes, include_padding: bool) -> Any:
@@ -169,12 +168,12 @@ def quantized_linear_average_pooling(
     """
     whole, total = difference(input, input_zero_point), partial(over, np.add, seen=seen)
 
-    def over_count(count: Any, is_undefined: Any) -> PartlyUndefined:
-        ways = total(whole), lambda: total(whole * input_scale) / count
-        scale = input_scale / count
-        return PartlyUndefined(requantized(*ways, scale, output_scale, output_zero_point, output_type), is_undefined)
+    def over_count(count: Any) -> PartlyUndefined:
+        divisor = np.maximum(count, 1)
+        ways, scale = (total(whole), lambda: total(whole * input_scale) / divisor), input_scale / divisor
+        return PartlyUndefined(requantized(*ways, scale, output_scale, output_zero_point, output_type), count == 0)
 
-    return any_of(*starmap(over_count, divisors(seen, end_padding, include_padding=include_padding)))
+    return any_of(*map(over_count, divisors(seen, end_padding, include_padding=include_padding)))
 
 
 # ---- regions
@@ -243,7 +242,7 @@ def max_unpooling(input: Any, indices: Any, *, output: TensorDesc) -> PartlyUnde
 POOLED = Windows(window_of)
 POWERS = Windows(window_of, is_reduced=has_plain_powers)
 LARGEST = Windows(window_without_repeats, least, lambda given: given.get("output_indices") is None)
-REGIONS = Cut(lambda _: (0, 1), {"input": taken(1, of=1), "roi": taken(2, of=0)})
+POOLED_REGIONS = Cut(batches_and_channels, {"input": CHANNELS, "roi": REGIONS})
 
 KERNELS: dict[str, Kernel] = {
     "AVERAGE_POOLING": Kernel(average_pooling, POOLED),
@@ -255,5 +254,5 @@ KERNELS: dict[str, Kernel] = {
     "MAX_POOLING2": exact_row(max_pooling2, LARGEST),
     "MAX_UNPOOLING": exact_row(max_unpooling, UNCUT),
     "QUANTIZED_LINEAR_AVERAGE_POOLING": Kernel(quantized_linear_average_pooling, Windows(window_of, zero_point)),
-    "ROI_POOLING": exact_row(roi_pooling, REGIONS),
+    "ROI_POOLING": exact_row(roi_pooling, POOLED_REGIONS),
 }

@@ -20,7 +20,7 @@ from dmlcheck.reference.interpolation import (
 from dmlcheck.reference.needs import WHOLE
 from dmlcheck.reference.places import Places, numbers_of
 from dmlcheck.reference.results import PartlyUndefined, all_undefined
-from dmlcheck.reference.rows import Cut, Given, Kernel, same_parameters
+from dmlcheck.reference.rows import Cut, Given, Kernel
 
 ROUNDINGS: dict[str, Rounding] = {"INCREASING": np.ceil, "DECREASING": np.floor}
 
@@ -56,6 +56,26 @@ def resample(input: Any, *, interpolation_mode: str, scales: Any, places: Places
     return interpolated(input, x, interpolation_mode, half_up)
 
 
+def resample2(
+    input: Any,
+    *,
+    interpolation_mode: str,
+    rounding_direction: str,
+    scales: Any,
+    input_pixel_offsets: Any,
+    output_pixel_offsets: Any,
+    places: Places,
+) -> Any:
+    """Input at x = (o - OutputPixelOffsets) / Scales - InputPixelOffsets.
+
+    Outside the input, the edge element is used. NEAREST_NEIGHBOR: the element at ceil(x) with INCREASING, at floor(x)
+    with DECREASING. LINEAR: the average of the elements at floor(x) and floor(x) + 1, each weighted by 1 - its distance
+    from x.
+    """
+    x = coordinates(places, scales, input_pixel_offsets, output_pixel_offsets)
+    return interpolated(input, x, interpolation_mode, ROUNDINGS[rounding_direction])
+
+
 def resample3(
     input: Any,
     *,
@@ -64,7 +84,7 @@ def resample3(
     scales: Any,
     input_pixel_offsets: Any,
     output_pixel_offsets: Any,
-    antialiased: bool = False,
+    antialiased: bool,
     places: Places,
 ) -> Any:
     """Input at x = (o - OutputPixelOffsets) / Scales - InputPixelOffsets.
@@ -77,17 +97,6 @@ def resample3(
         return all_undefined([*map(len, places)])
     x = coordinates(places, scales, input_pixel_offsets, output_pixel_offsets)
     return interpolated(input, x, interpolation_mode, ROUNDINGS[rounding_direction])
-
-
-@same_parameters(resample3)
-def resample2(*tensors: Any, **fields: Any) -> Any:
-    """Input at x = (o - OutputPixelOffsets) / Scales - InputPixelOffsets.
-
-    Outside the input, the edge element is used. NEAREST_NEIGHBOR: the element at ceil(x) with INCREASING, at floor(x)
-    with DECREASING. LINEAR: the average of the elements at floor(x) and floor(x) + 1, each weighted by 1 - its distance
-    from x.
-    """
-    return resample3(*tensors, **fields)
 
 
 def upsample_2d(input: Any, *, scale_size: Any, interpolation_mode: str, places: Places) -> Any:
