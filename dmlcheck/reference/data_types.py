@@ -23,6 +23,11 @@ def cast(number: Any, elements: Any) -> Any:
     return dtype.type(value)
 
 
+def fits(number: Any, elements: Any) -> bool:
+    """Whether a FLOAT without its fraction is in the range of the integer type of elements."""
+    return bool(cast(number, elements) == np.trunc(float(raw(number))))
+
+
 def element(number: Any, data_type: str) -> Any:
     """Return a number that a data type represents as an element of it."""
     return NUMPY_TYPES[data_type].type(number)

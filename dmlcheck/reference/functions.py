@@ -9,7 +9,7 @@ import numpy as np
 
 from dmlcheck.reference.ball.numbers import Ball, hull, raw, with_roundings_of
 from dmlcheck.reference.data_types import infinite
-from dmlcheck.reference.results import alternatives
+from dmlcheck.reference.results import alternatives, or_nan
 from dmlcheck.reference.sums import progression
 from dmlcheck.values.number_formats import ulp
 
@@ -29,6 +29,16 @@ def sequence(i: Any, start: float, delta: float, output_type: str) -> Any:
     if not np.isfinite(delta):
         return alternatives(value, np.where(raw(i) == 0, start, value))
     return alternatives(value, np.where(np.isinf(steps), start + steps, value)) if np.isinf(steps).any() else value
+
+
+def powers(x: Any, y: Any) -> Any:
+    """Return x^y, which may also be NaN where IEEE 754's pow is a number and exp(y * log(x)) is NaN."""
+    return or_nan(np.power(x, y), of_values(_has_two_powers, x, y))
+
+
+def _has_two_powers(x: Any, y: Any) -> Any:
+    of_infinity = (x == -np.inf) & (np.floor(y) < y) | (y == 0) & ~np.isfinite(x)
+    return of_infinity | np.isinf(y) & (x < 0) | (x == 1) & ~np.isfinite(y)
 
 
 def moving_mean(mean: Any, x: Any, weight: Any) -> Any:

@@ -34,11 +34,13 @@ def _multiplied_first(x: Any, centre: Any, factor: Any, bias: Any) -> Any:
     return Ball(found.value, found.radius + np.where(np.isnan(more), np.inf, more), found.arithmetic, found.terms)
 
 
-def fused_within(result: Any, scale: Any, bias: Any, added: Any, count: int, epsilon: Any, fused: Nested) -> Any:
+def fused_within(result: Any, centre: Any, scale: Any, bias: Any, added: Any, epsilon: Any, fused: Nested) -> Any:
     """Return fused(normalized results + added), with radii limited to the range of normalized results.
 
-    None of n elements is further than sqrt(n - 1) standard deviations from the mean, unless epsilon is negative.
+    `centre` has the mean of each group. None of n elements is further than sqrt(n - 1) standard deviations from it,
+    unless epsilon is negative.
     """
+    count = result.size // centre.size
 
     def finished(x: Any, added: Any) -> Any:
         return fused(x if added is None else x + added)

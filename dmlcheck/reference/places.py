@@ -34,6 +34,11 @@ def part_at(x: Any, places: Places) -> Any:
     ]
 
 
+def picked(x: Any, at: Any, axis: int) -> Any:
+    """Return the elements at positions along an axis."""
+    return np.take(x, at, axis) if x.flags.c_contiguous else x[(*[slice(None)] * axis, at)]  # take copies others first
+
+
 def whole_along(axis: int, index: Index) -> Index:
     """Return an index with all of an axis."""
     return (*index[:axis], slice(None), *index[axis + 1 :])

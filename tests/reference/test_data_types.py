@@ -14,6 +14,7 @@ from dmlcheck.reference.data_types import (
     as_float,
     cast,
     element,
+    fits,
     infinite,
     is_float,
     limits,
@@ -66,6 +67,14 @@ def test_a_float_is_cast_to_the_nearest_number_of_a_float_type_and_without_its_f
 
 def test_a_tracked_float_is_cast_by_its_value() -> None:
     assert cast(Ball(2.5, 0.1), of("int8")) == 2
+
+
+def test_a_float_fits_an_integer_type_if_what_is_left_of_it_does() -> None:
+    assert [number for number in (-128.75, -129, 0.75, 127.75, 128, np.nan, np.inf) if fits(number, of("int8"))] == [
+        -128.75,
+        0.75,
+        127.75,
+    ]
 
 
 def test_a_number_becomes_an_element_of_its_type() -> None:

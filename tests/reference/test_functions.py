@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball
-from dmlcheck.reference.functions import blended, moving_mean, of_values, sequence, with_published_error
+from dmlcheck.reference.functions import blended, moving_mean, of_values, powers, sequence, with_published_error
 from dmlcheck.reference.results import ways_of
 
 INF, NAN = np.inf, np.nan
@@ -32,6 +32,20 @@ def test_a_sequence_has_the_sum_and_where_they_differ_the_product() -> None:
     assert str(ways(1, NAN)) == "[[nan, nan, nan], [1.0, nan, nan]]"
     assert ways(-3.0, 3e38)[1] == [-3.0, 3e38, INF]
     assert ways(1, 2) == [[1, 3, 5]]
+
+
+def test_a_power_may_be_nan_where_its_logarithm_is_none() -> None:
+    x = np.array([-INF, -INF, INF, NAN, -2, -0.5, -1, 1, 1, 1])
+    y = np.array([0.5, -0.5, 0, 0, INF, INF, INF, INF, -INF, NAN])
+    first, other = ways_of(powers(x, y))
+    assert first.tolist() == [INF, 0, 1, 1, INF, 0, 1, 1, 1, 1]
+    assert np.isnan(other).all()
+
+
+def test_other_powers_have_one_result() -> None:
+    x = np.array([-INF, -INF, 4, INF, 3, -3, 2, 0.5, 0, 1, -2])
+    y = np.array([2, 3, 0.5, 0.5, 0, 0, INF, INF, INF, 2, 3])
+    assert powers(x, y).tolist() == [INF, -INF, 2, INF, 1, 1, INF, 0, 0, 1, -8]
 
 
 def test_a_moving_mean_may_move_by_the_difference() -> None:

@@ -36,26 +36,26 @@ def test_factors_may_come_before_the_mean_is_subtracted() -> None:
 
 
 def limited(radius: float, epsilon: float, x: float = 0.5) -> Any:
-    ball = Ball(np.array([x]), np.array([radius]), Arithmetic())
-    return fused_within(ball, 2.0, 1.0, None, 9, epsilon, NONE)
+    ball = Ball(np.full(9, x), np.full(9, radius), Arithmetic())
+    return fused_within(ball, np.zeros(1), 2.0, 1.0, None, epsilon, NONE)
 
 
 def test_a_radius_has_no_more_than_an_element_can_be() -> None:
     """Of 9 elements none is further than 3 standard deviations from the mean: 2 * 3 + 1 from 0."""
     found = limited(100, 0.1)
-    assert found.radius.tolist() == [7.5]
-    assert found.unlimited.tolist() == [True]
-    assert limited(7, 0.1).radius.tolist() == [7]
+    assert found.radius.tolist() == [7.5] * 9
+    assert found.unlimited.all()
+    assert limited(7, 0.1).radius.tolist() == [7] * 9
     assert limited(7, 0.1).unlimited is None
-    assert limited(100, -0.1).radius.tolist() == [100]
+    assert limited(100, -0.1).radius.tolist() == [100] * 9
 
 
 def test_what_is_added_comes_after_the_limit() -> None:
-    ball = Ball(np.array([0.5]), np.array([100.0]), Arithmetic())
-    found = fused_within(ball, 2.0, 1.0, np.array([1000.0]), 9, 0.1, NONE)
-    assert found.value.tolist() == [1000.5]
+    centre, ball = np.zeros(1), Ball(np.full(9, 0.5), np.full(9, 100.0), Arithmetic())
+    found = fused_within(ball, centre, 2.0, 1.0, np.array([1000.0]), 0.1, NONE)
+    assert found.value.tolist() == [1000.5] * 9
     assert 7.5 <= found.radius[0] < 7.501
-    assert fused_within(np.array([0.5]), 2.0, 1.0, np.array([3.0]), 9, 0.1, NONE).tolist() == [3.5]
+    assert fused_within(np.array([0.5]), centre, 2.0, 1.0, np.array([3.0]), 0.1, NONE).tolist() == [3.5]
 
 
 def test_each_divisor_is_right_in_blocks_too() -> None:

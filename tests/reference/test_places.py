@@ -9,6 +9,7 @@ from dmlcheck.reference.places import (
     numbers_at,
     numbers_of,
     part_at,
+    picked,
     right_aligned,
     row_major,
     slices,
@@ -29,6 +30,11 @@ def test_places_of_a_dimension_are_an_array() -> None:
 
 def test_an_index_may_have_all_of_an_axis() -> None:
     assert whole_along(1, (slice(0, 1), slice(2, 3), slice(3, 4))) == (slice(0, 1), slice(None), slice(3, 4))
+
+
+def test_elements_are_picked_along_an_axis_of_any_layout() -> None:
+    for x in (X, X.T.copy().T):
+        assert picked(x, np.array([[2], [0]]), 1).tolist() == np.stack([X[:, 2], X[:, 0]], 1)[:, :, None].tolist()
 
 
 def test_a_part_has_the_places_of_the_first_axes_and_all_of_what_is_there_once() -> None:

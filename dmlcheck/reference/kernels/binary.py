@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.data_types import as_bits, cast, infinite, is_float, overflows, width, wrapped
-from dmlcheck.reference.functions import of_values
-from dmlcheck.reference.results import PartlyUndefined, alternatives, flushing, or_nan
+from dmlcheck.reference.functions import of_values, powers
+from dmlcheck.reference.results import PartlyUndefined, alternatives, flushing
 from dmlcheck.reference.rows import Kernel, elementwise, exact
 
 
@@ -67,15 +67,8 @@ def power(input: Any, exponent: Any) -> Any:
 
     Of NaN and infinities powers may be NaN where IEEE 754's pow gives numbers.
     """
-    may_be_nan = of_values(has_two_powers, input, exponent)
     is_undefined = of_values(lambda x, y: (x == 0) & (y <= 0), input, exponent)
-    return PartlyUndefined(or_nan(np.power(input, exponent), may_be_nan), is_undefined)
-
-
-def has_two_powers(x: Any, y: Any) -> Any:
-    """Return a mask of the powers that are numbers in IEEE 754, and NaN as exp(y * log(x))."""
-    of_infinity = (x == -np.inf) & (np.floor(y) < y) | (y == 0) & ~np.isfinite(x)
-    return of_infinity | np.isinf(y) & (x < 0) | (x == 1) & ~np.isfinite(y)
+    return PartlyUndefined(powers(input, exponent), is_undefined)
 
 
 def power_of_integers(input: Any, exponent: Any, *, scale_bias: Any, output_type: str) -> Any:

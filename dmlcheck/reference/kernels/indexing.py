@@ -21,7 +21,7 @@ from dmlcheck.reference.needs import (
     tuples_of_gather_nd,
     updates_after_tuples,
 )
-from dmlcheck.reference.places import Places, with_ones_after
+from dmlcheck.reference.places import Places, picked, with_ones_after
 from dmlcheck.reference.results import PartlyUndefined
 from dmlcheck.reference.rows import UNCUT, Cut, Groups, Kernel, exact_row
 
@@ -57,9 +57,9 @@ def gather(input: Any, indices: Any, *, axis: int, index_dimensions: int) -> Par
     """
     own, is_undefined = last_dimensions(indices, index_dimensions)
     at, outside = indices_in(own, input.shape[axis])
-    whole = [slice(None)] * axis
-    found = np.take(input, at, axis) if input.flags.c_contiguous else input[(*whole, at)]  # take copies others first
-    return PartlyUndefined(found, with_ones_after(np.asarray(outside | is_undefined), input.ndim - axis - 1))
+    return PartlyUndefined(
+        picked(input, at, axis), with_ones_after(np.asarray(outside | is_undefined), input.ndim - axis - 1)
+    )
 
 
 def gather_elements(input: Any, indices: Any, *, axis: int) -> PartlyUndefined:
@@ -160,7 +160,7 @@ def one_hot(indices: Any, values: Any, *, axis: int, output: TensorDesc, places:
     off, on = values.flat[:2]
     found, outside = indices_in(indices, output.sizes[axis])
     at = with_ones_after(np.asarray(places[axis]), indices.ndim - axis - 1)
-    return PartlyUndefined(np.where((at == found) & ~outside, on, off), outside & (indices < 0))
+    return PartlyUndefined(np.where((at == found) & ~outside, on, off), indices < -output.sizes[axis])
 
 
 # ---- sorting
@@ -197,19 +197,19 @@ def first_in_order(keys: Any, axis: int, k: int) -> Any:
     pairs[..., 0] = with_ones_after(np.arange(pairs.shape[axis], dtype=np.uint32), pairs.ndim - axis - 2)
     numbers = pairs.view("<u8")[..., 0]
     numbers.sort(axis=axis)
-    return (numbers[part] & np.uint64(0xFFFFFFFF)).astype(np.int64)
+    return (numbers[part] & np.uint64(0xFFFFFFFF)).astype(np.intp)
 
 
 def sorting_keys(x: Any, *, is_decreasing: bool) -> Any:
     """Return unsigned integers with the order of the elements, equal for equal elements; NaN has no place in it."""
     if is_float(x):
         bits = as_bits(0 - x if is_decreasing else 0 + x)  # makes 0 of -0
-        return np.where(bits < _middle(x), bits | _middle(x), ~bits)
-    found = as_bits(x) ^ _middle(x) if x.dtype.kind == "i" else x
+        return np.where(bits & _sign_bit(x), ~bits, bits | _sign_bit(x))
+    found = as_bits(x) ^ _sign_bit(x) if x.dtype.kind == "i" else x
     return ~found if is_decreasing else found
 
 
-def _middle(x: Any) -> Any:
+def _sign_bit(x: Any) -> Any:
     """Return the unsigned integer with the sign bit alone."""
     return as_bits(x).dtype.type(1 << width(x) - 1)
 
@@ -219,7 +219,7 @@ def notable(x: Any, axis: int) -> Any:
     if not is_float(x):
         return np.zeros(3, bool)
     zeros = as_bits(np.array([0.0, -0.0], x.dtype))
-    is_nan = np.isnan(np.maximum.reduce(x, axis=axis, keepdims=True))
+    is_nan = np.isnan(x).any(axis=axis, keepdims=True)
     return np.stack([is_nan, *((as_bits(x) == zero).any(axis=axis, keepdims=True) for zero in zeros)])
 
 

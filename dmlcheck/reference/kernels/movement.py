@@ -164,7 +164,7 @@ def reverse_subsequences(input: Any, sequence_lengths: Any, *, axis: int, places
 
     L is the element of SequenceLengths for the sequence, at most the size of Axis.
     """
-    length = np.minimum(sequence_lengths, input.shape[axis]).astype(np.int64)
+    length = np.minimum(sequence_lengths, input.shape[axis]).astype(np.intp)
     at = with_ones_after(np.asarray(places[axis]), input.ndim - axis - 1)
     return np.take_along_axis(input, np.where(at < length, length - 1 - at, at), axis)
 

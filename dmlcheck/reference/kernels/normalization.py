@@ -36,9 +36,7 @@ def of_group(
     is_undefined = has_no_root | np.isinf(factor) | (not axes) | (not use_mean and not use_variance)
     result = affine(x, centre, factor, bias)
     if use_mean and use_variance:
-        return PartlyUndefined(
-            fused_within(result, scale, bias, None, x.size // centre.size, epsilon, fused), is_undefined
-        )
+        return PartlyUndefined(fused_within(result, centre, scale, bias, None, epsilon, fused), is_undefined)
     return PartlyUndefined(fused(result), is_undefined)
 
 
@@ -113,7 +111,7 @@ def batch_normalization_training(
     square = spread + epsilon
     factor = scale / np.sqrt(square)
     result = affine(input, centre, factor, bias)
-    result = fused_within(result, scale, bias, fused_add, input.size // centre.size, epsilon, fused_activation)
+    result = fused_within(result, centre, scale, bias, fused_add, epsilon, fused_activation)
     is_undefined = (square <= 0) | np.isinf(factor) | (not axes)
     return {"output": PartlyUndefined(result, is_undefined), "output_mean": centre, "output_variance": spread}
 

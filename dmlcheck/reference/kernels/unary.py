@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.data_types import as_bits, cast, numbers_for, width
+from dmlcheck.reference.data_types import as_bits, cast, fits, numbers_for, width
 from dmlcheck.reference.functions import of_values
 from dmlcheck.reference.places import Places, numbers_of, with_ones_after
 from dmlcheck.reference.results import PartlyUndefined, flushing, or_nan
@@ -104,8 +104,7 @@ def clip(input: Any, *, min: Any, max: Any) -> Any:
 
 def clip_integers(input: Any, *, min: Any, max: Any) -> Any:
     """As `clip`, undefined where Min or Max without its fraction does not fit the type."""
-    is_undefined = (cast(min, input) != np.trunc(min)) | (cast(max, input) != np.trunc(max))
-    return PartlyUndefined(clip(input, min=min, max=max).value, is_undefined)
+    return PartlyUndefined(clip(input, min=min, max=max).value, not (fits(min, input) and fits(max, input)))
 
 
 def clip1(input: Any, *, min: Any, max: Any) -> Any:
