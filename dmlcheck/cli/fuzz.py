@@ -127,6 +127,8 @@ def fuzz(
         raise click.UsageError(f"-o: {error}") from None
     except Unavailable as error:
         raise click.UsageError(f"--implementation: {error}") from None
+    except OSError as error:
+        raise click.UsageError(f"-o: {error.filename or folder} cannot be written: {error.strerror or error}") from None
 
 
 def _check_executor(executor: str | None, jobs: int, *, is_of_graphs: bool) -> None:

@@ -33,6 +33,13 @@ def test_nothing_found_is_0_and_something_found_is_1_with_files_that_fail() -> N
     assert dmlcheck("run", "found").exit_code == 0
 
 
+def test_findings_that_cannot_be_written_are_a_usage_error() -> None:
+    Path("file").touch()
+    code, output = fuzz("GEMM", "--examples", "12", "-o", "file/found", name="LosesLast")
+    assert code == 2
+    assert re.search(r"Error: -o: file.found cannot be written: ", output)
+
+
 def test_what_is_known_is_expected_of_a_campaign_and_of_its_findings() -> None:
     fuzz("GEMM", "--examples", "12", "-o", "found", name="LosesLast")
     for reason, code in (("{cases: 'found/gemm-*', expect: failed, reason: lost}", 0), ("{cases: '*relu*', ", 2)):
