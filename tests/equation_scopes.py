@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -20,9 +19,6 @@ from equations import RANGE, Lazy, computed, elements
 from dmlcheck.cases.records import Case
 from dmlcheck.specs.load import load_spec
 from dmlcheck.specs.names import integer_range
-
-_IN_A_ROW = re.compile(r", \\; (t = [^&]*) &")  # a name that a case of an equation says
-
 
 # ---- groups along axes
 
@@ -104,9 +100,7 @@ def scattered_slice(case: Case, equations: Sequence[str]) -> Iterator[Pair]:
 def interpolated(case: Case, equations: Sequence[str]) -> Iterator[Pair]:
     """RESAMPLE to RESAMPLE3: the equation along each dimension, one after another."""
     x, y = inputs_of(case)["InputTensor"], output_of(case)
-    rows = [_IN_A_ROW.sub(" &", text) for text in equations]
-    said = [found for text in equations for found in _IN_A_ROW.findall(text)]
-    ordered = [*(text for text in rows if text.startswith("y_o")), *(t for t in rows if not t.startswith("y_o")), *said]
+    ordered = sorted(equations, key=lambda text: not text.startswith("y_o"))
     for axis in range(x.ndim):
         x = np.apply_along_axis(lambda line, axis=axis: _resized(case, ordered, line, y.shape[axis], axis), axis, x)
     yield from zip(x.ravel().tolist(), y.astype(float).ravel().tolist(), strict=True)
