@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import atexit
 import gc
-import multiprocessing
 import os
-import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache, partial
 from typing import Any
 
@@ -15,14 +12,19 @@ from dmlcheck.cases.find import Target
 from dmlcheck.cases.records import Case, CaseFile
 from dmlcheck.diagnostics.record import Finding
 from dmlcheck.formats.read import read_file
-from dmlcheck.implementations import About, Implementation, about, close, make, require_directml
+from dmlcheck.implementations import About, about, close, make, require_directml
 from dmlcheck.running.cluster import Cluster, Lost
 from dmlcheck.running.events import Done, Ended, Event, Other, Plan, chosen, digest, file_events
-from dmlcheck.running.processes import Execution, never_ended
+from dmlcheck.running.files import Files
+from dmlcheck.running.kept import kept
+from dmlcheck.running.processes import Execution, Pool, never_ended
 from dmlcheck.running.worker import RARE, portable
 
 MOST = 500  # cases of a batch of a file that is cut
-_WHOLE = 2**17  # bytes; a smaller file is one batch, since this process must read a file to cut it
+_WHOLE = 2**17  # bytes of a batch; a larger file is cut, which this process must read for it
+_SHARES = 4  # batches that are left for each thread, if there are as many files: the last ones are small
+
+Batch = tuple[Target, ...]
 
 
 class Batches:
@@ -36,7 +38,7 @@ class Batches:
 
     def events(self) -> Iterator[Event]:
         """Yield the events, in the order of the files and their cases."""
-        batches = (batch for target in self.targets for batch in batches_of(target))
+        batches = batches_of(self.targets, self.cluster.threads)
         for batch, found in self.cluster.map(partial(run_batch, self.plan), batches):
             yield from self._lost(batch, found.problem) if isinstance(found, Lost) else found
 
@@ -44,24 +46,48 @@ class Batches:
         """Return no case: it is not known which one a worker is at."""
         return []
 
-    def _lost(self, batch: Target, problem: str) -> Iterator[Event]:
+    def _lost(self, batch: Batch, problem: str) -> Iterator[Event]:
         """Yield an error for each case of a batch that returned nothing."""
         params = {"implementation": self.plan.implementation, "problem": f"was lost with its worker ({problem})"}
         finding = Finding("implementation-error", (), params)
-        file = read_file(batch.file, batch.name)
-        ids = []
-        for case, is_selected, is_here in chosen(file, batch, self.plan):
-            if is_selected:
-                ids.append(case.id)
-            yield Done(never_ended(case, "the worker ended", finding, None)) if is_here else Other(case.id, case.file)
-        yield Ended(digest(ids) if self.plan.digests else None)
+        for target in batch:
+            file = read_file(target.file, target.name)
+            ids = []
+            for case, is_selected, is_here in chosen(file, target, self.plan):
+                if is_selected:
+                    ids.append(case.id)
+                yield (
+                    Done(never_ended(case, "the worker ended", finding, None)) if is_here else Other(case.id, case.file)
+                )
+            yield Ended(digest(ids) if self.plan.digests else None)
 
 
-def batches_of(target: Target) -> Iterator[Target]:
-    """Yield the parts of a file that are run by themselves; a small file is one."""
-    if target.case is not None or _size(target.file) < _WHOLE:
-        yield target
-        return
+def batches_of(targets: Iterable[Target], threads: Callable[[], int]) -> Iterator[Batch]:
+    """Yield files together while they are small, and the parts of a large one each by itself.
+
+    A batch costs about as much as ten small cases. So the first ones are large, and the last ones small, since the run
+    waits for the last of them.
+    """
+    sized = [(target, _size(target.file)) for target in targets]
+    left = sum(size for _, size in sized)
+    together: list[Target] = []
+    room = 0
+    for target, size in sized:
+        is_cut = target.case is None and size >= _WHOLE
+        if together and (is_cut or size > room):
+            yield tuple(together)
+            together = []
+        if is_cut:
+            yield from ((part,) for part in _parts(target))
+        else:
+            room = room - size if together else min(_WHOLE, left // (_SHARES * threads())) - size
+            together.append(target)
+        left -= size
+    if together:
+        yield tuple(together)
+
+
+def _parts(target: Target) -> Iterator[Target]:
     count = len(read_file(target.file, target.name).cases)
     for first in range(0, max(1, count), MOST):
         yield target._replace(part=(first, first + MOST))
@@ -76,42 +102,43 @@ def _size(path: str) -> int:
 
 # ---- on a worker
 
-_ONE = threading.Lock()  # a worker that has several threads runs one batch at a time
 
-
-def run_batch(plan: Plan, batch: Target) -> list[Event]:
+def run_batch(plan: Plan, batch: Batch) -> list[Event]:
     """Return the events of a batch, on a worker.
 
     Cases run as without a cluster, if need be in a process of their own.
     """
-    with _ONE:
-        gc.set_threshold(RARE)
-        execution = Execution([batch], plan)
-        implementation = _made(plan.implementation, plan.timeout)
-        if execution.runs_here(implementation):
-            events = file_events(_read(batch.file, batch.name), batch, plan, implementation, _ignored)
+    gc.set_threshold(RARE)
+    with kept(("run", plan), lambda: Runner(plan)) as runner:
+        return [portable(event, details=plan.details) for event in runner.events(batch)]
+
+
+class Runner:
+    """The implementation of a plan: in this process, or in one of its own if it may end it or exceed the time limit."""
+
+    def __init__(self, plan: Plan) -> None:
+        """Make the implementation, which `close` ends."""
+        self.plan = plan
+        self.implementation = make(plan.implementation, plan.timeout)
+        execution = Execution([], plan)
+        self.crew = None if execution.runs_here(self.implementation) else execution.crew(self.implementation)
+        if self.crew is not None:
+            close(self.implementation)  # the process makes its own
+
+    def events(self, batch: Batch) -> Iterator[Event]:
+        """Yield the events of a batch."""
+        if self.crew is not None:
+            yield from Pool(Files(batch, self.plan), self.crew, 1).events()
+            return
+        for target in batch:
+            yield from file_events(_read(target.file, target.name), target, self.plan, self.implementation, _ignored)
+
+    def close(self) -> None:
+        """End the implementation."""
+        if self.crew is None:
+            close(self.implementation)
         else:
-            have_children()
-            events = execution.events()
-        return [portable(event, details=plan.details) for event in events]
-
-
-def have_children() -> None:
-    """Let this process start others: those that dask starts are daemons, which Python lets have none.
-
-    A process that is started here ends with this one, since its connection closes.
-    """
-    own = multiprocessing.current_process()
-    if own.daemon:
-        own._config["daemon"] = False  # type: ignore[attr-defined]  # noqa: SLF001 - the attribute cannot be set
-
-
-@lru_cache(1)
-def _made(name: str, timeout: float | None) -> Implementation:
-    """Return the implementation that this worker runs cases on, made once."""
-    implementation = make(name, timeout)
-    atexit.register(close, implementation)
-    return implementation
+            self.crew.close()
 
 
 def _read(path: str, name: str) -> CaseFile:

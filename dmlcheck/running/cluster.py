@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import pickle
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from queue import Empty, SimpleQueue
@@ -16,12 +17,14 @@ from dmlcheck import __version__
 from dmlcheck.diagnostics.wording import cut
 from dmlcheck.folders.exporting import MissingRequirement
 from dmlcheck.running.children import interrupts_held
+from dmlcheck.running.kept import end_kept
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 INSTALL = 'python -m pip install "dmlcheck[dask]"'
-_HELD = 50  # answers that are kept for each thread until the one is there whose turn it is
+_EACH = 2  # calls of a thread: one runs, and the next is there when it ends
+_HELD = 50  # answers that are kept for each of these until the one is there whose turn it is
 _MOMENT = 0.5  # seconds
 _WAIT = 10.0  # seconds for a scheduler to answer, and for a worker to be there
 _MOST_SAID = 300  # characters of a message of dask
@@ -75,9 +78,11 @@ class Cluster:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Cancel queued calls, and release the workers."""
+        """Close the implementations that the workers keep for this run, and release the workers."""
         if self.client is not None:
             with contextlib.suppress(Exception):  # a cluster that is gone has nothing to close
+                if self.client.cluster is None:  # its workers go on
+                    self.client.run(end_kept, on_error="ignore")
                 self.client.close()
                 if self.client.cluster is not None:
                     self.client.cluster.close()
@@ -120,54 +125,78 @@ class Cluster:
     def map(self, function: Callable[[Given], Made], all_given: Iterable[Given]) -> Iterator[tuple[Given, Made | Lost]]:
         """Yield the results of a function on the workers for each of its arguments, in their order.
 
-        Each thread of a worker has one call at a time. A call whose worker dies runs once more, with no other beside
-        it: no other call's worker is lost with it, and the next death is its own. Calls under way are cancelled when
-        the iterator is closed.
+        A call whose worker dies runs once more, with no other beside it: no other call's worker is lost with it, and
+        the next death is its own. Calls under way are cancelled when the iterator is closed.
         """
-        sent: deque[_Call] = deque()
-        ended: SimpleQueue[Any] = SimpleQueue()
-        left, busy = iter(all_given), 0
+        calls = _Calls(self, function, all_given)
         try:
-            while True:
-                threads = 1 if sent and sent[0].is_again else self._threads()
-                while busy < threads and len(sent) < _HELD * threads and (given := next(left, None)) is not None:
-                    sent.append(_Call(given, self._sent(function, given, ended)))
-                    busy += 1
-                if not sent:
-                    return
-                if sent[0].future.done():
-                    call = sent.popleft()
-                    answer = _answer(call.future)
-                    if not call.is_again and isinstance(answer, Lost) and answer.is_of_its_worker:
-                        while busy:
-                            busy -= _number(ended, is_waiting=True)
-                        sent.appendleft(_Call(call.given, self._sent(function, call.given, ended), is_again=True))
-                        busy = 1
-                    else:
-                        yield call.given, answer
-                busy -= _number(ended, is_waiting=bool(sent) and not sent[0].future.done())
+            while calls.send_more():
+                call, answer = calls.first()
+                if isinstance(answer, Lost) and answer.is_of_its_worker and not call.is_again:
+                    calls.send_alone(call)
+                else:
+                    yield call.given, answer
         finally:
-            with contextlib.suppress(Exception):  # of a cluster that is gone
-                self.client.cancel([call.future for call in sent])
+            calls.cancel()
 
-    def _sent(self, function: Callable[[Given], Made], given: Given, ended: SimpleQueue[Any]) -> Any:
-        future = self.client.submit(function, given, pure=False)
-        future.add_done_callback(ended.put)
-        return future
-
-    def _threads(self) -> int:
+    def threads(self) -> int:
+        """Return the number of calls that run at a time."""
         threads: int = sum((self.client.nthreads() or {}).values())
         return max(1, threads)
 
 
-def _number(ended: SimpleQueue[Any], *, is_waiting: bool) -> int:
-    """Return how many calls have ended since this was asked last; it may wait a moment for the first of them."""
-    count = 0
-    with contextlib.suppress(Empty):
-        while True:
-            ended.get(timeout=_MOMENT if is_waiting and not count else 0)
-            count += 1
-    return count
+class _Calls:
+    """Calls of a function on the workers of a cluster, in the order in which they were sent."""
+
+    def __init__(self, cluster: Cluster, function: Callable[..., Any], all_given: Iterable[Any]) -> None:
+        self.cluster = cluster
+        self.function = function
+        self.left = iter(all_given)
+        self.sent: deque[_Call] = deque()
+        self.busy = 0  # calls that are not known to have ended
+        self.ended: SimpleQueue[Any] = SimpleQueue()
+
+    def send_more(self) -> bool:
+        """Send the next calls, unless one runs alone, and return whether there is any whose result is due."""
+        self._note_ended()
+        if not (self.sent and self.sent[0].is_again):
+            most = self.cluster.threads() * _EACH
+            while self.busy < most and len(self.sent) < _HELD * most and (given := next(self.left, None)) is not None:
+                self.sent.append(self._call(given))
+        return bool(self.sent)
+
+    def first(self) -> tuple[_Call, Any]:
+        """Return the first call with its answer, when it has ended; meanwhile others are sent."""
+        while not self.sent[0].future.done():
+            self._note_ended(_MOMENT)
+            self.send_more()
+        call = self.sent.popleft()
+        return call, _answer(call.future)
+
+    def send_alone(self, call: _Call) -> None:
+        """Send a call once more, when all others have ended; it is the first again."""
+        while self.busy:
+            self._note_ended(_MOMENT)
+        self.sent.appendleft(self._call(call.given)._replace(is_again=True))
+
+    def cancel(self) -> None:
+        """Cancel all calls that are under way."""
+        with contextlib.suppress(Exception):  # of a cluster that is gone
+            self.cluster.client.cancel([call.future for call in self.sent])
+
+    def _call(self, given: Any) -> _Call:
+        future = self.cluster.client.submit(packed, self.function, given, pure=False)
+        future.add_done_callback(self.ended.put)
+        self.busy += 1
+        return _Call(given, future)
+
+    def _note_ended(self, seconds: float = 0.0) -> None:
+        """Note which calls have ended; wait so many seconds for the first of them."""
+        with contextlib.suppress(Empty):
+            while True:
+                self.ended.get(timeout=seconds)
+                self.busy -= 1
+                seconds = 0.0
 
 
 # The processes of this machine may have children, in which cases run that may end their process. Nobody looks at how
@@ -187,9 +216,14 @@ _SETTINGS = {
 
 def _answer(future: Any) -> Any:
     try:
-        return future.result()
+        return pickle.loads(future.result())  # noqa: S301 - the workers run what this process says anyway
     except Exception as error:  # noqa: BLE001 - whatever it is, of this call nothing comes back
         return Lost(_said(error), type(error).__name__ == "KilledWorker")
+
+
+def packed(function: Callable[[Any], Any], given: Any) -> bytes:
+    """Return the result of a function, on a worker: dask passes bytes on as they are, and looks into anything else."""
+    return pickle.dumps(function(given), protocol=pickle.HIGHEST_PROTOCOL)
 
 
 def _said(error: BaseException) -> str:

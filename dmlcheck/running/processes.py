@@ -80,22 +80,32 @@ class Execution:
             yield from self._elsewhere(self.executor)
             return
         implementation = make(self.plan.implementation, self.plan.timeout)
-        limit = self.limit
         if self.runs_here(implementation):
             yield from self._here(implementation)
             return
-        directml = judged_directml(implementation, self.plan.settings.directml_version)
+        crew = self.crew(implementation)
         close(implementation)
-        patience = GRACE if keeps_time(implementation) else 0.0
-        announces = may_crash(implementation) or (limit is not None and not self.is_default_of_reference)
-        limit = None if limit is None else limit + patience
-        pool = _Pool(self.files, self.plan, self.jobs, limit, patience, announces=announces, directml=directml)
-        yield from self._elsewhere(pool)
+        try:
+            yield from self._elsewhere(Pool(self.files, crew, self.jobs))
+        finally:
+            crew.close()
 
     def runs_here(self, implementation: Implementation) -> bool:
         """Whether the cases run in this process: one is enough, and no case can crash it or exceed a time limit."""
         is_timed = self.limit is None or keeps_time(implementation)
         return self.jobs == 1 and is_timed and not may_crash(implementation)
+
+    def crew(self, implementation: Implementation) -> Crew:
+        """Return the processes that the cases run in; none of them is started yet."""
+        limit = self.limit
+        patience = GRACE if keeps_time(implementation) else 0.0
+        return Crew(
+            self.plan,
+            limit=None if limit is None else limit + patience,
+            patience=patience,
+            announces=may_crash(implementation) or (limit is not None and not self.is_default_of_reference),
+            directml=judged_directml(implementation, self.plan.settings.directml_version),
+        )
 
     def _elsewhere(self, executor: Executor) -> Iterator[Event]:
         self._running = executor.running
@@ -186,8 +196,8 @@ GRACE = 5.0  # seconds more for an implementation that ends its own work when a 
 _AHEAD = 2000  # events of files that are not their turn yet, for each process
 
 
-class _Pool:
-    """Several processes, each with a file; their events are passed on in the order of the files.
+class Crew:
+    """The processes of a plan: one without work is taken for a file, and left for the next one.
 
     With `announces` each case is named before it runs. Without it, the case that ended a process is not known. Then the
     cases without a result run again, each of them named.
@@ -195,24 +205,55 @@ class _Pool:
 
     def __init__(
         self,
-        files: Files,
         plan: Plan,
-        jobs: int,
+        *,
         limit: float | None = None,
         patience: float = 0.0,
-        *,
         announces: bool = True,
         directml: DirectML | None = None,
     ) -> None:
-        self.files = files
-        self.targets = targets = files.targets
+        """Begin without a process. A case has so many seconds, and the work of an implementation some more to end."""
         self.plan = plan
         self.limit = limit
         self.patience = patience
         self.announces = announces
         self.directml = directml
+        self._idle: list[Worker] = []
+
+    def take(self) -> Worker:
+        """Return a process without work."""
+        return self._idle.pop() if self._idle else Worker(self.plan, self.patience)
+
+    def leave(self, workers: Iterable[Worker]) -> None:
+        """Keep the processes without work, and end the others."""
+        workers = list(workers)
+        self._idle += [worker for worker in workers if worker.file is None]
+        _end([worker for worker in workers if worker.file is not None])
+
+    def close(self) -> None:
+        """End all processes without work."""
+        _end(self._idle)
+        self._idle.clear()
+
+
+def _end(workers: list[Worker]) -> None:
+    for worker in workers:
+        worker.dismiss()
+    for worker in workers:
+        worker.stop()
+
+
+class Pool:
+    """Some processes of a crew, each with a file; their events are passed on in the order of the files."""
+
+    def __init__(self, files: Files, crew: Crew, jobs: int) -> None:
+        """Prepare to run files in as many processes as `jobs` says."""
+        self.files = files
+        self.targets = targets = files.targets
+        self.crew = crew
+        self.plan = crew.plan
         self.waiting = deque(range(len(targets)))
-        self.workers = [Worker(plan, patience) for _ in range(max(1, min(jobs, len(targets))))] if targets else []
+        self.workers = [crew.take() for _ in range(max(1, min(jobs, len(targets))))] if targets else []
         self.events_of: dict[int, deque[Event]] = {}
         self.ended: set[int] = set()
         self.lost: Counter[tuple[int, int]] = Counter()
@@ -220,6 +261,7 @@ class _Pool:
         self.turn = self.cases = 0  # the file whose turn it is, and the number of its results so far
 
     def events(self) -> Iterator[Event]:
+        """Yield the events, in the order of the files and their cases."""
         try:
             for worker in self.workers:
                 self._next_file(worker)
@@ -228,12 +270,10 @@ class _Pool:
                 if self.turn < len(self.targets):
                     self._listen()
         finally:
-            for worker in self.workers:
-                worker.dismiss()
-            for worker in self.workers:
-                worker.stop()
+            self.crew.leave(self.workers)
 
     def running(self) -> list[tuple[Case, float]]:
+        """Return the cases that run, and since when."""
         return [(worker.case, worker.since) for worker in self.workers if worker.case is not None]
 
     def _whose_turn_it_is(self) -> Iterator[Event]:
@@ -254,7 +294,7 @@ class _Pool:
         if self.waiting:
             number = self.waiting.popleft()
             self.events_of[number] = deque()
-            self._give(worker, number, 0, announces=self.announces)
+            self._give(worker, number, 0, announces=self.crew.announces)
 
     def _give(self, worker: Worker, number: int, skip: int, *, announces: bool) -> None:
         from dmlcheck.running.worker import Task
@@ -283,15 +323,15 @@ class _Pool:
 
     def _patience(self) -> float | None:
         """Return the seconds until the first case exceeds its time limit."""
-        if self.limit is None:
+        if self.crew.limit is None:
             return None
         since = [worker.since for worker in self.workers if worker.case is not None]
-        return max(0.01, min(since) + self.limit - time.monotonic() + 0.01) if since else None
+        return max(0.01, min(since) + self.crew.limit - time.monotonic() + 0.01) if since else None
 
     def _is_late(self, worker: Worker) -> bool:
-        if self.limit is None or worker.case is None:
+        if self.crew.limit is None or worker.case is None:
             return False
-        return time.monotonic() - worker.since > self.limit and not worker.child.connection.poll()
+        return time.monotonic() - worker.since > self.crew.limit and not worker.child.connection.poll()
 
     def _take(self, worker: Worker, number: int) -> None:
         try:
@@ -320,7 +360,7 @@ class _Pool:
         skip = worker.done
         is_over = False
         if (worker.announces or is_running) and worker.case is not None:
-            result = never_ended(self._whole(worker.case, number), reason, finding, self.directml)
+            result = never_ended(self._whole(worker.case, number), reason, finding, self.crew.directml)
             tried = worker.tried if worker.done == worker.skipped else ()
             if len(tried) < self.plan.retries:
                 self.tried[number, skip] = (*tried, how_it_ended(result))
@@ -332,7 +372,7 @@ class _Pool:
             self.lost[number, skip] += 1
             is_over = self.lost[number, skip] >= _TRIES
         worker.stop()
-        fresh = Worker(self.plan, self.patience)
+        fresh = self.crew.take()
         self.workers[self.workers.index(worker)] = fresh
         if not is_over:
             self._give(fresh, number, skip, announces=True)
@@ -344,7 +384,7 @@ class _Pool:
 
     def _whole(self, case: Case, number: int) -> Case:
         """Return a case with its desc, if the run needs that: the lost process gave only its place."""
-        if self.directml is None:
+        if self.crew.directml is None:
             return case
         target = self.targets[number]
         return next((found for found in read_file(target.file, target.name).cases if found.id == case.id), case)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import lru_cache, partial
+from functools import partial
 from itertools import islice
 from typing import NamedTuple
 
@@ -14,11 +14,11 @@ from dmlcheck.drawing.units import Unit
 from dmlcheck.formats.read import read_file
 from dmlcheck.implementations import close, make, validates
 from dmlcheck.running.answers import TrialAnswer, answer_of
-from dmlcheck.running.batches import have_children
 from dmlcheck.running.cluster import Cluster, Lost
+from dmlcheck.running.kept import kept
 from dmlcheck.running.one_case import Settings
 from dmlcheck.running.results import ERRORED, CaseResult
-from dmlcheck.running.trials import Bench, CaseOfFile, Trial, Work, bench
+from dmlcheck.running.trials import CaseOfFile, Trial, Work, bench
 
 _TOGETHER = 32  # draws of a batch
 
@@ -90,9 +90,8 @@ def _without_file(written: CaseOfFile) -> Trial | TrialAnswer:
 
 def answers_there(judge: Judge, works: list[Work]) -> list[TrialAnswer]:
     """Return the answers to units of work, on a worker."""
-    have_children()
-    here = _bench(judge)
-    return [here.answer(work) for work in works]
+    with kept(("fuzz", judge), lambda: bench(*judge)) as here:
+        return [here.answer(work) for work in works]
 
 
 def validates_there(name: str) -> bool:
@@ -102,8 +101,3 @@ def validates_there(name: str) -> bool:
         return validates(made)
     finally:
         close(made)
-
-
-@lru_cache(1)
-def _bench(judge: Judge) -> Bench:
-    return bench(*judge)

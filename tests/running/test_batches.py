@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,9 +12,11 @@ from commandline import GOOD, many, write
 from dmlcheck.cases.find import Target
 from dmlcheck.implementations import Unavailable
 from dmlcheck.running import batches as module
+from dmlcheck.running import processes
 from dmlcheck.running.batches import Batches, about_there, batches_of, run_batch
 from dmlcheck.running.cluster import Cluster, Lost
 from dmlcheck.running.events import Done, Ended, Event, Other, Plan, digest_of
+from dmlcheck.running.kept import end_kept
 from dmlcheck.running.processes import Execution
 from dmlcheck.running.selection import Selection
 
@@ -27,19 +28,28 @@ class Here(Cluster):
         super().__init__()
         self.lost = lost
 
+    def threads(self) -> int:
+        return 1
+
     def map(self, function: Callable[[Any], Any], all_given: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
         for number, given in enumerate(all_given):
             yield given, Lost("KilledWorker: gone") if number in self.lost else function(given)
 
 
 @pytest.fixture(autouse=True)
-def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Cut every file into parts of two cases, and read none from before."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(module, "MOST", 2)
     monkeypatch.setattr(module, "_WHOLE", 1)
-    module._made.cache_clear()
     module._last_read.cache_clear()
+    yield
+    end_kept()
+
+
+def one() -> int:
+    """Return how many threads a worker has."""
+    return 1
 
 
 def told(events: Iterable[Event]) -> tuple[list[Any], str | None, list[str]]:
@@ -60,7 +70,7 @@ def told(events: Iterable[Event]) -> tuple[list[Any], str | None, list[str]]:
         Plan(digests=True),
         Plan(digests=True, shard=(1, 2)),
         Plan(digests=True, selection=Selection("c1 or c4")),
-        Plan(digests=True, timeout=60.0),  # in a process of its own, which is ended when a case takes too long
+        Plan(digests=True, timeout=30.0),  # in a process of its own, which is ended when a case takes too long
     ],
 )
 def test_batches_are_the_run_that_one_process_makes(plan: Plan) -> None:
@@ -73,16 +83,40 @@ def test_batches_are_the_run_that_one_process_makes(plan: Plan) -> None:
 
 def test_a_file_is_cut_by_its_cases() -> None:
     target = Target(write("a.yaml", many(5)), "a.yaml")
-    assert [batch.part for batch in batches_of(target)] == [(0, 2), (2, 4), (4, 6)]
-    assert list(batches_of(target._replace(case="c1"))) == [target._replace(case="c1")]
-    assert [batch.part for batch in batches_of(Target("nowhere.yaml", "nowhere.yaml"))] == [None]
+    assert [batch[0].part for batch in batches_of([target], one)] == [(0, 2), (2, 4), (4, 6)]
+    assert list(batches_of([target._replace(case="c1")], one)) == [(target._replace(case="c1"),)]
+    nowhere = Target("nowhere.yaml", "nowhere.yaml")
+    assert list(batches_of([nowhere], one)) == [(nowhere,)]
 
 
-def test_a_small_file_is_one_batch_and_is_not_read_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_small_files_are_together_and_are_not_read_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each batch takes a quarter of what is left for each thread: 16 files, 8 of them for a thread of two."""
     monkeypatch.setattr(module, "_WHOLE", 10_000)
     monkeypatch.setattr(module, "read_file", None)
-    target = Target(write("a.yaml", many(5)), "a.yaml")
-    assert list(batches_of(target)) == [target]
+    targets = [Target(write(f"{number:02}.yaml", GOOD), f"{number:02}.yaml") for number in range(16)]
+    for threads, sizes in ((1, [4, 3, 2, 1, 1, 1, 1, 1, 1, 1]), (2, [2] + [1] * 14)):
+        found = list(batches_of(targets, lambda threads=threads: threads))
+        assert [target for batch in found for target in batch] == targets
+        assert [len(batch) for batch in found] == sizes
+
+
+def test_a_batch_has_no_more_than_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+    size = len(GOOD)
+    targets = [Target(write(f"{number:02}.yaml", GOOD), f"{number:02}.yaml") for number in range(40)]
+    monkeypatch.setattr(module, "_WHOLE", 2 * size + 1)
+    assert [len(batch) for batch in batches_of(targets, one)] == [2] * 17 + [1] * 6
+
+
+def test_a_large_file_ends_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_WHOLE", 3 * len(GOOD))
+    names = {"a.yaml": GOOD, "b.yaml": GOOD, "c.yaml": many(40), "d.yaml": GOOD}
+    targets = [Target(write(name, text), name) for name, text in names.items()]
+    found = list(batches_of(targets, one))
+    assert [[target.name for target in batch] for batch in found] == [
+        ["a.yaml", "b.yaml"],
+        *[["c.yaml"]] * 20,
+        ["d.yaml"],
+    ]
 
 
 def test_the_cases_of_a_batch_that_is_lost_are_errors_and_the_others_run() -> None:
@@ -112,18 +146,24 @@ def test_a_worker_reads_a_file_once_until_it_changes(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(module, "read_file", lambda path, name: reads.append(path) or read(path, name))
     target = Target(write("a.yaml", many(4)), "a.yaml")
     for part in ((0, 2), (2, 4)):
-        assert len(run_batch(Plan(), target._replace(part=part))) == 3
+        assert len(run_batch(Plan(), (target._replace(part=part),))) == 3
     assert reads == ["a.yaml"]
     write("a.yaml", many(6))
-    assert len(run_batch(Plan(), target._replace(part=(4, 6)))) == 3
+    assert len(run_batch(Plan(), (target._replace(part=(4, 6)),))) == 3
     assert reads == ["a.yaml", "a.yaml"]
 
 
-def test_a_daemon_can_start_the_process_that_cases_need(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As the workers of dask are."""
-    monkeypatch.setitem(multiprocessing.current_process()._config, "daemon", True)  # type: ignore[attr-defined]
+def test_a_worker_keeps_the_process_that_cases_need_until_the_run_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    started = []
+    real = processes.Worker
+    monkeypatch.setattr(processes, "Worker", lambda *given: started.append(real(*given)) or started[-1])
     target = Target(write("a.yaml", GOOD), "a.yaml")
-    assert [type(event) for event in run_batch(Plan(timeout=60.0), target)] == [Done, Ended]
+    for _ in range(3):
+        assert [type(event) for event in run_batch(Plan(timeout=30.0), (target,))] == [Done, Ended]
+    (worker,) = started
+    assert worker.child.process.is_alive()
+    end_kept()
+    assert worker.child.process.exitcode == 0
 
 
 def test_an_implementation_says_what_it_is_on_a_worker() -> None:

@@ -170,13 +170,13 @@ def test_which_runs_have_a_time_limit(
     monkeypatch: pytest.MonkeyPatch, name: str, jobs: int, timeout: float | None, limit: float | None, announces: Any
 ) -> None:
     pool = Mock(return_value=Mock(workers=[], events=lambda: iter(())))
-    monkeypatch.setattr(processes, "_Pool", pool)
+    monkeypatch.setattr(processes, "Pool", pool)
     assert list(processes.Execution([], Plan(name, timeout=timeout), jobs).events()) == []
     if announces is None:
         pool.assert_not_called()
     else:
-        (_, _, _, found, _), more = pool.call_args
-        assert (found, more["announces"]) == (limit, announces)
+        (_, crew, found) = pool.call_args.args
+        assert (crew.limit, crew.announces, found) == (limit, announces, jobs)
 
 
 @pytest.mark.slow
@@ -184,14 +184,33 @@ def test_a_case_that_was_not_announced_is_known_when_its_time_is_up() -> None:
     """As with the reference engine and `-j`, where a case is only named when it takes long."""
     write("a.yaml", 1, HANG, 2)
     plan = Plan(BAD, timeout=1.5)
-    pool = processes._Pool(Files([Target("a.yaml", "a.yaml")], plan), plan, 1, 1.5, announces=False)
+    crew = processes.Crew(plan, limit=1.5, announces=False)
+    pool = processes.Pool(Files([Target("a.yaml", "a.yaml")], plan), crew, 1)
     found = [event.result for event in pool.events() if isinstance(event, Done)]
+    crew.close()
     assert [(result.case.name, result.outcome) for result in found] == [
         ("c0", "passed"),
         ("c1", "error"),
         ("c2", "passed"),
     ]
     assert [diagnostic.rule for diagnostic in found[1].diagnostics] == ["timeout"]
+
+
+def test_processes_without_work_run_the_next_files_and_one_that_crashed_is_another() -> None:
+    write("a.yaml", 1, 2)
+    write("b.yaml", 1, CRASH, 2)
+    plan = Plan(BAD)
+    crew = processes.Crew(plan)
+    seen, outcomes = [], []
+    for name in ("a.yaml", "a.yaml", "b.yaml", "a.yaml"):
+        pool = processes.Pool(Files([Target(name, name)], plan), crew, 1)
+        seen.append(pool.workers[0].child.process.pid)
+        outcomes.append([event.result.outcome for event in pool.events() if isinstance(event, Done)])
+    (left,) = crew._idle
+    crew.close()
+    assert outcomes == [["passed", "passed"], ["passed", "passed"], ["passed", "error", "passed"], ["passed", "passed"]]
+    assert seen[0] == seen[1] == seen[2] != seen[3] == left.child.process.pid
+    assert (left.child.process.exitcode, crew._idle) == (0, [])
 
 
 def test_the_default_limit_is_a_minute_and_0_is_none(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ import pytest
 from dmlcheck.drawing.units import Unit
 from dmlcheck.running import trials_there
 from dmlcheck.running.cluster import Lost
+from dmlcheck.running.kept import end_kept
 from dmlcheck.running.one_case import Settings
 from dmlcheck.running.trials import CaseOfFile
 from dmlcheck.running.trials_there import BenchThere, Judge, answers_there, validates_there
@@ -47,8 +48,10 @@ def units(count: int) -> list[Unit]:
 
 
 @pytest.fixture(autouse=True)
-def _parent(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trials_there, "have_children", lambda: None)
+def _over() -> Iterator[None]:
+    """Leave nothing that a worker keeps."""
+    yield
+    end_kept()
 
 
 def test_draws_are_answered_in_batches_and_in_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,11 +91,13 @@ def test_a_case_of_a_file_is_sent_without_the_file(tmp_path: Path) -> None:
     assert there(Here()).answer(CaseOfFile(str(path), "other")).reason == "the case cannot be read"
 
 
-def test_a_worker_makes_an_implementation_once() -> None:
-    trials_there._bench.cache_clear()
+def test_a_worker_makes_an_implementation_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+    real = trials_there.bench
+    monkeypatch.setattr(trials_there, "bench", lambda *judge: made.append(judge) or real(*judge))
     for unit in units(3):
         answers_there(JUDGE, [unit])
-    assert trials_there._bench.cache_info().misses == 1
+    assert made == [JUDGE]
 
 
 def test_a_worker_is_asked_whether_an_implementation_refuses_descs() -> None:

@@ -1,0 +1,62 @@
+"""The implementation of a run on a worker of a cluster, with its processes: kept from one call to the next.
+
+A cluster outlives a run: it is told when a run is over, and keeps nothing after it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import multiprocessing
+import threading
+from collections.abc import Callable, Hashable, Iterator
+from typing import Any, Protocol
+
+
+class Closable(Protocol):
+    """An implementation with its processes, or a bench with them."""
+
+    def close(self) -> None:
+        """End the implementation and its processes."""
+
+
+_ONE = threading.Lock()  # a worker that has several threads serves one call at a time
+_KEPT: dict[Hashable, Closable] = {}  # at most one
+
+
+@contextlib.contextmanager
+def kept(key: Hashable, make: Callable[[], Closable]) -> Iterator[Any]:
+    """Lend the implementation of earlier calls with the same key; the first call makes it, closing that of others."""
+    with _ONE:
+        if key not in _KEPT:
+            _end()
+            _let_have_children()
+            _KEPT[key] = make()
+        yield _KEPT[key]
+
+
+def end_kept() -> None:
+    """Close the implementation that is kept, since the run is over; a call that still runs keeps it."""
+    if _ONE.acquire(blocking=False):
+        try:
+            _end()
+        finally:
+            _ONE.release()
+
+
+def _end() -> None:
+    while _KEPT:
+        _KEPT.popitem()[1].close()
+
+
+atexit.register(_end)
+
+
+def _let_have_children() -> None:
+    """Let this process start others: those that dask starts are daemons, which Python lets have none.
+
+    A process that is started here ends with this one, since its connection closes.
+    """
+    own = multiprocessing.current_process()
+    if own.daemon:
+        own._config["daemon"] = False  # type: ignore[attr-defined]  # noqa: SLF001 - the attribute cannot be set
