@@ -140,10 +140,11 @@ class Between(NamedTuple):
     part: Array
 
 
-def linear(x: Array, places: Sequence[Any]) -> PartlyUndefined:
+def linear(x: Array, places: Sequence[Any], *, channels: int = 0) -> PartlyUndefined:
     """Return low * (1 - part) + high * part for the elements beside each place, one axis after the other.
 
-    The result is undefined if an element that is not finite has weight 0, and as for `nearest`.
+    The result is undefined if an element that is not finite has weight 0, and as for `nearest`. The first axes may be
+    `channels`, of which no implementation takes averages.
     """
     near = list(map(beside, places, x.shape))
     kept = [np.unique(np.concatenate([index for way in ways for index in way[:2]])) for ways in near]
@@ -153,7 +154,7 @@ def linear(x: Array, places: Sequence[Any]) -> PartlyUndefined:
     for axis, ways in enumerate(near):
         found = hull(*(partial(mixed, found, way, axis) for way in ways))
     found = in_any_order(found, elements, [ways[0] for ways in near])
-    is_undefined = False if np.isfinite(elements).all() else in_vain(~np.isfinite(elements), near)
+    is_undefined = False if np.isfinite(elements).all() else in_vain(~np.isfinite(elements), near, channels)
     return PartlyUndefined(found, is_lost(places) | is_undefined)
 
 
@@ -208,10 +209,10 @@ def in_any_order(found: Any, elements: Array, near: Sequence[Between]) -> Any:
 _ROUNDINGS = 8  # u times the weighted average of absolute values; 4.8 is the largest error that was measured
 
 
-def in_vain(marked: Array, near: Sequence[Sequence[Between]]) -> Array:
+def in_vain(marked: Array, near: Sequence[Sequence[Between]], channels: int) -> Array:
     """Return a mask of the averages in which a marked element has weight 0, or may have it by errors."""
     vain = np.zeros(marked.shape, dtype=bool)
-    for axis, ways in enumerate(near):
+    for axis, ways in enumerate(near[channels:], channels):
         sides = [[np.take(x, index, axis) for index in ways[0][:2]] for x in (vain, marked)]
         is_idle = with_ones_after(ways[0].part == 0, marked.ndim - axis - 1)
         touched, *others = (_touched(marked, way, axis) for way in ways)

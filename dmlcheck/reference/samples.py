@@ -154,7 +154,7 @@ def samples_at(image: Array, at: Sequence[Any], rounding: Rounding | None, *, is
     """
     every = [np.arange(len(image)), *at]
     if rounding is None:
-        return linear(image, every)
+        return linear(image, every, channels=1)
     return (nearest if is_single else nearest_of_several)(image, every, rounding)
 
 

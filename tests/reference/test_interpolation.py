@@ -136,6 +136,14 @@ def test_only_a_weight_of_0_or_one_that_may_be_0_makes_an_infinity_undefined() -
     assert linear(square, [np.array([0.0, 0.5, 1.0]), np.array([0.0])]).where.tolist() == [[True], [True], [False]]
 
 
+@np.errstate(invalid="ignore")  # as the engine has it
+def test_no_weight_is_for_an_element_of_another_channel() -> None:
+    x, places = np.array([[1.0, np.inf, 2.0], [np.inf, 1.0, 1.0]]), [np.arange(2), np.array([0.0, 0.5, 1.5])]
+    found = linear(x, places, channels=1)
+    assert found.where.tolist() == [[True, False, False], [False, False, False]]
+    assert np.where(found.where, 0, found.value).tolist() == [[0, np.inf, np.inf], [np.inf, np.inf, 1]]
+
+
 def test_several_nearest_elements_are_numbers_to_compute_with() -> None:
     places = [Ball(np.array([0.4, 1.0]), np.array([0.2, 0.2]))]
     found = nearest_of_several(X, places, half_up).value
