@@ -8,6 +8,7 @@ import numpy as np
 
 from dmlcheck.reference.blocks import Axes, Blocks, blockwise, in_rows
 from dmlcheck.reference.places import Index
+from dmlcheck.reference.results import PartlyUndefined
 
 
 def grouped(x: Any, count: int, axis: int) -> Any:
@@ -30,6 +31,16 @@ AXES_OF_BLOCKS = {"DEPTH_COLUMN_ROW": (1, 2, 3), "COLUMN_ROW_DEPTH": (2, 3, 1)}
 def comparable(x: Any) -> Any:
     """Return elements in a type that NumPy compares fast: FLOAT16 as FLOAT32."""
     return blockwise(lambda part: part.astype(np.float32) if part.dtype == np.float16 else part, x)
+
+
+def extreme(x: Any, axes: Axes, with_nan: np.ufunc, without_nan: np.ufunc) -> PartlyUndefined:
+    """Return the largest or smallest element of each group; undefined where there is NaN, which it ignores."""
+    x = comparable(x)
+    found = with_nan.reduce(x, axis=axes, keepdims=True)
+    is_nan = np.isnan(found)
+    if is_nan.any():
+        found = without_nan.reduce(x * 1, axis=axes, keepdims=True)  # the product makes signaling NaN quiet
+    return PartlyUndefined(found, is_nan)
 
 
 def positions(x: Any, axes: Axes) -> Any:

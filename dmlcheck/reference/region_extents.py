@@ -7,9 +7,7 @@ from collections.abc import Sequence
 
 from dmlcheck.reference.rows import Given
 from dmlcheck.reference.samples import ONE, Counts, Sampling, sample_counts
-from dmlcheck.reference.work import ELEMENTS_OF_BLOCK, SAMPLES, SAMPLES_AT_ONCE, Work
-
-BLOCKS_OF_SAMPLES = 4  # blocks of samples in a tile
+from dmlcheck.reference.work import BLOCKS_OF_SAMPLES, ELEMENTS_OF_BLOCK, SAMPLES, SAMPLES_AT_ONCE, Work
 
 
 def counts_of(given: Given, window: Sequence[int]) -> list[Counts]:

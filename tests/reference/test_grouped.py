@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from long_groups import in_blocks, numbered, shapes_and_axes, whole
 
 from dmlcheck.reference.blocks import in_rows
-from dmlcheck.reference.grouped import comparable, first, grouped, positions
+from dmlcheck.reference.grouped import comparable, extreme, first, grouped, positions
 
 anytime = settings(deadline=None)
 
@@ -50,6 +50,15 @@ def test_float16_is_compared_as_float32_and_other_types_as_they_are() -> None:
         parts = [comparable(tensor), *comparable(in_blocks(tensor, (1,), 2)).parts()]
         assert {part.dtype for part in parts} == {np.dtype(expected)}
         assert sorted(element for part in parts[1:] for element in part.reshape(-1)) == [0, 1, 2, 3, 4, 5]
+
+
+@np.errstate(invalid="ignore")  # as the engine has it
+def test_an_extreme_is_that_of_the_numbers_beside_nan_and_is_open_there() -> None:
+    x = np.array([[1, np.nan, 3], [np.nan] * 3, [-1, -2, -4]], np.float16)
+    for ufuncs, right in (((np.maximum, np.fmax), [3, None, -1]), ((np.minimum, np.fmin), [1, None, -4])):
+        found = extreme(x, (1,), *ufuncs)
+        assert [None if np.isnan(value) else value for (value,) in found.value] == right
+        assert found.where.tolist() == [[True], [True], [False]]
 
 
 def test_channels_are_split_into_groups() -> None:

@@ -12,6 +12,7 @@ from dmlcheck.reference.places import Places
 from dmlcheck.reference.results import PartlyUndefined
 from dmlcheck.reference.rows import Cut, Given, Kernel, exact_row
 from dmlcheck.reference.windows import Window, part, view, windows
+from dmlcheck.reference.work import BLOCKS_OF_LAYERS
 
 Sizes = tuple[int, ...]
 
@@ -67,7 +68,7 @@ def depth(given: Given) -> int:
     return depth_of(window_of(given))
 
 
-FOLDED = Cut(needs={"input": terms_of_fold}, blocks=16, depth=depth)
+FOLDED = Cut(needs={"input": terms_of_fold}, blocks=BLOCKS_OF_LAYERS, depth=depth)
 
 KERNELS: dict[str, Kernel] = {
     "FOLD": Kernel(fold, FOLDED, is_exact=lambda given: depth(given) == 1),

@@ -128,7 +128,7 @@ def max_pooling_grad(
     count = reduced(np.add, hits.astype(int), rank)
     several = reduced(np.add, np.where(hits, given, 0), rank)
     only = reduced(np.maximum, np.where(hits, given, -np.inf), rank)
-    found = np.where(count > 1, several, np.where(count == 1, only, 0.0))
+    found = np.where(count == 0, 0.0, np.where(count == 1, only, several))
     return PartlyUndefined(found, over(np.logical_or, input.in_doubt, seen))
 
 

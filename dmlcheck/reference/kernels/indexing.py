@@ -24,6 +24,7 @@ from dmlcheck.reference.needs import (
 from dmlcheck.reference.places import Places, picked, with_ones_after
 from dmlcheck.reference.results import PartlyUndefined
 from dmlcheck.reference.rows import UNCUT, Cut, Groups, Kernel, exact_row
+from dmlcheck.reference.work import BLOCKS_OF_COPIES
 
 # ---- indices
 
@@ -252,8 +253,7 @@ def in_doubt(x: Any) -> Any:
     return np.isnan(x) | ((x != 0) & (np.abs(x) < np.finfo(x.dtype).smallest_normal))
 
 
-LARGE = 32  # blocks in a tile, which indexing copies whole
-GATHER = Cut(needs={"input": lines_of_gather, "indices": indices_of_gather}, blocks=LARGE)
+GATHER = Cut(needs={"input": lines_of_gather, "indices": indices_of_gather}, blocks=BLOCKS_OF_COPIES)
 GATHER_ND = Cut(needs={"input": parts_of_gather_nd, "indices": tuples_of_gather_nd})
 SEQUENCES = Groups(lambda given: (given["axis"],), is_whole=True)
 
@@ -264,9 +264,9 @@ KERNELS: dict[str, Kernel] = {
     "GATHER_ND1": exact_row(gather_nd1, GATHER_ND),
     "NONZERO_COORDINATES": exact_row(nonzero_coordinates, UNCUT),
     "ONE_HOT": exact_row(one_hot, Cut(needs={"indices": LINES, "values": WHOLE})),
-    "SCATTER": exact_row(scatter, Cut(axes_but_axis, {"indices": LINES, "updates": LINES}, LARGE)),
+    "SCATTER": exact_row(scatter, Cut(axes_but_axis, {"indices": LINES, "updates": LINES}, BLOCKS_OF_COPIES)),
     "SCATTER_ND": exact_row(
-        scatter_nd, Cut(axes_after_tuples, {"indices": WHOLE, "updates": updates_after_tuples}, LARGE)
+        scatter_nd, Cut(axes_after_tuples, {"indices": WHOLE, "updates": updates_after_tuples}, BLOCKS_OF_COPIES)
     ),
     "TOP_K": exact_row(top_k, SEQUENCES),
     "TOP_K1": exact_row(top_k1, SEQUENCES),

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.grouped import comparable, first, positions
+from dmlcheck.reference.grouped import comparable, extreme, first, positions
 from dmlcheck.reference.results import PartlyUndefined
 from dmlcheck.reference.rows import Axes, Groups, Kernel, along, exact_row
 from dmlcheck.reference.sums import fmean, fsum, ftotal, product, total, total_less_1
@@ -32,28 +32,19 @@ def log_sum_exp(x: Any, axes: Axes) -> Any:
 
 def largest(x: Any, axes: Axes) -> PartlyUndefined:
     """max(x1, ..., xn), ignoring NaN; undefined where there is one."""
-    return _extreme(x, axes, np.maximum, np.fmax)
+    return extreme(x, axes, np.maximum, np.fmax)
 
 
 def smallest(x: Any, axes: Axes) -> PartlyUndefined:
     """min(x1, ..., xn), ignoring NaN; undefined where there is one."""
-    return _extreme(x, axes, np.minimum, np.fmin)
-
-
-def _extreme(x: Any, axes: Axes, with_nan: np.ufunc, without_nan: np.ufunc) -> PartlyUndefined:
-    x = comparable(x)
-    extreme = with_nan.reduce(x, axis=axes, keepdims=True)
-    is_nan = np.isnan(extreme)
-    if is_nan.any():
-        extreme = without_nan.reduce(x * 1, axis=axes, keepdims=True)  # the product makes signaling NaN quiet
-    return PartlyUndefined(extreme, is_nan)
+    return extreme(x, axes, np.minimum, np.fmin)
 
 
 def place(x: Any, axes: Axes, *, of: Callable[..., PartlyUndefined], last: bool = False) -> PartlyUndefined:
     """Return the position of the largest or smallest element, of equal ones the first or last; NaN is undefined."""
     x = comparable(x)
-    extreme, is_nan = of(x, axes)
-    return PartlyUndefined(first(x == extreme, axes, last=last), is_nan)
+    best, is_nan = of(x, axes)
+    return PartlyUndefined(first(x == best, axes, last=last), is_nan)
 
 
 EXACT: dict[str, Callable[..., Any]] = {

@@ -20,7 +20,6 @@ from dmlcheck.reference.interpolation import (
 from dmlcheck.reference.needs import WHOLE, region_axis, region_of_crop, regions_on_image, regions_with_gradients
 from dmlcheck.reference.places import Places
 from dmlcheck.reference.region_extents import (
-    BLOCKS_OF_SAMPLES,
     numbers_on_images,
     samples_for_corners,
     samples_of_each,
@@ -56,6 +55,7 @@ from dmlcheck.reference.samples import (
     shares_of_ends,
     slopes_of,
 )
+from dmlcheck.reference.work import BLOCKS_OF_SAMPLES
 
 Sizes = Sequence[int]
 

@@ -21,6 +21,7 @@ from dmlcheck.reference.needs import WHOLE
 from dmlcheck.reference.places import Places, numbers_of
 from dmlcheck.reference.results import PartlyUndefined, all_undefined
 from dmlcheck.reference.rows import Cut, Given, Kernel
+from dmlcheck.reference.work import BLOCKS_OF_SAMPLES
 
 ROUNDINGS: dict[str, Rounding] = {"INCREASING": np.ceil, "DECREASING": np.floor}
 
@@ -162,7 +163,7 @@ def terms(given: Given) -> float:
 
 
 RESAMPLED = Cut(needs={"input": WHOLE}, as_is=("input",))
-RETURNED = Cut(needs={"input_gradient": WHOLE}, blocks=4, depth=terms, as_is=("input_gradient",))
+RETURNED = Cut(needs={"input_gradient": WHOLE}, blocks=BLOCKS_OF_SAMPLES, depth=terms, as_is=("input_gradient",))
 
 KERNELS: dict[str, Kernel] = {
     "RESAMPLE": Kernel(resample, RESAMPLED),

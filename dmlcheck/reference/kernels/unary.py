@@ -13,6 +13,7 @@ from dmlcheck.reference.places import Places, numbers_of, with_ones_after
 from dmlcheck.reference.results import PartlyUndefined, flushing, or_nan
 from dmlcheck.reference.rows import Cut, Kernel, elementwise, exact
 from dmlcheck.reference.special import erf
+from dmlcheck.reference.work import BLOCKS_OF_CHANNELS
 
 
 def absolute(input: Any) -> Any:
@@ -178,5 +179,5 @@ KERNELS: dict[str, Kernel] = {
     "ELEMENT_WISE_TAN": elementwise(np.tan),
     "ELEMENT_WISE_TANH": elementwise(np.tanh),
     "ELEMENT_WISE_THRESHOLD": exact(threshold, integers=threshold_integers),
-    "VALUE_SCALE_2D": Kernel(value_scale_2d, Cut(blocks=2)),
+    "VALUE_SCALE_2D": Kernel(value_scale_2d, Cut(blocks=BLOCKS_OF_CHANNELS)),
 }
