@@ -466,7 +466,7 @@ def _nearest(share: Array, found: Array, data_type: str, limit: Limit, bound: Bo
     """Return errors as shares of the bound of the nearest of several right results."""
     for side in bound.others:
         wanted = side.value.astype(found.dtype)
-        share = np.fmin(share, _likely(wanted, found, data_type, limit, side).share)
+        share = np.minimum(share, _likely(wanted, found, data_type, limit, side).share)
     return share
 
 

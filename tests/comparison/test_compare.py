@@ -836,6 +836,18 @@ def test_errors_that_are_large_all_over_an_output_are_systematic(
     assert result.systematic == (None if systematic is None else pytest.approx(systematic, rel=1e-12))
 
 
+def test_errors_without_a_limit_are_not_systematic_beside_another_right_result() -> None:
+    """The other right result is NaN, which no number is near to."""
+
+    def bounds_of(masks: dict[str, Any], *, is_likely: bool = False) -> Iterator[tuple[str, Array, Bound]]:
+        for label, at, bound in of_sums(math.inf, hard=math.inf)(masks, is_likely=is_likely):
+            none, exact = np.full(at.size, math.nan), np.zeros(at.size)
+            yield label, at, bound._replace(others=(Bound(none, exact, exact > 0, 9),))
+
+    result = off_by([1.0] * 16, bounds_of)
+    assert (result.mismatches, result.systematic) == (0, None)
+
+
 def test_beside_a_variance_in_one_pass_errors_are_unlikely_and_not_wrong() -> None:
     result = off_by([500.0] * 16, of_sums(3), Limit(None, is_capped=False))
     assert (result.mismatches, result.unlikely, result.systematic) == (0, 16, None)
