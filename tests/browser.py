@@ -67,6 +67,12 @@ class Page:
         if "loaderId" in went:  # and not a place of the page that is there
             self.browser.wait(self.session, "Page.loadEventFired")
 
+    def seconds_to_load(self, address: str) -> float:
+        """Load an address anew, and return how long it took the browser until all of the page was there."""
+        self.go("about:blank")
+        self.go(address)
+        return float(self.run("performance.getEntriesByType('navigation')[0].domComplete")) / 1000
+
     def run(self, script: str) -> Any:
         """Return the value of an expression, and wait for it if it is a promise."""
         answer = self.call("Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True)

@@ -17,17 +17,11 @@ from browser import Browser, Page, chromium
 from site_pages import files, write_files
 
 MOST_SECONDS, LOADS, PAGES = 1.0, 5, 6
-READY = "performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd / 1000"
 
 
 def seconds(window: Page, address: str) -> float:
-    """Return how long the fastest of some loads takes, to the end of the page's scripts."""
-    found = []
-    for _ in range(LOADS):
-        window.go("about:blank")
-        window.go(address)
-        found.append(float(window.run(READY)))
-    return min(found)
+    """Return how long the fastest of some loads takes."""
+    return min(window.seconds_to_load(address) for _ in range(LOADS))
 
 
 def main() -> int:

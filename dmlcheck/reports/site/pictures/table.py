@@ -43,7 +43,8 @@ def _sources(words: Callable[[Asked], str] | None, most: int, title: str) -> Cal
             *(place for place, sources in found.items() if sources),
             *(place for sources in found.values() for place in sources),
         }
-        return [reads(shown.grids, marks, used.__contains__, title)] if marks else []
+        caption = title.format(_COUNTS.get(len(marks)))
+        return [reads(shown.grids, marks, used.__contains__, caption)] if marks else []
 
     return drawn
 
@@ -65,13 +66,14 @@ def _few(places: Sequence[Place], most: int) -> list[Place]:
     return [places[at * (len(places) - 1) // max(most - 1, 1)] for at in range(most)]
 
 
-_ELEMENTS = _sources(None, 2, "The elements that make two elements of the result.")
-_WINDOWS = _sources(None, 2, "The windows that make two elements of the result.")
+_COUNTS = {1: "one element", 2: "two elements", 3: "three elements"}
+_ELEMENTS = _sources(None, 2, "The elements that make {} of the result.")
+_WINDOWS = _sources(None, 2, "The windows that make {} of the result.")
 _LARGEST = _sources(None, 2, "The elements of which the largest becomes 1.")
-_MOVED = _sources(copied, 3, "The places that three elements of the result come from.")
+_MOVED = _sources(copied, 3, "The places that {} of the result come from.")
 # By family, or by the name of an operator whose examples are drawn in another way.
 DRAWINGS: dict[str, Callable[[Shown], list[Picture]]] = {
-    "matrices": _sources(None, 2, "The rows and columns that make two elements of the result."),
+    "matrices": _sources(None, 2, "The rows and columns that make {} of the result."),
     "convolution": _WINDOWS,
     "pooling": _WINDOWS,
     "normalization": _ELEMENTS,

@@ -69,3 +69,16 @@ def test_windows_are_of_the_elements_with_the_most_sources() -> None:
         "OutputTensor[0, 0, 1] = 2 + 5 = 7",
         "OutputTensor[0, 0, 3] = 4 + 7 = 11",
     ]
+
+
+@pytest.mark.parametrize(
+    ("operator", "count", "words"),
+    [
+        ("AVERAGE_POOLING_GRAD", 1, "The elements that make one element of the result."),
+        ("GEMM", 2, "The rows and columns that make two elements of the result."),
+        ("GATHER", 3, "The places that three elements of the result come from."),
+    ],
+)
+def test_a_caption_tells_how_many_elements_are_drawn(operator: str, count: int, words: str) -> None:
+    (picture,) = drawn(operator)
+    assert (len(picture.lines), picture.caption) == (count, words)
