@@ -19,6 +19,7 @@ from dmlcheck.reports.site.onnx_code import onnx_code
 from dmlcheck.specs.recipes import Recipe
 from dmlcheck.specs.records import INPUT, OperatorSpec
 from dmlcheck.validation import validate
+from dmlcheck.values.literals import ANY
 
 _SHADES = 5
 
@@ -55,6 +56,12 @@ class Example(NamedTuple):
     onnx: str
     not_in_onnx: str
 
+    @property
+    def has_undefined(self) -> bool:
+        """Whether a result of it is undefined."""
+        rows = (row for grid in self.grids for matrix in grid.matrices for row in matrix)
+        return any(cell.text == ANY for row in rows for cell in row)
+
 
 def example_of(spec: OperatorSpec, case: Case) -> Example:
     """Return the example that a case is, whose values are all written out."""
@@ -78,10 +85,11 @@ def _grids(spec: OperatorSpec, name: str, tensor: Any, value: Any) -> Iterator[G
 
 def _grid(name: str, role: str, tensor: Mapping[str, Any], value: Any) -> Grid:
     sizes = tuple(tensor["Sizes"])
-    numbers = [float(number) for number in _flat(value)]
+    numbers = [math.nan if number == ANY else float(number) for number in _flat(value)]
     finite = [number for number in numbers if math.isfinite(number)]
     low, high = min(finite, default=0.0), max(finite, default=0.0)
-    cells = [Cell(_number(number), _shade(number, low, high)) for number in numbers]
+    texts = [ANY if raw == ANY else _number(number) for raw, number in zip(_flat(value), numbers, strict=True)]
+    cells = [Cell(text, _shade(number, low, high)) for text, number in zip(texts, numbers, strict=True)]
     columns = sizes[-1]
     rows = [tuple(cells[start : start + columns]) for start in range(0, len(cells), columns)]
     height = sizes[-2] if len(sizes) > 1 else 1

@@ -48,6 +48,14 @@ def test_larger_numbers_are_darker_and_none_is_cut_short(bundled: dict[str, list
     assert [cell.text for cell in values.matrices[0][1]] == ["inf", "\N{MINUS SIGN}3", "\N{MINUS SIGN}inf"]
 
 
+def test_undefined_elements_are_any(bundled: dict[str, list[Case]]) -> None:
+    found = made("DML_OPERATOR_NONZERO_COORDINATES", bundled)
+    (coordinates,) = (grid for grid in found.grids if grid.name == "OutputCoordinatesTensor")
+    assert [[cell.text for cell in row] for row in coordinates.matrices[0][2:4]] == [["1", "2"], ["any", "any"]]
+    assert found.has_undefined
+    assert not made("DML_OPERATOR_GEMM", bundled).has_undefined
+
+
 def test_the_attributes_are_those_of_the_desc(bundled: dict[str, list[Case]]) -> None:
     assert made("DML_OPERATOR_ELEMENT_WISE_ADD1", bundled).attributes == (
         ("FusedActivation", "{Type: ACTIVATION_RELU}"),
