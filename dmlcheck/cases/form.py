@@ -42,18 +42,18 @@ def _is_tolerance(value: Any) -> bool:
 
 _A_TOLERANCE = "exact, or a mapping with ulp, absolute or relative"
 _FORMS: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "name": (is_text, "text"),
+    "name": (is_text, "text that is not empty"),
     "operator": (is_text, "the name of an operator"),
     "feature_level": (_is_level, f"one of {' '.join(LEVELS)}"),
     "desc": (_is_mapping, "a mapping of fields to values"),
     "inputs": (_is_mapping, "a mapping of tensors to values"),
     "outputs": (_is_mapping, "a mapping of tensors to values"),
     "invalid": (_is_texts, "a list of rules or constraints"),
-    "source": (is_text, "text"),
+    "source": (is_text, "text that is not empty"),
     "tags": (_is_texts, "a list of text"),
     "tolerance": (_is_tolerance, _A_TOLERANCE),
     "matrix": (_is_matrix, "a mapping of variables to lists of one value or more"),
-    "note": (is_text, "text"),
+    "note": (is_text, "text that is not empty"),
 }
 CASE_KEYS = tuple(_FORMS)
 
@@ -110,7 +110,7 @@ def _tolerance_findings(value: Any, *, templated: bool = False) -> Iterator[Find
         params = {"what": "tolerance", "found": "a reason and no limit", "expected": _A_TOLERANCE}
         yield Finding("wrong-type", ("tolerance",), params)
     if not is_text(value.get("reason", "none")):
-        yield wrong_type(("tolerance", "reason"), "tolerance.reason", value["reason"], "text")
+        yield wrong_type(("tolerance", "reason"), "tolerance.reason", value["reason"], "text that is not empty")
     for finding in unknown_keys(value, (*_LIMITS, "reason"), "a tolerance"):
         yield finding._replace(path=("tolerance", *finding.path))
     for key in _LIMITS:

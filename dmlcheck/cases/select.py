@@ -38,10 +38,13 @@ def matcher(expression: str) -> Matcher:
     A substring with spaces, or one that is a word of the language, goes in quotes. Any number of terms may be joined;
     parentheses and nots nest up to 100 levels.
     """
+    if not expression.strip():
+        raise ExpressionError("-k is empty; write a part of the ids, such as gemm")
     parser = _Parser(_tokens(expression))
     found = parser.alternatives()
     if parser.peek() is not None:
-        raise ExpressionError(f"unexpected {parser.peek()!r} in -k {describe(expression)}")
+        problem = f"unexpected {parser.peek()!r} in -k {describe(expression)}"
+        raise ExpressionError(f"{problem}; join parts of ids by and, or, not; put one with spaces in quotes")
     return lambda case_id: found(case_id.casefold())
 
 

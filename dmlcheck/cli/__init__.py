@@ -62,7 +62,10 @@ def _shown_errors() -> Iterator[None]:
     except click.ClickException as error:
         from dmlcheck.cli.console import printable
 
-        shown = click.UsageError(printable(visible(error.format_message())), getattr(error, "ctx", None))
+        message = error.format_message()
+        if isinstance(error, click.MissingParameter):
+            message = " ".join(message.split())  # click gives each choice a line
+        shown = click.UsageError(printable(visible(message)), getattr(error, "ctx", None))
         raise shown from None
     except KeyboardInterrupt:
         sys.exit(Exit.INTERRUPTED)

@@ -59,7 +59,9 @@ def _explain_constraint(label: str) -> None:
     operator, _, row_id = label.upper().rpartition("/")
     name = full_name(operator) if operator else None
     if name is None:
-        raise click.UsageError(f"{label} is neither a rule nor a constraint; {_hint(label, operator, row_id)}")
+        raise click.UsageError(
+            f"{label or repr(label)} is neither a rule nor a constraint; {_hint(label, operator, row_id)}"
+        )
     spec = load_spec(name)
     row = next((row for row in spec.constraints if row.id == row_id), None)
     if row is None:

@@ -50,7 +50,8 @@ def parse_json(name: str, text: str) -> Document:
     try:
         document.value = decoder.decode(_bare(document))
     except json.JSONDecodeError as error:
-        document.refuse(f"not JSON: {error.msg[:1].lower()}{error.msg[1:]}", document.place(error.pos))
+        problem = f"{error.msg[:1].lower()}{error.msg[1:]}" if text.strip() else "the file is empty"
+        document.refuse(f"not JSON: {problem}", document.place(error.pos))
     except ReadError as error:
         document.refuse(str(error), error.position, error.help, error.rule)
     else:

@@ -114,7 +114,7 @@ def make(name: str, timeout: float | None = None) -> Implementation:
     word, colon, place = name.partition(":")
     kind = KINDS.get(word)
     if kind is None or bool(place) != bool(colon) or (not place and kind.place and not kind.optional):
-        raise Unavailable(f"{name} is not an implementation; there are {spellings()}")
+        raise Unavailable(f"{name or repr(name)} is not an implementation; there are {spellings()}")
     if place and not kind.place:
         raise Unavailable(f"{name} is not an implementation: nothing follows {word}")
     if word == "python":

@@ -10,7 +10,7 @@ from dmlcheck import __version__
 from dmlcheck.diagnostics.wording import cut, plural
 from dmlcheck.reports.failure import Again, failure_text, rules_text
 from dmlcheck.reports.overview import Overview
-from dmlcheck.reports.records import RunInfo, Summary, outcomes_text
+from dmlcheck.reports.records import RunInfo, Summary, end_text
 from dmlcheck.running.results import CaseResult
 
 MOST_BYTES = 1 << 20  # GitHub takes no larger summary of a step
@@ -61,8 +61,7 @@ class JobSummary:
 
     def _head(self, summary: Summary) -> Iterator[str]:
         """Yield the title, the table by operator, and the notes under it."""
-        end = "interrupted after " if summary.interrupted else ""
-        yield f"## dmlcheck: {end}{outcomes_text(summary)}\n\n"
+        yield f"## dmlcheck: {end_text(summary)}\n\n"
         tool = f"dmlcheck {__version__}, {self.info.judged}: {self.info.scope(summary.total)}"
         yield f"{markdown(cut(tool, _MOST_WORDS))}\n\n"
         head, rows = self.overview.table(summary, is_whole=False)

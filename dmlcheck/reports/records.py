@@ -320,3 +320,10 @@ def outcomes_text(summary: Summary) -> str:
     }
     notes = ", ".join(f"{count} {note}" for note, count in noted.items() if count)
     return (", ".join(parts) or "nothing ran") + (f" ({notes})" if notes else "")
+
+
+def end_text(summary: Summary) -> str:
+    """Return the outcomes of a run, or of its part until it was interrupted: `interrupted after 3 passed`."""
+    if not summary.interrupted:
+        return outcomes_text(summary)
+    return f"interrupted after {outcomes_text(summary)}" if summary.total else "interrupted with no case done"

@@ -23,7 +23,7 @@ from dmlcheck.reports.problems import (
     problems_of,
     repository_path,
 )
-from dmlcheck.reports.records import RunInfo, Summary, outcomes_text
+from dmlcheck.reports.records import RunInfo, Summary, end_text
 from dmlcheck.reports.rule_page import rule_lines
 from dmlcheck.running.legality import Validated
 from dmlcheck.running.results import CaseResult
@@ -210,7 +210,7 @@ def _bytes(path: str) -> bytes:
 def _invocation(summary: Summary) -> dict[str, Any]:
     if not summary.interrupted:
         return {"executionSuccessful": True}
-    text = f"interrupted after {outcomes_text(summary)}"
+    text = end_text(summary)
     return {
         "executionSuccessful": False,
         "toolExecutionNotifications": [{"level": "error", "message": {"text": text}}],

@@ -15,7 +15,7 @@ from dmlcheck.reports.layout import PLAIN, Style, columns_of, indent
 from dmlcheck.reports.mistakes import ReportedMistakes
 from dmlcheck.reports.nodes import NodesOverview
 from dmlcheck.reports.overview import Overview
-from dmlcheck.reports.records import RunInfo, Summary, outcomes_text
+from dmlcheck.reports.records import RunInfo, Summary, end_text
 from dmlcheck.reports.visible import shown_info, shown_result
 from dmlcheck.running.accuracy import drifts, warnings
 from dmlcheck.running.results import CaseResult
@@ -194,7 +194,6 @@ def _is_missing(result: CaseResult) -> bool:
 def end_line(summary: Summary, style: Style = PLAIN) -> str:
     """Return the last line of a run: `12 passed, 1 failed in 0.25 s`."""
     colour = "red" if summary.is_vain or summary.failures else "green"
-    end = "interrupted after " if summary.interrupted else ""
     case, seconds = summary.running or ("", 0.0)
     running = f", while {visible(case)} was running ({seconds:.1f} s)" if case else ""
-    return f"{end}{style(outcomes_text(summary), colour)} in {summary.seconds:.2f} s{running}"
+    return f"{style(end_text(summary), colour)} in {summary.seconds:.2f} s{running}"

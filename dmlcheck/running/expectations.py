@@ -212,7 +212,7 @@ def _entry(raw: Any, index: int, today: dt.date) -> Checking[Entry | None]:
         if raw.get(key) is not None:
             values[key] = _value(key, raw[key])
             if values[key] is None:
-                yield _mistyped((key,), key, raw[key], _WANTED.get(key, "text"))
+                yield _mistyped((key,), key, raw[key], _WANTED.get(key, "text that is not empty"))
         elif key in _NEEDED and key not in meant:
             yield Finding("missing-key", (key,), {"where": "an expectation", "key": key})
     yield from _how_wrong_findings(values)

@@ -68,3 +68,10 @@ def test_long_words_about_a_case_are_cut() -> None:
         text = "s" * length
         (case,) = cases_of(PLAIN + f"source: {text}\ntolerance: {{ulp: 2, reason: {text}}}\n")
         assert (case.source, case.tolerance) == (kept, Tolerance(ulp=2, source="the case", reason=kept))
+
+
+@pytest.mark.parametrize("key", ["name", "source", "note"])
+def test_a_text_without_a_character_is_told_so(key: str) -> None:
+    file = read(PLAIN + f'{key}: ""\n')
+    ((found,),) = file.broken.values()
+    assert (found.rule, found.message) == ("wrong-type", f"{key} is ''; it must be text that is not empty")

@@ -163,6 +163,8 @@ def test_an_expression_that_cannot_be_read_is_refused(expression: str) -> None:
     ("expression", "words"),
     [
         ("reduce sum", "unexpected 'sum'"),
+        ("reduce sum", "join parts of ids by and, or, not; put one with spaces in quotes"),
+        (" ", "-k is empty; write a part of the ids, such as gemm"),
         ("reduce and", "expects a substring at its end"),
         ("(reduce", "parenthesis is not closed"),
         ("reduce)", "unexpected ')'"),

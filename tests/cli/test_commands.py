@@ -99,6 +99,8 @@ def test_the_help_of_run_names_every_implementation() -> None:
     ("words", "hint"),
     [
         ("vaidate a.yaml", "there is no command 'vaidate'; did you mean validate?"),
+        ("export a.yaml", "Error: Missing option '--to'. Choose from: dxdispatch, onnx"),
+        ("import", "Choose from: dxdispatch, onnx, graph, webnn"),
         ("exlpain", "did you mean explain?"),
         ("xyz", "there is no command 'xyz'; `dmlcheck --help` lists the commands"),
         ("validate --fromat json a.yaml", "Did you mean '--format'?"),

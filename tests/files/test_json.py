@@ -566,3 +566,9 @@ def test_any_text_of_json_s_own_characters_is_read_or_refused_inside_the_file(te
         assert problem.column is not None
         assert problem.line >= 1
         assert 1 <= problem.column <= len(document.line(problem.line)) + 1
+
+
+@pytest.mark.parametrize("text", ["", "\n"])
+def test_an_empty_file_is_said_to_be_empty(text: str) -> None:
+    (problem,) = parse_json("a.json", text).problems
+    assert (problem.rule, problem.message) == ("yaml-syntax", "not JSON: the file is empty")

@@ -77,7 +77,7 @@ def test_failures_that_rounded_inputs_explain_are_counted(folder: Path) -> None:
 
 def test_an_interrupted_run_says_so(folder: Path) -> None:
     assert summary(folder / "summary.md", [], interrupted=True).startswith(
-        "## dmlcheck: interrupted after nothing ran\n\n"
+        "## dmlcheck: interrupted with no case done\n\n"
     )
 
 

@@ -94,7 +94,7 @@ def test_the_last_line_is_green_where_something_ran_and_nothing_failed(results: 
 def test_a_run_that_was_interrupted_says_so() -> None:
     lines: list[str] = []
     TextReport(lines.append, total=lambda: 0).finish(summary_of([], interrupted=True))
-    assert lines[2:] == ["interrupted after nothing ran in 0.00 s"]
+    assert lines[2:] == ["interrupted with no case done in 0.00 s"]
 
 
 def test_the_table_goes_where_tables_go() -> None:
