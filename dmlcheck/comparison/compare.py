@@ -466,7 +466,8 @@ def _nearest(share: Array, found: Array, data_type: str, limit: Limit, bound: Bo
     """Return errors as shares of the bound of the nearest of several right results."""
     for side in bound.others:
         wanted = side.value.astype(found.dtype)
-        share = np.minimum(share, _likely(wanted, found, data_type, limit, side).share)
+        off = _likely(wanted, found, data_type, limit, side).share
+        share = np.fmin(share, np.where(same(found, wanted), 0.0, off))
     return share
 
 

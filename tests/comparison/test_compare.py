@@ -836,16 +836,18 @@ def test_errors_that_are_large_all_over_an_output_are_systematic(
     assert result.systematic == (None if systematic is None else pytest.approx(systematic, rel=1e-12))
 
 
-def test_errors_without_a_limit_are_not_systematic_beside_another_right_result() -> None:
-    """The other right result is NaN, which no number is near to."""
+def test_one_of_several_right_results_is_no_error_of_an_output_as_a_whole() -> None:
+    """NaN for a score that is infinite on the way, where the exact result has no tolerance."""
 
-    def bounds_of(masks: dict[str, Any], *, is_likely: bool = False) -> Iterator[tuple[str, Array, Bound]]:
-        for label, at, bound in of_sums(math.inf, hard=math.inf)(masks, is_likely=is_likely):
-            none, exact = np.full(at.size, math.nan), np.zeros(at.size)
-            yield label, at, bound._replace(others=(Bound(none, exact, exact > 0, 9),))
+    def bounds_of(masks: dict[str, Any], **_: bool) -> Iterator[tuple[str, Array, Bound]]:
+        at = np.flatnonzero(masks["OutputTensor"][...])
+        none = np.zeros(at.size, bool)
+        other = Bound(np.full(at.size, np.nan), np.zeros(at.size), none)
+        exact = Bound(np.ones(at.size), np.full(at.size, np.inf), none, 9, unlimited=~none, others=(other,))
+        yield "OutputTensor", at, exact
 
-    result = off_by([1.0] * 16, bounds_of)
-    assert (result.mismatches, result.systematic) == (0, None)
+    right = judged([1.0] * 16, [math.nan] * 16, "FLOAT32", Limit(None), None, bounds_of)
+    assert (right.mismatches, right.systematic, right.unlimited) == (0, None, 0)
 
 
 def test_beside_a_variance_in_one_pass_errors_are_unlikely_and_not_wrong() -> None:

@@ -51,6 +51,11 @@ def test_sizes_around_workgroups_are_drawn() -> None:
     assert {31, 32, 33, 255, 256, 257, 1031} <= sizes
 
 
+def test_recurrent_networks_have_few_steps_and_other_operators_many() -> None:
+    drawn = [drawn_desc(Unit("DML_OPERATOR_RNN", 0, number)) for number in range(200)]
+    assert max(desc["InputTensor"].sizes[1] for desc in drawn if desc is not None) == 257
+
+
 def test_some_draws_with_indices_have_more_places_than_16_bits_can_name() -> None:
     drawn = [drawn_unit(Unit("DML_OPERATOR_GATHER", 0, number)) for number in range(400)]
     assert any(int(one.inputs["IndicesTensor"].max()) > 0xFFFF for one in drawn if one is not None)
