@@ -463,11 +463,11 @@ def _likely(wanted: Array, found: Array, data_type: str, limit: Limit, bound: Bo
 
 
 def _nearest(share: Array, found: Array, data_type: str, limit: Limit, bound: Bound) -> Array:
-    """Return errors as shares of the bound of the nearest of several right results."""
+    """Return errors as shares of the bound of the nearest of several right results; NaN where one has no limit."""
     for side in bound.others:
         wanted = side.value.astype(found.dtype)
         off = _likely(wanted, found, data_type, limit, side).share
-        share = np.fmin(share, np.where(same(found, wanted), 0.0, off))
+        share = np.minimum(share, np.where(same(found, wanted), 0.0, off))
     return share
 
 

@@ -836,18 +836,23 @@ def test_errors_that_are_large_all_over_an_output_are_systematic(
     assert result.systematic == (None if systematic is None else pytest.approx(systematic, rel=1e-12))
 
 
-def test_one_of_several_right_results_is_no_error_of_an_output_as_a_whole() -> None:
-    """NaN for a score that is infinite on the way, where the exact result has no tolerance."""
-
+@pytest.mark.parametrize(
+    ("found", "other"),
+    [
+        (math.nan, Bound(np.full(16, np.nan), np.zeros(16), np.zeros(16, bool))),  # of a score that is infinite
+        (1.5, Bound(np.full(16, 2.0), np.zeros(16), np.zeros(16, bool))),
+    ],
+)
+def test_within_an_infinite_tolerance_or_equal_to_another_right_result_an_output_has_no_error(
+    found: float, other: Bound
+) -> None:
     def bounds_of(masks: dict[str, Any], **_: bool) -> Iterator[tuple[str, Array, Bound]]:
         at = np.flatnonzero(masks["OutputTensor"][...])
         none = np.zeros(at.size, bool)
-        other = Bound(np.full(at.size, np.nan), np.zeros(at.size), none)
-        exact = Bound(np.ones(at.size), np.full(at.size, np.inf), none, 9, unlimited=~none, others=(other,))
-        yield "OutputTensor", at, exact
+        yield "OutputTensor", at, Bound(np.ones(16), np.full(16, np.inf), none, 9, unlimited=~none, others=(other,))
 
-    right = judged([1.0] * 16, [math.nan] * 16, "FLOAT32", Limit(None), None, bounds_of)
-    assert (right.mismatches, right.systematic, right.unlimited) == (0, None, 0)
+    result = judged([1.0] * 16, [found] * 16, "FLOAT32", Limit(None), None, bounds_of)
+    assert (result.mismatches, result.systematic, result.unlimited) == (0, None, 0 if math.isnan(found) else 16)
 
 
 def test_beside_a_variance_in_one_pass_errors_are_unlikely_and_not_wrong() -> None:
