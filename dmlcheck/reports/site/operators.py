@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -23,7 +24,7 @@ from dmlcheck.reports.site.mistakes import mistakes
 from dmlcheck.reports.site.pictures.table import pictures
 from dmlcheck.specs.counterparts import FOUND_IN
 from dmlcheck.specs.names import FEATURE_LEVELS, first_windows
-from dmlcheck.specs.records import ALTERNATIVES, UNDEFINED, OperatorSpec
+from dmlcheck.specs.records import ALTERNATIVES, UNDEFINED, Constraint, Deviation, OperatorSpec
 
 
 class Neighbours(NamedTuple):
@@ -59,7 +60,7 @@ def operator_values(record: OperatorRecord, cases: Sequence[Case], around: Neigh
         "tables": _tables(plain),
         "constraints": _constraints(spec, plain),
         "mistakes": mistakes(spec, [case for case in cases if case.invalid]),
-        "affected": [deviation_text(row) for row in spec.known_deviations],
+        "affected": [_affected(row) for row in spec.known_deviations],
         "alternatives": _of_kind(plain, ALTERNATIVES),
         "undefined": _of_kind(plain, UNDEFINED),
         "general": general_texts(spec),
@@ -92,7 +93,20 @@ def _tables(record: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _constraints(spec: OperatorSpec, record: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the constraints with their conditions in words."""
     pairs = zip(spec.constraints, record["constraints"], strict=True)
-    return [{**given, "words": constraint_text(row).removeprefix(row.text).strip(" ()")} for row, given in pairs]
+    return [{**given, "words": _untold(row)} for row, given in pairs]
+
+
+def _untold(row: Constraint) -> str:
+    """Return the conditions of a constraint in words; none where its text says them."""
+    words = constraint_text(row).removeprefix(row.text).strip(" ()")
+    value = re.fullmatch(r"when \w+ is (\w+)", words)
+    return "" if (value[1] if value else words).lower() in row.text.lower() else words
+
+
+def _affected(row: Deviation) -> str:
+    """Return in words the descs that a deviation is about, with an expression as code."""
+    words = deviation_text(row)
+    return words if row.where is None else words.replace(row.where, f"`{row.where}`")
 
 
 def _of_kind(record: Mapping[str, Any], kind: str) -> list[tuple[int, Any]]:

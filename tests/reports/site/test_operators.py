@@ -30,6 +30,20 @@ def test_conditions_of_constraints_are_in_words() -> None:
     assert "before 6_1" in words["C8"]
 
 
+def test_conditions_that_a_constraint_says_itself_are_not_said_again() -> None:
+    words = {row["id"]: row["words"] for row in values_of("MULTIHEAD_ATTENTION")["constraints"]}
+    assert (words["C5"], words["C37"]) == ("", "")  # With QueryTensor, ...; ... for KEY_SEQUENCE_LENGTH
+    assert words["C3"] == "without PastKeyTensor"
+    assert words["C31"] == "with ValueTensor, without PastKeyTensor and PastValueTensor"
+
+
+def test_an_expression_of_a_deviation_is_code() -> None:
+    assert values_of("CONVOLUTION")["affected"] == [
+        "`GroupCount > 1 and len(InputTensor.Sizes) == 4`",
+        "DataType is FLOAT32, and `InputTensor.Sizes == (4, 16, 32, 32) and FilterTensor.Sizes == (16, 16, 3, 3)`",
+    ]
+
+
 def test_evidence_is_counted_from_the_cases() -> None:
     evidence = values_of("ARGMAX")["evidence"]
     assert (evidence["results"], evidence["kinds"], evidence["has_onnx"]) == ("0 cases", [], True)
