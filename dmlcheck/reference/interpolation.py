@@ -125,6 +125,11 @@ def is_lost(places: Sequence[Any]) -> Any:
     return reduce(np.logical_or.outer, marks) if any(mark.any() for mark in marks) else False
 
 
+def is_any_lost(places: Sequence[Any]) -> bool:
+    """Whether a place is lost, so that a gradient may be anywhere."""
+    return bool(np.any(is_lost(places)))
+
+
 _FEW = 4  # elements: FLOAT32 places are that far off after millions of elements, FLOAT16 ones after a thousand
 _REACH = _FEW + 2  # elements: those that a place depends on are no farther away
 
@@ -244,7 +249,7 @@ def returned(
     at = [own[part] for own, part in zip(places, seen, strict=True)]
     near = list(map(partial(shares, rounding=rounding), at, sizes, (part.start for part in tile)))
     found = spread(computed(gradient[tuple(seen)], [numbers]), near, [*map(len, tile)]).rounded()
-    return PartlyUndefined(found.value, found.where | np.any(is_lost(at)))
+    return PartlyUndefined(found.value, found.where | is_any_lost(at))
 
 
 def _reached(places: Any, tile: range, size: int) -> slice:

@@ -15,6 +15,7 @@ from dmlcheck.reference.interpolation import (
     grouped,
     half_up,
     interpolated,
+    is_any_lost,
     is_lost,
     is_whole,
     linear,
@@ -142,6 +143,15 @@ def test_no_weight_is_for_an_element_of_another_channel() -> None:
     found = linear(x, places, channels=1)
     assert found.where.tolist() == [[True, False, False], [False, False, False]]
     assert np.where(found.where, 0, found.value).tolist() == [[0, np.inf, np.inf], [np.inf, np.inf, 1]]
+
+
+def test_a_place_that_is_not_finite_or_far_off_is_lost() -> None:
+    far = Ball(np.array([0.5, 1.0]), np.array([0.0, 5.0]), Arithmetic())
+    assert [is_any_lost([np.array([0.5]), at]) for at in (np.array([1.0]), np.array([1.0, np.nan]), far)] == [
+        False,
+        True,
+        True,
+    ]
 
 
 def test_several_nearest_elements_are_numbers_to_compute_with() -> None:

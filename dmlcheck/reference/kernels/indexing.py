@@ -110,7 +110,7 @@ def coordinates(indices: Iterable[Any], sizes: Sequence[int]) -> tuple[tuple[Any
 # ---- replacing
 
 
-def scatter(input: Any, indices: Any, updates: Any, *, axis: int) -> PartlyUndefined:
+def scatter(input: Any, indices: Any, updates: Any, *, axis: int) -> Any:
     """Output is Input with Updates[c] at c, where Indices[c] replaces the coordinate of Axis."""
     grid = np.ogrid[tuple(map(slice, indices.shape))]
     return replaced(input, (*grid[:axis], indices, *grid[axis + 1 :]), updates)
@@ -126,11 +126,11 @@ def scatter_nd(
     _, is_undefined = last_dimensions(input, input_dimension_count)
     tuples, more = last_dimensions(indices, indices_dimension_count)
     lead = [0] * (input.ndim - input_dimension_count)
-    found, mark = replaced(input, (*lead, *np.moveaxis(tuples, -1, 0)), updates)
-    return PartlyUndefined(found, mark | (is_undefined or more))
+    found = replaced(input, (*lead, *np.moveaxis(tuples, -1, 0)), updates)
+    return PartlyUndefined(found, is_undefined or more)
 
 
-def replaced(x: Any, indices: Sequence[Any], updates: Any) -> PartlyUndefined:
+def replaced(x: Any, indices: Sequence[Any], updates: Any) -> Any:
     """Return a tensor with updates at indices of its first dimensions.
 
     An index outside the tensor makes undefined the elements that it may replace: at its nearest end, and at both ends.
@@ -140,7 +140,7 @@ def replaced(x: Any, indices: Sequence[Any], updates: Any) -> PartlyUndefined:
     beyond, found = reduce(np.logical_or, outside), x.copy()
     if not beyond.any():
         found[at] = updates
-        return PartlyUndefined(found, where=False)
+        return found
     found[masked(at, ~beyond)] = updates[~beyond]
     mark = np.zeros(x.shape, bool)
     for ends in (at, [0] * len(sizes), [size - 1 for size in sizes]):

@@ -12,7 +12,7 @@ from dmlcheck.descs.records import TensorDesc
 from dmlcheck.reference.interpolation import (
     Sums,
     computed,
-    is_lost,
+    is_any_lost,
     shares,
     spread,
     total_together,
@@ -230,7 +230,7 @@ def gradient_of_crop(
         return None
     samples = gradient_of_samples(computed(gradient, at), at, image, counts, sampling, sizes)
     found = spread(samples.value, [None, *near], [len(gradient), *map(len, tile)])
-    is_undefined = has_part(samples.where, at, tile, sizes, sampling) | np.any(is_lost(at))
+    is_undefined = has_part(samples.where, at, tile, sizes, sampling) | is_any_lost(at)
     return found._replace(is_undefined=found.is_undefined | is_undefined)
 
 
@@ -266,7 +266,7 @@ def gradient_of_region(sampling: Sampling, image: Any, gradient: Any, corners: A
     is_finite = np.isfinite(image).all() and np.isfinite(gradient).all()
     given = np.where(beyond, 0.0, computed(gradient, at))
     results: list[Any] = [None] * 4
-    marks = np.full(4, unclear.any() or np.any(is_lost(at)) or not is_finite)
+    marks = np.full(4, unclear.any() or is_any_lost(at) or not is_finite)
     for axis, slopes in enumerate(slopes_of(image, at)):
         moved = given * slopes * sampling.scales[axis]
         share = shares_of_ends(axis, gradient.shape[1 + axis], sampling)
