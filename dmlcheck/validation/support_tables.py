@@ -101,8 +101,8 @@ def _dimension_finding(row: _SupportRow, part: TensorPart, desc: OperatorDesc, r
         "level": level_name(row.level),
     }
     advice = None if remedy is None else remedy(desc, part, dims, row.level)
-    help = _level_help(lowest, "no feature level accepts that many", advice)
-    note = f"{row.heading} takes {dimension_counts_text(dims)} {plural(max(dims), 'dimension')}"
+    help = _level_help(lowest, f"no feature level accepts {dimensions_text(found)}", advice)
+    note = f"{level_name(row.heading)} takes {dimension_counts_text(dims)} {plural(max(dims), 'dimension')}"
     path, own = ("desc", *part.path, "Sizes"), Claim(("desc", *part.path, RANK), ONE_OF, dims)
     return Finding("unsupported-dimension-count", path, params, help=help, note=note, claim=own)
 
@@ -122,7 +122,7 @@ def _type_finding(row: _SupportRow, part: TensorPart, desc: OperatorDesc) -> Fin
         "level": level_name(row.level),
     }
     help = _level_help(lowest, f"no feature level accepts {data_type} here", remedy)
-    note = f"{row.heading} {verb}s {' '.join(types)}"
+    note = f"{level_name(row.heading)} {verb}s {' '.join(types)}"
     path = ("desc", *part.path, "DataType")
     return Finding("unsupported-data-type", path, params, help=help, note=note, claim=Claim(path, ONE_OF, types))
 

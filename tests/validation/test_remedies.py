@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from dmlcheck.diagnostics.wording import counted
 from dmlcheck.specs.names import NEWEST_LEVEL
 from dmlcheck.validation import validate
 
@@ -59,7 +60,7 @@ def test_sizes_that_fit_are_told_and_are_right(
     if fitting is None:
         assert "write [" not in str(finding.help)
         return
-    assert finding.help == f"no feature level accepts that many; write {fitting}"
+    assert finding.help == f"no feature level accepts {counted(len(sizes), 'dimension')}; write {fitting}"
     assert validate(f"DML_OPERATOR_{operator}", {**raw, name: tensor(*fitting)}, NEWEST_LEVEL)[1] == []
 
 
@@ -144,4 +145,4 @@ def test_an_axis_below_0_is_advised_with_the_one_that_it_stands_for(axis: object
 def test_sizes_are_advised_beside_another_mistake() -> None:
     desc = {**CONVOLUTION, "BiasTensor": tensor(64), "GroupCount": 2}  # 2 does not divide the 3 channels
     helps = [finding.help for finding in validate("CONVOLUTION", desc, NEWEST_LEVEL)[1] if "Bias" in finding.message]
-    assert helps == ["no feature level accepts that many; write [1, 64, 1, 1]"]
+    assert helps == ["no feature level accepts 1 dimension; write [1, 64, 1, 1]"]

@@ -274,8 +274,8 @@ FROM = {
     "4_1": "accepted from DML_FEATURE_LEVEL_4_1 (DirectML 1.7.0)",
     "5_0": "accepted from DML_FEATURE_LEVEL_5_0 (DirectML 1.8.0)",
 }
-READS_TO_32 = "3_0 reads FLOAT32 FLOAT16 INT32 INT16 INT8 UINT32 UINT16 UINT8"
-READS_TO_64 = "4_1 reads FLOAT32 FLOAT16 INT64 INT32 INT16 INT8 UINT64 UINT32 UINT16 UINT8"
+READS_TO_32 = "DML_FEATURE_LEVEL_3_0 reads FLOAT32 FLOAT16 INT32 INT16 INT8 UINT32 UINT16 UINT8"
+READS_TO_64 = "DML_FEATURE_LEVEL_4_1 reads FLOAT32 FLOAT16 INT64 INT32 INT16 INT8 UINT64 UINT32 UINT16 UINT8"
 
 
 @pytest.mark.parametrize(
@@ -291,14 +291,14 @@ READS_TO_64 = "4_1 reads FLOAT32 FLOAT16 INT64 INT32 INT16 INT8 UINT64 UINT32 UI
             READS_TO_64,
         ),
         ("ARGMIN", arg("INT4", "INT32", 3), "6_4", "no feature level accepts INT4 here; cast to INT8", READS_TO_64),
-        ("REDUCE", reduce("MIN", "INT16", *X4), "2_0", FROM["3_0"], "1_0 reads FLOAT32 FLOAT16"),
-        ("REDUCE", reduce("L1", "INT64", *X4), "4_1", FROM["5_0"], "3_0 reads FLOAT32 FLOAT16"),
+        ("REDUCE", reduce("MIN", "INT16", *X4), "2_0", FROM["3_0"], "DML_FEATURE_LEVEL_1_0 reads FLOAT32 FLOAT16"),
+        ("REDUCE", reduce("L1", "INT64", *X4), "4_1", FROM["5_0"], "DML_FEATURE_LEVEL_3_0 reads FLOAT32 FLOAT16"),
         (
             "REDUCE",
             reduce("MIN", "INT8", *X4),
             "2_1",
             f"{FROM['3_0']}; below it, cast to INT32",
-            "2_1 reads FLOAT32 FLOAT16 INT32 UINT32",
+            "DML_FEATURE_LEVEL_2_1 reads FLOAT32 FLOAT16 INT32 UINT32",
         ),
         ("REDUCE", reduce("MIN", "UINT64", *X4), "3_1", f"{FROM['5_0']}; below it, cast to UINT32", READS_TO_32),
     ],
@@ -321,23 +321,29 @@ def test_an_inputs_data_type_is_told_from_which_level_it_is_read_and_what_to_cas
             arg("FLOAT32", "UINT16", 3),
             "6_4",
             "no feature level accepts UINT16 here; use UINT32",
-            "4_1 writes INT64 INT32 UINT64 UINT32",
+            "DML_FEATURE_LEVEL_4_1 writes INT64 INT32 UINT64 UINT32",
         ),
         (
             "ARGMAX",
             arg("FLOAT32", "FLOAT32", 3),
             "6_4",
             "no feature level accepts FLOAT32 here",
-            "4_1 writes INT64 INT32 UINT64 UINT32",
+            "DML_FEATURE_LEVEL_4_1 writes INT64 INT32 UINT64 UINT32",
         ),
         (
             "REDUCE",
             reduce("ARGMAX", "FLOAT32", *X4, output="UINT64"),
             "2_1",
             f"{FROM['3_0']}; below it, use UINT32",
-            "2_1 writes UINT32",
+            "DML_FEATURE_LEVEL_2_1 writes UINT32",
         ),
-        ("REDUCE", reduce("ARGMIN", "FLOAT32", *X4, output="INT32"), "2_0", FROM["3_0"], "1_0 writes UINT32"),
+        (
+            "REDUCE",
+            reduce("ARGMIN", "FLOAT32", *X4, output="INT32"),
+            "2_0",
+            FROM["3_0"],
+            "DML_FEATURE_LEVEL_1_0 writes UINT32",
+        ),
     ],
 )
 def test_an_outputs_data_type_is_told_from_which_level_it_is_written_and_what_to_use_below(
@@ -362,50 +368,50 @@ DROP = "drop leading dimensions of size 1 to rank"
             reduce("SUM", "FLOAT32", 2, 3),
             "2_0",
             f"{FROM['3_0']}; below it, {ADD}, and write Axes: [3]",
-            "1_0 takes 4 dimensions",
+            "DML_FEATURE_LEVEL_1_0 takes 4 dimensions",
         ),
         (
             "REDUCE",
             reduce("SUM", "FLOAT32", 1, *X4),
             "2_1",
             f"{FROM['3_0']}; below it, {DROP} 4, and write Axes: [3]",
-            "2_1 takes 4 dimensions",
+            "DML_FEATURE_LEVEL_2_1 takes 4 dimensions",
         ),
-        ("REDUCE", reduce("SUM", "FLOAT32", 2, *X4), "2_1", FROM["3_0"], "2_1 takes 4 dimensions"),
+        ("REDUCE", reduce("SUM", "FLOAT32", 2, *X4), "2_1", FROM["3_0"], "DML_FEATURE_LEVEL_2_1 takes 4 dimensions"),
         (
             "REDUCE",
             reduce("SUM", "FLOAT32", *(1,) * 9),
             "6_4",
-            f"no feature level accepts that many; {DROP} 8, and write Axes: [7]",
-            "5_0 takes 1 to 8 dimensions",
+            f"no feature level accepts 9 dimensions; {DROP} 8, and write Axes: [7]",
+            "DML_FEATURE_LEVEL_5_0 takes 1 to 8 dimensions",
         ),
         (
             "ARGMAX",
             arg("INT8", "INT32", *(2,) * 9),
             "6_4",
-            "no feature level accepts that many",
-            "4_1 takes 1 to 8 dimensions",
+            "no feature level accepts 9 dimensions",
+            "DML_FEATURE_LEVEL_4_1 takes 1 to 8 dimensions",
         ),
         (
             "ACTIVATION_HARDMAX",
             hardmax("FLOAT32", 3),
             "2_0",
             f"{FROM['3_0']}; below it, {ADD}",
-            "2_0 takes 4 or 5 dimensions",
+            "DML_FEATURE_LEVEL_2_0 takes 4 or 5 dimensions",
         ),
         (
             "ACTIVATION_HARDMAX",
             hardmax("FLOAT32", 1, 1, *X4),
             "2_1",
             f"{FROM['3_0']}; below it, {DROP} 5",
-            "2_0 takes 4 or 5 dimensions",
+            "DML_FEATURE_LEVEL_2_0 takes 4 or 5 dimensions",
         ),
         (
             "ACTIVATION_HARDMAX",
             hardmax("FLOAT32", 1, *X4),
             "1_0",
             f"{FROM['2_0']}; below it, {DROP} 4",
-            "1_0 takes 4 dimensions",
+            "DML_FEATURE_LEVEL_1_0 takes 4 dimensions",
         ),
     ],
 )
