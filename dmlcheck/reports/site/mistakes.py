@@ -137,7 +137,7 @@ def _output(lines: list[str], constraint: str) -> tuple[str, str] | None:
 
 
 def output_of(text: str, rule: str) -> str:
-    """Return what `validate desc.yaml` prints of a rule for a file, "" where it does not find that mistake."""
+    """Return the text that `validate desc.yaml` prints of a rule for a file, "" where it does not find that mistake."""
     document, every = _validated(text)
     own = next((diagnostic for diagnostic in every if diagnostic.rule == rule), None)
     return "" if own is None else diagnostic_text(own, document.line)
