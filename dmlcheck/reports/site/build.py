@@ -28,7 +28,7 @@ from dmlcheck.reports.site.lists import (
 )
 from dmlcheck.reports.site.mistakes import Mistake
 from dmlcheck.reports.site.operators import Neighbours, operator_values
-from dmlcheck.reports.site.search import index_text
+from dmlcheck.reports.site.search import enums, fields, index_text
 from dmlcheck.reports.site.templates import file_text, render
 from dmlcheck.reports.style import styled
 from dmlcheck.specs.about import FAMILIES
@@ -141,11 +141,13 @@ def _index(records: Sequence[OperatorRecord]) -> dict[str, Any]:
         {"id": family, "name": title, "records": [one for one in records if one.about.family == family]}
         for family, title in FAMILIES.items()
     ]
+    specs = [record.spec for record in records]
     return {
         "title": "Operators",
         "count": len(records),
         "families": rows,
-        "sections": [(row["id"], row["name"]) for row in rows],
+        "names": sorted([*fields(specs), *enums(specs)], key=lambda entry: entry.name.lower()),
+        "sections": [*((row["id"], row["name"]) for row in rows), ("names", "Fields, A to Z")],
     }
 
 

@@ -34,7 +34,7 @@ class Entry(NamedTuple):
 def index_text(records: Sequence[OperatorRecord], guide: Sequence[GuidePage], messages: Sequence[Any]) -> str:
     """Return the script that defines INDEX, one entry a line."""
     specs = [record.spec for record in records]
-    entries = [*_operators(records), *_fields(specs), *_enums(specs), *_others(guide), *_messages(messages)]
+    entries = [*_operators(records), *fields(specs), *enums(specs), *_others(guide), *_messages(messages)]
     lines = (json.dumps(list(entry), ensure_ascii=False, separators=(",", ":")) for entry in entries)
     return '"use strict";\nconst INDEX = [\n' + ",\n".join(lines) + "\n];\n"
 
@@ -51,7 +51,7 @@ def _operators(records: Iterable[OperatorRecord]) -> Iterator[Entry]:
             yield Entry(recipe.title, f"recipe with {short}", f"{address_of_operator(short)}#R{number}")
 
 
-def _fields(specs: Iterable[OperatorSpec]) -> Iterator[Entry]:
+def fields(specs: Iterable[OperatorSpec]) -> Iterator[Entry]:
     """Yield each field once, with the operators that have it; it leads to the first of these."""
     having: dict[str, list[str]] = {}
     for spec in specs:
@@ -62,7 +62,7 @@ def _fields(specs: Iterable[OperatorSpec]) -> Iterator[Entry]:
         yield Entry(name, f"field of {some}", f"{address_of_operator(operators[0])}#{name}")
 
 
-def _enums(specs: Iterable[OperatorSpec]) -> Iterator[Entry]:
+def enums(specs: Iterable[OperatorSpec]) -> Iterator[Entry]:
     """Yield each enumeration once, with its values; it leads to the first field that has it."""
     first: dict[str, str] = {}
     for spec in specs:

@@ -144,3 +144,16 @@ def test_neighbours_are_those_before_and_after() -> None:
         ("Matrix products", ("GEMM",), "BATCH_NORMALIZATION", "LP_NORMALIZATION"),
         ("Normalization", normalizations, "GEMM", None),
     ]
+
+
+def test_every_field_and_enumeration_is_in_the_alphabet_of_the_home_page() -> None:
+    specs = [load_spec(name) for name in operator_names()]
+    links = trees()["index.html"].xpath("//h2[@id='names']/following-sibling::ul[1]//a")
+    found = [link.text_content() for link in links]
+    enums = {field.enum for spec in specs for field in spec.fields.values() if field.enum}
+    assert found == sorted({name for spec in specs for name in spec.fields} | enums, key=str.lower)
+    addresses = dict(zip(found, (link.get("href") for link in links), strict=True))
+    assert (addresses["GroupCount"], addresses["DML_AXIS_DIRECTION"]) == (
+        "convolution.html#GroupCount",
+        "argmax.html#AxisDirection",
+    )
