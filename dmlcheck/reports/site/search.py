@@ -18,7 +18,7 @@ from dmlcheck.reports.site.links import (
 )
 from dmlcheck.reports.site.lists import TYPES
 from dmlcheck.reports.site.templates import with_minus
-from dmlcheck.specs.names import ENUMS, LEVELS, level_and_version
+from dmlcheck.specs.names import ENUMS, LEVELS, first_windows, level_and_version
 from dmlcheck.specs.records import OperatorSpec
 
 
@@ -31,11 +31,21 @@ class Entry(NamedTuple):
     words: str = ""
 
 
+LISTS = (
+    Entry("Corrections", "errors, contradictions and silences of Microsoft's pages", "corrections.html", "errata"),
+    Entry("Known deviations", "of DirectML from its documentation", "corrections.html#deviations", "bugs"),
+    Entry("Feature levels", "with the versions of DirectML and Windows", "levels.html"),
+    Entry("Data types", "with the operators that take them", "levels.html#types"),
+    Entry("Messages", "of DirectML, its debug layer and the programs that use it", "messages.html"),
+)
+
+
 def index_text(records: Sequence[OperatorRecord], guide: Sequence[GuidePage], messages: Sequence[Any]) -> str:
-    """Return the script that defines INDEX, one entry a line."""
+    """Return the script that defines INDEX, one entry a line; an entry without other words ends before them."""
     specs = [record.spec for record in records]
     entries = [*_operators(records), *fields(specs), *enums(specs), *_others(guide), *_messages(messages)]
-    lines = (json.dumps(list(entry), ensure_ascii=False, separators=(",", ":")) for entry in entries)
+    rows = (list(entry) if entry.words else list(entry[:3]) for entry in entries)
+    lines = (json.dumps(row, ensure_ascii=False, separators=(",", ":")) for row in rows)
     return '"use strict";\nconst INDEX = [\n' + ",\n".join(lines) + "\n];\n"
 
 
@@ -77,9 +87,12 @@ def _others(guide: Iterable[GuidePage]) -> Iterator[Entry]:
     for rule in RULES:
         yield Entry(rule, f"error: {page(rule).summary}", address_of_rule(rule))
     for level in LEVELS:
-        yield Entry(f"DML_FEATURE_LEVEL_{level}", level_and_version(level), address_of_level(level), level)
+        windows = first_windows(level)
+        words = f"{level} {windows.name}" if windows else level
+        yield Entry(f"DML_FEATURE_LEVEL_{level}", level_and_version(level), address_of_level(level), words)
     for data_type in TYPES:
         yield Entry(data_type, "data type", address_of_type(data_type), f"DML_TENSOR_DATA_TYPE_{data_type}")
+    yield from LISTS
     for one in guide:
         yield Entry(one.title, "guide", one.address)
         yield from (Entry(words, f"guide: {one.title}", f"{one.address}#{at}") for at, words in one.sections)

@@ -65,6 +65,7 @@ QUERIES = {
     "ScatterElements": "scatter.html",
     "GlobalAveragePool": "average_pooling.html",
     "TopK": "top_k1.html",
+    "Sigmoid": "activation_sigmoid.html",
     "FastGelu": "activation_gelu.html",
     "LeakyRelu": "activation_leaky_relu.html",
     "conv2d": "convolution.html",
@@ -101,7 +102,12 @@ QUERIES = {
     "DML_FEATURE_LEVEL_5_0": "level-5_0.html",
     "FLOAT16": "type-float16.html",
     "INT4": "type-int4.html",
-    # messages and the guide
+    "Windows 11 22H2": "level-4_1.html",
+    "1.9.0": "level-5_1.html",
+    # messages, lists and the guide
+    "errata": "corrections.html",
+    "known deviations": "corrections.html",
+    "TotalTensorSizeInBytes": "rule-tensor-too-small.html",
     "An invalid dimension count was specified": "messages.html",
     "Mismatched tensor data types": "messages.html",
     "E_INVALIDARG": "guide-invalidarg.html",

@@ -52,6 +52,8 @@ def test_rules_levels_types_guide_and_messages_are_found() -> None:
     assert found["size-mismatch"] == "rule-size-mismatch.html"
     assert found["DML_FEATURE_LEVEL_4_1"] == "level-4_1.html"
     assert found["FLOAT16"] == "type-float16.html"
+    assert found["Known deviations"] == "corrections.html#deviations"
+    assert entries()["DML_FEATURE_LEVEL_4_1"][3] == "4_1 Windows 11 22H2"
     assert found["A page"] == "guide-a.html"
     assert found["A part"] == "guide-a.html#a-part"
     assert found["E_FAIL é"] == "messages.html#M7"

@@ -65,7 +65,7 @@
     show(0);
   }
 
-  // ---- search: INDEX has [name, what it is, address, words] of each entry
+  // ---- search: INDEX has [name, what it is, address, words or nothing] of each entry
 
   const input = document.querySelector("#query");
   const list = document.querySelector("#hits");
@@ -76,7 +76,7 @@
   const MOST = 12;
   const fold = (text) => text.toLowerCase().replace(/[^a-z0-9]+/g, "");
   const wordsOf = (text) => text.toLowerCase().split(/[^a-z0-9]+/).filter((word) => word.length > 2);
-  const rows = INDEX.map(([name, kind, address, words]) => ({
+  const rows = INDEX.map(([name, kind, address, words = ""]) => ({
     name, kind, address,
     key: fold(name), names: words.split(" ").map(fold), text: `${name} ${kind} ${words}`.toLowerCase(),
     parts: wordsOf(name), words: wordsOf(`${name} ${words}`),
@@ -99,9 +99,9 @@
   };
   const slips = (word) => (word.length > 6 ? 2 : word.length > 3 ? 1 : 0);
   const isLike = (word, others) => others.some((other) => distance(word, other, 1) <= 1);
-  const score = (row, query, words) => {
+  const score = (row, typed, query, words) => {
     if (row.key === query) return 0;
-    if (row.names.includes(query)) return 1;
+    if (row.names.includes(query)) return row.key.includes(query) ? 0.5 : 1;
     if (row.key.startsWith(query)) return 2 + (row.key.length - query.length) / 100;
     if (row.key.includes(query)) return 3;
     if (row.names.some((name) => name.startsWith(query))) return 4;
@@ -111,17 +111,18 @@
       return share >= 0.5 ? 7 - share : 9;
     }
     if (query.length > 3 && row.names.some((name) => name.includes(query))) return 5;
+    if (typed.length > 2 && row.text.includes(typed)) return 6;
     const slip = Math.min(...[row.key, ...row.names, ...row.parts].map((name) => distance(query, name, slips(query))));
     return slip <= slips(query) ? 7 + slip / 10 : 9;
   };
   const find = () => {
     list.textContent = "";
-    const typed = input.value.replace(/^\s*DML_(OPERATOR_)?/i, "");
+    const typed = input.value.trim().toLowerCase().replace(/^dml_(operator_)?/, "");
     const query = fold(typed);
     const words = wordsOf(typed);
     if (!query) { said.textContent = ""; return; }
     const hits = rows
-      .map((row, at) => [score(row, query, words), row.name.length, at, row])
+      .map((row, at) => [score(row, typed, query, words), row.name.length, at, row])
       .filter(([points]) => points < 9)
       .sort((a, b) => a[0] - b[0] || a[1] - b[1] || a[2] - b[2])
       .slice(0, MOST);
