@@ -1,4 +1,4 @@
-"""What names in the equations of the gradients of poolings and resamplings are for a case."""
+"""What names in the equations of the gradients of poolings, resamplings and normalizations are for a case."""
 
 from __future__ import annotations
 
@@ -76,3 +76,47 @@ def resampled_back(case: Case, equations: Sequence[str]) -> Iterator[Pair]:
 
         g = np.apply_along_axis(line, axis, g)
     yield from zip(g.ravel().tolist(), y.astype(float).ravel().tolist(), strict=True)
+
+
+def trained_back(case: Case, equations: Sequence[str]) -> Iterator[Pair]:
+    """BATCH_NORMALIZATION_TRAINING_GRAD: a group at a time, as a vector; its statistics are one number each."""
+    given, y = inputs_of(case), output_of(case)
+    sizes = given["MeanTensor"].shape
+    for place in places(sizes):
+        group = tuple(slice(None) if size == 1 else at for at, size in zip(place, sizes, strict=True))
+        symbols = {"x": given["InputTensor"], "g": given["InputGradientTensor"]}
+        names = {**attributes_of(case), **{name: values[group].astype(float) for name, values in symbols.items()}}
+        for name in ("Mean", "Variance", "Scale"):
+            names[name] = float(given[f"{name}Tensor"][place])
+        names["mean"] = lambda values: float(np.mean(values))
+        ((_, found),) = elements(equations, {}, names)
+        yield from zip(np.ravel(found).tolist(), y[group].astype(float).ravel().tolist(), strict=True)
+
+
+def local_back(case: Case, equations: Sequence[str]) -> Iterator[Pair]:
+    """LOCAL_RESPONSE_NORMALIZATION_GRAD with CrossChannel, whose regions are channels."""
+    given, y = inputs_of(case), output_of(case)
+    x, g = given["InputTensor"], given["InputGradientTensor"]
+    size = case.desc["LocalSize"]
+
+    def region(place: tuple[int, ...]) -> list[tuple[int, ...]]:
+        first, last = place[1] - (size - 1) // 2, place[1] + size // 2
+        channels = range(max(first, 0), min(last + 1, x.shape[1]))
+        return [(place[0], channel, *place[2:]) for channel in channels]
+
+    def names(place: tuple[int, ...]) -> Names:
+        around = [(place[0], channel, *place[2:]) for channel in range(x.shape[1])]
+        return {
+            **attributes_of(case),
+            "x": float(x[place]),
+            "g": float(g[place]),
+            "x_": reads(x),
+            "g_": reads(g),
+            RANGE + "k": region(place),
+            RANGE + "j": [other for other in around if place in region(other)],
+            "B_": lambda other: next(elements(["y = B", *equations[1:]], {}, names(other)))[1],
+        }
+
+    for place in places(y.shape):
+        ((_, value),) = elements(equations, {}, names(place))
+        yield float(value), float(y[place])

@@ -99,15 +99,35 @@ def products(case: Case, equations: Sequence[str]) -> Iterator[Pair]:
 
 
 def attended(case: Case, equations: Sequence[str]) -> Iterator[Pair]:
-    """MULTIHEAD_ATTENTION of one batch element with one head, without bias and mask."""
+    """MULTIHEAD_ATTENTION with one head, and MULTIHEAD_ATTENTION1, of one batch element without bias and mask."""
+    if "QueryHeadCount" in case.desc:
+        return _grouped(case, equations)
     given, y = inputs_of(case), output_of(case)
     letters = {"q": "QueryTensor", "k": "KeyTensor", "v": "ValueTensor"}
     names: Names = {letter: Matrix(given[name][0]) for letter, name in letters.items()}
     scores = np.zeros((given["QueryTensor"].shape[1], given["KeyTensor"].shape[1]))
     names["m"] = Matrix(scores)
     names["RelativePositionBias"] = Matrix(given["RelativePositionBiasTensor"][0, 0]) if len(given) > 3 else names["m"]
-    names["softmax"] = lambda x: Matrix(np.exp(x.values) / np.exp(x.values).sum(axis=1, keepdims=True))
-    return _whole(equations, {**attributes_of(case), **names}, y[0])
+    return _whole(equations, {**attributes_of(case), **names, "softmax": _softmax}, y[0])
+
+
+def _grouped(case: Case, equations: Sequence[str]) -> Iterator[Pair]:
+    """The heads of queries one by one, each with the head of keys and values that its equation names."""
+    given, y = inputs_of(case), output_of(case)
+    queries, few = case.desc["QueryHeadCount"], case.desc["KeyValueHeadCount"]
+    q, out = np.split(given["QueryTensor"][0], queries, 1), np.split(y[0], queries, 1)
+    k, v = (np.split(given[name][0], few, 1) for name in ("KeyTensor", "ValueTensor"))
+    for h in range(queries):
+        names: Names = {**attributes_of(case), "h": h, "softmax": _softmax, "q_h": Matrix(q[h])}
+        j = int(next(elements(["y = j", *equations[1:]], {}, names))[1])
+        names |= {"k_j": Matrix(k[j]), "v_j": Matrix(v[j])}
+        names |= dict.fromkeys(("m", "RelativePositionBias"), Matrix(np.zeros((len(q[h]), len(k[j])))))
+        yield from _whole(equations, names, out[h])
+
+
+def _softmax(scores: Matrix) -> Matrix:
+    weights = np.exp(scores.values)
+    return Matrix(weights / weights.sum(axis=1, keepdims=True))
 
 
 def _whole(equations: Sequence[str], names: Names, written: Any) -> Iterator[Pair]:

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from equation_gradients import averaged_back, largest_back, resampled_back, restored
+from equation_gradients import averaged_back, largest_back, local_back, resampled_back, restored, trained_back
 from equation_networks import attended, normalized, products, recurrent
 from equation_regions import cropped, cropped_back, pooled_regions
 from equation_tensors import Names, Pair, array, attributes_of, checked, inputs_of, output_of, places, reads
-from equations import RANGE, Lazy, computed, elements
+from equations import RANGE, Lazy, computed, elements, parts_of
 
 from dmlcheck.cases.records import Case
 from dmlcheck.specs.load import load_spec
@@ -37,6 +37,16 @@ def grouped(case: Case, equations: Sequence[str]) -> Iterator[Pair]:
     first = Lazy(lambda names: max(group(names), key=lambda k: float(x[k])))  # max keeps the first of equal ones
     names = {**attributes_of(case), "x": reads(x), RANGE + "j": group, "m": first}
     return checked(equations, {"i": places(x.shape)}, names, reads(output_of(case)))
+
+
+def reduced(case: Case, equations: Sequence[str]) -> Iterator[Pair]:
+    """REDUCE: the equation of the function, for a group along Axes; an index is not computed."""
+    x, y, function = inputs_of(case)["InputTensor"], output_of(case), case.desc["Function"]
+    own = [part.partition(": } ")[2] for part in parts_of(equations) if part.startswith(rf"\text{{{function}: ")]
+    for place in places(y.shape):
+        group = along(case.desc["Axes"], x.shape)({"i": place})
+        names = {"x": reads(x), "n": len(group), RANGE + "i": group}
+        yield from checked(own, {}, names, lambda place=place: float(y[place]))
 
 
 def of_rows(case: Case, equations: Sequence[str]) -> Iterator[Pair]:
@@ -177,20 +187,26 @@ def windows(case: Case, equations: Sequence[str]) -> Iterator[Pair]:
 
 
 def convolved(case: Case, equations: Sequence[str]) -> Iterator[Pair]:
-    """CONVOLUTION forward and without groups, and CONVOLUTION_INTEGER."""
+    """CONVOLUTION forward and without groups, CONVOLUTION_INTEGER and QUANTIZED_LINEAR_CONVOLUTION."""
     given, y = inputs_of(case), output_of(case)
     x, kernel = given["InputTensor"], given["FilterTensor"]
     names: Names = {**attributes_of(case), "Filter": reads(kernel), "FusedActivation": lambda total: total}
     names["Bias"] = lambda k: float(np.ravel(given.get("BiasTensor", np.zeros(y.shape[1])))[int(k)])
-    names["InputZeroPoint"] = float(np.ravel(given.get("InputZeroPointTensor", 0))[0])
-    names["FilterZeroPoint"] = lambda _: float(np.ravel(given.get("FilterZeroPointTensor", 0))[0])
+    for name in ("InputZeroPoint", "InputScale", "OutputScale", "OutputZeroPoint"):
+        names[name] = float(np.ravel(given.get(f"{name}Tensor", 0))[0])
+    for name in ("FilterZeroPoint", "FilterScale"):
+        of_channels = np.ravel(given.get(f"{name}Tensor", 0))
+        names[name] = lambda k, own=of_channels: float(own[int(k) % own.size])
+    names |= _limits(case)
     names[RANGE + "c"] = range(kernel.shape[1])
     names[RANGE + "w"] = [np.array(place) for place in places(kernel.shape[2:])]
     spots = [np.array(place) for place in places(y.shape[2:])]
     equations = [text for text in equations if "BACKWARD" not in text]
     for image in range(x.shape[0]):
         variables = {"k": range(y.shape[1]), "o": spots}
-        yield from checked(equations, variables, {**names, "Input": reads(x[image], 0.0)}, reads(y[image]))
+        yield from checked(
+            equations, variables, {**names, "Input": reads(x[image], names["InputZeroPoint"])}, reads(y[image])
+        )
 
 
 def unfolded(case: Case, equations: Sequence[str]) -> Iterator[Pair]:
@@ -354,6 +370,7 @@ def extremes(case: Case, equations: Sequence[str]) -> Iterator[Pair]:
 _FAMILIES: dict[Callable[[Case, Sequence[str]], Iterator[Pair]], str] = {
     grouped: """ACTIVATION_HARDMAX ACTIVATION_HARDMAX1 ACTIVATION_SOFTMAX ACTIVATION_SOFTMAX1 ACTIVATION_LOG_SOFTMAX
         ACTIVATION_LOG_SOFTMAX1 CUMULATIVE_SUMMATION CUMULATIVE_PRODUCT""",
+    reduced: "REDUCE",
     of_rows: "LP_NORMALIZATION LOCAL_RESPONSE_NORMALIZATION",
     sequences: "REVERSE_SUBSEQUENCES",
     separable: "SLICE SLICE1 TILE",
@@ -367,11 +384,13 @@ _FAMILIES: dict[Callable[[Case, Sequence[str]], Iterator[Pair]], str] = {
     averaged_back: "AVERAGE_POOLING_GRAD",
     largest_back: "MAX_POOLING_GRAD",
     restored: "MAX_UNPOOLING",
+    trained_back: "BATCH_NORMALIZATION_TRAINING_GRAD",
+    local_back: "LOCAL_RESPONSE_NORMALIZATION_GRAD",
     resampled_back: "RESAMPLE_GRAD RESAMPLE_GRAD1",
     cropped: "ROI_ALIGN ROI_ALIGN1",
     cropped_back: "ROI_ALIGN_GRAD",
     pooled_regions: "ROI_POOLING",
-    convolved: "CONVOLUTION CONVOLUTION_INTEGER",
+    convolved: "CONVOLUTION CONVOLUTION_INTEGER QUANTIZED_LINEAR_CONVOLUTION",
     unfolded: "UNFOLD",
     folded: "FOLD",
     matrices: "MATRIX_MULTIPLY_INTEGER MATRIX_MULTIPLY_INTEGER_TO_FLOAT QUANTIZED_LINEAR_MATRIX_MULTIPLY",
@@ -386,7 +405,7 @@ _FAMILIES: dict[Callable[[Case, Sequence[str]], Iterator[Pair]], str] = {
         MEAN_VARIANCE_NORMALIZATION MEAN_VARIANCE_NORMALIZATION1 MEAN_VARIANCE_NORMALIZATION2""",
     recurrent: "RNN GRU LSTM",
     products: "GEMM",
-    attended: "MULTIHEAD_ATTENTION",
+    attended: "MULTIHEAD_ATTENTION MULTIHEAD_ATTENTION1",
 }
 SCOPES = {f"DML_OPERATOR_{name}": scope for scope, names in _FAMILIES.items() for name in names.split()}
 
