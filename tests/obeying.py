@@ -349,7 +349,7 @@ INFORMING = (
     r"from \d_\d, .*",
     r".+ is given already",
     r"\w+ is given",
-    r"\w+, which \w+ counts as well, has \d+ elements?",
+    r"\w+ is left out: it is the length of \w+, \d+ elements?",
     r"no feature level accepts .*",
     r"DML_OPERATOR_\w+, which it supersedes, exists from .*",
 )

@@ -62,6 +62,8 @@ def _read_fields(
 ) -> Checking[OperatorDesc]:
     values: dict[str, Any] = {}
     broken = set() if raw.keys() <= spec.fields.keys() else set(misspelt(raw, spec.fields).values())
+    if "<<" in raw:  # no key of YAML 1.2, but fields that are not here were meant to come with it
+        broken.update(name for name in spec.fields if raw.get(name) is None)
     for name, field in spec.fields.items():
         given = raw.get(name)
         if is_nested and field.is_tensor:
@@ -122,7 +124,7 @@ def _count(field: Field, values: Mapping[str, Any], path: Path) -> Checking[int 
             params = {"count": field.name, "found": count, "array": array, "length": counted(length, "element")}
             if given is None:
                 first = next(iter(lengths))
-                help = f"{first}, which {field.name} counts as well, has {counted(count, 'element')}"
+                help = f"{field.name} is left out: it is the length of {first}, {counted(count, 'element')}"
                 place = (*path[:-1], array)
                 yield Finding("count-mismatch", place, params, help, claim=Claim((*place, LENGTH), EQUAL, count))
             else:
