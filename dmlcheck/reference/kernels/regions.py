@@ -170,8 +170,8 @@ def roi_align_grad(
     InputGradient. Samples more than one element beyond an edge contribute nothing.
 
     OutputROIGradient, for AVERAGE, LINEAR and one sample, is the sum of g * (1 - t) for x1 and g * t for x2. Here
-    g = InputGradient * dv/dx * SpatialScaleX, v is the sample's value and t = (s - OutputPixelOffset) / width. The y
-    axis is treated alike.
+    g = InputGradient * dv/dx * SpatialScaleX, v is the sample's value and t = (s - OutputPixelOffset) / width. With
+    AlignRegionsToCorners the divisor is width - 1. The y axis is treated alike.
     """
     names, scales = (interpolation_mode, reduction_function), (spatial_scale_y, spatial_scale_x)
     counts = (minimum_samples_per_output, maximum_samples_per_output)

@@ -131,7 +131,7 @@
       const link = document.createElement("a");
       const small = document.createElement("small");
       link.href = row.address;
-      link.textContent = row.name;
+      for (const part of row.name.split(/(?<=_)/)) link.append(part, document.createElement("wbr"));
       small.textContent = row.kind;
       link.append(small);
       item.append(link);
