@@ -185,14 +185,14 @@ class Outcome:
         return f"none of {counted(self.seen, 'case')} is selected" if self.seen else "there is no case"
 
     def _lacks_cases(self) -> bool:
-        """Print which single cases do not exist, and return whether that makes the command line wrong."""
+        """Print which single cases do not exist; return whether others ran beside them: the run is then not whole."""
         if not self.is_whole or self.has_wrong_file:
             return False
         for case_id, problem in self.missing.items():
             name, _, case = case_id.partition("::")
             meant = meant_case(case, self.cases_of(self.paths[name], name)) if name in self.paths else ""
             say(f"dmlcheck: {problem}{meant}", to_errors=True)
-        return bool(self.missing and self.seen)
+        return bool(self.missing and self.tally.total)
 
     def _has_stale_entries(self) -> bool:
         """Print which known results name no case of a file that was read whole, and return whether there are any."""

@@ -145,7 +145,7 @@ def print_ids(found: Sequence[Target], plan: Plan) -> Exit:
     from dmlcheck.cli.console import Console, say
     from dmlcheck.running.events import ids
 
-    count, is_wrong = 0, False
+    count, is_wrong, is_lacking = 0, False, False
     for target in found:
         listed, file = ids(target, plan)
         for case_id in listed:
@@ -155,11 +155,11 @@ def print_ids(found: Sequence[Target], plan: Plan) -> Exit:
         if target.case is not None and not is_there and not file.problems:
             meant = meant_case(target.case, file.cases)
             say(f"dmlcheck: {target.name} has no case {target.case}{meant}", to_errors=True)
-            is_wrong = True
+            is_lacking = True
         if file.problems:
             Console().problems(file.problems, file.document)
             is_wrong = True
-    if is_wrong:
+    if is_wrong or (is_lacking and count):
         return Exit.WRONG_INPUT
     return Exit.GOOD if count else Exit.NOTHING_CHECKED
 

@@ -116,8 +116,15 @@ def test_a_list_says_what_cannot_be_read() -> None:
     assert result.exit_code == 2
     assert len(result.stdout.splitlines()) == 3
     assert "s/b.yaml:1:" in result.stderr
-    gone = run("s/a.yaml::gone", "--list")
-    assert (gone.exit_code, "s/a.yaml has no case gone" in gone.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(("beside", "code"), [((), 5), (("s/a.yaml::half",), 2)])
+@pytest.mark.parametrize("words", [(), ("--list",)])
+def test_a_case_that_is_not_there_is_wrong_beside_others_and_nothing_alone(
+    words: tuple[str, ...], beside: tuple[str, ...], code: int
+) -> None:
+    gone = run("s/a.yaml::gone", *beside, *words)
+    assert (gone.exit_code, "s/a.yaml has no case gone" in gone.stderr) == (code, True)
 
 
 def test_a_type_that_is_none_is_refused() -> None:
