@@ -86,6 +86,9 @@ def reduced_lines(name: str, start: Failing | Taken, found: Reduced) -> Iterator
     counts = (sum(part.tensor.element_count for part in one.desc.tensors()) for one in (start, found.failing))
     sizes = " to ".join(f"{count:,}" for count in counts)
     if found.is_interrupted:
-        yield "interrupted: this is the simplest so far"
-    ending = "nothing more can go" if found.is_whole else "the time was up: more may go with a larger --seconds"
+        ending = "interrupted: more may go"
+    elif found.is_whole:
+        ending = "nothing more can go"
+    else:
+        ending = "the time was up: more may go with a larger --seconds"
     yield f"from {sizes} elements by {counted(found.trials, 'trial')}; {ending}"
