@@ -85,7 +85,7 @@ def tensors_of(
 ) -> Mapping[str, Any] | Nothing:
     """Return the tensors of a model that an implementation gives, each an array, or a list of arrays for a sequence."""
     try:
-        given = implementation.run_model(model, dict(inputs), list(names))
+        given = implementation.run_model(model, _own(inputs, implementation), list(names))
         lists = [name for name in names if isinstance(given, Mapping) and isinstance(given.get(name), list)]
         problem = _not_outputs(given, [name for name in names if name not in lists])
     except MemoryError as error:
@@ -145,20 +145,20 @@ def _run(desc: OperatorDesc, inputs: dict[str, Any], implementation: Any) -> Com
     return Computed({name: output.values for name, output in outputs.items()}, masks_of(outputs))
 
 
-def _own(inputs: dict[str, Any], implementation: Any) -> dict[str, Any]:
+def _own(inputs: Mapping[str, Any], implementation: Any) -> dict[str, Any]:
     """Return the inputs for an implementation: copies for an object that is not dmlcheck's own.
 
     It may write to them, and the reference computes from the same inputs afterwards.
     """
     if type(implementation).__module__.startswith("dmlcheck.implementations."):
-        return inputs
+        return dict(inputs)
     return {name: list(map(_copy, of)) if isinstance(of, list) else _copy(of) for name, of in inputs.items()}
 
 
 def _copy(array: Any) -> Any:
     import numpy as np
 
-    return np.array(array)
+    return array.copy() if isinstance(array, np.ndarray) else array
 
 
 def _not_outputs(given: Any, labels: Iterable[str]) -> str | None:

@@ -207,6 +207,18 @@ def test_the_tensors_of_a_model_are_those_that_were_asked_for() -> None:
     assert tensors_of(b"", {}, ["x", "s"], Gives({"x": x, "s": parts, "more": x})) == {"x": x, "s": parts}
 
 
+def test_an_implementation_may_write_to_the_inputs_of_a_model() -> None:
+    def run_model(_: Any, __: bytes, inputs: dict[str, Any], keep: list[str]) -> dict[str, Any]:
+        inputs["x"] += 1
+        inputs["s"][0] += 1
+        return dict.fromkeys(keep, inputs["x"])
+
+    given = {"x": np.zeros(2), "s": [np.zeros(1)], "none": None}
+    found = tensors_of(b"", given, ["y"], type("Writing", (), {"run_model": run_model})())
+    assert isinstance(found, dict)
+    assert (found["y"].tolist(), given["x"].tolist(), given["s"][0].tolist()) == ([1, 1], [0, 0], [0])
+
+
 @pytest.mark.parametrize(
     ("answer", "problem"),
     [
