@@ -150,7 +150,7 @@ def _own(inputs: Mapping[str, Any], implementation: Any) -> dict[str, Any]:
 
     It may write to them, and the reference computes from the same inputs afterwards.
     """
-    if type(implementation).__module__.startswith("dmlcheck.implementations."):
+    if type(implementation).__module__.startswith("dmlcheck."):
         return dict(inputs)
     return {name: list(map(_copy, of)) if isinstance(of, list) else _copy(of) for name, of in inputs.items()}
 
