@@ -103,6 +103,7 @@ class Campaign:
         self.expected = expected or KnownFindings(None, files.path)
         self.tally = CampaignTally()
         self._known: set[tuple[str, FailureKind | None, str]] = set()
+        self._is_interrupted = False
 
     def units(self) -> Iterator[Unit]:
         """Yield the draws, until the draws or the time are over."""
@@ -132,13 +133,18 @@ class Campaign:
                 yield Unit(operator, asked.seed, number, asked.level, is_exhaustive=True)
 
     def events(self) -> Iterator[Unit | CampaignFinding]:
-        """Yield each draw when it is judged, and after it the finding that it shows first."""
+        """Yield each draw when it is judged, and after it the finding that it shows first.
+
+        An interrupt during a reduction takes effect when the finding is written, as simple as it is by then.
+        """
         for unit, answer in self.bench.answers(self.units()):
             self.tally.take(answer, is_invalid=unit.is_invalid)
             yield unit
             found = self._found(unit, answer) if answer.is_finding else None
             if found is not None:
                 yield found
+            if self._is_interrupted:
+                raise KeyboardInterrupt
 
     def _found(self, unit: Unit, answer: TrialAnswer) -> CampaignFinding | None:
         """Return the finding of a draw that is the first to show its fault; None if the fault is known."""
@@ -157,8 +163,9 @@ class Campaign:
         source = f"drawn by dmlcheck fuzz {exhaustive}--seed {unit.seed}, draw {unit.number} of {found.desc.spec.short}"
         about = FindingSource(source, unit.level, self.asked.implementation, found.answer.cause or answer.cause)
         path, name = self.files.write(found, about)
-        again = self.bench.answer(CaseOfFile(path, name))
-        is_flaky = is_flaky or again.difference != found.answer.difference
+        if not self._is_interrupted:
+            again = self.bench.answer(CaseOfFile(path, name))
+            is_flaky = is_flaky or again.difference != found.answer.difference
         answer = found.answer._replace(cause=about.cause)
         finding = CampaignFinding(unit.operator, source, answer, path, trials, is_whole, is_flaky)
         self.tally.findings.append(finding)
@@ -174,12 +181,15 @@ class Campaign:
     def _reduced(self, trial: Trial, answer: TrialAnswer) -> tuple[Failing | Taken, int, bool, bool]:
         """Return the simplest trial that fails alike, how many ran for it, and whether all is done and it is flaky."""
         failing = failing_of(trial, answer)
-        again = self.bench.answer(trial._replace(is_explained=False))
+        try:
+            again = self.bench.answer(trial._replace(is_explained=False))
+        except KeyboardInterrupt:
+            self._is_interrupted = True
+            return failing, 0, False, False
         if again.difference != answer.difference:
             return failing, 1, False, True
         found = reduced(self.bench, failing, trial.level, _REDUCING)
-        if found.is_interrupted:
-            raise KeyboardInterrupt
+        self._is_interrupted = found.is_interrupted
         return found.failing, found.trials, found.is_whole, False
 
 

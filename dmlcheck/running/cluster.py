@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
 import pickle
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from queue import Empty, SimpleQueue
@@ -26,6 +28,7 @@ INSTALL = 'python -m pip install "dmlcheck[dask]"'
 _EACH = 2  # calls of a thread: one runs, and the next is there when it ends
 _HELD = 50  # answers that are kept for each of these until the one is there whose turn it is
 _MOMENT = 0.5  # seconds
+_RECENT = 1.0  # seconds in which the scheduler is asked for the number of threads once
 _WAIT = 10.0  # seconds for a scheduler to answer, and for a worker to be there
 _MOST_SAID = 300  # characters of a message of dask
 
@@ -58,6 +61,7 @@ class Cluster:
         self.address = address
         self.jobs = jobs
         self.client: Any = None
+        self._counted, self._threads = -math.inf, 0  # when the threads were counted
 
     def __enter__(self) -> Self:
         """Connect, and check the workers."""
@@ -141,8 +145,10 @@ class Cluster:
 
     def threads(self) -> int:
         """Return the number of calls that run at a time."""
-        threads: int = sum((self.client.nthreads() or {}).values())
-        return max(1, threads)
+        now = time.monotonic()
+        if now > self._counted + _RECENT:
+            self._counted, self._threads = now, sum((self.client.nthreads() or {}).values())
+        return max(1, self._threads)
 
 
 class _Calls:
@@ -181,8 +187,10 @@ class _Calls:
 
     def cancel(self) -> None:
         """Cancel all calls that are under way."""
+        futures = [call.future for call in self.sent]
         with contextlib.suppress(Exception):  # of a cluster that is gone
-            self.cluster.client.cancel([call.future for call in self.sent])
+            if futures:
+                self.cluster.client.cancel(futures)
 
     def _call(self, given: Any) -> _Call:
         future = self.cluster.client.submit(packed, self.function, given, pure=False)

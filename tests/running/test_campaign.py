@@ -114,7 +114,7 @@ def test_the_time_ends_a_campaign(tmp_path: Path) -> None:
     assert list(made.events()) == []
 
 
-def test_an_interrupt_while_a_finding_is_reduced_ends_the_campaign(
+def test_an_interrupt_while_a_finding_is_reduced_ends_the_campaign_with_the_finding(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = campaign(fuzzed.LosesLast(), tmp_path / "found")
@@ -125,6 +125,27 @@ def test_an_interrupt_while_a_finding_is_reduced_ends_the_campaign(
     monkeypatch.setattr("dmlcheck.running.reducing.Reducer.work", interrupted)
     with pytest.raises(KeyboardInterrupt):
         findings(made)
+    (found,) = made.tally.findings
+    assert (Path(found.path).exists(), found.is_whole, found.is_flaky) == (True, False, False)
+
+
+def test_an_interrupt_while_a_finding_is_tried_again_ends_the_campaign_with_the_finding(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As of one that hangs: the draw itself is judged through `answers`."""
+    made = campaign(fuzzed.LosesLast(), tmp_path / "found")
+    answer = made.bench.answer
+
+    def interrupted(work: Any) -> Any:
+        if isinstance(work, Unit):
+            return answer(work)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(made.bench, "answer", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        findings(made)
+    (found,) = made.tally.findings
+    assert (Path(found.path).exists(), found.trials, found.is_whole) == (True, 0, False)
 
 
 def test_a_tally_counts_what_was_compared_and_why_the_rest_was_not() -> None:

@@ -36,7 +36,7 @@ def forms_of_outputs(node: Any, opset: int, inputs: Sequence[Any]) -> dict[str, 
     from onnx import helper, numpy_helper, shape_inference
 
     schema = None if node.domain or node.op_type in MISJUDGED else schema_of(node.op_type, opset)
-    if schema is None:
+    if schema is None or _is_rounded(node, inputs):
         return {}
     given = {name: array for name, array in zip(node.input, inputs, strict=True) if name and array is not None}
     try:
@@ -51,6 +51,19 @@ def forms_of_outputs(node: Any, opset: int, inputs: Sequence[Any]) -> dict[str, 
         return {}
     forms = {name: _form(value) for name, value in found.items()}
     return {name: form for name, form in forms.items() if form is not None}
+
+
+def _is_rounded(node: Any, inputs: Sequence[Any]) -> bool:
+    """Whether a size times a scale is another whole number in FLOAT32, in which Resize is computed and not inferred."""
+    if node.op_type not in ("Resize", "Upsample"):
+        return False
+    x, *others = inputs
+    scales = [each for each in others if each is not None and each.dtype == np.float32 and each.shape == (x.ndim,)]
+    return any(
+        math.floor(np.float32(size) * scale) != math.floor(size * float(scale))
+        for each in scales
+        for size, scale in zip(x.shape, each, strict=True)
+    )
 
 
 def forms_from_values(node: Any, opsets: Mapping[str, int], values: Mapping[str, Any]) -> dict[str, Form]:

@@ -50,3 +50,15 @@ def test_nothing_is_said_of_what_onnx_infers_otherwise_than_it_computes() -> Non
     signal = np.ones((1, 16, 1), np.float32)
     given = [signal, np.array(4), None, np.array(8)]
     assert forms_of_outputs(node("STFT", "s t - l", "y"), 17, given) == {}
+
+
+@pytest.mark.parametrize(
+    ("size", "scale", "sizes"),
+    [(10, 0.75, (1, 7)), (10, 0.7, None), (100, 0.29, None), (3, 0.7, (1, 2))],  # 7 or 6, and 29 or 28
+)
+def test_nothing_is_said_of_sizes_that_a_rounding_to_float32_decides(
+    size: int, scale: float, sizes: tuple[int, ...] | None
+) -> None:
+    given = [np.ones((1, size), np.float32), None, np.array([1, scale], np.float32)]
+    expected = {} if sizes is None else {"y": Form(np.float32, sizes)}
+    assert forms_of_outputs(node("Resize", "x - s", "y"), 13, given) == expected
