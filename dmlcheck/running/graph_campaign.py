@@ -13,6 +13,7 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.drawing.graphs import LEAST, DrawnGraph, drawn_graph, suits
 from dmlcheck.folders.export_folder import Folder
 from dmlcheck.formats.registry import opened
+from dmlcheck.implementations import close
 from dmlcheck.onnx.export.mappings import build, mappings
 from dmlcheck.onnx.export.records import ExportedGraph, ExportedNode, Inexpressible, Initializer, Value
 from dmlcheck.onnx.proto import model_proto
@@ -22,7 +23,7 @@ from dmlcheck.running.events import Done, Plan
 from dmlcheck.running.finding_files import FORM, FindingFiles, FindingSource
 from dmlcheck.running.known_findings import KnownFindings
 from dmlcheck.running.model_cases import ModelRequest
-from dmlcheck.running.model_run import ModelExecution
+from dmlcheck.running.model_run import ModelExecution, implementation_of
 from dmlcheck.running.one_case import Settings
 from dmlcheck.running.reduce_case import NotReducible, start_of
 from dmlcheck.running.reducing import reduced
@@ -134,16 +135,20 @@ class GraphCampaign:
     def events(self) -> Iterator[GraphDraw | CampaignFinding]:
         """Yield each draw when it is judged, and after it the findings that it shows first."""
         number = 0
-        while not self._is_over(number):
-            yield from self._of_draw(number)
-            number += 1
+        implementation = implementation_of(self.plan, is_whole=False)
+        try:
+            while not self._is_over(number):
+                yield from self._of_draw(number, implementation)
+                number += 1
+        finally:
+            close(implementation)
 
     def _is_over(self, number: int) -> bool:
         asked = self.asked
         is_late = asked.seconds is not None and self.tally.seconds > asked.seconds
         return is_late or not self.operators or (asked.examples is not None and number >= asked.examples)
 
-    def _of_draw(self, number: int) -> Iterator[GraphDraw | CampaignFinding]:
+    def _of_draw(self, number: int, implementation: Any) -> Iterator[GraphDraw | CampaignFinding]:
         drawn = drawn_graph(self.operators, self.asked.seed, number, self.asked.level, is_expressible)
         self.tally.now = f"graph {number}"
         if len(drawn.steps) < LEAST:
@@ -153,7 +158,7 @@ class GraphCampaign:
         with tempfile.TemporaryDirectory() as folder:
             path, inputs = os.path.join(folder, _MODEL), os.path.join(folder, _INPUTS)
             _save(model_of(drawn), inputs_of(drawn, self.asked.seed, number), path, inputs)
-            results = self._results(path, inputs)
+            results = self._results(path, inputs, implementation)
             wrong = [result for result in results if answer_of(result).is_finding]
             computed = any(result.is_computed for result in results)
             self.tally.take(
@@ -167,9 +172,10 @@ class GraphCampaign:
                 if self._is_interrupted:
                     raise KeyboardInterrupt
 
-    def _results(self, path: str, inputs: str) -> list[CaseResult]:
+    def _results(self, path: str, inputs: str, implementation: Any) -> list[CaseResult]:
         """Return the results of the nodes of a model, of its outputs, and of nodes together."""
-        execution = ModelExecution(Target(path, _MODEL), self.plan, ModelRequest(inputs=inputs, is_bisecting=True))
+        asked = ModelRequest(inputs=inputs, is_bisecting=True)
+        execution = ModelExecution(Target(path, _MODEL), self.plan, asked, implementation=implementation)
         return [event.result for event in execution.events() if isinstance(event, Done)]
 
     def _found(self, result: CaseResult, number: int, path: str, inputs: str) -> CampaignFinding | None:

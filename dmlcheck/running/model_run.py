@@ -54,13 +54,25 @@ from dmlcheck.validation import minimum_level
 class ModelExecution:
     """The run of a model: its events, in the order of its nodes, and the node that runs now."""
 
-    def __init__(self, target: Target, plan: Plan, asked: ModelRequest, files: NodeFiles | None = None) -> None:
-        """Read the model and its inputs; nodes that fail are written to `files`."""
+    def __init__(
+        self,
+        target: Target,
+        plan: Plan,
+        asked: ModelRequest,
+        files: NodeFiles | None = None,
+        implementation: Any = None,
+    ) -> None:
+        """Read the model and its inputs; nodes that fail are written to `files`.
+
+        An implementation that is given runs further models afterwards; the plan's own is closed at the end.
+        """
         self.target = target
         self.plan = plan
         self.asked = asked
         self.files = files
-        self.implementation = implementation_of(plan, is_whole=asked.is_whole or asked.is_optimized)
+        self.is_given = implementation is not None
+        is_whole = asked.is_whole or asked.is_optimized
+        self.implementation = implementation if self.is_given else implementation_of(plan, is_whole=is_whole)
         self.tensor = tensor_reader(self.implementation)
         self.run = Run(self.implementation, plan.settings)
         self.model = self._loaded()
@@ -142,7 +154,8 @@ class ModelExecution:
             ids = [*(case.id for case in self.selected), *([] if self.together is None else [self.together.case.id])]
             yield Ended(digest(ids) if self.plan.digests else None, None if self.nodes else self.target.name, bisected)
         finally:
-            close(self.implementation)
+            if not self.is_given:
+                close(self.implementation)
             if self.files is not None:
                 self.files.close()
 

@@ -67,11 +67,11 @@ def test_the_same_seed_finds_the_same() -> None:
 @pytest.mark.slow
 def test_workers_of_a_cluster_find_the_same() -> None:
     pytest.importorskip("distributed", reason="there is no dask")
-    words = ("GEMM", "--examples", "40", "--seed", "5")
+    words = ("GEMM", "--examples", "34", "--seed", "5")
     found = {}
     for folder, executor in (("here", ()), ("there", ("--executor", "dask", "-j", "2"))):
         code, output = fuzz(*words, "-o", folder, *executor, name="LosesLast")
-        assert (code, "40 draws, 40 compared" in output) == (1, True)
+        assert (code, "34 draws, 34 compared" in output) == (1, True)
         found[folder] = sorted((path.name, path.read_bytes()) for path in Path(folder).glob("*.yaml"))
     assert found["here"] == found["there"] != []
 
