@@ -22,6 +22,7 @@ class Closable(Protocol):
 
 _ONE = threading.Lock()  # a worker that has several threads serves one call at a time
 _KEPT: dict[Hashable, Closable] = {}  # at most one
+_OVER = threading.Event()  # the run ended while a call was running
 
 
 @contextlib.contextmanager
@@ -32,11 +33,17 @@ def kept(key: Hashable, make: Callable[[], Closable]) -> Iterator[Any]:
             _end()
             _let_have_children()
             _KEPT[key] = make()
-        yield _KEPT[key]
+        _OVER.clear()
+        try:
+            yield _KEPT[key]
+        finally:
+            if _OVER.is_set():
+                _end()
 
 
 def end_kept() -> None:
-    """Close the implementation that is kept, since the run is over; a call that still runs keeps it."""
+    """Close the implementation that is kept, since the run is over: after the call that still runs, if there is one."""
+    _OVER.set()
     if _ONE.acquire(blocking=False):
         try:
             _end()

@@ -54,12 +54,12 @@ def test_what_cannot_be_made_is_tried_again() -> None:
         assert made.closed == 0
 
 
-def test_one_call_at_a_time_and_none_is_disturbed_by_the_end_of_a_run() -> None:
+def test_one_call_at_a_time_and_one_that_runs_at_the_end_of_a_run_ends_what_was_kept() -> None:
     order = []
 
     def call() -> None:
-        with kept("a", Thing):
-            order.append("other")
+        with kept("a", Thing) as own:
+            order.append(own)
 
     other = threading.Thread(target=call)
     with kept("a", Thing) as thing:
@@ -69,7 +69,8 @@ def test_one_call_at_a_time_and_none_is_disturbed_by_the_end_of_a_run() -> None:
         order.append("first")
         assert thing.closed == 0
     other.join(10)
-    assert order == ["first", "other"]
+    assert order[0] == "first"
+    assert (thing.closed, order[1].closed) == (1, 0)
 
 
 def test_a_daemon_can_start_processes(monkeypatch: pytest.MonkeyPatch) -> None:
