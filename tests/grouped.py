@@ -68,6 +68,7 @@ def bound(
 def blocks_of(count: int) -> Iterator[None]:
     """Cut results into blocks of so many elements, and groups that are longer than that."""
     with pytest.MonkeyPatch.context() as patch:
-        for module, name in ((cut, "BLOCK"), (groups, "BLOCK"), (groups, "BLOCK_AS_IS")):
-            patch.setattr(module, name, count)
+        for module in (cut, groups):
+            patch.setattr(module, "BLOCK", count)
+            patch.setattr(module, "BLOCK_AS_IS", count)
         yield

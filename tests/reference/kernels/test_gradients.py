@@ -703,6 +703,9 @@ def test_a_root_of_0_or_less_is_undefined() -> None:
 def test_another_mean_than_that_of_the_input_is_undefined_in_training() -> None:
     assert row(BATCHES[1], [1, 2, 3], 2 + 2e-7, 1) == [None] * 3
     assert row(BATCHES[1], [1, 2, 3], 2 + 2e-6, 1) == [[1, 1, 1], None, None]
+    most = 2 * 2.0**-24 * 3 * 2  # twice the rounding of a sum of three numbers whose mean is 2
+    assert row(BATCHES[1], [1, 2, 3], 2 + 2 * most / 3, 1) == [None] * 3
+    assert row(BATCHES[1], [1, 2, 3], 2 + 4 * most / 3, 1) == [[1, 1, 1], None, None]
     assert row(BATCHES[0], [1, 2, 3], 5, 1) == [None] * 3
     assert row(BATCHES[1], [1, 2, 3], NAN, 1) == [[1, 1, 1], None, None]
     assert row(BATCHES[1], [1, NAN, 3], NAN, 1) == [None] * 3

@@ -78,6 +78,7 @@ def test_random_descs_give_what_plain_python_gives_in_tiles_of_any_size(
     if limit is not None:
         for module in (cut, groups):
             monkeypatch.setattr(module, "BLOCK", limit)
+            monkeypatch.setattr(module, "BLOCK_AS_IS", limit)
     undefined = 0
     for desc, inputs in indexings(operator, 120):
         found, expected = engine.evaluate(desc, inputs), indexed.results(desc, inputs)

@@ -35,6 +35,7 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference import engine
 from dmlcheck.reference.bounds import Bound, bounds
 from dmlcheck.reference.kernels import unary
+from dmlcheck.reference.results import ways_of
 from dmlcheck.reference.tiling.plan import tiles_of
 from dmlcheck.specs.names import NEWEST_LEVEL
 
@@ -125,6 +126,15 @@ def test_a_sum_is_not_rounded_before_the_function() -> None:
 
 
 # ---- values by hand; None is undefined
+
+
+@pytest.mark.parametrize(
+    ("exponent", "may_be_nan"), [(0, [True, False, True]), (0.5, [True, False, False]), (2, [False, False, False])]
+)
+def test_only_a_power_that_exp_and_log_make_nan_may_be_nan(exponent: float, may_be_nan: list[bool]) -> None:
+    given = np.array([-INF, 3, INF])
+    ways = ways_of(unary.constant_pow(given, exponent=exponent).value)
+    assert np.isnan(ways[-1]).tolist() == may_be_nan
 
 
 @pytest.mark.parametrize(
