@@ -242,7 +242,8 @@ def _which_is_largest(samples: Any, counts: Counts) -> PartlyUndefined:
 
     It is undefined for elements with equal largest samples, or with NaN.
     """
-    value, error = raw(samples), radius(samples)
+    value = raw(samples)
+    error = np.where(np.isfinite(value), radius(samples), 0.0)  # infinity is exact
     may_be = value + error >= _in_each(np.max, value - error, value.shape, counts)
     is_sure = may_be & (_in_each(np.sum, may_be, value.shape, counts) == 1)
     is_equal = value == _in_each(np.max, value, value.shape, counts)

@@ -544,6 +544,15 @@ def test_the_largest_sample_gets_all_of_the_gradient_and_equal_ones_make_it_unde
     assert expected is None or found.values[0, 0].tolist() == [expected, [0] * 5]
 
 
+def test_an_infinite_sample_is_the_largest_of_balls_too() -> None:
+    """The samples are halfway between two rows, and between the elements 0 and 1, 1 and 2, and 2 and 3."""
+    fields = {"ReductionFunction": "MAX", "InputPixelOffset": 0.0, "OutputPixelOffset": 0.0}
+    made = returned([0.5, 0.5, 3.5, 0.5], [[[[4, 8, 16]]]], [[[[0, INF, 1, 2]] * 2]], "OutputGradient", **fields)
+    found = returned_bounds(made)["OutputGradientTensor"]
+    assert not found.undefined.any()
+    assert found.value.tolist() == [1, 1 + 2, 2 + 4, 4] * 2
+
+
 def test_of_samples_that_may_be_the_largest_each_may_get_the_gradient() -> None:
     close = [0, 1, 5, 1 + 2.0**-23, 0]
     image = [[[close, [-100] * 5]]]
