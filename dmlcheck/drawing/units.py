@@ -16,6 +16,7 @@ from dmlcheck.specs.names import NEWEST_LEVEL
 AROUND_GROUPS = Sizes((1, 2, 3, 31, 32, 33, 63, 64, 65), 8192)
 AROUND_LARGE_GROUPS = Sizes((1, 1, 2, 3, 255, 256, 257), 12_000)
 LONG = Sizes((1, 1, 1, 2, 3, 5, 1023, 1031), 40_000, room=6_000)
+LONG_STATES = Sizes((1, 1, 1, 2, 129, 257, 1031), 5_000_000, room=6_000)  # of recurrences, whose weights are large
 INDEXED = Sizes((1, 1, 2, 3, 98_304), 200_000)  # more places than 16 bits can name
 _SIZES = (*[SMALL] * 6, AROUND_GROUPS, AROUND_GROUPS, AROUND_LARGE_GROUPS, LONG)
 _STYLES = ("normal", "normal", "edges", "edges", "wide", "1000", "cancelling")
@@ -94,7 +95,7 @@ def drawn_broken(unit: Unit) -> BrokenDesc | None:
 def _desc(unit: Unit, chance: Chance) -> OperatorDesc | None:
     fields = load_spec(unit.operator).fields
     sizes = INDEXED if "IndicesTensor" in fields and chance.often(_FAR) else chance.of(_SIZES)
-    if "RecurrenceTensor" in fields and sizes is LONG:  # judging 1,031 steps takes 20 seconds
-        sizes = AROUND_LARGE_GROUPS
+    if "RecurrenceTensor" in fields and sizes is LONG:  # judging 1,031 steps takes up to 20 seconds
+        sizes = chance.of((AROUND_LARGE_GROUPS, LONG_STATES))
     desc = drawn(unit.operator, chance, sizes, unit.level)
     return laid(desc, chance, unit.level) if desc is not None and chance.often(_STRIDED) else desc

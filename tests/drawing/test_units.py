@@ -51,9 +51,12 @@ def test_sizes_around_workgroups_are_drawn() -> None:
     assert {31, 32, 33, 255, 256, 257, 1031} <= sizes
 
 
-def test_recurrent_networks_have_few_steps_and_other_operators_many() -> None:
-    drawn = [drawn_desc(Unit("DML_OPERATOR_RNN", 0, number)) for number in range(200)]
-    assert max(desc["InputTensor"].sizes[1] for desc in drawn if desc is not None) == 257
+def test_some_recurrent_networks_have_long_sequences_batches_or_states() -> None:
+    drawn = [drawn_desc(Unit("DML_OPERATOR_LSTM", 0, number)) for number in range(400)]
+    tensors = ("InputTensor", "RecurrenceTensor")
+    inputs, weights = zip(*([desc[name].sizes for name in tensors] for desc in drawn if desc is not None), strict=True)
+    most = [*(max(sizes[axis] for sizes in inputs) for axis in (1, 2)), max(sizes[3] for sizes in weights)]
+    assert most == [1031] * 3
 
 
 def test_some_draws_with_indices_have_more_places_than_16_bits_can_name() -> None:
