@@ -51,7 +51,7 @@ _PLACED = {
     HOST: "ONNX Runtime keeps it on the CPU: it only computes sizes",
 }
 _UNTAKEN = "ONNX Runtime creates no session of such a model: replace the node, or cast to a type that one of them takes"
-_CUSTOM = "a library of custom operators may have it: dmlcheck does not know what they need"
+_CUSTOM = "a library of custom operators has to have it"
 _NO_MORE = object()
 _NEVER = 2**31  # an opset
 _Made = TypeVar("_Made")
@@ -304,13 +304,18 @@ def _described(
 
 
 def _untaken(node: Any, of: Context, left: str, problem: str) -> Unusable:
-    """Return the error about a node that no provider takes, with the reasons of DirectML and of the CPU."""
+    """Return the error about a node that no provider takes, with the reasons of DirectML and of the CPU.
+
+    A node of an unknown domain is none: the application may have a library of custom operators.
+    """
     operator, release = type_of(node), registrations().release
     if schema_of_node(node, of.opsets) is not None or is_known(operator):
         return Unusable(NO_PROVIDER, f"{left}, and {problem}", _UNTAKEN)
     if node.domain not in DOMAINS_OF_RUNTIME:
-        reason = f"{release} has no operators of the domain {node.domain}, so that no provider takes it"
-        return Unusable(NO_PROVIDER, reason, meant(operator) or _CUSTOM)
+        reason = f"{release} has no operators of the domain {node.domain}"
+        if (help := meant(operator)) or _has_function(node, of):
+            return Unusable(NO_PROVIDER, f"{reason}, so that no provider takes it", help)
+        return Unusable("runs-elsewhere", f"{reason}: {_CUSTOM}")
     return Unusable(NO_PROVIDER, f"{release} has no operator {operator}", meant(operator))
 
 

@@ -286,7 +286,7 @@ def test_a_custom_operator_before_an_addition_is_no_crash() -> None:
     """Nothing is known of its output; what the model declares of the sum is small."""
     nodes = [node("Mine", "x", "m", "mine", domain="own"), node("Add", "m c", "y", "add")]
     made = model(nodes, {"x": [4]}, {"y": [4]}, [helper.make_tensor("c", 1, [4], [1, 2, 3, 4])])
-    assert by_name(made) == {"mine": "no-provider", "add": "unknown-sizes"}
+    assert by_name(made) == {"mine": "runs-elsewhere", "add": "unknown-sizes"}
 
 
 @pytest.mark.parametrize("kind", [0, 999])
@@ -327,7 +327,7 @@ def test_an_attribute_without_a_value_is_an_error_of_the_node(domain: str) -> No
 
 def test_a_shape_of_nothing_is_no_crash() -> None:
     made = model([node("Shape", "", "y", "own", domain="own"), node("Shape", "", "z", "onnx")], {}, {"y": [4]})
-    assert by_name(made) == {"own": "no-provider", "onnx": "onnx-syntax"}
+    assert by_name(made) == {"own": "runs-elsewhere", "onnx": "onnx-syntax"}
 
 
 @pytest.mark.parametrize("inputs", ["x", "-", ""])
@@ -625,7 +625,7 @@ DOUBLE, BFLOAT16 = 11, 16
         (node("FastGelu", "a", "y", domain="com.microsoft"), (DOUBLE,), 17, "runs-elsewhere"),
         (node("BiasGelu", "a b", "y", domain="com.microsoft"), (DOUBLE, DOUBLE), 17, "no-provider"),
         (node("BiasSoftmax", "a b", "y", domain="com.microsoft"), (FLOAT, FLOAT), 17, "no-provider"),
-        (node("Mine", "a", "y", domain="com.example"), (FLOAT,), 17, "no-provider"),
+        (node("Mine", "a", "y", domain="com.example"), (FLOAT,), 17, "runs-elsewhere"),
         (node("Conv", "a b", "y", domain="com.microsoft.nchwc"), (FLOAT, FLOAT), 17, "runs-elsewhere"),
     ],
 )
@@ -654,10 +654,19 @@ def test_a_node_that_no_provider_takes_says_why_and_what_to_do() -> None:
         "ONNX Runtime 1.24 has no operator com.microsoft.SkipLayerNormalisation",
         "did you mean com.microsoft.SkipLayerNormalization?",
     )
-    custom, help = untaken(node("Mine", "a", "y", domain="com.example"), FLOAT)
-    assert custom == "ONNX Runtime 1.24 has no operators of the domain com.example, so that no provider takes it"
-    assert help is not None
-    assert "custom operators" in help
+    domain = untaken(node("SkipLayerNormalization", "a", "y", domain="com.microsft"), FLOAT)
+    assert domain == (
+        "ONNX Runtime 1.24 has no operators of the domain com.microsft, so that no provider takes it",
+        "did you mean com.microsoft?",
+    )
+
+
+def test_an_operator_of_another_domain_runs_elsewhere() -> None:
+    (one,) = found(of_kind(node("Mine", "a", "y", domain="com.example"), FLOAT))
+    assert one.found == Unusable(
+        "runs-elsewhere",
+        "ONNX Runtime 1.24 has no operators of the domain com.example: a library of custom operators has to have it",
+    )
 
 
 def test_a_part_of_a_function_that_no_provider_takes_is_named() -> None:
