@@ -188,7 +188,7 @@ def test_no_name_of_a_model_is_printed_as_it_is() -> None:
             assert line.isprintable()
             assert not line.startswith("::")
     shown = r"x\n::error::y\x1b[31m\u202e"
-    assert f"model.onnx::n{shown}: d{shown}.{shown}-1: error[no-provider]: " in "\n".join(lines(made))
+    assert f"model.onnx::n{shown}: d{shown}.{shown}-1: note[runs-elsewhere]: " in "\n".join(lines(made))
 
 
 def test_of_too_many_wrong_nodes_the_first_are_told() -> None:
