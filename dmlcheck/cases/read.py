@@ -282,8 +282,9 @@ def _findings(
         for key, value in (("name", name), ("operator", operator), ("desc", desc)):
             if value is None and key not in defaults.unusable and key not in meant:
                 yield missing_key(key, "a case")
-        if type(operator) is str and desc is None and values.get("matrix") is None and values.get("invalid") is None:
-            yield from read_desc(operator, {}).findings if full_name(operator) is None else ()
+        is_alone = desc is None and values.get("matrix") is None and values.get("invalid") is None
+        if is_alone and type(operator) is str and full_name(operator) is None:
+            yield from read_desc(operator, {}).findings
     if not is_file and not own.keys() <= _KEYS_OF_CASES:
         yield from _unknown_keys(own, CASE_KEYS, "a case", operator)
     yield from form_findings(values, templated=values.get("matrix") is not None)

@@ -95,7 +95,7 @@ def drawn_broken(unit: Unit) -> BrokenDesc | None:
 def _desc(unit: Unit, chance: Chance) -> OperatorDesc | None:
     fields = load_spec(unit.operator).fields
     sizes = INDEXED if "IndicesTensor" in fields and chance.often(_FAR) else chance.of(_SIZES)
-    if "RecurrenceTensor" in fields and sizes is LONG:  # judging 1,031 steps takes up to 20 seconds
+    if "RecurrenceTensor" in fields and sizes is LONG:  # judging 1,031 steps takes 20 seconds: fewer are so long
         sizes = chance.of((AROUND_LARGE_GROUPS, LONG_STATES))
     desc = drawn(unit.operator, chance, sizes, unit.level)
     return laid(desc, chance, unit.level) if desc is not None and chance.often(_STRIDED) else desc

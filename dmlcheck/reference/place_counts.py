@@ -5,7 +5,14 @@ from __future__ import annotations
 
 def place_count(size: int, taps: int, stride: int, dilation: int, padding: int, end: int) -> int:
     """Return the number of places of a window along a dimension of a size, with padding at the start and at the end."""
-    return (size + padding + end - (taps - 1) * dilation - 1) // stride + 1
+    return _room(size, taps, dilation, padding, end) // stride + 1
+
+
+def may_be_place_count(count: int, size: int, taps: int, stride: int, dilation: int, padding: int, end: int) -> bool:
+    """Whether `count` may be the number of places, be it rounded down or up; all begin before the end padding."""
+    steps, rest = divmod(_room(size, taps, dilation, padding, end), stride)
+    has_one_more = rest > 0 and (steps + 1) * stride < size + padding
+    return steps >= 0 and (count == steps + 1 or (has_one_more and count == steps + 2))
 
 
 def transposed_size(size: int, taps: int, stride: int, dilation: int, padding: int, end: int) -> int:
@@ -13,12 +20,6 @@ def transposed_size(size: int, taps: int, stride: int, dilation: int, padding: i
     return (size - 1) * stride + (taps - 1) * dilation + 1 - padding - end
 
 
-def may_be_place_count(count: int, size: int, *window: int) -> bool:
-    """Whether `count` may be the number of places, be it rounded down or up; all of them begin before the end padding.
-
-    `window` has the other arguments of `place_count`.
-    """
-    taps, stride, dilation, padding, end = window
-    down = place_count(size, *window)
-    is_cut = (size + padding + end - (taps - 1) * dilation - 1) % stride > 0 and down * stride < size + padding
-    return down > 0 and (count == down or (is_cut and count == down + 1))
+def _room(size: int, taps: int, dilation: int, padding: int, end: int) -> int:
+    """Return how far the last place of a window may be from its first one."""
+    return size + padding + end - (taps - 1) * dilation - 1

@@ -26,7 +26,7 @@ class Work(NamedTuple):
 
 
 ELEMENTS_OF_BLOCK = 1 << 16  # half a megabyte of float64: several blocks fit into a core's cache
-BLOCKS_OF_CHANNELS = 2  # in a tile of channels that have a number each
+BLOCKS_OF_CHANNELS = 2  # in a tile of channels, each of which has a bias of its own
 BLOCKS_OF_SAMPLES = 4  # in a tile of samples between elements
 BLOCKS_OF_LAYERS = 16  # in a tile of layers that are added up
 BLOCKS_OF_COPIES = 32  # in a tile that indexing copies whole

@@ -56,9 +56,10 @@ class Batches:
             for case, is_selected, is_here in chosen(file, target, self.plan):
                 if is_selected:
                     ids.append(case.id)
-                yield (
-                    Done(never_ended(case, "the worker ended", finding, None)) if is_here else Other(case.id, case.file)
-                )
+                if is_here:
+                    yield Done(never_ended(case, "the worker ended", finding, None))
+                else:
+                    yield Other(case.id, case.file)
             yield Ended(digest(ids) if self.plan.digests else None)
 
 

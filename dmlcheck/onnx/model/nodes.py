@@ -51,7 +51,6 @@ _PLACED = {
     HOST: "ONNX Runtime keeps it on the CPU: it only computes sizes",
 }
 _UNTAKEN = "ONNX Runtime creates no session of such a model: replace the node, or cast to a type that one of them takes"
-_CUSTOM = "a library of custom operators has to have it"
 _NO_MORE = object()
 _NEVER = 2**31  # an opset
 _Made = TypeVar("_Made")
@@ -306,7 +305,7 @@ def _described(
 def _untaken(node: Any, of: Context, left: str, problem: str) -> Unusable:
     """Return the error about a node that no provider takes, with the reasons of DirectML and of the CPU.
 
-    A node of an unknown domain is none: the application may have a library of custom operators.
+    For a node of an unknown domain it is a note: the application may register a library of custom operators.
     """
     operator, release = type_of(node), registrations().release
     if schema_of_node(node, of.opsets) is not None or is_known(operator):
@@ -315,7 +314,7 @@ def _untaken(node: Any, of: Context, left: str, problem: str) -> Unusable:
         reason = f"{release} has no operators of the domain {node.domain}"
         if (help := meant(operator)) or _has_function(node, of):
             return Unusable(NO_PROVIDER, f"{reason}, so that no provider takes it", help)
-        return Unusable("runs-elsewhere", f"{reason}: {_CUSTOM}")
+        return Unusable("runs-elsewhere", f"{reason}; the application must register a library of them")
     return Unusable(NO_PROVIDER, f"{release} has no operator {operator}", meant(operator))
 
 

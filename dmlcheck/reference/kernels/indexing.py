@@ -58,9 +58,8 @@ def gather(input: Any, indices: Any, *, axis: int, index_dimensions: int) -> Par
     """
     own, is_undefined = last_dimensions(indices, index_dimensions)
     at, outside = indices_in(own, input.shape[axis])
-    return PartlyUndefined(
-        picked(input, at, axis), with_ones_after(np.asarray(outside | is_undefined), input.ndim - axis - 1)
-    )
+    mark = np.asarray(outside | is_undefined)
+    return PartlyUndefined(picked(input, at, axis), with_ones_after(mark, input.ndim - axis - 1))
 
 
 def gather_elements(input: Any, indices: Any, *, axis: int) -> PartlyUndefined:

@@ -213,9 +213,10 @@ def gradient_of_image(
     if len(counts) < len(every):
         return all_undefined([*map(len, places)])
     own = None if input is None else input[image.start, channels.start : channels.stop]
-    numbers = np.flatnonzero(batch_indices == image.start)
-    given = (gradient[number, channels.start : channels.stop] for number in numbers)
-    for found in map(partial(gradient_of_crop, sampling, own, sizes=sizes[2:], tile=tile), given, roi, counts):
+    numbers = np.flatnonzero(batch_indices == image.start).tolist()
+    for number, corners, of_each in zip(numbers, roi, counts, strict=True):
+        given = gradient[number, channels.start : channels.stop]
+        found = gradient_of_crop(sampling, own, given, corners, of_each, sizes[2:], tile)
         total = total if found is None else total.and_(found)
     return total.rounded()
 
@@ -246,14 +247,15 @@ def gradient_of_regions(
     sampling: Sampling, input: Any, gradient: Any, roi: Any, batch_indices: Any, places: Places
 ) -> Any:
     """Return the gradients of some regions; they are defined for averages of one linear sample."""
-    is_known = (sampling.mode, sampling.function) == ("LINEAR", "AVERAGE")
-
-    def of_region(number: int, corners: Any, counts: Counts | None) -> PartlyUndefined:
-        if not is_known or counts != ONE:
-            return all_undefined((4,))
-        return gradient_of_region(sampling, input[batch_indices[number]], gradient[number], corners)
-
-    return stacked(list(map(of_region, places[-2], roi, sample_counts(roi, gradient.shape[2:], sampling))))
+    numbers, is_known = places[-2], (sampling.mode, sampling.function) == ("LINEAR", "AVERAGE")
+    counts = sample_counts(roi, gradient.shape[2:], sampling)
+    found = [
+        gradient_of_region(sampling, input[batch_indices[number]], gradient[number], corners)
+        if is_known and of_each == ONE
+        else all_undefined((4,))
+        for number, corners, of_each in zip(numbers, roi, counts, strict=True)
+    ]
+    return stacked(found)
 
 
 def gradient_of_region(sampling: Sampling, image: Any, gradient: Any, corners: Any) -> PartlyUndefined:

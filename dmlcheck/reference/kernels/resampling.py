@@ -96,8 +96,15 @@ def resample3(
     """
     if antialiased and interpolation_mode == "LINEAR" and bool((scales < 0.5).any()):
         return all_undefined([*map(len, places)])
-    x = coordinates(places, scales, input_pixel_offsets, output_pixel_offsets)
-    return interpolated(input, x, interpolation_mode, ROUNDINGS[rounding_direction])
+    return resample2(
+        input,
+        interpolation_mode=interpolation_mode,
+        rounding_direction=rounding_direction,
+        scales=scales,
+        input_pixel_offsets=input_pixel_offsets,
+        output_pixel_offsets=output_pixel_offsets,
+        places=places,
+    )
 
 
 def upsample_2d(input: Any, *, scale_size: Any, interpolation_mode: str, places: Places) -> Any:

@@ -665,7 +665,7 @@ def test_an_operator_of_another_domain_runs_elsewhere() -> None:
     (one,) = found(of_kind(node("Mine", "a", "y", domain="com.example"), FLOAT))
     assert one.found == Unusable(
         "runs-elsewhere",
-        "ONNX Runtime 1.24 has no operators of the domain com.example: a library of custom operators has to have it",
+        "ONNX Runtime 1.24 has no operators of the domain com.example; the application must register a library of them",
     )
 
 
