@@ -13,7 +13,9 @@ from dmlcheck.graphs.buffers import Array, from_bytes
 from dmlcheck.graphs.records import Step
 from dmlcheck.reference.ball.errors import Arithmetic
 from dmlcheck.reference.ball.numbers import Ball
+from dmlcheck.reference.bindings import row
 from dmlcheck.reference.bounds import Bound, arithmetic_of, bounds, function_range
+from dmlcheck.reference.rows import ELEMENTS
 from dmlcheck.specs.records import INPUT, OUTPUT
 from dmlcheck.values.layouts import viewed
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
@@ -79,6 +81,38 @@ def _sides(
     own = arithmetic_of(step.desc, arithmetic.get("accumulate", "FLOAT32"), is_likely=is_likely)
     parts = {part.label: part.tensor for part in step.desc.tensors(INPUT)}
     inputs = {label: _input(tensor, held[step.inputs[label]], own) for label, tensor in parts.items()}
+    stored = {label: _stored(x, parts[label]) for label, x in inputs.items()}
+    sides = _of_step(step, outputs, inputs, arithmetic, is_likely=is_likely)
+    if any(stored[label] is not x for label, x in inputs.items()):
+        _differ(sides, _of_step(step, outputs, stored, arithmetic, is_likely=is_likely))
+    return sides
+
+
+def _stored(x: Any, tensor: TensorDesc) -> Any:
+    """Return an input with infinities for the numbers that overflow when they are stored; itself if there are none."""
+    if not isinstance(x, Ball) or tensor.data_type not in FORMATS:
+        return x
+    form = FORMATS[tensor.data_type]
+    overflows = np.isfinite(x.value) & (np.abs(x.value) >= form.largest * (1 + form.unit_roundoff))
+    if not overflows.any():
+        return x
+    infinite = np.copysign(np.inf, x.value)
+    return Ball(np.where(overflows, infinite, x.value), np.where(overflows, 0.0, x.radius), x.arithmetic, x.terms)
+
+
+def _differ(sides: dict[str, _Side], others: dict[str, _Side]) -> None:
+    """Leave elements without a bound where tensors that are stored give other results than numbers that are kept."""
+    for label, side in sides.items():
+        a, b = (one.radius * 0 if one.value is None else one.value for one in (side, others[label]))
+        is_same = (a == b) | (np.isnan(a) & np.isnan(b)) | (np.abs(a - b) < side.radius + others[label].radius)
+        side.radius = np.where(is_same, side.radius, np.inf)
+
+
+def _of_step(
+    step: Step, outputs: list[TensorPart], inputs: Mapping[str, Any], arithmetic: Mapping[str, Any], *, is_likely: bool
+) -> dict[str, _Side]:
+    """Return the bounds of a step's outputs by label."""
+    parts = {part.label: part.tensor for part in step.desc.tensors(INPUT)}
 
     def run(given: Mapping[str, Any], desc: OperatorDesc = step.desc) -> dict[str, _Side]:
         return _bounded(desc, outputs, given, is_likely=is_likely, **arithmetic)
@@ -92,7 +126,10 @@ def _sides(
         return _spread(run(values), run(_errors(inputs, power), _without_padding(step.desc)), power)
     try:
         if step.desc.spec.short != "CAST":
-            return run(inputs)
+            sides = run(inputs)
+            if row(step.desc.spec.operator).kernel.tiles is ELEMENTS:
+                _stay_unbounded(sides, balls)
+            return sides
     except (ArithmeticError, AttributeError, IndexError, RecursionError, TypeError, ValueError):
         pass  # of a kernel that takes no errors in one of its inputs
     sides = _lost(run({label: _rounded(x, parts[label]) for label, x in inputs.items()}))
@@ -111,6 +148,9 @@ _MOVING = (
 )
 _SPREADING = frozenset(_MOVING.split())
 _NORMS = ("LP_POOLING", "LP_POOLING1")  # of sums that are no sums of squares
+# Operators whose results jump, so that a remainder of 0 may be the whole divisor. An implementation jumps in all
+# elements or in none: these errors do not add up as independent ones do, so the elements are left without a bound.
+_JUMPING = ("ELEMENT_WISE_MODULUS_FLOOR", "ELEMENT_WISE_MODULUS_TRUNCATE")
 # Inputs that say where elements are, and factors: errors in these are another matter.
 _PLACES = ("IndicesTensor", "ROITensor", "BatchIndicesTensor")
 _FACTORS = ("FilterTensor",)
@@ -157,6 +197,14 @@ def _spread(own: dict[str, _Side], spread: dict[str, _Side], power: int) -> dict
     return own
 
 
+def _stay_unbounded(sides: dict[str, _Side], balls: Mapping[str, Ball]) -> None:
+    """Leave elements without a bound where an input has none, though the function has limits: they may be NaN."""
+    for side in sides.values():
+        for x in balls.values():
+            if x.shape == side.tensor.sizes:
+                side.radius = np.where(np.isinf(x.radius).reshape(-1), np.inf, side.radius)
+
+
 def _lost(sides: dict[str, _Side]) -> dict[str, _Side]:
     """Leave outputs without any bound."""
     for side in sides.values():
@@ -180,7 +228,8 @@ def _rounded(x: Any, tensor: TensorDesc) -> Any:
 def _bounded(
     desc: OperatorDesc, outputs: list[TensorPart], inputs: Mapping[str, Any], **arithmetic: Any
 ) -> dict[str, _Side]:
-    sides = {part.label: _Side(part.tensor, function_range(desc)) for part in outputs}
+    has_jumps, limits = desc.spec.short in _JUMPING, function_range(desc)
+    sides = {part.label: _Side(part.tensor, limits, has_jumps=has_jumps) for part in outputs}
     asked = {part.label: np.broadcast_to(np.True_, part.tensor.sizes) for part in outputs}
     for label, at, bound in bounds(desc, _by_field(desc, inputs), asked, **arithmetic):
         sides[label].put(at, bound)
@@ -199,9 +248,10 @@ def _by_field(desc: OperatorDesc, inputs: Mapping[str, Any]) -> dict[str, Any]:
 class _Side:
     """The bounds of a tensor as they come in, piece by piece."""
 
-    def __init__(self, tensor: TensorDesc, limits: tuple[float, float]) -> None:
+    def __init__(self, tensor: TensorDesc, limits: tuple[float, float], *, has_jumps: bool = False) -> None:
         self.tensor = tensor
         self.limits = limits
+        self.has_jumps = has_jumps
         count = math.prod(tensor.sizes)
         self.value: Array | None = None
         self.radius = np.zeros(count)
@@ -209,7 +259,9 @@ class _Side:
 
     def put(self, at: Array, bound: Bound) -> None:
         """Put the bounds of some elements in their places."""
-        value, radius = _within(*_hull(bound), *self.limits)
+        value, radius = _within(*_hull(bound, self.tensor.data_type), *self.limits)
+        if self.has_jumps:
+            radius = np.where(radius > np.abs(value) / 2, np.inf, radius)
         if self.value is None:
             self.value = np.zeros(self.radius.size, value.dtype)
         elif self.value.dtype != value.dtype:
@@ -236,10 +288,11 @@ class _Side:
         return buffer
 
 
-def _hull(bound: Bound) -> tuple[Array, Array]:
+def _hull(bound: Bound, data_type: str) -> tuple[Array, Array]:
     """Return the midpoint of several right results, and the distance to the ends.
 
-    If one of them is NaN or infinite and others are not, it is the first, and nothing bounds it.
+    If one of them is NaN or infinite and others are not, it is the first, and nothing bounds it. Nor is there a bound
+    where they are far apart: an implementation takes the same way for all elements.
     """
     if not bound.others:
         return bound.value, bound.radius
@@ -249,20 +302,28 @@ def _hull(bound: Bound) -> tuple[Array, Array]:
     first, is_nan = sides[0][0], np.logical_and.reduce([np.isnan(value) for value, _ in sides])
     with np.errstate(invalid="ignore"):
         is_one, reach = (low == high) | is_nan, (high - low) / 2
-        middle = np.where(np.isfinite(reach), low + reach, first)
-    return np.where(is_one, first, middle), np.where(is_one, 0.0, np.where(np.isfinite(reach), reach, np.inf))
+        is_near = reach <= np.maximum(np.abs(first) / 8, _smallest(data_type))
+        middle = np.where(is_near, low + reach, first)
+    return np.where(is_one, first, middle), np.where(is_one, 0.0, np.where(is_near, reach, np.inf))
+
+
+def _smallest(data_type: str) -> float:
+    """Return the smallest normal number of a float, or 1 of whole numbers."""
+    return float(2.0 ** FORMATS[data_type].least_exponent) if data_type in FORMATS else 1.0
 
 
 def _within(value: Array, radius: Array, low: float, high: float) -> tuple[Array, Array]:
-    """Return results whose errors do not exceed the range of a function."""
-    return value, radius if math.isinf(low) else np.fmin(radius, np.fmax(value - low, high - value))
+    """Return results whose errors do not exceed the range of a function; without a bound they may be NaN."""
+    if math.isinf(low):
+        return value, radius
+    return value, np.where(np.isinf(radius), radius, np.fmin(radius, np.fmax(value - low, high - value)))
 
 
 def _rounding(value: Array, radius: Array, data_type: str) -> Array:
     """Return how far the rounding of results to their type may take them; denormals may be flushed."""
     form = FORMATS[data_type]
-    size, smallest = np.abs(value) + radius, 2.0**form.least_exponent
-    return np.where(size < smallest, size, size * form.unit_roundoff)
+    size = np.abs(value) + radius
+    return np.where(size < _smallest(data_type), size, size * form.unit_roundoff)
 
 
 def _input(tensor: TensorDesc, given: Array | Carried, arithmetic: Arithmetic) -> Any:

@@ -127,13 +127,13 @@ def test_errors_in_whole_numbers_are_no_obstacle(operator: str) -> None:
             assert made.radius is None or not (made.radius < 0).any()
 
 
-def test_of_several_right_results_the_middle_is_taken_unless_one_is_not_finite() -> None:
-    none = np.zeros(5, bool)
-    first = Bound(np.array([1.0, 2.0, 3.0, np.nan, np.inf]), np.full(5, 0.5), none)
-    other = Bound(np.array([3.0, np.inf, np.nan, np.nan, np.inf]), np.full(5, 0.25), none)
-    value, radius = carry._hull(first._replace(others=(other,)))
-    assert value.tolist() == pytest.approx([1.875, 2, 3, np.nan, np.inf], nan_ok=True)
-    assert radius.tolist() == [1.375, np.inf, np.inf, 0, 0]
+def test_of_several_right_results_the_middle_is_taken_unless_one_is_not_finite_or_far_off() -> None:
+    none = np.zeros(6, bool)
+    first = Bound(np.array([16.0, 2.0, 3.0, np.nan, np.inf, 16.0]), np.full(6, 0.5), none)
+    other = Bound(np.array([18.0, np.inf, np.nan, np.nan, np.inf, 24.0]), np.full(6, 0.25), none)
+    value, radius = carry._hull(first._replace(others=(other,)), "FLOAT32")
+    assert value.tolist() == pytest.approx([16.875, 2, 3, np.nan, np.inf, 16], nan_ok=True)
+    assert radius.tolist() == [1.375, np.inf, np.inf, 0, 0, np.inf]
 
 
 # ---- nodes of several steps
@@ -286,3 +286,39 @@ def test_what_no_kernel_takes_errors_in_has_no_bound() -> None:
     assert bound.radius is not None
     assert np.isinf(bound.radius).all()
     assert bound.value.tolist() == x[[0, 2]].reshape(-1).astype(np.float64).tolist()
+
+
+def bound_of(node: OnnxNode, **given: Carried) -> list[bool]:
+    """Return which elements of a node's output have a bound; the inputs that are given are `a` and `b`."""
+    steps = graph(node)
+    inputs = {f"input {'ab'.index(name)}": tensor for name, tensor in given.items()}
+    made = carried(steps.steps, {**data_of(node, steps), **inputs})["output 0"]
+    return [True] * made.value.size if made.radius is None else np.isfinite(made.radius).tolist()
+
+
+def float16(values: list[float], radius: float) -> Carried:
+    return Carried("FLOAT16", np.array(values), np.full(len(values), radius), np.full(len(values), radius))
+
+
+def test_remainders_that_may_jump_have_no_bound() -> None:
+    """Of x / x, rounded, the whole part is 1 or 0, so the remainder is 0 or x: in all elements, or in none."""
+    x = np.array([0.7, -1.3, 2.6], np.float32)
+    assert bound_of(node_of("Mod", [x, x], float32(3), fmod=1)) == [False] * 3
+    assert bound_of(node_of("Mod", [x, np.float32([0.5, 1, 0.6])], float32(3), fmod=1)) == [True] * 3
+
+
+def test_what_overflows_between_steps_may_be_infinite_or_stay_a_number() -> None:
+    """121,539 is infinite in FLOAT16, so half of it is 60,769 or infinite; its sigmoid is 1 either way."""
+    made, half, kind = float16([121_539, 65_504, 1], 1), np.full(3, 0.5, np.float16), TensorRef("FLOAT16", (3,))
+    x = np.ones(3, np.float16)
+    assert bound_of(node_of("Mul", [x, half], kind), a=made) == [False, True, True]
+    assert bound_of(node_of("Sigmoid", [x], kind), a=made) == [True] * 3
+
+
+def test_functions_with_limits_do_not_bound_what_may_be_nan() -> None:
+    made = float16([0.5, 0.5], np.inf)
+    made = made._replace(radius=np.array([np.inf, 0.25]), likely=np.array([np.inf, 0.25]))
+    kind = TensorRef("FLOAT16", (2,))
+    for operator in ("HardSigmoid", "Sigmoid", "Tanh", "Softsign", "Erf", "Atan"):
+        more = {"alpha": 0.25, "beta": 0.5} if operator == "HardSigmoid" else {}
+        assert bound_of(node_of(operator, [np.ones(2, np.float16)], kind, **more), a=made) == [False, True], operator
