@@ -7,7 +7,7 @@ from typing import Any
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.onnx.export.activation import fused
 from dmlcheck.onnx.export.builder import Builder, Maker
-from dmlcheck.onnx.export.records import Value
+from dmlcheck.onnx.export.records import Inexpressible, Value
 from dmlcheck.onnx.export.requirements import positive
 
 
@@ -25,6 +25,8 @@ def convolution(g: Builder, desc: OperatorDesc) -> None:
     # OutputPadding is zeros after the result; sizes that a backward one may have beside are ONNX's output_padding.
     zeros = _surplus(sizes[2:], reached) if is_forward else list(desc.values["OutputPadding"])
     own = (*sizes[:2], *_surplus(sizes[2:], zeros))
+    if min(own[2:]) < 1:
+        raise Inexpressible("before OutputPadding the result has no elements, which ONNX does not allow")
     rest = _surplus(own[2:], reached)
     made = g.node(
         "Conv" if is_forward else "ConvTranspose",

@@ -24,19 +24,29 @@ def window(desc: OperatorDesc) -> dict[str, Any]:
     }
 
 
+_FIELDS = ("WindowSize", "Strides", "StartPadding", "EndPadding", "Dilations")
+
+
 def _is_rounded_up(desc: OperatorDesc) -> bool:
     """Return whether the sizes of a desc are rounded up, all that have a remainder."""
     values = desc.values
     input, output = (values[name].sizes for name in ("InputTensor", "OutputTensor"))
-    given = [
-        values[name] for name in ("WindowSize", "Strides", "StartPadding", "EndPadding", "Dilations") if name in values
-    ]
+    given = [values[name] for name in _FIELDS if name in values]
     down = pooled(input, *given)
     if down is None or output[2:] == down:
         return False
     if output[2:] != pooled_like([size + 1 for size in down], input, *given):
         raise Inexpressible("ONNX rounds the sizes of all dimensions up, or of none")
     return True
+
+
+def opset_of_sizes(desc: OperatorDesc) -> int:
+    """Return the least opset that gives sizes that are rounded up: before 22 a window may begin in the end padding."""
+    values = desc.values
+    output = values["OutputTensor"].sizes[2:]
+    end = [more + step - 1 for more, step in zip(values["EndPadding"], values["Strides"], strict=True)]
+    given = [end if name == "EndPadding" else values[name] for name in _FIELDS if name in values]
+    return 1 if pooled(values["InputTensor"].sizes, *given) == output else 22
 
 
 def average(g: Builder, desc: OperatorDesc) -> None:
@@ -55,6 +65,8 @@ def _one(g: Builder, desc: OperatorDesc, type: str, opset: int, **attributes: An
     shape = window(desc)
     if shape["dilations"] or shape["ceil_mode"]:
         g.at_least(opset)
+    if shape["ceil_mode"]:
+        g.at_least(opset_of_sizes(desc))
     sizes = g.tensor("OutputTensor").sizes
     g.output("OutputTensor", g.node(type, [x], sizes, x.data_type, **shape, **attributes))
 
@@ -63,11 +75,13 @@ def maximum(g: Builder, desc: OperatorDesc) -> None:
     """MAX_POOLING to MAX_POOLING2: indices count in the whole tensor in both."""
     x = g.input("InputTensor")
     require_type("MaxPool", x, (*FLOATS, *BYTES))
-    sizes = g.tensor("OutputTensor").sizes
+    sizes, shape = g.tensor("OutputTensor").sizes, window(desc)
+    if shape["ceil_mode"]:
+        g.at_least(opset_of_sizes(desc))
     if not g.has("OutputIndicesTensor"):
-        g.output("OutputTensor", g.node("MaxPool", [x], sizes, x.data_type, **window(desc)))
+        g.output("OutputTensor", g.node("MaxPool", [x], sizes, x.data_type, **shape))
         return
-    values, places = g.nodes_of("MaxPool", [x], [(sizes, x.data_type, None), (sizes, "INT64", None)], **window(desc))
+    values, places = g.nodes_of("MaxPool", [x], [(sizes, x.data_type, None), (sizes, "INT64", None)], **shape)
     g.output("OutputTensor", values)
     g.output("OutputIndicesTensor", places)
 

@@ -50,6 +50,20 @@ def test_sizes_that_are_rounded_up_in_all_dimensions_with_a_rest_are_ceil_mode(o
         build(pooling_of(operator, [1, 1, 5, 5], [3, 2], fields))
 
 
+@pytest.mark.parametrize("operator", ["AVERAGE_POOLING", "LP_POOLING", "MAX_POOLING1"])
+def test_windows_that_would_begin_in_the_end_padding_need_opset_22(operator: str) -> None:
+    """Along an axis of 4 the windows of 1 are at 0 and 2. Before opset 22 there was one at 4, which is outside.
+
+    Along the axis of 2 with its padding, the windows of 3 begin at -1 and 1: rounded up, and inside the input.
+    """
+    fields = {"WindowSize": [1, 3], "Strides": [2, 2], "StartPadding": [0, 1], "EndPadding": [0, 1]}
+    fields |= {"AVERAGE_POOLING": {"IncludePadding": 0}, "LP_POOLING": {"P": 2}}.get(operator, {})
+    for sizes, opset in (([1, 1, 4, 2], 22), ([1, 1, 5, 2], None)):
+        made = build(pooling_of(operator, sizes, [2 if opset else 3, 2], fields))
+        assert made.nodes[-1].attributes["ceil_mode"] == 1
+        assert (made.opset == 22) == (opset == 22)
+
+
 def pooling_of(operator: str, sizes: list[int], output: list[int], fields: dict[str, Any]) -> OperatorDesc:
     tensors = {
         name: {"DataType": "FLOAT32", "Sizes": of} for name, of in (("Input", sizes), ("Output", [1, 1, *output]))
