@@ -127,6 +127,22 @@ OTHERS: dict[str, list[tuple[str, dict[int, float]]]] = {
     "quantized_linear_average_pooling/values.yaml::rounded-up-with-dilations-with-padding": [
         ("OutputTensor", {2: 32, 5: 42}),
     ],
+    # Infinities of weight 0: their product with it is NaN. Rounding may also make it a weight above 0.
+    "resample/values.yaml::linear-a-weight-of-0-for-infinity": [
+        ("OutputTensor", {1: NAN}), ("OutputTensor", {1: INF}),
+    ],
+    "resample1/values.yaml::linear-an-infinity-beside": [
+        ("OutputTensor", dict.fromkeys((0, 2, 4, 6), NAN)),
+    ],
+    "resample2/values.yaml::linear-an-infinity-below": [
+        ("OutputTensor", dict.fromkeys((0, 1, 8, 9), NAN)),
+    ],
+    "resample3/values.yaml::antialiased-half-beside-an-infinity": [("OutputTensor", {1: NAN})],
+    "resample_grad/values.yaml::linear-a-weight-of-0-for-an-infinity": [("OutputGradientTensor", {2: NAN})],
+    "resample_grad1/values.yaml::linear-a-weight-of-0-for-an-infinity": [("OutputGradientTensor", {2: NAN})],
+    "roi_align/values.yaml::a-weight-of-0-for-an-infinity": [("OutputTensor", {0: NAN})],
+    "roi_align1/values.yaml::a-weight-of-0-for-an-infinity": [("OutputTensor", {0: NAN})],
+    "upsample_2d/values.yaml::factors-of-1-of-an-infinity": [("OutputTensor", {5: NAN})],
     # Elements with a sample that the rounding of its place may put on either side of a limit are left out.
     "roi_align/values.yaml::average-beyond-the-edges": [
         ("OutputTensor", {5: 4.5, 7: -7}),

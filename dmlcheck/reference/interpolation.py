@@ -16,6 +16,7 @@ import numpy as np
 from dmlcheck.reference.ball.numbers import Array, Ball, hull, radius, raw, summing_error
 from dmlcheck.reference.data_types import is_float
 from dmlcheck.reference.data_types import nearest as nearest_whole
+from dmlcheck.reference.infinities import Kinds, Seen, finite, kinds_of, with_infinities
 from dmlcheck.reference.places import Places, numbers_of, with_ones_after
 from dmlcheck.reference.results import PartlyUndefined, alternatives, ways_of
 from dmlcheck.reference.rows import Axes
@@ -148,26 +149,43 @@ class Between(NamedTuple):
 def linear(x: Array, places: Sequence[Any], *, channels: int = 0) -> PartlyUndefined:
     """Return low * (1 - part) + high * part for the elements beside each place, one axis after the other.
 
-    The result is undefined if an element that is not finite has weight 0, and as for `nearest`. The first axes may be
-    `channels`, of which no implementation takes averages.
+    The result is undefined as for `nearest`. The first axes may be `channels`, of which no implementation takes
+    averages.
     """
     near = list(map(beside, places, x.shape))
     kept = [np.unique(np.concatenate([index for way in ways for index in way[:2]])) for ways in near]
     near = list(map(_within, kept, near))
     elements = taken(x, kept)
+    if np.isfinite(elements).all():
+        return PartlyUndefined(averaged(elements, elements, near, places), is_lost(places))
+    kinds = kinds_of(elements, partial(seen_in_averages, near=near, channels=channels))
+    numbers = np.where(np.isfinite(elements), elements, np.nan)
+    found = averaged(numbers, finite(elements), near, places, is_finite=False)
+    return PartlyUndefined(with_infinities(found, kinds), is_lost(places))
+
+
+def averaged(
+    elements: Array,
+    sizes: Array,
+    near: Sequence[Sequence[Between]],
+    places: Sequence[Any],
+    *,
+    is_finite: bool = True,
+) -> Any:
+    """Return the weighted averages of elements, with the roundings of `sizes`; balls if one of the places is a ball.
+
+    If not all elements are finite, the hull of several ways leaves out those in which NaN has a weight.
+    """
     found = computed(elements, places)
     for axis, ways in enumerate(near):
-        found = hull(*(partial(mixed, found, way, axis) for way in ways))
-    found = in_any_order(found, elements, [ways[0] for ways in near])
-    is_undefined = False if np.isfinite(elements).all() else in_vain(~np.isfinite(elements), near, channels)
-    return PartlyUndefined(found, is_lost(places) | is_undefined)
+        found = hull(*(partial(mixed, found, way, axis, is_finite=is_finite) for way in ways))
+    return in_any_order(found, sizes, [ways[0] for ways in near])
 
 
 def beside(places: Any, size: int) -> list[Between]:
     """Return the elements beside places; then those beside other places that the errors allow."""
     if is_whole(places):
-        index = clamped(places, size)
-        return [Between(index, index, np.zeros(places.shape))]
+        return [Between(clamped(places, size), clamped(places + 1, size), np.zeros(places.shape))]
     value, error = raw(places), np.fmin(radius(places), _FEW)
     ways, reach = [value], int(error.max(initial=0))
     if error.any():
@@ -188,13 +206,14 @@ def computed(elements: Array, numbers: Sequence[Any]) -> Any:
     return wide.astype(np.float64, copy=False) if arithmetic is None else Ball(wide, None, arithmetic)
 
 
-def mixed(x: Any, way: Between, axis: int) -> Any:
-    """Return the weighted averages of elements along an axis."""
+def mixed(x: Any, way: Between, axis: int, *, is_finite: bool = True) -> Any:
+    """Return the weighted averages of elements along an axis; if not all are finite, those of weight 0 are left out."""
     low = np.take(x, way.low, axis)
     if not way.part.any():
         return low
     part = with_ones_after(way.part, x.ndim - axis - 1)
-    return low * (1 - part) + np.take(x, way.high, axis) * part
+    found = low * (1 - part) + np.take(x, way.high, axis) * part
+    return found if is_finite else np.where(part == 0, low, found)
 
 
 def in_any_order(found: Any, elements: Array, near: Sequence[Between]) -> Any:
@@ -214,17 +233,19 @@ def in_any_order(found: Any, elements: Array, near: Sequence[Between]) -> Any:
 _ROUNDINGS = 8  # u times the weighted average of absolute values; 4.8 is the largest error that was measured
 
 
-def in_vain(marked: Array, near: Sequence[Sequence[Between]], channels: int) -> Array:
-    """Return a mask of the averages in which a marked element has weight 0, or may have it by errors."""
-    vain = np.zeros(marked.shape, dtype=bool)
-    for axis, ways in enumerate(near[channels:], channels):
-        sides = [[np.take(x, index, axis) for index in ways[0][:2]] for x in (vain, marked)]
-        is_idle = with_ones_after(ways[0].part == 0, marked.ndim - axis - 1)
-        touched, *others = (_touched(marked, way, axis) for way in ways)
-        vain = sides[0][0] | sides[0][1] | (sides[1][1] & is_idle)
-        vain = reduce(np.logical_or, (other != touched for other in others), vain)
-        marked = touched
-    return vain
+def seen_in_averages(marked: Array, near: Sequence[Sequence[Between]], channels: int) -> Seen:
+    """Return the averages that see a marked element: with a weight, perhaps with one as errors decide, or with 0."""
+    surely = perhaps = marked
+    in_vain = np.zeros(marked.shape, dtype=bool)
+    for axis, ways in enumerate(near):
+        is_idle = [with_ones_after(way.part == 0, marked.ndim - axis - 1) for way in ways]
+        vain = [np.take(in_vain, way[side], axis) for way in ways for side in (0, 1)]
+        if axis >= channels:
+            vain += [np.take(perhaps, way.high, axis) & idle for way, idle in zip(ways, is_idle, strict=True)]
+        in_vain = reduce(np.logical_or, vain)
+        surely = reduce(np.logical_and, (_touched(surely, way, axis) for way in ways))
+        perhaps = reduce(np.logical_or, (_touched(perhaps, way, axis) for way in ways))
+    return Seen(surely, perhaps, in_vain)
 
 
 def _touched(marked: Array, way: Between, axis: int) -> Array:
@@ -298,53 +319,77 @@ def _shares_of_nearest(places: Any, size: int, rounding: Rounding) -> list[Share
 
 
 class Sums(NamedTuple):
-    """The sums of a gradient, the mask of undefined ones, and the counts, sizes and squares of their terms."""
+    """The sums of a gradient's finite terms, the mask of undefined sums, and the count, sizes and squares of terms.
+
+    `kinds` has the sums that see infinity or NaN; None if none does.
+    """
 
     value: Any
     is_undefined: Any
     count: Any = 0.0
     absolute: Any = 0.0
     squares: Any = 0.0
+    kinds: Kinds | None = None
 
     def and_(self, other: Sums) -> Sums:
         """Return the sums of the terms of both."""
-        return Sums(self.value + other.value, self.is_undefined | other.is_undefined, *map(np.add, self[2:], other[2:]))
+        kinds = self.kinds.or_(other.kinds) if self.kinds and other.kinds else self.kinds or other.kinds
+        found = Sums(
+            self.value + other.value, self.is_undefined | other.is_undefined, *map(np.add, self[2:5], other[2:5])
+        )
+        return found._replace(kinds=kinds)
 
     def rounded(self) -> PartlyUndefined:
         """Return the sums with the error of a sum in any order."""
-        if not isinstance(self.value, Ball):
-            return PartlyUndefined(self.value, self.is_undefined)
-        value, arithmetic = self.value, self.value.arithmetic
-        own = summing_error(np.maximum(self.count - 1, 0), raw(value), self.absolute, self.squares, arithmetic)
-        found = Ball.result(raw(value), value.radius + own, arithmetic, int(np.max(self.count, initial=0)))
+        value = self.value
+        if isinstance(value, Ball):
+            own = summing_error(
+                np.maximum(self.count - 1, 0), raw(value), self.absolute, self.squares, value.arithmetic
+            )
+            value = Ball.result(raw(value), value.radius + own, value.arithmetic, int(np.max(self.count, initial=0)))
+        found = value if self.kinds is None else with_infinities(value, self.kinds)
         return PartlyUndefined(found, self.is_undefined)
 
 
 def spread(gradient: Any, near: Sequence[Sequence[Share] | None], sizes: Sequence[int]) -> Sums:
     """Return for each element the sum over all places of the gradient times the element's weight there.
 
-    It is the transpose of `nearest` and `linear`; an axis of None is left as it is. A sum is undefined if infinity or
-    NaN has weight 0 in it.
+    It is the transpose of `nearest` and `linear`; an axis of None is left as it is.
     """
-    along = partial(_spread, near=near, sizes=sizes)
-    found, is_undefined = along(gradient), np.zeros((), bool)
-    value, is_finite = raw(gradient), np.isfinite(raw(gradient))
-    if not is_finite.all():
-        lost = (~is_finite).astype(np.float64)
-        is_undefined = along(lost, weigh=lambda weight: np.ones(weight.shape)) > along(lost, weigh=_has_weight)
+    along, kinds = partial(_spread, near=near, sizes=sizes), None
+    if not np.isfinite(raw(gradient)).all():
+        kinds = kinds_of(raw(gradient), partial(seen_in_sums, along))
+        gradient = np.where(np.isfinite(raw(gradient)), gradient, 0.0)
+    found, value = along(gradient), raw(gradient)
     if not isinstance(found, Ball):
-        return Sums(found, is_undefined)
+        return Sums(found, np.zeros((), bool), kinds=kinds)
     return Sums(
         found,
-        is_undefined,
+        np.zeros((), bool),
         along(np.ones(value.shape), weigh=_has_weight),
         along(np.abs(value) + radius(gradient), weigh=lambda weight: np.abs(raw(weight)) + radius(weight)),
         along(value * value, weigh=lambda weight: raw(weight) ** 2),
+        kinds,
     )
+
+
+def seen_in_sums(along: Callable[..., Array], marked: Array) -> Seen:
+    """Return the sums that see a marked term: with a weight, perhaps with one as errors decide, or with 0."""
+    terms = marked.astype(np.float64)
+    every, perhaps, surely = (along(terms, weigh=weigh) for weigh in (_one, _has_weight, _surely_has_weight))
+    return Seen(surely > 0, perhaps > 0, every > perhaps)
+
+
+def _one(weight: Any) -> Array:
+    return np.ones(weight.shape)
 
 
 def _has_weight(weight: Any) -> Array:
     return (np.abs(raw(weight)) + radius(weight) > 0).astype(np.float64)
+
+
+def _surely_has_weight(weight: Any) -> Array:
+    return (np.abs(raw(weight)) - radius(weight) > 0).astype(np.float64)
 
 
 def _spread(

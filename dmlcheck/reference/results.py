@@ -73,6 +73,13 @@ def any_of(*results: Any) -> Any:
     return found if mark is False else PartlyUndefined(found, mark)
 
 
+def without_alternatives(result: PartlyUndefined) -> PartlyUndefined:
+    """Return results that are undefined where they have alternatives."""
+    first, *others = ways_of(result.value)
+    marks = ((raw(other) != raw(first)) & ~(np.isnan(raw(other)) & np.isnan(raw(first))) for other in others)
+    return PartlyUndefined(first, reduce(_or, marks, result.where))
+
+
 def or_nan(x: Any, where: Any) -> Any:
     """Return results that may also be NaN where a mask is true."""
     return alternatives(x, np.where(where, np.nan, x)) if where.any() else x

@@ -27,7 +27,7 @@ from dmlcheck.reference.interpolation import (
     taken,
 )
 from dmlcheck.reference.places import Places, numbers_of
-from dmlcheck.reference.results import PartlyUndefined, alternatives, ways_of
+from dmlcheck.reference.results import PartlyUndefined, alternatives, ways_of, without_alternatives
 
 Counts = tuple[int, int]  # of samples of an element along height and width
 ONE: Counts = (1, 1)
@@ -230,7 +230,7 @@ def gradient_of_samples(
         return PartlyUndefined(np.where(beyond, 0.0, given / math.prod(counts)), unclear)
     reading = Reading(_is_beyond, rounding_of(sampling))
     inside = samples_at(image, at, reading.rounding, is_single=False)
-    samples = bounded(inside, at, image.shape[1:], reading, np.nan)
+    samples = without_alternatives(bounded(inside, at, image.shape[1:], reading, np.nan))
     chosen = _which_is_largest(samples.value, counts)
     is_undefined = _in_each(np.any, samples.where | unclear | possible(beyond), given.shape, counts) | chosen.where
     is_none = beyond | (raw(chosen.value) + radius(chosen.value) == 0)

@@ -28,7 +28,7 @@ from dmlcheck.reference.interpolation import (
     taken,
     total_together,
 )
-from dmlcheck.reference.results import Alternatives
+from dmlcheck.reference.results import Alternatives, ways_of
 
 Array = np.ndarray[Any, Any]
 X = np.array([0.0, 10, 30, 20, 20])
@@ -126,23 +126,43 @@ def test_axes_are_averaged_one_after_the_other() -> None:
     assert linear(x, [np.array([0.5]), np.array([0.25, 0.0])]).value.tolist() == [[6, 4]]
 
 
-@np.errstate(invalid="ignore")  # as the engine has it
-def test_only_a_weight_of_0_or_one_that_may_be_0_makes_an_infinity_undefined() -> None:
+def right(result: Any) -> list[set[str]]:
+    """Return the right results of each element, in row-major order, as texts: NaN is equal to nothing."""
+    ways = [raw(way).reshape(-1) for way in ways_of(result)]
+    return [{f"{number:g}" for number in numbers} for numbers in zip(*ways, strict=True)]
+
+
+def test_an_infinity_with_a_weight_of_0_is_left_out_or_multiplied() -> None:
     x = np.array([1.0, np.inf, 2.0])
     found = linear(x, [np.array([0.0, 0.5, 1.0, 1.5, 2.0])])
-    assert found.where.tolist() == [True, False, False, False, False]
-    found = linear(x, [Ball(np.array([0.05, 0.5, 1.95, 2.0]), np.array([0.1, 0.1, 0.1, 0.0]))])
-    assert found.where.tolist() == [True, False, True, False]
+    assert right(found.value) == [{"1", "nan"}, {"inf"}, {"inf"}, {"inf"}, {"2"}]
+    assert not np.any(found.where)
     square = np.array([[1.0, np.inf], [1.0, 1.0]])
-    assert linear(square, [np.array([0.0, 0.5, 1.0]), np.array([0.0])]).where.tolist() == [[True], [True], [False]]
+    found = linear(square, [np.array([0.0, 0.5, 1.0]), np.array([0.0])])
+    assert right(found.value) == [{"1", "nan"}, {"1", "nan"}, {"1"}]
 
 
-@np.errstate(invalid="ignore")  # as the engine has it
+def test_errors_may_give_an_infinity_a_weight_or_none() -> None:
+    places = Ball(np.array([0.05, 0.5, 1.95, 2.0]), np.array([0.1, 0.1, 0.1, 0.0]))
+    found = right(linear(np.array([1.0, -np.inf, 2.0]), [places]).value)
+    assert found == [{"1", "nan", "-inf"}, {"-inf"}, {"2", "nan", "-inf"}, {"2"}]
+
+
+def test_along_an_axis_that_keeps_its_size_an_infinity_is_itself_and_only_the_element_before_it_may_be_nan() -> None:
+    found = linear(np.array([1.0, np.inf, 2.0, -np.inf]), [np.arange(4)])
+    assert right(found.value) == [{"1", "nan"}, {"inf"}, {"2", "nan"}, {"-inf", "nan"}]  # the last is its own neighbour
+
+
+def test_opposite_infinities_are_nan_only_if_both_have_a_weight() -> None:
+    x = np.array([[np.inf, 1.0], [-np.inf, 1.0]])
+    found = linear(x, [np.array([0.0, 0.5]), np.array([0.5])])
+    assert right(found.value) == [{"inf", "nan"}, {"nan"}]
+
+
 def test_no_weight_is_for_an_element_of_another_channel() -> None:
     x, places = np.array([[1.0, np.inf, 2.0], [np.inf, 1.0, 1.0]]), [np.arange(2), np.array([0.0, 0.5, 1.5])]
     found = linear(x, places, channels=1)
-    assert found.where.tolist() == [[True, False, False], [False, False, False]]
-    assert np.where(found.where, 0, found.value).tolist() == [[0, np.inf, np.inf], [np.inf, np.inf, 1]]
+    assert right(found.value) == [{"1", "nan"}, {"inf"}, {"inf"}, {"inf"}, {"inf"}, {"1"}]
 
 
 def test_a_place_that_is_not_finite_or_far_off_is_lost() -> None:
@@ -264,17 +284,28 @@ def test_a_span_has_all_elements_of_an_axis_that_have_a_part(
     assert span_of([Share(np.array(each), np.ones(len(each))) for each in elements], 7) == expected
 
 
-@np.errstate(invalid="ignore")
-def test_only_a_weight_of_0_makes_what_comes_back_of_an_infinity_undefined() -> None:
+def test_what_comes_back_of_an_infinity_with_a_weight_of_0_is_left_out_or_multiplied() -> None:
     near = [
         Share(np.array([0, 1, 2]), np.array([1.0, 0.5, 1.0])),
         Share(np.array([1, 2, 3]), np.array([0.0, 0.5, 0.0])),
     ]
     found = spread(np.array([np.inf, 2, 4]), [near], [4])
-    assert found.is_undefined.tolist() == [False, True, False, False]
+    assert right(found.rounded().value) == [{"inf"}, {"1", "nan"}, {"5"}, {"0"}]
     found = spread(np.array([1, np.inf, 4]), [near], [4])
-    assert not found.is_undefined.any()
-    assert found.value.tolist() == [1, np.inf, np.inf, 0]
+    assert right(found.rounded().value) == [{"1"}, {"inf"}, {"inf"}, {"0"}]
+
+
+def test_errors_may_give_what_comes_back_of_an_infinity_a_weight_or_none() -> None:
+    near = [Share(np.array([0, 0]), Ball(np.array([0.5, 1.0]), np.array([0.5, 0.0])))]
+    assert right(spread(np.array([np.inf, 3.0]), [near], [1]).rounded().value) == [{"3", "inf", "nan"}]
+
+
+def test_the_infinities_of_two_sums_add_up() -> None:
+    near = [Share(np.array([0]), np.array([1.0]))]
+    positive, negative, one = (spread(np.array([x]), [near], [1]) for x in (np.inf, -np.inf, 1.0))
+    pairs = (positive, one), (one, negative), (positive, negative), (one, one)
+    found = [right(first.and_(second).rounded().value) for first, second in pairs]
+    assert found == [[{"inf"}], [{"-inf"}], [{"nan"}], [{"2"}]]
 
 
 def test_errors_in_one_direction_add_up() -> None:

@@ -14,6 +14,7 @@ from dmlcheck.reference.results import (
     separated,
     stacked,
     ways_of,
+    without_alternatives,
 )
 
 
@@ -64,3 +65,10 @@ def test_results_of_several_ways_each_of_several_results_are_one_list() -> None:
         )
     )
     assert [way.tolist() for way in ways_of(found)] == [[0], [1], [2], [3]]
+
+
+def test_results_without_alternatives_are_undefined_where_these_differ() -> None:
+    ways = Alternatives((np.array([1.0, 2.0, np.nan]), np.array([1.0, 3.0, np.nan])))
+    found = without_alternatives(PartlyUndefined(ways, np.array([True, False, False])))
+    assert found.value.tolist()[:2] == [1, 2]
+    assert found.where.tolist() == [True, True, False]
