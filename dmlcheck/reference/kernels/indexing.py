@@ -22,7 +22,7 @@ from dmlcheck.reference.needs import (
     updates_after_tuples,
 )
 from dmlcheck.reference.places import Places, picked, with_ones_after
-from dmlcheck.reference.results import PartlyUndefined
+from dmlcheck.reference.results import PartlyUndefined, alternatives
 from dmlcheck.reference.rows import UNCUT, Cut, Groups, Kernel, exact_row
 from dmlcheck.reference.work import BLOCKS_OF_COPIES
 
@@ -169,19 +169,24 @@ def one_hot(indices: Any, values: Any, *, axis: int, output: TensorDesc, places:
 def top_k1(input: Any, *, axis: int, k: int, axis_direction: str) -> dict[str, Any]:
     """The K smallest or largest elements of each sequence along Axis, sorted by AxisDirection, and their indices.
 
-    Among equal elements the lower index comes first.
+    Among equal elements the lower index comes first. -0 and 0 are equal, or -0 is the smaller.
     """
-    order = first_in_order(sorting_keys(input, is_decreasing=axis_direction == "DECREASING"), axis, k)
-    found = np.take_along_axis(input, order, axis)
-    has_nan, has_zero, has_negative_zero = notable(input, axis)
-    is_undefined = has_nan | (has_zero & has_negative_zero & (found == 0))
-    return {"output_value": PartlyUndefined(found, has_nan), "output_index": PartlyUndefined(order, is_undefined)}
+    has_nan, *has_zeros = notable(input, axis)
+    readings = [False, True] if np.logical_and(*has_zeros).any() else [False]
+    orders = [
+        first_in_order(sorting_keys(input, is_decreasing=axis_direction == "DECREASING", has_order=has_order), axis, k)
+        for has_order in readings
+    ]
+    return {
+        "output_value": PartlyUndefined(np.take_along_axis(input, orders[0], axis), has_nan),
+        "output_index": PartlyUndefined(alternatives(*orders), has_nan),
+    }
 
 
 def top_k(input: Any, *, axis: int, k: int) -> dict[str, Any]:
     """The K largest elements of each sequence along Axis, in decreasing order, and their indices.
 
-    Among equal elements the lower index comes first.
+    Among equal elements the lower index comes first. -0 and 0 are equal, or -0 is the smaller.
     """
     return top_k1(input, axis=axis, k=k, axis_direction="DECREASING")
 
@@ -200,10 +205,14 @@ def first_in_order(keys: Any, axis: int, k: int) -> Any:
     return (numbers[part] & np.uint64(0xFFFFFFFF)).astype(np.intp)
 
 
-def sorting_keys(x: Any, *, is_decreasing: bool) -> Any:
-    """Return unsigned integers with the order of the elements, equal for equal elements; NaN has no place in it."""
+def sorting_keys(x: Any, *, is_decreasing: bool, has_order: bool = False) -> Any:
+    """Return unsigned integers with the order of the elements, equal for equal elements; NaN has no place in it.
+
+    If zeros have an order, -0 is less than 0.
+    """
     if is_float(x):
-        bits = as_bits(0 - x if is_decreasing else 0 + x)  # makes 0 of -0
+        zero = x.dtype.type(-0.0 if has_order else 0)  # 0 + -0 is 0
+        bits = as_bits(zero - x if is_decreasing else zero + x)
         return np.where(bits & _sign_bit(x), ~bits, bits | _sign_bit(x))
     found = as_bits(x) ^ _sign_bit(x) if x.dtype.kind == "i" else x
     return ~found if is_decreasing else found
