@@ -56,7 +56,10 @@ class CampaignFinding(NamedTuple):
 
 
 class CampaignTally:
-    """The counts of a campaign so far."""
+    """The counts of a campaign so far.
+
+    `is_interrupted` says that it was interrupted during a reduction: it ends when that finding is written.
+    """
 
     def __init__(self) -> None:
         """Begin with nothing."""
@@ -67,6 +70,7 @@ class CampaignTally:
         self.undrawn = 0
         self.findings: list[CampaignFinding] = []
         self.repeated: Counter[str] = Counter()  # failures by a known fault, by operator
+        self.is_interrupted = False
         self.now = ""
         self.start = time.monotonic()
 
@@ -79,6 +83,11 @@ class CampaignTally:
     def seconds(self) -> float:
         """The seconds since the start."""
         return time.monotonic() - self.start
+
+    def stop_if_interrupted(self) -> None:
+        """End a campaign that was interrupted: KeyboardInterrupt."""
+        if self.is_interrupted:
+            raise KeyboardInterrupt
 
     def take(self, answer: TrialAnswer, *, is_invalid: bool = False) -> None:
         """Count an answer."""
@@ -103,7 +112,6 @@ class Campaign:
         self.expected = expected or KnownFindings(None, files.path)
         self.tally = CampaignTally()
         self._known: set[tuple[str, FailureKind | None, str]] = set()
-        self._is_interrupted = False
 
     def units(self) -> Iterator[Unit]:
         """Yield the draws, until the draws or the time are over."""
@@ -143,8 +151,7 @@ class Campaign:
             found = self._found(unit, answer) if answer.is_finding else None
             if found is not None:
                 yield found
-            if self._is_interrupted:
-                raise KeyboardInterrupt
+            self.tally.stop_if_interrupted()
 
     def _found(self, unit: Unit, answer: TrialAnswer) -> CampaignFinding | None:
         """Return the finding of a draw that is the first to show its fault; None if the fault is known."""
@@ -163,7 +170,7 @@ class Campaign:
         source = f"drawn by dmlcheck fuzz {exhaustive}--seed {unit.seed}, draw {unit.number} of {found.desc.spec.short}"
         about = FindingSource(source, unit.level, self.asked.implementation, found.answer.cause or answer.cause)
         path, name = self.files.write(found, about)
-        if not self._is_interrupted:
+        if not self.tally.is_interrupted:
             again = self.bench.answer(CaseOfFile(path, name))
             is_flaky = is_flaky or again.difference != found.answer.difference
         answer = found.answer._replace(cause=about.cause)
@@ -184,12 +191,12 @@ class Campaign:
         try:
             again = self.bench.answer(trial._replace(is_explained=False))
         except KeyboardInterrupt:
-            self._is_interrupted = True
+            self.tally.is_interrupted = True
             return failing, 0, False, False
         if again.difference != answer.difference:
             return failing, 1, False, True
         found = reduced(self.bench, failing, trial.level, _REDUCING)
-        self._is_interrupted = found.is_interrupted
+        self.tally.is_interrupted = found.is_interrupted
         return found.failing, found.trials, found.is_whole, False
 
 

@@ -85,7 +85,7 @@ def tensors_of(
 ) -> Mapping[str, Any] | Nothing:
     """Return the tensors of a model that an implementation gives, each an array, or a list of arrays for a sequence."""
     try:
-        given = implementation.run_model(model, _own(inputs, implementation), list(names))
+        given = implementation.run_model(model, _copies(inputs), list(names))
         lists = [name for name in names if isinstance(given, Mapping) and isinstance(given.get(name), list)]
         problem = _not_outputs(given, [name for name in names if name not in lists])
     except MemoryError as error:
@@ -105,7 +105,7 @@ def refusal(desc: OperatorDesc, inputs: dict[str, Any], implementation: Any) -> 
         unsupported = why_unsupported(desc, implementation)
         if unsupported is not None:
             return unsupported
-        implementation.run(desc, _own(inputs, implementation))
+        implementation.run(desc, _copies(inputs))
     except Unusable:
         return Refusal(None)
     except (Unsupported, TimedOut, MemoryError) as error:
@@ -140,18 +140,13 @@ def failed(implementation: Any, problem: str) -> Nothing:
 
 def _run(desc: OperatorDesc, inputs: dict[str, Any], implementation: Any) -> Computed:
     if not is_reference(implementation):
-        return Computed(implementation.run(desc, _own(inputs, implementation)))
+        return Computed(implementation.run(desc, _copies(inputs)))
     outputs = implementation.evaluate(desc, inputs)
     return Computed({name: output.values for name, output in outputs.items()}, masks_of(outputs))
 
 
-def _own(inputs: Mapping[str, Any], implementation: Any) -> dict[str, Any]:
-    """Return the inputs for an implementation: copies for an object that is not dmlcheck's own.
-
-    It may write to them, and the reference computes from the same inputs afterwards.
-    """
-    if type(implementation).__module__.startswith("dmlcheck."):
-        return dict(inputs)
+def _copies(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return copies of the inputs: an implementation may write to them, and the reference computes from them later."""
     return {name: list(map(_copy, of)) if isinstance(of, list) else _copy(of) for name, of in inputs.items()}
 
 

@@ -130,7 +130,6 @@ class GraphCampaign:
         self.operators = operators_of(tuple(asked.operators))
         self.tally = CampaignTally()
         self._known: set[tuple[FailureKind | None, str, str]] = set()
-        self._is_interrupted = False
 
     def events(self) -> Iterator[GraphDraw | CampaignFinding]:
         """Yield each draw when it is judged, and after it the findings that it shows first."""
@@ -169,8 +168,7 @@ class GraphCampaign:
                 found = self._found(result, number, path, inputs)
                 if found is not None:
                     yield found
-                if self._is_interrupted:
-                    raise KeyboardInterrupt
+                self.tally.stop_if_interrupted()
 
     def _results(self, path: str, inputs: str, implementation: Any) -> list[CaseResult]:
         """Return the results of the nodes of a model, of its outputs, and of nodes together."""
@@ -217,7 +215,7 @@ class GraphCampaign:
         """
         start = start_of(opened(path), result.case.name, self.bench, {"inputs": inputs})
         found = reduced(self.bench, start.failing, start.level, _REDUCING)
-        self._is_interrupted = found.is_interrupted
+        self.tally.is_interrupted = found.is_interrupted
         answer = found.failing.answer
         if self.expected.is_known(found.failing.desc, answer):
             return None

@@ -78,15 +78,6 @@ class Run:
         asked = self.settings
         self.limits = Limits(asked.accumulate, asked.inputs, asked.expected_within, asked.algorithms)
         self.limits.guesses = asked.guesses
-        self._taken: dict[int, Prepared] = {}
-
-    def take(self, case: Case, prepared: Prepared) -> None:
-        """Take a prepared case, whose values were drawn and not read from a file; it runs next."""
-        self._taken[id(case)] = prepared
-
-    def prepared(self, case: Case) -> Prepared:
-        """Return a case that is ready to run."""
-        return self._taken.pop(id(case), None) or prepare(case, case.level, self.descs)
 
     @property
     def is_reference(self) -> bool:
@@ -108,10 +99,10 @@ def run_cases(cases: Iterable[Case], implementation: Any = None, feature_level: 
             close(made)
 
 
-def run_case(case: Case, run: Run) -> CaseResult:
-    """Run one case."""
+def run_case(case: Case, run: Run, prepared: Prepared | None = None) -> CaseResult:
+    """Run one case; it comes prepared if its values were drawn and not read from a file."""
     start = time.perf_counter()
-    ending = _ending(case, run)
+    ending = _ending(case, run, prepared)
     diagnostics = in_order(case.origin, ending.findings) if ending.findings else ()
     if ending.outcome == PASSED and diagnostics:
         diagnostics = tuple(found._replace(severity=WARNING) for found in diagnostics)
@@ -136,11 +127,11 @@ def run_case(case: Case, run: Run) -> CaseResult:
     )
 
 
-def _ending(case: Case, run: Run) -> Ending:
+def _ending(case: Case, run: Run, drawn: Prepared | None) -> Ending:
     unrun = _of_unrun(case, run)
     if unrun is not None:
         return unrun
-    prepared = run.prepared(case)
+    prepared = drawn or prepare(case, case.level, run.descs)
     if case.is_negative and prepared.excess is None:
         return _of_negative(case, prepared, run)
     if prepared.desc is None or prepared.findings:

@@ -136,10 +136,10 @@ def result_of(trial: Trial, run: Run) -> CaseResult:
         inputs=trial.inputs if trial.invalid is None else None,
         invalid=trial.invalid,
     )
-    if trial.invalid is None:
-        desc, findings = run.descs.validated(case, trial.level)
-        run.take(case, Prepared(desc, dict(trial.inputs), findings=tuple(findings)))
-    return run_case(case, run)
+    if trial.invalid is not None:
+        return run_case(case, run)
+    desc, findings = run.descs.validated(case, trial.level)
+    return run_case(case, run, Prepared(desc, dict(trial.inputs), findings=tuple(findings)))
 
 
 def _of_file(written: CaseOfFile, run: Run) -> TrialAnswer:

@@ -102,51 +102,51 @@ def judge(
     outputs = {name: output for name, (output, _) in compared.items()}
     if of_reference is not None and not prepared.is_any and _is_equal(outputs):
         return Verdict(outputs)  # most cases: nothing more to find
-    is_off = (
-        limits.guesses
-        and of_reference is None
-        and any(output.mismatches or output.unlikely or output.systematic for output in outputs.values())
-    )
     guesses = _Guesses()
-    if is_off:
+    if limits.guesses and of_reference is None and any(map(_is_off, outputs.values())):
         guesses = _guesses(case.file, (desc, inputs, expected, actual, undefined, compared), limit, limits)
-    off = partial(_of_class, guesses.consistent)
-    unlikely = [off(_unlikely(name, output, case.outputs or {})) for name, output in outputs.items() if output.unlikely]
-    wrong = [] if of_reference is None else list(disagreements(case, prepared, actual, of_reference))
-    for name, output in outputs.items():
-        if output.mismatches:
-            found = _mismatch(name, output, case.outputs or {})
-            wrong.append(off(found._replace(help=guesses.causes.get(name))))
-        if output.systematic:
-            wrong.append(off(_systematic(name, output, case.outputs or {})))
+    found = verdict_of(outputs, case.outputs or {}, guesses)
+    disagreeing = () if of_reference is None else disagreements(case, prepared, actual, of_reference)
     inaccurate: list[Finding] = []
     if right.reference is not None and gives_floats(prepared):
         inaccurate = list(inaccurate_expectations(case, prepared, right.reference, limits.within, undefined))
         inaccurate = inaccurate if of_reference is None else without_mismatches(inaccurate, outputs)
-    unlimited = [_unlimited(name, output, case.outputs or {}) for name, output in outputs.items() if output.unlimited]
-    return Verdict(
-        outputs,
-        findings=tuple(wrong),
-        unlikely=tuple(unlikely),
+    return found._replace(
+        findings=(*disagreeing, *found.findings),
         inaccurate=tuple(inaccurate),
-        is_empty=_is_undefined(outputs) and not is_all_any(prepared),
-        consistent=guesses.consistent,
-        unlimited=tuple(unlimited),
-        is_unlimited=bool(unlimited) and _says_nothing(outputs),
+        is_empty=found.is_empty and not is_all_any(prepared),
     )
 
 
-def verdict_of(outputs: Mapping[str, OutputResult]) -> Verdict:
-    """Return the verdict on outputs without expected values: findings about wrong, unlikely and unlimited errors."""
-    wrong = [_mismatch(name, output, {}) for name, output in outputs.items() if output.mismatches]
-    wrong += [_systematic(name, output, {}) for name, output in outputs.items() if output.systematic]
-    unlikely = [_unlikely(name, output, {}) for name, output in outputs.items() if output.unlikely]
-    unlimited = [_unlimited(name, output, {}) for name, output in outputs.items() if output.unlimited]
+def _is_off(output: OutputResult) -> bool:
+    """Whether an output has errors of which the cause may be found."""
+    return bool(output.mismatches or output.unlikely or output.systematic)
+
+
+def verdict_of(
+    outputs: Mapping[str, OutputResult], given: Mapping[str, Any] | None = None, guesses: _Guesses | None = None
+) -> Verdict:
+    """Return the verdict on outputs: findings about wrong, unlikely and unlimited errors.
+
+    `given` has the values that a case gives for outputs, `guesses` the possible causes of errors.
+    """
+    given, guesses = given or {}, guesses or _Guesses()
+    off = partial(_of_class, guesses.consistent)
+    wrong = []
+    for name, output in outputs.items():
+        if output.mismatches:
+            found = _mismatch(name, output, given)
+            wrong.append(off(found._replace(help=guesses.causes.get(name))))
+        if output.systematic:
+            wrong.append(off(_systematic(name, output, given)))
+    unlikely = [off(_unlikely(name, output, given)) for name, output in outputs.items() if output.unlikely]
+    unlimited = [_unlimited(name, output, given) for name, output in outputs.items() if output.unlimited]
     return Verdict(
         outputs,
         findings=tuple(wrong),
         unlikely=tuple(unlikely),
         is_empty=_is_undefined(outputs),
+        consistent=guesses.consistent,
         unlimited=tuple(unlimited),
         is_unlimited=bool(unlimited) and _says_nothing(outputs),
     )

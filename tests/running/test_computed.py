@@ -240,3 +240,15 @@ def test_an_implementation_that_gives_no_tensors_has_failed(answer: Any, problem
 def test_what_it_cannot_run_is_no_failure() -> None:
     found = tensors_of(b"", {}, ["x"], Gives(Unsupported("no kernel")))
     assert found == Nothing("unsupported-by-implementation: no kernel")
+
+
+def test_no_implementation_changes_the_inputs_that_the_reference_computes_from() -> None:
+    class Writing(Answering):
+        def run(self, _: Any, inputs: Any) -> Any:
+            inputs["ATensor"][:] = 0
+            return self.answer
+
+    Writing.__module__ = "dmlcheck.implementations.command"  # wherever it comes from
+    given = given_by(Writing({"OutputTensor": np.zeros(2, dtype=np.float32)}))
+    assert isinstance(given, Computed)
+    assert INPUTS["ATensor"][0] == 5
