@@ -226,7 +226,7 @@ class Options(NamedTuple):
     type=Seconds(),
     metavar="SECONDS",
     default=DEFAULT_TIMEOUT,
-    help="The most seconds that a case may take; 0: any number. Default: 60; the reference has none without -j.",
+    help="The most seconds that a case may take; 0: any number. Default: 60.",
 )
 @click.option("--shard", type=Shard(), metavar="I/N", help="Run one of N parts of the cases.")
 @click.option(

@@ -10,6 +10,7 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import Finding
 from dmlcheck.implementations import Failure, Refused, TimedOut, Unsupported, Unusable, is_invalid_argument, name_of
 from dmlcheck.implementations.reference import Reference
+from dmlcheck.reference.deadline import OutOfTime
 from dmlcheck.reference.work import TooMuchWork
 from dmlcheck.running.undefined_elements import Masks, masks_of
 
@@ -122,14 +123,19 @@ def _nothing(error: Exception, implementation: Any) -> Nothing:
     """Return the outcome for an exception in place of outputs."""
     if isinstance(error, Unsupported):
         return Nothing(f"{_UNSUPPORTED}: {error}")
-    if isinstance(error, TimedOut):
-        return Nothing("timed out", Finding("timeout", (), {"seconds": str(error)}))
+    if isinstance(error, (TimedOut, OutOfTime)):
+        return timed_out(error)
     if isinstance(error, Failure):
         return failed(implementation, str(error))
     from dmlcheck.running.raised import traceback_text
 
     told = failed(implementation, f"raised {type(error).__name__}: {error}")
     return told._replace(traceback=traceback_text(error))
+
+
+def timed_out(error: Exception) -> Nothing:
+    """Return the outcome for a case that took longer than the seconds in an error."""
+    return Nothing("timed out", Finding("timeout", (), {"seconds": str(error)}))
 
 
 def failed(implementation: Any, problem: str) -> Nothing:

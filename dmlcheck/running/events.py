@@ -91,7 +91,7 @@ def file_events(
     if file.problems:
         yield from _of_wrong_file(file, plan, skip)
         return
-    run = Run(implementation, plan.settings)
+    run = Run(implementation, plan.settings, plan.timeout)
     told = ProblemCount()
     ids = []
     number = 0

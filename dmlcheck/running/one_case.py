@@ -13,9 +13,10 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import WARNING, Finding
 from dmlcheck.diagnostics.wording import cut
 from dmlcheck.implementations import errors_of, validates
+from dmlcheck.reference.deadline import OutOfTime, limited
 from dmlcheck.reference.work import TooMuchWork
 from dmlcheck.running.accuracy import EXPECTED_WITHIN
-from dmlcheck.running.computed import Computed, Nothing, computed, is_reference, refusal, why_unsupported
+from dmlcheck.running.computed import Computed, Nothing, computed, is_reference, refusal, timed_out, why_unsupported
 from dmlcheck.running.known_failures import judged_directml, with_known
 from dmlcheck.running.negatives import check_invalid, is_listed
 from dmlcheck.running.refusals import accepted, wrong_desc, zeros
@@ -65,14 +66,18 @@ class Settings(NamedTuple):
 class Run:
     """The shared state of a run's cases: the implementation, the settings, and results for descs that cases share."""
 
-    def __init__(self, implementation: Any, settings: Settings | None = None) -> None:
-        """Begin a run; the implementation has a name, and computes the outputs of descs."""
+    def __init__(self, implementation: Any, settings: Settings | None = None, timeout: float | None = None) -> None:
+        """Begin a run; the implementation has a name, and computes the outputs of descs.
+
+        If it is the reference engine, `timeout` limits the seconds of a case: the engine ends it in this process.
+        """
         # Imported now, so that it does not count as time of the first case.
         from dmlcheck.comparison import compare  # noqa: F401
         from dmlcheck.reference import engine  # noqa: F401
 
         self.implementation = implementation
         self.settings = settings or Settings()
+        self.timeout = timeout if self.is_reference else None
         self.directml = judged_directml(implementation, self.settings.directml_version)
         self.descs = LegalDescs()
         asked = self.settings
@@ -102,7 +107,8 @@ def run_cases(cases: Iterable[Case], implementation: Any = None, feature_level: 
 def run_case(case: Case, run: Run, prepared: Prepared | None = None) -> CaseResult:
     """Run one case; it comes prepared if its values were drawn and not read from a file."""
     start = time.perf_counter()
-    ending = _ending(case, run, prepared)
+    with limited(run.timeout):
+        ending = _ending(case, run, prepared)
     diagnostics = in_order(case.origin, ending.findings) if ending.findings else ()
     if ending.outcome == PASSED and diagnostics:
         diagnostics = tuple(found._replace(severity=WARNING) for found in diagnostics)
@@ -257,6 +263,8 @@ def _of_computed(case: Case, prepared: Prepared, desc: OperatorDesc, run: Run) -
         ending = Ending(ERRORED, "out of memory", (out_of_memory(desc),))
     except TooMuchWork as error:
         ending = Ending(SKIPPED, str(error))
+    except OutOfTime as error:
+        ending = ending_of_nothing(timed_out(error))
     if ending.outcome == FAILED:
         ending = _with_words(ending, run.implementation)
     if ending.outcome in (FAILED, ERRORED) and run.settings.keep is not None:

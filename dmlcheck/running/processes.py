@@ -64,8 +64,7 @@ class Execution:
     def is_default_of_reference(self) -> bool:
         """Whether the reference engine runs with the default time limit.
 
-        It then has the limit only in the processes of `-j`, which report each case anyway. Otherwise it would be
-        slower.
+        Then it keeps the limit itself, between tiles. A process for it would be slower.
         """
         return self.plan.implementation == "reference" and self.plan.timeout == DEFAULT_TIMEOUT
 

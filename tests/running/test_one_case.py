@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from dmlcheck.cases.records import Case
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.implementations import Failure, TimedOut, Unsupported
 from dmlcheck.implementations.reference import Reference
+from dmlcheck.reference import deadline
 from dmlcheck.running import one_case
 from dmlcheck.running.one_case import Run, Settings, run_case, run_cases
 
@@ -482,3 +484,21 @@ def test_a_masked_array_is_no_input() -> None:
     masked = np.ma.masked_array(np.float32([1, 2]), True)
     outcome, _, rules = ending(case(inputs={"ATensor": masked, "BTensor": [3, 4]}))
     assert (outcome, rules) == ("error", ["wrong-type"])
+
+
+@pytest.mark.parametrize("tiles", [0, 1])  # in the second place the result is there, and its tolerance is not
+def test_the_reference_has_a_time_limit_in_this_process(tiles: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter([0.0, *[1.0] * tiles, *[3.0] * 9])
+    monkeypatch.setattr(deadline, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    late = run_case(case(outputs={"OutputTensor": [4, 7]}), Run(Reference(), timeout=2.0))
+    assert (late.outcome, late.reason, [found.rule for found in late.diagnostics]) == (
+        "error",
+        "timed out",
+        ["timeout"],
+    )
+    assert "2 s" in late.diagnostics[0].message
+
+
+def test_a_result_in_time_passes_and_only_the_reference_keeps_the_limit() -> None:
+    assert run_case(case(), Run(Reference(), timeout=60.0)).outcome == "passed"
+    assert Run(Answering(None), timeout=1.0).timeout is None

@@ -12,6 +12,7 @@ import numpy as np
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference.ball.numbers import Arithmetic
 from dmlcheck.reference.bindings import Inputs, attributes_of, fields_of, parameter, row, tensors_of
+from dmlcheck.reference.deadline import in_time
 from dmlcheck.reference.results import PartlyUndefined
 from dmlcheck.reference.rows import (
     Correlations,
@@ -48,9 +49,9 @@ class Plan(NamedTuple):
         return amount_of(self.declared, given) if own is None else own(given)
 
     def tiles(self) -> Iterator[Tile]:
-        """Yield the tiles."""
+        """Yield the tiles, as long as there is time."""
         kind: type = type(self.declared)
-        return _cutting(kind)(self.declared, self.request)
+        return in_time(_cutting(kind)(self.declared, self.request))
 
 
 def plan_of(desc: OperatorDesc, inputs: Inputs, arithmetic: Arithmetic | None = None) -> Plan:
