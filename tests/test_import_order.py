@@ -66,8 +66,8 @@ def _reached(path: Path, names: Container[str]) -> set[str]:
     return {name for name in found if name in names}
 
 
-def test_only_the_engine_makes_tiles() -> None:
-    """`threads` and the screening of compared results take tiles, and make none."""
+def test_only_the_engine_has_tiles() -> None:
+    """It computes them for values, and `bounds` computes them again for tolerances."""
     tiling = PACKAGE / "reference" / "tiling"
     users = {
         path.relative_to(PACKAGE).with_suffix("").as_posix()
@@ -75,7 +75,7 @@ def test_only_the_engine_makes_tiles() -> None:
         if tiling not in path.parents
         and any(name.startswith("dmlcheck.reference.tiling") for name in imported(ast.parse(path.read_text("utf-8"))))
     }
-    assert users == {"reference/engine", "reference/bounds", "reference/threads", "comparison/screening"}
+    assert users == {"reference/engine", "reference/bounds"}
 
 
 def test_all_code_is_in_a_package_but_for_the_front_door() -> None:

@@ -21,7 +21,6 @@ from dmlcheck.reference.ball.errors import Arithmetic
 from dmlcheck.reference.bounds import FEW, arithmetic_of
 from dmlcheck.reference.magnitudes import Magnitudes
 from dmlcheck.reference.results import separated
-from dmlcheck.reference.tiling.tile import Tile
 from dmlcheck.specs.records import OUTPUT
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
 
@@ -84,34 +83,32 @@ class Screen:
             and math.prod(self.tensor.sizes) >= _MANY
         )
 
-    def see(self, tile: Tile, found: Any) -> None:
-        """Take a tile, and the result of its formula."""
+    def see(self, where: Any, found: Any, magnitudes: Callable[[], Magnitudes]) -> None:
+        """Take the results at an index of the output, and the function that returns the magnitudes of their sums."""
         value, is_undefined = separated(found)
         if self.actual is None or np.any(is_undefined) or not isinstance(value, np.ndarray):
             return
-        part = self._part(tile, value)
+        part = self._part(where, value, magnitudes)
         if part is not None:
             with self._lock:
                 self.parts.append(part)
 
-    def _part(self, tile: Tile, value: Array) -> _Part | None:
-        """Return the screening of a tile, or None if something in it is infinite or NaN."""
-        actual = np.asarray(self.actual)[tile.where]
+    def _part(self, where: Any, value: Array, estimated: Callable[[], Magnitudes]) -> _Part | None:
+        """Return the screening of results, or None if some of them are infinite or NaN."""
+        actual = np.asarray(self.actual)[where]
         found = np.ascontiguousarray(actual).reshape(-1)
         flat = np.ascontiguousarray(value).reshape(-1)
         wanted = flat.astype(found.dtype)
         none = np.zeros(0, np.int64)
         if np.array_equal(wanted[:_RUN], found[:_RUN]) and np.array_equal(wanted, found):
-            return _Part(tile.where, none, none, np.zeros(0), 0.0, none, 0.0, none, np.zeros(0), 0.0, 0.0)
-        magnitudes = tile.magnitudes(*tile.operands) if tile.magnitudes is not None else None
-        if magnitudes is None or magnitudes.products < _LEAST_TERMS:
-            return None
-        if not float(magnitudes.sums.max(initial=0)) < _LARGEST:
+            return _Part(where, none, none, np.zeros(0), 0.0, none, 0.0, none, np.zeros(0), 0.0, 0.0)
+        magnitudes = estimated()
+        if magnitudes.products < _LEAST_TERMS or not float(magnitudes.sums.max(initial=0)) < _LARGEST:
             return None
         own = _screened(flat, wanted, found, magnitudes, self.arithmetic, self.tensor.data_type)
         if own is None:
             return None
-        return own._replace(where=tile.where, terms=magnitudes.terms, **self._in_output(tile.where, own))
+        return own._replace(where=where, terms=magnitudes.terms, **self._in_output(where, own))
 
     def _in_output(self, where: Any, own: _Part) -> dict[str, Any]:
         """Return the numbers of elements in a tile as their places in the output."""

@@ -13,6 +13,7 @@ from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.reference.ball.numbers import Condition
 from dmlcheck.reference.bindings import Inputs, parameter, row
 from dmlcheck.reference.blocks import Blocks
+from dmlcheck.reference.magnitudes import Magnitudes
 from dmlcheck.reference.operands import Numbers, as_numbers
 from dmlcheck.reference.results import Alternatives, Approximate, separated
 from dmlcheck.reference.threads import compute_all, threads_for
@@ -22,7 +23,7 @@ from dmlcheck.reference.work import TooMuchWork, Work
 from dmlcheck.values.number_formats import NUMPY_TYPES, have_equal_bytes
 
 Array = NDArray[Any]
-Watch = Callable[[Tile, Any], None]
+Watch = Callable[[Any, Any, Callable[[], Magnitudes]], None]  # the index of a tile, its results, and their magnitudes
 
 
 class ComputedOutput(NamedTuple):
@@ -46,7 +47,8 @@ def evaluate(
     """Return the outputs of a valid desc by label; `inputs` has an array (a list for an array of tensors) by field.
 
     `numbers` replaces the arrays that formulas compute with, for another arithmetic. `watch` is called, in several
-    threads, with each tile that has `magnitudes` and the result of its formula. TooMuchWork if it would take too long.
+    threads, with the index of each tile whose row has `magnitudes`, the results of its formula, and a function that
+    returns their magnitudes. TooMuchWork if it would take too long.
     """
     with np.errstate(all="ignore"):
         plan = plan_of(desc, inputs)
@@ -159,7 +161,7 @@ def _compute(
         (output,) = results.values()
         output.put(tile.where, found, overflow)
         if watch is not None and tile.magnitudes is not None:
-            watch(tile, found)
+            watch(tile.where, found, partial(tile.magnitudes, *tile.operands))
         return
     outputs = {parameter(label): output for label, output in results.items()}
     for part in parts_of(found):

@@ -6,12 +6,13 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from itertools import chain, islice
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from dmlcheck.reference.tiling.tile import Tile
 from dmlcheck.values import memory
+
+_Tile = TypeVar("_Tile")
 
 
 def threads_for(inputs: Mapping[str, Any]) -> int:
@@ -39,7 +40,7 @@ def keep_memory() -> None:
 _KEPT = 1 << 24  # bytes
 
 
-def compute_all(tiles: Iterator[Tile], compute: Callable[[Tile], None], threads: int) -> None:
+def compute_all(tiles: Iterator[_Tile], compute: Callable[[_Tile], None], threads: int) -> None:
     """Compute all tiles, in several threads if the system has them; an error in one, or Ctrl-C, ends all.
 
     The order of the tiles does not matter, so that results do not depend on the number of threads.
@@ -54,7 +55,7 @@ def compute_all(tiles: Iterator[Tile], compute: Callable[[Tile], None], threads:
         compute(tile)
 
 
-def _shared(tiles: Iterator[Tile], compute: Callable[[Tile], None], threads: int) -> bool:
+def _shared(tiles: Iterator[_Tile], compute: Callable[[_Tile], None], threads: int) -> bool:
     """Compute the tiles in threads; return False, with nothing computed, if the system has no threads."""
     from concurrent.futures import ThreadPoolExecutor
 
