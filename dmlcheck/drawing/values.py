@@ -234,10 +234,11 @@ def batches(desc: OperatorDesc, part: TensorPart, generator: Generator) -> Array
 
 
 def lengths(desc: OperatorDesc, part: TensorPart, generator: Generator) -> Array:
-    """Return lengths of sequences."""
+    """Return lengths of sequences; in every second draw all are whole, so that their last steps count."""
     sizes = desc.parts["InputTensor"][0].tensor.sizes
     longest = sizes[desc.values["Axis"]] if desc.spec.short == "REVERSE_SUBSEQUENCES" else sizes[1]
-    return generator.integers(1, longest + 1, part.tensor.sizes).astype(NUMPY_TYPES[part.tensor.data_type])
+    least = longest if generator.integers(0, 2) else 1
+    return generator.integers(least, longest + 1, part.tensor.sizes).astype(NUMPY_TYPES[part.tensor.data_type])
 
 
 def mask(desc: OperatorDesc, part: TensorPart, generator: Generator) -> Array:

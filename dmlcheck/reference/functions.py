@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from dmlcheck.reference.ball.numbers import Ball, hull, raw, with_roundings_of
 from dmlcheck.reference.data_types import infinite
-from dmlcheck.reference.results import alternatives, or_nan
+from dmlcheck.reference.overflowing import terms_depend_on_order
+from dmlcheck.reference.results import PartlyUndefined, alternatives, or_nan
 from dmlcheck.reference.sums import progression
 from dmlcheck.values.number_formats import ulp
 
@@ -46,13 +48,26 @@ def moving_mean(mean: Any, x: Any, weight: Any) -> Any:
     return hull(lambda: weight * mean + (1 - weight) * x, lambda: mean + (1 - weight) * (x - mean))
 
 
-def blended(share: Any, new: Any, old: Any) -> Any:
-    """Return (1 - share) . new + share . old, which others compute as new + share . (old - new)."""
+def blended(share: Any, new: Any, old: Any, data_type: str) -> PartlyUndefined:
+    """Return (1 - share) . new + share . old, which others compute as new + share . (old - new).
+
+    It is undefined where a number on the way overflows the data type, and the result depends on that.
+    """
 
     def added(share: Any, new: Any, old: Any) -> Any:
         return new + share * (old - new)
 
-    return with_roundings_of(added, (1 - share) * new + share * old, share, new, old)
+    first = summed_in_type(data_type, (1 - share) * new, share * old)
+    moved = share * infinite(data_type, old - new)
+    mark = first.where | terms_depend_on_order(data_type, first.value, new, moved)
+    mark |= np.isnan(raw(new + moved)) != np.isnan(raw(first.value))
+    return PartlyUndefined(with_roundings_of(added, first.value, share, new, old), mark)
+
+
+def summed_in_type(data_type: str, *terms: Any) -> PartlyUndefined:
+    """Return a sum of a few terms; undefined where it overflows the data type in one order alone, or to both sides."""
+    total = reduce(np.add, terms)
+    return PartlyUndefined(total, terms_depend_on_order(data_type, total, *terms))
 
 
 def with_published_error(x: Any, ulp_count: float) -> Any:

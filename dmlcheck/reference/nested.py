@@ -11,6 +11,7 @@ import numpy as np
 from dmlcheck.reference.ball.numbers import Ball, Condition, raw, with_twin
 from dmlcheck.reference.blocks import blockwise
 from dmlcheck.reference.data_types import overflows
+from dmlcheck.reference.overflowing import may_overflow
 from dmlcheck.reference.results import any_of, separated, ways_of
 from dmlcheck.values.number_formats import NUMPY_TYPES, ulp
 
@@ -74,12 +75,14 @@ def activation(nested: Nested, limit: Any = None, *, is_last: bool = False) -> C
 def _activated(nested: Nested, x: Any, limit: Any = None) -> tuple[Any, Any]:
     """Return the results of an activation, and a mask of the undefined ones.
 
-    Undefined are all results of an activation that reduces the hidden state, results for NaN that is clipped, all for a
-    limit that is NaN or negative, and those that differ if a number is rounded to infinity first.
+    Undefined are all results of an activation that reduces the hidden state, results for numbers that are undefined and
+    for NaN that is clipped, all for a limit that is NaN or negative, and those that differ if a number is rounded to
+    infinity first. Unless the activation `is_last`, so are results that overflow.
     """
+    x, is_lost = separated(x)
     if limit is not None:
         value, mark = _activated(nested, np.clip(x, -limit, limit))
-        return value, mark | np.isnan(raw(x)) | ~(raw(limit) >= 0)
+        return value, mark | np.isnan(raw(x)) | ~(raw(limit) >= 0) | is_lost
     if nested.axes:
         value, _ = separated(nested.formula(raw(x), axes=(1,)))
         return value.astype(np.float64), True
@@ -88,7 +91,9 @@ def _activated(nested: Nested, x: Any, limit: Any = None) -> tuple[Any, Any]:
     dtype = NUMPY_TYPES[nested.data_type if nested.is_last else "FLOAT64"]
     for other in others:
         mark = mark | _differ(raw(other).astype(dtype), raw(value).astype(dtype))
-    return value, mark.value if isinstance(mark, Condition) else mark
+    if not nested.is_last:
+        mark = mark | may_overflow(nested.data_type, value)
+    return value, (mark.value if isinstance(mark, Condition) else mark) | is_lost
 
 
 def _differ(x: Any, y: Any) -> Any:

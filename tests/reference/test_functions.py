@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball
-from dmlcheck.reference.functions import blended, moving_mean, of_values, powers, sequence, with_published_error
+from dmlcheck.reference.functions import (
+    blended,
+    moving_mean,
+    of_values,
+    powers,
+    sequence,
+    summed_in_type,
+    with_published_error,
+)
 from dmlcheck.reference.results import ways_of
 
 INF, NAN = np.inf, np.nan
@@ -58,10 +66,42 @@ def test_a_moving_mean_may_move_by_the_difference() -> None:
 
 def test_a_blend_has_the_roundings_of_the_difference_too() -> None:
     """1 - 1 leaves nothing of the large number, which the difference of both rounds."""
-    assert blended(np.array([0.25]), np.array([4.0]), np.array([8.0])).tolist() == [5]
-    found = blended(as_balls(1), as_balls(1000.3), as_balls(0.001))
-    assert found.value.tolist() == [0.001]
+    assert blended(np.array([0.25]), np.array([4.0]), np.array([8.0]), "FLOAT32").value.tolist() == [5]
+    found, mark = blended(as_balls(1), as_balls(1000.3), as_balls(0.001), "FLOAT32")
+    assert (found.value.tolist(), mark.tolist()) == ([0.001], [False])
     assert 1000 * 2.0**-25 < float(found.radius[0]) < 1000 * 2.0**-22
+
+
+INF, NAN = np.inf, np.nan
+BLENDS = {  # share, new and old, the result, and whether it depends on the way in FLOAT32
+    "ordinary numbers": (0.25, 4.0, 8.0, 5.0, False),
+    "both terms overflow to one side": (2.0, -3e38, 3e38, 9e38, False),
+    "both terms overflow to opposite sides": (-2.0, 3e38, 3e38, 3e38, True),
+    "a term overflows and comes back": (2.0, 3e38, 2e38, 1e38, True),
+    "the result overflows with one term": (3.0, -1e38, 3e38, 1.1e39, False),
+    "the difference overflows alone": (0.5, 3e38, -3e38, 0.0, True),
+    "the difference overflows like the result": (2.0, -3e38, 2e38, 7e38, False),
+    "an infinite state": (0.5, 1.0, INF, INF, False),
+    "an infinite number, of which the difference gives NaN": (0.5, INF, 1.0, INF, True),
+    "NaN in both ways": (0.5, INF, -INF, NAN, False),
+    "NaN": (0.5, NAN, 1.0, NAN, False),
+}
+
+
+@pytest.mark.parametrize("name", BLENDS)
+def test_a_blend_is_undefined_where_the_way_decides_whether_it_overflows(name: str) -> None:
+    share, new, old, result, is_undefined = BLENDS[name]
+    with np.errstate(all="ignore"):
+        found, mark = blended(*(np.array([x]) for x in (share, new, old)), "FLOAT32")
+        assert (found.tolist(), mark.tolist()) == (pytest.approx([result], nan_ok=True), [is_undefined])
+        assert blended(*map(as_balls, (share, new, old)), "FLOAT32").where.tolist() == [is_undefined]
+
+
+def test_a_sum_of_terms_knows_the_type_that_it_may_overflow() -> None:
+    terms = np.array([60000.0, 5.0]), np.array([9000.0, 1.0]), np.array([-9000.0, 2.0])
+    for data_type, marks in (("FLOAT16", [True, False]), ("FLOAT32", [False, False])):
+        found, mark = summed_in_type(data_type, *terms)
+        assert (found.tolist(), mark.tolist()) == ([60000, 8], marks)
 
 
 @pytest.mark.parametrize(("data_type", "least"), [("FLOAT32", 2 * 2.0**-24), ("FLOAT16", 0)])

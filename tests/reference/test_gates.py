@@ -30,39 +30,59 @@ def test_the_weights_of_gates_are_one_after_another_and_transposed() -> None:
     assert third.hidden.tolist() == [[8, 10], [9, 11]]
     assert (third.input_bias.tolist(), third.hidden_bias.tolist()) == ([4, 5], [12, 13])
     assert [None if each.cell is None else each.cell.tolist() for each in found] == [[0, 1], [2, 3], [4, 5], None]
-    assert gates_of(4, weight, recurrence, None, None)[1][2:] == (None,) * 4
+    assert gates_of(4, weight, recurrence, None, None)[1][2:6] == (None,) * 4
+    assert [each.largest for each in found] == [15] * 4
 
 
 def test_a_sum_has_all_terms_that_there_are() -> None:
-    assert summed(gate(), X, H).tolist() == [[23, 50]]
+    assert summed(gate(), X, H).value.tolist() == [[23, 50]]
     whole = gate(input_bias=np.array([100.0, 200]), hidden_bias=np.array([0.5, 0.25]), cell=np.array([7.0, 9]))
-    assert summed(whole, X, H).tolist() == [[123.5, 250.25]]
-    assert summed(whole, X, H, C).tolist() == [[130.5, 241.25]]
+    assert summed(whole, X, H).value.tolist() == [[123.5, 250.25]]
+    assert summed(whole, X, H, C).value.tolist() == [[130.5, 241.25]]
 
 
 def test_weights_of_the_cell_are_for_the_state_before_or_the_new_one() -> None:
     gated = gate(cell=np.array([7.0, 9]), new_cell=np.array([2.0, 3]))
-    assert summed(gated, X, H, new_c=C).tolist() == [[25, 47]]
+    assert summed(gated, X, H, new_c=C).value.tolist() == [[25, 47]]
 
 
 def test_products_of_states_may_be_left_out_but_not_their_bias() -> None:
     whole = gate(hidden_bias=np.array([0.5, 0.25]), cell=np.array([7.0, 9]), new_cell=np.array([7.0, 9]))
-    assert summed(without([whole], hidden=True, cell=False)[0], X, H, C).tolist() == [[27.5, 31.25]]
+    assert summed(without([whole], hidden=True, cell=False)[0], X, H, C).value.tolist() == [[27.5, 31.25]]
     (left,) = without([whole], hidden=True, cell=True)
-    assert summed(left, X, H, C).tolist() == [[20.5, 40.25]]
-    assert summed(left, X, H, new_c=C).tolist() == [[27.5, 31.25]]
-    assert summed_with_share(left, X, H, 2.0).tolist() == [[21, 40.5]]
-    assert summed_with_share(left._replace(hidden_bias=None), X, H, 2.0).tolist() == [[20, 40]]
+    assert summed(left, X, H, C).value.tolist() == [[20.5, 40.25]]
+    assert summed(left, X, H, new_c=C).value.tolist() == [[27.5, 31.25]]
+    assert summed_with_share(left, X, H, 2.0, "FLOAT32").value.tolist() == [[21, 40.5]]
+    assert summed_with_share(left._replace(hidden_bias=None), X, H, 2.0, "FLOAT32").value.tolist() == [[20, 40]]
 
 
 def test_a_share_multiplies_what_is_of_the_hidden_state_with_its_bias() -> None:
     biased = gate(input_bias=np.array([100.0, 200]), hidden_bias=np.array([0.5, 0.25]))
-    assert summed_with_share(biased, X, H, np.array([[2.0, 0.0]])).tolist() == [[127, 240]]
+    assert summed_with_share(biased, X, H, np.array([[2.0, 0.0]]), "FLOAT32").value.tolist() == [[127, 240]]
 
 
 def test_the_terms_of_a_sum_may_be_added_in_any_order() -> None:
     """20 + 1 + 3 and 40 + 1 + 10, four terms each with the 0 of R, have a rounding of all sizes for each term."""
     x, h, bias = (Ball(each, 0.0, Arithmetic()) for each in (X, H, np.array([1.0, 1.0])))
-    found = summed(gate(input_bias=bias), x, h)
+    found = summed(gate(input_bias=bias), x, h).value
     assert found.terms == 4
     assert found.radius[0] == pytest.approx([4 * 24 * 2.0**-24, 4 * 51 * 2.0**-24], rel=0.01)
+
+
+def test_a_sum_that_overflows_in_one_order_alone_is_undefined() -> None:
+    """3e38 + 3e38 - 4e38 is 2e38, or infinite; 0.75e38 + 0.75e38 - 3e38 is -1.5e38 in any order."""
+    h = np.array([[3e38, 3e38, -2e38]])
+    wide = gate(input=np.zeros((1, 3)), hidden=np.array([[1.0, 1.0, 0.25], [1.0, 1.0, 0.25], [2.0, 3.0, 1.5]]))
+    found = summed(wide, X, h)
+    assert found.value == pytest.approx(np.array([[2e38, 0, -1.5e38]]), abs=1e23)
+    assert found.where.tolist() == [[True, True, False]]
+    assert summed_with_share(wide, X, h, np.array([[1.0, 1.0, 1.0]]), "FLOAT32").where.tolist() == [[True, True, False]]
+
+
+def test_a_share_of_a_sum_that_overflows_alone_is_undefined() -> None:
+    """A quarter of 4e38 is 1e38, or infinite if 4e38 is so first; three times 4e38 is infinite either way."""
+    wide = gate(input=np.array([[0.0, 0.0]]), hidden=np.array([[2.0, 2.0], [2.0, 2.0]]))
+    with np.errstate(over="ignore"):
+        found = summed_with_share(wide, X, np.array([[1e38, 1e38]]), np.array([[0.25, 3.0]]), "FLOAT32")
+    assert found.value == pytest.approx(np.array([[1e38, 1.2e39]]))
+    assert found.where.tolist() == [[True, False]]

@@ -92,6 +92,16 @@ def test_clipped_numbers_are_undefined_where_they_are_nan_or_the_limit_is_none(l
     assert limit != 2 or value[:2].tolist() == [4, -2]
 
 
+def test_results_of_undefined_numbers_are_undefined_and_those_that_overflow_within_a_step() -> None:
+    """4e38 is beyond FLOAT32; infinity as the result of infinity is not on the way to anything else."""
+    x = PartlyUndefined(np.array([1.0, 2.0, 2e38, np.inf]), np.array([True, False, False, False]))
+    for is_last, marks in ((False, [True, False, True, False]), (True, [True, False, False, False])):
+        value, mark = activation(Nested(times(2), "FLOAT32"), is_last=is_last)(x)
+        assert (value.tolist(), mark.tolist()) == ([2, 4, 4e38, np.inf], marks)
+    clipped = activation(Nested(times(2), "FLOAT32"), 1.5)(x)
+    assert (clipped[0].tolist(), clipped[1].tolist()) == ([2, 3, 3, 3], [True, False, False, False])
+
+
 def test_an_activation_that_reduces_makes_all_undefined() -> None:
     reduced = Nested(lambda x, axes: x - x.max(axis=axes, keepdims=True), "FLOAT32", (3,))
     value, mark = activation(reduced)(np.array([[1.0, 3.0]]))

@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.functions import blended
+from dmlcheck.reference.functions import blended, summed_in_type
 from dmlcheck.reference.gates import Gate, gates_of, summed, summed_with_share
 from dmlcheck.reference.nested import Nested, activation
+from dmlcheck.reference.overflowing import may_overflow
 from dmlcheck.reference.results import PartlyUndefined
 from dmlcheck.reference.rows import Direction, Given, Kernel, Recurrence, State
 
@@ -46,15 +47,17 @@ def gru(
     The dot multiplies element by element. Backward, H(t+1) takes the place of H(t-1). The first H is HiddenInit, or 0;
     OutputSingle is the last one.
     """
-    (of_z, of_r, of_n), (f, g) = gates, map(activation, activation_descs)
+    (of_z, of_r, of_n), (f, g), data_type = gates, map(activation, activation_descs), activation_descs[0].data_type
     z, z_undefined = f(summed(of_z, x, h))
     r, r_undefined = f(summed(of_r, x, h))
     if linear_before_reset:
-        n, n_undefined = g(summed_with_share(of_n, x, h, r))
+        n, n_undefined = g(summed_with_share(of_n, x, h, r, data_type))
     else:
-        n, n_undefined = g(summed(of_n, x, r * h))
-        r_undefined = np.atleast_2d(r_undefined).any(axis=1, keepdims=True)
-    return [PartlyUndefined(blended(z, n, h), z_undefined | r_undefined | n_undefined)]
+        reset = r * h
+        n, n_undefined = g(summed(of_n, x, reset))
+        r_undefined = np.atleast_2d(r_undefined | may_overflow(data_type, reset)).any(axis=1, keepdims=True)
+    found, is_undefined = blended(z, n, h, data_type)
+    return [PartlyUndefined(found, is_undefined | z_undefined | r_undefined | n_undefined)]
 
 
 def lstm(
@@ -90,10 +93,10 @@ def lstm(
     i, i_undefined = f(summed(of_i, x, h, c))
     forget, f_undefined = (1 - i, i_undefined) if couple_input_forget else f(summed(of_f, x, h, c))
     new, g_undefined = g(summed(of_g, x, h))
-    cell = forget * c + i * new
+    cell, is_lost = summed_in_type(activation_descs[0].data_type, forget * c, i * new)
     o, o_undefined = f(summed(of_o, x, h, new_c=cell) if sees_new_cell else summed(of_o, x, h, c))
     hidden, h_undefined = shown(cell)
-    is_undefined = i_undefined | f_undefined | g_undefined
+    is_undefined = i_undefined | f_undefined | g_undefined | is_lost
     return [PartlyUndefined(o * hidden, is_undefined | o_undefined | h_undefined), PartlyUndefined(cell, is_undefined)]
 
 

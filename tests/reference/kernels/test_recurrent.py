@@ -310,8 +310,8 @@ def usual(operator: str, steps: int, size: int = 6, seed: int = 4, scale: float 
     }
     inputs = {name: (generator.normal(size=shape) * scale).astype(np.float32) for name, shape in sizes.items()}
     chosen = {"ActivationDescs": [{"Type": f"ACTIVATION_{name}"} for name in names], "Direction": "FORWARD"}
-    fields = {**DEFAULTS.get(operator, {}), **fields}
-    return described(operator, inputs, outputs_of(inputs, OUTPUTS[operator]), **chosen, **fields), inputs
+    chosen |= {**DEFAULTS.get(operator, {}), **fields}
+    return described(operator, inputs, outputs_of(inputs, OUTPUTS[operator]), **chosen), inputs
 
 
 @pytest.mark.parametrize("operator", OPERATORS)
@@ -438,6 +438,72 @@ def test_the_next_step_takes_a_state_that_overflows_as_it_is_or_as_infinity() ->
     assert is_right(2, inf, 3e38, 1.5e38)
     assert is_right(2, inf, inf, inf)
     assert not any(is_right(2, inf, *states) for states in ((2e38, 1.5e38), (3e38, 1e38), (3e38, math.nan)))
+
+
+# By operator the activations of a network whose states have no limit, and in how many steps they are beyond FLOAT32.
+GROWING = {
+    "GRU": (["LINEAR", "IDENTITY"], 6),
+    "LSTM": (["LINEAR", "IDENTITY", "IDENTITY"], 6),
+    "RNN": (["IDENTITY"], 28),
+}
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_what_overflows_on_the_way_is_right_as_float32_has_it_and_nan_before_is_not(operator: str) -> None:
+    """The states grow until sums and terms are infinities of both signs, from which NaN spreads."""
+    names, steps = GROWING[operator]
+    functions = {"LINEAR": lambda x: np.float32(1.5) * x, "IDENTITY": lambda x: x}
+    fields = {"LINEAR": {"Alpha": 1.5, "Beta": 0}, "IDENTITY": {}}
+    chosen, at_end = [{"Type": f"ACTIVATION_{name}", **fields[name]} for name in names], 0
+    for seed in range(4):
+        desc, inputs = usual(operator, steps, 3, seed=seed, scale=30, ActivationDescs=chosen)
+        with np.errstate(all="ignore"):
+            own = [functions[name] for name in names]
+            found = plain.network(STEPS[operator], inputs, own, "FORWARD", np.float32, **options(desc))
+            actual = plain.arrays(found, inputs, float)
+        assert passes(desc, inputs, actual)
+        sequence = actual["OutputSequenceTensor"]
+        assert np.isfinite(sequence[0]).all()
+        at_end += int(np.isnan(sequence[-1]).any())
+        broken = sequence.copy()
+        broken[0, 0, 1, 2] = np.nan
+        assert not passes(desc, inputs, {**actual, "OutputSequenceTensor": broken})
+    assert at_end >= 2
+
+
+# By operator: LINEAR's Beta as the gates, h or c and the last sum before a step, and the state after it.
+TERMS = {
+    "GRU": (-2.0, (3e38, 1.0), (3e38, 2.0), 4.0),  # 9e38 - 6e38, and 6 - 2
+    "LSTM": (2.0, (3e38, 1.0), (-2.5e38, 3.0), 8.0),  # 6e38 - 5e38, and 2 + 6
+}
+
+
+@pytest.mark.parametrize("operator", TERMS)
+def test_a_state_whose_terms_overflow_to_both_sides_may_be_nan_and_no_other(operator: str) -> None:
+    """The sum of the terms is within FLOAT32. In the second sequence all are small."""
+    gate, state, last, right = TERMS[operator]
+    gates, names = RECURRENCES[operator]
+    inputs = {
+        "InputTensor": np.array(last, np.float32).reshape(1, 1, 2, 1),
+        "WeightTensor": np.array([*[0] * (gates - 1), 1], np.float32).reshape(1, 1, gates, 1),
+        "RecurrenceTensor": np.zeros((1, 1, gates, 1), np.float32),
+        "HiddenInitTensor" if operator == "GRU" else "CellMemInitTensor": np.array(state, np.float32).reshape(
+            1, 1, 2, 1
+        ),
+    }
+    label = OUTPUTS[operator][-1]
+    functions = [
+        {"Type": "ACTIVATION_LINEAR", "Alpha": 0, "Beta": gate},
+        *[{"Type": "ACTIVATION_IDENTITY"}] * len(names),
+    ]
+    fields = {**DEFAULTS[operator], "ActivationDescs": functions[: len(names)], "Direction": "FORWARD"}
+    fields |= {"LinearBeforeReset": True} if operator == "GRU" else {}
+    desc = described(operator, inputs, outputs_of(inputs, (label,)), **fields)
+    assert marks(desc, inputs, label).reshape(-1).tolist() == [True, False]
+    assert values(desc, inputs)[label].reshape(-1)[1] == right
+    for states, expected in (((np.nan, right), True), ((np.inf, right), True), ((np.nan, np.nan), False)):
+        actual = np.array(states, np.float32).reshape(1, 1, 2, 1)
+        assert passes(desc, inputs, {label: actual}) == expected
 
 
 @pytest.mark.parametrize("direction", ["FORWARD", "BACKWARD"])

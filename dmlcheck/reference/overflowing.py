@@ -1,0 +1,82 @@
+"""Sums that depend on the order of their terms, since terms or partial sums overflow a data type on the way.
+
+An infinity stays in a sum that comes back from beyond the largest number, and two of both signs give NaN. In another
+order, or fused into one operation, the same sum is a number, or an infinity of the other sign.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from dmlcheck.reference.ball.numbers import Ball, radius, raw
+from dmlcheck.reference.data_types import limits, overflows
+
+Product = tuple[np.ufunc, Any, Any]  # np.matmul or np.multiply, and its two factors
+
+
+def may_overflow(data_type: str, x: Any) -> Any:
+    """Return a mask of the numbers that are beyond a float type, or that errors may take beyond it."""
+    return overflows(data_type, np.abs(raw(x)) + _errors(x))
+
+
+def depends_on_order(data_type: str, total: Any, above: Any, below: Any) -> Any:
+    """Return a mask of sums that overflow a type in one order of their terms alone, or to both sides.
+
+    `above` is the sum of the terms above 0, `below` the sum of the sizes of those below 0. A sum of NaN has no order.
+    """
+    value, error, most = raw(total), _errors(total), limits(data_type)[1]
+    is_above, is_below = above + error > most, below + error > most
+    comes_back = is_above & (value + error <= most) | is_below & (value - error >= -most)
+    return comes_back | is_above & is_below & ~np.isnan(value)
+
+
+def terms_depend_on_order(data_type: str, total: Any, *terms: Any) -> Any:
+    """Return a mask of sums of a few terms that depend on their order; infinite terms overflow."""
+    values = list(map(raw, terms))
+    above, below = (reduce(np.add, (np.fmax(sign * x, 0.0) for x in values)) for sign in (1, -1))
+    return depends_on_order(data_type, total, above, below)
+
+
+def products_depend_on_order(total: Any, products: Sequence[Product], largest: float) -> Any:
+    """Return a mask of sums of products that depend on the order, in the type that they are added in, or False.
+
+    No second factor of a product is larger than `largest`, infinity if nothing is known of them.
+    """
+    data_type = total.arithmetic.data_type if isinstance(total, Ball) else "FLOAT32"
+    if not largest * sum(map(_length, products)) > limits(data_type)[1]:
+        return False
+    absolute, value = _finite(products, np.abs), _finite(products, np.asarray)
+    above, below = (np.where(np.isinf(absolute), np.inf, (absolute + sign * value) / 2) for sign in (1, -1))
+    return depends_on_order(data_type, total, above, below)
+
+
+def _length(product: Product) -> float:
+    """Return the most that a product may be, for a second factor of 1."""
+    function, x, _ = product
+    return largest_of(x) * (1 if function is np.multiply else x.shape[-1])
+
+
+def largest_of(x: Any) -> float:
+    """Return the size of the largest number, with the largest error; the array is not copied."""
+    values = raw(x)
+    most, least = (of.reduce(values, axis=None, initial=0.0) for of in (np.fmax, np.fmin))
+    return float(max(most, -least)) + (float(_errors(x).max(initial=0.0)) if isinstance(x, Ball) else 0.0)
+
+
+def _finite(products: Sequence[Product], change: Any) -> Any:
+    """Return the sum of products, without the terms of infinities and NaN, after a change of their factors."""
+    return reduce(np.add, (function(*(change(_finite_part(x)) for x in factors)) for function, *factors in products))
+
+
+def _finite_part(x: Any) -> Any:
+    return np.where(np.isfinite(raw(x)), raw(x), 0.0)
+
+
+def _errors(x: Any) -> Any:
+    """Return the radii, and 0 for those without a limit, which allow all numbers anyway."""
+    error = radius(x)
+    return np.where(np.isfinite(error), error, 0.0)
