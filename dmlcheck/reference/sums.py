@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -164,25 +165,38 @@ def progression(i: Any, start: float, delta: float) -> Any:
 
 
 def product(x: Any, axes: Axes) -> Any:
-    """Return the products of exact elements along `axes`; intermediate products neither overflow nor underflow."""
-    mantissa: Any = 1.0
-    exponent: Any = 0
-    for part in x.parts() if isinstance(x, Blocks) else (x,):
-        scaled, power = _scaled_product(raw(part), axes)
-        mantissa, more = np.frexp(mantissa * scaled)
-        exponent = exponent + power + more
-    # Beyond 2^5000 either way the result is infinite or 0 in every format.
-    value = np.ldexp(mantissa, np.clip(exponent, -5000, 5000).astype(np.int32))
-    if not isinstance(part, Ball):
+    """Return the products of elements along `axes`; intermediate products neither overflow nor underflow.
+
+    The radii of the elements move a product by no more than if all grew in absolute value.
+    """
+    parts = x.parts if isinstance(x, Blocks) else lambda: iter((x,))
+    value, first = _product(map(raw, parts()), axes), next(parts())
+    if not isinstance(first, Ball):
         return value
-    arithmetic, roundings, size = part.arithmetic, x.size // value.size - 1, np.abs(value)
+    arithmetic, roundings, size = first.arithmetic, x.size // value.size - 1, np.abs(value)
     relative = math.expm1(min(roundings * math.log1p(arithmetic.unit_roundoff), 700.0))
     if arithmetic.is_likely:
         relative = min(relative, 6 * math.sqrt(roundings) * arithmetic.unit_roundoff)
     error = np.where(np.isfinite(value), relative * size, 0.0)
+    if not first.is_exact:
+        most = _product((np.abs(part.value) + part.radius for part in parts()), axes)
+        error = np.where(np.isfinite(value), error + (1 + relative) * (most - size), 0.0)
+        size = most
     if roundings:
         error = np.where((size > 0) & (size < arithmetic.smallest), error + arithmetic.smallest, error)
-    return Ball(value, error, arithmetic, roundings + 1)
+    return Ball(value, error, arithmetic, first.terms + roundings + 1)
+
+
+def _product(parts: Iterable[Array], axes: Axes) -> Array:
+    """Return the products of all elements of the parts along `axes`."""
+    mantissa: Any = 1.0
+    exponent: Any = 0
+    for part in parts:
+        scaled, power = _scaled_product(part, axes)
+        mantissa, more = np.frexp(mantissa * scaled)
+        exponent = exponent + power + more
+    # Beyond 2^5000 either way the result is infinite or 0 in every format.
+    return np.asarray(np.ldexp(mantissa, np.clip(exponent, -5000, 5000).astype(np.int32)))
 
 
 def _scaled_product(x: Array, axes: Axes) -> tuple[Array, Array]:

@@ -38,11 +38,15 @@ OWN = "com.microsoft."
 
 
 def drawn(operator: str) -> Iterator[Prepared]:
-    """Yield the first cases of an operator that have inputs of few elements."""
-    found = 0
-    for path in sorted((CASES / load_spec(operator).short.lower()).glob("*.yaml")):
+    """Yield the first cases of an operator that have inputs of few elements, and of each enumeration value the first."""
+    spec, found, seen = load_spec(operator), 0, set()
+    names = [name for name, field in spec.fields.items() if field.enum is not None]
+    for path in sorted((CASES / spec.short.lower()).glob("*.yaml")):
         for case in read_file(str(path)).cases:
-            if found == 6 or case.is_negative or case.is_plain_desc:
+            if case.is_negative or case.is_plain_desc:
+                continue
+            chosen = tuple(case.desc.get(name) for name in names)
+            if found >= 6 and chosen in seen:
                 continue
             prepared = prepare(case, case.level)
             desc = prepared.desc
@@ -50,6 +54,7 @@ def drawn(operator: str) -> Iterator[Prepared]:
                 continue
             if sum(part.tensor.element_count for part in desc.tensors()) <= MOST:
                 found += 1
+                seen.add(chosen)
                 yield prepared
 
 

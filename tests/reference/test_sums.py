@@ -294,6 +294,15 @@ def test_products_over_several_axes() -> None:
     assert sums.product(tensor, ()).tolist() == tensor.tolist()
 
 
+@pytest.mark.parametrize("sizes", [[], [1]])
+def test_a_product_has_the_radii_of_its_factors(sizes: list[int]) -> None:
+    """(2 + 0.5) * (3 + 0.25) * 4 is 32.5, 8.5 above 24, which the product of the centres is; then 2 roundings."""
+    x = Ball(np.array([[-2.0, 3.0, 4.0]]), np.array([[0.5, 0.25, 0.0]]))
+    found = sums.product(cut(x, sizes) if sizes else x, (1,))
+    assert found.value.tolist() == [[-24]]
+    assert found.radius.item() == pytest.approx(8.5 + 32.5 * 2 * 2.0**-24, rel=1e-9)
+
+
 @pytest.mark.parametrize(("is_likely", "roundings"), [(False, 999), (True, 6 * math.sqrt(999))])
 def test_a_product_of_tracked_numbers_is_rounded_a_factor_less_than_it_has(is_likely: bool, roundings: float) -> None:
     x = Ball(np.full((1, 1000), 1.5), 0.0, Arithmetic(is_likely=is_likely))
