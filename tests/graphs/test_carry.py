@@ -38,7 +38,7 @@ OWN = "com.microsoft."
 
 
 def drawn(operator: str) -> Iterator[Prepared]:
-    """Yield the first cases of an operator that have inputs of few elements, and of each enumeration value the first."""
+    """Yield the first cases of few elements of an operator, and the first of each enumeration value."""
     spec, found, seen = load_spec(operator), 0, set()
     names = [name for name, field in spec.fields.items() if field.enum is not None]
     for path in sorted((CASES / spec.short.lower()).glob("*.yaml")):
