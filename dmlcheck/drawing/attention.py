@@ -39,10 +39,15 @@ def attention(spec: OperatorSpec, raw: Raw, chance: Chance, sizes: Sizes) -> Non
     """
     kind, has_groups = raw["OutputTensor"]["DataType"], "KeyValueHeadCount" in spec.fields
     form = _form(chance, sizes, has_groups=has_groups)
+    is_first = has_groups and form.name == "separate" and not form.past and chance.often(0.4)
+    if is_first:  # with lengths of the past, which are 0, there are as many keys as queries
+        form = form._replace(keys=form.length)
     tensors = {**_parts(form), **_optional(form, chance), "Output": [form.batch, form.length, form.heads * form.width]}
     for field in (*spec.inputs, *spec.outputs):
         raw.pop(field.name, None)
     raw.update({f"{name}Tensor": {"DataType": kind, "Sizes": of} for name, of in tensors.items()})
+    if is_first:
+        raw["PastSequenceLengthsTensor"] = {"DataType": "INT32", "Sizes": [form.batch]}
     raw["MaskType"] = mask = chance.of(MASKS)
     masks = {
         "BOOLEAN": form.products,
@@ -58,9 +63,12 @@ def attention(spec: OperatorSpec, raw: Raw, chance: Chance, sizes: Sizes) -> Non
 
 def _form(chance: Chance, sizes: Sizes, *, has_groups: bool) -> _Form:
     few, many = ([size for size in sizes.dimensions if size <= most] for most in (_FEW, _MANY))
+    long = [size for size in sizes.dimensions if size > _MANY]
+    if long:
+        few = many = [1, 2]
     name, (batch, groups, size, width) = chance.of(FORMS), (chance.of(few) for _ in range(4))
     length, count = chance.of(many), chance.of(many)
-    return _Form(
+    form = _Form(
         name,
         batch,
         length,
@@ -71,6 +79,16 @@ def _form(chance: Chance, sizes: Sizes, *, has_groups: bool) -> _Form:
         size,
         size if "KeyValue" in name else width,
     )
+    return _lengthened(form, chance, chance.of(long)) if long else form
+
+
+def _lengthened(form: _Form, chance: Chance, size: int) -> _Form:
+    """Return a form with one long size: of the batch, of heads, or of queries, unless there are as many keys."""
+    places = ("batch", "size", "length")
+    place = chance.of(places[:2] if "Query" in form.name else places)
+    if place == "size":
+        return form._replace(size=size, width=size)
+    return form._replace(batch=size) if place == "batch" else form._replace(length=size)
 
 
 _FEW, _MANY = 5, 70  # the largest size of a batch, a number of heads or a head; and of a sequence

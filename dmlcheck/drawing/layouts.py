@@ -42,10 +42,13 @@ _PLACES = ("IndicesTensor", "ROITensor")  # tensors whose elements must not repe
 
 
 def strides(sizes: Sequence[int], chance: Chance, *, repeats: bool) -> list[int]:
-    """Return strides: of dimensions in another order, channels last, with gaps, or some 0 where elements may repeat."""
+    """Return strides: of dimensions in another order, channels last, with gaps, or some 0 where elements may repeat.
+
+    Gaps are between rows; between elements only of a single row.
+    """
     count = len(sizes)
     order = chance.of((chance.some(range(count), count), [0, *range(2, count), 1][:count], list(range(count))))
-    found, step = [0] * count, 1
+    found, step = [0] * count, chance.of((1, 2, 3)) if sum(size > 1 for size in sizes) == 1 else 1
     for axis in reversed(order):
         if repeats and chance.often(0.4):
             continue

@@ -42,7 +42,8 @@ def _indices(desc: OperatorDesc, tensor: TensorDesc) -> tuple[Any, Any]:
         counts = np.array(source[: tensor.sizes[-1]])
     else:
         counts = np.array(_sizes(desc, "OutputTensor" if short == "ONE_HOT" else "InputTensor")[values["Axis"]])
-    return (-counts if tensor.data_type.startswith("INT") else counts * 0), counts - 1
+    last = counts * math.inf if short == "ONE_HOT" else counts - 1  # beyond its values is none of them
+    return (-counts if tensor.data_type.startswith("INT") else counts * 0), last
 
 
 def _batches(desc: OperatorDesc, _: TensorDesc) -> tuple[Any, Any]:
@@ -58,8 +59,8 @@ def _regions(desc: OperatorDesc, tensor: TensorDesc) -> tuple[Any, Any]:
 
 
 def _lengths(desc: OperatorDesc, _: TensorDesc) -> tuple[Any, Any]:
-    sizes = _sizes(desc, "InputTensor")
-    return 1, sizes[desc.values["Axis"]] if desc.spec.short == "REVERSE_SUBSEQUENCES" else sizes[1]
+    """Return the lengths of sequences; a longer one to reverse is as long as the axis."""
+    return 1, math.inf if desc.spec.short == "REVERSE_SUBSEQUENCES" else _sizes(desc, "InputTensor")[1]
 
 
 def _sizes(desc: OperatorDesc, name: str) -> tuple[int, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dmlcheck.drawing.chance import Chance
-from dmlcheck.specs.names import DATA_TYPES
+from dmlcheck.specs.names import DATA_TYPES, integer_range
 from dmlcheck.specs.records import OperatorSpec
 from dmlcheck.specs.shapes import pooled
 
@@ -21,7 +21,8 @@ def suit(spec: OperatorSpec, raw: Raw, chance: Chance) -> None:
     if kind is not None and kind.kind in ("int", "uint"):
         for name, field in spec.fields.items():
             if field.type == "FLOAT" and isinstance(raw.get(name), float) and spec.short.startswith(_OF_ELEMENTS):
-                raw[name] = float(max(1, min(math.ceil(raw[name]), 2 ** (kind.bits - 2))))
+                most = 2 ** (kind.bits - 2) * (3 if kind.kind == "uint" else 1)
+                raw[name] = float(max(1, min(math.ceil(raw[name]), most)))
             if field.type == "SCALE_BIAS" and name in raw:
                 raw[name] = {"Scale": 2.0, "Bias": 1.0}
     own = _OWN.get(spec.short)
@@ -33,13 +34,17 @@ _OF_ELEMENTS = ("ACTIVATION", "ELEMENT_WISE")
 
 
 def _pooling_gradient(raw: Raw, _: Chance) -> None:
-    given, made = raw["OutputGradientTensor"]["Sizes"], raw["InputGradientTensor"]
-    window, strides, start, end = (raw[name] for name in ("WindowSize", "Strides", "StartPadding", "EndPadding"))
-    counts = pooled(given, window, strides, start, end, raw.get("Dilations"))
-    if counts is None:
-        raw["WindowSize"] = [1] * len(raw["WindowSize"])
-    else:
-        made["Sizes"] = [*given[: len(given) - len(counts)], *counts]
+    """Let windows be no larger than what they move over, and the incoming gradient have an element for each place."""
+    given, made, window = raw["OutputGradientTensor"]["Sizes"], raw["InputGradientTensor"], raw["WindowSize"]
+    strides, start, end = (raw[name] for name in ("Strides", "StartPadding", "EndPadding"))
+    steps = raw.get("Dilations") or [1] * len(window)
+    if not len(window) == len(strides) == len(start) == len(end) == len(steps) == len(given) - 2:
+        return  # which repair changes first
+    for axis, size in enumerate(given[2:]):
+        window[axis] = min(window[axis], (size + start[axis] + end[axis] - 1) // steps[axis] + 1)
+    counts = pooled(given, window, strides, start, end, steps)
+    if counts is not None:
+        made["Sizes"] = [*given[:2], *counts]
 
 
 def _blocks(raw: Raw, chance: Chance) -> None:
@@ -56,11 +61,15 @@ def _divide(parts: list[int], whole: list[int]) -> bool:
     return all(size % part == 0 for part, size in zip(parts, whole, strict=True))
 
 
-def _window(raw: Raw, _: Chance) -> None:
-    for name in ("StartPadding", "EndPadding"):
-        raw[name] = [min(pad, size - 1) for pad, size in zip(raw[name], raw["WindowSize"], strict=False)]
-    if "InputGradientTensor" in raw:
-        _pooling_gradient(raw, _)
+def _window(raw: Raw, chance: Chance) -> None:
+    """Let padding be smaller than windows, so that each sees an element."""
+    for _ in range(_PASSES):
+        for name in ("StartPadding", "EndPadding"):
+            raw[name] = [min(pad, size - 1) for pad, size in zip(raw[name], raw["WindowSize"], strict=False)]
+        _pooling_gradient(raw, chance)
+
+
+_PASSES = 3  # padding and windows of up to 3 elements limit each other
 
 
 def _one_type(raw: Raw, _: Chance) -> None:
@@ -237,14 +246,46 @@ _GROUPS = (2, 3, 4)
 
 
 def _constants(raw: Raw, chance: Chance) -> None:
-    """Draw constants from all numbers of a type of integers, and floats with full mantissas."""
+    """Draw constants from all numbers of a type of integers, and floats with full mantissas, few of them infinite."""
     kind = DATA_TYPES[raw["ValueDataType"]]
     for name in ("Value", "ValueStart", "ValueDelta"):
         if name in raw and kind.kind in ("int", "uint"):
-            low = -(2 ** (kind.bits - 1)) if kind.kind == "int" else 0
-            raw[name] = chance.integer(low, low + 2**kind.bits - 1)
+            raw[name] = chance.integer(*integer_range(raw["ValueDataType"]))
         elif name in raw and not isinstance(raw[name], float):
-            raw[name] = chance.integer(-(2**24), 2**24) / 2**16
+            is_infinite = name == "Value" and chance.often(0.05)
+            raw[name] = chance.of((math.inf, -math.inf)) if is_infinite else chance.integer(-(2**24), 2**24) / 2**16
+
+
+def _scalar_limits(raw: Raw, chance: Chance) -> None:
+    """Draw limits of integers from all of a type, and limits of floats of which few are infinite."""
+    kind = DATA_TYPES.get(raw.get("MinMaxDataType", ""))
+    if kind is None or isinstance(raw.get("Min"), float) or not {"Min", "Max"} <= raw.keys():
+        return
+    if kind.kind == "float":
+        raw["Min"], raw["Max"] = chance.of(_FLOAT_LIMITS)
+    elif kind.kind in ("int", "uint") and chance.often(0.5):
+        raw["Min"], raw["Max"] = sorted(chance.integer(*integer_range(raw["MinMaxDataType"])) for _ in range(2))
+
+
+_FLOAT_LIMITS = ((-1.25, 0.75), (-0.5, 1.5), (0.0, 2.0), (1.5, -0.5), (-math.inf, 0.75), (-0.5, math.inf))
+
+
+def _diagonal(raw: Raw, chance: Chance) -> None:
+    """Often have a diagonal in the last rows or columns, and a value that is large or small for its type."""
+    name, (rows, columns) = raw["OutputTensor"]["DataType"], [1, 1, *raw["OutputTensor"]["Sizes"]][-2:]
+    if chance.often(0.4):
+        near = chance.integer(0, 3)
+        raw["Offset"] = chance.of((min(near, rows - 1) + 1 - rows, columns - 1 - min(near, columns - 1)))
+    if raw.get("Value") not in _USUAL or chance.often(0.7):
+        return
+    if DATA_TYPES[name].kind == "float":
+        raw["Value"] = chance.of((math.inf, -math.inf, 2.0**-20, -3 * 2.0**-24))
+    elif DATA_TYPES[name].kind in ("int", "uint"):
+        low, high = integer_range(name)
+        raw["Value"] = float(chance.integer(low // 2, high // 4 * 3 if low == 0 else high // 2))
+
+
+_USUAL = (0.25, 0.5, 0.75, 1.5, 2.0, -0.5, 0.3, -1.7, 1.0)
 
 
 def _parts(raw: Raw, chance: Chance) -> None:
@@ -285,6 +326,9 @@ _OWN: dict[str, Callable[[Raw, Chance], None]] = {
     "BATCH_NORMALIZATION_TRAINING": _statistics,
     "BATCH_NORMALIZATION_TRAINING_GRAD": _statistics,
     "DEQUANTIZE": _blocks,
+    "DIAGONAL_MATRIX": _diagonal,
+    "ELEMENT_WISE_CLIP1": _scalar_limits,
+    "ELEMENT_WISE_CLIP_GRAD1": _scalar_limits,
     "ELEMENT_WISE_POW": _power,
     "FILL_VALUE_CONSTANT": _constants,
     "FILL_VALUE_SEQUENCE": _constants,

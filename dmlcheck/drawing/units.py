@@ -15,7 +15,7 @@ from dmlcheck.specs.names import NEWEST_LEVEL
 
 AROUND_GROUPS = Sizes((1, 2, 3, 31, 32, 33, 63, 64, 65), 8192)
 AROUND_LARGE_GROUPS = Sizes((1, 1, 2, 3, 255, 256, 257), 12_000)
-LONG = Sizes((1, 1, 1, 2, 3, 5, 1023, 1031), 40_000, room=6_000)
+LONG = Sizes((1, 2, 3, 5, 1023, 1031, 1031, 1031), 40_000, room=6_000)
 LONG_STATES = Sizes((1, 1, 1, 2, 129, 257, 1031), 5_000_000, room=6_000)  # of recurrences, whose weights are large
 INDEXED = Sizes((1, 1, 2, 3, 98_304), 200_000)  # more places than 16 bits can name
 _SIZES = (*[SMALL] * 6, AROUND_GROUPS, AROUND_GROUPS, AROUND_LARGE_GROUPS, LONG)

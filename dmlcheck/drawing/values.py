@@ -125,13 +125,24 @@ def sorted_out(desc: OperatorDesc, part: TensorPart, generator: Generator, style
     special = SPECIAL.get(name)
     if special is not None:
         return special(desc, part, generator)
+    if "ScaleTensor" in name and ("QUANTIZE" in desc.spec.short or "INTEGER" in desc.spec.short):
+        return scales(desc, part, generator)
     limits = of_name(desc, name, tensor) or of_domain(desc, tensor, style)
     if limits is not None:
         return interval(generator, tensor, *limits)
     values = plain(generator, tensor, style)
+    if desc.spec.short in _OF_SPECIALS and style == "edges":
+        return np.where(generator.random(tensor.sizes) < 1 / 2, generator.choice(_SPECIALS, tensor.sizes), values)
+    if desc.spec.short in _OF_LARGEST and generator.random() < 1 / 4:
+        values[..., -4:] += values.dtype.type(8)  # so that the end of a long row counts
     if ("DIVIDE" in desc.spec.short or "MODULUS" in desc.spec.short) and name == "BTensor":
         return np.where(np.abs(values.astype(np.float64)) < 0.01, values.dtype.type(3), values)
     return values
+
+
+_OF_LARGEST = ("ACTIVATION_HARDMAX", "ACTIVATION_HARDMAX1")
+_OF_SPECIALS = ("ELEMENT_WISE_IS_INFINITY", "ELEMENT_WISE_IS_NAN")
+_SPECIALS = (np.float16(np.nan), np.float16(np.inf), np.float16(-np.inf))
 
 
 def of_name(desc: OperatorDesc, name: str, tensor: TensorDesc) -> tuple[float, float] | None:
@@ -139,8 +150,6 @@ def of_name(desc: OperatorDesc, name: str, tensor: TensorDesc) -> tuple[float, f
     short, dtype = desc.spec.short, np.dtype(NUMPY_TYPES[tensor.data_type])
     if name in POSITIVE:
         return 0.05, 4
-    if "ScaleTensor" in name and ("QUANTIZE" in short or "INTEGER" in short):
-        return 0.01, 0.3
     if name == "ExponentTensor":
         return -3 if dtype.kind == "f" else 0, 3
     if short == "MATRIX_MULTIPLY_INTEGER_TO_FLOAT" and dtype.kind in "iu" and dtype.itemsize > 1:
@@ -178,7 +187,8 @@ def indices(desc: OperatorDesc, part: TensorPart, generator: Generator) -> Array
             raise ValueError("more indices than places")
     else:
         found = generator.integers(0, target, tensor.sizes)
-    return from_either_end(generator, found, target, dtype)
+    found = from_either_end(generator, found, target, dtype)
+    return some_beyond(generator, found, target) if short == "ONE_HOT" else found
 
 
 def from_either_end(generator: Generator, found: Array, count: Any, dtype: np.dtype[Any]) -> Array:
@@ -238,7 +248,21 @@ def lengths(desc: OperatorDesc, part: TensorPart, generator: Generator) -> Array
     sizes = desc.parts["InputTensor"][0].tensor.sizes
     longest = sizes[desc.values["Axis"]] if desc.spec.short == "REVERSE_SUBSEQUENCES" else sizes[1]
     least = longest if generator.integers(0, 2) else 1
-    return generator.integers(least, longest + 1, part.tensor.sizes).astype(NUMPY_TYPES[part.tensor.data_type])
+    found = generator.integers(least, longest + 1, part.tensor.sizes).astype(NUMPY_TYPES[part.tensor.data_type])
+    return some_beyond(generator, found, longest) if desc.spec.short == "REVERSE_SUBSEQUENCES" else found
+
+
+def some_beyond(generator: Generator, found: Array, count: int) -> Array:
+    """Return numbers, now and then a few beyond a count: the next one, and such as 16 bits or signed types cut off."""
+    if generator.random() < _WITHIN:
+        return found
+    most = int(np.iinfo(found.dtype).max)
+    beyond = np.array([count, count + 1, 1 << 16, most // 2 + 1, most], np.uint64).astype(found.dtype)
+    beyond = beyond[beyond >= count]
+    return np.where(generator.random(found.shape) < 1 / 4, generator.choice(beyond, found.shape), found)
+
+
+_WITHIN = 0.8  # the share of indices and lengths of which all are within
 
 
 def mask(desc: OperatorDesc, part: TensorPart, generator: Generator) -> Array:
@@ -262,11 +286,35 @@ def keys(desc: OperatorDesc) -> int:
     return (given[0][1] if given else 0) + (past[0].tensor.sizes[-2] if past else 0)
 
 
-def quantization(_: OperatorDesc, part: TensorPart, generator: Generator) -> Array:
+def quantization(desc: OperatorDesc, part: TensorPart, generator: Generator) -> Array:
     """Return scales, and then zero points."""
-    if part.label.endswith("[0]"):
-        return interval(generator, part.tensor, 0.01, 0.3)
-    return plain(generator, part.tensor, "1000")
+    return scales(desc, part, generator) if part.label.endswith("[0]") else plain(generator, part.tensor, "1000")
+
+
+def scales(desc: OperatorDesc, part: TensorPart, generator: Generator) -> Array:
+    """Return scales, half of them powers of two, whose quotients have ties.
+
+    Those of QUANTIZE and DEQUANTIZE are now and then so small that FLOAT16 has denormals, and those of DEQUANTIZE
+    infinite or NaN.
+    """
+    short, tensor, kind = desc.spec.short, part.tensor, generator.integers(0, 10)
+    dtype = NUMPY_TYPES[tensor.data_type]
+    if kind < 5:
+        return (2.0 ** -generator.integers(1, 7, tensor.sizes)).astype(dtype)
+    if kind == 5 and short.endswith(_FROM_OR_TO_FLOAT):
+        return interval(generator, tensor, 2.0**-20, 2.0**-16)
+    found = interval(generator, tensor, 0.01, 0.3)
+    if kind == 6 and "DEQUANTIZE" in short and np.dtype(dtype).kind == "f":
+        return mixed(generator, found, np.array(_SPECIALS, dtype))
+    return found
+
+
+_FROM_OR_TO_FLOAT = ("QUANTIZE", "QUANTIZE_LINEAR")
+
+
+def training_step(_: OperatorDesc, part: TensorPart, generator: Generator) -> Array:
+    """Return the number of a step: often an early one, now and then one that is negative in a signed type."""
+    return np.full(part.tensor.sizes, generator.choice((7, 7, 1, 1000, 4_000_000_000)), np.uint32)
 
 
 SPECIAL: dict[str, Callable[[OperatorDesc, TensorPart, Generator], Array]] = {
@@ -277,7 +325,7 @@ SPECIAL: dict[str, Callable[[OperatorDesc, TensorPart, Generator], Array]] = {
     "QuantizationTensors": quantization,
     "ROITensor": rois,
     "SequenceLengthsTensor": lengths,
-    "TrainingStepTensor": lambda desc, part, _: np.full(part.tensor.sizes, 7, NUMPY_TYPES[part.tensor.data_type]),  # noqa: ARG005
+    "TrainingStepTensor": training_step,
     "ConditionTensor": lambda desc, part, generator: generator.integers(0, 2, part.tensor.sizes).astype(np.uint8),  # noqa: ARG005
 }
 

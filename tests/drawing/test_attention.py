@@ -9,7 +9,7 @@ import pytest
 from dmlcheck.drawing.attention import ATTENTION, FORMS, MASKS
 from dmlcheck.drawing.chance import seeded
 from dmlcheck.drawing.descs import drawn
-from dmlcheck.drawing.units import Unit, drawn_unit
+from dmlcheck.drawing.units import LONG, Unit, drawn_unit
 from dmlcheck.reference import engine
 
 STACKED = tuple(form for form in FORMS if form.startswith("Stacked"))
@@ -29,3 +29,20 @@ def test_most_results_are_defined(short: str) -> None:
     units = [drawn_unit(Unit(f"DML_OPERATOR_{short}", 0, number)) for number in range(30)]
     results = [engine.evaluate(*unit)["OutputTensor"].undefined for unit in units if unit is not None]
     assert sum(undefined is None or not undefined.all() for undefined in results) > 20
+
+
+@pytest.mark.parametrize("short", ATTENTION)
+def test_batches_queries_and_heads_are_longer_than_a_workgroup(short: str) -> None:
+    """The elements of a head, or those of all heads together, are the width."""
+    descs = [drawn(f"DML_OPERATOR_{short}", seeded(number), LONG) for number in range(60)]
+    sizes = [desc["OutputTensor"].sizes for desc in descs if desc is not None]
+    assert all(sum(size[axis] > 1024 for size in sizes if len(size) == 3) >= 3 for axis in range(3))
+
+
+def test_a_first_step_has_lengths_of_the_past() -> None:
+    descs = [drawn("DML_OPERATOR_MULTIHEAD_ATTENTION1", seeded(number)) for number in range(300)]
+    given = [desc for desc in descs if desc is not None and desc.parts["PastSequenceLengthsTensor"]]
+    first = [desc for desc in given if desc.parts["QueryTensor"] and desc.parts["KeyTensor"]]
+    fitting = [desc for desc in first if desc["PastSequenceLengthsTensor"].sizes == desc["QueryTensor"].sizes[:1]]
+    assert len(fitting) >= 3
+    assert all(desc["QueryTensor"].sizes[1] == desc["KeyTensor"].sizes[1] for desc in fitting)

@@ -30,6 +30,11 @@ def test_strides_are_permuted_padded_channels_last_and_broadcast() -> None:
     assert min(found.values()) >= 5
 
 
+def test_the_elements_of_a_single_row_may_have_gaps_between_them() -> None:
+    found = {tuple(strides((1, 6), seeded(seed), repeats=False)) for seed in range(50)}
+    assert {row[1] for row in found} == {1, 2, 3}
+
+
 def test_no_stride_is_0_where_nothing_may_repeat() -> None:
     assert all(0 not in strides((2, 3, 4), seeded(seed), repeats=False) for seed in range(50))
 

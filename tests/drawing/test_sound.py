@@ -42,6 +42,30 @@ def test_indices_are_from_the_start_or_the_end_of_the_axis(indices: list[int], d
     assert gather(indices, data_type) is expected
 
 
+@pytest.mark.parametrize(("index", "expected"), [(-3, True), (-4, False), (3, True), (2**31 - 1, True)])
+def test_a_number_beyond_those_of_one_hot_is_none_of_them(index: int, expected: bool) -> None:
+    desc = valid(
+        "DML_OPERATOR_ONE_HOT",
+        IndicesTensor=of(1, 1, data_type="INT32"),
+        ValuesTensor=of(1, 2),
+        OutputTensor=of(1, 3),
+        Axis=1,
+    )
+    assert is_sound(desc, {"IndicesTensor": np.array([[index]], np.int32)}) is expected
+
+
+@pytest.mark.parametrize(("length", "expected"), [(0, False), (1, True), (4, True), (2**32 - 1, True)])
+def test_a_sequence_to_reverse_may_have_any_length(length: int, expected: bool) -> None:
+    desc = valid(
+        "DML_OPERATOR_REVERSE_SUBSEQUENCES",
+        InputTensor=of(1, 3),
+        SequenceLengthsTensor=of(1, 1, data_type="UINT32"),
+        OutputTensor=of(1, 3),
+        Axis=1,
+    )
+    assert is_sound(desc, {"SequenceLengthsTensor": np.array([[length]], np.uint32)}) is expected
+
+
 def test_tuples_have_a_limit_for_each_coordinate() -> None:
     desc = valid(
         "DML_OPERATOR_GATHER_ND",

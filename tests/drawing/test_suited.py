@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from dmlcheck.drawing.chance import Chance, seeded
@@ -81,6 +82,64 @@ def test_a_window_outside_of_its_tensor_gets_most_of_it_and_one_inside_stays() -
     assert (kept["InputWindowOffsets"], kept["OutputTensor"]) == ([30, 0], of(2, 2))
 
 
+def gradient(operator: str, *sizes: int, **fields: list[int]) -> dict[str, Any]:
+    tensors = {f"{name}Tensor": of(*sizes) for name in ("Input", "InputGradient", "OutputGradient")}
+    return suited(operator, **tensors, **fields)
+
+
+def test_windows_of_pooling_gradients_fit_and_have_a_gradient_for_each_place() -> None:
+    """A window of 3 with dilation 3 spans 7 of 3 elements and 2 of padding; then 2 elements span 4, with padding 1."""
+    pads = {"StartPadding": [2, 1], "EndPadding": [0, 1]}
+    found = gradient("MAX_POOLING_GRAD", 1, 2, 3, 9, WindowSize=[3, 2], Strides=[1, 2], Dilations=[3, 1], **pads)
+    assert (found["WindowSize"], found["StartPadding"], found["EndPadding"]) == ([2, 2], [1, 1], [0, 1])
+    assert found["InputGradientTensor"]["Sizes"] == [1, 2, 1, 5]  # (3 + 1 - 4) / 1 + 1, and (9 + 2 - 2) // 2 + 1
+    found = gradient("AVERAGE_POOLING_GRAD", 1, 2, 3, 9, WindowSize=[3, 2], Strides=[1, 2], **pads)
+    assert (found["WindowSize"], found["StartPadding"]) == ([3, 2], [2, 1])
+    assert found["InputGradientTensor"]["Sizes"] == [1, 2, 3, 5]
+
+
+def test_windows_of_too_many_dimensions_stay_until_they_are_repaired() -> None:
+    of_four = {name: [1, 2, 3, 3] for name in ("WindowSize", "Strides", "StartPadding", "EndPadding")}
+    found = gradient("AVERAGE_POOLING_GRAD", 1, 2, 3, 9, **of_four)
+    assert (found["WindowSize"], found["InputGradientTensor"]["Sizes"]) == ([1, 2, 3, 3], [1, 2, 3, 9])
+
+
+def drawn_fields(operator: str, count: int = 200, **fields: Any) -> list[dict[str, Any]]:
+    """Return fields after many suits, each by another seed."""
+    made = [dict(fields) for _ in range(count)]
+    for seed, raw in enumerate(made):
+        suit(load_spec(f"DML_OPERATOR_{operator}"), raw, seeded(seed))
+    return made
+
+
+def test_limits_of_integers_are_from_all_of_their_type_and_those_of_floats_infinite_too() -> None:
+    made = drawn_fields("ELEMENT_WISE_CLIP1", MinMaxDataType="INT64", Min=3, Max=1)
+    wide = [(raw["Min"], raw["Max"]) for raw in made if raw["Min"] != 3]
+    assert 50 < len(wide) < 150
+    assert all(-(2**63) <= low <= high < 2**63 for low, high in wide)
+    assert max(abs(high) for _, high in wide) > 2**60
+    floats = drawn_fields("ELEMENT_WISE_CLIP1", MinMaxDataType="FLOAT32", Min=3, Max=1)
+    assert {raw["Min"] for raw in floats} >= {-1.25, -math.inf}
+    assert all(isinstance(raw["Max"], float) for raw in floats)
+
+
+def test_diagonals_reach_the_last_rows_and_columns_and_values_the_ends_of_their_type() -> None:
+    made = drawn_fields("DIAGONAL_MATRIX", OutputTensor=of(1, 900, 7, data_type="UINT8"), Offset=2, Value=1.5)
+    offsets = {raw["Offset"] for raw in made}
+    assert offsets == {2, *range(-899, -895), *range(3, 7)}  # 900 rows and 7 columns, up to three from the end
+    assert {raw["Value"] for raw in made} > {1.5}
+    assert all(0 <= raw["Value"] <= 255 for raw in made)
+    assert max(raw["Value"] for raw in made) > 150
+    floats = drawn_fields("DIAGONAL_MATRIX", OutputTensor=of(3, 3, data_type="FLOAT16"), Offset=2, Value=1.5)
+    assert {raw["Value"] for raw in floats} == {1.5, math.inf, -math.inf, 2.0**-20, -3 * 2.0**-24}
+
+
+def test_few_constants_of_floats_are_infinite() -> None:
+    made = drawn_fields("FILL_VALUE_CONSTANT", ValueDataType="FLOAT32", Value=1)
+    infinite = [raw for raw in made if math.isinf(raw["Value"])]
+    assert 1 <= len(infinite) <= 30
+
+
 def test_a_limit_of_integers_is_whole_and_fits_them() -> None:
     fields = {
         "InputTensor": of(2, data_type="INT8"),
@@ -89,3 +148,5 @@ def test_a_limit_of_integers_is_whole_and_fits_them() -> None:
         "Max": 3e38,
     }
     assert suited("ELEMENT_WISE_CLIP", **fields) == {**fields, "Min": 1.0, "Max": 64.0}
+    unsigned = {name: of(2, data_type="UINT8") for name in ("InputTensor", "OutputTensor")}
+    assert suited("ELEMENT_WISE_CLIP", **{**fields, **unsigned})["Max"] == 192.0  # negative as a signed number

@@ -37,11 +37,11 @@ SEED_2026 = {
     "InputTensor": {
         "DataType": "INT8",
         "Sizes": [2],
-        "Strides": [1],
+        "Strides": [3],
         "TotalTensorSizeInBytes": 16,
         "GuaranteedBaseOffsetAlignment": 16,
     },
-    "OutputTensor": {"DataType": "INT8", "Sizes": [2], "Strides": [1]},
+    "OutputTensor": {"DataType": "INT8", "Sizes": [2], "Strides": [2]},
 }
 
 

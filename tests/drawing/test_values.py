@@ -70,3 +70,74 @@ def test_indices_are_within_the_axis_and_negative_ones_count_from_its_end(data_t
     indices = found["IndicesTensor"].astype(np.int64)
     assert (indices.min(), indices.max()) == ((-5, 4) if data_type == "INT32" else (0, 4))
     assert is_sound(desc, found)
+
+
+def quantizing(short: str, *, is_to_float: bool) -> OperatorDesc:
+    whole, real = {"DataType": "UINT8", "Sizes": [1, 6]}, {"DataType": "FLOAT16", "Sizes": [1, 6]}
+    given, made = (whole, real) if is_to_float else (real, whole)
+    return valid(short, InputTensor=given, ScaleTensor=real, ZeroPointTensor=whole, OutputTensor=made)
+
+
+def scales_of(desc: OperatorDesc) -> np.ndarray[Any, Any]:
+    drawn = [drawn_values(desc, np.random.default_rng(seed)) for seed in range(60)]
+    return np.stack([each["ScaleTensor"] for each in drawn if each is not None]).astype(np.float64)
+
+
+def test_scales_are_powers_of_two_small_for_float16_and_to_floats_infinite_or_nan() -> None:
+    to_floats = scales_of(quantizing("ELEMENT_WISE_DEQUANTIZE_LINEAR", is_to_float=True))
+    from_floats = scales_of(quantizing("ELEMENT_WISE_QUANTIZE_LINEAR", is_to_float=False))
+    for found in (to_floats, from_floats):
+        assert 20 < (np.frexp(found)[0] == 0.5).all(axis=(1, 2)).sum() < 40
+        assert 2 <= ((found > 0) & (found < 2.0**-14)).all(axis=(1, 2)).sum() < 15
+    assert np.isnan(to_floats).any()
+    assert np.isinf(to_floats).any()
+    assert np.isfinite(from_floats).all()
+
+
+@pytest.mark.parametrize("data_type", ["INT32", "UINT64"])
+def test_few_numbers_are_beyond_those_of_one_hot(data_type: str) -> None:
+    desc = valid(
+        "ONE_HOT",
+        IndicesTensor={"DataType": data_type, "Sizes": [40, 1]},
+        ValuesTensor={"DataType": "FLOAT32", "Sizes": [1, 2]},
+        OutputTensor={"DataType": "FLOAT32", "Sizes": [40, 5]},
+        Axis=1,
+    )
+    drawn = [drawn_values(desc, np.random.default_rng(seed)) for seed in range(40)]
+    rows = [each["IndicesTensor"] for each in drawn if each is not None]
+    beyond = [row for row in rows if (row > 4).any()]
+    assert 2 <= len(beyond) <= 16
+    most = 2**31 - 1 if data_type == "INT32" else 2**64 - 1
+    assert {5, 6, 1 << 16, most // 2 + 1, most} == {int(x) for row in beyond for x in row[row > 4]}
+
+
+def test_sequences_are_whole_in_every_second_draw_and_those_to_reverse_may_be_longer() -> None:
+    desc = valid(
+        "REVERSE_SUBSEQUENCES",
+        InputTensor={"DataType": "FLOAT32", "Sizes": [20, 9]},
+        SequenceLengthsTensor={"DataType": "UINT32", "Sizes": [20, 1]},
+        OutputTensor={"DataType": "FLOAT32", "Sizes": [20, 9]},
+        Axis=1,
+    )
+    drawn = [drawn_values(desc, np.random.default_rng(seed)) for seed in range(60)]
+    rows = [each["SequenceLengthsTensor"] for each in drawn if each is not None]
+    assert 20 < sum((row >= 9).all() for row in rows) < 40
+    assert 3 < sum((row > 9).any() for row in rows) < 25
+    assert max(int(row.max()) for row in rows) == 2**32 - 1
+
+
+def test_what_tests_for_special_numbers_gets_many() -> None:
+    tensors = {
+        "InputTensor": {"DataType": "FLOAT16", "Sizes": [400]},
+        "OutputTensor": {"DataType": "UINT8", "Sizes": [400]},
+    }
+    found = values_of(valid("ELEMENT_WISE_IS_NAN", **tensors), "edges")
+    assert found.dtype == np.float16
+    assert 30 < np.isnan(found).sum() < 120
+    assert np.isinf(found).sum() > 60
+
+
+def test_the_largest_element_of_a_long_row_is_often_among_its_last() -> None:
+    tensors = {name: {"DataType": "FLOAT32", "Sizes": [1, 1, 2, 900]} for name in ("InputTensor", "OutputTensor")}
+    drawn = [values_of(valid("ACTIVATION_HARDMAX", **tensors), "normal", seed) for seed in range(60)]
+    assert 5 < sum((row[0, 0].argmax(axis=-1) >= 896).all() for row in drawn) < 30
