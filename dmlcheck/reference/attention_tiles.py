@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.heads import BLOCKS_OF_SCORES, AttentionInput, AttentionInputs
+from dmlcheck.reference.blocks import blocks_along
+from dmlcheck.reference.heads import BLOCKS_OF_SCORES, ELEMENTS_OF_TILE, AttentionInput, AttentionInputs
 from dmlcheck.reference.places import Index, Places, part_at, slices
 from dmlcheck.reference.results import UNDEFINED, PartlyUndefined
 from dmlcheck.reference.rows import Cut, Given, Need, Section
@@ -20,20 +21,26 @@ Sizes = tuple[int, ...]
 
 
 def queries(given: Given, found: AttentionInputs) -> Cut:
-    """Return the tiles of OutputTensor: some queries of one or more heads, with all of their keys and values."""
+    """Return the tiles of OutputTensor: some queries of one or more heads, with all of their keys and values.
+
+    Memory is that of the tensors and 256 MiB, unless a query has more than 2^20 keys or elements: then it is also up to
+    50 bytes for each of them, in each thread.
+    """
     q, k, v = found
     batch, groups, share, length, _ = q.own.shape
-    position, sizes = given.get("relative_position_bias"), (batch, groups, share, length, k.length)
+    position, mask = given.get("relative_position_bias"), given.get("mask")
+    sizes, of_scores = (batch, groups, share, length, k.length), 1 + (position is not None) + (mask is not None)
     ends = np.arange(length).reshape(1, 1, 1, length, 1) if given.get("past_sequence_lengths") is not None else None
     needs = {
-        "q": each((q.own, 4), (q.bias, 4)),
-        "k": each((k.own, 2), (k.bias, 2), (k.past, 2)),
-        "v": each((v.own, 2), (v.bias, 2), (v.past, 2)),
+        "q": lambda _, places, __: [part_at(q.own, places), part_at(q.bias, places)],
+        "k": of_heads(k),
+        "v": of_heads(v),
         "position": at(None if position is None else position.reshape(sizes)),
-        "masking": at(as_scores(given.get("mask"), given["mask_type"], sizes)),
+        "masking": at(as_scores(mask, given["mask_type"], sizes)),
         "last": at(ends),
     }
-    return Cut(None, needs, BLOCKS_OF_SCORES, lambda _: found.depth, lambda _: sizes[:4], partial(side_by_side, share))
+    depth = found.depth(of_scores)
+    return Cut(None, needs, BLOCKS_OF_SCORES, lambda _: depth, lambda _: sizes[:4], partial(side_by_side, share))
 
 
 ALL_UNDEFINED = Cut(lambda _: (), dict.fromkeys(("q", "k", "v", "position", "masking", "last"), lambda *_: None))
@@ -53,9 +60,21 @@ def at(x: Any) -> Need:
     return lambda _, places, __: part_at(x, places)
 
 
-def each(*tensors: tuple[Any, int]) -> Need:
-    """Return the `need` of a tile: a list with its places of several optional tensors, along so many of its axes."""
-    return lambda _, places, __: [part_at(x, places[:axes]) for x, axes in tensors]
+def of_heads(part: AttentionInput) -> Need:
+    """Return the `need` of a tile: the keys or values of its heads, their bias, and those of earlier steps."""
+
+    def need(_: Any, places: Places, __: Given) -> list[Any]:
+        own, bias, past = (part_at(x, places[:2]) for x in part)
+        return [in_blocks(own), bias, in_blocks(past)]
+
+    return need
+
+
+def in_blocks(x: Any) -> Any:
+    """Return optional keys or values as Blocks of half a tile, if they do not fit into a tile."""
+    if x is None or x.size <= ELEMENTS_OF_TILE:
+        return x
+    return blocks_along(x, -2, max(1, ELEMENTS_OF_TILE // 2 * x.shape[-2] // x.size))
 
 
 def as_scores(mask: Any, mask_type: str, sizes: Sizes) -> Any:

@@ -91,6 +91,17 @@ class Blocks(np.lib.mixins.NDArrayOperatorsMixin):
         return blockwise(function, *args, **kwargs) if function in (np.where, np.clip) else NotImplemented
 
 
+def steps(size: int, step: int) -> Iterator[slice]:
+    """Yield the parts of an axis, each of `step` places; the last may have fewer."""
+    return (slice(start, min(size, start + step)) for start in range(0, size, step))
+
+
+def blocks_along(x: Any, axis: int, step: int) -> Blocks:
+    """Return an array as Blocks, each of `step` places along an axis, which is counted from the last (-1)."""
+    rest = [slice(None)] * (-1 - axis)
+    return Blocks(x.shape, [(..., at, *rest) for at in steps(x.shape[axis], step)], x.__getitem__)
+
+
 def blockwise(function: Callable[..., Any], *operands: Any, **options: Any) -> Any:
     """Return a function of elements for arrays; if there are Blocks among them, Blocks of its results."""
     long = next((x for x in operands if isinstance(x, Blocks)), None)

@@ -43,20 +43,20 @@ class AttentionInputs(NamedTuple):
         batch, groups, share, length, _ = self.q.own.shape
         return batch, groups * share, length, self.k.length
 
-    @property
-    def depth(self) -> float:
-        """The elements that a row of the scores stands for in a tile: its own, and its share of the keys of its head.
+    def depth(self, of_scores: int = 1) -> float:
+        """Return the elements that a row of the scores stands for in a tile: its own, or its share of its head's keys.
 
-        Keys of one head that fill a tile are shared by as many rows as take no more than they do.
+        `of_scores` is the number of arrays with an element for each score. Keys of one head that do not fit into a tile
+        come in blocks, and no other head is in their tile.
         """
         _, _, share, length, size = self.q.own.shape
         of_key = size if self.v.own is None else max(size, self.v.own.shape[-1])
-        of_row, keys, rows = max(self.k.length, of_key), self.k.length * of_key, share * length
-        most = BLOCKS_OF_SCORES * ELEMENTS_OF_BLOCK
-        return max(float(of_row), keys / rows) if keys <= most else float(most / min(rows, keys // of_row))
+        of_row, keys, rows = max(of_scores * self.k.length, of_key), self.k.length * of_key, share * length
+        return float(max(of_row, min(keys, ELEMENTS_OF_TILE) / rows))
 
 
 BLOCKS_OF_SCORES = 16  # blocks of scores, and of the parts of the tensors that they need, in a tile
+ELEMENTS_OF_TILE = BLOCKS_OF_SCORES * ELEMENTS_OF_BLOCK
 
 # The tensors that may contain each of the three, with its index if several are stacked in the tensor.
 LAYOUTS: dict[str, Sequence[tuple[str, int | None]]] = {

@@ -52,13 +52,17 @@ NONE = Nested(unchanged, "FLOAT64")
 
 def stored(x: Any, data_type: str) -> Any:
     """Return numbers that an implementation may have rounded to a data type."""
+    return blockwise(_stored, x, data_type=data_type)
+
+
+def _stored(x: Any, data_type: str) -> Any:
     if not isinstance(x, Ball):
         return x
     value, dtype = raw(x), NUMPY_TYPES[data_type]
     exact = np.abs(value - value.astype(dtype))
     rounding = np.where(x.radius > 0, ulp(np.abs(value) + x.radius, data_type) / 2, exact)
     radius = x.radius + np.where(np.isfinite(rounding), rounding, 0.0)
-    return with_twin(Ball(value, radius, x.arithmetic, x.terms), (x,), partial(stored, data_type=data_type))
+    return with_twin(Ball(value, radius, x.arithmetic, x.terms), (x,), partial(_stored, data_type=data_type))
 
 
 # ---- activations within a step of a recurrent network

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import accumulate, pairwise
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -72,7 +72,7 @@ def scaled_scores(q: Any, keys: list[Any], scale: Any, data_type: str) -> list[A
 
 def scores(q: Any, keys: list[Any]) -> Any:
     """Return q @ k^T for keys in several parts."""
-    found = [q @ x.swapaxes(-1, -2) for x in keys]
+    found = [q @ x.swapaxes(-1, -2) for x in parts_of(keys)]
     return found[0] if len(found) == 1 else np.concatenate(found, axis=-1)
 
 
@@ -99,5 +99,19 @@ def weighted_means(weights: Any, values: list[Any], data_type: str) -> Any:
 
 def weighted_sums(weights: Any, values: list[Any]) -> Any:
     """Return weights @ values for values in several parts."""
-    ends = pairwise(accumulate((x.shape[-2] for x in values), initial=0))
-    return product_of_parts((weights[..., slice(*at)], x) for at, x in zip(ends, values, strict=True))
+    return product_of_parts(weighted_parts(weights, values))
+
+
+def weighted_parts(weights: Any, values: list[Any]) -> Iterator[tuple[Any, Any]]:
+    """Yield the weights and the values of each part."""
+    start = 0
+    for x in parts_of(values):
+        stop = start + x.shape[-2]
+        yield weights[..., start:stop], x
+        start = stop
+
+
+def parts_of(tensors: list[Any]) -> Iterator[Any]:
+    """Yield several tensors, those that are Blocks block by block."""
+    for x in tensors:
+        yield from x.parts() if isinstance(x, Blocks) else (x,)

@@ -9,6 +9,7 @@ import pytest
 
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.reference import attention_tiles as tiles
+from dmlcheck.reference.blocks import Blocks
 from dmlcheck.reference.heads import AttentionInput, AttentionInputs
 
 PLACES = [range(1, 2), range(1, 3), range(1), range(5, 7)]  # batch, key heads, own heads of each, queries
@@ -23,13 +24,27 @@ def test_heads_are_beside_each_other_in_the_output() -> None:
     assert index == (0, slice(1, 2), slice(5, 7), slice(6, 9))
 
 
-def test_parts_of_several_tensors_are_taken_along_their_first_axes() -> None:
-    x = np.arange(24).reshape(2, 3, 1, 4)
+def test_keys_are_those_of_the_heads_of_a_tile() -> None:
+    x = np.arange(24).reshape(2, 3, 1, 2, 2)
     assert tiles.at(None)(None, PLACES, {}) is None
-    (first, second, none) = tiles.each((x, 2), (x[:1], 1), (None, 0))(None, PLACES, {})
-    assert first.tolist() == x[1:2, 1:3].tolist()
-    assert second.tolist() == x[:1].tolist()
-    assert none is None
+    (own, bias, past) = tiles.of_heads(AttentionInput(x, x[:1], None))(None, PLACES, {})
+    assert own.tolist() == x[1:2, 1:3].tolist()
+    assert bias.tolist() == x[:1, 1:3].tolist()
+    assert past is None
+
+
+@pytest.mark.parametrize(("most", "lengths"), [(10, None), (9, [2, 2, 1]), (7, [1] * 5), (1, [1] * 5)])
+def test_keys_that_do_not_fit_into_a_tile_come_in_blocks_of_half_a_tile(
+    most: int, lengths: list[int] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """5 keys of 2 elements: half of 9 elements is for 2 keys."""
+    monkeypatch.setattr(tiles, "ELEMENTS_OF_TILE", most)
+    keys = np.arange(10).reshape(1, 1, 1, 5, 2)
+    found = tiles.in_blocks(keys)
+    parts = list(found.parts()) if isinstance(found, Blocks) else None
+    assert (None if parts is None else [part.shape[3] for part in parts]) == lengths
+    assert parts is None or np.array_equal(np.concatenate(parts, axis=3), keys)
+    assert tiles.in_blocks(None) is None
 
 
 def test_lengths_of_each_batch_are_in_its_scores() -> None:

@@ -115,17 +115,21 @@ def test_a_part_without_tensors_has_no_length() -> None:
         (100, 10, 8, 10.0),  # a row has the scores of 10 keys
         (100, 10, 50, 50.0),  # or 50 elements of its query
         (1, 64, 50, 3200.0),  # the only row needs all keys
-        (64, 64, 1 << 16, 16 * 2**16 / 64),  # 64 keys of 2^16 elements are more than a tile: so many rows share them
-        (8, 64, 1 << 16, 16 * 2**16 / 8),
-        (10**6, 64, 1 << 16, 16 * 2**16 / 64),
+        (64, 64, 1 << 16, 2.0**16),  # 64 keys of 2^16 elements are more than a tile, and come in blocks
+        (8, 64, 1 << 16, 2.0**20 / 8),  # all 8 rows of a head, and no other head
     ],
 )
 def test_rows_share_the_keys_of_their_head(queries: int, keys: int, size: int, depth: float) -> None:
     key = AttentionInput(np.broadcast_to(np.float32(0), (1, 2, 1, keys, size)))
     query = AttentionInput(np.broadcast_to(np.float32(0), (1, 2, 1, queries, size)))
-    assert AttentionInputs(query, key, key).depth == depth
+    assert AttentionInputs(query, key, key).depth() == depth
 
 
 def test_wide_values_count_as_wide_keys_do() -> None:
     query, key, value = (AttentionInput(np.broadcast_to(np.float32(0), (1, 1, 1, 9, size))) for size in (4, 4, 70))
-    assert AttentionInputs(query, key, value).depth == 70
+    assert AttentionInputs(query, key, value).depth() == 70
+
+
+def test_a_row_has_its_part_of_mask_and_position() -> None:
+    query, key = (AttentionInput(np.zeros((1, 1, 1, length, 4), np.float32)) for length in (100, 30))
+    assert [AttentionInputs(query, key, key).depth(of_scores) for of_scores in (1, 2, 3)] == [30, 60, 90]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import partial, reduce
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -29,12 +29,18 @@ def product_of_parts(pairs: Iterable[tuple[Any, Any]]) -> Any:
 
 
 def sum_of_products(products: Iterable[tuple[np.ufunc, Any, Any]]) -> Any:
-    """Return one sum of products, each by np.matmul or np.multiply of two factors; its terms may have any order."""
+    """Return one sum of products, each by np.matmul or np.multiply of two factors; its terms may have any order.
+
+    No product is larger than the first.
+    """
     products = iter(products)
     function, a, b = next(products)
     if isinstance(a, Ball) or isinstance(b, Ball):
         return bilinear(chain([(function, a, b)], products))
-    return reduce(np.add, (each(x, y) for each, x, y in products), np.asarray(function(a, b)))
+    found = np.asarray(function(a, b))
+    for each, x, y in products:
+        found += each(x, y)
+    return found
 
 
 def _einsum(subscripts: str, a: Any, b: Any) -> Ball:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
-from dmlcheck.reference.blocks import Blocks
+from dmlcheck.reference.blocks import blocks_along, steps
 from dmlcheck.reference.magnitudes import Magnitudes
 from dmlcheck.reference.places import Index
 from dmlcheck.reference.rows import Products
@@ -50,7 +50,7 @@ def products(
         factors = {"a": a[(*batch, rows)], "b": b[(*batch, slice(None), columns)]}
         if length > LONG:
             step = max(1, LARGEST * length // max(part.size for part in factors.values()))
-            factors = {name: _in_blocks(part, step, _LONG_AXES[name]) for name, part in factors.items()}
+            factors = {name: blocks_along(part, _LONG_AXES[name], step) for name, part in factors.items()}
         operands = tuple(factors[name] if name in factors else _within(index, x) for name, x in tensors.items())
         return Tile(index, formula, operands, magnitudes=magnitudes, of_element=None if whole else of_element)
 
@@ -74,24 +74,11 @@ def boxes(sizes: tuple[int, ...], length: int, whole: Sequence[int] = ()) -> Ite
     width = max(least[-1], min(columns, LARGEST // length))
     height = max(least[-2], min(rows, LARGEST // max(length, width)))
     room = LARGEST // max(height * width, height * length, length * width) if (height, width) == sizes[-2:] else 0
-    steps = [height, width]
+    found = [height, width]
     for size, fewest in zip(reversed(batch), reversed(least[:-2]), strict=True):
-        steps.insert(0, max(fewest, min(size, room)))
-        room = room // size if steps[0] == size else 0
-    yield from product(*(map(slice, *_ends(size, step)) for size, step in zip(sizes, steps, strict=True)))
-
-
-def _ends(size: int, step: int) -> tuple[range, list[int]]:
-    """Return the starts and the ends of the parts of an axis."""
-    starts = range(0, size, step)
-    return starts, [min(size, start + step) for start in starts]
-
-
-def _in_blocks(x: Any, step: int, axis: int) -> Blocks:
-    """Return a long factor as Blocks of its columns or rows."""
-    rest = [slice(None)] * (-1 - axis)
-    cuts = [(..., at, *rest) for at in map(slice, *_ends(x.shape[axis], step))]
-    return Blocks(x.shape, cuts, x.__getitem__)
+        found.insert(0, max(fewest, min(size, room)))
+        room = room // size if found[0] == size else 0
+    yield from product(*map(steps, sizes, found))
 
 
 def _within(index: Index, x: Any) -> Any:

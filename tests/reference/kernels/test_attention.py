@@ -17,9 +17,10 @@ from plain_attention import Attention, built, is_hidden, read, right
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.drawing.attention import ATTENTION, FORMS, MASKS
-from dmlcheck.reference import engine
+from dmlcheck.reference import attention_tiles, engine
 from dmlcheck.reference.tiling import cut
 from dmlcheck.specs.records import OUTPUT
+from dmlcheck.values import memory
 
 Array = np.ndarray[Any, Any]
 
@@ -51,12 +52,14 @@ def attentions(operator: str, count: int, **wishes: tuple[Any, ...]) -> Iterator
             return
 
 
-@pytest.mark.parametrize("block", [1, cut.BLOCK])
+@pytest.mark.parametrize(("block", "keys"), [(1, 5), (cut.BLOCK, attention_tiles.ELEMENTS_OF_TILE)])
 @pytest.mark.parametrize("operator", ATTENTION)
 def test_each_query_has_the_mean_of_the_values_by_the_softmax_of_its_products(
-    operator: str, block: int, monkeypatch: pytest.MonkeyPatch
+    operator: str, block: int, keys: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """In tiles of one query with keys in blocks, and in large ones."""
     monkeypatch.setattr(cut, "BLOCK", block)
+    monkeypatch.setattr(attention_tiles, "ELEMENTS_OF_TILE", keys)
     seen = set()
     for desc, inputs in attentions(operator, 120):
         made = read(desc, inputs)
@@ -453,18 +456,59 @@ def test_what_is_kept_is_exact_without_a_bias_and_one_rounding_with_it() -> None
             assert (given[label].radius <= (0 if bias is None else np.abs(given[label].value) * 2**-24)).all()
 
 
-@pytest.mark.slow
-def test_many_keys_take_little_memory() -> None:
-    keys = np.zeros((1, 40_000, 64), np.float32)
-    values = np.broadcast_to(np.arange(64, dtype=np.float32), keys.shape)
-    made = Attention(np.ones((1, 40, 64), np.float32), keys, values, 1, 1, "separate")
+def test_keys_in_blocks_have_the_bounds_of_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = large("FLOAT16")
+    desc, inputs = built("MULTIHEAD_ATTENTION", made, present=False)
+    for is_likely in (False, True):
+        whole = bounds_of(desc, inputs, is_likely=is_likely)["OutputTensor"]
+        monkeypatch.setattr(attention_tiles, "ELEMENTS_OF_TILE", 100)
+        cut = bounds_of(desc, inputs, is_likely=is_likely)["OutputTensor"]
+        monkeypatch.undo()
+        assert (whole.radius > 0).all()
+        assert cut.value == pytest.approx(whole.value)
+        # Which terms are equal is seen in a sample of them.
+        assert cut.radius == pytest.approx(whole.radius, rel=0.3 if is_likely else None)
+
+
+@pytest.mark.parametrize(("operator", "keys", "size"), [(ATTENTION[0], 1 << 15, 64), (ATTENTION[1], 32, 1 << 16)])
+def test_keys_and_values_of_a_large_head_take_little_memory(
+    operator: str, keys: int, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A mean of equal rows is the row. Keys and values of 2^21 elements would take 16 MiB each as float64."""
+    monkeypatch.setattr(memory, "cores", lambda: 1)  # each thread has a tile
+    row = (np.arange(size) % 512).astype(np.float16)
+    value = np.empty((1, keys, size), np.float16)
+    value[:] = row
+    made = Attention(np.ones((1, 2, size), np.float16), np.ones_like(value), value, 1, 1, "separate")
+    desc, inputs = built(operator, made, present=False)
+    tracemalloc.start()
+    try:
+        found = engine.run(desc, inputs)["OutputTensor"]
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert (found == row).all()
+    assert most < 24 << 20
+
+
+def test_masks_and_positions_share_the_memory_of_the_scores(monkeypatch: pytest.MonkeyPatch) -> None:
+    """2^21 scores, whose mask and position would take 16 MiB each in 64 bits; each query has the first key alone."""
+    monkeypatch.setattr(memory, "cores", lambda: 1)
+    sizes = (1, 1, 1 << 10, 1 << 11)
+    mask = np.zeros(sizes, np.int32)
+    mask[..., 0] = 1
+    parts = (np.ones((1, length, 4), np.float16) for length in (*sizes[2:], sizes[3]))
+    position = np.zeros(sizes, np.float16)
+    made = Attention(*parts, 1, 1, "separate", position=position, mask=mask, mask_type="BOOLEAN")
     desc, inputs = built("MULTIHEAD_ATTENTION", made, present=False)
     tracemalloc.start()
-    found = engine.run(desc, inputs)["OutputTensor"]
-    most = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert found == pytest.approx(np.broadcast_to(np.arange(64), found.shape))
-    assert most < 128 << 20
+    try:
+        found = engine.run(desc, inputs)["OutputTensor"]
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert (found == 1).all()
+    assert most < 32 << 20
 
 
 @pytest.mark.parametrize("operator", ATTENTION)
