@@ -80,6 +80,7 @@ class Cut(NamedTuple):
       that are picked.
     - `sizes` and `where` are for formulas that compute a part of the output, or in another order of the axes: the sizes
       of their results, which are cut instead, and the index in the output of some of their places.
+    - `work` is how much there is to compute, where that is much more than the tensors have elements.
 
     A formula with a parameter `places` gets the places of the tile, a range for each dimension.
     """
@@ -91,6 +92,7 @@ class Cut(NamedTuple):
     sizes: Callable[[Given], tuple[int, ...]] | None = None
     where: Callable[[Places, Given], Index] = _where
     as_is: tuple[str, ...] = ()
+    work: Work | None = None
 
 
 class Section(NamedTuple):
@@ -111,10 +113,12 @@ class SeparateOutputs(NamedTuple):
 class EachOutput(NamedTuple):
     """Each output has tiles of its own, as `cuts` declares by parameter.
 
-    For a tile of one output the formula gets None for the other outputs, and returns a dict with that one.
+    For a tile of one output the formula gets None for the other outputs, and returns a dict with that one. `work` is as
+    in Cut, for all outputs.
     """
 
     cuts: Mapping[str, Cut]
+    work: Work | None = None
 
 
 def _no_axes(_: Given) -> Axes:
@@ -281,8 +285,6 @@ class Kernel(NamedTuple):
     - `integers` is the formula for integer tensors, if that is another.
     - `overflow` says which integer results are undefined where they do not fit the output's type: "" for none (they
       wrap), "narrow" for those of 8 and 16 bits, or "all".
-    - `work` returns how much there is to compute, where that is much more than the tensors have elements and the tiles
-      do not tell.
     """
 
     function: Callable[..., Any]
@@ -290,7 +292,6 @@ class Kernel(NamedTuple):
     is_exact: bool | Callable[[Given], bool] = False
     integers: Callable[..., Any] | None = None
     overflow: str = ""
-    work: Callable[[Given], Work] | None = None
 
     def rounds_nothing(self, given: Given) -> bool:
         """Whether the formula rounds nothing for these tensors and attributes."""

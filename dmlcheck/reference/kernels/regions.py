@@ -17,15 +17,8 @@ from dmlcheck.reference.interpolation import (
     spread,
     total_together,
 )
-from dmlcheck.reference.needs import WHOLE, region_axis, region_of_crop, regions_on_image, regions_with_gradients
 from dmlcheck.reference.places import Places
-from dmlcheck.reference.region_extents import (
-    numbers_on_images,
-    samples_for_corners,
-    samples_of_each,
-    work_of_crops,
-    work_of_gradients,
-)
+from dmlcheck.reference.region_tiles import crops, gradients
 from dmlcheck.reference.results import (
     Alternatives,
     PartlyUndefined,
@@ -35,7 +28,7 @@ from dmlcheck.reference.results import (
     stacked,
     ways_of,
 )
-from dmlcheck.reference.rows import Cut, EachOutput, Kernel, same_parameters
+from dmlcheck.reference.rows import Kernel, same_parameters
 from dmlcheck.reference.samples import (
     ONE,
     Counts,
@@ -55,7 +48,6 @@ from dmlcheck.reference.samples import (
     shares_of_ends,
     slopes_of,
 )
-from dmlcheck.reference.work import BLOCKS_OF_SAMPLES
 
 Sizes = Sequence[int]
 
@@ -279,31 +271,8 @@ def gradient_of_region(sampling: Sampling, image: Any, gradient: Any, corners: A
     return PartlyUndefined(np.stack(results), marks)
 
 
-# ---- tiles
-
-
-CROPS = Cut(
-    needs={"input": WHOLE, "roi": region_of_crop, "batch_indices": WHOLE},
-    blocks=BLOCKS_OF_SAMPLES,
-    depth=samples_of_each,
-    as_is=("input", "batch_indices"),
-)
-AS_IS = ("input", "input_gradient", "batch_indices")
-IMAGES = Cut(
-    needs={**dict.fromkeys(AS_IS, WHOLE), "roi": regions_on_image},
-    blocks=BLOCKS_OF_SAMPLES,
-    depth=numbers_on_images,
-    as_is=AS_IS,
-)
-CORNERS = Cut(
-    region_axis, {**dict.fromkeys(AS_IS, WHOLE), "roi": regions_with_gradients}, depth=samples_for_corners, as_is=AS_IS
-)
-
-
 KERNELS: dict[str, Kernel] = {
-    "ROI_ALIGN": Kernel(roi_align, CROPS, work=work_of_crops),
-    "ROI_ALIGN1": Kernel(roi_align1, CROPS, work=work_of_crops),
-    "ROI_ALIGN_GRAD": Kernel(
-        roi_align_grad, EachOutput({"output_gradient": IMAGES, "output_roi_gradient": CORNERS}), work=work_of_gradients
-    ),
+    "ROI_ALIGN": Kernel(roi_align, crops),
+    "ROI_ALIGN1": Kernel(roi_align1, crops),
+    "ROI_ALIGN_GRAD": Kernel(roi_align_grad, gradients),
 }

@@ -1,4 +1,4 @@
-"""How much there is to compute for a row of windows, of products, or of neighbours, from the sizes of its tensors."""
+"""How much there is to compute: for windows, products and neighbours from the sizes, for others as their row says."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from typing import Any
 from dmlcheck.reference.extents import terms_of
 from dmlcheck.reference.neighbours import has_everything, region
 from dmlcheck.reference.phases import most_places
-from dmlcheck.reference.rows import Correlations, Given, InWindows, Neighbours, Tiles, Windows
+from dmlcheck.reference.rows import Correlations, Cut, EachOutput, Given, InWindows, Neighbours, Tiles, Windows
 from dmlcheck.reference.work import Work, multiplications, terms
 
 
 def work_of(declared: Tiles, given: Given) -> Work | None:
     """Return the work of a desc; None where it is about as much as its tensors have elements."""
+    if isinstance(declared, (Cut, EachOutput)):
+        return declared.work
     amount = _AMOUNTS.get(type(declared))
     return None if amount is None else amount(declared, given)
 

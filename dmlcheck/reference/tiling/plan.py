@@ -45,8 +45,7 @@ class Plan(NamedTuple):
     @property
     def work(self) -> Work | None:
         """How much there is to compute; None where it is about as much as the tensors have elements."""
-        own, given = self.request.bound.kernel.work, self.request.given
-        return amount_of(self.declared, given) if own is None else own(given)
+        return amount_of(self.declared, self.request.given)
 
     def tiles(self) -> Iterator[Tile]:
         """Yield the tiles, as long as there is time."""
@@ -76,8 +75,7 @@ def tiles_of(desc: OperatorDesc, inputs: Inputs, arithmetic: Arithmetic | None =
 
 def work_of(desc: OperatorDesc, inputs: Inputs) -> Work | None:
     """Return how much there is to compute for a desc; no plan is made if its row tells that it is not much."""
-    kernel = row(desc.spec.operator).kernel
-    return plan_of(desc, inputs).work if kernel.work is not None or may_be_much(kernel.tiles) else None
+    return plan_of(desc, inputs).work if may_be_much(row(desc.spec.operator).kernel.tiles) else None
 
 
 @cache
