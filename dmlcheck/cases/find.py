@@ -10,7 +10,7 @@ from typing import NamedTuple
 class Target(NamedTuple):
     """A file to read, the path that its cases' ids start with, and the one case that PATH::NAME asks for.
 
-    `part` limits it to some of its cases: the place of the first one, and that of the one after the last.
+    `part` limits it to one of several parts of its cases, which are about as large: (0, 3) is the first of three.
     """
 
     file: str

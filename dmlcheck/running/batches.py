@@ -20,9 +20,8 @@ from dmlcheck.running.kept import kept
 from dmlcheck.running.processes import Execution, Pool, never_ended
 from dmlcheck.running.worker import RARE, portable
 
-MOST = 500  # cases of a batch of a file that is cut
-_WHOLE = 2**17  # bytes of a batch; a larger file is cut, which this process must read for it
-_SHARES = 4  # batches that are left for each thread, if there are as many files: the last ones are small
+_MOST, _LEAST = 2**18, 2**15  # bytes of a batch; a file of at least twice as many is cut
+_SHARES = 2  # batches that are left for each thread, until they are as small as that
 
 Batch = tuple[Target, ...]
 
@@ -66,32 +65,28 @@ class Batches:
 def batches_of(targets: Iterable[Target], threads: Callable[[], int]) -> Iterator[Batch]:
     """Yield files together while they are small, and the parts of a large one each by itself.
 
-    A batch costs about as much as ten small cases. So the first ones are large, and the last ones small, since the run
-    waits for the last of them.
+    A batch costs about as much as forty small cases. So the first ones are large, and the last ones small, since the
+    run waits for the last of them.
     """
     sized = [(target, _size(target.file)) for target in targets]
     left = sum(size for _, size in sized)
     together: list[Target] = []
     room = 0
     for target, size in sized:
-        is_cut = target.case is None and size >= _WHOLE
-        if together and (is_cut or size > room):
+        if together and size > room:
             yield tuple(together)
             together = []
-        if is_cut:
-            yield from ((part,) for part in _parts(target))
-        else:
-            room = room - size if together else min(_WHOLE, left // (_SHARES * threads())) - size
-            together.append(target)
+        if not together:
+            room = min(_MOST, max(_LEAST, left // (_SHARES * threads())))
         left -= size
+        if not together and size >= 2 * room and target.case is None:
+            count = size // room
+            yield from ((target._replace(part=(number, count)),) for number in range(count))
+        else:
+            together.append(target)
+            room -= size
     if together:
         yield tuple(together)
-
-
-def _parts(target: Target) -> Iterator[Target]:
-    count = len(read_file(target.file, target.name).cases)
-    for first in range(0, max(1, count), MOST):
-        yield target._replace(part=(first, first + MOST))
 
 
 def _size(path: str) -> int:

@@ -88,6 +88,9 @@ def file_events(
 
     `begin` is called with each case before it runs. `tried` are the earlier outcomes of the first case that runs.
     """
+    if (file.problems or not file.cases) and target.part is not None and target.part[0]:
+        yield Ended(digest([]) if plan.digests else None)  # the first part has what there is to say
+        return
     if file.problems:
         yield from _of_wrong_file(file, plan, skip)
         return
@@ -118,10 +121,15 @@ def number_of_cases(file: CaseFile, target: Target, plan: Plan) -> int:
 def chosen(file: CaseFile, target: Target, plan: Plan) -> Iterator[tuple[Case, bool, bool]]:
     """Yield the cases of a file, whether each is selected, and whether it also belongs to this shard."""
     selected = None if plan.selection.is_all else plan.selection.of(target)
-    for case in file.cases if target.part is None else file.cases[slice(*target.part)]:
+    for case in file.cases if target.part is None else _part(file.cases, *target.part):
         if target.asks_for(case.name):
             is_selected = selected is None or selected(case)
             yield case, is_selected, is_selected and in_shard(case.id, plan.shard)
+
+
+def _part(cases: Sequence[Case], number: int, count: int) -> Sequence[Case]:
+    """Return one of so many parts of some cases, by its number from 0."""
+    return cases[len(cases) * number // count : len(cases) * (number + 1) // count]
 
 
 def ids(target: Target, plan: Plan) -> tuple[list[str], CaseFile]:

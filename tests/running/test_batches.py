@@ -38,13 +38,18 @@ class Here(Cluster):
 
 @pytest.fixture(autouse=True)
 def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Cut every file into parts of two cases, and read none from before."""
+    """Cut every file, even a wrong one, and read none from before."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(module, "MOST", 2)
-    monkeypatch.setattr(module, "_WHOLE", 1)
+    rooms(monkeypatch, 5, 5)
     module._last_read.cache_clear()
     yield
     end_kept()
+
+
+def rooms(monkeypatch: pytest.MonkeyPatch, least: int, most: int) -> None:
+    """Set the least and the most bytes of a batch."""
+    monkeypatch.setattr(module, "_LEAST", least)
+    monkeypatch.setattr(module, "_MOST", most)
 
 
 def one() -> int:
@@ -81,54 +86,63 @@ def test_batches_are_the_run_that_one_process_makes(plan: Plan) -> None:
     assert len(found[0]) >= 6
 
 
-def test_a_file_is_cut_by_its_cases() -> None:
+def test_a_large_file_is_cut_into_parts_of_its_cases(monkeypatch: pytest.MonkeyPatch) -> None:
     target = Target(write("a.yaml", many(5)), "a.yaml")
-    assert [batch[0].part for batch in batches_of([target], one)] == [(0, 2), (2, 4), (4, 6)]
+    rooms(monkeypatch, 1, len(many(5)) // 3)
+    assert [batch[0].part for batch in batches_of([target], one)] == [(0, 3), (1, 3), (2, 3)]
     assert list(batches_of([target._replace(case="c1")], one)) == [(target._replace(case="c1"),)]
     nowhere = Target("nowhere.yaml", "nowhere.yaml")
     assert list(batches_of([nowhere], one)) == [(nowhere,)]
+    parts = [run_batch(Plan(), (target._replace(part=(number, 3)),)) for number in range(3)]
+    assert [told(events)[0] for events in parts] == [
+        [("a.yaml::c0", "passed", None)],
+        [("a.yaml::c1", "passed", None), ("a.yaml::c2", "passed", None)],
+        [("a.yaml::c3", "passed", None), ("a.yaml::c4", "passed", None)],
+    ]
 
 
-def test_small_files_are_together_and_are_not_read_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each batch takes a quarter of what is left for each thread: 16 files, 8 of them for a thread of two."""
-    monkeypatch.setattr(module, "_WHOLE", 10_000)
+def sizes_of(count: int, threads: int) -> list[int]:
+    """Return how many files each batch has, of so many files of the same size."""
+    targets = [Target(write(f"{number:02}.yaml", GOOD), f"{number:02}.yaml") for number in range(count)]
+    found = list(batches_of(targets, lambda: threads))
+    assert [target for batch in found for target in batch] == targets
+    return [len(batch) for batch in found]
+
+
+def test_small_files_are_together_and_no_file_is_read_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each batch takes half of what is left for each thread: 8 of 16 files if there is one, 4 of two."""
     monkeypatch.setattr(module, "read_file", None)
-    targets = [Target(write(f"{number:02}.yaml", GOOD), f"{number:02}.yaml") for number in range(16)]
-    for threads, sizes in ((1, [4, 3, 2, 1, 1, 1, 1, 1, 1, 1]), (2, [2] + [1] * 14)):
-        found = list(batches_of(targets, lambda threads=threads: threads))
-        assert [target for batch in found for target in batch] == targets
-        assert [len(batch) for batch in found] == sizes
-
-
-def test_a_batch_has_no_more_than_fits(monkeypatch: pytest.MonkeyPatch) -> None:
-    size = len(GOOD)
-    targets = [Target(write(f"{number:02}.yaml", GOOD), f"{number:02}.yaml") for number in range(40)]
-    monkeypatch.setattr(module, "_WHOLE", 2 * size + 1)
-    assert [len(batch) for batch in batches_of(targets, one)] == [2] * 17 + [1] * 6
+    rooms(monkeypatch, len(GOOD), 10_000)
+    assert sizes_of(16, 1) == [8, 4, 2, 1, 1]
+    assert sizes_of(16, 2) == [4, 3, 2, 1, 1, 1, 1, 1, 1, 1]
+    rooms(monkeypatch, 3 * len(GOOD), 10_000)
+    assert sizes_of(16, 2) == [4, 3, 3, 3, 3]
+    rooms(monkeypatch, len(GOOD), 2 * len(GOOD) + 1)
+    assert sizes_of(16, 1) == [2] * 7 + [1, 1]
 
 
 def test_a_large_file_ends_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_WHOLE", 3 * len(GOOD))
-    names = {"a.yaml": GOOD, "b.yaml": GOOD, "c.yaml": many(40), "d.yaml": GOOD}
-    targets = [Target(write(name, text), name) for name, text in names.items()]
-    found = list(batches_of(targets, one))
-    assert [[target.name for target in batch] for batch in found] == [
+    rooms(monkeypatch, len(GOOD), 3 * len(GOOD))
+    texts = {"a.yaml": GOOD, "b.yaml": GOOD, "c.yaml": 10 * len(GOOD) * "#", "d.yaml": GOOD}
+    targets = [Target(write(name, text), name) for name, text in texts.items()]
+    assert [[target.name for target in batch] for batch in batches_of(targets, one)] == [
         ["a.yaml", "b.yaml"],
-        *[["c.yaml"]] * 20,
+        *[["c.yaml"]] * 3,
         ["d.yaml"],
     ]
 
 
-def test_the_cases_of_a_batch_that_is_lost_are_errors_and_the_others_run() -> None:
+def test_the_cases_of_a_batch_that_is_lost_are_errors_and_the_others_run(monkeypatch: pytest.MonkeyPatch) -> None:
     target = Target(write("a.yaml", many(5)), "a.yaml")
-    executor = Batches([target], Plan(digests=True, selection=Selection("not c3")), Here(lost=(1,)))
+    rooms(monkeypatch, 1, len(many(5)) // 3)
+    executor = Batches([target], Plan(digests=True, selection=Selection("not c2")), Here(lost=(1,)))
     happened = list(executor.events())
     results, digest, _ = told(happened)
     assert [one if isinstance(one, str) else one[:2] for one in results] == [
         ("a.yaml::c0", "passed"),
-        ("a.yaml::c1", "passed"),
-        ("a.yaml::c2", "error"),
-        "a.yaml::c3",
+        ("a.yaml::c1", "error"),
+        "a.yaml::c2",
+        ("a.yaml::c3", "passed"),
         ("a.yaml::c4", "passed"),
     ]
     (result,) = [one.result for one in happened if isinstance(one, Done) and one.result.outcome == "error"]
@@ -145,11 +159,11 @@ def test_a_worker_reads_a_file_once_until_it_changes(monkeypatch: pytest.MonkeyP
     read = module.read_file
     monkeypatch.setattr(module, "read_file", lambda path, name: reads.append(path) or read(path, name))
     target = Target(write("a.yaml", many(4)), "a.yaml")
-    for part in ((0, 2), (2, 4)):
+    for part in ((0, 2), (1, 2)):
         assert len(run_batch(Plan(), (target._replace(part=part),))) == 3
     assert reads == ["a.yaml"]
     write("a.yaml", many(6))
-    assert len(run_batch(Plan(), (target._replace(part=(4, 6)),))) == 3
+    assert len(run_batch(Plan(), (target._replace(part=(1, 3)),))) == 3
     assert reads == ["a.yaml", "a.yaml"]
 
 
