@@ -8,7 +8,9 @@ from __future__ import annotations
 import contextlib
 import logging
 import math
+import os
 import pickle
+import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -65,15 +67,18 @@ class Cluster:
 
     def __enter__(self) -> Self:
         """Connect, and check the workers."""
-        try:
-            import dask
-            import distributed
-        except ImportError as error:
-            raise MissingRequirement(
-                f"it needs the package distributed ({error}); install it with: {INSTALL}"
-            ) from None
-        with dask.config.set(_SETTINGS), interrupts_held():  # which are for this process alone
-            self._connect(distributed)
+        with interrupts_held():
+            if not self.address:
+                _start_fork_server()
+            try:
+                import dask
+                import distributed
+            except ImportError as error:
+                raise MissingRequirement(
+                    f"it needs the package distributed ({error}); install it with: {INSTALL}"
+                ) from None
+            with dask.config.set(_SETTINGS):  # which are for this process alone
+                self._connect(distributed)
         try:
             self._check()
         except BaseException:
@@ -207,15 +212,32 @@ class _Calls:
                 seconds = 0.0
 
 
+# A worker that is a copy of a process with everything imported starts at once, and shares its memory. Elsewhere than on
+# Linux, libraries may crash in a copy, or there are no copies.
+_METHOD = "forkserver" if sys.platform == "linux" else "spawn"
+_THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+
+
+def _start_fork_server() -> None:
+    """Start the process that workers on this machine are copies of: it imports while this one does."""
+    if _METHOD != "forkserver":
+        return
+    from multiprocessing import forkserver
+
+    for name in _THREADS:  # as dask sets them when a worker starts
+        os.environ.setdefault(name, "1")
+    forkserver.set_forkserver_preload(["dmlcheck.running.preloaded"])
+    forkserver.ensure_running()
+
+
 # The processes of this machine may have children, in which cases run that may end their process. Nobody looks at how
 # busy they are, which takes as much time as small cases do. Dask would also have their C library return the memory of
 # each tile to the system, and leave that setting in this process.
 _SETTINGS = {
     "distributed.scheduler.allowed-failures": 0,  # `map` repeats calls
-    "distributed.nanny.pre-spawn-environ": dict.fromkeys(
-        ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), 1
-    ),
+    "distributed.nanny.pre-spawn-environ": dict.fromkeys(_THREADS, 1),
     "distributed.worker.daemon": False,
+    "distributed.worker.multiprocessing-method": _METHOD,
     "distributed.worker.profile.enabled": False,
     "distributed.admin.system-monitor.interval": "5s",
     "distributed.admin.tick.interval": "1s",

@@ -1,0 +1,9 @@
+"""What each worker on this machine needs, imported once, in the process that the workers are copies of."""
+
+import sys
+
+sys.path[:] = [folder for folder in sys.path if folder]  # files of the current folder are no modules to import here
+
+import distributed  # noqa: E402, F401
+
+import dmlcheck.running.batches  # noqa: E402, F401
