@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from dmlcheck import __version__
-from dmlcheck.onnx.export.records import BYTES_OF, ExportedGraph, ExportedNode, Inexpressible, Initializer, Value
+from dmlcheck.onnx.export.records import BYTES_OF, ExportedGraph, ExportedNode, GraphValue, Inexpressible, Initializer
 from dmlcheck.values.number_formats import NUMPY_TYPES
 
 CONTRIBUTED = "com.microsoft"  # the domain of onnxruntime's own operators, which a node's type may begin with
@@ -53,7 +53,7 @@ def tensor(constant: Initializer) -> Any:
     return tensor_proto(value, array)
 
 
-def tensor_proto(value: Value, array: Any) -> Any:
+def tensor_proto(value: GraphValue, array: Any) -> Any:
     """Return the elements of a value, an array of its shape, as an onnx.TensorProto; 4-bit ones are packed."""
     import numpy as np
     from onnx import TensorProto, helper, numpy_helper
@@ -64,7 +64,7 @@ def tensor_proto(value: Value, array: Any) -> Any:
     return numpy_helper.from_array(np.asarray(array, order="C"), value.name)
 
 
-def _value(value: Value) -> Any:
+def _value(value: GraphValue) -> Any:
     from onnx import TensorProto, helper
 
     return helper.make_tensor_value_info(value.name, TensorProto.DataType.Value(value.onnx_type), value.sizes)
@@ -81,9 +81,9 @@ def _check_types(graph: ExportedGraph) -> None:
             _check_node_types(node, defs.get_schema(node.type, graph.opset), known)
 
 
-def _check_node_types(node: ExportedNode, schema: Any, known: Mapping[str, Value]) -> None:
+def _check_node_types(node: ExportedNode, schema: Any, known: Mapping[str, GraphValue]) -> None:
     allowed = {each.type_param_str: set(each.allowed_type_strs) for each in schema.type_constraints}
-    bound: dict[str, Value] = {}
+    bound: dict[str, GraphValue] = {}
     for formal, name in (*_with_formals(node.inputs, schema.inputs), *_with_formals(node.outputs, schema.outputs)):
         value = known.get(name)
         if value is None:
@@ -101,7 +101,7 @@ def _with_formals(names: Sequence[str], formals: Sequence[Any]) -> Iterator[tupl
         yield formals[min(index, len(formals) - 1)], name
 
 
-def _type(value: Value) -> str:
+def _type(value: GraphValue) -> str:
     return value.element or value.data_type
 
 

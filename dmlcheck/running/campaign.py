@@ -43,7 +43,7 @@ class CampaignRequest(NamedTuple):
 class CampaignFinding(NamedTuple):
     """A distinct fault: the unit that showed it, the answer when it was reduced, and the file of the case.
 
-    `is_flaky` says that it did not show again, `is_whole` that nothing more of it can go.
+    `is_flaky` says that it did not show again, `is_whole` that nothing more can be left out of it.
     """
 
     operator: str

@@ -15,7 +15,7 @@ from dmlcheck.folders.export_folder import Folder
 from dmlcheck.formats.registry import opened
 from dmlcheck.implementations import close
 from dmlcheck.onnx.export.mappings import build, mappings
-from dmlcheck.onnx.export.records import ExportedGraph, ExportedNode, Inexpressible, Initializer, Value
+from dmlcheck.onnx.export.records import ExportedGraph, ExportedNode, GraphValue, Inexpressible, Initializer
 from dmlcheck.onnx.proto import model_proto
 from dmlcheck.running.answers import FailureKind, TrialAnswer, answer_of
 from dmlcheck.running.campaign import CampaignFinding, CampaignRequest, CampaignTally
@@ -71,7 +71,11 @@ def model_of(drawn: DrawnGraph) -> Any:
             "graph",
             max(part.opset for part in parts),
             tuple(node for part in parts for node in part.nodes),
-            tuple(Value(name, tensor.data_type, tensor.sizes) for name, tensor in drawn.inputs.items() if name in read),
+            tuple(
+                GraphValue(name, tensor.data_type, tensor.sizes)
+                for name, tensor in drawn.inputs.items()
+                if name in read
+            ),
             tuple(value for value in outputs if value.name in made),
             tuple(constant for part in parts for constant in part.constants),
             tuple(between),

@@ -50,7 +50,7 @@ class Taken(NamedTuple):
 
 
 class Reduced(NamedTuple):
-    """The result of a reduction: the simplest trial, the number of trials, and whether nothing more can go.
+    """The result of a reduction: the simplest trial, the number of trials, and whether nothing more can be left out.
 
     `is_whole` is False where the time was up before, or where it was interrupted.
     """
@@ -94,7 +94,7 @@ class Reducer:
         return self.until is not None and time.monotonic() > self.until
 
     def work(self) -> None:
-        """Take ever simpler trials, until nothing more can go or the time is up."""
+        """Take ever simpler trials, until nothing more can be left out or the time is up."""
         before = None
         while before != self.now.weight and not self.is_late:
             before = self.now.weight

@@ -6,7 +6,7 @@ import pytest
 
 from dmlcheck.onnx.export.builder import Builder
 from dmlcheck.onnx.export.mappings import build
-from dmlcheck.onnx.export.records import ExportedGraph, ExportedNode, Inexpressible, Initializer, Value
+from dmlcheck.onnx.export.records import ExportedGraph, ExportedNode, GraphValue, Inexpressible, Initializer
 from dmlcheck.onnx.proto import model_proto
 
 onnx = pytest.importorskip("onnx", reason="the extra `onnxruntime` is not installed: no package onnx")
@@ -36,26 +36,26 @@ def test_a_type_that_an_operator_lacks_is_inexpressible_when_the_model_is_made()
 
 
 def test_attributes_take_the_type_that_the_operator_gives_them() -> None:
-    x = Value("x", "FLOAT32", (2,))
-    y = Value("y", "FLOAT16", (2,))
+    x = GraphValue("x", "FLOAT32", (2,))
+    y = GraphValue("y", "FLOAT16", (2,))
     nodes = (
         ExportedNode("Elu", ("x",), ("e",), {"alpha": 1}),
         ExportedNode("Cast", ("e",), ("y",), {"to": "FLOAT16"}),
     )
-    model = model_proto(ExportedGraph("test", 17, nodes, (x,), (y,), (), (Value("e", "FLOAT32", (2,)),)))
+    model = model_proto(ExportedGraph("test", 17, nodes, (x,), (y,), (), (GraphValue("e", "FLOAT32", (2,)),)))
     elu, cast = model.graph.node
     assert elu.attribute[0].f == 1.0
     assert elu.attribute[0].type == onnx.AttributeProto.FLOAT
     assert cast.attribute[0].i == onnx.TensorProto.FLOAT16
     check(model)
-    fill = Initializer(Value("value", "INT64", (1,)), (7,))
+    fill = Initializer(GraphValue("value", "INT64", (1,)), (7,))
     of_shape = ExportedGraph(
         "test",
         17,
         (ExportedNode("ConstantOfShape", ("s",), ("y",), {"value": fill}),),
         (),
-        (Value("y", "INT64", (3,)),),
-        (Initializer(Value("s", "INT64", (1,)), (3,)),),
+        (GraphValue("y", "INT64", (3,)),),
+        (Initializer(GraphValue("s", "INT64", (1,)), (3,)),),
     )
     model = model_proto(of_shape)
     check(model)
@@ -71,7 +71,7 @@ def test_an_opset_that_this_onnx_does_not_have_is_inexpressible() -> None:
 
 def test_constants_keep_every_bit() -> None:
     elements = (2**64 - 1, 2**53 + 1)
-    graph = ExportedGraph("test", 17, (), (), (), (Initializer(Value("c", "UINT64", (2,)), elements),))
+    graph = ExportedGraph("test", 17, (), (), (), (Initializer(GraphValue("c", "UINT64", (2,)), elements),))
     assert numpy_helper.to_array(model_proto(graph).graph.initializer[0]).tolist() == list(elements)
 
 

@@ -8,7 +8,7 @@ from functools import partial
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.onnx.export.builder import Builder, Maker
 from dmlcheck.onnx.export.exact_arithmetic import scaled, times_exactly
-from dmlcheck.onnx.export.records import Inexpressible, Value
+from dmlcheck.onnx.export.records import GraphValue, Inexpressible
 from dmlcheck.onnx.export.reduction import along
 from dmlcheck.onnx.export.representable import as_element, as_float32
 
@@ -99,14 +99,14 @@ def _between(g: Builder, type: str, inner: tuple[str, float], outer: tuple[str, 
     g.output("OutputTensor", times_exactly(g, made, outer[1], outer[0]))
 
 
-def _apply(g: Builder, type: str, x: Value, **attributes: float | str) -> None:
+def _apply(g: Builder, type: str, x: GraphValue, **attributes: float | str) -> None:
     g.output("OutputTensor", g.node(type, [x], x.sizes, x.data_type, **attributes))
 
 
 # ---- after another operator
 
 
-def fused(g: Builder, x: Value, desc: OperatorDesc) -> Value:
+def fused(g: Builder, x: GraphValue, desc: OperatorDesc) -> GraphValue:
     """Return a value after FusedActivation; Inexpressible for an activation that adds a rounding."""
     activation = desc.values.get("FusedActivation")
     if activation is None or activation.spec.short == "ACTIVATION_IDENTITY":

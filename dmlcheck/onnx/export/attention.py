@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.onnx.export.builder import Builder, Maker
-from dmlcheck.onnx.export.records import Inexpressible, Value
+from dmlcheck.onnx.export.records import GraphValue, Inexpressible
 from dmlcheck.onnx.export.representable import as_float32
 
 # The tensor that each part may be stacked in, and its place there.
@@ -20,8 +20,8 @@ _STACKED = {
 class _Pair(NamedTuple):
     """A key with its value; both are None if the desc has neither."""
 
-    key: Value | None
-    value: Value | None
+    key: GraphValue | None
+    value: GraphValue | None
 
 
 def attention(g: Builder, desc: OperatorDesc) -> None:
@@ -68,14 +68,14 @@ def _head_count(g: Builder, desc: OperatorDesc) -> int:
 # ---- inputs
 
 
-def _operands(g: Builder) -> tuple[Value | None, _Pair, _Pair]:
+def _operands(g: Builder) -> tuple[GraphValue | None, _Pair, _Pair]:
     """Return the query, the key and value of this step, and those of earlier steps."""
     query, key, value = (_part(g, name) for name in _STACKED)
     past = [_four_dimensions(g, name) for name in ("PastKeyTensor", "PastValueTensor")]
     return query, _Pair(key, value), _Pair(*past)
 
 
-def _part(g: Builder, name: str) -> Value | None:
+def _part(g: Builder, name: str) -> GraphValue | None:
     """Return query, key or value with its heads side by side, out of the stacked tensor."""
     if g.has(name):
         return g.last_dimensions(g.input(name), 3)
@@ -89,7 +89,7 @@ def _part(g: Builder, name: str) -> Value | None:
     return None
 
 
-def _four_dimensions(g: Builder, label: str) -> Value | None:
+def _four_dimensions(g: Builder, label: str) -> GraphValue | None:
     value = g.optional(label)
     return None if value is None else g.last_dimensions(value, 4)
 
@@ -111,7 +111,7 @@ def _length(own: _Pair, past: _Pair) -> int:
     return own.key.sizes[-2] + (0 if past.key is None else past.key.sizes[-2])
 
 
-def _mask(g: Builder, desc: OperatorDesc, products: tuple[int, ...]) -> Value | None:
+def _mask(g: Builder, desc: OperatorDesc, products: tuple[int, ...]) -> GraphValue | None:
     """Return a mask as lengths of keys, or as the keys that each query sees, for products of these sizes."""
     kind = desc.values["MaskType"]
     if (kind == "NONE") == g.has("MaskTensor"):
@@ -132,14 +132,14 @@ def _mask(g: Builder, desc: OperatorDesc, products: tuple[int, ...]) -> Value | 
     return _first_head(g, mask)
 
 
-def _first_head(g: Builder, mask: Value) -> Value:
+def _first_head(g: Builder, mask: GraphValue) -> GraphValue:
     batch, heads, queries, keys = mask.sizes
     if heads > 1:
         mask = g.node("Gather", [mask, g.constant([0])], (batch, 1, queries, keys), mask.data_type, axis=1)
     return g.reshape(mask, (batch, queries, keys))
 
 
-def _position(g: Builder, products: tuple[int, ...]) -> Value | None:
+def _position(g: Builder, products: tuple[int, ...]) -> GraphValue | None:
     """Return the relative position bias, of products of these sizes."""
     found = _four_dimensions(g, "RelativePositionBiasTensor")
     if found is not None and found.sizes != products:

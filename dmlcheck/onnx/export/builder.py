@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
-from dmlcheck.onnx.export.records import TYPES, ExportedGraph, ExportedNode, Inexpressible, Initializer, Value
+from dmlcheck.onnx.export.records import TYPES, ExportedGraph, ExportedNode, GraphValue, Inexpressible, Initializer
 from dmlcheck.specs.names import MAX_ELEMENTS
 
 OPSET = 17
@@ -25,10 +25,10 @@ class Builder:
         self.desc = desc
         self.opset = opset
         self.nodes: list[ExportedNode] = []
-        self.inputs: dict[str, Value] = {}
-        self.outputs: dict[str, Value] = {}
+        self.inputs: dict[str, GraphValue] = {}
+        self.outputs: dict[str, GraphValue] = {}
         self.constants: list[Initializer] = []
-        self.values: list[Value] = []
+        self.values: list[GraphValue] = []
         self.count = 0
 
     def at_least(self, opset: int) -> None:
@@ -48,17 +48,17 @@ class Builder:
                 return part.tensor
         raise Inexpressible(f"{label} is left out")
 
-    def input(self, label: str) -> Value:
+    def input(self, label: str) -> GraphValue:
         """Return the input of a tensor's label; Inexpressible if absent."""
         if label not in self.inputs:
             self.inputs[label] = _value(label, self.tensor(label))
         return self.inputs[label]
 
-    def optional(self, label: str) -> Value | None:
+    def optional(self, label: str) -> GraphValue | None:
         """Return the input of a tensor that may be left out."""
         return self.input(label) if self.has(label) else None
 
-    def output(self, label: str, value: Value) -> None:
+    def output(self, label: str, value: GraphValue) -> None:
         """Let a value be the output of a tensor's label, in the shape and type that the desc gives it."""
         tensor = self.tensor(label)
         value = self.reshape(self.cast(value, tensor.data_type), tensor.sizes)
@@ -92,27 +92,27 @@ class Builder:
 
     def constant(
         self, elements: Sequence[float], data_type: str = "INT64", sizes: Sequence[int] | None = None
-    ) -> Value:
+    ) -> GraphValue:
         """Return a constant, by default a vector of INT64; `sizes` () makes it a scalar."""
         shape = (len(elements),) if sizes is None else tuple(sizes)
-        value = Value(self._name("constant"), data_type, shape)
+        value = GraphValue(self._name("constant"), data_type, shape)
         self.constants.append(Initializer(value, tuple(elements)))
         return value
 
-    def scalar(self, value: float, data_type: str) -> Value:
+    def scalar(self, value: float, data_type: str) -> GraphValue:
         """Return a number as a constant without dimensions."""
         return self.constant([value], data_type, ())
 
     def node(
         self,
         type: str,
-        inputs: Sequence[Value | None],
+        inputs: Sequence[GraphValue | None],
         sizes: Sequence[int],
         data_type: str,
         element: str | None = None,
         /,
         **attributes: Any,
-    ) -> Value:
+    ) -> GraphValue:
         """Add an operator of one output, whose shape and type are given, and return that.
 
         Attributes that are None are left out. All else goes by position, so that any mapping can be their `**`.
@@ -123,15 +123,15 @@ class Builder:
     def nodes_of(
         self,
         type: str,
-        inputs: Sequence[Value | None],
+        inputs: Sequence[GraphValue | None],
         outputs: Sequence[tuple[Sequence[int], str, str | None]],
         /,
         **attributes: Any,
-    ) -> tuple[Value, ...]:
+    ) -> tuple[GraphValue, ...]:
         """Add an operator of several outputs and return them; Inexpressible if one is larger than any tensor."""
         if any(math.prod(sizes) > MAX_ELEMENTS for sizes, _, _ in outputs):
             raise Inexpressible(f"{type} would give more elements on the way than a tensor can have")
-        values = tuple(Value(self._name(type.lower()), kind, tuple(sizes), own) for sizes, kind, own in outputs)
+        values = tuple(GraphValue(self._name(type.lower()), kind, tuple(sizes), own) for sizes, kind, own in outputs)
         self.values += values
         names = ["" if value is None else value.name for value in inputs]
         while names and not names[-1]:
@@ -146,32 +146,32 @@ class Builder:
 
     # ---- other types and shapes
 
-    def cast(self, value: Value, data_type: str, element: str | None = None) -> Value:
+    def cast(self, value: GraphValue, data_type: str, element: str | None = None) -> GraphValue:
         """Return a value in another type."""
         if (value.data_type, value.element) == (data_type, element):
             return value
         to = element or TYPES[data_type]
         return self.node("Cast", [value], value.sizes, data_type, element, to=to)
 
-    def reshape(self, value: Value, sizes: Sequence[int]) -> Value:
+    def reshape(self, value: GraphValue, sizes: Sequence[int]) -> GraphValue:
         """Return a value in another shape."""
         if tuple(sizes) == value.sizes:
             return value
         return self.node("Reshape", [value, self.constant(sizes)], sizes, value.data_type, value.element)
 
-    def flatten(self, value: Value) -> Value:
+    def flatten(self, value: GraphValue) -> GraphValue:
         """Return a value as a vector, or without dimensions if it has one element."""
         count = math.prod(value.sizes)
         return self.reshape(value, (count,) if count > 1 else ())
 
-    def last_dimensions(self, value: Value, count: int) -> Value:
+    def last_dimensions(self, value: GraphValue, count: int) -> GraphValue:
         """Return a value in its last dimensions; Inexpressible if those before them are not all of size 1."""
         kept = value.sizes[len(value.sizes) - count :]
         if math.prod(value.sizes) != math.prod(kept):
             raise Inexpressible(f"the dimensions of {value.name} that are ignored are not all of size 1")
         return self.reshape(value, kept)
 
-    def transpose(self, value: Value, order: Sequence[int]) -> Value:
+    def transpose(self, value: GraphValue, order: Sequence[int]) -> GraphValue:
         """Return a value with its axes in another order."""
         if list(order) == sorted(order):
             return value
@@ -180,7 +180,7 @@ class Builder:
 
     # ---- some of the elements, and more of them
 
-    def gather(self, value: Value, axis: int, indices: Sequence[int]) -> Value:
+    def gather(self, value: GraphValue, axis: int, indices: Sequence[int]) -> GraphValue:
         """Return the elements of an axis that constant indices name."""
         if len(indices) == value.sizes[axis] and list(indices) == list(range(len(indices))):
             return value
@@ -189,18 +189,18 @@ class Builder:
 
     def slice(
         self,
-        value: Value,
+        value: GraphValue,
         starts: Sequence[int],
         ends: Sequence[int],
         sizes: Sequence[int],
         axes: Sequence[int] | None = None,
         steps: Sequence[int] | None = None,
-    ) -> Value:
+    ) -> GraphValue:
         """Return a window of a value, of these sizes, between starts and ends of all axes or of some."""
         bounds = [self.constant(numbers) for numbers in (starts, ends, axes, steps) if numbers is not None]
         return self.node("Slice", [value, *bounds], sizes, value.data_type)
 
-    def first_of(self, value: Value, axes: Sequence[int]) -> Value:
+    def first_of(self, value: GraphValue, axes: Sequence[int]) -> GraphValue:
         """Return the first of the elements along some axes, which keep a size of 1."""
         axes = [axis for axis in axes if value.sizes[axis] > 1]
         if not axes:
@@ -210,12 +210,12 @@ class Builder:
 
     def pad(
         self,
-        value: Value,
+        value: GraphValue,
         before: Sequence[int],
         after: Sequence[int],
-        fill: Value | None = None,
+        fill: GraphValue | None = None,
         mode: str = "constant",
-    ) -> Value:
+    ) -> GraphValue:
         """Return a value with elements added at the ends of its dimensions."""
         if not any((*before, *after)):
             return value
@@ -223,32 +223,32 @@ class Builder:
         inputs = [value, self.constant([*before, *after]), fill]
         return self.node("Pad", inputs, sizes, value.data_type, mode=mode)
 
-    def expand(self, value: Value, sizes: Sequence[int]) -> Value:
+    def expand(self, value: GraphValue, sizes: Sequence[int]) -> GraphValue:
         """Return a value repeated along its dimensions of size 1."""
         if tuple(sizes) == value.sizes:
             return value
         return self.node("Expand", [value, self.constant(sizes)], sizes, value.data_type)
 
-    def fill(self, sizes: Sequence[int], number: float, data_type: str) -> Value:
+    def fill(self, sizes: Sequence[int], number: float, data_type: str) -> GraphValue:
         """Return a value whose elements are all the same, without having them all in the model."""
         return self.expand(self.scalar(number, data_type), sizes)
 
     # ---- arithmetic with one number
 
-    def times(self, value: Value, factor: float) -> Value:
+    def times(self, value: GraphValue, factor: float) -> GraphValue:
         """Return a value times a number of its type."""
         return value if factor == 1 else self.with_number("Mul", value, factor)
 
-    def plus(self, value: Value, summand: float) -> Value:
+    def plus(self, value: GraphValue, summand: float) -> GraphValue:
         """Return a value plus a number of its type."""
         return value if summand == 0 else self.with_number("Add", value, summand)
 
-    def with_number(self, type: str, value: Value, number: float) -> Value:
+    def with_number(self, type: str, value: GraphValue, number: float) -> GraphValue:
         """Apply an operator of two inputs to a value and a number of its type."""
         return self.node(type, [value, self.scalar(number, value.data_type)], value.sizes, value.data_type)
 
 
-def _value(label: str, tensor: TensorDesc) -> Value:
+def _value(label: str, tensor: TensorDesc) -> GraphValue:
     if tensor.data_type not in TYPES:
         raise Inexpressible(f"{label} is {tensor.data_type}")
-    return Value(label, tensor.data_type, tensor.sizes)
+    return GraphValue(label, tensor.data_type, tensor.sizes)

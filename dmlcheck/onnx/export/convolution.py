@@ -7,7 +7,7 @@ from typing import Any
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.onnx.export.activation import fused
 from dmlcheck.onnx.export.builder import Builder, Maker
-from dmlcheck.onnx.export.records import Inexpressible, Value
+from dmlcheck.onnx.export.records import GraphValue, Inexpressible
 from dmlcheck.onnx.export.requirements import positive
 
 
@@ -43,7 +43,7 @@ def _surplus(sizes: tuple[int, ...], reached: list[int]) -> list[int]:
     return [size - end for size, end in zip(sizes, reached, strict=True)]
 
 
-def _flipped(g: Builder, kernel: Value) -> Value:
+def _flipped(g: Builder, kernel: GraphValue) -> GraphValue:
     """Return a filter reversed along its spatial dimensions."""
     axes = range(2, len(kernel.sizes))
     starts = [kernel.sizes[axis] - 1 for axis in axes]
@@ -51,7 +51,7 @@ def _flipped(g: Builder, kernel: Value) -> Value:
     return g.slice(kernel, starts, ends, kernel.sizes, axes, [-1 for _ in axes])
 
 
-def window_attributes(desc: OperatorDesc, kernel: Value) -> dict[str, Any]:
+def window_attributes(desc: OperatorDesc, kernel: GraphValue) -> dict[str, Any]:
     """Return the attributes of ONNX's convolutions for the fields of a window."""
     return {
         "dilations": positive(desc, "Dilations"),
@@ -62,7 +62,7 @@ def window_attributes(desc: OperatorDesc, kernel: Value) -> dict[str, Any]:
     }
 
 
-def _reached(x: Value, kernel: Value, desc: OperatorDesc, *, is_forward: bool) -> list[int]:
+def _reached(x: GraphValue, kernel: GraphValue, desc: OperatorDesc, *, is_forward: bool) -> list[int]:
     """Return the spatial sizes of a convolution without OutputPadding and without ONNX's own addition."""
     names = ("Strides", "Dilations", "StartPadding", "EndPadding")
     steps = zip(*(desc.values[name] for name in names), strict=True)

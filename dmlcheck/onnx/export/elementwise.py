@@ -8,7 +8,7 @@ from functools import partial
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.onnx.export.builder import Builder, Maker
 from dmlcheck.onnx.export.exact_arithmetic import scaled
-from dmlcheck.onnx.export.records import Inexpressible, Value
+from dmlcheck.onnx.export.records import GraphValue, Inexpressible
 from dmlcheck.onnx.export.representable import as_element, as_float32, fits, is_float, multiplies_exactly
 
 # The operator of ONNX for each of one input, all of opset 17 or before. Those of _KEEPS_ROUNDING give the same whether
@@ -60,7 +60,7 @@ _COMPARISONS = {
 }
 
 
-def input_of(g: Builder, desc: OperatorDesc, *, rounds_after: bool = False) -> Value:
+def input_of(g: Builder, desc: OperatorDesc, *, rounds_after: bool = False) -> GraphValue:
     """Return InputTensor after ScaleBias, where that is exact."""
     x = g.input("InputTensor")
     change = desc.values.get("ScaleBias")

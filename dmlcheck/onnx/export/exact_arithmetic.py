@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dmlcheck.onnx.export.builder import Builder
-from dmlcheck.onnx.export.records import Inexpressible, Value
+from dmlcheck.onnx.export.records import GraphValue, Inexpressible
 from dmlcheck.onnx.export.representable import as_float32, fits, is_float, multiplies_exactly
 
 
-def scaled(g: Builder, x: Value, scale: float, bias: float, *, rounds_after: bool = False) -> Value:
+def scaled(g: Builder, x: GraphValue, scale: float, bias: float, *, rounds_after: bool = False) -> GraphValue:
     """Return x * scale + bias; Inexpressible if that adds a rounding before the function that follows.
 
     `rounds_after`: the function gives the same whether its argument is rounded or its result is, so that one rounding
@@ -32,7 +32,7 @@ def _require_no_rounding(scale: float, bias: float, *, rounds_after: bool) -> No
         raise Inexpressible("x * Scale + Bias would be rounded twice")
 
 
-def times_exactly(g: Builder, x: Value, factor: float, name: str) -> Value:
+def times_exactly(g: Builder, x: GraphValue, factor: float, name: str) -> GraphValue:
     """Return a value times a number; Inexpressible if that product would be rounded."""
     factor = as_float32(factor)
     if not multiplies_exactly(factor) or not fits(factor, x.data_type):

@@ -6,7 +6,7 @@ import math
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.onnx.export.builder import Builder, Maker
-from dmlcheck.onnx.export.records import Inexpressible, Value
+from dmlcheck.onnx.export.records import GraphValue, Inexpressible
 from dmlcheck.onnx.export.representable import as_element, as_float32, is_float
 
 
@@ -59,7 +59,7 @@ def _spanned(g: Builder, value: float, begin: int, end: int) -> None:
     g.output("OutputTensor", g.node("Where", [inside, *choices], tensor.sizes, kind))
 
 
-def _upper(g: Builder, ones: Value, edge: int) -> Value:
+def _upper(g: Builder, ones: GraphValue, edge: int) -> GraphValue:
     """Keep the elements at or above a diagonal; all diagonals beyond the matrix are alike."""
     height, width = ones.sizes
     return g.node("Trilu", [ones, g.scalar(min(max(edge, -height), width), "INT64")], ones.sizes, "INT64", upper=1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dmlcheck.onnx.export.records import BYTES_OF, TYPES, ExportedGraph, ExportedNode, Value
+from dmlcheck.onnx.export.records import BYTES_OF, TYPES, ExportedGraph, ExportedNode, GraphValue
 
 
 def with_bytes(graph: ExportedGraph) -> ExportedGraph:
@@ -24,11 +24,11 @@ def with_bytes(graph: ExportedGraph) -> ExportedGraph:
     return graph._replace(nodes=(*before, *nodes, *after), inputs=inputs, outputs=outputs, values=values)
 
 
-def _inner(value: Value) -> Value:
+def _inner(value: GraphValue) -> GraphValue:
     return value._replace(name=f"{value.name} of 4 bits")
 
 
-def _outer(value: Value) -> Value:
+def _outer(value: GraphValue) -> GraphValue:
     return value._replace(data_type=BYTES_OF.get(value.data_type, value.data_type))
 
 
@@ -36,5 +36,5 @@ def _renamed(names: Sequence[str], new: dict[str, str]) -> tuple[str, ...]:
     return tuple(new.get(name, name) for name in names)
 
 
-def _cast(before: Value, after: Value) -> ExportedNode:
+def _cast(before: GraphValue, after: GraphValue) -> ExportedNode:
     return ExportedNode("Cast", (before.name,), (after.name,), {"to": TYPES[after.data_type]})

@@ -7,11 +7,11 @@ from functools import partial
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.onnx.export.builder import Builder, Maker
-from dmlcheck.onnx.export.records import Inexpressible, Value
+from dmlcheck.onnx.export.records import GraphValue, Inexpressible
 from dmlcheck.onnx.export.requirements import FLOATS, require_type
 
 
-def indices(g: Builder, count: int | None = None) -> Value:
+def indices(g: Builder, count: int | None = None) -> GraphValue:
     """Return IndicesTensor, or its last dimensions only, in a type that ONNX has for indices."""
     x = g.input("IndicesTensor")
     if count is not None:
@@ -19,7 +19,7 @@ def indices(g: Builder, count: int | None = None) -> Value:
     return x if x.data_type in ("INT32", "INT64") else as_int64(g, x)
 
 
-def as_int64(g: Builder, x: Value) -> Value:
+def as_int64(g: Builder, x: GraphValue) -> GraphValue:
     """Return indices as INT64; larger ones become its largest number, which is outside as well."""
     if x.data_type == "UINT64":
         x = g.node("Min", [x, g.scalar(2**63 - 1, "UINT64")], x.sizes, "UINT64")
@@ -66,7 +66,7 @@ def scatter_nd(g: Builder, desc: OperatorDesc) -> None:
     g.output("OutputTensor", g.node("ScatterND", [x, places, updates], x.sizes, x.data_type))
 
 
-def _tuples(g: Builder, desc: OperatorDesc) -> Value:
+def _tuples(g: Builder, desc: OperatorDesc) -> GraphValue:
     """Return an array of index tuples; ONNX has them in INT64 only."""
     return as_int64(g, indices(g, desc.values["IndicesDimensionCount"]))
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.onnx.export.activation import fused
 from dmlcheck.onnx.export.builder import Builder, Maker
-from dmlcheck.onnx.export.records import Inexpressible, Value
+from dmlcheck.onnx.export.records import GraphValue, Inexpressible
 from dmlcheck.onnx.export.representable import as_float32, fits, multiplies_exactly
 
 _MOST_PRODUCTS = 64  # a model with more nodes than that says little of one operator
@@ -33,7 +33,7 @@ def gemm(g: Builder, desc: OperatorDesc) -> None:
     g.output("OutputTensor", fused(g, g.reshape(made, sizes), desc))
 
 
-def _gemm(g: Builder, desc: OperatorDesc, matrices: Sequence[Value | None], sizes: Sequence[int]) -> Value:
+def _gemm(g: Builder, desc: OperatorDesc, matrices: Sequence[GraphValue | None], sizes: Sequence[int]) -> GraphValue:
     a_turned, b_turned = (int(desc.values[name] == "TRANSPOSE") for name in ("TransA", "TransB"))
     return g.node(
         "Gemm",
@@ -47,21 +47,21 @@ def _gemm(g: Builder, desc: OperatorDesc, matrices: Sequence[Value | None], size
     )
 
 
-def _matmul(g: Builder, desc: OperatorDesc, sizes: Sequence[int]) -> Value:
+def _matmul(g: Builder, desc: OperatorDesc, sizes: Sequence[int]) -> GraphValue:
     parts = [_turned(g, g.input(f"{side}Tensor"), desc.values[f"Trans{side}"]) for side in "AB"]
     return g.node("MatMul", parts, sizes, parts[0].data_type)
 
 
-def _turned(g: Builder, x: Value, transform: str) -> Value:
+def _turned(g: Builder, x: GraphValue, transform: str) -> GraphValue:
     rank = len(x.sizes)
     return g.transpose(x, [*range(rank - 2), rank - 1, rank - 2]) if transform == "TRANSPOSE" else x
 
 
-def _matrices(g: Builder, x: Value | None, batches: tuple[int, ...]) -> Value | None:
+def _matrices(g: Builder, x: GraphValue | None, batches: tuple[int, ...]) -> GraphValue | None:
     return None if x is None else g.reshape(x, (*batches, *x.sizes[-2:]))
 
 
-def _batches(g: Builder, x: Value | None, count: int) -> Sequence[Value | None]:
+def _batches(g: Builder, x: GraphValue | None, count: int) -> Sequence[GraphValue | None]:
     """Return the matrices of a tensor one by one."""
     stack = _matrices(g, x, (count,))
     if stack is None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.onnx.export.builder import Builder, Maker
-from dmlcheck.onnx.export.records import Value
+from dmlcheck.onnx.export.records import GraphValue
 from dmlcheck.onnx.export.representable import as_element, as_float32
 from dmlcheck.onnx.export.requirements import positive, require_few_indices
 
@@ -52,7 +52,7 @@ def slice_signed(g: Builder, desc: OperatorDesc) -> None:
     g.output("OutputTensor", sliced(g, g.input("InputTensor"), _window_starts(desc), counts, steps))
 
 
-def sliced(g: Builder, x: Value, starts: Sequence[int], counts: Sequence[int], steps: Sequence[int]) -> Value:
+def sliced(g: Builder, x: GraphValue, starts: Sequence[int], counts: Sequence[int], steps: Sequence[int]) -> GraphValue:
     """Return so many elements of each dimension; the end of a backward slice may be below all indices."""
     ends = []
     for start, count, step, size in zip(starts, counts, steps, x.sizes, strict=True):

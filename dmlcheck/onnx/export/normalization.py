@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.onnx.export.activation import fused
 from dmlcheck.onnx.export.builder import Builder, Maker
-from dmlcheck.onnx.export.records import Inexpressible, Value
+from dmlcheck.onnx.export.records import GraphValue, Inexpressible
 from dmlcheck.onnx.export.representable import as_float32
 
 
@@ -46,13 +46,15 @@ def batch_training(g: Builder, desc: OperatorDesc) -> None:
     g.output("OutputVarianceTensor", variance)
 
 
-def _by_channels(x: Value, tensors: Sequence[Value]) -> list[int]:
+def _by_channels(x: GraphValue, tensors: Sequence[GraphValue]) -> list[int]:
     """Return the axes of a value from the first to the last in which some tensor has a size other than 1."""
     own = [axis for axis in range(len(x.sizes)) if any(each.sizes[axis] > 1 for each in tensors)]
     return [*(axis for axis in range(len(x.sizes)) if axis not in own), *own]
 
 
-def _channels(g: Builder, x: Value, tensors: Sequence[Value], order: Sequence[int]) -> tuple[Value, list[Value]]:
+def _channels(
+    g: Builder, x: GraphValue, tensors: Sequence[GraphValue], order: Sequence[int]
+) -> tuple[GraphValue, list[GraphValue]]:
     """Return a value as rows of channels, and the tensors as vectors of channels."""
     full = _channel_sizes(x, tensors)
     count = math.prod(full)
@@ -60,12 +62,12 @@ def _channels(g: Builder, x: Value, tensors: Sequence[Value], order: Sequence[in
     return rows, [g.reshape(g.expand(each, full), (count,)) for each in tensors]
 
 
-def _channel_sizes(x: Value, tensors: Sequence[Value]) -> list[int]:
+def _channel_sizes(x: GraphValue, tensors: Sequence[GraphValue]) -> list[int]:
     """Return the sizes that tensors have together, 1 along each axis that none of them follows."""
     return [max([1, *(each.sizes[axis] for each in tensors)]) for axis in range(len(x.sizes))]
 
 
-def _back(g: Builder, made: Value, x: Value, order: Sequence[int]) -> Value:
+def _back(g: Builder, made: GraphValue, x: GraphValue, order: Sequence[int]) -> GraphValue:
     """Return a value that was transposed and reshaped in its first shape."""
     moved = g.reshape(made, [x.sizes[axis] for axis in order])
     return g.transpose(moved, [order.index(axis) for axis in range(len(order))])
@@ -98,12 +100,14 @@ def _axes(desc: OperatorDesc) -> list[int]:
     return sorted(desc.values["Axes"])
 
 
-def _is_1_along(tensors: Sequence[Value | None], axes: Sequence[int]) -> bool:
+def _is_1_along(tensors: Sequence[GraphValue | None], axes: Sequence[int]) -> bool:
     """Whether tensors, as far as they are there, have size 1 along some axes."""
     return all(each.sizes[axis] == 1 for each in tensors if each is not None for axis in axes)
 
 
-def _instances(g: Builder, desc: OperatorDesc, x: Value, pair: Sequence[Value | None], axes: Sequence[int]) -> Value:
+def _instances(
+    g: Builder, desc: OperatorDesc, x: GraphValue, pair: Sequence[GraphValue | None], axes: Sequence[int]
+) -> GraphValue:
     """Normalize each row of elements for itself, with a scale and a bias for each of its channel."""
     given = [each for each in pair if each is not None]
     order = [*(axis for axis in _by_channels(x, given) if axis not in axes), *axes]
@@ -116,12 +120,16 @@ def _instances(g: Builder, desc: OperatorDesc, x: Value, pair: Sequence[Value | 
     return _back(g, made, x, order)
 
 
-def _layers(g: Builder, desc: OperatorDesc, x: Value, pair: Sequence[Value | None], axes: Sequence[int]) -> Value:
+def _layers(
+    g: Builder, desc: OperatorDesc, x: GraphValue, pair: Sequence[GraphValue | None], axes: Sequence[int]
+) -> GraphValue:
     """Normalize each row of elements for itself, with a scale and a bias for each place in it."""
     return _of_rows(g, "LayerNormalization", desc, x, list(zip(pair, (1, 0), strict=True)), axes)
 
 
-def _centred(g: Builder, desc: OperatorDesc, x: Value, pair: Sequence[Value | None], axes: Sequence[int]) -> Value:
+def _centred(
+    g: Builder, desc: OperatorDesc, x: GraphValue, pair: Sequence[GraphValue | None], axes: Sequence[int]
+) -> GraphValue:
     """Subtract the mean alone, then scale and add, all in FLOAT64: the result is rounded once."""
     if not desc.values.get("UseMean", 1):
         raise Inexpressible("neither mean nor variance is used")
@@ -136,7 +144,9 @@ def _centred(g: Builder, desc: OperatorDesc, x: Value, pair: Sequence[Value | No
     return g.cast(made, x.data_type)
 
 
-def _by_size(g: Builder, desc: OperatorDesc, x: Value, pair: Sequence[Value | None], axes: Sequence[int]) -> Value:
+def _by_size(
+    g: Builder, desc: OperatorDesc, x: GraphValue, pair: Sequence[GraphValue | None], axes: Sequence[int]
+) -> GraphValue:
     """Divide each row of elements by the root of its mean square, with a scale for each place in it."""
     scale, bias = pair
     if bias is not None:
@@ -151,10 +161,10 @@ def _of_rows(
     g: Builder,
     type: str,
     desc: OperatorDesc,
-    x: Value,
-    parameters: Sequence[tuple[Value | None, float]],
+    x: GraphValue,
+    parameters: Sequence[tuple[GraphValue | None, float]],
     axes: Sequence[int],
-) -> Value:
+) -> GraphValue:
     """Normalize each row; the parameters, each with its default if it is missing, follow the elements of a row."""
     order = [*(axis for axis in range(len(x.sizes)) if axis not in axes), *axes]
     full = [x.sizes[axis] if axis in axes else 1 for axis in range(len(x.sizes))]
@@ -166,7 +176,9 @@ def _of_rows(
     return _back(g, made, x, order)
 
 
-def _groups(g: Builder, desc: OperatorDesc, x: Value, pair: Sequence[Value | None], axes: Sequence[int]) -> Value:
+def _groups(
+    g: Builder, desc: OperatorDesc, x: GraphValue, pair: Sequence[GraphValue | None], axes: Sequence[int]
+) -> GraphValue:
     """Normalize each group of channels for itself, with a scale and a bias for each channel: so from opset 21 on."""
     g.at_least(21)
     full = _channel_sizes(x, [each for each in pair if each is not None])
@@ -185,7 +197,7 @@ def _groups(g: Builder, desc: OperatorDesc, x: Value, pair: Sequence[Value | Non
     return _back(g, made, x, order)
 
 
-def _vector(g: Builder, tensor: Value | None, full: Sequence[int], start: float, data_type: str) -> Value:
+def _vector(g: Builder, tensor: GraphValue | None, full: Sequence[int], start: float, data_type: str) -> GraphValue:
     """Return a scale or a bias for every element of a row, or the default for a missing one."""
     count = math.prod(full)
     if tensor is None:

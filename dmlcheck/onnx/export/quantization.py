@@ -13,7 +13,7 @@ from functools import partial
 
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.onnx.export.builder import Builder, Maker
-from dmlcheck.onnx.export.records import BYTES_OF, Inexpressible, Value
+from dmlcheck.onnx.export.records import BYTES_OF, GraphValue, Inexpressible
 
 
 def quantize_linear(g: Builder, desc: OperatorDesc) -> None:
@@ -76,14 +76,14 @@ def quantize_by_range(g: Builder, _: OperatorDesc) -> None:
         g.output(label, value)
 
 
-def _zeros(g: Builder, like: Value, data_type: str) -> Value:
+def _zeros(g: Builder, like: GraphValue, data_type: str) -> GraphValue:
     return g.constant([0] * math.prod(like.sizes), data_type, like.sizes)
 
 
 # ---- scales and zero points
 
 
-def _linear_numbers(g: Builder, desc: OperatorDesc) -> tuple[tuple[Value, Value | None], dict[str, int]]:
+def _linear_numbers(g: Builder, desc: OperatorDesc) -> tuple[tuple[GraphValue, GraphValue | None], dict[str, int]]:
     """Return scale and zero point of the element-wise operators, and the attributes that say how they repeat."""
     names = ("ScaleTensor", "ZeroPointTensor")
     tensors = [tensor for name in names if (tensor := desc.tensor(name)) is not None]
@@ -94,7 +94,7 @@ def _linear_numbers(g: Builder, desc: OperatorDesc) -> tuple[tuple[Value, Value 
     return (scale, None if point is None else _without_repetitions(g, point, axes)), attributes
 
 
-def _without_repetitions(g: Builder, value: Value, axes: list[int]) -> Value:
+def _without_repetitions(g: Builder, value: GraphValue, axes: list[int]) -> GraphValue:
     """Return numbers as one, as a vector along an axis, or as they are where they differ along several."""
     if len(axes) > 1:
         return value
@@ -102,7 +102,7 @@ def _without_repetitions(g: Builder, value: Value, axes: list[int]) -> Value:
     return g.reshape(first, [first.sizes[axis] for axis in axes])
 
 
-def _listed_numbers(g: Builder, desc: OperatorDesc, x: Value) -> tuple[list[Value], dict[str, int]]:
+def _listed_numbers(g: Builder, desc: OperatorDesc, x: GraphValue) -> tuple[list[GraphValue], dict[str, int]]:
     """Return scale and zero point of QuantizationTensors, and the attributes that say how they repeat."""
     parts = desc.parts["QuantizationTensors"]
     sizes = [pair for part in parts for pair in zip(part.tensor.sizes, x.sizes, strict=True)]
@@ -117,7 +117,7 @@ def _listed_numbers(g: Builder, desc: OperatorDesc, x: Value) -> tuple[list[Valu
     return [_in_bytes(g, value, partial(_along, g, x, axes)) for value in values], {"axis": axes[0]} if axes else {}
 
 
-def _in_bytes(g: Builder, value: Value, change: Callable[[Value], Value]) -> Value:
+def _in_bytes(g: Builder, value: GraphValue, change: Callable[[GraphValue], GraphValue]) -> GraphValue:
     """Return a value whose elements are moved or repeated, those of 4 bits as bytes: ONNX does not move them."""
     kind = value.data_type
     if kind not in BYTES_OF:
@@ -126,7 +126,7 @@ def _in_bytes(g: Builder, value: Value, change: Callable[[Value], Value]) -> Val
     return g.cast(change(g.cast(value, BYTES_OF[kind])), kind)
 
 
-def _repeated(g: Builder, sizes: Sequence[int], value: Value) -> Value:
+def _repeated(g: Builder, sizes: Sequence[int], value: GraphValue) -> GraphValue:
     """Return numbers with each repeated along every dimension, so often that they have these sizes."""
     apart: list[int] = []
     wide: list[int] = []
@@ -137,7 +137,7 @@ def _repeated(g: Builder, sizes: Sequence[int], value: Value) -> Value:
     return g.reshape(g.expand(g.reshape(value, apart), wide), sizes)
 
 
-def _along(g: Builder, x: Value, axes: list[int], value: Value) -> Value:
+def _along(g: Builder, x: GraphValue, axes: list[int], value: GraphValue) -> GraphValue:
     """Return numbers as one, or as a vector along an axis of the input."""
     kept = tuple(size if axis in axes else 1 for axis, size in enumerate(x.sizes))
     first = g.first_of(value, [axis for axis, size in enumerate(kept) if size == 1])

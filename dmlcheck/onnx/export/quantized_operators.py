@@ -9,25 +9,25 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.onnx.export.builder import Builder, Maker
 from dmlcheck.onnx.export.convolution import window_attributes
 from dmlcheck.onnx.export.pooling import window
-from dmlcheck.onnx.export.records import Inexpressible, Value
+from dmlcheck.onnx.export.records import GraphValue, Inexpressible
 from dmlcheck.onnx.export.requirements import BYTES, require_type
 
 
-def quantized_tensor(g: Builder, name: str, type: str) -> list[Value]:
+def quantized_tensor(g: Builder, name: str, type: str) -> list[GraphValue]:
     """Return a quantized tensor with its scale and its zero point, each a vector or without dimensions."""
     x = g.input(f"{name}Tensor")
     require_type(type, x, BYTES)
     return [x, *scale_and_zero_point(g, name)]
 
 
-def scale_and_zero_point(g: Builder, name: str) -> list[Value]:
+def scale_and_zero_point(g: Builder, name: str) -> list[GraphValue]:
     """Return scale and zero point of a tensor; a zero point that is left out is 0."""
     scale = g.flatten(g.input(f"{name}ScaleTensor"))
     point = _zero_point(g, name)
     return [scale, g.scalar(0, g.tensor(f"{name}Tensor").data_type) if point is None else point]
 
 
-def _zero_point(g: Builder, name: str) -> Value | None:
+def _zero_point(g: Builder, name: str) -> GraphValue | None:
     point = g.optional(f"{name}ZeroPointTensor")
     return None if point is None else g.flatten(point)
 
@@ -71,7 +71,7 @@ def product_of_integers(g: Builder, _: OperatorDesc) -> None:
     g.output("OutputTensor", g.node("MatMulInteger", [a, b, *points], g.tensor("OutputTensor").sizes, "INT32"))
 
 
-def _for_every_batch(g: Builder, vector: Value | None, x: Value, axis: int) -> Value | None:
+def _for_every_batch(g: Builder, vector: GraphValue | None, x: GraphValue, axis: int) -> GraphValue | None:
     """Return numbers of rows or columns as ONNX has them: a vector for a matrix, else for every batch the same."""
     if vector is None or not vector.sizes or len(x.sizes) == 2:
         return vector
@@ -83,17 +83,17 @@ def _for_every_batch(g: Builder, vector: Value | None, x: Value, axis: int) -> V
 def quantized_product(g: Builder, _: OperatorDesc) -> None:
     """QUANTIZED_LINEAR_MATRIX_MULTIPLY: scale and zero point of one operand are of one shape in ONNX."""
     output = g.tensor("OutputTensor")
-    inputs: list[Value | None] = []
+    inputs: list[GraphValue | None] = []
     for name, axis in (("A", -2), ("B", -1)):
         x, *numbers = quantized_tensor(g, name, "QLinearMatMul")
         inputs += [x, *(_for_every_batch(g, each, x, axis) for each in _of_one_shape(g, numbers))]
-    result = Value("", output.data_type, output.sizes)
+    result = GraphValue("", output.data_type, output.sizes)
     onto = _of_one_shape(g, scale_and_zero_point(g, "Output"))
     inputs += [_for_every_batch(g, each, result, -2) for each in onto]
     g.output("OutputTensor", g.node("QLinearMatMul", inputs, output.sizes, output.data_type))
 
 
-def _of_one_shape(g: Builder, numbers: Sequence[Value]) -> list[Value]:
+def _of_one_shape(g: Builder, numbers: Sequence[GraphValue]) -> list[GraphValue]:
     """Return scale and zero point both as vectors where one is."""
     sizes = max((each.sizes for each in numbers), key=len)
     return [g.expand(each, sizes) for each in numbers]

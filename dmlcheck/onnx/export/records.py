@@ -30,7 +30,7 @@ class Inexpressible(Exception):
     """A desc that ONNX cannot express exactly; the message says what ONNX lacks."""
 
 
-class Value(NamedTuple):
+class GraphValue(NamedTuple):
     """A value of a graph: its name, its data type in DirectML's name, and its shape.
 
     `element` is ONNX's own type where DirectML has none: BOOL.
@@ -50,7 +50,7 @@ class Value(NamedTuple):
 class Initializer(NamedTuple):
     """A value that is part of the graph: its elements, flat."""
 
-    value: Value
+    value: GraphValue
     elements: tuple[float, ...]
 
 
@@ -76,7 +76,7 @@ class ExportedGraph(NamedTuple):
     operator: str
     opset: int
     nodes: tuple[ExportedNode, ...]
-    inputs: tuple[Value, ...]
-    outputs: tuple[Value, ...]
+    inputs: tuple[GraphValue, ...]
+    outputs: tuple[GraphValue, ...]
     constants: tuple[Initializer, ...]
-    values: tuple[Value, ...] = ()
+    values: tuple[GraphValue, ...] = ()

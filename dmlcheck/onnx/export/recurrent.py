@@ -7,7 +7,7 @@ from typing import Any
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.onnx.export.builder import Builder, Maker
-from dmlcheck.onnx.export.records import Inexpressible, Value
+from dmlcheck.onnx.export.records import GraphValue, Inexpressible
 from dmlcheck.onnx.export.representable import as_float32
 
 # ONNX's function for each activation, the fields that are its alpha and its beta, and the fields that must be 1.
@@ -52,7 +52,7 @@ def recurrent(type: str, g: Builder, desc: OperatorDesc) -> None:
             g.output(label, value)
 
 
-def _optional_inputs(type: str, g: Builder) -> list[Value | None]:
+def _optional_inputs(type: str, g: Builder) -> list[GraphValue | None]:
     """Return the inputs that may be left out, in ONNX's order."""
     lengths = _in(g, "SequenceLengthsTensor", 1)
     inputs = [
@@ -63,12 +63,12 @@ def _optional_inputs(type: str, g: Builder) -> list[Value | None]:
     return [*inputs, _in(g, "CellMemInitTensor", 3), _in(g, "PeepholeTensor", 2)] if type == "LSTM" else inputs
 
 
-def _in(g: Builder, label: str, rank: int) -> Value | None:
+def _in(g: Builder, label: str, rank: int) -> GraphValue | None:
     """Return a tensor that may be left out, in its last dimensions."""
     return _cut(g, label, rank) if g.has(label) else None
 
 
-def _cut(g: Builder, label: str, rank: int) -> Value:
+def _cut(g: Builder, label: str, rank: int) -> GraphValue:
     """Return a tensor in its last dimensions; all before them are 1."""
     x = g.input(label)
     return g.reshape(x, x.sizes[len(x.sizes) - rank :])

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.onnx.export.builder import Builder, Maker
-from dmlcheck.onnx.export.records import Value
+from dmlcheck.onnx.export.records import GraphValue
 
 # The reduction of ONNX for each function; ARGMAX and ARGMIN are below.
 _REDUCE = {
@@ -57,7 +57,7 @@ def index_of(g: Builder, axes: Sequence[int], name: str, *, is_last: bool) -> No
     g.output("OutputTensor", indices)
 
 
-def along(g: Builder, type: str, x: Value, axes: Sequence[int]) -> Value:
+def along(g: Builder, type: str, x: GraphValue, axes: Sequence[int]) -> GraphValue:
     """Apply an operator of one axis to several, of which its result has all elements."""
     if len(axes) == 1:
         return g.node(type, [x], x.sizes, x.data_type, axis=axes[0])
@@ -68,14 +68,14 @@ def along(g: Builder, type: str, x: Value, axes: Sequence[int]) -> Value:
     return g.transpose(apart, [order.index(axis) for axis in range(len(order))])
 
 
-def merged(g: Builder, x: Value, axes: Sequence[int]) -> Value:
+def merged(g: Builder, x: GraphValue, axes: Sequence[int]) -> GraphValue:
     """Return a value with some axes made one, its last; no axes become one of size 1."""
     moved = g.transpose(x, _last(x, axes))
     kept = len(x.sizes) - len(axes)
     return g.reshape(moved, [*moved.sizes[:kept], math.prod(moved.sizes[kept:])])
 
 
-def _last(x: Value, axes: Sequence[int]) -> list[int]:
+def _last(x: GraphValue, axes: Sequence[int]) -> list[int]:
     """Return the axes of a value with some of them moved to its end, both in their order."""
     return [*(axis for axis in range(len(x.sizes)) if axis not in axes), *sorted(axes)]
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.onnx.export.records import Inexpressible, Value
+from dmlcheck.onnx.export.records import GraphValue, Inexpressible
 
 FLOATS = ("FLOAT16", "FLOAT32", "FLOAT64")
 BYTES = ("INT8", "UINT8")
 _MOST_INDICES = 2**22  # 32 MiB
 
 
-def require_type(type: str, x: Value, types: Collection[str]) -> None:
+def require_type(type: str, x: GraphValue, types: Collection[str]) -> None:
     """Refuse a value of a type that an operator of ONNX does not have."""
     if x.data_type not in types:
         raise Inexpressible(f"ONNX's {type} has no {x.data_type}")

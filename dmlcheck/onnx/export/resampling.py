@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.onnx.export.builder import Builder, Maker
-from dmlcheck.onnx.export.records import Inexpressible, Value
+from dmlcheck.onnx.export.records import GraphValue, Inexpressible
 from dmlcheck.onnx.export.representable import as_float32
 from dmlcheck.specs.names import MAX_ELEMENTS
 
@@ -77,7 +77,7 @@ def upsample(g: Builder, desc: OperatorDesc) -> None:
     _resize(g, x, scales, desc.values["InterpolationMode"], "half_pixel", "round_prefer_floor")
 
 
-def _resize(g: Builder, x: Value, scales: Sequence[float], mode: str, coordinates: str, rounding: str) -> None:
+def _resize(g: Builder, x: GraphValue, scales: Sequence[float], mode: str, coordinates: str, rounding: str) -> None:
     """Resize by the scales: a missing part of the input repeats the edge, a surplus part of the output is cut off."""
     sizes = g.tensor("OutputTensor").sizes
     more = []

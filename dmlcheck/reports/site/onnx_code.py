@@ -7,7 +7,7 @@ import struct
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from dmlcheck.onnx.export.records import ExportedGraph, ExportedNode, Initializer, Value
+from dmlcheck.onnx.export.records import ExportedGraph, ExportedNode, GraphValue, Initializer
 
 _WIDTH = 96  # characters of a line; a longer list goes on below
 _OF_TYPES = frozenset(("to", "dtype"))  # attributes that are data types
@@ -76,7 +76,7 @@ def _attribute(value: Any) -> str:
     return _text(value) if isinstance(value, str) else _number(value)
 
 
-def _value(value: Value) -> str:
+def _value(value: GraphValue) -> str:
     return _call("make_tensor_value_info", _typed(value))
 
 
@@ -85,7 +85,7 @@ def _tensor(constant: Initializer) -> str:
     return _call("make_tensor", (*_typed(constant.value), elements))
 
 
-def _typed(value: Value) -> tuple[str, str, str]:
+def _typed(value: GraphValue) -> tuple[str, str, str]:
     """Return the name, the type and the shape of a value."""
     return _text(value.name), f"TensorProto.{value.onnx_type}", f"[{', '.join(map(str, value.sizes))}]"
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dmlcheck.onnx.export.records import Value
+from dmlcheck.onnx.export.records import GraphValue
 
 
 def test_a_type_has_its_name_in_onnx_but_where_directml_has_no_such_type() -> None:
-    assert Value("x", "FLOAT32", (2,)).onnx_type == "FLOAT"
-    assert Value("x", "UINT64", ()).onnx_type == "UINT64"
-    assert Value("x", "UINT8", (2,), "BOOL").onnx_type == "BOOL"
+    assert GraphValue("x", "FLOAT32", (2,)).onnx_type == "FLOAT"
+    assert GraphValue("x", "UINT64", ()).onnx_type == "UINT64"
+    assert GraphValue("x", "UINT8", (2,), "BOOL").onnx_type == "BOOL"

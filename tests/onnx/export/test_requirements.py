@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from dmlcheck.descs.read import read_desc
-from dmlcheck.onnx.export.records import Inexpressible, Value
+from dmlcheck.onnx.export.records import GraphValue, Inexpressible
 from dmlcheck.onnx.export.requirements import FLOATS, positive, require_few_indices, require_type
 
 
 def test_a_type_that_an_operator_lacks_is_named_with_it() -> None:
-    require_type("Elu", Value("x", "FLOAT16", (2,)), FLOATS)
+    require_type("Elu", GraphValue("x", "FLOAT16", (2,)), FLOATS)
     with pytest.raises(Inexpressible, match=r"^ONNX's Elu has no INT8$"):
-        require_type("Elu", Value("x", "INT8", (2,)), FLOATS)
+        require_type("Elu", GraphValue("x", "INT8", (2,)), FLOATS)
 
 
 def test_a_model_holds_indices_up_to_32_mebibytes() -> None:

@@ -12,7 +12,7 @@ from dmlcheck.descs.write import notation
 from dmlcheck.folders.exporting import Exported, ready
 from dmlcheck.inspection.about_checks import example
 from dmlcheck.onnx.export.mappings import build
-from dmlcheck.onnx.export.records import TYPES, ExportedGraph, ExportedNode, Initializer, Value
+from dmlcheck.onnx.export.records import TYPES, ExportedGraph, ExportedNode, GraphValue, Initializer
 from dmlcheck.reports.site.example import example_of
 from dmlcheck.reports.site.onnx_code import onnx_code
 from dmlcheck.running.model_cases import Loaded, node_cases
@@ -30,7 +30,7 @@ from dmlcheck.onnx.backend_tests.read import BackendTest
 from dmlcheck.onnx.proto import model_proto
 from dmlcheck.onnx.reading import valued
 
-X, Y = (Value(name, "FLOAT32", (2, 3)) for name in ("X", "Y"))
+X, Y = (GraphValue(name, "FLOAT32", (2, 3)) for name in ("X", "Y"))
 # Operators of ONNX whose example has fields that ONNX does not have.
 NOT_IN_ONNX = {
     "ACTIVATION_HARD_SWISH",
@@ -130,7 +130,7 @@ def _array(tensor: Any) -> tuple[Any, ...]:
 
 def test_numbers_and_names_are_written_as_python_reads_them() -> None:
     node = ExportedNode("Gemm", ("X", "", "C"), ("Y",), {"alpha": 0.10000000149011612, "transA": 1, "mode": "a"})
-    constant = Initializer(Value("C", "FLOAT16", (2,)), (float("-inf"), 3.0))
+    constant = Initializer(GraphValue("C", "FLOAT16", (2,)), (float("-inf"), 3.0))
     code = onnx_code(ExportedGraph("DML_OPERATOR_GEMM", 17, (node,), (X,), (Y,), (constant,)))
     assert '    helper.make_node("Gemm", ["X", "", "C"], ["Y"], alpha=0.1, transA=1, mode="a"),\n' in code
     assert '    helper.make_tensor("C", TensorProto.FLOAT16, [2], [float("-inf"), 3.0]),\n' in code
@@ -151,7 +151,7 @@ def test_types_domains_and_long_lists_are_written() -> None:
 
 
 def test_a_float64_keeps_all_its_digits() -> None:
-    constant = Initializer(Value("C", "FLOAT64", ()), (0.100000000001,))
+    constant = Initializer(GraphValue("C", "FLOAT64", ()), (0.100000000001,))
     code = onnx_code(ExportedGraph("DML_OPERATOR_CAST", 17, (), (), (Y,), (constant,)))
     assert "[0.100000000001]" in code
     constant = constant._replace(elements=(1e300,))

@@ -15,7 +15,7 @@ from dmlcheck.reports.site.pictures.shown import Shown
 _HEIGHT, _AXIS, _LOWER, _MARGIN = 30.0, 74.0, 142.0, 8.0
 
 
-class Row(NamedTuple):
+class ResampledAxis(NamedTuple):
     """The last axis of a resampled tensor: the numbers of both sides, and where those of the finer side lie."""
 
     coarse: tuple[str, str, list[str]]  # the label of the tensor, its name in calculations, and its numbers
@@ -39,7 +39,7 @@ def resampled(shown: Shown) -> list[Picture]:
     return [Picture(drawing(width, _LOWER + _HEIGHT + 22, "places", title, words, parts), title, tuple(lines))]
 
 
-def row_of(shown: Shown) -> Row:
+def row_of(shown: Shown) -> ResampledAxis:
     """Return the first row of an example along its last axis."""
     values, short = shown.desc.values, shown.desc.spec.short
     is_gradient = "_GRAD" in short
@@ -61,10 +61,10 @@ def row_of(shown: Shown) -> Row:
         (grid.name.replace("Tensor", ""), grid.name, [cell.text for cell in grid.matrices[0][0]])
         for grid in (coarse, fine)
     ]
-    return Row(sides[0], sides[1], places, is_linear, is_gradient)
+    return ResampledAxis(sides[0], sides[1], places, is_linear, is_gradient)
 
 
-def _drawn(row: Row) -> tuple[float, list[str]]:
+def _drawn(row: ResampledAxis) -> tuple[float, list[str]]:
     """Return the width of the drawing and its shapes."""
     count, step = len(row.coarse[2]), 1.0
     if len(row.places) > 1:
@@ -94,7 +94,7 @@ def _cell(box: Box, number: str) -> Iterator[str]:
     yield text(box.middle[0], box.middle[1] + 4, number, "mid")
 
 
-def _words(row: Row, at: int) -> str:
+def _words(row: ResampledAxis, at: int) -> str:
     """Return the place of an element of the finer side, and the calculation if it gives the element's number."""
     x = row.places[at]
     start = with_minus_signs(f"x = {x:.4g}")
@@ -112,7 +112,7 @@ def _words(row: Row, at: int) -> str:
     return f"{start}: {result}"
 
 
-def _adds_up(row: Row) -> bool:
+def _adds_up(row: ResampledAxis) -> bool:
     """Whether the gradients of the finer side give the others where each is added to one element alone."""
     sums = [0.0] * len(row.coarse[2])
     for x, number in zip(row.places, row.fine[2], strict=True):
