@@ -28,56 +28,55 @@ if TYPE_CHECKING:
 # pytest loads this module wherever dmlcheck is installed: imports for --dmlcheck alone are in functions.
 
 
+_OPTIONS: dict[str, dict[str, Any]] = {
+    "--dmlcheck": {"action": "store_true", "help": "collect the cases of YAML and JSON case files"},
+    "--dmlcheck-implementation": {
+        "default": "reference",
+        "metavar": "NAME",
+        "help": "the implementation under test (default: reference)",
+    },
+    "--dmlcheck-feature-level": {"metavar": "LEVEL", "help": "the implementation's feature level"},
+    "--dmlcheck-accumulate": {
+        "choices": ["float16", "float32"],
+        "default": "float32",
+        "help": "the type that the implementation may accumulate in (default: float32)",
+    },
+    "--dmlcheck-inputs": {
+        "choices": ["float32", "tf32", "bfloat16"],
+        "default": "float32",
+        "help": "the type to which the implementation may round the FLOAT32 factors of products (default: float32)",
+    },
+    "--dmlcheck-algorithms": {
+        "choices": ["winograd"],
+        "action": "append",
+        "default": [],
+        "help": "also allow the errors of this way to compute: Winograd's algorithms for convolutions",
+    },
+    "--dmlcheck-strict": {
+        "action": "store_true",
+        "help": "fail cases whose errors are larger than likely or without a limit, or that expect inaccurate values",
+    },
+    "--dmlcheck-expected-within": {
+        "type": float,
+        "metavar": "ULP",
+        "help": "warn of expected values that are further from the exact result (default: 4)",
+    },
+    "--dmlcheck-directml-version": {
+        "metavar": "VERSION",
+        "help": "the implementation is this version of DirectML: expect the failures that are known of it",
+    },
+    "--dmlcheck-timeout": {"type": float, "metavar": "SECONDS", "help": "limit each case"},
+    "--dmlcheck-expectations": {"metavar": "FILE", "help": "known results of this implementation"},
+    "--dmlcheck-shard": {"metavar": "I/N", "help": "run one of N parts of the cases"},
+    "--dmlcheck-json": {"metavar": "FILE", "help": "write a dmlcheck-report/1 file of the cases"},
+}
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options; those with a value are those of `dmlcheck run`."""
     group = parser.getgroup("dmlcheck", "DirectML conformance cases")
-    group.addoption("--dmlcheck", action="store_true", help="collect the cases of YAML and JSON case files")
-    group.addoption(
-        "--dmlcheck-implementation",
-        default="reference",
-        metavar="NAME",
-        help="the implementation under test (default: reference)",
-    )
-    group.addoption("--dmlcheck-feature-level", metavar="LEVEL", help="the implementation's feature level")
-    group.addoption(
-        "--dmlcheck-accumulate",
-        choices=["float16", "float32"],
-        default="float32",
-        help="the type that the implementation may accumulate in (default: float32)",
-    )
-    group.addoption(
-        "--dmlcheck-inputs",
-        choices=["float32", "tf32", "bfloat16"],
-        default="float32",
-        help="the type to which the implementation may round the FLOAT32 factors of products (default: float32)",
-    )
-    group.addoption(
-        "--dmlcheck-algorithms",
-        choices=["winograd"],
-        action="append",
-        default=[],
-        help="also allow the errors of this way to compute: Winograd's algorithms for convolutions",
-    )
-    group.addoption(
-        "--dmlcheck-strict",
-        action="store_true",
-        help="fail cases whose errors are larger than likely or without a limit, or that expect inaccurate values",
-    )
-    group.addoption(
-        "--dmlcheck-expected-within",
-        type=float,
-        metavar="ULP",
-        help="warn of expected values that are further from the exact result (default: 4)",
-    )
-    group.addoption(
-        "--dmlcheck-directml-version",
-        metavar="VERSION",
-        help="the implementation is this version of DirectML: expect the failures that are known of it",
-    )
-    group.addoption("--dmlcheck-timeout", type=float, metavar="SECONDS", help="limit each case")
-    group.addoption("--dmlcheck-expectations", metavar="FILE", help="known results of this implementation")
-    group.addoption("--dmlcheck-shard", metavar="I/N", help="run one of N parts of the cases")
-    group.addoption("--dmlcheck-json", metavar="FILE", help="write a dmlcheck-report/1 file of the cases")
+    for name, settings in _OPTIONS.items():
+        group.addoption(name, **settings)
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -94,3 +94,21 @@ def test_validation_needs_neither_numpy_nor_rich() -> None:
 def test_the_order_is_that_of_the_map() -> None:
     assert ORDER[0] == "diagnostics"
     assert ORDER[-1] == "cli"
+
+
+LONGEST = 36  # lines of a function, without its header and its docstring
+LONG = 25
+
+
+def test_functions_fit_in_the_eye() -> None:
+    """Those of more than 25 lines are exceptions: at most one in a hundred."""
+    lengths = {f"{path.stem}.{name}": lines for path in FILES for name, lines in lines_of_functions(path)}
+    assert {name: lines for name, lines in lengths.items() if lines > LONGEST} == {}
+    assert sum(lines > LONG for lines in lengths.values()) * 100 < len(lengths)
+
+
+def lines_of_functions(path: Path) -> Iterator[tuple[str, int]]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef):
+            first = node.body[min(1, len(node.body) - 1) if ast.get_docstring(node) else 0]
+            yield node.name, (node.end_lineno or 0) - first.lineno + 1

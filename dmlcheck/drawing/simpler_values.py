@@ -93,17 +93,8 @@ def simplest(inputs: Inputs, fails: Callable[[dict[str, Any]], bool]) -> dict[st
     ]
     if not 0 < len(places) <= FEW:
         return None
-    from hypothesis import HealthCheck, Phase, find, settings
     from hypothesis import strategies as st
-    from hypothesis.errors import NoSuchExample
 
-    few = settings(
-        max_examples=_EXAMPLES,
-        database=None,
-        deadline=None,
-        phases=(Phase.generate, Phase.shrink),
-        suppress_health_check=list(HealthCheck),
-    )
     known: dict[str, bool] = {}  # what failed once counts as failing, even after the time is over
 
     def does_fail(drawn: tuple[Any, ...]) -> bool:
@@ -113,16 +104,27 @@ def simplest(inputs: Inputs, fails: Callable[[dict[str, Any]], bool]) -> dict[st
         return known[text]
 
     elements = [_element(st, _at(inputs, (name, index)), at) for name, index, at in places]
+    found = _simplest_of(st.tuples(*elements), does_fail)
+    return None if found is None else _placed(inputs, places, found)
+
+
+def _simplest_of(strategy: Any, does_fail: Callable[[tuple[Any, ...]], bool]) -> tuple[Any, ...] | None:
+    """Return the simplest value of a strategy that hypothesis finds to fail, always by the same search; or None."""
+    from hypothesis import HealthCheck, Phase, find, settings
+    from hypothesis.errors import NoSuchExample
+
+    few = settings(
+        max_examples=_EXAMPLES,
+        database=None,
+        deadline=None,
+        phases=(Phase.generate, Phase.shrink),
+        suppress_health_check=list(HealthCheck),
+    )
     try:
-        found = find(
-            st.tuples(*elements),
-            does_fail,
-            settings=few,
-            random=random.Random(0),  # noqa: S311 - nothing secret
-        )
+        found: tuple[Any, ...] = find(strategy, does_fail, settings=few, random=random.Random(0))  # noqa: S311
     except NoSuchExample:
         return None
-    return _placed(inputs, places, found)
+    return found
 
 
 def _element(st: Any, values: Array, at: int) -> Any:
