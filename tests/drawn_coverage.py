@@ -39,7 +39,8 @@ def measured(operator: str, draws: int, seed: int = 0) -> Drawn:
     cases = [Case(str(at), "x", "x", operator, None, notation(desc), {}) for at, desc in enumerate(descs)]
     found = of_operator(spec, cases)
     missing = [text for part in PARTS for text in found.parts[part].missing]
-    missing += [f"layout {name}" for name in LAYOUTS[:4] if name not in found.layouts]
+    layouts = [name for name in LAYOUTS[:4] if name != "broadcast" or spec.inputs]  # no output may be broadcast
+    missing += [f"layout {name}" for name in layouts if name not in found.layouts]
     return Drawn(operator, draws, len(descs), (*missing, *_options(spec, descs)))
 
 

@@ -211,9 +211,12 @@ def _rows_of(case: Case, desc: OperatorDesc) -> Iterator[str]:
 
 
 def _values(spec: OperatorSpec) -> Iterator[str]:
+    """Yield the values of enumerations, without those that a constraint leaves out in any case."""
     for field in spec.fields.values():
         if field.enum is not None and field.enum != "DML_TENSOR_DATA_TYPE":
-            yield from (f"{field.name} {value}" for value in ENUMS[field.enum])
+            rows = [row for row in spec.constraints if row.word == "one_of" and row.is_unconditional]
+            left = [row.args[field.name] for row in rows if field.name in row.args]
+            yield from (f"{field.name} {value}" for value in ENUMS[field.enum] if all(value in each for each in left))
 
 
 def _values_of(desc: OperatorDesc) -> Iterator[str]:

@@ -72,6 +72,15 @@ def test_a_case_that_is_rejected_covers_nothing_as_accepted(path: Path) -> None:
     assert parts["enumeration values accepted"].covered == 0
 
 
+@pytest.mark.parametrize(
+    ("operator", "values"), [("ROI_ALIGN", "AVERAGE, MAX"), ("QUANTIZE", "SCALE, SCALE_ZERO_POINT")]
+)
+def test_an_enumeration_value_that_a_constraint_refuses_needs_no_case(operator: str, values: str) -> None:
+    missing = of_operator(load_spec(f"DML_OPERATOR_{operator}"), []).parts["enumeration values accepted"].missing
+    names = [text.split()[1] for text in missing if text.startswith(("ReductionFunction", "QuantizationType"))]
+    assert ", ".join(sorted(names)) == values
+
+
 def test_a_dimension_count_that_a_constraint_refuses_needs_no_case() -> None:
     parts = [part for part in newest_parts(load_spec("DML_OPERATOR_FOLD")) if part.kind == "dimensions"]
     counts = {name: [part.value for part in parts if part.tensor == name] for name in ("InputTensor", "OutputTensor")}
