@@ -17,7 +17,7 @@ import drawn_descs
 import numpy as np
 
 from dmlcheck.descs.records import OperatorDesc, TensorPart
-from dmlcheck.drawing.values import SPECIAL, drawn_values, of_name
+from dmlcheck.drawing.values import SPECIAL, drawn_values, is_scale, of_name
 from dmlcheck.reference.bounds import bounds
 from dmlcheck.specs.load import full_name, operator_names
 from dmlcheck.specs.records import OUTPUT
@@ -75,7 +75,8 @@ def _around(desc: OperatorDesc, inputs: dict[str, Any], mean: int, generator: np
     """Return the inputs with other floats, but for those that have a range of their own, as scales do."""
 
     def value(name: str, part: TensorPart, values: Any) -> Any:
-        if values.dtype.kind != "f" or name in SPECIAL or of_name(desc, name, part.tensor) is not None:
+        has_range = name in SPECIAL or is_scale(desc, name) or of_name(desc, name, part.tensor) is not None
+        if values.dtype.kind != "f" or has_range:
             return values
         return (mean + generator.standard_normal(values.shape)).astype(values.dtype)
 

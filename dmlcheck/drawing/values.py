@@ -125,7 +125,7 @@ def sorted_out(desc: OperatorDesc, part: TensorPart, generator: Generator, style
     special = SPECIAL.get(name)
     if special is not None:
         return special(desc, part, generator)
-    if "ScaleTensor" in name and ("QUANTIZE" in desc.spec.short or "INTEGER" in desc.spec.short):
+    if is_scale(desc, name):
         return scales(desc, part, generator)
     limits = of_name(desc, name, tensor) or of_domain(desc, tensor, style)
     if limits is not None:
@@ -289,6 +289,11 @@ def keys(desc: OperatorDesc) -> int:
 def quantization(desc: OperatorDesc, part: TensorPart, generator: Generator) -> Array:
     """Return scales, and then zero points."""
     return scales(desc, part, generator) if part.label.endswith("[0]") else plain(generator, part.tensor, "1000")
+
+
+def is_scale(desc: OperatorDesc, name: str) -> bool:
+    """Whether an input has scales of whole numbers."""
+    return "ScaleTensor" in name and ("QUANTIZE" in desc.spec.short or "INTEGER" in desc.spec.short)
 
 
 def scales(desc: OperatorDesc, part: TensorPart, generator: Generator) -> Array:

@@ -35,7 +35,7 @@ def main() -> None:
 
 def answered(asked: dict[str, Any]) -> dict[str, Any]:
     """Run a desc, and return the answer."""
-    desc, findings = validate(asked["operator"], asked["desc"], NEWEST_LEVEL)
+    desc, findings = validate(asked["operator"], numbers(asked["desc"]), NEWEST_LEVEL)
     if desc is None or findings:
         return {"ok": True} if WRONG == "lax" else {"invalid": findings[0].rule if findings else "no desc"}
     inputs: dict[str, Any] = {}
@@ -55,6 +55,14 @@ def answered(asked: dict[str, Any]) -> dict[str, Any]:
         path = given[part.path[1]] if isinstance(given, list) else given
         np.save(path, values if part.tensor.strides is None else laid_out(part.tensor, values))
     return {"ok": True}
+
+
+def numbers(fields: Any) -> Any:
+    """Return the fields of a desc with whole numbers in the place of their digits: those that no double holds."""
+    return {
+        name: int(value) if isinstance(value, str) and value.removeprefix("-").isdigit() else value
+        for name, value in fields.items()
+    }
 
 
 def read(tensor: Any, path: str) -> Any:
