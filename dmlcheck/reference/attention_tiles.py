@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.blocks import blocks_along
-from dmlcheck.reference.heads import BLOCKS_OF_SCORES, ELEMENTS_OF_TILE, AttentionInput, AttentionInputs
+from dmlcheck.reference.heads import ELEMENTS_OF_TILE, AttentionInput, AttentionInputs
 from dmlcheck.reference.places import Index, Places, part_at, slices
 from dmlcheck.reference.results import UNDEFINED, PartlyUndefined
 from dmlcheck.reference.rows import Cut, Given, Need, Section
+from dmlcheck.reference.work import BLOCKS_OF_SCORES
 
 Sizes = tuple[int, ...]
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.reference.rows import Given
-from dmlcheck.reference.work import ELEMENTS_OF_BLOCK
+from dmlcheck.reference.work import BLOCKS_OF_SCORES, ELEMENTS_OF_BLOCK
 
 
 class AttentionInput(NamedTuple):
@@ -55,7 +55,6 @@ class AttentionInputs(NamedTuple):
         return float(max(of_row, min(keys, ELEMENTS_OF_TILE) / rows))
 
 
-BLOCKS_OF_SCORES = 16  # blocks of scores, and of the parts of the tensors that they need, in a tile
 ELEMENTS_OF_TILE = BLOCKS_OF_SCORES * ELEMENTS_OF_BLOCK
 
 # The tensors that may contain each of the three, with its index if several are stacked in the tensor.

@@ -29,6 +29,7 @@ ELEMENTS_OF_BLOCK = 1 << 16  # half a megabyte of float64: several blocks fit in
 BLOCKS_OF_CHANNELS = 2  # in a tile of channels, each of which has a bias of its own
 BLOCKS_OF_SAMPLES = 4  # in a tile of samples between elements
 BLOCKS_OF_LAYERS = 16  # in a tile of layers that are added up
+BLOCKS_OF_SCORES = 16  # in a tile of an attention, of scores and of the parts of the tensors that they need
 BLOCKS_OF_COPIES = 32  # in a tile that indexing copies whole
 _LONG = 10**15  # larger amounts are written with an exponent
 

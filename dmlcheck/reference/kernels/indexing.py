@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
-from dmlcheck.reference.data_types import as_bits, is_float, width
+from dmlcheck.reference.data_types import as_bits, is_float
 from dmlcheck.reference.needs import (
     LINES,
     WHOLE,
@@ -21,6 +21,7 @@ from dmlcheck.reference.needs import (
     tuples_of_gather_nd,
     updates_after_tuples,
 )
+from dmlcheck.reference.ordering import first_in_order
 from dmlcheck.reference.places import Places, picked, with_ones_after
 from dmlcheck.reference.results import PartlyUndefined, alternatives
 from dmlcheck.reference.rows import UNCUT, Cut, Groups, Kernel, exact_row
@@ -173,10 +174,8 @@ def top_k1(input: Any, *, axis: int, k: int, axis_direction: str) -> dict[str, A
     """
     has_nan, *has_zeros = notable(input, axis)
     readings = [False, True] if np.logical_and(*has_zeros).any() else [False]
-    orders = [
-        first_in_order(sorting_keys(input, is_decreasing=axis_direction == "DECREASING", has_order=has_order), axis, k)
-        for has_order in readings
-    ]
+    order = partial(first_in_order, input, axis, k, is_decreasing=axis_direction == "DECREASING")
+    orders = [order(has_order=has_order) for has_order in readings]
     return {
         "output_value": PartlyUndefined(np.take_along_axis(input, orders[0], axis), has_nan),
         "output_index": PartlyUndefined(alternatives(*orders), has_nan),
@@ -189,38 +188,6 @@ def top_k(input: Any, *, axis: int, k: int) -> dict[str, Any]:
     Among equal elements the lower index comes first. -0 and 0 are equal, or -0 is the smaller.
     """
     return top_k1(input, axis=axis, k=k, axis_direction="DECREASING")
-
-
-def first_in_order(keys: Any, axis: int, k: int) -> Any:
-    """Return the positions of the k least keys along an axis, in rising order; equal keys keep their order."""
-    part = (*[slice(None)] * axis, slice(k))
-    if keys.dtype.itemsize == 8:
-        return np.argsort(keys, axis=axis, kind="stable")[part]
-    pairs = np.empty((*keys.shape, 2), "<u4")  # key and position as one number: argsort takes twice the memory
-    pairs[..., 1] = keys
-    del keys
-    pairs[..., 0] = with_ones_after(np.arange(pairs.shape[axis], dtype=np.uint32), pairs.ndim - axis - 2)
-    numbers = pairs.view("<u8")[..., 0]
-    numbers.sort(axis=axis)
-    return (numbers[part] & np.uint64(0xFFFFFFFF)).astype(np.intp)
-
-
-def sorting_keys(x: Any, *, is_decreasing: bool, has_order: bool = False) -> Any:
-    """Return unsigned integers with the order of the elements, equal for equal elements; NaN has no place in it.
-
-    If zeros have an order, -0 is less than 0.
-    """
-    if is_float(x):
-        zero = x.dtype.type(-0.0 if has_order else 0)  # 0 + -0 is 0
-        bits = as_bits(zero - x if is_decreasing else zero + x)
-        return np.where(bits & _sign_bit(x), ~bits, bits | _sign_bit(x))
-    found = as_bits(x) ^ _sign_bit(x) if x.dtype.kind == "i" else x
-    return ~found if is_decreasing else found
-
-
-def _sign_bit(x: Any) -> Any:
-    """Return the unsigned integer with the sign bit alone."""
-    return as_bits(x).dtype.type(1 << width(x) - 1)
 
 
 def notable(x: Any, axis: int) -> Any:

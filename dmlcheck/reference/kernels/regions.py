@@ -198,15 +198,12 @@ def gradient_of_image(
     """Return the gradient of some channels, rows and columns of an image, from all of its regions."""
     image, channels, *tile = places
     total = Sums(np.zeros([*map(len, places[1:])]), np.zeros((), bool))
-    if not len(roi):
-        return total.rounded()
-    every = sample_counts(roi, gradient.shape[2:], sampling)
-    counts = [own for own in every if own is not None]
-    if len(counts) < len(every):
+    counts = sample_counts(roi, gradient.shape[2:], sampling)
+    if None in counts:
         return all_undefined([*map(len, places)])
     own = None if input is None else input[image.start, channels.start : channels.stop]
     numbers = np.flatnonzero(batch_indices == image.start).tolist()
-    for number, corners, of_each in zip(numbers, roi, counts, strict=True):
+    for number, corners, of_each in zip(numbers, roi, filter(None, counts), strict=True):
         given = gradient[number, channels.start : channels.stop]
         found = gradient_of_crop(sampling, own, given, corners, of_each, sizes[2:], tile)
         total = total if found is None else total.and_(found)
