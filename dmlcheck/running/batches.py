@@ -18,7 +18,7 @@ from dmlcheck.running.events import Done, Ended, Event, Other, Plan, chosen, dig
 from dmlcheck.running.files import Files
 from dmlcheck.running.kept import kept
 from dmlcheck.running.processes import Execution, Pool, never_ended
-from dmlcheck.running.worker import RARE, portable
+from dmlcheck.running.worker import RARE, Row, portable, whole
 
 _MOST, _LEAST = 2**18, 2**15  # bytes of a batch; a file of at least twice as many is cut
 _SHARES = 2  # batches that are left for each thread, until they are as small as that
@@ -39,7 +39,7 @@ class Batches:
         """Yield the events, in the order of the files and their cases."""
         batches = batches_of(self.targets, self.cluster.threads)
         for batch, found in self.cluster.map(partial(run_batch, self.plan), batches):
-            yield from self._lost(batch, found.problem) if isinstance(found, Lost) else found
+            yield from self._lost(batch, found.problem) if isinstance(found, Lost) else map(whole, found)
 
     def running(self) -> list[tuple[Case, float]]:
         """Return no case: it is not known which one a worker is at."""
@@ -99,8 +99,8 @@ def _size(path: str) -> int:
 # ---- on a worker
 
 
-def run_batch(plan: Plan, batch: Batch) -> list[Event]:
-    """Return the events of a batch, on a worker.
+def run_batch(plan: Plan, batch: Batch) -> list[Event | Row]:
+    """Return the events of a batch to be sent, on a worker.
 
     Cases run as without a cluster, if need be in a process of their own.
     """

@@ -162,11 +162,11 @@ class Worker:
 
     def receive(self) -> list[Event]:
         """Return the last event; EOFError or OSError if the process has ended."""
-        from dmlcheck.running.worker import Started
+        from dmlcheck.running.worker import Started, whole
 
         message: Message = self.child.connection.recv()
         happened: list[Event] = []
-        for event in message:
+        for event in map(whole, message):
             if isinstance(event, Started):
                 self.case, self.since = event.case, time.monotonic()
                 continue

@@ -19,6 +19,7 @@ from dmlcheck.running.events import Done, Ended, Event, Other, Plan, digest_of
 from dmlcheck.running.kept import end_kept
 from dmlcheck.running.processes import Execution
 from dmlcheck.running.selection import Selection
+from dmlcheck.running.worker import whole
 
 
 class Here(Cluster):
@@ -94,7 +95,7 @@ def test_a_large_file_is_cut_into_parts_of_its_cases(monkeypatch: pytest.MonkeyP
     nowhere = Target("nowhere.yaml", "nowhere.yaml")
     assert list(batches_of([nowhere], one)) == [(nowhere,)]
     parts = [run_batch(Plan(), (target._replace(part=(number, 3)),)) for number in range(3)]
-    assert [told(events)[0] for events in parts] == [
+    assert [told(map(whole, sent))[0] for sent in parts] == [
         [("a.yaml::c0", "passed", None)],
         [("a.yaml::c1", "passed", None), ("a.yaml::c2", "passed", None)],
         [("a.yaml::c3", "passed", None), ("a.yaml::c4", "passed", None)],
@@ -173,7 +174,8 @@ def test_a_worker_keeps_the_process_that_cases_need_until_the_run_is_over(monkey
     monkeypatch.setattr(processes, "Worker", lambda *given: started.append(real(*given)) or started[-1])
     target = Target(write("a.yaml", GOOD), "a.yaml")
     for _ in range(3):
-        assert [type(event) for event in run_batch(Plan(timeout=30.0), (target,))] == [Done, Ended]
+        sent = run_batch(Plan(timeout=30.0), (target,))
+        assert [type(event) for event in map(whole, sent)] == [Done, Ended]
     (worker,) = started
     assert worker.child.process.is_alive()
     end_kept()
