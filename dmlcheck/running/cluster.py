@@ -68,8 +68,7 @@ class Cluster:
     def __enter__(self) -> Self:
         """Connect, and check the workers."""
         with interrupts_held():
-            if not self.address:
-                _start_fork_server()
+            method = "spawn" if self.address else _start_method()
             try:
                 import dask
                 import distributed
@@ -77,7 +76,8 @@ class Cluster:
                 raise MissingRequirement(
                     f"it needs the package distributed ({error}); install it with: {INSTALL}"
                 ) from None
-            with dask.config.set(_SETTINGS):  # which are for this process alone
+            settings = {**_SETTINGS, "distributed.worker.multiprocessing-method": method}
+            with dask.config.set(settings):  # which are for this process alone
                 self._connect(distributed)
         try:
             self._check()
@@ -212,22 +212,26 @@ class _Calls:
                 seconds = 0.0
 
 
-# A worker that is a copy of a process with everything imported starts at once, and shares its memory. Elsewhere than on
-# Linux, libraries may crash in a copy, or there are no copies.
-_METHOD = "forkserver" if sys.platform == "linux" else "spawn"
 _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 
-def _start_fork_server() -> None:
-    """Start the process that workers on this machine are copies of: it imports while this one does."""
-    if _METHOD != "forkserver":
-        return
+def _start_method() -> str:
+    """Return how workers on this machine start; begin to import what they need in the process that they are copies of.
+
+    A copy starts at once. Elsewhere than on Linux, libraries may crash in one, or there are none.
+    """
+    if sys.platform != "linux":
+        return "spawn"
     from multiprocessing import forkserver
 
     for name in _THREADS:  # as dask sets them when a worker starts
         os.environ.setdefault(name, "1")
     forkserver.set_forkserver_preload(["dmlcheck.running.preloaded"])
-    forkserver.ensure_running()
+    try:
+        forkserver.ensure_running()
+    except OSError:  # its socket may be in a folder whose path is too long for one
+        return "spawn"
+    return "forkserver"
 
 
 # The processes of this machine may have children, in which cases run that may end their process. Nobody looks at how
@@ -237,7 +241,6 @@ _SETTINGS = {
     "distributed.scheduler.allowed-failures": 0,  # `map` repeats calls
     "distributed.nanny.pre-spawn-environ": dict.fromkeys(_THREADS, 1),
     "distributed.worker.daemon": False,
-    "distributed.worker.multiprocessing-method": _METHOD,
     "distributed.worker.profile.enabled": False,
     "distributed.admin.system-monitor.interval": "5s",
     "distributed.admin.tick.interval": "1s",

@@ -209,6 +209,21 @@ def test_an_address_where_nothing_is_is_refused(monkeypatch: pytest.MonkeyPatch)
     gc.collect()  # clients that did not connect: dask waits forever where one is collected while another one starts
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="there are no copies")
+def test_workers_are_no_copies_where_their_server_cannot_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    from multiprocessing import forkserver
+
+    def without_socket() -> None:
+        raise OSError("AF_UNIX path too long")
+
+    monkeypatch.setattr(os, "environ", {})
+    monkeypatch.setattr(forkserver, "set_forkserver_preload", lambda _: None)
+    monkeypatch.setattr(forkserver, "ensure_running", lambda: None)
+    assert (module._start_method(), os.environ["OMP_NUM_THREADS"]) == ("forkserver", "1")
+    monkeypatch.setattr(forkserver, "ensure_running", without_socket)
+    assert module._start_method() == "spawn"
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # of dask's own
 def test_a_call_whose_worker_dies_runs_once_more(tmp_path: Path) -> None:
