@@ -12,7 +12,7 @@ from dmlcheck.reference.results import PartlyUndefined
 from dmlcheck.reference.rows import Cut, Kernel
 
 
-def adam(
+def adam_optimizer(
     input_parameters: Any,
     input_first_moment: Any,
     input_second_moment: Any,
@@ -37,4 +37,4 @@ def adam(
     return {"output_parameters": result, "output_first_moment": first, "output_second_moment": second}
 
 
-KERNELS: dict[str, Kernel] = {"ADAM_OPTIMIZER": Kernel(adam, Cut(needs={"training_step": only_number}))}
+KERNELS: dict[str, Kernel] = {"ADAM_OPTIMIZER": Kernel(adam_optimizer, Cut(needs={"training_step": only_number}))}
