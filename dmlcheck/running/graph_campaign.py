@@ -17,7 +17,7 @@ from dmlcheck.implementations import close
 from dmlcheck.onnx.export.mappings import build, mappings
 from dmlcheck.onnx.export.records import ExportedGraph, ExportedNode, GraphValue, Inexpressible, Initializer
 from dmlcheck.onnx.proto import model_proto
-from dmlcheck.running.answers import FailureKind, TrialAnswer, answer_of
+from dmlcheck.running.answers import TrialAnswer, answer_of
 from dmlcheck.running.campaign import CampaignFinding, CampaignRequest, CampaignTally
 from dmlcheck.running.events import Done, Plan
 from dmlcheck.running.finding_files import FORM, FindingFiles, FindingSource
@@ -133,7 +133,7 @@ class GraphCampaign:
         self.plan = Plan(asked.implementation, settings, timeout=timeout)
         self.operators = operators_of(tuple(asked.operators))
         self.tally = CampaignTally()
-        self._known: set[tuple[FailureKind | None, str, str]] = set()
+        self._known: dict[Any, str] = {}  # of each fault why the implementation does not support it, if it does not
 
     def events(self) -> Iterator[GraphDraw | CampaignFinding]:
         """Yield each draw when it is judged, and after it the findings that it shows first."""
@@ -193,7 +193,9 @@ class GraphCampaign:
                 found = self._of_node(result, source, path, inputs)
             except NotReducible as error:
                 if _UNSUPPORTED in str(error):  # of a model it says so when it makes it, not before
-                    self.tally.reasons[str(error)] += 1
+                    why = f"{operator}: {str(error).partition(': ')[2]}"
+                    self._known[_fault(operator, answer)] = why
+                    self.tally.reasons[why] += 1
                     return None
             else:
                 if found is None:
@@ -206,11 +208,15 @@ class GraphCampaign:
 
     def _is_new(self, operator: str, answer: TrialAnswer) -> bool:
         """Whether a fault of an operator is new; it is known from now on."""
-        key = (answer.difference, answer.fault[1], operator)
-        is_new = key not in self._known
-        self._known.add(key)
-        self.tally.repeated[operator] += not is_new
-        return is_new
+        fault = _fault(operator, answer)
+        if fault not in self._known:
+            self._known[fault] = ""
+            return True
+        if why := self._known[fault]:
+            self.tally.reasons[why] += 1
+        else:
+            self.tally.repeated[operator] += 1
+        return False
 
     def _of_node(self, result: CaseResult, source: str, path: str, inputs: str) -> CampaignFinding | None:
         """Return the finding of a node that fails alone, as a case; None where its fault is known.
@@ -237,6 +243,10 @@ class GraphCampaign:
                 with open(file, "rb") as given:
                     place.write(f"graph-{number}/{name}", given.read())
         return os.path.join(place.path, f"graph-{number}", _MODEL)
+
+
+def _fault(operator: str, answer: TrialAnswer) -> Any:
+    return answer.difference, answer.fault[1], operator
 
 
 def _save(model: Any, values: dict[str, Any], path: str, inputs: str) -> None:

@@ -14,7 +14,7 @@ from onnx.reference import ReferenceEvaluator
 
 from dmlcheck.drawing.graphs import drawn_graph
 from dmlcheck.formats.read import read_file
-from dmlcheck.running.campaign import CampaignFinding, CampaignRequest
+from dmlcheck.running.campaign import CampaignFinding, CampaignRequest, CampaignTally
 from dmlcheck.running.finding_files import FindingFiles
 from dmlcheck.running.graph_campaign import GraphCampaign, inputs_of, is_expressible, model_of, operators_of
 from dmlcheck.running.one_case import Settings
@@ -62,14 +62,32 @@ class WrongSin(Evaluator):
         return {name: values * 2 if name in sines else values for name, values in found.items()}
 
 
+class WithoutSin(Evaluator):
+    """Has no sine: it says so of a desc, and of a model only when it makes it."""
+
+    name = "without-sin"
+
+    def unsupported(self, desc: Any) -> str | None:
+        return "no sine here" if desc.spec.short.endswith("SIN") else None
+
+    def run_model(self, model: Any, inputs: dict[str, Any], keep: list[str]) -> dict[str, Any]:
+        if any(node.op_type == "Sin" for node in onnx.load_from_string(model).graph.node):
+            raise RuntimeError("failed to make the session")
+        return super().run_model(model, inputs, keep)
+
+
 def campaign(folder: Path, name: str, examples: int) -> list[CampaignFinding]:
+    return ended(folder, name, examples)[0]
+
+
+def ended(folder: Path, name: str, examples: int) -> tuple[list[CampaignFinding], CampaignTally]:
     implementation = f"python:test_graph_campaign:{name}"
     asked = CampaignRequest(NAMES, implementation, examples=examples, is_of_graphs=True)
     made = GraphCampaign(asked, bench(implementation, Settings(), 60.0), FindingFiles(str(folder)), Settings(), 60.0)
     found = [event for event in made.events() if isinstance(event, CampaignFinding)]
     made.files.close()
     assert made.tally.compared == examples
-    return found
+    return found, made.tally
 
 
 @pytest.fixture
@@ -102,3 +120,15 @@ def test_a_node_that_is_wrong_is_a_reduced_case(tmp_path: Path) -> None:
     assert [one.operator for one in found] == ["DML_OPERATOR_ELEMENT_WISE_SIN"]
     (case,) = read_file(found[0].path).cases
     assert case.desc["InputTensor"]["Sizes"] in ([1], [1, 1, 1, 1])
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("_here")
+def test_nodes_that_are_not_supported_are_skipped_each_time_and_fail_nowhere(tmp_path: Path) -> None:
+    found, tally = ended(tmp_path / "found", "WithoutSin", 6)
+    assert found == []
+    assert not tally.repeated
+    ((why, count),) = tally.reasons.items()
+    assert why.startswith("Sin-")
+    assert why.endswith("nothing was compared: unsupported-by-implementation: no sine here")
+    assert count > 1
