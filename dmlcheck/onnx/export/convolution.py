@@ -22,18 +22,22 @@ def convolution(g: Builder, desc: OperatorDesc) -> None:
     is_forward = desc.values["Direction"] == "FORWARD"
     sizes = g.tensor("OutputTensor").sizes
     reached = _reached(x, kernel, desc, is_forward=is_forward)
-    # OutputPadding is zeros after the result; sizes that a backward one may have beside are ONNX's output_padding.
+    # OutputPadding is zeros after the result; sizes that a backward one may have beside show what is cut.
     zeros = _surplus(sizes[2:], reached) if is_forward else list(desc.values["OutputPadding"])
     own = (*sizes[:2], *_surplus(sizes[2:], zeros))
     if min(own[2:]) < 1:
         raise Inexpressible("before OutputPadding the result has no elements, which ONNX does not allow")
-    rest = _surplus(own[2:], reached)
+    # ONNX's output_padding is less than the stride; a smaller end padding shows as much of what is cut.
+    shown = _surplus(own[2:], reached)
+    ends = desc.values["EndPadding"]
+    cut = [max(end - more, 0) for end, more in zip(ends, shown, strict=True)]
+    rest = [max(more - end, 0) for end, more in zip(ends, shown, strict=True)]
     made = g.node(
         "Conv" if is_forward else "ConvTranspose",
         [x, kernel, bias],
         own,
         x.data_type,
-        **window_attributes(desc, kernel),
+        **window_attributes(desc, kernel) | {"pads": [*desc.values["StartPadding"], *cut]},
         output_padding=rest if any(rest) else None,
     )
     g.output("OutputTensor", g.pad(fused(g, made, desc), [0] * len(sizes), [0, 0, *zeros]))

@@ -84,6 +84,16 @@ def test_output_padding_adds_zeros_and_larger_sizes_show_what_is_cut() -> None:
     expect("CONVOLUTION", inputs, {"OutputTensor": larger}, by=("onnxruntime",), **fields)
 
 
+def test_sizes_that_are_larger_by_a_stride_of_1_are_less_end_padding() -> None:
+    """ONNX's output_padding would be 1, and has to be less than the stride."""
+    x, kernel = whole(1, 2, 3, 4), whole(2, 3, 3, 3, step=3)
+    steps = {"Strides": [1, 1], "Dilations": [2, 1], "StartPadding": [1, 1], "EndPadding": [1, 1]}
+    larger = transposed(x, kernel, [1, 1], [2, 1], [1, 1], [0, 1], (0, 0))
+    inputs = {"InputTensor": x, "FilterTensor": kernel}
+    fields = FORWARD | steps | {"Direction": "BACKWARD"}
+    expect("CONVOLUTION", inputs, {"OutputTensor": larger}, by=("onnxruntime",), **fields)
+
+
 def test_a_fused_activation_comes_after_the_bias() -> None:
     x, kernel, bias = whole(1, 2, 3, 3), whole(2, 2, 1, 1), f32([[[[-4]], [[2]]]])
     steps = {"Strides": [1, 1], "Dilations": [1, 1], "StartPadding": [0, 0], "EndPadding": [0, 0]}
