@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,18 @@ def test_elements_of_every_part_are_checked() -> None:
 def test_elements_are_those_of_a_list() -> None:
     array = np.array([[0, 1], [2, 1]], dtype=np.uint8)
     assert places("elements_one_of", {"A": [0, 1]}, {"A": array}) == ["inputs.A[1][0]"]
+
+
+def test_elements_are_looked_up_in_a_list_in_no_more_than_their_own_memory() -> None:
+    array = np.ones(1 << 18, dtype=np.int32)
+    array[7] = 2
+    tracemalloc.start()
+    try:
+        assert places("elements_one_of", {"A": [0, 1]}, {"A": array}) == ["inputs.A[7]"]
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert most < array.nbytes
 
 
 @pytest.mark.parametrize(
