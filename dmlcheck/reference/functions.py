@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.ball.numbers import Ball, hull, raw, with_roundings_of
-from dmlcheck.reference.data_types import infinite
-from dmlcheck.reference.overflowing import terms_depend_on_order
+from dmlcheck.reference.data_types import infinite, limits
+from dmlcheck.reference.overflowing import NONE, norm, terms_depend_on_order
 from dmlcheck.reference.results import PartlyUndefined, alternatives, or_nan
 from dmlcheck.reference.sums import progression
 from dmlcheck.values.number_formats import ulp
@@ -57,11 +57,15 @@ def blended(share: Any, new: Any, old: Any, data_type: str) -> PartlyUndefined:
     def added(share: Any, new: Any, old: Any) -> Any:
         return new + share * (old - new)
 
-    first = summed_in_type(data_type, (1 - share) * new, share * old)
-    moved = share * infinite(data_type, old - new)
-    mark = first.where | terms_depend_on_order(data_type, first.value, new, moved)
-    mark |= np.isnan(raw(new + moved)) != np.isnan(raw(first.value))
-    return PartlyUndefined(with_roundings_of(added, first.value, share, new, old), mark)
+    result = (1 - share) * new + share * old
+    found = with_roundings_of(added, result, share, new, old)
+    most = 2 * (1 + norm(share)) * max(norm(new), norm(old))
+    if most <= limits(data_type)[1]:
+        return PartlyUndefined(found, NONE)
+    mark = terms_depend_on_order(data_type, result, (1 - share) * new, share * old)
+    moved = raw(share) * infinite(data_type, raw(old - new))
+    mark = mark | terms_depend_on_order(data_type, result, new, moved)
+    return PartlyUndefined(found, mark | (np.isnan(raw(new) + moved) != np.isnan(raw(result))))
 
 
 def summed_in_type(data_type: str, *terms: Any) -> PartlyUndefined:

@@ -14,15 +14,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.reference.ball.numbers import sum_of_products
-from dmlcheck.reference.overflowing import largest_of, may_overflow, products_depend_on_order
+from dmlcheck.reference.overflowing import may_overflow, norm, products_depend_on_order
 from dmlcheck.reference.results import PartlyUndefined
 
 
 class Gate(NamedTuple):
     """The weights of a gate: W and R transposed, the biases Wb and Rb, and P; None for those left out.
 
-    P multiplies the cell state before the step (`cell`) or after it (`new_cell`). `largest` is the size of the largest
-    weight or bias, infinity if it is not known.
+    P multiplies the cell state before the step (`cell`) or after it (`new_cell`). No weight or bias is
+    larger than `largest`, infinity if nothing is known of them.
     """
 
     input: Any
@@ -40,7 +40,7 @@ def gates_of(count: int, weight: Any, recurrence: Any, bias: Any, peephole: Any)
     inputs, hidden = (x.reshape(count, size, x.shape[1]).swapaxes(1, 2) for x in (weight, recurrence))
     biases = [[None] * count] * 2 if bias is None else bias.reshape(2, count, size)
     cells = [None] * count if peephole is None else [*peephole.reshape(count - 1, size), None]
-    most = max(largest_of(x) for x in (weight, recurrence, bias, peephole) if x is not None)
+    most = max(norm(x) for x in (weight, recurrence, bias, peephole) if x is not None)
     return [Gate(*each)._replace(largest=most) for each in zip(inputs, hidden, *biases, cells, cells, strict=True)]
 
 
@@ -70,7 +70,7 @@ def summed_with_share(gate: Gate, x: Any, h: Any, share: Any, data_type: str) ->
     if not of_hidden:
         return _sum(_of_input(gate, x), gate.largest)
     inner, inner_mark = _sum(of_hidden, gate.largest)
-    largest = max(gate.largest, largest_of(inner))
+    largest = max(gate.largest, norm(inner))
     total, mark = _sum([*_of_input(gate, x), (np.multiply, share, inner)], largest)
     is_lost = may_overflow(data_type, inner) & ~may_overflow(data_type, share * inner)
     return PartlyUndefined(total, inner_mark | mark | is_lost)

@@ -6,6 +6,7 @@ order, or fused into one operation, the same sum is a number, or an infinity of 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import reduce
 from typing import Any
@@ -17,9 +18,13 @@ from dmlcheck.reference.data_types import limits, overflows
 
 Product = tuple[np.ufunc, Any, Any]  # np.matmul or np.multiply, and its two factors
 
+NONE = np.False_  # the mask of no element, of any shape
+
 
 def may_overflow(data_type: str, x: Any) -> Any:
-    """Return a mask of the numbers that are beyond a float type, or that errors may take beyond it."""
+    """Return a mask of the numbers that are beyond a float type, or that errors may take beyond it; NONE if none is."""
+    if norm(x) <= limits(data_type)[1]:
+        return NONE
     return overflows(data_type, np.abs(raw(x)) + _errors(x))
 
 
@@ -35,20 +40,22 @@ def depends_on_order(data_type: str, total: Any, above: Any, below: Any) -> Any:
 
 
 def terms_depend_on_order(data_type: str, total: Any, *terms: Any) -> Any:
-    """Return a mask of sums of a few terms that depend on their order; infinite terms overflow."""
+    """Return a mask of sums of a few terms that depend on their order, NONE if none does; infinities overflow."""
+    if sum(map(norm, terms)) + norm(total) <= limits(data_type)[1]:
+        return NONE
     values = list(map(raw, terms))
     above, below = (reduce(np.add, (np.fmax(sign * x, 0.0) for x in values)) for sign in (1, -1))
     return depends_on_order(data_type, total, above, below)
 
 
 def products_depend_on_order(total: Any, products: Sequence[Product], largest: float) -> Any:
-    """Return a mask of sums of products that depend on the order, in the type that they are added in, or False.
+    """Return a mask of sums of products that depend on the order, in the type of the additions; NONE if none does.
 
     No second factor of a product is larger than `largest`, infinity if nothing is known of them.
     """
     data_type = total.arithmetic.data_type if isinstance(total, Ball) else "FLOAT32"
-    if not largest * sum(map(_length, products)) > limits(data_type)[1]:
-        return False
+    if largest * sum(map(_length, products)) <= limits(data_type)[1]:
+        return NONE
     absolute, value = _finite(products, np.abs), _finite(products, np.asarray)
     above, below = (np.where(np.isinf(absolute), np.inf, (absolute + sign * value) / 2) for sign in (1, -1))
     return depends_on_order(data_type, total, above, below)
@@ -57,14 +64,14 @@ def products_depend_on_order(total: Any, products: Sequence[Product], largest: f
 def _length(product: Product) -> float:
     """Return the most that a product may be, for a second factor of 1."""
     function, x, _ = product
-    return largest_of(x) * (1 if function is np.multiply else x.shape[-1])
+    return norm(x) * (1 if function is np.multiply else x.shape[-1])
 
 
-def largest_of(x: Any) -> float:
-    """Return the size of the largest number, with the largest error; the array is not copied."""
-    values = raw(x)
-    most, least = (of.reduce(values, axis=None, initial=0.0) for of in (np.fmax, np.fmin))
-    return float(max(most, -least)) + (float(_errors(x).max(initial=0.0)) if isinstance(x, Ball) else 0.0)
+def norm(x: Any) -> float:
+    """Return a number that no element exceeds, errors included: the root of all squares; NaN or infinity beside one."""
+    values = raw(x).reshape(-1)
+    error = float(_errors(x).max(initial=0.0)) if isinstance(x, Ball) and not x.is_exact else 0.0
+    return math.sqrt(np.dot(values, values)) + error
 
 
 def _finite(products: Sequence[Product], change: Any) -> Any:

@@ -68,7 +68,7 @@ def test_a_blend_has_the_roundings_of_the_difference_too() -> None:
     """1 - 1 leaves nothing of the large number, which the difference of both rounds."""
     assert blended(np.array([0.25]), np.array([4.0]), np.array([8.0]), "FLOAT32").value.tolist() == [5]
     found, mark = blended(as_balls(1), as_balls(1000.3), as_balls(0.001), "FLOAT32")
-    assert (found.value.tolist(), mark.tolist()) == ([0.001], [False])
+    assert (found.value.tolist(), bool(mark.any())) == ([0.001], False)
     assert 1000 * 2.0**-25 < float(found.radius[0]) < 1000 * 2.0**-22
 
 
@@ -93,15 +93,15 @@ def test_a_blend_is_undefined_where_the_way_decides_whether_it_overflows(name: s
     share, new, old, result, is_undefined = BLENDS[name]
     with np.errstate(all="ignore"):
         found, mark = blended(*(np.array([x]) for x in (share, new, old)), "FLOAT32")
-        assert (found.tolist(), mark.tolist()) == (pytest.approx([result], nan_ok=True), [is_undefined])
-        assert blended(*map(as_balls, (share, new, old)), "FLOAT32").where.tolist() == [is_undefined]
+        assert (found.tolist(), bool(mark.any())) == (pytest.approx([result], nan_ok=True), is_undefined)
+        assert blended(*map(as_balls, (share, new, old)), "FLOAT32").where.any() == is_undefined
 
 
 def test_a_sum_of_terms_knows_the_type_that_it_may_overflow() -> None:
     terms = np.array([60000.0, 5.0]), np.array([9000.0, 1.0]), np.array([-9000.0, 2.0])
     for data_type, marks in (("FLOAT16", [True, False]), ("FLOAT32", [False, False])):
         found, mark = summed_in_type(data_type, *terms)
-        assert (found.tolist(), mark.tolist()) == ([60000, 8], marks)
+        assert (found.tolist(), np.broadcast_to(mark, 2).tolist()) == ([60000, 8], marks)
 
 
 @pytest.mark.parametrize(("data_type", "least"), [("FLOAT32", 2 * 2.0**-24), ("FLOAT16", 0)])

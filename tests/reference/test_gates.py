@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ def test_the_weights_of_gates_are_one_after_another_and_transposed() -> None:
     assert (third.input_bias.tolist(), third.hidden_bias.tolist()) == ([4, 5], [12, 13])
     assert [None if each.cell is None else each.cell.tolist() for each in found] == [[0, 1], [2, 3], [4, 5], None]
     assert gates_of(4, weight, recurrence, None, None)[1][2:6] == (None,) * 4
-    assert [each.largest for each in found] == [15] * 4
+    assert [each.largest for each in found] == [math.sqrt(1240)] * 4  # of the squares of 0 to 15
 
 
 def test_a_sum_has_all_terms_that_there_are() -> None:
