@@ -13,7 +13,7 @@ from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.expectations import load
 from dmlcheck.cli.implementations import made
 from dmlcheck.cli.interrupts import Interrupts
-from dmlcheck.cli.judging import Judging, judging_options, require_extra
+from dmlcheck.cli.judging import Judging, judging_options, require_extra, rounding_option
 from dmlcheck.cli.operators import complete_operators, operator_name
 from dmlcheck.cli.options import complete_files, examples
 from dmlcheck.cli.run_options import Jobs, Seconds
@@ -82,6 +82,7 @@ _SECONDS = 60.0  # where neither --seconds nor --examples says when to stop
 )
 @executor_option
 @click.option("-j", "--jobs", type=Jobs(), default=1, metavar="N", help="With --executor dask: the processes here.")
+@rounding_option
 @judging_options
 def fuzz(
     *,
@@ -199,7 +200,8 @@ def _run(asked: CampaignRequest, judging: Judging, known: KnownFindings, judged:
         finally:
             files.close()
             campaign.bench.close()
-    again = judging.command(known.folder)
+    has_cases = any(not judging.again(found.path) for found in tally.findings)
+    again = judging.command(known.folder) if has_cases else ""
     for line in summary_lines(tally, known.counts, again=again, is_interrupted=is_interrupted):
         console.echo(line)
     if is_interrupted:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import click
 
 from dmlcheck.cli.implementations import implementation_option
+from dmlcheck.cli.model_options import ROUNDED_TYPES
 from dmlcheck.cli.options import level_option
 from dmlcheck.cli.run_options import Seconds, accumulate_option, algorithms_option
 from dmlcheck.running.events import DEFAULT_TIMEOUT
@@ -76,17 +77,17 @@ def _quoted(words: list[str]) -> str:
     return shlex.join(words)
 
 
+rounding_option = click.option(
+    "--inputs",
+    type=click.Choice(ROUNDED_TYPES, case_sensitive=False),
+    default=ROUNDED_TYPES[0],
+    show_default=True,
+    help="What an implementation may round the FLOAT32 factors of matrix products and convolutions to.",
+)
 _OPTIONS: list[Callable[[Any], Any]] = [
     implementation_option("The implementation to judge; `dmlcheck run --help` has the names.", is_required=True),
     level_option,
     accumulate_option,
-    click.option(
-        "--inputs",
-        type=click.Choice(["float32", "tf32", "bfloat16"], case_sensitive=False),
-        default="float32",
-        show_default=True,
-        help="What an implementation may round the FLOAT32 factors of matrix products and convolutions to.",
-    ),
     algorithms_option,
     click.option(
         "--timeout",
@@ -99,7 +100,10 @@ _OPTIONS: list[Callable[[Any], Any]] = [
 
 
 def judging_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options that say how an implementation is judged, which it gets as `judging`."""
+    """Give a command the options that say how an implementation is judged, which it gets as `judging`.
+
+    `--inputs`, the type that inputs may be rounded to, is an option of its own: models have inputs of another kind.
+    """
 
     def judged(**given: Any) -> None:
         own = {name: given.pop(name) for name in Judging._fields}

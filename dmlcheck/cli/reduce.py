@@ -11,7 +11,7 @@ from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.implementations import made
 from dmlcheck.cli.interrupts import Interrupts
 from dmlcheck.cli.judging import Judging, judging_options, require_extra
-from dmlcheck.cli.model_options import dim_option, seed_option
+from dmlcheck.cli.model_options import dim_option, no_model_has, rounded_or_given_inputs, seed_option
 from dmlcheck.cli.options import complete_files, examples
 from dmlcheck.cli.run_options import Seconds
 from dmlcheck.cli.selection import check_option, split_case
@@ -47,10 +47,18 @@ _SECONDS = 60.0
     help="How long to look for something simpler; 0: to the end. Default: 60.",
 )
 @dim_option
+@rounded_or_given_inputs
 @seed_option
 @judging_options
 def reduce(
-    *, case: str, path: str, seconds: float, dims: tuple[tuple[str, int], ...], seed: int, judging: Judging
+    *,
+    case: str,
+    path: str,
+    seconds: float,
+    dims: tuple[tuple[str, int], ...],
+    model_inputs: str | None,
+    seed: int,
+    judging: Judging,
 ) -> None:
     """Write the smallest desc and the simplest values of a failing case that still fail in the same way.
 
@@ -60,7 +68,9 @@ def reduce(
     require_extra()
     given, name = split_case(case)
     file = opened(given)
-    options = {"--dim": ("sizes", dict(dims)), "--seed": ("seed", seed)}
+    if model_inputs is not None and "graph" not in file.format.imported:
+        raise no_model_has(model_inputs)
+    options = {"--dim": ("sizes", dict(dims)), "--inputs": ("inputs", model_inputs), "--seed": ("seed", seed)}
     chosen = {option: pair for option, pair in options.items() if pair[1]}
     for option in chosen:
         check_option(option, "import graph", [file])

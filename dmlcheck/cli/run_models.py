@@ -12,7 +12,7 @@ import click
 from dmlcheck.cases.find import Target
 from dmlcheck.cli.console import Console, say
 from dmlcheck.cli.exit_codes import Exit
-from dmlcheck.cli.model_options import INPUTS_OF_MODELS, dim_option, seed_option
+from dmlcheck.cli.model_options import dim_option, no_model_has, rounded_or_given_inputs, seed_option
 from dmlcheck.cli.options import complete_files
 from dmlcheck.cli.run_options import Memory
 from dmlcheck.cli.selection import split_case
@@ -67,36 +67,18 @@ def model_options(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def with_model(**given: Any) -> None:
-        types, files = _apart(given.pop("inputs"))
-        rest = {name: given.pop(name) for name in ModelOptions._fields if name != "inputs"}
-        asked = ModelOptions(**rest, inputs=files[-1] if files else None)
-        command(asked=asked, inputs_as=types[-1] if types else _TYPES[0], **given)
+        inputs_as, given["inputs"] = given.pop("inputs"), given.pop("model_inputs")
+        asked = ModelOptions(**{name: given.pop(name) for name in ModelOptions._fields})
+        command(asked=asked, inputs_as=inputs_as, **given)
 
     for option in reversed(_OPTIONS):
         with_model = option(with_model)
     return with_model
 
 
-def _apart(given: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the values of `--inputs`: types that inputs may be rounded to, and files or folders."""
-    types = [value.lower() for value in given if value.lower() in _TYPES]
-    files = [value for value in given if value.lower() not in _TYPES]
-    if len(files) > 1:
-        raise click.UsageError(f"--inputs: one file or folder has the inputs of a model, not {len(files)}")
-    return types, files
-
-
-_TYPES = ("float32", "tf32", "bfloat16")
-_OPTIONS = [
+_OPTIONS: list[Callable[[Any], Any]] = [
     dim_option,
-    click.option(
-        "--inputs",
-        multiple=True,
-        metavar="TYPE|FILE.npz|DIR",
-        shell_complete=complete_files,
-        help="float32 (the default), tf32 or bfloat16: the type to which an implementation may round FLOAT32 factors"
-        " of matrix products and convolutions. " + INPUTS_OF_MODELS,
-    ),
+    rounded_or_given_inputs,
     seed_option,
     click.option("--whole", is_flag=True, help="Models: run the whole model and keep its tensors, not node by node."),
     click.option(
@@ -136,8 +118,7 @@ def model_of(paths: Sequence[str], asked: ModelOptions) -> Target | None:
     models = [(path, case) for path, case in split if is_judged(binary_format(path))]
     if not models:
         if asked.inputs is not None:
-            also = "a file or folder with inputs is for an ONNX model, and no path is one"
-            raise click.UsageError(f"--inputs {asked.inputs}: not {', '.join(_TYPES[:-1])} or {_TYPES[-1]}; {also}")
+            raise no_model_has(asked.inputs)
         if asked.given:
             raise click.UsageError(f"{', '.join(asked.given)}: for an ONNX model alone, and no path is one")
         return None

@@ -109,7 +109,8 @@ def make(name: str, timeout: float | None = None) -> Implementation:
     """Return the implementation of a name; Unavailable if there is none, or it is not installed here.
 
     `timeout` limits the seconds of a case in another process. `python:MODULE:NAME` is the object that NAME of a module
-    returns when called; the module is looked for in the current folder first.
+    returns when called; the module is looked for in the current folder first. An object that runs models alone gets
+    descs as models.
     """
     word, colon, place = name.partition(":")
     kind = KINDS.get(word)
@@ -133,9 +134,13 @@ def _of_python(name: str, place: str) -> Implementation:
             made: Implementation = getattr(import_module(module), attribute)()
     except Exception as error:
         raise Unavailable(f"{name} cannot be made: {type(error).__name__}: {error}{_raised_at(error)}") from error
-    if not callable(getattr(made, "run", None)) and not runs_models(made) and tensor_reader(made) is None:
+    if callable(getattr(made, "run", None)) or tensor_reader(made) is not None:
+        return made
+    if not runs_models(made):
         raise Unavailable(f"{name} has no method run, which computes a desc, and no run_model, which runs a model")
-    return made
+    from dmlcheck.implementations.desc_models import DescsAsModels
+
+    return DescsAsModels(made)
 
 
 @contextmanager

@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import math
 import os
 import re
 import warnings
 from collections import OrderedDict
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.implementations import Failure, Unavailable, Unsupported
-from dmlcheck.onnx.export.four_bits import with_bytes
-from dmlcheck.onnx.export.mappings import build
+from dmlcheck.implementations.desc_models import DescModel, feed_of, model_of
 from dmlcheck.onnx.export.records import ExportedGraph, Inexpressible
 from dmlcheck.reference.engine import Array
 
@@ -51,13 +49,6 @@ _PLACE = re.compile(
 _CHECK = re.compile(r".* was false\. (?=\S)|.*\[with [^\]]*\] ")
 
 
-class DescModel(NamedTuple):
-    """A desc as a model: its graph, and its bytes."""
-
-    graph: ExportedGraph
-    data: bytes
-
-
 class OnnxRuntime:
     """One execution provider of ONNX Runtime; `place` is its name, `cpu` or `dml`, and empty for the CPU's."""
 
@@ -86,15 +77,11 @@ class OnnxRuntime:
 
     def run(self, desc: OperatorDesc, inputs: dict[str, Any]) -> dict[str, Array]:
         """Return the outputs of a valid desc."""
-        import numpy as np
-
         model = self._model(desc)
         session = self._session(model)
-        arrays = dict(_labelled(inputs))
-        feed = {value.name: np.ascontiguousarray(arrays[value.name]) for value in model.graph.inputs}
+        feed = feed_of(model.graph, inputs)
         if self.provider == CPU:
             refuse_deadly(model.graph, feed)
-        refuse_inexact(model.graph, feed)
         names = [value.name for value in model.graph.outputs]
         try:
             values = session.run(names, feed)
@@ -169,10 +156,7 @@ class OnnxRuntime:
 
     def _model(self, desc: OperatorDesc) -> DescModel:
         if self._last is None or self._last[0] is not desc:
-            from dmlcheck.onnx.proto import model_proto
-
-            graph = with_bytes(build(desc))
-            self._last = desc, DescModel(graph, model_proto(graph).SerializeToString(deterministic=True))
+            self._last = desc, model_of(desc)
         return self._last[1]
 
     def _session(self, model: DescModel) -> Any:
@@ -232,42 +216,6 @@ def deadly_division(above: Array, below: Array) -> str | None:
     if below.dtype.kind == "i" and ((above == np.iinfo(above.dtype).min) & (below == -1)).any():
         return "an integer division that overflows could end the process"
     return None
-
-
-# After these it does not matter whether their argument is rounded or their result.
-_KEEPS_ROUNDING = ("Abs", "Clip", "Identity")
-
-
-def refuse_inexact(graph: ExportedGraph, feed: dict[str, Array]) -> None:
-    """Raise Unsupported if an input times a power of two leaves its type before the operator under test.
-
-    DirectML rounds once: an overflow on the way, or a shorter denormal, would count as an error of the operator.
-    """
-    import numpy as np
-
-    numbers = {constant.value.name: constant.elements[0] for constant in graph.constants if not constant.value.sizes}
-    factors = {name: number for name, number in numbers.items() if abs(math.frexp(number)[0]) == 0.5}
-    for node in graph.nodes:
-        if node.type != "Mul" or node.inputs[0] not in feed or node.inputs[1] not in factors:
-            continue
-        users = [other.type for other in graph.nodes if node.outputs[0] in other.inputs]
-        x = feed[node.inputs[0]]
-        if x.dtype.kind != "f" or all(user in _KEEPS_ROUNDING for user in users):
-            continue
-        with np.errstate(all="ignore"):
-            product = (x * x.dtype.type(factors[node.inputs[1]])).astype(np.float64)
-            exact = x.astype(np.float64) * factors[node.inputs[1]]
-        if not ((product == exact) | np.isnan(exact)).all():
-            raise Unsupported("a product before the operator leaves the range of the data type")
-
-
-def _labelled(inputs: dict[str, Any]) -> Any:
-    """Yield the arrays of a case by the labels of their tensors."""
-    for name, value in inputs.items():
-        if isinstance(value, list):
-            yield from ((f"{name}[{index}]", array) for index, array in enumerate(value))
-        else:
-            yield name, value
 
 
 def _words(text: str) -> str:

@@ -44,7 +44,10 @@ def finding_lines(found: CampaignFinding, style: Style, again: str = "") -> Iter
 def summary_lines(
     tally: CampaignTally, expected: Counter[str] | None = None, *, again: str, is_interrupted: bool = False
 ) -> Iterator[str]:
-    """Yield how a campaign ended; `expected` has the draws that failed as an entry expects, by its reason."""
+    """Yield how a campaign ended; `expected` has the draws that failed as an entry expects, by its reason.
+
+    `again` is the command that runs the cases that were written, "" without any.
+    """
     for reason, count in _grouped(tally.reasons).most_common(_MOST_REASONS):
         yield f"skipped {counted(count, 'draw')}: {visible(cut(reason, _LONG))}"
     if tally.undrawn:
@@ -56,7 +59,7 @@ def summary_lines(
     if repeated:
         yield f"{counted(repeated, 'more draw')} failed by the same faults, or by faults past the limit for an operator"
     yield f"interrupted: {draws}" if is_interrupted else draws
-    if tally.findings:
+    if again:
         yield f"to see them fail: {again}"
 
 

@@ -166,8 +166,8 @@ class Campaign:
         if found.answer.fault != answer.fault and not self._is_new(unit.operator, found.answer):
             self.tally.repeated[unit.operator] += 1
             return None
-        exhaustive = "--exhaustive " if unit.is_exhaustive else ""
-        source = f"drawn by dmlcheck fuzz {exhaustive}--seed {unit.seed}, draw {unit.number} of {found.desc.spec.short}"
+        kind = "--exhaustive " if unit.is_exhaustive else "--invalid " if unit.is_invalid else ""
+        source = f"drawn by dmlcheck fuzz {kind}--seed {unit.seed}, draw {unit.number} of {found.desc.spec.short}"
         about = FindingSource(source, unit.level, self.asked.implementation, found.answer.cause or answer.cause)
         path, name = self.files.write(found, about)
         if not self.tally.is_interrupted:

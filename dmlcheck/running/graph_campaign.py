@@ -27,7 +27,7 @@ from dmlcheck.running.model_run import ModelExecution, implementation_of
 from dmlcheck.running.one_case import Settings
 from dmlcheck.running.reduce_case import NotReducible, start_of
 from dmlcheck.running.reducing import reduced
-from dmlcheck.running.results import PASSED, SKIPPED, CaseResult
+from dmlcheck.running.results import ERRORED, PASSED, SKIPPED, CaseResult
 from dmlcheck.running.trials import Bench
 from dmlcheck.specs.load import load_spec
 from dmlcheck.specs.names import short_operator
@@ -35,6 +35,7 @@ from dmlcheck.specs.names import short_operator
 _REDUCING = 10.0  # seconds for a node that fails alone
 _INPUTS = "inputs.npz"
 _MODEL = "model.onnx"
+_GRAPH = "graph"
 _UNSUPPORTED = "unsupported-by-implementation"
 
 
@@ -134,6 +135,7 @@ class GraphCampaign:
         self.operators = operators_of(tuple(asked.operators))
         self.tally = CampaignTally()
         self._known: dict[Any, str] = {}  # of each fault why the implementation does not support it, if it does not
+        self._is_repeated = False  # whether a draw failed by a known fault
 
     def events(self) -> Iterator[GraphDraw | CampaignFinding]:
         """Yield each draw when it is judged, and after it the findings that it shows first."""
@@ -168,11 +170,13 @@ class GraphCampaign:
                 answer_of(wrong[0]) if wrong else TrialAnswer(PASSED if computed else SKIPPED, "nothing ran")
             )
             yield GraphDraw(number)
+            before, self._is_repeated = len(self.tally.findings), False
             for result in [result for result in wrong if result.node is not None] or wrong:
                 found = self._found(result, number, path, inputs)
                 if found is not None:
                     yield found
                 self.tally.stop_if_interrupted()
+            self.tally.repeated[_GRAPH] += self._is_repeated and len(self.tally.findings) == before
 
     def _results(self, path: str, inputs: str, implementation: Any) -> list[CaseResult]:
         """Return the results of the nodes of a model, of its outputs, and of nodes together."""
@@ -183,8 +187,8 @@ class GraphCampaign:
     def _found(self, result: CaseResult, number: int, path: str, inputs: str) -> CampaignFinding | None:
         """Return the finding of a node, an output or nodes together; None where its fault is known."""
         answer = answer_of(result)
-        operator = result.node.operator if result.node is not None else "graph"
-        if not self._is_new(operator, answer):
+        operators = _operators_in(result)
+        if not self._is_new(operators, answer):
             return None
         source = f"drawn by dmlcheck fuzz --graphs --seed {self.asked.seed}, graph {number}, {result.case.name}"
         found = None
@@ -192,9 +196,9 @@ class GraphCampaign:
             try:
                 found = self._of_node(result, source, path, inputs)
             except NotReducible as error:
-                if _UNSUPPORTED in str(error):  # of a model it says so when it makes it, not before
-                    why = f"{operator}: {str(error).partition(': ')[2]}"
-                    self._known[_fault(operator, answer)] = why
+                if _UNSUPPORTED in str(error) and answer.outcome == ERRORED:  # of a model, it says so by an error
+                    why = f"{operators}: {str(error).partition(': ')[2]}"
+                    self._known[_fault(operators, answer)] = why
                     self.tally.reasons[why] += 1
                     return None
             else:
@@ -202,20 +206,21 @@ class GraphCampaign:
                     return None
         if found is None and self.expected.is_known_in(f"graph-{number}/{_MODEL}", result.case.name, answer):
             return None
+        operator = result.node.operator if result.node is not None else _GRAPH
         found = found or CampaignFinding(operator, source, answer, self._kept(number, path, inputs))
         self.tally.findings.append(found)
         return found
 
-    def _is_new(self, operator: str, answer: TrialAnswer) -> bool:
-        """Whether a fault of an operator is new; it is known from now on."""
-        fault = _fault(operator, answer)
+    def _is_new(self, operators: str, answer: TrialAnswer) -> bool:
+        """Whether a fault of operators is new; it is known from now on."""
+        fault = _fault(operators, answer)
         if fault not in self._known:
             self._known[fault] = ""
             return True
         if why := self._known[fault]:
             self.tally.reasons[why] += 1
         else:
-            self.tally.repeated[operator] += 1
+            self._is_repeated = True
         return False
 
     def _of_node(self, result: CaseResult, source: str, path: str, inputs: str) -> CampaignFinding | None:
@@ -245,8 +250,17 @@ class GraphCampaign:
         return os.path.join(place.path, f"graph-{number}", _MODEL)
 
 
-def _fault(operator: str, answer: TrialAnswer) -> Any:
-    return answer.difference, answer.fault[1], operator
+def _fault(operators: str, answer: TrialAnswer) -> Any:
+    """Return what tells a fault from others. The names of tensors differ by the graph."""
+    difference, cause = answer.fault
+    return None if difference is None else difference._replace(output=""), cause, operators
+
+
+def _operators_in(result: CaseResult) -> str:
+    """Return the operator of a node, or the distinct ones of nodes that are wrong together."""
+    if result.node is not None:
+        return result.node.operator
+    return _GRAPH if result.together is None else " ".join(sorted({*result.together.operators}))
 
 
 def _save(model: Any, values: dict[str, Any], path: str, inputs: str) -> None:

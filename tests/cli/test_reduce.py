@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from commandline import dmlcheck
 
@@ -64,3 +65,23 @@ def test_an_interrupt_is_not_said_to_be_the_end_of_the_time(monkeypatch: pytest.
     code, output = reduce("a.yaml")
     assert (code, "; interrupted: more may go\n" in output, "the time was up" in output) == (130, True, False)
     assert Path("small.yaml").exists()
+
+
+def test_a_node_of_a_model_is_reduced_from_the_inputs_that_are_given() -> None:
+    pytest.importorskip("onnx", reason="the extra `onnx` is not installed")
+    import onnx
+    from whole_models import model, node
+
+    onnx.save(model([node("Abs", "x", "y", "abs")], {"x": [5]}, {"y": [5]}, []), "abs.onnx")
+    for name, last in {"passes": 0, "fails": -3}.items():
+        np.savez(f"{name}.npz", x=np.array([1, 2, 3, 4, last], np.float32))
+    code, output = reduce("abs.onnx::abs", "--inputs", "passes.npz")
+    assert (code, "abs: the implementation passes" in output) == (5, True)
+    code, output = reduce("abs.onnx::abs", "--inputs", "tf32", "--inputs", "fails.npz")
+    assert (code, "from 10 to 6 elements" in output) == (0, True)
+    assert output.endswith("--inputs tf32\n")
+
+
+def test_inputs_without_a_model_are_wrong_usage() -> None:
+    code, output = reduce("a.yaml", "--inputs", "tf3")
+    assert (code, "--inputs tf3: not float32, tf32 or bfloat16" in output) == (2, True)

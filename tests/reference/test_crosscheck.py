@@ -41,7 +41,8 @@ runtime = pytest.importorskip("onnxruntime", reason="the package onnxruntime is 
 
 from onnx.reference import ReferenceEvaluator  # noqa: E402
 
-from dmlcheck.implementations.onnxruntime import OnnxRuntime, refuse_inexact  # noqa: E402
+from dmlcheck.implementations.desc_models import refuse_inexact  # noqa: E402
+from dmlcheck.implementations.onnxruntime import OnnxRuntime  # noqa: E402
 from dmlcheck.onnx.proto import model_proto  # noqa: E402
 
 Array = np.ndarray[Any, Any]

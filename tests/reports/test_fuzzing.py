@@ -57,7 +57,7 @@ def test_a_campaign_ends_with_what_was_compared_what_was_not_and_how_to_see_it_a
 
 
 def test_what_failed_as_expected_is_counted_by_its_reason() -> None:
-    lines = list(summary_lines(tally(TrialAnswer(PASSED)), Counter({"Epsilon": 2, "NaN": 1}), again="x"))
+    lines = list(summary_lines(tally(TrialAnswer(PASSED)), Counter({"Epsilon": 2, "NaN": 1}), again=""))
     assert lines[:2] == ["2 draws failed as expected: Epsilon", "1 draw failed as expected: NaN"]
     assert lines[2].startswith("1 draw, 1 compared, 0 findings, in ")
     assert len(lines) == 3

@@ -70,6 +70,7 @@ def test_what_takes_descs_that_are_not_valid_has_a_finding_for_each_kind_of_mist
     found = findings(campaign(fuzzed.TakesAll(), tmp_path / "found", ABS, examples=40, with_invalid=True))
     assert {one.answer.difference.rule for one in found if one.answer.difference} == {"invalid-desc-accepted"}
     entries = [read_file(one.path).cases[0].invalid for one in found]
+    assert all(one.work.startswith("drawn by dmlcheck fuzz --invalid --seed 0, draw ") for one in found)
     assert len(set(entries)) == len(entries) >= 3
     for one in found:
         (case,) = read_file(one.path).cases
