@@ -251,7 +251,7 @@ class GraphCampaign:
 
 
 def _fault(operators: str, answer: TrialAnswer) -> Any:
-    """Return what tells a fault from others. The names of tensors differ by the graph."""
+    """Return the key of a fault. Names of tensors are not in it, since they differ by the graph."""
     difference, cause = answer.fault
     return None if difference is None else difference._replace(output=""), cause, operators
 

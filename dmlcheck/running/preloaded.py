@@ -1,4 +1,4 @@
-"""What each worker on this machine needs, imported once, in the process that the workers are copies of."""
+"""The imports of a worker on this machine, made once, in the process that the workers are copies of."""
 
 import sys
 
