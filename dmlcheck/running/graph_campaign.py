@@ -176,7 +176,8 @@ class GraphCampaign:
                 if found is not None:
                     yield found
                 self.tally.stop_if_interrupted()
-            self.tally.repeated[_GRAPH] += self._is_repeated and len(self.tally.findings) == before
+            if self._is_repeated and len(self.tally.findings) == before:
+                self.tally.repeated[_GRAPH] += 1
 
     def _results(self, path: str, inputs: str, implementation: Any) -> list[CaseResult]:
         """Return the results of the nodes of a model, of its outputs, and of nodes together."""
