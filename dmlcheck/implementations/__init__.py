@@ -138,9 +138,8 @@ def _of_python(name: str, place: str) -> Implementation:
         return made
     if not runs_models(made):
         raise Unavailable(f"{name} has no method run, which computes a desc, and no run_model, which runs a model")
-    from dmlcheck.implementations.desc_models import DescsAsModels
-
-    return DescsAsModels(made)
+    through_models: Implementation = import_module("dmlcheck.implementations.desc_models").DescsAsModels(made)
+    return through_models
 
 
 @contextmanager
