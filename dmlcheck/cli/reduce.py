@@ -94,7 +94,7 @@ def _reduce(
     from dmlcheck.reports.fuzzing import reduced_lines
     from dmlcheck.running.finding_files import FindingSource, write_case
     from dmlcheck.running.reduce_case import NotReducible, UnusableFile, start_of
-    from dmlcheck.running.reducing import reduced
+    from dmlcheck.running.reducing import cause_of, reduced
     from dmlcheck.running.trials import bench
 
     console = Console()
@@ -112,9 +112,8 @@ def _reduce(
         finally:
             judge.close()
     source = f"reduced by dmlcheck reduce from {start.name} of {file.path}"
-    about = FindingSource(
-        source, start.level, judging.implementation, found.failing.answer.cause or start.failing.answer.cause
-    )
+    cause = cause_of(start.failing.answer, found.failing.answer)
+    about = FindingSource(source, start.level, judging.implementation, cause)
     write_case(path, found.failing, about)
     for line in reduced_lines(start.name, start.failing, found):
         say(line)

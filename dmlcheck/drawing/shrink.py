@@ -1,4 +1,4 @@
-"""Descs that are simpler than one: fewer fields, default attributes, smaller sizes, fewer dimensions, no strides.
+"""Descs that are simpler than one: fewer fields, default attributes, smaller sizes, fewer groups and dimensions.
 
 Each function yields the fields of descs that may be simpler, in the notation of files. They are made valid where the
 claims of findings say how; many cannot be. `weight` says which of two descs is simpler.
@@ -143,6 +143,7 @@ def _closer(number: float) -> Iterator[Any]:
 def smaller(spec: OperatorSpec, raw: Raw) -> Iterator[Raw]:
     """Yield the desc with a smaller size: wherever that size is, in all tensors along a dimension, or in one tensor."""
     tensors = list(_tensors(spec, raw))
+    counts = [value for name, value in raw.items() if spec.fields[name].kind == "attribute" and type(value) is int]
     found = {size for tensor in tensors for size in tensor["Sizes"] if size > 1}
     for size in sorted(found, reverse=True):
         groups = [[(index, axis) for index, axis in _places(tensors, size)]]
@@ -151,7 +152,8 @@ def smaller(spec: OperatorSpec, raw: Raw) -> Iterator[Raw]:
         for back in ranks:
             groups.append([place for place in groups[0] if len(tensors[place[0]]["Sizes"]) - place[1] == back])
         distinct = list(dict.fromkeys(tuple(group) for group in groups))
-        others = (1, 2, size // 2, size - size // 4, size - 1)
+        whole = (count for count in counts if count > 0 and size % count == 0)  # one in each group, or block
+        others = (1, 2, *whole, size // 2, size - size // 4, size - 1)
         for other in dict.fromkeys(number for number in others if 0 < number < size):
             yield from (_resized(spec, raw, group, other) for group in distinct)
 
@@ -167,6 +169,20 @@ def _resized(spec: OperatorSpec, raw: Raw, places: tuple[tuple[int, int], ...], 
     for index, axis in places:
         tensors[index]["Sizes"][axis] = size
     return found
+
+
+def fewer_groups(spec: OperatorSpec, raw: Raw) -> Iterator[Raw]:
+    """Yield a grouped convolution with fewer groups of as many channels."""
+    groups = raw.get("GroupCount", 1)
+    for other in sorted({1, 2, groups // 2}):
+        if 0 < other < groups:
+            found = {**deepcopy(raw), "GroupCount": other}
+            for name, tensor in found.items():
+                if spec.fields[name].kind != "attribute":
+                    axis = 0 if name == "FilterTensor" else 1
+                    size = tensor["Sizes"][axis]
+                    tensor["Sizes"][axis] = size if size % groups else size // groups * other
+            yield found
 
 
 def flatter(spec: OperatorSpec, raw: Raw) -> Iterator[Raw]:
@@ -226,7 +242,7 @@ def _tensors(spec: OperatorSpec, raw: Raw) -> Iterator[Raw]:
             yield from (value if isinstance(value, list) else [value])
 
 
-STEPS: tuple[ShrinkStep, ...] = (without_layouts, without_fields, smaller, with_defaults, flatter)
+STEPS: tuple[ShrinkStep, ...] = (without_layouts, without_fields, fewer_groups, smaller, with_defaults, flatter)
 
 
 def simpler_descs(desc: OperatorDesc, level: str, step: ShrinkStep) -> Iterator[OperatorDesc]:

@@ -22,18 +22,17 @@ def weight_of(inputs: Inputs) -> int:
 
 
 def weights(values: Array) -> Array:
-    """Return how complicated each value is: 0, 1, a small whole number, a larger one, one of few bits, any other."""
+    """Return how complicated each value is: 0, 1, small whole numbers, a larger one, one of few bits, any other.
+
+    Small whole numbers weigh what they are, negative ones and -0 one more than their magnitude, and -0 at least 2.
+    """
     wide = values.astype(np.float64)
     with np.errstate(all="ignore"):
+        size = np.abs(wide)
         is_whole = wide == np.rint(wide)
-        kinds = [
-            (wide == 0) & ~np.signbit(wide),
-            wide == 1,
-            is_whole & (np.abs(wide) <= _SMALL),
-            is_whole & (np.abs(wide) < 2**20),
-            is_whole | (wide * 16 == np.rint(wide * 16)),
-        ]
-        return np.select(kinds, range(len(kinds)), len(kinds))
+        small = np.where(np.signbit(wide), np.maximum(size + 1, 2), size)
+        kinds = [is_whole & (size <= _SMALL), is_whole & (size < 2**20), is_whole | (wide * 16 == np.rint(wide * 16))]
+        return np.select(kinds, [small, _SMALL + 2, _SMALL + 3], _SMALL + 4)
 
 
 def simpler_values(inputs: Inputs) -> Iterator[dict[str, Any]]:
@@ -72,7 +71,7 @@ _CHANGES: tuple[Callable[[Array], Array], ...] = (
     np.zeros_like,
     np.ones_like,
     lambda values: np.clip(_whole(values), 0 if values.dtype.kind == "u" else -_SMALL, _SMALL),
-    lambda values: np.sign(values) * 2 if values.dtype.kind != "u" else np.full_like(values, 2),
+    lambda values: np.where(values < 0, -1, 2),
     _whole,
     lambda values: np.rint(values * 16) / 16 if values.dtype.kind == "f" else values,
 )

@@ -13,7 +13,7 @@ from dmlcheck.drawing.units import Unit
 from dmlcheck.running.answers import FailureKind, TrialAnswer
 from dmlcheck.running.finding_files import FindingFiles, FindingSource
 from dmlcheck.running.known_findings import KnownFindings
-from dmlcheck.running.reducing import Failing, Taken, reduced
+from dmlcheck.running.reducing import Failing, Taken, cause_of, reduced
 from dmlcheck.running.results import SKIPPED
 from dmlcheck.running.trials import NO_DRAW, Bench, CaseOfFile, Trial, trial_of
 from dmlcheck.specs.names import NEWEST_LEVEL
@@ -168,7 +168,7 @@ class Campaign:
             return None
         kind = "--exhaustive " if unit.is_exhaustive else "--invalid " if unit.is_invalid else ""
         source = f"drawn by dmlcheck fuzz {kind}--seed {unit.seed}, draw {unit.number} of {found.desc.spec.short}"
-        about = FindingSource(source, unit.level, self.asked.implementation, found.answer.cause or answer.cause)
+        about = FindingSource(source, unit.level, self.asked.implementation, cause_of(answer, found.answer))
         path, name = self.files.write(found, about)
         if not self.tally.is_interrupted:
             again = self.bench.answer(CaseOfFile(path, name))

@@ -61,6 +61,11 @@ class Reduced(NamedTuple):
     is_interrupted: bool = False
 
 
+def cause_of(start: TrialAnswer, end: TrialAnswer) -> str:
+    """Return the likely cause of a reduced trial; without one that of the start, whose sizes may be others."""
+    return end.cause or (f"{start.cause} (before it was reduced)" if start.cause else "")
+
+
 def reduced(bench: Bench, start: Failing | Taken, level: str, seconds: float | None) -> Reduced:
     """Return the simplest trial that fails like a given one, after at most so many seconds; None is no limit.
 

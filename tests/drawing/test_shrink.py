@@ -10,6 +10,7 @@ from valid_descs import valid
 from dmlcheck.descs.write import notation
 from dmlcheck.drawing.shrink import (
     STEPS,
+    fewer_groups,
     flatter,
     made_valid,
     simpler_descs,
@@ -65,6 +66,34 @@ def test_dimensions_of_one_element_go_with_what_speaks_of_them() -> None:
     }
     first = next(iter(flatter(spec, fields)))
     assert (first["InputTensor"]["Sizes"], first["OutputTensor"]["Sizes"], first["Axes"]) == ([2, 3], [2, 1], [1])
+
+
+def test_groups_go_with_their_channels() -> None:
+    spec = load_spec("DML_OPERATOR_CONVOLUTION")
+
+    def sized(*sizes: int) -> dict[str, Any]:
+        return {"DataType": "FLOAT32", "Sizes": [*sizes]}
+
+    fields = {
+        "InputTensor": sized(1, 8, 1, 1),
+        "FilterTensor": sized(12, 2, 1, 1),
+        "BiasTensor": sized(1, 12, 1, 1),
+        "OutputTensor": sized(1, 12, 1, 1),
+        "Mode": "CONVOLUTION",
+        "Direction": "FORWARD",
+        **{name: [1, 1] for name in ("Strides", "Dilations")},
+        **{name: [0, 0] for name in ("StartPadding", "EndPadding", "OutputPadding")},
+        "GroupCount": 4,
+    }
+
+    def channels(raw: dict[str, Any]) -> tuple[int, ...]:
+        places = (("InputTensor", 1), ("FilterTensor", 0), ("FilterTensor", 1), ("BiasTensor", 1), ("OutputTensor", 1))
+        return (raw["GroupCount"], *(raw[name]["Sizes"][axis] for name, axis in places))
+
+    found = list(fewer_groups(spec, fields))
+    assert [channels(raw) for raw in found] == [(1, 2, 3, 2, 3, 3), (2, 4, 6, 2, 6, 6)]
+    assert not any(validate(spec.operator, raw, NEWEST_LEVEL)[1] for raw in found)
+    assert (4, 8, 4, 2, 4, 4) in {channels(raw) for raw in smaller(spec, fields)}  # one in each group
 
 
 def test_every_step_yields_valid_descs_that_are_simpler() -> None:

@@ -13,14 +13,20 @@ X = np.array([[0.123, -7.5, np.nan, 300.0]], np.float32)
 
 def test_weights_say_how_complicated_numbers_are() -> None:
     given = np.array([0, 1, -3, 300, 0.125, 0.1, -0.0, np.nan], np.float32)
-    assert weights(given).tolist() == [0, 1, 2, 3, 4, 5, 2, 5]
-    assert weights(np.array([0, 1, 7, 2**40], np.int64)).tolist() == [0, 1, 2, 4]
+    assert weights(given).tolist() == [0, 1, 4, 11, 12, 13, 2, 13]
+    assert weights(np.array([0, 1, 7, -9, 10, 2**40], np.int64)).tolist() == [0, 1, 7, 10, 11, 12]
+    assert weights(np.array([-1, 2, -2, 3], np.float16)).tolist() == [2, 2, 3, 3]
 
 
 def test_whole_tensors_are_tried_first_and_then_ever_smaller_runs() -> None:
     found = [inputs["A"].tolist() for inputs in simpler_values({"A": X})]
     assert found[:2] == [[[0, 0, 0, 0]], [[1, 1, 1, 1]]]
     assert any(one[0][0] == np.float32(0.123) and one[0][3] == 0 for one in found)
+
+
+def test_a_negative_number_may_become_minus_1_and_others_2() -> None:
+    found = [inputs["A"].tolist() for inputs in simpler_values({"A": np.array([-9, 5], np.int8)})]
+    assert [-1, 2] in found
 
 
 def test_every_candidate_is_simpler_and_the_given_values_stay() -> None:

@@ -13,7 +13,7 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.running.answers import TrialAnswer
 from dmlcheck.running.campaign import failing_of
 from dmlcheck.running.one_case import Settings
-from dmlcheck.running.reducing import Failing, Reduced, Taken, reduced
+from dmlcheck.running.reducing import Failing, Reduced, Taken, cause_of, reduced
 from dmlcheck.running.trials import BenchHere, Trial
 from dmlcheck.specs.names import NEWEST_LEVEL
 
@@ -124,3 +124,10 @@ def test_an_interrupt_ends_it_with_the_simplest_so_far(monkeypatch: pytest.Monke
     found = reduced(here, start, NEWEST_LEVEL, None)
     assert (found.is_interrupted, found.is_whole) == (True, False)
     assert start.weight > found.failing.weight
+
+
+def test_a_cause_that_was_seen_only_before_says_so() -> None:
+    none, first, last = (TrialAnswer("failed", cause=cause) for cause in ("", "index 256", "index 2"))
+    assert cause_of(first, last) == "index 2"
+    assert cause_of(first, none) == "index 256 (before it was reduced)"
+    assert cause_of(none, none) == ""
