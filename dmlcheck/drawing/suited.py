@@ -162,10 +162,12 @@ def _samples(raw: Raw, chance: Chance) -> None:
 
 
 def _channels(raw: Raw, chance: Chance) -> None:
-    """Make ChannelCount 1 or 3, which is also a size."""
+    """Make ChannelCount 1 or 3, which is also a size; now and then add nothing, so that small results stay small."""
     sizes = raw["InputTensor"]["Sizes"]
     if len(sizes) > 1 and sizes[1] not in (1, 3):
         sizes[1] = chance.of((1, 3))
+    if "Bias" in raw and chance.often(0.2):
+        raw["Bias"] = [0.0] * len(raw["Bias"])
 
 
 def _statistics(raw: Raw, _: Chance) -> None:

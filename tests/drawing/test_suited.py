@@ -134,6 +134,11 @@ def test_diagonals_reach_the_last_rows_and_columns_and_values_the_ends_of_their_
     assert {raw["Value"] for raw in floats} == {1.5, math.inf, -math.inf, 2.0**-20, -3 * 2.0**-24}
 
 
+def test_scaled_images_now_and_then_get_no_bias() -> None:
+    made = drawn_fields("VALUE_SCALE_2D", InputTensor=of(1, 3, 2, 2), Scale=0.5, Bias=[0.5, 1.0, 2.0])
+    assert 20 < sum(raw["Bias"] == [0.0, 0.0, 0.0] for raw in made) < 70
+
+
 def test_few_constants_of_floats_are_infinite() -> None:
     made = drawn_fields("FILL_VALUE_CONSTANT", ValueDataType="FLOAT32", Value=1)
     infinite = [raw for raw in made if math.isinf(raw["Value"])]
