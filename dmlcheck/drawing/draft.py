@@ -146,6 +146,14 @@ def _floats(field: Field, chance: Chance, rank: int, _: Sizes) -> Any:
     return [chance.of(pool) for _ in range(rank)]
 
 
+def _pair(field: Field, chance: Chance, _: int, sizes: Sizes) -> Any:
+    """Return small factors; one of the sizes of pooled regions may be any."""
+    found = {"Width": chance.integer(1, 3), "Height": chance.integer(1, 3)}
+    if field.name == "PooledSize" and chance.often(0.6):
+        found[chance.of(("Width", "Height"))] = chance.of(sizes.dimensions)
+    return found
+
+
 FUSED = {
     "ACTIVATION_RELU": {},
     "ACTIVATION_SIGMOID": {},
@@ -177,7 +185,7 @@ _ATTRIBUTES: dict[str, Callable[[Field, Chance, int, Sizes], Any]] = {
     "UINT_ARRAY": _array,
     "INT_ARRAY": _integers,
     "FLOAT_ARRAY": _floats,
-    "SIZE_2D": lambda *given: {"Width": given[1].integer(1, 3), "Height": given[1].integer(1, 3)},
+    "SIZE_2D": _pair,
     "SCALE_BIAS": lambda *given: {"Scale": given[1].of((2.0, 0.5, -1.5)), "Bias": given[1].of((0.25, 1.0))},
     "OPERATOR_DESC": _operator,
     "OPERATOR_DESC_ARRAY": lambda *given: [_operator(*given) for _ in range(2)],

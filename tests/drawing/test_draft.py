@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dmlcheck.descs.read import read_desc
 from dmlcheck.drawing.chance import seeded
-from dmlcheck.drawing.draft import SMALL, attribute, draft
+from dmlcheck.drawing.draft import SMALL, Sizes, attribute, draft
 from dmlcheck.specs.load import load_spec, operator_names
 from dmlcheck.specs.names import ENUMS, NEWEST_LEVEL
 
@@ -30,3 +30,10 @@ def test_every_value_of_an_enumeration_is_drawn() -> None:
     field = spec.fields["PaddingMode"]
     found = {attribute(field, seeded(seed), 2, SMALL) for seed in range(100)}
     assert found == set(ENUMS["DML_PADDING_MODE"])
+
+
+def test_one_size_of_pooled_regions_may_be_long() -> None:
+    field = load_spec("DML_OPERATOR_ROI_POOLING").fields["PooledSize"]
+    found = [attribute(field, seeded(seed), 4, Sizes((2, 1031), 40_000)) for seed in range(60)]
+    assert {max(each.values()) for each in found} >= {2, 3, 1031}
+    assert {name for each in found for name, size in each.items() if size == 1031} == {"Width", "Height"}
