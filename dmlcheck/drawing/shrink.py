@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from copy import deepcopy
+from itertools import combinations
 from typing import Any
 
 from dmlcheck.descs.records import OperatorDesc
@@ -97,6 +98,19 @@ def without_fields(spec: OperatorSpec, raw: Raw) -> Iterator[Raw]:
                 found = deepcopy(raw)
                 del found[name][index]
                 yield found
+
+
+def without_pairs(spec: OperatorSpec, raw: Raw) -> Iterator[Raw]:
+    """Yield the desc without two of its optional fields, or without one and with the first value of an enumeration."""
+    optional = [name for name in raw if spec.fields[name].optional]
+    for pair in combinations(optional, 2):
+        yield {key: value for key, value in deepcopy(raw).items() if key not in pair}
+    for name in optional:
+        for other, value in raw.items():
+            field = spec.fields[other]
+            first = next(_simpler(field, value), None) if field.enum is not None and other != name else None
+            if first is not None:
+                yield {**{key: part for key, part in deepcopy(raw).items() if key != name}, other: first}
 
 
 def with_defaults(spec: OperatorSpec, raw: Raw) -> Iterator[Raw]:
@@ -242,7 +256,15 @@ def _tensors(spec: OperatorSpec, raw: Raw) -> Iterator[Raw]:
             yield from (value if isinstance(value, list) else [value])
 
 
-STEPS: tuple[ShrinkStep, ...] = (without_layouts, without_fields, fewer_groups, smaller, with_defaults, flatter)
+STEPS: tuple[ShrinkStep, ...] = (
+    without_layouts,
+    without_fields,
+    fewer_groups,
+    smaller,
+    with_defaults,
+    flatter,
+    without_pairs,
+)
 
 
 def simpler_descs(desc: OperatorDesc, level: str, step: ShrinkStep) -> Iterator[OperatorDesc]:

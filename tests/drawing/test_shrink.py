@@ -19,6 +19,7 @@ from dmlcheck.drawing.shrink import (
     with_defaults,
     without_fields,
     without_layouts,
+    without_pairs,
 )
 from dmlcheck.drawing.units import Unit, drawn_desc
 from dmlcheck.specs.load import load_spec, operator_names
@@ -43,6 +44,15 @@ def test_strides_are_dropped_and_optional_fields_are_left_out() -> None:
     assert all("Strides" not in raw["ATensor"] for raw in list(without_layouts(SPEC, GEMM))[:1])
     left_out = [set(GEMM) - set(raw) for raw in without_fields(SPEC, GEMM)]
     assert left_out == [{"CTensor"}, {"FusedActivation"}]
+
+
+def test_optional_fields_are_left_out_in_pairs_or_with_the_attribute_that_speaks_of_one() -> None:
+    spec = load_spec("DML_OPERATOR_MULTIHEAD_ATTENTION")
+    names = ("QueryTensor", "MaskTensor", "PastKeyTensor", "PastValueTensor")
+    fields = {**{name: {} for name in names}, "MaskType": "KEY_SEQUENCE_LENGTH"}
+    found = [({*names} - {*raw}, raw["MaskType"]) for raw in without_pairs(spec, fields)]
+    assert ({"PastKeyTensor", "PastValueTensor"}, "KEY_SEQUENCE_LENGTH") in found
+    assert ({"MaskTensor"}, "NONE") in found
 
 
 def test_attributes_go_to_0_1_and_earlier_values() -> None:
