@@ -142,7 +142,7 @@ def portable(event: Event, *, details: bool) -> Event | Row:
 
 
 def whole(sent: Event | Started | Row) -> Event | Started:
-    """Return what was sent as the event that it was; the case of a plain tuple has its name and its place alone."""
+    """Return the event that was sent; the case of a plain tuple has its name and its place alone."""
     if type(sent) is not tuple:
         return cast("Event | Started", sent)
     (case_id, name, file, operator, level), start, outcome, reason, outputs, rest = sent
