@@ -69,9 +69,11 @@ def _length(product: Product) -> float:
 
 def norm(x: Any) -> float:
     """Return a number that no element exceeds, errors included: the root of all squares; NaN or infinity beside one."""
+    if isinstance(x, float):
+        return abs(x)
     values = raw(x).reshape(-1)
     error = float(_errors(x).max(initial=0.0)) if isinstance(x, Ball) and not x.is_exact else 0.0
-    return math.sqrt(np.dot(values, values)) + error
+    return math.sqrt(values.dot(values)) + error
 
 
 def _finite(products: Sequence[Product], change: Any) -> Any:
