@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import tracemalloc
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -14,13 +13,13 @@ from bounds_of import gathered
 from drawn_descs import TINY, Made, draws
 from elements import misrounded, refused
 from plain_attention import Attention, built, is_hidden, read, right
+from products_of import peak
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.drawing.attention import ATTENTION, FORMS, MASKS
 from dmlcheck.reference import attention_tiles, engine
 from dmlcheck.reference.tiling import cut
 from dmlcheck.specs.records import OUTPUT
-from dmlcheck.values import memory
 
 Array = np.ndarray[Any, Any]
 
@@ -471,29 +470,19 @@ def test_keys_in_blocks_have_the_bounds_of_the_whole(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize(("operator", "keys", "size"), [(ATTENTION[0], 1 << 15, 64), (ATTENTION[1], 32, 1 << 16)])
-def test_keys_and_values_of_a_large_head_take_little_memory(
-    operator: str, keys: int, size: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_keys_and_values_of_a_large_head_take_little_memory(operator: str, keys: int, size: int) -> None:
     """A mean of equal rows is the row. Keys and values of 2^21 elements would take 16 MiB each as float64."""
-    monkeypatch.setattr(memory, "cores", lambda: 1)  # each thread has a tile
     row = (np.arange(size) % 512).astype(np.float16)
     value = np.empty((1, keys, size), np.float16)
     value[:] = row
     made = Attention(np.ones((1, 2, size), np.float16), np.ones_like(value), value, 1, 1, "separate")
     desc, inputs = built(operator, made, present=False)
-    tracemalloc.start()
-    try:
-        found = engine.run(desc, inputs)["OutputTensor"]
-        most = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert (found == row).all()
-    assert most < 24 << 20
+    assert (engine.run(desc, inputs)["OutputTensor"] == row).all()
+    assert peak(desc, inputs) < 24 << 20
 
 
-def test_masks_and_positions_share_the_memory_of_the_scores(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_masks_and_positions_share_the_memory_of_the_scores() -> None:
     """2^21 scores, whose mask and position would take 16 MiB each in 64 bits; each query has the first key alone."""
-    monkeypatch.setattr(memory, "cores", lambda: 1)
     sizes = (1, 1, 1 << 10, 1 << 11)
     mask = np.zeros(sizes, np.int32)
     mask[..., 0] = 1
@@ -501,14 +490,8 @@ def test_masks_and_positions_share_the_memory_of_the_scores(monkeypatch: pytest.
     position = np.zeros(sizes, np.float16)
     made = Attention(*parts, 1, 1, "separate", position=position, mask=mask, mask_type="BOOLEAN")
     desc, inputs = built("MULTIHEAD_ATTENTION", made, present=False)
-    tracemalloc.start()
-    try:
-        found = engine.run(desc, inputs)["OutputTensor"]
-        most = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert (found == 1).all()
-    assert most < 32 << 20
+    assert (engine.run(desc, inputs)["OutputTensor"] == 1).all()
+    assert peak(desc, inputs) < 32 << 20
 
 
 @pytest.mark.parametrize("operator", ATTENTION)
