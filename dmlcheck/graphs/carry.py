@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from dmlcheck.reference.ball.errors import Arithmetic
 from dmlcheck.reference.ball.numbers import Ball
 from dmlcheck.reference.bindings import row
 from dmlcheck.reference.bounds import Bound, arithmetic_of, bounds, function_range
+from dmlcheck.reference.data_types import infinite
 from dmlcheck.reference.rows import ELEMENTS
 from dmlcheck.specs.records import INPUT, OUTPUT
 from dmlcheck.values.layouts import viewed
@@ -82,9 +84,10 @@ def _sides(
     parts = {part.label: part.tensor for part in step.desc.tensors(INPUT)}
     inputs = {label: _input(tensor, held[step.inputs[label]], own) for label, tensor in parts.items()}
     stored = {label: _stored(x, parts[label]) for label, x in inputs.items()}
-    sides = _of_step(step, outputs, inputs, arithmetic, is_likely=is_likely)
+    compute = partial(_of_step, step, outputs, parts, arithmetic=arithmetic, is_likely=is_likely)
+    sides = compute(inputs)
     if any(stored[label] is not x for label, x in inputs.items()):
-        _differ(sides, _of_step(step, outputs, stored, arithmetic, is_likely=is_likely))
+        _differ(sides, compute(stored))
     return sides
 
 
@@ -92,12 +95,11 @@ def _stored(x: Any, tensor: TensorDesc) -> Any:
     """Return an input with infinities for the numbers that overflow when they are stored; itself if there are none."""
     if not isinstance(x, Ball) or tensor.data_type not in FORMATS:
         return x
-    form = FORMATS[tensor.data_type]
-    overflows = np.isfinite(x.value) & (np.abs(x.value) >= form.largest * (1 + form.unit_roundoff))
-    if not overflows.any():
+    value = infinite(tensor.data_type, x.value)
+    if value is x.value:
         return x
-    infinite = np.copysign(np.inf, x.value)
-    return Ball(np.where(overflows, infinite, x.value), np.where(overflows, 0.0, x.radius), x.arithmetic, x.terms)
+    is_new = np.isinf(value) & np.isfinite(x.value)
+    return Ball(value, np.where(is_new, 0.0, x.radius), x.arithmetic, x.terms)
 
 
 def _differ(sides: dict[str, _Side], others: dict[str, _Side]) -> None:
@@ -109,10 +111,15 @@ def _differ(sides: dict[str, _Side], others: dict[str, _Side]) -> None:
 
 
 def _of_step(
-    step: Step, outputs: list[TensorPart], inputs: Mapping[str, Any], arithmetic: Mapping[str, Any], *, is_likely: bool
+    step: Step,
+    outputs: list[TensorPart],
+    parts: Mapping[str, TensorDesc],
+    inputs: Mapping[str, Any],
+    *,
+    arithmetic: Mapping[str, Any],
+    is_likely: bool,
 ) -> dict[str, _Side]:
-    """Return the bounds of a step's outputs by label."""
-    parts = {part.label: part.tensor for part in step.desc.tensors(INPUT)}
+    """Return the bounds of a step's outputs by label, for its inputs, of which `parts` has the tensors."""
 
     def run(given: Mapping[str, Any], desc: OperatorDesc = step.desc) -> dict[str, _Side]:
         return _bounded(desc, outputs, given, is_likely=is_likely, **arithmetic)
