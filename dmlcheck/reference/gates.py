@@ -35,9 +35,12 @@ class Gate(NamedTuple):
 
 
 def gates_of(count: int, weight: Any, recurrence: Any, bias: Any, peephole: Any) -> list[Gate]:
-    """Return `count` gates from the stacked tensors; the last gate of LSTM has no weights for the cell state."""
-    size = recurrence.shape[1]
-    inputs, hidden = (x.reshape(count, size, x.shape[1]).swapaxes(1, 2) for x in (weight, recurrence))
+    """Return `count` gates from W and R, transposed, which have the gates side by side, and from the stacked biases.
+
+    The last gate of LSTM has no weights for the cell state.
+    """
+    size = len(recurrence)
+    inputs, hidden = (np.split(x, count, axis=1) for x in (weight, recurrence))
     biases = [[None] * count] * 2 if bias is None else bias.reshape(2, count, size)
     cells = [None] * count if peephole is None else [*peephole.reshape(count - 1, size), None]
     most = max(norm(x) for x in (weight, recurrence, bias, peephole) if x is not None)
@@ -50,35 +53,57 @@ def without(gates: Sequence[Gate], *, hidden: bool, cell: bool) -> list[Gate]:
     return [gate._replace(**left_out) for gate in gates]
 
 
-def summed(gate: Gate, x: Any, h: Any, c: Any = None, new_c: Any = None) -> PartlyUndefined:
+class StepInputs(NamedTuple):
+    """What the gates of a step multiply: x, h, and the cell state before it; `norms` are those of x and h."""
+
+    x: Any
+    h: Any
+    c: Any
+    norms: tuple[float, float]
+
+
+def step_inputs(x: Any, h: Any, c: Any = None) -> StepInputs:
+    """Return the inputs of a step; `c` is None in a network without a cell state."""
+    return StepInputs(x, h, c, (norm(x), norm(h)))
+
+
+def summed(gate: Gate, of: StepInputs, new_c: Any = None) -> PartlyUndefined:
     """Return x W^T + h R^T + P . c + Wb + Rb: one sum, whose terms may be added in any order.
 
-    It is undefined where it overflows in one order alone.
+    P multiplies `new_c` instead of c if it is given. The sum is undefined where it overflows in one order alone.
     """
-    cells = ((c, gate.cell), (new_c, gate.new_cell))
-    of_cell = [(np.multiply, state, weights) for state, weights in cells if state is not None and weights is not None]
-    return _sum([*_of_input(gate, x), *_of_hidden(gate, h), *of_cell], gate.largest)
+    state, weights = (of.c, gate.cell) if new_c is None else (new_c, gate.new_cell)
+    of_cell = [] if state is None or weights is None else [(np.multiply, state, weights)]
+    most = _most(gate, of) + gate.largest * sum(norm(x) for _, x, _ in of_cell)
+    return _sum([*_of_input(gate, of.x), *_of_hidden(gate, of.h), *of_cell], most)
 
 
-def summed_with_share(gate: Gate, x: Any, h: Any, share: Any, data_type: str) -> PartlyUndefined:
+def summed_with_share(gate: Gate, of: StepInputs, share: Any, data_type: str) -> PartlyUndefined:
     """Return x W^T + share . (h R^T + Rb) + Wb.
 
     It is undefined where one of the sums overflows in one order alone, or where only the inner one overflows the data
     type, and not the share of it.
     """
-    of_hidden = _of_hidden(gate, h)
+    of_hidden = _of_hidden(gate, of.h)
     if not of_hidden:
-        return _sum(_of_input(gate, x), gate.largest)
-    inner, inner_mark = _sum(of_hidden, gate.largest)
-    largest = max(gate.largest, norm(inner))
-    total, mark = _sum([*_of_input(gate, x), (np.multiply, share, inner)], largest)
+        return _sum(_of_input(gate, of.x), _most(gate, of))
+    inner, inner_mark = _sum(of_hidden, _most(gate, of))
+    total, mark = _sum(
+        [*_of_input(gate, of.x), (np.multiply, share, inner)], _most(gate, of) + norm(share) * norm(inner)
+    )
     is_lost = may_overflow(data_type, inner) & ~may_overflow(data_type, share * inner)
     return PartlyUndefined(total, inner_mark | mark | is_lost)
 
 
-def _sum(products: list[Any], largest: float) -> PartlyUndefined:
+def _most(gate: Gate, of: StepInputs) -> float:
+    """Return a number that the sizes of the products of x and h and the biases do not exceed in one sum."""
+    (of_x, of_h), (inputs, hidden) = of.norms, (int(x.shape[-1]) for x in (of.x, of.h))
+    return gate.largest * (of_x * inputs + of_h * hidden + 2)
+
+
+def _sum(products: list[Any], most: float) -> PartlyUndefined:
     total = sum_of_products(products)
-    return PartlyUndefined(total, products_depend_on_order(total, products, largest))
+    return PartlyUndefined(total, products_depend_on_order(total, products, most))
 
 
 def _of_input(gate: Gate, x: Any) -> list[Any]:

@@ -10,8 +10,7 @@ import numpy as np
 
 from dmlcheck.reference.ball.numbers import Ball, Condition, raw, with_twin
 from dmlcheck.reference.blocks import blockwise
-from dmlcheck.reference.data_types import overflows
-from dmlcheck.reference.overflowing import may_overflow
+from dmlcheck.reference.overflowing import is_beyond, may_overflow
 from dmlcheck.reference.results import any_of, separated, ways_of
 from dmlcheck.values.number_formats import NUMPY_TYPES, ulp
 
@@ -35,7 +34,7 @@ class Nested(NamedTuple):
 
     def _of_numbers(self, x: Any) -> Any:
         found = self.formula(stored(x, self.data_type))
-        beyond = overflows(self.data_type, x)
+        beyond = is_beyond(self.data_type, x)
         if not beyond.any():
             return found
         infinite = np.where(beyond, np.copysign(np.inf, raw(x)), stored(x, self.data_type))

@@ -23,9 +23,12 @@ NONE = np.False_  # the mask of no element, of any shape
 
 def may_overflow(data_type: str, x: Any) -> Any:
     """Return a mask of the numbers that are beyond a float type, or that errors may take beyond it; NONE if none is."""
-    if norm(x) <= limits(data_type)[1]:
-        return NONE
-    return overflows(data_type, np.abs(raw(x)) + _errors(x))
+    return NONE if norm(x) <= limits(data_type)[1] else overflows(data_type, np.abs(raw(x)) + _errors(x))
+
+
+def is_beyond(data_type: str, x: Any) -> Any:
+    """Return a mask of the numbers that overflow when they are rounded to a float type; NONE if none does."""
+    return NONE if norm(x) <= limits(data_type)[1] else overflows(data_type, x)
 
 
 def depends_on_order(data_type: str, total: Any, above: Any, below: Any) -> Any:
@@ -48,32 +51,31 @@ def terms_depend_on_order(data_type: str, total: Any, *terms: Any) -> Any:
     return depends_on_order(data_type, total, above, below)
 
 
-def products_depend_on_order(total: Any, products: Sequence[Product], largest: float) -> Any:
+def products_depend_on_order(total: Any, products: Sequence[Product], most: float) -> Any:
     """Return a mask of sums of products that depend on the order, in the type of the additions; NONE if none does.
 
-    No second factor of a product is larger than `largest`, infinity if nothing is known of them.
+    The sizes of the products of one sum add up to `most`, or to less.
     """
     data_type = total.arithmetic.data_type if isinstance(total, Ball) else "FLOAT32"
-    if largest * sum(map(_length, products)) <= limits(data_type)[1]:
+    if most <= limits(data_type)[1]:
         return NONE
     absolute, value = _finite(products, np.abs), _finite(products, np.asarray)
     above, below = (np.where(np.isinf(absolute), np.inf, (absolute + sign * value) / 2) for sign in (1, -1))
     return depends_on_order(data_type, total, above, below)
 
 
-def _length(product: Product) -> float:
-    """Return the most that a product may be, for a second factor of 1."""
-    function, x, _ = product
-    return norm(x) * (1 if function is np.multiply else x.shape[-1])
-
-
 def norm(x: Any) -> float:
-    """Return a number that no element exceeds, errors included: the root of all squares; NaN or infinity beside one."""
+    """Return a number that no element exceeds, errors included; NaN or infinity beside one."""
     if isinstance(x, float):
         return abs(x)
     values = raw(x).reshape(-1)
     error = float(_errors(x).max(initial=0.0)) if isinstance(x, Ball) and not x.is_exact else 0.0
-    return math.sqrt(values.dot(values)) + error
+    if values.size < MANY:
+        return math.sqrt(values.dot(values)) + error
+    return max(float(values.max()), -float(values.min())) + error
+
+
+MANY = 8192  # elements: BLAS computes longer scalar products in threads, which wait busily for more work
 
 
 def _finite(products: Sequence[Product], change: Any) -> Any:

@@ -54,7 +54,7 @@ def test_a_sum_depends_on_the_order_if_some_terms_overflow_and_others_bring_it_b
     assert any_of(terms_depend_on_order("FLOAT32", total, *(np.array([x]) for x in terms))) is expected
     assert any_of(terms_depend_on_order("FLOAT32", total, *(ball(x, 0.0) for x in terms))) is expected
     ones = np.ones((len(terms), 1))
-    found = products_depend_on_order(total[None], [(np.matmul, np.array([terms]), ones)], 1.0)
+    found = products_depend_on_order(total[None], [(np.matmul, np.array([terms]), ones)], sum(map(abs, terms)))
     assert any_of(found) is expected
 
 
@@ -81,14 +81,14 @@ def test_sums_of_products_overflow_the_type_that_they_are_added_in() -> None:
         assert any_of(found) is expected
 
 
-def test_small_factors_are_not_multiplied_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """3 * 5e18 * 2.2e19 is just below the largest number."""
+def test_small_products_are_not_multiplied_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The largest number is just below 3.403e38."""
     monkeypatch.setattr(overflowing, "_finite", lambda *_: pytest.fail("multiplied again"))
-    x, ones = np.array([[3e18, -4e18, 0.0]]), np.ones((3, 1))
-    assert products_depend_on_order(np.ones((1, 1)), [(np.matmul, x, ones)], 2.2e19) is overflowing.NONE
-    for factor, own in ((2.3e19, x), (1.0, np.array([[NAN, 1.0, 1.0]]))):
+    products = [(np.matmul, np.ones((1, 3)), np.ones((3, 1)))]
+    assert products_depend_on_order(np.ones((1, 1)), products, 3.402e38) is overflowing.NONE
+    for most in (3.404e38, NAN):
         with pytest.raises(pytest.fail.Exception):
-            products_depend_on_order(np.ones((1, 1)), [(np.matmul, own, ones)], factor)
+            products_depend_on_order(np.ones((1, 1)), products, most)
 
 
 def test_no_number_is_larger_than_the_root_of_all_squares_and_the_largest_error() -> None:
@@ -97,3 +97,11 @@ def test_no_number_is_larger_than_the_root_of_all_squares_and_the_largest_error(
     assert norm(np.zeros((0, 3))) == 0
     assert np.isnan(norm(np.array([1.0, NAN])))
     assert norm(np.array([1e200, 1.0])) == INF
+
+
+def test_a_norm_of_many_elements_is_the_largest_of_them() -> None:
+    many = np.linspace(-4.0, 3.0, 10_001)
+    assert norm(many) == 4
+    assert norm(-many) == 4
+    assert norm(Ball(many, np.full(many.shape, 0.5))) == 4.5
+    assert np.isnan(norm(np.where(many > 2, NAN, many)))

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.functions import blended, summed_in_type
-from dmlcheck.reference.gates import Gate, gates_of, summed, summed_with_share
+from dmlcheck.reference.gates import Gate, gates_of, step_inputs, summed, summed_with_share
 from dmlcheck.reference.nested import Nested, activation
 from dmlcheck.reference.overflowing import may_overflow
 from dmlcheck.reference.results import PartlyUndefined
@@ -29,7 +29,7 @@ def rnn(x: Any, h: Any, *, gates: Sequence[Gate], activation_descs: Sequence[Nes
     Backward, H(t+1) takes the place of H(t-1). The first H is HiddenInit, or 0; OutputSingle is the last one.
     """
     (gate,), (f,) = gates, activation_descs
-    return [PartlyUndefined(*activation(f, is_last=True)(summed(gate, x, h)))]
+    return [PartlyUndefined(*activation(f, is_last=True)(summed(gate, step_inputs(x, h))))]
 
 
 def gru(
@@ -48,13 +48,14 @@ def gru(
     OutputSingle is the last one.
     """
     (of_z, of_r, of_n), (f, g), data_type = gates, map(activation, activation_descs), activation_descs[0].data_type
-    z, z_undefined = f(summed(of_z, x, h))
-    r, r_undefined = f(summed(of_r, x, h))
+    inputs = step_inputs(x, h)
+    z, z_undefined = f(summed(of_z, inputs))
+    r, r_undefined = f(summed(of_r, inputs))
     if linear_before_reset:
-        n, n_undefined = g(summed_with_share(of_n, x, h, r, data_type))
+        n, n_undefined = g(summed_with_share(of_n, inputs, r, data_type))
     else:
         reset = r * h
-        n, n_undefined = g(summed(of_n, x, reset))
+        n, n_undefined = g(summed(of_n, step_inputs(x, reset)))
         r_undefined = np.atleast_2d(r_undefined | may_overflow(data_type, reset)).any(axis=1, keepdims=True)
     found, is_undefined = blended(z, n, h, data_type)
     return [PartlyUndefined(found, is_undefined | z_undefined | r_undefined | n_undefined)]
@@ -90,11 +91,12 @@ def lstm(
     of_i, of_o, of_f, of_g = gates
     f, g = (activation(each, limit) for each in activation_descs[:2])
     shown = activation(activation_descs[2], limit if is_cell_clipped else None)
-    i, i_undefined = f(summed(of_i, x, h, c))
-    forget, f_undefined = (1 - i, i_undefined) if couple_input_forget else f(summed(of_f, x, h, c))
-    new, g_undefined = g(summed(of_g, x, h))
+    inputs = step_inputs(x, h, c)
+    i, i_undefined = f(summed(of_i, inputs))
+    forget, f_undefined = (1 - i, i_undefined) if couple_input_forget else f(summed(of_f, inputs))
+    new, g_undefined = g(summed(of_g, inputs))
     cell, is_lost = summed_in_type(activation_descs[0].data_type, forget * c, i * new)
-    o, o_undefined = f(summed(of_o, x, h, new_c=cell) if sees_new_cell else summed(of_o, x, h, c))
+    o, o_undefined = f(summed(of_o, inputs, cell if sees_new_cell else None))
     hidden, h_undefined = shown(cell)
     is_undefined = i_undefined | f_undefined | g_undefined | is_lost
     return [PartlyUndefined(o * hidden, is_undefined | o_undefined | h_undefined), PartlyUndefined(cell, is_undefined)]

@@ -10,9 +10,10 @@ import numpy as np
 
 from dmlcheck.reference.ball.numbers import raw
 from dmlcheck.reference.blocks import Blocks, blockwise
-from dmlcheck.reference.data_types import infinite, overflows
+from dmlcheck.reference.data_types import infinite
 from dmlcheck.reference.gates import without
 from dmlcheck.reference.nested import stored
+from dmlcheck.reference.overflowing import is_beyond
 from dmlcheck.reference.places import Index
 from dmlcheck.reference.results import PartlyUndefined, alternatives, any_of
 from dmlcheck.reference.rows import Recurrence
@@ -46,7 +47,7 @@ SEQUENCE = "output_sequence"
 def operands(declared: Recurrence, given: Mapping[str, Any], way: int, batch: slice) -> tuple[Any, ...]:
     """Return the operands for some sequences in one direction: input, lengths, weights and initial states."""
     x, lengths = given["input"][0, :, batch], given["sequence_lengths"]
-    weights = [given[name][0, way] for name in ("weight", "recurrence")]
+    weights = [given[name][0, way].T for name in ("weight", "recurrence")]
     weights += [None if given.get(name) is None else given[name][0, 0, way] for name in ("bias", "peephole")]
     states = [given[state.initial] for state in declared.states]
     return (
@@ -125,7 +126,7 @@ def courses_of(
     factors = {"recurrence": recurrence, "peephole": peephole}
     given = {state.factor: x is not None for state, x in zip(walk.declared.states, initial, strict=True)}
     is_out = {factor: not is_given and not is_finite(factors[factor]) for factor, is_given in given.items()}
-    shape = (batch, recurrence.shape[1])
+    shape = (batch, recurrence.shape[0])
     states = [PartlyUndefined(np.zeros(shape) if x is None else x, np.zeros(shape, bool)) for x in initial]
     ways: list[Any] = [None]
     if any(is_out.values()):
@@ -147,16 +148,16 @@ def along(walk: Walk, course: Course, x: Blocks, cut: Index, lengths: Lengths) -
 
     If a state overflows the data type, a second course follows, in which it is infinite from the next step on.
     """
-    states, is_beyond = course.states, False
+    states, has_overflowed = course.states, False
     rows: dict[int, tuple[Any, Any, Any]] = {}
     for t, now in steps_of(x, cut, is_backward=walk.is_backward):
         runs = (t < lengths.own)[:, None]
-        is_beyond = is_beyond or any(overflows(walk.data_type, value).any() for value, _ in states)
+        has_overflowed = has_overflowed or any(is_beyond(walk.data_type, value).any() for value, _ in states)
         states = after(course, now, states, runs, lengths.begin(t), walk.data_type)
         value, mark = states[0]
         rows[t] = (value, mark, np.broadcast_to(runs, value.shape))
     block = partial(stacked, rows, is_padded=walk.declared.is_padded, is_wrong=lengths.is_wrong)
-    is_forked = is_beyond and not course.rounds and not course.is_forked
+    is_forked = has_overflowed and not course.rounds and not course.is_forked
     sizes = (x.shape[0], *states[0].value.shape)
     yield course._replace(states=states, is_forked=course.is_forked or is_forked), Blocks(sizes, [cut], block)
     if is_forked:
