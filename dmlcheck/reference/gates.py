@@ -35,16 +35,25 @@ class Gate(NamedTuple):
 
 
 def gates_of(count: int, weight: Any, recurrence: Any, bias: Any, peephole: Any) -> list[Gate]:
-    """Return `count` gates from W and R, transposed, which have the gates side by side, and from the stacked biases.
-
-    The last gate of LSTM has no weights for the cell state.
-    """
-    size = len(recurrence)
-    inputs, hidden = (np.split(x, count, axis=1) for x in (weight, recurrence))
+    """Return `count` gates from the stacked tensors; the last gate of LSTM has no weights for the cell state."""
+    size = recurrence.shape[1]
+    inputs, hidden = (transposed(x.reshape(count, size, x.shape[1])) for x in (weight, recurrence))
     biases = [[None] * count] * 2 if bias is None else bias.reshape(2, count, size)
     cells = [None] * count if peephole is None else [*peephole.reshape(count - 1, size), None]
     most = max(norm(x) for x in (weight, recurrence, bias, peephole) if x is not None)
     return [Gate(*each)._replace(largest=most) for each in zip(inputs, hidden, *biases, cells, cells, strict=True)]
+
+
+def transposed(weights: Any) -> Any:
+    """Return the weights of gates, transposed; small ones are copied, since BLAS multiplies by rows faster.
+
+    A copy of large ones would take more time than a few steps.
+    """
+    found = weights.swapaxes(1, 2)
+    return np.copy(found, order="C") if found.size <= SMALL else found
+
+
+SMALL = 1 << 18  # elements: 2 megabytes of float64
 
 
 def without(gates: Sequence[Gate], *, hidden: bool, cell: bool) -> list[Gate]:

@@ -25,12 +25,10 @@ def as_numbers(x: Any, numbers: Numbers | None) -> Any:
 
 
 def widened(x: Any) -> Any:
-    """Return elements as float64, int64 or uint64; those that are converted are in row-major order, for BLAS."""
+    """Return elements as float64, int64 or uint64."""
     if isinstance(x, Blocks):
         return blockwise(widened, x)
-    if not isinstance(x, np.ndarray) or x.dtype == _WIDE[x.dtype.kind]:
-        return x
-    return x.astype(_WIDE[x.dtype.kind], order="C")
+    return x.astype(_WIDE[x.dtype.kind], copy=False) if isinstance(x, np.ndarray) else x
 
 
 _WIDE: dict[str, Any] = {"f": np.float64, "i": np.int64, "u": np.uint64, "b": np.uint64}

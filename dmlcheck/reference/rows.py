@@ -246,7 +246,7 @@ class Recurrence(NamedTuple):
     next states. It also gets the weights of its direction: `gates` makes them of the tensors weight, recurrence, bias
     and peephole. `readings` returns arguments for each reading of the documentation, the reference's first; each is
     right for a whole sequence. After the end of a sequence the states are 0; unless `is_padded`, they may also be its
-    last state.
+    last state. Each thread takes up to 20 bytes for each weight, beyond the tensors and 256 MiB.
     """
 
     gates: Callable[..., Any]

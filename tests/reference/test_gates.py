@@ -27,13 +27,13 @@ def gate(**more: Any) -> Gate:
 def test_the_weights_of_gates_are_one_after_another_and_transposed() -> None:
     """Of four gates with two hidden elements, the third begins at row 4, and at element 4 of each bias."""
     weight, recurrence = np.arange(8.0).reshape(8, 1), np.arange(16.0).reshape(8, 2)
-    found = gates_of(4, weight.T, recurrence.T, np.arange(16.0), np.arange(6.0))
+    found = gates_of(4, weight, recurrence, np.arange(16.0), np.arange(6.0))
     third = found[2]
     assert third.input.tolist() == [[4, 5]]
     assert third.hidden.tolist() == [[8, 10], [9, 11]]
     assert (third.input_bias.tolist(), third.hidden_bias.tolist()) == ([4, 5], [12, 13])
     assert [None if each.cell is None else each.cell.tolist() for each in found] == [[0, 1], [2, 3], [4, 5], None]
-    assert gates_of(4, weight.T, recurrence.T, None, None)[1][2:6] == (None,) * 4
+    assert gates_of(4, weight, recurrence, None, None)[1][2:6] == (None,) * 4
     assert [each.largest for each in found] == [math.sqrt(1240)] * 4  # of the squares of 0 to 15
 
 

@@ -47,7 +47,7 @@ SEQUENCE = "output_sequence"
 def operands(declared: Recurrence, given: Mapping[str, Any], way: int, batch: slice) -> tuple[Any, ...]:
     """Return the operands for some sequences in one direction: input, lengths, weights and initial states."""
     x, lengths = given["input"][0, :, batch], given["sequence_lengths"]
-    weights = [given[name][0, way].T for name in ("weight", "recurrence")]
+    weights = [given[name][0, way] for name in ("weight", "recurrence")]
     weights += [None if given.get(name) is None else given[name][0, 0, way] for name in ("bias", "peephole")]
     states = [given[state.initial] for state in declared.states]
     return (
@@ -126,7 +126,7 @@ def courses_of(
     factors = {"recurrence": recurrence, "peephole": peephole}
     given = {state.factor: x is not None for state, x in zip(walk.declared.states, initial, strict=True)}
     is_out = {factor: not is_given and not is_finite(factors[factor]) for factor, is_given in given.items()}
-    shape = (batch, recurrence.shape[0])
+    shape = (batch, recurrence.shape[1])
     states = [PartlyUndefined(np.zeros(shape) if x is None else x, np.zeros(shape, bool)) for x in initial]
     ways: list[Any] = [None]
     if any(is_out.values()):

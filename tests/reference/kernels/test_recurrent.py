@@ -249,18 +249,18 @@ def test_a_long_sequence_is_not_copied_as_a_whole() -> None:
 def test_the_states_of_a_long_sequence_are_not_kept(direction: str) -> None:
     """Each state is the one before, and 1."""
     inputs = {
-        "InputTensor": np.ones((1, 1000, 1, 1), np.float32),
-        "WeightTensor": np.ones((1, 1, 128, 1), np.float32),
-        "RecurrenceTensor": np.eye(128, dtype=np.float32)[None, None],
+        "InputTensor": np.ones((1, 2000, 1, 1), np.float32),
+        "WeightTensor": np.ones((1, 1, 64, 1), np.float32),
+        "RecurrenceTensor": np.eye(64, dtype=np.float32)[None, None],
     }
     desc = linear(inputs, direction)
     found = values(desc, inputs)
     size = found["OutputSequenceTensor"].nbytes
     assert peak(desc, inputs) < 1.5 * size
-    numbers = np.arange(1, 1001)[:: 1 if direction == "FORWARD" else -1]
+    numbers = np.arange(1, 2001)[:: 1 if direction == "FORWARD" else -1]
     assert (found["OutputSequenceTensor"] == numbers[:, None, None, None]).all()
-    assert (found["OutputSingleTensor"] == 1000).all()
-    asked = np.zeros((1000, 1, 1, 128), bool)
+    assert (found["OutputSingleTensor"] == 2000).all()
+    asked = np.zeros((2000, 1, 1, 64), bool)
     asked[500, 0, 0, 7] = True
     tracemalloc.start()
     try:
