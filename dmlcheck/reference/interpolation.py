@@ -139,11 +139,20 @@ _REACH = _FEW + 2  # elements: those that a place depends on are no farther away
 
 
 class Between(NamedTuple):
-    """The indices of the elements beside places, and the fraction of the distance from `low` to `high`."""
+    """The indices of the elements beside places, and the fraction of the distance from `low` to `high`.
+
+    `after` has the elements after the places, those beyond an edge moved to it first: at an element, it has weight 0.
+    """
 
     low: Array
     high: Array
     part: Array
+    after: Array
+
+    @property
+    def is_idle(self) -> Array:
+        """A mask of the places where `after` has weight 0, or may have."""
+        return np.asarray((self.part == 0) | (self.low == self.high))
 
 
 def linear(x: Array, places: Sequence[Any], *, channels: int = 0) -> PartlyUndefined:
@@ -153,7 +162,9 @@ def linear(x: Array, places: Sequence[Any], *, channels: int = 0) -> PartlyUndef
     averages.
     """
     near = list(map(beside, places, x.shape))
-    kept = [np.unique(np.concatenate([index for way in ways for index in way[:2]])) for ways in near]
+    kept = [
+        np.unique(np.concatenate([index for way in ways for index in (way.low, way.high, way.after)])) for ways in near
+    ]
     near = list(map(_within, kept, near))
     elements = taken(x, kept)
     if np.isfinite(elements).all():
@@ -185,18 +196,27 @@ def averaged(
 def beside(places: Any, size: int) -> list[Between]:
     """Return the elements beside places; then those beside other places that the errors allow."""
     if is_whole(places):
-        return [Between(clamped(places, size), clamped(places + 1, size), np.zeros(places.shape))]
+        return [_between(places, size)]
     value, error = raw(places), np.fmin(radius(places), _FEW)
     ways, reach = [value], int(error.max(initial=0))
     if error.any():
         knots = (np.floor(value) + step for step in range(-reach, reach + 2))
         ways += [value - error, value + error, *(np.clip(knot, value - error, value + error) for knot in knots)]
-    return [Between(clamped(np.floor(x), size), clamped(np.floor(x) + 1, size), x - np.floor(x)) for x in ways]
+    return [_between(x, size) for x in ways]
+
+
+def _between(x: Array, size: int) -> Between:
+    low = np.floor(x)
+    return Between(clamped(low, size), clamped(low + 1, size), x - low, clamped(np.fmax(low, 0) + 1, size))
 
 
 def _within(kept: Array, ways: list[Between]) -> list[Between]:
     """Return the positions of indices in the array of kept ones."""
-    return [Between(np.searchsorted(kept, low), np.searchsorted(kept, high), part) for low, high, part in ways]
+    return [Between(_at(way.low, kept), _at(way.high, kept), way.part, _at(way.after, kept)) for way in ways]
+
+
+def _at(indices: Array, kept: Array) -> Array:
+    return np.asarray(np.searchsorted(kept, indices))
 
 
 def computed(elements: Array, numbers: Sequence[Any]) -> Any:
@@ -238,10 +258,10 @@ def seen_in_averages(marked: Array, near: Sequence[Sequence[Between]], channels:
     surely = perhaps = marked
     in_vain = np.zeros(marked.shape, dtype=bool)
     for axis, ways in enumerate(near):
-        is_idle = [with_ones_after(way.part == 0, marked.ndim - axis - 1) for way in ways]
+        is_idle = [with_ones_after(way.is_idle, marked.ndim - axis - 1) for way in ways]
         vain = [np.take(in_vain, way[side], axis) for way in ways for side in (0, 1)]
         if axis >= channels:
-            vain += [np.take(perhaps, way.high, axis) & idle for way, idle in zip(ways, is_idle, strict=True)]
+            vain += [np.take(perhaps, way.after, axis) & idle for way, idle in zip(ways, is_idle, strict=True)]
         in_vain = reduce(np.logical_or, vain)
         surely = reduce(np.logical_and, (_touched(surely, way, axis) for way in ways))
         perhaps = reduce(np.logical_or, (_touched(perhaps, way, axis) for way in ways))

@@ -92,11 +92,22 @@ def ends(corners: Any, axis: int, sampling: Sampling) -> tuple[Any, Any]:
     return corners[..., 1 - axis] * sampling.scales[axis], corners[..., 3 - axis] * sampling.scales[axis]
 
 
-def places_along(corners: Any, axis: int, samples: Array, count: int, sampling: Sampling) -> Any:
-    """Return the places of some samples of a region, which has `count` along height or width."""
+def places_along(corners: Any, axis: int, samples: Array, counts: tuple[int, int], sampling: Sampling) -> Any:
+    """Return the places of some samples of a region along height or width.
+
+    `counts` are those of the samples along the region, and of an element.
+    """
     start, stop = ends(corners, axis, sampling)
-    step = (stop - start) / (count - 1 if sampling.is_aligned else count)
-    return (samples - sampling.output_offset) * step + start - sampling.input_offset
+    count = counts[0] - 1 if sampling.is_aligned else counts[0]
+    step = (stop - start) / count
+    found = (samples - sampling.output_offset) * step + start - sampling.input_offset
+    if not isinstance(found, Ball):
+        return found
+    # Others subtract the offset from the ends first, and go from an element's start to its samples.
+    start, stop = start - sampling.input_offset, stop - sampling.input_offset
+    step, own = (stop - start) / count, samples % counts[1]
+    other = start + (samples - own) * step + (own - sampling.output_offset) * step
+    return Ball(found.value, np.fmax(found.radius, other.radius), found.arithmetic, found.terms)
 
 
 def places_of_samples(
@@ -104,8 +115,8 @@ def places_of_samples(
 ) -> list[Any]:
     """Return the places of the samples of some rows and columns of a region, along height and width."""
     samples = (numbers_of(range(own.start * count, own.stop * count)) for own, count in zip(tile, counts, strict=True))
-    steps = map(operator.mul, sizes, counts)
-    return list(map(partial(places_along, corners, sampling=sampling), (0, 1), samples, steps))
+    of_each = zip(map(operator.mul, sizes, counts), counts, strict=True)
+    return list(map(partial(places_along, corners, sampling=sampling), (0, 1), samples, of_each))
 
 
 # ---- values

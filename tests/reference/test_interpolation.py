@@ -153,6 +153,13 @@ def test_along_an_axis_that_keeps_its_size_an_infinity_is_itself_and_only_the_el
     assert right(found.value) == [{"1", "nan"}, {"inf"}, {"2", "nan"}, {"-inf", "nan"}]  # the last is its own neighbour
 
 
+def test_a_place_beyond_an_edge_may_be_moved_to_it_where_the_next_element_has_a_weight_of_0() -> None:
+    ends = np.array([-0.5, 1.5])
+    assert right(linear(np.array([1.0, np.inf]), [ends]).value) == [{"1", "nan"}, {"inf", "nan"}]
+    assert right(linear(np.array([np.inf, 1.0]), [ends]).value) == [{"inf"}, {"1"}]
+    assert right(linear(np.array([np.inf]), [np.array([-0.5])]).value) == [{"inf", "nan"}]
+
+
 def test_opposite_infinities_are_nan_only_if_both_have_a_weight() -> None:
     x = np.array([[np.inf, 1.0], [-np.inf, 1.0]])
     found = linear(x, [np.array([0.0, 0.5]), np.array([0.5])])

@@ -61,6 +61,17 @@ def test_samples_are_spread_evenly_or_from_corner_to_corner() -> None:
     assert [own.tolist() for own in at] == [[2, 8], [1, 3, 5]]
 
 
+def test_places_have_the_errors_of_an_offset_that_is_subtracted_first() -> None:
+    ends = np.array([84.65493, 125.35732], np.float32)
+    corners = Ball(np.array([0, ends[0], 0, ends[1]], np.float32), None)
+    at, _ = places_of_samples(corners, [range(128), range(1)], (128, 1), (1, 1), PLAIN)
+    start, stop = ends - np.float32(0.5)
+    part = (stop - start) / np.float32(128)
+    others = start + np.arange(128, dtype=np.float32) * part + np.float32(0.5) * part
+    assert (others.dtype, np.abs(others - raw(at)).max() > 6e-6) == (np.float32, True)
+    assert (np.abs(others - raw(at)) <= radius(at)).all()
+
+
 def samples(y: list[float], x: list[float], sampling: Sampling = PLAIN) -> tuple[Any, Array]:
     at = [np.array(y), np.array(x)]
     reading, *_ = readings(at, IMAGE.shape[1:], sampling)
