@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -155,9 +155,14 @@ _MOVING = (
 )
 _SPREADING = frozenset(_MOVING.split())
 _NORMS = ("LP_POOLING", "LP_POOLING1")  # of sums that are no sums of squares
-# Operators whose results jump, so that a remainder of 0 may be the whole divisor. An implementation jumps in all
-# elements or in none: these errors do not add up as independent ones do, so the elements are left without a bound.
-_JUMPING = ("ELEMENT_WISE_MODULUS_FLOOR", "ELEMENT_WISE_MODULUS_TRUNCATE")
+# Operators whose results jump: a remainder of 0 may be the whole divisor, and a whole number the next one. An
+# implementation jumps in all elements or in none: these errors do not add up as independent ones do, so the elements
+# are left without a bound. The functions return a mask of these from the results and their errors.
+_JUMPS: dict[str, Callable[[Array, Array], Array]] = {
+    **dict.fromkeys(("MODULUS_FLOOR", "MODULUS_TRUNCATE"), lambda value, radius: radius > np.abs(value) / 2),
+    **dict.fromkeys(("CEIL", "FLOOR", "ROUND"), lambda _, radius: (radius >= _HALF_A_JUMP) & (radius <= 1)),
+}
+_HALF_A_JUMP = 0.5
 # Inputs that say where elements are, and factors: errors in these are another matter.
 _PLACES = ("IndicesTensor", "ROITensor", "BatchIndicesTensor")
 _FACTORS = ("FilterTensor",)
@@ -235,8 +240,8 @@ def _rounded(x: Any, tensor: TensorDesc) -> Any:
 def _bounded(
     desc: OperatorDesc, outputs: list[TensorPart], inputs: Mapping[str, Any], **arithmetic: Any
 ) -> dict[str, _Side]:
-    has_jumps, limits = desc.spec.short in _JUMPING, function_range(desc)
-    sides = {part.label: _Side(part.tensor, limits, has_jumps=has_jumps) for part in outputs}
+    jumps, limits = _JUMPS.get(desc.spec.short.removeprefix("ELEMENT_WISE_")), function_range(desc)
+    sides = {part.label: _Side(part.tensor, limits, jumps) for part in outputs}
     asked = {part.label: np.broadcast_to(np.True_, part.tensor.sizes) for part in outputs}
     for label, at, bound in bounds(desc, _by_field(desc, inputs), asked, **arithmetic):
         sides[label].put(at, bound)
@@ -255,10 +260,12 @@ def _by_field(desc: OperatorDesc, inputs: Mapping[str, Any]) -> dict[str, Any]:
 class _Side:
     """The bounds of a tensor as they come in, piece by piece."""
 
-    def __init__(self, tensor: TensorDesc, limits: tuple[float, float], *, has_jumps: bool = False) -> None:
+    def __init__(
+        self, tensor: TensorDesc, limits: tuple[float, float], jumps: Callable[[Array, Array], Array] | None = None
+    ) -> None:
         self.tensor = tensor
         self.limits = limits
-        self.has_jumps = has_jumps
+        self.jumps = jumps
         count = math.prod(tensor.sizes)
         self.value: Array | None = None
         self.radius = np.zeros(count)
@@ -267,8 +274,8 @@ class _Side:
     def put(self, at: Array, bound: Bound) -> None:
         """Put the bounds of some elements in their places."""
         value, radius = _within(*_hull(bound, self.tensor.data_type), *self.limits)
-        if self.has_jumps:
-            radius = np.where(radius > np.abs(value) / 2, np.inf, radius)
+        if self.jumps is not None:
+            radius = np.where(self.jumps(value, radius), np.inf, radius)
         if self.value is None:
             self.value = np.zeros(self.radius.size, value.dtype)
         elif self.value.dtype != value.dtype:

@@ -150,6 +150,11 @@ class Between(NamedTuple):
     after: Array
 
     @property
+    def elements(self) -> tuple[Array, ...]:
+        """The indices of all elements that an implementation may read."""
+        return self.low, self.high, self.after
+
+    @property
     def is_idle(self) -> Array:
         """A mask of the places where `after` has weight 0, or may have."""
         return np.asarray((self.part == 0) | (self.low == self.high))
@@ -162,9 +167,7 @@ def linear(x: Array, places: Sequence[Any], *, channels: int = 0) -> PartlyUndef
     averages.
     """
     near = list(map(beside, places, x.shape))
-    kept = [
-        np.unique(np.concatenate([index for way in ways for index in (way.low, way.high, way.after)])) for ways in near
-    ]
+    kept = [np.unique(np.concatenate([index for way in ways for index in way.elements])) for ways in near]
     near = list(map(_within, kept, near))
     elements = taken(x, kept)
     if np.isfinite(elements).all():
@@ -259,7 +262,7 @@ def seen_in_averages(marked: Array, near: Sequence[Sequence[Between]], channels:
     in_vain = np.zeros(marked.shape, dtype=bool)
     for axis, ways in enumerate(near):
         is_idle = [with_ones_after(way.is_idle, marked.ndim - axis - 1) for way in ways]
-        vain = [np.take(in_vain, way[side], axis) for way in ways for side in (0, 1)]
+        vain = [np.take(in_vain, index, axis) for way in ways for index in way.elements]
         if axis >= channels:
             vain += [np.take(perhaps, way.after, axis) & idle for way, idle in zip(ways, is_idle, strict=True)]
         in_vain = reduce(np.logical_or, vain)

@@ -312,6 +312,21 @@ def test_remainders_that_may_jump_have_no_bound() -> None:
     assert bound_of(node_of("Mod", [x, np.float32([0.5, 1, 0.6])], float32(3), fmod=1)) == [True] * 3
 
 
+@pytest.mark.parametrize(
+    ("operator", "expected"),
+    [
+        ("Floor", [True, False, True, True]),
+        ("Ceil", [True, False, True, True]),
+        ("Round", [True, True, False, True]),
+    ],
+)
+def test_whole_numbers_that_may_be_the_next_ones_have_no_bound(operator: str, expected: list[bool]) -> None:
+    """The errors are 0.001, of 900 they are 20: more than a jump."""
+    errors = np.array([1e-3, 1e-3, 1e-3, 20])
+    made = Carried("FLOAT32", np.array([0.3, 7, 2.5, 900]), errors, errors)
+    assert bound_of(node_of(operator, [random(4)], float32(4)), a=made) == expected
+
+
 def test_what_overflows_between_steps_may_be_infinite_or_stay_a_number() -> None:
     """121,539 is infinite in FLOAT16, so half of it is 60,769 or infinite; its sigmoid is 1 either way."""
     made, half, kind = float16([121_539, 65_504, 1], 1), np.full(3, 0.5, np.float16), TensorRef("FLOAT16", (3,))

@@ -158,6 +158,8 @@ def test_a_place_beyond_an_edge_may_be_moved_to_it_where_the_next_element_has_a_
     assert right(linear(np.array([1.0, np.inf]), [ends]).value) == [{"1", "nan"}, {"inf", "nan"}]
     assert right(linear(np.array([np.inf, 1.0]), [ends]).value) == [{"inf"}, {"1"}]
     assert right(linear(np.array([np.inf]), [np.array([-0.5])]).value) == [{"inf", "nan"}]
+    corner = np.array([[0.0, 0.0], [0.0, np.inf]])  # of weight 0 along both axes
+    assert right(linear(corner, [np.array([0.0]), np.array([-0.25])]).value) == [{"0", "nan"}]
 
 
 def test_opposite_infinities_are_nan_only_if_both_have_a_weight() -> None:
