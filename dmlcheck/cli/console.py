@@ -20,8 +20,7 @@ from dmlcheck.reports.layout import Line, Style, Table, printed
 
 if TYPE_CHECKING:
     from dmlcheck.reports.records import Tally
-    from dmlcheck.running.model_run import ModelExecution
-    from dmlcheck.running.processes import Execution
+    from dmlcheck.running.events import Running
 
 
 _LEAST, _MARGIN = 40, 18  # columns of a source line, and of its frame
@@ -167,7 +166,7 @@ class Console:
         for line in lines:
             self.echo(line)
 
-    def progress(self, execution: Execution | ModelExecution, tally: Tally) -> AbstractContextManager[None]:
+    def progress(self, execution: Running, tally: Tally) -> AbstractContextManager[None]:
         """Return a context in which a terminal shows the progress of a run, its failures, and slow cases."""
         if not self.is_terminal:
             return nullcontext()
@@ -211,7 +210,7 @@ def _within(columns: int, *, colour: bool) -> Style:
 
 
 @contextmanager
-def _bar(console: Any, execution: Execution | ModelExecution, tally: Tally) -> Iterator[None]:
+def _bar(console: Any, execution: Running, tally: Tally) -> Iterator[None]:
     from rich.progress import BarColumn, Progress, ProgressColumn, Task, TimeElapsedColumn
     from rich.text import Text
 

@@ -196,12 +196,11 @@ def _run(asked: CampaignRequest, judging: Judging, known: KnownFindings, judged:
         console.echo(line)
     with Interrupts() as interrupts, interrupts.held(), console.watching(lambda: progress_text(tally)):
         try:
-            is_interrupted = _follow(campaign, console, interrupts, judging)
+            is_interrupted = _follow(campaign, console, interrupts)
         finally:
             files.close()
             campaign.bench.close()
-    has_cases = any(not judging.again(found.path) for found in tally.findings)
-    again = judging.command(known.folder) if has_cases else ""
+    again = judging.command(known.folder) if tally.findings else ""
     for line in summary_lines(tally, known.counts, again=again, is_interrupted=is_interrupted):
         console.echo(line)
     if is_interrupted:
@@ -225,7 +224,7 @@ def _bench(judging: Judging, cluster: Cluster | None) -> Bench:
     return bench(judging.implementation, judging.settings, judging.most_seconds)
 
 
-def _follow(campaign: Campaign | GraphCampaign, console: Console, interrupts: Interrupts, judging: Judging) -> bool:
+def _follow(campaign: Campaign | GraphCampaign, console: Console, interrupts: Interrupts) -> bool:
     """Print the findings of a campaign as they are made, until it is over; return whether it was interrupted."""
     from dmlcheck.reports.fuzzing import finding_lines
     from dmlcheck.running.campaign import CampaignFinding
@@ -233,7 +232,7 @@ def _follow(campaign: Campaign | GraphCampaign, console: Console, interrupts: In
     try:
         for event in interrupts.through(campaign.events()):
             if isinstance(event, CampaignFinding):
-                for line in finding_lines(event, console.style, judging.again(event.path)):
+                for line in finding_lines(event, console.style):
                     console.echo(line)
     except KeyboardInterrupt:
         return True

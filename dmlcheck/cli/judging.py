@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterator
 from functools import reduce
@@ -47,11 +46,6 @@ class Judging(NamedTuple):
         """Return the command that runs the cases of a file or a folder with these options."""
         words = ["dmlcheck", "run", path, "--implementation", self.implementation, *self._words()]
         return _quoted(words)
-
-    def again(self, path: str) -> str:
-        """Return the command that runs the model of a finding again, "" for a case, which goes with its folder."""
-        inputs = os.path.join(os.path.dirname(path), "inputs.npz")  # which are beside a model
-        return f"{self.command(path)} --inputs {_quoted([inputs])} --bisect" if os.path.isfile(inputs) else ""
 
     def _words(self) -> Iterator[str]:
         if self.level is not None:

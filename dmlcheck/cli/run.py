@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from dmlcheck.cases.find import Target
 from dmlcheck.cli.console import Console
 from dmlcheck.cli.executors import about_on, cluster_of, executor_option
 from dmlcheck.cli.expectations import load
@@ -28,6 +29,7 @@ from dmlcheck.cli.run_models import (
     ModelOptions,
     cases_of,
     execution_of,
+    found_models,
     judged_by,
     model_of,
     model_options,
@@ -46,17 +48,15 @@ from dmlcheck.cli.selection import failed_before, print_ids, select, selector, t
 from dmlcheck.implementations import KINDS, About, Unavailable, about, require_directml, require_models
 from dmlcheck.reports.records import Earlier, RunInfo
 from dmlcheck.running.accuracy import EXPECTED_WITHIN, Baseline, Watch
-from dmlcheck.running.events import DEFAULT_TIMEOUT, Plan
+from dmlcheck.running.events import DEFAULT_TIMEOUT, Plan, Running
 from dmlcheck.running.one_case import Settings
 from dmlcheck.running.processes import Execution
 from dmlcheck.running.selection import Selection
 from dmlcheck.specs.names import DATA_TYPES
 
 if TYPE_CHECKING:
-    from dmlcheck.cases.find import Target
     from dmlcheck.cli.exit_codes import Exit
     from dmlcheck.running.cluster import Cluster
-    from dmlcheck.running.model_run import ModelExecution
 
 _CLOSE = 0.5  # the share of a bound above which a case that an implementation passes is named, without --warn-above
 
@@ -292,13 +292,10 @@ def _judged(options: Options, plan: Plan, model: Target | None, cluster: Cluster
     read = (*(target.file for target in found), options.expected, options.compare_to, options.failed)
     inputs = [path for path in (*read, options.asked.inputs) if path]
     info = options.info(said, earlier, is_selected=not plan.selection.is_all)
-    if model is None:
-        execution: Execution | ModelExecution = _execution(found, plan, options.jobs, cluster)
-    else:
-        execution = execution_of(model, plan, options.asked, is_listing=options.is_listing)
-        info = info._replace(model=judged_by(execution))
-        if options.is_listing:
-            return print_nodes(execution)
+    execution, models = _run_of(options, plan, model or found, cluster)
+    if options.is_listing:
+        return print_nodes(execution)
+    info = info._replace(model="" if model is None else judged_by(execution))
     with Interrupts() as interrupts:
         reporters = open_reporters(console, options.wanted, info, inputs, lambda: execution.total)
         with interrupts.held():
@@ -313,13 +310,28 @@ def _judged(options: Options, plan: Plan, model: Target | None, cluster: Cluster
                 allows_no_results=options.allow_no_results,
                 is_of_reference=info.is_of_reference,
                 single=single,
-                files=found,
+                files=[*found, *models],
                 total=lambda: execution.total,
                 cases_of=cases_of(execution),
             )
             _follow(execution, outcome, console, interrupts)
             code = outcome.finish()
     return code
+
+
+def _run_of(
+    options: Options, plan: Plan, asked: Target | list[Target], cluster: Cluster | None
+) -> tuple[Any, list[Target]]:
+    """Return a run of a model, or of cases and then the models among findings in folders; and those models."""
+    if isinstance(asked, Target):
+        return execution_of(asked, plan, options.asked, is_listing=options.is_listing), []
+    models = found_models(options.paths, plan, is_elsewhere=cluster is not None)
+    cases = _execution(asked, plan, options.jobs, cluster)
+    if not models:
+        return cases, models
+    from dmlcheck.running.found_models import WithModels
+
+    return WithModels(cases, models, plan), models
 
 
 def _execution(found: list[Target], plan: Plan, jobs: int, cluster: Cluster | None) -> Execution:
@@ -374,7 +386,7 @@ def _check_alike(path: str, report: dict[str, Any], options: Options) -> None:
             raise click.UsageError(f"--compare-to {path}: a report with --{key} {then}; this run has {now}")
 
 
-def _follow(execution: Execution | ModelExecution, outcome: Outcome, console: Console, interrupts: Interrupts) -> None:
+def _follow(execution: Running, outcome: Outcome, console: Console, interrupts: Interrupts) -> None:
     """Pass the events of a run to an outcome, until the run is over or interrupted."""
     events = execution.events()
     with console.progress(execution, outcome.tally):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import wraps
@@ -12,19 +13,20 @@ import click
 from dmlcheck.cases.find import Target
 from dmlcheck.cli.console import Console, say
 from dmlcheck.cli.exit_codes import Exit
+from dmlcheck.cli.implementations import made
 from dmlcheck.cli.model_options import dim_option, no_model_has, rounded_or_given_inputs, seed_option
 from dmlcheck.cli.options import complete_files
 from dmlcheck.cli.run_options import Memory
 from dmlcheck.cli.selection import split_case
 from dmlcheck.files.document import Document
+from dmlcheck.formats.find import models_with_inputs
 from dmlcheck.formats.read import read_file
 from dmlcheck.formats.registry import Format, binary_format
 
 if TYPE_CHECKING:
     from dmlcheck.cases.records import Case
-    from dmlcheck.running.events import Plan
+    from dmlcheck.running.events import Plan, Running
     from dmlcheck.running.model_run import ModelExecution
-    from dmlcheck.running.processes import Execution
 
 _KEEP_MEMORY = 2 * 2**30
 
@@ -135,6 +137,41 @@ def model_of(paths: Sequence[str], asked: ModelOptions) -> Target | None:
     return Target(path, path.replace("\\", "/") if sys.platform == "win32" else path, case)
 
 
+def found_models(paths: Sequence[str], plan: Plan, *, is_elsewhere: bool) -> list[Target]:
+    """Return the models among the findings in folders; print which of them do not run, and why.
+
+    `is_elsewhere` says that the cases run on the workers of a cluster.
+    """
+    folders = [path for path, case in map(split_case, paths) if case is None and os.path.isdir(path)]
+    if not folders:
+        return []
+    models = dict.fromkeys(path for folder in folders for path in models_with_inputs(folder))
+    found = [Target(path, path.replace(os.sep, "/")) for path in models]
+    why = _why_no_models(plan, is_elsewhere=is_elsewhere) if found else None
+    if why is None:
+        return found
+    for target in found:
+        say(f"dmlcheck: {target.name} is not run: {why}", to_errors=True)
+    return []
+
+
+def _why_no_models(plan: Plan, *, is_elsewhere: bool) -> str | None:
+    """Return why models do not run beside cases, None if they do."""
+    from dmlcheck.folders.exporting import MissingRequirement
+    from dmlcheck.implementations import runs_models
+    from dmlcheck.onnx.exporter import require
+
+    if is_elsewhere or plan.shard is not None or not plan.selection.is_all:
+        return "models run whole and here; leave out --executor, --shard and what selects cases"
+    try:
+        require()
+    except MissingRequirement as error:
+        return str(error)
+    with made(plan.implementation) as implementation:
+        is_able = plan.implementation == "reference" or runs_models(implementation)
+    return None if is_able else f"{plan.implementation} runs no ONNX models"
+
+
 def is_judged(form: Format | None) -> bool:
     """Whether a format is one of models that `run` judges."""
     return form is not None and bool(form.judged)
@@ -191,7 +228,7 @@ def _check_way(implementation: str, asked: ModelOptions) -> None:
                 raise click.UsageError(f"--{name}: nothing is run, the tensors are recorded")
 
 
-def cases_of(execution: Execution | ModelExecution) -> Callable[[str, str], Iterable[Case]]:
+def cases_of(execution: Running) -> Callable[[str, str], Iterable[Case]]:
     """Return the function that returns the cases of a file of a run: for a model its nodes."""
     nodes = getattr(execution, "nodes", None)
     if nodes is None:

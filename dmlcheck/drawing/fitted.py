@@ -43,14 +43,14 @@ def fitted(desc: OperatorDesc, inputs: Mapping[str, Any], *, is_from_end: bool =
         given = inputs.get(field.name)
         arrays = given if isinstance(given, list) else [given]
         made = [
-            _cut(part.tensor, arrays[min(index, len(arrays) - 1)], is_from_end=is_from_end)
+            cut(part.tensor, arrays[min(index, len(arrays) - 1)], is_from_end=is_from_end)
             for index, part in enumerate(parts)
         ]
         found[field.name] = made if is_array else made[0]
     return consistent(desc, found)
 
 
-def _cut(tensor: TensorDesc, values: Array | None, *, is_from_end: bool) -> Array:
+def cut(tensor: TensorDesc, values: Array | None, *, is_from_end: bool) -> Array:
     """Return values cut to the sizes of a tensor; ones if there are no values."""
     dtype, sizes = NUMPY_TYPES[tensor.data_type], tensor.sizes
     if values is None or not values.size:

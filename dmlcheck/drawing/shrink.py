@@ -7,7 +7,7 @@ claims of findings say how; many cannot be. `weight` says which of two descs is 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import deepcopy
 from itertools import combinations
 from typing import Any
@@ -26,6 +26,7 @@ _LEAST = Chance(lambda low, _: low)
 _OF_LAYOUT = ("Strides", "TotalTensorSizeInBytes", "GuaranteedBaseOffsetAlignment", "Flags")
 _FROM_1 = ("Dilations", "Strides")  # of windows: 0 says nothing that is simpler
 
+Places = tuple[tuple[int, int], ...]  # each the number of a tensor and an axis
 ShrinkStep = Callable[[OperatorSpec, Raw], Iterator[Raw]]
 
 
@@ -156,28 +157,40 @@ def _closer(number: float) -> Iterator[Any]:
 
 def smaller(spec: OperatorSpec, raw: Raw) -> Iterator[Raw]:
     """Yield the desc with a smaller size: wherever that size is, in all tensors along a dimension, or in one tensor."""
-    tensors = list(_tensors(spec, raw))
-    counts = [value for name, value in raw.items() if spec.fields[name].kind == "attribute" and type(value) is int]
-    found = {size for tensor in tensors for size in tensor["Sizes"] if size > 1}
-    for size in sorted(found, reverse=True):
-        groups = [[(index, axis) for index, axis in _places(tensors, size)]]
-        groups += [[place] for place in groups[0]]
-        ranks = sorted({len(tensors[index]["Sizes"]) - axis for index, axis in groups[0]})
-        for back in ranks:
-            groups.append([place for place in groups[0] if len(tensors[place[0]]["Sizes"]) - place[1] == back])
+    sizes = [tensor["Sizes"] for tensor in _tensors(spec, raw)]
+    for places, size in resizings(sizes, counts_in(spec, raw)):
+        yield _resized(spec, raw, places, size)
+
+
+def counts_in(spec: OperatorSpec, raw: Raw) -> list[int]:
+    """Return the integer attributes of a desc, by which sizes may be divisible."""
+    return [value for name, value in raw.items() if spec.fields[name].kind == "attribute" and type(value) is int]
+
+
+def resizings(tensors: Sequence[Sequence[int]], counts: Iterable[int]) -> Iterator[tuple[Places, int]]:
+    """Yield smaller sizes and their places, each the number of a tensor and an axis, for the sizes of tensors.
+
+    `counts` are numbers that sizes may have to be divisible by.
+    """
+    counts = [count for count in counts if count > 0]
+    for size in sorted({size for sizes in tensors for size in sizes if size > 1}, reverse=True):
+        all_places = list(_places(tensors, size))
+        groups = [all_places, *([place] for place in all_places)]
+        ranks = sorted({len(tensors[index]) - axis for index, axis in all_places})
+        groups += [[place for place in all_places if len(tensors[place[0]]) - place[1] == back] for back in ranks]
         distinct = list(dict.fromkeys(tuple(group) for group in groups))
-        whole = (count for count in counts if count > 0 and size % count == 0)  # one in each group, or block
+        whole = (count for count in counts if size % count == 0)  # one in each group, or block
         others = (1, 2, *whole, size // 2, size - size // 4, size - 1)
         for other in dict.fromkeys(number for number in others if 0 < number < size):
-            yield from (_resized(spec, raw, group, other) for group in distinct)
+            yield from ((group, other) for group in distinct)
 
 
-def _places(tensors: list[Raw], size: int) -> Iterator[tuple[int, int]]:
-    for index, tensor in enumerate(tensors):
-        yield from ((index, axis) for axis, there in enumerate(tensor["Sizes"]) if there == size)
+def _places(tensors: Sequence[Sequence[int]], size: int) -> Iterator[tuple[int, int]]:
+    for index, sizes in enumerate(tensors):
+        yield from ((index, axis) for axis, there in enumerate(sizes) if there == size)
 
 
-def _resized(spec: OperatorSpec, raw: Raw, places: tuple[tuple[int, int], ...], size: int) -> Raw:
+def _resized(spec: OperatorSpec, raw: Raw, places: Places, size: int) -> Raw:
     found = deepcopy(raw)
     tensors = list(_tensors(spec, found))
     for index, axis in places:

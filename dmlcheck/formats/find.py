@@ -10,6 +10,7 @@ from dmlcheck.files import yaml
 from dmlcheck.files.plain import open_plain
 from dmlcheck.formats.registry import FORMATS, endings
 
+INPUTS = "inputs.npz"  # the arrays of a model's inputs, beside it
 CASES = endings("cases")  # of files that cases are read from
 _MODELS = tuple(ending for one in FORMATS if one.begins is not None for ending in one.endings)
 _REPORT = b'"dmlcheck-'  # the beginning of the schema's name in dmlcheck's own reports
@@ -78,3 +79,13 @@ def is_report(path: str) -> bool:
     # If the keys of a report are sorted, its schema is not at the beginning.
     value = yaml.parse(data, path, is_json=True).value if _REPORT in data else None
     return isinstance(value, dict) and str(value.get("schema")).startswith("dmlcheck-")
+
+
+def inputs_beside(model: str) -> str:
+    """Return the path that the inputs of a model have beside it."""
+    return os.path.join(os.path.dirname(model), INPUTS).replace(os.sep, "/" if "/" in model else os.sep)
+
+
+def models_with_inputs(folder: str) -> list[str]:
+    """Return the models of a folder tree that have their inputs beside them."""
+    return [path for path in search(folder).models if os.path.isfile(inputs_beside(path))]

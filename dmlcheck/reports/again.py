@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 
 from dmlcheck.diagnostics.record import ERROR
+from dmlcheck.formats.find import inputs_beside
 from dmlcheck.reports.records import RunInfo
 from dmlcheck.running.accuracy import EXPECTED_WITHIN, INACCURATE, UNLIKELY, UNLIMITED
 from dmlcheck.running.results import FAILED, CaseResult
@@ -31,7 +32,7 @@ def _options(info: RunInfo, result: CaseResult) -> Iterator[str]:
         yield from ("--algorithms", algorithm)
     if info.directml_version is not None:
         yield from ("--directml-version", info.directml_version)
-    yield from (*info.options, *(["--bisect"] if result.together is not None else []))
+    yield from (*info.options, *_of_model(info, result))
     rules = {found.rule for found in result.diagnostics}
     strict = {found.rule for found in result.diagnostics if found.severity == ERROR} & {UNLIKELY, UNLIMITED, INACCURATE}
     if result.outcome == FAILED and strict:
@@ -42,6 +43,14 @@ def _options(info: RunInfo, result: CaseResult) -> Iterator[str]:
         yield from ("--compare-to", info.compared_to.file)
         if info.compared_to.max_drift is not None:
             yield from ("--max-drift", f"{info.compared_to.max_drift:g}")
+
+
+def _of_model(info: RunInfo, result: CaseResult) -> Iterator[str]:
+    """Yield the options for a model; one that was found in a folder has its inputs beside it."""
+    if not info.model and any((result.node, result.output, result.together)):
+        yield from ("--inputs", inputs_beside(result.case.file))
+    if result.together is not None:
+        yield "--bisect"
 
 
 def _quoted(words: list[str]) -> str:

@@ -26,8 +26,8 @@ def head_lines(asked: CampaignRequest, judged: str) -> Iterator[str]:
     yield f"{kind} of {which} at {level_name(asked.level)}, seed {asked.seed}{invalid}"
 
 
-def finding_lines(found: CampaignFinding, style: Style, again: str = "") -> Iterator[str]:
-    """Yield a finding: what is wrong, why it may be, where its case is, and the command that shows a graph's again."""
+def finding_lines(found: CampaignFinding, style: Style) -> Iterator[str]:
+    """Yield a finding: what is wrong, why it may be, and where its case or its model is."""
     rule = found.answer.difference.rule if found.answer.difference is not None else ""
     yield style(f"FOUND {short_operator(found.operator)}: {rule}", "red")
     yield f"  {visible(found.answer.message)}"
@@ -37,8 +37,6 @@ def finding_lines(found: CampaignFinding, style: Style, again: str = "") -> Iter
     reduced = "" if found.is_flaky or not found.trials else f"; reduced by {counted(found.trials, 'trial')}"
     reduced += "" if found.is_whole or found.is_flaky else ", as far as the time allowed"
     yield f"  {visible(found.path)}: {visible(found.work)}{reduced}{flaky}"
-    if again:
-        yield f"  again: {visible(again)}"
 
 
 def summary_lines(
@@ -46,7 +44,7 @@ def summary_lines(
 ) -> Iterator[str]:
     """Yield how a campaign ended; `expected` has the draws that failed as an entry expects, by its reason.
 
-    `again` is the command that runs the cases that were written, "" without any.
+    `again` is the command that runs what was written, "" without any.
     """
     for reason, count in _grouped(tally.reasons).most_common(_MOST_REASONS):
         yield f"skipped {counted(count, 'draw')}: {visible(cut(reason, _LONG))}"

@@ -65,6 +65,20 @@ class Ended(NamedTuple):
 Event = Done | Other | Ended
 
 
+class Running(Protocol):
+    """A run: the number of its cases, its events, and the case that has run longest."""
+
+    @property
+    def total(self) -> int:
+        """The number of cases."""
+
+    def events(self) -> Iterator[Event]:
+        """Yield the events."""
+
+    def slowest(self) -> tuple[str, float] | None:
+        """Return the case that has run longest, and for how many seconds."""
+
+
 class Executor(Protocol):
     """Runs the cases of files elsewhere: in processes of this machine, or on the workers of a cluster."""
 

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 from dmlcheck.cases.find import Target
-from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.drawing.graphs import LEAST, DrawnGraph, drawn_graph, suits
-from dmlcheck.folders.export_folder import Folder
+from dmlcheck.drawing.graphs import LEAST, DrawnGraph, drawn_graph
+from dmlcheck.folders.export_folder import Folder, free_name
 from dmlcheck.formats.registry import opened
 from dmlcheck.implementations import close
-from dmlcheck.onnx.export.mappings import build, mappings
-from dmlcheck.onnx.export.records import ExportedGraph, ExportedNode, GraphValue, Inexpressible, Initializer
-from dmlcheck.onnx.proto import model_proto
+from dmlcheck.onnx.export.records import Inexpressible
 from dmlcheck.running.answers import TrialAnswer, answer_of
 from dmlcheck.running.campaign import CampaignFinding, CampaignRequest, CampaignTally
+from dmlcheck.running.drawn_models import MODEL, inputs_of, is_expressible, model_of, operators_of, save
 from dmlcheck.running.events import Done, Plan
 from dmlcheck.running.finding_files import FORM, FindingFiles, FindingSource
 from dmlcheck.running.known_findings import KnownFindings
@@ -27,14 +25,11 @@ from dmlcheck.running.model_run import ModelExecution, implementation_of
 from dmlcheck.running.one_case import Settings
 from dmlcheck.running.reduce_case import NotReducible, start_of
 from dmlcheck.running.reducing import reduced
+from dmlcheck.running.reducing_graphs import FailingGraph, GraphReducer, kind_of
 from dmlcheck.running.results import ERRORED, PASSED, SKIPPED, CaseResult
 from dmlcheck.running.trials import Bench
-from dmlcheck.specs.load import load_spec
-from dmlcheck.specs.names import short_operator
 
-_REDUCING = 10.0  # seconds for a node that fails alone
-_INPUTS = "inputs.npz"
-_MODEL = "model.onnx"
+_REDUCING = 10.0  # seconds for one finding
 _GRAPH = "graph"
 _UNSUPPORTED = "unsupported-by-implementation"
 
@@ -43,75 +38,6 @@ class GraphDraw(NamedTuple):
     """A draw of a graph: its number."""
 
     number: int
-
-
-@cache
-def operators_of(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return those of some operators that may be steps of a graph, and that ONNX has."""
-    return tuple(name for name in names if short_operator(name) in mappings() and suits(load_spec(name)))
-
-
-def is_expressible(desc: OperatorDesc) -> bool:
-    """Whether ONNX can express a desc exactly."""
-    try:
-        model_proto(build(desc))
-    except Inexpressible:
-        return False
-    return True
-
-
-def model_of(drawn: DrawnGraph) -> Any:
-    """Return a graph as an onnx.ModelProto."""
-    parts = [_renamed(build(step.desc), step.reads, step.writes, f"s{at}_") for at, step in enumerate(drawn.steps)]
-    read = {name for step in drawn.steps for name in step.reads.values()}
-    made = {step.writes: step.desc for step in drawn.steps}
-    outputs = [value for part in parts for value in part.outputs if value.name not in read]
-    between = [value for part in parts for value in (*part.values, *part.outputs) if value not in outputs]
-    return model_proto(
-        ExportedGraph(
-            "graph",
-            max(part.opset for part in parts),
-            tuple(node for part in parts for node in part.nodes),
-            tuple(
-                GraphValue(name, tensor.data_type, tensor.sizes)
-                for name, tensor in drawn.inputs.items()
-                if name in read
-            ),
-            tuple(value for value in outputs if value.name in made),
-            tuple(constant for part in parts for constant in part.constants),
-            tuple(between),
-        )
-    )
-
-
-def _renamed(graph: ExportedGraph, reads: Any, writes: str, prefix: str) -> ExportedGraph:
-    """Return the graph of a step with the names that its tensors have in the whole."""
-    names = {**dict(reads), graph.outputs[0].name: writes, "": ""}
-
-    def name(old: str) -> str:
-        return str(names.get(old, prefix + old))
-
-    return graph._replace(
-        nodes=tuple(
-            ExportedNode(node.type, tuple(map(name, node.inputs)), tuple(map(name, node.outputs)), node.attributes)
-            for node in graph.nodes
-        ),
-        outputs=tuple(value._replace(name=name(value.name)) for value in graph.outputs),
-        constants=tuple(
-            Initializer(one.value._replace(name=name(one.value.name)), one.elements) for one in graph.constants
-        ),
-        values=tuple(value._replace(name=name(value.name)) for value in graph.values),
-    )
-
-
-def inputs_of(drawn: DrawnGraph, seed: int, number: int) -> dict[str, Any]:
-    """Return values for the tensors that a graph is given."""
-    import numpy as np
-
-    from dmlcheck.drawing.values import plain
-
-    generator = np.random.Generator(np.random.PCG64([seed, number]))
-    return {name: plain(generator, tensor, "normal") for name, tensor in drawn.inputs.items()}
 
 
 class GraphCampaign:
@@ -160,57 +86,50 @@ class GraphCampaign:
             self.tally.take(TrialAnswer(SKIPPED, "no operators that fit together"))
             yield GraphDraw(number)
             return
+        inputs = inputs_of(drawn, self.asked.seed, number)
+        results = self._results(implementation, drawn, inputs)
+        wrong = [result for result in results if answer_of(result).is_finding]
+        computed = any(result.is_computed for result in results)
+        self.tally.take(answer_of(wrong[0]) if wrong else TrialAnswer(PASSED if computed else SKIPPED, "nothing ran"))
+        yield GraphDraw(number)
+        before, self._is_repeated = len(self.tally.findings), False
+        for result in [result for result in wrong if result.node is not None] or wrong:
+            found = self._found(FailingGraph(drawn, inputs, result), number, implementation)
+            if found is not None:
+                self.tally.findings.append(found)
+                yield found
+            self.tally.stop_if_interrupted()
+        if self._is_repeated and len(self.tally.findings) == before:
+            self.tally.repeated[_GRAPH] += 1
+
+    def _results(self, implementation: Any, drawn: DrawnGraph, inputs: Mapping[str, Any]) -> list[CaseResult]:
+        """Return the results of the nodes of a graph's model, of its outputs, and of nodes together."""
         with tempfile.TemporaryDirectory() as folder:
-            path, inputs = os.path.join(folder, _MODEL), os.path.join(folder, _INPUTS)
-            _save(model_of(drawn), inputs_of(drawn, self.asked.seed, number), path, inputs)
-            results = self._results(path, inputs, implementation)
-            wrong = [result for result in results if answer_of(result).is_finding]
-            computed = any(result.is_computed for result in results)
-            self.tally.take(
-                answer_of(wrong[0]) if wrong else TrialAnswer(PASSED if computed else SKIPPED, "nothing ran")
-            )
-            yield GraphDraw(number)
-            before, self._is_repeated = len(self.tally.findings), False
-            for result in [result for result in wrong if result.node is not None] or wrong:
-                found = self._found(result, number, path, inputs)
-                if found is not None:
-                    yield found
-                self.tally.stop_if_interrupted()
-            if self._is_repeated and len(self.tally.findings) == before:
-                self.tally.repeated[_GRAPH] += 1
+            try:
+                path, given = save(model_of(drawn), inputs, folder)
+            except Inexpressible:
+                return []
+            asked = ModelRequest(inputs=given, is_bisecting=True)
+            execution = ModelExecution(Target(path, MODEL), self.plan, asked, implementation=implementation)
+            return [event.result for event in execution.events() if isinstance(event, Done)]
 
-    def _results(self, path: str, inputs: str, implementation: Any) -> list[CaseResult]:
-        """Return the results of the nodes of a model, of its outputs, and of nodes together."""
-        asked = ModelRequest(inputs=inputs, is_bisecting=True)
-        execution = ModelExecution(Target(path, _MODEL), self.plan, asked, implementation=implementation)
-        return [event.result for event in execution.events() if isinstance(event, Done)]
-
-    def _found(self, result: CaseResult, number: int, path: str, inputs: str) -> CampaignFinding | None:
+    def _found(self, failing: FailingGraph, number: int, implementation: Any) -> CampaignFinding | None:
         """Return the finding of a node, an output or nodes together; None where its fault is known."""
-        answer = answer_of(result)
+        answer, result = failing.answer, failing.result
         operators = _operators_in(result)
         if not self._is_new(operators, answer):
             return None
         source = f"drawn by dmlcheck fuzz --graphs --seed {self.asked.seed}, graph {number}, {result.case.name}"
-        found = None
         if result.node is not None:
             try:
-                found = self._of_node(result, source, path, inputs)
+                return self._of_node(failing, source)
             except NotReducible as error:
                 if _UNSUPPORTED in str(error) and answer.outcome == ERRORED:  # of a model, it says so by an error
                     why = f"{operators}: {str(error).partition(': ')[2]}"
                     self._known[_fault(operators, answer)] = why
                     self.tally.reasons[why] += 1
                     return None
-            else:
-                if found is None:
-                    return None
-        if found is None and self.expected.is_known_in(f"graph-{number}/{_MODEL}", result.case.name, answer):
-            return None
-        operator = result.node.operator if result.node is not None else _GRAPH
-        found = found or CampaignFinding(operator, source, answer, self._kept(number, path, inputs))
-        self.tally.findings.append(found)
-        return found
+        return self._of_graph(failing, source, number, implementation)
 
     def _is_new(self, operators: str, answer: TrialAnswer) -> bool:
         """Whether a fault of operators is new; it is known from now on."""
@@ -224,12 +143,14 @@ class GraphCampaign:
             self._is_repeated = True
         return False
 
-    def _of_node(self, result: CaseResult, source: str, path: str, inputs: str) -> CampaignFinding | None:
+    def _of_node(self, failing: FailingGraph, source: str) -> CampaignFinding | None:
         """Return the finding of a node that fails alone, as a case; None where its fault is known.
 
         NotReducible where its desc does not fail alone.
         """
-        start = start_of(opened(path), result.case.name, self.bench, {"inputs": inputs})
+        with tempfile.TemporaryDirectory() as folder:
+            path, inputs = save(model_of(failing.graph), failing.inputs, folder)
+            start = start_of(opened(path), failing.result.case.name, self.bench, {"inputs": inputs})
         found = reduced(self.bench, start.failing, start.level, _REDUCING)
         self.tally.is_interrupted = found.is_interrupted
         answer = found.failing.answer
@@ -241,14 +162,31 @@ class GraphCampaign:
         file, _ = self.files.write(found.failing, about)
         return CampaignFinding(found.failing.desc.spec.operator, source, answer, file, found.trials, found.is_whole)
 
-    def _kept(self, number: int, path: str, inputs: str) -> str:
-        """Write a model with its inputs, and return its place."""
+    def _of_graph(self, failing: FailingGraph, source: str, number: int, implementation: Any) -> CampaignFinding | None:
+        """Return the finding of nodes that fail in a model only, as a model; None where its fault is known."""
+        judge = partial(self._results, implementation)
+        reducer = GraphReducer(judge, failing, self.asked.level, _REDUCING)
+        ending = reducer.ended()
+        self.tally.is_interrupted = ending.is_interrupted
+        found = reducer.now
+        name = free_name(f"graph-{number}", self.files.taken)
+        if self.expected.is_known_in(f"{name}/{MODEL}", found.result.case.name, found.answer):
+            return None
+        where, _ = kind_of(found.result)
+        if not self._is_new(f"{where}: {_steps_of(found.graph)}", found.answer._replace(cause="")):
+            return None
+        path = self._kept(name, found)
+        operator = _GRAPH if found.result.node is None else found.result.node.operator
+        return CampaignFinding(operator, source, found.answer, path, reducer.trials, ending.is_whole)
+
+    def _kept(self, name: str, found: FailingGraph) -> str:
+        """Write the model of a graph with its inputs into a folder of a name, and return its path."""
         place = self.files.place = self.files.place or Folder(self.files.path, FORM)
-        for name, file in ((_MODEL, path), (_INPUTS, inputs)):
-            if f"graph-{number}/{name}" not in place.files:
-                with open(file, "rb") as given:
-                    place.write(f"graph-{number}/{name}", given.read())
-        return os.path.join(place.path, f"graph-{number}", _MODEL)
+        with tempfile.TemporaryDirectory() as folder:
+            for path in save(model_of(found.graph), found.inputs, folder):
+                with open(path, "rb") as given:
+                    place.write(f"{name}/{os.path.basename(path)}", given.read())
+        return os.path.join(place.path, name, MODEL)
 
 
 def _fault(operators: str, answer: TrialAnswer) -> Any:
@@ -264,9 +202,6 @@ def _operators_in(result: CaseResult) -> str:
     return _GRAPH if result.together is None else " ".join(sorted({*result.together.operators}))
 
 
-def _save(model: Any, values: dict[str, Any], path: str, inputs: str) -> None:
-    import numpy as np
-
-    with open(path, "wb") as file:
-        file.write(model.SerializeToString())
-    np.savez(inputs, **values)
+def _steps_of(graph: DrawnGraph) -> str:
+    """Return the distinct operators of a graph's steps."""
+    return " ".join(sorted({step.desc.spec.short for step in graph.steps}))

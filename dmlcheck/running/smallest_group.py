@@ -14,12 +14,14 @@ class Smallest:
     """A search through the groups of some nodes, each of which is right alone.
 
     A group is checked once. There are at most `most` checks; after those, the smallest group so far is the result.
+    Groups of fewer than `least` nodes count as right.
     """
 
-    def __init__(self, count: int, check: Check) -> None:
+    def __init__(self, count: int, check: Check, least: int = 2) -> None:
         """Search among the nodes 0 to `count` - 1."""
         self.count = count
         self.check = check
+        self.least = least
         self.most = count * max(1, count.bit_length()) + 16
         self.known: dict[Group, bool | None] = {}
 
@@ -47,8 +49,8 @@ class Smallest:
         return self._found_of(group) is True
 
     def _found_of(self, group: Group) -> bool | None:
-        if len(group) < 2:
-            return False  # each node is right alone
+        if len(group) < self.least:
+            return False
         if group not in self.known:
             if len(self.known) >= self.most:
                 return None
@@ -78,12 +80,13 @@ class Smallest:
 
     def _halved(self, group: Group) -> Group:
         """Return a group halved as often as one of the halves is wrong."""
-        while True:
+        while len(group) > 1:
             middle = len(group) // 2
             half = next((half for half in (group[:middle], group[middle:]) if self._is_wrong(half)), None)
             if half is None:
                 return group
             group = half
+        return group
 
     def _without_start(self, group: Group) -> Group:
         return group[self._most_left_out(len(group), lambda number: group[number:]) :]

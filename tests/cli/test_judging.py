@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import pytest
 from commandline import dmlcheck
 
@@ -18,19 +15,6 @@ def test_the_command_repeats_only_what_is_not_the_default() -> None:
     other = PLAIN._replace(level="5_0", accumulate="float16", inputs="bfloat16", algorithms=("winograd",), timeout=0.0)
     words = "--feature-level 5_0 --accumulate float16 --inputs bfloat16 --algorithms winograd --timeout 0"
     assert other.command("found") == f"dmlcheck run found --implementation onnxruntime {words}"
-
-
-def test_a_model_is_run_again_with_its_inputs_and_a_case_with_its_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    model = os.path.join("found", "graph-1", "model.onnx")
-    inputs = os.path.join("found", "graph-1", "inputs.npz")
-    Path(inputs).parent.mkdir(parents=True)
-    Path(inputs).touch()
-    command = PLAIN.again(model).replace("'", "")
-    assert command == f"dmlcheck run {model} --implementation onnxruntime --inputs {inputs} --bisect"
-    assert PLAIN.again(os.path.join("found", "gemm.yaml")) == ""
 
 
 @pytest.mark.parametrize(("timeout", "expected"), [(0.0, None), (5.0, 5.0)])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dmlcheck.formats.find import find_files, is_report, search
+from dmlcheck.formats.find import find_files, inputs_beside, is_report, models_with_inputs, search
 from dmlcheck.formats.read import read_file
 
 
@@ -110,3 +110,11 @@ def test_reports_of_dmlchecks_own_are_no_case_files(tmp_path: Path, text: str, e
 
 def test_a_file_that_cannot_be_read_is_no_report(tmp_path: Path) -> None:
     assert not is_report(str(tmp_path))
+
+
+def test_models_with_their_inputs_beside_them_are_found(tmp_path: Path) -> None:
+    make(tmp_path, "a/model.onnx", "a/inputs.npz", "b/model.onnx", "c/other.npz", "d.yaml")
+    (model,) = models_with_inputs(str(tmp_path))
+    assert Path(model) == tmp_path / "a" / "model.onnx"
+    assert Path(inputs_beside(model)) == tmp_path / "a" / "inputs.npz"
+    assert inputs_beside("found/graph-1/model.onnx") == "found/graph-1/inputs.npz"

@@ -13,7 +13,7 @@ from results import failed
 
 from dmlcheck.reports.again import again
 from dmlcheck.reports.records import Earlier, RunInfo
-from dmlcheck.running.results import CaseResult, Drift
+from dmlcheck.running.results import CaseResult, Drift, Together
 
 
 @pytest.mark.slow
@@ -82,3 +82,10 @@ INFO = RunInfo("reference")
 )
 def test_options_that_matter_are_given_and_names_quoted(info: RunInfo, result: CaseResult, command: str) -> None:
     assert again(info, result) == command
+
+
+def test_a_model_of_a_folder_runs_again_with_the_inputs_beside_it() -> None:
+    found = failed("a..b", "found/graph-1/model.onnx", together=Together(("a", "b"), ("Abs", "Add")))
+    command = "dmlcheck run --inputs found/graph-1/inputs.npz --bisect found/graph-1/model.onnx"
+    assert again(INFO, found) == command
+    assert again(INFO._replace(model="judged"), found) == "dmlcheck run --bisect found/graph-1/model.onnx"

@@ -109,3 +109,9 @@ def test_after_the_most_checks_the_smallest_group_so_far_stands() -> None:
     assert found is not None
     assert {49, 50} <= set(found)
     assert (len(found) > 2, search.checks) == (True, 4)
+
+
+@pytest.mark.parametrize("at", [0, 3, 4, 8])
+def test_one_node_is_found_where_a_group_may_have_one(at: int) -> None:
+    assert Smallest(9, wrong_with(at), least=1).found() == (at,)
+    assert Smallest(9, wrong_with(0, at), least=1).found() == tuple(sorted({0, at}))
