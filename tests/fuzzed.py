@@ -109,6 +109,18 @@ class Flaky(Right):
         return {name: values + values.dtype.type(1) for name, values in found.items()} if Flaky.count == 1 else found
 
 
+class WrongBeyond100(Right):
+    """Gives 1 more where a tensor has more than 100 elements."""
+
+    name = "wrong-beyond-100"
+
+    def run(self, desc: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+        """Return outputs that are right of few elements."""
+        found = super().run(desc, inputs)
+        is_wrong = max(part.tensor.element_count for part in desc.tensors()) > 100
+        return {name: values + values.dtype.type(is_wrong) for name, values in found.items()}
+
+
 class Crashes(Right):
     """Ends its process where a tensor has more than 100 elements, and sleeps where it has more than 1,000."""
 

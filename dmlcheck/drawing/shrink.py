@@ -180,7 +180,8 @@ def resizings(tensors: Sequence[Sequence[int]], counts: Iterable[int]) -> Iterat
         groups += [[place for place in all_places if len(tensors[place[0]]) - place[1] == back] for back in ranks]
         distinct = list(dict.fromkeys(tuple(group) for group in groups))
         whole = (count for count in counts if size % count == 0)  # one in each group, or block
-        others = (1, 2, *whole, size // 2, size - size // 4, size - 1)
+        less = (size - (size >> shift) for shift in range(2, size.bit_length()))  # by a quarter, an eighth, ... one
+        others = (1, 2, *whole, size // 2, *less, size - 1)
         for other in dict.fromkeys(number for number in others if 0 < number < size):
             yield from ((group, other) for group in distinct)
 

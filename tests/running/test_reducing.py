@@ -70,6 +70,39 @@ def test_the_number_of_elements_that_a_fault_needs_stays() -> None:
     assert found.inputs["InputTensor"].tolist() == [0, 0, 1]
 
 
+class Recorded(BenchHere):
+    """Records each trial without its likely cause, and counts those that fail."""
+
+    def __init__(self, implementation: Any) -> None:
+        super().__init__(implementation, Settings())
+        self.seen: list[str] = []
+        self.failures = 0
+
+    def answer(self, work: Any) -> TrialAnswer:
+        found = super().answer(work)
+        if not work.is_explained:
+            self.seen.append(repr((work.fields, {name: values.tobytes() for name, values in work.inputs.items()})))
+            self.failures += found.is_finding
+        return found
+
+
+@pytest.mark.parametrize("sizes", [(1, 7, 65, 33), (2, 3, 33, 5), (1031,)])
+def test_a_large_tensor_becomes_as_small_as_it_can_be_by_few_trials_that_fail_and_none_runs_twice(
+    sizes: tuple[int, ...],
+) -> None:
+    # Each of these failures may be a crash or a time limit, and takes as long.
+    here = Recorded(fuzzed.WrongBeyond100())
+    tensors = {"InputTensor": tensor(*sizes), "OutputTensor": tensor(*sizes)}
+    desc = valid("DML_OPERATOR_ACTIVATION_IDENTITY", **tensors)
+    trial = Trial.of(desc, {"InputTensor": np.full(sizes, 0.3, np.float32)}, NEWEST_LEVEL)
+    start = failing_of(trial, here.answer(trial))
+    here.seen.clear()
+    found = reduced(here, start, NEWEST_LEVEL, None)
+    assert found.failing.desc["InputTensor"].sizes == (101,)
+    assert here.failures <= 13
+    assert len(here.seen) == len(set(here.seen))
+
+
 def test_a_value_that_matters_stays_wherever_it_is() -> None:
     given = np.full((3, 40), 0.7, np.float32)
     given[1, 33] = np.nan
