@@ -103,7 +103,7 @@ class Cluster:
                 self.client = distributed.Client(self.address, timeout=_WAIT, set_as_default=False)
                 return
             made = distributed.LocalCluster(
-                n_workers=self.jobs, threads_per_worker=1, dashboard_address=":0", silence_logs=logging.CRITICAL
+                n_workers=self.jobs, threads_per_worker=1, silence_logs=logging.CRITICAL, **_UNSEEN
             )
             self.client = distributed.Client(made, set_as_default=False)
         except (OSError, ValueError, TypeError, KeyError) as error:
@@ -211,6 +211,10 @@ class _Calls:
                 self.busy -= 1
                 seconds = 0.0
 
+
+# Nobody opens the pages of a cluster that ends with the run: where bokeh is installed, its import takes as long as that
+# of dask. Their port is open to this machine alone.
+_UNSEEN: dict[str, Any] = {"dashboard_address": "127.0.0.1:0", "scheduler_kwargs": {"dashboard": False}}
 
 _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 

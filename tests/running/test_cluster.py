@@ -233,6 +233,9 @@ def test_a_call_whose_worker_dies_runs_once_more(tmp_path: Path) -> None:
     with Cluster(jobs=2) as made:
         found = [result for _, result in made.map(ended_once, ["", once, "", always, ""])]
         assert (made.ask(os.getenv, "OMP_NUM_THREADS"), made.ask(os.getenv, "MALLOC_TRIM_THRESHOLD_")) == ("1", None)
+        scheduler = made.client.cluster.scheduler
+        pages = [rule.matcher.regex.pattern for rule in scheduler.http_application.wildcard_router.rules]
+        assert (scheduler.http_server.address, [page for page in pages if "status" in page]) == ("127.0.0.1", [])
     assert found[:3] == ["untouched", "once", "untouched"]
     assert isinstance(found[3], Lost)
     assert found[3].problem.startswith("KilledWorker: ")
