@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from types import MethodType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from dmlcheck.descs.records import OperatorDesc
@@ -134,12 +135,32 @@ def _of_python(name: str, place: str) -> Implementation:
             made: Implementation = getattr(import_module(module), attribute)()
     except Exception as error:
         raise Unavailable(f"{name} cannot be made: {type(error).__name__}: {error}{_raised_at(error)}") from error
+    _check_calls(name, made)
     if callable(getattr(made, "run", None)) or tensor_reader(made) is not None:
         return made
     if not runs_models(made):
         raise Unavailable(f"{name} has no method run, which computes a desc, and no run_model, which runs a model")
     through_models: Implementation = import_module("dmlcheck.implementations.desc_models").DescsAsModels(made)
     return through_models
+
+
+_CALLS = {"run": ("desc", "inputs"), "unsupported": ("desc",), "run_model": ("model", "inputs", "names")}
+
+
+def _check_calls(name: str, made: Any) -> None:
+    """Raise Unavailable for an object with a method that does not take what it is called with."""
+    from inspect import signature
+
+    for method, arguments in _CALLS.items():
+        function = getattr(made, method, None)
+        if not isinstance(function, MethodType):
+            continue
+        taken = signature(function)
+        try:
+            taken.bind(*arguments)
+        except TypeError as error:
+            call = f"{method}({', '.join(arguments)})"
+            raise Unavailable(f"{name} is called with {call}, and its method is {method}{taken}: {error}") from None
 
 
 @contextmanager

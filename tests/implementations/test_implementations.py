@@ -168,6 +168,31 @@ def test_a_module_is_found_in_the_current_folder_first(tmp_path: Path, monkeypat
     assert sys.path == [*path, str(tmp_path)]
 
 
+@pytest.mark.parametrize(
+    ("method", "message"),
+    [
+        (
+            "run(self, operator, desc, inputs)",
+            r"is called with run\(desc, inputs\), and its method is run\(operator, desc, inputs\): ",
+        ),
+        ("unsupported(self)", r"is called with unsupported\(desc\), and its method is unsupported\(\): "),
+        (
+            "run_model(self, model)",
+            r"with run_model\(model, inputs, names\), and its method is run_model\(model\): ",
+        ),
+    ],
+)
+def test_a_method_takes_what_it_is_called_with(
+    method: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.chdir(tmp_path)
+    module = f"mine_with_another_{method.partition('(')[0]}"
+    (tmp_path / f"{module}.py").write_text(f"class Mine:\n    def {method}: ...\n", encoding="utf-8")
+    with pytest.raises(Unavailable, match=message):
+        make(f"python:{module}:Mine")
+
+
 def test_an_object_that_computes_nothing_is_no_implementation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", [*sys.path])
     monkeypatch.chdir(tmp_path)
