@@ -66,6 +66,7 @@ def bound(desc: OperatorDesc, inputs: dict[str, Array], accumulate: str = "FLOAT
 
 def peak(desc: OperatorDesc, inputs: dict[str, Array]) -> int:
     """Return how many bytes the results take, and what one thread needs on the way to them."""
+    threads.keep_memory()  # an array that the first results of a process need
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(threads, "_MOST_THREADS", 1)
         tracemalloc.start()

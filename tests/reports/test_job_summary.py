@@ -162,6 +162,7 @@ def test_names_cannot_leave_their_place_in_the_summary(folder: Path) -> None:
 
 @pytest.mark.slow
 def test_many_failures_take_little_memory(folder: Path) -> None:
+    GithubReport(lambda _: None, str(folder / "first.md"), INFO).case(failed("first"))  # loads what a failure needs
     tracemalloc.start()
     reporter = GithubReport(lambda _: None, str(folder / "summary.md"), INFO)
     for index in range(10_000):
