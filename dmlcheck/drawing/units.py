@@ -22,6 +22,7 @@ _SIZES = (*[SMALL] * 6, AROUND_GROUPS, AROUND_GROUPS, AROUND_LARGE_GROUPS, LONG)
 _STYLES = ("normal", "normal", "edges", "edges", "wide", "1000", "cancelling")
 _STRIDED = 0.4  # the share of descs with strides
 _FAR = 0.04  # the share of descs with very many places, of operators with indices
+_MOST_WORK = 20_000_000  # steps of a recurrence times its weights; judging that takes seconds
 _TRIES = 8  # to draw values that the operator takes
 
 
@@ -98,4 +99,12 @@ def _desc(unit: Unit, chance: Chance) -> OperatorDesc | None:
     if "RecurrenceTensor" in fields and sizes is LONG:  # judging 1,031 steps takes 20 seconds: fewer are so long
         sizes = chance.of((AROUND_LARGE_GROUPS, LONG_STATES))
     desc = drawn(unit.operator, chance, sizes, unit.level)
+    if desc is not None and "RecurrenceTensor" in fields and _work(desc) > _MOST_WORK:
+        desc = drawn(unit.operator, chance, AROUND_LARGE_GROUPS, unit.level)
     return laid(desc, chance, unit.level) if desc is not None and chance.often(_STRIDED) else desc
+
+
+def _work(desc: OperatorDesc) -> int:
+    """Return the steps of a recurrence times its weights."""
+    inputs, *weights = (desc.parts[name][0].tensor for name in ("InputTensor", "WeightTensor", "RecurrenceTensor"))
+    return inputs.sizes[1] * sum(tensor.element_count for tensor in weights)

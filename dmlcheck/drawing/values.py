@@ -214,6 +214,8 @@ def tuples(desc: OperatorDesc, tensor: TensorDesc, generator: Generator, dtype: 
 
 
 _MIRRORED = 0.1  # the share of regions whose ends come before their starts
+_INSIDE = 0.8  # the share of tensors of regions that are inside
+_BEYOND = 3  # elements that the others reach beyond the edges: samples from the second on are outside
 
 
 def rois(desc: OperatorDesc, part: TensorPart, generator: Generator) -> Array:
@@ -224,8 +226,9 @@ def rois(desc: OperatorDesc, part: TensorPart, generator: Generator) -> Array:
         float(desc.values.get(name, desc.values.get("SpatialScale", 1.0)))
         for name in ("SpatialScaleX", "SpatialScaleY")
     ]
-    x = np.sort(generator.uniform(-0.3, width, (*tensor.sizes[:-1], 2)), axis=-1) / scales[0]
-    y = np.sort(generator.uniform(-0.3, height, (*tensor.sizes[:-1], 2)), axis=-1) / scales[1]
+    beyond, shape = 0 if generator.random() < _INSIDE else _BEYOND, (*tensor.sizes[:-1], 2)
+    x = np.sort(generator.uniform(-0.3 - beyond, width + beyond, shape), axis=-1) / scales[0]
+    y = np.sort(generator.uniform(-0.3 - beyond, height + beyond, shape), axis=-1) / scales[1]
     corners = np.stack([x[..., 0], y[..., 0], x[..., 1], y[..., 1]], axis=-1)
     is_mirrored = generator.random((*tensor.sizes[:-1], 1)) < _MIRRORED * (desc.spec.short != "ROI_POOLING")
     corners = np.where(is_mirrored, corners[..., [2, 3, 0, 1]], corners)

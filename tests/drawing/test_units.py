@@ -57,6 +57,8 @@ def test_some_recurrent_networks_have_long_sequences_batches_or_states() -> None
     inputs, weights = zip(*([desc[name].sizes for name in tensors] for desc in drawn if desc is not None), strict=True)
     most = [*(max(sizes[axis] for sizes in inputs) for axis in (1, 2)), max(sizes[3] for sizes in weights)]
     assert most == [1031] * 3
+    counts = [desc["RecurrenceTensor"].element_count for desc in drawn if desc is not None]
+    assert max(sizes[1] * count for sizes, count in zip(inputs, counts, strict=True)) <= 20_000_000
 
 
 def test_some_draws_with_indices_have_more_places_than_16_bits_can_name() -> None:

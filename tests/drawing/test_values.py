@@ -10,6 +10,7 @@ from valid_descs import valid
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.drawing.sound import is_sound
+from dmlcheck.drawing.units import Unit, drawn_unit
 from dmlcheck.drawing.values import drawn_values
 
 
@@ -53,6 +54,17 @@ def test_elements_that_strides_put_in_one_place_have_one_value() -> None:
     found = values_of(relu(4, 3, Strides=[0, 1]), "normal")
     assert (found == found[:1]).all()
     assert len(set(found[0].tolist())) == 3
+
+
+def test_some_regions_reach_more_than_an_element_beyond_the_edges() -> None:
+    drawn = [drawn_unit(Unit("DML_OPERATOR_ROI_ALIGN", 0, number)) for number in range(60)]
+    scaled = [
+        (one.inputs["ROITensor"] * one.desc.values["SpatialScaleX"], one.desc["InputTensor"].sizes[3])
+        for one in drawn
+        if one is not None
+    ]
+    is_far = [bool((x[..., 0].min() < -1) and (x[..., 2].max() > size + 1)) for x, size in scaled]
+    assert 2 < sum(is_far) < len(is_far) / 2
 
 
 @pytest.mark.parametrize("data_type", ["INT32", "UINT32"])
