@@ -104,6 +104,8 @@ def test_denormal_products_on_the_way_move_the_result() -> None:
     assert (bound.radius[2:] < 100 * one).all()
     whole = np.prod(Ball(x.astype(np.float32), 0.0, FLOAT32))
     assert abs(2 * one - whole.value) <= allowed(whole, "FLOAT32")
+    beside = np.cumprod(Ball(np.stack([x, np.full(5, np.nan)]).astype(np.float32), 0.0, FLOAT32), axis=1)
+    assert (beside.radius[0] == bound.radius).all()  # NaN in another row changes nothing
 
 
 def test_products_of_which_the_last_alone_is_denormal_are_off_by_no_more_than_a_unit() -> None:
