@@ -131,7 +131,7 @@ def _multiplied(multiply: Callable[[Array], Array], x: Ball, count: Any) -> Ball
     moved = None if error is None else multiply(np.abs(value) + error) - size
     own = np.expm1(count * np.log1p(x.arithmetic.unit_roundoff)) * plus(size, moved)
     least = multiply(np.minimum(np.abs(value), 1.0))
-    if not of.least(least) >= x.arithmetic.smallest:  # NaN is none that is large enough
+    if not of.least(least) >= x.arithmetic.smallest:  # also where one is NaN
         own = own + _lost_on_the_way(least, size, count, x.arithmetic)
     most = None if error is None else of.largest(error)
     terms = max(x.terms, int(np.max(count, initial=0)) + 1)
