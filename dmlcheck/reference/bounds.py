@@ -77,6 +77,7 @@ def bounds(
     with_likely: bool = False,
     unit: str = "",
     algorithms: Collection[str] = (),
+    has_one_cause: bool = False,
 ) -> Iterator[tuple[str, Array, Bound]]:
     """Yield the bounds of some elements, those where the masks `asked` are true, tile by tile.
 
@@ -84,14 +85,14 @@ def bounds(
     element are computed. An implementation may accumulate in one type, and round the factors of sums of products to
     another: FLOAT32, TF32 or BFLOAT16. With a `unit`, nearest or cut, the bounds are those of one that rounds every
     factor so. `algorithms` may have WINOGRAD. `is_likely` asks for the bounds of likely errors, `with_likely` for both:
-    those of likely errors come along if sharing the work of the others makes them cheap. TooMuchWork if that would take
-    too long.
+    those of likely errors come along if sharing the work of the others makes them cheap. `has_one_cause` adds up the
+    errors of inputs as those of one cause. TooMuchWork if that would take too long.
     """
     refuse_too_much(desc, inputs)
     is_winograd = WINOGRAD in algorithms and may_be_winograd(desc)
     has_twins = with_likely and not is_likely and not is_winograd and desc.spec.short in WITH_TWINS
     arithmetic = arithmetic_of(desc, accumulate, factors, is_likely=is_likely)
-    arithmetic = arithmetic._replace(unit=unit, has_twins=has_twins)
+    arithmetic = arithmetic._replace(unit=unit, has_twins=has_twins, has_one_cause=has_one_cause)
     found = _quietly(_bounds(desc, inputs, asked, arithmetic))
     if not is_winograd:
         yield from found

@@ -12,8 +12,9 @@ from dmlcheck.comparison.records import OutputResult
 from dmlcheck.comparison.tolerances import Limit
 from dmlcheck.diagnostics.wording import figure
 from dmlcheck.graphs.buffers import Array
-from dmlcheck.graphs.carry import Carried, carried
+from dmlcheck.graphs.carry import carried
 from dmlcheck.graphs.records import Graph
+from dmlcheck.graphs.side import Carried
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.reference.work import TooMuchWork
 from dmlcheck.running.step_verdict import as_numbers, judge_carried

@@ -15,9 +15,10 @@ from dmlcheck.comparison.tolerances import Limit
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.diagnostics.record import Finding
 from dmlcheck.graphs.buffers import Array, from_bytes, to_bytes
-from dmlcheck.graphs.carry import Carried, carried
+from dmlcheck.graphs.carry import carried
 from dmlcheck.graphs.compute import step_inputs
 from dmlcheck.graphs.records import Graph, Step
+from dmlcheck.graphs.side import Carried
 from dmlcheck.graphs.tensors import element_of
 from dmlcheck.reference.bounds import Bound
 from dmlcheck.reference.operators import WITH_VARIANCE

@@ -15,12 +15,12 @@ from dmlcheck.cases.prepare import Prepared, prepare
 from dmlcheck.formats.read import read_file
 from dmlcheck.graphs import carry
 from dmlcheck.graphs.buffers import to_bytes
-from dmlcheck.graphs.carry import Carried, carried
+from dmlcheck.graphs.carry import carried
 from dmlcheck.graphs.records import Graph, Step
+from dmlcheck.graphs.side import Carried
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.node import OnnxNode
 from dmlcheck.reference import engine
-from dmlcheck.reference.bounds import Bound
 from dmlcheck.reference.work import TooMuchWork
 from dmlcheck.specs.load import load_spec, operator_names
 from dmlcheck.specs.names import DATA_TYPES
@@ -130,15 +130,6 @@ def test_errors_in_whole_numbers_are_no_obstacle(operator: str) -> None:
             made = found[part.label]
             assert made.value.size >= part.tensor.element_count
             assert made.radius is None or not (made.radius < 0).any()
-
-
-def test_of_several_right_results_the_middle_is_taken_unless_one_is_not_finite_or_far_off() -> None:
-    none = np.zeros(6, bool)
-    first = Bound(np.array([16.0, 2.0, 3.0, np.nan, np.inf, 16.0]), np.full(6, 0.5), none)
-    other = Bound(np.array([18.0, np.inf, np.nan, np.nan, np.inf, 24.0]), np.full(6, 0.25), none)
-    value, radius = carry._hull(first._replace(others=(other,)), "FLOAT32")
-    assert value.tolist() == pytest.approx([16.875, 2, 3, np.nan, np.inf, 16], nan_ok=True)
-    assert radius.tolist() == [1.375, np.inf, np.inf, 0, 0, np.inf]
 
 
 # ---- nodes of several steps
@@ -313,18 +304,19 @@ def test_remainders_that_may_jump_have_no_bound() -> None:
 
 
 @pytest.mark.parametrize(
-    ("operator", "expected"),
-    [
-        ("Floor", [True, False, True, True]),
-        ("Ceil", [True, False, True, True]),
-        ("Round", [True, True, False, True]),
-    ],
+    ("operator", "expected"), [("Floor", [0, 0.5, 0, 20]), ("Ceil", [0, 0.5, 0, 20]), ("Round", [0, 0, 0.5, 20])]
 )
-def test_whole_numbers_that_may_be_the_next_ones_have_no_bound(operator: str, expected: list[bool]) -> None:
+def test_what_may_be_one_of_two_whole_numbers_is_between_them(operator: str, expected: list[float]) -> None:
     """The errors are 0.001, of 900 they are 20: more than a jump."""
     errors = np.array([1e-3, 1e-3, 1e-3, 20])
     made = Carried("FLOAT32", np.array([0.3, 7, 2.5, 900]), errors, errors)
-    assert bound_of(node_of(operator, [random(4)], float32(4)), a=made) == expected
+    steps = graph(node_of(operator, [random(4)], float32(4)))
+    found = carried(steps.steps, {"input 0": made})["output 0"]
+    assert found.radius is not None
+    assert found.shared is not None
+    assert found.radius.tolist() == pytest.approx(expected, abs=2e-4)
+    assert found.value[:3].tolist() == {"Floor": [0, 6.5, 2], "Ceil": [1, 7.5, 3], "Round": [0, 7, 2.5]}[operator]
+    assert found.shared.tolist() == found.radius.tolist()
 
 
 def test_what_overflows_between_steps_may_be_infinite_or_stay_a_number() -> None:

@@ -29,6 +29,7 @@ class Arithmetic(NamedTuple):
     FLOAT32, TF32 or BFLOAT16. With a `unit`, the values of factors are rounded so, to the nearest number or cut.
     `has_short_sums` is for likely errors of sums that are added in lanes or pairs, not one by one. Numbers of an
     arithmetic that `has_twins` carry their likely errors beside the others, as far as operations support it.
+    `has_one_cause` says that the errors of the operands have one cause, so that those of the terms of a sum add up.
     """
 
     data_type: str = "FLOAT32"
@@ -40,6 +41,7 @@ class Arithmetic(NamedTuple):
     unit: str = ""
     has_short_sums: bool = False
     has_twins: bool = False
+    has_one_cause: bool = False
 
 
 _TYPES: dict[str, Any] = {"FLOAT16": np.float16, "FLOAT32": np.float32}  # FLOAT64 has no roundings that float64 shows
@@ -48,6 +50,19 @@ _TYPES: dict[str, Any] = {"FLOAT16": np.float16, "FLOAT32": np.float32}  # FLOAT
 def plus(first: Any, second: Any) -> Any:
     """Add two errors."""
     return second if first is None else first if second is None else first + second
+
+
+# ---- errors of the terms of a sum
+
+
+def to_add(error: Any, arithmetic: Arithmetic) -> Any:
+    """Return the part of a sum's error from the error of a term, before `added`: an independent error's square."""
+    return error if arithmetic.has_one_cause else error * error
+
+
+def added(parts: Any, arithmetic: Arithmetic) -> Any:
+    """Return the error of a sum from the sum of the parts of its terms."""
+    return parts if arithmetic.has_one_cause else np.sqrt(parts)
 
 
 # ---- roundings

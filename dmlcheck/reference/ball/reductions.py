@@ -38,10 +38,10 @@ def total_of_parts(parts: Iterable[Ball], axis: Any, *, keepdims: bool) -> Ball:
             alike = np.maximum(alike, of.alike(value, axis))
         part = _added(value, axis)
         sums, absolute = sums + part, absolute + _added(plus(np.abs(value), error), axis)
-        carried = carried if error is None else plus(carried, _added(error * error, axis))
+        carried = carried if error is None else plus(carried, _added(of.to_add(error, arithmetic), axis))
         count, terms = count + value.size // max(1, part.size), max(terms, x.terms)
     error = summing_error(count - 1, sums, absolute, likely[0], arithmetic, likely[1], likely[2], alike)
-    error = error if carried is None else error + np.sqrt(carried)
+    error = error if carried is None else error + of.added(carried, arithmetic)
     terms = max(terms, count) if count > 1 else terms
     found = rounded(sums, error, arithmetic, terms, partial(is_bounded, carried))
     return found if keepdims else found.moved(lambda values: np.squeeze(values, axis=axis))
@@ -84,8 +84,8 @@ def total_of_shared(x: Ball, add: Callable[[Array], Array], count: int) -> Ball:
         small = add(np.where(is_small, size, 0.0))
         likely = add(value * value), float(count) * absolute * absolute, small, of.alike(value)
     own = summing_error(float(count - 1), sums, absolute, likely[0], arithmetic, *likely[1:])
-    carried = None if error is None else add(np.broadcast_to(error * error, value.shape))
-    moved = own if carried is None else own + np.sqrt(carried)
+    carried = None if error is None else add(np.broadcast_to(of.to_add(error, arithmetic), value.shape))
+    moved = own if carried is None else own + of.added(carried, arithmetic)
     return rounded(sums, moved, arithmetic, max(x.terms, count), partial(is_bounded, carried))
 
 
@@ -107,7 +107,7 @@ def _sums_on_the_way(x: Ball, axis: int = 0, **_: Any) -> Ball:
         absorbed = np.where(size < x.arithmetic.unit_roundoff * np.abs(sums), value, 0.0)
         likely = [along(value * value), along(sums * sums), along(absorbed), of.alike(value, axis)]
     own = summing_error(_places(x, axis), sums, along(plus(size, error)), likely[0], x.arithmetic, *likely[1:])
-    carried = None if error is None else np.sqrt(along(error * error))
+    carried = None if error is None else of.added(along(of.to_add(error, x.arithmetic)), x.arithmetic)
     terms = max(x.terms, value.shape[axis])
     return rounded(sums, plus(own, carried), x.arithmetic, terms, partial(is_bounded, carried))
 

@@ -102,7 +102,8 @@ class _Accumulator:
         else:
             p, q = part.sizes
             self.absolute = plus(self.absolute, function(plus(p, s), plus(q, t)))
-            self.carried = plus(self.carried, _carried(function, p, q, s, t))
+            carry = _carried_of_one_cause if arithmetic.has_one_cause else _carried
+            self.carried = plus(self.carried, carry(function, p, q, s, t))
         if arithmetic.is_likely:
             self.squares = self.squares + part.squares
             self.alike = max(self.alike, float(np.max(of.alike(part.x))) * float(np.max(of.alike(part.y))))
@@ -114,7 +115,7 @@ class _Accumulator:
     def total(self) -> Ball:
         """Return the sums of all parts."""
         value, count, arithmetic = self.value, self.count, self.arithmetic
-        moved = None if self.carried is None else np.sqrt(self.carried)
+        moved = None if self.carried is None else of.added(self.carried, arithmetic)
         if self.rounded is not None:
             is_even = of.is_even(count, value, self.squares) if arithmetic.is_likely else True
             moved = plus(moved, self.rounded.likely(is_even))
@@ -134,6 +135,12 @@ def _carried(function: Callable[..., Any], p: Array, q: Array, s: Array | None, 
     most = plus(p, s)
     squares = function(most * most, t * t)
     return squares if s is None else function(s * s, q * q) + 2 * function(s * most, q * t) + squares
+
+
+def _carried_of_one_cause(function: Callable[..., Any], p: Array, q: Array, s: Array | None, t: Array | None) -> Any:
+    """Return the sums of the radii of products, for factors of size p and q with radii s and t; None for 0."""
+    of_first = None if s is None else function(s, q)
+    return of_first if t is None else plus(of_first, function(plus(p, s), t))
 
 
 RULES: dict[np.ufunc, Callable[..., Any]] = {np.matmul: lambda _, a, b: product(a, b)}

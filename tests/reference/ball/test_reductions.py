@@ -9,7 +9,16 @@ import numpy as np
 import pytest
 from balls import FLOAT16, FLOAT32, allowed, as_balls, likely
 
-from dmlcheck.reference.ball.numbers import Arithmetic, Ball, plus_start, product, radius, total, total_of_parts
+from dmlcheck.reference.ball.numbers import (
+    Arithmetic,
+    Ball,
+    plus_start,
+    product,
+    radius,
+    total,
+    total_of_parts,
+    total_of_shared,
+)
 
 Array = np.ndarray[Any, Any]
 NAN = float("nan")
@@ -166,3 +175,24 @@ def test_a_sum_may_begin_with_what_is_added(start: float, size: float) -> None:
         # What begins with its terms alone has an error of few units in the last place of the start.
         assert (begun.radius > later.radius).all()
         assert (begun.radius <= later.radius + count * 2.0**-24 * abs(start)).all()
+
+
+def test_errors_of_one_cause_add_up_and_independent_ones_do_as_their_squares() -> None:
+    values, radii = np.array([[3.0, -1.0, 2.0, 8.0]]), np.array([[4.0, 2.0, 5.0, 2.0]])  # 49 = 16 + 4 + 25 + 4
+    weights = np.array([[1.0], [-2.0], [1.0], [0.5]])
+    fine = Arithmetic("FLOAT64", unit_roundoff=2.0**-53)
+    for has_one_cause, summed, cumulated, multiplied in (
+        (False, 7.0, 20**0.5, (16 + 16 + 25 + 1) ** 0.5),
+        (True, 13.0, 6.0, 4 + 4 + 5 + 1),
+    ):
+        x = Ball(values, radii, fine._replace(has_one_cause=has_one_cause))
+        assert radius(total(x, -1)).item() == pytest.approx(summed)
+        assert radius(np.cumsum(x, axis=-1))[0, 1] == pytest.approx(cumulated)
+        assert radius(total_of_shared(x, lambda each: each.sum(axis=-1), 4)).item() == pytest.approx(summed)
+        assert radius(product(x, weights)).item() == pytest.approx(multiplied)
+
+
+def test_both_factors_of_one_cause_may_be_off_by_all_of_their_errors() -> None:
+    fine = Arithmetic("FLOAT64", unit_roundoff=2.0**-53, has_one_cause=True)
+    a, b = (Ball(np.full(sizes, 2.0), np.full(sizes, 0.5), fine) for sizes in ((1, 3), (3, 1)))
+    assert radius(product(a, b)).item() == pytest.approx(3 * (2.5 * 2.5 - 2 * 2))

@@ -1,0 +1,137 @@
+"""Errors of a step that have one cause in all elements: they add up in a sum, while the squares of others do.
+
+An implementation rounds the same numbers in the same way, so that results that jump all do so in one direction. The
+weights of an interpolation are computed once, and used in all channels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.graphs.buffers import Array
+from dmlcheck.graphs.side import Side
+from dmlcheck.reference.ball.errors import plus
+from dmlcheck.reference.ball.numbers import Ball
+from dmlcheck.reference.bindings import row
+from dmlcheck.reference.rows import ELEMENTS
+from dmlcheck.values.number_formats import FORMATS
+
+Compute = Callable[..., dict[str, Side]]
+# Operators whose results jump by much more than their operands do.
+_JUMPING_RESULTS = (
+    "ACTIVATION_HARDMAX",
+    "ACTIVATION_HARDMAX1",
+    "ELEMENT_WISE_CEIL",
+    "ELEMENT_WISE_FLOOR",
+    "ELEMENT_WISE_ROUND",
+    "ELEMENT_WISE_SIGN",
+)
+# Operators whose results are operands, or jump from one to another.
+_CHOOSING = ("ACTIVATION_SHRINK", "ACTIVATION_THRESHOLDED_RELU", "ELEMENT_WISE_IF")
+# Operators whose own errors have one cause in all channels: the weights, which an implementation computes once.
+_INTERPOLATING = (
+    "RESAMPLE",
+    "RESAMPLE1",
+    "RESAMPLE2",
+    "RESAMPLE3",
+    "RESAMPLE_GRAD",
+    "RESAMPLE_GRAD1",
+    "ROI_ALIGN",
+    "ROI_ALIGN1",
+    "ROI_ALIGN_GRAD",
+    "UPSAMPLE_2D",
+)
+# Operators of sums of products, whose factors take errors in both directions.
+_PRODUCTS = ("GEMM", "GRU", "LSTM", "MULTIHEAD_ATTENTION", "MULTIHEAD_ATTENTION1", "RNN")
+
+
+def add_shared(
+    desc: OperatorDesc,
+    inputs: Mapping[str, Any],
+    shared: Mapping[str, Array],
+    sides: dict[str, Side],
+    compute: Compute,
+) -> None:
+    """Add up the errors of inputs that have one cause in the outputs, and mark those of the outputs that have one.
+
+    `shared` has these errors of inputs by label, and `compute` returns the bounds of the outputs for inputs.
+    """
+    if _jumps(desc, sides):
+        if shared:
+            for label, other in compute(inputs, has_one_cause=True).items():
+                sides[label].widen(other.radius)
+        for side in sides.values():
+            side.shared = side.radius
+    elif row(desc.spec.operator).kernel.tiles is ELEMENTS:
+        _of_elements(desc, inputs, shared, sides, compute)
+    elif shared or desc.spec.short in _INTERPOLATING:
+        _of_sums(desc, inputs, shared, sides, compute)
+
+
+def _of_elements(
+    desc: OperatorDesc, inputs: Mapping[str, Any], shared: Mapping[str, Array], sides: dict[str, Side], compute: Compute
+) -> None:
+    """Mark the errors of one cause in results of elements: those of the operands, and jumps."""
+    if shared:
+        others = compute({label: _parted(x, shared.get(label))[0] for label, x in inputs.items()})
+        for label, side in sides.items():
+            side.shared = _more(side.radius, others[label].radius)
+    radii = [x.radius.reshape(-1) for name, x in inputs.items() if isinstance(x, Ball) and name != "ConditionTensor"]
+    if desc.spec.short in _CHOOSING and radii:
+        for side in sides.values():
+            is_jump = side.radius > 2 * np.maximum.reduce(radii)
+            side.shared = np.fmax(0.0 if side.shared is None else side.shared, np.where(is_jump, side.radius, 0.0))
+
+
+def _of_sums(
+    desc: OperatorDesc, inputs: Mapping[str, Any], shared: Mapping[str, Array], sides: dict[str, Side], compute: Compute
+) -> None:
+    """Add up the errors of one cause in sums and other results; an interpolation has some of its own."""
+    exact = compute({label: _exact(x) for label, x in inputs.items()})
+    if shared:
+        both = {label: _parted(x, shared.get(label)) for label, x in inputs.items()}
+        others = compute({label: x for label, (x, _) in both.items()})
+        moved = compute({label: x for label, (_, x) in both.items()}, has_one_cause=True)
+        for label, side in sides.items():
+            rest = others[label].radius
+            side.widen(rest + _more(moved[label].radius, exact[label].radius))
+            side.shared = _more(side.radius, rest)
+    has_factors = desc.spec.short in _PRODUCTS or bool(desc.parts.get("FilterTensor"))
+    for label, side in sides.items():
+        more = exact[label].radius if desc.spec.short in _INTERPOLATING else None
+        side.shared = None if has_factors else plus(side.shared, more)
+
+
+def _parted(x: Any, shared: Array | None) -> tuple[Any, Any]:
+    """Return an input without its errors of one cause, and with these alone."""
+    if not isinstance(x, Ball):
+        return x, x
+    if shared is None:
+        return x, _exact(x)
+    others, these = (Ball(x.value, each, x.arithmetic, x.terms) for each in (_more(x.radius, shared), shared))
+    return others, these
+
+
+def _exact(x: Any) -> Any:
+    return Ball(x.value, None, x.arithmetic, x.terms) if isinstance(x, Ball) else x
+
+
+def of_one_cause(x: Any) -> Any:
+    """Return balls whose errors have one cause, anything else as it is."""
+    if not isinstance(x, Ball):
+        return x
+    return Ball(x.value, x.radius, x.arithmetic._replace(has_one_cause=True), x.terms)
+
+
+def _more(radius: Array, other: Array) -> Array:
+    """Return how much larger a radius is than another; 0 where both are infinite."""
+    return np.asarray(np.fmax(radius - other, 0.0))
+
+
+def _jumps(desc: OperatorDesc, sides: Mapping[str, Side]) -> bool:
+    """Whether the results of an operator jump where its operands are within their errors of a limit."""
+    return desc.spec.short in _JUMPING_RESULTS or any(side.tensor.data_type not in FORMATS for side in sides.values())

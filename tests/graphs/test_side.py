@@ -1,0 +1,39 @@
+"""The bounds of a tensor as they come in: the middle of several right results, and errors within a function's range."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dmlcheck.descs.records import TensorDesc
+from dmlcheck.graphs import side
+from dmlcheck.graphs.side import Side
+from dmlcheck.reference.bounds import Bound
+
+
+def test_of_several_right_results_the_middle_is_taken_unless_one_is_not_finite_or_far_off() -> None:
+    none = np.zeros(6, bool)
+    first = Bound(np.array([16.0, 2.0, 3.0, np.nan, np.inf, 16.0]), np.full(6, 0.5), none)
+    other = Bound(np.array([18.0, np.inf, np.nan, np.nan, np.inf, 24.0]), np.full(6, 0.25), none)
+    value, radius = side._hull(first._replace(others=(other,)), "FLOAT32")
+    assert value.tolist() == pytest.approx([16.875, 2, 3, np.nan, np.inf, 16], nan_ok=True)
+    assert radius.tolist() == [1.375, np.inf, np.inf, 0, 0, np.inf]
+
+
+def test_a_wider_radius_stays_within_the_range_of_the_function() -> None:
+    made = Side(TensorDesc("FLOAT64", (3,)), (0.0, 1.0))
+    made.put(np.arange(3), Bound(np.array([0.25, 0.5, 1.0]), np.full(3, 0.125), np.zeros(3, bool), is_rounded=False))
+    made.widen(np.array([0.5, 9.0, 0.0]))
+    assert made.radius.tolist() == [0.5, 0.5, 0.125]
+
+
+def test_errors_of_one_cause_are_no_larger_than_all_errors_and_lie_in_the_buffer_as_these_do() -> None:
+    made = Side(TensorDesc("FLOAT64", (2,), strides=(2,)), (-np.inf, np.inf))
+    made.put(np.arange(2), Bound(np.array([1.0, 2.0]), np.array([0.5, 0.25]), np.zeros(2, bool), is_rounded=False))
+    likely = Side(made.tensor, made.limits)
+    made.shared, likely.shared = np.array([0.25, 1.0]), np.zeros(2)
+    found = made.carried(likely)
+    assert found.radius is not None
+    assert found.shared is not None
+    assert (found.radius.tolist(), found.shared.tolist()) == ([0.5, 0, 0.25], [0.25, 0, 0.25])
+    assert found.likely_shared is None
