@@ -5,8 +5,6 @@ from __future__ import annotations
 import gc
 import os
 import sys
-import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -37,23 +35,25 @@ class Future:
 
 
 class Slow(Future):
-    """A call that is done when it is told to be."""
+    """A call that is done when it is asked for while a condition holds."""
 
-    def __init__(self) -> None:
+    def __init__(self, is_done: Callable[[], bool]) -> None:
         super().__init__(packed, (doubled, 0))
-        self.is_done = False
+        self.is_done = is_done
+        self.left = 1000  # times that it may be asked for
         self.called: list[Callable[[Future], object]] = []
 
     def done(self) -> bool:
-        return self.is_done
+        self.left -= 1
+        assert self.left, "it is never done"
+        if not self.is_done():
+            return False
+        while self.called:
+            self.called.pop()(self)
+        return True
 
     def add_done_callback(self, called: Callable[[Future], object]) -> None:
         self.called.append(called)
-
-    def finish(self) -> None:
-        self.is_done = True
-        for called in self.called:
-            called(self)
 
 
 class Client:
@@ -112,20 +112,12 @@ def test_each_thread_has_two_calls_and_those_under_way_are_cancelled() -> None:
     assert len(client.cancelled) == len(client.sent) - 2
 
 
-def test_answers_wait_for_their_turn_while_others_run() -> None:
-    """The first call is slow: what runs beside it goes on, one call at a time, and is held until its turn."""
-    client, slow = Client(), Slow()
-    client.first = slow
-    results = with_client(client).map(doubled, range(10))
-    taken: list[Any] = []
-    reader = threading.Thread(target=lambda: taken.extend(results), daemon=True)
-    reader.start()
-    while len(client.sent) < 10:
-        time.sleep(0.001)
-    assert taken == []
-    slow.finish()
-    reader.join(10)
-    assert taken == [(number, 2 * number) for number in range(10)]
+def test_answers_wait_for_their_turn_while_others_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first call is done when all others were sent, which are held until their turn."""
+    monkeypatch.setattr(module, "_MOMENT", 0)
+    client = Client()
+    client.first = Slow(lambda: len(client.sent) == 10)
+    assert list(with_client(client).map(doubled, range(10))) == [(number, 2 * number) for number in range(10)]
 
 
 class KilledWorker(Exception):
@@ -150,20 +142,17 @@ class Dying(Client):
 
 
 def test_a_call_whose_worker_died_runs_again_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_MOMENT", 0.001)
-    slow = Slow()
-    client = Dying(slow)
-    results = with_client(client).map(doubled, range(6))
-    taken: list[Any] = []
-    reader = threading.Thread(target=lambda: taken.extend(results), daemon=True)
-    reader.start()
-    while client.sent.count((1,)) < 2:
-        time.sleep(0.001)
-    time.sleep(0.05)
-    assert client.sent[-1] == (1,)
-    slow.finish()
-    reader.join(10)
-    assert [given for given, _ in taken] == list(range(6))
+    monkeypatch.setattr(module, "_MOMENT", 0)
+    last_sent: list[Any] = []
+
+    def is_done() -> bool:
+        last_sent.append(client.sent[-1])
+        return len(last_sent) == 20
+
+    client = Dying(Slow(is_done))
+    found = with_client(client).map(doubled, range(100))
+    assert [given for given, _ in found] == list(range(100))
+    assert last_sent == [(1,)] * 20
     assert client.sent.count((1,)) == 2
 
 

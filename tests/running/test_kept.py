@@ -65,10 +65,10 @@ def test_one_call_at_a_time_and_one_that_runs_at_the_end_of_a_run_ends_what_was_
     with kept("a", Thing) as thing:
         other.start()
         end_kept()
-        other.join(0.05)
+        other.join(0.05)  # time in which it could go wrong
         order.append("first")
         assert thing.closed == 0
-    other.join(10)
+    other.join()
     assert order[0] == "first"
     assert (thing.closed, order[1].closed) == (1, 0)
 
