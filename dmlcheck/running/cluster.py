@@ -67,7 +67,8 @@ class Cluster:
 
     def __enter__(self) -> Self:
         """Connect, and check the workers."""
-        with interrupts_held():
+        # An interrupt would end a process that starts with a traceback; it may end the wait for a scheduler.
+        with contextlib.nullcontext() if self.address else interrupts_held():
             method = "spawn" if self.address else _start_method()
             try:
                 import dask

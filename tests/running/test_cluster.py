@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -196,6 +197,26 @@ def test_an_address_where_nothing_is_is_refused(monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(MissingRequirement, match="nothing answers at nowhere://x: "), Cluster("nowhere://x"):
         pass
     gc.collect()  # clients that did not connect: dask waits forever where one is collected while another one starts
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="Windows has no masks of signals")
+@pytest.mark.parametrize(("address", "is_held"), [("tcp://host:1", False), ("", True)])
+def test_an_interrupt_ends_the_wait_for_a_scheduler(
+    address: str, is_held: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is held back only while processes start."""
+    pytest.importorskip("distributed", reason="there is no dask")
+    held = []
+
+    def connect(*_: Any) -> None:
+        held.append(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))
+
+    monkeypatch.setattr(module, "_start_method", lambda: "spawn")
+    monkeypatch.setattr(Cluster, "_connect", connect)
+    monkeypatch.setattr(Cluster, "_check", lambda _: None)
+    with Cluster(address):
+        pass
+    assert held == [is_held]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="there are no copies")
