@@ -25,17 +25,21 @@ from dmlcheck.specs.records import OUTPUT
 MEANS = (0, 10, 100, 1000)
 DRAWS = 12
 _SATURATED = "a fused activation that has all of its range within the error of a very large operand"
-_GROWING = "states that grow from step to step, with activations that have no limit"
+_GRADIENTS = "sums of FLOAT16 gradients around 1,000 that cancel: their error is larger than any FLOAT16 number"
+_GROWING = "states, or their errors, that grow from step to step"
 _SCORES = "scores of some hundreds or thousands: their rounding decides which key has all of the weight"
 REASONS = {
-    "BATCH_NORMALIZATION": _SATURATED,
-    "MEAN_VARIANCE_NORMALIZATION": _SATURATED,
+    "BATCH_NORMALIZATION_GRAD": _GRADIENTS,
+    "BATCH_NORMALIZATION_TRAINING": _SATURATED,
+    "BATCH_NORMALIZATION_TRAINING_GRAD": _GRADIENTS,
+    "CUMULATIVE_PRODUCT": "products of 1,031 numbers: later factors make the rounding of a denormal product large",
     "ELEMENT_WISE_TAN": "angles beside a pole",
     "GRU": _GROWING,
-    "LSTM": _GROWING,
-    "RNN": _GROWING,
+    "MEAN_VARIANCE_NORMALIZATION": _SATURATED,
+    "MEAN_VARIANCE_NORMALIZATION1": _SATURATED,
     "MULTIHEAD_ATTENTION": _SCORES,
     "MULTIHEAD_ATTENTION1": _SCORES,
+    "RNN": _GROWING,
 }
 SIZES = (drawn_descs.SMALL, drawn_descs.LARGE, drawn_descs.LONG)
 
