@@ -19,7 +19,7 @@ from dmlcheck.cli.options import complete_files
 from dmlcheck.cli.run_options import Memory
 from dmlcheck.cli.selection import split_case
 from dmlcheck.files.document import Document
-from dmlcheck.formats.find import models_with_inputs
+from dmlcheck.formats.find import models_of_findings
 from dmlcheck.formats.read import read_file
 from dmlcheck.formats.registry import Format, binary_format
 
@@ -145,7 +145,7 @@ def found_models(paths: Sequence[str], plan: Plan, *, is_elsewhere: bool) -> lis
     folders = [path for path, case in map(split_case, paths) if case is None and os.path.isdir(path)]
     if not folders:
         return []
-    models = dict.fromkeys(path for folder in folders for path in models_with_inputs(folder))
+    models = dict.fromkeys(path for folder in folders for path in models_of_findings(folder))
     found = [Target(path, path.replace(os.sep, "/")) for path in models]
     why = _why_no_models(plan, is_elsewhere=is_elsewhere) if found else None
     if why is None:

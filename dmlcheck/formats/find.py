@@ -11,6 +11,7 @@ from dmlcheck.files.plain import open_plain
 from dmlcheck.formats.registry import FORMATS, endings
 
 INPUTS = "inputs.npz"  # the arrays of a model's inputs, beside it
+FOUND_GRAPH = "graph-"  # and a number: the folder of a finding
 CASES = endings("cases")  # of files that cases are read from
 _MODELS = tuple(ending for one in FORMATS if one.begins is not None for ending in one.endings)
 _REPORT = b'"dmlcheck-'  # the beginning of the schema's name in dmlcheck's own reports
@@ -86,6 +87,11 @@ def inputs_beside(model: str) -> str:
     return os.path.join(os.path.dirname(model), INPUTS).replace(os.sep, "/" if "/" in model else os.sep)
 
 
-def models_with_inputs(folder: str) -> list[str]:
-    """Return the models of a folder tree that have their inputs beside them."""
-    return [path for path in search(folder).models if os.path.isfile(inputs_beside(path))]
+def models_of_findings(folder: str) -> list[str]:
+    """Return the models of findings in a folder tree: in folders such as graph-1, with their inputs beside them."""
+    return [path for path in search(folder).models if _is_finding(path)]
+
+
+def _is_finding(model: str) -> bool:
+    name = os.path.basename(os.path.dirname(os.path.abspath(model)))
+    return name.startswith(FOUND_GRAPH) and os.path.isfile(inputs_beside(model))

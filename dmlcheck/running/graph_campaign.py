@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from dmlcheck.cases.find import Target
 from dmlcheck.drawing.graphs import LEAST, DrawnGraph, drawn_graph
 from dmlcheck.folders.export_folder import Folder, free_name
+from dmlcheck.formats.find import FOUND_GRAPH
 from dmlcheck.formats.registry import opened
 from dmlcheck.implementations import close
 from dmlcheck.onnx.export.records import Inexpressible
@@ -169,7 +170,7 @@ class GraphCampaign:
         ending = reducer.ended()
         self.tally.is_interrupted = ending.is_interrupted
         found = reducer.now
-        name = free_name(f"graph-{number}", self.files.taken)
+        name = free_name(f"{FOUND_GRAPH}{number}", self.files.taken)
         if self.expected.is_known_in(f"{name}/{MODEL}", found.result.case.name, found.answer):
             return None
         where, _ = kind_of(found.result)
