@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.descs.write import notation
 from dmlcheck.drawing.broken import BrokenDesc, broken
 from dmlcheck.drawing.chance import Chance, seeded
 from dmlcheck.drawing.descs import drawn
@@ -12,6 +13,7 @@ from dmlcheck.drawing.draft import SMALL, Sizes
 from dmlcheck.drawing.layouts import laid
 from dmlcheck.specs.load import load_spec
 from dmlcheck.specs.names import NEWEST_LEVEL
+from dmlcheck.validation import validate
 
 AROUND_GROUPS = Sizes((1, 2, 3, 31, 32, 33, 63, 64, 65), 8192)
 AROUND_LARGE_GROUPS = Sizes((1, 1, 2, 3, 255, 256, 257), 12_000)
@@ -100,11 +102,20 @@ def _desc(unit: Unit, chance: Chance) -> OperatorDesc | None:
         sizes = chance.of((AROUND_LARGE_GROUPS, LONG_STATES))
     desc = drawn(unit.operator, chance, sizes, unit.level)
     if desc is not None and "RecurrenceTensor" in fields and _work(desc) > _MOST_WORK:
-        desc = drawn(unit.operator, chance, AROUND_LARGE_GROUPS, unit.level)
+        desc = _of_two_steps(desc, unit.level)
     return laid(desc, chance, unit.level) if desc is not None and chance.often(_STRIDED) else desc
 
 
 def _work(desc: OperatorDesc) -> int:
     """Return the steps of a recurrence times its weights."""
-    inputs, *weights = (desc.parts[name][0].tensor for name in ("InputTensor", "WeightTensor", "RecurrenceTensor"))
-    return inputs.sizes[1] * sum(tensor.element_count for tensor in weights)
+    steps = desc.parts["InputTensor"][0].tensor.sizes[1]
+    return steps * sum(desc.parts[name][0].tensor.element_count for name in ("WeightTensor", "RecurrenceTensor"))
+
+
+def _of_two_steps(desc: OperatorDesc, level: str) -> OperatorDesc | None:
+    """Return a recurrence with two steps in place of many."""
+    fields = notation(desc)
+    for name, axis in (("InputTensor", 1), ("OutputSequenceTensor", 0)):
+        if name in fields:
+            fields[name]["Sizes"][axis] = 2
+    return validate(desc.spec.operator, fields, level)[0]
