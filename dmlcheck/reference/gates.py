@@ -63,7 +63,7 @@ def without(gates: Sequence[Gate], *, hidden: bool, cell: bool) -> list[Gate]:
 
 
 class StepInputs(NamedTuple):
-    """What the gates of a step multiply: x, h, and the cell state before it; `norms` are those of x and h."""
+    """The factors of the gates of a step: x, h, and the cell state before it; `norms` are those of x and h."""
 
     x: Any
     h: Any
