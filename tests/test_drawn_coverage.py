@@ -14,7 +14,7 @@ FAULTS = {
     "SLICE1": ("tail-1024:width", "tail-256:batch", "ignored:InputWindowStrides"),
     "MULTIHEAD_ATTENTION1": ("absent:RelativePositionBiasTensor", "exchanged:QueryHeadCount-KeyValueHeadCount"),
     "RESAMPLE3": ("ignored:Antialiased",),
-    "ROI_ALIGN": ("exchanged:MinimumSamplesPerOutput-MaximumSamplesPerOutput",),
+    "ROI_ALIGN": ("exchanged:MinimumSamplesPerOutput-MaximumSamplesPerOutput", "ignored:OutOfBoundsInputValue"),
     "ELEMENT_WISE_CLIP": ("int64-as-float32", "largest-for-infinity"),
     "ELEMENT_WISE_ADD": ("int64-as-int32", "first-group", "float16-denormals", "broadcast-ignored"),
 }

@@ -238,12 +238,15 @@ def rois(desc: OperatorDesc, part: TensorPart, generator: Generator) -> Array:
     return corners.astype(NUMPY_TYPES[tensor.data_type])
 
 
+_OF_THE_LAST = 0.3  # the share of regions that are of the last image
+
+
 def batches(desc: OperatorDesc, part: TensorPart, generator: Generator) -> Array:
-    """Return batch indices of images."""
+    """Return batch indices of images, some of them of the last one."""
     images = desc.parts.get("InputTensor") or desc.parts["OutputGradientTensor"]
-    return generator.integers(0, images[0].tensor.sizes[0], part.tensor.sizes).astype(
-        NUMPY_TYPES[part.tensor.data_type]
-    )
+    count, sizes = images[0].tensor.sizes[0], part.tensor.sizes
+    found = np.where(generator.random(sizes) < _OF_THE_LAST, count - 1, generator.integers(0, count, sizes))
+    return found.astype(NUMPY_TYPES[part.tensor.data_type])
 
 
 def lengths(desc: OperatorDesc, part: TensorPart, generator: Generator) -> Array:

@@ -56,6 +56,29 @@ def test_elements_that_strides_put_in_one_place_have_one_value() -> None:
     assert len(set(found[0].tolist())) == 3
 
 
+def test_some_regions_are_of_the_last_of_many_images() -> None:
+    tensor = {"DataType": "FLOAT32", "Sizes": [1031, 1, 1, 1]}
+    desc = valid(
+        "DML_OPERATOR_ROI_ALIGN",
+        InputTensor=tensor,
+        ROITensor={"DataType": "FLOAT32", "Sizes": [20, 4]},
+        BatchIndicesTensor={"DataType": "UINT32", "Sizes": [20]},
+        OutputTensor={"DataType": "FLOAT32", "Sizes": [20, 1, 1, 1]},
+        ReductionFunction="AVERAGE",
+        InterpolationMode="LINEAR",
+        SpatialScaleX=1.0,
+        SpatialScaleY=1.0,
+        OutOfBoundsInputValue=0.0,
+        MinimumSamplesPerOutput=1,
+        MaximumSamplesPerOutput=1,
+    )
+    found = drawn_values(desc, np.random.default_rng(0), "normal")
+    assert found is not None
+    images = found["BatchIndicesTensor"].tolist()
+    assert 2 < images.count(1030) < 12
+    assert len(set(images)) > 5
+
+
 def test_some_regions_reach_more_than_an_element_beyond_the_edges() -> None:
     drawn = [drawn_unit(Unit("DML_OPERATOR_ROI_ALIGN", 0, number)) for number in range(60)]
     scaled = [
