@@ -91,10 +91,12 @@ def test_without_time_the_graph_stays_as_it_is() -> None:
     assert (len(made.now.graph.steps), made.trials) == (5, 0)
 
 
-def test_a_graph_that_fails_in_another_way_is_not_taken() -> None:
-    for wrong in (NODE, result("t4 is wrong", output=None)):
-        made = reduced(Fault("ELEMENT_WISE_ABS", "ELEMENT_WISE_SQRT", wrong), TOGETHER)
-        assert len(made.now.graph.steps) == 5
+@pytest.mark.parametrize(("wrong", "is_taken"), [(TOGETHER, True), (NODE, False), (result(), False)])
+def test_a_graph_that_fails_in_another_way_is_not_taken(wrong: CaseResult, is_taken: bool) -> None:
+    values = {"t-1": np.full(SIZES, 5.25, np.float32)}
+    fault = Fault("ELEMENT_WISE_ABS", "ELEMENT_WISE_SQRT", wrong)
+    made = GraphReducer(fault, FailingGraph(chain(), values, TOGETHER), NEWEST_LEVEL, None)
+    assert (made.with_inputs({"t-1": values["t-1"] - 1}) is not None) is is_taken
 
 
 def test_how_a_model_fails_has_no_name_of_a_tensor() -> None:
