@@ -72,6 +72,16 @@ def test_sizes_become_smaller_in_all_steps_and_outputs_follow() -> None:
     assert {"x0": (1, 1, 6, 6), "t0": (1, 1, 6, 6), "t1": (1, 1, 3, 3), "t2": (1, 1, 3, 3)} in sizes
 
 
+def test_inputs_that_have_to_have_the_same_size_are_resized_together() -> None:
+    reads = {"ATensor": "x0", "BTensor": "x1"}
+    inputs = {name: TensorDesc("FLOAT32", (1, 2, 3, 3)) for name in reads.values()}
+    graph = DrawnGraph((DrawnStep(ADD, reads, "t0"),), inputs)
+    found = list(smaller(graph, NEWEST_LEVEL))
+    assert found
+    for one in found:
+        check(one)
+
+
 def test_an_attribute_of_one_step_becomes_simpler() -> None:
     found = list(simpler_steps(GRAPH, NEWEST_LEVEL))
     for graph in found:

@@ -154,6 +154,29 @@ def test_errors_of_one_cause_are_carried_through_a_product_and_end_there() -> No
     assert bound.shared is None
 
 
+def test_a_convolution_adds_up_the_jumps_that_its_window_sees() -> None:
+    convolution = valid(
+        "DML_OPERATOR_CONVOLUTION",
+        InputTensor=X,
+        FilterTensor=X,
+        OutputTensor=ONE,
+        Mode="CROSS_CORRELATION",
+        Direction="FORWARD",
+        DimensionCount=2,
+        Strides=[1, 1],
+        Dilations=[1, 1],
+        StartPadding=[0, 0],
+        EndPadding=[0, 0],
+        OutputPadding=[0, 0],
+        GroupCount=1,
+    )
+    weights = np.ones(COUNT, np.float32).view(np.uint8)
+    bound = of_chain([ROUND, convolution], near(0.5), {"FilterTensor": weights})
+    assert is_within(0, bound)
+    assert is_within(COUNT, bound)
+    assert bound.shared is None
+
+
 def test_whole_numbers_jump_too() -> None:
     quantized = valid(
         "DML_OPERATOR_ELEMENT_WISE_QUANTIZE_LINEAR",
