@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
-from itertools import chain, islice
+from itertools import chain, islice, takewhile
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from dmlcheck.specs.records import INPUT
 from dmlcheck.values.layouts import laid_out, viewed
 
 MOST = 2**20  # elements of all tensors together: the search recomputes an output some ten times
+SECONDS = 10.0  # of the search: each fault of a network of many steps takes long
 _SHOWN = 2  # causes of one kind that fit alike
 _MOST_SHOWN = 3
 _EXPECTED = "the reference engine agrees with the result: is the expected value of the case wrong?"
@@ -32,15 +34,16 @@ def likely_cause(wrong: WrongOutput, *, is_tried: bool = True) -> str | None:
 
     Every fault is simulated on the inputs, and named if it gives the whole output: at most three. Tensors of more than
     MOST elements together are left out. If `is_tried` is false, only the well-known faults and the values themselves
-    are compared, which takes less time.
+    are compared, which takes less time. After SECONDS no other fault is tried.
     """
     if sum(max(part.tensor.element_count, part.tensor.extent) for part in wrong.desc.tensors()) > MOST:
         return None
+    end = monotonic() + SECONDS
     with np.errstate(all="ignore"):
         if _agrees_with_reference(wrong):
             return f"likely cause: {_EXPECTED}"
-        tried = _tried(wrong) if is_tried else iter(())
-        found = islice(_causes(wrong), _SHOWN), islice(tried, _SHOWN), islice(_patterns(wrong), 1)
+        tried = _tried(wrong, end) if is_tried else iter(())
+        found = islice(_causes(wrong, end), _SHOWN), islice(tried, _SHOWN), islice(_patterns(wrong), 1)
         causes = list(islice(chain(*found), _MOST_SHOWN))
         causes = causes or list(filter(None, [few_bits(wrong.expected, wrong.actual, wrong.mask)]))
     return f"likely cause: {'; or '.join(causes)}" if causes else None
@@ -52,17 +55,17 @@ def _agrees_with_reference(wrong: WrongOutput) -> bool:
     return not same(own, wrong.expected).all() and wrong.is_right_for(own, wrong.desc, wrong.inputs)
 
 
-def _causes(wrong: WrongOutput) -> Iterator[str]:
-    for suspect in KNOWN_FAULTS:
+def _causes(wrong: WrongOutput, end: float) -> Iterator[str]:
+    for suspect in takewhile(lambda _: monotonic() < end, KNOWN_FAULTS):
         with suppress(Exception):  # the kernel may refuse such inputs: a guess must not end the run
             text = suspect(wrong)
             if text is not None:
                 yield text
 
 
-def _tried(wrong: WrongOutput) -> Iterator[str]:
+def _tried(wrong: WrongOutput, end: float) -> Iterator[str]:
     """Yield faults that are tried on the reference engine."""
-    return (f"the result is as if {words}" for words in explaining(wrong))
+    return (f"the result is as if {words}" for words in explaining(wrong, end))
 
 
 def _patterns(wrong: WrongOutput) -> Iterator[str]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
-from itertools import pairwise
+from itertools import pairwise, takewhile
+from time import monotonic
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,9 +47,12 @@ class Variant(NamedTuple):
         return self.finish(found.values, wrong.tensor.data_type)
 
 
-def explaining(wrong: WrongOutput) -> Iterator[str]:
-    """Yield the faults that explain a whole output: the engine with the fault gives it, within the tolerance."""
-    for variant in variants(wrong.desc, wrong.inputs):
+def explaining(wrong: WrongOutput, end: float) -> Iterator[str]:
+    """Yield the faults that explain a whole output: the engine with the fault gives it, within the tolerance.
+
+    No fault is tried after `end`, a time of time.monotonic.
+    """
+    for variant in takewhile(lambda _: monotonic() < end, variants(wrong.desc, wrong.inputs)):
         with suppress(Exception):  # such a desc may be none that the engine computes
             predicted = variant.output(wrong)
             is_near = predicted is not None and _is_closer(predicted, wrong)

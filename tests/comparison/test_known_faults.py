@@ -87,6 +87,12 @@ def test_a_sum_of_ones_that_stops_at_2048_is_one_in_float16() -> None:
     )
 
 
+def test_known_faults_are_not_tried_when_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(known_faults, "SECONDS", 0.0)
+    words = cause(reduction("SUM", [1, 4096], [1], "FLOAT16"), [1] * 4096, 4096, 2048)
+    assert "accumulator" not in (words or "")
+
+
 def test_a_float16_accumulator_is_no_fault_where_it_is_asked_for() -> None:
     desc = reduction("SUM", [1, 4096], [1], "FLOAT16")
     limit = Limit(Tolerance(ulp=1.0), is_own=True, accumulate="FLOAT16")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 import pytest
 from valid_descs import tensor, valid
 
+from dmlcheck.comparison import known_faults
 from dmlcheck.comparison.known_faults import likely_cause
 from dmlcheck.comparison.tolerances import limit_for
 from dmlcheck.comparison.variants import explaining, variants
@@ -37,7 +39,7 @@ def wrong_output(desc: OperatorDesc, inputs: dict[str, Any], actual: np.ndarray)
 
 
 def causes(desc: OperatorDesc, inputs: dict[str, Any], actual: np.ndarray) -> list[str]:
-    return list(explaining(wrong_output(desc, inputs, actual)))
+    return list(explaining(wrong_output(desc, inputs, actual), end=math.inf))
 
 
 def product(a: np.ndarray, b: np.ndarray, c: np.ndarray, alpha: float = 1.5, beta: float = 0.5) -> np.ndarray:
@@ -135,6 +137,11 @@ def test_the_likely_cause_says_as_if() -> None:
     desc = gemm()
     actual = product(A, B, C)
     assert likely_cause(wrong_output(desc, MATRICES, actual)) == "likely cause: the result is as if TransB were NONE"
+
+
+def test_no_fault_is_tried_when_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(known_faults, "SECONDS", 0.0)
+    assert likely_cause(wrong_output(gemm(), MATRICES, product(A, B, C))) is None
 
 
 def test_every_attribute_optional_tensor_and_nested_operator_is_tried() -> None:
