@@ -159,6 +159,12 @@ def _samples(raw: Raw, chance: Chance) -> None:
     raw["MaximumSamplesPerOutput"] = least + (chance.integer(1, 2) if chance.often(0.1) else 0)
     if raw.get("AlignRegionsToCorners") and chance.often(0.7):
         raw["AlignRegionsToCorners"] = 0
+    of_regions = raw.get("InputGradientTensor")
+    if of_regions is not None and max(of_regions["Sizes"]) > _LONG and chance.often(0.7):
+        raw["InterpolationMode"], raw["ReductionFunction"] = "LINEAR", "AVERAGE"  # others are often undefined
+
+
+_LONG = 512
 
 
 def _channels(raw: Raw, chance: Chance) -> None:

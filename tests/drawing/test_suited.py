@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import pytest
+
 from dmlcheck.drawing.chance import Chance, seeded
 from dmlcheck.drawing.suited import suit
 from dmlcheck.specs.load import load_spec
@@ -155,3 +157,20 @@ def test_a_limit_of_integers_is_whole_and_fits_them() -> None:
     assert suited("ELEMENT_WISE_CLIP", **fields) == {**fields, "Min": 1.0, "Max": 64.0}
     unsigned = {name: of(2, data_type="UINT8") for name in ("InputTensor", "OutputTensor")}
     assert suited("ELEMENT_WISE_CLIP", **{**fields, **unsigned})["Max"] == 192.0  # negative as a signed number
+
+
+@pytest.mark.parametrize(("channels", "least", "most"), [(1031, 60, 80), (12, 0, 0)])
+def test_most_gradients_of_regions_of_many_channels_are_interpolated(channels: int, least: int, most: int) -> None:
+    """Gradients of the nearest elements are undefined where readings differ."""
+    spec, changed = load_spec("DML_OPERATOR_ROI_ALIGN_GRAD"), 0
+    for seed in range(100):
+        fields = {
+            "InputGradientTensor": of(1, channels, 2, 2),
+            "MinimumSamplesPerOutput": 1,
+            "MaximumSamplesPerOutput": 1,
+            "InterpolationMode": "NEAREST_NEIGHBOR",
+            "ReductionFunction": "MAX",
+        }
+        suit(spec, fields, seeded(str(seed)))
+        changed += (fields["InterpolationMode"], fields["ReductionFunction"]) == ("LINEAR", "AVERAGE")
+    assert least <= changed <= most
