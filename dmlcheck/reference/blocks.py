@@ -64,8 +64,8 @@ def tiles_along(axes: Any, sizes: tuple[int, ...], limit: int) -> Iterator[Index
 class Blocks(np.lib.mixins.NDArrayOperatorsMixin):
     """A lazy array that comes in blocks: operations on its elements run when a block is asked for.
 
-    `cuts` are the indices of the blocks, which are row-major runs of each group; `block` computes the elements at one
-    of these indices. A reduction goes through all blocks and returns an array.
+    `cuts` are the indices of the blocks, and `block` computes the elements at one of them. A reduction goes through all
+    blocks and returns an array; the blocks are then row-major runs of each group.
     """
 
     def __init__(self, shape: tuple[int, ...], cuts: list[Index], block: Callable[[Index], Any]) -> None:

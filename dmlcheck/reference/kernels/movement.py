@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial, reduce
-from itertools import accumulate, product
+from collections.abc import Sequence
+from itertools import accumulate
 from operator import add
 from typing import Any
 
@@ -13,6 +12,7 @@ import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.reference.conversions import in_type_of
+from dmlcheck.reference.edges import continued
 from dmlcheck.reference.grouped import AXES_OF_BLOCKS, split_channels
 from dmlcheck.reference.needs import (
     LINES,
@@ -23,7 +23,7 @@ from dmlcheck.reference.needs import (
     joined_parts,
     rows_in_blocks,
 )
-from dmlcheck.reference.places import Index, Places, numbers_of, slices, with_ones_after
+from dmlcheck.reference.places import Index, Places, slices, with_ones_after
 from dmlcheck.reference.results import PartlyUndefined, alternatives, separated, ways_of
 from dmlcheck.reference.rows import UNCUT, Cut, Kernel, exact_row
 
@@ -186,53 +186,7 @@ def padding1(input: Any, *, padding_mode: str, padding_value: Any, start_padding
     if padding_mode == "CONSTANT":
         ends = map(add, start_padding, input.shape)
         return pasted(input, [*map(range, start_padding, ends)], places, padding_value)
-    own = list(map(counted_from, places, start_padding))
-    found = continued(input, own, PLACES[padding_mode])
-    return PartlyUndefined(found, padding_mode == "REFLECTION" and has_no_reflection(input.shape, own))
-
-
-def continued(x: Any, places: Places, origin: Callable[[Any, int], Any]) -> Any:
-    """Return x at some places, which may be outside it; `origin` maps those along an axis to places inside."""
-    found = np.empty([*map(len, places)], x.dtype)
-    for region in product(*map(partial(origins, origin=origin), places, x.shape)):
-        part = x[tuple(seen if isinstance(seen, slice) else slice(None) for _, seen in region)]
-        for axis, (_, seen) in enumerate(region):
-            part = part if isinstance(seen, slice) else part.take(seen, axis)
-        found[tuple(where for where, _ in region)] = part
-    return found
-
-
-def origins(at: range, size: int, *, origin: Callable[[Any, int], Any]) -> Iterator[tuple[slice, Any]]:
-    """Yield the parts of some places that are inside, before and after a dimension, with the places they map to."""
-    start, stop = (min(max(end, at.start), at.stop) for end in (0, size))
-    yield slice(start - at.start, stop - at.start), slice(start, stop)
-    for outside in (range(at.start, min(0, at.stop)), range(max(size, at.start), at.stop)):
-        if outside:
-            yield slice(outside.start - at.start, outside.stop - at.start), origin(np.asarray(outside), size)
-
-
-def has_no_reflection(sizes: Sizes, at: Places) -> Any:
-    """Return a mask of the places outside an axis of size 1, which has no other element to reflect."""
-    outside = list(map(outside_of_one, at, sizes))
-    return any(map(np.any, outside)) and reduce(np.logical_or.outer, outside)
-
-
-def outside_of_one(at: range, size: int) -> Any:
-    """Return a mask of some places: those outside a dimension, if its size is 1."""
-    return (numbers_of(at) != 0) & (size == 1)
-
-
-def mirrored(at: Any, period: int, shift: int) -> Any:
-    """Return the places of a reflection: i and period - shift - i are the same place, and so are i and i + period."""
-    return np.minimum(at % period, period - shift - at % period)
-
-
-PLACES: dict[str, Callable[[Any, int], Any]] = {
-    "EDGE": lambda at, size: np.clip(at, 0, size - 1),
-    "REFLECTION": lambda at, size: mirrored(at, max(1, 2 * size - 2), 0),
-    "SYMMETRIC": lambda at, size: mirrored(at, 2 * size, 1),
-    "WRAP": lambda at, size: at % size,
-}
+    return continued(input, list(map(counted_from, places, start_padding)), padding_mode)
 
 
 # ---- depth to space
