@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
-from itertools import chain, islice, takewhile
+from itertools import chain, islice
 from time import monotonic
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from dmlcheck.comparison.compare import same
 from dmlcheck.comparison.patterns import few_bits, patterns
-from dmlcheck.comparison.variants import explaining
+from dmlcheck.comparison.variants import explaining, in_time
 from dmlcheck.comparison.wrong_output import WrongOutput
 from dmlcheck.descs.records import TensorDesc, TensorPart
 from dmlcheck.descs.strides import packed_strides
@@ -56,7 +56,7 @@ def _agrees_with_reference(wrong: WrongOutput) -> bool:
 
 
 def _causes(wrong: WrongOutput, end: float) -> Iterator[str]:
-    for suspect in takewhile(lambda _: monotonic() < end, KNOWN_FAULTS):
+    for suspect in in_time(KNOWN_FAULTS, end):
         with suppress(Exception):  # the kernel may refuse such inputs: a guess must not end the run
             text = suspect(wrong)
             if text is not None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from itertools import pairwise, takewhile
 from time import monotonic
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES, ulp
 _BITS = 10.0  # how much closer a variant must come, all wrong elements together, to be more than chance
 _MOST_BITS = 8.0  # that one element tells
 _BITS_OF_OTHERS = 3.0  # that an infinity or NaN tells
+_Fault = TypeVar("_Fault")
 _INDICES = ("IndicesTensor", "BatchIndicesTensor", "SequenceLengthsTensor")
 
 
@@ -52,12 +53,17 @@ def explaining(wrong: WrongOutput, end: float) -> Iterator[str]:
 
     No fault is tried after `end`, a time of time.monotonic.
     """
-    for variant in takewhile(lambda _: monotonic() < end, variants(wrong.desc, wrong.inputs)):
+    for variant in in_time(variants(wrong.desc, wrong.inputs), end):
         with suppress(Exception):  # such a desc may be none that the engine computes
             predicted = variant.output(wrong)
             is_near = predicted is not None and _is_closer(predicted, wrong)
             if predicted is not None and is_near and wrong.is_right_for(predicted, variant.desc, variant.inputs):
                 yield variant.words
+
+
+def in_time(faults: Iterable[_Fault], end: float) -> Iterator[_Fault]:
+    """Yield faults until a time of time.monotonic."""
+    return takewhile(lambda _: monotonic() < end, faults)
 
 
 def _is_closer(predicted: Array, wrong: WrongOutput) -> bool:
