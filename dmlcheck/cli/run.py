@@ -29,10 +29,10 @@ from dmlcheck.cli.run_models import (
     ModelOptions,
     cases_of,
     execution_of,
-    found_models,
     judged_by,
     model_of,
     model_options,
+    models_that_run,
     print_nodes,
 )
 from dmlcheck.cli.run_options import (
@@ -288,11 +288,12 @@ def _judged(options: Options, plan: Plan, model: Target | None, cluster: Cluster
     known = None if options.expected is None else load(options.expected, options.implementation, options.level)
     baseline, earlier = _earlier(options)
     console = Console()
-    found, single = select(options.paths)
+    found, models, single = select(options.paths)
     read = (*(target.file for target in found), options.expected, options.compare_to, options.failed)
     inputs = [path for path in (*read, options.asked.inputs) if path]
     info = options.info(said, earlier, is_selected=not plan.selection.is_all)
-    execution, models = _run_of(options, plan, model or found, cluster)
+    models = models_that_run(models, plan, is_elsewhere=cluster is not None)
+    execution = _run_of(options, plan, model or found, models, cluster)
     if options.is_listing:
         return print_nodes(execution)
     info = info._replace(model="" if model is None else judged_by(execution))
@@ -320,26 +321,21 @@ def _judged(options: Options, plan: Plan, model: Target | None, cluster: Cluster
 
 
 def _run_of(
-    options: Options, plan: Plan, asked: Target | list[Target], cluster: Cluster | None
-) -> tuple[Any, list[Target]]:
-    """Return a run of a model, or of cases and then the models among findings in folders; and those models."""
+    options: Options, plan: Plan, asked: Target | list[Target], models: list[Target], cluster: Cluster | None
+) -> Any:
+    """Return a run of a model, or of the cases of files and then of the models of findings."""
     if isinstance(asked, Target):
-        return execution_of(asked, plan, options.asked, is_listing=options.is_listing), []
-    models = found_models(options.paths, plan, is_elsewhere=cluster is not None)
-    cases = _execution(asked, plan, options.jobs, cluster)
+        return execution_of(asked, plan, options.asked, is_listing=options.is_listing)
+    if cluster is not None:
+        from dmlcheck.running.batches import Batches
+
+        return Execution(asked, plan, options.jobs, Batches(asked, plan, cluster))
+    cases = Execution(asked, plan, options.jobs)
     if not models:
-        return cases, models
+        return cases
     from dmlcheck.running.found_models import WithModels
 
-    return WithModels(cases, models, plan), models
-
-
-def _execution(found: list[Target], plan: Plan, jobs: int, cluster: Cluster | None) -> Execution:
-    if cluster is None:
-        return Execution(found, plan, jobs)
-    from dmlcheck.running.batches import Batches
-
-    return Execution(found, plan, jobs, Batches(found, plan, cluster))
+    return WithModels(cases, models, plan)
 
 
 def _about(options: Options, cluster: Cluster | None = None, *, is_for_models: bool = False) -> About:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import wraps
@@ -19,7 +18,6 @@ from dmlcheck.cli.options import complete_files
 from dmlcheck.cli.run_options import Memory
 from dmlcheck.cli.selection import split_case
 from dmlcheck.files.document import Document
-from dmlcheck.formats.find import models_of_findings
 from dmlcheck.formats.read import read_file
 from dmlcheck.formats.registry import Format, binary_format
 
@@ -137,16 +135,11 @@ def model_of(paths: Sequence[str], asked: ModelOptions) -> Target | None:
     return Target(path, path.replace("\\", "/") if sys.platform == "win32" else path, case)
 
 
-def found_models(paths: Sequence[str], plan: Plan, *, is_elsewhere: bool) -> list[Target]:
-    """Return the models among the findings in folders; print which of them do not run, and why.
+def models_that_run(found: list[Target], plan: Plan, *, is_elsewhere: bool) -> list[Target]:
+    """Return the models of findings that run beside cases: all, or none, and why is printed for each.
 
     `is_elsewhere` says that the cases run on the workers of a cluster.
     """
-    folders = [path for path, case in map(split_case, paths) if case is None and os.path.isdir(path)]
-    if not folders:
-        return []
-    models = dict.fromkeys(path for folder in folders for path in models_of_findings(folder))
-    found = [Target(path, path.replace(os.sep, "/")) for path in models]
     why = _why_no_models(plan, is_elsewhere=is_elsewhere) if found else None
     if why is None:
         return found

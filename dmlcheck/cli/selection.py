@@ -13,7 +13,7 @@ from dmlcheck.cases.select import ExpressionError, matcher
 from dmlcheck.cli.console import say
 from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.diagnostics.wording import did_you_mean
-from dmlcheck.formats.find import CASES, find_files, search
+from dmlcheck.formats.find import CASES, FoundFiles, find_files, search
 from dmlcheck.formats.registry import FORMATS, Opened
 from dmlcheck.specs.load import data_folder
 
@@ -23,12 +23,13 @@ if TYPE_CHECKING:
 
 
 class Selected(NamedTuple):
-    """The files of paths, and by their ids the cases that were named one by one, each with a message.
+    """The files of paths, the models of findings in folders, and by their ids the cases that were named one by one.
 
-    The message is printed if a file does not have the case.
+    Each of these cases has a message, which is printed if a file does not have the case.
     """
 
     targets: list[Target]
+    models: list[Target]
     single: dict[str, str]
 
 
@@ -43,6 +44,7 @@ def select(paths: Sequence[str]) -> Selected:
     Print which files of a folder are left out.
     """
     found: list[Target] = []
+    models: dict[str, None] = {}
     empty: list[str] = []
     if not paths:
         root = data_folder("cases")
@@ -52,24 +54,29 @@ def select(paths: Sequence[str]) -> Selected:
         )
     for given in paths:
         path, case = split_case(given)
-        files = files_of(path)
-        found.extend(Target(file, file.replace(os.sep, "/"), case) for file in files)
-        empty.extend([] if files else [path])
+        here = found_in(path)
+        found.extend(Target(file, file.replace(os.sep, "/"), case) for file in here.files)
+        models.update(dict.fromkeys(here.models_of_findings if case is None else ()))
+        empty.extend([] if here.files else [path])
     if found:
         say_empty(empty)
     kept = _each_once(found)
     names = {real_path(target.file): target.name for target in reversed(kept)}
     single = ((names[real_path(one.file)], one.case) for one in found if one.case is not None)
-    return Selected(kept, {f"{name}::{case}": f"{name} has no case {case}" for name, case in single})
+    return Selected(
+        kept,
+        [Target(model, model.replace(os.sep, "/")) for model in models],
+        {f"{name}::{case}": f"{name} has no case {case}" for name, case in single},
+    )
 
 
-def files_of(path: str, *, says_models: bool = False) -> list[str]:
-    """Return the case files of a path, itself if it is no folder, and print which files are left out.
+def found_in(path: str, *, says_models: bool = False) -> FoundFiles:
+    """Return the files of a folder, or the path itself as a file, and print which files are left out.
 
     `says_models` is for a command that takes ONNX models too, but none from a folder.
     """
     if not os.path.isdir(path):
-        return [path]
+        return FoundFiles([path], [], [], [])
     found = search(path)
     left_out = [
         *_named(found.links, "is a link to a folder, and is not searched; give its path to have its files read"),
@@ -78,7 +85,7 @@ def files_of(path: str, *, says_models: bool = False) -> list[str]:
     if says_models:
         left_out += _named(found.models, "is not checked: of a folder only case files are; give the path of the model")
     _note(left_out)
-    return found.files
+    return found
 
 
 _NO_CASE_FILES = f"has no case files ({', '.join(f'*{ending}' for ending in CASES)})"

@@ -12,7 +12,7 @@ from dmlcheck.cases.find import each_once, real_path
 from dmlcheck.cli.console import Console, print_page, write, write_command, write_json
 from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.options import complete_files, examples, level_option, version_option
-from dmlcheck.cli.selection import check_option, check_taken, files_of, say_empty, say_no_cases
+from dmlcheck.cli.selection import check_option, check_taken, found_in, say_empty, say_no_cases
 from dmlcheck.diagnostics.wording import cut, did_you_mean, visible
 from dmlcheck.files.document import Document
 from dmlcheck.formats.registry import opened
@@ -164,7 +164,7 @@ def _listed(names: Collection[str]) -> str:
 
 def _paths(given: Sequence[str]) -> Iterator[str]:
     """Yield the files that paths stand for, each once."""
-    found = {path: [path] if path == "-" else files_of(path, says_models=True) for path in given}
+    found = {path: [path] if path == "-" else found_in(path, says_models=True).files for path in given}
     if any(found.values()):
         say_empty(path for path, own in found.items() if not own)
     yield from each_once(path for own in found.values() for path in own)

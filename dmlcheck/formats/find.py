@@ -29,6 +29,11 @@ class FoundFiles(NamedTuple):
     pipes: list[str]
     models: list[str]
 
+    @property
+    def models_of_findings(self) -> list[str]:
+        """The models in folders such as graph-1, with their inputs beside them."""
+        return list(filter(_is_finding, self.models))
+
 
 def find_files(path: str) -> list[str] | None:
     """Return the YAML and JSON files of a folder tree in order, or the file itself; None when there is neither.
@@ -85,11 +90,6 @@ def is_report(path: str) -> bool:
 def inputs_beside(model: str) -> str:
     """Return the path that the inputs of a model have beside it."""
     return os.path.join(os.path.dirname(model), INPUTS).replace(os.sep, "/" if "/" in model else os.sep)
-
-
-def models_of_findings(folder: str) -> list[str]:
-    """Return the models of findings in a folder tree: in folders such as graph-1, with their inputs beside them."""
-    return [path for path in search(folder).models if _is_finding(path)]
 
 
 def _is_finding(model: str) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dmlcheck.formats.find import find_files, inputs_beside, is_report, models_of_findings, search
+from dmlcheck.formats.find import find_files, inputs_beside, is_report, search
 from dmlcheck.formats.read import read_file
 
 
@@ -115,9 +115,9 @@ def test_a_file_that_cannot_be_read_is_no_report(tmp_path: Path) -> None:
 def test_models_of_findings_are_in_folders_of_their_name_with_their_inputs(tmp_path: Path) -> None:
     make(tmp_path, "graph-1/model.onnx", "graph-1/inputs.npz", "graph-2/model.onnx", "graph-3/inputs.npz", "d.yaml")
     make(tmp_path, "own/model.onnx", "own/inputs.npz")
-    (model,) = models_of_findings(str(tmp_path))
+    (model,) = search(str(tmp_path)).models_of_findings
     assert Path(model) == tmp_path / "graph-1" / "model.onnx"
     assert Path(inputs_beside(model)) == tmp_path / "graph-1" / "inputs.npz"
-    assert models_of_findings(str(tmp_path / "graph-1")) == [model]
-    assert models_of_findings(str(tmp_path / "own")) == []
+    assert search(str(tmp_path / "graph-1")).models_of_findings == [model]
+    assert search(str(tmp_path / "own")).models_of_findings == []
     assert inputs_beside("found/graph-1/model.onnx") == "found/graph-1/inputs.npz"

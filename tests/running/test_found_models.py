@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -74,3 +75,11 @@ def test_models_that_do_not_run_are_named_with_the_reason(words: tuple[str, ...]
     assert result.exit_code == 0
     assert f"dmlcheck: {MODEL} is not run: {why}" in result.stderr
     assert "1 passed in" in result.stdout
+
+
+def test_a_folder_is_searched_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    searched, walk = [], os.walk
+    monkeypatch.setattr(os, "walk", lambda path, **options: searched.append(path) or walk(path, **options))
+    found = dmlcheck("run", "found")
+    assert (found.exit_code, searched) == (0, ["found"])
+    assert "1 output of the model: 1 right" in found.output
