@@ -7,9 +7,9 @@ escapes, scalars on several lines, duplicate keys, and all errors. Then `libyaml
 - A scalar is on one line.
 - Brackets are put on one line, their words in quotes, and then parsed by the JSON decoder.
 
-A file of 100 small cases takes 14 million instructions here, and 77 million by libyaml's events; `yaml.CSafeLoader`
-takes 140 million, and the rest of a run takes 60 million. So the benchmark `run`, with a goal of 0.8 of CSafeLoader's
-time, takes 0.64 of its instructions; with libyaml alone it would take 1.07.
+A file of 100 small cases takes 16 million instructions here, and 77 million by libyaml's events; `yaml.CSafeLoader`
+takes 142 million, and the rest of a run takes 50 million. So the benchmark `run`, with a goal of 0.8 of CSafeLoader's
+time, takes 0.57 of its instructions; with libyaml alone it would take 1.01.
 """
 
 from __future__ import annotations
@@ -252,14 +252,15 @@ class _Values(dict[str, Any]):
         """Parse lists and mappings on one line as JSON; ValueError if they are not of that form."""
         if "\\" in text:
             raise _NotSimple
-        if _TENSORS(text):
-            text = _KEY.sub(self.words.of, text)
-        elif not _NUMBERS(text):
+        try:
+            value = _decoded(_NAME.sub(self.words.of, text)) if _is_bare(text) else MISSING
+        except ValueError:  # some word is more than a name
+            value = MISSING
+        if value is MISSING:
             if _GLUED(text) and _GLUED(_QUOTED.sub("", text)):
                 raise _NotSimple
-            text = _WORD.sub(self.words.of, text)
-        value, end = _decode(text)
-        if end != len(text) or (text.count("[") + text.count("{") > _DEEP and _depth(value) > _DEEP):
+            value = _decoded(_WORD.sub(self.words.of, text))
+        if text.count("[") + text.count("{") > _DEEP and _depth(value) > _DEEP:
             raise _NotSimple
         return value
 
@@ -285,12 +286,9 @@ _QUOTED = re.compile(r"\"[^\"\\]*\"|'[^']*'")
 
 # ---- brackets
 
-# Lists of numbers that mean the same in JSON and YAML, with so few digits that they are in float64's range.
-_OF_NUMBERS = r"[][, ]*(?:-?[0-9]{1,300}(?:\.[0-9]{1,300})?[][, ]+)*"
-_NUMBERS = re.compile(_OF_NUMBERS).fullmatch
-# Mappings of names to such lists, such as tensors with their values.
-_TENSORS = re.compile(rf"{{(?:[A-Za-z]\w{{0,99}}: \[{_OF_NUMBERS})+}}", re.ASCII).fullmatch
-_KEY = re.compile(r"[A-Za-z]\w*", re.ASCII)
+_NAME = re.compile(r"[A-Za-z]\w*", re.ASCII)
+_BARE = b"-.,: []{}_" + bytes([*range(48, 58), *range(65, 91), *range(97, 123)])
+_LONG_NUMBER = re.compile(r"[0-9]{300}").search  # may be beyond float64's range
 _GLUED = re.compile(":(?! )").search  # a colon without a space may be part of a word
 # Text in quotes, and words that are not JSON numbers.
 _WORD = re.compile(
@@ -326,6 +324,27 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 _decode = json.JSONDecoder(object_pairs_hook=_once).raw_decode
+
+
+def _decoded(text: str) -> Any:
+    """Return the value of a JSON text; ValueError if it is none."""
+    value, end = _decode(text)
+    if end != len(text):
+        raise _NotSimple
+    return value
+
+
+def _is_bare(text: str) -> bool:
+    """Whether brackets have numbers and words without quotes, which mean the same in YAML and, with quotes, in JSON.
+
+    JSON refuses what YAML reads otherwise, such as 1.5e3, whose letter gets quotes like a word.
+    """
+    if text.encode().translate(None, _BARE) or text.count(":") != text.count(": "):
+        return False
+    return len(text) < _LONG_TEXT or _LONG_NUMBER(text) is None
+
+
+_LONG_TEXT = 300  # characters
 
 
 def _depth(value: Any) -> int:

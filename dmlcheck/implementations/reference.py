@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import re
 from functools import cached_property
-from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING, Any
 
 from dmlcheck import __version__
@@ -17,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Reference:
-    """The NumPy reference engine; it is imported when it computes, since some processes only pass it on."""
+    """The NumPy reference engine, imported when it computes: some processes only report."""
 
     name = "reference"
     version = __version__
@@ -26,7 +22,9 @@ class Reference:
     @property
     def device(self) -> str:
         """The NumPy that computes: `NumPy 2.4.6`."""
-        return f"NumPy {_numpy_version()}"
+        import numpy as np
+
+        return f"NumPy {np.__version__}"
 
     def unsupported(self, desc: OperatorDesc) -> str | None:
         """Return None: it computes every operator."""
@@ -47,24 +45,3 @@ class Reference:
         from dmlcheck.reference import engine
 
         return engine
-
-
-_VERSION = re.compile(r'^version = "([^"]+)"', re.MULTILINE)
-
-
-def _numpy_version() -> str:
-    """Return the version of NumPy without importing it, since some processes only pass on results.
-
-    NumPy keeps it in a small file. importlib.metadata, which has it too, takes 120 million instructions to import: 3 %
-    of the benchmark `run`, which misses its goal with it.
-    """
-    spec = PathFinder.find_spec("numpy")
-    if spec is not None and spec.origin is not None:
-        path = os.path.join(os.path.dirname(spec.origin), "version.py")
-        with contextlib.suppress(OSError), open(path, encoding="utf-8") as file:
-            found = _VERSION.search(file.read())
-            if found is not None:
-                return found[1]
-    from importlib.metadata import version
-
-    return version("numpy")

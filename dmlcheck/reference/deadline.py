@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from typing import TypeVar
 
 _T = TypeVar("_T")
@@ -23,20 +22,25 @@ class _Limit:
 _LIMIT = _Limit()
 
 
-@contextmanager
-def limited(seconds: float | None) -> Iterator[None]:
-    """Let the computations of a block take so many seconds together, and end with OutOfTime after that.
+class Limited:
+    """Lets the computations of a `with` block take so many seconds together, and ends them with OutOfTime after that.
 
     None changes nothing. One block at a time: the limit is that of the process, so that all threads have it.
     """
-    if seconds is None:
-        yield
-        return
-    _LIMIT.seconds, _LIMIT.until = seconds, time.monotonic() + seconds
-    try:
-        yield
-    finally:
-        _LIMIT.seconds = _LIMIT.until = float("inf")
+
+    def __init__(self, seconds: float | None) -> None:
+        """Set the seconds of the block."""
+        self.seconds = seconds
+
+    def __enter__(self) -> None:
+        """Begin the block."""
+        if self.seconds is not None:
+            _LIMIT.seconds, _LIMIT.until = self.seconds, time.monotonic() + self.seconds
+
+    def __exit__(self, *_: object) -> None:
+        """End the block, and the limit."""
+        if self.seconds is not None:
+            _LIMIT.seconds = _LIMIT.until = float("inf")
 
 
 def in_time(parts: Iterable[_T]) -> Iterator[_T]:

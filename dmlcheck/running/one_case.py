@@ -13,7 +13,7 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import WARNING, Finding
 from dmlcheck.diagnostics.wording import cut
 from dmlcheck.implementations import errors_of, validates
-from dmlcheck.reference.deadline import OutOfTime, limited
+from dmlcheck.reference.deadline import Limited, OutOfTime
 from dmlcheck.reference.work import TooMuchWork
 from dmlcheck.running.accuracy import EXPECTED_WITHIN
 from dmlcheck.running.computed import Computed, Nothing, computed, is_reference, refusal, timed_out, why_unsupported
@@ -107,7 +107,7 @@ def run_cases(cases: Iterable[Case], implementation: Any = None, feature_level: 
 def run_case(case: Case, run: Run, prepared: Prepared | None = None) -> CaseResult:
     """Run one case; it comes prepared if its values were drawn and not read from a file."""
     start = time.perf_counter()
-    with limited(run.timeout):
+    with Limited(run.timeout):
         ending = _ending(case, run, prepared)
     diagnostics = in_order(case.origin, ending.findings) if ending.findings else ()
     if ending.outcome == PASSED and diagnostics:

@@ -98,18 +98,6 @@ def test_several_processes_report_what_one_does() -> None:
 
 
 @pytest.mark.slow
-def test_the_process_that_reports_needs_no_numpy() -> None:
-    write("a.yaml", 1, WRONG)
-    script = (
-        "import sys\nfrom dmlcheck.cli import main\ntry:\n    main(sys.argv[1:])\n"
-        "except SystemExit as end:\n    sys.exit(10 * end.code + ('numpy' in sys.modules))\n"
-    )
-    command = [sys.executable, "-c", script, "run", "a.yaml", "--json", "r.json", "-j"]
-    codes = [subprocess.run([*command, jobs], capture_output=True, check=False, timeout=60).returncode for jobs in "12"]
-    assert codes == [1, 0]
-
-
-@pytest.mark.slow
 def test_several_processes_tell_as_much_of_a_case_that_passes_and_should_not() -> None:
     write("a.yaml", 1, 2)
     Path("known.yaml").write_text("- {cases: 'a.yaml::c1', expect: failed, reason: off by one}\n", encoding="utf-8")

@@ -11,7 +11,7 @@ import numpy as np
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference.ball.numbers import Arithmetic
-from dmlcheck.reference.bindings import Inputs, attributes_of, fields_of, parameter, row, tensors_of
+from dmlcheck.reference.bindings import Binding, Inputs, attributes_of, fields_of, parameter, row, tensors_of
 from dmlcheck.reference.deadline import in_time
 from dmlcheck.reference.results import PartlyUndefined
 from dmlcheck.reference.rows import (
@@ -58,14 +58,36 @@ def plan_of(desc: OperatorDesc, inputs: Inputs, arithmetic: Arithmetic | None = 
     first = inputs.get(desc.spec.inputs[0].name) if desc.spec.inputs else None
     first = first[0] if isinstance(first, list) else first
     is_integer = isinstance(first, np.ndarray) and first.dtype.kind in "iu"
-    bound = row(desc.spec.operator, is_integer=is_integer)
-    tensors, attributes = tensors_of(bound, inputs), attributes_of(bound, desc, arithmetic)
-    formula = partial(bound.function, **attributes) if attributes else bound.function
-    given = fields_of(desc) | {parameter(field.name): inputs.get(field.name) for field in desc.spec.inputs} | attributes
-    tiles = bound.kernel.tiles
+    binding = row(desc.spec.operator, is_integer=is_integer)
+    formula, fields = _bound(desc, binding, arithmetic)
+    tensors = tensors_of(binding, inputs)
+    given = fields | {parameter(field.name): inputs.get(field.name) for field in desc.spec.inputs}
+    tiles = binding.kernel.tiles
     declared = tiles(given) if callable(tiles) else tiles
-    is_exact = bound.kernel.rounds_nothing(given)
-    return Plan(declared, Request(desc, bound, formula, tensors, given, is_exact, is_integer, arithmetic))
+    is_exact = binding.kernel.rounds_nothing(given)
+    return Plan(declared, Request(desc, binding, formula, tensors, given, is_exact, is_integer, arithmetic))
+
+
+class _Bound(NamedTuple):
+    """A formula with the attributes of a desc, and the desc's fields by parameter."""
+
+    formula: Callable[..., Any]
+    fields: dict[str, Any]
+
+
+def _bound(desc: OperatorDesc, binding: Binding, arithmetic: Arithmetic | None) -> _Bound:
+    """Return the formula of a desc; the last one is kept, since many cases that follow each other share their desc."""
+    last = _LAST.get("desc")
+    if last is not None and last[0] is desc and last[1] is binding and last[2] == arithmetic:
+        return last[3]
+    attributes = attributes_of(binding, desc, arithmetic)
+    formula = partial(binding.function, **attributes) if attributes else binding.function
+    made = _Bound(formula, fields_of(desc) | attributes)
+    _LAST["desc"] = (desc, binding, arithmetic, made)
+    return made
+
+
+_LAST: dict[str, tuple[OperatorDesc, Binding, Arithmetic | None, _Bound]] = {}
 
 
 def tiles_of(desc: OperatorDesc, inputs: Inputs, arithmetic: Arithmetic | None = None) -> Iterator[Tile]:
