@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from _pytest._code.code import ReprEntryNative, ReprExceptionInfo, ReprFileLocation, ReprTraceback
 
 from dmlcheck.cases.select import parse_shard
 from dmlcheck.diagnostics.wording import counted, visible
@@ -445,8 +444,11 @@ class CaseItem(pytest.Item):
         if not isinstance(excinfo.value, CaseFailure):
             return super().repr_failure(excinfo, style)
         path, line, _ = self.reportinfo()
-        crash = ReprFileLocation(str(path), line + 1, excinfo.value.reason)
-        return ReprExceptionInfo(ReprTraceback([ReprEntryNative([f"{excinfo.value}\n"])], None, "native"), crash)
+        shown: Any = excinfo.getrepr(style="native")  # an object that pytest-xdist passes on whole
+        shown.reprtraceback.reprentries[0].lines = [f"{excinfo.value}\n"]
+        crash = shown.reprcrash
+        crash.path, crash.lineno, crash.message = str(path), line + 1, excinfo.value.reason
+        return shown
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """Return where the case stands."""
