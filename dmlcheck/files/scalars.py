@@ -33,18 +33,21 @@ def plain_scalar(text: str) -> Any:
     A float beyond float64's range comes back as `Overflow`, which keeps its text; a whole number of more than
     MAX_DIGITS digits as MISSING.
     """
+    if text in WORDS or text[0] not in _BEFORE_NUMBERS:
+        return WORDS.get(text, text)
     if _INTEGER(text):
         return int(text) if len(text) <= MAX_DIGITS else MISSING
     if _FLOAT(text):
         value = float(text)
         return Overflow(text) if value in (_INF, -_INF) else value
-    if text in WORDS:
-        return WORDS[text]
     if _INFINITY(text):
         return -_INF if text[0] == "-" else _INF
     if _RADIX(text):
         return int(text, 0) if len(text) <= MAX_DIGITS else MISSING
     return text
+
+
+_BEFORE_NUMBERS = frozenset("+-.0123456789")
 
 
 # ---- errors
