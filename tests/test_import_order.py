@@ -96,6 +96,15 @@ def test_the_order_is_that_of_the_map() -> None:
     assert ORDER[-1] == "cli"
 
 
+def test_a_class_name_means_one_thing() -> None:
+    places: dict[str, list[str]] = {}
+    for path in FILES:
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places.setdefault(node.name, []).append(path.relative_to(PACKAGE).as_posix())
+    assert {name: files for name, files in places.items() if len(files) > 1} == {}
+
+
 LONGEST = 36  # lines of a function, without its header and its docstring
 LONG = 25
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _LOCAL, _DASK = "local", "dask"
 
 
-class Executor(click.ParamType):  # type: ignore[type-arg]
+class ExecutorParam(click.ParamType):  # type: ignore[type-arg]
     """Where cases run: None for processes of the run, else the address of dask's scheduler, "" for a local one."""
 
     name = "executor"
@@ -37,7 +37,7 @@ class Executor(click.ParamType):  # type: ignore[type-arg]
 
 executor_option = click.option(
     "--executor",
-    type=Executor(),
+    type=ExecutorParam(),
     default=_LOCAL,
     metavar="local|dask[:ADDRESS]",
     shell_complete=completing(lambda: (_LOCAL, _DASK)),

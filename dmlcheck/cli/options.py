@@ -55,7 +55,7 @@ class Level(click.ParamType):  # type: ignore[type-arg]
         return level
 
 
-class Version(click.ParamType):  # type: ignore[type-arg]
+class VersionParam(click.ParamType):  # type: ignore[type-arg]
     """A version of DirectML."""
 
     name = "version"
@@ -69,7 +69,7 @@ class Version(click.ParamType):  # type: ignore[type-arg]
 
 def version_option(help: str) -> Callable[[Any], Any]:
     """Return the option that names a version of DirectML."""
-    return click.option("--directml-version", type=Version(), metavar="VERSION", help=help)
+    return click.option("--directml-version", type=VersionParam(), metavar="VERSION", help=help)
 
 
 complete_levels = completing(lambda: LEVELS)

@@ -36,7 +36,7 @@ from dmlcheck.cli.run_models import (
     print_nodes,
 )
 from dmlcheck.cli.run_options import (
-    DataType,
+    DataTypeParam,
     Jobs,
     Number,
     Seconds,
@@ -176,7 +176,7 @@ class Options(NamedTuple):
 @click.option(
     "--type",
     "types",
-    type=DataType(),
+    type=DataTypeParam(),
     multiple=True,
     metavar="TYPE",
     shell_complete=completing(lambda: DATA_TYPES),

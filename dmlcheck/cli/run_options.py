@@ -48,7 +48,7 @@ class Shard(click.ParamType):  # type: ignore[type-arg]
         return shard or self.fail(f"{value!r} is not a shard; write 1/3, 2/3 or 3/3 for three", param, ctx)
 
 
-class DataType(click.ParamType):  # type: ignore[type-arg]
+class DataTypeParam(click.ParamType):  # type: ignore[type-arg]
     """A data type of tensors, however it is spelt."""
 
     name = "type"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from dmlcheck.cases.records import Case
-from dmlcheck.specs.about import About, has_about, load_about
+from dmlcheck.specs.about import AboutOperator, has_about, load_about
 from dmlcheck.specs.lineage import older_operator
 from dmlcheck.specs.names import NEWEST_LEVEL, short_operator
 from dmlcheck.specs.records import OperatorSpec
@@ -30,7 +30,7 @@ def about_problems(spec: OperatorSpec, cases: Sequence[Case]) -> Iterator[str]:
     yield from (f"{name}: {text}" for text in _example_problems(about, cases))
 
 
-def _text_problems(about: About) -> Iterator[str]:
+def _text_problems(about: AboutOperator) -> Iterator[str]:
     for text in (about.purpose, about.changes, *about.where.values(), *(recipe.text for recipe in about.recipes)):
         for sentence in re.split(r"(?<=[.;])\s", text):
             if len(sentence.split()) > MOST_WORDS:
@@ -42,7 +42,7 @@ def _text_problems(about: About) -> Iterator[str]:
     yield from (f"no equation has the symbol {symbol}" for symbol in about.where if symbol not in joined)
 
 
-def _spec_problems(spec: OperatorSpec, about: About) -> Iterator[str]:
+def _spec_problems(spec: OperatorSpec, about: AboutOperator) -> Iterator[str]:
     older = older_operator(spec)
     if older is not None and not about.changes:
         yield f"changes must say what the operator changed of {short_operator(older)}"
@@ -54,7 +54,7 @@ def _spec_problems(spec: OperatorSpec, about: About) -> Iterator[str]:
         yield from (f"the desc of {recipe.title} is not valid: {finding.message}" for finding in findings)
 
 
-def _example_problems(about: About, cases: Sequence[Case]) -> Iterator[str]:
+def _example_problems(about: AboutOperator, cases: Sequence[Case]) -> Iterator[str]:
     case = example(about, cases)
     if case is None:
         yield f"the example {about.example} is not a case of the operator"
@@ -62,6 +62,6 @@ def _example_problems(about: About, cases: Sequence[Case]) -> Iterator[str]:
         yield f"the example {about.example} must give outputs and say their source"
 
 
-def example(about: About, cases: Sequence[Case]) -> Case | None:
+def example(about: AboutOperator, cases: Sequence[Case]) -> Case | None:
     """Return the case that is an operator's example, or None."""
     return next((case for case in cases if case.id.endswith("/" + about.example)), None)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dmlcheck.inspection.operator_record import OperatorRecord
-from dmlcheck.specs.about import FAMILIES, About
+from dmlcheck.specs.about import FAMILIES, AboutOperator
 from dmlcheck.specs.c_types import c_type
 from dmlcheck.specs.names import ENUMS, FEATURE_LEVELS, LEVELS, WINDOWS, first_windows
 from dmlcheck.specs.recipes import Recipe, thread_address
@@ -101,7 +101,7 @@ def _limits(spec: OperatorSpec, field: Field) -> list[dict[str, Any]]:
     return [{"constraint": row.id, "word": row.word, "argument": row.args[field.name]} for row in rows]
 
 
-def _field_dict(field: Field, spec: OperatorSpec, about: About) -> dict[str, Any]:
+def _field_dict(field: Field, spec: OperatorSpec, about: AboutOperator) -> dict[str, Any]:
     """Return a field; a count may be left out of a desc, as it follows from its array."""
     return {
         "name": field.name,

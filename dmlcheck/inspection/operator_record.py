@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from dmlcheck.specs.about import About, load_about
-from dmlcheck.specs.counterparts import Counterpart, counterparts
+from dmlcheck.specs.about import AboutOperator, load_about
+from dmlcheck.specs.counterparts import Equivalent, counterparts
 from dmlcheck.specs.lineage import Version, lineage, older_operator, version
 from dmlcheck.specs.records import OperatorSpec
 
@@ -18,9 +18,9 @@ class OperatorRecord(NamedTuple):
     """
 
     spec: OperatorSpec
-    about: About
+    about: AboutOperator
     formula: tuple[str, ...]
-    counterparts: tuple[Counterpart, ...]
+    counterparts: tuple[Equivalent, ...]
     older: str | None
     version: Version
     versions: tuple[Version, ...]

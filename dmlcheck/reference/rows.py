@@ -199,7 +199,7 @@ class Correlations(NamedTuple):
     magnitudes: Callable[[Given], Callable[..., Any] | None] = lambda _: None
 
 
-class Undefined(NamedTuple):
+class AllUndefined(NamedTuple):
     """All results are undefined, whatever the tensors have: the formula is not called."""
 
 
@@ -268,7 +268,7 @@ Tiles = (
     | Neighbours
     | InWindows
     | Correlations
-    | Undefined
+    | AllUndefined
 )
 UNCUT = Cut(lambda _: ())  # one tile
 

@@ -14,7 +14,7 @@ import numpy as np
 from dmlcheck.reference.ball.numbers import Array, Ball, Condition, hull, radius, raw
 from dmlcheck.reference.interpolation import (
     Rounding,
-    Share,
+    WeightedElement,
     beside,
     computed,
     half_down,
@@ -122,7 +122,7 @@ def places_of_samples(
 # ---- values
 
 
-class Reading(NamedTuple):
+class SampleReading(NamedTuple):
     """A reading of the documentation about samples near an edge, and halfway between two elements.
 
     `outside` returns the mask of places that are outside an axis of a size; `rounding` returns the nearest elements,
@@ -138,7 +138,7 @@ def rounding_of(sampling: Sampling) -> Rounding | None:
     return None if sampling.mode == "LINEAR" else half_up
 
 
-def readings(at: Sequence[Any], sizes: Sequence[int], sampling: Sampling) -> list[Reading]:
+def readings(at: Sequence[Any], sizes: Sequence[int], sampling: Sampling) -> list[SampleReading]:
     """Return the readings that give different samples at some places, the reference's first.
 
     They differ on whether a place that is exactly one element beyond an edge is outside; for nearest elements, or with
@@ -154,7 +154,7 @@ def readings(at: Sequence[Any], sizes: Sequence[int], sampling: Sampling) -> lis
         outsides.append(_is_off)
     if sampling.mode != "LINEAR" and any(np.any(np.floor(raw(x)) + 0.5 == raw(x)) for x in at):
         roundings += [half_down, np.rint]
-    return [Reading(*ways) for ways in product(outsides, roundings)]
+    return [SampleReading(*ways) for ways in product(outsides, roundings)]
 
 
 def samples_at(image: Array, at: Sequence[Any], rounding: Rounding | None, *, is_single: bool) -> PartlyUndefined:
@@ -170,7 +170,7 @@ def samples_at(image: Array, at: Sequence[Any], rounding: Rounding | None, *, is
 
 
 def bounded(
-    found: PartlyUndefined, at: Sequence[Any], sizes: Sequence[int], reading: Reading, outside: Any
+    found: PartlyUndefined, at: Sequence[Any], sizes: Sequence[int], reading: SampleReading, outside: Any
 ) -> PartlyUndefined:
     """Return samples at some places of an image, with the value `outside` at those that a reading puts outside."""
     beyond = _crossed(*map(reading.outside, at, sizes))
@@ -239,7 +239,7 @@ def gradient_of_samples(
     given = np.repeat(np.repeat(gradient, counts[0], 1), counts[1], 2)
     if sampling.function == "AVERAGE":
         return PartlyUndefined(np.where(beyond, 0.0, given / math.prod(counts)), unclear)
-    reading = Reading(_is_beyond, rounding_of(sampling))
+    reading = SampleReading(_is_beyond, rounding_of(sampling))
     inside = samples_at(image, at, reading.rounding, is_single=False)
     samples = without_alternatives(bounded(inside, at, image.shape[1:], reading, np.nan))
     chosen = _which_is_largest(samples.value, counts)
@@ -284,7 +284,7 @@ def has_part(samples: Any, at: Sequence[Any], tile: Places, sizes: Sequence[int]
     return found
 
 
-def is_in(near: Sequence[Share], part: range) -> bool:
+def is_in(near: Sequence[WeightedElement], part: range) -> bool:
     """Whether one of the elements, with indices from the start of a part of an axis, is inside that part."""
     return any((np.clip(element, 0, len(part) - 1) == element).any() for element, _ in near)
 

@@ -17,7 +17,7 @@ from dmlcheck.onnx.descs.graph import unchecked_graph
 from dmlcheck.onnx.descs.node import Counterpart
 from dmlcheck.onnx.exporter import require
 from dmlcheck.onnx.model.file import read_whole, symbols_of
-from dmlcheck.onnx.model.nodes import ModelNode, Unusable, nodes_and_fusions
+from dmlcheck.onnx.model.nodes import ModelNode, UnusableNode, nodes_and_fusions
 from dmlcheck.onnx.provider.registrations import registrations
 from dmlcheck.onnx.reading import Unreadable, opset_of
 from dmlcheck.running.graphs import checker
@@ -32,7 +32,7 @@ class NodeResult(NamedTuple):
 
     operator: str
     descs: tuple[Validated, ...]
-    unusable: Unusable | None = None
+    unusable: UnusableNode | None = None
 
 
 class FusedNode(NamedTuple):
@@ -180,7 +180,7 @@ def _refusal(opset: int) -> str | None:
 
 
 def _of_node(node: ModelNode, file: str, asked: LevelRequest, check_desc: CheckDesc) -> NodeResult:
-    if isinstance(node.found, Unusable):
+    if isinstance(node.found, UnusableNode):
         return NodeResult(node.operator, (_unusable(node, node.found, file),), node.found)
     return NodeResult(node.operator, tuple(_descs(node, node.found, file, asked, check_desc)))
 
@@ -205,7 +205,7 @@ def _descs(
         )
 
 
-def _unusable(node: ModelNode, why: Unusable, file: str) -> Validated:
+def _unusable(node: ModelNode, why: UnusableNode, file: str) -> Validated:
     """Return the entry of a node that has no desc: an error if the node is wrong, else a note."""
     depends = f"; this depends on {why.root}" if why.root else ""
     text = visible(f"node {node.name} ({node.operator}): {why.reason}{depends}")

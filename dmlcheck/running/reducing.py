@@ -77,7 +77,7 @@ def reduced(bench: Bench, start: Failing | Taken, level: str, seconds: float | N
     return Reduced(reducer.now, reducer.trials, ending.is_whole, ending.is_interrupted)
 
 
-class Ending(NamedTuple):
+class ReductionEnd(NamedTuple):
     """Whether nothing more can be left out at the end of a reduction, and whether it was interrupted."""
 
     is_whole: bool
@@ -110,7 +110,7 @@ class Reducing:
         """Whether the time is up."""
         return self.until is not None and time.monotonic() > self.until
 
-    def ended(self) -> Ending:
+    def ended(self) -> ReductionEnd:
         """Search to the end, or until an interrupt, and return how it ended."""
         is_whole = False
         try:
@@ -118,8 +118,8 @@ class Reducing:
             is_whole = not self.is_late
             self.explain()
         except KeyboardInterrupt:
-            return Ending(is_whole=False, is_interrupted=True)
-        return Ending(is_whole)
+            return ReductionEnd(is_whole=False, is_interrupted=True)
+        return ReductionEnd(is_whole)
 
     def work(self) -> None:
         """Take ever simpler trials, until nothing more can be left out or the time is up."""

@@ -68,7 +68,7 @@ SYMBOLS = {
 }
 
 
-class About(NamedTuple):
+class AboutOperator(NamedTuple):
     """The purpose of an operator, its names in other libraries, its equations, and the case that is its example.
 
     `names` has the names in LIBRARIES, `where` the meanings of the equations' symbols. `example` is the id of a case
@@ -94,7 +94,7 @@ def has_about(operator: str) -> bool:
 
 
 @cache
-def load_about(operator: str) -> About:
+def load_about(operator: str) -> AboutOperator:
     """Return the texts of an operator by its full name; ValueError if its file has an error."""
     path = _path(operator)
     document = yaml.read(path)
@@ -112,10 +112,10 @@ def _path(operator: str) -> str:
     return os.path.join(data_folder("specs"), "about", short_operator(operator).lower() + ".yaml")
 
 
-_KEYS = frozenset((*About._fields, "symbols"))
+_KEYS = frozenset((*AboutOperator._fields, "symbols"))
 
 
-def _about(raw: dict[str, Any]) -> About:
+def _about(raw: dict[str, Any]) -> AboutOperator:
     if unknown := sorted(raw.keys() - _KEYS):
         raise ValueError(f"unknown key {unknown[0]}; write one of {', '.join(sorted(_KEYS))}")
     if raw["family"] not in FAMILIES:
@@ -126,7 +126,7 @@ def _about(raw: dict[str, Any]) -> About:
     equations = _texts("equations", raw["equations"])
     for equation in equations:
         _check_equation(equation)
-    return About(
+    return AboutOperator(
         purpose=_text("purpose", raw["purpose"]),
         family=raw["family"],
         keywords=_texts("keywords", raw["keywords"]),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from dmlcheck.specs.about import About
+from dmlcheck.specs.about import AboutOperator
 from dmlcheck.specs.records import OperatorSpec
 
 _ONNX = "https://onnx.ai/onnx/operators/onnx__{}.html"
@@ -31,7 +31,7 @@ FOUND_IN = {
 }
 
 
-class Counterpart(NamedTuple):
+class Equivalent(NamedTuple):
     """An operator of another library that computes the same, or a case of it, and the address that describes it."""
 
     library: str
@@ -39,10 +39,10 @@ class Counterpart(NamedTuple):
     source: str
 
 
-def counterparts(spec: OperatorSpec, about: About) -> list[Counterpart]:
+def counterparts(spec: OperatorSpec, about: AboutOperator) -> list[Equivalent]:
     """Return the counterparts of an operator in ONNX, WebNN, PyTorch and TensorFlow."""
     both = (*spec.names.items(), *about.names.items())
-    return [Counterpart(library, name, _source(library, name)) for library, names in both for name in names]
+    return [Equivalent(library, name, _source(library, name)) for library, names in both for name in names]
 
 
 def _source(library: str, name: str) -> str:

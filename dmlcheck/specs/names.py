@@ -43,7 +43,7 @@ LEVELS: tuple[str, ...] = tuple(FEATURE_LEVELS)
 LEVEL_ORDER: dict[str, int] = {level: order for order, level in enumerate(LEVELS)}
 
 
-class Windows(NamedTuple):
+class WindowsRelease(NamedTuple):
     """A release of Windows, its build, the DirectML that is part of it, and the highest level of that."""
 
     name: str
@@ -53,16 +53,16 @@ class Windows(NamedTuple):
 
 
 # DirectML's version history; of 24H2, DirectML's release notes. Later levels are in the redistributable package alone.
-WINDOWS: tuple[Windows, ...] = (
-    Windows("Windows 10 1903", 18362, "1.0.0", "1_0"),
-    Windows("Windows 10 2004", 19041, "1.1.0", "2_0"),
-    Windows("Windows 11 21H2", 22000, "1.6.0", "4_0"),
-    Windows("Windows 11 22H2", 22621, "1.8.0", "5_0"),
-    Windows("Windows 11 24H2", 26100, "1.13.1", "6_2"),
+WINDOWS: tuple[WindowsRelease, ...] = (
+    WindowsRelease("Windows 10 1903", 18362, "1.0.0", "1_0"),
+    WindowsRelease("Windows 10 2004", 19041, "1.1.0", "2_0"),
+    WindowsRelease("Windows 11 21H2", 22000, "1.6.0", "4_0"),
+    WindowsRelease("Windows 11 22H2", 22621, "1.8.0", "5_0"),
+    WindowsRelease("Windows 11 24H2", 26100, "1.13.1", "6_2"),
 )
 
 
-def first_windows(level: str) -> Windows | None:
+def first_windows(level: str) -> WindowsRelease | None:
     """Return the first release of Windows whose own DirectML has a feature level, or None."""
     return next((each for each in WINDOWS if LEVEL_ORDER[each.level] >= LEVEL_ORDER[level]), None)
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from commandline import GOOD, WRONG, dmlcheck, many, spawned, write
 
-from dmlcheck.cli.executors import Executor
+from dmlcheck.cli.executors import ExecutorParam
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ from dmlcheck.cli.executors import Executor
     [("local", None), ("dask", ""), ("dask:tcp://h:8786", "tcp://h:8786"), ("dask:127.0.0.1:8786", "127.0.0.1:8786")],
 )
 def test_an_executor_is_local_or_an_address(text: str, address: str | None) -> None:
-    assert Executor().convert(text, None, None) == address
+    assert ExecutorParam().convert(text, None, None) == address
 
 
 @pytest.mark.parametrize("text", ["", "ray", "local:x", "dask:", "Dask"])

@@ -6,7 +6,7 @@ import click
 import pytest
 from commandline import DESC, dmlcheck, write
 
-from dmlcheck.cli.options import Level, Version
+from dmlcheck.cli.options import Level, VersionParam
 
 
 @pytest.mark.parametrize("spelling", ["4_1", "4.1", "DML_FEATURE_LEVEL_4_1", "0x4100"])
@@ -21,14 +21,14 @@ def test_a_level_that_does_not_exist_is_refused_with_those_that_do(spelling: str
 
 
 def test_a_version_of_directml_has_two_to_four_numbers() -> None:
-    assert [Version().convert(given, None, None) for given in ("1.8", "1.8.0", "1.15.2.1")] == [
+    assert [VersionParam().convert(given, None, None) for given in ("1.8", "1.8.0", "1.15.2.1")] == [
         "1.8",
         "1.8.0",
         "1.15.2.1",
     ]
     for wrong in ("eight", "1", "1.8.0-dev", "DirectML 1.8.0"):
         with pytest.raises(click.BadParameter, match=f"'{wrong}' is not a version of DirectML; write 1.8.0"):
-            Version().convert(wrong, None, None)
+            VersionParam().convert(wrong, None, None)
 
 
 def test_a_format_is_one_of_those_there_are() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dmlcheck.onnx.model.file import Model
-from dmlcheck.onnx.model.nodes import ModelNode, Unusable, nodes_of
+from dmlcheck.onnx.model.nodes import ModelNode, UnusableNode, nodes_of
 
 OPSETS = (21, 20, 19, 18, 17, 16, 14, 13, 11)  # where rows of the provider's table begin
 # Functions; graphs inside a node, with sizes of their own; windows that begin outside, which older opsets count.
@@ -32,10 +32,10 @@ def in_a_registered_opset(model: Any) -> list[ModelNode]:
     own = model.opset_import[0].version
     found = list(nodes_of(Model(model, frozenset())))
     for opset in OPSETS:
-        if opset < own and any(isinstance(node.found, Unusable) for node in found):
+        if opset < own and any(isinstance(node.found, UnusableNode) for node in found):
             model.opset_import[0].version = opset
             older = list(nodes_of(Model(model, frozenset())))
-            if not any(isinstance(node.found, Unusable) for node in older):
+            if not any(isinstance(node.found, UnusableNode) for node in older):
                 return older
     return found
 

@@ -6,7 +6,7 @@ import warnings
 
 import pytest
 
-from dmlcheck.onnx.model.nodes import ModelNode, Unusable
+from dmlcheck.onnx.model.nodes import ModelNode, UnusableNode
 from dmlcheck.onnx.operators.table import OPERATORS
 from dmlcheck.onnx.provider.registrations import registrations
 from dmlcheck.specs.load import load_spec, operator_names
@@ -46,7 +46,7 @@ def test_what_a_node_is_mapped_to_has_its_name(nodes: list[ModelNode]) -> None:
         made = {
             (node.operator.rpartition("-")[0], node.found[0].operator)
             for node in nodes
-            if not isinstance(node.found, Unusable) and len(node.found) == 1
+            if not isinstance(node.found, UnusableNode) and len(node.found) == 1
         }
     named = {(name, operator) for name, operator in made if name in NAMED}
     assert len(named) > 100

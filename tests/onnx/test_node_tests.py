@@ -21,7 +21,7 @@ from whole_models import (
 from dmlcheck.descs.read import read_desc
 from dmlcheck.onnx.descs.graph import fields_of
 from dmlcheck.onnx.model.file import read_whole
-from dmlcheck.onnx.model.nodes import ModelNode, Unusable, nodes_of
+from dmlcheck.onnx.model.nodes import ModelNode, UnusableNode, nodes_of
 from dmlcheck.onnx.provider.registrations import registrations
 from dmlcheck.specs.load import load_spec
 from dmlcheck.specs.names import LEVEL_ORDER
@@ -68,7 +68,7 @@ OPEN = {"Add", "Identity", "Slice"}
 def unusable(nodes: list[ModelNode], rule: str) -> Iterator[str]:
     """Yield the operators of the nodes that have a note of a rule."""
     for node in nodes:
-        if isinstance(node.found, Unusable) and node.found.rule == rule:
+        if isinstance(node.found, UnusableNode) and node.found.rule == rule:
             yield node.operator.rpartition("-")[0]
 
 
@@ -81,14 +81,14 @@ def test_no_node_is_called_wrong(nodes: list[ModelNode]) -> None:
 def test_what_the_provider_takes_is_mapped(nodes: list[ModelNode]) -> None:
     assert set(unusable(nodes, "not-mapped")) <= NOT_MAPPED
     assert set(unusable(nodes, "unknown-sizes")) <= OPEN
-    mapped = Counter(node.operator.rpartition("-")[0] for node in nodes if not isinstance(node.found, Unusable))
+    mapped = Counter(node.operator.rpartition("-")[0] for node in nodes if not isinstance(node.found, UnusableNode))
     assert len(mapped) > 100
     assert sum(mapped.values()) > 600
 
 
 def levels(nodes: Iterable[ModelNode]) -> dict[str, set[str | None]]:
     """Return the lowest levels of the descs of nodes, by operator of DirectML."""
-    made = [each for node in nodes if not isinstance(node.found, Unusable) for each in node.found]
+    made = [each for node in nodes if not isinstance(node.found, UnusableNode) for each in node.found]
     found: dict[str, set[str | None]] = {}
     for each in made:
         found.setdefault(each.operator, set()).add(minimum_level(read_desc(each.operator, fields_of(each.fields))))

@@ -20,7 +20,7 @@ class Malformed(ValueError):
     """The bytes are not a FlatBuffer of this form; the message is the beginning of a sentence."""
 
 
-class Buffer:
+class FlatBuffer:
     """The bytes of a file, and the number of bytes that may still be read."""
 
     def __init__(self, data: bytes) -> None:
@@ -49,11 +49,11 @@ class Buffer:
         """Return the place that an offset leads to."""
         return place + self.number("<I", place)
 
-    def root(self) -> Table:
+    def root(self) -> FlatTable:
         """Return the root table, whose offset is at the beginning of the file."""
         return self.table(self.target(0))
 
-    def table(self, place: int) -> Table:
+    def table(self, place: int) -> FlatTable:
         """Return the table at a place."""
         vtable = place - self.number("<i", place)
         size, extent = self.number("<H", vtable), self.number("<H", vtable + 2)
@@ -62,7 +62,7 @@ class Buffer:
         self.checked(vtable, size)
         self.checked(place, extent)
         self.spend(size + extent)
-        return Table(self, place, vtable, size, extent)
+        return FlatTable(self, place, vtable, size, extent)
 
     def string(self, place: int) -> str:
         """Return the string at a place."""
@@ -79,10 +79,10 @@ class Buffer:
         return self.checked(place + 4, length * size), length
 
 
-class Table(NamedTuple):
+class FlatTable(NamedTuple):
     """A table of a file: its place and the place of its vtable. Fields go by their numbers, from 0."""
 
-    buffer: Buffer
+    buffer: FlatBuffer
     place: int
     vtable: int
     size: int
@@ -108,7 +108,7 @@ class Table(NamedTuple):
         place = self.field(number)
         return None if place is None else self.buffer.target(place)
 
-    def table(self, number: int) -> Table | None:
+    def table(self, number: int) -> FlatTable | None:
         """Return a table, or None if it is left out."""
         place = self.at(number)
         return None if place is None else self.buffer.table(place)

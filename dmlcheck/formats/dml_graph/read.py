@@ -13,7 +13,7 @@ from typing import Any
 from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.diagnostics.wording import visible
 from dmlcheck.files.plain import TooLarge, read_plain, reason
-from dmlcheck.formats.dml_graph.flatbuffer import Buffer, Malformed, Table
+from dmlcheck.formats.dml_graph.flatbuffer import FlatBuffer, FlatTable, Malformed
 from dmlcheck.formats.dml_graph.records import Attribute, FileConstant, FileNode, Operator, Stored, Tensor
 
 MOST_BYTES = 512 * 2**20  # of a file; large constants have files of their own
@@ -25,7 +25,7 @@ def read_stored(path: str) -> Stored | Diagnostic:
     """Return the graph of a file, or the findings about the file."""
     name = path.replace(os.sep, "/")
     try:
-        return _graph(Buffer(read_plain(path, MOST_BYTES)).root())
+        return _graph(FlatBuffer(read_plain(path, MOST_BYTES)).root())
     except TooLarge as error:
         return Diagnostic("file-too-large", f"the file {error}", file=name)
     except Malformed as error:
@@ -35,7 +35,7 @@ def read_stored(path: str) -> Stored | Diagnostic:
         return Diagnostic("file-not-found", reason(error), file=name)
 
 
-def _graph(root: Table) -> Stored:
+def _graph(root: FlatTable) -> Stored:
     inputs, outputs = _strings(root, 1), _strings(root, 2)
     nodes = root.each(0, partial(_node, root.buffer))
     if not nodes:
@@ -43,11 +43,11 @@ def _graph(root: Table) -> Stored:
     return Stored(nodes, inputs, outputs)
 
 
-def _strings(table: Table, number: int) -> tuple[str, ...]:
+def _strings(table: FlatTable, number: int) -> tuple[str, ...]:
     return table.each(number, lambda _, place: table.buffer.string(place))
 
 
-def _node(buffer: Buffer, index: int, place: int) -> FileNode:
+def _node(buffer: FlatBuffer, index: int, place: int) -> FileNode:
     if index >= MOST_NODES:
         raise Malformed(f"it has more than {MOST_NODES:,} nodes, and dmlcheck reads no more")
     try:
@@ -56,21 +56,21 @@ def _node(buffer: Buffer, index: int, place: int) -> FileNode:
         raise Malformed(f"nodes[{index}]: {error}") from None
 
 
-def _node_of(table: Table) -> FileNode:
+def _node_of(table: FlatTable) -> FileNode:
     name = table.string(2)
     if not name:
         raise Malformed("it has no name")
     return FileNode(name, _desc(table), _strings(table, 3), _strings(table, 4))
 
 
-def _desc(table: Table) -> Operator | FileConstant:
+def _desc(table: FlatTable) -> Operator | FileConstant:
     kind, desc = table.number(0, "<B"), table.table(1)
     if kind not in (1, 2) or desc is None:
         raise Malformed("it is neither an operator nor a constant")
     return _operator(desc) if kind == 1 else _constant(desc)
 
 
-def _constant(table: Table) -> FileConstant:
+def _constant(table: FlatTable) -> FileConstant:
     kind, data = table.number(0, "<B"), table.table(1)
     if kind == 1 and data is not None and (file := data.string(0)):
         return FileConstant(file)
@@ -79,14 +79,14 @@ def _constant(table: Table) -> FileConstant:
     raise Malformed("it is a constant without data and without a name of its data")
 
 
-def _operator(table: Table) -> Operator:
+def _operator(table: FlatTable) -> Operator:
     def tensor(_: int, place: int) -> Tensor:
         return _tensor(table.buffer.table(place))
 
     return Operator(table.string(0), table.each(1, tensor), table.each(2, tensor), _attributes(table, 3, _VALUES))
 
 
-def _tensor(table: Table) -> Tensor:
+def _tensor(table: FlatTable) -> Tensor:
     sizes, strides = table.numbers(1, "I"), table.numbers(2, "I")
     total = table.number(3, "<Q")
     return Tensor(table.string(0), _whole(sizes or ()), None if strides is None else _whole(strides), total)
@@ -98,15 +98,15 @@ def _whole(numbers: tuple[int | float, ...]) -> tuple[int, ...]:
 
 # ---- attributes
 
-_Read = Callable[[Table], Any]
+_Read = Callable[[FlatTable], Any]
 _Kinds = dict[int, tuple[str, _Read]]
 
 
-def _attributes(table: Table, number: int, kinds: _Kinds) -> tuple[Attribute, ...]:
+def _attributes(table: FlatTable, number: int, kinds: _Kinds) -> tuple[Attribute, ...]:
     return table.each(number, lambda index, place: _attribute(table.buffer.table(place), index, kinds))
 
 
-def _attribute(table: Table, index: int, kinds: _Kinds) -> Attribute:
+def _attribute(table: FlatTable, index: int, kinds: _Kinds) -> Attribute:
     kind = table.number(1, "<B")
     if kind == 0:
         return Attribute("nothing")
@@ -116,23 +116,23 @@ def _attribute(table: Table, index: int, kinds: _Kinds) -> Attribute:
     return Attribute(name, read(table))
 
 
-def _activation(table: Table) -> Operator | None:
+def _activation(table: FlatTable) -> Operator | None:
     found = table.table(2)
     return None if found is None else _inner(found)
 
 
-def _activations(table: Table) -> tuple[Operator, ...] | None:
+def _activations(table: FlatTable) -> tuple[Operator, ...] | None:
     found = table.table(2)
     return None if found is None else found.each(0, lambda _, place: _inner(table.buffer.table(place)))
 
 
-def _inner(table: Table) -> Operator:
+def _inner(table: FlatTable) -> Operator:
     """Read an activation, which has no tensors and, of DirectML's, no activation of its own."""
     return Operator(table.string(0), attributes=_attributes(table, 1, _PLAIN))
 
 
 def _struct(form: str) -> _Read:
-    def read(table: Table) -> Any:
+    def read(table: FlatTable) -> Any:
         found = table.structure(2, form)
         return found[0] if found is not None and len(found) == 1 else found
 
@@ -140,14 +140,14 @@ def _struct(form: str) -> _Read:
 
 
 def _array(letter: str) -> _Read:
-    def read(table: Table) -> Any:
+    def read(table: FlatTable) -> Any:
         found = table.table(2)
         return None if found is None else found.numbers(0, letter) or ()
 
     return read
 
 
-def _union(table: Table) -> Any:
+def _union(table: FlatTable) -> Any:
     """Read the bytes of a scalar union: of the schema's forms, the only one in use."""
     found = table.table(2)
     if found is None:

@@ -10,7 +10,7 @@ from dmlcheck.diagnostics.record import Checking, Finding, collected
 from dmlcheck.diagnostics.wording import unknown_names
 from dmlcheck.files.document import Path
 from dmlcheck.formats.dxdispatch.form import count_findings, name_findings, wrong_type
-from dmlcheck.formats.dxdispatch.model import DEFERRED, Binding, BoundResource
+from dmlcheck.formats.dxdispatch.model import DEFERRED, BoundResource, ModelBinding
 from dmlcheck.formats.dxdispatch.notation import data_type
 from dmlcheck.specs.names import DATA_TYPES, UINT64_MAX
 from dmlcheck.specs.records import INPUT, OUTPUT, OperatorSpec
@@ -26,7 +26,7 @@ class Resources(NamedTuple):
     readable: Mapping[str, Mapping[str, Any]]
 
 
-def read_bindings(given: Any, path: Path, resources: Resources) -> Checking[dict[str, Binding] | None]:
+def read_bindings(given: Any, path: Path, resources: Resources) -> Checking[dict[str, ModelBinding] | None]:
     """Read the bindings of each name; None if they are no mapping."""
     if not isinstance(given, dict):
         yield wrong_type(path, "bindings", given, "a mapping of tensors to resources")
@@ -37,14 +37,14 @@ def read_bindings(given: Any, path: Path, resources: Resources) -> Checking[dict
     return bindings
 
 
-def _binding(given: Any, path: Path, resources: Resources) -> Checking[Binding]:
+def _binding(given: Any, path: Path, resources: Resources) -> Checking[ModelBinding]:
     """Read the binding of a name: a resource, or a list of them."""
     if not isinstance(given, list):
-        return Binding(((yield from _source(given, path, resources)),), path)
+        return ModelBinding(((yield from _source(given, path, resources)),), path)
     sources = []
     for index, part in enumerate(given):
         sources.append((yield from _source(part, (*path, index), resources)))
-    return Binding(tuple(sources), path)
+    return ModelBinding(tuple(sources), path)
 
 
 def _source(given: Any, path: Path, resources: Resources) -> Checking[BoundResource | None]:
@@ -75,7 +75,7 @@ def _unknown_key_findings(settings: Mapping[str, Any], path: Path) -> Iterator[F
 def binding_findings(
     spec: OperatorSpec,
     desc: OperatorDesc | None,
-    bindings: Mapping[str, Binding],
+    bindings: Mapping[str, ModelBinding],
     resources: Resources,
     path: Path,
 ) -> Iterator[Finding]:
@@ -117,7 +117,7 @@ class _Region(NamedTuple):
         return self.source.name == other.source.name and self.start < other.end and other.start < self.end
 
 
-def _regions(desc: OperatorDesc, bindings: Mapping[str, Binding], resources: Resources) -> Checking[list[_Region]]:
+def _regions(desc: OperatorDesc, bindings: Mapping[str, ModelBinding], resources: Resources) -> Checking[list[_Region]]:
     """Return the bytes that each tensor of a desc is bound to."""
     regions = []
     for field in (*desc.spec.inputs, *desc.spec.outputs):

@@ -17,7 +17,7 @@ from dmlcheck.files.paths import is_inside
 from dmlcheck.files.plain import open_plain
 from dmlcheck.formats.dxdispatch.form import wrong_type
 from dmlcheck.formats.dxdispatch.memory import bound_bytes, unknown_bindings
-from dmlcheck.formats.dxdispatch.model import Command, DxModel
+from dmlcheck.formats.dxdispatch.model import DxModel, ModelCommand
 from dmlcheck.formats.dxdispatch.resources import Resource, filled_resources
 from dmlcheck.graphs.bound import graph_of_desc, run_bound, tensors_to_bind
 from dmlcheck.graphs.buffers import from_bytes
@@ -65,7 +65,7 @@ def evaluate_model(model: DxModel, folder: str, level: str = NEWEST_LEVEL) -> It
             return
 
 
-def _diagnostics(findings: list[Finding], command: Command, model: DxModel) -> tuple[Diagnostic, ...]:
+def _diagnostics(findings: list[Finding], command: ModelCommand, model: DxModel) -> tuple[Diagnostic, ...]:
     """Return findings as diagnostics of the model, or of the file of the graph that a command dispatches."""
     graph = model.graphs.get(command.target)
     if graph is None or findings[0].path[:1] == command.path[:1]:
@@ -73,7 +73,9 @@ def _diagnostics(findings: list[Finding], command: Command, model: DxModel) -> t
     return tuple(finding.diagnostic()._replace(file=graph.file) for finding in findings)
 
 
-def _carried_out(command: Command, model: DxModel, resources: Mapping[str, Resource], folder: str) -> Checking[Answer]:
+def _carried_out(
+    command: ModelCommand, model: DxModel, resources: Mapping[str, Resource], folder: str
+) -> Checking[Answer]:
     """Carry out one command; yield the findings about it, or return its result."""
     target = command.target
     if command.kind == "dispatch":
@@ -96,7 +98,7 @@ def _carried_out(command: Command, model: DxModel, resources: Mapping[str, Resou
 
 
 def _dispatched(
-    file: GraphFile | None, command: Command, model: DxModel, resources: Mapping[str, Resource]
+    file: GraphFile | None, command: ModelCommand, model: DxModel, resources: Mapping[str, Resource]
 ) -> Checking[None]:
     """Compute a graph, or an operator if the dispatchable is none, from the resources into them."""
     if file is None:
@@ -113,7 +115,7 @@ def _dispatched(
     yield from wrong or run_bound(graph, memory, constants_of(file).load)
 
 
-def _elements(command: Command, resource: Resource) -> Checking[Array | None]:
+def _elements(command: ModelCommand, resource: Resource) -> Checking[Array | None]:
     """Return the contents of a resource as elements of its data type."""
     dtype = NUMPY_TYPES[resource.data_type]
     if resource.filled % dtype.itemsize == 0:
@@ -127,7 +129,7 @@ def _elements(command: Command, resource: Resource) -> Checking[Array | None]:
 # ---- files
 
 
-def _written(command: Command, resource: Resource, folder: str) -> Iterator[Finding]:
+def _written(command: ModelCommand, resource: Resource, folder: str) -> Iterator[Finding]:
     """Write a resource to a file inside a folder; yield the finding if it cannot be written."""
     given = command.raw["targetPath"]
     place: Path = (*command.path, "targetPath")
@@ -185,7 +187,7 @@ def _saved(path: str, values: Array) -> str | None:
     return None
 
 
-def _shaped(command: Command, resource: Resource) -> Checking[Array | None]:
+def _shaped(command: ModelCommand, resource: Resource) -> Checking[Array | None]:
     """Return the elements of a resource in the dimensions that a command gives."""
     values = yield from _elements(command, resource)
     if values is None:

@@ -17,7 +17,7 @@ from dmlcheck.folders.export_folder import Folder, free_name, read_manifest, saf
 from dmlcheck.folders.exporting import Imported, import_all
 from dmlcheck.formats.dxdispatch.descs import unsupported
 from dmlcheck.formats.dxdispatch.memory import bound_bytes
-from dmlcheck.formats.dxdispatch.model import Command, DxModel
+from dmlcheck.formats.dxdispatch.model import DxModel, ModelCommand
 from dmlcheck.formats.dxdispatch.read import read_model
 from dmlcheck.formats.dxdispatch.resources import Resource, filled_resources
 from dmlcheck.formats.dxdispatch.write import MODEL
@@ -126,7 +126,7 @@ def _of_dispatches(model: DxModel, resources: Mapping[str, Resource]) -> Iterato
 
 def _of_dispatch(
     desc: OperatorDesc,
-    command: Command,
+    command: ModelCommand,
     model: DxModel,
     resources: Mapping[str, Resource],
     written: Mapping[str, str],
@@ -141,7 +141,7 @@ def _of_dispatch(
         yield Written(command.target, desc, step_inputs(desc, bound))
 
 
-def _stale(desc: OperatorDesc, command: Command, written: Mapping[str, str]) -> str | None:
+def _stale(desc: OperatorDesc, command: ModelCommand, written: Mapping[str, str]) -> str | None:
     """Return why the inputs of a dispatch are not known: a dispatch before it writes one of them."""
     for field in desc.spec.inputs:
         for name in _names(command, field.name) if desc.parts[field.name] else ():
@@ -150,7 +150,7 @@ def _stale(desc: OperatorDesc, command: Command, written: Mapping[str, str]) -> 
     return None
 
 
-def _names(command: Command, field: str) -> list[str]:
+def _names(command: ModelCommand, field: str) -> list[str]:
     """Return the resources that a dispatch binds to a field."""
     binding = command.bindings.get(field)
     return [] if binding is None else [source.name for source in binding.sources if source is not None]

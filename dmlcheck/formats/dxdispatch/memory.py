@@ -8,14 +8,14 @@ from dmlcheck.descs.records import TensorPart
 from dmlcheck.diagnostics.record import Checking, Finding
 from dmlcheck.diagnostics.wording import counted, did_you_mean, unknown_names
 from dmlcheck.files.document import Path
-from dmlcheck.formats.dxdispatch.model import Command
+from dmlcheck.formats.dxdispatch.model import ModelCommand
 from dmlcheck.formats.dxdispatch.resources import Resource
 from dmlcheck.graphs.buffers import Array, byte_count
 from dmlcheck.graphs.records import GraphFile
 from dmlcheck.values.number_formats import NUMPY_TYPES
 
 
-def unknown_bindings(graph: GraphFile, command: Command) -> Iterator[Finding]:
+def unknown_bindings(graph: GraphFile, command: ModelCommand) -> Iterator[Finding]:
     """Yield the findings about bindings to names that are neither inputs nor outputs of a graph."""
     for name, help in unknown_names(command.bindings, [name for name in (*graph.inputs, *graph.outputs) if name]):
         path = (*command.path, "bindings", name)
@@ -23,7 +23,7 @@ def unknown_bindings(graph: GraphFile, command: Command) -> Iterator[Finding]:
 
 
 def bound_bytes(
-    parts: Iterable[TensorPart], command: Command, resources: Mapping[str, Resource]
+    parts: Iterable[TensorPart], command: ModelCommand, resources: Mapping[str, Resource]
 ) -> Checking[dict[str, Array]]:
     """Return the bytes that are bound to tensors, by label, without missing and too short ones."""
     bound = {}
@@ -34,7 +34,7 @@ def bound_bytes(
     return bound
 
 
-def _bytes(part: TensorPart, command: Command, resources: Mapping[str, Resource]) -> Checking[Array | None]:
+def _bytes(part: TensorPart, command: ModelCommand, resources: Mapping[str, Resource]) -> Checking[Array | None]:
     name, index = (*part.path, 0)[:2]
     path: Path = (*command.path, "bindings", name)
     binding = command.bindings.get(str(name))

@@ -26,7 +26,7 @@ class BoundResource(NamedTuple):
     size: int | None = None
 
 
-class Binding(NamedTuple):
+class ModelBinding(NamedTuple):
     """The binding of a name: its resources, None for a wrong one, and its place."""
 
     sources: tuple[BoundResource | None, ...]
@@ -37,7 +37,7 @@ class Binding(NamedTuple):
         return self.sources[index] if index < len(self.sources) else None
 
 
-class Command(NamedTuple):
+class ModelCommand(NamedTuple):
     """One command of a model: its kind in lower case, its target, its place, and its bindings.
 
     A dispatch has the bindings of its dispatchable too.
@@ -47,7 +47,7 @@ class Command(NamedTuple):
     target: str
     raw: Mapping[str, Any]
     path: Path
-    bindings: Mapping[str, Binding] = {}
+    bindings: Mapping[str, ModelBinding] = {}
 
 
 class DxModel(NamedTuple):
@@ -60,7 +60,7 @@ class DxModel(NamedTuple):
     resources: Mapping[str, Mapping[str, Any]]
     operators: Mapping[str, Case]
     others: Mapping[str, str]
-    commands: tuple[Command, ...]
+    commands: tuple[ModelCommand, ...]
     problems: tuple[Diagnostic, ...] = ()
     graphs: Mapping[str, GraphFile | Diagnostic] = {}
     descs: Mapping[str, Reading] = {}

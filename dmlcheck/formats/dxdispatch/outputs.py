@@ -15,7 +15,7 @@ from dmlcheck.values.number_formats import NUMPY_TYPES
 OUTPUTS = "outputs"  # the folder that the model writes to, in the folder that it is run in
 
 
-class ModelOutput(NamedTuple):
+class OutputFile(NamedTuple):
     """An output of a model: its name in reports, the file that it is written to, its type and its sizes."""
 
     name: str
@@ -24,10 +24,10 @@ class ModelOutput(NamedTuple):
     sizes: tuple[int, ...]
 
 
-def outputs_of(desc: OperatorDesc) -> list[ModelOutput]:
+def outputs_of(desc: OperatorDesc) -> list[OutputFile]:
     """Return the outputs of a desc's model."""
     return [
-        ModelOutput(part.label, f"{OUTPUTS}/{tensor_file(part.label)}", part.tensor.data_type, part.tensor.sizes)
+        OutputFile(part.label, f"{OUTPUTS}/{tensor_file(part.label)}", part.tensor.data_type, part.tensor.sizes)
         for part in desc.tensors(OUTPUT)
     ]
 
@@ -42,7 +42,7 @@ def read_outputs(desc: OperatorDesc, folder: str) -> dict[str, Array]:
     return {output.name: _read_output(output, tensors[output.name], folder) for output in outputs_of(desc)}
 
 
-def _read_output(output: ModelOutput, tensor: TensorDesc, folder: str) -> Array:
+def _read_output(output: OutputFile, tensor: TensorDesc, folder: str) -> Array:
     path, problem = find(folder, output.file)
     if problem is not None:
         raise ValueError(f"wrote no {output.name}: {output.file}: {problem}")

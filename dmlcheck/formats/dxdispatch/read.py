@@ -19,7 +19,7 @@ from dmlcheck.formats.dxdispatch.form import (
     name_findings,
     wrong_type,
 )
-from dmlcheck.formats.dxdispatch.model import DEFERRED, Binding, Command, DxModel
+from dmlcheck.formats.dxdispatch.model import DEFERRED, DxModel, ModelBinding, ModelCommand
 from dmlcheck.formats.dxdispatch.notation import data_type, plain_desc
 from dmlcheck.formats.registry import takers
 from dmlcheck.graphs.records import GraphFile
@@ -48,7 +48,7 @@ class _Dispatchables(NamedTuple):
     others: Mapping[str, str]
     graphs: Mapping[str, GraphFile | Diagnostic]
     descs: Mapping[str, Reading] = {}
-    bindings: Mapping[str, Mapping[str, Binding]] = {}
+    bindings: Mapping[str, Mapping[str, ModelBinding]] = {}
 
 
 def read_model(document: Document) -> DxModel:
@@ -177,7 +177,7 @@ def _operator(name: str, kind: str, raw: dict[str, Any], document: Document) -> 
 
 def _with_bindings(dispatchables: _Dispatchables, resources: Resources) -> Checking[_Dispatchables]:
     """Read the own bindings of dispatchables, which every dispatch has."""
-    bindings: dict[str, Mapping[str, Binding]] = {}
+    bindings: dict[str, Mapping[str, ModelBinding]] = {}
     for name in (*dispatchables.operators, *dispatchables.graphs):
         own = (dispatchables.given or {})[name].get("bindings")
         path: Path = ("dispatchables", name, "bindings")
@@ -236,7 +236,9 @@ def _unknown_type(given: Any, path: Path) -> Finding:
 # ---- commands
 
 
-def _command(raw: Any, path: Path, dispatchables: _Dispatchables, resources: Resources) -> Checking[Command | None]:
+def _command(
+    raw: Any, path: Path, dispatchables: _Dispatchables, resources: Resources
+) -> Checking[ModelCommand | None]:
     """Read a command; None if its target cannot be read."""
     name = f"commands[{path[-1]}]"
     if not isinstance(raw, dict):
@@ -254,11 +256,11 @@ def _command(raw: Any, path: Path, dispatchables: _Dispatchables, resources: Res
         readable = dispatchables.operators, dispatchables.others, dispatchables.graphs
         target = yield from _target(raw, "dispatchable", path, dispatchables.given, *readable)
         bindings = yield from _bindings(raw, target, path, dispatchables, resources)
-        return None if target is None else Command(kind, target, raw, path, bindings)
+        return None if target is None else ModelCommand(kind, target, raw, path, bindings)
     target = yield from _target(raw, "resource", path, resources.given, resources.readable)
     if kind == "writefile":
         yield from _write_findings(raw, path)
-    return None if target is None else Command(kind, target, raw, path)
+    return None if target is None else ModelCommand(kind, target, raw, path)
 
 
 def _target(
@@ -285,7 +287,7 @@ def _write_findings(raw: Mapping[str, Any], path: Path) -> Iterator[Finding]:
 
 def _bindings(
     raw: Mapping[str, Any], target: str | None, path: Path, dispatchables: _Dispatchables, resources: Resources
-) -> Checking[Mapping[str, Binding]]:
+) -> Checking[Mapping[str, ModelBinding]]:
     """Read the bindings of a dispatch, in addition to those of its dispatchable."""
     path = (*path, "bindings")
     if raw.get("bindings") is None:

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dmlcheck.diagnostics.wording import cut, visible
-from dmlcheck.formats.webnn.graph import GraphTest, Operand, Operator
+from dmlcheck.formats.webnn.graph import GraphTest, Operand, WebnnOperator
 from dmlcheck.formats.webnn.operators.elementwise import FUSED
-from dmlcheck.formats.webnn.operators.row import Call, Row
+from dmlcheck.formats.webnn.operators.row import Call, WebnnRow
 from dmlcheck.formats.webnn.operators.table import OF_SEVERAL, OPERATORS
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.node import Unmapped
@@ -19,7 +19,7 @@ _MOST_NAME = 60  # characters
 _MOST_NAMED = 10  # operators
 
 
-def counterpart_call(test: GraphTest) -> tuple[Row, Call]:
+def counterpart_call(test: GraphTest) -> tuple[WebnnRow, Call]:
     """Return the operator of a test after fusion; Unmapped if several are left, or Chromium does not map it."""
     for operator in test.operators:
         if operator.name in OF_SEVERAL:
@@ -40,13 +40,13 @@ def counterpart_call(test: GraphTest) -> tuple[Row, Call]:
     return _call(test, operators[0], activation, swapped)
 
 
-def _read(operator: Operator) -> Iterator[str]:
+def _read(operator: WebnnOperator) -> Iterator[str]:
     """Yield the names of the tensors that an operator reads."""
     for value in (*operator.given, *operator.options.values()):
         yield from (one for one in (value if isinstance(value, list) else [value]) if isinstance(one, Operand))
 
 
-def _take_activation(operators: list[Operator], uses: Mapping[str, int], test: GraphTest) -> dict[str, Any] | None:
+def _take_activation(operators: list[WebnnOperator], uses: Mapping[str, int], test: GraphTest) -> dict[str, Any] | None:
     """Remove an activation that follows the operator before it, and return its fields."""
     if len(operators) < 2:
         return None
@@ -59,11 +59,11 @@ def _take_activation(operators: list[Operator], uses: Mapping[str, int], test: G
     return {"Type": operator, **fields(Call(last.name, last.options, ()))}
 
 
-def _is_float(test: GraphTest, operator: Operator) -> bool:
+def _is_float(test: GraphTest, operator: WebnnOperator) -> bool:
     return all(test.expected[name].data_type in _FLOATS for name in operator.outputs if name in test.expected)
 
 
-def _take_transposes(operators: list[Operator], uses: Mapping[str, int]) -> dict[str, str]:
+def _take_transposes(operators: list[WebnnOperator], uses: Mapping[str, int]) -> dict[str, str]:
     """Remove transposes of the last two dimensions before a matmul; return their inputs by their outputs."""
     last = operators[-1] if operators else None
     if last is None or last.name != "matmul":
@@ -86,8 +86,8 @@ def _swaps_last(order: Any) -> bool:
 
 
 def _call(
-    test: GraphTest, operator: Operator, activation: dict[str, Any] | None, swapped: Mapping[str, str]
-) -> tuple[Row, Call]:
+    test: GraphTest, operator: WebnnOperator, activation: dict[str, Any] | None, swapped: Mapping[str, str]
+) -> tuple[WebnnRow, Call]:
     row = OPERATORS[operator.name]
     if len(operator.given) > len(row.arguments):
         raise Unmapped(f"{operator.name} is called with {len(operator.given)} arguments, and has {len(row.arguments)}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dmlcheck.diagnostics.wording import cut
-from dmlcheck.formats.webnn.literals import Literals, Wrong
+from dmlcheck.formats.webnn.literals import ScriptData, Wrong
 from dmlcheck.graphs.tensors import Array, TensorRef
 from dmlcheck.onnx.descs.node import Unmapped
 from dmlcheck.values.number_formats import NUMPY_TYPES
@@ -33,7 +33,7 @@ class Operand(str):
     __slots__ = ()
 
 
-class Operator(NamedTuple):
+class WebnnOperator(NamedTuple):
     """An operator of a test: its arguments in order, its options, and the names of its outputs."""
 
     name: str
@@ -47,17 +47,17 @@ class GraphTest(NamedTuple):
 
     name: str
     inputs: Mapping[str, TensorRef]
-    operators: tuple[Operator, ...]
+    operators: tuple[WebnnOperator, ...]
     expected: Mapping[str, TensorRef]
 
 
-def name_of(data: Literals, node: Node) -> str:
+def name_of(data: ScriptData, node: Node) -> str:
     """Return the name of a test."""
     fields = data.fields(node, "a test")
     return cut(data.string(_needed(fields, "name", node), "the name of a test"), _MOST_NAME)
 
 
-def read_test(data: Literals, node: Node) -> GraphTest:
+def read_test(data: ScriptData, node: Node) -> GraphTest:
     """Return a test; Wrong if it has another form, NotData if code makes it, Unmapped for an unknown data type."""
     graph = data.fields(_needed(data.fields(node, "a test"), "graph", node), "the graph of a test")
     tensors = [
@@ -81,7 +81,7 @@ def _needed(fields: Mapping[str, Node], key: str, at: Node) -> Node:
 # ---- tensors
 
 
-def _tensor(data: Literals, node: Node, name: str) -> TensorRef:
+def _tensor(data: ScriptData, node: Node, name: str) -> TensorRef:
     fields = data.fields(node, f"the tensor {name}")
     descriptor = data.fields(_needed(fields, "descriptor", node), f"`descriptor` of {name}")
     kind = data.string(_needed(descriptor, "dataType", node), "dataType")
@@ -100,7 +100,7 @@ def _tensor(data: Literals, node: Node, name: str) -> TensorRef:
     return TensorRef.of(_values(data, _needed(fields, "data", node), name, element, count).reshape(shape), element)
 
 
-def _values(data: Literals, node: Node, name: str, element: str, count: int) -> Array:
+def _values(data: ScriptData, node: Node, name: str, element: str, count: int) -> Array:
     """Return the elements of a tensor; a number in place of a list fills it."""
     if not data.is_list(node):
         return np.full(count, _elements([data.number(node, "an element")], element, name)[0])
@@ -126,7 +126,7 @@ def _elements(numbers: Sequence[float | int], element: str, name: str) -> Array:
 # ---- operators
 
 
-def _operator(data: Literals, node: Node, known: set[str]) -> Operator:
+def _operator(data: ScriptData, node: Node, known: set[str]) -> WebnnOperator:
     fields = data.fields(node, "an operator")
     given: list[Any] = []
     options: dict[str, Any] = {}
@@ -138,24 +138,24 @@ def _operator(data: Literals, node: Node, known: set[str]) -> Operator:
                 options = {key: _value(data, one, known) for key, one in data.fields(value, "options").items()}
             else:
                 given.append(_value(data, value, known))
-    return Operator(
+    return WebnnOperator(
         data.string(_needed(fields, "name", node), "name"), tuple(given), options, _outputs(data, fields, node)
     )
 
 
-def _outputs(data: Literals, fields: Mapping[str, Node], node: Node) -> tuple[str, ...]:
+def _outputs(data: ScriptData, fields: Mapping[str, Node], node: Node) -> tuple[str, ...]:
     made = _needed(fields, "outputs", node)
     parts = data.items(made, "outputs") if data.is_list(made) else [made]
     return tuple(data.string(part, "an output") for part in parts)
 
 
-def _value(data: Literals, node: Node, known: set[str]) -> Any:
+def _value(data: ScriptData, node: Node, known: set[str]) -> Any:
     """Return an argument: a number, text, a tensor by name, or a list of these."""
     if data.is_list(node):
         return [_scalar(data, part, known) for part in data.items(node, "a list")]
     return _scalar(data, node, known)
 
 
-def _scalar(data: Literals, node: Node, known: set[str]) -> Any:
+def _scalar(data: ScriptData, node: Node, known: set[str]) -> Any:
     value = data.scalar(node)
     return Operand(value) if isinstance(value, str) and value in known else value

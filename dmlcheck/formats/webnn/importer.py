@@ -16,7 +16,7 @@ from dmlcheck.folders.exporting import Imported, import_all
 from dmlcheck.formats.webnn.fusion import counterpart_call
 from dmlcheck.formats.webnn.graph import name_of, read_test
 from dmlcheck.formats.webnn.javascript import Script, read, require
-from dmlcheck.formats.webnn.literals import Literals, NotData, Wrong
+from dmlcheck.formats.webnn.literals import NotData, ScriptData, Wrong
 from dmlcheck.formats.webnn.suite import Stated, Suite, data_of, suites
 from dmlcheck.formats.webnn.tolerances import tolerance_of
 from dmlcheck.onnx.descs.case import case_of
@@ -103,7 +103,7 @@ def _size(case: Written) -> int:
     return sum(part.tensor.element_count for parts in case.desc.parts.values() for part in parts)
 
 
-def _case(script: Script, data: Literals, node: Node, stated: Stated | None) -> _Found:
+def _case(script: Script, data: ScriptData, node: Node, stated: Stated | None) -> _Found:
     name = f"the test of {script.where(node)}"
     try:
         name = name_of(data, node)

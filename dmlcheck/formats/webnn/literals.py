@@ -52,7 +52,7 @@ class Wrong(Exception):
         self.node = node
 
 
-class Literals:
+class ScriptData:
     """The data of a file: the values of its expressions, with the constants of its outermost level by name."""
 
     def __init__(self, script: Script, constants: Mapping[str, Node]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from dmlcheck.formats.webnn.javascript import Script, named
-from dmlcheck.formats.webnn.literals import Literals, NotData, Wrong
+from dmlcheck.formats.webnn.literals import NotData, ScriptData, Wrong
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -43,12 +43,12 @@ class _Call(NamedTuple):
     tolerance: str | None
 
 
-def data_of(script: Script) -> Literals:
+def data_of(script: Script) -> ScriptData:
     """Return the data of a file, with the constants of its outermost level."""
-    return Literals(script, _constants(script, script.root))
+    return ScriptData(script, _constants(script, script.root))
 
 
-def suites(script: Script, data: Literals) -> Iterator[Suite | NotData | Wrong]:
+def suites(script: Script, data: ScriptData) -> Iterator[Suite | NotData | Wrong]:
     """Yield the lists of tests that a file runs, each once, or the exception for one that cannot be read."""
     calls = list(_walk(script.root, "call_expression"))
     seen = set()
@@ -65,7 +65,7 @@ def suites(script: Script, data: Literals) -> Iterator[Suite | NotData | Wrong]:
             yield reason
 
 
-def _suite(script: Script, data: Literals, run: _Call, calls: list[Node]) -> Suite:
+def _suite(script: Script, data: ScriptData, run: _Call, calls: list[Node]) -> Suite:
     tests = data.items(data.constants[run.tests or ""], "the list of tests")
     made: list[Node] = []
     for call in calls:
@@ -79,7 +79,7 @@ def _suite(script: Script, data: Literals, run: _Call, calls: list[Node]) -> Sui
     return Suite(tests, None if run.tolerance is None else _stated(script, data, run.tolerance), made)
 
 
-def _run(script: Script, data: Literals, call: Node) -> _Call:
+def _run(script: Script, data: ScriptData, call: Node) -> _Call:
     """Return a call that runs tests: with (tests, build, tolerance), or for each item with (build, tolerance, test)."""
     arguments = call.child_by_field_name("arguments")
     names = [script.text(part) if part.type == "identifier" else None for part in named(arguments)]
@@ -124,14 +124,14 @@ def _called(script: Script, call: Node) -> str:
 # ---- tolerances
 
 
-def _stated(script: Script, data: Literals, name: str) -> Stated | None:
+def _stated(script: Script, data: ScriptData, name: str) -> Stated | None:
     """Return the tolerance that a function of the file states; None if there is no function, or it computes one."""
     if name == _ZERO:
         return Stated("ULP", 0)
     function = _function(script, data, name)
     if function is None:
         return None
-    inner = Literals(script, {**data.constants, **_constants(script, function)})
+    inner = ScriptData(script, {**data.constants, **_constants(script, function)})
     for made in _walk(function, "object", "subscript_expression"):
         if made.type == "object":
             try:
@@ -141,7 +141,7 @@ def _stated(script: Script, data: Literals, name: str) -> Stated | None:
     return None
 
 
-def _read(data: Literals, node: Node) -> Stated:
+def _read(data: ScriptData, node: Node) -> Stated:
     fields = data.fields(node, "a tolerance")
     metric, value = data.string(fields["metricType"], "the metric"), fields["value"]
     if value.type != "subscript_expression":
@@ -153,7 +153,7 @@ def _read(data: Literals, node: Node) -> Stated:
     return Stated(metric, {key: data.number(one, "a tolerance") for key, one in each.items()})
 
 
-def _function(script: Script, data: Literals, name: str) -> Node | None:
+def _function(script: Script, data: ScriptData, name: str) -> Node | None:
     found = data.constants.get(name)
     if found is not None:
         return found if found.type in _FUNCTIONS else None

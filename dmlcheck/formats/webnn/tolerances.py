@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from dmlcheck.formats.webnn.graph import GraphTest, Operator
+from dmlcheck.formats.webnn.graph import GraphTest, WebnnOperator
 from dmlcheck.formats.webnn.suite import Stated
 from dmlcheck.graphs.tensors import TensorRef
 
@@ -107,7 +107,7 @@ def _written(metric: str, value: float | None) -> Any:
     return {"ulp" if metric == "ULP" else "absolute": value} if value else "exact"
 
 
-def _ulp(operator: Operator, tensors: Mapping[str, TensorRef], output: TensorRef) -> int | None:
+def _ulp(operator: WebnnOperator, tensors: Mapping[str, TensorRef], output: TensorRef) -> int | None:
     """Return the tolerance of an operator; None if the utilities have none, or it cannot be computed."""
     name = operator.name
     if name in _ZERO:
@@ -122,51 +122,51 @@ def _ulp(operator: Operator, tensors: Mapping[str, TensorRef], output: TensorRef
         return None
 
 
-def _reduction(operator: Operator, shapes: list[_Shape]) -> Any:
+def _reduction(operator: WebnnOperator, shapes: list[_Shape]) -> Any:
     each, more = _REDUCTIONS[operator.name]
     axes = operator.options.get("axes")
     shape = shapes[0]
     return each * math.prod(shape if axes is None else [shape[axis] for axis in axes]) + more
 
 
-def _gemm(operator: Operator, shapes: list[_Shape]) -> Any:
+def _gemm(operator: WebnnOperator, shapes: list[_Shape]) -> Any:
     get = operator.options.get
     products = 2 * shapes[0][0 if get("aTranspose") else 1]
     has_c = get("c") is not None and get("beta") != 0
     return products + (get("alpha", 1) != 1) + (has_c and get("beta", 1) != 1) + has_c
 
 
-def _matmul(_: Operator, shapes: list[_Shape]) -> Any:
+def _matmul(_: WebnnOperator, shapes: list[_Shape]) -> Any:
     return 2 * shapes[0][-1]
 
 
-def _convolution(operator: Operator, shapes: list[_Shape]) -> Any:
+def _convolution(operator: WebnnOperator, shapes: list[_Shape]) -> Any:
     get = operator.options.get
     height, width = _WINDOWS[get("filterLayout") or "oihw"]
     count = shapes[0][3 if get("inputLayout") == "nhwc" else 1]
     return int(shapes[1][height] * shapes[1][width] * count / (get("groups") or 1) * 2)
 
 
-def _pooling(operator: Operator, shapes: list[_Shape]) -> Any:
+def _pooling(operator: WebnnOperator, shapes: list[_Shape]) -> Any:
     get, shape = operator.options.get, shapes[0]
     sides = shape[1:3] if get("layout") == "nhwc" else shape[2:4]
     return math.prod(get("windowDimensions") or sides) + 2
 
 
-def _resampling(operator: Operator, _: list[_Shape]) -> Any:
+def _resampling(operator: WebnnOperator, _: list[_Shape]) -> Any:
     return _LINEAR if operator.options.get("mode") == "linear" else 0
 
 
-def _softmax(operator: Operator, shapes: list[_Shape]) -> Any:
+def _softmax(operator: WebnnOperator, shapes: list[_Shape]) -> Any:
     axis = operator.given[1] if len(operator.given) > 1 else 1
     return 3 * shapes[0][axis] + 3
 
 
-def _running_sum(operator: Operator, shapes: list[_Shape]) -> Any:
+def _running_sum(operator: WebnnOperator, shapes: list[_Shape]) -> Any:
     return shapes[0][operator.given[1]] - 1
 
 
-_BY_SHAPES: Mapping[str, Callable[[Operator, list[_Shape]], Any]] = {
+_BY_SHAPES: Mapping[str, Callable[[WebnnOperator, list[_Shape]], Any]] = {
     **dict.fromkeys(_REDUCTIONS, _reduction),
     "averagePool2d": _pooling,
     "conv2d": _convolution,

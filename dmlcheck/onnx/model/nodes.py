@@ -56,7 +56,7 @@ _NEVER = 2**31  # an opset
 _Made = TypeVar("_Made")
 
 
-class Unusable(NamedTuple):
+class UnusableNode(NamedTuple):
     """The reason why a node has no desc: the rule of the note, or of the error, the words, and the help.
 
     `root` is the place from where sizes are unknown.
@@ -82,7 +82,7 @@ class ModelNode(NamedTuple):
 
     name: str
     operator: str
-    found: Sequence[Counterpart] | Unusable
+    found: Sequence[Counterpart] | UnusableNode
     number: int = 0
     replaced: tuple[int, ...] = ()
     is_possible: bool = False
@@ -167,8 +167,8 @@ def _fused(visited: Sequence[tuple[Any, ModelNode]], of: Context, scope: ChainMa
         yield found._replace(replaced=tuple(visited[place][1].number for place in replaced))
 
 
-def _is_taken(found: Sequence[Counterpart] | Unusable) -> bool:
-    return not isinstance(found, Unusable) or found.rule == "unknown-sizes"
+def _is_taken(found: Sequence[Counterpart] | UnusableNode) -> bool:
+    return not isinstance(found, UnusableNode) or found.rule == "unknown-sizes"
 
 
 def _name(node: Any) -> str:
@@ -209,32 +209,32 @@ def _visited(node: Any, of: Context, scope: Scope) -> ModelNode:
     except Unmapped as wrong:
         root = _root_of_output(node, name)
         scope.update((output, Value(of.declared.get(output), root=root)) for output in node.output)
-        return ModelNode(name, operator, Unusable("onnx-syntax", str(wrong)))
+        return ModelNode(name, operator, UnusableNode("onnx-syntax", str(wrong)))
     wrong_type = contradicted(node, of, outputs)
     if wrong_type is not None:
         scope.update(zip(node.output, outputs, strict=True))
-        return ModelNode(name, operator, Unusable("onnx-syntax", wrong_type))
+        return ModelNode(name, operator, UnusableNode("onnx-syntax", wrong_type))
     registered = registration_of(type_of(node), version)
     typed = _typed(node, version, of, inputs, outputs)
     place = place_of(node, inputs, registered.on_cpu if registered else ())
     if place == CONSTANT and not _is_computed_at_load(node, version, of, typed):
         place = ""
     found = _found(node, version, of, inputs, outputs, typed, place)
-    if isinstance(found, Unusable) and found.rule == NO_PROVIDER:
+    if isinstance(found, UnusableNode) and found.rule == NO_PROVIDER:
         inside = ChainMap({}, scope)
         found = _of_function(node, of, inputs, inside, found)
         outputs = [
             value if value.is_sized else inside.get(name, value)
             for name, value in zip(node.output, outputs, strict=True)
         ]
-    is_taken = not isinstance(found, Unusable) or found.rule not in ("runs-elsewhere", NO_PROVIDER)
+    is_taken = not isinstance(found, UnusableNode) or found.rule not in ("runs-elsewhere", NO_PROVIDER)
     origin = origin_of_outputs(node, inputs, place, is_taken=is_taken, is_static=of.is_static)
     before = next((value.root for value in inputs if value.root and value.is_unknown), "")
     root = before or _root_of_output(node, name)
     for output, value in zip(node.output, outputs, strict=True):
         is_root = value.is_unknown and (before or not value.is_sized)
         scope[output] = value._replace(origin=origin, root=root if is_root else "")
-    if isinstance(found, Unusable) and found.rule == "unknown-sizes":
+    if isinstance(found, UnusableNode) and found.rule == "unknown-sizes":
         found = found._replace(root=root)
     return ModelNode(name, operator, found)
 
@@ -261,19 +261,19 @@ def _found(
     outputs: Sequence[Value],
     typed: Sequence[Typed],
     place: str,
-) -> Sequence[Counterpart] | Unusable:
+) -> Sequence[Counterpart] | UnusableNode:
     """Return the descs of a node without mistakes, or the reason why it has none.
 
     The rule is NO_PROVIDER where neither DirectML nor the CPU takes it as it is.
     """
     made = _node(node, of, inputs, outputs)
     left = None if place == CONSTANT else _mapped(made, lambda one: left_to_others(one, version, typed))
-    if isinstance(left, Unusable):
+    if isinstance(left, UnusableNode):
         return left
     if left is not None:
         has_function = _has_function(node, of)
         problem = not_taken(made.type, version, typed, converts=not has_function)
-        return Unusable("runs-elsewhere", left) if problem is None else _untaken(node, of, left, problem)
+        return UnusableNode("runs-elsewhere", left) if problem is None else _untaken(node, of, left, problem)
     return _described(node, of, made, inputs, outputs, _PLACED.get(place) or row_of(made.type).elsewhere)
 
 
@@ -284,10 +284,10 @@ def _described(
     inputs: Sequence[Value],
     outputs: Sequence[Value],
     elsewhere: str | None,
-) -> Sequence[Counterpart] | Unusable:
+) -> Sequence[Counterpart] | UnusableNode:
     """Return the descs of a node that the provider takes; `elsewhere` gives the reason if it still has none."""
     if elsewhere is not None:
-        return Unusable("runs-elsewhere", elsewhere)
+        return UnusableNode("runs-elsewhere", elsewhere)
     read, given = (
         [(name, value) for name, value in zip(names, values, strict=True) if name and name in of.used]
         for names, values in ((node.input, inputs), (node.output, outputs))
@@ -295,32 +295,32 @@ def _described(
     needed = read if row_of(made.type).is_sized_by_inputs else [*read, *given]
     unknown = next(filter(None, (_unknown_size(name, value) for name, value in needed)), None)
     if unknown is not None:
-        return Unusable("unknown-sizes", unknown)
+        return UnusableNode("unknown-sizes", unknown)
     full = given if row_of(made.type).leaves_out_empty else [*read, *given]
     if any(0 in (value.sizes or ()) for _, value in full):
-        return Unusable("runs-elsewhere", _EMPTY)
+        return UnusableNode("runs-elsewhere", _EMPTY)
     return _mapped(made, provider_steps)
 
 
-def _untaken(node: Any, of: Context, left: str, problem: str) -> Unusable:
+def _untaken(node: Any, of: Context, left: str, problem: str) -> UnusableNode:
     """Return the error about a node that no provider takes, with the reasons of DirectML and of the CPU.
 
     For a node of an unknown domain it is a note: the application may register a library of custom operators.
     """
     operator, release = type_of(node), registrations().release
     if schema_of_node(node, of.opsets) is not None or is_known(operator):
-        return Unusable(NO_PROVIDER, f"{left}, and {problem}", _UNTAKEN)
+        return UnusableNode(NO_PROVIDER, f"{left}, and {problem}", _UNTAKEN)
     if node.domain not in DOMAINS_OF_RUNTIME:
         reason = f"{release} has no operators of the domain {node.domain}"
         if (help := meant(operator)) or _has_function(node, of):
-            return Unusable(NO_PROVIDER, f"{reason}, so that no provider takes it", help)
-        return Unusable("runs-elsewhere", f"{reason}; the application must register a library of them")
-    return Unusable(NO_PROVIDER, f"{release} has no operator {operator}", meant(operator))
+            return UnusableNode(NO_PROVIDER, f"{reason}, so that no provider takes it", help)
+        return UnusableNode("runs-elsewhere", f"{reason}; the application must register a library of them")
+    return UnusableNode(NO_PROVIDER, f"{release} has no operator {operator}", meant(operator))
 
 
 def _of_function(
-    node: Any, of: Context, inputs: Sequence[Value], scope: Scope, untaken: Unusable
-) -> Sequence[Counterpart] | Unusable:
+    node: Any, of: Context, inputs: Sequence[Value], scope: Scope, untaken: UnusableNode
+) -> Sequence[Counterpart] | UnusableNode:
     """Return the descs of the nodes that ONNX Runtime puts in the place of one that no provider takes as it is.
 
     The scope is given their values.
@@ -329,14 +329,14 @@ def _of_function(
         return untaken
     if next(of.inlining, _NO_MORE) is _NO_MORE:
         reason = f"more than {MOST_INLINED:,} nodes are defined by others, as it is, and dmlcheck follows no more"
-        return Unusable("not-mapped", reason)
+        return UnusableNode("not-mapped", reason)
     parts = inlined(
         node, schema_of_node(node, of.opsets), of.opsets.get("", 1), [value.type for value in inputs], f"{_name(node)}/"
     )
     used = frozenset(name for part in parts for name in (*part.input, *part.output))
     made: list[Counterpart] = []
     for _, one in _visits(parts, of._replace(declared={}, used=used), scope):
-        if not isinstance(one.found, Unusable):
+        if not isinstance(one.found, UnusableNode):
             made += one.found
         elif one.found.rule == "unknown-sizes":
             return one.found
@@ -347,7 +347,7 @@ def _of_function(
             return one.found._replace(
                 rule=rule, reason=f"of {one.operator}, which comes in its place: {one.found.reason}"
             )
-    return made or Unusable("runs-elsewhere", untaken.reason)
+    return made or UnusableNode("runs-elsewhere", untaken.reason)
 
 
 def _has_function(node: Any, of: Context) -> bool:
@@ -411,13 +411,13 @@ def _node(node: Any, of: Context, inputs: Sequence[Value], outputs: Sequence[Val
     return OnnxNode(type_of(node), opset, attributes_of(node, opset), taken, given, untyped)
 
 
-def _mapped(node: OnnxNode, make: Callable[[OnnxNode], _Made]) -> _Made | Unusable:
+def _mapped(node: OnnxNode, make: Callable[[OnnxNode], _Made]) -> _Made | UnusableNode:
     """Return the result of a function of a node, or the error about its attributes and inputs."""
     try:
         return make(node)
     except UnknownValues as reason:
-        return Unusable("unknown-sizes", str(reason))
+        return UnusableNode("unknown-sizes", str(reason))
     except Unmapped as reason:
-        return Unusable("not-mapped", str(reason))
+        return UnusableNode("not-mapped", str(reason))
     except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
-        return Unusable("not-mapped", f"{node.type} does not go with its inputs: {first_line(error)}")
+        return UnusableNode("not-mapped", f"{node.type} does not go with its inputs: {first_line(error)}")

@@ -21,7 +21,7 @@ DOMAINS_OF_RUNTIME = ("", "ai.onnx.ml", "com.microsoft", "com.microsoft.nchwc")
 _NOT_TYPES = ("versions", "inputs", "outputs")
 
 
-class Kernel(NamedTuple):
+class CpuKernel(NamedTuple):
     """Versions of an operator that are registered alike, and the types of its type parameters, or of values by name.
 
     `inputs` and `outputs` are the type parameters of the values, the last one also for further values, if ONNX has no
@@ -46,7 +46,7 @@ class Kernels(NamedTuple):
     """All kernels of cpu_kernels.yaml by operator, their release of ONNX Runtime, and the names of other operators."""
 
     release: str
-    rows: Mapping[str, tuple[Kernel, ...]]
+    rows: Mapping[str, tuple[CpuKernel, ...]]
     names: frozenset[str]
 
 
@@ -58,9 +58,9 @@ def kernels() -> Kernels:
     return Kernels(release, rows, frozenset(value["names"]))
 
 
-def _kernel(row: Mapping[str, Any], sets: Mapping[str, list[str]]) -> Kernel:
+def _kernel(row: Mapping[str, Any], sets: Mapping[str, list[str]]) -> CpuKernel:
     versions = tuple(map(_range, str(row["versions"]).split()))
-    return Kernel(versions, types_of_row(row, sets, _NOT_TYPES), *parameters_of_row(row))
+    return CpuKernel(versions, types_of_row(row, sets, _NOT_TYPES), *parameters_of_row(row))
 
 
 def _range(text: str) -> range:
@@ -68,7 +68,7 @@ def _range(text: str) -> range:
     return range(int(first), int(last or first) + 1)
 
 
-def kernels_of(operator: str, version: int) -> tuple[Kernel, ...]:
+def kernels_of(operator: str, version: int) -> tuple[CpuKernel, ...]:
     """Return the kernels for a version of an operator's schema."""
     return tuple(row for row in kernels().rows.get(operator, ()) if any(version in some for some in row.versions))
 

@@ -20,7 +20,17 @@ from dmlcheck.reference.phases import equal_shares
 from dmlcheck.reference.place_counts import may_be_place_count
 from dmlcheck.reference.places import Places, numbers_at, with_ones_after
 from dmlcheck.reference.results import PartlyUndefined, any_of
-from dmlcheck.reference.rows import Axes, Given, InWindows, Kernel, Neighbours, PerWindow, Tiles, Undefined, shared_by
+from dmlcheck.reference.rows import (
+    AllUndefined,
+    Axes,
+    Given,
+    InWindows,
+    Kernel,
+    Neighbours,
+    PerWindow,
+    Tiles,
+    shared_by,
+)
 from dmlcheck.reference.sums import mean as mean_of
 from dmlcheck.reference.sums import total
 from dmlcheck.reference.windows import (
@@ -87,7 +97,7 @@ def average_pooling_grad(
 
 def from_averages(given: Given) -> Tiles:
     """Return the windows that contain each element; undefined for sizes that pooling cannot have."""
-    return InWindows(window_of(given)) if is_forward(given) else Undefined()
+    return InWindows(window_of(given)) if is_forward(given) else AllUndefined()
 
 
 # ---- maxima
@@ -137,7 +147,7 @@ def from_maxima(given: Given) -> Tiles:
     window, counts, sizes = window_of(given), given["input_gradient"].shape[2:], given["input"].shape[2:]
     seen = map(seen_count, [(slice(0, count),) for count in counts], windows_by_dimension(window), zip(sizes))
     if not is_forward(given) or not all(map(np.all, seen)):
-        return Undefined()
+        return AllUndefined()
     return InWindows(window, {"input": PerWindow(largest, window, -np.inf)})
 
 

@@ -34,12 +34,12 @@ def of_in_windows(declared: InWindows, request: Request) -> Iterator[Tile]:
     for index in _parts(sizes, counts) if first else [(slice(0, sizes[0]), slice(0, sizes[1]))]:
         made = {name: once(partial(_made, of, request.tensors[name][index], counts)) for name, of in first.items()}
         own = {name: x[index] for name, x in given.items()}
-        for target in targets(window, counts, (*(at.stop - at.start for at in index), *sizes[2:])):
-            where = target.within(index)
+        for results in parts_of_results(window, counts, (*(at.stop - at.start for at in index), *sizes[2:])):
+            where = results.within(index)
             options = {"places": ranges(where, sizes)} if request.asks_for("places") else {}
-            formula = partial(request.formula, seen=target.seen, **options)
-            operands = tuple(part(x[target.lead], target.seen) for x in own.values())
-            yield Tile(request.where({label: where}), partial(_called, formula, made, target, tuple(own)), operands)
+            formula = partial(request.formula, seen=results.seen, **options)
+            operands = tuple(part(x[results.lead], results.seen) for x in own.values())
+            yield Tile(request.where({label: where}), partial(_called, formula, made, results, tuple(own)), operands)
 
 
 def _parts(sizes: Sizes, counts: Sizes) -> Iterator[Index]:
@@ -49,11 +49,13 @@ def _parts(sizes: Sizes, counts: Sizes) -> Iterator[Index]:
         yield tuple(places_at(index[:2], sizes[:2]))
 
 
-def _called(formula: Callable[..., Any], made: Made, target: Target, names: tuple[str, ...], *operands: Any) -> Any:
+def _called(
+    formula: Callable[..., Any], made: Made, results: PartOfResults, names: tuple[str, ...], *operands: Any
+) -> Any:
     """Call a formula with operands by name, and with the parts of the arrays that were made for each window."""
     for name, find in made.items():
         found = find()
-        formula = partial(formula, **{name: found._make(part(x[target.lead], target.seen) for x in found)})
+        formula = partial(formula, **{name: found._make(part(x[results.lead], results.seen) for x in found)})
     return formula(**dict(zip(names, operands, strict=True)))
 
 
@@ -84,7 +86,7 @@ def once(function: Callable[[], Any]) -> Callable[[], Any]:
     return result
 
 
-class Target(NamedTuple):
+class PartOfResults(NamedTuple):
     """A part of some batches and channels of the results, and the view of the windows that contain its elements."""
 
     where: Index
@@ -101,7 +103,7 @@ class Target(NamedTuple):
         return (*lead, *self.where[2:])
 
 
-def targets(window: Window, counts: Sizes, sizes: Sizes) -> Iterator[Target]:
+def parts_of_results(window: Window, counts: Sizes, sizes: Sizes) -> Iterator[PartOfResults]:
     """Yield the parts of results of these sizes; `counts` are the numbers of places of the windows.
 
     Parts are so small that the elements of their windows fit into a block.
@@ -111,4 +113,4 @@ def targets(window: Window, counts: Sizes, sizes: Sizes) -> Iterator[Target]:
         for index in tiles_along(range(len(found)), found, max(1, BLOCK // math.prod(line.most for line in each))):
             lead, places = places_at(index[:2], sizes[:2]), places_at(index[2:], found[2:])
             where = (line.where(at) for line, at in zip(each, places, strict=True))
-            yield Target((*lead, *where), joined([line.seen(at) for line, at in zip(each, places, strict=True)]))
+            yield PartOfResults((*lead, *where), joined([line.seen(at) for line, at in zip(each, places, strict=True)]))

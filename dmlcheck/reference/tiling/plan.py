@@ -15,6 +15,7 @@ from dmlcheck.reference.bindings import Binding, Inputs, attributes_of, fields_o
 from dmlcheck.reference.deadline import in_time
 from dmlcheck.reference.results import PartlyUndefined
 from dmlcheck.reference.rows import (
+    AllUndefined,
     Correlations,
     Cut,
     EachOutput,
@@ -26,7 +27,6 @@ from dmlcheck.reference.rows import (
     Recurrence,
     SeparateOutputs,
     Tiles,
-    Undefined,
     Windows,
 )
 from dmlcheck.reference.tiling.amounts import may_be_much
@@ -36,7 +36,7 @@ from dmlcheck.reference.tiling.tile import Tile
 from dmlcheck.reference.work import Work
 
 
-class Plan(NamedTuple):
+class TilePlan(NamedTuple):
     """The tiles that a row declares for a desc, and the request for them."""
 
     declared: Tiles
@@ -53,7 +53,7 @@ class Plan(NamedTuple):
         return in_time(_cutting(kind)(self.declared, self.request))
 
 
-def plan_of(desc: OperatorDesc, inputs: Inputs, arithmetic: Arithmetic | None = None) -> Plan:
+def plan_of(desc: OperatorDesc, inputs: Inputs, arithmetic: Arithmetic | None = None) -> TilePlan:
     """Return the plan for an operator's results; with an arithmetic, FLOAT attributes are balls of it."""
     first = inputs.get(desc.spec.inputs[0].name) if desc.spec.inputs else None
     first = first[0] if isinstance(first, list) else first
@@ -65,7 +65,7 @@ def plan_of(desc: OperatorDesc, inputs: Inputs, arithmetic: Arithmetic | None = 
     tiles = binding.kernel.tiles
     declared = tiles(given) if callable(tiles) else tiles
     is_exact = binding.kernel.rounds_nothing(given)
-    return Plan(declared, Request(desc, binding, formula, tensors, given, is_exact, is_integer, arithmetic))
+    return TilePlan(declared, Request(desc, binding, formula, tensors, given, is_exact, is_integer, arithmetic))
 
 
 class _Bound(NamedTuple):
@@ -108,7 +108,7 @@ def _cutting(declared: type) -> Callable[[Any, Request], Iterator[Tile]]:
     return cut
 
 
-def of_undefined(_: Undefined, request: Request) -> Iterator[Tile]:
+def of_undefined(_: AllUndefined, request: Request) -> Iterator[Tile]:
     """Yield one tile of undefined results."""
     outputs = request.outputs
     found = {name: PartlyUndefined(np.broadcast_to(np.zeros(()), sizes), where=True) for name, sizes in outputs.items()}
@@ -126,6 +126,6 @@ _CUTTING: Mapping[type, tuple[str, str]] = {
     Neighbours: ("neighbours", "of_neighbours"),
     Products: ("products", "of_products"),
     Recurrence: ("recurrence", "of_recurrence"),
-    Undefined: ("plan", "of_undefined"),
+    AllUndefined: ("plan", "of_undefined"),
     Windows: ("windows", "of_windows"),
 }

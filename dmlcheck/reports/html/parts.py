@@ -45,7 +45,7 @@ class Alike:
         )
 
 
-class Section:
+class PageSection:
     """The failures, the skipped cases, or those of another outcome.
 
     Cases are in it in full while there is room (and `least` of each operator always), then as rows that name them below

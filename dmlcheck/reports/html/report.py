@@ -9,7 +9,7 @@ from dmlcheck.reports.html.case import alike_row, case_row, case_text, sameness
 from dmlcheck.reports.html.markup import Markup
 from dmlcheck.reports.html.operators import Operators
 from dmlcheck.reports.html.page import Assets, filters, foot, head
-from dmlcheck.reports.html.parts import Section
+from dmlcheck.reports.html.parts import PageSection
 from dmlcheck.reports.html.templates import fill, joined
 from dmlcheck.reports.records import CHECKED, RunInfo, Summary, kind_of
 from dmlcheck.running.results import FAILED, FAILURES, PASSED, SKIPPED, XFAILED, CaseResult
@@ -35,13 +35,13 @@ class HtmlReport:
         self.opened = 0
         self.operators = Operators()
         self.reasons: dict[str, int] = {}
-        failures = Section(full=7 * _MEGABYTE, rows=3 * _MEGABYTE, least=5)
+        failures = PageSection(full=7 * _MEGABYTE, rows=3 * _MEGABYTE, least=5)
         self.parts = {
             **dict.fromkeys(FAILURES, failures),
-            XFAILED: Section(full=1 * _MEGABYTE, rows=1 * _MEGABYTE),
-            SKIPPED: Section(full=0, rows=3 * _MEGABYTE),
-            PASSED: Section(full=0, rows=8 * _MEGABYTE),
-            CHECKED: Section(full=0, rows=1 * _MEGABYTE),
+            XFAILED: PageSection(full=1 * _MEGABYTE, rows=1 * _MEGABYTE),
+            SKIPPED: PageSection(full=0, rows=3 * _MEGABYTE),
+            PASSED: PageSection(full=0, rows=8 * _MEGABYTE),
+            CHECKED: PageSection(full=0, rows=1 * _MEGABYTE),
         }
 
     def case(self, result: CaseResult) -> None:

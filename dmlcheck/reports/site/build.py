@@ -27,7 +27,7 @@ from dmlcheck.reports.site.lists import (
     type_values,
 )
 from dmlcheck.reports.site.mistakes import Mistake
-from dmlcheck.reports.site.operators import Neighbours, operator_values
+from dmlcheck.reports.site.operators import NearbyOperators, operator_values
 from dmlcheck.reports.site.search import enums, fields, index_text
 from dmlcheck.reports.site.templates import file_text, render
 from dmlcheck.reports.style import styled
@@ -100,13 +100,13 @@ def _sections(values: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [(anchor, words) for anchor, words, is_there in there if is_there]
 
 
-def neighbours(records: Sequence[OperatorRecord]) -> Iterator[Neighbours]:
+def neighbours(records: Sequence[OperatorRecord]) -> Iterator[NearbyOperators]:
     """Yield the neighbours of each operator, in the order of the operators."""
     names = [None, *(record.spec.short for record in records), None]
     for at, record in enumerate(records):
         family = record.about.family
         members = tuple(one.spec.short for one in records if one.about.family == family)
-        yield Neighbours(FAMILIES[family], members, names[at], names[at + 2])
+        yield NearbyOperators(FAMILIES[family], members, names[at], names[at + 2])
 
 
 def _lists(

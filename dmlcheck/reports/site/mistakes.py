@@ -24,7 +24,7 @@ from dmlcheck.validation import validate
 FILE = "desc.yaml"
 
 
-class Line(NamedTuple):
+class DescLine(NamedTuple):
     """A line of two descs: "-" of the wrong one alone, "+" of the right one alone, " " of both."""
 
     mark: str
@@ -34,7 +34,7 @@ class Line(NamedTuple):
 class Mistake(NamedTuple):
     """A desc that breaks one constraint, beside a valid one; the rule, and what `validate` prints of it."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[DescLine, ...]
     rule: str
     output: str
 
@@ -70,15 +70,17 @@ def _mistake(spec: OperatorSpec, label: str, cases: list[Case]) -> Mistake | Non
     case, lines = next(((case, lines) for case, lines in corrected if lines), (cases[0], []))
     wrong = list(_lines(spec, case.desc, case.feature_level))
     found = _output(wrong, f"{spec.short}/{label}")
-    return None if found is None else Mistake(tuple(_shortened(lines or [Line(" ", text) for text in wrong])), *found)
+    return (
+        None if found is None else Mistake(tuple(_shortened(lines or [DescLine(" ", text) for text in wrong])), *found)
+    )
 
 
 _MOST_CASES, _MOST_WAYS = 5, 3
 
 
-def _corrected(spec: OperatorSpec, case: Case) -> list[Line]:
+def _corrected(spec: OperatorSpec, case: Case) -> list[DescLine]:
     """Return the lines of a case's desc and of its correction, of a few the one with the fewest changed lines."""
-    best: list[Line] = []
+    best: list[DescLine] = []
     wrong = list(_lines(spec, case.desc, case.feature_level))
     for way in range(_MOST_WAYS):
         chance = seeded(f"{case.name} {way}")
@@ -94,7 +96,7 @@ def _corrected(spec: OperatorSpec, case: Case) -> list[Line]:
 _FEWEST = 2  # changed lines: one of the wrong desc, one of the right one
 
 
-def _changes(lines: list[Line]) -> int:
+def _changes(lines: list[DescLine]) -> int:
     return sum(line.mark != " " for line in lines)
 
 
@@ -106,24 +108,24 @@ def _lines(spec: OperatorSpec, fields: Mapping[str, Any], level: str | None) -> 
     yield from (f"  {name}: {flow(value)}" for name, value in fields.items())
 
 
-def _compared(wrong: list[str], right: list[str]) -> Iterator[Line]:
+def _compared(wrong: list[str], right: list[str]) -> Iterator[DescLine]:
     """Yield the lines of both descs, each removed line before those that replace it."""
     for kind, first, last, begin, end in SequenceMatcher(None, wrong, right, autojunk=False).get_opcodes():
         if kind == "equal":
-            yield from (Line(" ", text) for text in wrong[first:last])
+            yield from (DescLine(" ", text) for text in wrong[first:last])
         else:
-            yield from (Line("-", text) for text in wrong[first:last])
-            yield from (Line("+", text) for text in right[begin:end])
+            yield from (DescLine("-", text) for text in wrong[first:last])
+            yield from (DescLine("+", text) for text in right[begin:end])
 
 
-def _shortened(lines: list[Line]) -> Iterator[Line]:
+def _shortened(lines: list[DescLine]) -> Iterator[DescLine]:
     """Yield the lines of a desc; of a long one those that change, with dots for the others."""
     changed = [at for at, line in enumerate(lines) if line.mark != " "] or [0]
     for at, line in enumerate(lines):
         if len(lines) <= _LONG or at in changed:
             yield line
         elif at == 0 or at - 1 in changed:
-            yield Line(" ", "  ...")
+            yield DescLine(" ", "  ...")
 
 
 _LONG = 10  # lines of a desc that is shown whole

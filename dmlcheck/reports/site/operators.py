@@ -27,7 +27,7 @@ from dmlcheck.specs.names import FEATURE_LEVELS, first_windows
 from dmlcheck.specs.records import ALTERNATIVES, UNDEFINED, Constraint, Deviation, OperatorSpec
 
 
-class Neighbours(NamedTuple):
+class NearbyOperators(NamedTuple):
     """The operators beside one: the title and the members of its family, and those before and after it by name."""
 
     family: str
@@ -36,7 +36,7 @@ class Neighbours(NamedTuple):
     after: str | None
 
 
-def operator_values(record: OperatorRecord, cases: Sequence[Case], around: Neighbours) -> dict[str, Any]:
+def operator_values(record: OperatorRecord, cases: Sequence[Case], around: NearbyOperators) -> dict[str, Any]:
     """Return the values that the template of an operator's page asks for."""
     spec, about = record.spec, record.about
     plain = operator_dict(record)

@@ -22,7 +22,7 @@ from dmlcheck.specs.names import ENUMS, LEVELS, first_windows, level_and_version
 from dmlcheck.specs.records import OperatorSpec
 
 
-class Entry(NamedTuple):
+class SearchEntry(NamedTuple):
     """A name to find, what it is, the address of its page, and other words that find it."""
 
     name: str
@@ -32,11 +32,13 @@ class Entry(NamedTuple):
 
 
 LISTS = (
-    Entry("Corrections", "errors, contradictions and silences of Microsoft's pages", "corrections.html", "errata"),
-    Entry("Known deviations", "of DirectML from its documentation", "corrections.html#deviations", "bugs"),
-    Entry("Feature levels", "with the versions of DirectML and Windows", "levels.html"),
-    Entry("Data types", "with the operators that take them", "levels.html#types"),
-    Entry("Messages", "of DirectML, its debug layer and the programs that use it", "messages.html"),
+    SearchEntry(
+        "Corrections", "errors, contradictions and silences of Microsoft's pages", "corrections.html", "errata"
+    ),
+    SearchEntry("Known deviations", "of DirectML from its documentation", "corrections.html#deviations", "bugs"),
+    SearchEntry("Feature levels", "with the versions of DirectML and Windows", "levels.html"),
+    SearchEntry("Data types", "with the operators that take them", "levels.html#types"),
+    SearchEntry("Messages", "of DirectML, its debug layer and the programs that use it", "messages.html"),
 )
 
 
@@ -49,19 +51,19 @@ def index_text(records: Sequence[OperatorRecord], guide: Sequence[GuidePage], me
     return '"use strict";\nconst INDEX = [\n' + ",\n".join(lines) + "\n];\n"
 
 
-def _operators(records: Iterable[OperatorRecord]) -> Iterator[Entry]:
+def _operators(records: Iterable[OperatorRecord]) -> Iterator[SearchEntry]:
     """Yield the operators, found by their names in other libraries, with and without a domain, and by search words."""
     for record in records:
         short, names = record.spec.short, [one.name for one in record.counterparts]
         words = dict.fromkeys([*names, *(name.rpartition(".")[2] for name in names), *record.about.keywords])
         purpose = with_minus(record.about.purpose.partition(". ")[0].rstrip("."))
         kind = f"operator, from {record.spec.introduced}: {purpose}"
-        yield Entry(short, kind, address_of_operator(short), " ".join(words))
+        yield SearchEntry(short, kind, address_of_operator(short), " ".join(words))
         for number, recipe in enumerate(record.about.recipes, 1):
-            yield Entry(recipe.title, f"recipe with {short}", f"{address_of_operator(short)}#R{number}")
+            yield SearchEntry(recipe.title, f"recipe with {short}", f"{address_of_operator(short)}#R{number}")
 
 
-def fields(specs: Iterable[OperatorSpec]) -> Iterator[Entry]:
+def fields(specs: Iterable[OperatorSpec]) -> Iterator[SearchEntry]:
     """Yield each field once, with the operators that have it; it leads to the first of these."""
     having: dict[str, list[str]] = {}
     for spec in specs:
@@ -69,10 +71,10 @@ def fields(specs: Iterable[OperatorSpec]) -> Iterator[Entry]:
             having.setdefault(name, []).append(spec.short)
     for name, operators in having.items():
         some = ", ".join(operators[:3]) + (f" and {len(operators) - 3} more" if len(operators) > 3 else "")
-        yield Entry(name, f"field of {some}", f"{address_of_operator(operators[0])}#{name}")
+        yield SearchEntry(name, f"field of {some}", f"{address_of_operator(operators[0])}#{name}")
 
 
-def enums(specs: Iterable[OperatorSpec]) -> Iterator[Entry]:
+def enums(specs: Iterable[OperatorSpec]) -> Iterator[SearchEntry]:
     """Yield each enumeration once, with its values; it leads to the first field that has it."""
     first: dict[str, str] = {}
     for spec in specs:
@@ -80,24 +82,24 @@ def enums(specs: Iterable[OperatorSpec]) -> Iterator[Entry]:
             if field.enum is not None:
                 first.setdefault(field.enum, f"{address_of_operator(spec.short)}#{field.name}")
     for enum, address in first.items():
-        yield Entry(enum, "enumeration", address, " ".join(ENUMS[enum]))
+        yield SearchEntry(enum, "enumeration", address, " ".join(ENUMS[enum]))
 
 
-def _others(guide: Iterable[GuidePage]) -> Iterator[Entry]:
+def _others(guide: Iterable[GuidePage]) -> Iterator[SearchEntry]:
     for rule in RULES:
-        yield Entry(rule, f"error: {page(rule).summary}", address_of_rule(rule))
+        yield SearchEntry(rule, f"error: {page(rule).summary}", address_of_rule(rule))
     for level in LEVELS:
         windows = first_windows(level)
         words = f"{level} {windows.name}" if windows else level
-        yield Entry(f"DML_FEATURE_LEVEL_{level}", level_and_version(level), address_of_level(level), words)
+        yield SearchEntry(f"DML_FEATURE_LEVEL_{level}", level_and_version(level), address_of_level(level), words)
     for data_type in TYPES:
-        yield Entry(data_type, "data type", address_of_type(data_type), f"DML_TENSOR_DATA_TYPE_{data_type}")
+        yield SearchEntry(data_type, "data type", address_of_type(data_type), f"DML_TENSOR_DATA_TYPE_{data_type}")
     yield from LISTS
     for one in guide:
-        yield Entry(one.title, "guide", one.address)
-        yield from (Entry(words, f"guide: {one.title}", f"{one.address}#{at}") for at, words in one.sections)
+        yield SearchEntry(one.title, "guide", one.address)
+        yield from (SearchEntry(words, f"guide: {one.title}", f"{one.address}#{at}") for at, words in one.sections)
 
 
-def _messages(messages: Iterable[Any]) -> Iterator[Entry]:
+def _messages(messages: Iterable[Any]) -> Iterator[SearchEntry]:
     for row in messages:
-        yield Entry(row["patterns"][0], f"message of {row['by']}", f"messages.html#{row['id']}")
+        yield SearchEntry(row["patterns"][0], f"message of {row['by']}", f"messages.html#{row['id']}")

@@ -7,19 +7,19 @@ import struct
 import pytest
 from dml_graphs import U8, U64, Table, Vector, Writer, table
 
-from dmlcheck.formats.dml_graph.flatbuffer import Buffer, Malformed
+from dmlcheck.formats.dml_graph.flatbuffer import FlatBuffer, Malformed
 
 # A table of two fields, as the documentation of FlatBuffers lays them out: an offset to the table; the vtable (its size
 # of 8 bytes, the table's of 9, the fields at 4 and 8); the table (the distance to the vtable, then 7, then 3).
 BY_HAND = struct.pack("<IHHHHiIB", 12, 8, 9, 4, 8, 8, 7, 3)
 
 
-def written(*fields: object) -> Buffer:
-    return Buffer(Writer().file(table(*fields)))
+def written(*fields: object) -> FlatBuffer:
+    return FlatBuffer(Writer().file(table(*fields)))
 
 
 def test_a_table_by_hand() -> None:
-    root = Buffer(BY_HAND).root()
+    root = FlatBuffer(BY_HAND).root()
     assert (root.number(0, "<I"), root.number(1, "<B"), root.number(2, "<I")) == (7, 3, 0)
 
 
@@ -44,7 +44,7 @@ def test_lists_of_tables_and_texts() -> None:
 @pytest.mark.parametrize("length", range(len(BY_HAND)))
 def test_a_file_that_was_cut_short_is_refused(length: int) -> None:
     with pytest.raises(Malformed):
-        Buffer(BY_HAND[:length]).root()
+        FlatBuffer(BY_HAND[:length]).root()
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_a_table_outside_the_file_is_refused(place: int, form: str, value: int) 
     data = bytearray(BY_HAND)
     struct.pack_into(form, data, place, value)
     with pytest.raises(Malformed):
-        Buffer(bytes(data)).root()
+        FlatBuffer(bytes(data)).root()
 
 
 @pytest.mark.parametrize("offset", [1, 3, 6, 9, 65535])
@@ -71,14 +71,14 @@ def test_a_field_outside_its_table_is_refused(offset: int) -> None:
     data = bytearray(BY_HAND)
     struct.pack_into("<H", data, 8, offset)
     with pytest.raises(Malformed, match="field 0"):
-        Buffer(bytes(data)).root().number(0, "<I")
+        FlatBuffer(bytes(data)).root().number(0, "<I")
 
 
 def test_a_vector_longer_than_the_file_is_refused() -> None:
     data = bytearray(Writer().file(table(Vector("I", [77]))))
     place = data.index(struct.pack("<II", 1, 77))
     struct.pack_into("<I", data, place, 2**32 - 1)
-    root = Buffer(bytes(data)).root()
+    root = FlatBuffer(bytes(data)).root()
     for read in (lambda: root.numbers(0, "I"), lambda: root.bytes(0), lambda: root.string(0)):
         with pytest.raises(Malformed):
             read()
@@ -100,7 +100,7 @@ def test_a_list_that_has_one_large_vector_many_times_is_refused() -> None:
     for index in range(1000):
         at = place + 4 + 4 * index
         struct.pack_into("<I", data, at, text - at)
-    root = Buffer(bytes(data)).root()
+    root = FlatBuffer(bytes(data)).root()
     with pytest.raises(Malformed, match="many times over"):
         root.each(0, lambda _, at: root.buffer.string(at))
 

@@ -13,7 +13,7 @@ from dmlcheck.diagnostics.record import Finding, collected
 from dmlcheck.diagnostics.wording import pointer
 from dmlcheck.formats.dxdispatch.bindings import Resources, read_bindings
 from dmlcheck.formats.dxdispatch.memory import bound_bytes, unknown_bindings
-from dmlcheck.formats.dxdispatch.model import Command
+from dmlcheck.formats.dxdispatch.model import ModelCommand
 from dmlcheck.formats.dxdispatch.resources import Resource, filled_resources
 from dmlcheck.graphs.compute import step_inputs
 from dmlcheck.graphs.records import GraphFile
@@ -38,15 +38,15 @@ def desc_of(operator: str = "ACTIVATION_IDENTITY", **fields: Any) -> OperatorDes
     return desc
 
 
-def bound(bindings: dict[str, Any], given: dict[str, Any] = RESOURCES) -> tuple[Command, dict[str, Resource]]:
+def bound(bindings: dict[str, Any], given: dict[str, Any] = RESOURCES) -> tuple[ModelCommand, dict[str, Resource]]:
     """Return a dispatch with its bindings, and the resources."""
     resources, findings = collected(filled_resources(model_of(resources=given, commands=[])))
     assert findings == []
     read, _ = collected(read_bindings(bindings, ("commands", 0, "bindings"), Resources(given, given)))
-    return Command("dispatch", "argmax", DISPATCH, ("commands", 0), read or {}), resources
+    return ModelCommand("dispatch", "argmax", DISPATCH, ("commands", 0), read or {}), resources
 
 
-def inputs_of(desc: OperatorDesc, dispatched: tuple[Command, dict[str, Resource]]) -> Any:
+def inputs_of(desc: OperatorDesc, dispatched: tuple[ModelCommand, dict[str, Resource]]) -> Any:
     """Return the inputs of a dispatch by field, and what is wrong with what is bound to them."""
     data, findings = collected(bound_bytes(desc.tensors(INPUT), *dispatched))
     return {} if findings else step_inputs(desc, data), findings

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from dxdispatch_cases import TENSOR, desc_of
 
-from dmlcheck.formats.dxdispatch.outputs import OUTPUTS, ModelOutput, outputs_of, read_outputs
+from dmlcheck.formats.dxdispatch.outputs import OUTPUTS, OutputFile, outputs_of, read_outputs
 
 STRIDED = desc_of("ACTIVATION_IDENTITY", InputTensor=TENSOR, OutputTensor={**TENSOR, "Strides": [8, 8, 3, 1]})
 
@@ -25,8 +25,8 @@ def written(folder: Path, values: Any) -> Path:
 def test_each_output_has_a_file() -> None:
     split = desc_of("SPLIT", InputTensor=TENSOR, OutputTensors=[{**TENSOR, "Sizes": [1, 1, 1, 2]}] * 2, Axis=2)
     assert outputs_of(split) == [
-        ModelOutput("OutputTensors[0]", "outputs/OutputTensors.0.npy", "FLOAT32", (1, 1, 1, 2)),
-        ModelOutput("OutputTensors[1]", "outputs/OutputTensors.1.npy", "FLOAT32", (1, 1, 1, 2)),
+        OutputFile("OutputTensors[0]", "outputs/OutputTensors.0.npy", "FLOAT32", (1, 1, 1, 2)),
+        OutputFile("OutputTensors[1]", "outputs/OutputTensors.1.npy", "FLOAT32", (1, 1, 1, 2)),
     ]
 
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from dmlcheck.formats.webnn.javascript import parse
-from dmlcheck.formats.webnn.literals import Literals, NotData, Wrong
+from dmlcheck.formats.webnn.literals import NotData, ScriptData, Wrong
 from dmlcheck.formats.webnn.suite import data_of
 
 
-def of(text: str) -> tuple[Literals, Any]:
+def of(text: str) -> tuple[ScriptData, Any]:
     """Return the data of a file, and the value of its constant x."""
     script = parse(f"const one = 1; const list = [one, 2]; const x = {text};".encode(), "f.any.js")
     assert script.document.problems == []
@@ -118,12 +118,12 @@ def test_other_lists_are_refused() -> None:
 @pytest.mark.parametrize(
     ("text", "ask", "message"),
     [
-        ("'a'", Literals.number, "n must be a number, not `'a'`"),
-        ("true", Literals.number, "n must be a number, not `true`"),
-        ("0.5", Literals.whole, "n must be a whole number, not `0.5`"),
-        ("Infinity", Literals.whole, "n must be a whole number, not `Infinity`"),
-        ("7", Literals.string, "n must be text, not `7`"),
-        ("[1]", Literals.number, "a single value is needed, not `[1]`"),
+        ("'a'", ScriptData.number, "n must be a number, not `'a'`"),
+        ("true", ScriptData.number, "n must be a number, not `true`"),
+        ("0.5", ScriptData.whole, "n must be a whole number, not `0.5`"),
+        ("Infinity", ScriptData.whole, "n must be a whole number, not `Infinity`"),
+        ("7", ScriptData.string, "n must be text, not `7`"),
+        ("[1]", ScriptData.number, "a single value is needed, not `[1]`"),
     ],
 )
 def test_a_value_of_another_kind_is_wrong(text: str, ask: Any, message: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dmlcheck.formats.webnn.graph import GraphTest, Operand, Operator
+from dmlcheck.formats.webnn.graph import GraphTest, Operand, WebnnOperator
 from dmlcheck.formats.webnn.suite import Stated
 from dmlcheck.formats.webnn.tolerances import tolerance_of
 from dmlcheck.graphs.tensors import TensorRef
@@ -17,12 +17,12 @@ def zeros(*shape: int, kind: Any = np.float32) -> TensorRef:
     return TensorRef.of(np.zeros(shape, kind))
 
 
-def of_operators(*operators: Operator, kind: Any = np.float32, **inputs: TensorRef) -> GraphTest:
+def of_operators(*operators: WebnnOperator, kind: Any = np.float32, **inputs: TensorRef) -> GraphTest:
     return GraphTest("t", inputs, operators, {"y": zeros(1, kind=kind)})
 
 
-def called(name: str, *given: Any, **options: Any) -> Operator:
-    return Operator(name, tuple(Operand(one) if isinstance(one, str) else one for one in given), options, ("y",))
+def called(name: str, *given: Any, **options: Any) -> WebnnOperator:
+    return WebnnOperator(name, tuple(Operand(one) if isinstance(one, str) else one for one in given), options, ("y",))
 
 
 X = called("abs", "x")
@@ -82,7 +82,7 @@ def test_what_a_file_states_comes_first(stated: Stated, expected: Any) -> None:
         (called("conv2d", "i", "f", filterLayout="chwn"), None),
     ],
 )
-def test_the_utilities_give_an_operator_its_tolerance(operator: Operator, ulp: int | None) -> None:
+def test_the_utilities_give_an_operator_its_tolerance(operator: WebnnOperator, ulp: int | None) -> None:
     inputs = {"x": zeros(), "m": zeros(3, 4), "i": zeros(1, 4, 5, 6), "f": zeros(7, 4, 3, 2)}
     expected = None if ulp is None else {"ulp": ulp} if ulp else "exact"
     assert tolerance_of(of_operators(operator, **inputs), None) == expected

@@ -24,7 +24,7 @@ from fused_patterns import (
 from whole_models import FLOAT16, model, node, save, tensor
 
 from dmlcheck.onnx.model.file import read_whole
-from dmlcheck.onnx.model.nodes import ModelNode, Unusable, nodes_and_fusions, nodes_of
+from dmlcheck.onnx.model.nodes import ModelNode, UnusableNode, nodes_and_fusions, nodes_of
 
 onnx = pytest.importorskip("onnx")
 NAMES = {name for _, names in CASES.values() for name in names}
@@ -67,17 +67,17 @@ def test_a_fused_node_has_the_name_of_its_last_node_and_the_numbers_of_all() -> 
     (one,) = fused(whole(also(gelu("xb", "y"), vector("bias")), [ADDED, node("Neg", "x", "n")]))
     assert one.name == "gelu"
     assert one.replaced == (0, 2, 3, 4, 5, 6)  # all but Neg
-    assert not isinstance(one.found, Unusable)
+    assert not isinstance(one.found, UnusableNode)
     (desc,) = one.found
     assert desc.operator == "ELEMENT_WISE_ADD1"
 
 
 def test_a_fused_node_has_the_constants_of_its_nodes() -> None:
     (normalized,) = fused(whole(layer_norm("x", "y")))
-    assert not isinstance(normalized.found, Unusable)
+    assert not isinstance(normalized.found, UnusableNode)
     assert normalized.found[0].fields["Epsilon"] == 1e-12
     (swish,) = fused(whole(quick_gelu("x", "y", alpha=1.702)))
-    assert not isinstance(swish.found, Unusable)
+    assert not isinstance(swish.found, UnusableNode)
     operators = [desc.operator for desc in swish.found]
     assert operators[-2:] == ["ACTIVATION_SIGMOID", "ELEMENT_WISE_MULTIPLY"]
 
@@ -125,10 +125,10 @@ def test_nodes_of_a_branch_are_fused_too() -> None:
 
 def test_fused_nodes_of_unknown_sizes_say_so() -> None:
     (one,) = fused(whole(layer_norm("x", "y"), sizes=["n", "s", 16]))
-    assert isinstance(one.found, Unusable)
+    assert isinstance(one.found, UnusableNode)
     assert one.found.rule == "unknown-sizes"
     (one,) = fused(whole(layer_norm("x", "y"), sizes=["n", "s", 16]), {"n": 2, "s": 3})
-    assert not isinstance(one.found, Unusable)
+    assert not isinstance(one.found, UnusableNode)
 
 
 def test_halves_are_fused_as_well() -> None:

@@ -26,7 +26,7 @@ from whole_models import (
 
 from dmlcheck.onnx.model import nodes as model_nodes
 from dmlcheck.onnx.model.file import read_whole
-from dmlcheck.onnx.model.nodes import ModelNode, Unusable, nodes_of
+from dmlcheck.onnx.model.nodes import ModelNode, UnusableNode, nodes_of
 
 helper = pytest.importorskip("onnx.helper")
 onnx = pytest.importorskip("onnx")
@@ -44,7 +44,7 @@ def found(made: Any, sizes: Mapping[str, int] | None = None) -> list[ModelNode]:
 
 def becomes(one: ModelNode) -> str:
     """Return the operator of a node, or the rule of the note."""
-    return one.found.rule if isinstance(one.found, Unusable) else "+".join(each.operator for each in one.found)
+    return one.found.rule if isinstance(one.found, UnusableNode) else "+".join(each.operator for each in one.found)
 
 
 def by_name(made: Any, sizes: Mapping[str, int] | None = None) -> dict[str, str]:
@@ -53,7 +53,7 @@ def by_name(made: Any, sizes: Mapping[str, int] | None = None) -> dict[str, str]
 
 def reason(made: Any, name: str) -> str:
     (one,) = (one for one in found(made) if one.name == name)
-    assert isinstance(one.found, Unusable)
+    assert isinstance(one.found, UnusableNode)
     return one.found.reason
 
 
@@ -448,7 +448,7 @@ def test_a_constant_that_could_be_inlined_is_computed_when_the_model_is_loaded()
 def test_a_broken_node_is_an_error_that_names_it(nodes: list[Any], said: str) -> None:
     made = model(nodes, {"x": [4, 4]}, {"y": [4, 4]}, [weight("w", [5, 5])])
     (one,) = found(made)
-    assert isinstance(one.found, Unusable)
+    assert isinstance(one.found, UnusableNode)
     assert (one.name, one.found.rule) == ("bad", "onnx-syntax")
     assert said in one.found.reason
 
@@ -544,7 +544,7 @@ def test_an_operator_that_onnx_got_later_is_onnx_runtimes_own_version_before() -
         made = model([normalized], {"x": [2, 8]}, {"y": [2, 8]}, [weight("s", [8])], opset=opset)
         (one,) = found(made)
         assert one.operator == f"LayerNormalization-{version}"
-        assert not isinstance(one.found, Unusable)
+        assert not isinstance(one.found, UnusableNode)
 
 
 def test_an_output_that_nothing_reads_counts() -> None:
@@ -637,7 +637,7 @@ def test_what_neither_directml_nor_the_cpu_takes_is_an_error(
 
 def untaken(made: Any, *kinds: int) -> tuple[str, str | None]:
     (one,) = found(of_kind(made, *kinds))
-    assert isinstance(one.found, Unusable)
+    assert isinstance(one.found, UnusableNode)
     assert one.found.is_error
     return one.found.reason, one.found.help
 
@@ -663,7 +663,7 @@ def test_a_node_that_no_provider_takes_says_why_and_what_to_do() -> None:
 
 def test_an_operator_of_another_domain_runs_elsewhere() -> None:
     (one,) = found(of_kind(node("Mine", "a", "y", domain="com.example"), FLOAT))
-    assert one.found == Unusable(
+    assert one.found == UnusableNode(
         "runs-elsewhere",
         "ONNX Runtime 1.24 has no operators of the domain com.example; the application must register a library of them",
     )
@@ -676,9 +676,9 @@ def test_a_part_of_a_function_that_no_provider_takes_is_named() -> None:
 
 def test_a_misspelt_operator_of_onnx_is_wrong_and_the_right_one_is_offered() -> None:
     (one,) = found(of_kind(node("Sofmax", "a", "y"), FLOAT))
-    assert one.found == Unusable("onnx-syntax", "ONNX has no operator Sofmax; did you mean Softmax?")
+    assert one.found == UnusableNode("onnx-syntax", "ONNX has no operator Sofmax; did you mean Softmax?")
     (one,) = found(of_kind(node("Gelu", "a", "y"), FLOAT))
-    assert one.found == Unusable("onnx-syntax", "ONNX has no operator Gelu in opset 17, but from 20 on")
+    assert one.found == UnusableNode("onnx-syntax", "ONNX has no operator Gelu in opset 17, but from 20 on")
 
 
 def test_constants_without_a_kernel_of_the_cpu_are_computed_by_directml() -> None:
@@ -709,16 +709,16 @@ def declared(*infos: Any, outputs: Mapping[str, Sequence[Any]] | None = None) ->
 )
 def test_a_declared_type_that_is_not_the_inferred_one_is_an_error_of_that_node(info: Any, problem: str) -> None:
     nodes = {one.name: one.found for one in found(declared(info), {"n": 4})}
-    assert nodes["product"] == Unusable("onnx-syntax", f"its output m is {problem.replace('[n', '[4')}")
-    assert not isinstance(nodes["relu"], Unusable)
-    assert not isinstance(nodes["next"], Unusable)
-    wrong = {one.name for one in found(declared(info)) if isinstance(one.found, Unusable) and one.found.is_error}
+    assert nodes["product"] == UnusableNode("onnx-syntax", f"its output m is {problem.replace('[n', '[4')}")
+    assert not isinstance(nodes["relu"], UnusableNode)
+    assert not isinstance(nodes["next"], UnusableNode)
+    wrong = {one.name for one in found(declared(info)) if isinstance(one.found, UnusableNode) and one.found.is_error}
     assert wrong == {"product"}
 
 
 @pytest.mark.parametrize("info", [tensor("m", ["n", 3]), tensor("m", [4, "k"]), tensor("m", ["", ""])])
 def test_what_a_declared_type_leaves_open_is_no_contradiction(info: Any) -> None:
-    assert not any(isinstance(one.found, Unusable) for one in found(declared(info), {"n": 4}))
+    assert not any(isinstance(one.found, UnusableNode) for one in found(declared(info), {"n": 4}))
 
 
 def test_of_the_outputs_of_a_graph_the_types_must_be_right_and_not_the_sizes() -> None:
@@ -738,7 +738,7 @@ def test_sizes_that_onnx_infers_wrongly_are_no_contradiction() -> None:
 
 
 def roots(made: Any, sizes: Mapping[str, int] | None = None) -> dict[str, str]:
-    return {one.name: one.found.root for one in found(made, sizes) if isinstance(one.found, Unusable)}
+    return {one.name: one.found.root for one in found(made, sizes) if isinstance(one.found, UnusableNode)}
 
 
 def test_unknown_sizes_have_a_root() -> None:

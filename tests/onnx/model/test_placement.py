@@ -8,7 +8,7 @@ import pytest
 from whole_models import FLOAT, FLOAT16, INT64, model, node, save, weight
 
 from dmlcheck.onnx.model.file import read_whole
-from dmlcheck.onnx.model.nodes import Unusable, nodes_of
+from dmlcheck.onnx.model.nodes import UnusableNode, nodes_of
 from dmlcheck.onnx.model.placement import origin_of_outputs, place_of
 from dmlcheck.onnx.model.values import CONSTANT, GIVEN, HOST, Value
 from dmlcheck.onnx.provider.registrations import registration_of
@@ -96,7 +96,7 @@ def test_a_fill_of_a_shape_is_computed_by_the_provider_unless_the_shape_is_const
 
     assert [each.operator for each in fill("batch")] == ["FILL_VALUE_CONSTANT"]
     folded = fill(2)
-    assert isinstance(folded, Unusable)
+    assert isinstance(folded, UnusableNode)
     assert "when it loads the model" in folded.reason
 
 
@@ -110,7 +110,7 @@ def test_large_tables_of_positions_are_gathered_by_the_provider(tmp_path: Any) -
     constants = [helper.make_tensor("zero", INT64, [], [0]), weight("table", [512, 4])]
     path = save(model(nodes, {"x": ["n", 4]}, {"y": ["n", 4]}, constants), str(tmp_path / "model.onnx"))
     found = {each.name: each.found for each in nodes_of(read_whole(path, {"n": 3}))}
-    assert isinstance(found["length"], Unusable)
+    assert isinstance(found["length"], UnusableNode)
     assert [each.operator for each in found["position"]] == ["GATHER"]
 
 

@@ -10,7 +10,7 @@ from fused_patterns import OWN, quantized
 from whole_models import node, save
 
 from dmlcheck.onnx.model.file import read_whole
-from dmlcheck.onnx.model.nodes import ModelNode, Unusable, nodes_and_fusions
+from dmlcheck.onnx.model.nodes import ModelNode, UnusableNode, nodes_and_fusions
 
 helper = pytest.importorskip("onnx.helper")
 
@@ -26,7 +26,7 @@ def fused(made: Any) -> list[ModelNode]:
 
 def test_a_quantized_operator_keeps_its_attributes() -> None:
     (pool,) = fused(quantized("AveragePool", kernel_shape=[2, 2], strides=[2, 2]))
-    assert not isinstance(pool.found, Unusable)
+    assert not isinstance(pool.found, UnusableNode)
     (desc,) = pool.found
     assert desc.operator == "QUANTIZED_LINEAR_AVERAGE_POOLING"
     assert (list(desc.fields["WindowSize"]), list(desc.fields["Strides"])) == ([2, 2], [2, 2])
@@ -36,7 +36,7 @@ def test_a_quantized_operator_keeps_its_attributes() -> None:
 def test_a_convolution_takes_its_bias_as_it_is() -> None:
     (convolution,) = fused(quantized("Conv"))
     assert (convolution.name, len(convolution.replaced)) == ("last", 5)
-    assert not isinstance(convolution.found, Unusable)
+    assert not isinstance(convolution.found, UnusableNode)
     assert convolution.found[0].fields["BiasTensor"] is not None
 
 

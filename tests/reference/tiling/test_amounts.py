@@ -11,11 +11,11 @@ from dmlcheck.descs.records import TensorDesc
 from dmlcheck.reference.kernels.convolution import CONVOLVED
 from dmlcheck.reference.rows import (
     ELEMENTS,
+    AllUndefined,
     InWindows,
     Neighbours,
     PerWindow,
     Tiles,
-    Undefined,
     Windows,
 )
 from dmlcheck.reference.tiling.amounts import may_be_much, work_of
@@ -37,9 +37,9 @@ def amount(tiles: Tiles, given: Mapping[str, Any]) -> int:
 def test_only_windows_products_and_neighbours_may_be_much_more_than_the_elements() -> None:
     assert not may_be_much(ELEMENTS)
     assert work_of(ELEMENTS, {}) is None
-    assert work_of(Undefined(), {}) is None
+    assert work_of(AllUndefined(), {}) is None
     assert may_be_much(CONVOLVED)
-    assert may_be_much(lambda _: Undefined())
+    assert may_be_much(lambda _: AllUndefined())
 
 
 def test_products_are_those_of_each_output_element_with_the_filter_of_its_channel() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from installed import TOP_K, Install, described, install
 
 from dmlcheck.reference import engine
-from dmlcheck.reference.rows import Groups, Kernel, Undefined
+from dmlcheck.reference.rows import AllUndefined, Groups, Kernel
 from dmlcheck.reference.tiling.plan import tiles_of
 
 __all__ = ["install"]
@@ -29,7 +29,7 @@ def test_undefined_results_are_marked_in_all_outputs_and_the_formula_is_not_aske
     def top_k(input: Any) -> Any:
         raise AssertionError(input)
 
-    install("TOP_K", Kernel(top_k, lambda given: Undefined() if given["k"] == 2 else Groups()))
+    install("TOP_K", Kernel(top_k, lambda given: AllUndefined() if given["k"] == 2 else Groups()))
     found = engine.evaluate(described("TOP_K", **TOP_K), {"InputTensor": X})
     assert [computed.values.shape for computed in found.values()] == [(2, 2), (2, 2)]
     assert all(computed.undefined is not None and computed.undefined.all() for computed in found.values())

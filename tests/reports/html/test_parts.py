@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from dmlcheck.reports.html.markup import Markup
-from dmlcheck.reports.html.parts import Group, Section
+from dmlcheck.reports.html.parts import Group, PageSection
 
 ROW = Markup("<li>a\n")
 GROUP = Group("failed", "GEMM", "a.yaml", "")
 
 
-def text_of(part: Section) -> str:
+def text_of(part: PageSection) -> str:
     text = "".join(part.texts())
     part.close()
     return text
 
 
 def test_there_is_room_in_full_until_it_is_taken_and_a_few_of_each_operator_always() -> None:
-    part = Section(full=10, rows=1000, least=2)
+    part = PageSection(full=10, rows=1000, least=2)
     assert part.wants_full(told=5)
     part.add_full("x" * 10)
     assert not part.wants_full(told=5)
@@ -25,7 +25,7 @@ def test_there_is_room_in_full_until_it_is_taken_and_a_few_of_each_operator_alwa
 
 
 def test_rows_stand_in_the_lists_of_their_groups() -> None:
-    part = Section(full=1000, rows=10_000)
+    part = PageSection(full=1000, rows=10_000)
     for name, group in (("a", GROUP), ("b", GROUP), ("c", GROUP._replace(reason="why <not>"))):
         part.add_row(group, f"<li>{name}\n")
     part.add_full("<p>in full</p>")
@@ -38,7 +38,7 @@ def test_rows_stand_in_the_lists_of_their_groups() -> None:
 
 
 def test_where_there_is_no_room_cases_are_only_counted() -> None:
-    part = Section(full=0, rows=1)
+    part = PageSection(full=0, rows=1)
     for _ in range(3):
         part.add_row(GROUP, "<li>a\n")
     text = text_of(part)
@@ -47,7 +47,7 @@ def test_where_there_is_no_room_cases_are_only_counted() -> None:
 
 
 def test_cases_that_end_as_another_does_are_listed_behind_it() -> None:
-    part = Section(full=1000, rows=1000)
+    part = PageSection(full=1000, rows=1000)
     part.add_full("<p>first</p>", 7, "error")
     part.add_full("<p>second</p>", 8, "failed")
     part.add_alike(7, ROW)
@@ -63,7 +63,7 @@ def test_cases_that_end_as_another_does_are_listed_behind_it() -> None:
 
 
 def test_a_list_behind_a_case_has_an_end() -> None:
-    part = Section(full=1000, rows=1000)
+    part = PageSection(full=1000, rows=1000)
     part.add_full("<p>first</p>", 7, "error")
     row = Markup("<li>" + "x" * 996)
     for _ in range(500):

@@ -7,7 +7,7 @@ import pytest
 from dmlcheck.cases.records import Case
 from dmlcheck.formats.find import find_files
 from dmlcheck.formats.read import read_file
-from dmlcheck.reports.site.mistakes import Line, Mistake, mistakes
+from dmlcheck.reports.site.mistakes import DescLine, Mistake, mistakes
 from dmlcheck.specs.load import data_folder, load_spec
 from dmlcheck.validation import validate
 
@@ -36,7 +36,7 @@ def test_a_mistake_has_the_wrong_line_the_right_one_and_the_output() -> None:
     found = of(negative({"OutputTensor": {"DataType": "UINT32", "Sizes": [2, 3]}}, "ARGMAX/C3"))["C3"]
     assert texts(found, "-") == ["  OutputTensor: {DataType: UINT32, Sizes: [2, 3]}"]
     assert texts(found, "+") == ["  OutputTensor: {DataType: UINT32, Sizes: [2, 1]}"]
-    assert found.lines[0] == Line(" ", "operator: DML_OPERATOR_ARGMAX")
+    assert found.lines[0] == DescLine(" ", "operator: DML_OPERATOR_ARGMAX")
     assert found.rule == "size-mismatch"
     first, source, *_ = found.output.splitlines()
     assert first.startswith("desc.yaml:4:47: error[size-mismatch]: OutputTensor.Sizes[1] is 3; it must be 1")

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.formats.webnn.operators.row import Call, Row
+from dmlcheck.formats.webnn.operators.row import Call, WebnnRow
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.node import Counterpart, shortest
 from dmlcheck.onnx.descs.tensors import repeated
@@ -133,23 +133,23 @@ def _softmax(call: Call) -> Counterpart:
     return Counterpart("ACTIVATION_SOFTMAX1", {"InputTensor": x, "OutputTensor": call.output, "Axes": axes})
 
 
-def _one(operator: str, fields: Fields = _none) -> Row:
-    return Row(("input",), partial(_unary, operator, fields), (operator,))
+def _one(operator: str, fields: Fields = _none) -> WebnnRow:
+    return WebnnRow(("input",), partial(_unary, operator, fields), (operator,))
 
 
 _A_AND_B = ("a", "b")
-OPERATORS: dict[str, Row] = {
+OPERATORS: dict[str, WebnnRow] = {
     **{name: _one(f"ELEMENT_WISE_{operator}") for name, operator in _UNARY.items()},
     **{name: _one(operator, fields) for name, (operator, fields) in {**FUSED, **_ALONE}.items()},
     **{
-        name: Row(_A_AND_B, partial(_binary, f"ELEMENT_WISE_{operator}"), (f"ELEMENT_WISE_{operator}",))
+        name: WebnnRow(_A_AND_B, partial(_binary, f"ELEMENT_WISE_{operator}"), (f"ELEMENT_WISE_{operator}",))
         for name, operator in _BINARY.items()
     },
-    "add": Row(_A_AND_B, _add, ("ELEMENT_WISE_ADD", "ELEMENT_WISE_ADD1"), takes_activation=True),
-    "cast": Row(("input", "type"), partial(_unary, "CAST", _none), ("CAST",)),
-    "clamp": Row(("input",), _clamp, ("ELEMENT_WISE_CLIP1",), below=("ELEMENT_WISE_CLIP",)),
-    "pow": Row(_A_AND_B, _pow, ("ELEMENT_WISE_POW",)),
-    "prelu": Row(("input", "slope"), _prelu, ("ACTIVATION_PARAMETERIZED_RELU",)),
-    "softmax": Row(("input", "axis"), _softmax, ("ACTIVATION_SOFTMAX1",)),
-    "where": Row(("condition", "trueValue", "falseValue"), _where, ("ELEMENT_WISE_IF",)),
+    "add": WebnnRow(_A_AND_B, _add, ("ELEMENT_WISE_ADD", "ELEMENT_WISE_ADD1"), takes_activation=True),
+    "cast": WebnnRow(("input", "type"), partial(_unary, "CAST", _none), ("CAST",)),
+    "clamp": WebnnRow(("input",), _clamp, ("ELEMENT_WISE_CLIP1",), below=("ELEMENT_WISE_CLIP",)),
+    "pow": WebnnRow(_A_AND_B, _pow, ("ELEMENT_WISE_POW",)),
+    "prelu": WebnnRow(("input", "slope"), _prelu, ("ACTIVATION_PARAMETERIZED_RELU",)),
+    "softmax": WebnnRow(("input", "axis"), _softmax, ("ACTIVATION_SOFTMAX1",)),
+    "where": WebnnRow(("condition", "trueValue", "falseValue"), _where, ("ELEMENT_WISE_IF",)),
 }

@@ -6,7 +6,7 @@ import math
 from functools import partial
 from itertools import pairwise
 
-from dmlcheck.formats.webnn.operators.row import Call, Row
+from dmlcheck.formats.webnn.operators.row import Call, WebnnRow
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.node import Counterpart, Unmapped, axes_of, shortest
 from dmlcheck.onnx.descs.tensors import ranked, repeated, sized
@@ -89,10 +89,10 @@ _FUNCTIONS = {
     "reduceSum": "SUM",
     "reduceSumSquare": "SUM_SQUARE",
 }
-OPERATORS: dict[str, Row] = {
-    **{name: Row(("input",), partial(_reduction, function), ("REDUCE",)) for name, function in _FUNCTIONS.items()},
-    "argMax": Row(("input", "axis"), partial(_extreme, "ARGMAX"), ("ARGMAX",)),
-    "argMin": Row(("input", "axis"), partial(_extreme, "ARGMIN"), ("ARGMIN",)),
-    "gemm": Row(("a", "b"), _gemm, ("GEMM",), takes_activation=True),
-    "matmul": Row(("a", "b"), _matmul, ("GEMM",), takes_activation=True),
+OPERATORS: dict[str, WebnnRow] = {
+    **{name: WebnnRow(("input",), partial(_reduction, function), ("REDUCE",)) for name, function in _FUNCTIONS.items()},
+    "argMax": WebnnRow(("input", "axis"), partial(_extreme, "ARGMAX"), ("ARGMAX",)),
+    "argMin": WebnnRow(("input", "axis"), partial(_extreme, "ARGMIN"), ("ARGMIN",)),
+    "gemm": WebnnRow(("a", "b"), _gemm, ("GEMM",), takes_activation=True),
+    "matmul": WebnnRow(("a", "b"), _matmul, ("GEMM",), takes_activation=True),
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dmlcheck.formats.webnn.operators.row import Call, Row
+from dmlcheck.formats.webnn.operators.row import Call, WebnnRow
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.node import Counterpart, Unmapped
 from dmlcheck.onnx.descs.tensors import permuted, ranked, repeated, sized, vector
@@ -160,21 +160,21 @@ def _scatter_nd(call: Call) -> Counterpart:
 
 _BY_INDICES = ("input", "indices")
 _UPDATED = ("input", "indices", "updates")
-OPERATORS: dict[str, Row] = {
-    "concat": Row(("inputs", "axis"), _concat, ("JOIN",)),
-    "cumulativeSum": Row(("input", "axis"), _cumulative_sum, ("CUMULATIVE_SUMMATION",)),
-    "expand": Row(("input", "newShape"), _expand, ("ELEMENT_WISE_IDENTITY",)),
-    "gather": Row(_BY_INDICES, _gather, ("GATHER",)),
-    "gatherElements": Row(_BY_INDICES, _gather_elements, ("GATHER_ELEMENTS",)),
-    "gatherND": Row(_BY_INDICES, _gather_nd, ("GATHER_ND",)),
-    "pad": Row(("input", "beginningPadding", "endingPadding"), _pad, ("PADDING",)),
-    "reshape": Row(("input", "newShape"), _reshape, ("ELEMENT_WISE_IDENTITY",)),
-    "reverse": Row(("input",), _reverse, ("SLICE1",)),
-    "scatterElements": Row(_UPDATED, _scatter_elements, ("SCATTER",)),
-    "scatterND": Row(_UPDATED, _scatter_nd, ("SCATTER_ND",)),
-    "slice": Row(("input", "starts", "sizes"), _slice, ("SLICE",)),
-    "split": Row(("input", "splits"), _split, ("SPLIT",)),
-    "tile": Row(("input", "repetitions"), _tile, ("TILE",)),
-    "transpose": Row(("input",), _transpose, ("ELEMENT_WISE_IDENTITY",)),
-    "triangular": Row(("input",), _triangular, ("DIAGONAL_MATRIX1",)),
+OPERATORS: dict[str, WebnnRow] = {
+    "concat": WebnnRow(("inputs", "axis"), _concat, ("JOIN",)),
+    "cumulativeSum": WebnnRow(("input", "axis"), _cumulative_sum, ("CUMULATIVE_SUMMATION",)),
+    "expand": WebnnRow(("input", "newShape"), _expand, ("ELEMENT_WISE_IDENTITY",)),
+    "gather": WebnnRow(_BY_INDICES, _gather, ("GATHER",)),
+    "gatherElements": WebnnRow(_BY_INDICES, _gather_elements, ("GATHER_ELEMENTS",)),
+    "gatherND": WebnnRow(_BY_INDICES, _gather_nd, ("GATHER_ND",)),
+    "pad": WebnnRow(("input", "beginningPadding", "endingPadding"), _pad, ("PADDING",)),
+    "reshape": WebnnRow(("input", "newShape"), _reshape, ("ELEMENT_WISE_IDENTITY",)),
+    "reverse": WebnnRow(("input",), _reverse, ("SLICE1",)),
+    "scatterElements": WebnnRow(_UPDATED, _scatter_elements, ("SCATTER",)),
+    "scatterND": WebnnRow(_UPDATED, _scatter_nd, ("SCATTER_ND",)),
+    "slice": WebnnRow(("input", "starts", "sizes"), _slice, ("SLICE",)),
+    "split": WebnnRow(("input", "splits"), _split, ("SPLIT",)),
+    "tile": WebnnRow(("input", "repetitions"), _tile, ("TILE",)),
+    "transpose": WebnnRow(("input",), _transpose, ("ELEMENT_WISE_IDENTITY",)),
+    "triangular": WebnnRow(("input",), _triangular, ("DIAGONAL_MATRIX1",)),
 }

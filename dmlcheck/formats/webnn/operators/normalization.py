@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dmlcheck.formats.webnn.operators.row import Call, Row
+from dmlcheck.formats.webnn.operators.row import Call, WebnnRow
 from dmlcheck.formats.webnn.operators.windows import LAYOUTS
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.node import Counterpart, Unmapped, axis_of, shortest
@@ -100,10 +100,12 @@ def _quantization(operator: str, call: Call) -> Counterpart:
 
 _QUANTIZED = ("input", "scale", "zeroPoint")
 _NORMALIZED = ("MEAN_VARIANCE_NORMALIZATION1",)
-OPERATORS: dict[str, Row] = {
-    "batchNormalization": Row(("input", "mean", "variance"), _batch, ("BATCH_NORMALIZATION",), takes_activation=True),
-    "dequantizeLinear": Row(_QUANTIZED, _dequantize, ("DEQUANTIZE",), below=("ELEMENT_WISE_DEQUANTIZE_LINEAR",)),
-    "instanceNormalization": Row(("input",), _instance, _NORMALIZED, takes_activation=True),
-    "layerNormalization": Row(("input",), _layer, _NORMALIZED, takes_activation=True),
-    "quantizeLinear": Row(_QUANTIZED, _quantize, ("QUANTIZE",), below=("ELEMENT_WISE_QUANTIZE_LINEAR",)),
+OPERATORS: dict[str, WebnnRow] = {
+    "batchNormalization": WebnnRow(
+        ("input", "mean", "variance"), _batch, ("BATCH_NORMALIZATION",), takes_activation=True
+    ),
+    "dequantizeLinear": WebnnRow(_QUANTIZED, _dequantize, ("DEQUANTIZE",), below=("ELEMENT_WISE_DEQUANTIZE_LINEAR",)),
+    "instanceNormalization": WebnnRow(("input",), _instance, _NORMALIZED, takes_activation=True),
+    "layerNormalization": WebnnRow(("input",), _layer, _NORMALIZED, takes_activation=True),
+    "quantizeLinear": WebnnRow(_QUANTIZED, _quantize, ("QUANTIZE",), below=("ELEMENT_WISE_QUANTIZE_LINEAR",)),
 }

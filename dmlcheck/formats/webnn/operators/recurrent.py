@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.formats.webnn.operators.row import Call, Row
+from dmlcheck.formats.webnn.operators.row import Call, WebnnRow
 from dmlcheck.graphs.tensors import Array, TensorRef
 from dmlcheck.onnx.descs.node import Counterpart, Unmapped
 from dmlcheck.onnx.descs.tensors import ranked, sized
@@ -110,9 +110,9 @@ def _outputs(call: Call, fields: Sequence[str]) -> dict[str, TensorRef]:
 
 
 _STATES = ("input", "weight", "recurrentWeight")
-OPERATORS: dict[str, Row] = {
-    "gru": Row((*_STATES, "steps", "hiddenSize"), _gru, ("GRU",)),
-    "gruCell": Row((*_STATES, "hiddenState", "hiddenSize"), _gru, ("GRU",)),
-    "lstm": Row((*_STATES, "steps", "hiddenSize"), _lstm, ("LSTM",)),
-    "lstmCell": Row((*_STATES, "hiddenState", "cellState", "hiddenSize"), _lstm, ("LSTM",)),
+OPERATORS: dict[str, WebnnRow] = {
+    "gru": WebnnRow((*_STATES, "steps", "hiddenSize"), _gru, ("GRU",)),
+    "gruCell": WebnnRow((*_STATES, "hiddenState", "hiddenSize"), _gru, ("GRU",)),
+    "lstm": WebnnRow((*_STATES, "steps", "hiddenSize"), _lstm, ("LSTM",)),
+    "lstmCell": WebnnRow((*_STATES, "hiddenState", "cellState", "hiddenSize"), _lstm, ("LSTM",)),
 }

@@ -111,7 +111,7 @@ class Call(NamedTuple):
         return choices[value]
 
 
-class Row(NamedTuple):
+class WebnnRow(NamedTuple):
     """An operator of WebNN: the names of its arguments, in order, and the function that makes the operator of DirectML.
 
     `becomes` are DirectML's operators, without their prefix, that calls become; `below` those at feature levels where

@@ -7,9 +7,9 @@ transpose for another layout, joined biases) are strides here, or are made in th
 from __future__ import annotations
 
 from dmlcheck.formats.webnn.operators import elementwise, matrices, movement, normalization, recurrent, windows
-from dmlcheck.formats.webnn.operators.row import Row
+from dmlcheck.formats.webnn.operators.row import WebnnRow
 
-OPERATORS: dict[str, Row] = {
+OPERATORS: dict[str, WebnnRow] = {
     **elementwise.OPERATORS,
     **matrices.OPERATORS,
     **movement.OPERATORS,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from dmlcheck.formats.webnn.operators.row import Call, Row
+from dmlcheck.formats.webnn.operators.row import Call, WebnnRow
 from dmlcheck.onnx.descs.node import Counterpart, Unmapped, axis_of, shortest
 from dmlcheck.onnx.descs.tensors import channels, permuted
 
@@ -84,17 +84,17 @@ def _resample(call: Call) -> Counterpart:
 
 
 _CONVOLUTION = ("input", "filter")
-OPERATORS: dict[str, Row] = {
-    "averagePool2d": Row(
+OPERATORS: dict[str, WebnnRow] = {
+    "averagePool2d": WebnnRow(
         ("input",), partial(_pooling, "AVERAGE_POOLING", {"IncludePadding": False}), ("AVERAGE_POOLING",)
     ),
-    "conv2d": Row(
+    "conv2d": WebnnRow(
         _CONVOLUTION, partial(_convolution, "FORWARD", _FILTERS, "oihw"), ("CONVOLUTION",), takes_activation=True
     ),
-    "convTranspose2d": Row(
+    "convTranspose2d": WebnnRow(
         _CONVOLUTION, partial(_convolution, "BACKWARD", _TRANSPOSED, "iohw"), ("CONVOLUTION",), takes_activation=True
     ),
-    "l2Pool2d": Row(("input",), partial(_pooling, "LP_POOLING", {"P": 2}), ("LP_POOLING",)),
-    "maxPool2d": Row(("input",), partial(_pooling, "MAX_POOLING", {}), ("MAX_POOLING", "MAX_POOLING2")),
-    "resample2d": Row(("input",), _resample, ("RESAMPLE",)),
+    "l2Pool2d": WebnnRow(("input",), partial(_pooling, "LP_POOLING", {"P": 2}), ("LP_POOLING",)),
+    "maxPool2d": WebnnRow(("input",), partial(_pooling, "MAX_POOLING", {}), ("MAX_POOLING", "MAX_POOLING2")),
+    "resample2d": WebnnRow(("input",), _resample, ("RESAMPLE",)),
 }

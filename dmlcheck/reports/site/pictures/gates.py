@@ -24,7 +24,7 @@ class Part(NamedTuple):
     reads: tuple[str, ...] = ()
 
 
-class Cell(NamedTuple):
+class GateCell(NamedTuple):
     """The numbers of a step: the input, the weights of each gate, and the state before it."""
 
     x: float
@@ -65,18 +65,18 @@ def gated(shown: Shown) -> list[Picture]:
 _KNOWN = {"InputTensor", "WeightTensor", "RecurrenceTensor", "HiddenInitTensor", "CellMemInitTensor"}
 
 
-def _last_step(shown: Shown, parts_of: Callable[[Cell], list[Part]]) -> list[Part]:
+def _last_step(shown: Shown, parts_of: Callable[[GateCell], list[Part]]) -> list[Part]:
     """Return the boxes of the last step, after those before it were computed."""
     inputs = {name: [float(one) for one in array.reshape(-1)] for name, array in shown.inputs.items()}
     state = {"H": inputs.get("HiddenInitTensor", [0.0])[0], "C": inputs.get("CellMemInitTensor", [0.0])[0]}
     parts: list[Part] = []
     for x in inputs["InputTensor"]:
-        parts = parts_of(Cell(x, inputs["WeightTensor"], inputs["RecurrenceTensor"], state["H"], state["C"]))
+        parts = parts_of(GateCell(x, inputs["WeightTensor"], inputs["RecurrenceTensor"], state["H"], state["C"]))
         state = {**state, **{part.name: part.value for part in parts}}
     return parts
 
 
-def lstm(cell: Cell) -> list[Part]:
+def lstm(cell: GateCell) -> list[Part]:
     """Return the boxes of LSTM, whose weights are those of the gates i, o, f and of the candidate g."""
     i, o, f, g = (cell.gate(at, name) for at, name in enumerate("iofg"))
     memory = f.value * cell.memory + i.value * g.value
@@ -93,7 +93,7 @@ def lstm(cell: Cell) -> list[Part]:
     ]
 
 
-def gru(cell: Cell) -> list[Part]:
+def gru(cell: GateCell) -> list[Part]:
     """Return the boxes of GRU, whose weights are those of the gates z and r and of the candidate n."""
     z, r = cell.gate(0, "z"), cell.gate(1, "r")
     n = cell.gate(2, "n", r.value, ("r",))
@@ -102,7 +102,7 @@ def gru(cell: Cell) -> list[Part]:
     return [*cell.given(), z, r, n, Part(2, "H", hidden, calculation, ("z", "n"))]
 
 
-def rnn(cell: Cell) -> list[Part]:
+def rnn(cell: GateCell) -> list[Part]:
     """Return the boxes of RNN, which has no gate."""
     sum_of = cell.gate(0, "H")
     return [*cell.given(), sum_of._replace(column=2)]
@@ -110,7 +110,7 @@ def rnn(cell: Cell) -> list[Part]:
 
 # The number of weights of a cell of one element, and the boxes of a step. GRU's state is gated before it is weighted,
 # which gives the same as after it where there is no bias.
-CELLS: dict[str, tuple[int, Callable[[Cell], list[Part]]]] = {"LSTM": (4, lstm), "GRU": (3, gru), "RNN": (1, rnn)}
+CELLS: dict[str, tuple[int, Callable[[GateCell], list[Part]]]] = {"LSTM": (4, lstm), "GRU": (3, gru), "RNN": (1, rnn)}
 
 
 def number(value: float) -> str:

@@ -136,7 +136,7 @@ def shares_of(x: float, count: int, *, is_linear: bool) -> list[tuple[int, float
 # ---- regions
 
 
-class Region(NamedTuple):
+class SampledRegion(NamedTuple):
     """A region of an image in its elements' coordinates, and the places of the samples along both axes."""
 
     x: tuple[float, float]
@@ -145,7 +145,7 @@ class Region(NamedTuple):
     down: list[float]
 
 
-def region_of(shown: Shown) -> Region:
+def region_of(shown: Shown) -> SampledRegion:
     """Return the region of an example, of which each output element is one sample."""
     values = shown.desc.values
     made = shown.grid("InputGradientTensor" if "_GRAD" in shown.desc.spec.short else "OutputTensor")
@@ -160,7 +160,7 @@ def region_of(shown: Shown) -> Region:
         ends.append((first - before, first + size - before))
         divisor = count - 1 if values.get("AlignRegionsToCorners") else count
         places.append([(sample - after) * size / divisor + first - before for sample in range(count)])
-    return Region(ends[0], ends[1], places[0], places[1])
+    return SampledRegion(ends[0], ends[1], places[0], places[1])
 
 
 def sampled(shown: Shown) -> list[Picture]:
