@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -45,7 +46,7 @@ from dmlcheck.cli.run_options import (
     algorithms_option,
 )
 from dmlcheck.cli.selection import failed_before, print_ids, select, selector, targets
-from dmlcheck.implementations import KINDS, About, Unavailable, about, require_directml, require_models
+from dmlcheck.implementations import KINDS, About, Implementation, Unavailable, about, require_directml, require_models
 from dmlcheck.reports.records import Earlier, RunInfo
 from dmlcheck.running.accuracy import EXPECTED_WITHIN, Baseline, Watch
 from dmlcheck.running.events import DEFAULT_TIMEOUT, Plan, Running
@@ -276,7 +277,8 @@ def run(**given: Any) -> None:
     if model is not None and options.executor is not None:
         raise click.UsageError("--executor is for cases; the nodes of a model run one after the other")
     if options.is_listing and model is None:
-        _about(options)
+        with _judged_by(options):
+            pass
         sys.exit(print_ids(targets(options.paths), plan))
     with cluster_of(options.executor, options.jobs) as cluster:
         sys.exit(_judged(options, plan, model, cluster))
@@ -342,6 +344,13 @@ def _about(options: Options, cluster: Cluster | None = None, *, is_for_models: b
     """Return an implementation's description of itself; refuse one that cannot be judged before anything runs."""
     if cluster is not None:
         return about_on(cluster, options.implementation, options.directml_version)
+    with _judged_by(options, is_for_models=is_for_models) as implementation:
+        return about(implementation)
+
+
+@contextmanager
+def _judged_by(options: Options, *, is_for_models: bool = False) -> Iterator[Implementation]:
+    """Yield the implementation under test; refuse one that cannot be judged."""
     with made(options.implementation) as implementation:
         try:
             if options.directml_version is not None:
@@ -350,7 +359,7 @@ def _about(options: Options, cluster: Cluster | None = None, *, is_for_models: b
             raise click.UsageError(f"--directml-version {options.directml_version}: {error}") from None
         if is_for_models:
             require_models(implementation)
-        return about(implementation)
+        yield implementation
 
 
 def _earlier(options: Options) -> tuple[Baseline | None, Earlier | None]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -134,6 +136,17 @@ def test_the_name_of_a_case_with_a_matrix_is_that_of_all_that_it_makes(
     assert "has no case" not in result.output
     computed = dmlcheck("eval", f"m.yaml::{name}").stdout
     assert computed.count("OutputTensor") == len(ids)
+
+
+def test_listing_needs_no_numpy(tmp_path: Path) -> None:
+    (tmp_path / "m.yaml").write_text(MATRIX, encoding="utf-8")
+    script = (
+        "import sys\nfrom dmlcheck.cli import main\ntry:\n    main(sys.argv[1:])\n"
+        "except SystemExit:\n    print('numpy' in sys.modules)\n"
+    )
+    words = [sys.executable, "-c", script, "run", "m.yaml::k", "--list"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.splitlines() == ["m.yaml::k[N=1]", "m.yaml::k[N=2]", "False"]
 
 
 def test_a_part_of_a_name_is_no_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
