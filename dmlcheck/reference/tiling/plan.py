@@ -59,35 +59,37 @@ def plan_of(desc: OperatorDesc, inputs: Inputs, arithmetic: Arithmetic | None = 
     first = first[0] if isinstance(first, list) else first
     is_integer = isinstance(first, np.ndarray) and first.dtype.kind in "iu"
     binding = row(desc.spec.operator, is_integer=is_integer)
-    formula, fields = _bound(desc, binding, arithmetic)
+    bound = _bound(desc, binding, arithmetic)
     tensors = tensors_of(binding, inputs)
-    given = fields | {parameter(field.name): inputs.get(field.name) for field in desc.spec.inputs}
+    given = bound.fields | {parameter(field.name): inputs.get(field.name) for field in desc.spec.inputs}
     tiles = binding.kernel.tiles
     declared = tiles(given) if callable(tiles) else tiles
     is_exact = binding.kernel.rounds_nothing(given)
-    return TilePlan(declared, Request(desc, binding, formula, tensors, given, is_exact, is_integer, arithmetic))
+    return TilePlan(declared, Request(desc, binding, bound.formula, tensors, given, is_exact, is_integer, arithmetic))
 
 
 class _Bound(NamedTuple):
     """A formula with the attributes of a desc, and the desc's fields by parameter."""
 
+    desc: OperatorDesc
+    binding: Binding
+    arithmetic: Arithmetic | None
     formula: Callable[..., Any]
     fields: dict[str, Any]
 
 
 def _bound(desc: OperatorDesc, binding: Binding, arithmetic: Arithmetic | None) -> _Bound:
-    """Return the formula of a desc; the last one is kept, since many cases that follow each other share their desc."""
-    last = _LAST.get("desc")
-    if last is not None and last[0] is desc and last[1] is binding and last[2] == arithmetic:
-        return last[3]
+    """Return the formula of a desc; the last one of its operator is kept, since cases often share their desc."""
+    last = _LAST.get(desc.spec.operator)
+    if last is not None and last.desc is desc and last.binding is binding and last.arithmetic == arithmetic:
+        return last
     attributes = attributes_of(binding, desc, arithmetic)
     formula = partial(binding.function, **attributes) if attributes else binding.function
-    made = _Bound(formula, fields_of(desc) | attributes)
-    _LAST["desc"] = (desc, binding, arithmetic, made)
+    made = _LAST[desc.spec.operator] = _Bound(desc, binding, arithmetic, formula, fields_of(desc) | attributes)
     return made
 
 
-_LAST: dict[str, tuple[OperatorDesc, Binding, Arithmetic | None, _Bound]] = {}
+_LAST: dict[str, _Bound] = {}  # by operator
 
 
 def tiles_of(desc: OperatorDesc, inputs: Inputs, arithmetic: Arithmetic | None = None) -> Iterator[Tile]:

@@ -8,6 +8,7 @@ import numpy as np
 from installed import TOP_K, Install, described, install
 
 from dmlcheck.reference import engine
+from dmlcheck.reference.ball.numbers import Arithmetic
 from dmlcheck.reference.rows import AllUndefined, Groups, Kernel
 from dmlcheck.reference.tiling.plan import tiles_of
 
@@ -33,3 +34,22 @@ def test_undefined_results_are_marked_in_all_outputs_and_the_formula_is_not_aske
     found = engine.evaluate(described("TOP_K", **TOP_K), {"InputTensor": X})
     assert [computed.values.shape for computed in found.values()] == [(2, 2), (2, 2)]
     assert all(computed.undefined is not None and computed.undefined.all() for computed in found.values())
+
+
+def test_a_formula_has_the_attributes_of_its_own_desc_whichever_came_before() -> None:
+    tensor = ("FLOAT32", 2)
+    zero, minus_zero, two = (
+        described("ACTIVATION_LINEAR", InputTensor=tensor, OutputTensor=tensor, Alpha=alpha, Beta=0.0)
+        for alpha in (0.0, -0.0, 2.0)
+    )
+    found = [next(tiles_of(desc, {"InputTensor": X[0, :2]})).formula for desc in (zero, minus_zero, two, two, zero)]
+    assert [str(formula.keywords["alpha"]) for formula in found] == ["0.0", "-0.0", "2.0", "2.0", "0.0"]
+
+
+def test_a_formula_has_balls_for_an_arithmetic_alone() -> None:
+    tensor = ("FLOAT32", 2)
+    desc = described("ACTIVATION_LINEAR", InputTensor=tensor, OutputTensor=tensor, Alpha=0.1, Beta=0.0)
+    half = Arithmetic(attributes="FLOAT16")  # it may round 0.1
+    asked = (None, half, half._replace(is_likely=True), None)
+    found = [next(tiles_of(desc, {"InputTensor": X[0, :2]}, one)).formula.keywords["alpha"] for one in asked]
+    assert [getattr(alpha, "arithmetic", None) for alpha in found] == list(asked)
