@@ -252,10 +252,7 @@ class _Values(dict[str, Any]):
         """Parse lists and mappings on one line as JSON; ValueError if they are not of that form."""
         if "\\" in text:
             raise _NotSimple
-        try:
-            value = _decoded(_NAME.sub(self.words.of, text)) if _is_bare(text) else MISSING
-        except ValueError:  # some word is more than a name
-            value = MISSING
+        value = self.bare(text) if _is_bare(text) else MISSING
         if value is MISSING:
             if _GLUED(text) and _GLUED(_QUOTED.sub("", text)):
                 raise _NotSimple
@@ -263,6 +260,13 @@ class _Values(dict[str, Any]):
         if text.count("[") + text.count("{") > _DEEP and _depth(value) > _DEEP:
             raise _NotSimple
         return value
+
+    def bare(self, text: str) -> Any:
+        """Parse brackets with numbers and names; MISSING where something is more than a name or a JSON number."""
+        try:
+            return _decoded(_NAME.sub(self.words.of, text))
+        except ValueError:
+            return MISSING
 
 
 def _plain(text: str) -> Any:
@@ -287,8 +291,9 @@ _QUOTED = re.compile(r"\"[^\"\\]*\"|'[^']*'")
 # ---- brackets
 
 _NAME = re.compile(r"[A-Za-z]\w*", re.ASCII)
-_BARE = b"-.,: []{}_" + bytes([*range(48, 58), *range(65, 91), *range(97, 123)])
-_LONG_NUMBER = re.compile(r"[0-9]{300}").search  # may be beyond float64's range
+_BARE = b"-.,: []{}_" + bytes([*range(48, 58), *range(65, 91), *range(97, 123)])  # the characters of `_is_bare`
+_MANY = 300  # digits: a number of so many may be beyond float64's range
+_MANY_DIGITS = re.compile(rf"[0-9]{{{_MANY}}}").search
 _GLUED = re.compile(":(?! )").search  # a colon without a space may be part of a word
 # Text in quotes, and words that are not JSON numbers.
 _WORD = re.compile(
@@ -327,7 +332,7 @@ _decode = json.JSONDecoder(object_pairs_hook=_once).raw_decode
 
 
 def _decoded(text: str) -> Any:
-    """Return the value of a JSON text; ValueError if it is none."""
+    """Return the value of a JSON text; ValueError if it does not begin with one, `_NotSimple` if more follows."""
     value, end = _decode(text)
     if end != len(text):
         raise _NotSimple
@@ -341,10 +346,7 @@ def _is_bare(text: str) -> bool:
     """
     if text.encode().translate(None, _BARE) or text.count(":") != text.count(": "):
         return False
-    return len(text) < _LONG_TEXT or _LONG_NUMBER(text) is None
-
-
-_LONG_TEXT = 300  # characters
+    return len(text) < _MANY or _MANY_DIGITS(text) is None
 
 
 def _depth(value: Any) -> int:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Reference:
-    """The NumPy reference engine, imported when it computes: some processes only report."""
+    """The NumPy reference engine. It is imported when it first computes: a process that only reports needs none."""
 
     name = "reference"
     version = __version__
