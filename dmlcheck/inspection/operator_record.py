@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from dmlcheck.specs.about import AboutOperator, load_about
-from dmlcheck.specs.counterparts import Equivalent, counterparts
+from dmlcheck.specs.counterparts import LibraryCounterpart, counterparts
 from dmlcheck.specs.lineage import Version, lineage, older_operator, version
 from dmlcheck.specs.records import OperatorSpec
 
@@ -20,7 +20,7 @@ class OperatorRecord(NamedTuple):
     spec: OperatorSpec
     about: AboutOperator
     formula: tuple[str, ...]
-    counterparts: tuple[Equivalent, ...]
+    counterparts: tuple[LibraryCounterpart, ...]
     older: str | None
     version: Version
     versions: tuple[Version, ...]

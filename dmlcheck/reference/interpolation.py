@@ -303,41 +303,41 @@ def _reached(places: Any, tile: range, size: int) -> slice:
     return slice(start, stop) if start < stop else slice(1)  # the first, with weight 0 for them
 
 
-class WeightedElement(NamedTuple):
+class Share(NamedTuple):
     """An element for each place along an axis, by its index, and its weight there."""
 
     element: Array
     weight: Any
 
 
-def shares(places: Any, size: int, start: int = 0, rounding: Rounding | None = None) -> list[WeightedElement]:
+def shares(places: Any, size: int, start: int = 0, rounding: Rounding | None = None) -> list[Share]:
     """Return the elements that places depend on: by a rounding the nearest ones, without one those beside.
 
     They include the elements that the errors of the places allow. Indices count from `start`.
     """
     if is_whole(places):
-        found = [WeightedElement(clamped(places, size), np.ones(places.shape))]
+        found = [Share(clamped(places, size), np.ones(places.shape))]
     else:
         found = _shares_beside(places, size) if rounding is None else _shares_of_nearest(places, size, rounding)
-    return [WeightedElement(element - start, weight) for element, weight in found]
+    return [Share(element - start, weight) for element, weight in found]
 
 
-def _shares_beside(places: Any, size: int) -> list[WeightedElement]:
+def _shares_beside(places: Any, size: int) -> list[Share]:
     places = np.clip(places, 0, size - 1)
     low, reach = np.floor(raw(places)), int(np.ceil(np.fmin(radius(places), _FEW).max(initial=0)))
     steps = range(-reach, reach + 2) if (raw(places) > low).any() or reach else [0]
-    return [WeightedElement(clamped(low + at, size), np.maximum(1 - np.abs(places - (low + at)), 0)) for at in steps]
+    return [Share(clamped(low + at, size), np.maximum(1 - np.abs(places - (low + at)), 0)) for at in steps]
 
 
-def _shares_of_nearest(places: Any, size: int, rounding: Rounding) -> list[WeightedElement]:
+def _shares_of_nearest(places: Any, size: int, rounding: Rounding) -> list[Share]:
     index, first, last = _rounded(places, size, rounding)
     if not isinstance(places, Ball) or (first == last).all():
-        return [WeightedElement(index, np.ones(index.shape))]
+        return [Share(index, np.ones(index.shape))]
     parts = []
     for step in range(int((last - first).max()) + 1):
         half = np.where((first < last) & (first + step <= last), 0.5, 0.0)
         sure = (first == last) & (step == 0)
-        parts.append(WeightedElement(np.minimum(first + step, last), Ball(sure + half, half, places.arithmetic)))
+        parts.append(Share(np.minimum(first + step, last), Ball(sure + half, half, places.arithmetic)))
     return parts
 
 
@@ -374,7 +374,7 @@ class Sums(NamedTuple):
         return PartlyUndefined(found, self.is_undefined)
 
 
-def spread(gradient: Any, near: Sequence[Sequence[WeightedElement] | None], sizes: Sequence[int]) -> Sums:
+def spread(gradient: Any, near: Sequence[Sequence[Share] | None], sizes: Sequence[int]) -> Sums:
     """Return for each element the sum over all places of the gradient times the element's weight there.
 
     It is the transpose of `nearest` and `linear`; an axis of None is left as it is.
@@ -417,7 +417,7 @@ def _surely_has_weight(weight: Any) -> Array:
 
 def _spread(
     x: Any,
-    near: Sequence[Sequence[WeightedElement] | None],
+    near: Sequence[Sequence[Share] | None],
     sizes: Sequence[int],
     weigh: Callable[[Any], Any] = lambda weight: weight,
 ) -> Any:
@@ -432,7 +432,7 @@ def _spread(
     return np.pad(x, beside) if any(map(any, beside)) else x
 
 
-def span_of(near: Sequence[WeightedElement], size: int) -> tuple[int, int]:
+def span_of(near: Sequence[Share], size: int) -> tuple[int, int]:
     """Return the range of the elements of an axis that places depend on: the first, and the one after the last."""
     numbers = np.clip(np.concatenate([element for element, _ in near]), -1, size)
     start = max(int(numbers.min()), 0)

@@ -14,7 +14,7 @@ import numpy as np
 from dmlcheck.reference.ball.numbers import Array, Ball, Condition, hull, radius, raw
 from dmlcheck.reference.interpolation import (
     Rounding,
-    WeightedElement,
+    Share,
     beside,
     computed,
     half_down,
@@ -284,7 +284,7 @@ def has_part(samples: Any, at: Sequence[Any], tile: Places, sizes: Sequence[int]
     return found
 
 
-def is_in(near: Sequence[WeightedElement], part: range) -> bool:
+def is_in(near: Sequence[Share], part: range) -> bool:
     """Whether one of the elements, with indices from the start of a part of an axis, is inside that part."""
     return any((np.clip(element, 0, len(part) - 1) == element).any() for element, _ in near)
 

@@ -25,7 +25,7 @@ _USELESS = 1.0  # of the largest element of an output: a tolerance that is wider
 _MOST_SHARES = 10
 
 
-class Share(NamedTuple):
+class NodeShare(NamedTuple):
     """A node, and its share of the squared relative errors that all nodes add."""
 
     node: str
@@ -172,11 +172,11 @@ class Chain:
         ]
         self.errors[node] = max(squares, default=0.0)
 
-    def shares(self) -> tuple[Share, ...]:
+    def shares(self) -> tuple[NodeShare, ...]:
         """Return the nodes that add the most to the errors of the outputs, the largest share first."""
         total = math.fsum(error for error in self.errors.values() if math.isfinite(error))
         ranked = sorted(self.errors.items(), key=lambda item: -item[1])[:_MOST_SHARES]
-        return tuple(Share(name, min(1.0, error / total)) for name, error in ranked if error > 0 and total > 0)
+        return tuple(NodeShare(name, min(1.0, error / total)) for name, error in ranked if error > 0 and total > 0)
 
 
 def _as_carried(found: Array, right: Carried) -> Array:

@@ -31,7 +31,7 @@ FOUND_IN = {
 }
 
 
-class Equivalent(NamedTuple):
+class LibraryCounterpart(NamedTuple):
     """An operator of another library that computes the same, or a case of it, and the address that describes it."""
 
     library: str
@@ -39,10 +39,10 @@ class Equivalent(NamedTuple):
     source: str
 
 
-def counterparts(spec: OperatorSpec, about: AboutOperator) -> list[Equivalent]:
+def counterparts(spec: OperatorSpec, about: AboutOperator) -> list[LibraryCounterpart]:
     """Return the counterparts of an operator in ONNX, WebNN, PyTorch and TensorFlow."""
     both = (*spec.names.items(), *about.names.items())
-    return [Equivalent(library, name, _source(library, name)) for library, names in both for name in names]
+    return [LibraryCounterpart(library, name, _source(library, name)) for library, names in both for name in names]
 
 
 def _source(library: str, name: str) -> str:

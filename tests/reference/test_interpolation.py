@@ -9,7 +9,7 @@ import pytest
 
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball, radius, raw
 from dmlcheck.reference.interpolation import (
-    WeightedElement,
+    Share,
     clamped,
     coordinates,
     grouped,
@@ -218,7 +218,7 @@ def test_a_tile_gets_back_what_its_elements_have_a_part_in(rounding: Any) -> Non
     assert np.all(returned(gradient, [lost], None, [range(30)], [30], rounding).where)
 
 
-def dense(near: list[WeightedElement], size: int) -> Array:
+def dense(near: list[Share], size: int) -> Array:
     """Return shares as a matrix of the weights of each element at each place."""
     found = np.zeros((size, near[0].element.size))
     for element, weight in near:
@@ -258,7 +258,7 @@ def test_what_has_the_same_number_is_added_in_any_order() -> None:
 
 
 def test_a_sum_of_what_comes_back_may_be_added_in_any_order() -> None:
-    ones = [WeightedElement(np.zeros(10, int), np.ones(10)), WeightedElement(np.ones(10, int), np.zeros(10))]
+    ones = [Share(np.zeros(10, int), np.ones(10)), Share(np.ones(10, int), np.zeros(10))]
     sums = spread(Ball(np.full((10, 10), 3.0), None), [ones, ones[:1]], [2, 1])
     found = sums.rounded().value
     assert raw(found).tolist() == [[300], [0]]
@@ -272,10 +272,10 @@ def test_a_sum_of_what_comes_back_may_be_added_in_any_order() -> None:
 
 def test_what_comes_back_to_a_few_elements_leaves_0_for_the_others() -> None:
     rows = [
-        WeightedElement(np.array([2, 3]), np.array([1.0, 0.5])),
-        WeightedElement(np.array([3, 4]), np.array([0.0, 0.5])),
+        Share(np.array([2, 3]), np.array([1.0, 0.5])),
+        Share(np.array([3, 4]), np.array([0.0, 0.5])),
     ]
-    columns = [WeightedElement(np.array([-1, 1, 9]), np.ones(3))]  # the first and the last are not among them
+    columns = [Share(np.array([-1, 1, 9]), np.ones(3))]  # the first and the last are not among them
     for x in (gradient := np.array([[8.0, 1, 8], [8, 6, 8]])), Ball(gradient, None):
         found = spread(x, [rows, columns], [6, 4])
         expected = np.zeros((6, 4))
@@ -293,13 +293,13 @@ def test_what_comes_back_to_a_few_elements_leaves_0_for_the_others() -> None:
 def test_a_span_has_all_elements_of_an_axis_that_have_a_part(
     elements: list[list[int]], expected: tuple[int, int]
 ) -> None:
-    assert span_of([WeightedElement(np.array(each), np.ones(len(each))) for each in elements], 7) == expected
+    assert span_of([Share(np.array(each), np.ones(len(each))) for each in elements], 7) == expected
 
 
 def test_what_comes_back_of_an_infinity_with_a_weight_of_0_is_left_out_or_multiplied() -> None:
     near = [
-        WeightedElement(np.array([0, 1, 2]), np.array([1.0, 0.5, 1.0])),
-        WeightedElement(np.array([1, 2, 3]), np.array([0.0, 0.5, 0.0])),
+        Share(np.array([0, 1, 2]), np.array([1.0, 0.5, 1.0])),
+        Share(np.array([1, 2, 3]), np.array([0.0, 0.5, 0.0])),
     ]
     found = spread(np.array([np.inf, 2, 4]), [near], [4])
     assert right(found.rounded().value) == [{"inf"}, {"1", "nan"}, {"5"}, {"0"}]
@@ -308,12 +308,12 @@ def test_what_comes_back_of_an_infinity_with_a_weight_of_0_is_left_out_or_multip
 
 
 def test_errors_may_give_what_comes_back_of_an_infinity_a_weight_or_none() -> None:
-    near = [WeightedElement(np.array([0, 0]), Ball(np.array([0.5, 1.0]), np.array([0.5, 0.0])))]
+    near = [Share(np.array([0, 0]), Ball(np.array([0.5, 1.0]), np.array([0.5, 0.0])))]
     assert right(spread(np.array([np.inf, 3.0]), [near], [1]).rounded().value) == [{"3", "inf", "nan"}]
 
 
 def test_the_infinities_of_two_sums_add_up() -> None:
-    near = [WeightedElement(np.array([0]), np.array([1.0]))]
+    near = [Share(np.array([0]), np.array([1.0]))]
     positive, negative, one = (spread(np.array([x]), [near], [1]) for x in (np.inf, -np.inf, 1.0))
     pairs = (positive, one), (one, negative), (positive, negative), (one, one)
     found = [right(first.and_(second).rounded().value) for first, second in pairs]

@@ -11,7 +11,7 @@ from node_graphs import float32, graph, node_of
 from dmlcheck.comparison.records import OutputResult
 from dmlcheck.graphs.records import Graph
 from dmlcheck.graphs.tensors import TensorRef
-from dmlcheck.running.model_chain import Chain, Share
+from dmlcheck.running.model_chain import Chain, NodeShare
 from dmlcheck.running.verdict import Limits
 
 Array = np.ndarray[Any, Any]
@@ -117,7 +117,7 @@ def test_the_shares_are_of_squared_relative_errors() -> None:
     y = np.array([3.0, 4.0], np.float32)  # 25 in all
     for name, squares in (("first", 0.25), ("second", 0.75), ("third", 0.0)):
         chain.note(name, {"y": OutputResult(2, squares=squares)}, {"y": y})
-    assert chain.shares() == (Share("second", pytest.approx(0.75)), Share("first", pytest.approx(0.25)))
+    assert chain.shares() == (NodeShare("second", pytest.approx(0.75)), NodeShare("first", pytest.approx(0.25)))
 
 
 def test_tensors_that_nobody_reads_are_let_go() -> None:

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from dmlcheck.specs.about import load_about
-from dmlcheck.specs.counterparts import Equivalent, counterparts
+from dmlcheck.specs.counterparts import LibraryCounterpart, counterparts
 from dmlcheck.specs.load import load_spec, operator_names
 
 ALL = [each for name in operator_names() for each in counterparts(load_spec(name), load_about(name))]
@@ -34,7 +34,7 @@ ALL = [each for name in operator_names() for each in counterparts(load_spec(name
     ],
 )
 def test_a_name_has_the_address_of_its_page(library: str, name: str, source: str) -> None:
-    assert Equivalent(library, name, source) in ALL
+    assert LibraryCounterpart(library, name, source) in ALL
 
 
 def test_the_names_are_spelt_as_their_libraries_spell_them() -> None:

@@ -50,7 +50,7 @@ def backward(filter: Any, window: Window, sizes: Sequence[int]) -> Iterator[Pass
         yield Pass(picked, phase.window, phase.first, window.strides, phase.counts)
 
 
-class PassTile(NamedTuple):
+class Box(NamedTuple):
     """A tile of a pass: slices of the batch, of the groups, of the channels of each group, and of the places."""
 
     batch: slice
@@ -76,7 +76,7 @@ class Sliding(NamedTuple):
     magnitudes: Callable[..., Magnitudes] | None
     is_finite: bool
 
-    def tile(self, one: Pass, box: PassTile) -> Tile:
+    def tile(self, one: Pass, box: Box) -> Tile:
         """Return a tile."""
         seen = view_of(one, box, self.input.shape[3:])
         parts = {name: _of_channels(x, box) for name, x in self.others.items()}
@@ -91,7 +91,7 @@ class Sliding(NamedTuple):
             of_element=lambda place: self.tile(one, _box_of(one, place)),
         )
 
-    def _asked(self, one: Pass, box: PassTile) -> dict[str, Any]:
+    def _asked(self, one: Pass, box: Box) -> dict[str, Any]:
         """Return the arguments of the formula for a tile."""
         ways: dict[str, Callable[[], Any]] = {
             "places": lambda: ranges(where(one, box), next(iter(self.request.outputs.values()))),
@@ -125,12 +125,12 @@ def _beside(x: Any, count: int) -> Any:
     return x if x is None else x.reshape(1 if x.size == 1 else count, -1, 1)
 
 
-def view_of(one: Pass, box: PassTile, sizes: Sequence[int]) -> View:
+def view_of(one: Pass, box: Box, sizes: Sequence[int]) -> View:
     """Return the view of an input of these spatial sizes for a tile, with all padding."""
     return view(box.places, one.window, sizes, is_whole=True)
 
 
-def unmet(one: Pass, box: PassTile, filter: Any, sizes: Sequence[int]) -> Any:
+def unmet(one: Pass, box: Box, filter: Any, sizes: Sequence[int]) -> Any:
     """Return a mask of the results of a tile whose sums leave out an infinity or NaN of the filter.
 
     That is so where it is over padding, or not in the pass. `filter` is the whole one; `sizes` are the spatial sizes of
@@ -162,7 +162,7 @@ def _of_matrices(formula: Callable[..., Any], seen: View, names: Sequence[str], 
     return formula(**{**parts, "filter": rows.reshape(*rows.shape[:2], terms), "input": columns})
 
 
-def _boxes(one: Pass, batch: int) -> Iterator[PassTile]:
+def _boxes(one: Pass, batch: int) -> Iterator[Box]:
     """Yield the tiles of a pass, with a limited number of elements in their columns and rows."""
     groups, outs, *taps = one.filter.shape
     terms = max(1, math.prod(taps))
@@ -172,28 +172,28 @@ def _boxes(one: Pass, batch: int) -> Iterator[PassTile]:
         of_batch, of_groups, *places = places_at(index, sizes)
         for group in [of_groups] if width == outs else _slices(of_groups.start, of_groups.stop, 1):
             for outputs in _slices(0, outs, width):
-                yield PassTile(of_batch, group, outputs, places)
+                yield Box(of_batch, group, outputs, places)
 
 
-def _box_of(one: Pass, place: tuple[int, ...]) -> PassTile:
+def _box_of(one: Pass, place: tuple[int, ...]) -> Box:
     """Return the tile of a pass that has one element of the output."""
     batch, channel, *spatial = place
     group, out = divmod(channel, one.filter.shape[1])
     places = ((at - first) // step for at, first, step in zip(spatial, one.first, one.steps, strict=True))
     batches, groups, outputs, *at = (slice(number, number + 1) for number in (batch, group, out, *places))
-    return PassTile(batches, groups, outputs, at)
+    return Box(batches, groups, outputs, at)
 
 
 def _slices(start: int, stop: int, step: int) -> list[slice]:
     return [slice(at, min(stop, at + step)) for at in range(start, stop, step)]
 
 
-def _of_channels(x: Any, box: PassTile) -> Any:
+def _of_channels(x: Any, box: Box) -> Any:
     """Return the channels of a tile of a tensor; one of one element as it is."""
     return x if x is None or x.size == 1 else x[box.groups, box.outputs]
 
 
-def where(one: Pass, box: PassTile) -> Index:
+def where(one: Pass, box: Box) -> Index:
     """Return the index of a tile in the output."""
     outs = one.filter.shape[1]
     channels = slice(box.groups.start * outs + box.outputs.start, (box.groups.stop - 1) * outs + box.outputs.stop)

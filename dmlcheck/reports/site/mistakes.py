@@ -70,9 +70,9 @@ def _mistake(spec: OperatorSpec, label: str, cases: list[Case]) -> Mistake | Non
     case, lines = next(((case, lines) for case, lines in corrected if lines), (cases[0], []))
     wrong = list(_lines(spec, case.desc, case.feature_level))
     found = _output(wrong, f"{spec.short}/{label}")
-    return (
-        None if found is None else Mistake(tuple(_shortened(lines or [DescLine(" ", text) for text in wrong])), *found)
-    )
+    if found is None:
+        return None
+    return Mistake(tuple(_shortened(lines or [DescLine(" ", text) for text in wrong])), *found)
 
 
 _MOST_CASES, _MOST_WAYS = 5, 3

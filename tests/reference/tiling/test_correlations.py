@@ -13,7 +13,7 @@ from slow_convolution import convolved
 
 from dmlcheck.reference.rows import Correlations
 from dmlcheck.reference.tiling import correlations
-from dmlcheck.reference.tiling.correlations import PassTile, backward, forward, unmet
+from dmlcheck.reference.tiling.correlations import Box, backward, forward, unmet
 from dmlcheck.reference.windows import Window
 
 Array = np.ndarray[Any, Any]
@@ -159,8 +159,8 @@ def test_an_output_that_meets_no_element_of_the_filter_is_0() -> None:
 # ---- marks
 
 
-def box(count: int, start: int = 0, outs: int = 1) -> PassTile:
-    return PassTile(slice(0, 1), slice(0, 1), slice(0, outs), [slice(start, start + count)])
+def box(count: int, start: int = 0, outs: int = 1) -> Box:
+    return Box(slice(0, 1), slice(0, 1), slice(0, outs), [slice(start, start + count)])
 
 
 @pytest.mark.parametrize(("taps", "expected"), [([INF, 1], [1, 0, 0, 0]), ([1, NAN], [0, 0, 0, 1]), ([2, 1], [0])])

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from dmlcheck.reports.site.example import with_minus_signs
 from dmlcheck.reports.site.pictures.reads import Picture
-from dmlcheck.reports.site.pictures.shapes import Box, arrow, drawing, rect, text
+from dmlcheck.reports.site.pictures.shapes import Rectangle, arrow, drawing, rect, text
 from dmlcheck.reports.site.pictures.shown import Shown
 
 _WIDTH, _HEIGHT, _STEP = 352.0, 42.0, 54.0
@@ -140,9 +140,9 @@ def _drawn(parts: Sequence[Part], height: float) -> Iterator[str]:
         yield text(box.middle[0], box.y + 34, number(part.value), "mid")
 
 
-def _placed(parts: Sequence[Part], height: float) -> Iterator[tuple[str, Box]]:
+def _placed(parts: Sequence[Part], height: float) -> Iterator[tuple[str, Rectangle]]:
     for column, (x, width) in enumerate(_COLUMNS):
         own = [part for part in parts if part.column == column]
         top = (height - (len(own) - 1) * _STEP - _HEIGHT) / 2
         for row, part in enumerate(own):
-            yield part.name, Box(x, top + row * _STEP, width, _HEIGHT)
+            yield part.name, Rectangle(x, top + row * _STEP, width, _HEIGHT)

@@ -9,7 +9,7 @@ from dmlcheck.reports.site.example import Grid
 from dmlcheck.reports.site.pictures.influence import Place
 from dmlcheck.reports.site.pictures.shapes import (
     WIDEST,
-    Box,
+    Rectangle,
     around,
     arrow,
     drawing,
@@ -44,7 +44,7 @@ class Picture(NamedTuple):
 class _Laid(NamedTuple):
     """Tensors in their places: the box of each element, its text, and the labels."""
 
-    cells: dict[Place, tuple[Box, str]]
+    cells: dict[Place, tuple[Rectangle, str]]
     labels: list[tuple[float, float, str]]
     width: float
     height: float
@@ -113,7 +113,7 @@ def _tensor(grid: Grid) -> _Laid:
     """Return the elements of a tensor: its matrices beside each other, and in further rows where they are many."""
     longest = max(len(cell.text) for matrix in grid.matrices for row in matrix for cell in row)
     width = max(_NARROWEST, longest * 7.4 + 9)
-    cells: dict[Place, tuple[Box, str]] = {}
+    cells: dict[Place, tuple[Rectangle, str]] = {}
     x, y = 1.0, _LABEL
     places = iter(indices(grid.sizes))
     for matrix in grid.matrices:
@@ -121,7 +121,7 @@ def _tensor(grid: Grid) -> _Laid:
             x, y = 1.0, y + len(matrix) * _HEIGHT + _GAP
         for at, row in enumerate(matrix):
             for column, cell in enumerate(row):
-                box = Box(x + column * width, y + at * _HEIGHT, width, _HEIGHT)
+                box = Rectangle(x + column * width, y + at * _HEIGHT, width, _HEIGHT)
                 cells[grid.name, next(places)] = (box, cell.text)
         x += width * len(matrix[0]) + _GAP
     outside = around(box for box, _ in cells.values())
@@ -161,9 +161,9 @@ def _way(laid: _Laid, mark: Mark, letter: str, *, is_beside: bool) -> Iterator[s
         yield arrow((start.middle[0] + shift, start.bottom), (out.middle[0] + shift, out.y + 1), letter.lower())
 
 
-def _outlines(cells: Mapping[Place, tuple[Box, str]], places: Sequence[Place]) -> list[tuple[str, Box]]:
+def _outlines(cells: Mapping[Place, tuple[Rectangle, str]], places: Sequence[Place]) -> list[tuple[str, Rectangle]]:
     """Return one box around the elements of a tensor where they fill it, else a box around each."""
-    found: list[tuple[str, Box]] = []
+    found: list[tuple[str, Rectangle]] = []
     for label in dict.fromkeys(name for name, _ in places):
         boxes = [cells[place][0] for place in places if place[0] == label]
         whole = around(boxes)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from dmlcheck.reports.site.example import with_minus_signs
 from dmlcheck.reports.site.pictures.calculations import value_of
 from dmlcheck.reports.site.pictures.reads import Picture
-from dmlcheck.reports.site.pictures.shapes import WIDEST, Box, arrow, dot, drawing, line, rect, text
+from dmlcheck.reports.site.pictures.shapes import WIDEST, Rectangle, arrow, dot, drawing, line, rect, text
 from dmlcheck.reports.site.pictures.shown import Shown
 
 _HEIGHT, _AXIS, _LOWER, _MARGIN = 30.0, 74.0, 142.0, 8.0
@@ -78,18 +78,18 @@ def _drawn(row: ResampledAxis) -> tuple[float, list[str]]:
 
     parts = [text(_MARGIN, 12, row.coarse[0], "of"), text(_MARGIN, _LOWER + _HEIGHT + 16, row.fine[0], "of")]
     for at, number in enumerate(row.coarse[2]):
-        parts += _cell(Box(across(at - 0.5), 20, unit, _HEIGHT), number)
+        parts += _cell(Rectangle(across(at - 0.5), 20, unit, _HEIGHT), number)
         parts += [line((across(at), 20 + _HEIGHT), (across(at), _AXIS + 4), "axis")]
         parts += [text(across(at) + 4, _AXIS - 6, str(at), "quiet")]
     parts.append(line((across(low), _AXIS), (across(high), _AXIS), "axis"))
     for x, number in zip(row.places, row.fine[2], strict=True):
-        parts += _cell(Box(across(x - step / 2), _LOWER, step * unit, _HEIGHT), number)
+        parts += _cell(Rectangle(across(x - step / 2), _LOWER, step * unit, _HEIGHT), number)
         parts.append(arrow((across(x), _LOWER), (across(x), _AXIS + 2), "a"))
         parts.append(text(across(x) + 4, _LOWER - 22, with_minus_signs(f"{x:.3g}"), "quiet"))
     return across(high) + _MARGIN, parts
 
 
-def _cell(box: Box, number: str) -> Iterator[str]:
+def _cell(box: Rectangle, number: str) -> Iterator[str]:
     yield rect(box, "cell")
     yield text(box.middle[0], box.middle[1] + 4, number, "mid")
 
@@ -185,7 +185,7 @@ def sampled(shown: Shown) -> list[Picture]:
     unit = 48.0
     parts, numbers = _image([[cell.text for cell in row] for row in image.matrices[0]], unit)
     x, y = ((end + 0.5) * unit + 1 for end in (region.x[0], region.y[0]))
-    box = Box(x, y, (region.x[1] - region.x[0]) * unit, (region.y[1] - region.y[0]) * unit)
+    box = Rectangle(x, y, (region.x[1] - region.x[0]) * unit, (region.y[1] - region.y[0]) * unit)
     parts.append(rect(box, "mark a"))
     parts += [
         dot((across + 0.5) * unit + 1, (down + 0.5) * unit + 1, "tip a")
@@ -202,7 +202,7 @@ def _image(rows: Sequence[Sequence[str]], unit: float) -> tuple[list[str], list[
     cells, numbers = [], []
     for down, row in enumerate(rows):
         for across, number in enumerate(row):
-            box = Box(across * unit + 1, down * unit + 1, unit, unit)
+            box = Rectangle(across * unit + 1, down * unit + 1, unit, unit)
             cells.append(rect(box, "cell"))
             numbers.append(text(box.x + 5, box.y + 14, number, "on"))
     return cells, numbers

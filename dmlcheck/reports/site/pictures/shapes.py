@@ -11,7 +11,7 @@ WIDEST = 352.0  # of a drawing, in pixels: that of a telephone's screen without 
 LETTER = 7.2  # of a text of 12 pixels
 
 
-class Box(NamedTuple):
+class Rectangle(NamedTuple):
     """A rectangle."""
 
     x: float
@@ -34,16 +34,16 @@ class Box(NamedTuple):
         """The centre."""
         return self.x + self.width / 2, self.y + self.height / 2
 
-    def inset(self, by: float) -> Box:
+    def inset(self, by: float) -> Rectangle:
         """Return a rectangle that is smaller by a distance on each side."""
-        return Box(self.x + by, self.y + by, self.width - 2 * by, self.height - 2 * by)
+        return Rectangle(self.x + by, self.y + by, self.width - 2 * by, self.height - 2 * by)
 
 
-def around(boxes: Iterable[Box]) -> Box:
+def around(boxes: Iterable[Rectangle]) -> Rectangle:
     """Return the rectangle around some."""
     every = list(boxes)
     x, y = min(box.x for box in every), min(box.y for box in every)
-    return Box(x, y, max(box.right for box in every) - x, max(box.bottom for box in every) - y)
+    return Rectangle(x, y, max(box.right for box in every) - x, max(box.bottom for box in every) - y)
 
 
 def text_width(text: str) -> float:
@@ -51,7 +51,7 @@ def text_width(text: str) -> float:
     return LETTER * len(text)
 
 
-def rect(box: Box, kind: str) -> str:
+def rect(box: Rectangle, kind: str) -> str:
     """Return a rectangle of a class."""
     return (
         f'<rect x="{_short(box.x)}" y="{_short(box.y)}" width="{_short(box.width)}" height="{_short(box.height)}"'

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from lxml import etree
 
-from dmlcheck.reports.site.pictures.shapes import Box, around, arrow, dot, drawing, line, rect, text, text_width
+from dmlcheck.reports.site.pictures.shapes import Rectangle, around, arrow, dot, drawing, line, rect, text, text_width
 
 
 def test_a_box_around_others_has_their_outer_edges() -> None:
-    assert around([Box(1, 2, 3, 4), Box(3, 1, 5, 2)]) == Box(1, 1, 7, 5)
-    assert Box(1, 2, 10, 4).inset(1) == Box(2, 3, 8, 2)
-    assert (Box(1, 2, 10, 4).middle, Box(1, 2, 10, 4).right, Box(1, 2, 10, 4).bottom) == ((6, 4), 11, 6)
+    assert around([Rectangle(1, 2, 3, 4), Rectangle(3, 1, 5, 2)]) == Rectangle(1, 1, 7, 5)
+    assert Rectangle(1, 2, 10, 4).inset(1) == Rectangle(2, 3, 8, 2)
+    assert (Rectangle(1, 2, 10, 4).middle, Rectangle(1, 2, 10, 4).right, Rectangle(1, 2, 10, 4).bottom) == (
+        (6, 4),
+        11,
+        6,
+    )
 
 
 def test_a_drawing_has_a_title_and_a_description_that_its_role_is_labelled_by() -> None:
     svg = drawing(
-        10, 20, "one", "A & B", "<c>", [rect(Box(0, 0, 1, 1), "cell"), text(1, 2, "<", "mid"), dot(1, 2, "a")]
+        10, 20, "one", "A & B", "<c>", [rect(Rectangle(0, 0, 1, 1), "cell"), text(1, 2, "<", "mid"), dot(1, 2, "a")]
     )
     tree = etree.fromstring(svg)
     assert [(part.tag, part.get("id"), part.text) for part in tree[:2]] == [
