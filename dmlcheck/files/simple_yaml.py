@@ -5,11 +5,11 @@ escapes, scalars on several lines, duplicate keys, and all errors. Then `libyaml
 
 - Each line is a key with its value, an item of a list, or both; indentation makes mappings and lists.
 - A scalar is on one line.
-- Brackets are put on one line, their words in quotes, and then parsed by the JSON decoder.
+- Brackets are put on one line, their words in quotes, and then parsed by the JSON decoder, all of a file together.
 
-A file of 100 small cases takes 16 million instructions here, and 77 million by libyaml's events; `yaml.CSafeLoader`
-takes 142 million, and the rest of a run takes 50 million. So the benchmark `run`, with a goal of 0.8 of CSafeLoader's
-time, takes 0.57 of its instructions; with libyaml alone it would take 1.01.
+A file of 100 small cases takes 12 million instructions here, and 78 million by libyaml's events. `yaml.CSafeLoader`
+takes 142 million, and the rest of a run takes 43 million. So the benchmark `run`, with a goal of 0.8 of CSafeLoader's
+time, takes 0.49 of its instructions; with libyaml alone it would take 0.96 of them, and 1.1 of the time.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ def read(text: str) -> Simple | None:
     try:
         blocks = _Blocks(_lines(text))
         blocks.read()
+        blocks.put_brackets()
     except (_NotSimple, ValueError, RecursionError):
         return None
     return Simple(blocks.root, blocks.item_lines) if blocks.root else None
@@ -57,20 +58,23 @@ class _NotSimple(Exception):
 
 # ---- lines
 
-# The parts of a line: indentation, dash of an item, then key and value, or else the rest. It matches every line.
-_LINE: Callable[[str], Any] = re.compile(
-    r"( *)(- )?(?:(\w[\w.-]{0,99}|\"[^\"\\\n]{0,99}\"):(?: +(.*))?|(.*))\Z", re.ASCII
-).match
+# A line without a key: indentation, dash of an item, and the rest. It matches every line.
+_LINE: Callable[[str], Any] = re.compile(r"( *)(- )?(.*)\Z").match
+# What stands before the colon: indentation, dash of an item, and key.
+_HEAD: Callable[[str], Any] = re.compile(r"( *)(- )?(\w[\w.-]{0,99}|\"[^\"\\\n]{0,99}\")\Z", re.ASCII).match
 _MAY_GO_ON = (",", "[", "{", " ")  # a line whose brackets continue on the next one has one of these ends
+_GOES_ON = re.compile(r"\n(?<=[,\[{ ]\n)").search
 
 
 def _lines(text: str) -> list[str]:
     """Return the lines of a file; brackets on several lines are joined on the first one, and the others are empty."""
     lines = text.split("\n")
+    if not _GOES_ON(text):
+        return lines
     for number, line in enumerate(lines):
         if line.endswith(_MAY_GO_ON) and _opened(line):
-            *_, value, rest = _LINE(line).groups("")
-            first = value or rest
+            left, _, value = line.partition(": ")
+            first = value.lstrip(" ") if _HEAD(left) else _LINE(line)[3]
             if first[:1] in ("[", "{"):
                 whole = _in_brackets(first, lines, number + 1)
                 lines[number] = line[: len(line) - len(first)] + whole
@@ -106,6 +110,26 @@ class _Block(NamedTuple):
     parts: Any
 
 
+class _Head(NamedTuple):
+    """A key with its place: the part of a line before the colon."""
+
+    column: int
+    is_item: bool
+    key: str
+
+
+class _Heads(dict[str, "_Head | None"]):
+    """The parts of lines before their colons by their text; None for text that is no key."""
+
+    def __missing__(self, text: str) -> _Head | None:
+        found, head = _HEAD(text), None
+        if found:
+            lead, dash, key = found.groups()
+            head = _Head(len(lead), dash is not None, key[1:-1] if key[0] == '"' else key)
+        self[text] = head
+        return head
+
+
 class _Known(NamedTuple):
     """The lines of a block that was parsed, and its place: the value of a key in some mapping."""
 
@@ -133,28 +157,43 @@ class _Blocks:
         self.item_lines: dict[int, list[Position]] = {}
         self.open = [_Block(0, self.root)]
         self.key: str | None = None
-        self.values = _Values()
+        self.scalars = _Scalars()
+        self.brackets: list[tuple[Any, Any, str]] = []  # the mapping or list, the key or index, and the text
 
     def read(self) -> None:
         """Parse all lines."""
-        while self.number < len(self.lines):
-            lead, dash, key, value, rest = _LINE(self.lines[self.number]).groups("")
+        lines, heads = self.lines, _Heads()
+        while self.number < len(lines):
+            line = lines[self.number]
             self.number += 1
-            if dash:
-                self.item(len(lead), key, value, rest)
-            elif key:
-                self.add(self.block_at(len(lead), dict), key, value)
-            elif rest and rest[0] != "#":
-                self.value(len(lead), rest)
+            left, colon, value = line.partition(": ")
+            if not colon and line.endswith(":"):
+                left, colon = line[:-1], ":"
+            head = heads[left] if colon else None
+            if head is None:
+                self.without_key(*_LINE(line).groups())
+            elif head.is_item:
+                self.item(head.column, head.key, value.strip(" "))
+            else:
+                self.add(self.block_at(head.column, dict), head.key, value.strip(" "))
 
-    def item(self, column: int, key: str, value: str, rest: str) -> None:
-        """Add an item to a list: the first key of a mapping, or the whole item."""
+    def without_key(self, lead: str, dash: str | None, text: str) -> None:
+        """Parse a line without a key: a whole item, brackets below their key, a comment, or nothing."""
+        column = len(lead)
+        if dash:
+            items = self.block_at(column, list)
+            if len(self.open) == 2 and text[:1] in ("[", "{"):
+                self.item_lines.setdefault(id(items), []).append(Position(self.number, column + 3))
+            items.append(None)
+            self.put(items, len(items) - 1, text.rstrip(" "))
+        elif text and text[0] != "#":
+            self.value(column, text.rstrip(" "))
+
+    def item(self, column: int, key: str, value: str) -> None:
+        """Add a mapping to a list, with its first key."""
         items = self.block_at(column, list)
-        if len(self.open) == 2 and (key or rest[:1] in ("[", "{")):
+        if len(self.open) == 2:
             self.item_lines.setdefault(id(items), []).append(Position(self.number, column + 3))
-        if not key:
-            items.append(self.values[rest])
-            return
         fields: dict[str, Any] = {}
         items.append(fields)
         self.open.append(_Block(column + 2, fields))
@@ -165,20 +204,32 @@ class _Blocks:
         innermost = self.open[-1]
         if self.key is None or column <= innermost.column or text[0] not in "[{":
             raise _NotSimple
-        innermost.parts[self.key] = self.values[text]
+        self.put(innermost.parts, self.key, text)
         self.key = None
 
     def add(self, fields: dict[str, Any], key: str, value: str) -> None:
         """Add a key to the innermost mapping, with its value if that is on the same line."""
-        if key[0] == '"':
-            key = key[1:-1]
         if key in fields:
             raise _NotSimple
         if value:
-            fields[key] = self.values[value]
+            self.put(fields, key, value)
         else:
             fields[key] = self.known_block(fields, key)
             self.key = key if fields[key] is None else None
+
+    def put(self, parts: Any, key: Any, text: str) -> None:
+        """Put a value in its place in a mapping or list; brackets follow at the end, when all are parsed together."""
+        if text and text[0] in "[{":
+            parts[key] = None
+            self.brackets.append((parts, key, text))
+        else:
+            parts[key] = self.scalars[text]
+
+    def put_brackets(self) -> None:
+        """Put brackets in their places; equal texts share one value, as with an alias."""
+        values = _values_of(list({text: None for _, _, text in self.brackets}))
+        for parts, key, text in self.brackets:
+            parts[key] = values[text]
 
     def known_block(self, fields: dict[str, Any], key: str) -> Any:
         """Return the value of an earlier key with equal lines below it, and skip these lines; None if there is none."""
@@ -189,9 +240,10 @@ class _Blocks:
         known = self.known.get(place)
         if known is not None:
             end = first + len(known.lines)
-            if lines[first:end] == known.lines and _ends_at(lines, end, deeper):
+            value = known.fields[known.key]  # None for brackets, which are not there yet
+            if value is not None and lines[first:end] == known.lines and _ends_at(lines, end, deeper):
                 self.number = end
-                return known.fields[known.key]
+                return value
         end, last = first, min(first + _LONG_BLOCK, len(lines) - 1)
         while end < last and lines[end].startswith(deeper):
             end += 1
@@ -234,39 +286,12 @@ _DEEP = MAX_DEPTH // 2 - 1  # levels of blocks, and of brackets in a value
 # ---- values
 
 
-class _Values(dict[str, Any]):
-    """The values of a file by their text; equal texts share one value, as with an alias."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.words = _Words()
+class _Scalars(dict[str, Any]):
+    """The scalars of a file by their text."""
 
     def __missing__(self, text: str) -> Any:
-        bare = text.rstrip(" ")
-        first = bare[:1]
-        read = self.in_brackets if first in ("[", "{") else _quoted if first in ('"', "'") else _plain
-        value = self[text] = read(bare)
+        value = self[text] = _quoted(text) if text[:1] in ('"', "'") else _plain(text)
         return value
-
-    def in_brackets(self, text: str) -> Any:
-        """Parse lists and mappings on one line as JSON; ValueError if they are not of that form."""
-        if "\\" in text:
-            raise _NotSimple
-        value = self.bare(text) if _is_bare(text) else MISSING
-        if value is MISSING:
-            if _GLUED(text) and _GLUED(_QUOTED.sub("", text)):
-                raise _NotSimple
-            value = _decoded(_WORD.sub(self.words.of, text))
-        if text.count("[") + text.count("{") > _DEEP and _depth(value) > _DEEP:
-            raise _NotSimple
-        return value
-
-    def bare(self, text: str) -> Any:
-        """Parse brackets with numbers and names; MISSING where something is more than a name or a JSON number."""
-        try:
-            return _decoded(_NAME.sub(self.words.of, text))
-        except ValueError:
-            return MISSING
 
 
 def _plain(text: str) -> Any:
@@ -290,11 +315,13 @@ _QUOTED = re.compile(r"\"[^\"\\]*\"|'[^']*'")
 
 # ---- brackets
 
-_NAME = re.compile(r"[A-Za-z]\w*", re.ASCII)
-_BARE = b"-.,: []{}_" + bytes([*range(48, 58), *range(65, 91), *range(97, 123)])  # the characters of `_is_bare`
-_MANY = 300  # digits: a number of so many may be beyond float64's range
+_NAMES = re.compile(r"([A-Za-z](?<![\w.].)\w*)", re.ASCII)  # not the e of 1e-5
+_BARE = b"-.,: []{}_\n" + bytes([*range(48, 58), *range(65, 91), *range(97, 123)])  # the characters of `_are_bare`
+_MANY = 200  # digits: a number of so many, or with an exponent of three, may be beyond float64's range
 _MANY_DIGITS = re.compile(rf"[0-9]{{{_MANY}}}").search
+_LARGE_EXPONENT = re.compile(r"[eE][-+]?[0-9]{3}").search
 _GLUED = re.compile(":(?! )").search  # a colon without a space may be part of a word
+_BETWEEN = "|"  # between brackets that are decoded together: no character of theirs
 # Text in quotes, and words that are not JSON numbers.
 _WORD = re.compile(
     r"\"[^\"\\]*\"|'[^']*'|"
@@ -304,6 +331,44 @@ _WORD = re.compile(
 
 
 _LONG = 1000  # characters; YAML has no keys of more than 1,024
+
+
+def _values_of(texts: list[str]) -> dict[str, Any]:
+    """Return the values of brackets by their text; ValueError or _NotSimple where one is not simple."""
+    words = _Words()
+    bare = texts if _are_bare(texts) else [text for text in texts if _are_bare([text])]
+    values = _together(bare, words)
+    for text in texts:
+        if text not in values:
+            values[text] = _alone(text, words)
+        if len(text) > 2 * _DEEP and text.count("[") + text.count("{") > _DEEP and _depth(values[text]) > _DEEP:
+            raise _NotSimple
+    return values
+
+
+def _together(texts: list[str], words: _Words) -> dict[str, Any]:
+    """Return the values of brackets with numbers and names; none where something is more than that.
+
+    They are decoded as one list, with a mark between them: it is misplaced if brackets are closed in a later text.
+    """
+    parts = _NAMES.split("\n".join(texts))
+    if _LARGE_EXPONENT("".join(parts[::2])):
+        return {}
+    parts[1::2] = map(words.__getitem__, parts[1::2])
+    try:
+        values = _decoded(f"[{''.join(parts)}]".replace("\n", f', "{_BETWEEN}", '))
+    except ValueError:
+        return {}
+    if values[1::2].count(_BETWEEN) != len(texts) - 1 or len(values) != max(2 * len(texts) - 1, 0):
+        return {}
+    return dict(zip(texts, values[::2], strict=True))
+
+
+def _alone(text: str, words: _Words) -> Any:
+    """Parse lists and mappings on one line as JSON; ValueError if they are not of that form."""
+    if "\\" in text or (_GLUED(text) and _GLUED(_QUOTED.sub("", text))):
+        raise _NotSimple
+    return _decoded(_WORD.sub(words.of, text))
 
 
 class _Words(dict[str, str]):
@@ -339,14 +404,15 @@ def _decoded(text: str) -> Any:
     return value
 
 
-def _is_bare(text: str) -> bool:
+def _are_bare(texts: list[str]) -> bool:
     """Whether brackets have numbers and words without quotes, which mean the same in YAML and, with quotes, in JSON.
 
-    JSON refuses what YAML reads otherwise, such as 1.5e3, whose letter gets quotes like a word.
+    JSON refuses what YAML reads otherwise, such as 1.e5 or 007.
     """
-    if text.encode().translate(None, _BARE) or text.count(":") != text.count(": "):
+    whole = "\n".join(texts)
+    if whole.encode().translate(None, _BARE) or whole.count(":") != whole.count(": "):
         return False
-    return len(text) < _MANY or _MANY_DIGITS(text) is None
+    return max(map(len, texts), default=0) < _MANY or _MANY_DIGITS(whole) is None
 
 
 def _depth(value: Any) -> int:

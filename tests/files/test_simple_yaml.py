@@ -74,6 +74,9 @@ def is_simple(text: str) -> bool:
         "a: ['x, y',\n 'z']\nb: [\"p,\n  q\"]\n",
         "a: " + "[" * 40 + "]" * 40 + "\n",
         f"a: [{'[1, 2], ' * 200}[1, 2]]\n",
+        "a: [1e-5, 2E5, 1.5e+3, e5, 1e300, 3e99]\nb: {e: 1e5, e5: -1e-9}\n",
+        "a:\n  b:\n    [1, 2]\n  c:\n    [1, 2]\n  d: 3\n",
+        "a: [1, 2] \nb: {c: 3}  \n",
         "a: [9" + "9" * 299 + ", 1." + "0" * 300 + "]\n",
     ],
 )
@@ -129,6 +132,10 @@ def test_what_case_files_are_made_of_is_simple(text: str) -> None:
         "a: {b: }\n",
         "a: [1, 2\n",
         "a: [1, 2] 3\n",
+        "a: [1], [2], [3\nb: [4]]\n",
+        "a: [1\nb: 2]\n",
+        "a: [1, 1e400]\nb: [2]\n",
+        "a: [" + "9" * 299 + "e99]\n",
         "a: [1,]\n",
         'a: ["\\ud800"]\n',  # half a character, which JSON takes
         "a: [\"\\\\', '\"]\n",  # one text, which looks like two
