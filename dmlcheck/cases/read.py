@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -57,11 +57,14 @@ def read_cases(document: Document, name: str | None = None) -> CaseFile:
     return CaseFile(document, tuple(cases), broken, (*document.problems, *problems), is_list=is_list)
 
 
-class _Read(NamedTuple):
-    """A case of a file, and the findings about its form."""
+class _Broken(NamedTuple):
+    """A case that is not well formed, and the findings about its form."""
 
     case: Case
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[Finding, ...]
+
+
+_Read = Case | _Broken
 
 
 class _Defaults(NamedTuple):
@@ -140,8 +143,8 @@ class _Reader:
 
     def case(
         self, own: dict[str, Any], defaults: _Defaults, origin: FileOrigin, stem: str | None, room: int = MAX_CASES
-    ) -> Iterator[_Read]:
-        """Yield a case, or those of its matrix; `stem` is the name of a case that is a file of its own."""
+    ) -> Iterable[_Read]:
+        """Return a case, or those of its matrix; `stem` is the name of a case that is a file of its own."""
         values = merged(defaults.values, own) if defaults.values else own
         name = own.get("name")
         if name is None:
@@ -152,16 +155,17 @@ class _Reader:
             findings.extend(islice(_findings(own, values, name, defaults, is_file=stem is not None), MAX_PROBLEMS + 1))
         if findings:
             if type(name) is str and not has_matrix:
-                findings.extend(self.duplicate(name, origin))
-            yield self.broken(values, origin, name, findings)
-        elif defaults.unusable and _lacks_decisive(own, defaults):
-            return  # the findings about the defaults say so
-        elif stem is not None and any(key in _DECISIVE for key in misspelt(own, CASE_KEYS).values()):
-            return  # the finding about the unknown key says so
-        elif has_matrix:
-            yield from self.expanded(own, values, defaults, origin, str(name), room)
-        else:
-            yield self.whole(values, origin, str(name))
+                if name in self.origins:
+                    findings.append(_duplicate(name, self.origins[name], origin))
+                self.origins.setdefault(name, origin)
+            return (self.broken(values, origin, name, findings),)
+        if defaults.unusable and _lacks_decisive(own, defaults):
+            return ()  # the findings about the defaults say so
+        if stem is not None and any(key in _DECISIVE for key in misspelt(own, CASE_KEYS).values()):
+            return ()  # the finding about the unknown key says so
+        if has_matrix:
+            return self.expanded(own, values, defaults, origin, str(name), room)
+        return (self.whole(values, origin, str(name)),)
 
     def expanded(
         self, own: dict[str, Any], values: dict[str, Any], defaults: _Defaults, origin: FileOrigin, name: str, room: int
@@ -186,12 +190,12 @@ class _Reader:
 
     def whole(self, values: dict[str, Any], origin: FileOrigin, name: str, variables: Variables | None = None) -> _Read:
         """Return a case of the right form; if another case has its name, a broken one. `variables` are its matrix's."""
-        duplicate = self.duplicate(name, origin, variables)
-        if duplicate:
-            return self.broken(values, origin, name, duplicate)
+        if name in self.origins:
+            return self.broken(values, origin, name, [_duplicate(name, self.origins[name], origin, variables)])
+        self.origins[name] = origin
         get = values.get
         level, tolerance, source = get("feature_level"), get("tolerance"), get("source")
-        case = Case(
+        return Case(
             f"{self.name}::{name}",
             name,
             self.document.name,
@@ -207,9 +211,8 @@ class _Reader:
             get("note"),
             origin,
         )
-        return _Read(case)
 
-    def broken(self, values: dict[str, Any], origin: FileOrigin, name: Any, findings: list[Finding]) -> _Read:
+    def broken(self, values: dict[str, Any], origin: FileOrigin, name: Any, findings: list[Finding]) -> _Broken:
         """Return a case with findings and its usable values: its desc too, unless it has a matrix or is negative."""
         self.problems += len(findings)
         usable = {key: value for key, value in values.items() if has_form(key, value)}
@@ -224,19 +227,7 @@ class _Reader:
             desc=(usable.get("desc") or {}) if is_legal else {},
             origin=origin,
         )
-        return _Read(case, tuple(findings))
-
-    def duplicate(self, name: str, origin: FileOrigin, variables: Variables | None = None) -> list[Finding]:
-        """Record the name of a case; return a finding if another case has it."""
-        first = self.origins.get(name)
-        if first is None:
-            self.origins[name] = origin
-            return []
-        line = first.position().line
-        alike = duplicate_labels(variables) if variables and line == origin.position().line else ""
-        where = f" by the matrix: {alike}" if alike else f", first by the case on line {line}"
-        help = "give each value of a variable once" if alike else "give each case a name of its own"
-        return [Finding("duplicate-name", ("name",), {"name": name, "where": where}, help)]
+        return _Broken(case, tuple(findings))
 
     # ---- shared values
 
@@ -246,6 +237,15 @@ class _Reader:
             return None
         made = tuple(texts)
         return self.lists.setdefault(made, made)
+
+
+def _duplicate(name: str, first: FileOrigin, origin: FileOrigin, variables: Variables | None = None) -> Finding:
+    """Return the finding about a case that has the name of an earlier one."""
+    line = first.position().line
+    alike = duplicate_labels(variables) if variables and line == origin.position().line else ""
+    where = f" by the matrix: {alike}" if alike else f", first by the case on line {line}"
+    help = "give each value of a variable once" if alike else "give each case a name of its own"
+    return Finding("duplicate-name", ("name",), {"name": name, "where": where}, help)
 
 
 def _lacks_decisive(own: Mapping[str, Any], defaults: _Defaults) -> bool:
@@ -267,9 +267,15 @@ def _defaults(file: dict[str, Any]) -> Checking[_Defaults]:
 
 def _is_well_formed(own: dict[str, Any], values: dict[str, Any], name: Any, defaults: _Defaults) -> bool:
     """Whether a case is surely of the right form: it has what it needs, its keys are known, and so are their types."""
-    has_all = name is not None and values.get("operator") is not None and values.get("desc") is not None
-    is_known = own.keys() <= _KEYS_OF_CASES and not defaults.templated
-    return has_all and is_known and all(map(has_form, own, own.values()))
+    if name is None or values.get("operator") is None or values.get("desc") is None or defaults.templated:
+        return False
+    for key, value in own.items():
+        if type(value) is not _USUAL_TYPES.get(key) and not has_form(key, value):
+            return False
+    return True
+
+
+_USUAL_TYPES = {"desc": dict, "inputs": dict, "outputs": dict}  # of values whose type is all of their form
 
 
 def _findings(
@@ -309,14 +315,15 @@ def _field_of(operator: Any, key: str) -> str | None:
 
 def _named(read: Sequence[_Read], file: str) -> tuple[list[Case], dict[str, tuple[Diagnostic, ...]]]:
     """Return all cases with unique ids, and the diagnostics of the broken ones by id."""
-    taken = {case.name for case, findings in read if not findings}
+    taken = {one.name for one in read if isinstance(one, Case)}
     again: Counter[str] = Counter()
     cases = []
     broken = {}
-    for case, findings in read:
-        if not findings:
-            cases.append(case)
+    for one in read:
+        if isinstance(one, Case):
+            cases.append(one)
             continue
+        case, findings = one
         name = base = _label(case, taken)
         while name in taken:
             again[base] += 1

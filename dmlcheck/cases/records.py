@@ -148,9 +148,9 @@ def merged(defaults: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any
     """Return the values of a case: its own, and the defaults of its file where it has none."""
     found = {**defaults, **own}
     for key in MERGED:
-        base, over = defaults.get(key), own.get(key)
-        if isinstance(base, dict) and isinstance(over, dict):
-            found[key] = {**base, **over}
+        base = defaults.get(key)
+        if isinstance(base, dict) and isinstance(own.get(key), dict):
+            found[key] = {**base, **own[key]}
     return found
 
 
