@@ -8,16 +8,13 @@ from collections.abc import Callable
 from dmlcheck.diagnostics.wording import describe
 
 Matcher = Callable[[str], bool]
-_TOKEN = re.compile(
-    r"""\s*(?:
+_TOKEN = r"""\s*(?:
     ([()])
     | "([^"]*)" | '([^']*)'
     | (["'])                                  # a quote that is not closed
     | (and|or|not)(?=[\s()]|\Z)               # a word of the language stands alone, or before or after a parenthesis
     | ([^\s()]+(?:\([^\s()]*\)[^\s()]*)*)      # anything else may hold parentheses that close: f(x)
-    )""",
-    re.VERBOSE,
-)
+    )"""
 _MAX_DEPTH = 100
 
 
@@ -49,11 +46,12 @@ def matcher(expression: str) -> Matcher:
 
 
 def _tokens(expression: str) -> list[tuple[str, str]]:
+    token = re.compile(_TOKEN, re.VERBOSE)
     tokens = []
     position = 0
     end = len(expression.rstrip())
     while position < end:
-        match = _TOKEN.match(expression, position)
+        match = token.match(expression, position)
         if match is None or match[4]:
             problem = f"a quote is not closed in -k {describe(expression)}"
             raise ExpressionError(f"{problem}; put a name with ' in it between \", and one with \" between '")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial, wraps
@@ -24,16 +23,16 @@ from dmlcheck.reports.text import TextReport
 
 
 class ReportKind(NamedTuple):
-    """A kind of report in a file: its module and class, the help of its option, and the beginning of an earlier one."""
+    """A kind of report in a file: its module and class, the help of its option, and a pattern of earlier ones."""
 
     module: str
     reporter: str
     help: str
-    earlier: re.Pattern[bytes]
+    earlier: bytes
     tells_again: bool = False
 
 
-_JUNIT = re.compile(rb"\A\s*(<\?xml[^>]*>)?\s*<testsuite")
+_JUNIT = rb"\A\s*(<\?xml[^>]*>)?\s*<testsuite"
 _KINDS = {
     "json": ReportKind("json", "JsonReport", "Write a dmlcheck-report/1 file.", JSON_HEAD, tells_again=True),
     "junitxml": ReportKind("junit", "JunitReport", "Write JUnit XML.", _JUNIT, tells_again=True),
@@ -41,12 +40,10 @@ _KINDS = {
         "html.report",
         "HtmlReport",
         "Write one self-contained HTML file.",
-        re.compile(rb"<title>[^<]*\bdmlcheck [0-9]"),
+        rb"<title>[^<]*\bdmlcheck [0-9]",
         tells_again=True,
     ),
-    "sarif": ReportKind(
-        "sarif", "SarifReport", "Write SARIF 2.1.0.", re.compile(rb'\A\s*\{[^{}]*"version"\s*:\s*"2\.1\.0"')
-    ),
+    "sarif": ReportKind("sarif", "SarifReport", "Write SARIF 2.1.0.", rb'\A\s*\{[^{}]*"version"\s*:\s*"2\.1\.0"'),
 }
 
 

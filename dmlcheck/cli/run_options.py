@@ -15,7 +15,7 @@ from dmlcheck.values import memory
 
 _WEEK = 7 * 24 * 3600.0
 _MOST_DIGITS = 9  # of a size
-_MEMORY = re.compile(r"(\d{1,15}) ?(b|kib|mib|gib|kb|mb|gb)?", re.IGNORECASE)
+_MEMORY = r"(\d{1,15}) ?(b|kib|mib|gib|kb|mb|gb)?"
 _UNITS = {"b": 1, "kib": 2**10, "mib": 2**20, "gib": 2**30, "kb": 10**3, "mb": 10**6, "gb": 10**9}
 
 
@@ -94,7 +94,7 @@ class Memory(click.ParamType):  # type: ignore[type-arg]
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Return the bytes."""
-        found = _MEMORY.fullmatch(str(value))
+        found = re.fullmatch(_MEMORY, str(value), re.IGNORECASE)
         if found is None or not int(found[1]):
             self.fail(f"{value!r} is not an amount of memory; write 512MiB or 2GiB", param, ctx)
         return int(found[1]) * _UNITS[(found[2] or "b").lower()]

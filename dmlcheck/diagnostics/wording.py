@@ -18,12 +18,12 @@ def pointer(path: tuple[str | int, ...]) -> str:
 
 
 # Control characters, line ends, marks that change the direction of text, and halves of surrogate pairs.
-_HIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+_HIDDEN = "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
 
 
 def visible(text: str) -> str:
     """Return a user's text as one line of a report, with escapes for invisible characters and line ends."""
-    return _HIDDEN.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
+    return re.sub(_HIDDEN, lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
 
 
 def describe(value: Any) -> str:

@@ -80,7 +80,7 @@ class Document:
         if not 0 < number <= len(starts):
             return ""
         start = starts[number - 1]
-        end = LINE_END.search(self.text, start)
+        end = re.compile(LINE_END).search(self.text, start)
         return self.text[start : end.start() if end else None]
 
     def place(self, index: int) -> Position:
@@ -95,7 +95,7 @@ class Document:
 
     def _line_starts(self) -> list[int]:
         if self._starts is None:
-            self._starts = [0, *(match.end() for match in LINE_END.finditer(self.text))]
+            self._starts = [0, *(match.end() for match in re.finditer(LINE_END, self.text))]
         return self._starts
 
     def item_position(self, path: Path, items: list[Any], index: int) -> Position:
@@ -169,7 +169,7 @@ def diagnostic_at(finding: Finding, file: str, at: Position, prefix: Path = ()) 
 
 # ---- positions
 
-LINE_END = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
+LINE_END = "\r\n|[\n\r\x85\u2028\u2029]"
 
 
 def _child(node: SyntaxNode, step: str | int) -> tuple[SyntaxNode | None, SyntaxNode] | None:

@@ -15,7 +15,7 @@ FOUND_GRAPH = "graph-"  # and a number: the folder of a finding
 CASES = endings("cases")  # of files that cases are read from
 _MODELS = tuple(ending for one in FORMATS if one.begins is not None for ending in one.endings)
 _REPORT = b'"dmlcheck-'  # the beginning of the schema's name in dmlcheck's own reports
-_REPORT_HEAD = re.compile(rb'\s*\{\s*"schema"\s*:\s*"dmlcheck-')
+_REPORT_HEAD = rb'\s*\{\s*"schema"\s*:\s*"dmlcheck-'
 
 
 class FoundFiles(NamedTuple):
@@ -80,7 +80,7 @@ def is_report(path: str) -> bool:
             data = file.read(yaml.MAX_BYTES)
     except OSError:
         return False
-    if _REPORT_HEAD.match(data):
+    if re.match(_REPORT_HEAD, data):
         return True
     # If the keys of a report are sorted, its schema is not at the beginning.
     value = yaml.parse(data, path, is_json=True).value if _REPORT in data else None

@@ -35,7 +35,7 @@ class Format(NamedTuple):
     word: str
     one: str
     endings: tuple[str, ...]
-    begins: re.Pattern[bytes] | None = None
+    begins: bytes | None = None
     has_form: Callable[[Any], bool] | None = None
     cases: str = ""
     validated: str = ""
@@ -117,7 +117,7 @@ FORMATS = (
         "onnx",
         "an ONNX model",
         (".onnx",),
-        re.compile(rb"\x08[\x01-\x7f][\x12\x1a\x22\x28\x32\x3a\x42]"),  # ir_version, and a field that may follow it
+        rb"\x08[\x01-\x7f][\x12\x1a\x22\x28\x32\x3a\x42]",  # ir_version, and a field that may follow it
         validated="dmlcheck.running.models:validated_file",
         evaluated="dmlcheck.running.model_values:evaluated_model",
         imported={"onnx": "dmlcheck.onnx.importer:import_", "graph": "dmlcheck.running.model_nodes:import_"},
@@ -158,7 +158,7 @@ def binary_format(path: str) -> Format | None:
     if named is not None and named.is_text:
         return None
     head = _head(path)
-    return next((one for one in FORMATS if one.begins is not None and one.begins.match(head)), named)
+    return next((one for one in FORMATS if one.begins is not None and re.match(one.begins, head)), named)
 
 
 def _head(path: str) -> bytes:

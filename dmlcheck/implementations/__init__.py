@@ -247,10 +247,10 @@ def validates(implementation: Any) -> bool:
 
 def is_invalid_argument(text: str) -> bool:
     """Whether an error names E_INVALIDARG, with which DirectML refuses descs: 0x80070057, or signed -2147024809."""
-    return _INVALID_ARGUMENT.search(text) is not None
+    return re.search(_INVALID_ARGUMENT, text, re.IGNORECASE) is not None
 
 
-_INVALID_ARGUMENT = re.compile(r"E_INVALIDARG|(?<![0-9A-F])80070057(?![0-9A-F])|-2147024809(?!\d)", re.IGNORECASE)
+_INVALID_ARGUMENT = r"E_INVALIDARG|(?<![0-9A-F])80070057(?![0-9A-F])|-2147024809(?!\d)"
 
 
 def is_directml(implementation: Any) -> bool | None:

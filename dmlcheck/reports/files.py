@@ -78,11 +78,11 @@ def _remove(path: str) -> None:
 
 
 _HEAD = 1 << 16  # bytes
-JSON_HEAD = re.compile(rb'\A\s*\{[^{}]*"schema"\s*:\s*"dmlcheck-')  # how a JSON report begins
+JSON_HEAD = rb'\A\s*\{[^{}]*"schema"\s*:\s*"dmlcheck-'  # how a JSON report begins
 
 
-def is_replaceable(path: str, head: re.Pattern[bytes]) -> bool:
-    """Whether a report may take a place: nothing is there but an empty file, or one that begins as a pattern says."""
+def is_replaceable(path: str, head: bytes) -> bool:
+    """Whether a report may take a place: nothing is there but an empty file, or one with the pattern `head`."""
     if not os.path.isfile(path):
         return True
     try:
@@ -90,7 +90,7 @@ def is_replaceable(path: str, head: re.Pattern[bytes]) -> bool:
             start = file.read(_HEAD)
     except OSError:
         return False
-    return not start or head.search(start) is not None
+    return not start or re.search(head, start) is not None
 
 
 class PartedFile(ReportFile):

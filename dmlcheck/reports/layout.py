@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 _MOST_COLUMNS = 1000  # of a line where no terminal limits them
 _LEAST = 24  # columns that a text needs beside its lead
-_STEPS = re.compile(r"[^/\s]*/+|[^/\s]+")  # ordinary words, and parts of an address
+_STEPS = r"[^/\s]*/+|[^/\s]+"  # ordinary words, and parts of an address
 _COLOURS = {"red": "31", "green": "32", "yellow": "33", "bold": "1", "dim": "2"}
 
 
@@ -67,7 +67,7 @@ def printed(lines: Iterable[Line], columns: int | None) -> Iterator[str]:
 def _text_lines(line: Text, columns: int) -> Iterator[str]:
     """Yield a text beside its lead, or below it where that leaves little room."""
     lead, indent = line.lead, " " * len(line.lead)
-    needed = max(min(_LEAST, len(line.text)), *map(len, _STEPS.findall(line.text)), 0)
+    needed = max(min(_LEAST, len(line.text)), *map(len, re.findall(_STEPS, line.text)), 0)
     if lead.strip() and line.text and len(lead) + needed > columns:
         yield lead.rstrip()
         lead = indent = " " * (len(lead) - len(lead.lstrip()) + 4)
@@ -88,7 +88,7 @@ def _words(text: str, room: int) -> Iterator[tuple[str, str]]:
     No other word is cut.
     """
     for word in text.split():
-        first, *rest = _STEPS.findall(word) if len(word) > room else [word]
+        first, *rest = re.findall(_STEPS, word) if len(word) > room else [word]
         yield " ", first
         yield from (("", step) for step in rest)
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from dmlcheck.diagnostics.catalog import RULES
 from dmlcheck.diagnostics.record import NOTE, Diagnostic
-from dmlcheck.running.legality import Validated
+
+if TYPE_CHECKING:
+    from dmlcheck.running.legality import Validated
 
 
 def validated_problems(descs: Iterable[Validated]) -> Iterator[tuple[Validated, Diagnostic]]:

@@ -217,15 +217,15 @@ def _share(share: float | None) -> str:
 
 
 # Differences between reasons of one kind: names with capital letters (`INT8`, `ReduceMax`), numbers, and lists of them.
-_NAME = re.compile(r"-?(?:\d[\w.+-]*|\w*[A-Z]\w*)(?:'s)?")
-_NAMES = re.compile(r"\*(?:(?:, | and |,? )\*)+")
+_NAME = r"-?(?:\d[\w.+-]*|\w*[A-Z]\w*)(?:'s)?"
+_NAMES = r"\*(?:(?:, | and |,? )\*)+"
 
 
 def _groups(reasons: Mapping[str, int]) -> list[dict[str, int]]:
     """Return reasons in groups that differ in names and numbers only, the most frequent reason of each first."""
     groups: dict[str, dict[str, int]] = {}
     for reason, number in sorted(reasons.items(), key=lambda entry: (-entry[1], entry[0])):
-        groups.setdefault(_NAMES.sub("*", _NAME.sub("*", reason)), {})[reason] = number
+        groups.setdefault(re.sub(_NAMES, "*", re.sub(_NAME, "*", reason)), {})[reason] = number
     return list(groups.values())
 
 

@@ -10,7 +10,7 @@ from dmlcheck.diagnostics.record import ERROR, NOTE, Diagnostic
 from dmlcheck.running.accuracy import drifts, near_bounds
 from dmlcheck.running.results import FAILURES, PASSED, CaseResult
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_SURROGATE = "[\ud800-\udfff]"
 
 
 def problems_of(result: CaseResult) -> list[Diagnostic]:
@@ -65,4 +65,4 @@ def path_inside(file: str, folder: str) -> str | None:
 
 def encodable(text: str) -> str:
     """Return a text without characters that no encoding has, such as half surrogates in a file's name."""
-    return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
+    return re.sub(_SURROGATE, "\N{REPLACEMENT CHARACTER}", text)

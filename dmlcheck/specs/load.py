@@ -167,7 +167,7 @@ def _erratum(raw: dict[str, Any], operator: str) -> Erratum:
         raise ValueError(f"{where}: {wrong}") from wrong
 
 
-_SENTENCES = re.compile(r"[A-Z0-9].*\.", re.DOTALL)
+_SENTENCES = r"(?s)[A-Z0-9].*\."
 
 
 def _undefined(raw: dict[str, Any], operator: str) -> Undefined:
@@ -182,7 +182,7 @@ def _undefined(raw: dict[str, Any], operator: str) -> Undefined:
     if row.kind == ALTERNATIVES and not (len(row.outcomes) > 1 and row.reference):
         raise ValueError(f"{where}: alternatives have two outcomes or more, and a reference")
     texts = (row.condition, row.reason, *row.outcomes, row.reference)
-    if wrong_text := next((text for text in texts if text and not _SENTENCES.fullmatch(text)), None):
+    if wrong_text := next((text for text in texts if text and not re.fullmatch(_SENTENCES, text)), None):
         raise ValueError(f"{where}: not in sentences: {wrong_text}")
     return row
 
