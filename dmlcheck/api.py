@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from dmlcheck import validation
 from dmlcheck.cases.form import wrong_type
-from dmlcheck.cases.prepare import out_of_memory, prepare
 from dmlcheck.cases.records import Case
 from dmlcheck.descs.read import read_desc
 from dmlcheck.diagnostics.record import NOTE, Diagnostic, Finding
 from dmlcheck.formats.find import find_files
 from dmlcheck.formats.read import read_file
 from dmlcheck.reference.work import TooMuchWork
-from dmlcheck.running import one_case
 from dmlcheck.running.results import CaseResult
 from dmlcheck.specs.names import LEVELS, NEWEST_LEVEL, parse_level, parse_version
 from dmlcheck.validation import deviations
@@ -74,6 +72,7 @@ def evaluate(operator: str, desc: Mapping[str, Any], inputs: Mapping[str, Any]) 
     once. InvalidInput if the desc is not valid at the newest feature level, the inputs do not fit it, or they need more
     work or memory than the engine accepts.
     """
+    from dmlcheck.cases.prepare import out_of_memory, prepare
     from dmlcheck.reference import engine
 
     if not (inputs is None or isinstance(inputs, Mapping)):
@@ -116,6 +115,8 @@ def run_cases(cases: Iterable[Case], implementation: Any = None, feature_level: 
     `implementation` is the one under test, the reference engine by default; cases that need a higher level than
     `feature_level` are skipped.
     """
+    from dmlcheck.running import one_case
+
     return one_case.run_cases(cases, implementation, None if feature_level is None else _level(feature_level))
 
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from dmlcheck.implementations import About
     from dmlcheck.reports.records import RunInfo
     from dmlcheck.running.expectations import Names
-    from dmlcheck.running.one_case import Settings
     from dmlcheck.running.results import CaseResult
+    from dmlcheck.running.settings import Settings
 
 # pytest loads this module wherever dmlcheck is installed: imports for --dmlcheck alone are in functions.
 
@@ -484,7 +484,7 @@ def _runner(config: pytest.Config) -> Runner:
 def _settings(config: pytest.Config) -> Settings:
     """Return the settings of the options."""
     from dmlcheck.running.accuracy import EXPECTED_WITHIN
-    from dmlcheck.running.one_case import Settings
+    from dmlcheck.running.settings import Settings
 
     option = config.getoption
     within = option("--dmlcheck-expected-within")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dmlcheck import validation
 from dmlcheck.cases.records import Case
+from dmlcheck.cases.values import bytes_needed, inputs_of, outputs_of
 from dmlcheck.descs.read import Reading, read_desc
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.diagnostics.record import Finding
@@ -46,6 +47,7 @@ class LegalDescs:
         self._known: dict[tuple[str, str, str], OperatorDesc] = {}
         self._last: tuple[tuple[str, str], Reading] | None = None
         self._text: tuple[Mapping[str, Any], str] | None = None
+        self._sized: tuple[OperatorDesc, bool] | None = None
 
     def validated(self, case: Case, level: str) -> tuple[OperatorDesc | None, list[Finding]]:
         """Return the desc of a case, or None and its problems at a level."""
@@ -66,6 +68,12 @@ class LegalDescs:
     def minimum_level(self, case: Case) -> str | None:
         """Return the lowest level at which the desc of a case is valid; None if there is none."""
         return validation.minimum_level(self._read(case.operator, case.desc, self._text_of(case.desc)))
+
+    def has_large(self, desc: OperatorDesc) -> bool:
+        """Whether a tensor of a desc is so large that the memory left must be asked for."""
+        if self._sized is None or self._sized[0] is not desc:
+            self._sized = (desc, _has_large(desc))
+        return self._sized[1]
 
     def _text_of(self, desc: Mapping[str, Any]) -> str:
         """Return the `repr` of a desc, which tells 1, 1.0 and true apart; cases that share a desc share its text."""
@@ -89,12 +97,13 @@ def prepare(case: Case, level: str, descs: LegalDescs | None = None) -> Prepared
 
     The values of a negative case are only read if it has some, or if it lists missing-tensor.
     """
-    desc, findings = (descs or LegalDescs()).validated(case, level)
+    descs = descs or LegalDescs()
+    desc, findings = descs.validated(case, level)
     if desc is None:
         return Prepared(None, findings=tuple(findings))
     if case.is_negative and not (case.inputs or case.outputs or case.needs_inputs):
         return Prepared(desc)
-    excess = too_large(desc, case.inputs or {}, case.outputs or {})
+    excess = too_large(desc, case.inputs or {}, case.outputs or {}) if descs.has_large(desc) else None
     if excess is not None:
         return Prepared(desc, findings=(excess,), excess="too large for this machine")
     try:
@@ -104,8 +113,6 @@ def prepare(case: Case, level: str, descs: LegalDescs | None = None) -> Prepared
 
 
 def _with_values(case: Case, desc: OperatorDesc, level: str) -> Prepared:
-    from dmlcheck.cases.values import inputs_of, outputs_of
-
     inputs, of_inputs = inputs_of(case, desc)
     (expected, is_any), of_outputs = outputs_of(case, desc)
     findings = (*of_inputs, *of_outputs, *value_findings(desc, inputs, level))
@@ -134,7 +141,6 @@ def too_large(desc: OperatorDesc, inputs: Mapping[str, Any], outputs: Mapping[st
     """Return the finding for tensors that do not fit into the memory of this machine, or None; nothing is allocated."""
     if not _has_large(desc):
         return None
-    from dmlcheck.cases.values import bytes_needed
     from dmlcheck.values.memory import available_bytes
 
     need = bytes_needed(desc, inputs, outputs) + HEADROOM

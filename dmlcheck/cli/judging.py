@@ -15,7 +15,7 @@ from dmlcheck.cli.model_options import ROUNDED_TYPES
 from dmlcheck.cli.options import level_option
 from dmlcheck.cli.run_options import Seconds, accumulate_option, algorithms_option
 from dmlcheck.running.events import DEFAULT_TIMEOUT
-from dmlcheck.running.one_case import Settings
+from dmlcheck.running.settings import Settings
 
 EXTRA = "hypothesis"
 INSTALL = "python -m pip install hypothesis"

@@ -50,9 +50,9 @@ from dmlcheck.implementations import KINDS, About, Implementation, Unavailable, 
 from dmlcheck.reports.records import Earlier, RunInfo
 from dmlcheck.running.accuracy import EXPECTED_WITHIN, Baseline, Watch
 from dmlcheck.running.events import DEFAULT_TIMEOUT, Plan, Running
-from dmlcheck.running.one_case import Settings
 from dmlcheck.running.processes import Execution
 from dmlcheck.running.selection import Selection
+from dmlcheck.running.settings import Settings
 from dmlcheck.specs.names import DATA_TYPES
 
 if TYPE_CHECKING:

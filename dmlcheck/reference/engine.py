@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.reference.ball.numbers import Condition
-from dmlcheck.reference.bindings import Inputs, parameter, row
+from dmlcheck.reference.bindings import Inputs, parameter
 from dmlcheck.reference.blocks import Blocks
 from dmlcheck.reference.magnitudes import Magnitudes
 from dmlcheck.reference.operands import Numbers, as_numbers
@@ -56,7 +56,7 @@ def evaluate(
         results = {part.label: _Output(part.tensor) for field in desc.spec.outputs for part in desc.parts[field.name]}
         compute_all(
             plan.tiles(),
-            partial(_compute, results, row(desc.spec.operator).kernel.overflow, numbers, watch),
+            partial(_compute, results, plan.request.bound.kernel.overflow, numbers, watch),
             threads_for(inputs),
         )
     return {label: output.computed() for label, output in results.items()}
@@ -156,7 +156,8 @@ def _rounded(result: Approximate, data_type: str) -> Array:
 def _compute(
     results: Mapping[str, _Output], overflow: str, numbers: Numbers | None, watch: Watch | None, tile: Tile
 ) -> None:
-    found = tile.formula(*(x if tile.is_exact else as_numbers(x, numbers) for x in tile.operands))
+    operands = tile.operands if tile.is_exact else [as_numbers(x, numbers) for x in tile.operands]
+    found = tile.formula(*operands)
     if not isinstance(tile.where, dict):
         (output,) = results.values()
         output.put(tile.where, found, overflow)

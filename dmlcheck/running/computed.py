@@ -70,15 +70,18 @@ def computed(
 ) -> Computed | Nothing:
     """Return the outputs of an implementation, an array for each of the labels; MemoryError if memory ends."""
     try:
-        given = _run(desc, inputs, implementation)
-        problem = None if is_reference(implementation) else _not_outputs(given.values, labels)
+        if is_reference(implementation):
+            outputs = implementation.evaluate(desc, inputs)
+            return Computed({name: output.values for name, output in outputs.items()}, masks_of(outputs))
+        values = implementation.run(desc, _copies(inputs))
+        problem = _not_outputs(values, labels)
     except MemoryError:
         raise
     except TooMuchWork as error:
         return Nothing(str(error))
     except Exception as error:  # noqa: BLE001 - whatever it is, the run goes on
         return _nothing(error, implementation)
-    return given if problem is None else failed(implementation, problem)
+    return Computed(values) if problem is None else failed(implementation, problem)
 
 
 def tensors_of(
@@ -142,13 +145,6 @@ def failed(implementation: Any, problem: str) -> Nothing:
     """Return the failure of an implementation; `problem` goes on after its name in a sentence."""
     params = {"implementation": name_of(implementation), "problem": problem}
     return Nothing("the implementation failed", Finding("implementation-error", (), params))
-
-
-def _run(desc: OperatorDesc, inputs: dict[str, Any], implementation: Any) -> Computed:
-    if not is_reference(implementation):
-        return Computed(implementation.run(desc, _copies(inputs)))
-    outputs = implementation.evaluate(desc, inputs)
-    return Computed({name: output.values for name, output in outputs.items()}, masks_of(outputs))
 
 
 def _copies(inputs: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple, Protocol
 
 from dmlcheck.cases.find import Target
@@ -12,10 +13,9 @@ from dmlcheck.diagnostics.catalog import RULES
 from dmlcheck.diagnostics.record import ERROR, MAX_PROBLEMS, Diagnostic
 from dmlcheck.formats.read import read_file
 from dmlcheck.implementations import Implementation
-from dmlcheck.running.legality import all_problems
-from dmlcheck.running.one_case import Run, Settings, run_case
 from dmlcheck.running.results import ERRORED, FAILED, PASSED, Bisected, CaseResult
 from dmlcheck.running.selection import Selection
+from dmlcheck.running.settings import Settings
 
 DEFAULT_TIMEOUT = 60.0  # seconds of a case
 
@@ -108,7 +108,9 @@ def file_events(
     if file.problems:
         yield from _of_wrong_file(file, plan, skip)
         return
-    run = Run(implementation, plan.settings, plan.timeout)
+    from dmlcheck.running.one_case import Run, run_case  # with NumPy, which listing cases does without
+
+    run = partial(run_case, run=Run(implementation, plan.settings, plan.timeout))
     told = ProblemCount()
     ids = []
     number = 0
@@ -153,14 +155,21 @@ def ids(target: Target, plan: Plan) -> tuple[list[str], CaseFile]:
 
 
 def _result(
-    case: Case, file: CaseFile, run: Run, begin: Callable[[Case], object], retries: int, tried: tuple[str, ...]
+    case: Case,
+    file: CaseFile,
+    run: Callable[[Case], CaseResult],
+    begin: Callable[[Case], object],
+    retries: int,
+    tried: tuple[str, ...],
 ) -> CaseResult:
     broken = file.broken.get(case.id)
     if broken is not None:
+        from dmlcheck.running.legality import all_problems
+
         return malformed(case, "not a well-formed case", all_problems(case, broken))
     while True:
         begin(case)
-        result = run_case(case, run)
+        result = run(case)
         if result.outcome not in (FAILED, ERRORED) or not result.is_computed or len(tried) >= retries:
             break
         tried = (*tried, how_it_ended(result))

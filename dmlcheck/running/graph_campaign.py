@@ -23,11 +23,11 @@ from dmlcheck.running.finding_files import FORM, FindingFiles, FindingSource
 from dmlcheck.running.known_findings import KnownFindings
 from dmlcheck.running.model_cases import ModelRequest
 from dmlcheck.running.model_run import ModelExecution, implementation_of
-from dmlcheck.running.one_case import Settings
 from dmlcheck.running.reduce_case import NotReducible, start_of
 from dmlcheck.running.reducing import reduced
 from dmlcheck.running.reducing_graphs import FailingGraph, GraphReducer, kind_of
 from dmlcheck.running.results import ERRORED, PASSED, SKIPPED, CaseResult
+from dmlcheck.running.settings import Settings
 from dmlcheck.running.trials import Bench
 
 _REDUCING = 10.0  # seconds for one finding

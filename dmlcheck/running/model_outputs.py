@@ -16,8 +16,9 @@ from dmlcheck.running.model_cases import Loaded, ModelOrigin, NodeCase
 from dmlcheck.running.model_chain import Chain, OutputVerdict
 from dmlcheck.running.node_values import NodeTensors, arrays_of
 from dmlcheck.running.node_verdict import KNOWN_TYPES, Mapped, NodeVerdict, Unjudged, map_node
-from dmlcheck.running.one_case import Settings, ending_of
+from dmlcheck.running.one_case import ending_of
 from dmlcheck.running.results import FAILED, PASSED, SKIPPED, CaseResult, ModelOutput
+from dmlcheck.running.settings import Settings
 from dmlcheck.running.verdict import Limits
 
 PREFIX = "output:"  # of the names of their cases

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 from dmlcheck.cases.prepare import LegalDescs, Prepared, out_of_memory, prepare
 from dmlcheck.cases.records import Case, in_order
@@ -14,8 +14,8 @@ from dmlcheck.diagnostics.record import WARNING, Finding
 from dmlcheck.diagnostics.wording import cut
 from dmlcheck.implementations import errors_of, validates
 from dmlcheck.reference.deadline import Limited, OutOfTime
+from dmlcheck.reference.engine import too_much_work
 from dmlcheck.reference.work import TooMuchWork
-from dmlcheck.running.accuracy import EXPECTED_WITHIN
 from dmlcheck.running.computed import Computed, Nothing, computed, is_reference, refusal, timed_out, why_unsupported
 from dmlcheck.running.known_failures import judged_directml, with_known
 from dmlcheck.running.negatives import check_invalid, is_listed
@@ -30,6 +30,7 @@ from dmlcheck.running.results import (
     CaseResult,
     Ending,
 )
+from dmlcheck.running.settings import Settings
 from dmlcheck.running.verdict import Limits, Verdict, evidence_of, judge
 from dmlcheck.specs.names import LEVEL_ORDER, NEWEST_LEVEL, level_name
 from dmlcheck.specs.records import OUTPUT
@@ -37,30 +38,6 @@ from dmlcheck.specs.records import OUTPUT
 _MOST_WORDS = 200  # characters of the words of a refusal
 _NOTHING = "nothing to compare: every expected element is undefined"
 _NO_LIMIT = "nothing to judge: every element differs where its tolerance has no limit"
-
-
-class Settings(NamedTuple):
-    """The settings of a run.
-
-    - `feature_level`: cases of higher levels are skipped.
-    - `accumulate`, `inputs`: the types that an implementation may accumulate in, and round factors of products to.
-    - `algorithms`: further algorithms that it may use: "winograd".
-    - `is_strict`: cases also fail for unlikely errors, for errors without a limit, and for expected values that are
-      more than `expected_within` ULP from the exact result.
-    - `directml_version`: the implementation is that version of DirectML; its known failures are expected.
-    - `keep`: a folder for the inputs and outputs of cases that fail.
-    - `guesses`: whether to look for likely causes of wrong outputs.
-    """
-
-    feature_level: str | None = None
-    accumulate: str = "FLOAT32"
-    is_strict: bool = False
-    directml_version: str | None = None
-    inputs: str = "FLOAT32"
-    expected_within: float = EXPECTED_WITHIN
-    keep: str | None = None
-    algorithms: tuple[str, ...] = ()
-    guesses: bool = True
 
 
 class Run:
@@ -71,23 +48,15 @@ class Run:
 
         If it is the reference engine, `timeout` limits the seconds of a case: the engine ends it in this process.
         """
-        # Imported now, so that it does not count as time of the first case.
-        from dmlcheck.comparison import compare  # noqa: F401
-        from dmlcheck.reference import engine  # noqa: F401
-
         self.implementation = implementation
         self.settings = settings or Settings()
-        self.timeout = timeout if self.is_reference else None
+        self.is_reference = is_reference(implementation)
+        self.limit = Limited(timeout if self.is_reference else None)
         self.directml = judged_directml(implementation, self.settings.directml_version)
         self.descs = LegalDescs()
         asked = self.settings
         self.limits = Limits(asked.accumulate, asked.inputs, asked.expected_within, asked.algorithms)
         self.limits.guesses = asked.guesses
-
-    @property
-    def is_reference(self) -> bool:
-        """Whether the implementation is the reference engine."""
-        return is_reference(self.implementation)
 
 
 def run_cases(cases: Iterable[Case], implementation: Any = None, feature_level: str | None = None) -> list[CaseResult]:
@@ -107,7 +76,7 @@ def run_cases(cases: Iterable[Case], implementation: Any = None, feature_level: 
 def run_case(case: Case, run: Run, prepared: Prepared | None = None) -> CaseResult:
     """Run one case; it comes prepared if its values were drawn and not read from a file."""
     start = time.perf_counter()
-    with Limited(run.timeout):
+    with run.limit:
         ending = _ending(case, run, prepared)
     diagnostics = in_order(case.origin, ending.findings) if ending.findings else ()
     if ending.outcome == PASSED and diagnostics:
@@ -142,7 +111,7 @@ def _ending(case: Case, run: Run, drawn: Prepared | None) -> Ending:
         return _of_negative(case, prepared, run)
     if prepared.desc is None or prepared.findings:
         return _of_unusable(prepared)
-    nothing = _why_not_run(case, prepared.desc, prepared.inputs, run)
+    nothing = _why_not_run(prepared, prepared.desc, run)
     ending = _of_computed(case, prepared, prepared.desc, run) if nothing is None else ending_of_nothing(nothing)
     uncompared = _uncompared(prepared.desc, prepared.expected) if ending.outputs else ()
     if uncompared:
@@ -152,15 +121,17 @@ def _ending(case: Case, run: Run, drawn: Prepared | None) -> Ending:
 
 def _uncompared(desc: OperatorDesc, expected: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the outputs of a desc that a case has no values for, if it has values for others."""
-    if not expected:
-        return ()
-    parts = [part for field in desc.spec.outputs for part in desc.parts[field.name]]
-    return () if len(parts) == len(expected) else tuple(part.label for part in parts if part.label not in expected)
+    missing: tuple[str, ...] = ()
+    for field in desc.spec.outputs if expected else ():
+        for part in desc.parts[field.name]:
+            if part.label not in expected:
+                missing += (part.label,)
+    return missing
 
 
 def _of_unrun(case: Case, run: Run) -> Ending | None:
     """Return the ending of a case whose values are not needed; None for other cases."""
-    beyond = _level_beyond(case, run)
+    beyond = None if run.settings.feature_level is None else _level_beyond(case, run.settings.feature_level, run)
     if beyond is not None:
         return Ending(SKIPPED, beyond)
     if case.is_plain_desc:
@@ -170,11 +141,8 @@ def _of_unrun(case: Case, run: Run) -> Ending | None:
     return None
 
 
-def _level_beyond(case: Case, run: Run) -> str | None:
+def _level_beyond(case: Case, most: str, run: Run) -> str | None:
     """Return why a case is above the feature level of the run: by its own level, or that of its desc; or None."""
-    most = run.settings.feature_level
-    if most is None:
-        return None
     level = case.feature_level
     if level is None and not case.is_negative:
         level = run.descs.minimum_level(case)
@@ -225,16 +193,16 @@ def _of_unusable(prepared: Prepared) -> Ending:
     return Ending(ERRORED, prepared.excess or "its values cannot be used", prepared.findings, is_unrun=True)
 
 
-def _why_not_run(case: Case, desc: OperatorDesc, inputs: Mapping[str, Any], run: Run) -> Nothing | None:
+def _why_not_run(prepared: Prepared, desc: OperatorDesc, run: Run) -> Nothing | None:
     """Return why a case is not run: the desc is not supported, or there is nothing to compare with; or None."""
     unsupported = why_unsupported(desc, run.implementation)
     if unsupported is not None:
         return unsupported
-    if case.gives_outputs:
+    if prepared.expected:
         return None
     if run.is_reference:
         return Nothing("no expected outputs: nothing independent to compare with")
-    reason = _too_much(desc, inputs)
+    reason = too_much_work(desc, prepared.inputs)
     return None if reason is None else Nothing(reason)
 
 
@@ -243,13 +211,6 @@ def ending_of_nothing(nothing: Nothing) -> Ending:
     if nothing.finding is None:
         return Ending(SKIPPED, nothing.reason)
     return Ending(ERRORED, nothing.reason, (nothing.finding,), traceback=nothing.traceback)
-
-
-def _too_much(desc: OperatorDesc, inputs: Mapping[str, Any]) -> str | None:
-    """Return why a desc is too much work for the reference, or None."""
-    from dmlcheck.reference.engine import too_much_work
-
-    return too_much_work(desc, inputs)
 
 
 def _of_computed(case: Case, prepared: Prepared, desc: OperatorDesc, run: Run) -> Ending:

@@ -20,8 +20,9 @@ from dmlcheck.formats.read import read_file
 from dmlcheck.implementations import Unavailable, close, keeps_time, make, may_crash
 from dmlcheck.running.answers import TrialAnswer, answer_of
 from dmlcheck.running.children import Child, ending, leave_interrupts_to_the_parent, started
-from dmlcheck.running.one_case import Run, Settings, run_case
+from dmlcheck.running.one_case import Run, run_case
 from dmlcheck.running.results import ERRORED, SKIPPED, CaseResult
+from dmlcheck.running.settings import Settings
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection

@@ -16,8 +16,8 @@ from dmlcheck.implementations import close, make, validates
 from dmlcheck.running.answers import TrialAnswer, answer_of
 from dmlcheck.running.cluster import Cluster, Lost
 from dmlcheck.running.kept import kept
-from dmlcheck.running.one_case import Settings
 from dmlcheck.running.results import ERRORED, CaseResult
+from dmlcheck.running.settings import Settings
 from dmlcheck.running.trials import CaseOfFile, Trial, Work, bench
 
 _TOGETHER = 32  # draws of a batch

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dmlcheck.cases.prepare import Prepared
 from dmlcheck.cases.records import Case
+from dmlcheck.comparison.compare import allowed, compare, equal_outputs
 from dmlcheck.comparison.records import MOST_SYSTEMATIC, OutputResult
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import Finding
 from dmlcheck.diagnostics.wording import braces, counted, error_text, figure, is_or_are, share_text
+from dmlcheck.reference import engine
+from dmlcheck.reference.work import TooMuchWork
 from dmlcheck.running.inaccurate_expectations import gives_floats, inaccurate_expectations, without_mismatches
 from dmlcheck.running.places import path_in_case
 from dmlcheck.running.undefined_elements import Masks, disagreements, is_all_any, masks_of, union
@@ -89,12 +92,14 @@ def judge(
 
     If the reference engine is under test, `of_reference` has masks of its undefined elements, by output.
     """
-    from dmlcheck.comparison.compare import compare
-
     desc, inputs = prepared.desc, prepared.inputs
     if desc is None:
         raise ValueError(case.id)
     limit = limits.of(desc, case.tolerance)
+    if of_reference == {} and not prepared.is_any:
+        outputs = equal_outputs(prepared.expected, actual, limit)
+        if outputs:
+            return Verdict(outputs)  # most cases: nothing more to find
     right = _right(desc, prepared, actual, of_reference, limit)
     expected, is_undefined = right.expected, right.is_undefined
     undefined = union(is_undefined, prepared.is_any)
@@ -154,8 +159,6 @@ def verdict_of(
 
 def evidence_of(case: Case, prepared: Prepared, actual: Mapping[str, Any], limits: Limits) -> dict[str, dict[str, Any]]:
     """Return the arrays of a case by label: its `inputs`, and the `expected`, `allowed` and `actual` outputs."""
-    from dmlcheck.comparison.compare import allowed
-
     desc, inputs = prepared.desc, prepared.inputs
     if desc is None:
         raise ValueError(case.id)
@@ -210,8 +213,6 @@ def _right(
     if prepared.expected and not (desc.spec.has_undefined or is_measured):
         return _Right(prepared.expected, {})
     from dmlcheck.comparison.screening import Screen
-    from dmlcheck.reference import engine
-    from dmlcheck.reference.work import TooMuchWork
 
     screen = Screen(desc, actual, limit)
     is_screened = screen.is_used and not prepared.expected

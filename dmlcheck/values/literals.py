@@ -6,6 +6,7 @@ import math
 import os
 import re
 from fractions import Fraction
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -248,6 +249,7 @@ _OF_INTS = {int}
 _OF_NUMBERS = {int, float}
 
 
+@cache
 def exact_range(data_type: str) -> tuple[int, int]:
     """Return the range in which a data type holds every whole number."""
     if data_type in FORMATS:
@@ -263,13 +265,13 @@ def spelt(value: Any) -> str:
     return repr(value) if isinstance(value, float) else describe(value)
 
 
-_HEX_FLOAT = re.compile(r"([-+]?)0x([0-9a-f]*)\.?([0-9a-f]*)(?:p([-+]?[0-9]+))?", re.ASCII)
-_DECIMAL = re.compile(r"([-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))(?:[eE]([-+]?[0-9]+))?", re.ASCII)
+_HEX_FLOAT = r"([-+]?)0x([0-9a-f]*)\.?([0-9a-f]*)(?:p([-+]?[0-9]+))?"
+_DECIMAL = r"([-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))(?:[eE]([-+]?[0-9]+))?"
 
 
 def hex_float(text: str) -> Fraction | None:
     """Return a hex float (`-0x1.8p+1`) exactly, but for exponents far out, or None when the text is not one."""
-    match = _HEX_FLOAT.fullmatch(text) if len(text) <= 400 else None
+    match = re.fullmatch(_HEX_FLOAT, text) if len(text) <= 400 else None
     if match is None or not (match[2] or match[3]):
         return None
     value = Fraction(int(match[2] + match[3], 16), 16 ** len(match[3]))
@@ -278,13 +280,13 @@ def hex_float(text: str) -> Fraction | None:
 
 def decimal_fraction(text: str) -> Fraction | None:
     """Return a decimal number exactly, but for exponents far out, or None when the text is not one."""
-    match = _DECIMAL.fullmatch(text) if len(text) <= 4000 else None
+    match = re.fullmatch(_DECIMAL, text) if len(text) <= 4000 else None
     return Fraction(match[1]) * Fraction(10) ** _far_enough(match[2]) if match is not None else None
 
 
 def last_digit(text: str) -> Fraction | None:
     """Return the unit of the last digit of a decimal number: 1/10000 of `0.3333`; None when the text is not one."""
-    match = _DECIMAL.fullmatch(text) if len(text) <= 4000 else None
+    match = re.fullmatch(_DECIMAL, text) if len(text) <= 4000 else None
     if match is None:
         return None
     _, _, decimals = match[1].partition(".")

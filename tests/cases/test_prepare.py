@@ -84,6 +84,15 @@ def test_what_does_not_fit_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "ATensor FLOAT32 {1048576}" in prepared.findings[0].message
 
 
+def test_each_desc_is_asked_for_its_size_after_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "available_bytes", lambda: 0)
+    small, large = ({"DataType": "FLOAT32", "Sizes": [size]} for size in (2, 2**20))
+    descs = LegalDescs()
+    given = [add(desc=all_of(tensor), inputs={"ATensor": {"fill": 1}}) for tensor in (small, large, small)]
+    found = [prepare(case, case.level, descs).excess for case in given]
+    assert found == [None, "too large for this machine", None]
+
+
 def test_memory_that_ends_while_values_are_read_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(case_values, "plain_values", Mock(side_effect=MemoryError))
     prepared = at_newest(add(inputs={"ATensor": [1, 2], "BTensor": [3, 4]}))

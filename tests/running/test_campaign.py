@@ -18,8 +18,9 @@ from dmlcheck.running.campaign import Campaign, CampaignFinding, CampaignRequest
 from dmlcheck.running.expectations import read_expectations
 from dmlcheck.running.finding_files import FindingFiles
 from dmlcheck.running.known_findings import KnownFindings
-from dmlcheck.running.one_case import Run, Settings, run_case
+from dmlcheck.running.one_case import Run, run_case
 from dmlcheck.running.results import FAILED, PASSED, SKIPPED
+from dmlcheck.running.settings import Settings
 from dmlcheck.running.trials import NO_DRAW, BenchHere, Trial
 from dmlcheck.specs.names import NEWEST_LEVEL
 

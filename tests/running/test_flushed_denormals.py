@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from dmlcheck.cases.records import Case
-from dmlcheck.running.one_case import Run, Settings, run_case
+from dmlcheck.running.one_case import Run, run_case
+from dmlcheck.running.settings import Settings
 
 NAN = math.nan
 SMALL = 1e-40  # below 2^-126, 1.2e-38

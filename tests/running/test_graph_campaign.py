@@ -18,7 +18,7 @@ from dmlcheck.formats.read import read_file
 from dmlcheck.running.campaign import CampaignFinding, CampaignRequest, CampaignTally
 from dmlcheck.running.finding_files import FindingFiles
 from dmlcheck.running.graph_campaign import GraphCampaign
-from dmlcheck.running.one_case import Settings
+from dmlcheck.running.settings import Settings
 from dmlcheck.running.trials import bench
 
 NAMES = tuple(f"DML_OPERATOR_ELEMENT_WISE_{name}" for name in ("ABS", "ADD", "SIN", "MULTIPLY"))

@@ -20,8 +20,9 @@ from dmlcheck.cli import main
 from dmlcheck.files.yaml import parse
 from dmlcheck.formats.read import read_document
 from dmlcheck.implementations.reference import Reference
-from dmlcheck.running.one_case import Run, Settings, run_case
+from dmlcheck.running.one_case import Run, run_case
 from dmlcheck.running.results import CaseResult
+from dmlcheck.running.settings import Settings
 
 RECIP = """\
 operator: DML_OPERATOR_ELEMENT_WISE_RECIP

@@ -13,7 +13,7 @@ from dmlcheck.formats.read import read_file
 from dmlcheck.running.events import Plan
 from dmlcheck.running.isolated import IsolatedRunner
 from dmlcheck.running.known_failures import DirectML
-from dmlcheck.running.one_case import Settings
+from dmlcheck.running.settings import Settings
 
 HERE = Path(__file__).parent.parent
 HEAD = """\

@@ -17,9 +17,9 @@ from dmlcheck.running import node_values
 from dmlcheck.running.events import Done, Ended, Other, Plan
 from dmlcheck.running.model_cases import ModelRequest
 from dmlcheck.running.model_run import ModelExecution
-from dmlcheck.running.one_case import Settings
 from dmlcheck.running.results import CaseResult, NotFinite
 from dmlcheck.running.selection import Selection
+from dmlcheck.running.settings import Settings
 
 __all__ = ["runtime"]
 BATCH = {"batch": 3}

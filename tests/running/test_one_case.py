@@ -15,7 +15,8 @@ from dmlcheck.implementations import Failure, TimedOut, Unsupported
 from dmlcheck.implementations.reference import Reference
 from dmlcheck.reference import deadline
 from dmlcheck.running import one_case
-from dmlcheck.running.one_case import Run, Settings, run_case, run_cases
+from dmlcheck.running.one_case import Run, run_case, run_cases
+from dmlcheck.running.settings import Settings
 
 TENSOR = {"DataType": "FLOAT32", "Sizes": [2]}
 ADD = {"ATensor": TENSOR, "BTensor": TENSOR, "OutputTensor": TENSOR}
@@ -501,4 +502,4 @@ def test_the_reference_has_a_time_limit_in_this_process(tiles: int, monkeypatch:
 
 def test_a_result_in_time_passes_and_only_the_reference_keeps_the_limit() -> None:
     assert run_case(case(), Run(Reference(), timeout=60.0)).outcome == "passed"
-    assert Run(Answering(None), timeout=1.0).timeout is None
+    assert Run(Answering(None), timeout=1.0).limit.seconds is None

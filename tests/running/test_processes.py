@@ -21,9 +21,8 @@ from misbehaving import CRASH, EXIT, HANG, MEMORY, RAISE, WRONG
 import dmlcheck
 from dmlcheck.cases.find import Target
 from dmlcheck.cli import main
-from dmlcheck.comparison import compare
 from dmlcheck.implementations.reference import Reference
-from dmlcheck.running import processes
+from dmlcheck.running import processes, verdict
 from dmlcheck.running.events import Done, Plan, digest_of
 from dmlcheck.running.files import Files
 from dmlcheck.running.one_case import Run, run_case
@@ -224,7 +223,7 @@ def test_what_an_implementation_raises_is_the_cases_error(jobs: str) -> None:
 def test_memory_that_ends_in_the_comparison_is_the_cases_error(monkeypatch: pytest.MonkeyPatch) -> None:
     write("a.yaml", 1, 2)
     judge = Mock(side_effect=[MemoryError, None])
-    monkeypatch.setattr(compare, "compare", judge)
+    monkeypatch.setattr(verdict, "equal_outputs", judge)
     (case, other) = dmlcheck.load_cases("a.yaml")
     result = run_case(case, Run(Reference()))
     assert (result.outcome, result.reason) == ("error", "out of memory")

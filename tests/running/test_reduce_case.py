@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from dmlcheck.formats.registry import opened
-from dmlcheck.running.one_case import Settings
 from dmlcheck.running.reduce_case import NotReducible, Start, UnusableFile, start_of
 from dmlcheck.running.reducing import Failing, Taken
+from dmlcheck.running.settings import Settings
 from dmlcheck.running.trials import BenchHere
 
 FILE = """\

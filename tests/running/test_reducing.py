@@ -12,8 +12,8 @@ from valid_descs import tensor, valid
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.running.answers import TrialAnswer
 from dmlcheck.running.campaign import failing_of
-from dmlcheck.running.one_case import Settings
 from dmlcheck.running.reducing import Failing, Reduced, Taken, cause_of, reduced
+from dmlcheck.running.settings import Settings
 from dmlcheck.running.trials import BenchHere, Trial
 from dmlcheck.specs.names import NEWEST_LEVEL
 

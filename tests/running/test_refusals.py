@@ -13,8 +13,9 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.files import yaml
 from dmlcheck.implementations import Failure, Refused, TimedOut, Unsupported, Unusable
 from dmlcheck.implementations.reference import Reference
-from dmlcheck.running.one_case import Run, Settings, run_case
+from dmlcheck.running.one_case import Run, run_case
 from dmlcheck.running.refusals import wrong_desc, zeros
+from dmlcheck.running.settings import Settings
 
 HEAD = """\
 operator: ELEMENT_WISE_ADD

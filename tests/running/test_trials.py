@@ -11,8 +11,8 @@ from valid_descs import tensor, valid
 
 from dmlcheck.drawing.units import Unit
 from dmlcheck.implementations import Unavailable
-from dmlcheck.running.one_case import Settings
 from dmlcheck.running.results import ERRORED, FAILED, PASSED, SKIPPED
+from dmlcheck.running.settings import Settings
 from dmlcheck.running.trials import BenchApart, BenchHere, CaseOfFile, Trial, bench, trial_of
 from dmlcheck.specs.names import NEWEST_LEVEL
 

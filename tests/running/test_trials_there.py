@@ -12,7 +12,7 @@ from dmlcheck.drawing.units import Unit
 from dmlcheck.running import trials_there
 from dmlcheck.running.cluster import Lost
 from dmlcheck.running.kept import end_kept
-from dmlcheck.running.one_case import Settings
+from dmlcheck.running.settings import Settings
 from dmlcheck.running.trials import CaseOfFile
 from dmlcheck.running.trials_there import BenchThere, Judge, answers_there, validates_there
 

@@ -1,0 +1,31 @@
+"""The settings of a run."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from dmlcheck.running.accuracy import EXPECTED_WITHIN
+
+
+class Settings(NamedTuple):
+    """The settings of a run.
+
+    - `feature_level`: cases of higher levels are skipped.
+    - `accumulate`, `inputs`: the types that an implementation may accumulate in, and round factors of products to.
+    - `algorithms`: further algorithms that it may use: "winograd".
+    - `is_strict`: cases also fail for unlikely errors, for errors without a limit, and for expected values that are
+      more than `expected_within` ULP from the exact result.
+    - `directml_version`: the implementation is that version of DirectML; its known failures are expected.
+    - `keep`: a folder for the inputs and outputs of cases that fail.
+    - `guesses`: whether to look for likely causes of wrong outputs.
+    """
+
+    feature_level: str | None = None
+    accumulate: str = "FLOAT32"
+    is_strict: bool = False
+    directml_version: str | None = None
+    inputs: str = "FLOAT32"
+    expected_within: float = EXPECTED_WITHIN
+    keep: str | None = None
+    algorithms: tuple[str, ...] = ()
+    guesses: bool = True
