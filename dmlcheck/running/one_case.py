@@ -51,7 +51,7 @@ class Run:
         self.implementation = implementation
         self.settings = settings or Settings()
         self.is_reference = is_reference(implementation)
-        self.limit = Limited(timeout if self.is_reference else None)
+        self.time_limit = Limited(timeout if self.is_reference else None)
         self.directml = judged_directml(implementation, self.settings.directml_version)
         self.descs = LegalDescs()
         asked = self.settings
@@ -76,7 +76,7 @@ def run_cases(cases: Iterable[Case], implementation: Any = None, feature_level: 
 def run_case(case: Case, run: Run, prepared: Prepared | None = None) -> CaseResult:
     """Run one case; it comes prepared if its values were drawn and not read from a file."""
     start = time.perf_counter()
-    with run.limit:
+    with run.time_limit:
         ending = _ending(case, run, prepared)
     diagnostics = in_order(case.origin, ending.findings) if ending.findings else ()
     if ending.outcome == PASSED and diagnostics:

@@ -96,7 +96,7 @@ def judge(
     if desc is None:
         raise ValueError(case.id)
     limit = limits.of(desc, case.tolerance)
-    if of_reference == {} and not prepared.is_any:
+    if of_reference == {} and not prepared.is_any:  # the reference, which defines every element
         outputs = equal_outputs(prepared.expected, actual, limit)
         if outputs:
             return Verdict(outputs)  # most cases: nothing more to find
@@ -106,7 +106,7 @@ def judge(
     compared = compare(expected, actual, limit, _bounds_of(desc, inputs, limit), undefined, right.settled)
     outputs = {name: output for name, (output, _) in compared.items()}
     if of_reference is not None and not prepared.is_any and _is_equal(outputs):
-        return Verdict(outputs)  # most cases: nothing more to find
+        return Verdict(outputs)
     guesses = _Guesses()
     if limits.guesses and of_reference is None and any(map(_is_off, outputs.values())):
         guesses = _guesses(case.file, (desc, inputs, expected, actual, undefined, compared), limit, limits)
