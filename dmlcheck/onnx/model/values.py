@@ -5,6 +5,7 @@ Needs the package onnx.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -145,8 +146,8 @@ class Value(NamedTuple):
         sizes = self.sizes
         if sizes is None or len(sizes) > MOST_DIMENSIONS:
             return None
-        known = tuple(size for size in sizes if isinstance(size, int))
-        if len(known) < len(sizes) or elements((size or 1 for size in known), _COUNTABLE) >= _COUNTABLE:
+        known = tuple([size for size in sizes if isinstance(size, int)])
+        if len(known) < len(sizes) or math.prod([size or 1 for size in known]) >= _COUNTABLE:
             return None  # NumPy counts no size of 0
         return known
 
@@ -162,11 +163,10 @@ class Value(NamedTuple):
 
     def tensor(self) -> TensorRef | None:
         """Return the value as a tensor, or None if DirectML does not have its type, or its sizes are not known."""
-        if not self.is_sized or self.element not in KNOWN:
+        known, element = self.known, self.element
+        if known is None or element not in KNOWN:
             return None
-        if self.numbers is not None:
-            return valued(self.numbers, self.element)
-        return TensorRef(ELEMENTS[self.element], self.known or ())
+        return TensorRef(ELEMENTS[element], known) if self.numbers is None else valued(self.numbers, element)
 
 
 def _size(dim: Any) -> int | str:
