@@ -97,11 +97,13 @@ class Entries:
     """Entries in the order of their file, looked up by the names of cases."""
 
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
-        """Sort the entries by how the names of their cases begin."""
+        """Index the entries by their patterns."""
         self._all = tuple(entries)
-        globs = [entry.cases for entry in self._all]
+        globs = {number: entry.cases for number, entry in enumerate(self._all)}
         self._globs = Globs(globs)
-        self._of_ends = Globs(map(from_any_folder, globs))
+        # A pattern with a star at its beginning names the whole path wherever it names an end of it.
+        of_ends = {number: from_any_folder(glob) for number, glob in globs.items() if not glob.startswith("*")}
+        self._of_ends = Globs(of_ends)
 
     def __iter__(self) -> Iterator[Entry]:
         return iter(self._all)

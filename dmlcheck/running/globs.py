@@ -7,8 +7,9 @@ there is one. So the time grows with the length of the text, whatever the glob.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from itertools import takewhile
 from typing import NamedTuple
 
 MAX_LENGTH = 4096  # characters of a glob with `*` or `?`; a stretch is looked for at each character of a text
@@ -63,24 +64,38 @@ def _stretch(text: str) -> re.Pattern[str]:
 
 
 class Globs:
-    """Many globs, indexed by their beginnings: a text is compared only with those that begin as it does."""
+    """Many globs, indexed by their beginnings or ends: a text is compared only with those that begin or end as it does.
 
-    def __init__(self, globs: Iterable[str]) -> None:
-        """Index globs by the part before their first `*` or `?`; each is known by its number from 0."""
+    A glob is known by its number.
+    """
+
+    def __init__(self, globs: Mapping[int, str]) -> None:
+        """Index globs by the longer of the parts before their first and after their last `*` or `?`."""
         self._exact: dict[str, list[int]] = {}
-        self._wild: dict[str, list[tuple[int, str]]] = {}
-        for number, glob in enumerate(globs):
-            wild = _WILD.search(glob)
-            if wild is None:
+        self._starts: dict[str, list[tuple[int, str]]] = {}
+        self._ends: dict[str, list[tuple[int, str]]] = {}
+        for number, glob in globs.items():
+            start, *others = _WILD.split(glob)
+            if not others:
                 self._exact.setdefault(glob, []).append(number)
+            elif len(others[-1]) > len(start):
+                self._ends.setdefault(others[-1], []).append((number, glob))
             else:
-                self._wild.setdefault(glob[: wild.start()], []).append((number, glob))
-        self._lengths = sorted({len(start) for start in self._wild})
+                self._starts.setdefault(start, []).append((number, glob))
+        self._start_lengths = sorted(set(map(len, self._starts)))
+        self._end_lengths = sorted(set(map(len, self._ends)))
 
     def naming(self, text: str) -> Iterator[int]:
         """Yield the numbers of the globs that name a text, in no order."""
         yield from self._exact.get(text, ())
-        for length in self._lengths:
-            if length > len(text):
-                return
-            yield from (number for number, glob in self._wild.get(text[:length], ()) if matches(glob, text))
+        for number, glob in self._alike(text):
+            if matches(glob, text):
+                yield number
+
+    def _alike(self, text: str) -> Iterator[tuple[int, str]]:
+        """Yield the globs that begin or end as a text does."""
+        most = len(text)
+        for length in takewhile(most.__ge__, self._start_lengths):
+            yield from self._starts.get(text[:length], ())
+        for length in takewhile(most.__ge__, self._end_lengths):
+            yield from self._ends.get(text[-length:], ())
