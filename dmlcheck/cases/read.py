@@ -267,7 +267,9 @@ def _defaults(file: dict[str, Any]) -> Checking[_Defaults]:
 
 def _is_well_formed(own: dict[str, Any], values: dict[str, Any], name: Any, defaults: _Defaults) -> bool:
     """Whether a case is surely of the right form: it has what it needs, its keys are known, and so are their types."""
-    if name is None or values.get("operator") is None or values.get("desc") is None or defaults.templated:
+    if name is None or values.get("operator") is None or values.get("desc") is None:
+        return False
+    if defaults.templated or not own.keys() <= _KEYS_OF_CASES:
         return False
     for key, value in own.items():
         if type(value) is not _USUAL_TYPES.get(key) and not has_form(key, value):

@@ -214,6 +214,11 @@ cases:
     ]
 
 
+def test_an_unknown_key_is_reported_even_without_a_value() -> None:
+    file = read("operator: ARGMAX\ndesc: {}\ncases:\n- {name: a, output: null}\n- name: b\n  tag:\n")
+    assert rules_of(file) == [("unknown-key", 4, 13), ("unknown-key", 6, 3)]
+
+
 def test_cases_without_a_name_on_one_line_are_each_reported() -> None:
     file = read('{"operator": "ARGMAX", "desc": {}, "cases": [{"note": "a"}, {"note": "b"}]}', "argmax.json")
     assert rules_of(file) == [("missing-key", 1, 46), ("missing-key", 1, 61)]
