@@ -155,9 +155,7 @@ class _Reader:
             findings.extend(islice(_findings(own, values, name, defaults, is_file=stem is not None), MAX_PROBLEMS + 1))
         if findings:
             if type(name) is str and not has_matrix:
-                if name in self.origins:
-                    findings.append(_duplicate(name, self.origins[name], origin))
-                self.origins.setdefault(name, origin)
+                findings.extend(self.duplicate(name, origin))
             return (self.broken(values, origin, name, findings),)
         if defaults.unusable and _lacks_decisive(own, defaults):
             return ()  # the findings about the defaults say so
@@ -190,9 +188,9 @@ class _Reader:
 
     def whole(self, values: dict[str, Any], origin: FileOrigin, name: str, variables: Variables | None = None) -> _Read:
         """Return a case of the right form; if another case has its name, a broken one. `variables` are its matrix's."""
-        if name in self.origins:
-            return self.broken(values, origin, name, [_duplicate(name, self.origins[name], origin, variables)])
-        self.origins[name] = origin
+        duplicate = self.duplicate(name, origin, variables)
+        if duplicate:
+            return self.broken(values, origin, name, duplicate)
         get = values.get
         level, tolerance, source = get("feature_level"), get("tolerance"), get("source")
         return Case(
@@ -229,6 +227,18 @@ class _Reader:
         )
         return _Broken(case, tuple(findings))
 
+    def duplicate(self, name: str, origin: FileOrigin, variables: Variables | None = None) -> list[Finding]:
+        """Record the name of a case; return a finding if another case has it."""
+        first = self.origins.get(name)
+        if first is None:
+            self.origins[name] = origin
+            return []
+        line = first.position().line
+        alike = duplicate_labels(variables) if variables and line == origin.position().line else ""
+        where = f" by the matrix: {alike}" if alike else f", first by the case on line {line}"
+        help = "give each value of a variable once" if alike else "give each case a name of its own"
+        return [Finding("duplicate-name", ("name",), {"name": name, "where": where}, help)]
+
     # ---- shared values
 
     def shared_tuple(self, texts: list[str] | None) -> tuple[str, ...] | None:
@@ -237,15 +247,6 @@ class _Reader:
             return None
         made = tuple(texts)
         return self.lists.setdefault(made, made)
-
-
-def _duplicate(name: str, first: FileOrigin, origin: FileOrigin, variables: Variables | None = None) -> Finding:
-    """Return the finding about a case that has the name of an earlier one."""
-    line = first.position().line
-    alike = duplicate_labels(variables) if variables and line == origin.position().line else ""
-    where = f" by the matrix: {alike}" if alike else f", first by the case on line {line}"
-    help = "give each value of a variable once" if alike else "give each case a name of its own"
-    return Finding("duplicate-name", ("name",), {"name": name, "where": where}, help)
 
 
 def _lacks_decisive(own: Mapping[str, Any], defaults: _Defaults) -> bool:

@@ -23,7 +23,7 @@ from dmlcheck.reports.text import TextReport
 
 
 class ReportKind(NamedTuple):
-    """A kind of report in a file: its module and class, the help of its option, and a pattern of earlier ones."""
+    """A kind of report in a file: its module and class, the help of its option, and the pattern of an earlier one."""
 
     module: str
     reporter: str

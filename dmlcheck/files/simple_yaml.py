@@ -184,18 +184,22 @@ class _Blocks:
         column = len(lead)
         if dash:
             items = self.block_at(column, list)
-            if len(self.open) == 2 and text[:1] in ("[", "{"):
-                self.item_lines.setdefault(id(items), []).append(Position(self.number, column + 3))
+            if text[:1] in ("[", "{"):
+                self.mark_item(items, column)
             items.append(None)
             self.put(items, len(items) - 1, text.rstrip(" "))
         elif text and text[0] != "#":
             self.value(column, text.rstrip(" "))
 
+    def mark_item(self, items: list[Any], column: int) -> None:
+        """Keep the place of an item, if its list is in the outermost mapping."""
+        if len(self.open) == 2:
+            self.item_lines.setdefault(id(items), []).append(Position(self.number, column + 3))
+
     def item(self, column: int, key: str, value: str) -> None:
         """Add a mapping to a list, with its first key."""
         items = self.block_at(column, list)
-        if len(self.open) == 2:
-            self.item_lines.setdefault(id(items), []).append(Position(self.number, column + 3))
+        self.mark_item(items, column)
         fields: dict[str, Any] = {}
         items.append(fields)
         self.open.append(_Block(column + 2, fields))

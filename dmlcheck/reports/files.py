@@ -82,7 +82,7 @@ JSON_HEAD = rb'\A\s*\{[^{}]*"schema"\s*:\s*"dmlcheck-'  # how a JSON report begi
 
 
 def is_replaceable(path: str, head: bytes) -> bool:
-    """Whether a report may take a place: nothing is there but an empty file, or one with the pattern `head`."""
+    """Whether a report may take a place: nothing is there, an empty file, or one that has the pattern `head`."""
     if not os.path.isfile(path):
         return True
     try:

@@ -121,17 +121,15 @@ def _ending(case: Case, run: Run, drawn: Prepared | None) -> Ending:
 
 def _uncompared(desc: OperatorDesc, expected: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the outputs of a desc that a case has no values for, if it has values for others."""
-    missing: tuple[str, ...] = ()
-    for field in desc.spec.outputs if expected else ():
-        for part in desc.parts[field.name]:
-            if part.label not in expected:
-                missing += (part.label,)
-    return missing
+    if not expected:
+        return ()
+    parts = [part for field in desc.spec.outputs for part in desc.parts[field.name]]
+    return () if len(parts) == len(expected) else tuple(part.label for part in parts if part.label not in expected)
 
 
 def _of_unrun(case: Case, run: Run) -> Ending | None:
     """Return the ending of a case whose values are not needed; None for other cases."""
-    beyond = None if run.settings.feature_level is None else _level_beyond(case, run.settings.feature_level, run)
+    beyond = _level_beyond(case, run)
     if beyond is not None:
         return Ending(SKIPPED, beyond)
     if case.is_plain_desc:
@@ -141,8 +139,11 @@ def _of_unrun(case: Case, run: Run) -> Ending | None:
     return None
 
 
-def _level_beyond(case: Case, most: str, run: Run) -> str | None:
+def _level_beyond(case: Case, run: Run) -> str | None:
     """Return why a case is above the feature level of the run: by its own level, or that of its desc; or None."""
+    most = run.settings.feature_level
+    if most is None:
+        return None
     level = case.feature_level
     if level is None and not case.is_negative:
         level = run.descs.minimum_level(case)
