@@ -43,6 +43,46 @@ LEVELS: tuple[str, ...] = tuple(FEATURE_LEVELS)
 LEVEL_ORDER: dict[str, int] = {level: order for order, level in enumerate(LEVELS)}
 
 
+def parse_version(text: str) -> tuple[int, ...] | None:
+    """Return a version of DirectML (`1.8.0`, `1.8`) as numbers that compare, or None if it is none."""
+    if not re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,6}){1,3}", text, re.ASCII):
+        return None
+    numbers = [int(part) for part in text.split(".")]
+    return (*numbers, *[0] * (4 - len(numbers)))
+
+
+# Releases that were asked, and the level whose descs each takes: 1.9 answers 5_0, and takes what 5_1 adds.
+RELEASES: dict[str, str] = {
+    "1.4.0": "3_0",
+    "1.5.1": "3_1",
+    "1.7.0": "4_1",
+    "1.8.2": "5_0",
+    "1.9.1": "5_1",
+    "1.10.1": "5_2",
+    "1.12.1": "6_1",
+    "1.13.1": "6_2",
+    "1.14.2": "6_3",
+    "1.15.4": "6_4",
+}
+
+
+def release_of(version: str) -> str:
+    """Return the release that a version of DirectML stands for: the nearest one, no later, that was asked.
+
+    ValueError for a text that is no version, and for one below the first release.
+    """
+    numbers = parse_version(version)
+    known = [release for release in RELEASES if numbers is not None and (parse_version(release) or ()) <= numbers]
+    if not known:
+        raise ValueError(f"{version!r} is not a version of DirectML from {next(iter(RELEASES))} on; write 1.13.1")
+    return known[-1]
+
+
+def level_of_release(version: str) -> str:
+    """Return the feature level whose descs a version of DirectML takes; ValueError as for `release_of`."""
+    return RELEASES[release_of(version)]
+
+
 class WindowsRelease(NamedTuple):
     """A release of Windows, its build, the DirectML that is part of it, and the highest level of that."""
 
@@ -120,14 +160,6 @@ def level_name(level: str) -> str:
 def level_and_version(level: str) -> str:
     """Return a level with the DirectML that brought it: `DML_FEATURE_LEVEL_4_1 (DirectML 1.7.0)`."""
     return f"{LEVEL_PREFIX}{level} (DirectML {FEATURE_LEVELS[level].directml})"
-
-
-def parse_version(text: str) -> tuple[int, ...] | None:
-    """Return a version of DirectML (`1.8.0`, `1.8`) as numbers that compare, or None if it is none."""
-    if not re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,6}){1,3}", text, re.ASCII):
-        return None
-    numbers = [int(part) for part in text.split(".")]
-    return (*numbers, *[0] * (4 - len(numbers)))
 
 
 class DataType(NamedTuple):

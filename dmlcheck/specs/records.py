@@ -182,11 +182,12 @@ class Tolerance(NamedTuple):
 class OperatorSpec(NamedTuple):
     """The spec of one operator.
 
-    `names` are the operators of ONNX and WebNN that it computes, `functions` the functions of NumPy in its formula that
-    have a rounding of their own.
+    `number` is its value of DML_OPERATOR_TYPE in DirectML.h. `names` are the operators of ONNX and WebNN that it
+    computes, `functions` the functions of NumPy in its formula that have a rounding of their own.
     """
 
     operator: str
+    number: int
     introduced: str
     in_place: bool
     supersedes: tuple[str, ...]
