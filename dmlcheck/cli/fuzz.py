@@ -104,7 +104,7 @@ def fuzz(
     from dmlcheck.running.campaign import CampaignRequest
     from dmlcheck.running.known_findings import KnownFindings
 
-    level = judging.level or NEWEST_LEVEL
+    level = judging.level or _own_level(judging.implementation) or NEWEST_LEVEL
     names = [operator_name(name) for name in operators] or list(operator_names())
     names = _at_level(names, level, is_named=bool(operators))
     if with_invalid + is_of_graphs + is_exhaustive > 1:
@@ -130,6 +130,14 @@ def fuzz(
         raise click.UsageError(f"--implementation: {error}") from None
     except OSError as error:
         raise click.UsageError(f"-o: {error.filename or folder} cannot be written: {error.strerror or error}") from None
+
+
+def _own_level(implementation: str) -> str:
+    """Return the feature level of DirectML's own library, "" for any other implementation."""
+    if implementation.partition(":")[0] != "directml":
+        return ""
+    with made(implementation) as library:
+        return about(library).feature_level
 
 
 def _check_executor(executor: str | None, jobs: int, *, is_of_graphs: bool) -> None:

@@ -126,7 +126,7 @@ class Options(NamedTuple):
         """Return the description of a run, with its implementation's description of itself."""
         return RunInfo(
             self.implementation,
-            self.level,
+            self.level or said.feature_level or None,
             self.shard,
             said.version,
             said.device,
@@ -134,7 +134,7 @@ class Options(NamedTuple):
             self.warned_above,
             earlier,
             self.strict,
-            self.directml_version,
+            self.directml_version or (said.version if said.feature_level else None),
             self.inputs_as.upper(),
             self.expected_within,
             tuple(self._repeated()),

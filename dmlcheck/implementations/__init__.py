@@ -53,6 +53,10 @@ class Unsupported(Exception):
     """A case that an implementation turns out not to be able to express or to run; the message says why."""
 
 
+class NoDevice(Exception):
+    """A desc that was accepted and not computed, since there is no device to compute on; the message is that."""
+
+
 class Failure(Exception):
     """An implementation's answer in place of a result, as the rest of a sentence about it."""
 
@@ -67,6 +71,36 @@ class Unusable(Failure):
 
 class TimedOut(Failure):
     """An implementation that took longer than a case may."""
+
+
+_E_INVALIDARG = 0x80070057
+
+
+class Answer(NamedTuple):
+    """The answer of a release of DirectML to a desc: the HRESULT of CreateOperator."""
+
+    version: str
+    hresult: int
+
+    @property
+    def is_accepted(self) -> bool:
+        """Whether there was an operator."""
+        return self.hresult == 0
+
+    @property
+    def is_refusal(self) -> bool:
+        """Whether the desc is what the library refuses."""
+        return self.hresult == _E_INVALIDARG
+
+    @property
+    def code(self) -> str:
+        """The HRESULT, by its name if it is the usual one."""
+        return "E_INVALIDARG" if self.is_refusal else f"0x{self.hresult:08X}"
+
+    @property
+    def text(self) -> str:
+        """The end of a sentence about the library."""
+        return "accepts it" if self.is_accepted else f"refuses it: {self.code}"
 
 
 class ImplementationKind(NamedTuple):
@@ -91,6 +125,13 @@ KINDS = {
     "reference": ImplementationKind("reference", "Reference", "the reference engine"),
     "onnxruntime": ImplementationKind(
         "onnxruntime", "OnnxRuntime", "an execution provider of ONNX Runtime", "PROVIDER", optional=True
+    ),
+    "directml": ImplementationKind(
+        "directml",
+        "DirectML",
+        "DirectML's library itself, asked anywhere and executed on a device",
+        "LIBRARY",
+        optional=True,
     ),
     "dxdispatch": ImplementationKind("dxdispatch", "DxDispatch", "DirectML, through Microsoft's DxDispatch", "EXE"),
     "recorded": ImplementationKind(
@@ -189,10 +230,11 @@ def _raised_at(error: Exception) -> str:
 
 
 class About(NamedTuple):
-    """An implementation's description of itself."""
+    """An implementation's description of itself; the feature level if it is DirectML's library, which knows it."""
 
     version: str = ""
     device: str = ""
+    feature_level: str = ""
 
 
 def about(implementation: Any) -> About:
@@ -243,6 +285,11 @@ def errors_of(implementation: Any) -> str:
 def validates(implementation: Any) -> bool:
     """Whether an implementation says that it refuses descs that are not valid."""
     return bool(getattr(implementation, "validates", False))
+
+
+def asked_directly(implementation: Any) -> Any:
+    """Return the method that gives DirectML's own answer to a desc (an Answer), None if there is none."""
+    return getattr(implementation, "answer", None) if is_directml(implementation) else None
 
 
 def is_invalid_argument(text: str) -> bool:

@@ -8,7 +8,17 @@ from typing import Any, NamedTuple
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import Finding
-from dmlcheck.implementations import Failure, Refused, TimedOut, Unsupported, Unusable, is_invalid_argument, name_of
+from dmlcheck.implementations import (
+    Answer,
+    Failure,
+    NoDevice,
+    Refused,
+    TimedOut,
+    Unsupported,
+    Unusable,
+    is_invalid_argument,
+    name_of,
+)
 from dmlcheck.implementations.reference import Reference
 from dmlcheck.reference.deadline import OutOfTime
 from dmlcheck.reference.work import TooMuchWork
@@ -38,6 +48,15 @@ class Nothing(NamedTuple):
     def is_unsupported(self) -> bool:
         """Whether the implementation cannot run the desc."""
         return self.reason.startswith(f"{_UNSUPPORTED}: ")
+
+
+def asked(desc: OperatorDesc, implementation: Any) -> Answer | Nothing:
+    """Return DirectML's own answer to a desc; Nothing where it gave none."""
+    try:
+        answer: Answer = implementation.answer(desc)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the run goes on
+        return _nothing(error, implementation)
+    return answer
 
 
 class Refusal(NamedTuple):
@@ -122,10 +141,20 @@ def refusal(desc: OperatorDesc, inputs: dict[str, Any], implementation: Any) -> 
     return Refusal(None)
 
 
+def refusal_of(desc: OperatorDesc, implementation: Any) -> Refusal | Nothing:
+    """Return whether DirectML itself refuses a desc; Nothing where it gave no answer."""
+    answer = asked(desc, implementation)
+    if isinstance(answer, Nothing):
+        return answer
+    return Refusal(None if answer.is_accepted else answer.code)
+
+
 def _nothing(error: Exception, implementation: Any) -> Nothing:
     """Return the outcome for an exception in place of outputs."""
     if isinstance(error, Unsupported):
         return Nothing(f"{_UNSUPPORTED}: {error}")
+    if isinstance(error, NoDevice):
+        return Nothing(str(error))
     if isinstance(error, (TimedOut, OutOfTime)):
         return timed_out(error)
     if isinstance(error, Failure):

@@ -12,19 +12,31 @@ from dmlcheck.cases.records import Case, in_order
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import WARNING, Finding
 from dmlcheck.diagnostics.wording import cut
-from dmlcheck.implementations import errors_of, validates
+from dmlcheck.implementations import about, asked_directly, errors_of, validates
 from dmlcheck.reference.deadline import Limited, OutOfTime
 from dmlcheck.reference.engine import too_much_work
 from dmlcheck.reference.work import TooMuchWork
-from dmlcheck.running.computed import Computed, Nothing, computed, is_reference, refusal, timed_out, why_unsupported
+from dmlcheck.running.computed import (
+    Computed,
+    Nothing,
+    asked,
+    computed,
+    failed,
+    is_reference,
+    refusal,
+    refusal_of,
+    timed_out,
+    why_unsupported,
+)
 from dmlcheck.running.known_failures import judged_directml, with_known
 from dmlcheck.running.negatives import check_invalid, is_listed
-from dmlcheck.running.refusals import accepted, wrong_desc, zeros
+from dmlcheck.running.refusals import accepted, unforeseen, wrong_desc, zeros
 from dmlcheck.running.results import (
     ERRORED,
     FAILED,
     FOR_IMPLEMENTATIONS,
     LEGAL,
+    NO_DEVICE,
     PASSED,
     SKIPPED,
     CaseResult,
@@ -50,6 +62,10 @@ class Run:
         """
         self.implementation = implementation
         self.settings = settings or Settings()
+        self.is_asked = asked_directly(implementation) is not None
+        self.is_only_asked = self.is_asked and not implementation.executes
+        if self.is_asked:
+            self.settings = self.settings.of_library(about(implementation))
         self.is_reference = is_reference(implementation)
         self.time_limit = Limited(timeout if self.is_reference else None)
         self.directml = judged_directml(implementation, self.settings.directml_version)
@@ -133,7 +149,9 @@ def _of_unrun(case: Case, run: Run) -> Ending | None:
     if beyond is not None:
         return Ending(SKIPPED, beyond)
     if case.is_plain_desc:
-        return _of_legality(case, run, Ending(PASSED, LEGAL, is_unrun=True))
+        return _of_asked(case, run) if run.is_asked else _of_legality(case, run, Ending(PASSED, LEGAL, is_unrun=True))
+    if run.is_only_asked and not case.is_negative:
+        return _of_uncomputed(case, run)
     if run.is_reference and case.is_generated:
         return _of_legality(case, run, Ending(SKIPPED, FOR_IMPLEMENTATIONS))
     return None
@@ -158,6 +176,32 @@ def _of_legality(case: Case, run: Run, legal: Ending) -> Ending:
     return _of_illegal(findings) if findings else legal
 
 
+def _of_asked(case: Case, run: Run) -> Ending:
+    """Return the ending of a plain desc that DirectML itself is asked about."""
+    desc, findings = run.descs.validated(case, case.level)
+    if desc is None:
+        return _of_illegal(findings)
+    answer = asked(desc, run.implementation)
+    if isinstance(answer, Nothing):
+        return ending_of_nothing(answer)
+    if answer.is_accepted:
+        return Ending(PASSED, answer.text)
+    return Ending(FAILED, "an unforeseen answer", (unforeseen(answer, is_valid=True),))
+
+
+def _of_uncomputed(case: Case, run: Run) -> Ending:
+    """Return the ending of a case that DirectML is asked about, and that nothing here can compute."""
+    desc, findings = run.descs.validated(case, case.level)
+    if desc is None:
+        return _of_illegal(findings)
+    answer = asked(desc, run.implementation)
+    if isinstance(answer, Nothing):
+        return ending_of_nothing(answer)
+    if answer.is_accepted:
+        return Ending(SKIPPED, NO_DEVICE)
+    return ending_of_nothing(failed(run.implementation, answer.text))
+
+
 def _of_illegal(findings: Iterable[Finding]) -> Ending:
     return Ending(FAILED, "the desc is not valid", tuple(findings), is_unrun=True)
 
@@ -174,10 +218,14 @@ def _of_refusal(case: Case, run: Run) -> Ending:
     """Return the ending of a negative case with the right rules: it fails if the implementation accepts the desc."""
     implementation = run.implementation
     refuses = validates(implementation) and not run.is_reference
-    wrong = wrong_desc(case, run.settings.feature_level or NEWEST_LEVEL) if refuses else None
+    level = run.settings.feature_level or NEWEST_LEVEL
+    wrong = wrong_desc(case, level, is_asked=run.is_asked) if refuses else None
     if wrong is None:
         return Ending(PASSED, is_unrun=True)
-    answer = refusal(wrong.desc, zeros(wrong.desc), implementation)
+    if run.is_asked:
+        answer = refusal_of(wrong.desc, implementation)
+    else:
+        answer = refusal(wrong.desc, zeros(wrong.desc), implementation)
     if isinstance(answer, Nothing) and answer.finding is not None:
         return ending_of_nothing(answer)
     if isinstance(answer, Nothing):

@@ -11,8 +11,8 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.descs.write import notation
 from dmlcheck.diagnostics.catalog import RULES
 from dmlcheck.diagnostics.record import Diagnostic, Finding
-from dmlcheck.implementations import name_of
-from dmlcheck.specs.names import DATA_TYPES, level_name
+from dmlcheck.implementations import Answer, name_of
+from dmlcheck.specs.names import DATA_TYPES, level_name, level_of_release
 from dmlcheck.validation import check
 
 _SEEN = ("tensor", "feature level", "operator")  # groups of rules about the meaning of a desc, not its notation
@@ -28,16 +28,18 @@ class InvalidDesc(NamedTuple):
     level: str
 
 
-def wrong_desc(case: Case, level: str) -> InvalidDesc | None:
+def wrong_desc(case: Case, level: str, *, is_asked: bool = False) -> InvalidDesc | None:
     """Return the desc of a negative case, or None if an implementation at a level has nothing to refuse in it.
 
-    None for a desc that is valid at the level, one with a mistake in its notation, and one whose tensors do not exist
-    or are large.
+    None for a desc that is valid at the level, and one with a mistake in its notation. An implementation that is not
+    only asked gets tensors too: then None also for a desc whose tensors do not exist or are large.
     """
     reading = read_desc(case.operator, case.desc)
     findings = check(reading, level)
     if reading.desc is None or not findings or any(RULES[found.rule].group not in _SEEN for found in findings):
         return None
+    if is_asked:
+        return None if reading.desc.broken else InvalidDesc(reading.desc, findings, level)
     if not _can_be_made(reading.desc) or not _says_the_same(reading.desc, findings, level):
         return None
     return InvalidDesc(reading.desc, findings, level)
@@ -89,6 +91,14 @@ def accepted(case: Case, wrong: InvalidDesc, implementation: Any) -> Finding:
     }
     first = pairs[0][1]
     return Finding("invalid-desc-accepted", first.path, params, at_key=first.at_key)
+
+
+def unforeseen(answer: Answer, *, is_valid: bool) -> Finding:
+    """Return the finding that DirectML's own answer is another than dmlcheck foresees for the release."""
+    level = level_name(level_of_release(answer.version))
+    foreseen = f"valid at {level}" if is_valid else f"not valid at {level}"
+    params = {"answer": f"DirectML {answer.version} {answer.text}", "foreseen": foreseen}
+    return Finding("unforeseen-answer", ("desc",), params)
 
 
 def _told(found: Diagnostic) -> str:

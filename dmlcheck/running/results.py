@@ -17,6 +17,7 @@ SKIPPED = "skipped"
 XFAILED = "xfailed"
 XPASSED = "xpassed"
 LEGAL = "a valid desc"  # why a plain desc passes
+NO_DEVICE = "no device"  # why a case is skipped that DirectML takes, and nothing here computes
 FOR_IMPLEMENTATIONS = "for implementations, which are compared with the reference engine"
 OUTCOMES = (PASSED, FAILED, ERRORED, SKIPPED, XFAILED, XPASSED)
 NO_ANSWER = ("implementation-error", "timeout")  # rules that say that an implementation gave nothing

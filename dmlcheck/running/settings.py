@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from dmlcheck.implementations import About
 from dmlcheck.running.accuracy import EXPECTED_WITHIN
 
 
@@ -29,3 +30,8 @@ class Settings(NamedTuple):
     keep: str | None = None
     algorithms: tuple[str, ...] = ()
     guesses: bool = True
+
+    def of_library(self, said: About) -> Settings:
+        """Return the settings for DirectML's own library, which says its feature level and its version."""
+        level = self.feature_level or said.feature_level or None
+        return self._replace(feature_level=level, directml_version=self.directml_version or said.version or None)

@@ -1,0 +1,205 @@
+"""DirectML itself: its library, asked about descs in a process of its own, and executed where there is a device."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dmlcheck.descs.records import OperatorDesc, TensorDesc
+from dmlcheck.implementations import (
+    Answer,
+    Failure,
+    NoDevice,
+    Refused,
+    TimedOut,
+    Unavailable,
+    Unsupported,
+)
+from dmlcheck.implementations._asked import Asked, Lost
+from dmlcheck.implementations._program import it_wrote
+from dmlcheck.implementations.directml.library import Library, find
+from dmlcheck.implementations.directml.loading import NONE, WARP, Place, environment_for
+from dmlcheck.implementations.directml.structs import image_of
+from dmlcheck.specs.names import FEATURE_LEVELS, LEVELS
+
+if TYPE_CHECKING:
+    from dmlcheck.reference.engine import Array
+
+_SERVING = "dmlcheck.implementations.directml.serving"
+_START_SECONDS = 60.0  # for loading the library and making a device
+_HALF, _NO_METACOMMANDS = 1, 2  # DML_EXECUTION_FLAGS
+_SIZE_BEHIND = 256  # bytes behind each output that must stay as they are
+
+
+class Options(NamedTuple):
+    """The parts of `directml:LIBRARY,device=...,d3d12=...`; `flags` are those of an execution."""
+
+    library: str = ""
+    device: str = ""
+    d3d12: str = ""
+    flags: int = 0
+
+
+def options_of(place: str) -> Options:
+    """Return the parts of what follows `directml:`. Unavailable for a value that there is not."""
+    library, *given = _split(place)
+    values = dict(each.split("=", 1) for each in given)
+    device = values.get("device", "")
+    if device not in ("", NONE, WARP) and not (device.isascii() and device.isdigit()):
+        raise Unavailable(f"directml: device={device} is not one; write device=warp, device=none or device=N, a number")
+    flags = 0
+    for key, allowed, flag in (("half", "allowed", _HALF), ("metacommands", "off", _NO_METACOMMANDS)):
+        if key in values and values[key] != allowed:
+            raise Unavailable(f"directml: {key}={values[key]} is not possible; write {key}={allowed}, or leave it out")
+        flags |= flag if key in values else 0
+    return Options(library, device, values.get("d3d12", ""), flags)
+
+
+_KEYS = ("device=", "d3d12=", "half=", "metacommands=")
+
+
+def _split(place: str) -> list[str]:
+    """Return the library and the options after it: a comma is part of a path unless an option follows."""
+    parts = [""]
+    for index, part in enumerate(place.split(",")):
+        if part.startswith(_KEYS):
+            parts.append(part)
+        elif len(parts) > 1 or (index and not part.strip()):
+            raise Unavailable(f"directml: {part or 'nothing'} is not an option; there are {' '.join(_KEYS)}")
+        else:
+            parts[0] += f",{part}" if index else part
+    return parts
+
+
+class DirectML:
+    """DirectML's library in a process of its own, which is started again after a desc that ended it."""
+
+    name = "directml"
+    is_directml = True
+    validates = True
+    keeps_time = True
+
+    def __init__(self, place: str, timeout: float | None = None) -> None:
+        """Load the library and make its device; Unavailable if that cannot be done."""
+        self.options = options_of(place)
+        self.library: Library = find(self.options.library)
+        if self.options.d3d12 and not os.path.isfile(self.options.d3d12):
+            raise Unavailable(f"directml: d3d12={self.options.d3d12}: there is no such file")
+        self.timeout = timeout
+        self.errors = ""  # what the process wrote before it ended
+        self._asked: Asked | None = None
+        self.feature_level, self.device, self.executes = self._opened()
+        self.version = self.library.version or FEATURE_LEVELS[self.feature_level].directml
+
+    def unsupported(self, desc: OperatorDesc) -> str | None:
+        """Return which tensor is spread too far for a buffer, where anything is executed."""
+        if not self.executes:
+            return None
+        from dmlcheck.values.layouts import wide_span
+
+        return wide_span(desc)
+
+    def answer(self, desc: OperatorDesc) -> Answer:
+        """Return the answer of CreateOperator to a desc, valid or not. Failure if it ended the process, or TimedOut."""
+        return Answer(self.version, self._ask("create", tuple(image_of(desc))))
+
+    def run(self, desc: OperatorDesc, inputs: dict[str, Any]) -> dict[str, Array]:
+        """Return the outputs of a valid desc; NoDevice if it was created and nothing is executed here."""
+        if not self.executes:
+            answer = self.answer(desc)
+            if answer.is_accepted:
+                raise NoDevice("no device")
+            raise (Refused if answer.is_refusal else Failure)(answer.text)
+        from dmlcheck.implementations.directml.buffers import input_bytes, output_of
+
+        given = input_bytes(desc, inputs)
+        parts = [each for field in desc.spec.outputs for each in _slots(desc, field.name)]
+        sizes = [None if each is None else _bytes_of(each[1]) for each in parts]
+        step, hresult, found = self._ask("run", tuple(image_of(desc)), self.options.flags, given, sizes)
+        if step:
+            raise _failure(step, Answer(self.version, hresult))
+        outputs = {}
+        for each, data in zip(parts, found, strict=True):
+            if each is not None:
+                label, tensor = each
+                if data[-_SIZE_BEHIND:] != b"\xff" * _SIZE_BEHIND:
+                    raise Failure(f"wrote behind the end of {label}")
+                outputs[label] = output_of(tensor, data[:-_SIZE_BEHIND])
+        return outputs
+
+    def close(self) -> None:
+        """End the process."""
+        asked, self._asked = self._asked, None
+        if asked is not None:
+            asked.close()
+
+    # ---- the process
+
+    def _opened(self) -> tuple[str, str, bool]:
+        """Start the process and load the library; return its level, the name of its device, and whether it executes."""
+        place = Place(self.library.path, os.path.abspath(self.options.d3d12) if self.options.d3d12 else "", "")
+        place = place._replace(device=self.options.device)
+        about = f"directml:{self.options.library}".rstrip(":")
+        try:
+            asked = self._asked = Asked(_SERVING, environment_for(place))
+            opened = asked.ask((tuple(place), [level.value for level in FEATURE_LEVELS.values()]), _START_SECONDS)
+        except (OSError, Failure) as error:
+            problem = "the library did not load in time" if isinstance(error, TimedOut) else f"its process {error}"
+            raise Unavailable(f"{about}: {problem}{self._drop()}") from None
+        if opened[0] != "opened":
+            wrote = self._drop()
+            raise Unavailable(f"{about}: {opened[1]}{wrote}")
+        _, value, name, executes = opened
+        level = next((level for level in LEVELS if FEATURE_LEVELS[level].value == value), LEVELS[0])
+        return level, name, executes
+
+    def _ask(self, *question: Any) -> Any:
+        """Return the answer to a question; Failure or TimedOut if there is none, and then the process is over."""
+        self.errors = ""
+        if self._asked is None:
+            try:
+                self._opened()
+            except Unavailable as error:
+                raise Failure(f"could not be loaded again: {error}") from None
+        assert self._asked is not None  # noqa: S101 - it was opened
+        try:
+            return self._asked.ask(question, self.timeout)
+        except Lost as error:
+            self._drop()
+            raise Failure(f"{error}") from None
+        except BaseException:  # out of time, or an interrupt
+            self._drop()
+            raise
+
+    def _drop(self) -> str:
+        """End the process at once, and return what it wrote as the end of a sentence."""
+        asked, self._asked = self._asked, None
+        if asked is None:
+            return ""
+        asked.process.kill()
+        asked.process.wait()
+        self.errors = asked.errors()
+        asked.close(0.0)
+        return it_wrote(self.errors)
+
+
+def _slots(desc: OperatorDesc, field: str) -> list[tuple[str, TensorDesc] | None]:
+    """Return the tensors of a field as they are bound, None for one that is left out."""
+    parts = desc.parts[field]
+    return [(part.label, part.tensor) for part in parts] or [None]
+
+
+def _bytes_of(tensor: TensorDesc) -> int:
+    return max(tensor.implied_bytes, tensor.total_size or 0)
+
+
+def _failure(step: str, answer: Answer) -> Exception:
+    """Return the exception for a step that failed."""
+    if step == "CreateOperator":
+        return (Refused if answer.is_refusal else Failure)(answer.text)
+    if step == "CompileOperator" and answer.hresult == _UNSUPPORTED:
+        return Unsupported(f"CompileOperator returns {answer.code}")
+    return Failure(f"takes the desc, and {step} returns {answer.code}")
+
+
+_UNSUPPORTED = 0x80004001

@@ -1,0 +1,126 @@
+"""A Direct3D 12 device that computes nothing: it answers what DirectML asks before it looks at a desc.
+
+DirectML checks a desc without any work on the device, so its answer is that of the library, whatever the device.
+DXCore, which describes the adapter of a device, is answered for too.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Callable
+
+from dmlcheck.implementations.directml.com import E_INVALIDARG, S_OK, UINT, UINT64, PythonObject, put
+
+_LUID = 0x1234
+_FEATURE_LEVEL_12_1 = 0xC100
+_SHADER_MODEL_6_6 = 0x66
+
+# D3D12_FEATURE by number: where its struct begins to be filled in, and with what.
+_FEATURES = {
+    0: (0, struct.pack("<7I", 1, 1, 3, 3, 3, 1, 1)),  # OPTIONS: doubles, and tiers that any recent GPU has
+    1: (4, struct.pack("<3I", 0, 1, 1)),  # ARCHITECTURE: no tiles; one memory, coherent
+    2: (16, struct.pack("<I", _FEATURE_LEVEL_12_1)),  # FEATURE_LEVELS
+    8: (0, struct.pack("<6I", 1, 32, 32, 4096, 1, 1)),  # OPTIONS1: waves of 32 lanes, 64-bit integers
+    12: (0, b""),  # ROOT_SIGNATURE: the version that is asked for
+    23: (0, struct.pack("<3I", 0, 2, 1)),  # OPTIONS4: 16-bit operations
+}
+_SHADER_MODEL = 7
+
+
+def _check_feature_support(_this: int, feature: int, data: int, *_: int) -> int:
+    feature &= 0xFFFFFFFF
+    if feature == _SHADER_MODEL:
+        return put(data, UINT(min(_SHADER_MODEL_6_6, UINT.from_address(data).value)))
+    if feature not in _FEATURES:
+        return E_INVALIDARG
+    offset, answer = _FEATURES[feature]
+    ctypes.memmove(data + offset, answer, len(answer))
+    return S_OK
+
+
+def _adapter_luid(*_: int) -> int:
+    return _LUID
+
+
+def _no_metacommands(_this: int, count: int, *_: int) -> int:
+    return put(count, UINT(0))
+
+
+def device() -> PythonObject:
+    """Return an ID3D12Device that answers; the LUID comes back by value, as it does outside of Windows."""
+    methods: dict[int, Callable[..., int]] = {
+        7: _one,  # GetNodeCount
+        13: _check_feature_support,
+        37: _ok,  # GetDeviceRemovedReason
+        43: _adapter_luid,
+        59: _no_metacommands,  # EnumerateMetaCommands of ID3D12Device5
+    }
+    return PythonObject(methods, 80)
+
+
+def _one(*_: int) -> int:
+    return 1
+
+
+def _ok(*_: int) -> int:
+    return S_OK
+
+
+# DXCoreAdapterProperty by number; those from 10 on are booleans that are true, the others are 0.
+_NAME = b"none\0"
+_PROPERTIES = {
+    0: struct.pack("<Q", _LUID),
+    1: struct.pack("<Q", 0x000A000000000001),  # the driver's version
+    2: _NAME,
+    3: struct.pack("<4I", 0x1414, 0x8C, 0, 0),  # the vendor and device of Microsoft's software adapter
+    14: struct.pack("<4I", 0x1414, 0x8C, 0, 0),
+}
+_FIRST_BOOLEAN = 10
+
+
+def _property(number: int) -> bytes:
+    number &= 0xFFFFFFFF
+    return _PROPERTIES.get(number, b"\1" if number >= _FIRST_BOOLEAN else bytes(8))
+
+
+def adapter_factory() -> PythonObject:
+    """Return an IDXCoreAdapterFactory with one adapter, which has every attribute and property."""
+    made: dict[str, PythonObject] = {}
+
+    def give(name: str, place: int) -> int:
+        return put(place, UINT64(made[name].address))
+
+    def get_property(_this: int, number: int, size: int, place: int, *_: int) -> int:
+        ctypes.memset(place, 0, size)
+        value = _property(number)[:size]
+        ctypes.memmove(place, value, len(value))
+        return S_OK
+
+    def get_property_size(_this: int, number: int, place: int, *_: int) -> int:
+        return put(place, UINT64(len(_property(number))))
+
+    adapter: dict[int, Callable[..., int]] = {
+        3: _one,  # IsValid
+        4: _one,  # IsAttributeSupported
+        5: _one,  # IsPropertySupported
+        6: get_property,
+        7: get_property_size,
+        8: _one,  # IsQueryStateSupported
+        12: lambda _this, _iid, place, *_: give("factory", place),
+    }
+    made["adapter"] = PythonObject(adapter, 13)
+    adapters: dict[int, Callable[..., int]] = {
+        3: lambda _this, _index, _iid, place, *_: give("adapter", place),
+        4: _one,  # GetAdapterCount
+        5: _one,  # IsStale
+        8: _one,  # IsAdapterPreferenceSupported
+    }
+    made["list"] = PythonObject(adapters, 9)
+    factory: dict[int, Callable[..., int]] = {
+        3: lambda _this, _count, _attributes, _iid, place, *_: give("list", place),
+        4: lambda _this, _luid, _iid, place, *_: give("adapter", place),
+        5: _one,  # IsNotificationTypeSupported
+    }
+    made["factory"] = PythonObject(factory, 8)  # whose functions keep the others
+    return made["factory"]

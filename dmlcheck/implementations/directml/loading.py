@@ -1,0 +1,223 @@
+"""Loads DirectML's library into this process, and makes a device of it.
+
+On Linux the library is linked with Direct3D 12 and DXCore. Where there is no GPU for them, as anywhere but in WSL, the
+wheel's own stand for both, and DXCore's one function is led to an object of ours.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import struct
+from typing import Any, NamedTuple
+
+from dmlcheck.implementations.directml import answering, d3d12, dml
+from dmlcheck.implementations.directml.com import (
+    IS_WINDOWS,
+    POINTER,
+    UINT,
+    UINT64,
+    ComError,
+    Interface,
+    Method,
+    function_of,
+    put,
+)
+
+WSL = "/usr/lib/wsl/lib"
+NONE, WARP = "none", "warp"
+_FEATURE_LEVEL_11_0 = 0xB000
+
+
+class CannotLoad(Exception):
+    """A library or a device that cannot be had; the message says why."""
+
+
+class Place(NamedTuple):
+    """What to load: DirectML's library, the Direct3D 12 library ("" for the loader's), and the device to execute on."""
+
+    library: str
+    d3d12: str
+    device: str
+
+
+class Loaded(NamedTuple):
+    """DirectML's device; the Direct3D 12 device, None if nothing can be executed, and its name. `alive` must stay."""
+
+    directml: dml.IDMLDevice
+    device: d3d12.ID3D12Device | None
+    name: str
+    alive: Any
+
+
+def load(place: Place) -> Loaded:
+    """Load the library, and make its device on the one that executes; without one, on one that answers.
+
+    CannotLoad if a library cannot be loaded, or a device that was asked for by name cannot be had.
+    """
+    return _windows(place) if IS_WINDOWS else _linux(place)
+
+
+# ---- Windows
+
+
+def _windows(place: Place) -> Loaded:
+    os.add_dll_directory(os.path.dirname(place.library))  # type: ignore[attr-defined]
+    library = _library(place.library)
+    device, name = _windows_device(place)
+    directml = _directml(library, device.address)
+    executes = place.device != NONE
+    return Loaded(directml, device if executes else None, name if executes else NONE, library)
+
+
+class IDXGIAdapter(Interface):
+    """An adapter of DXGI."""
+
+    IID = "29038f61-3839-4626-91fd-086879011a05"
+    get_desc = Method(10, POINTER)
+
+
+class IDXGIFactory(Interface):
+    """The factory of DXGI, from its version 1.4 on."""
+
+    IID = "1bc6ea02-ef36-464f-bf0c-21ca39e5168a"
+    enum_adapters = Method(12, UINT, POINTER)
+    enum_warp_adapter = Method(27, POINTER, POINTER)
+
+    def adapter(self, number: int) -> IDXGIAdapter:
+        """Return an adapter by its number; ComError if there is none."""
+        place = POINTER()
+        self.enum_adapters(number, ctypes.byref(place))
+        return IDXGIAdapter(place.value or 0)
+
+    def warp(self) -> IDXGIAdapter:
+        """Return the software adapter."""
+        made: IDXGIAdapter = IDXGIAdapter.made_by(self.enum_warp_adapter)
+        return made
+
+
+def _windows_device(place: Place) -> tuple[d3d12.ID3D12Device, str]:
+    """Return the device that was asked for, and its name: without a request the first adapter's, or WARP's."""
+    create = _library(place.d3d12 or "d3d12.dll").D3D12CreateDevice
+    dxgi = _library("dxgi.dll")
+    factory = IDXGIFactory.made_by(_function(dxgi.CreateDXGIFactory1, "CreateDXGIFactory1"))
+    if place.device in (NONE, WARP):
+        return _device(create, factory.warp())
+    if place.device:
+        try:
+            return _device(create, factory.adapter(int(place.device)))
+        except ComError as error:
+            raise CannotLoad(f"there is no device {place.device}: {error}") from None
+    try:
+        return _device(create, factory.adapter(0))
+    except ComError:
+        return _device(create, factory.warp())
+
+
+def _device(create: Any, adapter: IDXGIAdapter) -> tuple[d3d12.ID3D12Device, str]:
+    desc = ctypes.create_string_buffer(512)
+    adapter.get_desc(desc)
+    name = desc.raw[:256].decode("utf-16-le", "replace").partition("\0")[0]
+    made = d3d12.ID3D12Device.made_by(_function(create, "D3D12CreateDevice"), adapter.address, _FEATURE_LEVEL_11_0)
+    return made, name.strip() or "an adapter without a name"
+
+
+# ---- Linux
+
+
+def _linux(place: Place) -> Loaded:
+    is_wsl = os.path.isdir(WSL)
+    executes = place.device != NONE and bool(place.d3d12 or is_wsl or place.device)
+    alive: list[Any] = []
+    if place.d3d12:
+        alive.append(_library(place.d3d12))
+    elif not is_wsl:
+        alive.append(_library("libd3d12.so"))
+    dxcore = _library("libdxcore.so")
+    if not (executes and is_wsl):
+        factory = answering.adapter_factory()
+        alive += [factory, _lead(dxcore, factory.address)]
+    library = _library(place.library)
+    if executes:
+        device = _linux_device(_library(place.d3d12 or "libd3d12.so"), place)
+        return Loaded(_directml(library, device.address), device, _linux_name(place), (library, alive))
+    answers = answering.device()
+    return Loaded(_directml(library, answers.address), None, NONE, (library, alive, answers))
+
+
+def environment_for(place: Place) -> dict[str, str]:
+    """Return the variables for the process that loads the library: on Linux the loader looks beside it."""
+    if IS_WINDOWS:
+        return {}
+    folders = [os.path.dirname(path) for path in (place.d3d12, place.library) if path]
+    if os.path.isdir(WSL):
+        folders.insert(0, WSL)
+    return {"LD_LIBRARY_PATH": os.pathsep.join(filter(None, [*folders, os.environ.get("LD_LIBRARY_PATH", "")]))}
+
+
+def _linux_device(library: Any, place: Place) -> d3d12.ID3D12Device:
+    if place.device and place.device != "0":
+        raise CannotLoad(f"device={place.device} is for Windows; elsewhere there is the first device, and none")
+    create = _function(library.D3D12CreateDevice, "D3D12CreateDevice")
+    try:
+        made: d3d12.ID3D12Device = d3d12.ID3D12Device.made_by(create, None, _FEATURE_LEVEL_11_0)
+    except ComError as error:
+        raise CannotLoad(f"no device can be had: {error}") from None
+    return made
+
+
+def _linux_name(place: Place) -> str:
+    return f"the first device of {os.path.basename(place.d3d12 or 'libd3d12.so')}"
+
+
+def _lead(library: Any, factory: int) -> Any:
+    """Let DXCoreCreateAdapterFactory of a library return a factory of ours: its code becomes a jump (x86-64)."""
+    callback = function_of(lambda _iid, out, *_: put(out, UINT64(factory)))
+    address = ctypes.cast(library.DXCoreCreateAdapterFactory, POINTER).value or 0
+    target = ctypes.cast(callback, POINTER).value or 0
+    jump = b"\x48\xb8" + struct.pack("<Q", target) + b"\xff\xe0"  # mov rax, target; jmp rax
+    page = os.sysconf("SC_PAGE_SIZE")
+    start = address // page * page
+    protect = ctypes.CDLL(None, use_errno=True).mprotect
+    protect.argtypes = (POINTER, ctypes.c_size_t, ctypes.c_int)
+    if protect(start, address + len(jump) - start, 7):  # read, write, execute
+        raise CannotLoad(f"libdxcore.so cannot be changed in memory: {os.strerror(ctypes.get_errno())}")
+    ctypes.memmove(address, jump, len(jump))
+    return callback
+
+
+# ---- both
+
+
+def _library(path: str) -> Any:
+    try:
+        return ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
+    except OSError as error:
+        raise CannotLoad(f"{os.path.basename(path)} cannot be loaded: {' '.join(str(error).split())}") from None
+
+
+def _function(function: Any, name: str) -> Any:
+    """Return a function of a library that takes words and returns an HRESULT; it raises ComError for a failure."""
+    function.restype = ctypes.c_int32
+
+    def call(*arguments: Any) -> int:
+        words = [ctypes.c_void_p(each) if isinstance(each, int) else each for each in arguments]
+        result: int = function(*words)
+        if result < 0:
+            raise ComError(name, result & 0xFFFFFFFF)
+        return result
+
+    return call
+
+
+def _directml(library: Any, device: int) -> dml.IDMLDevice:
+    """Return DirectML's device on a Direct3D 12 device."""
+    try:
+        create = library.DMLCreateDevice
+    except AttributeError:
+        raise CannotLoad("it has no function DMLCreateDevice") from None
+    try:
+        made: dml.IDMLDevice = dml.IDMLDevice.made_by(_function(create, "DMLCreateDevice"), device, 0)
+    except ComError as error:
+        raise CannotLoad(str(error)) from None
+    return made
