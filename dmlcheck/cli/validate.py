@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import click
@@ -41,6 +42,7 @@ def _sizes(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dic
         "validate argmax.yaml --all-levels",
         "validate argmax.yaml --directml-version 1.8.0",
         "validate cases/ --feature-level 4_1 --format json",
+        "validate argmax.yaml --library DirectML.dll",
         "validate model.onnx --dim batch=1 --feature-level 5_0",
         "validate Partition_0.bin",
     )
@@ -49,6 +51,12 @@ def _sizes(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dic
 @level_option
 @click.option("--all-levels", is_flag=True, help="Print for each feature level: valid, or the first reason why not.")
 @version_option("Note only the known deviations of this version of DirectML (1.8.0).")
+@click.option(
+    "--library",
+    metavar="LIBRARY",
+    shell_complete=complete_files,
+    help="Ask DirectML's own library too: DirectML.dll, libdirectml.so, a folder or a wheel with one.",
+)
 @click.option(
     "--dim",
     "dims",
@@ -65,12 +73,13 @@ def _sizes(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dic
     show_default=True,
     help="How to print it.",
 )
-def validate(*, files: tuple[str, ...], dims: dict[str, int], form: str, **given: Any) -> None:
+def validate(*, files: tuple[str, ...], dims: dict[str, int], form: str, library: str | None, **given: Any) -> None:
     """Check whether descs are valid at a feature level, from which level on, and why others are not.
 
     Reads desc files, case files, DxDispatch models, ONNX models and DirectML graphs (.bin); `-` is standard input.
     """
-    found = list(_validated(files, LevelRequest(**given), dims))
+    with _opened(library) as asked:
+        found = list(_validated(files, LevelRequest(**given, library=asked), dims))
     wholes = [whole for one in found for whole in one.wholes]
     if wholes and given["all_levels"]:
         raise click.UsageError("--all-levels is not for ONNX models or DirectML graphs")
@@ -88,6 +97,25 @@ def validate(*, files: tuple[str, ...], dims: dict[str, int], form: str, **given
     if not checked and not errors_in(descs):
         sys.exit(Exit.NOTHING_CHECKED)
     sys.exit(Exit.FAILED if errors_in(descs) or any(whole.is_refused for whole in wholes) else Exit.GOOD)
+
+
+@contextmanager
+def _opened(library: str | None) -> Iterator[Any]:
+    """Open DirectML's library for a block, None without one; a usage error if it cannot be asked."""
+    if library is None:
+        yield None
+        return
+    from dmlcheck.implementations import Unavailable, close
+    from dmlcheck.implementations.directml import DirectML
+
+    try:
+        asked = DirectML.to_ask(library)
+    except Unavailable as error:
+        raise click.UsageError(f"--library: {error}") from None
+    try:
+        yield asked
+    finally:
+        close(asked)
 
 
 class _Found(NamedTuple):
@@ -123,10 +151,12 @@ def _print_text(found: _Found) -> None:
     for text in validation_lines(found.descs, found.documents, console.style):
         console.echo(text)
     if found.wholes:
-        from dmlcheck.reports.graphs import whole_lines
+        from dmlcheck.reports.graphs import answer_lines, whole_lines
 
         for whole in found.wholes:
             print_page(whole_lines(whole, console.style))
+            for text in answer_lines(whole.entries):
+                console.echo(text)
 
 
 def _validated(files: Sequence[str], asked: LevelRequest, sizes: dict[str, int]) -> Iterator[ValidatedFile]:

@@ -20,12 +20,17 @@ _MOST_DIMENSIONS = 8  # that any operator takes
 
 
 class CheckedDesc(NamedTuple):
-    """A desc as it was read, or None, the findings about it, and the minimum level."""
+    """A desc as it was read, or None, the findings about it, and the minimum level.
+
+    `answer` is that of DirectML's library, if it was asked, and `doubts` are the findings about the answer.
+    """
 
     desc: OperatorDesc | None
     findings: tuple[Finding, ...]
     minimum: str | None = None
     notes: tuple[Finding, ...] = ()
+    answer: Any = None
+    doubts: tuple[Finding, ...] = ()
 
 
 CheckDesc = Callable[[str, Mapping[str, Any]], CheckedDesc]

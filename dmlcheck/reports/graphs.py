@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, cast
 
 from dmlcheck.diagnostics.wording import counted, visible
@@ -25,6 +25,18 @@ def whole_lines(whole: Whole, style: Style) -> Iterator[Line]:
     from dmlcheck.reports.models import model_lines
 
     return model_lines(cast("ModelResult", whole), style)
+
+
+def answer_lines(entries: Iterable[Validated]) -> Iterator[str]:
+    """Yield the answers of DirectML's library to the descs of nodes: each refusal, and how many it accepts."""
+    asked = [(entry, entry.answer) for entry in entries if entry.answer is not None]
+    for entry, answer in asked:
+        if not answer.is_accepted:
+            operator = visible(entry.operator or "")
+            yield f"{visible(entry.label)}: {operator}: DirectML {answer.version} {answer.text}"
+    if asked:
+        accepted = sum(answer.is_accepted for _, answer in asked)
+        yield f"DirectML {asked[0][1].version} accepts {accepted:,} of {counted(len(asked), 'desc')}"
 
 
 def graph_lines(graph: GraphResult, style: Style) -> Iterator[Line]:

@@ -304,6 +304,7 @@ def validation_text(
                     "minimum_feature_level": desc.minimum,
                     "diagnostics": [diagnostic.as_dict() for diagnostic in (*desc.diagnostics, *desc.notes)],
                     **_levels(desc),
+                    **_answer(desc),
                     **_source(desc),
                 }
                 for desc in listed
@@ -312,6 +313,14 @@ def validation_text(
         indent=2,
         allow_nan=False,
     )
+
+
+def _answer(desc: Validated) -> dict[str, Any]:
+    """Return the answer of DirectML's library, if it was asked."""
+    if desc.answer is None:
+        return {}
+    version, hresult = desc.answer
+    return {"library": {"version": version, "accepted": desc.answer.is_accepted, "hresult": f"0x{hresult:08X}"}}
 
 
 def _source(desc: Validated) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from dmlcheck.descs.read import read_desc
-from dmlcheck.diagnostics.record import MAX_PROBLEMS, NOTE, Diagnostic, Finding
+from dmlcheck.diagnostics.record import MAX_PROBLEMS, NOTE, WARNING, Diagnostic, Finding
 from dmlcheck.diagnostics.wording import counted, cut, is_or_are
 from dmlcheck.formats.dml_graph.graph import read_graph
 from dmlcheck.formats.dxdispatch.cases import operator_cases
@@ -15,7 +15,14 @@ from dmlcheck.formats.dxdispatch.read import read_model
 from dmlcheck.formats.registry import Opened
 from dmlcheck.graphs.check import CheckDesc, Checked, CheckedDesc, checked
 from dmlcheck.graphs.records import GraphFile
-from dmlcheck.running.legality import LevelRequest, Validated, ValidatedFile, unchecked_rest, validated_cases
+from dmlcheck.running.legality import (
+    LevelRequest,
+    Validated,
+    ValidatedFile,
+    answer_to,
+    unchecked_rest,
+    validated_cases,
+)
 from dmlcheck.specs.names import LEVEL_ORDER, NEWEST_LEVEL, highest
 from dmlcheck.validation import check, deviations, minimum_level
 
@@ -110,7 +117,8 @@ def checker(asked: LevelRequest) -> CheckDesc:
         notes: tuple[Finding, ...] = ()
         if reading.desc is not None and not findings:
             notes = tuple(deviations.notes(reading.desc, asked.directml_version, in_graph=True))
-        return CheckedDesc(reading.desc, findings, minimum_level(reading), notes)
+        answer, doubts = (None, ()) if asked.library is None else answer_to(reading, asked.library)
+        return CheckedDesc(reading.desc, findings, minimum_level(reading), notes, answer, doubts)
 
     return check_desc
 
@@ -135,9 +143,11 @@ def _entry(one: Checked, file: str, asked: LevelRequest) -> Validated:
     if one.node is None or one.desc is None:
         return entry
     notes = () if wrong else tuple(note.diagnostic(one.node.path)._replace(file=file) for note in one.desc.notes)
+    doubts = [doubt.diagnostic(one.node.path)._replace(file=file, severity=WARNING) for doubt in one.desc.doubts]
     return entry._replace(
         operator=cut(one.node.operator, _MOST_SHOWN),
         feature_level=asked.level or NEWEST_LEVEL,
         minimum=one.desc.minimum,
-        notes=tuple(note._replace(severity=NOTE) for note in notes),
+        notes=(*(note._replace(severity=NOTE) for note in notes), *doubts),
+        answer=one.desc.answer,
     )

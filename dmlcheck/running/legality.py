@@ -14,6 +14,7 @@ from dmlcheck.diagnostics.wording import counted, is_or_are
 from dmlcheck.files.document import Document
 from dmlcheck.formats.read import cases_in
 from dmlcheck.formats.registry import Opened
+from dmlcheck.implementations import Answer
 from dmlcheck.running.negatives import check_invalid, lists_values
 from dmlcheck.specs.load import full_name
 from dmlcheck.specs.names import LEVELS
@@ -32,7 +33,8 @@ class Validated(NamedTuple):
     """One desc that was validated; findings and notes about a file as a whole have no operator.
 
     `notes` are about a valid desc, which stays valid. `node` and `onnx_operator` (`Softmax-13`) name the part of an
-    ONNX model that the desc comes from, and `desc` is the desc in the notation of a case file.
+    ONNX model that the desc comes from, and `desc` is the desc in the notation of a case file. `answer` is that of
+    DirectML's library, if it was asked.
     """
 
     file: str
@@ -47,6 +49,7 @@ class Validated(NamedTuple):
     node: str | None = None
     onnx_operator: str | None = None
     desc: Mapping[str, Any] | None = None
+    answer: Answer | None = None
 
     @property
     def is_valid(self) -> bool:
@@ -112,12 +115,14 @@ def errors_in(descs: Iterable[Validated]) -> int:
 class LevelRequest(NamedTuple):
     """The request of a check: a level (None: each desc's own), whether to check all levels, and a version of DirectML.
 
-    `directml_version` limits the notes of known deviations to those of a version; None stands for all.
+    `directml_version` limits the notes of known deviations to those of a version; None stands for all. `library` is
+    DirectML's library to be asked about each desc, as an implementation.
     """
 
     level: str | None = None
     all_levels: bool = False
     directml_version: str | None = None
+    library: Any = None
 
 
 def validated_file(file: Opened, asked: LevelRequest, _: Mapping[str, int]) -> ValidatedFile:
@@ -168,7 +173,30 @@ def _validated_case(case: Case, asked: LevelRequest) -> Validated:
     levels = _at_levels(case, reading) if asked.all_levels else ()
     operator = full_name(case.operator) or case.operator
     notes = () if findings or reading.desc is None else _notes(case, reading.desc, asked.directml_version)
-    return Validated(case.file, case.name, operator, level, minimum_level(reading), found, levels=levels, notes=notes)
+    made = Validated(case.file, case.name, operator, level, minimum_level(reading), found, levels=levels, notes=notes)
+    if asked.library is None:
+        return made
+    answer, doubts = answer_to(reading, asked.library)
+    told = tuple(doubt._replace(severity=WARNING) for doubt in in_order(case.origin, doubts))
+    return made._replace(answer=answer, notes=(*notes, *told))
+
+
+def answer_to(reading: Reading, library: Any) -> tuple[Answer | None, tuple[Finding, ...]]:
+    """Return the answer of DirectML's library to a desc, and the finding that it is unforeseen, or that there is none.
+
+    A desc with a mistake in its notation cannot be said in C, and is not asked about.
+    """
+    from dmlcheck.running.computed import Nothing, asked
+    from dmlcheck.running.refusals import unforeseen
+    from dmlcheck.validation.releases import is_accepted
+
+    if reading.desc is None or reading.desc.broken:
+        return None, ()
+    answer = asked(reading.desc, library)
+    if isinstance(answer, Nothing):
+        return None, () if answer.finding is None else (answer.finding,)
+    foreseen = is_accepted(reading, answer.version)
+    return answer, () if answer.is_accepted == foreseen else (unforeseen(answer, is_valid=foreseen),)
 
 
 def _notes(case: Case, desc: OperatorDesc, version: str | None) -> tuple[Diagnostic, ...]:

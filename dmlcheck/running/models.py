@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from dmlcheck.descs.write import notation
-from dmlcheck.diagnostics.record import MAX_PROBLEMS, NOTE, Diagnostic, Finding
+from dmlcheck.diagnostics.record import MAX_PROBLEMS, NOTE, WARNING, Diagnostic, Finding
 from dmlcheck.diagnostics.wording import visible
 from dmlcheck.folders.exporting import MissingRequirement
 from dmlcheck.formats.registry import Opened
@@ -198,7 +198,8 @@ def _descs(
         operator = OPERATOR_PREFIX + one.node.operator
         made = Validated(file, node.name, operator, level, one.desc.minimum, findings, is_plain=False)
         yield made._replace(
-            notes=notes,
+            notes=(*notes, *(_placed(doubt, file)._replace(severity=WARNING) for doubt in one.desc.doubts)),
+            answer=one.desc.answer,
             node=node.name,
             onnx_operator=node.operator,
             desc=None if one.desc.desc is None else notation(one.desc.desc),

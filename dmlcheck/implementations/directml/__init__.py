@@ -17,6 +17,7 @@ from dmlcheck.implementations import (
 )
 from dmlcheck.implementations._asked import Asked, Lost
 from dmlcheck.implementations._program import it_wrote
+from dmlcheck.implementations.directml.com import hresult_text
 from dmlcheck.implementations.directml.library import Library, find
 from dmlcheck.implementations.directml.loading import NONE, WARP, Place, environment_for
 from dmlcheck.implementations.directml.structs import image_of
@@ -64,7 +65,7 @@ def _split(place: str) -> list[str]:
     for index, part in enumerate(place.split(",")):
         if part.startswith(_KEYS):
             parts.append(part)
-        elif len(parts) > 1 or (index and not part.strip()):
+        elif len(parts) > 1 or (index and ("=" in part or not part.strip())):
             raise Unavailable(f"directml: {part or 'nothing'} is not an option; there are {' '.join(_KEYS)}")
         else:
             parts[0] += f",{part}" if index else part
@@ -91,6 +92,12 @@ class DirectML:
         self.feature_level, self.device, self.executes = self._opened()
         self.version = self.library.version or FEATURE_LEVELS[self.feature_level].directml
 
+    @classmethod
+    def to_ask(cls, library: str) -> DirectML:
+        """Return a library that is only asked; Unavailable if it cannot be."""
+        options = options_of(library)
+        return cls(f"{options.library},device={NONE}")
+
     def unsupported(self, desc: OperatorDesc) -> str | None:
         """Return which tensor is spread too far for a buffer, where anything is executed."""
         if not self.executes:
@@ -101,7 +108,7 @@ class DirectML:
 
     def answer(self, desc: OperatorDesc) -> Answer:
         """Return the answer of CreateOperator to a desc, valid or not. Failure if it ended the process, or TimedOut."""
-        return Answer(self.version, self._ask("create", tuple(image_of(desc))))
+        return Answer(self.version, self._kept(self._ask("create", tuple(image_of(desc)))))
 
     def run(self, desc: OperatorDesc, inputs: dict[str, Any]) -> dict[str, Array]:
         """Return the outputs of a valid desc; NoDevice if it was created and nothing is executed here."""
@@ -117,7 +124,7 @@ class DirectML:
         sizes = [None if each is None else _bytes_of(each[1]) for each in parts]
         step, hresult, found = self._ask("run", tuple(image_of(desc)), self.options.flags, given, sizes)
         if step:
-            raise _failure(step, Answer(self.version, hresult))
+            raise _failure(step, Answer(self.version, self._kept(hresult)))
         outputs = {}
         for each, data in zip(parts, found, strict=True):
             if each is not None:
@@ -171,6 +178,13 @@ class DirectML:
             self._drop()
             raise
 
+    def _kept(self, hresult: int) -> int:
+        """Return an HRESULT; Failure if it says that the device is lost, and then the next question gets another."""
+        if hresult in _LOST_DEVICE:
+            self._drop()
+            raise Failure(f"lost its device: {hresult_text(hresult)}")
+        return hresult
+
     def _drop(self) -> str:
         """End the process at once, and return what it wrote as the end of a sentence."""
         asked, self._asked = self._asked, None
@@ -203,3 +217,4 @@ def _failure(step: str, answer: Answer) -> Exception:
 
 
 _UNSUPPORTED = 0x80004001
+_LOST_DEVICE = (0x887A0005, 0x887A0006, 0x887A0007, 0x887A0020)
