@@ -134,7 +134,7 @@ class Options(NamedTuple):
             self.warned_above,
             earlier,
             self.strict,
-            self.directml_version or (said.version if said.feature_level else None),
+            self.directml_version,
             self.inputs_as.upper(),
             self.expected_within,
             tuple(self._repeated()),
