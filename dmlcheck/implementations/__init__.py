@@ -289,7 +289,12 @@ def validates(implementation: Any) -> bool:
 
 def asked_directly(implementation: Any) -> Any:
     """Return the method that gives DirectML's own answer to a desc (an Answer), None if there is none."""
-    return getattr(implementation, "answer", None) if is_directml(implementation) else None
+    return getattr(implementation, "create_operator", None) if is_directml(implementation) else None
+
+
+def executes(implementation: Any) -> bool:
+    """Whether an implementation computes outputs; a library of DirectML without a device is only asked."""
+    return bool(getattr(implementation, "executes", True))
 
 
 def is_invalid_argument(text: str) -> bool:

@@ -53,7 +53,7 @@ class Nothing(NamedTuple):
 def asked(desc: OperatorDesc, implementation: Any) -> Answer | Nothing:
     """Return DirectML's own answer to a desc; Nothing where it gave none."""
     try:
-        answer: Answer = implementation.answer(desc)
+        answer: Answer = implementation.create_operator(desc)
     except Exception as error:  # noqa: BLE001 - whatever it is, the run goes on
         return _nothing(error, implementation)
     return answer

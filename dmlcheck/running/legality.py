@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from dmlcheck.cases.records import Case, CaseFile, in_order
 from dmlcheck.descs.read import Reading, read_desc
@@ -14,11 +14,13 @@ from dmlcheck.diagnostics.wording import counted, is_or_are
 from dmlcheck.files.document import Document
 from dmlcheck.formats.read import cases_in
 from dmlcheck.formats.registry import Opened
-from dmlcheck.implementations import Answer
 from dmlcheck.running.negatives import check_invalid, lists_values
 from dmlcheck.specs.load import full_name
 from dmlcheck.specs.names import LEVELS
 from dmlcheck.validation import check, deviations, minimum_level, validate
+
+if TYPE_CHECKING:
+    from dmlcheck.implementations import Answer
 
 
 class AtLevel(NamedTuple):

@@ -12,7 +12,7 @@ from dmlcheck.cases.records import Case, in_order
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import WARNING, Finding
 from dmlcheck.diagnostics.wording import cut
-from dmlcheck.implementations import about, asked_directly, errors_of, validates
+from dmlcheck.implementations import about, asked_directly, errors_of, executes, validates
 from dmlcheck.reference.deadline import Limited, OutOfTime
 from dmlcheck.reference.engine import too_much_work
 from dmlcheck.reference.work import TooMuchWork
@@ -63,7 +63,7 @@ class Run:
         self.implementation = implementation
         self.settings = settings or Settings()
         self.is_asked = asked_directly(implementation) is not None
-        self.is_only_asked = self.is_asked and not implementation.executes
+        self.is_only_asked = self.is_asked and not executes(implementation)
         if self.is_asked:
             self.settings = self.settings.of_library(about(implementation))
         self.is_reference = is_reference(implementation)

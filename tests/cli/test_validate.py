@@ -9,7 +9,10 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
+from asked_library import E_INVALIDARG, AskedLibrary
 from commandline import DESC, GOOD, dmlcheck, write
+
+from dmlcheck.implementations.directml import DirectML
 
 
 @pytest.mark.slow
@@ -168,3 +171,33 @@ def test_a_file_without_cases_and_an_empty_folder_are_named_beside_others(folder
         0,
         ["dmlcheck: empty has no case files (*.yaml, *.yml, *.json)", "dmlcheck: none.yaml has no case"],
     )
+
+
+@pytest.mark.parametrize(
+    ("library", "problem"),
+    [
+        ("none.dll", "directml:none.dll: there is no such file or folder; name one"),
+        ("a.yaml", "a.yaml is no library; name one"),
+    ],
+)
+def test_a_library_that_is_none_is_refused_before_anything_is_read(library: str, problem: str) -> None:
+    write("a.yaml", DESC)
+    result = dmlcheck("validate", "a.yaml", "--library", library)
+    assert (result.exit_code, "Error: --library: directml:" in result.output, problem in result.output) == (
+        2,
+        True,
+        True,
+    )
+    assert "valid from" not in result.output
+
+
+def test_the_answers_of_a_library_are_lines_and_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    write("a.yaml", DESC)
+    monkeypatch.setattr(DirectML, "to_ask", lambda _: AskedLibrary(E_INVALIDARG))
+    result = dmlcheck("validate", "a.yaml", "--library", "it")
+    assert result.exit_code == 0
+    assert result.output.splitlines()[-1] == "a.yaml: DirectML 1.13.1 refuses it: E_INVALIDARG"
+    assert "a.yaml:2:1: warning[unforeseen-answer]: DirectML 1.13.1 refuses it" in result.output
+    found = json.loads(dmlcheck("validate", "a.yaml", "--library", "it", "--format", "json").output)
+    assert found["descs"][0]["library"] == {"version": "1.13.1", "accepted": False, "hresult": "0x80070057"}
+    assert [note["rule"] for note in found["descs"][0]["diagnostics"]] == ["unforeseen-answer"]

@@ -6,12 +6,14 @@ import json
 from typing import Any
 
 import pytest
+from asked_library import E_INVALIDARG, AskedLibrary
 
 from dmlcheck.cases.records import Case
 from dmlcheck.descs import read as reading
 from dmlcheck.diagnostics.record import ERROR, NOTE, Diagnostic
 from dmlcheck.files import yaml
 from dmlcheck.formats.read import read_document
+from dmlcheck.implementations import Answer, Failure
 from dmlcheck.running import legality
 from dmlcheck.running.legality import LevelRequest, Validated, all_problems, errors_in, validated
 from dmlcheck.specs.names import LEVELS
@@ -193,3 +195,46 @@ def test_a_desc_that_is_not_legal_and_a_negative_case_have_no_notes() -> None:
     assert (desc.is_valid, desc.notes) == (False, ())
     (desc,) = all_of({**wrong, "invalid": ["size-mismatch"]})
     assert (desc.errors, desc.notes) == (0, ())
+
+
+# ---- DirectML's library
+
+
+def told(desc: Validated) -> list[tuple[str, str, str]]:
+    return [(note.rule, note.severity, note.message) for note in desc.notes]
+
+
+@pytest.mark.parametrize(
+    ("content", "hresult", "warned"),
+    [
+        (REDUCE, 0, []),
+        (TOO_FAR, E_INVALIDARG, []),
+        (REDUCE, E_INVALIDARG, ["DirectML 1.13.1 refuses it: E_INVALIDARG; dmlcheck says that the desc is valid at"]),
+        (TOO_FAR, 0, ["DirectML 1.13.1 accepts it; dmlcheck says that the desc is not valid at"]),
+    ],
+)
+def test_a_library_that_is_asked_answers_and_an_unforeseen_answer_is_a_warning(
+    content: Any, hresult: int, warned: list[str]
+) -> None:
+    (desc,) = all_of(content, library=AskedLibrary(hresult))
+    assert desc.answer == Answer("1.13.1", hresult)
+    level = "DML_FEATURE_LEVEL_6_2"
+    assert told(desc) == [("unforeseen-answer", "warning", f"{text} {level}") for text in warned]
+    assert desc.is_valid == (content is REDUCE)
+
+
+def test_an_answer_is_foreseen_at_the_level_of_the_release_whatever_level_is_asked_for() -> None:
+    (desc,) = all_of(WIDE, "2_1", library=AskedLibrary(0))
+    assert (desc.is_valid, told(desc)) == (False, [])
+
+
+def test_a_desc_that_ends_the_library_has_no_answer_and_a_warning() -> None:
+    (desc,) = all_of(REDUCE, library=AskedLibrary(Failure("ended with SIGSEGV")))
+    assert desc.answer is None
+    assert told(desc) == [("implementation-error", "warning", "directml ended with SIGSEGV")]
+
+
+def test_a_desc_that_cannot_be_said_in_c_is_not_asked_about() -> None:
+    library = AskedLibrary()
+    (desc,) = all_of({**REDUCE, "desc": {**REDUCE["desc"], "Axes": "all"}}, library=library)  # type: ignore[dict-item]
+    assert (desc.answer, library.asked) == (None, [])

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from asked_library import E_INVALIDARG, AskedLibrary
 
 from dmlcheck import implementations
 from dmlcheck.cases.records import Case
@@ -503,3 +504,57 @@ def test_the_reference_has_a_time_limit_in_this_process(tiles: int, monkeypatch:
 def test_a_result_in_time_passes_and_only_the_reference_keeps_the_limit() -> None:
     assert run_case(case(), Run(Reference(), timeout=60.0)).outcome == "passed"
     assert Run(Answering(None), timeout=1.0).time_limit.seconds is None
+
+
+# ---- DirectML's library, which is asked and computes nothing
+
+
+PLAIN: dict[str, Any] = {"inputs": None, "outputs": None}
+NEGATIVE = {**PLAIN, "desc": INT64, "invalid": ["unsupported-data-type"]}
+
+
+@pytest.mark.parametrize(
+    ("fields", "hresult", "ended"),
+    [
+        (PLAIN, 0, ("passed", "accepts it", [])),
+        (PLAIN, E_INVALIDARG, ("failed", "an unforeseen answer", ["unforeseen-answer"])),
+        ({}, 0, ("skipped", "no device", [])),
+        ({}, E_INVALIDARG, ("error", "the implementation failed", ["implementation-error"])),
+        ({}, Failure("ended with SIGSEGV"), ("error", "the implementation failed", ["implementation-error"])),
+        ({}, TimedOut("5"), ("error", "timed out", ["timeout"])),
+        (NEGATIVE, E_INVALIDARG, ("passed", "refused: E_INVALIDARG", [])),
+        (NEGATIVE, 0x8000FFFF, ("passed", "refused: 0x8000FFFF", [])),
+        (NEGATIVE, 0, ("failed", "accepted an invalid desc", ["invalid-desc-accepted"])),
+        (NEGATIVE, Failure("ended with SIGSEGV"), ("error", "the implementation failed", ["implementation-error"])),
+        (
+            {"desc": INT64, "inputs": None, "outputs": None},
+            0,
+            ("failed", "the desc is not valid", ["unsupported-data-type"] * 3),
+        ),
+    ],
+)
+def test_a_library_that_is_asked_decides_about_descs(
+    fields: dict[str, Any], hresult: Any, ended: tuple[str, str, list[str]]
+) -> None:
+    level = {"feature_level": "3_0"}
+    assert ending(case(**fields, **level), AskedLibrary(hresult, "1.4.0", "3_0")) == ended
+
+
+def test_the_level_of_a_library_that_is_asked_is_that_of_the_run() -> None:
+    library = AskedLibrary(0, "1.4.0", "3_0")
+    later = case(
+        operator="ELEMENT_WISE_NEGATE", desc={"InputTensor": TENSOR, "OutputTensor": TENSOR}, inputs=None, outputs=None
+    )
+    assert ending(later, library) == (
+        "skipped",
+        "asks for DML_FEATURE_LEVEL_5_0; this run is at DML_FEATURE_LEVEL_3_0",
+        [],
+    )
+    assert library.asked == []
+
+
+def test_a_negative_case_about_notation_is_no_question_for_a_library() -> None:
+    library = AskedLibrary()
+    given = case(desc={**ADD, "Axes": [1]}, inputs=None, outputs=None, invalid=["unknown-field"])
+    assert ending(given, library) == ("passed", None, [])
+    assert library.asked == []

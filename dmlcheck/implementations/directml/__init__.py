@@ -106,14 +106,14 @@ class DirectML:
 
         return wide_span(desc)
 
-    def answer(self, desc: OperatorDesc) -> Answer:
+    def create_operator(self, desc: OperatorDesc) -> Answer:
         """Return the answer of CreateOperator to a desc, valid or not. Failure if it ended the process, or TimedOut."""
         return Answer(self.version, self._kept(self._ask("create", tuple(image_of(desc)))))
 
     def run(self, desc: OperatorDesc, inputs: dict[str, Any]) -> dict[str, Array]:
         """Return the outputs of a valid desc; NoDevice if it was created and nothing is executed here."""
         if not self.executes:
-            answer = self.answer(desc)
+            answer = self.create_operator(desc)
             if answer.is_accepted:
                 raise NoDevice("no device")
             raise (Refused if answer.is_refusal else Failure)(answer.text)
