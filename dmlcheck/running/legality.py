@@ -186,13 +186,13 @@ def _validated_case(case: Case, asked: LevelRequest) -> Validated:
 def answer_to(reading: Reading, library: Any) -> tuple[Answer | None, tuple[Finding, ...]]:
     """Return the answer of DirectML's library to a desc, and the finding that it is unforeseen, or that there is none.
 
-    A desc with a mistake in its notation cannot be said in C, and is not asked about.
+    A desc with a mistake in its notation cannot be said in C, and the library is not asked about it.
     """
     from dmlcheck.running.computed import Nothing, asked
-    from dmlcheck.running.refusals import unforeseen
+    from dmlcheck.running.refusals import can_be_asked, unforeseen
     from dmlcheck.validation.releases import is_accepted
 
-    if reading.desc is None or reading.desc.broken:
+    if reading.desc is None or not can_be_asked(reading):
         return None, ()
     answer = asked(reading.desc, library)
     if isinstance(answer, Nothing):

@@ -21,7 +21,6 @@ from dmlcheck.running.computed import (
     Nothing,
     asked,
     computed,
-    failed,
     is_reference,
     refusal,
     refusal_of,
@@ -199,7 +198,7 @@ def _of_uncomputed(case: Case, run: Run) -> Ending:
         return ending_of_nothing(answer)
     if answer.is_accepted:
         return Ending(SKIPPED, NO_DEVICE)
-    return ending_of_nothing(failed(run.implementation, answer.text))
+    return Ending(ERRORED, "an unforeseen answer", (unforeseen(answer, is_valid=True),))
 
 
 def _of_illegal(findings: Iterable[Finding]) -> Ending:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from dmlcheck.cases.records import Case
-from dmlcheck.descs.read import read_desc
+from dmlcheck.descs.read import Reading, read_desc
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.descs.write import notation
 from dmlcheck.diagnostics.catalog import RULES
@@ -39,10 +39,20 @@ def wrong_desc(case: Case, level: str, *, is_asked: bool = False) -> InvalidDesc
     if reading.desc is None or not findings or any(RULES[found.rule].group not in _SEEN for found in findings):
         return None
     if is_asked:
-        return None if reading.desc.broken else InvalidDesc(reading.desc, findings, level)
+        return InvalidDesc(reading.desc, findings, level) if can_be_asked(reading) else None
     if not _can_be_made(reading.desc) or not _says_the_same(reading.desc, findings, level):
         return None
     return InvalidDesc(reading.desc, findings, level)
+
+
+def can_be_asked(reading: Reading) -> bool:
+    """Whether a desc can be said in C with all its mistakes: a tensor, for one, has as many strides as sizes there."""
+    desc = reading.desc
+    if desc is None or desc.broken:
+        return False
+    if not reading.findings:
+        return True
+    return _kinds(read_desc(desc.spec.operator, notation(desc)).findings) == _kinds(reading.findings)
 
 
 def _can_be_made(desc: OperatorDesc) -> bool:

@@ -127,6 +127,7 @@ class BenchHere:
 
 def result_of(trial: Trial, run: Run) -> CaseResult:
     """Return the result of a trial in a run."""
+    is_of_desc = trial.invalid is not None or run.is_only_asked
     case = Case(
         "trial",
         "trial",
@@ -134,10 +135,10 @@ def result_of(trial: Trial, run: Run) -> CaseResult:
         trial.operator,
         trial.level,
         trial.fields,
-        inputs=trial.inputs if trial.invalid is None else None,
+        inputs=None if is_of_desc else trial.inputs,
         invalid=trial.invalid,
     )
-    if trial.invalid is not None:
+    if is_of_desc:
         return run_case(case, run)
     desc, findings = run.descs.validated(case, trial.level)
     return run_case(case, run, Prepared(desc, dict(trial.inputs), findings=tuple(findings)))

@@ -519,7 +519,7 @@ NEGATIVE = {**PLAIN, "desc": INT64, "invalid": ["unsupported-data-type"]}
         (PLAIN, 0, ("passed", "accepts it", [])),
         (PLAIN, E_INVALIDARG, ("failed", "an unforeseen answer", ["unforeseen-answer"])),
         ({}, 0, ("skipped", "no device", [])),
-        ({}, E_INVALIDARG, ("error", "the implementation failed", ["implementation-error"])),
+        ({}, E_INVALIDARG, ("error", "an unforeseen answer", ["unforeseen-answer"])),
         ({}, Failure("ended with SIGSEGV"), ("error", "the implementation failed", ["implementation-error"])),
         ({}, TimedOut("5"), ("error", "timed out", ["timeout"])),
         (NEGATIVE, E_INVALIDARG, ("passed", "refused: E_INVALIDARG", [])),

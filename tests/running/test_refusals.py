@@ -236,3 +236,15 @@ def test_an_operator_that_came_later_is_sent_at_the_levels_before_it() -> None:
     wrong = wrong_desc(case, "3_0")
     assert wrong is not None
     assert [found.rule for found in wrong.findings] == ["operator-unavailable"]
+
+
+def test_strides_that_are_not_as_many_as_sizes_cannot_be_said_in_c() -> None:
+    tensors = {name: {"DataType": "FLOAT32", "Sizes": [2]} for name in ("ATensor", "BTensor", "OutputTensor")}
+    tensors["ATensor"]["Strides"] = [2, 1]
+    wrong = Case("a", "a", "a.yaml", "ELEMENT_WISE_ADD", None, tensors, invalid=("invalid-strides",))
+    assert wrong_desc(wrong, "6_4", is_asked=True) is None
+    tensors["ATensor"]["Strides"] = [0]
+    tensors["OutputTensor"]["Strides"] = [0]
+    overlapping = wrong_desc(wrong, "6_4", is_asked=True)
+    assert overlapping is not None
+    assert [finding.rule for finding in overlapping.findings] == ["invalid-strides"]

@@ -7,6 +7,7 @@ from typing import Any
 import fuzzed
 import numpy as np
 import pytest
+from asked_library import E_INVALIDARG, AskedLibrary
 from valid_descs import tensor, valid
 
 from dmlcheck.drawing.units import Unit
@@ -110,3 +111,13 @@ def test_what_cannot_be_made_in_a_process_of_its_own_is_no_finding() -> None:
     apart = BenchApart("python:misbehaving:broken", Settings(), 3.0, 0.0)
     with pytest.raises(Unavailable, match="in a process of its own"):
         apart.answer(trial(1.0))
+
+
+def test_a_library_that_is_only_asked_is_asked_about_valid_draws() -> None:
+    here = BenchHere(AskedLibrary(lambda desc: E_INVALIDARG if desc["Axis"] else 0), Settings())
+    units = [Unit("DML_OPERATOR_GATHER_ELEMENTS", 0, number, level="6_2") for number in range(12)]
+    answers = [answer for _, answer in here.answers(units)]
+    differences = [answer.difference for answer in answers if answer.difference is not None]
+    assert {difference.rule for difference in differences} == {"unforeseen-answer"}
+    assert 0 < len(differences) < len(answers)
+    assert all(answer.is_compared for answer in answers)
