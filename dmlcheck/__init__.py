@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from dmlcheck.api import (
         InvalidInput,
+        accepted,
         evaluate,
         known_deviations,
         load_cases,
@@ -30,6 +31,7 @@ __all__ = [
     "Diagnostic",
     "InvalidInput",
     "__version__",
+    "accepted",
     "evaluate",
     "known_deviations",
     "load_cases",

@@ -17,6 +17,7 @@ from dmlcheck.reference.work import TooMuchWork
 from dmlcheck.running.results import CaseResult
 from dmlcheck.specs.names import LEVELS, NEWEST_LEVEL, parse_level, parse_version
 from dmlcheck.validation import deviations
+from dmlcheck.validation.releases import is_accepted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -44,6 +45,15 @@ def validate(operator: str, desc: Mapping[str, Any], feature_level: Any = None) 
     0x4100. ValueError for a level that does not exist.
     """
     return [finding.diagnostic() for finding in validation.validate(operator, _plain(desc), _level(feature_level))[1]]
+
+
+def accepted(operator: str, desc: Mapping[str, Any], directml_version: str) -> bool:
+    """Return whether CreateOperator of a release of DirectML takes a desc, as measured.
+
+    `directml_version` (`1.13.1`) stands for the nearest release, no later, that was asked: 1.4.0, 1.5.1, 1.7.0, 1.8.2,
+    1.9.1, 1.10.1, 1.12.1, 1.13.1, 1.14.2 and 1.15.4. ValueError for an earlier one, and for a text that is no version.
+    """
+    return is_accepted(read_desc(operator, _plain(desc)), directml_version)
 
 
 def known_deviations(operator: str, desc: Mapping[str, Any], directml_version: str | None = None) -> list[Diagnostic]:

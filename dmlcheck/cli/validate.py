@@ -79,7 +79,7 @@ def validate(*, files: tuple[str, ...], dims: dict[str, int], form: str, library
     Reads desc files, case files, DxDispatch models, ONNX models and DirectML graphs (.bin); `-` is standard input.
     """
     with _opened(library) as asked:
-        found = list(_validated(files, LevelRequest(**given, library=asked), dims))
+        found = list(_validated(files, LevelRequest(**given, library=asked, with_releases=form == "json"), dims))
     wholes = [whole for one in found for whole in one.wholes]
     if wholes and given["all_levels"]:
         raise click.UsageError("--all-levels is not for ONNX models or DirectML graphs")

@@ -17,12 +17,13 @@ from dmlcheck.descs.fields import (
     unknown_fields,
 )
 from dmlcheck.descs.records import TensorDesc
-from dmlcheck.descs.strides import elements_overlap, packed_strides
+from dmlcheck.descs.strides import elements_overlap, is_output_taken, packed_strides
 from dmlcheck.diagnostics.claims import ABSENT, AT_LEAST, AT_MOST, ELEMENTS, EQUAL, LENGTH, ONE_OF, Claim
 from dmlcheck.diagnostics.record import Checking, Finding
 from dmlcheck.diagnostics.wording import brackets, counted, dimensions_text, misspelt
 from dmlcheck.files.document import Path
 from dmlcheck.specs.names import DATA_TYPES, MAX_ELEMENTS, UINT64_MAX, UINT_MAX, enum_prefix
+from dmlcheck.specs.records import Releases
 
 TENSOR_FIELDS = (
     "DataType",
@@ -215,7 +216,10 @@ class _Tensor(NamedTuple):
         if elements_overlap(sizes, strides):
             problem = "make elements overlap; each element of an output needs a place of its own"
             asked = (EQUAL, packed_strides(sizes))
-            yield self.wrong("invalid-strides", ("Strides",), asked, _packed_help(sizes), problem=problem)
+            taken = Releases() if is_output_taken(sizes, strides) else None
+            help = "; ".join(filter(None, (_packed_help(sizes), taken and taken.told)))
+            found = self.wrong("invalid-strides", ("Strides",), asked, help, problem=problem)
+            yield found if taken is None else found._replace(taken_by=taken.all)
 
 
 _MOST_ZEROS = 10  # reported of one tensor

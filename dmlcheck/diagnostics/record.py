@@ -62,7 +62,9 @@ class Diagnostic(NamedTuple):
 class Finding(NamedTuple):
     """A diagnostic before its file is known: the rule, the path to the problem, and the words of the message.
 
-    `claim` is the requirement that is not met, if a machine can check it.
+    `claim` is the requirement that is not met, if a machine can check it. `taken_by` has the releases of DirectML that
+    take the desc all the same, as far as this finding goes. `is_measured` says that they refuse what the documentation
+    allows.
     """
 
     rule: str
@@ -73,6 +75,8 @@ class Finding(NamedTuple):
     note: str | None = None
     at_key: bool = False
     claim: Claim | None = None
+    taken_by: tuple[str, ...] = ()
+    is_measured: bool = False
 
     def under(self, path: tuple[str | int, ...]) -> Finding:
         """Return the finding about a part, with its path from the whole."""

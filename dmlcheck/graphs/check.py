@@ -23,6 +23,7 @@ class CheckedDesc(NamedTuple):
     """A desc as it was read, or None, the findings about it, and the minimum level.
 
     `answer` is that of DirectML's library, if it was asked, and `doubts` are the findings about the answer.
+    `accepted_by` has the releases of DirectML that take the desc.
     """
 
     desc: OperatorDesc | None
@@ -31,6 +32,7 @@ class CheckedDesc(NamedTuple):
     notes: tuple[Finding, ...] = ()
     answer: Any = None
     doubts: tuple[Finding, ...] = ()
+    accepted_by: tuple[str, ...] = ()
 
 
 CheckDesc = Callable[[str, Mapping[str, Any]], CheckedDesc]

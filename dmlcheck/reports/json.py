@@ -303,6 +303,7 @@ def validation_text(
                     "valid": desc.is_valid,
                     "minimum_feature_level": desc.minimum,
                     "diagnostics": [diagnostic.as_dict() for diagnostic in (*desc.diagnostics, *desc.notes)],
+                    "accepted_by": list(desc.accepted_by),
                     **_levels(desc),
                     **_answer(desc),
                     **_source(desc),

@@ -50,6 +50,8 @@ def _desc_lines(
                 yield f"  the same in {counted(times[mistake] - 1, 'more case')}"
     if not desc.errors and desc.operator is not None and not document.problems:
         yield f"{visible(desc.label)}: {_verdict(desc)}"
+    if desc.differing is not None:
+        yield f"{visible(desc.label)}: {desc.differing}"
     if desc.answer is not None:
         yield f"{visible(desc.label)}: DirectML {desc.answer.version} {desc.answer.text}"
     for at in desc.levels:

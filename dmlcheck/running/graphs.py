@@ -25,6 +25,7 @@ from dmlcheck.running.legality import (
 )
 from dmlcheck.specs.names import LEVEL_ORDER, NEWEST_LEVEL, highest
 from dmlcheck.validation import check, deviations, minimum_level
+from dmlcheck.validation.releases import accepted_by
 
 _MOST_SHOWN = 1000  # characters of a name
 GRAPH_RULES = frozenset(("graph-syntax", "dangling-edge", "edge-mismatch"))
@@ -118,7 +119,8 @@ def checker(asked: LevelRequest) -> CheckDesc:
         if reading.desc is not None and not findings:
             notes = tuple(deviations.notes(reading.desc, asked.directml_version, in_graph=True))
         answer, doubts = (None, ()) if asked.library is None else answer_to(reading, asked.library)
-        return CheckedDesc(reading.desc, findings, minimum_level(reading), notes, answer, doubts)
+        releases = accepted_by(reading) if asked.with_releases else ()
+        return CheckedDesc(reading.desc, findings, minimum_level(reading), notes, answer, doubts, releases)
 
     return check_desc
 
@@ -150,4 +152,5 @@ def _entry(one: Checked, file: str, asked: LevelRequest) -> Validated:
         minimum=one.desc.minimum,
         notes=(*(note._replace(severity=NOTE) for note in notes), *doubts),
         answer=one.desc.answer,
+        accepted_by=one.desc.accepted_by,
     )

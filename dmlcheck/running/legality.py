@@ -36,7 +36,8 @@ class Validated(NamedTuple):
 
     `notes` are about a valid desc, which stays valid. `node` and `onnx_operator` (`Softmax-13`) name the part of an
     ONNX model that the desc comes from, and `desc` is the desc in the notation of a case file. `answer` is that of
-    DirectML's library, if it was asked.
+    DirectML's library, if it was asked. `accepted_by` has the releases of DirectML that take the desc, `differing` says
+    which of them do otherwise than the documentation has it.
     """
 
     file: str
@@ -52,6 +53,8 @@ class Validated(NamedTuple):
     onnx_operator: str | None = None
     desc: Mapping[str, Any] | None = None
     answer: Answer | None = None
+    accepted_by: tuple[str, ...] = ()
+    differing: str | None = None
 
     @property
     def is_valid(self) -> bool:
@@ -118,13 +121,15 @@ class LevelRequest(NamedTuple):
     """The request of a check: a level (None: each desc's own), whether to check all levels, and a version of DirectML.
 
     `directml_version` limits the notes of known deviations to those of a version; None stands for all. `library` is
-    DirectML's library to be asked about each desc, as an implementation.
+    DirectML's library to be asked about each desc, as an implementation. `with_releases` asks for the releases that
+    take each desc.
     """
 
     level: str | None = None
     all_levels: bool = False
     directml_version: str | None = None
     library: Any = None
+    with_releases: bool = False
 
 
 def validated_file(file: Opened, asked: LevelRequest, _: Mapping[str, int]) -> ValidatedFile:
@@ -169,18 +174,30 @@ def _validated_case(case: Case, asked: LevelRequest) -> Validated:
     level = asked.level or case.level
     reading = read_desc(case.operator, case.desc)
     findings = check(reading, level)
-    found = in_order(case.origin, findings)
+    found = _refused_first(case, findings)
     if case.is_negative and level == case.level:
         found = _beside_its_list(case, findings, found)
     levels = _at_levels(case, reading) if asked.all_levels else ()
     operator = full_name(case.operator) or case.operator
     notes = () if findings or reading.desc is None else _notes(case, reading.desc, asked.directml_version)
     made = Validated(case.file, case.name, operator, level, minimum_level(reading), found, levels=levels, notes=notes)
+    if findings or asked.with_releases:
+        from dmlcheck.validation.releases import accepted_by, difference
+
+        releases = accepted_by(reading) if asked.with_releases else ()
+        made = made._replace(accepted_by=releases, differing=difference(reading, findings))
     if asked.library is None:
         return made
     answer, doubts = answer_to(reading, asked.library)
     told = tuple(doubt._replace(severity=WARNING) for doubt in in_order(case.origin, doubts))
     return made._replace(answer=answer, notes=(*notes, *told))
+
+
+def _refused_first(case: Case, findings: Iterable[Finding]) -> tuple[Diagnostic, ...]:
+    """Return findings in the order of the file, those for which no release of DirectML refuses the desc last."""
+    refused = in_order(case.origin, (finding for finding in findings if not finding.taken_by))
+    taken = in_order(case.origin, (finding for finding in findings if finding.taken_by))
+    return (*refused, *taken)
 
 
 def answer_to(reading: Reading, library: Any) -> tuple[Answer | None, tuple[Finding, ...]]:

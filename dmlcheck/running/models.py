@@ -200,6 +200,7 @@ def _descs(
         yield made._replace(
             notes=(*notes, *(_placed(doubt, file)._replace(severity=WARNING) for doubt in one.desc.doubts)),
             answer=one.desc.answer,
+            accepted_by=one.desc.accepted_by,
             node=node.name,
             onnx_operator=node.operator,
             desc=None if one.desc.desc is None else notation(one.desc.desc),

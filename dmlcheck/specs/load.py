@@ -12,6 +12,7 @@ from dmlcheck.specs.names import OPERATOR_PREFIX, short_operator
 from dmlcheck.specs.records import (
     ALTERNATIVES,
     ATTRIBUTE,
+    DOCUMENTATION,
     ERRATUM_BASES,
     ERRATUM_KINDS,
     INPUT,
@@ -23,7 +24,9 @@ from dmlcheck.specs.records import (
     Erratum,
     Field,
     OperatorSpec,
+    Releases,
     SupportTable,
+    Taken,
     TensorSupport,
     Tolerance,
     Undefined,
@@ -31,7 +34,20 @@ from dmlcheck.specs.records import (
 
 _PAGE_ROOT = "https://learn.microsoft.com/windows/"
 _CONDITIONS = frozenset(("when", "unless", "present", "absent", "since", "until"))
-_CONSTRAINT_KEYS = ("id", "text", "when", "unless", "present", "absent", "since", "until", "given", "help")
+_CONSTRAINT_KEYS = (
+    "id",
+    "text",
+    "when",
+    "unless",
+    "present",
+    "absent",
+    "since",
+    "until",
+    "given",
+    "help",
+    "basis",
+    "taken",
+)
 
 
 def data_folder(name: str) -> str:
@@ -82,6 +98,7 @@ def _spec(raw: dict[str, Any]) -> OperatorSpec:
         functions=tuple(raw.get("functions", ())),
         fields=fields,
         support=tuple(_table(table) for table in raw["support"]),
+        taken=tuple(_taken(row) for row in raw.get("taken", ())),
         let=raw.get("let", {}),
         constraints=tuple(_constraint(row) for row in raw["constraints"] or ()),
         tolerance=tuple(_tolerance(row) for row in raw.get("tolerance", ())),
@@ -149,8 +166,20 @@ def _constraint(raw: dict[str, Any]) -> Constraint:
         present=tuple(raw.get("present", ())),
         absent=tuple(raw.get("absent", ())),
         help=raw.get("help"),
+        basis=raw.get("basis", DOCUMENTATION),
+        taken=_releases(raw["taken"]) if "taken" in raw else None,
         is_unconditional=_CONDITIONS.isdisjoint(raw),
     )
+
+
+def _releases(raw: str | dict[str, str]) -> Releases:
+    """Read the releases of a row: `all`, or {since: "1.7.0", until: "1.9.1"}, each without the other if need be."""
+    return Releases() if raw == "all" else Releases(**raw)  # type: ignore[arg-type]
+
+
+def _taken(raw: dict[str, Any]) -> Taken:
+    dims = _dims(raw["dims"]) if "dims" in raw else ()
+    return Taken(tuple(raw["tensors"]), tuple(raw.get("types", ())), dims, _releases(raw["releases"]))
 
 
 _ERRATUM_VALUES = {"kind": ERRATUM_KINDS, "basis": ERRATUM_BASES, "measured": (False, True)}

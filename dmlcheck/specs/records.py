@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from dmlcheck.specs.names import LEVEL_ORDER, short_operator
+from dmlcheck.specs.names import LEVEL_ORDER, RELEASES, short_operator
 
 INPUT = "input_tensor"
 OUTPUT = "output_tensor"
 ATTRIBUTE = "attribute"
+DOCUMENTATION, MEASURED = "documentation", "measured"  # bases of a constraint
 DATA_TYPE = "DataType"  # in a row's `when`: the data type of the first output
 
 
@@ -43,6 +44,27 @@ class TensorSupport(NamedTuple):
     types: tuple[str, ...]
 
 
+class Releases(NamedTuple):
+    """Releases of DirectML: from the first one, before the first one without, and all if neither is given."""
+
+    since: str | None = None
+    until: str | None = None
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        """The releases that were asked, by their versions."""
+        versions = list(RELEASES)
+        first = 0 if self.since is None else versions.index(self.since)
+        return tuple(versions[first : None if self.until is None else versions.index(self.until)])
+
+    @property
+    def told(self) -> str:
+        """What a help says where these releases take a desc that the documentation forbids."""
+        first, *others = self.all
+        who = f"DirectML {first} to {others[-1]} take" if others else f"DirectML {first} takes"
+        return f"{who} it: there it is no reason for E_INVALIDARG"
+
+
 Row = Mapping[str, TensorSupport]
 
 
@@ -63,6 +85,8 @@ class Constraint(NamedTuple):
 
     `when`, `unless`, `present`, `absent`, `since` and `until` limit the row to values of fields, to fields that are
     given or missing, and to feature levels; `given` names the rows that must be met for this one to mean anything.
+    `basis` is the documentation, or `measured`: releases refuse what the documentation allows. `taken` has the releases
+    that take a desc that breaks the row: for them it is no reason to refuse.
     """
 
     id: str
@@ -78,20 +102,32 @@ class Constraint(NamedTuple):
     absent: tuple[str, ...] = ()
     help: str | None = None
     is_unconditional: bool = False
+    basis: str = DOCUMENTATION
+    taken: Releases | None = None
+
+
+class Taken(NamedTuple):
+    """Data types or dimension counts of some tensors that no table has, and that some releases take all the same."""
+
+    tensors: tuple[str, ...]
+    types: tuple[str, ...]
+    dims: tuple[int, ...]
+    releases: Releases
 
 
 ERRATUM_KINDS = ("error", "silence", "contradiction")
-ERRATUM_BASES = ("documentation", "header", "history", "vendor", "callers", "tests", "our decision")
+ERRATUM_BASES = ("measured", "documentation", "header", "history", "vendor", "callers", "tests", "our decision")
 
 
 class Erratum(NamedTuple):
     """An erratum: the statement of the page, the correct one, and its basis.
 
-    `kind`: the page is wrong, is silent, or contradicts itself or another source. `basis`: the rest of the
-    documentation; DirectML.h; the history of the feature levels or of the page; DirectML's engineers, release notes and
-    DirectMLX.h; descs that programs pass to DirectML; tests that run on DirectML; or a decision made for these specs.
-    If the parts of an erratum have different bases, the weakest is named: the later one in this list. `measured`:
-    whether somebody ran this very operator on DirectML and published the result. `source` is where to look it up.
+    `kind`: the page is wrong, is silent, or contradicts itself or another source. `basis`: DirectML's own answer or
+    result, of releases that the source names; the rest of the documentation; DirectML.h; the history of the feature
+    levels or of the page; DirectML's engineers, release notes and DirectMLX.h; descs that programs pass to DirectML;
+    tests that run on DirectML; or a decision made for these specs. If the parts of an erratum have different bases, the
+    weakest is named: the later one in this list. `measured`: whether somebody ran this very operator on DirectML and
+    published the result. `source` is where to look it up.
     """
 
     id: str
@@ -197,6 +233,7 @@ class OperatorSpec(NamedTuple):
     functions: tuple[str, ...]
     fields: Mapping[str, Field]
     support: tuple[SupportTable, ...]
+    taken: tuple[Taken, ...]
     let: Mapping[str, str]
     constraints: tuple[Constraint, ...]
     tolerance: tuple[Tolerance, ...]

@@ -8,7 +8,7 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import Finding
 from dmlcheck.files.document import Path
 from dmlcheck.specs.names import ENUMS, LEVEL_ORDER, LEVELS, level_and_version, level_name
-from dmlcheck.specs.records import Constraint
+from dmlcheck.specs.records import MEASURED, Constraint
 from dmlcheck.validation import constraint_words, support_tables
 from dmlcheck.validation.conditions import applicable, applies
 
@@ -56,7 +56,8 @@ def _of_row(finding: Finding, row: Constraint, desc: OperatorDesc, level: str) -
     """Return a word's finding with its row's text and the level from which the desc is valid."""
     lifted = None if row.until is None else _accepted_from(finding, row, desc, level)
     remedy = row.help or _type_help(finding, row, desc, level) or _transform_help(finding, desc, level) or finding.help
-    helps = (remedy, f"accepted from {level_and_version(lifted)}" if lifted else None)
+    taken = None if row.taken is None else row.taken.told
+    helps = (remedy, f"accepted from {level_and_version(lifted)}" if lifted else None, taken)
     if lifted and finding.rule == "value-out-of-range":
         finding = _unsupported_value(finding, desc, level)
     finding = _in_words_of_row(finding, row)
@@ -64,6 +65,8 @@ def _of_row(finding: Finding, row: Constraint, desc: OperatorDesc, level: str) -
         constraint=f"{desc.spec.short}/{row.id}",
         note=finding.note or (None if row.text.removesuffix(".") in finding.message else row.text),
         help="; ".join(filter(None, helps)) or None,
+        taken_by=() if row.taken is None else row.taken.all,
+        is_measured=row.basis == MEASURED,
     )
 
 

@@ -32,10 +32,20 @@ def findings(desc: OperatorDesc, level: str, remedy: Remedy | None = None) -> It
         for part in desc.parts[name]:
             if len(part.tensor.sizes) not in support.dims:
                 row = _SupportRow(desc.spec, table, desc.spec.fields[name], heading, level)
-                yield _dimension_finding(row, part, desc, remedy)
+                yield _taken(_dimension_finding(row, part, desc, remedy), desc, part, "dims")
             if support.types and part.tensor.data_type not in support.types:
                 row = _SupportRow(desc.spec, table, desc.spec.fields[name], heading, level)
-                yield _type_finding(row, part, desc)
+                yield _taken(_type_finding(row, part, desc), desc, part, "types")
+
+
+def _taken(found: Finding, desc: OperatorDesc, part: TensorPart, what: str) -> Finding:
+    """Return a finding with the releases that take the tensor's type or number of dimensions all the same."""
+    value = part.tensor.data_type if what == "types" else len(part.tensor.sizes)
+    for row in desc.spec.taken:
+        if part.path[0] in row.tensors and value in getattr(row, what):
+            help = "; ".join(filter(None, (found.help, row.releases.told)))
+            return found._replace(help=help, taken_by=row.releases.all)
+    return found
 
 
 def support_table(desc: OperatorDesc) -> SupportTable | None:
