@@ -45,6 +45,7 @@ def _spec(
     tensors = {key: {"dims": "1..8", "types": types} for key, field in fields.items() if "kind" in field}
     return {
         "operator": name,
+        "number": 178,
         "introduced": introduced,
         "in_place": False,
         "kernel": "unary",

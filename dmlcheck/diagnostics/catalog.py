@@ -104,7 +104,7 @@ RULES: dict[str, Rule] = {
     "diagnostics-mismatch": Rule("run", "{problem}"),
     "implementation-error": Rule("run", "{implementation} {problem}"),
     "invalid-desc-accepted": Rule("run", "{implementation} accepts a desc that {level} does not allow: {mistakes}"),
-    "unforeseen-answer": Rule("run", "{answer}; dmlcheck says that the desc is {foreseen}"),
+    "unforeseen-answer": Rule("run", "{answer}; dmlcheck foresees that it {foreseen} it"),
     "timeout": Rule("run", "no result after {seconds} s"),
     "flaky-case": Rule("run", "{problem}"),
     "skipped-case": Rule("run", "skipped: {reason}"),

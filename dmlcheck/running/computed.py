@@ -141,14 +141,6 @@ def refusal(desc: OperatorDesc, inputs: dict[str, Any], implementation: Any) -> 
     return Refusal(None)
 
 
-def refusal_of(desc: OperatorDesc, implementation: Any) -> Refusal | Nothing:
-    """Return whether DirectML itself refuses a desc; Nothing where it gave no answer."""
-    answer = asked(desc, implementation)
-    if isinstance(answer, Nothing):
-        return answer
-    return Refusal(None if answer.is_accepted else answer.code)
-
-
 def _nothing(error: Exception, implementation: Any) -> Nothing:
     """Return the outcome for an exception in place of outputs."""
     if isinstance(error, Unsupported):

@@ -214,8 +214,7 @@ def answer_to(reading: Reading, library: Any) -> tuple[Answer | None, tuple[Find
     answer = asked(reading.desc, library)
     if isinstance(answer, Nothing):
         return None, () if answer.finding is None else (answer.finding,)
-    foreseen = is_accepted(reading, answer.version)
-    return answer, () if answer.is_accepted == foreseen else (unforeseen(answer, is_valid=foreseen),)
+    return answer, () if answer.is_accepted == is_accepted(reading, answer.version) else (unforeseen(answer),)
 
 
 def _notes(case: Case, desc: OperatorDesc, version: str | None) -> tuple[Diagnostic, ...]:

@@ -23,13 +23,12 @@ from dmlcheck.running.computed import (
     computed,
     is_reference,
     refusal,
-    refusal_of,
     timed_out,
     why_unsupported,
 )
 from dmlcheck.running.known_failures import judged_directml, with_known
 from dmlcheck.running.negatives import check_invalid, is_listed
-from dmlcheck.running.refusals import accepted, unforeseen, wrong_desc, zeros
+from dmlcheck.running.refusals import InvalidDesc, accepted, unforeseen, wrong_desc, zeros
 from dmlcheck.running.results import (
     ERRORED,
     FAILED,
@@ -43,10 +42,12 @@ from dmlcheck.running.results import (
 )
 from dmlcheck.running.settings import Settings
 from dmlcheck.running.verdict import Limits, Verdict, evidence_of, judge
-from dmlcheck.specs.names import LEVEL_ORDER, NEWEST_LEVEL, level_name
+from dmlcheck.specs.names import LEVEL_ORDER, NEWEST_LEVEL, level_name, release_of
 from dmlcheck.specs.records import OUTPUT
+from dmlcheck.validation.releases import are_taken
 
 _MOST_WORDS = 200  # characters of the words of a refusal
+_UNFORESEEN = "an unforeseen answer"
 _NOTHING = "nothing to compare: every expected element is undefined"
 _NO_LIMIT = "nothing to judge: every element differs where its tolerance has no limit"
 
@@ -185,7 +186,7 @@ def _of_asked(case: Case, run: Run) -> Ending:
         return ending_of_nothing(answer)
     if answer.is_accepted:
         return Ending(PASSED, answer.text)
-    return Ending(FAILED, "an unforeseen answer", (unforeseen(answer, is_valid=True),))
+    return Ending(FAILED, _UNFORESEEN, (unforeseen(answer),))
 
 
 def _of_uncomputed(case: Case, run: Run) -> Ending:
@@ -198,7 +199,7 @@ def _of_uncomputed(case: Case, run: Run) -> Ending:
         return ending_of_nothing(answer)
     if answer.is_accepted:
         return Ending(SKIPPED, NO_DEVICE)
-    return Ending(ERRORED, "an unforeseen answer", (unforeseen(answer, is_valid=True),))
+    return Ending(ERRORED, _UNFORESEEN, (unforeseen(answer),))
 
 
 def _of_illegal(findings: Iterable[Finding]) -> Ending:
@@ -222,9 +223,8 @@ def _of_refusal(case: Case, run: Run) -> Ending:
     if wrong is None:
         return Ending(PASSED, is_unrun=True)
     if run.is_asked:
-        answer = refusal_of(wrong.desc, implementation)
-    else:
-        answer = refusal(wrong.desc, zeros(wrong.desc), implementation)
+        return _of_answer(case, wrong, run)
+    answer = refusal(wrong.desc, zeros(wrong.desc), implementation)
     if isinstance(answer, Nothing) and answer.finding is not None:
         return ending_of_nothing(answer)
     if isinstance(answer, Nothing):
@@ -232,6 +232,19 @@ def _of_refusal(case: Case, run: Run) -> Ending:
     if answer.words is None:
         return Ending(FAILED, "accepted an invalid desc", (accepted(case, wrong, implementation),))
     return Ending(PASSED, f"refused: {cut(' '.join(answer.words.split()), _MOST_WORDS)}")
+
+
+def _of_answer(case: Case, wrong: InvalidDesc, run: Run) -> Ending:
+    """Return the ending of a negative case that DirectML itself is asked about: an unforeseen answer fails."""
+    answer = asked(wrong.desc, run.implementation)
+    if isinstance(answer, Nothing):
+        return ending_of_nothing(answer)
+    if are_taken(wrong.findings, release_of(answer.version)):
+        known = "known to be accepted by the releases"
+        return Ending(PASSED, known) if answer.is_accepted else Ending(FAILED, _UNFORESEEN, (unforeseen(answer),))
+    if answer.is_accepted:
+        return Ending(FAILED, "accepted an invalid desc", (accepted(case, wrong, run.implementation),))
+    return Ending(PASSED, f"refused: {answer.code}")
 
 
 def _of_unusable(prepared: Prepared) -> Ending:

@@ -12,7 +12,7 @@ from dmlcheck.descs.write import notation
 from dmlcheck.diagnostics.catalog import RULES
 from dmlcheck.diagnostics.record import Diagnostic, Finding
 from dmlcheck.implementations import Answer, name_of
-from dmlcheck.specs.names import DATA_TYPES, level_name, level_of_release
+from dmlcheck.specs.names import DATA_TYPES, level_name
 from dmlcheck.validation import check
 
 _SEEN = ("tensor", "feature level", "operator")  # groups of rules about the meaning of a desc, not its notation
@@ -31,18 +31,18 @@ class InvalidDesc(NamedTuple):
 def wrong_desc(case: Case, level: str, *, is_asked: bool = False) -> InvalidDesc | None:
     """Return the desc of a negative case, or None if an implementation at a level has nothing to refuse in it.
 
-    None for a desc that is valid at the level, one that releases of DirectML are known to take all the same, and one
-    with a mistake in its notation. An implementation that is not
-    only asked gets tensors too: then None also for a desc whose tensors do not exist or are large.
+    None for a desc that is valid at the level, and one with a mistake in its notation. An implementation that is not
+    DirectML's library is known by no release and gets tensors: then None also for a desc that some releases take all
+    the same, and one whose tensors do not exist or are large.
     """
     reading = read_desc(case.operator, case.desc)
     findings = check(reading, level)
     if reading.desc is None or not findings or any(RULES[found.rule].group not in _SEEN for found in findings):
         return None
-    if any(finding.taken_by for finding in findings):
-        return None
     if is_asked:
         return InvalidDesc(reading.desc, findings, level) if can_be_asked(reading) else None
+    if any(finding.taken_by for finding in findings):
+        return None
     if not _can_be_made(reading.desc) or not _says_the_same(reading.desc, findings, level):
         return None
     return InvalidDesc(reading.desc, findings, level)
@@ -106,12 +106,12 @@ def accepted(case: Case, wrong: InvalidDesc, implementation: Any) -> Finding:
     return Finding("invalid-desc-accepted", first.path, params, at_key=first.at_key)
 
 
-def unforeseen(answer: Answer, *, is_valid: bool) -> Finding:
+def unforeseen(answer: Answer) -> Finding:
     """Return the finding that DirectML's own answer is another than dmlcheck foresees for the release."""
-    level = level_name(level_of_release(answer.version))
-    foreseen = f"valid at {level}" if is_valid else f"not valid at {level}"
-    params = {"answer": f"DirectML {answer.version} {answer.text}", "foreseen": foreseen}
-    return Finding("unforeseen-answer", ("desc",), params)
+    foreseen = "refuses" if answer.is_accepted else "accepts"
+    return Finding(
+        "unforeseen-answer", ("desc",), {"answer": f"DirectML {answer.version} {answer.text}", "foreseen": foreseen}
+    )
 
 
 def _told(found: Diagnostic) -> str:

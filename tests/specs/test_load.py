@@ -11,6 +11,7 @@ from dmlcheck.specs.records import ERRATUM_BASES, ERRATUM_KINDS, Constraint, Err
 
 SPEC = """\
 operator: DML_OPERATOR_TWICE
+number: 178
 introduced: "2_0"
 in_place: true
 kernel: unary
