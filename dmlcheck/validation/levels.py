@@ -53,7 +53,8 @@ def _at_level(desc: OperatorDesc, level: str, *, is_told: bool = False) -> Itera
     else:
         refused = set()
         for finding in support_tables.findings(desc, level, rank_remedy if is_told else None):
-            refused.add(finding.path[1:])
+            if not finding.taken_by:
+                refused.add(finding.path[1:])
             yield finding
         if refused:
             desc = desc._replace(refused=frozenset(refused))
