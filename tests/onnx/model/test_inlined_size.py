@@ -91,7 +91,7 @@ def test_an_attribute_that_is_passed_on_counts_where_it_ends() -> None:
 
 
 def test_functions_that_call_each_other_in_a_circle_have_no_size() -> None:
-    """Stand-ins for functions, since some versions of onnx do not outlive such a model."""
+    """Stand-ins for functions, which onnx never sees."""
     calls = {name: SimpleNamespace(domain="own", op_type=name, overload="", attribute=[]) for name in "FG"}
     functions = [
         SimpleNamespace(domain="own", name=name, overload="", node=[calls[other]])

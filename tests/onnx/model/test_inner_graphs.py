@@ -62,7 +62,7 @@ def test_nothing_is_given_where_nothing_follows(made: Any) -> None:
 
 
 def test_a_scan_without_its_number_of_inputs_gives_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if its attributes had none: some versions of onnx do not outlive such a node."""
+    """As if its attributes had none."""
     made = node("Scan", "x", "z", body=BODY, num_scan_inputs=1)
     assert said(types_given(made, [floats(2, 3)], 17)) == [("FLOAT", (3,))]
     monkeypatch.setattr("dmlcheck.onnx.model.inner_graphs.attributes_of", lambda *_: {})
