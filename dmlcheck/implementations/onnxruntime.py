@@ -192,9 +192,9 @@ class OnnxRuntime:
 
 
 def refuse_deadly(graph: ExportedGraph, feed: dict[str, Array]) -> None:
-    """Raise Unsupported for integer divisions that end the process on a processor, with all other results.
+    """Raise Unsupported for integer divisions that could end the process, and lose all other results with it.
 
-    These are divisions by 0, and of the most negative number by -1; both are undefined in DirectML.
+    What they give is undefined in DirectML.
     """
     for node in graph.nodes:
         if node.type not in ("Div", "Mod") or not all(name in feed for name in node.inputs):

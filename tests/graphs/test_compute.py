@@ -129,7 +129,7 @@ def test_what_the_engine_cannot_do_is_a_finding(error: Exception, rule: str, mon
 
 
 def test_an_output_that_no_memory_holds_is_refused_before_it_is_made() -> None:
-    wide = {"DataType": "FLOAT32", "Sizes": [2], "Strides": [2**28], "TotalTensorSizeInBytes": 2**30 + 4}
+    wide = {"DataType": "FLOAT32", "Sizes": [2], "Strides": [2**25], "TotalTensorSizeInBytes": 2**27 + 4}
     desc = valid("ELEMENT_WISE_NEGATE", InputTensor=tensor(2), OutputTensor=wide)
     found, (finding,) = collected(results(desc, {"InputTensor": np.zeros(2, dtype=np.float32)}))
     assert (found, finding.rule) == (None, "too-much-work")

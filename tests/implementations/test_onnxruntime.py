@@ -312,19 +312,37 @@ def test_an_operator_that_is_newer_than_this_onnx_is_unsupported(monkeypatch: py
     assert reason == "the package onnx here has opsets up to 19, and opset 20 is needed"
 
 
-@pytest.mark.parametrize(
-    ("above", "below", "reason"),
-    [([4, 6], [2, 0], "division by 0"), ([-(2**31), 6], [-1, 2], "division that overflows")],
-)
-def test_an_integer_division_that_ends_the_process_is_not_tried(
-    cpu: OnnxRuntime, above: list[int], below: list[int], reason: str
+@pytest.mark.parametrize("dtype", [np.int8, np.int32, np.int64])
+def test_integer_divisions_that_could_end_the_process_are_known(dtype: Any) -> None:
+    """The rule is told the numbers, and nothing divides them."""
+    least = np.iinfo(dtype).min
+    above, below = np.array([4, 6], dtype), np.array([2, 3], dtype)
+    assert module.deadly_division(above, below) is None
+    assert "division by 0" in str(module.deadly_division(above, np.array([2, 0], dtype)))
+    overflowing = module.deadly_division(np.array([4, least], dtype), np.array([2, -1], dtype))
+    assert "division that overflows" in str(overflowing)
+    assert module.deadly_division(np.array([least, 6], dtype), np.array([2, -1], dtype)) is None
+    unsigned = np.array([2, 255], np.uint8)
+    assert module.deadly_division(np.zeros(2, np.uint8), unsigned) is None
+    assert module.deadly_division(unsigned, np.zeros(2, np.uint8)) is not None
+    assert module.deadly_division(np.ones(2, np.float32), np.zeros(2, np.float32)) is None
+
+
+@pytest.mark.parametrize("operator", ["DIVIDE", "MODULUS_FLOOR", "MODULUS_TRUNCATE"])
+def test_an_integer_division_that_could_end_the_process_is_not_tried(
+    cpu: OnnxRuntime, operator: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """As if one by 3 could."""
     x = tensor("INT32", 2)
-    desc = desc_of("ELEMENT_WISE_DIVIDE", ATensor=x, BTensor=x, OutputTensor=x)
-    with pytest.raises(Unsupported, match=reason):
-        cpu.run(desc, {"ATensor": np.array(above, np.int32), "BTensor": np.array(below, np.int32)})
-    good = cpu.run(desc, {"ATensor": np.array([6, -9], np.int32), "BTensor": np.array([-2, 3], np.int32)})
-    assert good["OutputTensor"].tolist() == [-3, -3]
+    desc = desc_of(f"ELEMENT_WISE_{operator}", ATensor=x, BTensor=x, OutputTensor=x)
+    inputs = {"ATensor": np.array([6, 9], np.int32), "BTensor": np.array([2, 3], np.int32)}
+    quotients = [3, 3] if operator == "DIVIDE" else [0, 0]
+    assert cpu.run(desc, inputs)["OutputTensor"].tolist() == quotients
+    monkeypatch.setattr(module, "deadly_division", lambda _, below: "not tried" if (below == 3).any() else None)
+    with pytest.raises(Unsupported, match="not tried"):
+        cpu.run(desc, inputs)
+    inputs["BTensor"] = np.array([-2, 9], np.int32)
+    assert cpu.run(desc, inputs)["OutputTensor"].tolist() == ([-3, 1] if operator == "DIVIDE" else [0, 0])
 
 
 @pytest.mark.parametrize(("scale", "kept", "lost"), [(2, 2.0**126, 2.0**127), (0.25, 2.0**-147, 2.0**-149)])

@@ -314,12 +314,19 @@ def test_a_sequence_passes_through_and_is_not_judged() -> None:
     assert found == {"both": "skipped", "join": "skipped", "relu": "passed"}
 
 
-def test_a_division_that_could_end_the_process_does_not_run(runtime: type[Runtime]) -> None:
-    zero = constant("z", [0], np.int64)
-    made = model([node("Div", "z z", "y", "divide")], {"x": [1]}, {"y": [1]}, [zero], kind=7)
-    found = results(made)["divide"]
-    assert (found.outcome, runtime.calls) == ("skipped", [])
-    assert found.reason == "unsupported-by-implementation: an integer division by 0 could end the process"
+def test_a_division_that_could_end_the_process_does_not_run(
+    runtime: type[Runtime], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if one by 7 could; the rule itself is told what it divides, and not run."""
+    monkeypatch.setattr(
+        "dmlcheck.implementations.onnxruntime.deadly_division",
+        lambda _, below: "a division by 7 could end the process" if (below == 7).any() else None,
+    )
+    constants = [constant("z", [7], np.int64), constant("one", [1], np.int64)]
+    nodes = [node("Div", "z z", "y", "divide"), node("Div", "z one", "w", "by-one")]
+    found = results(model(nodes, {"x": [1]}, {"y": [1]}, constants, kind=7))
+    assert (found["divide"].outcome, found["by-one"].outcome, runtime.calls) == ("skipped", "passed", [["w"]])
+    assert found["divide"].reason == "unsupported-by-implementation: a division by 7 could end the process"
 
 
 def test_a_random_run_is_the_same_for_a_seed_and_another_for_another() -> None:

@@ -227,11 +227,14 @@ def test_a_loop_without_rounds_gives_no_elements() -> None:
     assert (found.value("y").tolist(), found.value("each").shape) == ([1, 2], (0, 2))
 
 
-def test_a_loop_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reference_nodes, "_MOST_INSIDE", 50)
-    ((_, found),) = looped("-").nodes()
+@pytest.mark.parametrize(("rounds", "limit"), [("three", ""), ("-", "most")])
+def test_a_loop_of_many_rounds_is_given_up(rounds: str, limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether it has a number of rounds, or ends by its condition alone."""
+    assert reference_nodes._MOST_INSIDE == 20_000
+    monkeypatch.setattr(reference_nodes, "_MOST_INSIDE", 3)
+    ((_, found),) = looped(rounds, limit).nodes()
     assert isinstance(found, Uncomputed)
-    assert (found.rule, "more than 50 nodes inside of others" in found.reason) == ("too-much-work", True)
+    assert (found.rule, "more than 3 nodes inside of others" in found.reason) == ("too-much-work", True)
 
 
 def test_a_node_inside_that_is_not_computed_is_named() -> None:

@@ -19,7 +19,7 @@ from dmlcheck.values.memory import available_bytes
 
 MOST_NODES = 200_000  # of a model
 MOST_INLINED = 50_000  # of a model whose functions are inlined: a few of them can make very many
-_MOST_DEPTH = 100  # calls within calls: newer versions of onnx go no deeper, and older ones take a stack for each
+_MOST_DEPTH = 100  # calls within calls, as newer versions of onnx have it
 MOST_VALUES = 1024  # elements of an initializer that are kept: shapes, axes, scales
 
 
@@ -227,7 +227,7 @@ def _inlined(path: str, model: Any) -> Any:
                 problem = f"has more than {most:,} {what} when its functions are inlined"
                 raise Unreadable(path, problem, "file-too-large")
         whole = inliner.inline_local_functions(model)
-    except CycleError:  # some versions of onnx do not come back from one
+    except CycleError:  # found before onnx sees it
         raise Unreadable(path, "has functions that call each other in a circle") from None
     except (checker.ValidationError, ValueError, RuntimeError) as error:
         raise Unreadable(path, f"has functions that cannot be inlined: {first_line(error)}") from None

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx_models import expect, f32, is_before, small
+from onnx_models import expect, f32, small
 from recurrences_of import described
 
 from dmlcheck.onnx.export.mappings import build
@@ -115,8 +115,7 @@ def test_lstm_has_input_output_forget_and_cell_gates_in_this_order(direction: st
 
 
 def test_numbers_of_activations_go_to_those_that_have_them() -> None:
-    if is_before("1.29"):
-        pytest.skip("before 1.29 onnxruntime ends the process where not every activation of an RNN has numbers")
+    """Of two with numbers in results, and of one with and one without in the attributes of the node."""
     inputs, _ = network(1, "FORWARD")
     both = {name: np.concatenate([value, value], 1 if value.shape[2] > 1 else 2) for name, value in inputs.items()}
     both["InputTensor"] = inputs["InputTensor"]
@@ -126,15 +125,23 @@ def test_numbers_of_activations_go_to_those_that_have_them() -> None:
     def leaky(value: Any) -> Array:
         return np.where(value < 0, 0.25 * value, value)
 
+    def elu(value: Any) -> Array:
+        return np.where(value < 0, 0.5 * np.expm1(value), value)
+
     made = np.empty((3, 2, 2, 2), np.float32)
-    for place, function, order in ((0, np.tanh, "FORWARD"), (1, leaky, "BACKWARD")):
+    for place, function, order in ((0, elu, "FORWARD"), (1, leaky, "BACKWARD")):
         h = inputs["HiddenInitTensor"][0, 0]
         for t in steps_of(order, 3):
             h = function(x[t] @ w.T + h @ r.T + bw + br)
             made[t, place] = h
-    activations = [{"Type": "ACTIVATION_TANH"}, {"Type": "ACTIVATION_LEAKY_RELU", "Alpha": 0.25}]
-    fields = {"ActivationDescs": activations, "Direction": "BIDIRECTIONAL"}
+    with_numbers = [{"Type": "ACTIVATION_ELU", "Alpha": 0.5}, {"Type": "ACTIVATION_LEAKY_RELU", "Alpha": 0.25}]
+    fields = {"ActivationDescs": with_numbers, "Direction": "BIDIRECTIONAL"}
     expect("RNN", both, {"OutputSequenceTensor": made}, 1e-5, by=("onnxruntime",), **fields)
+    fields["ActivationDescs"] = [{"Type": "ACTIVATION_TANH"}, with_numbers[1]]
+    graph = build(described("RNN", both, {"OutputSequenceTensor": made.shape}, **fields))
+    attributes = next(node.attributes for node in graph.nodes if node.type == "RNN")
+    assert (attributes["activations"], attributes["activation_alpha"]) == (["Tanh", "LeakyRelu"], [0.25])
+    assert "activation_beta" not in attributes
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 import re
+from graphlib import CycleError
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from whole_models import attention_layer, model, node, numbers, residual_block, save, tensor, weight
@@ -64,19 +66,20 @@ def test_names_that_are_not_utf_8_are_refused() -> None:
         read_whole("a.onnx", {})
 
 
-def test_functions_that_call_each_other_in_a_circle_are_refused() -> None:
-    opsets = [helper.make_opsetid("own", 1)]
-    functions = [
-        helper.make_function("own", name, ["a"], ["b"], [node(other, "a", "b", domain="own")], opsets)
-        for name, other in (("There", "Back"), ("Back", "There"))
-    ]
-    made = model([node("There", "x", "y", domain="own")], {"x": [4]}, {"y": [4]}, functions=functions)
+def test_functions_that_call_each_other_in_a_circle_are_refused_before_onnx_sees_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As `inlined_size` tells it; the functions here are in none."""
+    inline = Mock()
+    monkeypatch.setattr("onnx.inliner.inline_local_functions", inline)
+    monkeypatch.setattr(model_file, "inlined_size", Mock(side_effect=CycleError))
     with pytest.raises(Unreadable, match="has functions that call each other in a circle"):
-        read_whole(save(made), {})
+        read_whole(save(of_functions([node("Relu", "a", "b")])), {})
+    inline.assert_not_called()
 
 
-def test_functions_that_grow_without_end_are_refused() -> None:
-    """Each of 16 functions calls the next one twice: 2^16 nodes are more than 50,000."""
+def test_functions_that_grow_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of three functions calls the next one twice: eight nodes."""
     opsets = [helper.make_opsetid("own", 1), helper.make_opsetid("", 17)]
     functions = [
         helper.make_function(
@@ -87,11 +90,14 @@ def test_functions_that_grow_without_end_are_refused() -> None:
             [node(other, "a", "m", domain="own"), node(other, "m", "b", domain="own")],
             opsets,
         )
-        for name, other in itertools.pairwise(f"F{index}" for index in range(16))
+        for name, other in itertools.pairwise(f"F{index}" for index in range(3))
     ]
-    last = helper.make_function("own", "F15", ["a"], ["b"], [node("Relu", "a", "m"), node("Relu", "m", "b")], opsets)
+    last = helper.make_function("own", "F2", ["a"], ["b"], [node("Relu", "a", "m"), node("Relu", "m", "b")], opsets)
     made = model([node("F0", "x", "y", domain="own")], {"x": [4]}, {"y": [4]}, functions=[*functions, last])
-    with pytest.raises(Unreadable, match="has more than 50,000 nodes when its functions are inlined"):
+    monkeypatch.setattr(model_file, "MOST_INLINED", 8)
+    assert len(read_whole(save(made), {}).proto.graph.node) == 8
+    monkeypatch.setattr(model_file, "MOST_INLINED", 7)
+    with pytest.raises(Unreadable, match="has more than 7 nodes when its functions are inlined"):
         read_whole(save(made), {})
 
 
@@ -136,25 +142,33 @@ def test_names_in_functions_that_are_not_utf_8_are_refused(name: bytes) -> None:
         read_whole("a.onnx", {})
 
 
-def test_names_and_attributes_that_inlining_multiplies_are_refused() -> None:
-    """A name of 100,000 characters in 2,000 nodes is 200 MB, and so is an attribute."""
-    nodes = [node("Relu", "a", f"b{index}") for index in range(2000)]
+def test_names_and_attributes_that_inlining_multiplies_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name of 1,000 characters in 200 nodes is 200 KB, and so is an attribute."""
+    nodes = [node("Relu", "a", f"b{index}") for index in range(200)]
     made = of_functions([*nodes, node("Relu", "a", "b")])
-    made.graph.node[0].input[0] = made.graph.input[0].name = "n" * 100_000
-    said = "has more than 134,217,728 bytes when its functions are inlined"
-    with pytest.raises(Unreadable, match=said):
-        read_whole(save(made), {})
+    made.graph.node[0].input[0] = made.graph.input[0].name = "n" * 1000
     for one in nodes:
         one.attribute.add(name="s", ref_attr_name="s", type=3)
-    with pytest.raises(Unreadable, match=said):
-        read_whole(save(of_functions([*nodes, node("Relu", "a", "b")], s="s" * 100_000)), {})
+    other = of_functions([*nodes, node("Relu", "a", "b")], s="s" * 1000)
+    for each in (made, other):
+        assert read_whole(save(each), {}).proto.graph.node
+    monkeypatch.setattr(model_file, "MOST_BYTES", 150_000)
+    for each in (made, other):
+        with pytest.raises(Unreadable, match="has more than 150,000 bytes when its functions are inlined"):
+            read_whole(save(each), {})
 
 
-def test_a_model_of_more_than_2_gib_is_refused_and_not_empty() -> None:
-    """1,100 calls of a function with an attribute of 2 MB; protobuf gives an empty model for such a one."""
-    made = of_functions([node("Relu", "a", "b"), node("Mine", "a", "c", domain="other", s="s" * 2_000_000)], calls=1100)
-    with pytest.raises(Unreadable, match="bytes when its functions are inlined"):
+def test_a_model_that_calls_multiply_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """11 calls of a function with an attribute of 20,000 bytes; of more than 2 GiB protobuf makes an empty model."""
+    made = of_functions([node("Relu", "a", "b"), node("Mine", "a", "c", domain="other", s="s" * 20_000)], calls=11)
+    assert read_whole(save(made), {}).proto.graph.node
+    monkeypatch.setattr(model_file, "MOST_BYTES", 200_000)
+    with pytest.raises(Unreadable, match="has more than 200,000 bytes when its functions are inlined"):
         read_whole(save(made), {})
+
+
+def test_what_is_inlined_is_far_from_what_protobuf_and_onnx_bear() -> None:
+    assert (model_file.MOST_BYTES, model_file.MOST_INLINED) == (128 * 2**20, 50_000)
 
 
 def test_a_model_that_comes_back_empty_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,7 +46,6 @@ def test_a_scan_gives_its_body_states_and_slices() -> None:
 @pytest.mark.parametrize(
     "made",
     [
-        node("Scan", "x", "z", body=BODY),
         node("Scan", "x", "z", body=BODY, num_scan_inputs="one"),
         node("Scan", "x", "z", body=BODY, num_scan_inputs=3),
         node("Scan", "x", "z", body=BODY, num_scan_inputs=-1),
@@ -60,6 +59,15 @@ def test_nothing_is_given_where_nothing_follows(made: Any) -> None:
     assert types_given(made, [floats(2, 3)], 17) == []
     if made.op_type == "Scan":
         assert types_taken(made, [floats(2, 3)], [[floats(2)]], 17) in ([], [None])
+
+
+def test_a_scan_without_its_number_of_inputs_gives_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if its attributes had none."""
+    made = node("Scan", "x", "z", body=BODY, num_scan_inputs=1)
+    assert said(types_given(made, [floats(2, 3)], 17)) == [("FLOAT", (3,))]
+    monkeypatch.setattr("dmlcheck.onnx.model.inner_graphs.attributes_of", lambda *_: {})
+    assert types_given(made, [floats(2, 3)], 17) == []
+    assert types_taken(made, [floats(2, 3)], [[floats(2)]], 17) == []
 
 
 def test_scan_8_has_batches_which_are_not_followed() -> None:

@@ -65,6 +65,7 @@ def test_a_type_whose_sizes_are_long_is_one_without() -> None:
 def test_small_constants_have_their_numbers() -> None:
     assert initial(numbers("a", [3, 4])).numbers.tolist() == [3, 4]
     assert initial(numbers("a", [3, 4])).origin == CONSTANT
+    assert initial(numbers("many", range(1025))).numbers is None
     assert initial(weight("w", [1025])).numbers is None
     assert initial(weight("outside", [4])).numbers is None
     assert initial(TensorProto(name="short", data_type=1, dims=[4], raw_data=b"1234")).numbers is None
@@ -122,6 +123,14 @@ def test_more_operators_are_reckoned_with(
 )
 def test_what_is_not_known_or_large_is_not_reckoned(made: Any, inputs: list[Value], output: Value) -> None:
     assert results(made, inputs, output) == []
+
+
+def test_what_would_be_large_is_not_computed_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    evaluated: list[Any] = []
+    monkeypatch.setattr("dmlcheck.onnx.model.values.evaluate_node", lambda *_: evaluated.append(1) or [np.ones(4)])
+    made, inputs = node("Expand", "x s", "y"), [of_numbers(np.ones(1)), of_numbers(np.array([4]))]
+    assert (results(made, inputs, value(1024)), evaluated) == ([[1, 1, 1, 1]], [1])
+    assert (results(made, inputs, value(1025)), evaluated) == ([], [1])
 
 
 @pytest.mark.parametrize(
