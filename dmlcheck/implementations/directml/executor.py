@@ -16,13 +16,13 @@ from dmlcheck.implementations.directml.com import ComError
 
 GUARD = 256  # bytes behind each output that must stay as they are
 _ALIGNMENT = 256  # of a tensor in a buffer: no desc promises more
-_FILL = 0xFF  # what outputs are filled with: a NaN or -1 where nothing is written
+FILL = b"\xff"  # what outputs and their guards are filled with: a NaN or -1 where nothing is written
 _KEPT = 64  # compiled operators
 _FEWEST_DESCRIPTORS = 256
 _FEWEST_BYTES = 2**16
 
 
-class Input(NamedTuple):
+class InputBytes(NamedTuple):
     """The bytes of an input tensor; `is_owned` for one that DirectML owns, and reads when it initialises."""
 
     data: bytes
@@ -62,7 +62,7 @@ class _Compiled:
         self.operator.release()
 
 
-class Executor:
+class DeviceExecutor:
     """A queue of a device, and everything that a dispatch takes."""
 
     def __init__(self, device: d3d12.ID3D12Device, directml: dml.IDMLDevice) -> None:
@@ -111,7 +111,7 @@ class Executor:
     # ---- one dispatch
 
     def run(
-        self, operator: _Compiled, inputs: Sequence[Input | None], outputs: Sequence[int | None]
+        self, operator: _Compiled, inputs: Sequence[InputBytes | None], outputs: Sequence[int | None]
     ) -> list[bytes | None]:
         """Return the bytes of the outputs, each with its guard; Failed if a step fails.
 
@@ -134,7 +134,7 @@ class Executor:
         return [None if at is None else found[at.offset : at.offset + at.size + GUARD] for at in places_out]
 
     def _upload(
-        self, inputs: Sequence[Input | None], places: Sequence[_Place | None], bytes_in: int, bytes_out: int
+        self, inputs: Sequence[InputBytes | None], places: Sequence[_Place | None], bytes_in: int, bytes_out: int
     ) -> None:
         """Record the copies of the inputs, and of a filling for the outputs, to the device."""
         self.upload.grow(bytes_in + bytes_out)
@@ -145,7 +145,7 @@ class Executor:
         for each, place in zip(inputs, places, strict=True):
             if each is not None and place is not None:
                 ctypes.memmove(address + place.offset, each.data, len(each.data))
-        ctypes.memset(address + bytes_in, _FILL, bytes_out)
+        ctypes.memset(address + bytes_in, FILL[0], bytes_out)
         self._copy_up(self.inputs, 0, bytes_in)
         self._copy_up(self.outputs, bytes_in, bytes_out)
 
@@ -155,7 +155,9 @@ class Executor:
             self.list.copy_buffer_region(to.address, 0, self.upload.address, offset, size)
             self._barrier(d3d12.Barrier.transition(to.address, d3d12.COPY_DEST, d3d12.UNORDERED_ACCESS))
 
-    def _initialise(self, operator: _Compiled, inputs: Sequence[Input | None], places: Sequence[_Place | None]) -> None:
+    def _initialise(
+        self, operator: _Compiled, inputs: Sequence[InputBytes | None], places: Sequence[_Place | None]
+    ) -> None:
         """Initialise an operator, and wait: the descriptors are used again for its dispatch."""
         size = operator.needs.persistent
         if size and operator.persistent is None:
@@ -179,7 +181,7 @@ class Executor:
     def _dispatch(
         self,
         operator: _Compiled,
-        inputs: Sequence[Input | None],
+        inputs: Sequence[InputBytes | None],
         places_in: Sequence[_Place | None],
         places_out: Sequence[_Place | None],
     ) -> None:
@@ -243,7 +245,7 @@ class Executor:
 
 
 def _step(name: str, call: Any, *arguments: Any) -> Any:
-    """Return what a call returns; Failed, with the name of the step, if it fails."""
+    """Return the result of a call; Failed, with the name of the step, if it fails."""
     try:
         return call(*arguments)
     except ComError as error:
@@ -271,7 +273,7 @@ def _end(places: Sequence[_Place | None], behind: int) -> int:
     return max((place.offset + place.size + behind for place in places if place is not None), default=0)
 
 
-def _pairs(inputs: Sequence[Input | None], places: Sequence[_Place | None]) -> Any:
+def _pairs(inputs: Sequence[InputBytes | None], places: Sequence[_Place | None]) -> Any:
     return zip(inputs, places, strict=True)
 
 

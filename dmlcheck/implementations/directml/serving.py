@@ -11,8 +11,8 @@ import struct
 from dmlcheck.implementations._asked import connected
 from dmlcheck.implementations.directml import dml
 from dmlcheck.implementations.directml.com import ComError
-from dmlcheck.implementations.directml.executor import Executor, Failed, Input
-from dmlcheck.implementations.directml.loading import CannotLoad, Loaded, Place, load
+from dmlcheck.implementations.directml.executor import DeviceExecutor, Failed, InputBytes
+from dmlcheck.implementations.directml.loading import CannotLoad, LoadedLibrary, Setup, load
 
 OPENED, CANNOT = "opened", "cannot"
 
@@ -21,9 +21,9 @@ def serve(handle: int) -> None:
     """Answer until there are no more questions; the first one opens the library."""
     connection = connected(handle)
     try:
-        place, levels = connection.recv()
+        setup, levels = connection.recv()
         try:
-            server = Server(load(Place(*place)), levels)
+            server = Server(load(Setup(*setup)), levels)
         except (CannotLoad, ComError) as error:
             connection.send((CANNOT, str(error)))
             return
@@ -38,12 +38,12 @@ def serve(handle: int) -> None:
 class Server:
     """A loaded library: its feature level, the name of its device, and the executor if it has one that executes."""
 
-    def __init__(self, loaded: Loaded, levels: list[int]) -> None:
+    def __init__(self, loaded: LoadedLibrary, levels: list[int]) -> None:
         """Ask for the highest of the feature levels, and prepare to execute."""
         self.loaded = loaded
         self.level = loaded.directml.feature_level(levels)
         self.name = loaded.name
-        self.executor = None if loaded.device is None else Executor(loaded.device, loaded.directml)
+        self.executor = None if loaded.device is None else DeviceExecutor(loaded.device, loaded.directml)
 
     def create(self, image: tuple[bytes, tuple[int, ...], int]) -> int:
         """Return the HRESULT of CreateOperator for a desc."""
@@ -67,7 +67,7 @@ class Server:
         assert self.executor is not None  # noqa: S101 - nobody asks where nothing is executed
         try:
             operator = self.executor.operator((image, flags), memory.root, flags)
-            given = [None if each is None else Input(*each) for each in inputs]
+            given = [None if each is None else InputBytes(*each) for each in inputs]
             return "", 0, self.executor.run(operator, given, outputs)
         except Failed as error:
             return error.step, error.hresult, []
