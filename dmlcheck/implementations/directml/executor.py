@@ -1,6 +1,7 @@
 """Executes operators on a Direct3D 12 device: compiles, initialises, dispatches, and reads back.
 
 The steps are those of DirectML's documentation. Buffers grow and are used again; operators that were compiled are kept.
+When a list has been executed its buffers are in the state COMMON again, in which each may be copied or dispatched to.
 """
 
 from __future__ import annotations
@@ -151,7 +152,6 @@ class DeviceExecutor:
 
     def _copy_up(self, to: _Buffer, offset: int, size: int) -> None:
         if size:
-            self._barrier(d3d12.Barrier.transition(to.address, d3d12.UNORDERED_ACCESS, d3d12.COPY_DEST))
             self.list.copy_buffer_region(to.address, 0, self.upload.address, offset, size)
             self._barrier(d3d12.Barrier.transition(to.address, d3d12.COPY_DEST, d3d12.UNORDERED_ACCESS))
 
@@ -203,7 +203,6 @@ class DeviceExecutor:
         if size:
             self._barrier(d3d12.Barrier.transition(self.outputs.address, d3d12.UNORDERED_ACCESS, d3d12.COPY_SOURCE))
             self.list.copy_buffer_region(self.readback.address, 0, self.outputs.address, 0, size)
-            self._barrier(d3d12.Barrier.transition(self.outputs.address, d3d12.COPY_SOURCE, d3d12.UNORDERED_ACCESS))
         self._submit()
 
     # ---- what both dispatches do
@@ -235,13 +234,19 @@ class DeviceExecutor:
         self.fence.set_event_on_completion(self.signalled, None)
         self.device.get_device_removed_reason()
         self.directml.get_device_removed_reason()
+        self._begin()
+
+    def _begin(self) -> None:
+        """Begin to record again, with a list that is closed and that nothing executes."""
         self.allocator.reset()
         self.list.reset(self.allocator.address, None)
 
     def _abandon(self) -> None:
-        """Execute what was recorded of a dispatch that failed, so that the next one begins with an empty list."""
+        """Drop the commands of a dispatch that failed, so that the next one begins with an empty list."""
+        with contextlib.suppress(ComError):  # it is closed already if executing it failed
+            self.list.close()
         with contextlib.suppress(ComError):
-            self._submit()
+            self._begin()
 
 
 def _step(name: str, call: Any, *arguments: Any) -> Any:
@@ -337,11 +342,11 @@ class _Buffer:
             self.resource, self.size = None, 0
         size = max(_FEWEST_BYTES, 1 << (size - 1).bit_length())
         self.resource = d3d12.buffer(self.device, size, self.heap)
-        self.size = size
         if self.heap != d3d12.DEFAULT_HEAP:
             place = ctypes.c_void_p()
             self.resource.map(0, None, ctypes.byref(place))
             self.mapped = place.value or 0
+        self.size = size
 
     def bytes(self, size: int) -> bytes:
         """Return the first bytes of a mapped buffer."""
@@ -367,6 +372,7 @@ class _Descriptors:
             return
         if self.heap is not None:
             self.heap.release()
+            self.heap = None
         self.count = max(_FEWEST_DESCRIPTORS, 1 << max(0, count - 1).bit_length())
         desc = d3d12.DescriptorHeapDesc(d3d12.VIEW_DESCRIPTORS, self.count, d3d12.SHADER_VISIBLE)
         self.heap = d3d12.ID3D12DescriptorHeap.made_by(self.device.create_descriptor_heap, ctypes.byref(desc))
