@@ -98,9 +98,8 @@ class IDXGIFactory(Interface):
 
 def _windows_device(setup: Setup) -> tuple[d3d12.ID3D12Device, str]:
     """Return the device that was asked for, and its name: without a request the first adapter's, or WARP's."""
-    create = _library(setup.d3d12 or "d3d12.dll").D3D12CreateDevice
-    dxgi = _library("dxgi.dll")
-    factory = IDXGIFactory.made_by(_function(dxgi.CreateDXGIFactory1, "CreateDXGIFactory1"))
+    create = _function(_library(setup.d3d12 or "d3d12.dll"), "D3D12CreateDevice")
+    factory = IDXGIFactory.made_by(_function(_library("dxgi.dll"), "CreateDXGIFactory1"))
     if setup.device in (NONE, WARP):
         return _device(create, factory.warp())
     if setup.device:
@@ -118,7 +117,7 @@ def _device(create: Any, adapter: IDXGIAdapter) -> tuple[d3d12.ID3D12Device, str
     desc = ctypes.create_string_buffer(512)
     adapter.get_desc(desc)
     name = desc.raw[:256].decode("utf-16-le", "replace").partition("\0")[0]
-    made = d3d12.ID3D12Device.made_by(_function(create, "D3D12CreateDevice"), adapter.address, _FEATURE_LEVEL_11_0)
+    made = d3d12.ID3D12Device.made_by(create, adapter.address, _FEATURE_LEVEL_11_0)
     return made, name.strip() or "an adapter without a name"
 
 
@@ -158,7 +157,7 @@ def environment_for(setup: Setup) -> dict[str, str]:
 def _linux_device(library: Any, setup: Setup) -> d3d12.ID3D12Device:
     if setup.device and setup.device != "0":
         raise CannotLoad(f"device={setup.device} is for Windows; elsewhere there is the first device, and none")
-    create = _function(library.D3D12CreateDevice, "D3D12CreateDevice")
+    create = _function(library, "D3D12CreateDevice")
     try:
         made: d3d12.ID3D12Device = d3d12.ID3D12Device.made_by(create, None, _FEATURE_LEVEL_11_0)
     except ComError as error:
@@ -173,7 +172,7 @@ def _linux_name(setup: Setup) -> str:
 def _lead(library: Any, factory: int) -> Any:
     """Let DXCoreCreateAdapterFactory of a library return a factory of ours: its code becomes a jump (x86-64)."""
     callback = function_of(lambda _iid, out, *_: put(out, UINT64(factory)))
-    address = ctypes.cast(library.DXCoreCreateAdapterFactory, POINTER).value or 0
+    address = ctypes.cast(_exported(library, "DXCoreCreateAdapterFactory"), POINTER).value or 0
     target = ctypes.cast(callback, POINTER).value or 0
     jump = b"\x48\xb8" + struct.pack("<Q", target) + b"\xff\xe0"  # mov rax, target; jmp rax
     page = os.sysconf("SC_PAGE_SIZE")
@@ -196,8 +195,16 @@ def _library(path: str) -> Any:
         raise CannotLoad(f"{os.path.basename(path)} cannot be loaded: {' '.join(str(error).split())}") from None
 
 
-def _function(function: Any, name: str) -> Any:
+def _exported(library: Any, name: str) -> Any:
+    try:
+        return getattr(library, name)
+    except AttributeError:
+        raise CannotLoad(f"{os.path.basename(library._name)} has no function {name}") from None  # noqa: SLF001
+
+
+def _function(library: Any, name: str) -> Any:
     """Return a function of a library that takes words and returns an HRESULT; it raises ComError for a failure."""
+    function = _exported(library, name)
     function.restype = ctypes.c_int32
 
     def call(*arguments: Any) -> int:
@@ -212,12 +219,9 @@ def _function(function: Any, name: str) -> Any:
 
 def _directml(library: Any, device: int) -> dml.IDMLDevice:
     """Return DirectML's device on a Direct3D 12 device."""
+    create = _function(library, "DMLCreateDevice")
     try:
-        create = library.DMLCreateDevice
-    except AttributeError:
-        raise CannotLoad("it has no function DMLCreateDevice") from None
-    try:
-        made: dml.IDMLDevice = dml.IDMLDevice.made_by(_function(create, "DMLCreateDevice"), device, 0)
+        made: dml.IDMLDevice = dml.IDMLDevice.made_by(create, device, 0)
     except ComError as error:
         raise CannotLoad(str(error)) from None
     return made
