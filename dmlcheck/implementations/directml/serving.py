@@ -5,8 +5,11 @@ Questions and answers are tuples of plain values, so that nothing but this room 
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import struct
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 from dmlcheck.implementations._asked import connected
 from dmlcheck.implementations.directml import dml
@@ -14,25 +17,43 @@ from dmlcheck.implementations.directml.com import ComError
 from dmlcheck.implementations.directml.executor import DeviceExecutor, Failed, InputBytes
 from dmlcheck.implementations.directml.loading import CannotLoad, LoadedLibrary, Setup, load
 
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
 OPENED, CANNOT = "opened", "cannot"
 
 
 def serve(handle: int) -> None:
     """Answer until there are no more questions; the first one opens the library."""
     connection = connected(handle)
-    try:
-        setup, levels = connection.recv()
+    server = None
+    for question in _questions(connection):
+        if server is None:
+            server, answer = _opened(*question)
+        else:
+            name, *arguments = question
+            answer = getattr(server, name)(*arguments)
+        with contextlib.suppress(OSError):  # nobody waits for it any more
+            connection.send(answer)
+
+
+def _questions(connection: Connection) -> Iterator[Any]:
+    """Yield questions until nobody asks any more."""
+    while True:
         try:
-            server = Server(load(Setup(*setup)), levels)
-        except (CannotLoad, ComError) as error:
-            connection.send((CANNOT, str(error)))
+            question = connection.recv()
+        except (EOFError, OSError):
             return
-        connection.send((OPENED, server.level, server.name, server.executor is not None))
-        while True:
-            name, *arguments = connection.recv()
-            connection.send(getattr(server, name)(*arguments))
-    except (EOFError, OSError):  # nobody asks any more
-        return
+        yield question
+
+
+def _opened(setup: tuple[str, str, str], levels: list[int]) -> tuple[Server | None, tuple[Any, ...]]:
+    """Return the server of a library, None if it cannot be loaded, and the answer to the first question."""
+    try:
+        server = Server(load(Setup(*setup)), levels)
+    except (CannotLoad, ComError) as error:
+        return None, (CANNOT, str(error))
+    return server, (OPENED, server.level, server.name, server.executor is not None)
 
 
 class Server:
