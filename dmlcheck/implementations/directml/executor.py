@@ -172,7 +172,6 @@ class DeviceExecutor:
             if any(owned):
                 table.bind_inputs(1, _array_binding(self.inputs.address, owned))
             self.recorder.record_dispatch(self.list.address, self.initializer.address, table.address)
-            self._barrier(d3d12.Barrier.unordered_access())
             self._submit()
         finally:
             table.release()
@@ -229,12 +228,16 @@ class DeviceExecutor:
         self.list.close()
         lists = (ctypes.c_void_p * 1)(self.list.address)
         self.queue.execute_command_lists(1, ctypes.addressof(lists))
-        self.signalled += 1
-        self.queue.signal(self.fence.address, self.signalled)
-        self.fence.set_event_on_completion(self.signalled, None)
+        self._wait()
         self.device.get_device_removed_reason()
         self.directml.get_device_removed_reason()
         self._begin()
+
+    def _wait(self) -> None:
+        """Wait until the queue has executed everything."""
+        self.signalled += 1
+        self.queue.signal(self.fence.address, self.signalled)
+        self.fence.set_event_on_completion(self.signalled, None)
 
     def _begin(self) -> None:
         """Begin to record again, with a list that is closed and that nothing executes."""
@@ -243,10 +246,9 @@ class DeviceExecutor:
 
     def _abandon(self) -> None:
         """Drop the commands of a dispatch that failed, so that the next one begins with an empty list."""
-        with contextlib.suppress(ComError):  # it is closed already if executing it failed
-            self.list.close()
-        with contextlib.suppress(ComError):
-            self._begin()
+        for step in (self.list.close, self._wait, self._begin):
+            with contextlib.suppress(ComError):  # closing and waiting may be what failed
+                step()
 
 
 def _step(name: str, call: Any, *arguments: Any) -> Any:
