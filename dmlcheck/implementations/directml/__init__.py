@@ -17,9 +17,10 @@ from dmlcheck.implementations import (
 )
 from dmlcheck.implementations._asked import Asked, Lost
 from dmlcheck.implementations._program import it_wrote
+from dmlcheck.implementations.directml import dml
 from dmlcheck.implementations.directml.com import hresult_text
 from dmlcheck.implementations.directml.library import Library, find
-from dmlcheck.implementations.directml.loading import NONE, WARP, Place, environment_for
+from dmlcheck.implementations.directml.loading import NONE, WARP, Setup, environment_for
 from dmlcheck.implementations.directml.structs import image_of
 from dmlcheck.specs.names import FEATURE_LEVELS, LEVELS
 
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
 
 _SERVING = "dmlcheck.implementations.directml.serving"
 _START_SECONDS = 60.0  # for loading the library and making a device
-_HALF, _NO_METACOMMANDS = 1, 2  # DML_EXECUTION_FLAGS
-_SIZE_BEHIND = 256  # bytes behind each output that must stay as they are
 
 
 class Options(NamedTuple):
@@ -49,7 +48,10 @@ def options_of(place: str) -> Options:
     if device not in ("", NONE, WARP) and not (device.isascii() and device.isdigit()):
         raise Unavailable(f"directml: device={device} is not one; write device=warp, device=none or device=N, a number")
     flags = 0
-    for key, allowed, flag in (("half", "allowed", _HALF), ("metacommands", "off", _NO_METACOMMANDS)):
+    for key, allowed, flag in (
+        ("half", "allowed", dml.ALLOW_HALF_PRECISION_COMPUTATION),
+        ("metacommands", "off", dml.DISABLE_META_COMMANDS),
+    ):
         if key in values and values[key] != allowed:
             raise Unavailable(f"directml: {key}={values[key]} is not possible; write {key}={allowed}, or leave it out")
         flags |= flag if key in values else 0
@@ -118,6 +120,7 @@ class DirectML:
                 raise NoDevice("no device")
             raise (Refused if answer.is_refusal else Failure)(answer.text)
         from dmlcheck.implementations.directml.buffers import input_bytes, output_of
+        from dmlcheck.implementations.directml.executor import FILL, GUARD
 
         given = input_bytes(desc, inputs)
         parts = [each for field in desc.spec.outputs for each in _slots(desc, field.name)]
@@ -129,9 +132,9 @@ class DirectML:
         for each, data in zip(parts, found, strict=True):
             if each is not None:
                 label, tensor = each
-                if data[-_SIZE_BEHIND:] != b"\xff" * _SIZE_BEHIND:
+                if data[-GUARD:] != FILL * GUARD:
                     raise Failure(f"wrote behind the end of {label}")
-                outputs[label] = output_of(tensor, data[:-_SIZE_BEHIND])
+                outputs[label] = output_of(tensor, data[:-GUARD])
         return outputs
 
     def close(self) -> None:
@@ -144,12 +147,12 @@ class DirectML:
 
     def _opened(self) -> tuple[str, str, bool]:
         """Start the process and load the library; return its level, the name of its device, and whether it executes."""
-        place = Place(self.library.path, os.path.abspath(self.options.d3d12) if self.options.d3d12 else "", "")
-        place = place._replace(device=self.options.device)
+        d3d12 = os.path.abspath(self.options.d3d12) if self.options.d3d12 else ""
+        setup = Setup(self.library.path, d3d12, self.options.device)
         about = f"directml:{self.options.library}".rstrip(":")
         try:
-            asked = self._asked = Asked(_SERVING, environment_for(place))
-            opened = asked.ask((tuple(place), [level.value for level in FEATURE_LEVELS.values()]), _START_SECONDS)
+            asked = self._asked = Asked(_SERVING, environment_for(setup))
+            opened = asked.ask((tuple(setup), [level.value for level in FEATURE_LEVELS.values()]), _START_SECONDS)
         except (OSError, Failure) as error:
             problem = "the library did not load in time" if isinstance(error, TimedOut) else f"its process {error}"
             raise Unavailable(f"{about}: {problem}{self._drop()}") from None

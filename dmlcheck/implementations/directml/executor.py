@@ -1,6 +1,7 @@
 """Executes operators on a Direct3D 12 device: compiles, initialises, dispatches, and reads back.
 
 The steps are those of DirectML's documentation. Buffers grow and are used again; operators that were compiled are kept.
+When a list has been executed its buffers are in the state COMMON again, in which each may be copied or dispatched to.
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ from dmlcheck.implementations.directml.com import ComError
 
 GUARD = 256  # bytes behind each output that must stay as they are
 _ALIGNMENT = 256  # of a tensor in a buffer: no desc promises more
-_FILL = 0xFF  # what outputs are filled with: a NaN or -1 where nothing is written
+FILL = b"\xff"  # what outputs and their guards are filled with: a NaN or -1 where nothing is written
 _KEPT = 64  # compiled operators
 _FEWEST_DESCRIPTORS = 256
 _FEWEST_BYTES = 2**16
 
 
-class Input(NamedTuple):
+class InputBytes(NamedTuple):
     """The bytes of an input tensor; `is_owned` for one that DirectML owns, and reads when it initialises."""
 
     data: bytes
@@ -62,7 +63,7 @@ class _Compiled:
         self.operator.release()
 
 
-class Executor:
+class DeviceExecutor:
     """A queue of a device, and everything that a dispatch takes."""
 
     def __init__(self, device: d3d12.ID3D12Device, directml: dml.IDMLDevice) -> None:
@@ -111,7 +112,7 @@ class Executor:
     # ---- one dispatch
 
     def run(
-        self, operator: _Compiled, inputs: Sequence[Input | None], outputs: Sequence[int | None]
+        self, operator: _Compiled, inputs: Sequence[InputBytes | None], outputs: Sequence[int | None]
     ) -> list[bytes | None]:
         """Return the bytes of the outputs, each with its guard; Failed if a step fails.
 
@@ -134,7 +135,7 @@ class Executor:
         return [None if at is None else found[at.offset : at.offset + at.size + GUARD] for at in places_out]
 
     def _upload(
-        self, inputs: Sequence[Input | None], places: Sequence[_Place | None], bytes_in: int, bytes_out: int
+        self, inputs: Sequence[InputBytes | None], places: Sequence[_Place | None], bytes_in: int, bytes_out: int
     ) -> None:
         """Record the copies of the inputs, and of a filling for the outputs, to the device."""
         self.upload.grow(bytes_in + bytes_out)
@@ -145,17 +146,18 @@ class Executor:
         for each, place in zip(inputs, places, strict=True):
             if each is not None and place is not None:
                 ctypes.memmove(address + place.offset, each.data, len(each.data))
-        ctypes.memset(address + bytes_in, _FILL, bytes_out)
+        ctypes.memset(address + bytes_in, FILL[0], bytes_out)
         self._copy_up(self.inputs, 0, bytes_in)
         self._copy_up(self.outputs, bytes_in, bytes_out)
 
     def _copy_up(self, to: _Buffer, offset: int, size: int) -> None:
         if size:
-            self._barrier(d3d12.Barrier.transition(to.address, d3d12.UNORDERED_ACCESS, d3d12.COPY_DEST))
             self.list.copy_buffer_region(to.address, 0, self.upload.address, offset, size)
             self._barrier(d3d12.Barrier.transition(to.address, d3d12.COPY_DEST, d3d12.UNORDERED_ACCESS))
 
-    def _initialise(self, operator: _Compiled, inputs: Sequence[Input | None], places: Sequence[_Place | None]) -> None:
+    def _initialise(
+        self, operator: _Compiled, inputs: Sequence[InputBytes | None], places: Sequence[_Place | None]
+    ) -> None:
         """Initialise an operator, and wait: the descriptors are used again for its dispatch."""
         size = operator.needs.persistent
         if size and operator.persistent is None:
@@ -170,7 +172,6 @@ class Executor:
             if any(owned):
                 table.bind_inputs(1, _array_binding(self.inputs.address, owned))
             self.recorder.record_dispatch(self.list.address, self.initializer.address, table.address)
-            self._barrier(d3d12.Barrier.unordered_access())
             self._submit()
         finally:
             table.release()
@@ -179,7 +180,7 @@ class Executor:
     def _dispatch(
         self,
         operator: _Compiled,
-        inputs: Sequence[Input | None],
+        inputs: Sequence[InputBytes | None],
         places_in: Sequence[_Place | None],
         places_out: Sequence[_Place | None],
     ) -> None:
@@ -201,7 +202,6 @@ class Executor:
         if size:
             self._barrier(d3d12.Barrier.transition(self.outputs.address, d3d12.UNORDERED_ACCESS, d3d12.COPY_SOURCE))
             self.list.copy_buffer_region(self.readback.address, 0, self.outputs.address, 0, size)
-            self._barrier(d3d12.Barrier.transition(self.outputs.address, d3d12.COPY_SOURCE, d3d12.UNORDERED_ACCESS))
         self._submit()
 
     # ---- what both dispatches do
@@ -228,22 +228,31 @@ class Executor:
         self.list.close()
         lists = (ctypes.c_void_p * 1)(self.list.address)
         self.queue.execute_command_lists(1, ctypes.addressof(lists))
+        self._wait()
+        self.device.get_device_removed_reason()
+        self.directml.get_device_removed_reason()
+        self._begin()
+
+    def _wait(self) -> None:
+        """Wait until the queue has executed everything."""
         self.signalled += 1
         self.queue.signal(self.fence.address, self.signalled)
         self.fence.set_event_on_completion(self.signalled, None)
-        self.device.get_device_removed_reason()
-        self.directml.get_device_removed_reason()
+
+    def _begin(self) -> None:
+        """Begin to record again, with a list that is closed and that nothing executes."""
         self.allocator.reset()
         self.list.reset(self.allocator.address, None)
 
     def _abandon(self) -> None:
-        """Execute what was recorded of a dispatch that failed, so that the next one begins with an empty list."""
-        with contextlib.suppress(ComError):
-            self._submit()
+        """Drop the commands of a dispatch that failed, so that the next one begins with an empty list."""
+        for step in (self.list.close, self._wait, self._begin):
+            with contextlib.suppress(ComError):  # closing and waiting may be what failed
+                step()
 
 
 def _step(name: str, call: Any, *arguments: Any) -> Any:
-    """Return what a call returns; Failed, with the name of the step, if it fails."""
+    """Return the result of a call; Failed, with the name of the step, if it fails."""
     try:
         return call(*arguments)
     except ComError as error:
@@ -271,7 +280,7 @@ def _end(places: Sequence[_Place | None], behind: int) -> int:
     return max((place.offset + place.size + behind for place in places if place is not None), default=0)
 
 
-def _pairs(inputs: Sequence[Input | None], places: Sequence[_Place | None]) -> Any:
+def _pairs(inputs: Sequence[InputBytes | None], places: Sequence[_Place | None]) -> Any:
     return zip(inputs, places, strict=True)
 
 
@@ -335,11 +344,11 @@ class _Buffer:
             self.resource, self.size = None, 0
         size = max(_FEWEST_BYTES, 1 << (size - 1).bit_length())
         self.resource = d3d12.buffer(self.device, size, self.heap)
-        self.size = size
         if self.heap != d3d12.DEFAULT_HEAP:
             place = ctypes.c_void_p()
             self.resource.map(0, None, ctypes.byref(place))
             self.mapped = place.value or 0
+        self.size = size
 
     def bytes(self, size: int) -> bytes:
         """Return the first bytes of a mapped buffer."""
@@ -365,6 +374,7 @@ class _Descriptors:
             return
         if self.heap is not None:
             self.heap.release()
+            self.heap = None
         self.count = max(_FEWEST_DESCRIPTORS, 1 << max(0, count - 1).bit_length())
         desc = d3d12.DescriptorHeapDesc(d3d12.VIEW_DESCRIPTORS, self.count, d3d12.SHADER_VISIBLE)
         self.heap = d3d12.ID3D12DescriptorHeap.made_by(self.device.create_descriptor_heap, ctypes.byref(desc))

@@ -33,15 +33,15 @@ class CannotLoad(Exception):
     """A library or a device that cannot be had; the message says why."""
 
 
-class Place(NamedTuple):
-    """What to load: DirectML's library, the Direct3D 12 library ("" for the loader's), and the device to execute on."""
+class Setup(NamedTuple):
+    """DirectML's library, the Direct3D 12 library ("" for the loader's), and the device to execute on."""
 
     library: str
     d3d12: str
     device: str
 
 
-class Loaded(NamedTuple):
+class LoadedLibrary(NamedTuple):
     """DirectML's device; the Direct3D 12 device, None if nothing can be executed, and its name. `alive` must stay."""
 
     directml: dml.IDMLDevice
@@ -50,24 +50,24 @@ class Loaded(NamedTuple):
     alive: Any
 
 
-def load(place: Place) -> Loaded:
+def load(setup: Setup) -> LoadedLibrary:
     """Load the library, and make its device on the one that executes; without one, on one that answers.
 
     CannotLoad if a library cannot be loaded, or a device that was asked for by name cannot be had.
     """
-    return _windows(place) if IS_WINDOWS else _linux(place)
+    return _windows(setup) if IS_WINDOWS else _linux(setup)
 
 
 # ---- Windows
 
 
-def _windows(place: Place) -> Loaded:
-    os.add_dll_directory(os.path.dirname(place.library))  # type: ignore[attr-defined]
-    library = _library(place.library)
-    device, name = _windows_device(place)
+def _windows(setup: Setup) -> LoadedLibrary:
+    os.add_dll_directory(os.path.dirname(setup.library))  # type: ignore[attr-defined]
+    library = _library(setup.library)
+    device, name = _windows_device(setup)
     directml = _directml(library, device.address)
-    executes = place.device != NONE
-    return Loaded(directml, device if executes else None, name if executes else NONE, library)
+    executes = setup.device != NONE
+    return LoadedLibrary(directml, device if executes else None, name if executes else NONE, library)
 
 
 class IDXGIAdapter(Interface):
@@ -96,18 +96,17 @@ class IDXGIFactory(Interface):
         return made
 
 
-def _windows_device(place: Place) -> tuple[d3d12.ID3D12Device, str]:
+def _windows_device(setup: Setup) -> tuple[d3d12.ID3D12Device, str]:
     """Return the device that was asked for, and its name: without a request the first adapter's, or WARP's."""
-    create = _library(place.d3d12 or "d3d12.dll").D3D12CreateDevice
-    dxgi = _library("dxgi.dll")
-    factory = IDXGIFactory.made_by(_function(dxgi.CreateDXGIFactory1, "CreateDXGIFactory1"))
-    if place.device in (NONE, WARP):
+    create = _function(_library(setup.d3d12 or "d3d12.dll"), "D3D12CreateDevice")
+    factory = IDXGIFactory.made_by(_function(_library("dxgi.dll"), "CreateDXGIFactory1"))
+    if setup.device in (NONE, WARP):
         return _device(create, factory.warp())
-    if place.device:
+    if setup.device:
         try:
-            return _device(create, factory.adapter(int(place.device)))
+            return _device(create, factory.adapter(int(setup.device)))
         except ComError as error:
-            raise CannotLoad(f"there is no device {place.device}: {error}") from None
+            raise CannotLoad(f"there is no device {setup.device}: {error}") from None
     try:
         return _device(create, factory.adapter(0))
     except ComError:
@@ -118,47 +117,47 @@ def _device(create: Any, adapter: IDXGIAdapter) -> tuple[d3d12.ID3D12Device, str
     desc = ctypes.create_string_buffer(512)
     adapter.get_desc(desc)
     name = desc.raw[:256].decode("utf-16-le", "replace").partition("\0")[0]
-    made = d3d12.ID3D12Device.made_by(_function(create, "D3D12CreateDevice"), adapter.address, _FEATURE_LEVEL_11_0)
+    made = d3d12.ID3D12Device.made_by(create, adapter.address, _FEATURE_LEVEL_11_0)
     return made, name.strip() or "an adapter without a name"
 
 
 # ---- Linux
 
 
-def _linux(place: Place) -> Loaded:
+def _linux(setup: Setup) -> LoadedLibrary:
     is_wsl = os.path.isdir(WSL)
-    executes = place.device != NONE and bool(place.d3d12 or is_wsl or place.device)
+    executes = setup.device != NONE and bool(setup.d3d12 or is_wsl or setup.device)
     alive: list[Any] = []
-    if place.d3d12:
-        alive.append(_library(place.d3d12))
+    if setup.d3d12:
+        alive.append(_library(setup.d3d12))
     elif not is_wsl:
         alive.append(_library("libd3d12.so"))
     dxcore = _library("libdxcore.so")
     if not (executes and is_wsl):
         factory = answering.adapter_factory()
         alive += [factory, _lead(dxcore, factory.address)]
-    library = _library(place.library)
+    library = _library(setup.library)
     if executes:
-        device = _linux_device(_library(place.d3d12 or "libd3d12.so"), place)
-        return Loaded(_directml(library, device.address), device, _linux_name(place), (library, alive))
+        device = _linux_device(_library(setup.d3d12 or "libd3d12.so"), setup)
+        return LoadedLibrary(_directml(library, device.address), device, _linux_name(setup), (library, alive))
     answers = answering.device()
-    return Loaded(_directml(library, answers.address), None, NONE, (library, alive, answers))
+    return LoadedLibrary(_directml(library, answers.address), None, NONE, (library, alive, answers))
 
 
-def environment_for(place: Place) -> dict[str, str]:
+def environment_for(setup: Setup) -> dict[str, str]:
     """Return the variables for the process that loads the library: on Linux the loader looks beside it."""
     if IS_WINDOWS:
         return {}
-    folders = [os.path.dirname(path) for path in (place.d3d12, place.library) if path]
+    folders = [os.path.dirname(path) for path in (setup.d3d12, setup.library) if path]
     if os.path.isdir(WSL):
         folders.insert(0, WSL)
     return {"LD_LIBRARY_PATH": os.pathsep.join(filter(None, [*folders, os.environ.get("LD_LIBRARY_PATH", "")]))}
 
 
-def _linux_device(library: Any, place: Place) -> d3d12.ID3D12Device:
-    if place.device and place.device != "0":
-        raise CannotLoad(f"device={place.device} is for Windows; elsewhere there is the first device, and none")
-    create = _function(library.D3D12CreateDevice, "D3D12CreateDevice")
+def _linux_device(library: Any, setup: Setup) -> d3d12.ID3D12Device:
+    if setup.device and setup.device != "0":
+        raise CannotLoad(f"device={setup.device} is for Windows; elsewhere there is the first device, and none")
+    create = _function(library, "D3D12CreateDevice")
     try:
         made: d3d12.ID3D12Device = d3d12.ID3D12Device.made_by(create, None, _FEATURE_LEVEL_11_0)
     except ComError as error:
@@ -166,14 +165,14 @@ def _linux_device(library: Any, place: Place) -> d3d12.ID3D12Device:
     return made
 
 
-def _linux_name(place: Place) -> str:
-    return f"the first device of {os.path.basename(place.d3d12 or 'libd3d12.so')}"
+def _linux_name(setup: Setup) -> str:
+    return f"the first device of {os.path.basename(setup.d3d12 or 'libd3d12.so')}"
 
 
 def _lead(library: Any, factory: int) -> Any:
     """Let DXCoreCreateAdapterFactory of a library return a factory of ours: its code becomes a jump (x86-64)."""
     callback = function_of(lambda _iid, out, *_: put(out, UINT64(factory)))
-    address = ctypes.cast(library.DXCoreCreateAdapterFactory, POINTER).value or 0
+    address = ctypes.cast(_exported(library, "DXCoreCreateAdapterFactory"), POINTER).value or 0
     target = ctypes.cast(callback, POINTER).value or 0
     jump = b"\x48\xb8" + struct.pack("<Q", target) + b"\xff\xe0"  # mov rax, target; jmp rax
     page = os.sysconf("SC_PAGE_SIZE")
@@ -196,8 +195,16 @@ def _library(path: str) -> Any:
         raise CannotLoad(f"{os.path.basename(path)} cannot be loaded: {' '.join(str(error).split())}") from None
 
 
-def _function(function: Any, name: str) -> Any:
+def _exported(library: Any, name: str) -> Any:
+    try:
+        return getattr(library, name)
+    except AttributeError:
+        raise CannotLoad(f"{os.path.basename(library._name)} has no function {name}") from None  # noqa: SLF001
+
+
+def _function(library: Any, name: str) -> Any:
     """Return a function of a library that takes words and returns an HRESULT; it raises ComError for a failure."""
+    function = _exported(library, name)
     function.restype = ctypes.c_int32
 
     def call(*arguments: Any) -> int:
@@ -212,12 +219,9 @@ def _function(function: Any, name: str) -> Any:
 
 def _directml(library: Any, device: int) -> dml.IDMLDevice:
     """Return DirectML's device on a Direct3D 12 device."""
+    create = _function(library, "DMLCreateDevice")
     try:
-        create = library.DMLCreateDevice
-    except AttributeError:
-        raise CannotLoad("it has no function DMLCreateDevice") from None
-    try:
-        made: dml.IDMLDevice = dml.IDMLDevice.made_by(_function(create, "DMLCreateDevice"), device, 0)
+        made: dml.IDMLDevice = dml.IDMLDevice.made_by(create, device, 0)
     except ComError as error:
         raise CannotLoad(str(error)) from None
     return made

@@ -5,14 +5,20 @@ Questions and answers are tuples of plain values, so that nothing but this room 
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import struct
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 from dmlcheck.implementations._asked import connected
 from dmlcheck.implementations.directml import dml
 from dmlcheck.implementations.directml.com import ComError
-from dmlcheck.implementations.directml.executor import Executor, Failed, Input
-from dmlcheck.implementations.directml.loading import CannotLoad, Loaded, Place, load
+from dmlcheck.implementations.directml.executor import DeviceExecutor, Failed, InputBytes
+from dmlcheck.implementations.directml.loading import CannotLoad, LoadedLibrary, Setup, load
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
 
 OPENED, CANNOT = "opened", "cannot"
 
@@ -20,30 +26,45 @@ OPENED, CANNOT = "opened", "cannot"
 def serve(handle: int) -> None:
     """Answer until there are no more questions; the first one opens the library."""
     connection = connected(handle)
-    try:
-        place, levels = connection.recv()
+    server = None
+    for question in _questions(connection):
+        if server is None:
+            server, answer = _opened(*question)
+        else:
+            name, *arguments = question
+            answer = getattr(server, name)(*arguments)
+        with contextlib.suppress(OSError):  # nobody waits for it any more
+            connection.send(answer)
+
+
+def _questions(connection: Connection) -> Iterator[Any]:
+    """Yield questions until nobody asks any more."""
+    while True:
         try:
-            server = Server(load(Place(*place)), levels)
-        except (CannotLoad, ComError) as error:
-            connection.send((CANNOT, str(error)))
+            question = connection.recv()
+        except (EOFError, OSError):
             return
-        connection.send((OPENED, server.level, server.name, server.executor is not None))
-        while True:
-            name, *arguments = connection.recv()
-            connection.send(getattr(server, name)(*arguments))
-    except (EOFError, OSError):  # nobody asks any more
-        return
+        yield question
+
+
+def _opened(setup: tuple[str, str, str], levels: list[int]) -> tuple[Server | None, tuple[Any, ...]]:
+    """Return the server of a library, None if it cannot be loaded, and the answer to the first question."""
+    try:
+        server = Server(load(Setup(*setup)), levels)
+    except (CannotLoad, ComError) as error:
+        return None, (CANNOT, str(error))
+    return server, (OPENED, server.level, server.name, server.executor is not None)
 
 
 class Server:
     """A loaded library: its feature level, the name of its device, and the executor if it has one that executes."""
 
-    def __init__(self, loaded: Loaded, levels: list[int]) -> None:
+    def __init__(self, loaded: LoadedLibrary, levels: list[int]) -> None:
         """Ask for the highest of the feature levels, and prepare to execute."""
         self.loaded = loaded
         self.level = loaded.directml.feature_level(levels)
         self.name = loaded.name
-        self.executor = None if loaded.device is None else Executor(loaded.device, loaded.directml)
+        self.executor = None if loaded.device is None else DeviceExecutor(loaded.device, loaded.directml)
 
     def create(self, image: tuple[bytes, tuple[int, ...], int]) -> int:
         """Return the HRESULT of CreateOperator for a desc."""
@@ -67,7 +88,7 @@ class Server:
         assert self.executor is not None  # noqa: S101 - nobody asks where nothing is executed
         try:
             operator = self.executor.operator((image, flags), memory.root, flags)
-            given = [None if each is None else Input(*each) for each in inputs]
+            given = [None if each is None else InputBytes(*each) for each in inputs]
             return "", 0, self.executor.run(operator, given, outputs)
         except Failed as error:
             return error.step, error.hresult, []
