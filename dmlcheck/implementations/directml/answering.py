@@ -52,7 +52,7 @@ def device() -> PythonObject:
     methods: dict[int, Callable[..., int]] = {
         7: _one,  # GetNodeCount
         13: _check_feature_support,
-        37: _ok,  # GetDeviceRemovedReason
+        37: _zero,  # GetDeviceRemovedReason
         43: _adapter_luid,
         59: _no_metacommands,  # EnumerateMetaCommands of ID3D12Device5
     }
@@ -63,8 +63,8 @@ def _one(*_: int) -> int:
     return 1
 
 
-def _ok(*_: int) -> int:
-    return S_OK
+def _zero(*_: int) -> int:
+    return 0
 
 
 # DXCoreAdapterProperty by number; those from 10 on are booleans that are true, the others are 0.
@@ -74,7 +74,7 @@ _PROPERTIES = {
     1: struct.pack("<Q", 0x000A000000000001),  # the driver's version
     2: _NAME,
     3: struct.pack("<4I", 0x1414, 0x8C, 0, 0),  # the vendor and device of Microsoft's software adapter
-    14: struct.pack("<4I", 0x1414, 0x8C, 0, 0),
+    14: struct.pack("<5I", 0x1414, 0x8C, 0, 0, 0),
 }
 _FIRST_BOOLEAN = 10
 
@@ -113,7 +113,7 @@ def adapter_factory() -> PythonObject:
     adapters: dict[int, Callable[..., int]] = {
         3: lambda _this, _index, _iid, place, *_: give("adapter", place),
         4: _one,  # GetAdapterCount
-        5: _one,  # IsStale
+        5: _zero,  # IsStale
         8: _one,  # IsAdapterPreferenceSupported
     }
     made["list"] = PythonObject(adapters, 9)

@@ -10,6 +10,7 @@ import struct
 import sys
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator
 from importlib.metadata import PackageNotFoundError, distribution
 from typing import NamedTuple
@@ -79,7 +80,8 @@ def _in_folder(folder: str) -> str:
         help = f"; {other} is for {_system_of(other)}" if other else ""
         raise Unavailable(f"directml:{folder} has no library of DirectML{help}; {HOW}")
     if len(found) > 1:
-        raise Unavailable(f"directml:{folder} has {len(found)} of them: {', '.join(found)}; name one")
+        kind = "libraries of DirectML" if own else "wheels"
+        raise Unavailable(f"directml:{folder} has {len(found)} {kind}: {', '.join(found)}; name one")
     return _in_place(os.path.join(folder, found[0]))
 
 
@@ -133,9 +135,15 @@ def unpacked(wheel: str) -> str:
     try:
         with zipfile.ZipFile(wheel) as archive:
             return _unpacked(wheel, archive)
-    except (OSError, zipfile.BadZipFile, RuntimeError, EOFError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise Unavailable(f"directml:{wheel} cannot be unpacked: {reason}") from None
+    except (OSError, zipfile.BadZipFile, zlib.error, RuntimeError, EOFError) as error:
+        raise Unavailable(f"directml:{wheel} cannot be unpacked: {_reason(error, wheel)}") from None
+
+
+def _reason(error: Exception, wheel: str) -> str:
+    """Return why a wheel could not be unpacked, with the file that it was about if that is another."""
+    if not isinstance(error, OSError) or error.strerror is None:
+        return str(error) or "it is cut short"
+    return error.strerror if error.filename in (None, wheel) else f"{error.filename}: {error.strerror}"
 
 
 def _unpacked(wheel: str, archive: zipfile.ZipFile) -> str:

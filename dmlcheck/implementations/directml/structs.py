@@ -185,7 +185,7 @@ def scalar_bytes(data_type: str, value: float) -> bytes:
     code = _FLOATS.get(data_type)
     if code is not None:
         try:
-            return struct.pack(f"<{code}", value)
+            return struct.pack(f"<{code}", float(value))
         except OverflowError:
             return struct.pack(f"<{code}", float("inf") if value > 0 else float("-inf"))
     bits = max(8, DATA_TYPES[data_type].bits) if data_type in DATA_TYPES else 8
