@@ -86,41 +86,46 @@ def _property(number: int) -> bytes:
 
 def adapter_factory() -> PythonObject:
     """Return an IDXCoreAdapterFactory with one adapter, which has every attribute and property."""
-    made: dict[str, PythonObject] = {}
+    adapter = PythonObject(_ADAPTER, 13)
+    adapters = PythonObject(
+        {
+            3: lambda _this, _index, _iid, place, *_: _give(adapter, place),
+            4: _one,  # GetAdapterCount
+            5: _zero,  # IsStale
+            8: _one,  # IsAdapterPreferenceSupported
+        },
+        9,
+    )
+    return PythonObject(
+        {
+            3: lambda _this, _count, _attributes, _iid, place, *_: _give(adapters, place),
+            4: lambda _this, _luid, _iid, place, *_: _give(adapter, place),
+            5: _one,  # IsNotificationTypeSupported
+        },
+        8,
+    )
 
-    def give(name: str, place: int) -> int:
-        return put(place, UINT64(made[name].address))
 
-    def get_property(_this: int, number: int, size: int, place: int, *_: int) -> int:
-        ctypes.memset(place, 0, size)
-        value = _property(number)[:size]
-        ctypes.memmove(place, value, len(value))
-        return S_OK
+def _give(made: PythonObject, place: int) -> int:
+    return put(place, UINT64(made.address))
 
-    def get_property_size(_this: int, number: int, place: int, *_: int) -> int:
-        return put(place, UINT64(len(_property(number))))
 
-    adapter: dict[int, Callable[..., int]] = {
-        3: _one,  # IsValid
-        4: _one,  # IsAttributeSupported
-        5: _one,  # IsPropertySupported
-        6: get_property,
-        7: get_property_size,
-        8: _one,  # IsQueryStateSupported
-        12: lambda _this, _iid, place, *_: give("factory", place),
-    }
-    made["adapter"] = PythonObject(adapter, 13)
-    adapters: dict[int, Callable[..., int]] = {
-        3: lambda _this, _index, _iid, place, *_: give("adapter", place),
-        4: _one,  # GetAdapterCount
-        5: _zero,  # IsStale
-        8: _one,  # IsAdapterPreferenceSupported
-    }
-    made["list"] = PythonObject(adapters, 9)
-    factory: dict[int, Callable[..., int]] = {
-        3: lambda _this, _count, _attributes, _iid, place, *_: give("list", place),
-        4: lambda _this, _luid, _iid, place, *_: give("adapter", place),
-        5: _one,  # IsNotificationTypeSupported
-    }
-    made["factory"] = PythonObject(factory, 8)  # whose functions keep the others
-    return made["factory"]
+def _get_property(_this: int, number: int, size: int, place: int, *_: int) -> int:
+    ctypes.memset(place, 0, size)
+    value = _property(number)[:size]
+    ctypes.memmove(place, value, len(value))
+    return S_OK
+
+
+def _get_property_size(_this: int, number: int, place: int, *_: int) -> int:
+    return put(place, UINT64(len(_property(number))))
+
+
+_ADAPTER: dict[int, Callable[..., int]] = {
+    3: _one,  # IsValid
+    4: _one,  # IsAttributeSupported
+    5: _one,  # IsPropertySupported
+    6: _get_property,
+    7: _get_property_size,
+    8: _one,  # IsQueryStateSupported
+}

@@ -56,7 +56,6 @@ class Adapter(Interface):
     get_property_size = Method(7, UINT, POINTER)
     is_query_state_supported = Method(8, UINT, returns=BOOL)
     query_state = Method(9, UINT, SIZE_T, POINTER, SIZE_T, POINTER)
-    get_factory = Method(12, POINTER, POINTER)
 
 
 @pytest.fixture(scope="module")
@@ -152,12 +151,6 @@ def test_there_is_one_adapter_and_it_has_every_attribute(factory: Factory, adapt
     assert adapter.is_valid() == adapter.is_attribute_supported(guid(ANY)) == 1
     assert adapter.is_property_supported(11) == adapter.is_query_state_supported(0) == 1
     assert factory.is_notification_type_supported(0) == 1
-
-
-def test_an_adapter_leads_back_to_its_factory(factory: Factory, adapter: Adapter) -> None:
-    place = POINTER()
-    assert adapter.get_factory(guid(ANY), ctypes.byref(place)) == 0
-    assert place.value == factory.address
 
 
 def test_what_nobody_asks_of_dxcore_is_not_implemented(factory: Factory, adapter: Adapter) -> None:
