@@ -646,8 +646,9 @@ class DirectMLDevice(Object):
 
     @method(8)
     def create_operator(self, desc: int, iid: int, place: int) -> int:
-        kernel = self.machine.kernels.get(unpacked("<I4xQ", desc)[0])
-        self.log("create_operator")
+        number, described = unpacked("<I4xQ", desc)
+        kernel = self.machine.kernels.get(number)
+        self.log("create_operator" + (f"({ctypes.string_at(described, 4).decode()})" if described else ""))
         return E_INVALIDARG if kernel is None else self.machine.give(Operator(self.machine, kernel), iid, place)
 
     @method(9)
