@@ -36,7 +36,7 @@ FEATURE_LEVELS: dict[str, FeatureLevel] = {
     "6_0": FeatureLevel(0x6000, "1.11.0"),
     "6_1": FeatureLevel(0x6100, "1.12.0"),
     "6_2": FeatureLevel(0x6200, "1.13.0"),
-    "6_3": FeatureLevel(0x6300, "1.15.0"),
+    "6_3": FeatureLevel(0x6300, "1.14.0"),
     "6_4": FeatureLevel(0x6400, "1.15.0"),
 }
 LEVELS: tuple[str, ...] = tuple(FEATURE_LEVELS)

@@ -221,7 +221,7 @@ def test_both_levels_are_told_with_what_onnx_runtime_fuses() -> None:
     assert "  LayerNormalization-1  1      DML_OPERATOR_MEAN_VARIANCE_NORMALIZATION2  6_3\n" in text
     assert "model.onnx needs DML_FEATURE_LEVEL_3_0 (DirectML 1.4.0), because of" in text
     assert (
-        "as ONNX Runtime fuses it, it needs DML_FEATURE_LEVEL_6_3 (DirectML 1.15.0), because of 1 node: norm\n" in text
+        "as ONNX Runtime fuses it, it needs DML_FEATURE_LEVEL_6_3 (DirectML 1.14.0), because of 1 node: norm\n" in text
     )
     assert f"{ACCEPTED}; with one older than 1.15.0, the session cannot be created or a run fails" in text
 

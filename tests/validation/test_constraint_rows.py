@@ -143,7 +143,7 @@ def test_a_row_that_a_higher_level_lifts_says_which() -> None:
     for_ever = {**same, "until": None}
     for rows, help in (
         ([row], "accepted from DML_FEATURE_LEVEL_6_2 (DirectML 1.13.0)"),
-        ([row, same], "accepted from DML_FEATURE_LEVEL_6_3 (DirectML 1.15.0)"),
+        ([row, same], "accepted from DML_FEATURE_LEVEL_6_3 (DirectML 1.14.0)"),
         ([row, for_ever], None),
     ):
         (finding,) = check(with_rows(*rows), "6_1")
