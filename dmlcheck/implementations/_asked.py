@@ -56,7 +56,7 @@ class Asked:
             theirs.close()
 
     def ask(self, question: Any, seconds: float | None) -> Any:
-        """Return the answer to a question, both of plain types; Lost or TimedOut, and then the process is over."""
+        """Return the answer to a question, both of plain types; after Lost or TimedOut there are no more answers."""
         try:
             self.connection.send(question)
             if not self.connection.poll(seconds):

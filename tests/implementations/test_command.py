@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
 import shutil
@@ -21,6 +20,7 @@ import pytest
 from click.testing import CliRunner, Result
 from commands import sums
 from guide_pages import PAGES, blocks, file_name
+from left_processes import left_of
 
 from dmlcheck import load_cases, run_cases
 from dmlcheck.cli import main
@@ -68,29 +68,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     assert left_of(tmp_path) == []
     assert not (tmp_path / "woke").exists()
     assert [path.name for path in (tmp_path / "temporary").iterdir() if path.name.startswith("dmlcheck-")] == []
-
-
-def left_of(folder: Path) -> list[str]:
-    """Return the command lines of processes that a test started and that still run, or are not waited for."""
-    deadline = time.monotonic() + 10
-    while (found := list(running(folder))) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    return found
-
-
-def running(folder: Path) -> Iterator[str]:
-    mark = f"DMLCHECK_OF={folder}".encode()
-    for path in Path("/proc").glob("[0-9]*") if sys.platform == "linux" else ():
-        try:
-            state, parent = path.joinpath("stat").read_text().rpartition(")")[2].split()[:2]
-            if mark in path.joinpath("environ").read_bytes().split(b"\0") and int(path.name) != os.getpid():
-                words = path.joinpath("cmdline").read_bytes().replace(b"\0", b" ").decode()
-                if "multiprocessing.resource_tracker" not in words:  # which lasts as long as this process
-                    yield words
-            elif state == "Z" and int(parent) == os.getpid():
-                yield "a process that nobody waited for"
-        except OSError:
-            continue
 
 
 def write(name: str, *firsts: int) -> None:
@@ -352,7 +329,7 @@ def test_a_program_that_is_not_there_is_refused_before_the_run() -> None:
 
 def test_a_program_says_what_it_is() -> None:
     program = make(SUMS)
-    assert (program.name, about(program)) == ("sums", ("1.5", "CPU"))
+    assert (program.name, about(program)) == ("sums", ("1.5", "CPU", ""))
     program.close()
     write("a.yaml", 1)
     found = report("a.yaml", "--implementation", SUMS)

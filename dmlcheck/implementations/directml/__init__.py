@@ -15,7 +15,7 @@ from dmlcheck.implementations import (
     Unavailable,
     Unsupported,
 )
-from dmlcheck.implementations._asked import Asked, Lost
+from dmlcheck.implementations._asked import Asked
 from dmlcheck.implementations._program import it_wrote
 from dmlcheck.implementations.directml import dml
 from dmlcheck.implementations.directml.com import hresult_text
@@ -65,12 +65,16 @@ def _split(place: str) -> list[str]:
     """Return the library and the options after it: a comma is part of a path unless an option follows."""
     parts = [""]
     for index, part in enumerate(place.split(",")):
+        is_of_path = "=" not in part and part.strip() and (len(parts) == 1 or parts[-1].startswith("d3d12="))
         if part.startswith(_KEYS):
             parts.append(part)
-        elif len(parts) > 1 or (index and ("=" in part or not part.strip())):
-            raise Unavailable(f"directml: {part or 'nothing'} is not an option; there are {' '.join(_KEYS)}")
+        elif index == 0:
+            parts[0] = part
+        elif is_of_path:
+            parts[-1] += f",{part}"
         else:
-            parts[0] += f",{part}" if index else part
+            problem = f"{part.strip()} is not an option" if part.strip() else "an option must follow a comma"
+            raise Unavailable(f"directml: {problem}; there are {' '.join(_KEYS)}")
     return parts
 
 
@@ -153,7 +157,9 @@ class DirectML:
         try:
             asked = self._asked = Asked(_SERVING, environment_for(setup))
             opened = asked.ask((tuple(setup), [level.value for level in FEATURE_LEVELS.values()]), _START_SECONDS)
-        except (OSError, Failure) as error:
+        except OSError as error:
+            raise Unavailable(f"{about}: its process cannot be started: {error.strerror or error}") from None
+        except Failure as error:
             problem = "the library did not load in time" if isinstance(error, TimedOut) else f"its process {error}"
             raise Unavailable(f"{about}: {problem}{self._drop()}") from None
         if opened[0] != "opened":
@@ -174,10 +180,7 @@ class DirectML:
         assert self._asked is not None  # noqa: S101 - it was opened
         try:
             return self._asked.ask(question, self.timeout)
-        except Lost as error:
-            self._drop()
-            raise Failure(f"{error}") from None
-        except BaseException:  # out of time, or an interrupt
+        except BaseException:  # it ended, or is out of time, or this is an interrupt
             self._drop()
             raise
 
