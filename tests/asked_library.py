@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.implementations import Answer, Failure, NoDevice
+from dmlcheck.implementations import Failure, LibraryAnswer, NoDevice
 
 E_INVALIDARG = 0x80070057
 
@@ -28,11 +28,11 @@ class AskedLibrary:
         self.feature_level = level
         self.asked: list[OperatorDesc] = []
 
-    def create_operator(self, desc: OperatorDesc) -> Answer:
+    def create_operator(self, desc: OperatorDesc) -> LibraryAnswer:
         self.asked.append(desc)
         if isinstance(self.hresult, Exception):
             raise self.hresult
-        return Answer(self.version, self.hresult if isinstance(self.hresult, int) else self.hresult(desc))
+        return LibraryAnswer(self.version, self.hresult if isinstance(self.hresult, int) else self.hresult(desc))
 
     def run(self, desc: OperatorDesc, _: Any) -> dict[str, Any]:
         answer = self.create_operator(desc)

@@ -106,10 +106,10 @@ def _opened(library: str | None) -> Iterator[Any]:
         yield None
         return
     from dmlcheck.implementations import Unavailable, close
-    from dmlcheck.implementations.directml import DirectML
+    from dmlcheck.implementations.directml import DirectMLLibrary
 
     try:
-        asked = DirectML.to_ask(library)
+        asked = DirectMLLibrary.to_ask(library)
     except Unavailable as error:
         raise click.UsageError(f"--library: {error}") from None
     try:

@@ -76,7 +76,7 @@ class TimedOut(Failure):
 _E_INVALIDARG = 0x80070057
 
 
-class Answer(NamedTuple):
+class LibraryAnswer(NamedTuple):
     """The answer of a release of DirectML to a desc: the HRESULT of CreateOperator."""
 
     version: str
@@ -128,7 +128,7 @@ KINDS = {
     ),
     "directml": ImplementationKind(
         "directml",
-        "DirectML",
+        "DirectMLLibrary",
         "DirectML's library itself, asked anywhere and executed on a device",
         "LIBRARY",
         optional=True,
@@ -288,7 +288,7 @@ def validates(implementation: Any) -> bool:
 
 
 def asked_directly(implementation: Any) -> Any:
-    """Return the method that gives DirectML's own answer to a desc (an Answer), None if there is none."""
+    """Return the method that gives DirectML's own answer to a desc (an LibraryAnswer), None if there is none."""
     return getattr(implementation, "create_operator", None) if is_directml(implementation) else None
 
 

@@ -24,11 +24,11 @@ _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__
 _BODY = "import sys; sys.path.insert(0, {root!r}); from {module} import serve; serve({handle})"
 
 
-class Lost(Failure):
+class LostProcess(Failure):
     """A process that ended instead of answering; the message says how, as the rest of a sentence about it."""
 
 
-class Asked:
+class AskedProcess:
     """A Python process that runs the function `serve` of a module with the handle of a connection to this one."""
 
     def __init__(self, module: str, environment: Mapping[str, str] | None = None) -> None:
@@ -56,14 +56,14 @@ class Asked:
             theirs.close()
 
     def ask(self, question: Any, seconds: float | None) -> Any:
-        """Return the answer to a question, both of plain types; after Lost or TimedOut there are no more answers."""
+        """Return the answer to a question, both of plain types; after LostProcess or TimedOut there is none."""
         try:
             self.connection.send(question)
             if not self.connection.poll(seconds):
                 raise TimedOut(f"{seconds:g}")
             return self.connection.recv()
         except (EOFError, OSError):
-            raise Lost(self._ending()) from None
+            raise LostProcess(self._ending()) from None
 
     def _ending(self) -> str:
         with contextlib.suppress(subprocess.TimeoutExpired):

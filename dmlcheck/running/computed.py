@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import Finding
 from dmlcheck.implementations import (
-    Answer,
     Failure,
+    LibraryAnswer,
     NoDevice,
     Refused,
     TimedOut,
@@ -50,10 +50,10 @@ class Nothing(NamedTuple):
         return self.reason.startswith(f"{_UNSUPPORTED}: ")
 
 
-def asked(desc: OperatorDesc, implementation: Any) -> Answer | Nothing:
+def asked(desc: OperatorDesc, implementation: Any) -> LibraryAnswer | Nothing:
     """Return DirectML's own answer to a desc; Nothing where it gave none."""
     try:
-        answer: Answer = implementation.create_operator(desc)
+        answer: LibraryAnswer = implementation.create_operator(desc)
     except Exception as error:  # noqa: BLE001 - whatever it is, the run goes on
         return _nothing(error, implementation)
     return answer

@@ -20,7 +20,7 @@ from dmlcheck.specs.names import LEVELS
 from dmlcheck.validation import check, deviations, minimum_level, validate
 
 if TYPE_CHECKING:
-    from dmlcheck.implementations import Answer
+    from dmlcheck.implementations import LibraryAnswer
 
 
 class AtLevel(NamedTuple):
@@ -52,7 +52,7 @@ class Validated(NamedTuple):
     node: str | None = None
     onnx_operator: str | None = None
     desc: Mapping[str, Any] | None = None
-    answer: Answer | None = None
+    answer: LibraryAnswer | None = None
     accepted_by: tuple[str, ...] = ()
     differing: str | None = None
 
@@ -200,7 +200,7 @@ def _refused_first(case: Case, findings: Iterable[Finding]) -> tuple[Diagnostic,
     return (*refused, *taken)
 
 
-def answer_to(reading: Reading, library: Any) -> tuple[Answer | None, tuple[Finding, ...]]:
+def answer_to(reading: Reading, library: Any) -> tuple[LibraryAnswer | None, tuple[Finding, ...]]:
     """Return the answer of DirectML's library to a desc, and the finding that it is unforeseen, or that there is none.
 
     A desc with a mistake in its notation cannot be said in C, and the library is not asked about it.

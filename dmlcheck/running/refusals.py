@@ -11,7 +11,7 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.descs.write import notation
 from dmlcheck.diagnostics.catalog import RULES
 from dmlcheck.diagnostics.record import Diagnostic, Finding
-from dmlcheck.implementations import Answer, name_of
+from dmlcheck.implementations import LibraryAnswer, name_of
 from dmlcheck.specs.names import DATA_TYPES, level_name
 from dmlcheck.validation import check
 
@@ -106,7 +106,7 @@ def accepted(case: Case, wrong: InvalidDesc, implementation: Any) -> Finding:
     return Finding("invalid-desc-accepted", first.path, params, at_key=first.at_key)
 
 
-def unforeseen(answer: Answer) -> Finding:
+def unforeseen(answer: LibraryAnswer) -> Finding:
     """Return the finding that DirectML's own answer is another than dmlcheck foresees for the release."""
     foreseen = "refuses" if answer.is_accepted else "accepts"
     return Finding(

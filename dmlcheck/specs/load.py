@@ -26,7 +26,7 @@ from dmlcheck.specs.records import (
     OperatorSpec,
     Releases,
     SupportTable,
-    Taken,
+    TakenValues,
     TensorSupport,
     Tolerance,
     Undefined,
@@ -177,9 +177,9 @@ def _releases(raw: str | dict[str, str]) -> Releases:
     return Releases() if raw == "all" else Releases(**raw)  # type: ignore[arg-type]
 
 
-def _taken(raw: dict[str, Any]) -> Taken:
+def _taken(raw: dict[str, Any]) -> TakenValues:
     dims = _dims(raw["dims"]) if "dims" in raw else ()
-    return Taken(tuple(raw["tensors"]), tuple(raw.get("types", ())), dims, _releases(raw["releases"]))
+    return TakenValues(tuple(raw["tensors"]), tuple(raw.get("types", ())), dims, _releases(raw["releases"]))
 
 
 _ERRATUM_VALUES = {"kind": ERRATUM_KINDS, "basis": ERRATUM_BASES, "measured": (False, True)}

@@ -59,7 +59,7 @@ class Releases(NamedTuple):
 
     @property
     def told(self) -> str:
-        """What a help says where these releases take a desc that the documentation forbids."""
+        """The end of a help about a desc that these releases take, though the documentation forbids it."""
         first, *others = self.all
         who = f"DirectML {first} to {others[-1]} take" if others else f"DirectML {first} takes"
         return f"{who} it: there it is no reason for E_INVALIDARG"
@@ -106,7 +106,7 @@ class Constraint(NamedTuple):
     taken: Releases | None = None
 
 
-class Taken(NamedTuple):
+class TakenValues(NamedTuple):
     """Data types or dimension counts of some tensors that no table has, and that some releases take all the same."""
 
     tensors: tuple[str, ...]
@@ -233,7 +233,7 @@ class OperatorSpec(NamedTuple):
     functions: tuple[str, ...]
     fields: Mapping[str, Field]
     support: tuple[SupportTable, ...]
-    taken: tuple[Taken, ...]
+    taken: tuple[TakenValues, ...]
     let: Mapping[str, str]
     constraints: tuple[Constraint, ...]
     tolerance: tuple[Tolerance, ...]

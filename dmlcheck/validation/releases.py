@@ -1,4 +1,4 @@
-"""What CreateOperator of a release of DirectML takes, as the rows of the specs foresee it."""
+"""The answers of CreateOperator of releases of DirectML, as the rows of the specs foresee them."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ import pytest
 from asked_library import E_INVALIDARG, AskedLibrary
 from commandline import DESC, GOOD, dmlcheck, write
 
-from dmlcheck.implementations.directml import DirectML
+from dmlcheck.implementations.directml import DirectMLLibrary
 
 
 @pytest.mark.slow
@@ -193,7 +193,7 @@ def test_a_library_that_is_none_is_refused_before_anything_is_read(library: str,
 
 def test_the_answers_of_a_library_are_lines_and_json(monkeypatch: pytest.MonkeyPatch) -> None:
     write("a.yaml", DESC)
-    monkeypatch.setattr(DirectML, "to_ask", lambda _: AskedLibrary(E_INVALIDARG))
+    monkeypatch.setattr(DirectMLLibrary, "to_ask", lambda _: AskedLibrary(E_INVALIDARG))
     result = dmlcheck("validate", "a.yaml", "--library", "it")
     assert result.exit_code == 0
     assert result.output.splitlines()[-1] == "a.yaml: DirectML 1.13.1 refuses it: E_INVALIDARG"

@@ -17,7 +17,7 @@ from left_processes import left_of
 
 import dmlcheck
 from dmlcheck.implementations import Failure, TimedOut, _asked
-from dmlcheck.implementations._asked import Asked, Lost
+from dmlcheck.implementations._asked import AskedProcess, LostProcess
 
 HERE = Path(__file__).parent.parent
 SOON = 60.0  # seconds after which there is an answer on the slowest of machines
@@ -34,8 +34,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 @contextmanager
-def started(environment: Mapping[str, str] | None = None) -> Iterator[Asked]:
-    made = Asked("asked_process", environment)
+def started(environment: Mapping[str, str] | None = None) -> Iterator[AskedProcess]:
+    made = AskedProcess("asked_process", environment)
     try:
         yield made
     finally:
@@ -43,8 +43,8 @@ def started(environment: Mapping[str, str] | None = None) -> Iterator[Asked]:
         assert made.process.returncode is not None
 
 
-def lost(asked: Asked, *question: Any) -> str:
-    with pytest.raises(Lost) as raised:
+def lost(asked: AskedProcess, *question: Any) -> str:
+    with pytest.raises(LostProcess) as raised:
         asked.ask(question, SOON)
     assert isinstance(raised.value, Failure)
     return str(raised.value)
@@ -111,7 +111,7 @@ def test_an_exception_ends_a_process_and_is_among_what_it_wrote() -> None:
 
 
 def test_a_module_that_is_not_there_is_lost_at_the_first_question() -> None:
-    made = Asked("no_such_module")
+    made = AskedProcess("no_such_module")
     assert lost(made, "echo", 1) == "ended with exit code 1"
     assert "No module named 'no_such_module'" in made.errors()
     made.close()
@@ -152,7 +152,7 @@ def test_of_much_that_a_process_wrote_the_end_is_kept() -> None:
 
 
 def test_a_process_that_waits_for_questions_ends_by_itself() -> None:
-    asked = Asked("asked_process")
+    asked = AskedProcess("asked_process")
     assert asked.ask(("echo", 1), SOON) == 1
     asked.close(SOON)
     assert asked.process.returncode == 0
@@ -161,7 +161,7 @@ def test_a_process_that_waits_for_questions_ends_by_itself() -> None:
 
 def test_a_process_that_does_not_end_in_time_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_asked, "kill", killed := Killed())
-    asked = Asked("asked_process")
+    asked = AskedProcess("asked_process")
     asked.connection.send(("sleep", 60))
     asked.close(0.1)
     assert killed.processes == [asked.process]
@@ -192,5 +192,5 @@ def test_a_process_that_cannot_be_started_leaves_no_file_open(monkeypatch: pytes
     monkeypatch.setattr(tempfile, "TemporaryFile", lambda: written)
     monkeypatch.setattr(sys, "executable", str(HERE / "no-such-python"))
     with pytest.raises(OSError, match="no-such-python"):
-        Asked("asked_process")
+        AskedProcess("asked_process")
     assert written.closed

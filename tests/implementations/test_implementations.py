@@ -60,6 +60,7 @@ def test_every_kind_is_spelt_with_what_follows_it() -> None:
     assert [kind.spelt(word) for word, kind in KINDS.items()] == [
         "reference",
         "onnxruntime[:PROVIDER]",
+        "directml[:LIBRARY]",
         "dxdispatch:EXE",
         "recorded:DIR|FILE.npz",
         "command:CMD",
@@ -69,12 +70,12 @@ def test_every_kind_is_spelt_with_what_follows_it() -> None:
 
 def test_the_reference_says_its_version() -> None:
     reference = make("reference")
-    assert about(reference) == (dmlcheck.__version__, f"NumPy {np.__version__}")
+    assert about(reference) == (dmlcheck.__version__, f"NumPy {np.__version__}", "")
     close(reference)
 
 
 def test_an_implementation_need_not_say_what_it_is() -> None:
-    assert about(SimpleNamespace(name="mine")) == ("", "")
+    assert about(SimpleNamespace(name="mine")) == ("", "", "")
     close(SimpleNamespace(name="mine"))
 
 

@@ -20,7 +20,7 @@ def test_the_levels_are_ordered_as_directml_brought_them() -> None:
     ]
     assert [level.directml for level in names.FEATURE_LEVELS.values()] == [
         "1.0.0", "1.1.0", "1.2.0", "1.4.0", "1.5.0", "1.6.0", "1.7.0", "1.8.0", "1.9.0", "1.10.0", "1.11.0", "1.12.0",
-        "1.13.0", "1.15.0", "1.15.0",
+        "1.13.0", "1.14.0", "1.15.0",
     ]  # fmt: skip
 
 

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.implementations import (
-    Answer,
     Failure,
+    LibraryAnswer,
     NoDevice,
     Refused,
     TimedOut,
     Unavailable,
     Unsupported,
 )
-from dmlcheck.implementations._asked import Asked
+from dmlcheck.implementations._asked import AskedProcess
 from dmlcheck.implementations._program import it_wrote
 from dmlcheck.implementations.directml import dml
 from dmlcheck.implementations.directml.com import hresult_text
@@ -31,7 +31,7 @@ _SERVING = "dmlcheck.implementations.directml.serving"
 _START_SECONDS = 60.0  # for loading the library and making a device
 
 
-class Options(NamedTuple):
+class LibraryOptions(NamedTuple):
     """The parts of `directml:LIBRARY,device=...,d3d12=...`; `flags` are those of an execution."""
 
     library: str = ""
@@ -40,7 +40,7 @@ class Options(NamedTuple):
     flags: int = 0
 
 
-def options_of(place: str) -> Options:
+def options_of(place: str) -> LibraryOptions:
     """Return the parts of what follows `directml:`. Unavailable for a value that there is not."""
     library, *given = _split(place)
     values = dict(each.split("=", 1) for each in given)
@@ -55,7 +55,7 @@ def options_of(place: str) -> Options:
         if key in values and values[key] != allowed:
             raise Unavailable(f"directml: {key}={values[key]} is not possible; write {key}={allowed}, or leave it out")
         flags |= flag if key in values else 0
-    return Options(library, device, values.get("d3d12", ""), flags)
+    return LibraryOptions(library, device, values.get("d3d12", ""), flags)
 
 
 _KEYS = ("device=", "d3d12=", "half=", "metacommands=")
@@ -78,7 +78,7 @@ def _split(place: str) -> list[str]:
     return parts
 
 
-class DirectML:
+class DirectMLLibrary:
     """DirectML's library in a process of its own, which is started again after a desc that ended it."""
 
     name = "directml"
@@ -94,12 +94,12 @@ class DirectML:
             raise Unavailable(f"directml: d3d12={self.options.d3d12}: there is no such file")
         self.timeout = timeout
         self.errors = ""  # what the process wrote before it ended
-        self._asked: Asked | None = None
+        self._asked: AskedProcess | None = None
         self.feature_level, self.device, self.executes = self._opened()
         self.version = self.library.version or FEATURE_LEVELS[self.feature_level].directml
 
     @classmethod
-    def to_ask(cls, library: str) -> DirectML:
+    def to_ask(cls, library: str) -> DirectMLLibrary:
         """Return a library that is only asked; Unavailable if it cannot be."""
         options = options_of(library)
         return cls(f"{options.library},device={NONE}")
@@ -112,9 +112,9 @@ class DirectML:
 
         return wide_span(desc)
 
-    def create_operator(self, desc: OperatorDesc) -> Answer:
+    def create_operator(self, desc: OperatorDesc) -> LibraryAnswer:
         """Return the answer of CreateOperator to a desc, valid or not. Failure if it ended the process, or TimedOut."""
-        return Answer(self.version, self._kept(self._ask("create", tuple(image_of(desc)))))
+        return LibraryAnswer(self.version, self._kept(self._ask("create", tuple(image_of(desc)))))
 
     def run(self, desc: OperatorDesc, inputs: dict[str, Any]) -> dict[str, Array]:
         """Return the outputs of a valid desc; NoDevice if it was created and nothing is executed here."""
@@ -131,7 +131,7 @@ class DirectML:
         sizes = [None if each is None else _bytes_of(each[1]) for each in parts]
         step, hresult, found = self._ask("run", tuple(image_of(desc)), self.options.flags, given, sizes)
         if step:
-            raise _failure(step, Answer(self.version, self._kept(hresult)))
+            raise _failure(step, LibraryAnswer(self.version, self._kept(hresult)))
         outputs = {}
         for each, data in zip(parts, found, strict=True):
             if each is not None:
@@ -155,7 +155,7 @@ class DirectML:
         setup = Setup(self.library.path, d3d12, self.options.device)
         about = f"directml:{self.options.library}".rstrip(":")
         try:
-            asked = self._asked = Asked(_SERVING, environment_for(setup))
+            asked = self._asked = AskedProcess(_SERVING, environment_for(setup))
             opened = asked.ask((tuple(setup), [level.value for level in FEATURE_LEVELS.values()]), _START_SECONDS)
         except OSError as error:
             raise Unavailable(f"{about}: its process cannot be started: {error.strerror or error}") from None
@@ -213,7 +213,7 @@ def _bytes_of(tensor: TensorDesc) -> int:
     return max(tensor.implied_bytes, tensor.total_size or 0)
 
 
-def _failure(step: str, answer: Answer) -> Exception:
+def _failure(step: str, answer: LibraryAnswer) -> Exception:
     """Return the exception for a step that failed."""
     if step == "CreateOperator":
         return (Refused if answer.is_refusal else Failure)(answer.text)

@@ -13,10 +13,10 @@ from compiled_descs import desc_of
 from valid_descs import tensor, valid
 
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.implementations import Answer, Failure, NoDevice, Refused, TimedOut, Unavailable, Unsupported, make
+from dmlcheck.implementations import Failure, LibraryAnswer, NoDevice, Refused, TimedOut, Unavailable, Unsupported, make
 from dmlcheck.implementations import directml as room
-from dmlcheck.implementations._asked import Lost
-from dmlcheck.implementations.directml import DirectML, Options, options_of
+from dmlcheck.implementations._asked import LostProcess
+from dmlcheck.implementations.directml import DirectMLLibrary, LibraryOptions, options_of
 from dmlcheck.implementations.directml.executor import GUARD
 from dmlcheck.implementations.directml.library import Library
 from dmlcheck.implementations.directml.structs import image_of
@@ -95,7 +95,7 @@ class Processes:
 @pytest.fixture
 def processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Processes]:
     made = Processes(Library(str(tmp_path / "libdirectml.so"), "1.13.1"))
-    monkeypatch.setattr(room, "Asked", made.start)
+    monkeypatch.setattr(room, "AskedProcess", made.start)
     monkeypatch.setattr(room, "find", made.find)
     yield made
     assert made.prepared == []
@@ -116,28 +116,28 @@ BOUND = [(b"\1\2\0\0", False), (b"\3\4\0\0", False)]
 @pytest.mark.parametrize(
     ("place", "options"),
     [
-        ("", Options()),
-        ("a.whl", Options("a.whl")),
-        ("a.whl,device=warp", Options("a.whl", "warp")),
-        ("a.whl,device=none", Options("a.whl", "none")),
-        ("a.whl,device=12", Options("a.whl", "12")),
-        ("device=0", Options("", "0")),
-        (",device=0", Options("", "0")),
-        ("a.whl,device=", Options("a.whl")),
-        ("a.whl,d3d12=/x/libd3d12.so", Options("a.whl", "", "/x/libd3d12.so")),
-        ("a.whl,half=allowed", Options("a.whl", flags=1)),
-        ("a.whl,metacommands=off", Options("a.whl", flags=2)),
+        ("", LibraryOptions()),
+        ("a.whl", LibraryOptions("a.whl")),
+        ("a.whl,device=warp", LibraryOptions("a.whl", "warp")),
+        ("a.whl,device=none", LibraryOptions("a.whl", "none")),
+        ("a.whl,device=12", LibraryOptions("a.whl", "12")),
+        ("device=0", LibraryOptions("", "0")),
+        (",device=0", LibraryOptions("", "0")),
+        ("a.whl,device=", LibraryOptions("a.whl")),
+        ("a.whl,d3d12=/x/libd3d12.so", LibraryOptions("a.whl", "", "/x/libd3d12.so")),
+        ("a.whl,half=allowed", LibraryOptions("a.whl", flags=1)),
+        ("a.whl,metacommands=off", LibraryOptions("a.whl", flags=2)),
         (
             "a.whl,metacommands=off,d3d12=x.dll,half=allowed,device=warp",
-            Options("a.whl", "warp", "x.dll", 3),
+            LibraryOptions("a.whl", "warp", "x.dll", 3),
         ),
-        ("/some, folder,b/a.whl,device=none", Options("/some, folder,b/a.whl", "none")),
-        ("a=b,c/a.whl", Options("a=b,c/a.whl")),
-        ("a.whl,d3d12=/x, y,z/libd3d12.so,device=0", Options("a.whl", "0", "/x, y,z/libd3d12.so")),
-        ("a.whl,d3d12=/x=y/libd3d12.so", Options("a.whl", "", "/x=y/libd3d12.so")),
+        ("/some, folder,b/a.whl,device=none", LibraryOptions("/some, folder,b/a.whl", "none")),
+        ("a=b,c/a.whl", LibraryOptions("a=b,c/a.whl")),
+        ("a.whl,d3d12=/x, y,z/libd3d12.so,device=0", LibraryOptions("a.whl", "0", "/x, y,z/libd3d12.so")),
+        ("a.whl,d3d12=/x=y/libd3d12.so", LibraryOptions("a.whl", "", "/x=y/libd3d12.so")),
     ],
 )
-def test_a_name_has_a_library_and_options_and_its_paths_may_have_commas(place: str, options: Options) -> None:
+def test_a_name_has_a_library_and_options_and_its_paths_may_have_commas(place: str, options: LibraryOptions) -> None:
     assert options_of(place) == options
 
 
@@ -174,7 +174,7 @@ def test_the_first_question_has_the_place_and_the_levels(processes: Processes, t
     (tmp_path / "libd3d12.so").touch()
     started = processes.prepare(OPENED)
     made = make(f"directml:a.whl,device=0,d3d12={tmp_path / 'libd3d12.so'}", 3.0)
-    assert isinstance(made, DirectML)
+    assert isinstance(made, DirectMLLibrary)
     assert (made.version, made.device, made.feature_level, made.executes) == ("1.13.1", "a GPU", "6_2", True)
     assert (made.name, made.is_directml, made.validates, made.keeps_time, made.errors) == (
         "directml", True, True, True, "",
@@ -191,7 +191,7 @@ def test_the_first_question_has_the_place_and_the_levels(processes: Processes, t
 
 def test_the_loader_looks_beside_the_library(processes: Processes, tmp_path: Path) -> None:
     processes.prepare(OPENED)
-    DirectML("")
+    DirectMLLibrary("")
     (environment,) = processes.environments
     assert not environment or str(tmp_path) in environment["LD_LIBRARY_PATH"].split(os.pathsep)
 
@@ -202,28 +202,28 @@ def test_a_relative_path_of_direct3d_is_that_of_this_folder(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "libd3d12.so").touch()
     started = processes.prepare(OPENED)
-    DirectML("d3d12=libd3d12.so")
+    DirectMLLibrary("d3d12=libd3d12.so")
     assert started.questions[0][0][0][1] == str(tmp_path / "libd3d12.so")
 
 
 def test_a_library_that_does_not_say_its_release_is_the_first_of_its_level(processes: Processes) -> None:
     processes.library = Library(processes.library.path, "")
     processes.prepare(("opened", 0x5100, "a GPU", True))
-    assert DirectML("").version == "1.9.0"
+    assert DirectMLLibrary("").version == "1.9.0"
     processes.prepare(("opened", 0x7777, "a GPU", True))  # of a level that nobody knows
-    assert DirectML("").feature_level == "1_0"
+    assert DirectMLLibrary("").feature_level == "1_0"
 
 
 def test_a_library_that_is_only_asked_has_no_device(processes: Processes) -> None:
     started = processes.prepare(ASKED_ONLY)
-    made = DirectML.to_ask("a,b.whl,device=warp,half=allowed")
-    assert (made.options, made.executes, made.device) == (Options("a,b.whl", "none"), False, "none")
+    made = DirectMLLibrary.to_ask("a,b.whl,device=warp,half=allowed")
+    assert (made.options, made.executes, made.device) == (LibraryOptions("a,b.whl", "none"), False, "none")
     assert started.questions[0][0][0][2] == "none"
 
 
 def unavailable(place: str) -> str:
     with pytest.raises(Unavailable) as raised:
-        DirectML(place)
+        DirectMLLibrary(place)
     return str(raised.value)
 
 
@@ -239,8 +239,8 @@ def test_a_file_of_direct3d_that_is_not_there_is_told_before_anything_is_started
         (("cannot", "no device"), "a line\nanother\n", "no device; it wrote: a line / another"),
         (TimedOut("60"), "", "the library did not load in time"),
         (TimedOut("60"), "loading", "the library did not load in time; it wrote: loading"),
-        (Lost("ended with SIGSEGV"), "", "its process ended with SIGSEGV"),
-        (Lost("ended with exit code 1"), "Boom\n", "its process ended with exit code 1; it wrote: Boom"),
+        (LostProcess("ended with SIGSEGV"), "", "its process ended with SIGSEGV"),
+        (LostProcess("ended with exit code 1"), "Boom\n", "its process ended with exit code 1; it wrote: Boom"),
     ],
 )
 @pytest.mark.parametrize(("place", "name"), [("a.whl", "directml:a.whl"), ("", "directml"), ("device=0", "directml")])
@@ -263,9 +263,9 @@ def test_a_process_that_cannot_be_started_makes_it_unavailable(processes: Proces
 
 def test_an_answer_is_that_of_create_operator_with_the_version(processes: Processes) -> None:
     started = processes.prepare(ASKED_ONLY, 0, E_INVALIDARG, E_FAIL)
-    made = DirectML("", 7.5)
+    made = DirectMLLibrary("", 7.5)
     answers = [made.create_operator(desc()) for _ in range(3)]
-    assert answers == [Answer("1.13.1", code) for code in (0, E_INVALIDARG, E_FAIL)]
+    assert answers == [LibraryAnswer("1.13.1", code) for code in (0, E_INVALIDARG, E_FAIL)]
     assert [answer.text for answer in answers] == [
         "accepts it",
         "refuses it: E_INVALIDARG",
@@ -277,7 +277,7 @@ def test_an_answer_is_that_of_create_operator_with_the_version(processes: Proces
 
 def test_without_a_device_a_run_is_an_answer(processes: Processes) -> None:
     processes.prepare(ASKED_ONLY, 0, E_INVALIDARG, E_FAIL)
-    made = DirectML("")
+    made = DirectMLLibrary("")
     for kind, text in (
         (NoDevice, "no device"),
         (Refused, "refuses it: E_INVALIDARG"),
@@ -294,10 +294,10 @@ def test_a_tensor_that_is_spread_too_far_is_not_executed_and_may_be_asked_about(
     wide = desc_of("ELEMENT_WISE_IDENTITY", {"InputTensor": spread, "OutputTensor": plain})
     processes.prepare(OPENED)
     text = "the strides of InputTensor spread 2 elements over 0.3 GiB, for which no buffer is made"
-    made = DirectML("")
+    made = DirectMLLibrary("")
     assert (made.unsupported(wide), made.unsupported(desc())) == (text, None)
     processes.prepare(ASKED_ONLY)
-    assert DirectML("").unsupported(wide) is None
+    assert DirectMLLibrary("").unsupported(wide) is None
 
 
 # ---- what it computes
@@ -305,7 +305,7 @@ def test_a_tensor_that_is_spread_too_far_is_not_executed_and_may_be_asked_about(
 
 def test_a_run_has_the_inputs_as_bytes_and_gives_the_outputs_as_arrays(processes: Processes) -> None:
     started = processes.prepare(OPENED, ("", 0, [b"\4\6\0\0" + GUARDED]))
-    outputs = DirectML("half=allowed,metacommands=off", 2.0).run(desc(), INPUTS)
+    outputs = DirectMLLibrary("half=allowed,metacommands=off", 2.0).run(desc(), INPUTS)
     assert {name: (array.dtype.name, array.tolist()) for name, array in outputs.items()} == {
         "OutputTensor": ("uint8", [4, 6])
     }
@@ -319,7 +319,7 @@ def test_outputs_are_bound_in_order_with_none_for_one_that_is_left_out(processes
     found = [b"\7\0\0\0" + GUARDED, b"\x08" + bytes(15) + GUARDED]
     started = processes.prepare(OPENED, ("", 0, found))
     given = {"InputTensor": np.array([7, 8], "uint8").reshape(1, 1, 1, 2)}
-    got = DirectML("").run(split, given)
+    got = DirectMLLibrary("").run(split, given)
     assert {label: array.ravel().tolist() for label, array in got.items()} == {
         "OutputTensors[0]": [7],
         "OutputTensors[1]": [8],
@@ -329,7 +329,7 @@ def test_outputs_are_bound_in_order_with_none_for_one_that_is_left_out(processes
     made = rnn()
     started = processes.prepare(OPENED, ("", 0, [None, bytes(16) + GUARDED]))
     inputs = {part.label: np.zeros(part.tensor.sizes, "float32") for part in made.tensors("input_tensor")}
-    assert list(DirectML("").run(made, inputs)) == ["OutputSingleTensor"]
+    assert list(DirectMLLibrary("").run(made, inputs)) == ["OutputSingleTensor"]
     assert started.questions[1][0][-1] == [None, 16]
 
 
@@ -349,7 +349,7 @@ def rnn() -> OperatorDesc:
 def test_a_byte_behind_an_output_that_is_not_as_it_was_is_a_failure(processes: Processes, behind: bytes) -> None:
     processes.prepare(OPENED, ("", 0, [b"\4\6\0\0" + behind]))
     with pytest.raises(Failure, match=r"^wrote behind the end of OutputTensor$"):
-        DirectML("").run(desc(), INPUTS)
+        DirectMLLibrary("").run(desc(), INPUTS)
 
 
 @pytest.mark.parametrize(
@@ -373,7 +373,7 @@ def test_a_step_that_fails_is_told_with_its_code(
 ) -> None:
     started = processes.prepare(OPENED, (step, hresult, []))
     with pytest.raises(kind) as raised:
-        DirectML("").run(desc(), INPUTS)
+        DirectMLLibrary("").run(desc(), INPUTS)
     assert (type(raised.value), str(raised.value), started.ends) == (kind, text, [])
 
 
@@ -383,7 +383,7 @@ def test_a_step_that_fails_is_told_with_its_code(
 @pytest.mark.parametrize(
     ("lost", "kind", "text"),
     [
-        (Lost("ended with SIGSEGV"), Failure, "ended with SIGSEGV"),
+        (LostProcess("ended with SIGSEGV"), Failure, "ended with SIGSEGV"),
         (TimedOut("3"), TimedOut, "3"),
         (KeyboardInterrupt(), KeyboardInterrupt, ""),
     ],
@@ -392,7 +392,7 @@ def test_a_process_that_is_lost_costs_one_answer_and_is_started_again(
     processes: Processes, lost: BaseException, kind: type[BaseException], text: str
 ) -> None:
     first = processes.prepare(ASKED_ONLY, 0, lost, wrote="assertion failed\n")
-    made = DirectML("", 3.0)
+    made = DirectMLLibrary("", 3.0)
     assert made.create_operator(desc()).is_accepted
     with pytest.raises(kind) as raised:
         made.create_operator(desc())
@@ -407,8 +407,8 @@ def test_a_process_that_is_lost_costs_one_answer_and_is_started_again(
 
 
 def test_a_library_that_cannot_be_loaded_again_is_a_failure_of_each_case(processes: Processes) -> None:
-    processes.prepare(ASKED_ONLY, Lost("ended with SIGSEGV"))
-    made = DirectML("a.whl")
+    processes.prepare(ASKED_ONLY, LostProcess("ended with SIGSEGV"))
+    made = DirectMLLibrary("a.whl")
     with pytest.raises(Failure, match="SIGSEGV"):
         made.create_operator(desc())
     processes.prepare(("cannot", "out of memory"))
@@ -429,7 +429,7 @@ def test_a_library_that_cannot_be_loaded_again_is_a_failure_of_each_case(process
 )
 def test_a_device_that_is_lost_is_made_again(processes: Processes, hresult: int, text: str) -> None:
     first = processes.prepare(OPENED, ("ExecuteCommandLists", hresult, []))
-    made = DirectML("")
+    made = DirectMLLibrary("")
     with pytest.raises(Failure) as raised:
         made.run(desc(), INPUTS)
     assert (type(raised.value), str(raised.value), first.ends) == (Failure, f"lost its device: {text}", KILLED)

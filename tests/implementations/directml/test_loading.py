@@ -363,7 +363,7 @@ with_a_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="there i
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Return a folder with libraries as in the wheel: DirectML's is linked with the two others."""
+    """Return a folder with libraries as in the wheel: DirectMLLibrary's is linked with the two others."""
     compiled(tmp_path, "libdxcore.so", DXCORE)
     compiled(tmp_path, "libd3d12.so", D3D12)
     compiled(tmp_path, "libdirectml.so", DIRECTML, "-L.", "-ldxcore")

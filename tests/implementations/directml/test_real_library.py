@@ -22,7 +22,7 @@ from dmlcheck import load_cases
 from dmlcheck.cases.records import Case
 from dmlcheck.descs.read import read_desc
 from dmlcheck.implementations import make
-from dmlcheck.implementations.directml import DirectML
+from dmlcheck.implementations.directml import DirectMLLibrary
 
 ANSWERS = Path(__file__).parent / "answers.txt.gz"
 CASES = Path(__file__).parents[3] / "cases"
@@ -43,18 +43,18 @@ def recorded() -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def library() -> Iterator[DirectML]:
+def library() -> Iterator[DirectMLLibrary]:
     made: Any = make(f"directml:{wheel()},device=none")
     yield made
     made.close()
 
 
-def test_the_library_says_its_release_and_its_level(library: DirectML) -> None:
+def test_the_library_says_its_release_and_its_level(library: DirectMLLibrary) -> None:
     assert (library.version, library.feature_level, library.device) == (VERSION, "6_2", "none")
 
 
 @pytest.mark.slow
-def test_every_shipped_desc_gets_the_recorded_answer(library: DirectML) -> None:
+def test_every_shipped_desc_gets_the_recorded_answer(library: DirectMLLibrary) -> None:
     known = recorded()
     asked = {digest(case): case for case in load_cases(CASES)}
     compared = 0
