@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -113,3 +114,48 @@ def test_a_version_of_directml_is_numbers(text: str, version: tuple[int, ...] | 
 )
 def test_the_nearest_level_is_the_highest_that_is_not_above(given: object, nearest: str | None) -> None:
     assert names.nearest_level(given) == nearest
+
+
+def test_every_release_takes_a_level_that_came_with_it_or_before() -> None:
+    assert list(names.RELEASES) == [
+        "1.4.0", "1.5.1", "1.7.0", "1.8.2", "1.9.1", "1.10.1", "1.12.1", "1.13.1", "1.14.2", "1.15.4",
+    ]  # fmt: skip
+    versions = [names.parse_version(release) for release in names.RELEASES]
+    levels = [names.LEVEL_ORDER[level] for level in names.RELEASES.values()]
+    assert None not in versions
+    assert versions == sorted(versions, key=lambda version: version or ())
+    assert levels == sorted(set(levels))
+    for release, level in names.RELEASES.items():
+        first = names.parse_version(names.FEATURE_LEVELS[level].directml) or ()
+        assert first <= (names.parse_version(release) or ())
+
+
+@pytest.mark.parametrize(
+    ("version", "release", "level"),
+    [
+        ("1.4.0", "1.4.0", "3_0"),
+        ("1.4", "1.4.0", "3_0"),
+        ("1.5.0", "1.4.0", "3_0"),
+        ("1.6.0", "1.5.1", "3_1"),
+        ("1.9.0", "1.8.2", "5_0"),
+        ("1.9.1", "1.9.1", "5_1"),
+        ("1.9.1.7", "1.9.1", "5_1"),
+        ("1.11.0", "1.10.1", "5_2"),
+        ("1.13", "1.12.1", "6_1"),
+        ("1.13.1", "1.13.1", "6_2"),
+        ("1.14.2", "1.14.2", "6_3"),
+        ("1.15.3", "1.14.2", "6_3"),
+        ("1.100", "1.15.4", "6_4"),
+        ("2.0", "1.15.4", "6_4"),
+    ],
+)
+def test_a_version_stands_for_the_nearest_release_that_is_not_later(version: str, release: str, level: str) -> None:
+    assert (names.release_of(version), names.level_of_release(version)) == (release, level)
+
+
+@pytest.mark.parametrize("text", ["1.3.9", "1.0.0", "0.9", "1", "", "v1.13.1", "1.13.1-dev", "newest"])
+def test_what_is_no_version_from_the_first_release_on_is_an_error(text: str) -> None:
+    message = f"{text!r} is not a version of DirectML from 1.4.0 on; write 1.13.1"
+    for function in (names.release_of, names.level_of_release):
+        with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+            function(text)
