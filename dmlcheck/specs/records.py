@@ -59,7 +59,7 @@ class Releases(NamedTuple):
 
     @property
     def told(self) -> str:
-        """What a help says where these releases take a desc that the documentation forbids."""
+        """The sentence of a help where these releases take a desc that the documentation forbids."""
         first, *others = self.all
         who = f"DirectML {first} to {others[-1]} take" if others else f"DirectML {first} takes"
         return f"{who} it: there it is no reason for E_INVALIDARG"

@@ -1,4 +1,4 @@
-"""What CreateOperator of a release of DirectML takes, as the rows of the specs foresee it."""
+"""Which descs CreateOperator of a release of DirectML takes, as the rows of the specs foresee it."""
 
 from __future__ import annotations
 

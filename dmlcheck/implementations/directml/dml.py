@@ -58,7 +58,7 @@ class IDMLCompiledOperator(Interface):
 
 
 class IDMLOperatorInitializer(Interface):
-    """What initialises compiled operators; dispatched before them."""
+    """The initializer of compiled operators; dispatched before them."""
 
     IID = "427c1113-435c-469c-8676-4d5dd072f813"
     get_binding_properties = Method(8, returns=BindingProperties)
@@ -76,7 +76,7 @@ class IDMLBindingTable(Interface):
 
 
 class IDMLCommandRecorder(Interface):
-    """What records dispatches into a command list."""
+    """The recorder of dispatches into a command list."""
 
     IID = "e6857a76-2e3e-4fdd-bff4-5d2ba10fb453"
     record_dispatch = Method(8, POINTER, POINTER, POINTER, returns=None)

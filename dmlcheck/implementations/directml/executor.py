@@ -237,13 +237,13 @@ class Executor:
         self.list.reset(self.allocator.address, None)
 
     def _abandon(self) -> None:
-        """Execute what was recorded of a dispatch that failed, so that the next one begins with an empty list."""
+        """Execute the recorded part of a failed dispatch, so that the next one begins with an empty list."""
         with contextlib.suppress(ComError):
             self._submit()
 
 
 def _step(name: str, call: Any, *arguments: Any) -> Any:
-    """Return what a call returns; Failed, with the name of the step, if it fails."""
+    """Return the result of a call; Failed, with the name of the step, if it fails."""
     try:
         return call(*arguments)
     except ComError as error:

@@ -34,7 +34,7 @@ class CannotLoad(Exception):
 
 
 class Place(NamedTuple):
-    """What to load: DirectML's library, the Direct3D 12 library ("" for the loader's), and the device to execute on."""
+    """DirectML's library, the Direct3D 12 library ("" for the loader's), and the device to execute on."""
 
     library: str
     d3d12: str

@@ -165,7 +165,7 @@ class _Writer:
             struct.pack_into(f"<{code}", self.data, place, number)
 
     def target(self, field: Field, value: Any) -> int | None:
-        """Append what a pointer points at; None for an array of nothing, whose pointer is null."""
+        """Append the target of a pointer; None for an array of nothing, whose pointer is null."""
         kind = field.type.removesuffix("_ARRAY")
         values = value if field.type.endswith("_ARRAY") else (value,)
         if not values:
