@@ -25,14 +25,15 @@ _WHEELS = {
 
 def wheel() -> Path:
     """Return the wheel; the test that asks is skipped where pip cannot download it."""
-    found = _found()
+    found = wheel_or_reason()
     if isinstance(found, str):
         pytest.skip(found)
     return found
 
 
 @cache
-def _found() -> Path | str:
+def wheel_or_reason() -> Path | str:
+    """Return the wheel, or why there is none."""
     if sys.platform not in _WHEELS:
         return "there is no DirectML for this system"
     platform, digest = _WHEELS[sys.platform]

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import yaml
 from click.testing import CliRunner
+from directml_wheel import wheel_or_reason
 from dml_graphs import matmul_add
 from standin_dxdispatch import installed
 
@@ -137,6 +138,8 @@ def _run(command: str) -> Ran:
     if command.startswith("dmlcheck "):
         result = CliRunner().invoke(main, shlex.split(_for_here(command))[1:])
         return Ran(result.exit_code, result.stdout)
+    if command.startswith("python -m pip download "):
+        _download(command.partition(" --dest ")[2].split()[0])
     if command.startswith("python -m pip "):
         return Ran(0, "")  # the tests install nothing: what the command names has a test of its own
     words = {"pytest": [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"], "python": [sys.executable]}
@@ -145,6 +148,14 @@ def _run(command: str) -> Ran:
         [*words.get(first, [first]), *rest], capture_output=True, encoding="utf-8", check=False, timeout=120
     )
     return Ran(done.returncode, done.stdout)
+
+
+def _download(folder: str) -> None:
+    """Write the wheel of DirectML into a folder, if there is one."""
+    wheel = wheel_or_reason()
+    if isinstance(wheel, Path):
+        Path(folder).mkdir(exist_ok=True)
+        shutil.copy(wheel, folder)
 
 
 def _for_here(command: str) -> str:
@@ -223,8 +234,11 @@ def works(command: str) -> bool:
 
 
 def is_possible(command: str) -> bool:
-    """Whether a command can be run without the package onnx, or a parser of JavaScript, where that is not installed."""
+    """Whether a command can be run: it may need the package onnx, a parser of JavaScript, or DirectML and a device."""
     if "webnn" in command and find_spec("tree_sitter_javascript") is None:
         return False
+    if "--implementation directml" in command or "--library" in command:
+        is_asked = "device=none" in command or "--library" in command
+        return is_asked and isinstance(wheel_or_reason(), Path)
     needs = any(part in command for part in (" onnx ", ".onnx", "make_model.py", "make_test.py", "from_onnx"))
     return not needs or find_spec("onnx") is not None

@@ -50,7 +50,7 @@ from dmlcheck.specs.names import LEVELS
 CONTRIBUTING = ROOT / ".github" / "CONTRIBUTING.md"
 KINDS = {"yaml", "console", "sh", "python", "text", "js", "cpp", "json"}
 LINES = 150  # of the README
-OF_OTHERS = {"-a", "-n", "--lf", "--update-snapshots"}  # options of DxDispatch, pytest, pytest-xdist and the tests
+OF_OTHERS = {"-a", "-n", "--lf", "--python-version", "--update-snapshots"}  # of DxDispatch, pytest, pip, our tests
 
 
 def test_every_block_is_of_a_kind_that_is_tested() -> None:
@@ -235,6 +235,7 @@ def test_the_tables_have_every_key_exit_code_hook_and_implementation() -> None:
     assert all(hook["args"][-1] == "--" for hook in hooks)  # a file may be named `-kx.dml.yaml`
     named = ", ".join(first_column(implementations, "Names"))
     spelt = spellings().replace("onnxruntime[:PROVIDER]", "onnxruntime, onnxruntime:PROVIDER")
+    spelt = spelt.replace("directml[:LIBRARY]", "directml, directml:LIBRARY")
     assert named == spelt.replace("recorded:DIR|FILE.npz", "recorded:DIR, recorded:FILE.npz")
 
 

@@ -44,6 +44,7 @@ NO_EXAMPLE = {
     "tensor-too-large",
     "implementation-error",
     "invalid-desc-accepted",
+    "unforeseen-answer",
     "timeout",
     "unsupported-by-implementation",
 }
