@@ -112,7 +112,7 @@ SIZES: dict[str, list[int]] = {
          {"OutputTensor": {"DataType": "FLOAT32", "Sizes": [2, 3, 2]}}, "one head size for a key and a value"),
         ({"RelativePositionBiasTensor": [1, 2, 3, 5]}, {}, "RelativePositionBiasTensor of other sizes"),
         ({}, {"MaskType": "BOOLEAN", "MaskTensor": {"DataType": "INT32", "Sizes": [2, 1, 1, 5]}}, "BOOLEAN mask of"),
-        ({}, {"MaskType": "BOOLEAN"}, "a type without a mask"),
+        ({}, {"MaskType": "KEY_SEQUENCE_LENGTH"}, "a type without a mask"),
         ({}, {"MaskTensor": {"DataType": "INT32", "Sizes": [1, 2]}}, "a mask without a type"),
         ({"PastKeyTensor": [2, 2, 5, 2], "PastValueTensor": [2, 2, 5, 2], "OutputPresentKeyTensor": [2, 2, 5, 2],
           "OutputPresentValueTensor": [2, 2, 5, 2]}, {}, "hold those of earlier steps too"),

@@ -286,7 +286,7 @@ def test_masks_of_which_the_page_says_nothing_make_the_output_undefined(fields: 
 
 
 def test_a_mask_type_without_a_mask_makes_the_output_undefined() -> None:
-    assert marks("MULTIHEAD_ATTENTION", simple(mask_type="BOOLEAN")) == [True, False, False]
+    assert marks("MULTIHEAD_ATTENTION", simple(mask_type="KEY_SEQUENCE_LENGTH")) == [True, False, False]
     assert marks("MULTIHEAD_ATTENTION", simple(position=np.ones((1, 2, 3, 4), np.float32))) == [True, False, False]
 
 
