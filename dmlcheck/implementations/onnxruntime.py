@@ -194,7 +194,7 @@ class OnnxRuntime:
 def refuse_deadly(graph: ExportedGraph, feed: dict[str, Array]) -> None:
     """Raise Unsupported for integer divisions that could end the process, and lose all other results with it.
 
-    What they give is undefined in DirectML.
+    Their results are undefined in DirectML.
     """
     for node in graph.nodes:
         if node.type not in ("Div", "Mod") or not all(name in feed for name in node.inputs):

@@ -125,44 +125,46 @@ def _device(create: Any, adapter: IDXGIAdapter) -> tuple[d3d12.ID3D12Device, str
 
 
 def _linux(setup: Setup) -> LoadedLibrary:
-    is_wsl = os.path.isdir(WSL)
-    executes = setup.device != NONE and bool(setup.d3d12 or is_wsl or setup.device)
-    alive: list[Any] = []
-    if setup.d3d12:
-        alive.append(_library(setup.d3d12))
-    elif not is_wsl:
-        alive.append(_library("libd3d12.so"))
-    dxcore = _library("libdxcore.so")
-    if not (executes and is_wsl):
+    direct3d, dxcore = _library(setup.d3d12 or "libd3d12.so"), _library("libdxcore.so")
+    device = None if setup.device == NONE else _linux_device(direct3d, setup)
+    alive: list[Any] = [direct3d]
+    if device is None or not os.path.isdir(WSL):
         factory = answering.adapter_factory()
         alive += [factory, _lead(dxcore, factory.address)]
     library = _library(setup.library)
-    if executes:
-        device = _linux_device(_library(setup.d3d12 or "libd3d12.so"), setup)
+    if device is not None:
         return LoadedLibrary(_directml(library, device.address), device, _linux_name(setup), (library, alive))
     answers = answering.device()
     return LoadedLibrary(_directml(library, answers.address), None, NONE, (library, alive, answers))
 
 
 def environment_for(setup: Setup) -> dict[str, str]:
-    """Return the variables for the process that loads the library: on Linux the loader looks beside it."""
+    """Return the variables for the process that loads the library: on Linux the loader looks beside it at last."""
     if IS_WINDOWS:
         return {}
-    folders = [os.path.dirname(path) for path in (setup.d3d12, setup.library) if path]
-    if os.path.isdir(WSL):
-        folders.insert(0, WSL)
-    return {"LD_LIBRARY_PATH": os.pathsep.join(filter(None, [*folders, os.environ.get("LD_LIBRARY_PATH", "")]))}
+    folders = [WSL] if os.path.isdir(WSL) else []
+    folders += [os.path.dirname(setup.d3d12)] if setup.d3d12 else []
+    folders += os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep)
+    folders += [folder for folder in _SYSTEM if os.path.isfile(os.path.join(folder, "libd3d12.so"))]
+    return {"LD_LIBRARY_PATH": os.pathsep.join(filter(None, [*folders, os.path.dirname(setup.library)]))}
 
 
-def _linux_device(library: Any, setup: Setup) -> d3d12.ID3D12Device:
+_SYSTEM = ("/usr/local/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib")
+
+
+def _linux_device(library: Any, setup: Setup) -> d3d12.ID3D12Device | None:
+    """Return the first device, or None where there is none and nobody asked for it."""
     if setup.device and setup.device != "0":
         raise CannotLoad(f"device={setup.device} is for Windows; elsewhere there is the first device, and none")
-    create = _function(library, "D3D12CreateDevice")
     try:
+        create = _function(library, "D3D12CreateDevice")
         made: d3d12.ID3D12Device = d3d12.ID3D12Device.made_by(create, None, _FEATURE_LEVEL_11_0)
-    except ComError as error:
-        raise CannotLoad(f"no device can be had: {error}") from None
-    return made
+        problem = "" if made.address else "no device can be had: D3D12CreateDevice gives none"  # as a wheel's stub
+    except (CannotLoad, ComError) as error:
+        problem = f"no device can be had: {error}" if isinstance(error, ComError) else str(error)
+    if problem and (setup.d3d12 or setup.device):
+        raise CannotLoad(problem)
+    return None if problem else made
 
 
 def _linux_name(setup: Setup) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from direct3d12_objects import E_FAIL, Machine, Object, iid_at, low, method
 
-from dmlcheck.implementations.directml import loading
+from dmlcheck.implementations.directml import d3d12, loading
 from dmlcheck.implementations.directml.com import UINT64, ComError, function_of, put
 from dmlcheck.implementations.directml.loading import CannotLoad, Setup, environment_for, load
 
@@ -212,19 +212,30 @@ LIBRARY = "/folder/libdirectml.so"
 
 def test_on_linux_the_library_is_made_on_a_device_that_answers(linux: Libraries) -> None:
     linux.takes = lambda device: device not in (0, linux.device.address)
+    linux.refused = {0}
     loaded = load(Setup(LIBRARY, "", ""))
     assert (loaded.device, loaded.name) == (None, "none")
     assert loaded.directml.address == linux.directml.address
     assert linux.loaded == ["libd3d12.so", "libdxcore.so", LIBRARY]
     assert [name for name, _ in linux.led] == ["libdxcore.so"]
-    assert linux.calls == ["DMLCreateDevice"]
+    assert linux.calls == ["D3D12CreateDevice(the first, 0xb000)", "DMLCreateDevice"]
+
+
+@pytest.mark.parametrize("wsl", [True, False])
+def test_on_linux_the_device_that_the_loader_gives_executes(linux: Libraries, wsl: bool) -> None:
+    if wsl:
+        Path(loading.WSL).mkdir()
+    loaded = load(Setup(LIBRARY, "", ""))
+    assert loaded.device is not None
+    assert loaded.name == "the first device of libd3d12.so"
+    assert len(linux.led) == int(not wsl)
 
 
 def test_on_linux_the_device_of_another_direct3d_executes_and_dxcore_is_answered_for(linux: Libraries) -> None:
     loaded = load(Setup(LIBRARY, "/other/libd3d12core.so", ""))
     assert loaded.device is not None
     assert (loaded.device.address, loaded.name) == (linux.device.address, "the first device of libd3d12core.so")
-    assert linux.loaded == ["/other/libd3d12core.so", "libdxcore.so", LIBRARY, "/other/libd3d12core.so"]
+    assert linux.loaded == ["/other/libd3d12core.so", "libdxcore.so", LIBRARY]
     assert [name for name, _ in linux.led] == ["libdxcore.so"]
     assert linux.calls == ["D3D12CreateDevice(the first, 0xb000)", "DMLCreateDevice"]
 
@@ -234,7 +245,7 @@ def test_in_wsl_the_first_device_executes_and_nothing_is_answered_for(linux: Lib
     loaded = load(Setup(LIBRARY, "", "0"))
     assert loaded.device is not None
     assert loaded.name == "the first device of libd3d12.so"
-    assert linux.loaded == ["libdxcore.so", LIBRARY, "libd3d12.so"]
+    assert linux.loaded == ["libd3d12.so", "libdxcore.so", LIBRARY]
     assert linux.led == []
 
 
@@ -307,6 +318,7 @@ def test_the_loader_looks_beside_the_libraries(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(loading, "WSL", str(tmp_path))
     monkeypatch.delenv("LD_LIBRARY_PATH", raising=False)
     setup = Setup(os.path.join("a", "libdirectml.so"), os.path.join("b", "libd3d12.so"), "")
+    monkeypatch.setattr(loading, "_SYSTEM", ())
 
     def folders(setup: Setup) -> list[str]:
         (value,) = environment_for(setup).values()
@@ -316,7 +328,10 @@ def test_the_loader_looks_beside_the_libraries(tmp_path: Path, monkeypatch: pyte
     assert folders(setup._replace(d3d12="")) == [str(tmp_path), "a"]
     monkeypatch.setenv("LD_LIBRARY_PATH", "c")
     monkeypatch.setattr(loading, "WSL", str(tmp_path / "nowhere"))
-    assert folders(setup) == ["b", "a", "c"]
+    assert folders(setup) == ["b", "c", "a"]
+    monkeypatch.setattr(loading, "_SYSTEM", (str(tmp_path), str(tmp_path / "other")))
+    (tmp_path / "libd3d12.so").touch()
+    assert folders(setup) == ["b", "c", str(tmp_path), "a"]
     assert list(environment_for(setup)) == ["LD_LIBRARY_PATH"]
     monkeypatch.setattr(loading, "IS_WINDOWS", True)
     assert environment_for(setup) == {}
@@ -429,3 +444,16 @@ def test_code_that_may_not_be_changed_is_said(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(loading.ctypes, "CDLL", lambda *_, **__: SimpleNamespace(mprotect=refused))
     with pytest.raises(CannotLoad, match=r"^libdxcore\.so cannot be changed in memory: Permission denied$"):
         loading._lead(exported, 0)
+
+
+@pytest.mark.parametrize("device", ["", "0"])
+def test_a_direct3d_that_succeeds_without_a_device_has_none(
+    linux: Libraries, monkeypatch: pytest.MonkeyPatch, device: str
+) -> None:
+    linux.takes = lambda device: device not in (0, linux.device.address)
+    monkeypatch.setattr(d3d12.ID3D12Device, "made_by", classmethod(lambda cls, *_: cls(0)))
+    if device:
+        with pytest.raises(CannotLoad, match=r"^no device can be had: D3D12CreateDevice gives none$"):
+            load(Setup(LIBRARY, "", device))
+    else:
+        assert load(Setup(LIBRARY, "", device)).name == "none"
