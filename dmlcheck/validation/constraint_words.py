@@ -92,7 +92,8 @@ def right_aligned_sizes(desc: OperatorDesc, claims: dict[str, list[Any]]) -> Ite
                     place = int(finding.path[-1]) - surplus
                     yield _with_sum(finding, expressions[place] if place >= 0 else 1, desc)
             else:
-                yield _wrong_rank(label, path, len(tensor.sizes), len(last), f"it needs {len(last)}")
+                needed = len(last) - next(i for i, size in enumerate(last) if size not in (1, None))
+                yield _wrong_rank(label, path, len(tensor.sizes), needed, f"it needs {needed}")
 
 
 def broadcastable(desc: OperatorDesc, claims: dict[str, list[str]]) -> Iterator[Finding]:
