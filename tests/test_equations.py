@@ -129,7 +129,7 @@ REGIONS = ("ROI_ALIGN", "ROI_ALIGN1", "ROI_ALIGN_GRAD")
 NORMALIZATIONS = ("BATCH_NORMALIZATION_TRAINING_GRAD", "LOCAL_RESPONSE_NORMALIZATION_GRAD")
 OF_CASES = (*POOLINGS, *REGIONS, *NORMALIZATIONS, "RESAMPLE_GRAD", "RESAMPLE_GRAD1", "REDUCE")
 # Places that FLOAT32 rounds to another element, the offsets in the other of two readings, many elements, and indices.
-OTHERWISE = """linear-large-numbers-that-cancel one-of-several-places-is-lost the-other-neighbour-at-a-boundary
+OTHERWISE = """linear-large-numbers-that-cancel the-other-neighbour-at-a-boundary
     a-third-decreasing nearest-just-below-a-whole-number other-offsets-with-their-roles-changed
     three-dimensions-padding-counted three-dimensions-padding-left-out argmax argmin"""
 

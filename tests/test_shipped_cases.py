@@ -55,8 +55,6 @@ FAR_WAYS: dict[str, dict[str, list[float]]] = {
         "OutputTensor": [-5195.5146484375]
     },
     # the second place, or sample, is 0
-    "resample_grad/values.yaml::one-of-several-places-is-lost": {"OutputGradientTensor": [3, *[0] * 31]},
-    "resample_grad1/values.yaml::one-of-several-places-is-lost": {"OutputGradientTensor": [3, *[0] * 31]},
     "roi_align_grad/values.yaml::one-of-several-samples-is-lost": {"OutputGradientTensor": [2, *[0] * 32]},
     "roi_align_grad/values.yaml::one-of-several-samples-of-a-region-is-lost": {
         "OutputROIGradientTensor": [0, 16, 0, 0]

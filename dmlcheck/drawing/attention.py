@@ -9,7 +9,7 @@ from dmlcheck.drawing.draft import Raw, Sizes
 from dmlcheck.specs.records import OperatorSpec
 
 ATTENTION = ("MULTIHEAD_ATTENTION", "MULTIHEAD_ATTENTION1")
-FORMS = ("separate", "StackedQueryKey", "StackedKeyValue", "StackedQueryKeyValue", "past")
+FORMS = ("separate", "StackedQueryKey", "StackedKeyValue", "StackedQueryKeyValue")
 MASKS = ("NONE", "BOOLEAN", "KEY_SEQUENCE_LENGTH", "KEY_SEQUENCE_END_START")
 
 
@@ -35,7 +35,7 @@ class _Form(NamedTuple):
 def attention(spec: OperatorSpec, raw: Raw, chance: Chance, sizes: Sizes) -> None:
     """Replace all tensors of a draft: query, key and value in one of FORMS, and any mask of MASKS.
 
-    In the form `past` there are no keys of this step. Bias, mask, past and present tensors are there or left out.
+    Bias, mask, past and present tensors are there or left out.
     """
     kind, has_groups = raw["OutputTensor"]["DataType"], "KeyValueHeadCount" in spec.fields
     form = _form(chance, sizes, has_groups=has_groups)
@@ -72,8 +72,8 @@ def _form(chance: Chance, sizes: Sizes, *, has_groups: bool) -> _Form:
         name,
         batch,
         length,
-        0 if name == "past" else length if "Query" in name else count,
-        chance.integer(0, 3) + (name == "past"),
+        length if "Query" in name else count,
+        chance.integer(0, 3),
         groups * (chance.integer(1, 3) if has_groups and name == "separate" else 1),
         groups,
         size,

@@ -95,6 +95,11 @@ def right_aligned(sizes: Sequence[int], rank: int) -> Sizes | None:
     return (1,) * -surplus + tuple(sizes)
 
 
+def without_leading_ones(sizes: Sequence[int]) -> Sizes:
+    """Return sizes from the first one that is not 1 on."""
+    return tuple(sizes[next((axis for axis, size in enumerate(sizes) if size != 1), len(sizes)) :])
+
+
 def gathered(sizes: Sequence[int], indices: Sequence[int], axis: int, index_dimensions: int, rank: int) -> Sizes | None:
     """Return GATHER's output: the axis of the input replaced by the last dimensions of the indices."""
     if not 0 <= axis < len(sizes) or not 0 <= index_dimensions <= len(indices):
@@ -142,4 +147,5 @@ SHAPES: dict[str, Callable[..., object]] = {
     "right_aligned": right_aligned,
     "transposed": transposed,
     "window_count": window_count,
+    "without_leading_ones": without_leading_ones,
 }
