@@ -41,7 +41,7 @@ def _pooling_gradient(raw: Raw, _: Chance) -> None:
     if not len(window) == len(strides) == len(start) == len(end) == len(steps) == len(given) - 2:
         return  # which repair changes first
     for axis, size in enumerate(given[2:]):
-        window[axis] = min(window[axis], (size + start[axis] + end[axis] - 1) // steps[axis] + 1)
+        window[axis] = min(window[axis], (size + start[axis] + end[axis] - 1) // max(1, steps[axis]) + 1)
     counts = pooled(given, window, strides, start, end, steps)
     if counts is not None:
         made["Sizes"] = [*given[:2], *counts]
