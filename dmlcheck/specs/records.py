@@ -61,8 +61,8 @@ class Releases(NamedTuple):
     def told(self) -> str:
         """The end of a help about a desc that these releases take, though the documentation forbids it."""
         first, *others = self.all
-        who = f"DirectML {first} to {others[-1]} take" if others else f"DirectML {first} takes"
-        return f"{who} it: there it is no reason for E_INVALIDARG"
+        who = f"DirectML {first} to {others[-1]} accept" if others else f"DirectML {first} accepts"
+        return f"{who} it, so it is not the reason for an E_INVALIDARG there"
 
 
 Row = Mapping[str, TensorSupport]

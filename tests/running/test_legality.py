@@ -66,7 +66,7 @@ def test_what_is_wrong_is_in_the_order_of_the_file_and_what_no_release_refuses_c
     assert [rule for rule, _ in rules(desc)] == ["REDUCE/C2", "unknown-field", "REDUCE/C5"]
     places = [diagnostic.place() for diagnostic in desc.diagnostics]
     assert places[:2] == sorted(places[:2])
-    assert "DirectML 1.4.0 to 1.15.4 take it" in (desc.diagnostics[2].help or "")
+    assert "DirectML 1.4.0 to 1.15.4 accept it" in (desc.diagnostics[2].help or "")
     assert (desc.minimum, desc.is_valid, desc.errors, errors_in([desc, desc])) == (None, False, 3, 6)
 
 
