@@ -24,12 +24,15 @@ HOW = (
 )
 
 
-def elf(machine: int = 62, more: bytes = b"") -> bytes:
+FUNCTION = b"DMLCreateDevice\0"
+
+
+def elf(machine: int = 62, more: bytes = FUNCTION) -> bytes:
     """Return the beginning of a library of Linux."""
     return b"\x7fELF\x02\x01\x01" + bytes(11) + struct.pack("<H", machine) + bytes(44) + more
 
 
-def pe(machine: int = 0x8664, more: bytes = b"") -> bytes:
+def pe(machine: int = 0x8664, more: bytes = FUNCTION) -> bytes:
     """Return the beginning of a library of Windows."""
     return b"MZ" + bytes(58) + struct.pack("<I", 128) + bytes(64) + b"PE\0\0" + struct.pack("<H", machine) + more
 
@@ -208,7 +211,7 @@ def test_of_a_wheel_for_windows_the_library_is_all_that_is_needed(
 
 def test_another_library_of_the_same_wheels_name_is_unpacked_anew(tmp_path: Path, cache: Path, linux: System) -> None:
     for version, end in enumerate((b"one", b"two")):
-        data = elf(more=end)
+        data = elf(more=FUNCTION + end)
         path = wheel(tmp_path / str(version) / "a.whl", {f"a/{linux.library}": data})
         assert Path(library.find(str(path)).path).read_bytes() == data
     assert len(list(cache.iterdir())) == 2
@@ -218,12 +221,12 @@ def test_what_another_process_unpacked_meanwhile_is_used(
     tmp_path: Path, cache: Path, linux: System, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def slower(_: str, folder: str) -> None:
-        write(Path(folder) / linux.library, elf(more=b"theirs"))
+        write(Path(folder) / linux.library, elf(more=FUNCTION + b"theirs"))
         raise FileExistsError(17, "File exists", folder)
 
     monkeypatch.setattr(os, "rename", slower)
     found = library.find(str(wheel(tmp_path / "a.whl", {f"a/{linux.library}": linux.data})))
-    assert Path(found.path).read_bytes() == elf(more=b"theirs")
+    assert Path(found.path).read_bytes() == elf(more=FUNCTION + b"theirs")
     assert len(list(cache.iterdir())) == 1  # nothing temporary is left
 
 
@@ -438,11 +441,24 @@ def test_a_library_for_another_processor_is_told(
 
 @pytest.mark.parametrize(
     "data",
-    [b"", b"text", b"\x7fELF", b"MZ", pe()[:-2], b"MZ" + bytes(58) + b"\xff" * 4 + bytes(64), b"MZ" + bytes(200)],
+    [
+        b"",
+        b"text",
+        b"\x7fELF",
+        b"MZ",
+        pe(more=b"")[:-2],
+        b"MZ" + bytes(58) + b"\xff" * 4 + bytes(64),
+        b"MZ" + bytes(200),
+    ],
 )
 def test_a_file_that_is_no_library_is_told(tmp_path: Path, data: bytes) -> None:
     path = write(tmp_path / "DirectML.dll", data)
     assert message(path) == f"directml:{path} is no library; {HOW}"
+
+
+def test_a_library_of_something_else_is_told(tmp_path: Path, linux: System) -> None:
+    path = write(tmp_path / linux.library, elf(more=b"DMLCreate\0Device"))
+    assert message(path) == f"directml:{path} has no function DMLCreateDevice: it is not DirectML's library"
 
 
 def test_a_library_that_cannot_be_read_is_told(tmp_path: Path, linux: System, monkeypatch: pytest.MonkeyPatch) -> None:
