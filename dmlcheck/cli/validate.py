@@ -42,7 +42,6 @@ def _sizes(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dic
         "validate argmax.yaml --all-levels",
         "validate argmax.yaml --directml-version 1.8.0",
         "validate cases/ --feature-level 4_1 --format json",
-        "validate argmax.yaml --library DirectML.dll",
         "validate model.onnx --dim batch=1 --feature-level 5_0",
         "validate Partition_0.bin",
     )

@@ -129,7 +129,7 @@ KINDS = {
     "directml": ImplementationKind(
         "directml",
         "DirectMLLibrary",
-        "DirectML's library itself, asked anywhere and executed on a device",
+        "DirectML's own library",
         "LIBRARY",
         optional=True,
     ),

@@ -82,7 +82,7 @@ def cli(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize("name", ["onnxruntime", "onnxruntime:cpu", "onnxruntime:CPU", f"onnxruntime:{CPU}"])
 def test_the_cpu_is_the_default_and_says_what_was_judged(name: str) -> None:
     made = make(name)
-    version, device = about(made)
+    version, device, _ = about(made)
     assert (made.name, version) == (f"onnxruntime:{CPU}", runtime.__version__)
     assert device.startswith(f"{CPU} on ")
     close(made)

@@ -39,5 +39,5 @@ def test_it_marks_what_the_documentation_leaves_open() -> None:
 
 
 def test_it_says_which_version_it_is_and_what_it_runs_on() -> None:
-    assert about(Reference()) == (__version__, f"NumPy {np.__version__}")
+    assert about(Reference()) == (__version__, f"NumPy {np.__version__}", "")
     assert Reference().name == "reference"

@@ -11,6 +11,7 @@ from reports.test_json import COUNT, LEVEL, NUMBER, TEXT, items, record, with_op
 
 from dmlcheck.inspection.operator_pages import levels_dict
 from dmlcheck.specs.load import operator_names
+from dmlcheck.specs.records import ERRATUM_BASES
 
 TOLERANCE = with_optional(
     record(source=TEXT),
@@ -95,7 +96,7 @@ OPERATOR = record(
             kind={"enum": ["error", "silence", "contradiction"]},
             page=TEXT,
             holds=TEXT,
-            basis={"enum": ["documentation", "header", "history", "vendor", "callers", "tests", "our decision"]},
+            basis={"enum": list(ERRATUM_BASES)},
             measured={"type": "boolean"},
             source={"type": "string", "minLength": 1},
         )

@@ -15,7 +15,7 @@ from dmlcheck.cli import main
 from dmlcheck.comparison.records import Element, OutputResult
 from dmlcheck.reports.json import case_dict, output_dict
 from dmlcheck.running.results import CaseResult
-from dmlcheck.specs.names import LEVELS
+from dmlcheck.specs.names import LEVELS, RELEASES
 
 FILES = Path(__file__).parent.parent / "snapshots" / "files"
 LEVEL = {"enum": list(LEVELS)}
@@ -195,6 +195,7 @@ VALIDATION = record(
             valid={"type": "boolean"},
             minimum_feature_level={"anyOf": [{"type": "null"}, LEVEL]},
             diagnostics=items(DIAGNOSTIC),
+            accepted_by=items({"enum": list(RELEASES)}),
         )
     ),
 )
@@ -306,6 +307,7 @@ def test_a_validation_report_names_the_lowest_level() -> None:
             "valid": True,
             "minimum_feature_level": "5_0",
             "diagnostics": [],
+            "accepted_by": ["1.8.2", "1.9.1", "1.10.1", "1.12.1", "1.13.1", "1.14.2", "1.15.4"],
         }
     ]
 

@@ -223,7 +223,7 @@ def test_both_levels_are_told_with_what_onnx_runtime_fuses() -> None:
     assert (
         "as ONNX Runtime fuses it, it needs DML_FEATURE_LEVEL_6_3 (DirectML 1.14.0), because of 1 node: norm\n" in text
     )
-    assert f"{ACCEPTED}; with one older than 1.15.0, the session cannot be created or a run fails" in text
+    assert f"{ACCEPTED}; with one older than 1.14.0, the session cannot be created or a run fails" in text
 
 
 def test_a_level_that_stays_the_same_is_told_so() -> None:
