@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import valid_descs
-from valid_descs import tensor
 
 from dmlcheck import validation
 from dmlcheck.comparison import screening
@@ -217,16 +215,3 @@ def test_more_leading_elements_are_asked_where_the_first_were_not_enough(monkeyp
     full = judged(desc, inputs, actual, with_screen=False)[0]
     monkeypatch.setattr(screening, "_FIRST", 0)
     assert is_alike(judged(desc, inputs, actual, with_screen=True)[0], full)
-
-
-def test_a_desc_without_outputs_has_nothing_to_screen() -> None:
-    tensors = {"InputTensor": tensor(1, 1, 1, 1), "WeightTensor": tensor(1, 1, 3, 1)}
-    desc = valid_descs.valid(
-        "DML_OPERATOR_GRU",
-        **tensors,
-        RecurrenceTensor=tensor(1, 1, 3, 1),
-        ActivationDescs=[{"Type": "ACTIVATION_SIGMOID"}, {"Type": "ACTIVATION_TANH"}],
-        Direction="FORWARD",
-        LinearBeforeReset=0,
-    )
-    assert not Screen(desc, {}, limit_for(desc, None)).is_used

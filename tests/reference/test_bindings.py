@@ -69,7 +69,9 @@ def test_an_array_of_floats_is_an_array_of_numbers_of_float32(install: Install) 
     assert rounding[0] >= abs(float(np.float32(0.1)) - float(np.float16(0.1)))
 
 
-@pytest.mark.parametrize("outputs", [["OutputSingleTensor"], [], ["OutputSequenceTensor", "OutputSingleTensor"]])
+@pytest.mark.parametrize(
+    "outputs", [["OutputSingleTensor"], ["OutputSequenceTensor"], ["OutputSequenceTensor", "OutputSingleTensor"]]
+)
 def test_an_array_of_operators_comes_as_functions_whatever_outputs_there_are(
     install: Install, outputs: list[str]
 ) -> None:

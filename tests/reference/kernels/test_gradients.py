@@ -74,7 +74,8 @@ def windows(operator: str) -> list[tuple[tuple[int, ...], tuple[int, ...], dict[
     """Return the sizes of inputs and outputs and the windows of draws, each of which has an element under it."""
     names = ("Strides", "WindowSize", "StartPadding", "EndPadding", "Dilations")
     found = []
-    for desc, _ in draws(operator, 100, wanted=has_less_padding, sizes=OF_WINDOWS):
+    wanted = is_of_a_gradient if operator == "MAX_POOLING2" else has_less_padding
+    for desc, _ in draws(operator, 100, wanted=wanted, sizes=OF_WINDOWS):
         fields = {name: list(desc.values[name]) for name in names if name in desc.values}
         found.append((desc["InputTensor"].sizes, desc["OutputTensor"].sizes, fields))
     return found
@@ -84,6 +85,17 @@ def has_less_padding(desc: OperatorDesc) -> bool:
     """Whether the padding is less than the window everywhere."""
     fields = [desc.values[name] for name in ("WindowSize", "StartPadding", "EndPadding")]
     return all(max(start, end) < size for size, start, end in zip(*fields, strict=True))
+
+
+def is_of_a_gradient(desc: OperatorDesc) -> bool:
+    """Whether the padding is less than the window everywhere, and the sizes of the output are rounded down."""
+    names = ("Strides", "WindowSize", "StartPadding", "EndPadding", "Dilations")
+    rows = zip(*(desc.values[name] for name in names), strict=True)
+    down = tuple(
+        (size + start + end - (window - 1) * gap - 1) // stride + 1
+        for size, (stride, window, start, end, gap) in zip(desc["InputTensor"].sizes[2:], rows, strict=True)
+    )
+    return has_less_padding(desc) and desc["OutputTensor"].sizes[2:] == down
 
 
 class Drawn:
@@ -141,23 +153,6 @@ def test_each_window_of_a_maximum_gives_the_first_largest_its_gradient(
         assert not misrounded(found, expected).any(), made.fields
         every = np.ndindex(*made.dy.shape[2:])
         assert mark.any() == any(not elements_of(at, made.fields, made.sizes[2:]) for at in every)
-
-
-def test_windows_without_a_distance_have_each_element_once() -> None:
-    fields = {
-        "Strides": [1, 1],
-        "WindowSize": [3, 2],
-        "StartPadding": [0, 0],
-        "EndPadding": [0, 0],
-        "Dilations": [0, 1],
-    }
-    sizes = (1, 1, 2, 3)
-    desc = described(
-        "MAX_POOLING_GRAD", {"Input": sizes, "InputGradient": (1, 1, 2, 2), "OutputGradient": sizes}, **fields
-    )
-    x, dy = np.array([1, 2, 1, 0, 0, 3.0], np.float32), np.array([5, 6, 7, 8.0], np.float32)
-    inputs = {"InputTensor": x.reshape(sizes), "InputGradientTensor": dy.reshape(1, 1, 2, 2)}
-    assert engine.run(desc, inputs)["OutputGradientTensor"].reshape(-1).tolist() == [0, 11, 0, 7, 0, 8]
 
 
 @pytest.mark.slow
@@ -267,7 +262,6 @@ def test_minus_infinity_beside_padding_is_undefined() -> None:
 
 @pytest.mark.parametrize("places", [(1, 2), (1, 3), (1, 7), (2, 4)])
 def test_places_that_no_forward_operator_has_make_all_undefined(places: Sizes) -> None:
-    assert marks("MAX", MAX_ROW, (1, 5), places, [1, 2, 3, 4, 5]) == [1] * 5
     for include in (False, True):
         assert marks("AVERAGE", {**ROW, "IncludePadding": include}, (1, 5), places) == [1] * 5
 
@@ -276,7 +270,6 @@ def test_places_rounded_up_are_those_of_a_forward_operator_where_the_last_window
     fields = {**ROW, "Strides": [1, 2]}
     for include in (False, True):
         assert marks("AVERAGE", {**fields, "IncludePadding": include}, (1, 5), (1, 3)) is None
-    assert marks("MAX", {**fields, "Dilations": [1, 1]}, (1, 5), (1, 3), [1, 2, 3, 4, 5]) is None
     fields = {**fields, "EndPadding": [0, 2], "WindowSize": [1, 3]}
     assert marks("AVERAGE", {**fields, "IncludePadding": False}, (1, 4), (1, 2)) is None
     assert marks("AVERAGE", {**fields, "IncludePadding": False}, (1, 4), (1, 3)) == [1] * 4
@@ -364,7 +357,7 @@ def test_gradients_of_a_maximum_may_be_added_up_in_any_order(data_type: str) -> 
 def test_what_one_window_gives_is_exact() -> None:
     generator = np.random.default_rng(8)
     counts = set()
-    for _ in range(20):
+    for _ in range(60):
         made = Drawn("MAX", generator)
         made.inputs["InputGradientTensor"] = made.dy = generator.normal(size=made.dy.shape).astype(np.float32)
         hits = np.zeros(made.sizes, int)

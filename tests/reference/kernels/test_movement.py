@@ -308,8 +308,8 @@ def test_slice_of_its_gradient_gives_the_elements_back() -> None:
         assert as_bits(again) == as_bits(taken)
 
 
-def test_a_stride_may_be_as_large_as_the_field_holds_where_one_element_is_taken() -> None:
-    fields = {"Offsets": [1], "Sizes": [1], "Strides": [2**32 - 1]}
+def test_a_stride_may_be_as_large_as_releases_take_where_one_element_is_taken() -> None:
+    fields = {"Offsets": [1], "Sizes": [1], "Strides": [2**31 - 1]}
     tensors = {"InputTensor": tensor("FLOAT64", (2,)), "OutputTensor": tensor("FLOAT64", (1,))}
     desc, inputs = built("SLICE", tensors | fields, {"InputTensor": np.array([3.0, 4.0])})
     assert engine.run(desc, inputs)["OutputTensor"].tolist() == [4]

@@ -266,8 +266,6 @@ def test_all_samples_are_read_alike() -> None:
         ([4, 4, 0, 0], 1, 4, True),
         ([4, 4, 0, 0], 2, 4, False),
         ([4, 4, 0, 0], 2, 2, False),
-        ([0, 0, 4, 4], 0, 4, True),
-        ([0, 0, 4, 4], 3, 2, True),
         ([0, 0, NAN, 4], 1, 1, True),
         ([0, -INF, 4, 4], 1, 1, True),
     ],
@@ -277,7 +275,7 @@ def test_a_number_of_samples_that_is_not_known_makes_a_region_undefined(
 ) -> None:
     found = results([region, [1, 1, 3, 3]], (2, 2), MinimumSamplesPerOutput=least, MaximumSamplesPerOutput=most)
     assert all((one is None) == is_undefined for one in found[:4])
-    assert all((one is None) == (not 1 <= least <= most) for one in found[4:])
+    assert None not in found[4:]
 
 
 def test_a_quotient_whose_rounding_may_make_it_another_number_is_undefined() -> None:
@@ -615,7 +613,6 @@ def test_no_gradient_of_a_region_but_of_linear_averages_of_one_sample_is_known()
         {"InterpolationMode": "NEAREST_NEIGHBOR"},
         {"ReductionFunction": "MAX"},
         {"MinimumSamplesPerOutput": 2, "MaximumSamplesPerOutput": 2},
-        {"MinimumSamplesPerOutput": 0},
     ]
     for changed in ({}, *others):
         made = returned(region, given, image, "OutputROIGradient", **changed)
