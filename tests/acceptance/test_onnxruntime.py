@@ -20,7 +20,6 @@ KNOWN = {
     "*activation_sigmoid-wide-*": _SIGMOID,
     "*activation_swish-wide-*": _SIGMOID,
     "*activation_swish-cancelling-*": _SIGMOID,
-    "*fold-10-1": "Col2Im is wrong in other than two spatial dimensions",
     "*lstm-*-33-inputs": _SIGMOID,
     "*mean_variance_normalization-1000-5": "the variance of 5 elements with mean 1,000 is computed in one pass",
 }

@@ -50,7 +50,7 @@ def test_a_quantized_convolution_scales_each_output_channel() -> None:
         "InputZeroPointTensor": ones(9, "UINT8"),
         "FilterTensor": kernel,
         "FilterScaleTensor": scales,
-        "FilterZeroPointTensor": ones(0, "INT8"),
+        "FilterZeroPointTensor": np.zeros((1, 3, 1, 1), np.int8),
         "BiasTensor": bias,
         "OutputScaleTensor": ones(4.5, "FLOAT32"),
         "OutputZeroPointTensor": ones(100, "UINT8"),
@@ -102,7 +102,7 @@ def quantized_inputs(a: Array, b: Array, scale: Any) -> dict[str, Array]:
         "AZeroPointTensor": ones(4, "UINT8"),
         "BTensor": b,
         "BScaleTensor": scale,
-        "BZeroPointTensor": ones(1, "UINT8"),
+        "BZeroPointTensor": np.ones(scale.shape, np.uint8),
     }
 
 
