@@ -237,18 +237,18 @@ def test_a_strict_run_fails_the_case(implementation: Any) -> None:
     assert result("[0.3333, 0.14286, 0.5]", implementation, is_strict=True).outcome == "passed"
 
 
-@pytest.mark.parametrize("implementation", [None, Answering(1, *[0] * 27, 1.4361355, 0.56386453, 0, 0)])
+@pytest.mark.parametrize("implementation", [None, Answering(1, *[0] * 27, 0.74170806, 1.2582919, 0, 0)])
 def test_what_rounding_decides_is_measured_whatever_is_judged(implementation: Any) -> None:
-    """The second place is 28.28, or 0 in FLOAT32: an implementation may give either, a case is to have the first."""
+    """The second place is 28.63, or 0 in FLOAT32: an implementation may give either, a case is to have the first."""
     text = f"""\
 operator: DML_OPERATOR_RESAMPLE_GRAD
 desc:
   InputGradientTensor: {{DataType: FLOAT32, Sizes: [2]}}
   OutputGradientTensor: {{DataType: FLOAT32, Sizes: [32]}}
   InterpolationMode: LINEAR
-  Scales: [1e-9]
-  InputPixelOffsets: [0]
-  OutputPixelOffsets: [1000000000]
+  Scales: [1.5e-7]
+  InputPixelOffsets: [-149]
+  OutputPixelOffsets: [999999936]
 inputs: {{InputGradientTensor: [1, 2]}}
 outputs: {{OutputGradientTensor: [3{", 0" * 31}]}}
 """

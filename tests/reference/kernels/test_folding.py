@@ -133,24 +133,6 @@ def test_sums_of_integers_wrap_in_32_and_64_bits_and_are_undefined_in_fewer(data
                 assert int(found.values[at]) == (sum(terms) - about.min) % 2**about.bits + about.min
 
 
-@pytest.mark.parametrize(("data_type", "least", "most"), [("INT4", -8, 7), ("UINT4", 0, 15)])
-def test_4_bit_integers_are_moved_and_added(data_type: str, least: int, most: int) -> None:
-    generator = np.random.default_rng(4)
-    window = {"WindowSizes": [2], "Strides": [1], "Dilations": [1], "StartPadding": [0], "EndPadding": [0]}
-    whole, of_columns = tensor(data_type, (1, 1, 9)), tensor(data_type, (1, 2, 8))
-    x = generator.integers(least, most, (1, 1, 9), np.int8 if least else np.uint8, endpoint=True)
-    desc, inputs = built("UNFOLD", {"InputTensor": whole, "OutputTensor": of_columns, **window}, {"InputTensor": x})
-    columns = engine.run(desc, inputs)["OutputTensor"]
-    assert columns.tolist() == [[x[0, 0, :-1].tolist(), x[0, 0, 1:].tolist()]]
-    desc, inputs = built("FOLD", {"InputTensor": of_columns, "OutputTensor": whole, **window}, {"InputTensor": columns})
-    found = engine.evaluate(desc, inputs)["OutputTensor"]
-    right = [int(number) * (1 if place in (0, 8) else 2) for place, number in enumerate(x[0, 0])]
-    assert found.undefined is not None
-    assert found.undefined[0, 0].tolist() == [not least <= number <= most for number in right]
-    kept = ~found.undefined[0, 0]
-    assert found.values[0, 0][kept].tolist() == np.array(right)[kept].tolist()
-
-
 def test_fold_after_unfold_multiplies_each_element_by_the_windows_that_have_it() -> None:
     generator = np.random.default_rng(5)
     for of in shapes()[:40]:
@@ -237,14 +219,10 @@ def test_the_bound_counts_the_windows_that_have_an_element() -> None:
     assert found.radius.max() <= 2 * 2.0**-24 * 2
 
 
-def test_a_dilation_of_0_and_another_type_make_all_undefined() -> None:
+def test_a_dilation_of_0_makes_all_undefined() -> None:
     window = {"WindowSizes": [2], "Strides": [1], "StartPadding": [0], "EndPadding": [0]}
     x = {"InputTensor": np.ones((1, 1, 3), np.float32)}
     fields = {"InputTensor": tensor("FLOAT32", (1, 1, 3)), "OutputTensor": tensor("FLOAT32", (1, 2, 3)), **window}
     found = engine.evaluate(*built("UNFOLD", {**fields, "Dilations": [0]}, x))["OutputTensor"]
-    assert found.undefined is not None
-    assert found.undefined.all()
-    fields |= {"OutputTensor": tensor("INT32", (1, 2, 2)), "Dilations": [1]}
-    found = engine.evaluate(*built("UNFOLD", fields, x))["OutputTensor"]
     assert found.undefined is not None
     assert found.undefined.all()

@@ -259,13 +259,16 @@ def test_a_sum_that_cancels_has_the_roundings_of_its_terms() -> None:
 # ---- QUANTIZE and DEQUANTIZE
 
 TYPES = {"INT8": (-128, 127), "UINT8": (0, 255), "INT4": (-8, 7), "UINT4": (0, 15)}
-SIZES: list[tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]] = [
-    ((6,), (1,), (6,)),
-    ((6,), (3,), (2,)),
-    ((4, 6), (2, 3), (4, 1)),
-    ((4, 6), (1, 2), (2, 6)),
-    ((2, 3, 4), (2, 1, 2), (1, 3, 4)),
-    ((1, 2, 1, 4, 1, 2, 1, 3), (1, 2, 1, 2, 1, 1, 1, 3), (1,) * 8),
+SIZES: list[tuple[tuple[int, ...], tuple[int, ...]]] = [  # of the tensor, and of its scales and zero points
+    ((6,), (1,)),
+    ((6,), (6,)),
+    ((6,), (3,)),
+    ((4, 6), (2, 3)),
+    ((4, 6), (4, 1)),
+    ((4, 6), (1, 2)),
+    ((2, 3, 4), (2, 1, 2)),
+    ((2, 3, 4), (1, 3, 4)),
+    ((1, 2, 1, 4, 1, 2, 1, 3), (1, 2, 1, 2, 1, 1, 1, 3)),
 ]
 
 
@@ -306,10 +309,10 @@ def test_blocks_have_a_scale_and_a_zero_point_of_their_own(
     monkeypatch.setattr(cut, "BLOCK", block)
     generator = np.random.default_rng(10)
     least, most = TYPES[data_type]
-    for sizes, of_scale, of_zero_point in SIZES:
+    for sizes, of_scale in SIZES:
         x = (generator.normal(size=sizes) * most).astype(dtype)
         scale = generator.choice([0.5, 1, 3, -0.75], of_scale).astype(dtype)
-        for zero_point in (None, drawn(generator, data_type, of_zero_point)):
+        for zero_point in (None, drawn(generator, data_type, of_scale)):
             inputs = in_blocks("QUANTIZE", x, data_type, data_type, scale, zero_point)
             found = engine.evaluate(*inputs)["OutputTensor"]
             whole = drawn(generator, data_type, sizes)
@@ -325,19 +328,10 @@ def test_blocks_have_a_scale_and_a_zero_point_of_their_own(
             assert back.undefined is None
 
 
-def test_sizes_that_do_not_divide_make_all_undefined() -> None:
-    x, scale, zero_point = f32(1, 2, 3, 4), f32(1, 1, 1), i8(0, 0, 0)
-    for sizes in ((scale, None), (f32(1), zero_point), (f32(*[1] * 8), None)):
-        found = engine.evaluate(*in_blocks("QUANTIZE", x, "INT8", "INT8", *sizes))["OutputTensor"]
-        assert np.asarray(found.undefined).all()
-        found = engine.evaluate(*in_blocks("DEQUANTIZE", i8(1, 2, 3, 4), "INT8", "FLOAT32", *sizes))["OutputTensor"]
-        assert np.asarray(found.undefined).all()
-
-
 def test_dequantized_numbers_are_quantized_to_what_they_were() -> None:
     generator = np.random.default_rng(11)
     for data_type in TYPES:
-        whole, zero_point = drawn(generator, data_type, (6, 8)), drawn(generator, data_type, (2, 4))
+        whole, zero_point = drawn(generator, data_type, (6, 8)), drawn(generator, data_type, (3, 2))
         scale = generator.uniform(0.01, 3, (3, 2)).astype(np.float32)
         inputs = in_blocks("DEQUANTIZE", whole, data_type, "FLOAT32", scale, zero_point)
         numbers = engine.run(*inputs)["OutputTensor"]
