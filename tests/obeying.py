@@ -346,6 +346,7 @@ def at_level(marked: Marked, level: str) -> str:
 
 INFORMING = (
     r"DirectML has no \w+",
+    r"DirectML [\d.]+(?: to [\d.]+)? accepts? it, so it is not the reason for an E_INVALIDARG there",
     r"from \d_\d, .*",
     r".+ is given already",
     r"\w+ is given",
