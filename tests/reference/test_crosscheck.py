@@ -908,7 +908,7 @@ KNOWN = [
     Known(
         "onnx",
         "ONE_HOT",
-        ("INT64", "UINT32", "UINT64"),
+        ("INT32", "INT64", "UINT32", "UINT64"),
         "computes off + (on - off) * 0 or 1, in which a small value is lost beside a large one, and digits of any",
         lambda seen: seen.inputs["ValuesTensor"].dtype.kind == "f",
     ),
