@@ -53,8 +53,7 @@ def _at_level(desc: OperatorDesc, level: str, *, is_told: bool = False) -> Itera
     else:
         refused = set()
         for finding in support_tables.findings(desc, level, rank_remedy if is_told else None):
-            if not finding.taken_by:
-                refused.add(finding.path[1:])
+            refused.add(finding.path[1:])
             yield finding
         if refused:
             desc = desc._replace(refused=frozenset(refused))
