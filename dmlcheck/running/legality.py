@@ -207,14 +207,16 @@ def answer_to(reading: Reading, library: Any) -> tuple[LibraryAnswer | None, tup
     """
     from dmlcheck.running.computed import Nothing, asked
     from dmlcheck.running.refusals import can_be_asked, unforeseen
-    from dmlcheck.validation.releases import is_accepted
+    from dmlcheck.validation.releases import asked_release, is_accepted
 
     if reading.desc is None or not can_be_asked(reading):
         return None, ()
     answer = asked(reading.desc, library)
     if isinstance(answer, Nothing):
         return None, () if answer.finding is None else (answer.finding,)
-    return answer, () if answer.is_accepted == is_accepted(reading, answer.version) else (unforeseen(answer),)
+    if asked_release(answer.version) is None or answer.is_accepted == is_accepted(reading, answer.version):
+        return answer, ()
+    return answer, (unforeseen(answer),)
 
 
 def _notes(case: Case, desc: OperatorDesc, version: str | None) -> tuple[Diagnostic, ...]:

@@ -42,9 +42,9 @@ from dmlcheck.running.results import (
 )
 from dmlcheck.running.settings import Settings
 from dmlcheck.running.verdict import Limits, Verdict, evidence_of, judge
-from dmlcheck.specs.names import LEVEL_ORDER, NEWEST_LEVEL, level_name, release_of
+from dmlcheck.specs.names import LEVEL_ORDER, NEWEST_LEVEL, level_name
 from dmlcheck.specs.records import OUTPUT
-from dmlcheck.validation.releases import are_taken
+from dmlcheck.validation.releases import are_taken, asked_release
 
 _MOST_WORDS = 200  # characters of the words of a refusal
 _UNFORESEEN = "an unforeseen answer"
@@ -149,9 +149,10 @@ def _of_unrun(case: Case, run: Run) -> Ending | None:
     if beyond is not None:
         return Ending(SKIPPED, beyond)
     if case.is_plain_desc:
-        return _of_asked(case, run) if run.is_asked else _of_legality(case, run, Ending(PASSED, LEGAL, is_unrun=True))
+        legal = Ending(PASSED, LEGAL, is_unrun=True)
+        return _of_asked(case, run, None, FAILED) if run.is_asked else _of_legality(case, run, legal)
     if run.is_only_asked and not case.is_negative:
-        return _of_uncomputed(case, run)
+        return _of_asked(case, run, Ending(SKIPPED, NO_DEVICE), ERRORED)
     if run.is_reference and case.is_generated:
         return _of_legality(case, run, Ending(SKIPPED, FOR_IMPLEMENTATIONS))
     return None
@@ -176,8 +177,11 @@ def _of_legality(case: Case, run: Run, legal: Ending) -> Ending:
     return _of_illegal(findings) if findings else legal
 
 
-def _of_asked(case: Case, run: Run) -> Ending:
-    """Return the ending of a plain desc that DirectML itself is asked about."""
+def _of_asked(case: Case, run: Run, taken: Ending | None, refused: str) -> Ending:
+    """Return the ending of a valid desc that DirectML itself is asked about: `taken` if it accepts it.
+
+    Without `taken` it passes with the answer's text. `refused` is the outcome of a desc that it refuses.
+    """
     desc, findings = run.descs.validated(case, case.level)
     if desc is None:
         return _of_illegal(findings)
@@ -185,21 +189,8 @@ def _of_asked(case: Case, run: Run) -> Ending:
     if isinstance(answer, Nothing):
         return ending_of_nothing(answer)
     if answer.is_accepted:
-        return Ending(PASSED, answer.text)
-    return Ending(FAILED, _UNFORESEEN, (unforeseen(answer),))
-
-
-def _of_uncomputed(case: Case, run: Run) -> Ending:
-    """Return the ending of a case that DirectML is asked about, and that nothing here can compute."""
-    desc, findings = run.descs.validated(case, case.level)
-    if desc is None:
-        return _of_illegal(findings)
-    answer = asked(desc, run.implementation)
-    if isinstance(answer, Nothing):
-        return ending_of_nothing(answer)
-    if answer.is_accepted:
-        return Ending(SKIPPED, NO_DEVICE)
-    return Ending(ERRORED, _UNFORESEEN, (unforeseen(answer),))
+        return taken or Ending(PASSED, answer.text)
+    return Ending(refused, _UNFORESEEN, (unforeseen(answer),))
 
 
 def _of_illegal(findings: Iterable[Finding]) -> Ending:
@@ -239,7 +230,7 @@ def _of_answer(case: Case, wrong: InvalidDesc, run: Run) -> Ending:
     answer = asked(wrong.desc, run.implementation)
     if isinstance(answer, Nothing):
         return ending_of_nothing(answer)
-    if are_taken(wrong.findings, release_of(answer.version)):
+    if are_taken(wrong.findings, asked_release(answer.version)):
         known = "known to be accepted by the releases"
         return Ending(PASSED, known) if answer.is_accepted else Ending(FAILED, _UNFORESEEN, (unforeseen(answer),))
     if answer.is_accepted:

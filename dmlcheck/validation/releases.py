@@ -19,7 +19,15 @@ def is_accepted(reading: Reading, version: str) -> bool:
     return reading.desc is not None and are_taken(check(reading, level_of_release(version)), release)
 
 
-def are_taken(findings: Iterable[Finding], release: str) -> bool:
+def asked_release(version: str) -> str | None:
+    """Return the release that a version stands for, None below the first that was asked: nothing is foreseen of it."""
+    try:
+        return release_of(version)
+    except ValueError:
+        return None
+
+
+def are_taken(findings: Iterable[Finding], release: str | None) -> bool:
     """Whether a release takes a desc with these findings."""
     return all(release in finding.taken_by for finding in findings)
 

@@ -228,6 +228,13 @@ def test_an_answer_is_foreseen_at_the_level_of_the_release_whatever_level_is_ask
     assert (desc.is_valid, told(desc)) == (False, [])
 
 
+@pytest.mark.parametrize("hresult", [0, E_INVALIDARG])
+def test_nothing_is_foreseen_of_a_library_older_than_those_that_were_asked(hresult: int) -> None:
+    for content in (REDUCE, TOO_FAR):
+        (desc,) = all_of(content, library=AskedLibrary(hresult, "1.1.0", "2_0"))
+        assert (desc.answer, told(desc)) == (LibraryAnswer("1.1.0", hresult), [])
+
+
 def test_a_desc_that_ends_the_library_has_no_answer_and_a_warning() -> None:
     (desc,) = all_of(REDUCE, library=AskedLibrary(Failure("ended with SIGSEGV")))
     assert desc.answer is None

@@ -553,6 +553,13 @@ def test_the_level_of_a_library_that_is_asked_is_that_of_the_run() -> None:
     assert library.asked == []
 
 
+def test_a_library_older_than_those_that_were_asked_refuses_negative_cases() -> None:
+    tensor = {"DataType": "FLOAT32", "Sizes": [1, 1, 1, 2]}
+    wrong = {"ATensor": tensor, "BTensor": tensor, "OutputTensor": {**tensor, "DataType": "FLOAT16"}}
+    given = case(**{**PLAIN, "desc": wrong, "invalid": ["data-type-mismatch"], "feature_level": "2_0"})
+    assert ending(given, AskedLibrary(E_INVALIDARG, "1.1.0", "2_0")) == ("passed", "refused: E_INVALIDARG", [])
+
+
 def test_a_negative_case_about_notation_is_no_question_for_a_library() -> None:
     library = AskedLibrary()
     given = case(desc={**ADD, "Axes": [1]}, inputs=None, outputs=None, invalid=["unknown-field"])
