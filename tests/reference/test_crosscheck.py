@@ -645,7 +645,7 @@ KNOWN = [
         "onnx",
         "CONVOLUTION",
         FLOATS,
-        "takes the padding of the output off what the filter slides over",
+        "takes what an output has beyond its windows, by OutputPadding or dilations, off what the filter slides over",
         fails=r"(?s)'BACKWARD'.*ValueError.*number of sliding blocks",
     ),
     *(
