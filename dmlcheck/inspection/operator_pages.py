@@ -136,7 +136,7 @@ def _constraint_dict(row: Constraint) -> dict[str, Any]:
 
 
 def taken_dict(row: TakenValues) -> dict[str, Any]:
-    """Return what releases take beyond the tables: tensors, their data types or numbers of dimensions, the releases."""
+    """Return a row of values beyond the tables: tensors, data types or numbers of dimensions, and releases."""
     return {**_plain(row._asdict()), "releases": list(row.releases.all)}
 
 

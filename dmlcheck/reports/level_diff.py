@@ -54,7 +54,7 @@ def change_texts(change: OperatorChange) -> Iterator[str]:
 
 
 def _taken_text(row: Constraint | TakenValues) -> str:
-    """Return what releases take all the same: values beyond the tables, or descs that break a constraint."""
+    """Return a row of values beyond the tables, or of descs that break a constraint, with its releases in words."""
     if isinstance(row, TakenValues):
         return f"{row.releases.accept} beyond the tables: {taken_values_text(row)}"
     return f"{row.taken.accept} a desc that breaks {row.id}: {row.text}" if row.taken else ""
@@ -81,7 +81,7 @@ def _change_dict(change: OperatorChange) -> dict[str, Any]:
 
 
 def _taken_dict(row: Constraint | TakenValues) -> dict[str, Any]:
-    """Return what releases take: tensors with their types or numbers of dimensions, or descs that break a row."""
+    """Return a row of values beyond the tables, or the constraint that descs break, with its releases."""
     if isinstance(row, TakenValues):
         return taken_dict(row)
     return {"id": row.id, "text": row.text, "releases": list(row.taken.all) if row.taken else []}

@@ -17,6 +17,7 @@ from dmlcheck.specs.records import (
     DATA_TYPE,
     DOCUMENTATION,
     INPUT,
+    MEASURED,
     OUTPUT,
     UNDEFINED,
     Erratum,
@@ -133,7 +134,8 @@ def _errata(spec: OperatorSpec) -> Iterator[Line]:
 def _erratum(erratum: Erratum) -> Iterator[Line]:
     yield from _item(erratum.id, f"Microsoft's page ({erratum.kind}): {erratum.page}")
     yield from _item("", f"Correct: {erratum.correct}")
-    yield from _item("", f"Basis: {erratum.basis}, {'measured' if erratum.measured else 'not measured'}")
+    measured = "" if erratum.basis == MEASURED else f", {'measured' if erratum.measured else 'not measured'}"
+    yield from _item("", f"Basis: {erratum.basis}{measured}")
     if erratum.source:
         yield from _item("", f"Source: {erratum.source}")
 

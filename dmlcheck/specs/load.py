@@ -8,12 +8,12 @@ from functools import cache, lru_cache
 from typing import Any
 
 from dmlcheck.files import yaml
-from dmlcheck.specs.names import OPERATOR_PREFIX, releases_with, short_operator
+from dmlcheck.specs.names import LEVELS, OPERATOR_PREFIX, releases_with, short_operator
 from dmlcheck.specs.records import (
     ALTERNATIVES,
     ATTRIBUTE,
+    BASES,
     DOCUMENTATION,
-    ERRATUM_BASES,
     ERRATUM_KINDS,
     INPUT,
     OUTPUT,
@@ -151,7 +151,7 @@ def _condition(raw: dict[str, Any] | None) -> dict[str, tuple[str, ...]] | None:
     return {field: tuple(values) if isinstance(values, list) else (values,) for field, values in raw.items()}
 
 
-def _constraint(raw: dict[str, Any], introduced: str) -> Constraint:
+def _constraint(raw: dict[str, Any], introduced: str = LEVELS[0]) -> Constraint:
     (word,) = (key for key in raw if key not in _CONSTRAINT_KEYS)
     return Constraint(
         id=raw["id"],
@@ -186,7 +186,7 @@ def _taken(raw: dict[str, Any], introduced: str) -> TakenValues:
     return TakenValues(tuple(raw["tensors"]), tuple(raw.get("types", ())), dims, _releases(raw["releases"], introduced))
 
 
-_ERRATUM_VALUES = {"kind": ERRATUM_KINDS, "basis": ERRATUM_BASES, "measured": (False, True)}
+_ERRATUM_VALUES = {"kind": ERRATUM_KINDS, "basis": BASES, "measured": (False, True)}
 
 
 def _erratum(raw: dict[str, Any], operator: str) -> Erratum:

@@ -10,7 +10,8 @@ from dmlcheck.specs.names import LEVEL_ORDER, RELEASES, releases_text, short_ope
 INPUT = "input_tensor"
 OUTPUT = "output_tensor"
 ATTRIBUTE = "attribute"
-DOCUMENTATION, MEASURED = CONSTRAINT_BASES = "documentation", "measured"
+DOCUMENTATION, MEASURED = "documentation", "measured"  # bases of a constraint or an erratum
+BASES = (MEASURED, DOCUMENTATION, "header", "history", "vendor", "callers", "tests", "our decision")
 DATA_TYPE = "DataType"  # in a row's `when`: the data type of the first output
 
 
@@ -88,8 +89,9 @@ class Constraint(NamedTuple):
 
     `when`, `unless`, `present`, `absent`, `since` and `until` limit the row to values of fields, to fields that are
     given or missing, and to feature levels; `given` names the rows that must be met for this one to mean anything.
-    `basis` is the documentation, or `measured`: releases refuse what the documentation allows. `taken` has the releases
-    that take a desc that breaks the row: for them it is no reason to refuse.
+    `basis` is the documentation or, as in an erratum, what the row stands on where that is silent or wrong; `measured`:
+    releases refuse what the documentation allows. `taken` has the releases that take a desc that breaks the row: for
+    them it is no reason to refuse.
     """
 
     id: str
@@ -119,7 +121,6 @@ class TakenValues(NamedTuple):
 
 
 ERRATUM_KINDS = ("error", "silence", "contradiction")
-ERRATUM_BASES = ("measured", "documentation", "header", "history", "vendor", "callers", "tests", "our decision")
 
 
 class Erratum(NamedTuple):

@@ -12,7 +12,7 @@ from reports.test_json import COUNT, LEVEL, NUMBER, TEXT, items, record, with_op
 from dmlcheck.inspection.operator_pages import levels_dict
 from dmlcheck.specs.load import operator_names
 from dmlcheck.specs.names import DATA_TYPES, RELEASES
-from dmlcheck.specs.records import CONSTRAINT_BASES, ERRATUM_BASES
+from dmlcheck.specs.records import BASES
 
 TOLERANCE = with_optional(
     record(source=TEXT),
@@ -96,7 +96,7 @@ OPERATOR = record(
             id=TEXT,
             text=TEXT,
             conditions=CONDITIONS,
-            basis={"enum": list(CONSTRAINT_BASES)},
+            basis={"enum": list(BASES)},
             taken=items(RELEASE),
         )
     ),
@@ -109,7 +109,7 @@ OPERATOR = record(
             kind={"enum": ["error", "silence", "contradiction"]},
             page=TEXT,
             holds=TEXT,
-            basis={"enum": list(ERRATUM_BASES)},
+            basis={"enum": list(BASES)},
             measured={"type": "boolean"},
             source={"type": "string", "minLength": 1},
         )
