@@ -134,7 +134,7 @@ def test_the_readme_is_short_and_has_the_two_commands() -> None:
 
 def test_the_example_for_contributors_is_what_the_files_have() -> None:
     shown = blocks(CONTRIBUTING.read_text(encoding="utf-8"), "yaml", "python")
-    assert len(shown) == 8
+    assert len(shown) == 11
     for block in shown:
         assert block.text.partition("\n")[2] in (ROOT / file_name(block)).read_text(encoding="utf-8"), block.text
 

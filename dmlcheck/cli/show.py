@@ -26,6 +26,7 @@ from dmlcheck.specs.search import ForeignName, foreign_names
         "show DML_OPERATOR_GEMM --format json",
         "show --errata --kind error",
         "show --evidence",
+        "show --bases",
     )
 )
 @click.argument("operator", required=False, shell_complete=complete_operators)
@@ -36,14 +37,16 @@ from dmlcheck.specs.search import ForeignName, foreign_names
     help="With --errata, those where the page is wrong, silent or contradicted.",
 )
 @click.option("--evidence", is_flag=True, help="Print the sources of the results in the shipped cases.")
+@click.option("--bases", is_flag=True, help="Print how many constraints and errata stand on which kind of evidence.")
 @format_option
-def show(*, operator: str | None, errata: bool, kind: str | None, evidence: bool, form: str) -> None:
+def show(*, operator: str | None, errata: bool, kind: str | None, evidence: bool, bases: bool, form: str) -> None:
     """Print an operator's fields, support tables, constraints, tolerance and errata; without one, list all.
 
     The operator may be named as in DirectML (GEMM), ONNX (Conv) or WebNN (conv2d).
     """
-    if errata and evidence:
-        raise click.UsageError("--errata and --evidence: ask for one at a time")
+    lists = [name for name, is_asked in (("errata", errata), ("evidence", evidence), ("bases", bases)) if is_asked]
+    if lists[1:]:
+        raise click.UsageError(f"{' and '.join(f'--{name}' for name in lists)}: ask for one at a time")
     if kind and not errata:
         raise click.UsageError("--kind needs --errata")
     asked, named = _asked(operator)
@@ -51,6 +54,8 @@ def show(*, operator: str | None, errata: bool, kind: str | None, evidence: bool
         _show_errata(asked, kind, form)
     elif evidence:
         _show_evidence(asked, form)
+    elif bases:
+        _show_bases(asked, form)
     elif form == "json":
         known = [operator_dict(operator_record(load_spec(name))) for name in asked]
         listed = {"levels": levels_dict(), "windows": windows_dict(), "operators": known}
@@ -87,6 +92,17 @@ def _show_errata(operators: list[str], kind: str | None, form: str) -> None:
         print_json({"errata": errata})
     else:
         print_page(errata_lines(known))
+
+
+def _show_bases(operators: list[str], form: str) -> None:
+    from dmlcheck.inspection.bases import basis_counts
+    from dmlcheck.reports.bases import bases_dict, bases_lines
+
+    counts = basis_counts(load_spec(name) for name in operators)
+    if form == "json":
+        print_json(bases_dict(counts))
+    else:
+        print_page(bases_lines(counts))
 
 
 def _show_evidence(operators: list[str], form: str) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from dmlcheck.specs.names import LEVEL_ORDER
-from dmlcheck.specs.records import Constraint, OperatorSpec, SupportTable
+from dmlcheck.specs.names import LEVEL_ORDER, RELEASES
+from dmlcheck.specs.records import Constraint, OperatorSpec, Releases, SupportTable, TakenValues
 
 Condition = Mapping[str, tuple[Any, ...]]
 
@@ -24,7 +24,8 @@ class OperatorChange(NamedTuple):
     """The additions to an operator between two levels.
 
     `values` are those of the fields that select a support table which the lower level does not have; `lifted` are the
-    constraints of the lower level only, `added` those of the higher level only.
+    constraints of the lower level only, `added` those of the higher level only. `taken` are the rows of what releases
+    take all the same, where the releases begin or end between the levels, or take an addition at a lower level.
     """
 
     operator: str
@@ -33,10 +34,16 @@ class OperatorChange(NamedTuple):
     values: tuple[Condition, ...] = ()
     lifted: tuple[Constraint, ...] = ()
     added: tuple[Constraint, ...] = ()
+    taken: tuple[Constraint | TakenValues, ...] = ()
 
     def __bool__(self) -> bool:
         """Whether there is any difference."""
-        return self.is_new or any((self.tensors, self.values, self.lifted, self.added))
+        return self.is_new or self.is_of_level or bool(self.taken)
+
+    @property
+    def is_of_level(self) -> bool:
+        """Whether the higher level changes the operator, and not its releases alone."""
+        return any((self.tensors, self.values, self.lifted, self.added))
 
 
 def differences(specs: Iterable[OperatorSpec], low: str, high: str) -> list[OperatorChange]:
@@ -49,7 +56,7 @@ def _operator(spec: OperatorSpec, low: str, high: str) -> OperatorChange:
         return OperatorChange(spec.operator, is_new=False)
     if _below(low, spec.introduced):
         return OperatorChange(spec.operator, is_new=True)
-    return OperatorChange(
+    change = OperatorChange(
         spec.operator,
         is_new=False,
         tensors=tuple(change for table in spec.support for change in _tensors(table, low, high)),
@@ -57,6 +64,28 @@ def _operator(spec: OperatorSpec, low: str, high: str) -> OperatorChange:
         lifted=tuple(row for row in spec.constraints if row.until and _between(row.until, low, high)),
         added=tuple(row for row in spec.constraints if row.since and _between(row.since, low, high)),
     )
+    return change._replace(taken=tuple(_taken(spec, change, low, high)))
+
+
+def _taken(spec: OperatorSpec, change: OperatorChange, low: str, high: str) -> Iterator[Constraint | TakenValues]:
+    for values in spec.taken:
+        if _differs(values.releases, low, high) or any(_has(values, tensor) for tensor in change.tensors):
+            yield values
+    for row in spec.constraints:
+        if row.taken and (_differs(row.taken, low, high) or row in change.lifted):
+            yield row
+
+
+def _differs(taking: Releases, low: str, high: str) -> bool:
+    """Whether the newest release of the higher level takes something and that of the lower does not, or the reverse."""
+    newest = [[release for release, own in RELEASES.items() if not _below(level, own)][-1:] for level in (low, high)]
+    return all(newest) and (newest[0][0] in taking.all) != (newest[1][0] in taking.all)
+
+
+def _has(values: TakenValues, change: TensorChange) -> bool:
+    """Whether releases take some of the additions to a tensor, whatever its level."""
+    added = {*values.types} & {*change.types} or {*values.dims} & {*change.dims}
+    return change.tensor in values.tensors and bool(added)
 
 
 def _tensors(table: SupportTable, low: str, high: str) -> Iterator[TensorChange]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from dmlcheck.inspection.level_evidence import level_evidence
 from dmlcheck.inspection.operator_record import OperatorRecord
 from dmlcheck.specs.about import FAMILIES, AboutOperator
 from dmlcheck.specs.c_types import c_type
-from dmlcheck.specs.names import ENUMS, FEATURE_LEVELS, LEVELS, WINDOWS, first_windows
+from dmlcheck.specs.names import ENUMS, FEATURE_LEVELS, LEVELS, WINDOWS, first_windows, releases_of
 from dmlcheck.specs.recipes import Recipe, thread_address
 from dmlcheck.specs.records import (
     UNDEFINED,
@@ -18,6 +19,7 @@ from dmlcheck.specs.records import (
     Field,
     OperatorSpec,
     SupportTable,
+    TakenValues,
     Tolerance,
 )
 
@@ -40,6 +42,7 @@ def operator_dict(record: OperatorRecord) -> dict[str, Any]:
         "page": {"url": spec.page["url"], "date": spec.page["date"]},
         "fields": [_field_dict(field, spec, about) for field in spec.fields.values()],
         "support": [_support_dict(table) for table in spec.support],
+        "taken": [taken_dict(row) for row in spec.taken],
         "constraints": [_constraint_dict(row) for row in spec.constraints],
         "formula": list(record.formula),
         "equations": list(about.equations),
@@ -83,7 +86,14 @@ def levels_dict() -> list[dict[str, Any]]:
 def _level_dict(level: str) -> dict[str, Any]:
     number, directml = FEATURE_LEVELS[level]
     windows = first_windows(level)
-    return {"level": level, "value": f"{number:#x}", "directml": directml, "windows": windows and windows.name}
+    return {
+        "level": level,
+        "value": f"{number:#x}",
+        "directml": directml,
+        "windows": windows and windows.name,
+        "asked": list(releases_of(level)),
+        "evidence": level_evidence(level),
+    }
 
 
 def windows_dict() -> list[dict[str, Any]]:
@@ -121,7 +131,13 @@ def _constraint_dict(row: Constraint) -> dict[str, Any]:
     """Return a constraint with the conditions under which it applies, none for all descs."""
     given = {name: getattr(row, name) for name in ("when", "unless", "present", "absent", "since", "until")}
     conditions = {name: _plain(value) for name, value in given.items() if value}
-    return {"id": row.id, "text": row.text, "conditions": conditions}
+    taken = row.taken.all if row.taken else ()
+    return {"id": row.id, "text": row.text, "conditions": conditions, "basis": row.basis, "taken": list(taken)}
+
+
+def taken_dict(row: TakenValues) -> dict[str, Any]:
+    """Return a row of values beyond the tables: tensors, data types or numbers of dimensions, and releases."""
+    return {**_plain(row._asdict()), "releases": list(row.releases.all)}
 
 
 def _plain(value: Any) -> Any:

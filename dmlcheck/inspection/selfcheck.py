@@ -14,6 +14,7 @@ from dmlcheck.diagnostics.wording import counted
 from dmlcheck.formats.find import find_files
 from dmlcheck.formats.read import read_file
 from dmlcheck.inspection.about_checks import about_problems
+from dmlcheck.inspection.bases import basis_problems
 from dmlcheck.inspection.case_checks import case_problems
 from dmlcheck.inspection.coverage import table_edges
 from dmlcheck.inspection.spec_conditions import condition_problems, row_problems, unreached
@@ -114,6 +115,7 @@ def _spec_problems(spec: OperatorSpec) -> Iterator[str]:
     for deviation in spec.known_deviations:
         yield from _deviation_problems(spec, deviation)
     yield from _field_problems(spec)
+    yield from basis_problems(spec)
 
 
 def _field_problems(spec: OperatorSpec) -> Iterator[str]:

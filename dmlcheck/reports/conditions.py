@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dmlcheck.specs.records import Constraint, Deviation
+from dmlcheck.diagnostics.wording import dimension_counts_text, plural
+from dmlcheck.specs.records import Constraint, Deviation, TakenValues
 
 
 def condition_text(condition: Mapping[str, tuple[Any, ...]]) -> str:
@@ -45,3 +46,16 @@ def constraint_text(row: Constraint) -> str:
     if row.until:
         parts.append(f"before {row.until}")
     return f"{row.text} ({', '.join(parts)})" if parts else row.text
+
+
+def taken_text(row: Constraint) -> str:
+    """Return in words which releases take a desc that breaks a constraint, "" for none."""
+    return f"{row.taken.accept} a desc that breaks it" if row.taken else ""
+
+
+def taken_values_text(row: TakenValues) -> str:
+    """Return the types and numbers of dimensions that releases take beyond the tables: `ATensor: INT8 UINT8`."""
+    parts = [" ".join(row.types)] if row.types else []
+    if row.dims:
+        parts.append(f"{dimension_counts_text(row.dims)} {plural(max(row.dims), 'dimension')}")
+    return f"{', '.join(row.tensors)}: {'; '.join(parts)}"

@@ -8,14 +8,16 @@ from dmlcheck.comparison.tolerances import limit_parts
 from dmlcheck.diagnostics.wording import dimension_counts_text
 from dmlcheck.inspection.operator_record import OperatorRecord
 from dmlcheck.reference.operators import OF_PRODUCTS
-from dmlcheck.reports.conditions import condition_text, constraint_text
+from dmlcheck.reports.conditions import condition_text, constraint_text, taken_text, taken_values_text
 from dmlcheck.reports.layout import Line, Table, Text
 from dmlcheck.specs.about import FAMILIES
-from dmlcheck.specs.names import DATA_TYPES, ENUMS, LEVEL_ORDER, level_and_version, short_operator
+from dmlcheck.specs.names import DATA_TYPES, ENUMS, LEVEL_ORDER, level_and_version, releases_text, short_operator
 from dmlcheck.specs.records import (
     ALTERNATIVES,
     DATA_TYPE,
+    DOCUMENTATION,
     INPUT,
+    MEASURED,
     OUTPUT,
     UNDEFINED,
     Erratum,
@@ -38,6 +40,7 @@ def operator_lines(record: OperatorRecord) -> Iterator[Line]:
     for table in spec.support:
         yield from _section("Support" + (f" when {condition_text(table.when)}" if table.when else ""))
         yield from _support(table)
+    yield from _taken(spec)
     yield from _constraints(spec)
     yield from _formula(record)
     yield from _recipes(record)
@@ -65,11 +68,23 @@ def _head(record: OperatorRecord) -> Iterator[Line]:
     yield f"  in place: {'yes' if spec.in_place else 'no'}"
 
 
+def _taken(spec: OperatorSpec) -> Iterator[Line]:
+    """Yield the types and numbers of dimensions that releases take beyond the tables."""
+    if spec.taken:
+        yield from _section("Beyond the tables (measured)")
+    for row in spec.taken:
+        yield from _item("-", f"{taken_values_text(row)} ({releases_text(row.releases.all)})")
+
+
 def _constraints(spec: OperatorSpec) -> Iterator[Line]:
     if spec.constraints:
         yield from _section("Constraints")
     for row in spec.constraints:
         yield from _item(row.id, constraint_text(row))
+        if row.basis != DOCUMENTATION:
+            yield from _item("", f"Basis: {row.basis}")
+        if row.taken:
+            yield from _item("", taken_text(row))
     for name, meaning in spec.let.items():
         yield from _item("", f"{name} is {meaning}")
 
@@ -119,7 +134,8 @@ def _errata(spec: OperatorSpec) -> Iterator[Line]:
 def _erratum(erratum: Erratum) -> Iterator[Line]:
     yield from _item(erratum.id, f"Microsoft's page ({erratum.kind}): {erratum.page}")
     yield from _item("", f"Correct: {erratum.correct}")
-    yield from _item("", f"Basis: {erratum.basis}, {'measured' if erratum.measured else 'not measured'}")
+    measured = "" if erratum.basis == MEASURED else f", {'measured' if erratum.measured else 'not measured'}"
+    yield from _item("", f"Basis: {erratum.basis}{measured}")
     if erratum.source:
         yield from _item("", f"Source: {erratum.source}")
 

@@ -8,12 +8,12 @@ from functools import cache, lru_cache
 from typing import Any
 
 from dmlcheck.files import yaml
-from dmlcheck.specs.names import OPERATOR_PREFIX, short_operator
+from dmlcheck.specs.names import LEVELS, OPERATOR_PREFIX, releases_with, short_operator
 from dmlcheck.specs.records import (
     ALTERNATIVES,
     ATTRIBUTE,
+    BASES,
     DOCUMENTATION,
-    ERRATUM_BASES,
     ERRATUM_KINDS,
     INPUT,
     OUTPUT,
@@ -98,9 +98,9 @@ def _spec(raw: dict[str, Any]) -> OperatorSpec:
         functions=tuple(raw.get("functions", ())),
         fields=fields,
         support=tuple(_table(table) for table in raw["support"]),
-        taken=tuple(_taken(row) for row in raw.get("taken", ())),
+        taken=tuple(_taken(row, raw["introduced"]) for row in raw.get("taken", ())),
         let=raw.get("let", {}),
-        constraints=tuple(_constraint(row) for row in raw["constraints"] or ()),
+        constraints=tuple(_constraint(row, raw["introduced"]) for row in raw["constraints"] or ()),
         tolerance=tuple(_tolerance(row) for row in raw.get("tolerance", ())),
         undefined=tuple(_undefined(row, raw["operator"]) for row in raw.get("undefined", ())),
         errata=tuple(_erratum(row, raw["operator"]) for row in raw.get("errata", ())),
@@ -151,7 +151,7 @@ def _condition(raw: dict[str, Any] | None) -> dict[str, tuple[str, ...]] | None:
     return {field: tuple(values) if isinstance(values, list) else (values,) for field, values in raw.items()}
 
 
-def _constraint(raw: dict[str, Any]) -> Constraint:
+def _constraint(raw: dict[str, Any], introduced: str = LEVELS[0]) -> Constraint:
     (word,) = (key for key in raw if key not in _CONSTRAINT_KEYS)
     return Constraint(
         id=raw["id"],
@@ -167,22 +167,26 @@ def _constraint(raw: dict[str, Any]) -> Constraint:
         absent=tuple(raw.get("absent", ())),
         help=raw.get("help"),
         basis=raw.get("basis", DOCUMENTATION),
-        taken=_releases(raw["taken"]) if "taken" in raw else None,
+        taken=_releases(raw["taken"], introduced) if "taken" in raw else None,
         is_unconditional=_CONDITIONS.isdisjoint(raw),
     )
 
 
-def _releases(raw: str | dict[str, str]) -> Releases:
-    """Read the releases of a row: `all`, or {since: "1.7.0", until: "1.9.1"}, each without the other if need be."""
-    return Releases() if raw == "all" else Releases(**raw)  # type: ignore[arg-type]
+def _releases(raw: str | dict[str, str], introduced: str) -> Releases:
+    """Read the releases of a row: `all`, or {since: "1.7.0", until: "1.9.1"}, each without the other if need be.
+
+    Those without the operator are none of them.
+    """
+    row = Releases() if raw == "all" else Releases(**raw)  # type: ignore[arg-type]
+    return row if row.since else row._replace(since=releases_with(introduced)[0])
 
 
-def _taken(raw: dict[str, Any]) -> TakenValues:
+def _taken(raw: dict[str, Any], introduced: str) -> TakenValues:
     dims = _dims(raw["dims"]) if "dims" in raw else ()
-    return TakenValues(tuple(raw["tensors"]), tuple(raw.get("types", ())), dims, _releases(raw["releases"]))
+    return TakenValues(tuple(raw["tensors"]), tuple(raw.get("types", ())), dims, _releases(raw["releases"], introduced))
 
 
-_ERRATUM_VALUES = {"kind": ERRATUM_KINDS, "basis": ERRATUM_BASES, "measured": (False, True)}
+_ERRATUM_VALUES = {"kind": ERRATUM_KINDS, "basis": BASES, "measured": (False, True)}
 
 
 def _erratum(raw: dict[str, Any], operator: str) -> Erratum:

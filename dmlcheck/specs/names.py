@@ -66,6 +66,12 @@ RELEASES: dict[str, str] = {
 }
 
 
+# Builds that were asked too, with the level that they report: of pre-releases no answer is foreseen.
+PRERELEASES: dict[str, str] = {"1.0.200610": "2_1", "1.3.0-dev2": "3_0"}
+# Releases that report another level than the one whose descs they take.
+REPORTED: dict[str, str] = {"1.9.1": "5_0"}
+
+
 def release_of(version: str) -> str:
     """Return the release that a version of DirectML stands for: the nearest one, no later, that was asked.
 
@@ -81,6 +87,28 @@ def release_of(version: str) -> str:
 def level_of_release(version: str) -> str:
     """Return the feature level whose descs a version of DirectML takes; ValueError as for `release_of`."""
     return RELEASES[release_of(version)]
+
+
+def releases_of(level: str) -> tuple[str, ...]:
+    """Return the releases that have a feature level and none above it."""
+    return tuple(release for release, highest in RELEASES.items() if highest == level)
+
+
+def releases_with(level: str) -> tuple[str, ...]:
+    """Return the releases that have a feature level, oldest first."""
+    return tuple(release for release, highest in RELEASES.items() if LEVEL_ORDER[highest] >= LEVEL_ORDER[level])
+
+
+def releases_text(releases: Iterable[str]) -> str:
+    """Return releases in words: `DirectML 1.4.0 and 1.7.0 to 1.15.4`."""
+    order = list(RELEASES)
+    runs: list[list[str]] = []
+    for release in sorted(releases, key=order.index):
+        if runs and order.index(release) == order.index(runs[-1][-1]) + 1:
+            runs[-1].append(release)
+        else:
+            runs.append([release])
+    return "DirectML " + " and ".join(run[0] if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs)
 
 
 class WindowsRelease(NamedTuple):

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from dmlcheck.specs.names import LEVEL_ORDER, RELEASES, short_operator
+from dmlcheck.specs.names import LEVEL_ORDER, RELEASES, releases_text, short_operator
 
 INPUT = "input_tensor"
 OUTPUT = "output_tensor"
 ATTRIBUTE = "attribute"
-DOCUMENTATION, MEASURED = "documentation", "measured"  # bases of a constraint
+DOCUMENTATION, MEASURED = "documentation", "measured"  # bases of a constraint or an erratum
+BASES = (MEASURED, DOCUMENTATION, "header", "history", "vendor", "callers", "tests", "our decision")
 DATA_TYPE = "DataType"  # in a row's `when`: the data type of the first output
 
 
@@ -60,9 +61,12 @@ class Releases(NamedTuple):
     @property
     def told(self) -> str:
         """The end of a help about a desc that these releases take, though the documentation forbids it."""
-        first, *others = self.all
-        who = f"DirectML {first} to {others[-1]} accept" if others else f"DirectML {first} accepts"
-        return f"{who} it, so it is not the reason for an E_INVALIDARG there"
+        return f"{self.accept} it, so it is not the reason for an E_INVALIDARG there"
+
+    @property
+    def accept(self) -> str:
+        """The beginning of a sentence: `DirectML 1.4.0 and 1.5.1 accept`."""
+        return f"{releases_text(self.all)} accept{'' if self.all[1:] else 's'}"
 
 
 Row = Mapping[str, TensorSupport]
@@ -85,8 +89,9 @@ class Constraint(NamedTuple):
 
     `when`, `unless`, `present`, `absent`, `since` and `until` limit the row to values of fields, to fields that are
     given or missing, and to feature levels; `given` names the rows that must be met for this one to mean anything.
-    `basis` is the documentation, or `measured`: releases refuse what the documentation allows. `taken` has the releases
-    that take a desc that breaks the row: for them it is no reason to refuse.
+    `basis` is the documentation or, as in an erratum, what the row stands on where that is silent or wrong; `measured`:
+    releases refuse what the documentation allows. `taken` has the releases that take a desc that breaks the row: for
+    them it is no reason to refuse.
     """
 
     id: str
@@ -116,7 +121,6 @@ class TakenValues(NamedTuple):
 
 
 ERRATUM_KINDS = ("error", "silence", "contradiction")
-ERRATUM_BASES = ("measured", "documentation", "header", "history", "vendor", "callers", "tests", "our decision")
 
 
 class Erratum(NamedTuple):

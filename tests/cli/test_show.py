@@ -7,7 +7,7 @@ import json
 import pytest
 from commandline import dmlcheck
 
-from dmlcheck.specs.load import operator_names
+from dmlcheck.specs.load import load_spec, operator_names
 
 
 def test_without_an_operator_all_are_listed() -> None:
@@ -87,7 +87,7 @@ def test_an_erratum_without_a_source_has_its_basis_there() -> None:
     (decided,) = (
         erratum
         for erratum in json.loads(dmlcheck("show", "LSTM", "--errata", "--format", "json").stdout)["errata"]
-        if erratum["id"] == "E2"
+        if erratum["id"] == "E8"
     )
     assert (decided["basis"], decided["measured"], decided["source"]) == ("our decision", False, "our decision")
 
@@ -121,5 +121,17 @@ def test_the_evidence_of_one_operator_is_among_that_of_all() -> None:
 
 
 def test_errata_and_evidence_are_asked_for_one_at_a_time() -> None:
-    ran = dmlcheck("show", "--errata", "--evidence")
-    assert (ran.exit_code, "one at a time" in ran.stderr) == (2, True)
+    for names in (("--errata", "--evidence"), ("--evidence", "--bases"), ("--errata", "--bases")):
+        ran = dmlcheck("show", *names)
+        assert (ran.exit_code, f"{' and '.join(names)}: ask for one at a time" in ran.stderr) == (2, True)
+
+
+def test_bases_are_counted_of_all_operators_or_of_one() -> None:
+    read = json.loads(dmlcheck("show", "--bases", "--format", "json").stdout)["bases"]
+    own = json.loads(dmlcheck("show", "SLICE", "--bases", "--format", "json").stdout)["bases"]
+    spec = load_spec("DML_OPERATOR_SLICE")
+    assert sum(row["constraints"] for row in own) == len(spec.constraints)
+    assert all(row["errata"] <= every["errata"] for row, every in zip(own, read, strict=True))
+    printed = dmlcheck("show", "SLICE", "--bases").stdout.splitlines()
+    assert printed[0].split() == ["basis", "constraints", "accepted", "errata"]
+    assert printed[-3].split() == ["all", str(len(spec.constraints)), "0", str(len(spec.errata))]

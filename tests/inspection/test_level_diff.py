@@ -46,6 +46,25 @@ def test_constraints_that_no_longer_hold_are_gains() -> None:
     assert [row.word for row in changes("6_1", "6_2")["ELEMENT_WISE_QUANTIZE_LINEAR"].lifted] == ["required"]
 
 
+def test_releases_that_begin_or_end_between_levels_are_changes() -> None:
+    (ending,) = changes("3_0", "3_1")["LOCAL_RESPONSE_NORMALIZATION"].taken
+    assert (getattr(ending, "id", None), changes("3_1", "6_4").get("LOCAL_RESPONSE_NORMALIZATION")) == ("C3", None)
+    assert not changes("3_0", "3_1")["LOCAL_RESPONSE_NORMALIZATION"].is_of_level
+    assert "LOCAL_RESPONSE_NORMALIZATION" not in changes("2_0", "2_1")  # no release of these was asked
+
+
+def test_types_that_a_release_takes_before_the_tables_have_them_stand_beside_them() -> None:
+    change = changes("5_0", "5_1")["ACTIVATION_SHRINK"]
+    assert change.tensors
+    assert change.taken == load_spec("DML_OPERATOR_ACTIVATION_SHRINK").taken
+
+
+def test_a_constraint_that_is_lifted_names_the_releases_that_took_its_descs_before() -> None:
+    change = changes("3_1", "4_1")["BATCH_NORMALIZATION"]
+    assert [row.id for row in change.lifted] == ["C5"]
+    assert change.taken == change.lifted
+
+
 @pytest.mark.slow
 def test_steps_add_up_to_the_whole() -> None:
     for low, high in combinations(LEVELS, 2):

@@ -11,7 +11,8 @@ from reports.test_json import COUNT, LEVEL, NUMBER, TEXT, items, record, with_op
 
 from dmlcheck.inspection.operator_pages import levels_dict
 from dmlcheck.specs.load import operator_names
-from dmlcheck.specs.records import ERRATUM_BASES
+from dmlcheck.specs.names import DATA_TYPES, RELEASES
+from dmlcheck.specs.records import BASES
 
 TOLERANCE = with_optional(
     record(source=TEXT),
@@ -29,6 +30,7 @@ CONDITIONS = with_optional(
     record(), when=VALUES, unless=VALUES, present=items(TEXT), absent=items(TEXT), since=LEVEL, until=LEVEL
 )
 
+RELEASE = {"enum": list(RELEASES)}
 VERSION_OR_NONE = {"type": ["string", "null"], "pattern": "^1[.][0-9]+[.][0-9]+$"}
 SENTENCE = {"type": "string", "pattern": "[.]$"}
 VERSION = record(
@@ -86,7 +88,18 @@ OPERATOR = record(
             ),
         )
     ),
-    constraints=items(record(id=TEXT, text=TEXT, conditions=CONDITIONS)),
+    taken=items(
+        record(tensors=items(TEXT), types=items({"enum": [*DATA_TYPES]}), dims=items(COUNT), releases=items(RELEASE))
+    ),
+    constraints=items(
+        record(
+            id=TEXT,
+            text=TEXT,
+            conditions=CONDITIONS,
+            basis={"enum": list(BASES)},
+            taken=items(RELEASE),
+        )
+    ),
     formula=items(TEXT),
     supersedes=items({"enum": list(operator_names())}),
     page=record(url={"type": "string", "pattern": "^https://learn.microsoft.com/"}, date=TEXT),
@@ -96,7 +109,7 @@ OPERATOR = record(
             kind={"enum": ["error", "silence", "contradiction"]},
             page=TEXT,
             holds=TEXT,
-            basis={"enum": list(ERRATUM_BASES)},
+            basis={"enum": list(BASES)},
             measured={"type": "boolean"},
             source={"type": "string", "minLength": 1},
         )
@@ -150,7 +163,14 @@ def test_an_operator_is_shown_as_the_schema_says(operator: str) -> None:
 @pytest.mark.slow
 def test_all_operators_are_shown_as_one_object() -> None:
     read = json.loads(dmlcheck("show", "--format", "json").stdout)
-    level = record(level=LEVEL, value=TEXT, directml=TEXT, windows={"type": ["string", "null"]})
+    level = record(
+        level=LEVEL,
+        value=TEXT,
+        directml=TEXT,
+        windows={"type": ["string", "null"]},
+        asked=items(RELEASE),
+        evidence=SENTENCE,
+    )
     windows = record(name=TEXT, build=COUNT, directml=TEXT, level=LEVEL)
     jsonschema.validate(read, record(operators=items(OPERATOR), levels=items(level), windows=items(windows)))
     assert [operator["operator"] for operator in read["operators"]] == list(operator_names())
@@ -213,6 +233,40 @@ def test_recipes_are_printed_and_their_cases_are_data() -> None:
 
 def test_a_level_has_the_first_directml_and_windows() -> None:
     levels = {each["level"]: each for each in levels_dict()}
-    assert levels["5_0"] == {"level": "5_0", "value": "0x5000", "directml": "1.8.0", "windows": "Windows 11 22H2"}
+    assert levels["5_0"] == {
+        "level": "5_0",
+        "value": "0x5000",
+        "directml": "1.8.0",
+        "windows": "Windows 11 22H2",
+        "asked": ["1.8.2"],
+        "evidence": "DirectML 1.8.2 has this level, and was asked which descs it accepts.",
+    }
+    assert levels["4_0"]["asked"] == []
     assert levels["3_1"]["windows"] == "Windows 11 21H2"
     assert levels["6_4"]["windows"] is None
+
+
+def test_the_releases_that_do_otherwise_are_data_and_printed() -> None:
+    read = json.loads(dmlcheck("show", "LOCAL_RESPONSE_NORMALIZATION", "--format", "json").stdout)
+    rows = {row["id"]: row for row in read["constraints"]}
+    assert (rows["C1"]["basis"], rows["C1"]["taken"], rows["C3"]["taken"]) == ("documentation", [], ["1.4.0"])
+    printed = dmlcheck("show", "LOCAL_RESPONSE_NORMALIZATION").stdout
+    assert "  C3  LocalSize is at least 1.\n      DirectML 1.4.0 accepts a desc that breaks it\n" in printed
+    read = json.loads(dmlcheck("show", "SLICE", "--format", "json").stdout)
+    assert {row["id"]: row["basis"] for row in read["constraints"]}["C7"] == "measured"
+    assert "is from 1 to 2147483647.\n      Basis: measured\n" in dmlcheck("show", "SLICE").stdout
+
+
+def test_types_beyond_the_tables_are_data_and_printed() -> None:
+    read = json.loads(dmlcheck("show", "ELEMENT_WISE_ADD", "--format", "json").stdout)
+    tensors, types = ["ATensor", "BTensor", "OutputTensor"], ["INT16", "INT8", "UINT16", "UINT8"]
+    assert read["taken"] == [{"tensors": tensors, "types": types, "dims": [], "releases": ["1.4.0", "1.5.1"]}]
+    told = f"  -   {', '.join(tensors)}: {' '.join(types)} (DirectML 1.4.0 to 1.5.1)\n"
+    assert f"\nBeyond the tables (measured)\n{told}" in dmlcheck("show", "ELEMENT_WISE_ADD").stdout
+    assert "Beyond the tables" not in dmlcheck("show", "ELEMENT_WISE_SUBTRACT").stdout
+
+
+def test_a_release_without_the_operator_takes_none_of_its_descs() -> None:
+    read = json.loads(dmlcheck("show", "AVERAGE_POOLING1", "--format", "json").stdout)
+    taken = {row["id"]: row["taken"] for row in read["constraints"]}
+    assert taken["C5"] == ["1.13.1", "1.14.2", "1.15.4"]

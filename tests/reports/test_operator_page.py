@@ -119,7 +119,10 @@ def test_every_page_fits_a_terminal_and_no_name_is_cut(columns: int) -> None:
 def test_errata_are_told_with_what_is_correct_and_what_that_rests_on() -> None:
     first = Erratum("E1", "error", "says A", "B is right", "header", measured=True, source="DirectML.h")
     second = Erratum("E2", "silence", "is silent", "C is right", "our decision", measured=False)
-    spec = SPEC._replace(errata=(first, second))
+    third = Erratum(
+        "E3", "error", "says D", "E is right", "measured", measured=True, source="DirectML 1.4.0, 2026-11-29"
+    )
+    spec = SPEC._replace(errata=(first, second, third))
     assert list(printed(errata_lines([spec, SPEC._replace(errata=())]), None)) == [
         f"DML_OPERATOR_ARGMAX   {SPEC.page['url']}",
         "  E1  Microsoft's page (error): says A",
@@ -129,6 +132,10 @@ def test_errata_are_told_with_what_is_correct_and_what_that_rests_on() -> None:
         "  E2  Microsoft's page (silence): is silent",
         "      Correct: C is right",
         "      Basis: our decision, not measured",
+        "  E3  Microsoft's page (error): says D",
+        "      Correct: E is right",
+        "      Basis: measured",
+        "      Source: DirectML 1.4.0, 2026-11-29",
     ]
     assert [line for line in page(spec) if "B is right" in line] == ["      Correct: B is right"]
 

@@ -159,3 +159,29 @@ def test_what_is_no_version_from_the_first_release_on_is_an_error(text: str) -> 
     for function in (names.release_of, names.level_of_release):
         with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
             function(text)
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        (tuple(names.RELEASES), "DirectML 1.4.0 to 1.15.4"),
+        (("1.9.1",), "DirectML 1.9.1"),
+        (("1.10.1", "1.9.1"), "DirectML 1.9.1 to 1.10.1"),
+        (("1.4.0", "1.7.0", "1.8.2", "1.15.4"), "DirectML 1.4.0 and 1.7.0 to 1.8.2 and 1.15.4"),
+    ],
+)
+def test_releases_in_a_row_are_told_by_the_first_and_the_last(given: tuple[str, ...], text: str) -> None:
+    assert names.releases_text(given) == text
+
+
+def test_the_releases_of_a_level_are_those_that_have_none_above_it() -> None:
+    assert (names.releases_of("4_1"), names.releases_of("4_0")) == (("1.7.0",), ())
+    assert names.releases_with("6_2") == ("1.13.1", "1.14.2", "1.15.4")
+    assert names.releases_with("1_0") == tuple(names.RELEASES)
+
+
+def test_builds_that_report_another_level_are_no_mistakes_of_their_table() -> None:
+    assert names.REPORTED.keys() <= names.RELEASES.keys()
+    for release, level in names.REPORTED.items():
+        assert names.LEVEL_ORDER[level] < names.LEVEL_ORDER[names.RELEASES[release]]
+    assert {*names.PRERELEASES.values()} <= {*names.LEVELS}

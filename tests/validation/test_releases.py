@@ -11,7 +11,7 @@ from dmlcheck.descs.read import Reading, read_desc
 from dmlcheck.diagnostics.record import Finding
 from dmlcheck.specs.names import LEVEL_ORDER, RELEASES
 from dmlcheck.validation import releases
-from dmlcheck.validation.releases import accepted_by, are_taken, difference, is_accepted, releases_text
+from dmlcheck.validation.releases import accepted_by, are_taken, difference, is_accepted
 
 ALL = tuple(RELEASES)
 FORBIDDEN = Finding("made", ("desc",), {})
@@ -90,19 +90,6 @@ def test_the_strides_of_an_output_have_the_librarys_own_rule() -> None:
 
 
 # ---- what is said of it
-
-
-@pytest.mark.parametrize(
-    ("given", "text"),
-    [
-        (ALL, "DirectML 1.4.0 to 1.15.4"),
-        (("1.9.1",), "DirectML 1.9.1"),
-        (("1.10.1", "1.9.1"), "DirectML 1.9.1 to 1.10.1"),
-        (("1.4.0", "1.7.0", "1.8.2", "1.15.4"), "DirectML 1.4.0 and 1.7.0 to 1.8.2 and 1.15.4"),
-    ],
-)
-def test_releases_in_a_row_are_told_by_the_first_and_the_last(given: tuple[str, ...], text: str) -> None:
-    assert releases_text(given) == text
 
 
 @pytest.mark.parametrize(

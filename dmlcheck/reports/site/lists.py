@@ -9,10 +9,19 @@ from dmlcheck.diagnostics.catalog import RULES
 from dmlcheck.diagnostics.pages import page
 from dmlcheck.diagnostics.wording import counted
 from dmlcheck.inspection.level_diff import differences
+from dmlcheck.inspection.level_evidence import level_evidence
 from dmlcheck.inspection.messages import messages
 from dmlcheck.reports.level_diff import change_texts
 from dmlcheck.reports.site.mistakes import Mistake, output_of
-from dmlcheck.specs.names import DATA_TYPES, FEATURE_LEVELS, LEVEL_ORDER, LEVELS, first_windows, short_operator
+from dmlcheck.specs.names import (
+    DATA_TYPES,
+    FEATURE_LEVELS,
+    LEVEL_ORDER,
+    LEVELS,
+    first_windows,
+    releases_of,
+    short_operator,
+)
 from dmlcheck.specs.records import ERRATUM_KINDS, Erratum, OperatorSpec
 
 _KINDS = {"float": "a floating-point number", "uint": "an unsigned integer", "int": "a signed integer"}
@@ -32,6 +41,7 @@ def level_values(specs: Sequence[OperatorSpec], level: str) -> dict[str, Any]:
         "value": hex(FEATURE_LEVELS[level].value),
         "directml": FEATURE_LEVELS[level].directml,
         "windows": first_windows(level),
+        "evidence": level_evidence(level),
         "before": before,
         "after": LEVELS[at + 1] if at + 1 < len(LEVELS) else None,
         "new": [spec.short for spec in specs if spec.introduced == level],
@@ -49,6 +59,7 @@ def levels_values(specs: Sequence[OperatorSpec]) -> dict[str, Any]:
                 "level": name,
                 "directml": level.directml,
                 "windows": first_windows(name),
+                "asked": ", ".join(releases_of(name)),
                 "value": hex(level.value),
                 "new": sum(spec.introduced == name for spec in specs),
             }

@@ -15,7 +15,13 @@ from dmlcheck.inspection.evidence import KINDS, Evidence, evidence
 from dmlcheck.inspection.operator_pages import operator_dict
 from dmlcheck.inspection.operator_record import OperatorRecord
 from dmlcheck.reference.formulas import rounding_limits
-from dmlcheck.reports.conditions import condition_text, constraint_text, deviation_text
+from dmlcheck.reports.conditions import (
+    condition_text,
+    constraint_text,
+    deviation_text,
+    taken_text,
+    taken_values_text,
+)
 from dmlcheck.reports.operator_page import derived_texts, general_texts, limit_text
 from dmlcheck.reports.site.example import example_of, recipe_yaml
 from dmlcheck.reports.site.mathml import mathml
@@ -23,7 +29,7 @@ from dmlcheck.reports.site.matrix import levels_of, supports
 from dmlcheck.reports.site.mistakes import mistakes
 from dmlcheck.reports.site.pictures.table import pictures
 from dmlcheck.specs.counterparts import FOUND_IN
-from dmlcheck.specs.names import FEATURE_LEVELS, first_windows
+from dmlcheck.specs.names import FEATURE_LEVELS, first_windows, releases_text, releases_with
 from dmlcheck.specs.records import ALTERNATIVES, UNDEFINED, Constraint, Deviation, OperatorSpec
 
 
@@ -58,6 +64,8 @@ def operator_values(record: OperatorRecord, cases: Sequence[Case], around: Nearb
         "symbols": {symbol: _drawn(symbol, "inline") for symbol in about.where},
         "supports": supports(spec),
         "tables": _tables(plain),
+        "beyond": [f"{row.releases.accept} {taken_values_text(row)}" for row in spec.taken],
+        "asked": releases_text(releases_with(spec.introduced)),
         "constraints": _constraints(spec, plain),
         "mistakes": mistakes(spec, [case for case in cases if case.invalid]),
         "affected": [_affected(row) for row in spec.known_deviations],
@@ -93,7 +101,7 @@ def _tables(record: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _constraints(spec: OperatorSpec, record: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the constraints with their conditions in words."""
     pairs = zip(spec.constraints, record["constraints"], strict=True)
-    return [{**given, "words": _untold(row)} for row, given in pairs]
+    return [{**given, "words": _untold(row), "accepted": taken_text(row)} for row, given in pairs]
 
 
 def _untold(row: Constraint) -> str:

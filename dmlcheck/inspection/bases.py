@@ -1,0 +1,68 @@
+"""The bases of constraints and errata: how many stand on each, and whether all have one that they may have."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from dmlcheck.specs.names import DATA_TYPES, RELEASES
+from dmlcheck.specs.records import BASES, MEASURED, OperatorSpec, Releases, TakenValues
+
+_MEASUREMENT = re.compile(r"DirectML \d+\.\d+.*\b20\d\d-\d\d-\d\d\b").search
+
+
+class BasisCount(NamedTuple):
+    """The constraints and errata of a basis; `accepted` counts constraints that descs break and releases accept."""
+
+    basis: str
+    constraints: int
+    accepted: int
+    errata: int
+
+
+def basis_counts(specs: Iterable[OperatorSpec]) -> list[BasisCount]:
+    """Return the numbers of constraints and errata by their basis, in the order of BASES."""
+    known = list(specs)
+    rows = [row for spec in known for row in spec.constraints]
+    errata = [erratum for spec in known for erratum in spec.errata]
+    return [
+        BasisCount(
+            basis,
+            sum(row.basis == basis for row in rows),
+            sum(row.basis == basis and row.taken is not None for row in rows),
+            sum(erratum.basis == basis for erratum in errata),
+        )
+        for basis in BASES
+    ]
+
+
+def basis_problems(spec: OperatorSpec) -> Iterator[str]:
+    """Yield the rows of a spec without a basis that there is, and what is measured without the measurement."""
+    for row in spec.constraints:
+        if row.basis not in BASES:
+            yield f"{row.id} has the basis {row.basis}; write one of {', '.join(BASES)}"
+        if row.taken is not None:
+            yield from _release_problems(row.id, row.taken)
+    for number, values in enumerate(spec.taken, 1):
+        yield from _release_problems(f"row {number} of taken", values.releases)
+        yield from _value_problems(spec, f"row {number} of taken", values)
+    for erratum in spec.errata:
+        if erratum.basis == MEASURED and not (erratum.measured and _MEASUREMENT(erratum.source)):
+            yield f"{erratum.id} is measured; write measured: true, and the releases and the date in its source"
+
+
+def _release_problems(where: str, releases: Releases) -> Iterator[str]:
+    unknown = [name for name in (releases.since, releases.until) if name is not None and name not in RELEASES]
+    yield from (f"{where} names DirectML {name}, which was not asked" for name in unknown)
+    if not unknown and not releases.all:
+        yield f"{where} is taken by no release"
+
+
+def _value_problems(spec: OperatorSpec, where: str, values: TakenValues) -> Iterator[str]:
+    yield from (
+        f"{where} names {name}, which is no tensor"
+        for name in values.tensors
+        if name not in spec.fields or not spec.fields[name].is_tensor
+    )
+    yield from (f"{where} has the type {kind}" for kind in values.types if kind not in DATA_TYPES)
