@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import NamedTuple
 
+from dmlcheck.specs.load import full_name
 from dmlcheck.specs.names import DATA_TYPES, RELEASES
 from dmlcheck.specs.records import BASES, MEASURED, OperatorSpec, Releases, TakenValues
 
@@ -44,6 +46,8 @@ def basis_problems(spec: OperatorSpec) -> Iterator[str]:
             yield f"{row.id} has the basis {row.basis}; write one of {', '.join(BASES)}"
         if row.taken is not None:
             yield from _release_problems(row.id, row.taken)
+        if row.taken_inside is not None:
+            yield from _release_problems(row.id, row.taken_inside)
     for number, values in enumerate(spec.taken, 1):
         yield from _release_problems(f"row {number} of taken", values.releases)
         yield from _value_problems(spec, f"row {number} of taken", values)
@@ -65,4 +69,7 @@ def _value_problems(spec: OperatorSpec, where: str, values: TakenValues) -> Iter
         for name in values.tensors
         if name not in spec.fields or not spec.fields[name].is_tensor
     )
-    yield from (f"{where} has the type {kind}" for kind in values.types if kind not in DATA_TYPES)
+    yield from (f"{where} names {name}, which is no field" for name in values.operators if name not in spec.fields)
+    yield from (f"{where} has the type {kind}, which does not exist" for kind in values.types if kind not in DATA_TYPES)
+    operators = chain.from_iterable(values.operators.values())
+    yield from (f"{where} has {name}, which is no operator" for name in operators if full_name(name) is None)

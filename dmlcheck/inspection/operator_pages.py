@@ -18,6 +18,7 @@ from dmlcheck.specs.records import (
     Erratum,
     Field,
     OperatorSpec,
+    Releases,
     SupportTable,
     TakenValues,
     Tolerance,
@@ -131,12 +132,16 @@ def _constraint_dict(row: Constraint) -> dict[str, Any]:
     """Return a constraint with the conditions under which it applies, none for all descs."""
     given = {name: getattr(row, name) for name in ("when", "unless", "present", "absent", "since", "until")}
     conditions = {name: _plain(value) for name, value in given.items() if value}
-    taken = row.taken.all if row.taken else ()
-    return {"id": row.id, "text": row.text, "conditions": conditions, "basis": row.basis, "taken": list(taken)}
+    taken = {name: _released(getattr(row, name)) for name in ("taken", "taken_inside")}
+    return {"id": row.id, "text": row.text, "conditions": conditions, "basis": row.basis, **taken}
+
+
+def _released(row: Releases | None) -> list[str]:
+    return list(row.all) if row else []
 
 
 def taken_dict(row: TakenValues) -> dict[str, Any]:
-    """Return a row of values beyond the tables: tensors, data types or numbers of dimensions, and releases."""
+    """Return a row of values beyond the tables: tensors with types or dimensions, operators by field, releases."""
     return {**_plain(row._asdict()), "releases": list(row.releases.all)}
 
 

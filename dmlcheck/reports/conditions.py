@@ -50,12 +50,15 @@ def constraint_text(row: Constraint) -> str:
 
 def taken_text(row: Constraint) -> str:
     """Return in words which releases take a desc that breaks a constraint, "" for none."""
-    return f"{row.taken.accept} a desc that breaks it" if row.taken else ""
+    if row.taken:
+        return f"{row.taken.accept} a desc that breaks it"
+    return f"{row.taken_inside.accept} an operator that breaks it inside another one" if row.taken_inside else ""
 
 
 def taken_values_text(row: TakenValues) -> str:
-    """Return the types and numbers of dimensions that releases take beyond the tables: `ATensor: INT8 UINT8`."""
+    """Return the values that releases take beyond the tables: `ATensor: INT8 UINT8; FusedActivation: SWISH`."""
     parts = [" ".join(row.types)] if row.types else []
     if row.dims:
         parts.append(f"{dimension_counts_text(row.dims)} {plural(max(row.dims), 'dimension')}")
-    return f"{', '.join(row.tensors)}: {'; '.join(parts)}"
+    tensors = [f"{', '.join(row.tensors)}: {'; '.join(parts)}"] if row.tensors else []
+    return "; ".join([*tensors, *(f"{field}: {' '.join(names)}" for field, names in row.operators.items())])

@@ -47,6 +47,7 @@ _CONSTRAINT_KEYS = (
     "help",
     "basis",
     "taken",
+    "taken_inside",
 )
 
 
@@ -168,6 +169,7 @@ def _constraint(raw: dict[str, Any], introduced: str = LEVELS[0]) -> Constraint:
         help=raw.get("help"),
         basis=raw.get("basis", DOCUMENTATION),
         taken=_releases(raw["taken"], introduced) if "taken" in raw else None,
+        taken_inside=_releases(raw["taken_inside"], introduced) if "taken_inside" in raw else None,
         is_unconditional=_CONDITIONS.isdisjoint(raw),
     )
 
@@ -182,8 +184,13 @@ def _releases(raw: str | dict[str, str], introduced: str) -> Releases:
 
 
 def _taken(raw: dict[str, Any], introduced: str) -> TakenValues:
-    dims = _dims(raw["dims"]) if "dims" in raw else ()
-    return TakenValues(tuple(raw["tensors"]), tuple(raw.get("types", ())), dims, _releases(raw["releases"], introduced))
+    return TakenValues(
+        tensors=tuple(raw.get("tensors", ())),
+        types=tuple(raw.get("types", ())),
+        dims=_dims(raw["dims"]) if "dims" in raw else (),
+        operators={field: tuple(names) for field, names in raw.get("operators", {}).items()},
+        releases=_releases(raw["releases"], introduced),
+    )
 
 
 _ERRATUM_VALUES = {"kind": ERRATUM_KINDS, "basis": BASES, "measured": (False, True)}

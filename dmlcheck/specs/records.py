@@ -91,7 +91,7 @@ class Constraint(NamedTuple):
     given or missing, and to feature levels; `given` names the rows that must be met for this one to mean anything.
     `basis` is the documentation or, as in an erratum, what the row stands on where that is silent or wrong; `measured`:
     releases refuse what the documentation allows. `taken` has the releases that take a desc that breaks the row: for
-    them it is no reason to refuse.
+    them it is no reason to refuse. `taken_inside` has those that do where the operator stands inside another one.
     """
 
     id: str
@@ -109,14 +109,19 @@ class Constraint(NamedTuple):
     is_unconditional: bool = False
     basis: str = DOCUMENTATION
     taken: Releases | None = None
+    taken_inside: Releases | None = None
 
 
 class TakenValues(NamedTuple):
-    """Data types or dimension counts of some tensors that no table has, and that some releases take all the same."""
+    """Values that are not documented, and that some releases take all the same.
+
+    They are data types or dimension counts of some tensors, or `operators` by the fields that may hold them.
+    """
 
     tensors: tuple[str, ...]
     types: tuple[str, ...]
     dims: tuple[int, ...]
+    operators: Mapping[str, tuple[str, ...]]
     releases: Releases
 
 

@@ -48,7 +48,7 @@ def test_a_basis_that_there_is_not_is_found() -> None:
 
 def test_releases_that_were_not_asked_are_found() -> None:
     taken = ROW._replace(taken=Releases("1.6.0", "1.4.1"))
-    none = TakenValues(("ATensor",), ("INT8",), (), Releases("1.7.0", "1.7.0"))
+    none = TakenValues(("ATensor",), ("INT8",), (), {}, Releases("1.7.0", "1.7.0"))
     assert problems(SPEC._replace(constraints=(taken,), taken=(none,))) == [
         "C1 names DirectML 1.6.0, which was not asked",
         "C1 names DirectML 1.4.1, which was not asked",
@@ -56,12 +56,15 @@ def test_releases_that_were_not_asked_are_found() -> None:
     ]
 
 
-def test_tensors_and_types_that_there_are_not_are_found() -> None:
-    values = TakenValues(("XTensor", "Alpha"), ("INT5",), (), Releases())
+def test_tensors_types_fields_and_operators_that_there_are_not_are_found() -> None:
+    inside = {"Fused": ("ACTIVATION_RELU",), "FusedActivation": ("ACTIVATION_RELOU",)}
+    values = TakenValues(("XTensor", "Alpha"), ("INT5",), (), inside, Releases())
     assert problems(SPEC._replace(taken=(values,))) == [
         "row 1 of taken names XTensor, which is no tensor",
         "row 1 of taken names Alpha, which is no tensor",
-        "row 1 of taken has the type INT5",
+        "row 1 of taken names Fused, which is no field",
+        "row 1 of taken has the type INT5, which does not exist",
+        "row 1 of taken has ACTIVATION_RELOU, which is no operator",
     ]
 
 

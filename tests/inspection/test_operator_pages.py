@@ -89,7 +89,13 @@ OPERATOR = record(
         )
     ),
     taken=items(
-        record(tensors=items(TEXT), types=items({"enum": [*DATA_TYPES]}), dims=items(COUNT), releases=items(RELEASE))
+        record(
+            tensors=items(TEXT),
+            types=items({"enum": [*DATA_TYPES]}),
+            dims=items(COUNT),
+            operators={"type": "object", "additionalProperties": items(TEXT)},
+            releases=items(RELEASE),
+        )
     ),
     constraints=items(
         record(
@@ -98,6 +104,7 @@ OPERATOR = record(
             conditions=CONDITIONS,
             basis={"enum": list(BASES)},
             taken=items(RELEASE),
+            taken_inside=items(RELEASE),
         )
     ),
     formula=items(TEXT),
@@ -216,11 +223,12 @@ def test_undefined_results_are_told_as_parts_and_in_one_text() -> None:
 def test_a_known_deviation_has_its_versions_and_its_device_as_data() -> None:
     rows = json.loads(dmlcheck("show", "CONVOLUTION", "--format", "json").stdout)["known_deviations"]
     assert [(row["since"], row["until"], row["device"]) for row in rows] == [
+        (None, None, None),
         ("1.7.0", "1.8.2", None),
         (None, None, "Intel(R) Iris(R) Xe"),
     ]
-    assert rows[0]["conditions"] == {"where": "GroupCount > 1 and len(InputTensor.Sizes) == 4"}
-    assert (rows[1]["as_of"], rows[1]["graphs_alone"]) == ("2023-12", False)
+    assert rows[1]["conditions"] == {"where": "GroupCount > 1 and len(InputTensor.Sizes) == 4"}
+    assert (rows[2]["as_of"], rows[2]["graphs_alone"]) == ("2023-12", False)
 
 
 def test_recipes_are_printed_and_their_cases_are_data() -> None:
@@ -260,10 +268,22 @@ def test_the_releases_that_do_otherwise_are_data_and_printed() -> None:
 def test_types_beyond_the_tables_are_data_and_printed() -> None:
     read = json.loads(dmlcheck("show", "ELEMENT_WISE_ADD", "--format", "json").stdout)
     tensors, types = ["ATensor", "BTensor", "OutputTensor"], ["INT16", "INT8", "UINT16", "UINT8"]
-    assert read["taken"] == [{"tensors": tensors, "types": types, "dims": [], "releases": ["1.4.0", "1.5.1"]}]
+    assert read["taken"] == [
+        {"tensors": tensors, "types": types, "dims": [], "operators": {}, "releases": ["1.4.0", "1.5.1"]}
+    ]
     told = f"  -   {', '.join(tensors)}: {' '.join(types)} (DirectML 1.4.0 to 1.5.1)\n"
     assert f"\nBeyond the tables (measured)\n{told}" in dmlcheck("show", "ELEMENT_WISE_ADD").stdout
     assert "Beyond the tables" not in dmlcheck("show", "ELEMENT_WISE_SUBTRACT").stdout
+
+
+def test_operators_that_may_stand_inside_are_data_and_printed() -> None:
+    read = json.loads(dmlcheck("show", "BATCH_NORMALIZATION", "--format", "json").stdout)
+    fused = {"FusedActivation": ["ACTIVATION_SWISH", "ACTIVATION_HARD_SWISH"]}
+    assert fused in [row["operators"] for row in read["taken"]]
+    told = "  -   FusedActivation: ACTIVATION_SWISH ACTIVATION_HARD_SWISH (DirectML 1.13.1 to 1.15.4)\n"
+    assert told in dmlcheck("show", "BATCH_NORMALIZATION").stdout
+    read = json.loads(dmlcheck("show", "ACTIVATION_SOFTPLUS", "--format", "json").stdout)
+    assert {row["id"]: row["taken_inside"] for row in read["constraints"]}["C4"][0] == "1.4.0"
 
 
 def test_a_release_without_the_operator_takes_none_of_its_descs() -> None:

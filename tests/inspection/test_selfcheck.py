@@ -12,7 +12,13 @@ from dmlcheck.files.yaml import parse
 from dmlcheck.formats.read import read_document
 from dmlcheck.inspection import selfcheck
 from dmlcheck.specs.load import load_spec
-from dmlcheck.specs.records import Deviation, OperatorSpec, SupportTable, TensorSupport, Tolerance
+from dmlcheck.specs.records import (
+    Deviation,
+    OperatorSpec,
+    SupportTable,
+    TensorSupport,
+    Tolerance,
+)
 
 SPEC = load_spec("DML_OPERATOR_REDUCE")
 Change = Callable[[OperatorSpec], OperatorSpec]

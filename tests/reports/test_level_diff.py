@@ -21,8 +21,8 @@ WIDER = OperatorChange(
     lifted=(Constraint("C1", "A is B.", "sizes", {}, until="5_0"),),
     added=(Constraint("C2", "C is D.", "sizes", {}, since="4_1"),),
     taken=(
-        TakenValues(("InputTensor", "OutputTensor"), ("INT8", "UINT8"), (), Releases(until="1.7.0")),
-        TakenValues(("ScaleTensor",), (), (1,), Releases(since="1.15.4")),
+        TakenValues(("InputTensor", "OutputTensor"), ("INT8", "UINT8"), (), {}, Releases(until="1.7.0")),
+        TakenValues(("ScaleTensor",), (), (1,), {"Fused": ("OLD",)}, Releases(since="1.15.4")),
         Constraint("C1", "A is B.", "sizes", {}, until="5_0", taken=Releases(since="1.7.0")),
     ),
 )
@@ -45,7 +45,7 @@ def test_new_operators_are_listed_and_the_others_say_what_they_gain() -> None:
         "  no longer required: A is B. (C1)",
         "  required from 4_1: C is D. (C2)",
         "  DirectML 1.4.0 to 1.5.1 accept beyond the tables: InputTensor, OutputTensor: INT8 UINT8",
-        "  DirectML 1.15.4 accepts beyond the tables: ScaleTensor: 1 dimension",
+        "  DirectML 1.15.4 accepts beyond the tables: ScaleTensor: 1 dimension; Fused: OLD",
         "  DirectML 1.7.0 to 1.15.4 accept a desc that breaks C1: A is B.",
         "",
         "DML_OPERATOR_ELSE",
@@ -73,6 +73,7 @@ def test_as_plain_values_nothing_is_put_together() -> None:
         "tensors": ["InputTensor", "OutputTensor"],
         "types": ["INT8", "UINT8"],
         "dims": [],
+        "operators": {},
         "releases": ["1.4.0", "1.5.1"],
     }
     assert (row["id"], row["text"], row["releases"][0]) == ("C1", "A is B.", "1.7.0")
