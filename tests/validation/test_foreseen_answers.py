@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 import recorded_answers as record
+from recorded_answers import Descs, Recorded
 
+from dmlcheck import load_cases
+from dmlcheck.descs.read import read_desc
+from dmlcheck.running.refusals import can_be_asked
 from dmlcheck.specs.names import RELEASES
+
+CASES = Path(__file__).parents[2] / "cases"
 
 LEAST = 0.998  # of the answers of each release
 LEAST_SWEPT = 0.995  # in a sweep a type of one operator that is not foreseen is that of many descs
@@ -27,6 +36,21 @@ def test_answers_to_recorded_descs_are_foreseen(kinds: tuple[str, ...], least: f
     print(shares, *found.lines(), sep="\n")  # noqa: T201 - for whoever reads why it fails, or with -s what is left
     assert min(found.compared.values()) > 10_000
     assert min(shares.values()) >= least
+
+
+@pytest.mark.slow
+def test_answers_to_shipped_descs_are_foreseen() -> None:
+    builds, letters = record.read_shipped()
+    cases = {record.key_of(case): case for case in load_cases(CASES)}
+    rows = [
+        Recorded("shipped", case.operator, letters[key], json.dumps(case.desc, default=dict))
+        for key, case in cases.items()
+        if key in letters and can_be_asked(read_desc(case.operator, case.desc))
+    ]
+    found = record.foreseen(Descs(builds, rows), rows)
+    print(*found.lines(), sep="\n")  # noqa: T201
+    assert min(found.compared.values()) > 20_000
+    assert min(map(found.share, RELEASES)) >= LEAST
 
 
 def test_a_sample_of_the_answers_is_foreseen() -> None:
