@@ -18,7 +18,7 @@ from dmlcheck.cli.operators import complete_operators, operator_name
 from dmlcheck.cli.options import complete_files, examples
 from dmlcheck.cli.run_options import Jobs, Seconds
 from dmlcheck.folders.export_folder import Occupied, check
-from dmlcheck.implementations import Unavailable, about, require_models, validates
+from dmlcheck.implementations import Unavailable, about, executes, require_models, validates
 from dmlcheck.specs.load import load_spec, operator_names
 from dmlcheck.specs.names import LEVEL_ORDER, NEWEST_LEVEL, level_name
 
@@ -104,7 +104,8 @@ def fuzz(
     from dmlcheck.running.campaign import CampaignRequest
     from dmlcheck.running.known_findings import KnownFindings
 
-    level = judging.level or _own_level(judging.implementation) or NEWEST_LEVEL
+    own_level, is_only_asked = _library(judging.implementation)
+    level = judging.level or own_level or NEWEST_LEVEL
     names = [operator_name(name) for name in operators] or list(operator_names())
     names = _at_level(names, level, is_named=bool(operators))
     if with_invalid + is_of_graphs + is_exhaustive > 1:
@@ -115,6 +116,7 @@ def fuzz(
     asked = CampaignRequest(
         names, judging.implementation, seed, examples, seconds or None, level, with_invalid, is_exhaustive, is_of_graphs
     )
+    asked = asked._replace(is_of_descs=is_only_asked)
     if judging.implementation == "reference":
         write("dmlcheck: the reference engine would be compared with itself; name an implementation", to_errors=True)
         sys.exit(Exit.NOTHING_CHECKED)
@@ -132,12 +134,12 @@ def fuzz(
         raise click.UsageError(f"-o: {error.filename or folder} cannot be written: {error.strerror or error}") from None
 
 
-def _own_level(implementation: str) -> str:
-    """Return the feature level of DirectML's own library, "" for any other implementation."""
+def _library(implementation: str) -> tuple[str, bool]:
+    """Return the level of DirectML's own library, and whether it is only asked; of any other implementation neither."""
     if implementation.partition(":")[0] != "directml":
-        return ""
+        return "", False
     with made(implementation) as library:
-        return about(library).feature_level
+        return about(library).feature_level, not executes(library)
 
 
 def _check_executor(executor: str | None, jobs: int, *, is_of_graphs: bool) -> None:

@@ -179,11 +179,12 @@ class _Tensor(NamedTuple):
 
     def alignment(self, data_type: str | None) -> Checking[int]:
         found = (yield from self.number("GuaranteedBaseOffsetAlignment", UINT_MAX)) or 0
-        least = max(1, DATA_TYPES[data_type].bits // 8) if data_type else 1
-        if found and (found & (found - 1) or found < least):
-            powers = tuple(power for power in (1 << bit for bit in range(32)) if power >= least)
-            asked = (ONE_OF, (0, *powers))
-            yield self.wrong("invalid-alignment", ("GuaranteedBaseOffsetAlignment",), asked, found=found, least=least)
+        of_element = max(1, DATA_TYPES[data_type].bits // 8) if data_type else 1
+        if found not in (0, *_ALIGNMENTS):
+            asked, place = (ONE_OF, (0, *_ALIGNMENTS)), ("GuaranteedBaseOffsetAlignment",)
+            is_documented = not found & (found - 1) and found >= of_element
+            wrong = self.wrong("invalid-alignment", place, asked, found=found, least=_ALIGNMENTS[0])
+            yield wrong._replace(is_measured=is_documented)
         return found
 
     def strides(self, sizes: tuple[int, ...] | None) -> Checking[tuple[int, ...] | None]:
@@ -224,6 +225,7 @@ class _Tensor(NamedTuple):
 
 _MOST_ZEROS = 10  # reported of one tensor
 _MOST_SIZES = 32  # multiplied and shown; no feature level takes more than 8
+_ALIGNMENTS = tuple(1 << bit for bit in range(4, 32))  # from DML_MINIMUM_BUFFER_TENSOR_ALIGNMENT on, as measured
 
 
 def _least_count(sizes: tuple[int, ...]) -> int:

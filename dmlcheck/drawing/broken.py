@@ -119,7 +119,7 @@ def _total(tensor: Raw, chance: Chance) -> None:
 
 
 def _alignment(tensor: Raw, chance: Chance) -> None:
-    tensor["GuaranteedBaseOffsetAlignment"] = chance.of([3, 5, 12])
+    tensor["GuaranteedBaseOffsetAlignment"] = chance.of([3, 8, 12])
 
 
 _OF_TENSORS: tuple[Callable[[Raw, Chance], None], ...] = (_size, _size, _rank, _rank, _type, _type, _strides, _total,

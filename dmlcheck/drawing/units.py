@@ -32,7 +32,7 @@ class Unit(NamedTuple):
     """A draw: the operator, the seed of the campaign, the number of the draw, and the level of its desc.
 
     An invalid one breaks exactly one constraint. An exhaustive one has all inputs that there are: its number is that of
-    a data type and of some attributes.
+    a data type and of some attributes. One that is of a desc alone has no inputs.
     """
 
     operator: str
@@ -41,6 +41,7 @@ class Unit(NamedTuple):
     level: str = NEWEST_LEVEL
     is_invalid: bool = False
     is_exhaustive: bool = False
+    is_of_desc: bool = False
 
     @property
     def chance(self) -> Chance:

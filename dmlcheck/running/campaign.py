@@ -26,7 +26,7 @@ class CampaignRequest(NamedTuple):
     """The draws of a campaign, and its end.
 
     `with_invalid` makes every second draw an invalid one, `is_exhaustive` draws all inputs that there are,
-    `is_of_graphs` graphs of the operators.
+    `is_of_graphs` graphs of the operators, `is_of_descs` descs without inputs, for a library that is only asked.
     """
 
     operators: Sequence[str]
@@ -38,6 +38,7 @@ class CampaignRequest(NamedTuple):
     with_invalid: bool = False
     is_exhaustive: bool = False
     is_of_graphs: bool = False
+    is_of_descs: bool = False
 
 
 class CampaignFinding(NamedTuple):
@@ -128,8 +129,8 @@ class Campaign:
         """Yield draws without end, one of each operator in turn."""
         asked = self.asked
         for number in itertools.count():
-            is_invalid = asked.with_invalid and number % 2 == 1
-            yield from (Unit(operator, asked.seed, number, asked.level, is_invalid) for operator in asked.operators)
+            kind = {"is_invalid": asked.with_invalid and number % 2 == 1, "is_of_desc": asked.is_of_descs}
+            yield from (Unit(operator, asked.seed, number, asked.level, **kind) for operator in asked.operators)
 
     def _all(self) -> Iterator[Unit]:
         """Yield the draws of all inputs that there are, operator by operator."""

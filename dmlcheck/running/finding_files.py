@@ -101,7 +101,9 @@ def _case(name: str, found: Failing | Taken, about: FindingSource) -> Written:
         "note": f"likely cause: {one_line(about.cause)}" if about.cause else None,
     }
     if isinstance(found, Taken):
-        return Written(name, found.desc, {}, more={**more, "invalid": [found.entry]})
+        return Written(name, found.desc, {}, more={**more, "invalid": [found.entry]}, is_of_desc=True)
+    if found.is_of_desc:
+        return Written(name, found.desc, {}, more=more, is_of_desc=True)
     return Written(name, found.desc, found.inputs, expected(found.desc, found.inputs), more)
 
 

@@ -113,6 +113,9 @@ def _trials(case: Case) -> Iterator[Trial]:
         if mismatch is None and len(case.invalid or ()) == 1:
             yield Trial(case.operator, case.desc, {}, case.level, case.invalid)
         return
+    if case.is_plain_desc and prepared.desc is not None and prepared.desc.spec.inputs:
+        yield Trial.of(prepared.desc, {}, case.level)
+        return
     if prepared.desc is None or prepared.findings:
         raise NotReducible(
             f"{case.name}: " + "; ".join(one.message for one in in_order(case.origin, prepared.findings))

@@ -25,7 +25,7 @@ Weight = tuple[tuple[int, ...], int]
 
 
 class Failing(NamedTuple):
-    """A valid desc and inputs that an implementation fails on, and its answer."""
+    """A valid desc that an implementation fails on with inputs, or alone without any, and its answer."""
 
     desc: OperatorDesc
     inputs: Mapping[str, Any]
@@ -35,6 +35,11 @@ class Failing(NamedTuple):
     def weight(self) -> Weight:
         """Its complexity: that of the desc first."""
         return weight(self.desc), weight_of(self.inputs)
+
+    @property
+    def is_of_desc(self) -> bool:
+        """Whether it is a desc alone."""
+        return not self.inputs and bool(self.desc.spec.inputs)
 
 
 class Taken(NamedTuple):
@@ -205,7 +210,8 @@ class Reducer(Reducing):
             for is_from_end in (False, True):
                 if self.is_late or not isinstance(now, Failing):
                     return
-                found = self._alike(desc, fitted(desc, now.inputs, is_from_end=is_from_end))
+                inputs = {} if now.is_of_desc else fitted(desc, now.inputs, is_from_end=is_from_end)
+                found = self._alike(desc, inputs)
                 if found is not None:
                     yield found
 

@@ -51,11 +51,18 @@ def wrong_desc(case: Case, level: str, *, is_asked: bool = False) -> InvalidDesc
 def can_be_asked(reading: Reading) -> bool:
     """Whether a desc can be said in C with all its mistakes: a tensor, for one, has as many strides as sizes there."""
     desc = reading.desc
-    if desc is None or desc.broken:
+    if desc is None or desc.broken or not all(_is_said(finding, desc) for finding in reading.findings):
         return False
     if not reading.findings:
         return True
     return _kinds(read_desc(desc.spec.operator, notation(desc)).findings) == _kinds(reading.findings)
+
+
+def _is_said(finding: Finding, desc: OperatorDesc) -> bool:
+    """Whether a mistake is there in C too: an array has no length beside its count, and each number has a value."""
+    if finding.rule == "missing-field":
+        return any(finding.path[1:] == (field.name,) for field in desc.spec.fields.values() if field.is_tensor)
+    return finding.rule != "count-mismatch"
 
 
 def _can_be_made(desc: OperatorDesc) -> bool:

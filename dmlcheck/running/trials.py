@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from dmlcheck.cases.prepare import Prepared
 from dmlcheck.cases.records import Case
+from dmlcheck.descs.read import read_desc
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.descs.write import notation
 from dmlcheck.diagnostics.record import Finding
-from dmlcheck.drawing.units import Unit, drawn_broken, drawn_unit
+from dmlcheck.drawing.units import Unit, drawn_broken, drawn_desc, drawn_unit
 from dmlcheck.formats.read import read_file
 from dmlcheck.implementations import Unavailable, close, keeps_time, make, may_crash
 from dmlcheck.running.answers import TrialAnswer, answer_of
@@ -23,6 +24,9 @@ from dmlcheck.running.children import Child, ending, leave_interrupts_to_the_par
 from dmlcheck.running.one_case import Run, run_case
 from dmlcheck.running.results import ERRORED, SKIPPED, CaseResult
 from dmlcheck.running.settings import Settings
+from dmlcheck.specs.load import load_spec
+from dmlcheck.specs.names import level_of_release
+from dmlcheck.validation.releases import is_accepted
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -34,7 +38,8 @@ NO_DRAW = "no valid draw"  # why a unit has no answer
 class Trial(NamedTuple):
     """A valid desc with its inputs, or the fields of an invalid one with the findings about it.
 
-    `is_explained` asks for the likely cause of what is wrong, which takes longer than the trial.
+    A desc without its inputs is only put to a library that answers. `is_explained` asks for the likely cause of what is
+    wrong, which takes longer than the trial.
     """
 
     operator: str
@@ -55,6 +60,9 @@ def trial_of(unit: Unit) -> Trial | None:
     if unit.is_invalid:
         broken = drawn_broken(unit)
         return None if broken is None else Trial(unit.operator, broken.fields, {}, unit.level, (broken.entry,))
+    if unit.is_of_desc:
+        desc = drawn_desc(unit)
+        return None if desc is None else Trial.of(desc, {}, unit.level)
     drawn = drawn_unit(unit)
     return None if drawn is None else Trial.of(drawn.desc, drawn.inputs, unit.level, is_explained=True)
 
@@ -127,7 +135,7 @@ class BenchHere:
 
 def result_of(trial: Trial, run: Run) -> CaseResult:
     """Return the result of a trial in a run."""
-    is_of_desc = trial.invalid is not None or run.is_only_asked
+    is_of_desc = trial.invalid is not None or run.is_only_asked or _is_of_desc(trial) or _is_refused(trial, run)
     case = Case(
         "trial",
         "trial",
@@ -142,6 +150,18 @@ def result_of(trial: Trial, run: Run) -> CaseResult:
         return run_case(case, run)
     desc, findings = run.descs.validated(case, trial.level)
     return run_case(case, run, Prepared(desc, dict(trial.inputs), findings=tuple(findings)))
+
+
+def _is_of_desc(trial: Trial) -> bool:
+    """Whether a trial has no inputs, although its operator has some."""
+    return not trial.inputs and bool(load_spec(trial.operator).inputs)
+
+
+def _is_refused(trial: Trial, run: Run) -> bool:
+    """Whether a trial is of another level than DirectML's library has, which refuses the desc as foreseen."""
+    if run.foreseen is None or trial.level == level_of_release(run.foreseen):
+        return False
+    return not is_accepted(read_desc(trial.operator, trial.fields), run.foreseen)
 
 
 def _of_file(written: CaseOfFile, run: Run) -> TrialAnswer:

@@ -36,6 +36,13 @@ def check(reading: Reading, level: str) -> list[Finding]:
     return [*read, *islice(_at_level(desc, level, is_told=True), MAX_PROBLEMS + 1)]
 
 
+def untold(reading: Reading, level: str) -> Iterator[Finding]:
+    """Yield all findings about a desc at a feature level without what helps, which takes longer than to find them."""
+    yield from reading.findings
+    if reading.desc is not None:
+        yield from _at_level(reading.desc, level)
+
+
 def minimum_level(reading: Reading) -> str | None:
     """Return the lowest feature level at which a desc is valid, or None when there is none."""
     if reading.desc is None or reading.findings:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dmlcheck.descs.read import Reading
 from dmlcheck.diagnostics.record import Finding
 from dmlcheck.specs.names import RELEASES, level_of_release, release_of, releases_text, releases_with
-from dmlcheck.validation.levels import check
+from dmlcheck.validation.levels import untold
 
 
 def is_accepted(reading: Reading, version: str) -> bool:
@@ -16,7 +16,7 @@ def is_accepted(reading: Reading, version: str) -> bool:
     `version` stands for the nearest release, no later, that was asked; ValueError below the first, 1.4.0.
     """
     release = release_of(version)
-    return reading.desc is not None and are_taken(check(reading, level_of_release(version)), release)
+    return reading.desc is not None and are_taken(untold(reading, level_of_release(version)), release)
 
 
 def asked_release(version: str) -> str | None:

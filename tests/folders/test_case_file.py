@@ -72,6 +72,11 @@ def test_several_cases_have_names_and_keys_of_their_own(tmp_path: Path) -> None:
     assert (read["cases"][0]["outputs"], "outputs" in read["cases"][1]) == ({"OutputTensor": [1, 2]}, False)
 
 
+def test_a_case_of_a_desc_alone_has_no_values(tmp_path: Path) -> None:
+    alone, valued = (written(tmp_path, Written("x", SMALL, {}, is_of_desc=is_of_desc)) for is_of_desc in (True, False))
+    assert valued == alone + "inputs: {}\n"
+
+
 def test_counts_that_follow_from_their_arrays_are_left_out(tmp_path: Path) -> None:
     raw = {"InputTensor": tensor(1, 2), "OutputTensor": tensor(1, 1), "Axes": [1], "Function": "SUM"}
     desc, _ = read_desc("REDUCE", raw)

@@ -8,7 +8,11 @@ from typing import Any
 
 import fuzzed
 import pytest
+from asked_library import E_INVALIDARG, AskedLibrary
 
+from dmlcheck.descs.read import read_desc
+from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.descs.write import notation
 from dmlcheck.drawing.units import Unit
 from dmlcheck.files import yaml
 from dmlcheck.formats.read import read_file
@@ -23,6 +27,7 @@ from dmlcheck.running.results import FAILED, PASSED, SKIPPED
 from dmlcheck.running.settings import Settings
 from dmlcheck.running.trials import NO_DRAW, BenchHere, Trial
 from dmlcheck.specs.names import NEWEST_LEVEL
+from dmlcheck.validation.releases import is_accepted
 
 ABS, GEMM = "DML_OPERATOR_ELEMENT_WISE_ABS", "DML_OPERATOR_GEMM"
 
@@ -65,6 +70,38 @@ def test_a_refusal_of_a_valid_desc_is_a_finding(tmp_path: Path) -> None:
     assert [one.answer.difference.rule for one in found if one.answer.difference] == ["implementation-error"]
     (case,) = read_file(found[0].path).cases
     assert case.desc["InputTensor"]["Sizes"] == [1, 1, 1, 1]
+
+
+def test_a_desc_that_a_library_refuses_is_reduced_alone(tmp_path: Path) -> None:
+    def refuses(desc: OperatorDesc) -> int:
+        return E_INVALIDARG if len(desc["InputTensor"].sizes) > 3 else 0
+
+    library = AskedLibrary(refuses, "1.13.1", "6_2")
+    (found,) = findings(campaign(library, tmp_path / "found", ABS, level="6_2", is_of_descs=True))
+    (case,) = read_file(found.path).cases
+    assert (case.is_plain_desc, case.desc["InputTensor"]["Sizes"]) == (True, [1, 1, 1, 1])
+    assert not found.is_flaky
+    again = run_case(case, Run(library))
+    assert (again.outcome, [problem.rule for problem in again.diagnostics]) == (FAILED, ["unforeseen-answer"])
+
+
+def test_answers_of_a_library_that_are_foreseen_are_no_findings(tmp_path: Path) -> None:
+    def foreseen(desc: OperatorDesc) -> int:
+        return 0 if is_accepted(read_desc(ABS, notation(desc)), "1.8.2") else E_INVALIDARG
+
+    for level in (
+        "3_0",
+        "5_0",
+        "6_4",
+    ):  # of the draws; some of 3_0 are not valid that 1.8.2 takes, those of 6_4 reverse
+        library = AskedLibrary(foreseen, "1.8.2", "5_0")
+        asked = {"level": level, "is_of_descs": True, "with_invalid": True}
+        made = campaign(library, tmp_path / "found", ABS, examples=120, **asked)
+        made.bench = BenchHere(library, Settings(level))
+        assert findings(made) == []
+        assert (made.tally.compared > 60, made.tally.invalid > 20) == (True, True)
+    answers = {bool(foreseen(desc)) for desc in library.asked}
+    assert answers == {True, False}
 
 
 def test_what_takes_descs_that_are_not_valid_has_a_finding_for_each_kind_of_mistake(tmp_path: Path) -> None:

@@ -540,12 +540,49 @@ def test_a_library_that_is_asked_decides_about_descs(
     assert ending(case(**fields, **level), AskedLibrary(hresult, "1.4.0", "3_0")) == ended
 
 
+LATER = {
+    "operator": "ELEMENT_WISE_NEGATE",  # of DML_FEATURE_LEVEL_5_0
+    "desc": {"InputTensor": TENSOR, "OutputTensor": TENSOR},
+    "inputs": None,
+    "outputs": None,
+}
+
+
+@pytest.mark.parametrize(
+    ("fields", "hresult", "ended"),
+    [
+        (LATER, E_INVALIDARG, ("passed", "refused, as foreseen: E_INVALIDARG", [])),
+        (
+            {**LATER, "inputs": {"InputTensor": [1, 2]}},
+            E_INVALIDARG,
+            ("error", "the implementation failed", ["implementation-error"]),
+        ),
+    ],
+)
+def test_a_valid_desc_above_the_level_of_a_library_is_refused_as_foreseen(
+    fields: dict[str, Any], hresult: int, ended: tuple[str, str, list[str]]
+) -> None:
+    assert ending(case(**fields), AskedLibrary(hresult, "1.4.0", "3_0"), feature_level="6_4") == ended
+
+
+@pytest.mark.parametrize(
+    ("version", "hresult", "ended"),
+    [
+        ("1.4.0", E_INVALIDARG, ("passed", "refused: E_INVALIDARG", [])),
+        ("1.4.0", 0, ("failed", "accepted an invalid desc", ["invalid-desc-accepted"])),
+        ("1.8.2", 0, ("passed", None, [])),  # valid at its level: it is not asked
+    ],
+)
+def test_a_negative_case_is_foreseen_at_the_level_of_the_release_whatever_that_of_the_run(
+    version: str, hresult: int, ended: tuple[str, str | None, list[str]]
+) -> None:
+    given = case(**{**LATER, "invalid": ["operator-unavailable"], "feature_level": "3_0"})
+    assert ending(given, AskedLibrary(hresult, version), feature_level="4_1") == ended
+
+
 def test_the_level_of_a_library_that_is_asked_is_that_of_the_run() -> None:
     library = AskedLibrary(0, "1.4.0", "3_0")
-    later = case(
-        operator="ELEMENT_WISE_NEGATE", desc={"InputTensor": TENSOR, "OutputTensor": TENSOR}, inputs=None, outputs=None
-    )
-    assert ending(later, library) == (
+    assert ending(case(**LATER), library) == (
         "skipped",
         "asks for DML_FEATURE_LEVEL_5_0; this run is at DML_FEATURE_LEVEL_3_0",
         [],

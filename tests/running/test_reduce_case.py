@@ -8,6 +8,7 @@ from typing import Any
 import fuzzed
 import numpy as np
 import pytest
+from asked_library import E_INVALIDARG, AskedLibrary
 
 from dmlcheck.formats.registry import opened
 from dmlcheck.running.reduce_case import NotReducible, Start, UnusableFile, start_of
@@ -54,6 +55,16 @@ def test_a_case_that_only_expects_something_else_is_not_reduced(file: Path) -> N
         start(file, "small", fuzzed.Right())
     with pytest.raises(NotReducible, match=r"small: .*; and 2 more that do not fail"):
         start(file, None, fuzzed.Right())
+
+
+def test_a_desc_alone_is_reduced_where_a_library_refuses_it(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text(FILE.partition("    inputs:")[0], encoding="utf-8")
+    found = start(path, None, AskedLibrary(E_INVALIDARG, "1.15.4", "6_4"))
+    assert isinstance(found.failing, Failing)
+    assert (found.name, found.failing.is_of_desc) == ("small", True)
+    with pytest.raises(NotReducible, match="nothing was compared"):
+        start(path, None, fuzzed.Right())
 
 
 def test_a_desc_that_is_to_be_refused_and_is_not_is_one_to_reduce(file: Path) -> None:

@@ -9,12 +9,13 @@ import pytest
 
 from dmlcheck.cases.read import read_cases
 from dmlcheck.cases.records import Case
+from dmlcheck.descs.read import read_desc
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.files import yaml
 from dmlcheck.implementations import Failure, Refused, TimedOut, Unsupported, Unusable
 from dmlcheck.implementations.reference import Reference
 from dmlcheck.running.one_case import Run, run_case
-from dmlcheck.running.refusals import wrong_desc, zeros
+from dmlcheck.running.refusals import can_be_asked, wrong_desc, zeros
 from dmlcheck.running.settings import Settings
 
 HEAD = """\
@@ -248,3 +249,21 @@ def test_strides_that_are_not_as_many_as_sizes_cannot_be_said_in_c() -> None:
     overlapping = wrong_desc(wrong, "6_4", is_asked=True)
     assert overlapping is not None
     assert [finding.rule for finding in overlapping.findings] == ["invalid-strides"]
+
+
+@pytest.mark.parametrize(
+    ("operator", "fields", "is_said"),
+    [
+        ("ELEMENT_WISE_ADD", {"ATensor": {}, "OutputTensor": {}}, True),  # a null pointer
+        ("DIAGONAL_MATRIX", {"OutputTensor": {}, "Offset": 0}, False),  # a number that is left out is 0
+        ("ACTIVATION_ELU", {"InputTensor": {}, "OutputTensor": {}, "Alpha": None}, False),
+        ("TILE", {"InputTensor": {}, "OutputTensor": {}, "RepeatsCount": 2, "Repeats": [1]}, False),
+    ],
+)
+def test_a_missing_number_and_a_wrong_count_cannot_be_said_in_c(
+    operator: str, fields: dict[str, Any], is_said: bool
+) -> None:
+    tensor = {"DataType": "FLOAT32", "Sizes": [2]}
+    reading = read_desc(operator, {name: tensor if value == {} else value for name, value in fields.items()})
+    assert reading.findings
+    assert can_be_asked(reading) is is_said

@@ -121,3 +121,25 @@ def test_a_library_that_is_only_asked_is_asked_about_valid_draws() -> None:
     assert {difference.rule for difference in differences} == {"unforeseen-answer"}
     assert 0 < len(differences) < len(answers)
     assert all(answer.is_compared for answer in answers)
+
+
+def test_a_unit_of_a_desc_alone_has_the_desc_and_no_inputs() -> None:
+    made, alone = (trial_of(Unit(RELU, 0, 3, is_of_desc=is_of_desc)) for is_of_desc in (False, True))
+    assert made is not None
+    assert alone is not None
+    assert (alone.fields, alone.inputs, bool(made.inputs)) == (made.fields, {}, True)
+    for library, outcome in ((AskedLibrary(), PASSED), (AskedLibrary(E_INVALIDARG), FAILED)):
+        library.executes = True
+        assert answer(library, alone._replace(level="6_2")).outcome == outcome
+
+
+def test_a_library_that_executes_is_only_asked_about_what_its_release_does_not_have() -> None:
+    tensors = {"InputTensor": tensor(2), "OutputTensor": tensor(2)}
+    desc = valid("DML_OPERATOR_ELEMENT_WISE_NEGATE", **tensors)
+    later = Trial.of(desc, {"InputTensor": np.ones(2, np.float32)}, "6_4")
+    found = []
+    for version in ("1.4.0", "1.15.4"):
+        library = AskedLibrary(E_INVALIDARG, version)
+        library.executes = True
+        found.append(BenchHere(library, Settings("6_4")).answer(later).outcome)
+    assert found == [PASSED, ERRORED]

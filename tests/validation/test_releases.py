@@ -10,7 +10,7 @@ from dmlcheck import accepted
 from dmlcheck.descs.read import Reading, read_desc
 from dmlcheck.diagnostics.record import Finding
 from dmlcheck.specs.names import LEVEL_ORDER, RELEASES
-from dmlcheck.validation import releases
+from dmlcheck.validation import check, releases
 from dmlcheck.validation.releases import accepted_by, are_taken, difference, is_accepted
 
 ALL = tuple(RELEASES)
@@ -31,10 +31,10 @@ def gelu() -> Reading:
 def find(monkeypatch: pytest.MonkeyPatch, *findings: Finding, before: str = "9_9") -> None:
     """Let every desc have findings, up to a level or at all levels."""
 
-    def check(_: Reading, level: str) -> list[Finding]:
+    def untold(_: Reading, level: str) -> list[Finding]:
         return [*findings] if LEVEL_ORDER[level] < LEVEL_ORDER.get(before, 99) else []
 
-    monkeypatch.setattr(releases, "check", check)
+    monkeypatch.setattr(releases, "untold", untold)
 
 
 # ---- whether a desc is taken
@@ -169,10 +169,10 @@ def test_releases_that_refuse_what_the_documentation_allows_are_told(
 def test_where_documentation_and_releases_agree_nothing_is_said() -> None:
     assert difference(identity(), []) is None
     reading = identity(OutputTensor={"DataType": "FLOAT32", "Sizes": [3]})
-    found = releases.check(reading, "6_4")
+    found = check(reading, "6_4")
     assert found
     assert difference(reading, found) is None
-    early = releases.check(gelu(), "3_0")  # later releases take it, as the documentation says
+    early = check(gelu(), "3_0")  # later releases take it, as the documentation says
     assert early
     assert difference(gelu(), early) is None
 

@@ -22,7 +22,7 @@ from dmlcheck.implementations.directml.com import hresult_text
 from dmlcheck.implementations.directml.library import Library, find
 from dmlcheck.implementations.directml.loading import NONE, WARP, Setup, environment_for
 from dmlcheck.implementations.directml.structs import image_of
-from dmlcheck.specs.names import FEATURE_LEVELS, LEVELS
+from dmlcheck.specs.names import FEATURE_LEVELS, LEVELS, RELEASES
 
 if TYPE_CHECKING:
     from dmlcheck.reference.engine import Array
@@ -95,8 +95,9 @@ class DirectMLLibrary:
         self.timeout = timeout
         self.errors = ""  # what the process wrote before it ended
         self._asked: AskedProcess | None = None
-        self.feature_level, self.device, self.executes = self._opened()
-        self.version = self.library.version or FEATURE_LEVELS[self.feature_level].directml
+        level, self.device, self.executes = self._opened()
+        self.version = self.library.version or FEATURE_LEVELS[level].directml
+        self.feature_level = max(level, RELEASES.get(self.version, level), key=LEVELS.index)  # 1.9.1 says 5_0
 
     @classmethod
     def to_ask(cls, library: str) -> DirectMLLibrary:

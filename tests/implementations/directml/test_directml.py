@@ -214,6 +214,15 @@ def test_a_library_that_does_not_say_its_release_is_the_first_of_its_level(proce
     assert DirectMLLibrary("").feature_level == "1_0"
 
 
+def test_the_level_is_the_one_whose_descs_the_release_takes(processes: Processes) -> None:
+    processes.library = Library(processes.library.path, "1.9.1")
+    processes.prepare(("opened", 0x5000, "a GPU", True))
+    assert DirectMLLibrary("").feature_level == "5_1"
+    processes.library = Library(processes.library.path, "1.9.0")
+    processes.prepare(("opened", 0x5000, "a GPU", True))  # not one of those that were asked
+    assert DirectMLLibrary("").feature_level == "5_0"
+
+
 def test_a_library_that_is_only_asked_has_no_device(processes: Processes) -> None:
     started = processes.prepare(ASKED_ONLY)
     made = DirectMLLibrary.to_ask("a,b.whl,device=warp,half=allowed")

@@ -1,45 +1,24 @@
-"""The real DirectML 1.13.1: its answers to all shipped descs are those that were recorded from its DLL for Windows.
-
-The record, answers.txt.gz, is of 2026-11-29: nineteen builds of DirectML.dll, each asked by another program than this
-one. The first line has the builds, the others the beginning of a desc's digest and a letter for each build: `.` for
-S_OK, `X` for E_INVALIDARG, `F` for E_UNEXPECTED.
-"""
+"""The real DirectML 1.13.1: it answers as its DLL for Windows did when that was recorded, and as dmlcheck foresees."""
 
 from __future__ import annotations
 
-import gzip
-import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import recorded_answers as record
 from commandline import dmlcheck
 from directml_wheel import VERSION, wheel
+from recorded_answers import LETTERS
 
 from dmlcheck import load_cases
-from dmlcheck.cases.records import Case
 from dmlcheck.descs.read import read_desc
 from dmlcheck.implementations import make
 from dmlcheck.implementations.directml import DirectMLLibrary
 
-ANSWERS = Path(__file__).parent / "answers.txt.gz"
 CASES = Path(__file__).parents[3] / "cases"
-LETTERS = {0: ".", 0x80070057: "X", 0x8000FFFF: "F"}
-
-
-def digest(case: Case) -> str:
-    """Return the key of a case's desc in the record."""
-    text = json.dumps([case.operator, case.desc], sort_keys=True, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()[:10]
-
-
-def recorded() -> dict[str, str]:
-    """Return the letter of the release for each desc."""
-    builds, *rows = gzip.decompress(ANSWERS.read_bytes()).decode().splitlines()
-    column = builds.split().index(VERSION)
-    return {key: letters[column] for key, letters in map(str.split, rows)}
 
 
 @pytest.fixture(scope="module")
@@ -55,16 +34,31 @@ def test_the_library_says_its_release_and_its_level(library: DirectMLLibrary) ->
 
 @pytest.mark.slow
 def test_every_shipped_desc_gets_the_recorded_answer(library: DirectMLLibrary) -> None:
-    known = recorded()
-    asked = {digest(case): case for case in load_cases(CASES)}
+    builds, letters = record.read_shipped()
+    column = builds.index(VERSION)
+    asked = {record.key_of(case): case for case in load_cases(CASES)}
     compared = 0
     for key, case in asked.items():
         desc = read_desc(case.operator, case.desc).desc
-        if key in known and desc is not None and not desc.broken:
+        if key in letters and desc is not None and not desc.broken:
             compared += 1
             answer = library.create_operator(desc)
-            assert (case.id, LETTERS.get(answer.hresult)) == (case.id, known[key])
+            assert (case.id, LETTERS.get(answer.hresult)) == (case.id, letters[key][column])
     assert compared > 20_000
+
+
+@pytest.mark.parametrize("step", [25, pytest.param(1, marks=pytest.mark.slow)])
+def test_every_other_desc_gets_the_recorded_answer(library: DirectMLLibrary, step: int) -> None:
+    descs = record.read_descs()
+    for row in descs.rows[::step]:
+        letter = LETTERS.get(library.create_operator(row.desc).hresult)
+        assert letter == descs.letter(row, VERSION), row
+
+
+def test_no_answer_to_a_drawn_desc_is_unforeseen(tmp_path: Path) -> None:
+    words = ("--invalid", "--examples", "1020", "--seed", "46", "-o", str(tmp_path / "found"))  # 6 of each operator
+    done = dmlcheck("fuzz", *words, "--implementation", f"directml:{wheel()},device=none")
+    assert (done.exit_code, "1,020 draws" in done.output) == (0, True), done.output
 
 
 ADD = """\
