@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from dmlcheck.graphs.tensors import TensorRef
-from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, axis_of
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, RefusedNode, Unmapped, axis_of
 from dmlcheck.onnx.descs.tensors import along, converted, ranked, sized, unsigned
 from dmlcheck.onnx.operators.row import Row, not_taken
 
@@ -172,6 +172,19 @@ def _query_scatter(node: OnnxNode) -> str | None:
     return None if reduction == "none" else not_taken(node, f"of reduction {reduction}")
 
 
+def _refusal_of_gather_nd(node: OnnxNode) -> RefusedNode | None:
+    """Return the refusal of a result without dimensions, by GatherNdHelper of OperatorHelper, or None."""
+    x, indices = node.optional(0), node.optional(1)
+    if x is None or indices is None or not indices.ndim:
+        return None
+    if indices.ndim - 1 + x.ndim - indices.shape[-1] - node.get("batch_dims", 0) > 0:
+        return None
+    return RefusedNode(
+        f"the DirectML provider refuses {node.type} whose result is a scalar",
+        "give the indices a dimension of size 1 in front, and squeeze the result",
+    )
+
+
 def _nonzero_of_provider(node: OnnxNode) -> list[Counterpart]:
     """NONZERO_COORDINATES whose rows are the columns of INT64 numbers; the copy of these is made in the run."""
     (made,) = _nonzero(node)
@@ -200,7 +213,7 @@ OPERATORS: dict[str, Row] = {
     "CumSum": Row(partial(_running, "CUMULATIVE_SUMMATION", "HasExclusiveSum")),
     "Gather": Row(_gather),
     "GatherElements": Row(_gather_elements),
-    "GatherND": Row(_gather_nd),
+    "GatherND": Row(_gather_nd, refusal=_refusal_of_gather_nd),
     "NonZero": Row(_nonzero, provider=_nonzero_of_provider, is_sized_by_inputs=True),
     "OneHot": Row(_one_hot),
     "ReverseSequence": Row(_reversed, provider=_reversed_of_provider),
