@@ -69,9 +69,11 @@ class ModelOutputs:
             return Unjudged("missing-tensor", "the implementation gave nothing for it")
         return mapped_with(node, values.tensors, self.model, is_directml=self.is_directml)
 
-    def results(self) -> Iterator[CaseResult]:
-        """Yield the results of the outputs, in the order of the model."""
+    def results(self, chosen: Collection[str]) -> Iterator[CaseResult]:
+        """Yield the results of the outputs whose cases have some names, in the order of the model."""
         for case in self.cases:
+            if case.name not in chosen:
+                continue
             start = time.perf_counter()
             name = case.name.removeprefix(PREFIX)
             actual = self.actual.get(name, self.model.inputs.get(name))
