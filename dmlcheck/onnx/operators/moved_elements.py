@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
+from dmlcheck.diagnostics.wording import dimensions_text
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, RefusedNode, Unmapped, axis_of, shortest
+from dmlcheck.onnx.descs.steps import window
 from dmlcheck.onnx.descs.tensors import permuted, repeated, sized
 from dmlcheck.onnx.export.records import BYTES_OF
 from dmlcheck.onnx.operators.row import BY_SIZES, Row, not_taken, same_sizes
@@ -86,23 +88,52 @@ _PADDING = {"constant": "CONSTANT", "edge": "EDGE", "reflect": "REFLECTION", "wr
 
 
 def _pad(node: OnnxNode) -> list[Counterpart]:
+    start, end = _ends_of_padding(node)
+    if min(*start, *end, 0) < 0:
+        raise Unmapped("Pad that cuts elements off")
+    return [_padded(node, node.input(0), start, end)]
+
+
+def _pad_and_cut(node: OnnxNode) -> list[Counterpart]:
+    """SLICE1 where a number is negative, and PADDING1 of the rest where one is positive."""
+    x, output = node.input(0), node.output()
+    start, end = _ends_of_padding(node)
+    if min(*start, *end, 0) >= 0:
+        return _pad(node)
+    sizes = [size + min(first, 0) + min(last, 0) for size, first, last in zip(x.shape, start, end, strict=True)]
+    if min(sizes, default=1) < 1:
+        raise Unmapped("Pad that cuts off more elements than there are")
+    offsets = [-min(first, 0) for first in start]
+    if max(*start, *end, 0) == 0:
+        return [window(x, output, offsets)]
+    cut = x.like(sizes)
+    added = ([max(number, 0) for number in numbers] for numbers in (start, end))
+    return [window(x, cut, offsets), _padded(node, cut, *added)]
+
+
+def _ends_of_padding(node: OnnxNode) -> tuple[list[int], list[int]]:
+    """Return the numbers of elements that are added before and after each dimension, negative ones for cuts."""
     x = node.input(0)
     pads = node.numbers("pads", 1) or []
     axes = [axis_of(axis, x.ndim) for axis in node.numbers("axes", 3) or range(x.ndim)]
-    mode = node.get("mode", "constant")
-    if len(pads) != 2 * len(axes) or mode not in _PADDING:
-        raise Unmapped(f"Pad of mode {mode} whose pads are {pads}")
-    if min(pads, default=0) < 0:
-        raise Unmapped("Pad that cuts elements off")
+    if len(pads) != 2 * len(axes):
+        raise Unmapped(f"Pad of {dimensions_text(len(axes))} whose pads are {pads}")
     start, end = [0] * x.ndim, [0] * x.ndim
     for index, axis in enumerate(axes):
         start[axis], end[axis] = pads[index], pads[index + len(axes)]
+    return start, end
+
+
+def _padded(node: OnnxNode, x: TensorRef, start: list[int], end: list[int]) -> Counterpart:
+    mode = node.get("mode", "constant")
+    if mode not in _PADDING:
+        raise Unmapped(f"Pad of mode {mode}")
     given = node.known(2)
     value = node.get("value", 0) if given is None else given.reshape(-1)[0]
     fields = {"PaddingValueDataType": x.data_type, "PaddingValue": shortest(value, x.dtype)}
     ends = {"StartPadding": start, "EndPadding": end}
     tensors = {"InputTensor": x, "OutputTensor": node.output()}
-    return [Counterpart("PADDING1", {**tensors, "PaddingMode": _PADDING[mode], **fields, **ends})]
+    return Counterpart("PADDING1", {**tensors, "PaddingMode": _PADDING[mode], **fields, **ends})
 
 
 def _tile(node: OnnxNode) -> list[Counterpart]:
@@ -266,7 +297,7 @@ OPERATORS: dict[str, Row] = {
     "Dropout": Row(exact=_dropout, provider=_dropout_of_provider, outputs=None),
     "Expand": Row(_expand),
     "OptionalGetElement": Row(exact=_copy, elsewhere=BY_SIZES),
-    "Pad": Row(_pad, query=_query_pad),
+    "Pad": Row(exact=_pad_and_cut, provider=_pad, query=_query_pad),
     "Reshape": _RESHAPED._replace(refusal=_refusal_of_reshape),
     "Slice": Row(_slice, provider=_slice_of_provider, query=_query_slice),
     "SpaceToDepth": Row(partial(_blocks, "SPACE_TO_DEPTH1")),
