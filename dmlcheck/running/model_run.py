@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from dmlcheck.cases.find import Target
@@ -15,7 +15,7 @@ from dmlcheck.diagnostics.record import NOTE, WARNING, Diagnostic
 from dmlcheck.diagnostics.wording import counted
 from dmlcheck.implementations import Failure, close, make, runs_models, tensor_reader
 from dmlcheck.onnx.model.origin import origin_of
-from dmlcheck.onnx.model.parts import element_types, join_weights, model_of_node
+from dmlcheck.onnx.model.parts import element_types, has_graphs, join_weights, model_of_node
 from dmlcheck.reference.work import TooMuchWork
 from dmlcheck.running.computed import Nothing
 from dmlcheck.running.events import (
@@ -32,6 +32,7 @@ from dmlcheck.running.events import (
     in_shard,
     malformed,
 )
+from dmlcheck.running.inner_chain import judge_inside
 from dmlcheck.running.keep import keep
 from dmlcheck.running.known_failures import with_known
 from dmlcheck.running.model_bisect import ModelBisection
@@ -249,21 +250,29 @@ class ModelExecution:
         origin = origin_of(node.node)
         name = node.node.name or node.case.name
         about = NodeOfCase(name, node.operator, module=origin.module, line=origin.line)
-        if values.skipped is not None:
-            return _skipped(node, values.skipped, about), values.skipped
         if values.nothing is not None:
             nothing = Unjudged("missing-tensor", "the implementation gave nothing for it")
             return _ended(node, ending_of_nothing(values.nothing), about), nothing
         inputs = arrays_of(node.node.input, values.tensors, model)
         outputs = arrays_of(node.node.output, values.tensors, model)
-        if isinstance(inputs, Unjudged):
-            return _skipped(node, inputs, about), inputs
-        if isinstance(outputs, Unjudged):
-            return _skipped(node, outputs, about), outputs
+        skipped = next((each for each in (values.skipped, inputs, outputs) if isinstance(each, Unjudged)), None)
+        if isinstance(inputs, Unjudged) or isinstance(outputs, Unjudged) or skipped is not None:
+            why = skipped or Unjudged("missing-tensor", "")
+            return _skipped(node, why, about), why
         about = about._replace(not_finite=not_finite(node.node, inputs, outputs))
         if self.asked.wants_headroom:
             about = about._replace(largest=largest_halves(node.node, outputs))
-        verdict = judge_node(
+        verdict = self._verdict(node, values, inputs, outputs, model)
+        if isinstance(verdict, Unjudged):
+            return _skipped(node, verdict, about), verdict
+        return self._of_verdict(node, verdict, values, about, model), verdict
+
+    def _verdict(
+        self, node: NodeCase, values: NodeTensors, inputs: Sequence[Any], outputs: Sequence[Any], model: Loaded
+    ) -> NodeVerdict | Unjudged:
+        if has_graphs(node.node):
+            return judge_inside(node, values.tensors, model, self.run.limits)
+        return judge_node(
             node.node,
             model.opset(node.node),
             inputs,
@@ -273,9 +282,6 @@ class ModelExecution:
             file=self.target.name,
             elements={name: kind for name in node.reads if (kind := model.four_bits(name)) is not None},
         )
-        if isinstance(verdict, Unjudged):
-            return _skipped(node, verdict, about), verdict
-        return self._of_verdict(node, verdict, values, about, model), verdict
 
     def _of_verdict(
         self, node: NodeCase, verdict: NodeVerdict, values: NodeTensors, about: NodeOfCase, model: Loaded

@@ -104,7 +104,7 @@ class ReferenceNodes:
         if name in self.tensors:
             return self.tensors[name]
         if name in self.model.constants:
-            return _constant(self.model.constants[name], name)
+            return constant_values(self.model.constants[name], name)
         raise Unmapped(f"nothing gives {name}")
 
     def computed(self, node: NodeCase) -> NodeOutputs | Uncomputed:
@@ -204,18 +204,8 @@ class ReferenceNodes:
 
     def _body(self, graph: Any, given: Sequence[Any]) -> list[Any] | Uncomputed:
         """Return the outputs of a graph inside of a node, for its inputs in order."""
-        from onnx import ModelProto
-
-        proto = ModelProto(opset_import=self.model.proto.opset_import, ir_version=self.model.proto.ir_version)
-        proto.graph.CopyFrom(graph)
         names = [value.name for value in graph.input]
-        inputs = {**self.tensors, **dict(zip(names, given, strict=False))}
-        constants = {name: tensor for name, tensor in self.model.constants.items() if name not in names}
-        constants.update((tensor.name, tensor) for tensor in graph.initializer)
-        file = self.model.nodes[0].case.file if self.model.nodes else ""
-        inner = self.model._replace(
-            proto=proto, constants=constants, nodes=node_cases(proto, file, constants), inputs=inputs
-        )
+        inner = inner_model(self.model, graph, {**self.tensors, **dict(zip(names, given, strict=False))})
         outputs = [value.name for value in graph.output]
         way = ReferenceNodes(inner, outputs, self)
         for node, found in way.nodes():
@@ -247,6 +237,20 @@ class ReferenceNodes:
         return [*carried, *(_empty(value) for value in body.output[1 + len(carried) :])]
 
 
+def inner_model(model: Loaded, graph: Any, tensors: Mapping[str, Any]) -> Loaded:
+    """Return a graph inside of a node as a model, whose inputs are its own and all tensors around it."""
+    from onnx import ModelProto
+
+    proto = ModelProto(opset_import=model.proto.opset_import, ir_version=model.proto.ir_version)
+    proto.graph.CopyFrom(graph)
+    names = {value.name for value in graph.input}
+    constants = {name: tensor for name, tensor in model.constants.items() if name not in names}
+    constants.update((tensor.name, tensor) for tensor in graph.initializer)
+    file = model.nodes[0].case.file if model.nodes else ""
+    nodes = node_cases(proto, file, constants)
+    return model._replace(proto=proto, constants=constants, nodes=nodes, inputs=tensors)
+
+
 def stand_in(node: NodeCase, model: Loaded, tensors: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the outputs of a node for tensors that it reads, {} where the engine does not compute it."""
     found = ReferenceNodes(model._replace(inputs=tensors)).computed(node)
@@ -270,7 +274,8 @@ def _empty(value: Any) -> Array:
     return np.empty(sizes, helper.tensor_dtype_to_np_dtype(tensor.elem_type))
 
 
-def _constant(tensor: Any, name: str) -> Array:
+def constant_values(tensor: Any, name: str) -> Array:
+    """Return the values of a constant; Unmapped if they cannot be read."""
     from onnx import numpy_helper
 
     try:
