@@ -163,7 +163,7 @@ def test_other_formats_have_the_errors_of_nodes(form: str) -> None:
 @pytest.mark.parametrize(
     "given",
     [
-        *("batch", "=4", "batch=", "batch=0", "batch=-1", "batch=x", "batch=1.5"),
+        *("batch", "=4", "batch=", "batch=-1", "batch=x", "batch=1.5"),
         *("batch=9223372036854775808", "batch=10000000000000000000"),  # 2^63, and a number of 20 digits
     ],
 )
@@ -171,6 +171,24 @@ def test_a_size_that_is_none_is_refused(given: str) -> None:
     save(residual_block())
     result = dmlcheck("validate", "model.onnx", "--dim", given)
     assert (result.exit_code, "is not NAME=SIZE" in result.output) == (2, True)
+
+
+def test_a_hint_about_sizes_works_when_it_is_obeyed() -> None:
+    save(model([node("Relu", "x", "y", "relu")], {"x": [None, 3, "?", "n"]}, {"y": [None, 3, "?", "n"]}))
+    hint = "give the unknown sizes with --dim x:0=SIZE --dim x:2=SIZE --dim n=SIZE"
+    assert hint in dmlcheck("validate", "model.onnx").output
+    result = dmlcheck("validate", "model.onnx", "--dim", "x:0=2", "--dim", "x:2=4", "--dim", "n=5")
+    assert (result.exit_code, "1 node checked" in result.output) == (0, True)
+    wrong = dmlcheck("validate", "model.onnx", "--dim", "x:1=2")
+    assert (wrong.exit_code, "--dim x:1: no size has that name" in wrong.output) == (2, True)
+
+
+def test_a_size_of_0_leaves_parts_out() -> None:
+    save(
+        model([node("Concat", "past new", "all", "cat", axis=1)], {"past": [2, "p"], "new": [2, 3]}, {"all": [2, "t"]})
+    )
+    result = dmlcheck("validate", "model.onnx", "--dim", "p=0")
+    assert (result.exit_code, "DML_OPERATOR_JOIN" in result.output) == (0, True)
 
 
 def test_a_size_that_no_model_names_is_refused() -> None:

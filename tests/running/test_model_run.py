@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from run_models import ROUNDED, RUNTIME, Runtime, constant, one_input, perceptron, random, runtime
-from whole_models import FLOAT16, model, node, save
+from whole_models import FLOAT16, model, node, save, tensor
 
 from dmlcheck.cases.find import Target
 from dmlcheck.running import node_values
@@ -353,3 +353,16 @@ def test_types_that_directml_does_not_have_are_skipped_with_what_depends_on_them
         "neg": "passed",
         "output:y": "passed",
     }
+
+
+def test_a_past_of_no_steps_is_computed() -> None:
+    """As exporters of onnxruntime-genai give the first run: the cache has no elements, and lengths follow the keys."""
+    own = {"domain": "com.microsoft", "num_heads": 4, "kv_num_heads": 2}
+    attend = node("GroupQueryAttention", "q k v pk pv last total", "o nk nv", "attend", **own)
+    cache = {"pk": [1, 2, "past", 8], "pv": [1, 2, "past", 8]}
+    inputs = {"q": [1, 3, 32], "k": [1, 3, 16], "v": [1, 3, 16], **cache}
+    made = model([attend], inputs, {"o": [1, 3, 32], "nk": [1, 2, "n", 8], "nv": [1, 2, "n", 8]})
+    made.graph.input.append(tensor("last", [1, 1], 6))
+    made.graph.input.append(tensor("total", [1], 6))
+    assert outcomes(made) == {"attend": "passed"}
+    assert outcomes(made, sizes={"past": 5}) == {"attend": "passed"}
