@@ -165,8 +165,10 @@ def _unusable(wanted: list[Input], sizes: Mapping[str, int]) -> Iterator[Finding
     )
     if unknown_sizes:
         problem = f"the model's inputs have sizes without a number: {', '.join(unknown_sizes)}"
-        help = " ".join(f"--dim {name}=SIZE" for name in unknown_sizes)
-        yield Finding("unknown-sizes", (), {"problem": problem}, f"run with {help}")
+        help = f"run with {' '.join(f'--dim {name}=SIZE' for name in unknown_sizes)}"
+        if any(":" in name for name in unknown_sizes):
+            help = f"{help}, or give arrays with --inputs FILE.npz"
+        yield Finding("unknown-sizes", (), {"problem": problem}, help)
     for one in wanted:
         if one.dtype is None:
             problem = f"the input {one.name} is {one.kind}, which has no random values"

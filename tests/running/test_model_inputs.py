@@ -184,7 +184,7 @@ def test_sizes_without_a_name_are_asked_for_by_their_place() -> None:
     made = model([node("Add", "x z", "y")], {"x": [None, "n"], "z": ["?", 3]}, {"y": [None, 3]})
     (finding,) = random_inputs(made, {}, 0).findings
     assert finding.message == "the model's inputs have sizes without a number: x:0, n, z:0"
-    assert finding.help == "run with --dim x:0=SIZE --dim n=SIZE --dim z:0=SIZE"
+    assert finding.help == "run with --dim x:0=SIZE --dim n=SIZE --dim z:0=SIZE, or give arrays with --inputs FILE.npz"
 
 
 def test_inputs_that_are_no_tensors_have_no_random_values() -> None:
