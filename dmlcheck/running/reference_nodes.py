@@ -21,7 +21,7 @@ from dmlcheck.onnx.model.parts import has_graphs
 from dmlcheck.onnx.reading import first_line
 from dmlcheck.running.model_cases import Loaded, NodeCase, node_cases
 from dmlcheck.running.node_values import arrays_of, needed
-from dmlcheck.running.node_verdict import Mapped, Unjudged, map_node, why_not
+from dmlcheck.running.node_verdict import Mapped, Unjudged, map_node, remark_of, why_not
 from dmlcheck.values.layouts import laid_out
 from dmlcheck.values.memory import available_bytes
 
@@ -65,7 +65,7 @@ class ReferenceNodes:
     """A model that the reference computes node by node; a tensor is dropped after its last reader.
 
     `tensors` are those with readers to come, `evaluated` the nodes that ONNX's evaluator computed, `undefined` the
-    tensors with undefined elements that nodes read.
+    tensors with undefined elements that nodes read, `remarks` what there is to say of the results of nodes.
     """
 
     def __init__(self, model: Loaded, kept: Collection[str] = (), outer: ReferenceNodes | None = None) -> None:
@@ -79,6 +79,7 @@ class ReferenceNodes:
         self.is_inside = outer is not None
         self.evaluated: list[ByEvaluator] = [] if outer is None else outer.evaluated
         self.undefined: dict[str, None] = {} if outer is None else outer.undefined
+        self.remarks: dict[str, str] = {} if outer is None else outer.remarks
 
     def nodes(self, chosen: Collection[str] | None = None) -> Iterator[tuple[NodeCase, NodeOutputs | Uncomputed]]:
         """Yield nodes in order with their outputs: those of some names, and their ancestors; by default all."""
@@ -184,6 +185,9 @@ class ReferenceNodes:
         mapped = map_node(node.node, opset, inputs, outputs, is_directml=False, elements=elements)
         if isinstance(mapped, Unjudged):
             return mapped
+        remark = remark_of(node.node, opset, inputs, outputs)
+        if remark is not None:
+            self.remarks[node.case.name] = remark
         lost = next((name for name in node.node.output if name in self.read and name not in mapped.graph.outputs), None)
         return mapped if lost is None else Unjudged("not-mapped", f"no operator of DirectML gives {lost}")
 

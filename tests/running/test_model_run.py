@@ -366,3 +366,18 @@ def test_a_past_of_no_steps_is_computed() -> None:
     made.graph.input.append(tensor("total", [1], 6))
     assert outcomes(made) == {"attend": "passed"}
     assert outcomes(made, sizes={"past": 5}) == {"attend": "passed"}
+
+
+@pytest.mark.parametrize(("places", "outcome"), [
+    ([1, 5, 8, 11, 15, 18], "passed"), ([1, 4, 8, 11, 14, 18], "passed"), ([1, 5, 8, 12, 15, 18], "failed"),
+])  # fmt: skip
+def test_both_sides_of_a_tie_are_right(monkeypatch: pytest.MonkeyPatch, places: list[int], outcome: str) -> None:
+    """20 elements are resized to 6: the coordinate of element 1 is 4.5 exactly, and less with 0.3 in FLOAT32."""
+
+    def chosen(_: Runtime, __: bytes, inputs: Any, keep: list[str]) -> dict[str, Any]:
+        return {keep[0]: inputs["x"][..., places]}
+
+    monkeypatch.setattr(Runtime, "run_model", chosen)
+    resize = node("Resize", "x - - s", "y", "resize", mode="nearest", nearest_mode="round_prefer_ceil")
+    made = model([resize], {"x": [1, 1, 1, 20]}, {"y": [1, 1, 1, 6]}, [constant("s", [1, 1, 1, 6], np.int64)])
+    assert outcomes(made) == {"resize": outcome}
