@@ -32,6 +32,7 @@ NOT_STATIC = {
     "dangling-edge": "as above",
     "edge-mismatch": "as above",
     "no-provider": "of a node of a model",
+    "provider-refuses": "of a node of a model",
     "runs-elsewhere": "a note of a node of a model",
     "unknown-sizes": "a note of a node of a model",
     "not-mapped": "a note of a node of a model",

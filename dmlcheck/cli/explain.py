@@ -18,18 +18,19 @@ from dmlcheck.specs.search import closest_operator
 
 
 @click.command(
+    context_settings={"ignore_unknown_options": True},  # a negative number is an error code
     epilog=examples(
         "explain",
         "explain size-mismatch",
         "explain GEMM/C3",
         "explain \"Mismatched tensor sizes. Tensor 'Input' has ...\"",
-    )
+    ),
 )
 @click.argument("what", metavar="[RULE|MESSAGE]", required=False, shell_complete=completing(lambda: RULES))
 def explain(*, what: str | None) -> None:
     """Explain a rule (size-mismatch), a constraint of an operator (REDUCE/C2) or a message of DirectML.
 
-    A message may be a line of a log, or an error code (80070057). Without an argument, list the rules.
+    A message may be a line of a log, or an error code (80070057, -2147024809). Without an argument, list the rules.
     """
     if what is None:
         print_page(rules_lines())

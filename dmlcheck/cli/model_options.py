@@ -11,14 +11,20 @@ import click
 from dmlcheck.cli.options import complete_files
 from dmlcheck.cli.run_options import Dimension
 
-dim_option = click.option(
-    "--dim",
-    "dims",
-    multiple=True,
-    type=Dimension(),
-    metavar="NAME=SIZE",
-    help="Models: the size of a symbolic dimension; may be repeated.",
-)
+
+def _dim_option(dimension: Dimension) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    return click.option(
+        "--dim",
+        "dims",
+        multiple=True,
+        type=dimension,
+        metavar="NAME=SIZE",
+        help="Models: the size of a symbolic dimension, by its name or as INPUT:AXIS=SIZE; may be repeated.",
+    )
+
+
+dim_option = _dim_option(Dimension())
+any_dim_option = _dim_option(Dimension(2**63 - 1))  # where nothing is computed
 seed_option = click.option(
     "--seed", type=click.IntRange(min=0), default=0, metavar="N", help="Models: the seed of random inputs. Default: 0."
 )

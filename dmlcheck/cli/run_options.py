@@ -14,7 +14,6 @@ from dmlcheck.specs.names import DATA_TYPES
 from dmlcheck.values import memory
 
 _WEEK = 7 * 24 * 3600.0
-_MOST_DIGITS = 9  # of a size
 _MEMORY = r"(\d{1,15}) ?(b|kib|mib|gib|kb|mb|gb)?"
 _UNITS = {"b": 1, "kib": 2**10, "mib": 2**20, "gib": 2**30, "kb": 10**3, "mb": 10**6, "gb": 10**9}
 
@@ -75,16 +74,21 @@ class Seconds(click.ParamType):  # type: ignore[type-arg]
 
 
 class Dimension(click.ParamType):  # type: ignore[type-arg]
-    """The size of a symbolic dimension: `batch=1`."""
+    """The size of a symbolic dimension: `batch=1`, or by its place in an input: `x:0=1`."""
 
     name = "dimension"
+
+    def __init__(self, most: int = 10**9 - 1) -> None:
+        """Take sizes up to `most`."""
+        self.most = most
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, int]:
         """Return its name and its size."""
         name, _, size = str(value).rpartition("=")
-        if name and size.isascii() and size.isdigit() and len(size) <= _MOST_DIGITS:
+        is_number = size.isascii() and size.isdigit() and len(size) <= len(str(self.most))
+        if name and is_number and int(size) <= self.most:
             return name, int(size)
-        return self.fail(f"{value!r} is not NAME=SIZE, where SIZE is a whole number", param, ctx)
+        return self.fail(f"{value!r} is not NAME=SIZE, where SIZE is a whole number up to {self.most}", param, ctx)
 
 
 class Memory(click.ParamType):  # type: ignore[type-arg]

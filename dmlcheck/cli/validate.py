@@ -12,6 +12,7 @@ import click
 from dmlcheck.cases.find import each_once, real_path
 from dmlcheck.cli.console import Console, print_page, write, write_command, write_json
 from dmlcheck.cli.exit_codes import Exit
+from dmlcheck.cli.model_options import any_dim_option
 from dmlcheck.cli.options import complete_files, examples, level_option, version_option
 from dmlcheck.cli.selection import check_option, check_taken, found_in, say_empty, say_no_cases
 from dmlcheck.diagnostics.wording import cut, did_you_mean, visible
@@ -21,19 +22,6 @@ from dmlcheck.running.legality import LevelRequest, Validated, ValidatedFile, Wh
 
 _MOST_NAMES = 10  # of sizes that are listed
 _MOST_NAME = 100  # characters
-_MOST_DIGITS = 19  # of a size in a model, which has 64 bits
-
-
-def _sizes(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dict[str, int]:
-    """Return the sizes of `--dim` by their names."""
-    sizes: dict[str, int] = {}
-    for text in given:
-        name, equals, size = text.rpartition("=")
-        is_number = size.isascii() and size.isdigit() and len(size) <= _MOST_DIGITS
-        if not (name and equals and is_number and 0 < int(size) < 2**63):
-            raise click.BadParameter(f"{text!r} is not NAME=SIZE, where SIZE is a whole number from 1 to {2**63 - 1}")
-        sizes[name] = int(size)
-    return sizes
 
 
 @click.command(
@@ -56,14 +44,7 @@ def _sizes(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dic
     shell_complete=complete_files,
     help="Ask DirectML's own library too: DirectML.dll, libdirectml.so, a folder or a wheel with one.",
 )
-@click.option(
-    "--dim",
-    "dims",
-    multiple=True,
-    metavar="NAME=SIZE",
-    callback=_sizes,
-    help="The size of a symbolic dimension of ONNX models; may be repeated.",
-)
+@any_dim_option
 @click.option(
     "--format",
     "form",
@@ -72,13 +53,16 @@ def _sizes(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dic
     show_default=True,
     help="How to print it.",
 )
-def validate(*, files: tuple[str, ...], dims: dict[str, int], form: str, library: str | None, **given: Any) -> None:
+def validate(
+    *, files: tuple[str, ...], dims: tuple[tuple[str, int], ...], form: str, library: str | None, **given: Any
+) -> None:
     """Check whether descs are valid at a feature level, from which level on, and why others are not.
 
     Reads desc files, case files, DxDispatch models, ONNX models and DirectML graphs (.bin); `-` is standard input.
     """
     with _opened(library) as asked:
-        found = list(_validated(files, LevelRequest(**given, library=asked, with_releases=form == "json"), dims))
+        request = LevelRequest(**given, library=asked, with_releases=form == "json")
+        found = list(_validated(files, request, dict(dims)))
     wholes = [whole for one in found for whole in one.wholes]
     if wholes and given["all_levels"]:
         raise click.UsageError("--all-levels is not for ONNX models or DirectML graphs")

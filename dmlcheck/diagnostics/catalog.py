@@ -24,6 +24,7 @@ RULES: dict[str, Rule] = {
     "edge-mismatch": Rule("file", "{problem}"),
     "runs-elsewhere": Rule("file", "{problem}"),
     "no-provider": Rule("file", "{problem}"),
+    "provider-refuses": Rule("file", "{problem}"),
     "unknown-sizes": Rule("file", "{problem}"),
     "not-mapped": Rule("file", "{problem}"),
     "duplicate-key": Rule("file", "the key {key} occurs twice in this mapping, first on line {first}"),

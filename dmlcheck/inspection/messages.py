@@ -71,8 +71,10 @@ def _message(row: dict[str, Any]) -> Message:
 
 def explained(text: str) -> list[Explained]:
     """Return the known messages that a text has; error codes only if it has nothing better, places at the end."""
+    text = _with_codes(text)
     found = list(filter(None, (_found(message, text) for message in messages())))
-    places = [one for one in found if one.message.is_place]
+    known = [one.pattern for one in found if not one.message.is_place]
+    places = [one for one in found if one.message.is_place and not _is_told(one.pattern, known)]
     told = [one for one in found if not (one.message.is_code or one.message.is_place)]
     told = told or [one for one in found if one.message.is_code][:1]
     operators = tuple(dict.fromkeys(filter(None, map(full_name, re.findall(OPERATOR_PREFIX + r"\w+", text)))))
@@ -80,6 +82,21 @@ def explained(text: str) -> list[Explained]:
         Explained(message, pattern_text(pattern), (*_origins(message, names, operators), *_late(message, text)))
         for message, pattern, names in [*told, *places]
     ]
+
+
+_DECIMAL = re.compile(r"(?<![\w.])-?[0-9]{9,10}(?![\w.])")
+
+
+def _with_codes(text: str) -> str:
+    """Return a text with its error codes as they are written in messages too: some programs print signed decimals."""
+    found = [int(number) for number in _DECIMAL.findall(text)]
+    codes = [f"{number % 2**32:08X}" for number in found if number < 0 or 2**31 <= number < 2**32]
+    return " ".join([text, *codes])
+
+
+def _is_told(place: str, patterns: list[str]) -> bool:
+    """Whether a message is about one line of the file of a place, whatever line that is."""
+    return any(pattern.startswith(place.partition("{line}")[0]) for pattern in patterns if "{line}" in place)
 
 
 def nearest_messages(text: str) -> list[str]:

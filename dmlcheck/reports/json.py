@@ -356,6 +356,7 @@ def _model(model: ModelResult) -> dict[str, Any]:
         "at_least": model.is_partial,
         "checked": model.checked,
         "no_provider": model.noted("no-provider"),
+        "refused": model.noted("provider-refuses"),
         "elsewhere": model.noted("runs-elsewhere"),
         "unknown": model.noted("unknown-sizes"),
         "unknown_roots": [{"root": root, "nodes": number} for root, number in model.roots.items()],

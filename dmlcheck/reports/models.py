@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from dmlcheck.diagnostics.record import NOTE, Diagnostic
 from dmlcheck.diagnostics.wording import counted, visible
-from dmlcheck.onnx.model.nodes import NO_PROVIDER
+from dmlcheck.onnx.model.nodes import NO_PROVIDER, PROVIDER_REFUSES, REFUSALS
 from dmlcheck.reports.diagnostics import diagnostic_text
 from dmlcheck.reports.layout import Line, Style, Table
 from dmlcheck.running.legality import Validated
@@ -16,6 +16,7 @@ from dmlcheck.specs.names import FEATURE_LEVELS, LEVEL_ORDER, level_and_version,
 _MOST = 10  # nodes of a kind that are named
 _NOTES = {  # by rule: the text in the table for a node without descs, and in the last line for one and for several
     NO_PROVIDER: ("no provider", "that no provider takes", "that no provider takes"),
+    PROVIDER_REFUSES: ("refused", "that a provider refuses", "that a provider refuses"),
     "runs-elsewhere": ("runs elsewhere", "runs elsewhere", "run elsewhere"),
     "unknown-sizes": ("unknown sizes", "of unknown sizes", "of unknown sizes"),
     "not-mapped": ("not mapped", "not mapped", "not mapped"),
@@ -29,7 +30,8 @@ def model_lines(model: ModelResult, style: Style) -> Iterator[Line]:
         yield diagnostic_text(model.problem, None, style)
         return
     yield from _wrong_lines(model, style)
-    yield from _unusable_lines(model, NO_PROVIDER, style)
+    for rule in REFUSALS:
+        yield from _unusable_lines(model, rule, style)
     yield from _known_lines(model, style)
     yield from _demanding_lines(model)
     for rule in ("runs-elsewhere", "unknown-sizes", "not-mapped"):
@@ -54,7 +56,7 @@ def _wrong_lines(model: ModelResult, style: Style) -> Iterator[str]:
     wrong: dict[tuple[Diagnostic, ...], list[Validated]] = {}
     for desc in model.entries:
         errors = tuple(problem for problem in desc.diagnostics if problem.severity != NOTE)
-        if errors and errors[0].rule != NO_PROVIDER:
+        if errors and errors[0].rule not in REFUSALS:
             wrong.setdefault(errors, []).append(desc)
     for errors, descs in wrong.items():
         for desc in descs:

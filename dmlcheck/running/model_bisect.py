@@ -12,10 +12,10 @@ from dmlcheck.cases.records import Case
 from dmlcheck.diagnostics.record import Finding
 from dmlcheck.diagnostics.wording import counted, cut
 from dmlcheck.onnx.model.parts import model_of_nodes, read_from_outside
+from dmlcheck.running.chain_nodes import follow_node, is_of_sizes, known_arrays, mapped_with
 from dmlcheck.running.computed import Nothing
 from dmlcheck.running.model_cases import Loaded, ModelOrigin, ModelRequest, NodeCase
 from dmlcheck.running.model_chain import Chain
-from dmlcheck.running.model_outputs import follow_node, is_of_sizes, known_arrays, mapped_with
 from dmlcheck.running.model_process import tensors_of
 from dmlcheck.running.node_files import FailedGroup, NodeFiles
 from dmlcheck.running.node_values import NodeTensors

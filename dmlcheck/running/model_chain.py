@@ -58,9 +58,10 @@ class Chain:
         self.lost: dict[str, str] = {}
         self.taken: dict[str, str] = {}  # the tensors that are the implementation's, each with the reason
         for name, values in inputs.items():
-            self._exact(name, values)
+            self.exact(name, values)
 
-    def _exact(self, name: str, values: Array) -> None:
+    def exact(self, name: str, values: Array) -> None:
+        """Take a tensor without errors."""
         data = TensorRef.of(values).buffer.bytes
         if data is not None:
             self.held[name] = data
@@ -105,7 +106,7 @@ class Chain:
         is_whole = all(values.dtype.kind not in "fc" for values in actual.values())
         if is_of_sizes or (is_exact and (is_whole or not reads)):
             for name, values in actual.items():
-                self._exact(name, values)
+                self.exact(name, values)
                 if not is_of_sizes:
                     self.taken[name] = f"{node} is not computed: {why}"
         else:

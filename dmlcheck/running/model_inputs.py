@@ -16,6 +16,7 @@ from dmlcheck.files import npy
 from dmlcheck.files.npz import names_in, read_array
 from dmlcheck.files.plain import open_plain, reason
 from dmlcheck.onnx.descs.node import Unmapped
+from dmlcheck.onnx.model.file import UNNAMED, place_of
 from dmlcheck.onnx.model.input_uses import Use, uses_of
 from dmlcheck.onnx.reading import Unreadable, element_type, first_line, tensor_in
 
@@ -157,13 +158,17 @@ def random_inputs(model: Any, weights: Mapping[str, Any], sizes: Mapping[str, in
 
 def _unusable(wanted: list[Input], sizes: Mapping[str, int]) -> Iterator[Finding]:
     unknown_sizes = dict.fromkeys(
-        size or "?" for one in wanted for size in one.sizes if isinstance(size, str) and _size(size, sizes) is None
+        place_of(one.name, axis) if size in ("", UNNAMED) else size
+        for one in wanted
+        for axis, size in enumerate(one.sizes)
+        if isinstance(size, str) and _size(size, sizes) is None
     )
     if unknown_sizes:
-        named = [size for size in unknown_sizes if size != "?"]
         problem = f"the model's inputs have sizes without a number: {', '.join(unknown_sizes)}"
-        help = " ".join(f"--dim {name}=SIZE" for name in named) or "give arrays with --inputs FILE.npz"
-        yield Finding("unknown-sizes", (), {"problem": problem}, f"run with {help}" if named else help)
+        help = f"run with {' '.join(f'--dim {name}=SIZE' for name in unknown_sizes)}"
+        if any(":" in name for name in unknown_sizes):
+            help = f"{help}, or give arrays with --inputs FILE.npz"
+        yield Finding("unknown-sizes", (), {"problem": problem}, help)
     for one in wanted:
         if one.dtype is None:
             problem = f"the input {one.name} is {one.kind}, which has no random values"
@@ -198,8 +203,14 @@ def _random(one: Input, shape: tuple[int, ...], use: Use, rng: np.random.Generat
 
 
 def _length(use: Use, shapes: Mapping[str, Any], arrays: Mapping[str, Any], uses: Mapping[str, Use]) -> int:
-    """Return a length of attention: earlier steps, and the tokens of this one."""
+    """Return a length of attention: earlier steps, and the tokens of this one.
+
+    These are those of the keys, where they are an input of the model, or of the ids, or of what stands for them.
+    """
     past = shapes.get(use.past, ())
-    tokens = [array.shape[1] for name, array in arrays.items() if uses[name].most is not None and array.ndim == 2]
-    total = (past[2] if len(past) == 4 else 0) + (tokens[0] if tokens else 1)
+    ids = [array.shape for name, array in arrays.items() if uses[name].most is not None and array.ndim == 2]
+    floats = [array.shape for array in arrays.values() if array.dtype.kind == "f" and array.ndim == 3]
+    own = [shapes[name] for name in use.new if len(shapes.get(name, ())) == 3]
+    tokens = next((shape[1] for shape in (*own, *ids, *floats)), 1)
+    total = (past[2] if len(past) == 4 else 0) + tokens
     return int(total - (use.length == "last"))

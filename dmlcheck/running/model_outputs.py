@@ -7,22 +7,22 @@ import time
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-import numpy as np
-
 from dmlcheck.cases.records import Case
 from dmlcheck.diagnostics.record import NOTE, WARNING, Diagnostic
 from dmlcheck.diagnostics.wording import figure
+from dmlcheck.onnx.model.parts import has_graphs
+from dmlcheck.running.chain_nodes import follow_node, known_arrays, mapped_with
+from dmlcheck.running.inner_chain import follow_inside
 from dmlcheck.running.model_cases import Loaded, ModelOrigin, NodeCase
 from dmlcheck.running.model_chain import Chain, OutputVerdict
-from dmlcheck.running.node_values import NodeTensors, arrays_of
-from dmlcheck.running.node_verdict import KNOWN_TYPES, Mapped, NodeVerdict, Unjudged, map_node
+from dmlcheck.running.node_values import NodeTensors
+from dmlcheck.running.node_verdict import Mapped, NodeVerdict, Unjudged
 from dmlcheck.running.one_case import ending_of
 from dmlcheck.running.results import FAILED, PASSED, SKIPPED, CaseResult, ModelOutput
 from dmlcheck.running.settings import Settings
 from dmlcheck.running.verdict import Limits
 
 PREFIX = "output:"  # of the names of their cases
-_OF_SIZES = ("Shape", "Size")
 
 
 def output_cases(model: Loaded, file: str) -> tuple[Case, ...]:
@@ -55,12 +55,23 @@ class ModelOutputs:
         outputs = {name: values.tensors[name] for name in node.node.output if name in values.tensors}
         arrays = known_arrays(outputs)
         self.actual.update((name, array) for name, array in arrays.items() if name in self.wanted)
-        mapped = self._mapped(node, values) if verdict is None or values.nothing is not None else verdict
-        follow_node(self.chain, node, mapped, arrays, self.model)
+        if has_graphs(node.node) and values.nothing is None:
+            self._follow_inside(node, values, arrays)
+        else:
+            mapped = self._mapped(node, values) if verdict is None or values.nothing is not None else verdict
+            follow_node(self.chain, node, mapped, arrays, self.model)
         if isinstance(verdict, NodeVerdict):
             self.chain.note(node.case.name, verdict.verdict.outputs, arrays)
         done = (name for name in (*node.reads, *outputs) if self.last.get(name, node.case.name) == node.case.name)
         self.chain.drop(name for name in done if name not in self.wanted)
+
+    def _follow_inside(self, node: NodeCase, values: NodeTensors, arrays: Mapping[str, Any]) -> None:
+        """Take a node with graphs of its own; as it is where they cannot be followed, or give something else."""
+        made = follow_inside(self.chain, node, values.tensors, self.model)
+        if isinstance(made, Unjudged):
+            follow_node(self.chain, node, made, arrays, self.model)
+        elif any(getattr(made[name], "shape", None) != array.shape for name, array in arrays.items()):
+            self.chain.give_up(arrays, f"{node.case.name} gives other sizes than the reference")
 
     def _mapped(self, node: NodeCase, values: NodeTensors) -> Mapped | Unjudged:
         if values.skipped is not None:
@@ -69,9 +80,11 @@ class ModelOutputs:
             return Unjudged("missing-tensor", "the implementation gave nothing for it")
         return mapped_with(node, values.tensors, self.model, is_directml=self.is_directml)
 
-    def results(self) -> Iterator[CaseResult]:
-        """Yield the results of the outputs, in the order of the model."""
+    def results(self, chosen: Collection[str]) -> Iterator[CaseResult]:
+        """Yield the results of the outputs whose cases have some names, in the order of the model."""
         for case in self.cases:
+            if case.name not in chosen:
+                continue
             start = time.perf_counter()
             name = case.name.removeprefix(PREFIX)
             actual = self.actual.get(name, self.model.inputs.get(name))
@@ -98,44 +111,7 @@ class ModelOutputs:
         return CaseResult(case, ending.outcome, ending.reason, diagnostics, ending.outputs, output=output)
 
 
-def mapped_with(node: NodeCase, tensors: Mapping[str, Any], model: Loaded, *, is_directml: bool) -> Mapped | Unjudged:
-    """Return the graph of a node with the tensors that it read and gave, or why it has none."""
-    inputs = arrays_of(node.node.input, tensors, model)
-    outputs = arrays_of(node.node.output, tensors, model)
-    if isinstance(inputs, Unjudged) or isinstance(outputs, Unjudged):
-        return Unjudged("not-mapped", "one of its tensors is a sequence, or missing")
-    elements = {name: kind for name in node.reads if (kind := model.four_bits(name)) is not None}
-    return map_node(node.node, model.opset(node.node), inputs, outputs, is_directml=is_directml, elements=elements)
-
-
-def follow_node(
-    chain: Chain, node: NodeCase, mapped: Mapped | NodeVerdict | Unjudged, actual: Mapping[str, Any], model: Loaded
-) -> None:
-    """Take a node into a chain; `actual` are the arrays that the implementation gave for it."""
-    if isinstance(mapped, Unjudged) or mapped.graph is None:
-        why = mapped.reason if isinstance(mapped, Unjudged) else "its outputs do not have the sizes that they must have"
-        reads = [name for name in node.reads if name not in model.constants]
-        chain.take(node.case.name, reads, actual, why, is_of_sizes=is_of_sizes(node))
-    else:
-        constants = {name: data for name, data in mapped.data.items() if name in model.constants}
-        chain.add(node.case.name, mapped.graph, actual, constants)
-
-
-def is_of_sizes(node: NodeCase) -> bool:
-    """Whether a node's outputs depend on the sizes of its inputs alone."""
-    return node.node.op_type in _OF_SIZES and not node.node.domain
-
-
-def known_arrays(tensors: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the tensors that are arrays of types that DirectML has."""
-    return {name: array for name, array in tensors.items() if _is_known(array)}
-
-
 _HELP = "look at the nodes that fail; if none does, run with --bisect"
-
-
-def _is_known(array: Any) -> bool:
-    return isinstance(array, np.ndarray) and array.dtype in KNOWN_TYPES
 
 
 def _finite(value: float) -> float | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from dmlcheck.cases.find import Target
@@ -15,7 +15,7 @@ from dmlcheck.diagnostics.record import NOTE, WARNING, Diagnostic
 from dmlcheck.diagnostics.wording import counted
 from dmlcheck.implementations import Failure, close, make, runs_models, tensor_reader
 from dmlcheck.onnx.model.origin import origin_of
-from dmlcheck.onnx.model.parts import element_types, join_weights, model_of_node
+from dmlcheck.onnx.model.parts import element_types, has_graphs, join_weights, model_of_node
 from dmlcheck.reference.work import TooMuchWork
 from dmlcheck.running.computed import Nothing
 from dmlcheck.running.events import (
@@ -32,6 +32,7 @@ from dmlcheck.running.events import (
     in_shard,
     malformed,
 )
+from dmlcheck.running.inner_chain import judge_inside
 from dmlcheck.running.keep import keep
 from dmlcheck.running.known_failures import with_known
 from dmlcheck.running.model_bisect import ModelBisection
@@ -45,6 +46,7 @@ from dmlcheck.running.node_verdict import NodeVerdict, Unjudged, judge_node
 from dmlcheck.running.one_case import Run, ending_of, ending_of_nothing
 from dmlcheck.running.reference_nodes import stand_in
 from dmlcheck.running.results import ERRORED, FAILED, PASSED, SKIPPED, CaseResult, Ending, NodeOfCase
+from dmlcheck.running.together import not_together, together_case, together_result
 from dmlcheck.running.verdict import evidence_of
 from dmlcheck.running.whole_model import optimized
 from dmlcheck.specs.names import highest
@@ -79,6 +81,7 @@ class ModelExecution:
         self.output_cases = () if isinstance(self.model, UnusableModel) else output_cases(self.model, target.name)
         self.selected = self._selected()
         self.chosen = frozenset(case.name for case in self.selected if in_shard(case.id, plan.shard))
+        self.runs_together = self._runs_together()
         self.together: CaseResult | None = None
         self._now: tuple[str, float] | None = None
 
@@ -99,6 +102,16 @@ class ModelExecution:
         is_selected = self.plan.selection.of(self.target)
         cases = (*(node.case for node in self.nodes), *self.output_cases)
         return [case for case in cases if self.target.asks_for(case.name) and is_selected(case)]
+
+    def _runs_together(self) -> bool:
+        """Whether the whole model runs once beside its nodes: where its case is selected.
+
+        It does not where the whole model runs anyway, nor where a search runs nodes together; nor in a shard, since
+        the others could not know of a case that is there only if it fails.
+        """
+        case = together_case(self.target.name)
+        is_other = not self.is_by_node or self.asked.is_bisecting or self.asked.is_listing or self.plan.shard
+        return not is_other and self.target.asks_for(case.name) and self.plan.selection.of(self.target)(case)
 
     @property
     def nodes(self) -> tuple[NodeCase, ...]:
@@ -127,41 +140,47 @@ class ModelExecution:
                 case = case_of_file(self.target.name, ModelOrigin(self.target.name))
                 yield Done(malformed(case, WRONG_FILE, self.model.diagnostics))
                 yield Ended(digest([self.target.name]) if self.plan.digests else None)
-                return
-            outputs = self._outputs(self.model)
-            bisection = self._bisection(self.model) if self.asked.is_bisecting else None
-            for node, values in self._values(self.model, outputs):
-                if node.case.name not in self.chosen:
-                    outputs.follow(node, values, None)
-                    yield Other(node.case.id, node.case.file)
-                    continue
-                result, verdict = self._result(node, values, self.model)
-                if bisection is not None:
-                    bisection.follow(values)
-                    bisection.note(result)
-                yield Done(result)
-                outputs.follow(node, values, verdict)
-                self._now = None
-            yield from (Other(case.id, case.file) for case in self.output_cases if case.name not in self.chosen)
-            for result in outputs.results():
-                if bisection is not None:
-                    bisection.note(result)
-                yield Done(result)
-            bisected = None
-            if bisection is not None:
-                self.together, bisected = bisection.searched(self._begin_group, self.files)
-                yield from () if self.together is None else [Done(self.together)]
-            ids = [*(case.id for case in self.selected), *([] if self.together is None else [self.together.case.id])]
-            yield Ended(digest(ids) if self.plan.digests else None, None if self.nodes else self.target.name, bisected)
+            else:
+                yield from self._events(self.model)
         finally:
             if not self.is_given:
                 close(self.implementation)
             if self.files is not None:
                 self.files.close()
 
+    def _events(self, model: Loaded) -> Iterator[Event]:
+        outputs = self._outputs(model)
+        bisection = self._bisection(model) if self.asked.is_bisecting else None
+        bisected, is_complete = None, True
+        for node, values in self._values(model, outputs):
+            is_complete = is_complete and _ran(values)
+            if node.case.name not in self.chosen:
+                outputs.follow(node, values, None)
+                yield Other(node.case.id, node.case.file)
+                continue
+            result, verdict = self._result(node, values, model)
+            if bisection is not None:
+                bisection.follow(values)
+                bisection.note(result)
+            yield Done(result)
+            outputs.follow(node, values, verdict)
+            self._now = None
+        if self.runs_together:
+            self.together = self._together(model, outputs, is_complete=is_complete)
+        yield from (Other(case.id, case.file) for case in self.output_cases if case.name not in self.chosen)
+        for result in outputs.results(self.chosen):
+            if bisection is not None:
+                bisection.note(result)
+            yield Done(result)
+        if bisection is not None:
+            self.together, bisected = bisection.searched(self._begin_group, self.files)
+        yield from () if self.together is None else [Done(self.together)]
+        ids = [*(case.id for case in self.selected), *([] if self.together is None else [self.together.case.id])]
+        yield Ended(digest(ids) if self.plan.digests else None, None if self.nodes else self.target.name, bisected)
+
     def _outputs(self, model: Loaded) -> ModelOutputs:
         """Return the chain to the outputs that are judged."""
-        chosen = [case for case in self.output_cases if case.name in self.chosen]
+        chosen = [case for case in self.output_cases if case.name in self.chosen or self.runs_together]
         is_directml = self.run.directml is not None
         if self.tensor is not None and chosen:
             names = (value.name for value in model.proto.graph.input if value.name not in model.inputs)
@@ -190,6 +209,21 @@ class ModelExecution:
         is_directml, file = self.run.directml is not None, self.target.name
         return ModelBisection(model, file, self.implementation, self.run.limits, self.asked, is_directml=is_directml)
 
+    def _together(self, model: Loaded, outputs: ModelOutputs, *, is_complete: bool) -> CaseResult | None:
+        """Run the whole model once, and return its case if there is something to say, or if it was asked for by name.
+
+        It does not run if one of its nodes did not.
+        """
+        case = together_case(self.target.name)
+        self._begin_group(case.id)
+        start = time.perf_counter()
+        found = not_together(case, "a node of it did not run alone")
+        if is_complete:
+            found = together_result(case, model, outputs.actual, outputs.chain, self.implementation)
+        self._now = None
+        is_silent = self.target.case is None and (found.outcome == PASSED or not is_complete)
+        return None if is_silent else found._replace(seconds=time.perf_counter() - start)
+
     def _begin_group(self, name: str) -> None:
         self._now = (name, time.monotonic())
 
@@ -216,21 +250,29 @@ class ModelExecution:
         origin = origin_of(node.node)
         name = node.node.name or node.case.name
         about = NodeOfCase(name, node.operator, module=origin.module, line=origin.line)
-        if values.skipped is not None:
-            return _skipped(node, values.skipped, about), values.skipped
         if values.nothing is not None:
             nothing = Unjudged("missing-tensor", "the implementation gave nothing for it")
             return _ended(node, ending_of_nothing(values.nothing), about), nothing
         inputs = arrays_of(node.node.input, values.tensors, model)
         outputs = arrays_of(node.node.output, values.tensors, model)
-        if isinstance(inputs, Unjudged):
-            return _skipped(node, inputs, about), inputs
-        if isinstance(outputs, Unjudged):
-            return _skipped(node, outputs, about), outputs
+        skipped = next((each for each in (values.skipped, inputs, outputs) if isinstance(each, Unjudged)), None)
+        if isinstance(inputs, Unjudged) or isinstance(outputs, Unjudged) or skipped is not None:
+            why = skipped or Unjudged("missing-tensor", "")
+            return _skipped(node, why, about), why
         about = about._replace(not_finite=not_finite(node.node, inputs, outputs))
         if self.asked.wants_headroom:
             about = about._replace(largest=largest_halves(node.node, outputs))
-        verdict = judge_node(
+        verdict = self._verdict(node, values, inputs, outputs, model)
+        if isinstance(verdict, Unjudged):
+            return _skipped(node, verdict, about), verdict
+        return self._of_verdict(node, verdict, values, about, model), verdict
+
+    def _verdict(
+        self, node: NodeCase, values: NodeTensors, inputs: Sequence[Any], outputs: Sequence[Any], model: Loaded
+    ) -> NodeVerdict | Unjudged:
+        if has_graphs(node.node):
+            return judge_inside(node, values.tensors, model, self.run.limits)
+        return judge_node(
             node.node,
             model.opset(node.node),
             inputs,
@@ -240,9 +282,6 @@ class ModelExecution:
             file=self.target.name,
             elements={name: kind for name in node.reads if (kind := model.four_bits(name)) is not None},
         )
-        if isinstance(verdict, Unjudged):
-            return _skipped(node, verdict, about), verdict
-        return self._of_verdict(node, verdict, values, about, model), verdict
 
     def _of_verdict(
         self, node: NodeCase, verdict: NodeVerdict, values: NodeTensors, about: NodeOfCase, model: Loaded
@@ -294,6 +333,11 @@ def implementation_of(plan: Plan, *, is_whole: bool) -> Any:
         return here
     limit = None if is_whole and plan.timeout == DEFAULT_TIMEOUT else plan.timeout
     return ModelProcess(here, plan.implementation, limit)
+
+
+def _ran(values: NodeTensors) -> bool:
+    """Whether a node gave its tensors, on whatever provider."""
+    return values.nothing is None and (values.skipped is None or values.skipped.rule == "runs-elsewhere")
 
 
 def _level(verdict: NodeVerdict) -> str | None:

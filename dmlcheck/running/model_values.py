@@ -67,6 +67,8 @@ def inputs_text(model: Loaded, seed: int, inputs: str | None) -> str:
 def _remarks(model: Loaded, way: ReferenceNodes, wanted: EvaluationRequest) -> Iterator[str]:
     yield inputs_text(model, wanted.seed, wanted.inputs)
     yield from evaluator_text(way.evaluated)
+    for name, remark in way.remarks.items():
+        yield f"{cut(name, _MOST_NAME)}: {remark}"
     for name in way.undefined:
         yield f"elements of {cut(name, _MOST_NAME)!r} are undefined, and with them the results that follow from it"
 

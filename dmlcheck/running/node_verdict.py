@@ -156,6 +156,17 @@ def map_node(
     return Mapped(graph, meaning, data)
 
 
+def remark_of(node: Any, opset: int, inputs: Sequence[Array | None], outputs: Sequence[Array | None]) -> str | None:
+    """Return what there is to say of the results of a node, or None."""
+    remark = row_of(_type(node)).remark
+    if remark is None:
+        return None
+    try:
+        return remark(_node(node, opset, inputs, outputs, {}))
+    except (Unmapped, *_MISFITS):
+        return None
+
+
 def _node(
     node: Any,
     opset: int,

@@ -21,7 +21,7 @@ from dmlcheck.onnx.model.parts import has_graphs
 from dmlcheck.onnx.reading import first_line
 from dmlcheck.running.model_cases import Loaded, NodeCase, node_cases
 from dmlcheck.running.node_values import arrays_of, needed
-from dmlcheck.running.node_verdict import Mapped, Unjudged, map_node, why_not
+from dmlcheck.running.node_verdict import Mapped, Unjudged, map_node, remark_of, why_not
 from dmlcheck.values.layouts import laid_out
 from dmlcheck.values.memory import available_bytes
 
@@ -65,7 +65,7 @@ class ReferenceNodes:
     """A model that the reference computes node by node; a tensor is dropped after its last reader.
 
     `tensors` are those with readers to come, `evaluated` the nodes that ONNX's evaluator computed, `undefined` the
-    tensors with undefined elements that nodes read.
+    tensors with undefined elements that nodes read, `remarks` what there is to say of the results of nodes.
     """
 
     def __init__(self, model: Loaded, kept: Collection[str] = (), outer: ReferenceNodes | None = None) -> None:
@@ -79,6 +79,7 @@ class ReferenceNodes:
         self.is_inside = outer is not None
         self.evaluated: list[ByEvaluator] = [] if outer is None else outer.evaluated
         self.undefined: dict[str, None] = {} if outer is None else outer.undefined
+        self.remarks: dict[str, str] = {} if outer is None else outer.remarks
 
     def nodes(self, chosen: Collection[str] | None = None) -> Iterator[tuple[NodeCase, NodeOutputs | Uncomputed]]:
         """Yield nodes in order with their outputs: those of some names, and their ancestors; by default all."""
@@ -104,7 +105,7 @@ class ReferenceNodes:
         if name in self.tensors:
             return self.tensors[name]
         if name in self.model.constants:
-            return _constant(self.model.constants[name], name)
+            return constant_values(self.model.constants[name], name)
         raise Unmapped(f"nothing gives {name}")
 
     def computed(self, node: NodeCase) -> NodeOutputs | Uncomputed:
@@ -184,6 +185,9 @@ class ReferenceNodes:
         mapped = map_node(node.node, opset, inputs, outputs, is_directml=False, elements=elements)
         if isinstance(mapped, Unjudged):
             return mapped
+        remark = remark_of(node.node, opset, inputs, outputs)
+        if remark is not None:
+            self.remarks[node.case.name] = remark
         lost = next((name for name in node.node.output if name in self.read and name not in mapped.graph.outputs), None)
         return mapped if lost is None else Unjudged("not-mapped", f"no operator of DirectML gives {lost}")
 
@@ -204,18 +208,8 @@ class ReferenceNodes:
 
     def _body(self, graph: Any, given: Sequence[Any]) -> list[Any] | Uncomputed:
         """Return the outputs of a graph inside of a node, for its inputs in order."""
-        from onnx import ModelProto
-
-        proto = ModelProto(opset_import=self.model.proto.opset_import, ir_version=self.model.proto.ir_version)
-        proto.graph.CopyFrom(graph)
         names = [value.name for value in graph.input]
-        inputs = {**self.tensors, **dict(zip(names, given, strict=False))}
-        constants = {name: tensor for name, tensor in self.model.constants.items() if name not in names}
-        constants.update((tensor.name, tensor) for tensor in graph.initializer)
-        file = self.model.nodes[0].case.file if self.model.nodes else ""
-        inner = self.model._replace(
-            proto=proto, constants=constants, nodes=node_cases(proto, file, constants), inputs=inputs
-        )
+        inner = inner_model(self.model, graph, {**self.tensors, **dict(zip(names, given, strict=False))})
         outputs = [value.name for value in graph.output]
         way = ReferenceNodes(inner, outputs, self)
         for node, found in way.nodes():
@@ -247,6 +241,20 @@ class ReferenceNodes:
         return [*carried, *(_empty(value) for value in body.output[1 + len(carried) :])]
 
 
+def inner_model(model: Loaded, graph: Any, tensors: Mapping[str, Any]) -> Loaded:
+    """Return a graph inside of a node as a model, whose inputs are its own and all tensors around it."""
+    from onnx import ModelProto
+
+    proto = ModelProto(opset_import=model.proto.opset_import, ir_version=model.proto.ir_version)
+    proto.graph.CopyFrom(graph)
+    names = {value.name for value in graph.input}
+    constants = {name: tensor for name, tensor in model.constants.items() if name not in names}
+    constants.update((tensor.name, tensor) for tensor in graph.initializer)
+    file = model.nodes[0].case.file if model.nodes else ""
+    nodes = node_cases(proto, file, constants)
+    return model._replace(proto=proto, constants=constants, nodes=nodes, inputs=tensors)
+
+
 def stand_in(node: NodeCase, model: Loaded, tensors: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the outputs of a node for tensors that it reads, {} where the engine does not compute it."""
     found = ReferenceNodes(model._replace(inputs=tensors)).computed(node)
@@ -270,7 +278,8 @@ def _empty(value: Any) -> Array:
     return np.empty(sizes, helper.tensor_dtype_to_np_dtype(tensor.elem_type))
 
 
-def _constant(tensor: Any, name: str) -> Array:
+def constant_values(tensor: Any, name: str) -> Array:
+    """Return the values of a constant; Unmapped if they cannot be read."""
     from onnx import numpy_helper
 
     try:

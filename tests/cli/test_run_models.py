@@ -146,7 +146,6 @@ def test_an_interrupted_run_writes_the_report_so_far(runtime: type[Runtime], mon
 
 def test_nodes_that_are_wrong_together_are_a_case(runtime: type[Runtime], monkeypatch: pytest.MonkeyPatch) -> None:
     plant(monkeypatch, "down", "softmax", between=("m2",))
-    assert run().exit_code == 0
     result = run("--bisect", "--json", "r.json", "-o", "out", "--junitxml", "r.xml", "--html", "r.html")
     assert runtime.calls
     assert result.exit_code == 1
@@ -173,6 +172,42 @@ def test_nodes_that_are_wrong_together_are_a_case(runtime: type[Runtime], monkey
     assert dmlcheck("compare", "r.json", "r.json").exit_code == 0
     for file in ("r.xml", "r.html"):
         assert "down..softmax" in Path(file).read_text(encoding="utf-8")
+
+
+def test_a_model_that_is_wrong_only_as_a_whole_fails_by_default(
+    runtime: type[Runtime], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """onnxruntime#32146: each node is right alone, and the device computes some together."""
+    plant(monkeypatch, "down", "softmax", between=("m2",))
+    result = run("--json", "r.json")
+    assert result.exit_code == 1
+    assert "6 passed, 1 failed in" in result.output
+    assert "FAILED model.onnx::together   output-mismatch\n" in result.output
+    assert (
+        " when the whole model runs: it is right when each node runs alone\n    help: run with --bisect"
+        in result.output
+    )
+    assert f"  again: {AGAIN} model.onnx::together\n" in result.output
+    assert report()["digest"] == digest_of_ids(case["id"] for case in report()["cases"])
+    case = report()["cases"][-1]
+    assert (case["id"], case["outcome"], case["outputs"]["y"]["mismatches"] > 0) == (
+        "model.onnx::together",
+        "failed",
+        True,
+    )
+    again = dmlcheck("run", "model.onnx::together", *WORDS[1:], "--dim", "batch=3")
+    assert "1 failed in" in again.output
+    write("known.yaml", "- {cases: 'model.onnx::together', expect: failed, reason: it is known}\n")
+    assert "6 passed, 1 xfailed in" in run("--expectations", "known.yaml").output
+    assert "1 passed in" in run("-k", "up").output
+    assert runtime.calls
+
+
+def test_a_model_that_is_right_as_a_whole_is_a_case_where_it_is_asked_for(runtime: type[Runtime]) -> None:
+    assert "6 passed in" in run().output
+    assert runtime.calls[-1] == ["y"]
+    result = dmlcheck("run", "model.onnx::together", *WORDS[1:], "--dim", "batch=3")
+    assert (result.exit_code, "1 passed in" in result.output) == (0, True)
 
 
 def test_where_no_nodes_are_wrong_together_a_line_says_so(runtime: type[Runtime]) -> None:

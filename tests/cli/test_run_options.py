@@ -22,6 +22,8 @@ from dmlcheck.values import memory
         (Number(1), "1", 1.0),
         (Dimension(), "batch=4", ("batch", 4)),
         (Dimension(), "a=b=0", ("a=b", 0)),
+        (Dimension(), "x:0:1=5", ("x:0:1", 5)),
+        (Dimension(2**63 - 1), f"batch={2**63 - 1}", ("batch", 2**63 - 1)),
         (Memory(), "512MiB", 512 * 2**20),
         (Memory(), "2 gib", 2**31),
         (Memory(), "1GB", 10**9),

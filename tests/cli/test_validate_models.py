@@ -7,7 +7,7 @@ import json
 import pytest
 from commandline import GOOD, dmlcheck, write
 from fused_patterns import layer_norm, whole
-from whole_models import attention_layer, model, node, residual_block, save
+from whole_models import attention_layer, model, node, numbers, residual_block, save
 
 
 def test_a_model_is_checked_with_the_sizes_that_are_given() -> None:
@@ -40,6 +40,7 @@ def test_json_has_the_nodes_and_the_model() -> None:
         "at_least": False,
         "checked": 10,
         "no_provider": 0,
+        "refused": 0,
         "elsewhere": 0,
         "unknown": 0,
         "unknown_roots": [],
@@ -82,6 +83,22 @@ def test_a_model_that_no_provider_takes_is_an_error() -> None:
     assert (report["valid"], report["models"][0]["no_provider"], report["models"][0]["at_least"]) == (False, 1, True)
     (entry,) = report["descs"]
     assert (entry["valid"], entry["diagnostics"][0]["rule"]) == (False, "no-provider")
+
+
+def test_a_model_that_a_provider_refuses_is_an_error_with_a_help() -> None:
+    """onnxruntime#26826: exporters of PyTorch write allowzero, and the provider takes -1 as 4294967295."""
+    reshape = node("Reshape", "x s", "y", "view", allowzero=1)
+    save(model([reshape, node("Relu", "y", "z")], {"x": [2, "n"]}, {"z": ["m"]}, [numbers("s", [-1])]))
+    result = dmlcheck("validate", "model.onnx", "--dim", "n=3", "--format", "json")
+    assert result.exit_code == 1
+    report = json.loads(result.output)
+    assert (report["valid"], report["models"][0]["refused"], report["models"][0]["at_least"]) == (False, 1, True)
+    (diagnostic,) = report["descs"][0]["diagnostics"]
+    assert (diagnostic["rule"], diagnostic["severity"]) == ("provider-refuses", "error")
+    assert "set allowzero to 0" in diagnostic["help"]
+    text = dmlcheck("validate", "model.onnx", "--dim", "n=3").output
+    assert "model.onnx::view: Reshape-14: error[provider-refuses]: the DirectML provider takes -1 " in text
+    assert "1 node checked, 1 that a provider refuses" in text
 
 
 def test_the_descs_of_nodes_can_be_validated_by_themselves() -> None:
@@ -146,7 +163,7 @@ def test_other_formats_have_the_errors_of_nodes(form: str) -> None:
 @pytest.mark.parametrize(
     "given",
     [
-        *("batch", "=4", "batch=", "batch=0", "batch=-1", "batch=x", "batch=1.5"),
+        *("batch", "=4", "batch=", "batch=-1", "batch=x", "batch=1.5"),
         *("batch=9223372036854775808", "batch=10000000000000000000"),  # 2^63, and a number of 20 digits
     ],
 )
@@ -154,6 +171,24 @@ def test_a_size_that_is_none_is_refused(given: str) -> None:
     save(residual_block())
     result = dmlcheck("validate", "model.onnx", "--dim", given)
     assert (result.exit_code, "is not NAME=SIZE" in result.output) == (2, True)
+
+
+def test_a_hint_about_sizes_works_when_it_is_obeyed() -> None:
+    save(model([node("Relu", "x", "y", "relu")], {"x": [None, 3, "?", "n"]}, {"y": [None, 3, "?", "n"]}))
+    hint = "give the unknown sizes with --dim x:0=SIZE --dim x:2=SIZE --dim n=SIZE"
+    assert hint in dmlcheck("validate", "model.onnx").output
+    result = dmlcheck("validate", "model.onnx", "--dim", "x:0=2", "--dim", "x:2=4", "--dim", "n=5")
+    assert (result.exit_code, "1 node checked" in result.output) == (0, True)
+    wrong = dmlcheck("validate", "model.onnx", "--dim", "x:1=2")
+    assert (wrong.exit_code, "--dim x:1: no size has that name" in wrong.output) == (2, True)
+
+
+def test_a_size_of_0_leaves_parts_out() -> None:
+    save(
+        model([node("Concat", "past new", "all", "cat", axis=1)], {"past": [2, "p"], "new": [2, 3]}, {"all": [2, "t"]})
+    )
+    result = dmlcheck("validate", "model.onnx", "--dim", "p=0")
+    assert (result.exit_code, "DML_OPERATOR_JOIN" in result.output) == (0, True)
 
 
 def test_a_size_that_no_model_names_is_refused() -> None:

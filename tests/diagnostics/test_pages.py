@@ -26,6 +26,7 @@ NO_EXAMPLE = {
     "dangling-edge",
     "edge-mismatch",
     "no-provider",  # of the nodes of models
+    "provider-refuses",
     "runs-elsewhere",
     "unknown-sizes",
     "not-mapped",

@@ -126,6 +126,18 @@ LOGS = [
     ("FusedConv node. Name:'' Status Message: 80004005 Unspecified error", "no error code of its own"),
     ("Non-zero status code returned while running Softmax node. 0x80070057", "as a rule the desc of an operator"),
     ("E_INVALIDARG", "as a rule the desc of an operator"),
+    ("-2005270521", "another program"),  # 887A0007
+    ("hr = 2289696773", "was removed"),  # 887A0005, unsigned
+    ("tid(3a4) 80070005 Access is denied.", "did not let the program"),
+    ("Exception(1) tid(3a4) 8007023E {Application Error}", "nothing caught"),
+    (
+        "NOT_IMPLEMENTED : Could not find an implementation for ConvInteger(10) node with name 'conv'",
+        "No provider of the session has a kernel",
+    ),
+    ("FAIL : kernel_type_str_resolver.cc:33 onnxruntime::KernelTypeStrResolver::ResolveKernelTypeStr", "lacks a type"),
+    ("dml_util.cc:118] Invalid or unsupported data type BFloat16.", "does not hand to DirectML"),
+    ("Unsupported data type tensor(bfloat16) for Conv", "does not hand to DirectML"),
+    ("MLOperatorAuthorImpl.cpp(2853)\\onnxruntime.dll!00007FF86ACD4F45: 80070057", "has computed other sizes"),
 ]
 
 
@@ -355,3 +367,14 @@ def test_the_nearest_messages_have_most_words_in_common() -> None:
 @pytest.mark.parametrize("text", ["some words", "does anyone read these words", ""])
 def test_a_text_that_shares_few_words_with_every_message_has_none_near(text: str) -> None:
     assert nearest_messages(text) == []
+
+
+def test_a_mask_is_cast_to_the_type_of_the_floats() -> None:
+    for text in (TYPES, "Unsupported data type"):
+        (found,) = explained(text)
+        assert "cast to the float type, never the other way" in found.message.remedy
+
+
+@pytest.mark.parametrize("text", ["tid 12345678901", "1.2147483648", "x2147483648", "123456789"])
+def test_other_numbers_are_no_error_codes(text: str) -> None:
+    assert explained(text) == []

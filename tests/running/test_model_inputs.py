@@ -154,6 +154,39 @@ def test_lengths_of_attention_count_the_keys() -> None:
     assert (given["last"].tolist(), given["total"].tolist()) == ([10], 11)
 
 
+@pytest.mark.parametrize(
+    ("sizes", "expected"),
+    [
+        ({"q": (1, 4, 8), "k": (1, 4, 8), "v": (1, 4, 8)}, 4),
+        ({"q": (1, 4, 8), "k": (1, 4, 8), "v": (1, 4, 8), "pk": (1, 2, 3, 4)}, 7),
+        ({"embeds": (1, 5, 8)}, 5),  # from which a model computes the others
+        ({}, 1),
+    ],
+)
+def test_lengths_of_attention_count_the_tokens_that_are_inputs(
+    sizes: dict[str, tuple[int, ...]], expected: int
+) -> None:
+    from whole_models import FLOAT
+
+    attend = node(
+        "GroupQueryAttention", "q k v pk pv last total", "y", domain="com.microsoft", num_heads=2, kv_num_heads=2
+    )
+    made = model([attend], {}, {"y": [1]})
+    for name, shape in sizes.items():
+        made.graph.input.append(tensor(name, shape, FLOAT))
+    made.graph.input.append(tensor("last", (1, 1), 6))
+    made.graph.input.append(tensor("total", (), 6))
+    given = random_inputs(made, {}, 0).arrays
+    assert (given["last"].tolist(), given["total"].tolist()) == ([[expected - 1]], expected)
+
+
+def test_sizes_without_a_name_are_asked_for_by_their_place() -> None:
+    made = model([node("Add", "x z", "y")], {"x": [None, "n"], "z": ["?", 3]}, {"y": [None, 3]})
+    (finding,) = random_inputs(made, {}, 0).findings
+    assert finding.message == "the model's inputs have sizes without a number: x:0, n, z:0"
+    assert finding.help == "run with --dim x:0=SIZE --dim n=SIZE --dim z:0=SIZE, or give arrays with --inputs FILE.npz"
+
+
 def test_inputs_that_are_no_tensors_have_no_random_values() -> None:
     from onnx import helper
 

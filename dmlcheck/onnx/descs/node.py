@@ -19,6 +19,15 @@ class UnknownValues(Unmapped):
     """A node of a model whose desc depends on numbers that only a run of the model makes."""
 
 
+class RefusedNode(Unmapped):
+    """A node for which ONNX Runtime creates no session, though a provider takes it; `help` says how to change it."""
+
+    def __init__(self, reason: str, help: str) -> None:
+        """Keep the reason and the help."""
+        super().__init__(reason)
+        self.help = help
+
+
 class OnnxNode(NamedTuple):
     """An operator of an opset; inputs and outputs that are left out are None.
 

@@ -20,6 +20,7 @@ from dmlcheck.values.memory import available_bytes
 MOST_NODES = 200_000  # of a model
 MOST_INLINED = 50_000  # of a model whose functions are inlined: a few of them can make very many
 _MOST_DEPTH = 100  # calls within calls, as newer versions of onnx have it
+UNNAMED = "?"  # the name that exporters give to a size that has none
 MOST_VALUES = 1024  # elements of an initializer that are kept: shapes, axes, scales
 
 
@@ -133,9 +134,32 @@ def elements(sizes: Iterable[int], most: int) -> int:
 
 
 def symbols_of(model: Any) -> list[str]:
-    """Return the names of the symbolic sizes of a model's inputs, in their order."""
-    given = (value.type.tensor_type.shape.dim for value in model.graph.input if value.type.HasField("tensor_type"))
-    return list(dict.fromkeys(dim.dim_param for dims in given for dim in dims if dim.dim_param))
+    """Return the names of the sizes of a model's inputs that are not known, in their order.
+
+    A size without a name has that of its place, as `--dim` takes it.
+    """
+    given = [(value.name, value.type.tensor_type.shape.dim) for value in model.graph.input]
+    open_sizes = (
+        place_of(name, axis) if _has_no_name(dim) else str(dim.dim_param)
+        for name, dims in given
+        for axis, dim in enumerate(dims)
+        if not _is_known(dim)
+    )
+    return list(dict.fromkeys(open_sizes))
+
+
+def place_of(name: str, axis: int) -> str:
+    """Return the place of a size: the input's name, and the number of the dimension."""
+    return f"{name}:{axis}"
+
+
+def _is_known(dim: Any) -> bool:
+    return bool(dim.HasField("dim_value") and dim.dim_value >= 0)
+
+
+def _has_no_name(dim: Any) -> bool:
+    """Whether a size has neither a number nor a name: exporters write nothing, -1 or a question mark."""
+    return not _is_known(dim) and dim.dim_param in ("", UNNAMED)
 
 
 def _names(model: Any) -> Iterator[Any]:
@@ -204,10 +228,18 @@ def _replace(field: Any, kept: list[Any]) -> None:
 
 
 def _give_sizes(graph: Any, sizes: Mapping[str, int]) -> set[str]:
-    """Replace named sizes by numbers, and return all names."""
+    """Replace sizes by numbers, and return the names of all: those of places where they have none, or were given so."""
+    names = set()
+    for value in graph.input:
+        for axis, dim in enumerate(value.type.tensor_type.shape.dim):
+            place = place_of(value.name, axis)
+            if _has_no_name(dim) or (place in sizes and not _is_known(dim)):
+                names.add(place)
+                if place in sizes:
+                    dim.dim_value = sizes[place]
     values = (*graph.input, *graph.output, *graph.value_info)
     named = [dim for value in values for dim in value.type.tensor_type.shape.dim if dim.dim_param]
-    names = {str(dim.dim_param) for dim in named}
+    names |= {str(dim.dim_param) for dim in named}
     for dim in named:
         if dim.dim_param in sizes:
             dim.dim_value = sizes[dim.dim_param]

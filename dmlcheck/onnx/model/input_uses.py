@@ -30,13 +30,14 @@ class Use(NamedTuple):
     """How an input is used: it indexes so many elements, or is a mask, or a length of attention; or none of these.
 
     `length` is "total" for the number of keys, "last" for the place of the last one, and `past` names the input that
-    has the keys of earlier runs.
+    has the keys of earlier runs, `new` those of the keys and queries of this one.
     """
 
     most: int | None = None
     is_mask: bool = False
     length: str = ""
     past: str = ""
+    new: tuple[str, ...] = ()
 
 
 def uses_of(model: Any, sizes: Mapping[str, Sequence[int]]) -> dict[str, Use]:
@@ -54,7 +55,8 @@ def _use(name: str, readers: Mapping[str, list[tuple[Any, int]]], sizes: Mapping
     for node, index in _reached(name, readers):
         length = _LENGTHS.get((node.op_type, index))
         if length is not None:
-            return Use(length=length, past=node.input[_PAST_KEY] if len(node.input) > _PAST_KEY else "")
+            past = node.input[_PAST_KEY] if len(node.input) > _PAST_KEY else ""
+            return Use(length=length, past=past, new=(*node.input[1:2], *node.input[:1]))
         is_mask = is_mask or (node.op_type, index) in _MASKS
         limits += _limit(node, index, sizes)
     return Use(min(limits), is_mask) if limits else Use(None, is_mask)

@@ -10,6 +10,7 @@ import numpy as np
 
 from dmlcheck.onnx.model.file import MOST_VALUES
 from dmlcheck.onnx.model.inference import Context, types_of_outputs
+from dmlcheck.onnx.model.true_sizes import true_sizes
 from dmlcheck.onnx.model.values import Value, initial
 from dmlcheck.onnx.schemas import MISJUDGED, schema_of
 
@@ -49,8 +50,17 @@ def forms_of_outputs(node: Any, opset: int, inputs: Sequence[Any]) -> dict[str, 
         found = shape_inference.infer_node_outputs(schema, node, types, data, opset_imports=opsets)
     except (ValueError, KeyError, TypeError, RuntimeError, AttributeError, shape_inference.InferenceError):
         return {}
-    forms = {name: _form(value) for name, value in found.items()}
-    return {name: form for name, form in forms.items() if form is not None}
+    shapes = [None if array is None else tuple(array.shape) for array in inputs]
+    return _corrected(node, opset, shapes, {name: _form(value) for name, value in found.items()})
+
+
+def _corrected(
+    node: Any, opset: int, shapes: Sequence[tuple[int, ...] | None], forms: Mapping[str, Form | None]
+) -> dict[str, Form]:
+    """Return the known forms of outputs, all of one sizes where onnx infers others than ONNX means."""
+    sizes = true_sizes(node, opset, shapes)
+    known = {name: form for name, form in forms.items() if form is not None}
+    return known if sizes is None else {name: form._replace(sizes=sizes) for name, form in known.items()}
 
 
 def _is_rounded(node: Any, inputs: Sequence[Any]) -> bool:
@@ -75,7 +85,12 @@ def forms_from_values(node: Any, opsets: Mapping[str, int], values: Mapping[str,
     inputs = [_value(values[name]) if name else Value(None) for name in node.input]
     found = {name: Value(form) for name, form in types_of_outputs(node, of, inputs).items()}
     forms = {name: _form(value.type) for name, value in found.items() if value.is_sized}
-    return {name: form for name, form in forms.items() if form is not None}
+    return _corrected(node, opsets.get("", 1), [_shape(value) for value in inputs], forms)
+
+
+def _shape(value: Value) -> tuple[int, ...] | None:
+    form = None if value.type is None else _form(value.type)
+    return None if form is None else form.sizes
 
 
 def _value(values: Any) -> Value:

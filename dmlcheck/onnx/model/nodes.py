@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from dmlcheck.diagnostics.wording import cut, dimensions_text
 from dmlcheck.onnx.attributes import attributes_of
-from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, UnknownValues, Unmapped
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, RefusedNode, UnknownValues, Unmapped
 from dmlcheck.onnx.model.file import Model
 from dmlcheck.onnx.model.fusions import fusions
 from dmlcheck.onnx.model.inference import (
@@ -31,6 +31,7 @@ from dmlcheck.onnx.model.inlined_size import graphs_of
 from dmlcheck.onnx.model.inner_graphs import types_given, types_taken
 from dmlcheck.onnx.model.placement import origin_of_outputs, place_of
 from dmlcheck.onnx.model.values import CONSTANT, GIVEN, HOST, MOST_DIMENSIONS, Value, initial, limited
+from dmlcheck.onnx.operators.row import Refusal
 from dmlcheck.onnx.operators.table import provider_steps, row_of
 from dmlcheck.onnx.provider.cpu_kernels import DOMAINS_OF_RUNTIME, is_known, kernels_of, meant, not_taken
 from dmlcheck.onnx.provider.registrations import (
@@ -42,6 +43,8 @@ from dmlcheck.onnx.provider.registrations import (
 from dmlcheck.onnx.reading import first_line, tensor_of
 
 NO_PROVIDER = "no-provider"
+PROVIDER_REFUSES = "provider-refuses"
+REFUSALS = (NO_PROVIDER, PROVIDER_REFUSES)  # of nodes for which ONNX Runtime creates no session
 MOST_INLINED = 2000  # nodes that others come in the place of, up to 30 for each
 _MOST_PREFIX = 1000  # characters of where a node is, which is repeated for each node inside
 _MOST_SHOWN = 200  # characters of sizes
@@ -70,7 +73,7 @@ class UnusableNode(NamedTuple):
     @property
     def is_error(self) -> bool:
         """Whether the node is wrong, or ONNX Runtime does not load the model because of it."""
-        return self.rule in ("onnx-syntax", NO_PROVIDER)
+        return self.rule in ("onnx-syntax", *REFUSALS)
 
 
 class ModelNode(NamedTuple):
@@ -273,7 +276,10 @@ def _found(
     if left is not None:
         has_function = _has_function(node, of)
         problem = not_taken(made.type, version, typed, converts=not has_function)
-        return UnusableNode("runs-elsewhere", left) if problem is None else _untaken(node, of, left, problem)
+        if problem is not None:
+            return _untaken(node, of, left, problem)
+        refused = _refusal(row_of(made.type).refusal_of_cpu, made)
+        return UnusableNode("runs-elsewhere", left) if refused is None else refused
     return _described(node, of, made, inputs, outputs, _PLACED.get(place) or row_of(made.type).elsewhere)
 
 
@@ -288,6 +294,9 @@ def _described(
     """Return the descs of a node that the provider takes; `elsewhere` gives the reason if it still has none."""
     if elsewhere is not None:
         return UnusableNode("runs-elsewhere", elsewhere)
+    refused = _refusal(row_of(made.type).refusal, made)
+    if refused is not None:
+        return refused
     read, given = (
         [(name, value) for name, value in zip(names, values, strict=True) if name and name in of.used]
         for names, values in ((node.input, inputs), (node.output, outputs))
@@ -300,6 +309,16 @@ def _described(
     if any(0 in (value.sizes or ()) for _, value in full):
         return UnusableNode("runs-elsewhere", _EMPTY)
     return _mapped(made, provider_steps)
+
+
+def _refusal(refusal: Refusal | None, made: OnnxNode) -> UnusableNode | None:
+    """Return the error about a node that a provider takes and refuses, None where it does not."""
+    found = None if refusal is None else _mapped(made, refusal)
+    return _refused(found) if isinstance(found, RefusedNode) else None
+
+
+def _refused(refused: RefusedNode) -> UnusableNode:
+    return UnusableNode(PROVIDER_REFUSES, str(refused), refused.help)
 
 
 def _untaken(node: Any, of: Context, left: str, problem: str) -> UnusableNode:
@@ -343,7 +362,7 @@ def _of_function(
         elif one.found.rule == "onnx-syntax":  # the function is not for these types
             return untaken
         elif one.found.rule != "runs-elsewhere":
-            rule = NO_PROVIDER if one.found.rule == NO_PROVIDER else "not-mapped"
+            rule = one.found.rule if one.found.rule in REFUSALS else "not-mapped"
             return one.found._replace(
                 rule=rule, reason=f"of {one.operator}, which comes in its place: {one.found.reason}"
             )
@@ -417,6 +436,8 @@ def _mapped(node: OnnxNode, make: Callable[[OnnxNode], _Made]) -> _Made | Unusab
         return make(node)
     except UnknownValues as reason:
         return UnusableNode("unknown-sizes", str(reason))
+    except RefusedNode as refused:
+        return _refused(refused)
     except Unmapped as reason:
         return UnusableNode("not-mapped", str(reason))
     except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:

@@ -29,7 +29,7 @@ def _attention(node: OnnxNode) -> list[Counterpart]:
     tensors: dict[str, Any] = {
         name: values if "Past" in name else _heads_beside(values)
         for index, name in _INPUTS.items()
-        if (values := node.optional(index)) is not None
+        if (values := node.optional(index)) is not None and values.size
     }
     past = node.input(4).shape[2] if node.has(4) else 0
     bias = _bias(node, query.shape[2], past, past + key.shape[2])
@@ -125,6 +125,6 @@ def _added(mask: Array | None, keys: int, dtype: Any) -> Array:
 
 
 OPERATORS: dict[str, Row] = {
-    "Attention": Row(exact=_attention, outputs=None),
+    "Attention": Row(exact=_attention, outputs=None, leaves_out_empty=True),
     "ai.onnx.preview.FlexAttention": Row(exact=_flexible, outputs=None),
 }

@@ -8,9 +8,9 @@ from typing import Any
 
 from dmlcheck.diagnostics.wording import dimensions_text
 from dmlcheck.graphs.tensors import TensorRef
-from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, RefusedNode, Unmapped
 from dmlcheck.onnx.descs.tensors import channels, channels_second
-from dmlcheck.onnx.operators.row import Row
+from dmlcheck.onnx.operators.row import Row, same_sizes
 
 # ---- windows
 
@@ -139,9 +139,42 @@ def _transposed_by_provider(node: OnnxNode) -> list[Counterpart]:
                 x, widths, *(ends[name] for name in ENDS), added
             )
         ]
+        _check_automatic(node, sizes, ends["Strides"], added)
     output = node.output().view((*node.output().shape[:2], *sizes))
     plain = node.with_attributes(output_shape=None, output_padding=None, auto_pad="NOTSET", pads=pads)
     return _transposed(plain._replace(outputs=(output,)))
+
+
+_WITHOUT_SAME = "give pads in place of auto_pad: the provider pads for SAME as if the convolution went forward"
+
+
+def _check_automatic(node: OnnxNode, sizes: list[int], strides: Sequence[int], added: Sequence[int]) -> None:
+    """Refuse automatic padding for which ONNX Runtime infers other sizes: the input's times the stride, and more."""
+    if not node.get("auto_pad", "NOTSET").startswith("SAME"):
+        return
+    inferred = [count * step + more for count, step, more in zip(node.input(0).shape[2:], strides, added, strict=True)]
+    same_sizes(node, sizes, _WITHOUT_SAME, inferred)
+
+
+def _refusal_of_transposed(node: OnnxNode) -> RefusedNode | None:
+    """Return why ConvolutionHelperBase or InitializeKernel of OperatorHelper refuse a node, or None."""
+    added, sizes = node.get("output_padding"), node.get("output_shape")
+    if added is not None and len(added) < 2:
+        return RefusedNode(
+            f"the DirectML provider refuses {node.type} of one dimension that has output_padding, also [0]",
+            "leave output_padding out where it is 0, else take it from the end of pads; or insert a dimension of 1",
+        )
+    x = node.optional(0)
+    if not sizes or x is None:
+        return None
+    count = x.ndim - 2
+    if len(sizes) < count or any(size < given for size, given in zip(sizes[-count:], x.shape[2:], strict=True)):
+        return RefusedNode(
+            f"the DirectML provider refuses {node.type} whose output_shape {list(sizes)} is smaller than its input,"
+            f" {list(x.shape[2:])}",
+            "give pads in place of output_shape",
+        )
+    return None
 
 
 def _for_sizes(node: OnnxNode, sizes: Sequence[int], strides: Sequence[int]) -> list[int]:
@@ -157,7 +190,7 @@ def _for_sizes(node: OnnxNode, sizes: Sequence[int], strides: Sequence[int]) -> 
 
 OPERATORS: dict[str, Row] = {
     "Conv": Row(partial(_convolution, "FORWARD")),
-    "ConvTranspose": Row(exact=_with_output_padding, provider=_transposed_by_provider),
+    "ConvTranspose": Row(exact=_with_output_padding, provider=_transposed_by_provider, refusal=_refusal_of_transposed),
     "com.microsoft.ConvTransposeWithDynamicPads": Row(_convolution_with_padding),
     "com.microsoft.NhwcConv": Row(_convolution_of_channels_last),
 }

@@ -1,20 +1,20 @@
-"""Einsum: the equations that one operator of DirectML computes, and the equations that the provider takes.
+"""Einsum as products and sums of DirectML, by ONNX's meaning and as the provider makes it.
 
-The provider's are from DmlOperatorEinSum.cpp, and EinSumHelper in its OperatorHelper.cpp; others it leaves to the CPU.
+The provider's are from DmlOperatorEinSum.cpp, and EinSumHelper in its OperatorHelper.cpp, since ONNX Runtime 1.19.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from dmlcheck.descs.strides import packed_strides
 from dmlcheck.graphs.tensors import TensorRef
-from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped
-from dmlcheck.onnx.descs.tensors import permuted, ranked, repeated
-from dmlcheck.onnx.operators.row import Row, not_taken
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, RefusedNode, Unmapped
+from dmlcheck.onnx.descs.steps import identity, step
+from dmlcheck.onnx.operators.row import Row, not_taken, same_sizes
 
 # ---- as one operator computes it: a copy, a sum, a product of elements or of matrices, by strides
 
@@ -39,27 +39,49 @@ class _Operand(NamedTuple):
 
 def _einsum(node: OnnxNode) -> list[Counterpart]:
     inputs = [node.input(index) for index in range(len(node.inputs))]
-    terms, result = _parsed(node.get("equation"), inputs)
+    terms, result = _parsed(node.get("equation"), [values.shape for values in inputs])
     operands = [_without_repeats(values, labels) for values, labels in zip(inputs, terms, strict=True)]
+    sizes = _broadcast(terms, [values.shape for values in inputs])
+    return _in_pairs(operands, _Operand(node.output(), packed_strides(node.output().shape), result), sizes)
+
+
+def sizes_of_output(equation: str, shapes: Sequence[Sequence[int]]) -> tuple[int, ...]:
+    """Return the sizes of the output of an equation, for inputs of some sizes."""
+    terms, result = _parsed(equation, shapes)
+    sizes = _broadcast(terms, shapes)
+    return tuple(sizes[label] for label in result)
+
+
+def _broadcast(terms: Sequence[_Labels], shapes: Sequence[Sequence[int]]) -> dict[str, int]:
+    """Return the size of each label, which is repeated where it is 1, as NumPy has it."""
     sizes: dict[str, int] = {}
-    for operand in operands:
-        for label, size in zip(operand.labels, operand.values.shape, strict=True):
+    for labels, shape in zip(terms, shapes, strict=True):
+        for label, size in zip(labels, shape, strict=True):
             sizes[label] = max(size, sizes.get(label, 1))
-    output = _Operand(node.output(), packed_strides(node.output().shape), result)
+    return sizes
+
+
+def _in_pairs(operands: Sequence[_Operand], output: _Operand, sizes: dict[str, int]) -> list[Counterpart]:
+    """Return the operators of one or two inputs; of more, after the product of the first two."""
     if len(operands) == 1:
         return _of_one(operands[0], output, sizes)
-    if len(operands) == 2:
-        return _of_two(operands[0], operands[1], output, sizes)
-    raise Unmapped(f"Einsum of {len(operands)} inputs, of which DirectML multiplies two")
+    first, second, *others = operands
+    if not others:
+        return _of_two(first, second, output, sizes)
+    needed = {*output.labels, *(label for each in others for label in each.labels)}
+    kept = tuple(dict.fromkeys(label for label in (*first.labels, *second.labels) if label in needed))
+    made = output.values.like([sizes[label] for label in kept])
+    product = _Operand(made, packed_strides(made.shape), kept)
+    return [*_of_two(first, second, product, sizes), *_in_pairs([product, *others], output, sizes)]
 
 
-def _parsed(equation: str, inputs: Sequence[TensorRef]) -> tuple[list[_Labels], _Labels]:
+def _parsed(equation: str, shapes: Sequence[Sequence[int]]) -> tuple[list[_Labels], _Labels]:
     """Return the labels of each input and of the output; the dimensions of an ellipsis are numbers, the last is 0."""
     left, arrow, right = equation.replace(" ", "").partition("->")
     letters = [_DOTS.findall(term) for term in left.split(",")]
     terms = [
-        _labels(term, values.ndim - sum(label != "..." for label in term))
-        for term, values in zip(letters, inputs, strict=True)
+        _labels(term, len(shape) - sum(label != "..." for label in term))
+        for term, shape in zip(letters, shapes, strict=True)
     ]
     rank = max((label.isdigit() and int(label) + 1 for term in terms for label in term), default=0)
     if arrow:
@@ -86,8 +108,8 @@ def _without_repeats(values: TensorRef, labels: _Labels) -> _Operand:
     if any(sizes[label] != size for label, size in zip(labels, values.shape, strict=True)):
         raise Unmapped(f"Einsum with one label for several of the sizes {list(values.shape)}")
     steps: Counter[str] = Counter()
-    for label, step in zip(labels, packed_strides(values.shape), strict=True):
-        steps[label] += step
+    for label, stride in zip(labels, packed_strides(values.shape), strict=True):
+        steps[label] += stride
     strides = [steps[name] for name in names]
     return _Operand(values.view([sizes[name] for name in names], strides), tuple(strides), names)
 
@@ -108,13 +130,16 @@ def _of_one(x: _Operand, output: _Operand, sizes: dict[str, int]) -> list[Counte
 
 
 def _of_two(a: _Operand, b: _Operand, output: _Operand, sizes: dict[str, int]) -> list[Counterpart]:
-    """MULTIPLY where nothing is added up, else GEMM of batches."""
-    summed = [label for label in sizes if label not in output.labels]
+    """MULTIPLY where nothing is added up, GEMM of batches where one label of both is, else MULTIPLY and REDUCE."""
+    labels = tuple(dict.fromkeys((*a.labels, *b.labels)))
+    summed = [label for label in labels if label not in output.labels]
     if not summed:
         views = {f"{side}Tensor": x.by(output.labels, sizes) for side, x in (("A", a), ("B", b))}
         return [Counterpart("ELEMENT_WISE_MULTIPLY", {**views, "OutputTensor": output.values})]
     if len(summed) > 1 or summed[0] not in a.labels or summed[0] not in b.labels:
-        raise Unmapped("Einsum that adds up other than one dimension of both inputs")
+        made = output.values.like([sizes[label] for label in labels])
+        product = _Operand(made, packed_strides(made.shape), labels)
+        return [*_of_two(a, b, product, sizes), *_of_one(product, output, sizes)]
     row = next((label for label in reversed(output.labels) if label not in b.labels), "row")
     column = next((label for label in reversed(output.labels) if label not in a.labels), "column")
     batch = [label for label in output.labels if label not in (row, column)]
@@ -130,25 +155,8 @@ def _of_two(a: _Operand, b: _Operand, output: _Operand, sizes: dict[str, int]) -
 # ---- as the provider makes it
 
 _TERM = re.compile(r"[A-Za-z]*")
-_HEADS_SECOND = (0, 2, 1, 3)  # the axes of a product whose heads lie between rows and columns
-# Products by their equations, with letters in the order of first use: the factors that are transposed.
-_PRODUCTS = {
-    "ab,bc->ac": "",
-    "abc,acd->abd": "",
-    "abcd,abde->abce": "",
-    "ab,ac->bc": "A",
-    "abc,abd->acd": "A",
-    "abcd,abce->abde": "A",
-    "ab,cb->ac": "B",
-    "abc,adc->abd": "B",
-    "abcd,abed->abce": "B",
-    "a,a->": "B",
-    "abcd,adce->abce": "heads",
-    "abcd,abce->adce": "heads A",
-    "abcd,aecd->abce": "heads B",
-}
-_OUTER = "a,b->ab"
-_SUMS = ("ab->a", "ab->b")
+_MOST_LETTERS = 8  # the dimensions that a tensor of DirectML has
+_MOST_OF_PRODUCT = 5  # letters of a GEMM: four dimensions, and the one that is added up
 
 
 class Equation(NamedTuple):
@@ -158,11 +166,21 @@ class Equation(NamedTuple):
     output: str
 
     @property
-    def plain(self) -> str:
-        """The equation with its letters renamed in the order in which they are used."""
-        names: dict[str, str] = {}
-        text = f"{','.join(self.inputs)}->{self.output}"
-        return "".join(names.setdefault(one, chr(97 + len(names))) if one.isalpha() else one for one in text)
+    def letters(self) -> str:
+        """All letters of the inputs, each once, in the order in which they are used."""
+        return "".join(dict.fromkeys("".join(self.inputs)))
+
+    @property
+    def is_product(self) -> bool:
+        """Whether it is one GEMM: a letter of both inputs is gone, and no input has a letter twice."""
+        gone = set(self.letters) - set(self.output)
+        are_plain = all(len(set(term)) == len(term) for term in self.inputs)
+        return (
+            len(gone) == 1
+            and gone <= set.intersection(*map(set, self.inputs))
+            and are_plain
+            and (len(self.letters) <= _MOST_OF_PRODUCT)
+        )
 
 
 def equation_of(text: Any) -> Equation | None:
@@ -178,83 +196,89 @@ def equation_of(text: Any) -> Equation | None:
 
 
 def is_known(text: Any) -> bool:
-    """Whether the provider takes an equation."""
+    """Whether the provider takes an equation: of one or two inputs, with as many letters as tensors have dimensions."""
     equation = equation_of(text)
-    return equation is not None and _maker(equation) is not None
-
-
-def _maker(equation: Equation) -> Any:
-    """Return the maker of an equation's desc, or None if the provider has none."""
-    if len(equation.inputs) == 1:
-        (term,) = equation.inputs
-        if len(term) == len(equation.output):
-            return _copy
-        return _sum if not equation.output or equation.plain in _SUMS else None
-    if equation.inputs == (equation.output,) * 2:
-        return _multiply
-    if equation.plain == _OUTER:
-        return _outer
-    return _product if equation.plain in _PRODUCTS else None
+    return equation is not None and len(equation.inputs) <= 2 and len(equation.letters) <= _MOST_LETTERS
 
 
 def _einsum_of_provider(node: OnnxNode) -> list[Counterpart]:
+    """IDENTITY, REDUCE, MULTIPLY, GEMM, or MULTIPLY and REDUCE, of tensors with a dimension for each letter."""
     text = node.get("equation")
     equation = equation_of(text)
-    make = None if equation is None else _maker(equation)
-    if equation is None or make is None or len(equation.inputs) != len(node.inputs):
+    if equation is None or not is_known(text) or len(equation.inputs) != len(node.inputs):
         raise Unmapped(f"Einsum of the equation {text!r} and {len(node.inputs)} inputs")
     inputs = [node.input(index) for index in range(len(node.inputs))]
-    if any(len(set(term)) < len(term) for term in equation.inputs):
-        raise Unmapped(f"Einsum of the equation {text!r}, which has a letter twice in one input")
-    if not set(equation.output) <= set("".join(equation.inputs)):
+    if not set(equation.output) <= set(equation.letters):
         raise Unmapped(f"Einsum of the equation {text!r}, whose output has a letter that no input has")
     if any(x.ndim != len(term) for x, term in zip(inputs, equation.inputs, strict=True)):
         raise Unmapped(f"Einsum of the equation {text!r} and inputs of {[x.ndim for x in inputs]} dimensions")
-    made: Counterpart = make(equation, inputs, node.output())
-    return [made]
+    sizes = _sizes_of_letters(equation, inputs)
+    same_sizes(node, [sizes[letter] for letter in equation.output], "give the output the sizes of its letters")
+    if len(inputs) == 2 and equation.is_product:
+        return [_product(equation, inputs, node.output(), sizes)]
+    views = [_projected(x, term, equation.letters, sizes) for x, term in zip(inputs, equation.inputs, strict=True)]
+    output = _projected(node.output(), equation.output, equation.letters, {**sizes, **_gone(equation)})
+    made = _all_of(views, output) if not _gone(equation) else []
+    return made or _added(views, output, [sizes[letter] for letter in equation.letters])
 
 
-def _copy(equation: Equation, inputs: list[TensorRef], output: TensorRef) -> Counterpart:
-    """Return the IDENTITY that reads through strides; in the order that it is in, with four dimensions."""
-    order = [equation.inputs[0].index(letter) for letter in equation.output]
-    tensors = {"InputTensor": permuted(inputs[0], order), "OutputTensor": output}
-    return Counterpart("ELEMENT_WISE_IDENTITY", tensors, least=4 if order == sorted(order) else 1)
+def _gone(equation: Equation) -> dict[str, int]:
+    """Return the letters that the output lacks, each with the size 1."""
+    return {letter: 1 for letter in equation.letters if letter not in equation.output}
 
 
-def _sum(equation: Equation, inputs: list[TensorRef], output: TensorRef) -> Counterpart:
-    """REDUCE, whose output has the dimensions of the input."""
-    (x,), (term,) = inputs, equation.inputs
-    axes = [axis for axis, letter in enumerate(term) if letter not in equation.output]
-    kept = output.reshape([1 if axis in axes else size for axis, size in enumerate(x.shape)])
-    return Counterpart("REDUCE", {"Function": "SUM", "InputTensor": x, "OutputTensor": kept, "Axes": axes})
+def _sizes_of_letters(equation: Equation, inputs: Sequence[TensorRef]) -> dict[str, int]:
+    """Return the size of each letter; EinSumHelper of OperatorHelper refuses letters of several sizes."""
+    sizes: dict[str, int] = {}
+    for term, x in zip(equation.inputs, inputs, strict=True):
+        for letter, size in zip(term, x.shape, strict=True):
+            if sizes.setdefault(letter, size) != size:
+                raise RefusedNode(
+                    f"the DirectML provider refuses Einsum with the sizes {sizes[letter]} and {size} of {letter}",
+                    "expand the inputs to the same sizes",
+                )
+    return sizes
 
 
-def _multiply(_: Equation, inputs: list[TensorRef], output: TensorRef) -> Counterpart:
-    tensors = {f"{name}Tensor": repeated(x, output.shape) for name, x in zip("AB", inputs, strict=True)}
-    return Counterpart("ELEMENT_WISE_MULTIPLY", {**tensors, "OutputTensor": output})
+def _projected(x: TensorRef, term: str, letters: Sequence[str], sizes: Mapping[str, int]) -> TensorRef:
+    """Return a tensor with a dimension for each letter: repeated for one that it lacks, diagonal for one twice."""
+    steps: Counter[str] = Counter()
+    for letter, stride in zip(term, packed_strides(x.shape), strict=True):
+        steps[letter] += stride
+    return x.view([sizes.get(letter, 1) for letter in letters] or [1], [steps[letter] for letter in letters] or [1])
 
 
-def _outer(_: Equation, inputs: list[TensorRef], output: TensorRef) -> Counterpart:
-    return _gemm(inputs[0].reshape(1, 1, -1, 1), inputs[1].reshape(1, 1, 1, -1), ranked(output, 4), "")
+def _all_of(views: Sequence[TensorRef], output: TensorRef) -> list[Counterpart]:
+    """Return the operator of an equation that adds nothing up."""
+    if len(views) == 1:
+        return [identity(views[0], output)]
+    return [step("ELEMENT_WISE_MULTIPLY", ATensor=views[0], BTensor=views[1], OutputTensor=output)]
 
 
-def _product(equation: Equation, inputs: list[TensorRef], output: TensorRef) -> Counterpart:
-    """GEMM, of vectors as rows; where heads lie between rows and columns, of tensors that are read through strides.
-
-    The output has no strides then: if there are several heads, its elements have another order than ONNX's.
-    """
-    kind = _PRODUCTS[equation.plain]
-    if "heads" in kind:
-        a, b = (permuted(x, _HEADS_SECOND) for x in inputs)
-        return _gemm(a, b, output.view([output.shape[axis] for axis in _HEADS_SECOND]), kind)
-    rank = max(2, inputs[0].ndim)
-    a, b = (ranked(x, rank) for x in inputs)
-    return _gemm(a, b, ranked(output, rank), kind)
+def _added(views: Sequence[TensorRef], output: TensorRef, sizes: Sequence[int]) -> list[Counterpart]:
+    """Return REDUCE along all dimensions of size 1 of the output, after the product of two inputs."""
+    whole = views[0] if len(views) == 1 else views[0].like(sizes)
+    axes = [axis for axis, size in enumerate(output.shape) if size == 1]
+    first = [] if len(views) == 1 else _all_of(views, whole)
+    return [*first, step("REDUCE", Function="SUM", InputTensor=whole, OutputTensor=output, Axes=axes)]
 
 
-def _gemm(a: TensorRef, b: TensorRef, output: TensorRef, transposed: str) -> Counterpart:
-    sides = {f"Trans{side}": "TRANSPOSE" if side in transposed else "NONE" for side in "AB"}
-    return Counterpart("GEMM", {"ATensor": a, "BTensor": b, "OutputTensor": output, **sides, "Alpha": 1, "Beta": 0})
+def _product(
+    equation: Equation, inputs: Sequence[TensorRef], output: TensorRef, sizes: Mapping[str, int]
+) -> Counterpart:
+    """Return GEMM of four dimensions, the second factor transposed: rows, columns, and first the letters left over."""
+    left, right = equation.inputs
+    (gone,) = _gone(equation)
+    row = next((letter for letter in equation.letters if letter != gone and letter not in right), "")
+    column = next((letter for letter in equation.letters if letter not in (gone, row) and letter not in left), "")
+    others = [letter for letter in equation.letters if letter not in (gone, row, column)]
+    batch = [*others, *("" for _ in range(2 - len(others)))]
+    tensors = {
+        "ATensor": _projected(inputs[0], left, [*batch, row, gone], sizes),
+        "BTensor": _projected(inputs[1], right, [*batch, column, gone], sizes),
+        "OutputTensor": _projected(output, equation.output, [*batch, row, column], sizes),
+    }
+    return step("GEMM", **tensors, TransA="NONE", TransB="TRANSPOSE", Alpha=1, Beta=0)
 
 
 def _query(node: OnnxNode) -> str | None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from functools import partial
 
 import numpy as np
 
-from dmlcheck.graphs.tensors import TensorRef
-from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, axis_of
+from dmlcheck.graphs.tensors import Array, TensorRef
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, RefusedNode, Unmapped, axis_of
+from dmlcheck.onnx.descs.steps import join, step
 from dmlcheck.onnx.descs.tensors import along, converted, ranked, sized, unsigned
 from dmlcheck.onnx.operators.row import Row, not_taken
 
@@ -40,12 +42,16 @@ def _gather_nd(node: OnnxNode) -> list[Counterpart]:
 
 
 def _plain_scatter(node: OnnxNode) -> dict[str, TensorRef]:
-    if node.get("reduction", "none") != "none":
+    if _reduction(node) != "none":
         raise Unmapped(
-            f"{node.type} that combines updates with elements by {node.get('reduction')}, which DirectML's does not"
+            f"{node.type} that combines updates with elements by {_reduction(node)}, which DirectML's does not"
         )
     names = ("InputTensor", "IndicesTensor", "UpdatesTensor")
     return {**{name: node.input(index) for index, name in enumerate(names)}, "OutputTensor": node.output()}
+
+
+def _reduction(node: OnnxNode) -> str:
+    return str(node.get("reduction", "none"))
 
 
 def _scatter(node: OnnxNode) -> list[Counterpart]:
@@ -59,6 +65,77 @@ def _scatter(node: OnnxNode) -> list[Counterpart]:
 def _scatter_nd(node: OnnxNode) -> list[Counterpart]:
     counts = {"InputDimensionCount": node.input(0).ndim, "IndicesDimensionCount": node.input(1).ndim}
     return [Counterpart("SCATTER_ND", {**_of_one_rank(_plain_scatter(node)), **counts})]
+
+
+# ---- updates that are combined with elements
+
+_REDUCTIONS = {"add": ("SUM", 0), "max": ("MAX", None), "min": ("MIN", None), "mul": ("MULTIPLY", 1)}
+_MOST_COMBINED = 1 << 24  # elements and updates in a row each
+
+
+def _combined_elements(node: OnnxNode) -> list[Counterpart]:
+    if _reduction(node) == "none" or not node.input(1).size:
+        return _scatter(node.with_attributes(reduction="none"))
+    x, indices = node.input(0), node.numbers_of(1)
+    axis = axis_of(node.get("axis", 0), x.ndim)
+    places: list[Array] = list(np.indices(indices.shape))
+    places[axis] = _from_start(indices, x.shape[axis])
+    return _combined(node, np.asarray(np.ravel_multi_index(tuple(places), x.shape)))
+
+
+def _combined_slices(node: OnnxNode) -> list[Counterpart]:
+    if _reduction(node) == "none":
+        return _scatter_nd(node)
+    x, indices = node.input(0), node.numbers_of(1)
+    count = indices.shape[-1]
+    rows = tuple(_from_start(indices[..., at], x.shape[at]) for at in range(count))
+    first = np.ravel_multi_index(rows, x.shape[:count]) if count else np.zeros(indices.shape[:-1], np.int64)
+    inner = math.prod(x.shape[count:])
+    return _combined(node, first[..., np.newaxis] * inner + np.arange(inner))
+
+
+def _from_start(indices: Array, size: int) -> Array:
+    """Return indices that count from the start of a dimension; Unmapped if one is outside of it."""
+    counted = np.where(indices < 0, indices + size, indices)
+    if counted.size and not 0 <= counted.min() <= counted.max() < size:
+        raise Unmapped(f"an index that is not in a dimension of {size}")
+    return counted
+
+
+def _combined(node: OnnxNode, places: Array) -> list[Counterpart]:
+    """JOIN, GATHER and REDUCE: a row for each element, of itself and of its updates, whose places in it are known.
+
+    A row with less updates than others is filled up with a number that changes nothing, or with the element.
+    """
+    function, neutral = _REDUCTIONS.get(_reduction(node), ("", None))
+    if not function:
+        raise Unmapped(f"{node.type} of reduction {_reduction(node)}")
+    x, updates, output = node.input(0), node.input(2), node.output()
+    order = np.argsort(places.reshape(-1), kind="stable")
+    target = places.reshape(-1)[order]
+    counts = np.bincount(target, minlength=x.size)
+    longest = int(counts.max(initial=0))
+    if x.size * (longest + 1) > _MOST_COMBINED:
+        raise Unmapped(f"{node.type} of up to {longest:,} updates for each of {x.size:,} elements")
+    if x.data_type == "FLOAT16" and longest > 1 and function in ("SUM", "MULTIPLY"):
+        raise Unmapped(f"{node.type} of several FLOAT16 updates for an element, which are rounded in any order")
+    own = np.arange(x.size)
+    rows = (
+        np.repeat(own[:, np.newaxis], longest + 1, axis=1)
+        if neutral is None
+        else np.full((x.size, longest + 1), x.size + updates.size)
+    )
+    rows[:, 0] = own
+    rows[target, 1 + np.arange(target.size) - (np.cumsum(counts) - counts)[target]] = x.size + order
+    filler = [] if neutral is None else [TensorRef.of(np.full((1,), neutral, x.dtype))]
+    parts = [x.reshape(-1), updates.reshape(-1), *filler]
+    joined, gathered = x.like((sum(part.size for part in parts),)), x.like(rows.shape)
+    tensors = {"InputTensor": gathered, "OutputTensor": output.view((x.size, 1))}
+    return [
+        join(parts, joined, 0),
+        *_gather(OnnxNode("Gather", 13, {"axis": 0}, (joined, TensorRef.of(rows)), (gathered,))),
+        step("REDUCE", Function=function, **tensors, Axes=[1]),
+    ]
 
 
 def _one_hot(node: OnnxNode) -> list[Counterpart]:
@@ -172,6 +249,19 @@ def _query_scatter(node: OnnxNode) -> str | None:
     return None if reduction == "none" else not_taken(node, f"of reduction {reduction}")
 
 
+def _refusal_of_gather_nd(node: OnnxNode) -> RefusedNode | None:
+    """Return the refusal of a result without dimensions, by GatherNdHelper of OperatorHelper, or None."""
+    x, indices = node.optional(0), node.optional(1)
+    if x is None or indices is None or not indices.ndim:
+        return None
+    if indices.ndim - 1 + x.ndim - indices.shape[-1] - node.get("batch_dims", 0) > 0:
+        return None
+    return RefusedNode(
+        f"the DirectML provider refuses {node.type} whose result is a scalar",
+        "give the indices a dimension of size 1 in front, and squeeze the result",
+    )
+
+
 def _nonzero_of_provider(node: OnnxNode) -> list[Counterpart]:
     """NONZERO_COORDINATES whose rows are the columns of INT64 numbers; the copy of these is made in the run."""
     (made,) = _nonzero(node)
@@ -200,13 +290,13 @@ OPERATORS: dict[str, Row] = {
     "CumSum": Row(partial(_running, "CUMULATIVE_SUMMATION", "HasExclusiveSum")),
     "Gather": Row(_gather),
     "GatherElements": Row(_gather_elements),
-    "GatherND": Row(_gather_nd),
+    "GatherND": Row(_gather_nd, refusal=_refusal_of_gather_nd),
     "NonZero": Row(_nonzero, provider=_nonzero_of_provider, is_sized_by_inputs=True),
     "OneHot": Row(_one_hot),
     "ReverseSequence": Row(_reversed, provider=_reversed_of_provider),
     "Scatter": Row(_scatter, leaves_out_empty=True),
-    "ScatterElements": Row(_scatter, query=_query_scatter, leaves_out_empty=True),
-    "ScatterND": Row(_scatter_nd, query=_query_scatter),
+    "ScatterElements": Row(exact=_combined_elements, provider=_scatter, query=_query_scatter, leaves_out_empty=True),
+    "ScatterND": Row(exact=_combined_slices, provider=_scatter_nd, query=_query_scatter),
     "TensorScatter": Row(exact=_updated),
     "TopK": Row(_top, provider=_top_of_provider, outputs=2),
     "ai.onnx.ml.ArrayFeatureExtractor": Row(exact=_features),

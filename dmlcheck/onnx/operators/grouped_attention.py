@@ -160,5 +160,7 @@ def _attend(node: OnnxNode, wide: Sequence[TensorRef], past: TensorRef) -> Count
 
 
 OPERATORS: dict[str, Row] = {
-    "com.microsoft.GroupQueryAttention": Row(exact=_grouped, provider=_grouped_by_provider, outputs=None),
+    "com.microsoft.GroupQueryAttention": Row(
+        exact=_grouped, provider=_grouped_by_provider, outputs=None, leaves_out_empty=True
+    ),
 }

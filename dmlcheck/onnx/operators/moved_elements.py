@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from functools import partial
 
+from dmlcheck.diagnostics.wording import dimensions_text
 from dmlcheck.graphs.tensors import TensorRef
-from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, axis_of, shortest
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, RefusedNode, Unmapped, axis_of, shortest
+from dmlcheck.onnx.descs.steps import window
 from dmlcheck.onnx.descs.tensors import permuted, repeated, sized
 from dmlcheck.onnx.export.records import BYTES_OF
-from dmlcheck.onnx.operators.row import BY_SIZES, Row, not_taken
+from dmlcheck.onnx.operators.row import BY_SIZES, Row, not_taken, same_sizes
 
 
 def _identity(values: TensorRef, node: OnnxNode) -> list[Counterpart]:
@@ -86,23 +88,52 @@ _PADDING = {"constant": "CONSTANT", "edge": "EDGE", "reflect": "REFLECTION", "wr
 
 
 def _pad(node: OnnxNode) -> list[Counterpart]:
+    start, end = _ends_of_padding(node)
+    if min(*start, *end, 0) < 0:
+        raise Unmapped("Pad that cuts elements off")
+    return [_padded(node, node.input(0), start, end)]
+
+
+def _pad_and_cut(node: OnnxNode) -> list[Counterpart]:
+    """SLICE1 where a number is negative, and PADDING1 of the rest where one is positive."""
+    x, output = node.input(0), node.output()
+    start, end = _ends_of_padding(node)
+    if min(*start, *end, 0) >= 0:
+        return _pad(node)
+    sizes = [size + min(first, 0) + min(last, 0) for size, first, last in zip(x.shape, start, end, strict=True)]
+    if min(sizes, default=1) < 1:
+        raise Unmapped("Pad that cuts off more elements than there are")
+    offsets = [-min(first, 0) for first in start]
+    if max(*start, *end, 0) == 0:
+        return [window(x, output, offsets)]
+    cut = x.like(sizes)
+    added = ([max(number, 0) for number in numbers] for numbers in (start, end))
+    return [window(x, cut, offsets), _padded(node, cut, *added)]
+
+
+def _ends_of_padding(node: OnnxNode) -> tuple[list[int], list[int]]:
+    """Return the numbers of elements that are added before and after each dimension, negative ones for cuts."""
     x = node.input(0)
     pads = node.numbers("pads", 1) or []
     axes = [axis_of(axis, x.ndim) for axis in node.numbers("axes", 3) or range(x.ndim)]
-    mode = node.get("mode", "constant")
-    if len(pads) != 2 * len(axes) or mode not in _PADDING:
-        raise Unmapped(f"Pad of mode {mode} whose pads are {pads}")
-    if min(pads, default=0) < 0:
-        raise Unmapped("Pad that cuts elements off")
+    if len(pads) != 2 * len(axes):
+        raise Unmapped(f"Pad of {dimensions_text(len(axes))} whose pads are {pads}")
     start, end = [0] * x.ndim, [0] * x.ndim
     for index, axis in enumerate(axes):
         start[axis], end[axis] = pads[index], pads[index + len(axes)]
+    return start, end
+
+
+def _padded(node: OnnxNode, x: TensorRef, start: list[int], end: list[int]) -> Counterpart:
+    mode = node.get("mode", "constant")
+    if mode not in _PADDING:
+        raise Unmapped(f"Pad of mode {mode}")
     given = node.known(2)
     value = node.get("value", 0) if given is None else given.reshape(-1)[0]
     fields = {"PaddingValueDataType": x.data_type, "PaddingValue": shortest(value, x.dtype)}
     ends = {"StartPadding": start, "EndPadding": end}
     tensors = {"InputTensor": x, "OutputTensor": node.output()}
-    return [Counterpart("PADDING1", {**tensors, "PaddingMode": _PADDING[mode], **fields, **ends})]
+    return Counterpart("PADDING1", {**tensors, "PaddingMode": _PADDING[mode], **fields, **ends})
 
 
 def _tile(node: OnnxNode) -> list[Counterpart]:
@@ -193,8 +224,38 @@ def _tile_of_provider(node: OnnxNode) -> list[Counterpart]:
 def _slice_of_provider(node: OnnxNode) -> list[Counterpart]:
     """SLICE1, with as many axes as there are steps."""
     if node.has(4) and not node.has(3):
-        raise Unmapped(f"{node.type} with steps and without axes, which the DirectML provider refuses")
-    return _slice(node)
+        raise RefusedNode(
+            f"the DirectML provider refuses {node.type} with steps and without axes",
+            "give the axes, which are 0, 1, ...",
+        )
+    made = _slice(node)
+    same_sizes(node, _sizes_of_slice(node), "start from -2147483647, or from minus the size, and not from less")
+    return made
+
+
+_LEAST, _MOST = -(2**31), 2**31 - 1
+
+
+def _sizes_of_slice(node: OnnxNode) -> list[int]:
+    """Return the sizes that SliceHelper of OperatorHelper computes, of numbers that are cut off to 32 bits.
+
+    From the least of these on, it takes a negative end as it is.
+    """
+    x = node.input(0)
+    starts, ends = ([min(max(number, _LEAST), _MOST) for number in node.numbers(name, place) or []]
+                    for name, place in (("starts", 1), ("ends", 2)))  # fmt: skip
+    axes = node.numbers("axes", 3) or range(len(starts))
+    steps = node.numbers("steps", 4) or [1] * len(starts)
+    sizes = list(x.shape)
+    for start, end, given, step in zip(starts, ends, axes, steps, strict=True):
+        axis = axis_of(given, x.ndim)
+        size = x.shape[axis]
+        first = start + size if _LEAST < start < 0 else start
+        last = end + size if end < 0 and start > _LEAST else end
+        if step < 0:
+            first, last = min(last + 1, _MOST), min(first + 1, _MOST)
+        sizes[axis] = -(-max(min(last, size) - max(first, 0), 0) // abs(step))
+    return sizes
 
 
 def _query_slice(node: OnnxNode) -> str | None:
@@ -212,9 +273,21 @@ def _fold_of_provider(node: OnnxNode) -> list[Counterpart]:
     return [made.with_fields(EndPadding=made.fields["StartPadding"]) for made in _fold(node)]
 
 
+def _refusal_of_reshape(node: OnnxNode) -> RefusedNode | None:
+    """Return the refusal of -1 with allowzero, which ReshapeHelper of OperatorHelper takes as it is, or None."""
+    shape = node.optional(1)
+    values = None if shape is None else shape.values
+    if not node.get("allowzero", 0) or values is None or -1 not in values:
+        return None
+    return RefusedNode(
+        f"the DirectML provider takes -1 in the shape of {node.type} as 4294967295 if allowzero is 1, and refuses it",
+        "set allowzero to 0, where no size of the shape is 0, or write the size in place of -1",
+    )
+
+
 _RESHAPED = Row(_reshape, is_sized_by_inputs=True)
 OPERATORS: dict[str, Row] = {
-    **dict.fromkeys(("Flatten", "Reshape", "Squeeze", "Unsqueeze"), _RESHAPED),
+    **dict.fromkeys(("Flatten", "Squeeze", "Unsqueeze"), _RESHAPED),
     "BitCast": Row(exact=_of_same_bits),
     "CenterCropPad": Row(exact=_centered),
     "Col2Im": Row(_fold, provider=_fold_of_provider),
@@ -224,7 +297,8 @@ OPERATORS: dict[str, Row] = {
     "Dropout": Row(exact=_dropout, provider=_dropout_of_provider, outputs=None),
     "Expand": Row(_expand),
     "OptionalGetElement": Row(exact=_copy, elsewhere=BY_SIZES),
-    "Pad": Row(_pad, query=_query_pad),
+    "Pad": Row(exact=_pad_and_cut, provider=_pad, query=_query_pad),
+    "Reshape": _RESHAPED._replace(refusal=_refusal_of_reshape),
     "Slice": Row(_slice, provider=_slice_of_provider, query=_query_slice),
     "SpaceToDepth": Row(partial(_blocks, "SPACE_TO_DEPTH1")),
     "Split": Row(_split, outputs=None),

@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 
 from dmlcheck.graphs.tensors import TensorRef
-from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, axis_of
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, RefusedNode, Unmapped, axis_of
 from dmlcheck.onnx.descs.padded import padded
 from dmlcheck.onnx.descs.steps import pair, product, step, unary
 from dmlcheck.onnx.descs.tensors import along, channels, channels_second, converted, repeated, sized
@@ -98,6 +98,17 @@ def _quantized_convolution(node: OnnxNode) -> list[Counterpart]:
     tensors = {"InputTensor": x, "FilterTensor": weights, **_tensors(node, *places), "OutputTensor": node.output()}
     fields = {**window(node, x, weights.shape[2:]), "GroupCount": node.get("group", 1)}
     return [Counterpart("QUANTIZED_LINEAR_CONVOLUTION", {**tensors, **fields})]
+
+
+def _refusal_of_convolution(node: OnnxNode) -> RefusedNode | None:
+    """Return the refusal of an output's scale or zero point for each channel, which DirectML does not take, or None."""
+    numbers = (node.optional(index) for index in (6, 7))
+    if all(x is None or x.size == 1 for x in numbers):
+        return None
+    return RefusedNode(
+        f"the DirectML provider refuses {node.type} whose output has a scale or a zero point for each channel",
+        "quantize the output with one scale and one zero point",
+    )
 
 
 def _product_to_float(node: OnnxNode) -> list[Counterpart]:
@@ -259,7 +270,7 @@ def _query_mat_mul_n_bits(node: OnnxNode) -> str | None:
 OPERATORS: dict[str, Row] = {
     "ConvInteger": Row(_convolution_of_integers),
     "MatMulInteger": Row(_product_of_integers),
-    "QLinearConv": Row(_quantized_convolution),
+    "QLinearConv": Row(_quantized_convolution, refusal=_refusal_of_convolution),
     "QLinearMatMul": Row(_quantized_product, exact=_product_by_float32),
     "com.microsoft.DynamicQuantizeMatMul": Row(_product_of_quantized),
     "com.microsoft.MatMulIntegerToFloat": Row(_product_to_float),

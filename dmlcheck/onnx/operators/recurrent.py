@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.graphs.tensors import TensorRef
-from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, shortest
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, RefusedNode, Unmapped, shortest
 from dmlcheck.onnx.descs.tensors import converted, permuted, ranked
 from dmlcheck.onnx.operators.row import Row, is_set
 
@@ -98,7 +98,9 @@ def _activations(type: str, node: OnnxNode, direction: str) -> Iterator[dict[str
 def _recurrent_of_provider(type: str, node: OnnxNode) -> list[Counterpart]:
     """RNN, GRU and LSTM: clip is for LSTM alone, and a softplus has no Steepness."""
     if "affine" in (name.lower() for name in node.get("activations") or []):
-        raise Unmapped(f"{node.type} with the activation Affine, which the DirectML provider refuses")
+        raise RefusedNode(
+            f"the DirectML provider refuses {node.type} with the activation Affine", "use another activation"
+        )
     (made,) = _recurrent(type, node if node.type == "LSTM" else node.with_attributes(clip=None))
     activations = [{**each, "Steepness": 0} if "Steepness" in each else each for each in made.fields["ActivationDescs"]]
     return [made.with_fields(ActivationDescs=activations)]
@@ -109,9 +111,19 @@ def _query_recurrent(node: OnnxNode) -> str | None:
     return is_set(node, "layout")
 
 
+def _refusal_of_cpu(node: OnnxNode) -> RefusedNode | None:
+    """Return why rnn.h, deep_cpu_gru.h and lstm_base.h of the CPU provider refuse a node, or None."""
+    if not node.get("layout", 0):
+        return None
+    return RefusedNode(
+        f"neither the DirectML provider nor the CPU computes {node.type} of layout 1",
+        "set layout to 0, and transpose the batch and the steps before and after it",
+    )
+
+
 def _row(type: str, outputs: int = 2) -> Row:
     own, provider = (partial(make, type) for make in (_recurrent, _recurrent_of_provider))
-    return Row(own, provider=provider, query=_query_recurrent, outputs=outputs)
+    return Row(own, provider=provider, query=_query_recurrent, refusal_of_cpu=_refusal_of_cpu, outputs=outputs)
 
 
 OPERATORS: dict[str, Row] = {"GRU": _row("GRU"), "LSTM": _row("LSTM", 3), "RNN": _row("RNN")}

@@ -15,6 +15,7 @@ from dmlcheck.onnx.operators.resized import resized
 from dmlcheck.onnx.operators.row import Row, is_set, not_taken
 
 _HALF = Fraction(1, 2)
+_MOST_TIED = 2**16  # elements of a dimension that are looked at
 
 
 class _Axis(NamedTuple):
@@ -90,39 +91,84 @@ _MODES = {"linear": "LINEAR", "nearest": "NEAREST_NEIGHBOR"}
 
 def _resize(node: OnnxNode) -> list[Counterpart]:
     """RESAMPLE2: the element nearest of all is one of a coordinate half an element to a side."""
-    if node.opset < 11:
-        return _upsample(node)
+    lines, nearest = _lines(node)
+    mode = _mode(node)
+    direction, moved = _NEAREST[nearest] if mode == "NEAREST_NEIGHBOR" else ("INCREASING", Fraction(0))
+    scales = [scale for scale, _, _ in lines]
+    if mode == "NEAREST_NEIGHBOR":
+        counts = node.output().shape
+        scales = [_scale(line, moved, count, direction) for line, count in zip(lines, counts, strict=True)]
+    fields = {
+        "InterpolationMode": mode,
+        "RoundingDirection": direction,
+        "Scales": [shortest(float(scale)) for scale in scales],
+        "InputPixelOffsets": [shortest(float(offset - moved)) for _, _, offset in lines],
+        "OutputPixelOffsets": [shortest(float(-shift)) for _, shift, _ in lines],
+    }
+    return [Counterpart("RESAMPLE2", {**node.tensors(), **fields})]
+
+
+def _lines(node: OnnxNode) -> tuple[list[_Line], str]:
+    """Return the coordinates of every dimension, and the nearest_mode; before opset 11 they are scaled alone."""
+    if node.opset < 11 or node.type == "Upsample":
+        given = node.get("scales")
+        values = node.known(1) if given is None else np.asarray(given)
+        if values is None:
+            raise Unmapped(f"{node.type} without scales")
+        return [(Fraction(scale), Fraction(0), Fraction(0)) for scale in values.tolist()], "floor"
     mode = node.get("coordinate_transformation_mode", "half_pixel")
     if mode not in _LINES:
         raise Unmapped(f"Resize with {mode}")
     axes = _axes(node)
     if node.get("antialias", 0) and node.get("mode") == "linear" and any(axis.scale < 1 for axis in axes):
         raise Unmapped("Resize with a filter that DirectML does not document")
-    return _resample(node, list(map(_LINES[mode], axes)), node.get("nearest_mode", "round_prefer_floor"))
+    return list(map(_LINES[mode], axes)), node.get("nearest_mode", "round_prefer_floor")
 
 
-def _upsample(node: OnnxNode) -> list[Counterpart]:
-    """Resize before opset 11: coordinates are scaled alone, and rounded down."""
-    given = node.get("scales")
-    values = node.known(1) if given is None else np.asarray(given)
-    if values is None:
-        raise Unmapped(f"{node.type} without scales")
-    return _resample(node, [(Fraction(scale), Fraction(0), Fraction(0)) for scale in values.tolist()], "floor")
-
-
-def _resample(node: OnnxNode, lines: Sequence[_Line], nearest: str) -> list[Counterpart]:
+def _mode(node: OnnxNode) -> str:
     mode = _MODES.get(node.get("mode", "nearest"))
     if mode is None:
         raise Unmapped(f"Resize in mode {node.get('mode')}, which DirectML does not have")
-    direction, moved = _NEAREST[nearest] if mode == "NEAREST_NEIGHBOR" else ("INCREASING", Fraction(0))
-    fields = {
-        "InterpolationMode": mode,
-        "RoundingDirection": direction,
-        "Scales": [shortest(float(scale)) for scale, _, _ in lines],
-        "InputPixelOffsets": [shortest(float(offset - moved)) for _, _, offset in lines],
-        "OutputPixelOffsets": [shortest(float(-shift)) for _, shift, _ in lines],
-    }
-    return [Counterpart("RESAMPLE2", {**node.tensors(), **fields})]
+    return mode
+
+
+# ---- ties
+
+
+def _ties(line: _Line, moved: Fraction, count: int) -> list[int]:
+    """Return the output elements halfway between two of the input, if rounding the scale may move them to a side."""
+    scale, shift, offset = line
+    if scale == Fraction(float(np.float32(float(scale)))) or count > _MOST_TIED:
+        return []
+    return [at for at in range(count) if ((at + shift) / scale - offset + moved).denominator == 1]
+
+
+def _scale(line: _Line, moved: Fraction, count: int, direction: str) -> Fraction:
+    """Return a scale that is rounded so that elements halfway between two of the input go where they would without."""
+    if not _ties(line, moved, count):
+        return line[0]
+    held = np.float32(float(line[0]))
+    is_larger = Fraction(float(held)) > line[0]
+    if is_larger != (direction == "INCREASING"):  # a larger scale leads to a lower place
+        held = np.nextafter(held, np.float32(0 if is_larger else np.inf))
+    return Fraction(float(held))
+
+
+def _remark(node: OnnxNode) -> str | None:
+    """Return which elements of an output lie halfway between two of the input, or None."""
+    if _mode(node) != "NEAREST_NEIGHBOR":
+        return None
+    lines, nearest = _lines(node)
+    shapes = zip(lines, node.output().shape, strict=True)
+    tied = [(axis, at) for axis, (line, count) in enumerate(shapes) for at in _ties(line, _NEAREST[nearest][1], count)]
+    if not tied:
+        return None
+    axis, at = tied[0]
+    more = f" and {len(tied) - 1:,} more" if len(tied) > 1 else ""
+    return (
+        f"a tie: element {at} of dimension {axis}{more} lies halfway between two of the input; where the scale is"
+        " rounded to FLOAT32, either is right"
+    )
 
 
 def _axes(node: OnnxNode) -> list[_Axis]:
@@ -198,7 +244,7 @@ def _query_resize(node: OnnxNode) -> str | None:
 
 
 OPERATORS: dict[str, Row] = {
-    "Resize": Row(exact=_resize, provider=resized, query=_query_resize, leaves_out_empty=True),
+    "Resize": Row(exact=_resize, provider=resized, query=_query_resize, remark=_remark, leaves_out_empty=True),
     "RoiAlign": Row(_regions, provider=_regions_of_provider),
-    "Upsample": Row(exact=_resize, provider=resized),
+    "Upsample": Row(exact=_resize, provider=resized, remark=_remark),
 }

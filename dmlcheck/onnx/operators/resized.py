@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from dmlcheck.diagnostics.wording import counted, dimensions_text
-from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, axis_of, shortest
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, RefusedNode, Unmapped, axis_of, shortest
+from dmlcheck.onnx.operators.row import same_sizes
 
 _LEAST = 4  # dimensions
 _FLOAT = np.float32
@@ -91,6 +92,7 @@ def resized(node: OnnxNode) -> list[Counterpart]:
     if line is None:
         raise Unmapped(f"{node.type} with the coordinate_transformation_mode {coordinates}, not {', '.join(_LINES)}")
     axes = _axes(node)
+    same_sizes(node, [axis.resized for axis in axes], _help(node))
     kept = [axis for axis in axes if (axis.size, axis.resized) != (1, 1)] or axes[-1:]
     lines = [*(_NEW for _ in range(_LEAST - len(kept))), *map(line, kept)]
     direction, moved = "DECREASING", 0.0
@@ -111,6 +113,13 @@ def resized(node: OnnxNode) -> list[Counterpart]:
         "Antialiased": int(bool(node.get("antialias", 0))),
     }
     return [Counterpart("RESAMPLE3", fields)]
+
+
+def _help(node: OnnxNode) -> str:
+    """Return how to change a node whose sizes the provider computes otherwise."""
+    if node.get("keep_aspect_ratio_policy", "stretch") != "stretch":
+        return "the provider does not read keep_aspect_ratio_policy: give the sizes that it makes, and leave it out"
+    return "give sizes in place of scales"
 
 
 def _axes(node: OnnxNode) -> list[_Axis]:
@@ -142,7 +151,7 @@ def _scales(node: OnnxNode) -> list[float] | None:
     scales = [float(scale) for scale in values]
     for scale in scales:
         if not np.finfo(_FLOAT).eps < scale < np.inf:
-            raise Unmapped(f"{node.type} by {scale}, which the DirectML provider refuses")
+            raise RefusedNode(f"the DirectML provider refuses {node.type} by the scale {scale}", "give a scale above 0")
     return scales
 
 

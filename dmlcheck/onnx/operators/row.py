@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from dmlcheck.onnx.descs.node import Counterpart, OnnxNode
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, RefusedNode
 
 Maker = Callable[[OnnxNode], list[Counterpart]]
 Query = Callable[[OnnxNode], "str | None"]
+Refusal = Callable[[OnnxNode], "RefusedNode | None"]
 
 BY_SIZES = "DirectML computes nothing for it: the result follows from sizes, or is one of the inputs"
 BY_SHADERS = "the DirectML provider computes it with shaders of its own: DirectML has no operator for it"
@@ -19,17 +20,22 @@ class Row(NamedTuple):
 
     `make` returns the steps of ONNX's meaning and of the provider. If the two differ, or only one is known, `exact`
     returns those of the meaning, for nodes whose values are all known, and `provider` those of the provider. `query`
-    returns why the provider leaves a node to others; registrations.yaml has the versions in which it asks. `reason` is
-    why no steps have the meaning, after the operator's name, and `elsewhere` why the provider has no descs. `outputs`
-    is the most outputs of the steps, None if they check it themselves.
+    returns why the provider leaves a node to others; registrations.yaml has the versions in which it asks. `refusal`
+    returns why the provider refuses a node that it takes, though sizes may be unknown; `refusal_of_cpu` is that of the
+    CPU. `reason` is why no steps have the meaning, after the operator's name, and `elsewhere` why the provider has no
+    descs. `remark` returns words about the results of a node, None if there is nothing to say. `outputs` is the most
+    outputs of the steps, None if they check it themselves.
     """
 
     make: Maker | None = None
     exact: Maker | None = None
     provider: Maker | None = None
     query: Query | None = None
+    refusal: Refusal | None = None
+    refusal_of_cpu: Refusal | None = None
     reason: str | None = None
     elsewhere: str | None = None
+    remark: Query | None = None
     outputs: int | None = 1
     is_sized_by_inputs: bool = False  # the descs have no sizes of outputs
     leaves_out_empty: bool = False  # the descs leave out inputs that have no elements
@@ -56,3 +62,18 @@ def is_set(node: OnnxNode, *attributes: str) -> str | None:
 def is_given(node: OnnxNode, index: int) -> bool:
     """Whether an output is there, its type known or not."""
     return node.gives(index) or index in node.untyped
+
+
+def same_sizes(node: OnnxNode, sizes: Sequence[int], help: str, inferred: Sequence[int] | None = None) -> None:
+    """Refuse a node for whose output the provider computes other sizes than the model has.
+
+    InferAndVerifyOutputSizes of MLOperatorAuthorImpl.cpp compares them when a session is created. `inferred` are those
+    that ONNX Runtime infers, if they are not the output's.
+    """
+    own = node.output().shape if inferred is None else inferred
+    if list(sizes) != list(own):
+        raise RefusedNode(
+            f"the DirectML provider computes the sizes {list(sizes)} for {node.type}, where ONNX Runtime infers"
+            f" {list(own)}, and refuses it",
+            help,
+        )

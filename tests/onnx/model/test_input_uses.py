@@ -56,7 +56,7 @@ def test_masks_are_known_by_name_and_by_use() -> None:
 
 def test_lengths_of_attention_are_known() -> None:
     made = node("GroupQueryAttention", "q k v past pv i total", "y", domain="com.microsoft")
-    assert use(made) == Use(length="last", past="past")
+    assert use(made) == Use(length="last", past="past", new=("k", "q"))
 
 
 def test_readers_inside_of_other_nodes_count() -> None:

@@ -766,3 +766,153 @@ def test_unknown_sizes_have_a_root() -> None:
     assert told.pop("abs") == "the input target"
     assert set(told.values()) <= {""}
     assert roots(made)["neg"] == "the input z"
+
+
+# ---- what a provider takes and refuses
+
+
+def refusal(made: Any, inputs: Mapping[str, Any], outputs: Mapping[str, Any], constants: Any = (), **more: Any) -> str:
+    """Return why a provider refuses the only node of a model, "" where it does not."""
+    (one,) = found(model([made], inputs, outputs, constants, **more))
+    is_refused = isinstance(one.found, UnusableNode) and one.found.rule == "provider-refuses"
+    assert not is_refused or (one.found.is_error and one.found.help)
+    return one.found.reason if is_refused else ""
+
+
+def transposed(sizes: Sequence[int], window: Sequence[int], output: Any, **attributes: Any) -> str:
+    made = node("ConvTranspose", "x w", "y", **attributes)
+    return refusal(made, {"x": sizes}, {"y": output}, [weight("w", [sizes[1], 1, *window])])
+
+
+@pytest.mark.parametrize(  # by OperatorHelper.cpp; ONNX Runtime 1.24.4 with DirectML 1.15.4 showed such, 2026-11-29
+    ("sizes", "window", "attributes", "said"),
+    [
+        ([1, 8, 5], [3], {"output_padding": [1], "strides": [2]}, "of one dimension that has output_padding"),
+        ([1, 8, 5], [3], {"output_padding": [0]}, "of one dimension that has output_padding"),
+        ([1, 8, "frames"], [3], {"output_padding": [0]}, "of one dimension that has output_padding"),
+        ([1, 8, 5], [3], {"strides": [2]}, ""),
+        ([1, 8, 5, 5], [3, 3], {"output_padding": [1, 1], "strides": [2, 2]}, ""),
+        ([1, 2, 3, 3], [3, 3], {"auto_pad": "SAME_UPPER", "strides": [2, 2]}, "the sizes [5, 5] for ConvTranspose"),
+        ([1, 2, 4, 4], [3, 3], {"auto_pad": "SAME_LOWER", "strides": [2, 2]}, ""),
+        (
+            [1, 2, 3, 3],
+            [3, 3],
+            {"auto_pad": "SAME_UPPER", "strides": [2, 2], "output_padding": [1, 1]},
+            "the sizes [6, 6] for ConvTranspose, where ONNX Runtime infers [7, 7], and refuses it",
+        ),
+        ([1, 2, 3, 3], [3, 3], {"auto_pad": "SAME_UPPER"}, ""),
+        ([1, 2, 3, 3], [2, 2], {"auto_pad": "SAME_LOWER", "dilations": [2, 2]}, ""),
+        ([1, 4, 5, 5], [3, 3], {"output_shape": [4, 4]}, "output_shape [4, 4] is smaller than its input, [5, 5]"),
+        ([1, 4, 5, 5], [3, 3], {"output_shape": [7, 6]}, ""),
+    ],
+)
+def test_transposed_convolutions_that_the_provider_refuses(
+    sizes: Sequence[int], window: Sequence[int], attributes: dict[str, Any], said: str
+) -> None:
+    found = transposed(sizes, window, ["n", "c", *(f"size{index}" for index in window)], **attributes)
+    assert (said in found) if said else not found
+
+
+@pytest.mark.parametrize(
+    ("shape", "attributes", "is_refused"),
+    [
+        ([1, -1, 8, 4], {"allowzero": 1}, True),
+        ([1, 6, 8, 4], {"allowzero": 1}, False),
+        ([1, -1, 8, 4], {"allowzero": 0}, False),
+        ([1, -1, 8, 4], {}, False),
+    ],
+)
+def test_a_size_that_follows_from_others_is_refused_with_allowzero(
+    shape: list[int], attributes: dict[str, int], is_refused: bool
+) -> None:
+    made = node("Reshape", "x s", "y", **attributes)
+    for sizes in ([1, 6, 32], [1, "n", 32]):  # known or not
+        said = refusal(made, {"x": sizes}, {"y": ["a", "b", "c", "d"]}, [numbers("s", shape)])
+        assert bool(said) == is_refused
+        assert not said or "takes -1 in the shape of Reshape as 4294967295" in said
+
+
+@pytest.mark.parametrize(
+    ("policy", "sizes", "is_refused"),
+    [("not_larger", [7, 8], True), ("not_smaller", [7, 8], True), ("stretch", [7, 8], False),
+     ("not_larger", [4, 8], False)],
+)  # fmt: skip
+def test_a_resize_whose_policy_makes_other_sizes_is_refused(policy: str, sizes: list[int], is_refused: bool) -> None:
+    made = node("Resize", "x - - s", "y", axes=[2, 3], keep_aspect_ratio_policy=policy)
+    said = refusal(made, {"x": [1, 1, 2, 4]}, {"y": [1, 1, "h", "w"]}, [numbers("s", sizes)], opset=18)
+    assert said.startswith(f"the DirectML provider computes the sizes [1, 1, {sizes[0]}, 8] for Resize") == is_refused
+
+
+def test_a_resize_whose_size_is_rounded_otherwise_is_refused() -> None:
+    """10 times 0.7 is 6.99999988 as onnx infers it, and 7 in FLOAT32."""
+    scales = helper.make_tensor("s", FLOAT, [1], [0.7])
+    said = refusal(node("Resize", "x - s", "y"), {"x": [10]}, {"y": ["n"]}, [scales], opset=13)
+    assert (
+        said == "the DirectML provider computes the sizes [7] for Resize, where ONNX Runtime infers [6], and refuses it"
+    )
+
+
+@pytest.mark.parametrize("type", ["RNN", "GRU", "LSTM"])
+@pytest.mark.parametrize("layout", [0, 1])
+def test_a_recurrence_whose_batch_comes_first_runs_nowhere(type: str, layout: int) -> None:
+    gates = {"RNN": 1, "GRU": 3, "LSTM": 4}[type]
+    made = node(type, "x w r", "y", hidden_size=4, layout=layout)
+    inputs, weights = {"x": [2, 5, 3]}, [weight("w", [1, gates * 4, 3]), weight("r", [1, gates * 4, 4])]
+    said = refusal(made, inputs, {"y": ["a", "b", "c", 4]}, weights)
+    assert said == (f"neither the DirectML provider nor the CPU computes {type} of layout 1" if layout else "")
+
+
+@pytest.mark.parametrize(("indices", "is_refused"), [([2], True), ([1, 2], False), ([1], False)])
+def test_a_gathered_scalar_is_refused(indices: list[int], is_refused: bool) -> None:
+    made = model([node("GatherND", "x i", "y", "gather")], {"x": [2, 3]}, {"y": []})
+    del made.graph.output[0].type.tensor_type.shape.dim[:]
+    made.graph.output[0].type.tensor_type.ClearField("shape")
+    made.graph.input.append(tensor("i", indices, INT64))
+    assert (by_name(made) == {"gather": "provider-refuses"}) == is_refused
+
+
+LOWEST, HIGHEST = -(2**63), 2**63 - 1
+
+
+@pytest.mark.parametrize(  # of a dimension of 5; expected values by hand from SliceHelper
+    ("start", "end", "step", "is_refused"),
+    [
+        (LOWEST, -1, 1, True),  # the end is taken as -1
+        (-(2**31), -1, 1, True),
+        (-(2**31) + 1, -1, 1, False),
+        (LOWEST, 3, 1, False),
+        (LOWEST, HIGHEST, 2, False),
+        (-1, LOWEST, -1, False),
+        (HIGHEST, LOWEST, -2, False),
+        (-3, HIGHEST, 1, False),
+        (4, 1, -2, False),
+        (-1, -4, -1, False),
+    ],
+)
+def test_a_slice_from_the_lowest_number_is_refused(start: int, end: int, step: int, is_refused: bool) -> None:
+    constants = [numbers(name, [value]) for name, value in (("s", start), ("e", end), ("a", 0), ("t", step))]
+    said = refusal(node("Slice", "x s e a t", "y"), {"x": [5]}, {"y": ["n"]}, constants)
+    assert said.startswith("the DirectML provider computes the sizes [0] for Slice") == is_refused
+    assert bool(said) == is_refused
+
+
+@pytest.mark.parametrize(("count", "is_refused"), [(1, False), (4, True)])
+def test_an_output_that_is_quantized_by_channel_is_refused(count: int, is_refused: bool) -> None:
+    names = "x xs xz w ws wz ys yz"
+    made = model([node("QLinearConv", names, "y", "conv")], {}, {"y": [1, 4, 6, 6]}, kind=2)
+    made.graph.input.append(tensor("x", [1, 2, 8, 8], 2))
+    kinds = {"xs": (1, 1), "xz": (2, 1), "w": (2, [4, 2, 3, 3]), "ws": (1, 1), "wz": (2, 1), "ys": (1, 1)}
+    for name, (kind, sizes) in {**kinds, "yz": (2, count)}.items():
+        made.graph.initializer.append(weight(name, sizes if isinstance(sizes, list) else [sizes], kind))
+    assert (by_name(made) == {"conv": "provider-refuses"}) == is_refused
+
+
+def test_a_refusal_inside_of_a_definition_is_that_of_the_node() -> None:
+    """A node that the provider makes of others is refused where one of these is."""
+    body = helper.make_function(
+        "own", "Turn", ["x"], ["y"],
+        [node("Constant", "", "s", value=numbers("", [1, -1])), node("Reshape", "x s", "y", allowzero=1)],
+        [helper.make_opsetid("", 17)],
+    )  # fmt: skip
+    made = model([node("Turn", "x", "y", "turn", domain="own")], {"x": [2, 3]}, {"y": [1, 6]}, functions=[body])
+    assert "provider-refuses" in by_name(made).values()

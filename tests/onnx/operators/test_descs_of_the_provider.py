@@ -437,11 +437,11 @@ ROWS: dict[str, tuple[OnnxNode, list[Made]]] = {
            "StartPadding": [0, 0], "EndPadding": [0, 0], "OutputPadding": [0, 0], "GroupCount": 1})],
     ),
     "ConvTranspose of one size has the padding of a forward convolution": (
-        # 9: 5 places of a stride of 2 reach 11, so 2 are padding; the output has 8 * 2 + 3 - 2, where ONNX has 9 * 2.
-        node("ConvTranspose", [SIGNAL, zeros(3, 5, 3)], zeros(2, 5, 18), strides=[2], auto_pad="SAME_UPPER"),
+        # Of a stride of 1 a window of 3 has 2 of padding, so that the output has the size of the input.
+        node("ConvTranspose", [SIGNAL, zeros(3, 5, 3)], zeros(2, 5, 9), auto_pad="SAME_UPPER"),
         [("CONVOLUTION",
-          {"InputTensor": (2, 3, 1, 9), "FilterTensor": (3, 5, 1, 3), "OutputTensor": (2, 5, 1, 17)},
-          {"Mode": "CROSS_CORRELATION", "Direction": "BACKWARD", "Strides": [1, 2], "Dilations": [1, 1],
+          {"InputTensor": (2, 3, 1, 9), "FilterTensor": (3, 5, 1, 3), "OutputTensor": (2, 5, 1, 9)},
+          {"Mode": "CROSS_CORRELATION", "Direction": "BACKWARD", "Strides": [1, 1], "Dilations": [1, 1],
            "StartPadding": [0, 1], "EndPadding": [0, 1], "OutputPadding": [0, 0], "GroupCount": 1})],
     ),
     "ConvTranspose of given sizes is padded as if not dilated": (

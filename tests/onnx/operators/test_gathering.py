@@ -6,9 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from node_graphs import Array, computed, float32, node_of
 from onnx_nodes import agrees, fields, found, zeros
 
+from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.node import Unmapped
+from dmlcheck.onnx.operators.table import provider_steps
 
 X = zeros(2, 3)
 
@@ -41,7 +44,7 @@ def test_scattering_replaces_elements_and_combines_none() -> None:
     with pytest.raises(
         Unmapped, match=r"^ScatterElements that combines updates with elements by add, which DirectML's does not$"
     ):
-        found("ScatterElements", [X, indices(1, 3), zeros(1, 3)], X, reduction="add")
+        provider_steps(node_of("ScatterElements", [X, indices(1, 3), zeros(1, 3)], float32(2, 3), reduction="add"))
 
 
 def test_one_hot_keeps_the_axis_of_the_output() -> None:
@@ -130,3 +133,57 @@ def test_updates_follow_each_other_from_the_first_of_each_batch() -> None:
     assert agrees(found("TensorScatter", [cache, updates], rows([1, 2, 0, 0], [3, 4, 0, 0])))
     around = found("TensorScatter", [cache, updates, integers(3, 0)], rows([2, 0, 0, 1], [3, 4, 0, 0]), mode="circular")
     assert agrees(around)
+
+
+# ---- reductions, each worked out by adding up in a loop
+
+
+def _combine(x: Array, places: Any, updates: Any, reduction: str) -> Array:
+    made = x.copy()
+    for place, update in zip(places, updates, strict=True):
+        old = made[place]
+        made[place] = {"add": old + update, "mul": old * update, "max": max(old, update), "min": min(old, update)}[
+            reduction
+        ]
+    return made
+
+
+@pytest.mark.parametrize("reduction", ["add", "mul", "max", "min"])
+@pytest.mark.parametrize("dtype", ["float32", "int32", "int64"])
+def test_updates_of_the_same_element_are_combined(reduction: str, dtype: str) -> None:
+    rng = np.random.default_rng(3)
+    x = rng.integers(-9, 9, (4, 3)).astype(dtype)
+    indices = np.array([[0, 3, -1], [0, 3, 1], [0, 1, -4]], np.int64)
+    updates = rng.integers(-9, 9, (3, 3)).astype(dtype)
+    places = [(indices[row, column], column) for row in range(3) for column in range(3)]
+    expected = _combine(x, places, updates.reshape(-1), reduction)
+    output = TensorRef.of(expected).unknown()
+    (made,) = computed(node_of("ScatterElements", [x, indices, updates], output, axis=0, reduction=reduction))
+    assert made.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("reduction", ["add", "mul", "max", "min"])
+@pytest.mark.parametrize("indices", [[[1], [-1], [1]], [[[1, 2], [1, 2]], [[0, 0], [3, -1]]]])
+def test_updates_of_the_same_slice_are_combined(reduction: str, indices: Any) -> None:
+    rng = np.random.default_rng(4)
+    x = rng.integers(-9, 9, (4, 3)).astype(np.float32)
+    given = np.array(indices, np.int64)
+    updates = rng.integers(-9, 9, (*given.shape[:-1], *x.shape[given.shape[-1] :])).astype(np.float32)
+    rows = given.reshape(-1, given.shape[-1])
+    slices = updates.reshape(len(rows), -1)
+    places = [(*row, *rest) for row in rows for rest in np.ndindex(x.shape[given.shape[-1] :])]
+    expected = _combine(x, places, slices.reshape(-1), reduction)
+    (made,) = computed(node_of("ScatterND", [x, given, updates], float32(*x.shape), reduction=reduction))
+    assert made.tolist() == expected.tolist()
+
+
+def test_combined_updates_that_are_not_computed_say_why() -> None:
+    x, updates = zeros(3), zeros(2)
+    for indices, said in (([0, 5], "an index that is not in a dimension of 3"), ([0, -4], "an index that is not")):
+        with pytest.raises(Unmapped, match=said):
+            found("ScatterElements", [x, np.array(indices), updates], x, reduction="add")
+    with pytest.raises(Unmapped, match="of reduction median"):
+        found("ScatterND", [x, np.array([[0]]), zeros(1)], x, reduction="median")
+    half = zeros(3, dtype="float16")
+    with pytest.raises(Unmapped, match="of several FLOAT16 updates for an element"):
+        found("ScatterElements", [half, np.array([0, 0]), half[:2]], half, reduction="add")

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from node_graphs import computed, float32, node_of
 from onnx_nodes import agrees, descs, fields, found, node, zeros
 
-from dmlcheck.onnx.descs.node import Unmapped
-from dmlcheck.onnx.operators.table import provider_steps
+from dmlcheck.onnx.descs.node import RefusedNode, Unmapped
+from dmlcheck.onnx.operators.table import exact_steps, provider_steps
 
 X = zeros(2, 3)
 
@@ -189,5 +190,32 @@ def test_dropout_of_the_provider_is_a_copy_also_in_training() -> None:
 
 def test_steps_of_a_slice_need_their_axes() -> None:
     one = node("Slice", [zeros(3, 4), numbers(0, 0), numbers(3, 4), None, numbers(1, 2)], zeros(3, 2))
-    with pytest.raises(Unmapped, match=r"^Slice with steps and without axes, which the DirectML provider refuses$"):
+    with pytest.raises(RefusedNode, match=r"^the DirectML provider refuses Slice with steps and without axes$"):
         provider_steps(one)
+
+
+@pytest.mark.parametrize(
+    ("mode", "pads", "operators"),
+    [
+        ("constant", [0, -1, 0, -2], ["SLICE1"]),
+        ("constant", [1, -1, -1, 2], ["SLICE1", "PADDING1"]),
+        ("edge", [1, -1, -1, 2], ["SLICE1", "PADDING1"]),
+        ("reflect", [-1, 2, 0, -1], ["SLICE1", "PADDING1"]),
+        ("constant", [1, 0, 0, 2], ["PADDING1"]),
+    ],
+)
+def test_a_pad_that_cuts_elements_off_cuts_before_it_pads(mode: str, pads: list[int], operators: list[str]) -> None:
+    """As ONNX Runtime does; np.pad takes no negative numbers."""
+    x = np.arange(20, dtype=np.float32).reshape(4, 5)
+    start, end = pads[:2], pads[2:]
+    cut = x[-min(start[0], 0) : 4 + min(end[0], 0), -min(start[1], 0) : 5 + min(end[1], 0)]
+    expected = np.pad(cut, [(max(first, 0), max(last, 0)) for first, last in zip(start, end, strict=True)], mode=mode)
+    one = node_of("Pad", [x, numbers(*pads)], float32(*expected.shape), mode=mode)
+    assert [made.operator for made in exact_steps(one)] == operators
+    (made,) = computed(one)
+    assert made.tolist() == expected.tolist()
+
+
+def test_a_pad_that_cuts_off_all_is_not_computed() -> None:
+    with pytest.raises(Unmapped, match="cuts off more elements than there are"):
+        exact_steps(node("Pad", [zeros(3), numbers(-2, -1)], zeros(1)))

@@ -9,7 +9,7 @@ import pytest
 from onnx_nodes import fields, found, node, zeros
 
 from dmlcheck.graphs.tensors import TensorRef
-from dmlcheck.onnx.descs.node import Counterpart, Unmapped
+from dmlcheck.onnx.descs.node import Counterpart, RefusedNode, Unmapped
 from dmlcheck.onnx.operators.table import provider_steps
 
 GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
@@ -135,5 +135,5 @@ def test_what_directml_has_not_is_refused(type: str, attributes: dict[str, Any],
 def test_an_activation_that_the_provider_refuses_has_no_desc() -> None:
     x, w, r = zeros(7, 2, 5), zeros(1, 3, 5), zeros(1, 3, 3)
     affine = node("RNN", [x, w, r], zeros(7, 1, 2, 3), activations=["Affine"], activation_alpha=[1.0])
-    with pytest.raises(Unmapped, match=r"^RNN with the activation Affine, which the DirectML provider refuses$"):
+    with pytest.raises(RefusedNode, match=r"^the DirectML provider refuses RNN with the activation Affine$"):
         provider_steps(affine)

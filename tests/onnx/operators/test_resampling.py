@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from math import ceil, floor
 from typing import Any
 
 import numpy as np
 import pytest
-from onnx_nodes import fields, found, zeros
+from node_graphs import computed, float32, node_of
+from onnx_nodes import fields, found, node, zeros
 
 from dmlcheck.onnx.descs.node import Unmapped
+from dmlcheck.onnx.operators.table import row_of
 
 X = zeros(1, 1, 4, 5)
 
@@ -158,3 +162,45 @@ def test_regions_that_onnx_widens_and_their_maxima_are_refused() -> None:
         found("RoiAlign", [X, regions, np.array([0])], zeros(1, 1, 1, 1), opset=10, **attributes)
     with pytest.raises(Unmapped, match="RoiAlign of maxima"):
         found("RoiAlign", [X, regions, np.array([0])], zeros(1, 1, 1, 1), opset=16, mode="max", **attributes)
+
+
+# ---- ties, which a scale that is rounded to FLOAT32 breaks
+
+
+def exactly(size: int, resized: int, nearest: str) -> list[int]:
+    """Return the nearest elements by half pixels, in exact arithmetic."""
+    half = Fraction(1, 2)
+    places = [(at + half) * Fraction(size, resized) - half for at in range(resized)]
+    rounded = {
+        "round_prefer_floor": lambda place: ceil(place - half),
+        "round_prefer_ceil": lambda place: floor(place + half),
+        "floor": floor,
+        "ceil": ceil,
+    }[nearest]
+    return [min(max(rounded(place), 0), size - 1) for place in places]
+
+
+@pytest.mark.parametrize("nearest", ["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"])
+@pytest.mark.parametrize(("size", "resized"), [(20, 6), (10, 6), (7, 3), (6, 10), (9, 12), (3, 14), (8, 4)])
+def test_an_element_halfway_between_two_goes_where_it_does_exactly(size: int, resized: int, nearest: str) -> None:
+    x = np.arange(size, dtype=np.float32).reshape(1, 1, 1, size)
+    sizes = np.array([1, 1, 1, resized], np.int64)
+    one = node_of("Resize", [x, None, None, sizes], float32(1, 1, 1, resized), opset=19, nearest_mode=nearest)
+    (made,) = computed(one)
+    assert made.reshape(-1).tolist() == exactly(size, resized, nearest)
+
+
+def test_a_tie_is_said() -> None:
+    def remark(resized: int, **more: Any) -> str | None:
+        sizes = np.array([1, 1, 1, resized], np.int64)
+        made = node("Resize", [zeros(1, 1, 1, 20), None, None, sizes], zeros(1, 1, 1, resized), opset=19, **more)
+        say = row_of("Resize").remark
+        assert say is not None
+        return say(made)
+
+    said = str(remark(6, nearest_mode="round_prefer_ceil"))
+    assert said.startswith("a tie: element 1 of dimension 3 and 1 more lies halfway between two of the input")
+    assert said.endswith("either is right")
+    assert remark(8) is None
+    assert remark(10) is None  # whose scale is 0.5, which FLOAT32 has
+    assert remark(6, mode="linear") is None

@@ -1,0 +1,104 @@
+"""A model run once as a whole with nothing kept but its outputs, which are compared with those of its nodes alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from dmlcheck.cases.records import Case
+from dmlcheck.diagnostics.record import NOTE, Diagnostic, Finding
+from dmlcheck.diagnostics.wording import figure
+from dmlcheck.onnx.model.parts import join_weights
+from dmlcheck.running.computed import Nothing
+from dmlcheck.running.model_cases import Loaded, ModelOrigin
+from dmlcheck.running.model_chain import Chain, OutputVerdict
+from dmlcheck.running.model_process import tensors_of
+from dmlcheck.running.results import FAILED, PASSED, SKIPPED, CaseResult
+from dmlcheck.running.whole_model import as_given, takes_paths
+
+NAME = "together"
+_HELP = "run with --bisect: it finds the smallest group of nodes that is wrong only together"
+
+
+def together_case(file: str) -> Case:
+    """Return the case of a model that runs as a whole."""
+    return Case(f"{file}::{NAME}", NAME, file, "", None, {}, origin=ModelOrigin(file))
+
+
+def together_result(
+    case: Case, model: Loaded, alone: Mapping[str, Any], chain: Chain, implementation: Any
+) -> CaseResult:
+    """Run a model as a whole, and compare its outputs with those of the nodes alone.
+
+    A difference within the tolerance of the chain is none. `alone` are the outputs that the nodes gave, by name.
+    """
+    found = _outputs_of(model, list(alone), implementation)
+    if isinstance(found, Nothing):
+        why = found.finding.message if found.finding else found.reason
+        return not_together(case, f"the whole model does not run: {why}")
+    reasons = []
+    for name, actual in found.items():
+        if _is_same(actual, alone[name]):
+            continue
+        if actual.dtype != alone[name].dtype or actual.shape != alone[name].shape:
+            problem = f"is {_form(actual)} when the whole model runs; the nodes alone give {_form(alone[name])}"
+            return _failed(case, name, problem)
+        distance = f"differs by {_difference(actual, alone[name])} when the whole model runs"
+        if name not in chain.held:
+            reasons.append(f"{name} {distance}")
+            continue
+        whole, single = (chain.output(name, values, len(model.nodes)) for values in (actual, alone[name]))
+        if whole.reason is not None:
+            reasons.append(f"{name} {distance}, and {whole.reason}")
+        elif whole.verdict.findings and not single.verdict.findings:
+            problem = f"{distance}: it is right when each node runs alone"
+            return _failed(case, name, problem, whole)
+    return not_together(case, "; ".join(reasons)) if reasons else CaseResult(case, PASSED)
+
+
+def _outputs_of(model: Loaded, names: list[str], implementation: Any) -> Mapping[str, Any] | Nothing:
+    whole = model.proto if model.proto.graph.initializer else join_weights(model.proto, model.constants)
+    with as_given(whole) as given:
+        if isinstance(given, str) and not takes_paths(implementation):
+            return Nothing("it takes models of up to 2 GiB")
+        return tensors_of(given, model.inputs, names, implementation, is_optimized=True)
+
+
+def _is_same(actual: Any, alone: Any) -> bool:
+    """Whether two outputs are equal, or one is no array and cannot be compared."""
+    if not (isinstance(actual, np.ndarray) and isinstance(alone, np.ndarray)):
+        return True
+    is_alike = actual.dtype == alone.dtype and actual.shape == alone.shape
+    return bool(is_alike and actual.tobytes() == alone.tobytes())
+
+
+def _form(values: Any) -> str:
+    return f"{values.dtype} {list(values.shape)}"
+
+
+def _difference(actual: Any, alone: Any) -> str:
+    """Return the largest difference of two outputs as a share of the largest element, in words."""
+    if actual.dtype.kind not in "fiub":
+        return "its values"
+    with np.errstate(all="ignore"):
+        one, other = (values.astype(np.float64) for values in (actual, alone))
+        off, size = np.abs(one - other), np.abs(other)
+        largest = float(size[np.isfinite(size)].max(initial=0.0))
+        most = float(off[np.isfinite(off)].max(initial=0.0))
+    if not np.isfinite(off).all() and not most:
+        return "values that are not finite"
+    return f"{figure(most / largest)} of the largest element" if largest else figure(most)
+
+
+def _failed(case: Case, name: str, problem: str, output: OutputVerdict | None = None) -> CaseResult:
+    finding = Finding("output-mismatch", (), {"tensor": name, "problem": problem}, help=_HELP)
+    found = () if output is None else output.verdict.findings
+    outputs = {} if output is None else output.verdict.outputs
+    return CaseResult(case, FAILED, "output mismatch", tuple(map(case.origin.diagnostic, (finding, *found))), outputs)
+
+
+def not_together(case: Case, reason: str) -> CaseResult:
+    """Return the case of a model that is not judged as a whole."""
+    return CaseResult(case, SKIPPED, reason, (Diagnostic("unlimited-tolerance", reason, NOTE, case.file),))
