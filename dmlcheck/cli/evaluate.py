@@ -6,6 +6,7 @@ import sys
 
 import click
 
+from dmlcheck.cases.find import located
 from dmlcheck.cli.console import Console, print_pieces, say, write
 from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.implementations import implementation_option, made
@@ -59,7 +60,7 @@ def evaluate(
     FILE may also be one case as PATH::NAME, or an ONNX model or a DirectML graph (.bin), whose outputs are printed.
     """
     path, name = (file, None) if file == "-" else split_case(file)
-    found = opened(path)
+    found = opened(located(path))
     other = None if implementation == "reference" else implementation
     given: dict[str, object] = {"--inputs": inputs, "-k": expression, "::": name, "--implementation": other}
     given |= {"--dim": dims or None, "--seed": seed or None}

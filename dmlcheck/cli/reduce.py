@@ -6,6 +6,7 @@ import sys
 
 import click
 
+from dmlcheck.cases.find import located
 from dmlcheck.cli.console import Console, say, write
 from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.implementations import made
@@ -67,7 +68,7 @@ def reduce(
     """
     require_extra()
     given, name = split_case(case)
-    file = opened(given)
+    file = opened(located(given))
     if model_inputs is not None and "graph" not in file.format.imported:
         raise no_model_has(model_inputs)
     options = {"--dim": ("sizes", dict(dims)), "--inputs": ("inputs", model_inputs), "--seed": ("seed", seed)}

@@ -37,6 +37,11 @@ def test_the_simplest_case_that_fails_is_written_and_fails() -> None:
     assert dmlcheck("run", "small.yaml").exit_code == 0
 
 
+def test_a_bundled_case_is_reduced_by_its_id() -> None:
+    code, output = reduce("cases/element_wise_abs/layouts.yaml::padded-rows[DataType=FLOAT32]")
+    assert (code, "small.yaml: dmlcheck run small.yaml" in output) == (0, True)
+
+
 def test_a_case_that_passes_is_5_and_nothing_is_written() -> None:
     code, output = reduce("a.yaml", name="Right")
     assert (code, "the implementation passes" in output) == (5, True)
