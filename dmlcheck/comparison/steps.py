@@ -1,4 +1,4 @@
-"""Wrong outputs of steps on the way: a step that overflows, or that is computed in FLOAT16."""
+"""Wrong outputs of steps on the way: a step that overflows, or vanishes, or that is computed in FLOAT16."""
 
 from __future__ import annotations
 
@@ -15,13 +15,11 @@ from dmlcheck.reference.engine import Array
 from dmlcheck.reference.narrowed import Way
 
 _STEPS = {
-    "absolute": "a step",
-    "add": "a sum",
-    "exp": "exp",
-    "matmul": "a product of matrices",
-    "multiply": "a product",
-    "power": "a power",
     "square": "a square",
+    "power": "a power",
+    "multiply": "a product",
+    "matmul": "a product of matrices",
+    "add": "a sum",
 }
 _UNSHIFTED = ": is the largest element taken out of the exponents?"
 _LEAST = 4  # wrong elements that tell of roundings: fewer may be so by chance
@@ -34,12 +32,25 @@ def overflow(wrong: WrongOutput) -> str | None:
     for number, way, words in _ways(wrong):
         with suppress(Exception):  # such numbers may be none that the formula takes
             computed = engine.evaluate(wrong.desc, wrong.inputs, partial(narrowed.narrowed, way))[wrong.label]
-            steps = [_STEPS[name] for name in sorted(way.seen or ()) if name in _STEPS]
-            is_it = bool(steps) and (not way.is_unshifted or "exp" in steps)
-            if is_it and _shows(wrong, computed) and wrong.is_right_for(computed.values, wrong.desc, wrong.inputs):
-                first = "exp" if "exp" in steps else steps[-1]
-                return f"{first} overflows {number} on the way{words}"
+            step = _step(way)
+            if (
+                step is not None
+                and _shows(wrong, computed)
+                and wrong.is_right_for(computed.values, wrong.desc, wrong.inputs)
+            ):
+                return f"{step} {number} on the way{words}"
     return None
+
+
+def _step(way: Way) -> str | None:
+    """Return the step that overflowed, the first one in a formula; of powers also that they vanished."""
+    seen = way.seen or set()
+    if "exp" in seen:
+        return "exp overflows"
+    if way.is_unshifted and narrowed.VANISHING in seen and "add" not in seen:
+        return "exp underflows"
+    steps = [words for name, words in _STEPS.items() if name in seen and (name == "add" or not way.is_unshifted)]
+    return f"{steps[0]} overflows" if steps else None
 
 
 def _ways(wrong: WrongOutput) -> Iterator[tuple[str, Way, str]]:

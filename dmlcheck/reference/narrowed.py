@@ -49,12 +49,15 @@ def away_from_zero(x: Array) -> Array:
 
 # ---- numbers that add up in another way
 
+VANISHING = "vanishing exp"
+
 
 class Way(NamedTuple):
     """A way to add up terms, and to round to whole numbers.
 
     `rounding` rounds each partial sum; `lost` takes the number of terms and returns the slice of those left out. `step`
-    rounds the result of every operation, and `seen` gets the names of the operations that it took to infinity. If
+    rounds the result of every operation, and `seen` gets the names of the operations that it took to infinity, and
+    VANISHING where it took a power to 0. If
     `is_unshifted`, the largest element, which formulas take out of exponents, is 0 to them.
     """
 
@@ -139,6 +142,8 @@ def _stepped(way: Way, ufunc: np.ufunc, operands: list[Any], found: Any) -> Any:
     rounded = way.step(np.asarray(found)).astype(np.float64)
     if way.seen is not None and np.isinf(rounded).any() and all(np.isfinite(x).all() for x in operands):
         way.seen.add(ufunc.__name__)
+    if way.seen is not None and ufunc is np.exp and bool((np.asarray(rounded == 0) & np.isfinite(operands[0])).any()):
+        way.seen.add(VANISHING)
     return rounded
 
 
