@@ -206,6 +206,12 @@ def check_option(option: str, command: str, files: Iterable[Opened]) -> None:
     raise click.UsageError(f"{option} is for {takers}; {of_one}")
 
 
+def check_is_file(path: str, command: str) -> None:
+    """Refuse a folder, as wrong usage of a command that takes one file."""
+    if os.path.isdir(path):
+        raise click.UsageError(f"{path} is a folder; `dmlcheck {command}` takes one file, or one case as PATH::NAME")
+
+
 def check_taken(file: Opened, use: str, command: str) -> None:
     """Refuse a file of a format that a command does not take, as wrong usage of it."""
     if not getattr(file.format, use):
