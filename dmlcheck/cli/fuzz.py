@@ -13,7 +13,8 @@ from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.expectations import load
 from dmlcheck.cli.implementations import made
 from dmlcheck.cli.interrupts import Interrupts
-from dmlcheck.cli.judging import Judging, judging_options, require_extra, rounding_option
+from dmlcheck.cli.judging import Judging, judging_options, require_extra
+from dmlcheck.cli.model_options import rounding_option
 from dmlcheck.cli.operators import complete_operators, operators_named
 from dmlcheck.cli.options import complete_files, examples
 from dmlcheck.cli.run_options import Jobs, Seconds

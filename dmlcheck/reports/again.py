@@ -29,7 +29,7 @@ def _options(info: RunInfo, result: CaseResult) -> Iterator[str]:
     if info.accumulate != "FLOAT32":
         yield from ("--accumulate", info.accumulate.lower())
     if info.inputs != "FLOAT32":
-        yield from ("--inputs", info.inputs.lower())
+        yield from ("--input-precision", info.inputs.lower())
     for algorithm in info.algorithms:
         yield from ("--algorithms", algorithm)
     if info.directml_version is not None:

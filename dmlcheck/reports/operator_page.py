@@ -248,7 +248,7 @@ def derived_texts(spec: OperatorSpec) -> list[str]:
     text = f"floats: the rounding of each operation {types}, carried through the formula, + 1 ULP"
     texts = [f"{text}{', or a published limit, if larger' if spec.tolerance else ''}"]
     if spec.short in OF_PRODUCTS:
-        inputs = "rounded to TF32 or BFLOAT16 with `--inputs tf32` or `--inputs bfloat16`"
+        inputs = "rounded to TF32 or BFLOAT16 with `--input-precision tf32` or `--input-precision bfloat16`"
         texts.append(f"FLOAT32 factors in sums of products: not rounded; {inputs}")
     return texts
 
