@@ -48,9 +48,12 @@ INFO = RunInfo("reference")
         (INFO, failed("x", "-f.yaml"), "dmlcheck run -- -f.yaml::x"),
         (INFO, failed(is_malformed=True), "dmlcheck run cases/sum.yaml"),
         (
-            INFO._replace(implementation="command:./a", accumulate="FLOAT16", inputs="BFLOAT16"),
+            INFO._replace(implementation="command:./it", accumulate="FLOAT16", inputs="BFLOAT16"),
             failed(),
-            "dmlcheck run --implementation command:./a --accumulate float16 --input-precision bfloat16 cases/sum.yaml::sum",
+            (
+                "dmlcheck run --implementation command:./it --accumulate float16 --input-precision bfloat16"
+                " cases/sum.yaml::sum"
+            ),
         ),
         (
             INFO._replace(algorithms=("winograd",)),
