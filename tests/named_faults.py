@@ -27,6 +27,7 @@ from dmlcheck.reference.bounds import bounds
 from dmlcheck.specs.load import full_name, operator_names
 
 _WRITTEN = r"nothing seems to be written"
+_NONE_LEFT = r"denormal .* inputs seem to be flushed"  # where only denormals differ, and have no bit left
 _FEW = r"the first \d+ bits only"
 # What names each kind of fault; {} is the field that a fault is about.
 WORDS = {
@@ -43,9 +44,9 @@ WORDS = {
     "halves-up": r"halves were rounded away",
     "ignored": r"{}",
     "index-in-16-bits": r"$^",
-    "inputs-bfloat16": rf"inputs were rounded to BFLOAT16|BFLOAT16 inputs|{_FEW}",
-    "inputs-float16": rf"inputs were rounded to FLOAT16|inputs were rounded to TF32|TF32 inputs|{_FEW}",
-    "inputs-tf32": rf"inputs were rounded to (TF32|FLOAT16)|TF32 inputs|{_FEW}",
+    "inputs-bfloat16": rf"inputs were rounded to BFLOAT16|BFLOAT16 inputs|{_FEW}|{_NONE_LEFT}",
+    "inputs-float16": rf"inputs were rounded to FLOAT16|inputs were rounded to TF32|TF32 inputs|{_FEW}|{_NONE_LEFT}",
+    "inputs-tf32": rf"inputs were rounded to (TF32|FLOAT16)|TF32 inputs|{_FEW}|{_NONE_LEFT}",
     "int64-as-float32": r"64-bit integers .* FLOAT32",
     "int64-as-int32": r"through 32 bits",
     "largest-for-infinity": r"replaced by the largest",
@@ -79,18 +80,24 @@ WORDS = {
 
 
 class Named(NamedTuple):
-    """A fault of an operator, the case that fails, and the cause that is named."""
+    """A fault of an operator, the case that fails, and the cause that is named.
+
+    `is_blank` says that the fault leaves nothing but zeros, which no one can tell from an output that is not written.
+    """
 
     fault: str
     operator: str
     case: str
     cause: str | None
+    is_blank: bool = False
 
     @property
     def is_right(self) -> bool:
         """Whether the cause is the fault."""
         kind, _, about = self.fault.partition(":")
         names = "|".join(about.split("-")) if about else ""
+        if self.is_blank and self.cause is not None and _WRITTEN in self.cause:
+            return True
         return self.cause is not None and re.search(WORDS[kind].replace("{}", f"({names})"), self.cause) is not None
 
 
@@ -125,7 +132,8 @@ def named(operator: str, chosen: tuple[str, ...] = ()) -> list[Named]:
                 actual = fault.act(judged.desc, judged.inputs)
             fails, cause = (False, None) if actual is None else cause_of(judged, actual)
             if fails:
-                found.append(Named(name, judged.desc.spec.short, judged.name, cause))
+                is_blank = not any(values.any() for values in (actual or {}).values())
+                found.append(Named(name, judged.desc.spec.short, judged.name, cause, is_blank))
                 del left[name]
         if not left:
             break

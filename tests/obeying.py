@@ -101,6 +101,7 @@ def ways_to_obey(text: str, found: Diagnostic, *, is_json: bool) -> list[str] | 
 
 @form(r"did you mean (.+)\?")
 @form(r"the nearest is (\w+)")
+@form(r".+ is \w+'s name: write (\w+)(?: or \w+)*")
 def _another_name(place: Place, name: str) -> Iterator[str]:
     if "${" not in place.marked:
         yield place.write(name)

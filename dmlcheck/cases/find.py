@@ -6,6 +6,8 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from dmlcheck.specs.load import data_folder
+
 
 class Target(NamedTuple):
     """A file to read, the path that its cases' ids start with, and the one case that PATH::NAME asks for.
@@ -41,3 +43,32 @@ def each_once(paths: Iterable[str]) -> Iterator[str]:
 def real_path(path: str) -> str:
     """Return the identity of a file, the same for every path to it."""
     return os.path.normcase(os.path.realpath(path))
+
+
+BUNDLED = "cases"  # the first part of the ids of bundled cases, wherever they are installed
+
+
+def located(path: str) -> str:
+    """Return where a file is: at its path, or where `cases/...`, as ids of bundled cases begin, is installed.
+
+    Folders are not: a folder of one's own that is missing does not become the bundled one.
+    """
+    if os.path.lexists(path):
+        return path
+    bundled = bundled_path(path)
+    return near(bundled) if bundled is not None and os.path.isfile(bundled) else path
+
+
+def bundled_path(path: str) -> str | None:
+    """Return the installed path of `cases`, or of a file or folder below it; None for any other path."""
+    first, *rest = os.path.normpath(path).replace(os.sep, "/").split("/")
+    return os.path.join(data_folder("cases"), *rest) if first == BUNDLED and os.pardir not in rest else None
+
+
+def near(path: str) -> str:
+    """Return a path relative to the current folder where it lies below it."""
+    try:
+        relative = os.path.relpath(path)
+    except ValueError:  # another drive
+        return path
+    return path if relative.startswith(os.pardir) else relative

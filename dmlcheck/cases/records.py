@@ -82,6 +82,11 @@ class Case(NamedTuple):
     origin: Origin = DetachedOrigin()
 
     @property
+    def path(self) -> str:
+        """The path that the id begins with: for a bundled case not that of the installed file."""
+        return self.id.removesuffix(f"::{self.name}")
+
+    @property
     def level(self) -> str:
         """The level that the desc is validated at: the case's own, or the newest."""
         return self.feature_level or NEWEST_LEVEL

@@ -124,8 +124,32 @@ class _Commands(click.Group):
         return command
 
 
+def _print_version(ctx: click.Context, _: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click's signature
+    """Print the versions of dmlcheck, of NumPy and Python, and of the tables."""
+    if not value or ctx.resilient_parsing:
+        return
+    from importlib.metadata import version
+    from platform import python_version
+
+    from dmlcheck.specs.load import operator_names
+    from dmlcheck.specs.names import FEATURE_LEVELS, NEWEST_LEVEL
+
+    directml = FEATURE_LEVELS[NEWEST_LEVEL].directml.removesuffix(".0")
+    click.echo(f"dmlcheck, version {__version__}")
+    click.echo(f"NumPy {version('numpy')}, Python {python_version()}")
+    click.echo(f"tables of DirectML {directml}: {len(operator_names())} operators, feature levels up to {NEWEST_LEVEL}")
+    ctx.exit()
+
+
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]}, epilog=_EPILOG)
-@click.version_option(__version__, prog_name="dmlcheck")
+@click.option(
+    "--version",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_print_version,
+    help="Print the versions of dmlcheck, NumPy and the tables.",
+)
 def main() -> None:
     """Check DirectML operator descs against the feature-level tables, and results against a NumPy reference."""
     for stream in (sys.stdout, sys.stderr):

@@ -9,7 +9,7 @@ import click
 from dmlcheck.cli.case_files import CaseFiles, by_operator
 from dmlcheck.cli.console import print_json, print_page, write
 from dmlcheck.cli.exit_codes import Exit
-from dmlcheck.cli.operators import complete_operators, operator_name
+from dmlcheck.cli.operators import complete_operators, operators_named
 from dmlcheck.cli.options import complete_files, examples, format_option
 from dmlcheck.cli.selection import select
 from dmlcheck.inspection.coverage import of_operator
@@ -38,7 +38,7 @@ def coverage(*, paths: tuple[str, ...], operators: tuple[str, ...], form: str) -
 
     Without a PATH these are the cases that come with dmlcheck.
     """
-    wanted = [operator_name(operator) for operator in operators]
+    wanted = [name for operator in operators for name in operators_named(operator)]
     # The coverage of a file counts all its cases.
     given = select(paths)
     files = CaseFiles((target._replace(case=None) for target in given.targets), single=given.single)

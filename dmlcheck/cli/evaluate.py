@@ -6,12 +6,13 @@ import sys
 
 import click
 
+from dmlcheck.cases.find import located
 from dmlcheck.cli.console import Console, print_pieces, say, write
 from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.implementations import implementation_option, made
 from dmlcheck.cli.model_options import dim_option, seed_option
 from dmlcheck.cli.options import complete_files, examples, select_option
-from dmlcheck.cli.selection import check_option, check_taken, selector, split_case
+from dmlcheck.cli.selection import check_is_file, check_option, check_taken, selector, split_case
 from dmlcheck.files.document import Document
 from dmlcheck.folders.exporting import MissingRequirement
 from dmlcheck.formats.registry import Opened, opened
@@ -59,7 +60,8 @@ def evaluate(
     FILE may also be one case as PATH::NAME, or an ONNX model or a DirectML graph (.bin), whose outputs are printed.
     """
     path, name = (file, None) if file == "-" else split_case(file)
-    found = opened(path)
+    check_is_file(path, "eval")
+    found = opened(located(path))
     other = None if implementation == "reference" else implementation
     given: dict[str, object] = {"--inputs": inputs, "-k": expression, "::": name, "--implementation": other}
     given |= {"--dim": dims or None, "--seed": seed or None}

@@ -43,10 +43,7 @@ def update(*, report: str, file: str, add: bool, reason: str | None) -> None:
     """
     from dmlcheck.running.expectation_updates import updated
 
-    if add and not reason:
-        raise click.UsageError("--add needs --reason TEXT: why do these cases fail?")
-    if reason and not add:
-        raise click.UsageError("--reason goes with --add")
+    _check_use(file, reason, adds=add)
     head, outcomes, malformed, files = _report(report)
     if head.get("selection") or head.get("shard"):  # the other cases of its files are not known
         files = {}
@@ -70,6 +67,16 @@ def update(*, report: str, file: str, add: bool, reason: str | None) -> None:
         for case_id in sorted(malformed):
             say(f"not added {case_id}: it is malformed; correct it and run again", to_errors=True)
         sys.exit(Exit.WRONG_INPUT)
+
+
+def _check_use(file: str, reason: str | None, *, adds: bool) -> None:
+    """Refuse options that do not go together, and a file that is not there to be updated."""
+    if adds and not reason:
+        raise click.UsageError("--add needs --reason TEXT: why do these cases fail?")
+    if reason and not adds:
+        raise click.UsageError("--reason goes with --add")
+    if not (adds or os.path.lexists(file)):
+        raise click.UsageError(f"{file} does not exist; --add --reason TEXT makes it")
 
 
 def _report(path: str) -> Head:

@@ -13,8 +13,9 @@ from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.expectations import load
 from dmlcheck.cli.implementations import made
 from dmlcheck.cli.interrupts import Interrupts
-from dmlcheck.cli.judging import Judging, judging_options, require_extra, rounding_option
-from dmlcheck.cli.operators import complete_operators, operator_name
+from dmlcheck.cli.judging import Judging, judging_options, require_extra
+from dmlcheck.cli.model_options import rounding_option
+from dmlcheck.cli.operators import complete_operators, operators_named
 from dmlcheck.cli.options import complete_files, examples
 from dmlcheck.cli.run_options import Jobs, Seconds
 from dmlcheck.folders.export_folder import Occupied, check
@@ -106,7 +107,7 @@ def fuzz(
 
     own_level, is_only_asked = _library(judging.implementation)
     level = judging.level or own_level or NEWEST_LEVEL
-    names = [operator_name(name) for name in operators] or list(operator_names())
+    names = [name for given in operators for name in operators_named(given)] or list(operator_names())
     names = _at_level(names, level, is_named=bool(operators))
     if with_invalid + is_of_graphs + is_exhaustive > 1:
         raise click.UsageError("--invalid, --graphs and --exhaustive are campaigns of their own; choose one")

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import click
 
 from dmlcheck.cli.implementations import implementation_option
-from dmlcheck.cli.model_options import ROUNDED_TYPES
 from dmlcheck.cli.options import level_option
 from dmlcheck.cli.run_options import Seconds, accumulate_option, algorithms_option
 from dmlcheck.running.events import DEFAULT_TIMEOUT
@@ -53,7 +52,7 @@ class Judging(NamedTuple):
         if self.accumulate != "float32":
             yield from ("--accumulate", self.accumulate)
         if self.inputs != "float32":
-            yield from ("--inputs", self.inputs)
+            yield from ("--input-precision", self.inputs)
         for algorithm in self.algorithms:
             yield from ("--algorithms", algorithm)
         if self.timeout != DEFAULT_TIMEOUT:
@@ -71,13 +70,6 @@ def _quoted(words: list[str]) -> str:
     return shlex.join(words)
 
 
-rounding_option = click.option(
-    "--inputs",
-    type=click.Choice(ROUNDED_TYPES, case_sensitive=False),
-    default=ROUNDED_TYPES[0],
-    show_default=True,
-    help="What an implementation may round the FLOAT32 factors of matrix products and convolutions to.",
-)
 _OPTIONS: list[Callable[[Any], Any]] = [
     implementation_option("The implementation to judge; `dmlcheck run --help` has the names.", is_required=True),
     level_option,
@@ -96,7 +88,7 @@ _OPTIONS: list[Callable[[Any], Any]] = [
 def judging_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options that say how an implementation is judged, which it gets as `judging`.
 
-    `--inputs`, the type that inputs may be rounded to, is an option of its own: models have inputs of another kind.
+    `--input-precision` is an option of its own: models have inputs too.
     """
 
     def judged(**given: Any) -> None:

@@ -37,31 +37,44 @@ inputs_option = click.option("--inputs", metavar="FILE.npz|DIR", shell_complete=
 ROUNDED_TYPES = ("float32", "tf32", "bfloat16")
 
 
+rounding_option = click.option(
+    "--input-precision",
+    "inputs",
+    type=click.Choice(ROUNDED_TYPES, case_sensitive=False),
+    default=ROUNDED_TYPES[0],
+    show_default=True,
+    help="What an implementation may round the FLOAT32 factors of matrix products and convolutions to.",
+)
+
+
 def rounded_or_given_inputs(command: Callable[..., None]) -> Callable[..., None]:
-    """Add `--inputs` for both of its meanings; the command gets the type as `inputs`, the file as `model_inputs`."""
+    """Add `--input-precision` as `inputs`, and `--inputs` as `model_inputs`.
+
+    `--inputs` with a type is the precision too, as it was spelt before `--input-precision` was there.
+    """
 
     @wraps(command)
-    def apart(*, inputs: tuple[str, ...], **given: Any) -> None:
-        types = [value.lower() for value in inputs if value.lower() in ROUNDED_TYPES]
-        files = [value for value in inputs if value.lower() not in ROUNDED_TYPES]
+    def apart(*, inputs: str, model_inputs: tuple[str, ...], **given: Any) -> None:
+        types = [value.lower() for value in model_inputs if value.lower() in ROUNDED_TYPES]
+        files = [value for value in model_inputs if value.lower() not in ROUNDED_TYPES]
         if len(files) > 1:
             raise click.UsageError(f"--inputs: one file or folder has the inputs of a model, not {len(files)}")
-        command(inputs=(types or ROUNDED_TYPES[:1])[-1], model_inputs=files[0] if files else None, **given)
+        command(inputs=(types or [inputs])[-1], model_inputs=files[0] if files else None, **given)
 
-    return _inputs_option(apart)
+    return rounding_option(_inputs_option(apart))
 
 
 _inputs_option = click.option(
     "--inputs",
+    "model_inputs",
     multiple=True,
-    metavar="TYPE|FILE.npz|DIR",
+    metavar="FILE.npz|DIR",
     shell_complete=complete_files,
-    help="float32 (the default), tf32 or bfloat16: the type to which an implementation may round FLOAT32 factors"
-    " of matrix products and convolutions. " + INPUTS_OF_MODELS,
+    help=INPUTS_OF_MODELS,
 )
 
 
 def no_model_has(inputs: str) -> click.UsageError:
-    """Return the usage error for inputs without a model: the value may be meant as a type."""
-    also = "a file or folder with inputs is for an ONNX model, and no path is one"
-    return click.UsageError(f"--inputs {inputs}: not {', '.join(ROUNDED_TYPES[:-1])} or {ROUNDED_TYPES[-1]}; {also}")
+    """Return the usage error for inputs without a model."""
+    also = f"a precision is --input-precision {'|'.join(ROUNDED_TYPES)}"
+    return click.UsageError(f"--inputs {inputs}: inputs are for an ONNX model, and no path is one; {also}")

@@ -6,6 +6,7 @@ import sys
 
 import click
 
+from dmlcheck.cases.find import located
 from dmlcheck.cli.console import Console, say, write
 from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.implementations import made
@@ -14,7 +15,7 @@ from dmlcheck.cli.judging import Judging, judging_options, require_extra
 from dmlcheck.cli.model_options import dim_option, no_model_has, rounded_or_given_inputs, seed_option
 from dmlcheck.cli.options import complete_files, examples
 from dmlcheck.cli.run_options import Seconds
-from dmlcheck.cli.selection import check_option, split_case
+from dmlcheck.cli.selection import check_is_file, check_option, split_case
 from dmlcheck.folders.exporting import MissingRequirement
 from dmlcheck.formats.registry import Opened, opened
 from dmlcheck.implementations import Unavailable
@@ -67,7 +68,8 @@ def reduce(
     """
     require_extra()
     given, name = split_case(case)
-    file = opened(given)
+    check_is_file(given, "reduce")
+    file = opened(located(given))
     if model_inputs is not None and "graph" not in file.format.imported:
         raise no_model_has(model_inputs)
     options = {"--dim": ("sizes", dict(dims)), "--inputs": ("inputs", model_inputs), "--seed": ("seed", seed)}

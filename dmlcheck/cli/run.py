@@ -200,7 +200,8 @@ class Options(NamedTuple):
 @click.option(
     "--strict",
     is_flag=True,
-    help="Fail cases whose errors are larger than likely or without a limit, or that expect inaccurate values.",
+    help="Also fail a case whose error is within the tolerance but larger than rounding normally causes, or where there"
+    " is no limit, or that expects inaccurate values.",
 )
 @click.option(
     "--expected-within",
@@ -386,7 +387,7 @@ def _check_alike(path: str, report: dict[str, Any], options: Options) -> None:
     kinds = tuple(name.partition(":")[0] for name in (report["implementation"], options.implementation))
     accumulate = report.get("accumulate", options.accumulate), options.accumulate
     inputs = report.get("inputs", "float32"), options.inputs_as
-    for key, (then, now) in {"implementation": kinds, "accumulate": accumulate, "inputs": inputs}.items():
+    for key, (then, now) in {"implementation": kinds, "accumulate": accumulate, "input-precision": inputs}.items():
         if then != now:
             raise click.UsageError(f"--compare-to {path}: a report with --{key} {then}; this run has {now}")
 

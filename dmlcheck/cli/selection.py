@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from dmlcheck.cases.find import Target, real_path
+from dmlcheck.cases.find import BUNDLED, Target, bundled_path, located, near, real_path
 from dmlcheck.cases.select import ExpressionError, matcher
 from dmlcheck.cli.console import say
 from dmlcheck.cli.exit_codes import Exit
@@ -49,13 +49,13 @@ def select(paths: Sequence[str]) -> Selected:
     if not paths:
         root = data_folder("cases")
         found.extend(
-            Target(_near(file), "cases/" + os.path.relpath(file, root).replace(os.sep, "/"))
+            Target(near(file), f"{BUNDLED}/" + os.path.relpath(file, root).replace(os.sep, "/"))
             for file in find_files(root) or []
         )
     for given in paths:
         path, case = split_case(given)
         here = found_in(path)
-        found.extend(Target(file, file.replace(os.sep, "/"), case) for file in here.files)
+        found.extend(Target(located(file), file.replace(os.sep, "/"), case) for file in here.files)
         models.update(dict.fromkeys(here.models_of_findings if case is None else ()))
         empty.extend([] if here.files else [path])
     if found:
@@ -76,6 +76,7 @@ def found_in(path: str, *, says_models: bool = False) -> FoundFiles:
     `says_models` is for a command that takes ONNX models too, but none from a folder.
     """
     if not os.path.isdir(path):
+        _note(_bundled_instead(path))
         return FoundFiles([path], [], [], [])
     found = search(path)
     left_out = [
@@ -86,6 +87,16 @@ def found_in(path: str, *, says_models: bool = False) -> FoundFiles:
         left_out += _named(found.models, "is not checked: of a folder only case files are; give the path of the model")
     _note(left_out)
     return found
+
+
+def _bundled_instead(path: str) -> list[str]:
+    """Return how the bundled cases of a folder are run, if there is only a bundled folder of this path."""
+    bundled = bundled_path(path)
+    if bundled is None or not os.path.isdir(bundled) or os.path.lexists(path):
+        return []
+    part = os.path.normpath(path).replace(os.sep, "/")
+    command = "dmlcheck run" if part == BUNDLED else f"dmlcheck run -k {part}/"
+    return [f"{path} is not here; `{command}` without a path runs the bundled cases"]
 
 
 _NO_CASE_FILES = f"has no case files ({', '.join(f'*{ending}' for ending in CASES)})"
@@ -117,10 +128,13 @@ def _note(lines: Iterable[str]) -> None:
 
 
 def split_case(given: str) -> tuple[str, str | None]:
-    """Return the path and the name of PATH::NAME; the longest path that exists, as both may have `::` in them."""
+    """Return the path and the name of PATH::NAME; the longest path that exists, as both may have `::` in them.
+
+    The path may be that of a bundled file, as it stands in its ids.
+    """
     end = len(given)
     while end >= 0:
-        if os.path.exists(given[:end]):
+        if os.path.exists(located(given[:end])):
             return given[:end], given[end + 2 :] if end < len(given) else None
         end = given.rfind("::", 0, end)
     path, colons, case = given.partition("::")
@@ -136,15 +150,6 @@ def _each_once(found: list[Target]) -> list[Target]:
         if target.case is None or file not in whole:
             kept.setdefault((file, target.case), target)
     return list(kept.values())
-
-
-def _near(path: str) -> str:
-    """Return a path relative to the current folder where it lies below it."""
-    try:
-        relative = os.path.relpath(path)
-    except ValueError:  # another drive
-        return path
-    return path if relative.startswith(os.pardir) else relative
 
 
 def print_ids(found: Sequence[Target], plan: Plan) -> Exit:
@@ -199,6 +204,12 @@ def check_option(option: str, command: str, files: Iterable[Opened]) -> None:
         raise click.UsageError(f"{option} is not for `dmlcheck {command}`")
     of_one = f"{given[0].path} is {given[0].format.one}" if len(given) == 1 else "none of the files is one"
     raise click.UsageError(f"{option} is for {takers}; {of_one}")
+
+
+def check_is_file(path: str, command: str) -> None:
+    """Refuse a folder, as wrong usage of a command that takes one file."""
+    if os.path.isdir(path):
+        raise click.UsageError(f"{path} is a folder; `dmlcheck {command}` takes one file, or one case as PATH::NAME")
 
 
 def check_taken(file: Opened, use: str, command: str) -> None:

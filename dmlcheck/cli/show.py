@@ -7,7 +7,7 @@ from itertools import chain
 import click
 
 from dmlcheck.cli.console import print_json, print_page
-from dmlcheck.cli.operators import complete_operators, operator_name
+from dmlcheck.cli.operators import complete_operators, operators_named
 from dmlcheck.cli.options import examples, format_option
 from dmlcheck.inspection.operator_pages import erratum_dict, levels_dict, operator_dict, windows_dict
 from dmlcheck.inspection.operator_record import operator_record
@@ -42,7 +42,7 @@ from dmlcheck.specs.search import ForeignName, foreign_names
 def show(*, operator: str | None, errata: bool, kind: str | None, evidence: bool, bases: bool, form: str) -> None:
     """Print an operator's fields, support tables, constraints, tolerance and errata; without one, list all.
 
-    The operator may be named as in DirectML (GEMM), ONNX (Conv) or WebNN (conv2d).
+    The operator may be named as in DirectML (GEMM), ONNX (Conv), WebNN (conv2d) or PyTorch (torch.nn.Linear).
     """
     lists = [name for name, is_asked in (("errata", errata), ("evidence", evidence), ("bases", bases)) if is_asked]
     if lists[1:]:
@@ -71,7 +71,7 @@ def show(*, operator: str | None, errata: bool, kind: str | None, evidence: bool
 def _asked(operator: str | None) -> tuple[list[str], tuple[ForeignName, ...]]:
     """Return the operators that are asked for, and a note if their name means another operator in ONNX or WebNN.
 
-    It is if DirectML has no operator of that name, or another one: ONNX's Slice is SLICE1, not SLICE.
+    So it does if DirectML has no operator of that name, or another one: ONNX's Slice is SLICE1, not SLICE.
     """
     if operator is None:
         return list(operator_names()), ()
@@ -80,7 +80,7 @@ def _asked(operator: str | None) -> tuple[list[str], tuple[ForeignName, ...]]:
     named = dict.fromkeys(OPERATOR_PREFIX + name for one in foreign for name in one.operators)
     if own is None and named:
         return list(named), foreign
-    return [own or operator_name(operator)], () if own in named else foreign
+    return operators_named(operator) if own is None else [own], () if own in named else foreign
 
 
 def _show_errata(operators: list[str], kind: str | None, form: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from dmlcheck.cases.find import each_once, real_path
+from dmlcheck.cases.find import each_once, located, real_path
 from dmlcheck.cli.console import Console, print_page, write, write_command, write_json
 from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.model_options import any_dim_option
@@ -180,4 +180,4 @@ def _paths(given: Sequence[str]) -> Iterator[str]:
     found = {path: [path] if path == "-" else found_in(path, says_models=True).files for path in given}
     if any(found.values()):
         say_empty(path for path, own in found.items() if not own)
-    yield from each_once(path for own in found.values() for path in own)
+    yield from each_once(located(path) for own in found.values() for path in own)

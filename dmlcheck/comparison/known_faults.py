@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import chain, islice
@@ -13,6 +13,7 @@ import numpy as np
 
 from dmlcheck.comparison.compare import same
 from dmlcheck.comparison.patterns import few_bits, patterns
+from dmlcheck.comparison.steps import in_float16, overflow
 from dmlcheck.comparison.variants import explaining, in_time
 from dmlcheck.comparison.wrong_output import WrongOutput
 from dmlcheck.descs.records import TensorDesc, TensorPart
@@ -21,6 +22,8 @@ from dmlcheck.reference.engine import Array
 from dmlcheck.reference.winograd import WINOGRAD, may_be_winograd
 from dmlcheck.specs.records import INPUT
 from dmlcheck.values.layouts import laid_out, viewed
+
+Suspect = Callable[[WrongOutput], str | None]
 
 MOST = 2**20  # elements of all tensors together: the search recomputes an output some ten times
 SECONDS = 10.0  # of the search: each fault of a network of many steps takes long
@@ -32,7 +35,8 @@ _EXPECTED = "the reference engine agrees with the result: is the expected value 
 def likely_cause(wrong: WrongOutput, *, is_tried: bool = True) -> str | None:
     """Return the fault that explains a wrong output, as a sentence for its diagnostic; None if none does.
 
-    Every fault is simulated on the inputs, and named if it gives the whole output: at most three. Tensors of more than
+    Every fault is simulated on the inputs, and named if it gives the whole output: at most three. A step that overflows
+    is named alone, since infinities and NaN agree with many a fault. Tensors of more than
     MOST elements together are left out. If `is_tried` is false, only the well-known faults and the values themselves
     are compared, which takes less time. After SECONDS no other fault is tried.
     """
@@ -42,10 +46,16 @@ def likely_cause(wrong: WrongOutput, *, is_tried: bool = True) -> str | None:
     with np.errstate(all="ignore"):
         if _agrees_with_reference(wrong):
             return f"likely cause: {_EXPECTED}"
-        tried = _tried(wrong, end) if is_tried else iter(())
-        found = islice(_causes(wrong, end), _SHOWN), islice(tried, _SHOWN), islice(_patterns(wrong), 1)
-        causes = list(islice(chain(*found), _MOST_SHOWN))
-        causes = causes or list(filter(None, [few_bits(wrong.expected, wrong.actual, wrong.mask)]))
+        causes = list(_causes((overflow,), wrong, end)) if wrong.is_float else []
+        if not causes:
+            tried = _tried(wrong, end) if is_tried else iter(())
+            found = (
+                islice(_causes(KNOWN_FAULTS, wrong, end), _SHOWN),
+                islice(tried, _SHOWN),
+                islice(_patterns(wrong), 1),
+            )
+            causes = list(islice(chain(*found), _MOST_SHOWN))
+        causes = causes or list(islice(_causes(_OF_ROUNDING, wrong, end), 1))
     return f"likely cause: {'; or '.join(causes)}" if causes else None
 
 
@@ -55,8 +65,8 @@ def _agrees_with_reference(wrong: WrongOutput) -> bool:
     return not same(own, wrong.expected).all() and wrong.is_right_for(own, wrong.desc, wrong.inputs)
 
 
-def _causes(wrong: WrongOutput, end: float) -> Iterator[str]:
-    for suspect in in_time(KNOWN_FAULTS, end):
+def _causes(suspects: Sequence[Suspect], wrong: WrongOutput, end: float) -> Iterator[str]:
+    for suspect in in_time(suspects, end):
         with suppress(Exception):  # the kernel may refuse such inputs: a guess must not end the run
             text = suspect(wrong)
             if text is not None:
@@ -217,13 +227,21 @@ def _denormals(wrong: WrongOutput) -> str | None:
 
 
 def _nan(wrong: WrongOutput) -> str | None:
-    """Take another number for NaN: the one that changes nothing in a sum, a product, a maximum or a minimum."""
+    """Take another number for NaN: the one that changes nothing in a sum, a product, a maximum or a minimum.
+
+    Where each of them fits, the result does not depend on the number, and tells nothing.
+    """
     fitting = [
         f"{number:g}"
-        for number in ((0, 1, -np.inf, np.inf) if wrong.has_input(np.isnan) else ())
+        for number in (_FOR_NAN if wrong.has_input(np.isnan) else ())
         if wrong.explained_by(wrong.recomputed(wrong.changed(partial(_replaced, np.isnan, number))))
     ]
-    return f"NaN in inputs seems to be ignored, as if it were {' or '.join(fitting)}" if fitting else None
+    if not 0 < len(fitting) < len(_FOR_NAN):
+        return None
+    return f"NaN in inputs seems to be ignored, as if it were {' or '.join(fitting)}"
+
+
+_FOR_NAN = (0, 1, -np.inf, np.inf)
 
 
 # ---- accumulation
@@ -307,7 +325,12 @@ def _winograd(wrong: WrongOutput) -> str | None:
     return f"the errors are as large as those of Winograd's algorithms, which `--algorithms {WINOGRAD}` allows"
 
 
-KNOWN_FAULTS: tuple[Callable[[WrongOutput], str | None], ...] = (
+def _few_bits(wrong: WrongOutput) -> str | None:
+    return few_bits(wrong.expected, wrong.actual, wrong.mask)
+
+
+_OF_ROUNDING: tuple[Suspect, ...] = (in_float16, _few_bits)
+KNOWN_FAULTS: tuple[Suspect, ...] = (
     _ties,
     _axes_order,
     _strides,

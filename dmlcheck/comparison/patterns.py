@@ -17,6 +17,7 @@ _FEW = 4  # wrong elements: fewer may be so by chance
 _MOST_BITS = 3.0  # that one element tells
 _ENOUGH_BITS = 12.0
 _NEAR = 2  # how far off integers are that all have the same error
+_BOTH = 0.1  # the share of results that roundings make larger, or smaller, at least
 _MANY = 12  # wrong elements that show how many bits are right
 _LANES = {
     (0, 2, 1, 3): "the second and third",
@@ -28,7 +29,7 @@ _LANES = {
 
 def patterns(expected: Array, actual: Array, wrong: Array) -> Iterator[str]:
     """Yield the explanations of all wrong elements by the values of the output alone."""
-    for found, least in ((_limited, 3), (_unwritten, _FEW), (_repeated, _FEW), (_exchanged, _FEW), (_moved, _FEW)):
+    for found, least in ((_limited, 3), (_repeated, _FEW), (_exchanged, _FEW), (_unwritten, _FEW), (_moved, _FEW)):
         text = found(expected, actual, wrong) if int(wrong.sum()) >= least else None
         if text is not None:
             yield text
@@ -37,14 +38,28 @@ def patterns(expected: Array, actual: Array, wrong: Array) -> Iterator[str]:
 def _unwritten(expected: Array, actual: Array, wrong: Array) -> str | None:
     """Return the words for wrong elements that all have one number, as in a buffer that is never written."""
     held = actual[wrong]
-    is_nan = held.dtype.kind == "f" and bool(np.isnan(held).all())
-    is_blank = is_nan or ((held == held[0]).all() and held[0] in (0, _unset(held.dtype)))
+    is_nan = _is_filled(held)
+    is_blank = is_nan or ((held == held[0]).all() and held[0] in (0, _unset(held.dtype)) and not _is_signed(held))
     if not is_blank or _bits(expected[wrong], held) < _ENOUGH_BITS:
         return None
     is_held = np.isnan(actual) if is_nan else actual == held[0]
     box = _box(wrong, is_held)
     where = "the output" if box.all() else region_text(box) or region_text(wrong)
     return where and f"nothing seems to be written to {where}: all {held[0].item():g} there"
+
+
+def _is_filled(held: Array) -> bool:
+    """Whether floats are all NaN of one pattern of bits that no operation gives: a buffer's, from before."""
+    if held.dtype.kind != "f" or not np.isnan(held).all():
+        return False
+    bits = held.view(f"u{held.itemsize}")
+    computed = np.array([np.nan, -np.nan], held.dtype).view(bits.dtype)
+    return bool((bits == bits[0]).all() and bits[0] not in computed)
+
+
+def _is_signed(held: Array) -> bool:
+    """Whether one of some floats has the sign of -0, which no cleared buffer has."""
+    return held.dtype.kind == "f" and bool(np.signbit(held).any())
 
 
 def _unset(dtype: np.dtype[Any]) -> Any:
@@ -101,6 +116,8 @@ def _limited(expected: Array, actual: Array, wrong: Array) -> str | None:
     """Return the words for the largest number in the place of infinity."""
     if expected.dtype.kind != "f":
         return None
+    if not np.isinf(expected[wrong]).all():
+        return None
     limited = np.where(np.isinf(expected), np.copysign(np.finfo(expected.dtype).max, expected), expected)
     return "infinities seem to be replaced by the largest number" if _is(limited, expected, actual, wrong) else None
 
@@ -141,9 +158,17 @@ def few_bits(expected: Array, actual: Array, wrong: Array) -> str | None:
         return None
     if wanted.size < max(_MANY, expected.size / 8) or not ((difference < 0).any() and (difference > 0).any()):
         return None
+    if not goes_both_ways(wanted, difference):
+        return None
     error = float((np.abs(difference) / np.maximum(np.abs(wanted), size / 2**8)).max())
     bits = math.floor(-math.log2(error)) if error > 0 else 0
     least, most = (7, 18) if expected.dtype == np.float32 else (4, 8)
     if not least <= bits <= most:
         return None
     return f"results seem to be right in the first {bits} bits only: fewer bits on the way, or a fast approximation?"
+
+
+def goes_both_ways(wanted: Array, errors: Array) -> bool:
+    """Whether errors make some results larger and some smaller, as roundings do and a wrong factor does not."""
+    growing = float(((errors > 0) == (wanted > 0))[errors != 0].mean())
+    return _BOTH <= growing <= 1 - _BOTH

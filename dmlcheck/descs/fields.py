@@ -11,6 +11,7 @@ from dmlcheck.diagnostics.record import Checking, Finding
 from dmlcheck.diagnostics.wording import describe, did_you_mean, misspelt, unknown_names
 from dmlcheck.files.document import Path
 from dmlcheck.specs.names import ENUMS, UINT_MAX, enum_prefix
+from dmlcheck.specs.search import type_help
 
 EXPECTED = {
     "UINT": "a whole number from 0 to 4294967295",
@@ -116,28 +117,13 @@ def read_enum(enum: str, label: str, given: Any, path: Path) -> Checking[str | N
     suffix = given.removeprefix(enum_prefix(enum))
     if suffix in ENUMS[enum]:
         return suffix
-    other = _OTHER_TYPES.get(suffix.upper()) if enum == "DML_TENSOR_DATA_TYPE" else None
-    help = other or did_you_mean(suffix, known)
+    help = type_help(suffix) if enum == "DML_TENSOR_DATA_TYPE" else did_you_mean(suffix, known)
     params, own = {"found": given, "enum": enum}, Claim(path, ONE_OF, known)
     yield Finding("unknown-enum-value", path, params, help=help, note=f"one of {values}", claim=own)
     return None
 
 
 _NO_USE = ("UNKNOWN", "INVALID")  # values of an enumeration that no operator has a use for
-_OTHER_TYPES = {  # the data types of others
-    "BFLOAT16": "DirectML has no BFLOAT16; cast to FLOAT32",
-    "BOOL": "DirectML has no BOOL; its logical operators use UINT8",
-    "DOUBLE": "did you mean FLOAT64?",
-    "FLOAT": "did you mean FLOAT32?",
-    "HALF": "did you mean FLOAT16?",
-    "INT": "did you mean INT32?",
-    "LONG": "did you mean INT64?",
-    "UINT": "did you mean UINT32?",
-    **dict.fromkeys(
-        ("FLOAT8E4M3FN", "FLOAT8E4M3FNUZ", "FLOAT8E5M2", "FLOAT8E5M2FNUZ", "FLOAT8"),
-        "DirectML has no 8-bit floats; cast to FLOAT16",
-    ),
-}
 
 
 def read_numbers(kind: str, label: str, given: Any, path: Path) -> Checking[tuple[Any, ...] | None]:

@@ -29,7 +29,7 @@ from dmlcheck.files.document import Path
 from dmlcheck.specs.load import full_name, load_spec
 from dmlcheck.specs.names import DATA_TYPES, ENUMS, integer_range
 from dmlcheck.specs.records import OUTPUT, Field, OperatorSpec
-from dmlcheck.specs.search import closest_operator
+from dmlcheck.specs.search import meant_operator
 
 
 class Reading(NamedTuple):
@@ -52,9 +52,7 @@ def read_desc(operator: str, raw: Any) -> Reading:
 
 
 def _unknown_operator(operator: str, path: Path) -> Finding:
-    close = closest_operator(operator)
-    help = f"did you mean {close}?" if close else "`dmlcheck show` lists the operators"
-    return Finding("unknown-operator", path, {"found": operator or "''"}, help=help)
+    return Finding("unknown-operator", path, {"found": operator or "''"}, help=meant_operator(operator, most=1))
 
 
 def _read_fields(

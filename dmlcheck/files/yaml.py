@@ -21,7 +21,7 @@ def read(path: str) -> Document:
     try:
         data = read_plain(path, MAX_BYTES)
     except TooLarge as error:
-        document.refuse(_too_large(name, error.size), None, rule="file-too-large")
+        document.refuse(_too_large(name, error.size), None, _SMALLER, rule="file-too-large")
         return document
     except (OSError, ValueError) as error:  # a path with a null character is a ValueError
         help = "`validate -` and `eval -` read standard input" if isinstance(error, NotPlain) else None
@@ -34,7 +34,7 @@ def parse(data: bytes, name: str, *, is_json: bool | None = None) -> Document:
     """Parse a file's bytes; without `is_json`, text that opens with a brace or bracket is tried as JSON first."""
     if len(data) > MAX_BYTES:
         document = Document(name, "")
-        document.refuse(_too_large(name, len(data)), None, rule="file-too-large")
+        document.refuse(_too_large(name, len(data)), None, _SMALLER, rule="file-too-large")
         return document
     try:
         text = data.decode("utf-8-sig")
@@ -90,6 +90,9 @@ _FIRST = 64  # characters: in UTF-16 every second one of a plain text is a zero 
 
 def _too_large(name: str, size: int) -> str:
     return f"{name} has {size:,} bytes; dmlcheck reads files of up to {MAX_BYTES:,}"
+
+
+_SMALLER = "put the values into .npy files, which `{file: data/x.npy}` reads, or split the file"
 
 
 def _not_utf8(name: str, data: bytes, error: UnicodeDecodeError) -> Document:

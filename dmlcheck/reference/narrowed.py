@@ -32,6 +32,11 @@ bfloat16 = partial(to_bits, 8)
 tf32 = partial(to_bits, 11)
 
 
+def float32(x: Array) -> Array:
+    """Return numbers rounded to FLOAT32."""
+    return np.asarray(x).astype(np.float32)
+
+
 def float16(x: Array) -> Array:
     """Return numbers rounded to FLOAT16, in FLOAT32."""
     return np.asarray(x).astype(np.float16).astype(np.float32)
@@ -44,13 +49,21 @@ def away_from_zero(x: Array) -> Array:
 
 # ---- numbers that add up in another way
 
+VANISHING = "vanishing exp"
+
 
 class Way(NamedTuple):
     """A way to add up terms, and to round to whole numbers.
 
-    `rounding` rounds each partial sum; `lost` takes the number of terms and returns the slice of those left out.
+    `rounding` rounds each partial sum; `lost` takes the number of terms and returns the slice of those left out. `step`
+    rounds the result of every operation, and `seen` gets the names of the operations that it took to infinity, and
+    VANISHING where it took a power to 0. If
+    `is_unshifted`, the largest element, which formulas take out of exponents, is 0 to them.
     """
 
+    step: Rounding | None = None
+    seen: set[str] | None = None
+    is_unshifted: bool = False
     rounding: Rounding | None = None
     lost: Callable[[int], slice] | None = None
     nearest: Callable[[Array], Array] = np.rint
@@ -94,12 +107,18 @@ class _Narrow(np.ndarray):
         if "out" in options:
             options["out"] = tuple(map(_bare, options["out"]))
         if ufunc is np.add and method == "reduce" and _is_sum(plain[0]):
-            return self._again(_reduced(self.way, plain[0], **options))
+            return self._again(_stepped(self.way, ufunc, plain[:1], _reduced(self.way, plain[0], **options)))
         if ufunc is np.matmul and method == "__call__":
-            return self._again(_product(self.way, *plain))
+            return self._again(_stepped(self.way, ufunc, plain, _product(self.way, *plain)))
         if ufunc is np.rint and method == "__call__":
             return self._again(self.way.nearest(plain[0]))
-        return self._again(getattr(ufunc, method)(*plain, **options))
+        found = getattr(ufunc, method)(*plain, **options)
+        if ufunc is np.maximum and method == "reduce" and self.way.is_unshifted:
+            return self._again(np.zeros_like(found))
+        if self.way.step is None:
+            return self._again(found)
+        is_square = ufunc is np.multiply and inputs[0] is inputs[-1]
+        return self._again(_stepped(self.way, np.square if is_square else ufunc, plain, found))
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         """Compute on plain arrays, except sums of products and running sums."""
@@ -114,6 +133,18 @@ class _Narrow(np.ndarray):
         if isinstance(found, tuple):
             return tuple(map(self._again, found))
         return narrowed(self.way, np.asarray(found)) if isinstance(found, (np.ndarray, np.floating)) else found
+
+
+def _stepped(way: Way, ufunc: np.ufunc, operands: list[Any], found: Any) -> Any:
+    """Return the result of an operation after the rounding of a step, and note where that is infinite."""
+    if way.step is None or not isinstance(found, (np.ndarray, np.floating)) or found.dtype != np.float64:
+        return found
+    rounded = way.step(np.asarray(found)).astype(np.float64)
+    if way.seen is not None and np.isinf(rounded).any() and all(np.isfinite(x).all() for x in operands):
+        way.seen.add(ufunc.__name__)
+    if way.seen is not None and ufunc is np.exp and bool((np.asarray(rounded == 0) & np.isfinite(operands[0])).any()):
+        way.seen.add(VANISHING)
+    return rounded
 
 
 def _reduced(way: Way, x: Array, axis: Any = 0, **options: Any) -> Array:

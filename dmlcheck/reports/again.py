@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 
+from dmlcheck.cases.find import located, real_path
 from dmlcheck.diagnostics.record import ERROR
 from dmlcheck.formats.find import inputs_beside
 from dmlcheck.reports.records import RunInfo
@@ -16,7 +17,8 @@ def again(info: RunInfo, result: CaseResult) -> str:
     """Return the command that runs one case again, with the options that its result depends on."""
     case = result.case
     is_whole = result.is_malformed or result.together is not None
-    target = case.file if is_whole else f"{case.file}::{case.name}"
+    path = case.path if real_path(located(case.path)) == real_path(case.file) else case.file
+    target = path if is_whole else f"{path}::{case.name}"
     words = [*_options(info, result), *(["--"] if target.startswith("-") else []), target]
     return f"dmlcheck run {_quoted(words)}"
 
@@ -27,7 +29,7 @@ def _options(info: RunInfo, result: CaseResult) -> Iterator[str]:
     if info.accumulate != "FLOAT32":
         yield from ("--accumulate", info.accumulate.lower())
     if info.inputs != "FLOAT32":
-        yield from ("--inputs", info.inputs.lower())
+        yield from ("--input-precision", info.inputs.lower())
     for algorithm in info.algorithms:
         yield from ("--algorithms", algorithm)
     if info.directml_version is not None:

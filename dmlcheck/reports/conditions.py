@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from dmlcheck.diagnostics.wording import dimension_counts_text, plural
+from dmlcheck.specs.names import LEVEL_PREFIX
 from dmlcheck.specs.records import Constraint, Deviation, TakenValues
 
 
@@ -30,20 +32,27 @@ def _word(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+def _is_said(text: str, values: tuple[Any, ...]) -> bool:
+    """Whether a text has all values of a condition in its own words: `in a forward convolution` for FORWARD."""
+    said = text.casefold()
+    return all(re.search(rf"\b{re.escape(_word(value).casefold())}\b", said) is not None for value in values)
+
+
 def constraint_text(row: Constraint) -> str:
-    """Return the text of a constraint, with its conditions."""
+    """Return the text of a constraint, with the conditions that it does not say itself."""
     parts = []
-    if row.when:
-        parts.append(f"when {condition_text(row.when)}")
+    when = {field: values for field, values in (row.when or {}).items() if not _is_said(row.text, values)}
+    if when:
+        parts.append(f"when {condition_text(when)}")
     if row.unless:
         parts.append(f"unless {condition_text(row.unless)}")
     if row.present:
         parts.append(f"with {' and '.join(row.present)}")
     if row.absent:
         parts.append(f"without {' and '.join(row.absent)}")
-    if row.since:
+    if row.since and not _is_said(row.text, (f"from {LEVEL_PREFIX}{row.since}",)):
         parts.append(f"from {row.since}")
-    if row.until:
+    if row.until and not _is_said(row.text, (f"before {LEVEL_PREFIX}{row.until}",)):
         parts.append(f"before {row.until}")
     return f"{row.text} ({', '.join(parts)})" if parts else row.text
 

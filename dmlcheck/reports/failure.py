@@ -15,9 +15,12 @@ from dmlcheck.reports.problems import problems_of
 from dmlcheck.reports.visible import shown_result
 from dmlcheck.running.accuracy import drifts
 from dmlcheck.running.results import FAILED, CaseResult
+from dmlcheck.specs.load import full_name
+from dmlcheck.specs.names import short_operator
 
 Again = Callable[[CaseResult], str]
 
+LIKELY = "likely cause: "
 _MOST_REASON = 300  # characters of a failure's reason in one line
 
 
@@ -57,7 +60,33 @@ def short_line(result: CaseResult, style: Style = PLAIN, reported: ReportedMista
     first = None if reported is None else reported.earlier(errors[0], result.case.id)
     if first not in (None, result.case.id):
         errors = [errors[0]._replace(message=f"{errors[0].rule}, as in {first}"), *errors[1:]]
-    return f"{_head(result, style)} {result.case.id} - {errors_text(errors, _MOST_REASON)}"
+    cause = _named_cause(errors[0])
+    also = "" if cause is None else f"; {cut(cause, _MOST_REASON)}"
+    return f"{_head(result, style)} {result.case.id} - {errors_text(errors, _MOST_REASON)}{also}"
+
+
+def _named_cause(error: Diagnostic) -> str | None:
+    """Return the likely cause of an error, None without one."""
+    help = error.help or ""
+    return help if help.startswith(LIKELY) else None
+
+
+def shared_cause(result: CaseResult) -> str | None:
+    """Return what failures of one operator may have in common: a likely cause, or the message of another error.
+
+    It is None for a wrong output without a cause, for a mistake of a file, and for a part of a model.
+    """
+    error = _errors(result)[0]
+    if not result.case.operator or result.node or result.output or result.together is not None:
+        return None
+    return _named_cause(error) if error.rule == "output-mismatch" else error.message.split("\n", 1)[0]
+
+
+def group_text(result: CaseResult, style: Style = PLAIN) -> str:
+    """Return what failures of one operator and cause have in common, with {count} for their number."""
+    operator = short_operator(full_name(result.case.operator) or result.case.operator)
+    said = f" cases of {operator} - {cut(shared_cause(result) or '', _MOST_REASON)}"
+    return f"{_head(result, style)} {{count}}{said.replace('{', '{{').replace('}', '}}')}"
 
 
 def placed_line(result: CaseResult) -> str:

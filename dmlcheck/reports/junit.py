@@ -36,16 +36,16 @@ class JunitReport:
     def case(self, result: CaseResult) -> None:
         """Put one case aside."""
         case = result.case
-        suite = self.suites.get(case.file)
+        suite = self.suites.get(case.path)
         if suite is None:
-            suite = self.suites[case.file] = _Suite()
+            suite = self.suites[case.path] = _Suite(case.file)
         suite.count(result)
         suite.add(self.file.put_aside(self.testcase(result)))
 
     def testcase(self, result: CaseResult) -> str:
         """Return the element of one case."""
         case = result.case
-        head = _tag("  <testcase", classname=_classname(case.file), name=case.name, time=_seconds(result.seconds))
+        head = _tag("  <testcase", classname=_classname(case.path), name=case.name, time=_seconds(result.seconds))
         if result.is_failure:
             inside = self.failure(result)
         elif result.outcome == PASSED:
@@ -92,7 +92,7 @@ class JunitReport:
             errors=str(suite.errors),
             skipped=str(suite.skipped),
             time=_seconds(suite.seconds),
-            file=name,
+            file=suite.file,
         )
         info = self.info
         properties = {
@@ -115,7 +115,8 @@ class JunitReport:
 class _Suite:
     """The counts of one file's cases, and where the cases themselves were put aside."""
 
-    def __init__(self) -> None:
+    def __init__(self, file: str) -> None:
+        self.file = file
         self.tests = self.failures = self.errors = self.skipped = 0
         self.seconds = 0.0
         self.operators: set[str] = set()
@@ -143,7 +144,7 @@ class _Suite:
 
 
 def _classname(file: str) -> str:
-    """Return a file's path as the dotted name by which readers group cases: `cases/reduce/sum.yaml`: cases.reduce.sum.
+    """Return the path of ids as the dotted name by which readers group cases: `cases/sum.yaml` as cases.sum.
 
     Any other ending stays, so that two files never share a name that tells nothing of where they differ.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dmlcheck.diagnostics.wording import counted, figure, visible
+from dmlcheck.diagnostics.wording import counted, figure, is_or_are, visible
 from dmlcheck.reports.records import level_text
 from dmlcheck.running.results import (
     PASSED,
@@ -129,8 +129,12 @@ class NodesOverview:
             return
         right = sum(result.outcome == PASSED for result, _ in self.outputs)
         skipped = sum(result.outcome == SKIPPED for result, _ in self.outputs)
-        more = f", {skipped:,} without a usable tolerance" if skipped else ""
-        yield f"{counted(len(self.outputs), 'output')} of the model: {right:,} right from its inputs on{more}"
+        more = f"; {skipped:,} without a usable tolerance" if skipped else ""
+        total = len(self.outputs)
+        said = f"the model's {counted(total, 'output')} {is_or_are(total)} right"
+        if right < total:
+            said = f"of the model's {counted(total, 'output')}, {right:,} {is_or_are(right)} right"
+        yield f"{said}, computed end to end{more}"
         others = [output for result, output in self.outputs if result.outcome != PASSED]
         yield from (_shares_text(output) for output in others[:1] if output.shares)
 

@@ -26,7 +26,7 @@ from dmlcheck.specs.records import (
     SupportTable,
     Tolerance,
 )
-from dmlcheck.specs.search import ForeignName
+from dmlcheck.specs.search import ForeignName, foreign_text
 
 _KINDS = {INPUT: "input", OUTPUT: "output"}
 
@@ -167,13 +167,12 @@ def errata_lines(specs: list[OperatorSpec]) -> Iterator[Line]:
 
 
 def foreign_name_text(names: Sequence[ForeignName], own: str | None) -> str:
-    """Return the meaning of a name in ONNX or WebNN: `Conv is ONNX's name; see CONVOLUTION`; `own` is DirectML's."""
+    """Return the meaning of a name in another library: `Conv is ONNX's name; see CONVOLUTION`; `own` is DirectML's."""
     operators = " or ".join(dict.fromkeys(operator for name in names for operator in name.operators))
     if own is not None:
         whose = " and ".join(f"{name.library}'s {name.name}" for name in names)
         return f"{whose} is {operators}; this is DirectML's {own}"
-    libraries = " and ".join(f"{name.name} is {name.library}'s name" for name in names)
-    return f"{libraries}; see {operators}"
+    return f"{foreign_text(names)}; see {operators}"
 
 
 def operators_lines(specs: list[OperatorSpec]) -> Iterator[Line]:
@@ -265,7 +264,7 @@ def derived_texts(spec: OperatorSpec) -> list[str]:
     text = f"floats: the rounding of each operation {types}, carried through the formula, + 1 ULP"
     texts = [f"{text}{', or a published limit, if larger' if spec.tolerance else ''}"]
     if spec.short in OF_PRODUCTS:
-        inputs = "rounded to TF32 or BFLOAT16 with `--inputs tf32` or `--inputs bfloat16`"
+        inputs = "rounded to TF32 or BFLOAT16 with `--input-precision tf32` or `--input-precision bfloat16`"
         texts.append(f"FLOAT32 factors in sums of products: not rounded; {inputs}")
     return texts
 

@@ -34,7 +34,7 @@ class OfClass(NamedTuple):
     def text(self, data_type: str) -> str:
         """Return it in words: `12 failures are consistent with TF32 inputs`."""
         verb = is_or_are(self.failures + self.warnings)
-        allowed = f"`--inputs {data_type.lower()}` allows that"
+        allowed = f"`--input-precision {data_type.lower()}` allows that"
         return f"{self} {verb} consistent with {data_type} inputs: {allowed}"
 
 

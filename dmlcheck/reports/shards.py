@@ -29,7 +29,7 @@ _ALIKE = {
     "feature_level": "feature level",
     "tool": "version",
     "accumulate": "--accumulate",
-    "inputs": "--inputs",
+    "inputs": "--input-precision",
     "algorithms": "--algorithms",
     "strict": "--strict",
     "expected_within": "--expected-within",

@@ -10,7 +10,7 @@ from dmlcheck import __version__
 from dmlcheck.diagnostics.wording import counted, visible
 from dmlcheck.reports.diagnostics import diagnostic_text
 from dmlcheck.reports.elements import open_lines
-from dmlcheck.reports.failure import Again, again_by_id, failure_lines, short_line
+from dmlcheck.reports.failure import Again, again_by_id, failure_lines, group_text, shared_cause, short_line
 from dmlcheck.reports.layout import PLAIN, Style, columns_of, indent
 from dmlcheck.reports.mistakes import ReportedMistakes
 from dmlcheck.reports.nodes import NodesOverview
@@ -24,28 +24,75 @@ Echo = Callable[[str], None]
 Table = Callable[[Sequence[str], list[list[str]]], None]
 
 _OF_NOTHING = RunInfo("reference")
-_IN_FULL = 20  # failures; later ones are a line each
+_IN_FULL = 20  # failures; later ones are listed at the end
 _BLOCK = 1000  # lines
 
 
-class _Failures:
-    """The failures of a run in a line each, for the end of the report; all but the last of them compressed."""
+class _Group:
+    """Failures of one operator and one cause: the number of the first one's line, its id, how many, and their text."""
 
-    def __init__(self) -> None:
+    def __init__(self, line: int, first: str) -> None:
+        self.line = line
+        self.first = first
+        self.size = 1
+        self.text = ""
+
+    def line_text(self) -> str:
+        """Return the group in a line."""
+        return f"{self.text.format(count=f'{self.size:,}')}; the first: {self.first}"
+
+
+class _Failures:
+    """The failures of a run in a line each, for the end of the report; all but the last of them compressed.
+
+    Failures of one operator and one cause are a group, which has the line of its first one; so are the others only if
+    `lists_all`.
+    """
+
+    def __init__(self, style: Style, *, lists_all: bool) -> None:
+        self.style = style
+        self.lists_all = lists_all
         self.count = 0
+        self.kept = 0
         self.blocks: list[bytes] = []
         self.last: list[str] = []
+        self.groups: dict[int, _Group] = {}
+        self.of_several: dict[int, _Group] = {}  # by the number of the first one's line
 
-    def add(self, line: str) -> None:
-        """Keep the line of a failure."""
+    def is_listed(self, result: CaseResult) -> bool:
+        """Count a failure, and return whether it has a line: unless one of its group has."""
         self.count += 1
+        cause = shared_cause(result)
+        if cause is None:
+            return True
+        key = hash((result.outcome, result.case.operator, cause))
+        group = self.groups.get(key)
+        if group is None:
+            self.groups[key] = _Group(self.kept, result.case.id)
+            return True
+        group.size += 1
+        if group.size == 2:
+            group.text = group_text(result, self.style)
+            self.of_several[group.line] = group
+        return self.lists_all
+
+    def keep(self, line: str) -> None:
+        """Keep the line of a failure."""
+        self.kept += 1
         self.last.append(line)
         if len(self.last) == _BLOCK:
             self.blocks.append(zlib.compress("\n".join(self.last).encode("utf-8", "surrogatepass")))
             self.last = []
 
     def lines(self) -> Iterator[str]:
-        """Yield the lines in order."""
+        """Yield the lines in order; that of a group of several is in the place of its first one's, or below all."""
+        for number, line in enumerate(self._kept_lines()):
+            group = None if self.lists_all else self.of_several.get(number)
+            yield line if group is None else group.line_text()
+        if self.lists_all:
+            yield from (group.line_text() for group in self.of_several.values())
+
+    def _kept_lines(self) -> Iterator[str]:
         for block in self.blocks:
             yield from zlib.decompress(block).decode("utf-8", "surrogatepass").split("\n")
         yield from self.last
@@ -82,7 +129,8 @@ class TextReport:
         self.overview = Overview()
         self.nodes = NodesOverview()
         self.reported = ReportedMistakes()
-        self.failures = _Failures()
+        self.failures = _Failures(style, lists_all=verbose > 0)
+        self.told = 0
         self.durations = durations
         self.missing = 0
         self.timed = 0
@@ -106,7 +154,8 @@ class TextReport:
         if _is_missing(result):
             self.missing += 1
             self.write(diagnostic_text(result.diagnostics[0], None, self.style))
-            self.failures.add(short_line(result, self.style, self.reported))
+            self.failures.is_listed(result)
+            self.failures.keep(short_line(result, self.style, self.reported))
             return
         self.overview.add(result)
         self.nodes.add(result)
@@ -130,18 +179,17 @@ class TextReport:
             heappop(self.slowest)
 
     def _tell(self, result: CaseResult) -> None:
-        """Print a failure: the first few in full, then a line each."""
-        is_in_full = self.failures.count < _IN_FULL or self.verbose > 1
-        if is_in_full:
+        """Print the first failures in full, one for each group; the end of the report lists all."""
+        if not self.failures.is_listed(result):
+            return
+        if self.told < _IN_FULL or self.verbose > 1:
             is_whole = self.verbose > 0
             for text in failure_lines(result, self.again, style=self.style, reported=self.reported, is_whole=is_whole):
                 self.echo(text)
-        elif self.failures.count == _IN_FULL:
-            self.echo("More failures follow, one line each; -vv prints all of them in full.")
-        line = short_line(result, self.style, self.reported)
-        self.failures.add(line)
-        if not is_in_full:
-            self.echo(line)
+        elif self.told == _IN_FULL:
+            self.echo("More failures follow, which the end of the report lists; -vv prints all of them in full.")
+        self.told += 1
+        self.failures.keep(short_line(result, self.style, self.reported))
 
     def finish(self, summary: Summary) -> None:
         """Print the table by operator, the reasons of skips, the failures in a line each, and the last line."""
@@ -152,7 +200,8 @@ class TextReport:
         if self.verbose >= 0:
             self._overview(summary)
         if self.failures.count > 1:
-            self.echo(f"{self.failures.count:,} failures:")
+            more = "; -v lists each of them" if self.failures.kept < self.failures.count else ""
+            self.echo(f"{self.failures.count:,} failures{more}:")
             for line in self.failures.lines():
                 self.echo(line)
         if self.slowest:
@@ -170,7 +219,7 @@ class TextReport:
         is_whole = self.verbose > 0
         head, rows = self.overview.table(summary, is_whole=is_whole)
         if rows:
-            if is_whole or self.failures.count > _IN_FULL:
+            if is_whole or self.told > _IN_FULL:
                 self.echo("")
             self.table(head, rows)
         for line in self.overview.quiet_lines(is_whole=is_whole):

@@ -83,6 +83,10 @@ def _worse(worst: Worst, case: str, name: str, output: OutputResult) -> Worst:
     return worst
 
 
+_HALF = 0.5  # the most ULP that the rounding of a result is off
+_MANY_ULP = 1000.0  # of a result near 0, where terms cancel: as a number it says nothing
+
+
 def worst_text(worst: Worst) -> str:
     """Say in words where the largest error of an operator and data type is, and which is closest to its tolerance."""
     largest = None if worst.is_unlimited and worst.of_share is None else worst.max_share
@@ -94,6 +98,10 @@ def worst_text(worst: Worst) -> str:
         where, share = f"{where}; {place} its tolerance: {closest}, {worst.of_share}", ""
     name = f"{worst.operator} {worst.data_type}".rstrip()
     error = error_text(worst.max_ulp, worst.data_type, is_unrounded=worst.is_unrounded)
+    if worst.max_ulp >= _MANY_ULP and worst.data_type.startswith("FLOAT") and (worst.max_share or 2.0) <= 1:
+        error = f"over {_MANY_ULP:.0f} ULP, as of a result near 0"
+    if worst.is_unrounded and worst.max_ulp <= _HALF:
+        error += " (the rounding of the right result)"
     return f"largest error of {name}: {error}{share}, {where}"
 
 

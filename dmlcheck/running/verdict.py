@@ -279,7 +279,8 @@ def _of_class(data_type: str | None, finding: Finding) -> Finding:
     also = {"also": f"; consistent with {data_type} inputs"}
     if finding.rule == "output-mismatch":
         also = {"problem": finding.params["problem"] + also["also"]}
-    advice = f"to accept matrix units that round their inputs to {data_type}, run with `--inputs {data_type.lower()}`"
+    option = f"`--input-precision {data_type.lower()}`"
+    advice = f"to accept matrix units that round their inputs to {data_type}, run with {option}"
     text = advice if finding.help is None else f"{finding.help}; {advice}"
     return finding._replace(params={**finding.params, **also}, help=text)
 

@@ -56,7 +56,14 @@ def sum_text(expression: Any, desc: OperatorDesc, expected: Any, i: int | None =
     if isinstance(worked, ast.Constant):
         return f", as {worked.kind} is" if worked.kind and worked.value == expected else ""
     text = ast.unparse(worked)
-    return f" = {text}" if evaluate(text, desc) == expected else ""
+    return f" = {text}{_factors(scope.chosen(node), desc)}" if evaluate(text, desc) == expected else ""
+
+
+def _factors(node: ast.expr, desc: OperatorDesc) -> str:
+    """Return the attributes among the operands of an expression, of which only the numbers are there otherwise."""
+    operands = [part for one in ast.walk(node) if isinstance(one, ast.BinOp) for part in (one.left, one.right)]
+    named = dict.fromkeys(part.id for part in operands if isinstance(part, ast.Name) and part.id in desc.spec.fields)
+    return f", where {' and '.join(f'{name} is {desc.values[name]}' for name in named)}" if named else ""
 
 
 def place_text(node: ast.expr, scope: Scope) -> str | None:

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import platform
+import re
+from pathlib import Path
 
+import numpy as np
 import pytest
 from commandline import DESC, GOOD, ILLEGAL, WRONG, dmlcheck, spawned, write
 
 from dmlcheck import __version__
+from dmlcheck.specs.load import operator_names
+from dmlcheck.specs.names import NEWEST_LEVEL
 
 
 @pytest.mark.parametrize(
@@ -79,8 +85,20 @@ def test_standard_input_is_a_file() -> None:
 
 
 def test_the_version_is_that_of_the_package() -> None:
-    assert dmlcheck("--version").stdout.strip() == f"dmlcheck, version {__version__}"
-    assert spawned("--version").stdout.decode().strip() == f"dmlcheck, version {__version__}"
+    own, computing, tables = dmlcheck("--version").stdout.splitlines()
+    assert own == f"dmlcheck, version {__version__}"
+    assert computing == f"NumPy {np.__version__}, Python {platform.python_version()}"
+    count, newest = len(operator_names()), NEWEST_LEVEL
+    assert tables == f"tables of DirectML 1.15: {count} operators, feature levels up to {newest}"
+    assert spawned("--version").stdout.decode().splitlines() == [own, computing, tables]
+
+
+def test_the_index_says_which_versions_of_python_are_run() -> None:
+    root = Path(__file__).parent.parent.parent
+    project = (root / "pyproject.toml").read_text(encoding="utf-8")
+    workflow = (root / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
+    said = set(re.findall(r'Python :: (3\.\d+)"', project))
+    assert said == set(re.findall(r'"(3\.\d+)"', workflow))
 
 
 def test_the_help_ends_with_the_folder_of_the_guide() -> None:

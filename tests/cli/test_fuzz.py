@@ -80,9 +80,9 @@ def test_workers_of_a_cluster_find_the_same(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_options_that_matter_are_in_the_command_that_runs_the_findings() -> None:
-    words = ("--feature-level", "5_0", "--accumulate", "float16", "--inputs", "tf32", "--timeout", "5")
+    words = ("--feature-level", "5_0", "--accumulate", "float16", "--input-precision", "tf32", "--timeout", "5")
     _, output = fuzz("GEMM", "--examples", "10", *words, name="LosesLast")
-    assert "--feature-level 5_0 --accumulate float16 --inputs tf32 --timeout 5" in output
+    assert "--feature-level 5_0 --accumulate float16 --input-precision tf32 --timeout 5" in output
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ PLAIN = Judging("onnxruntime", None, "float32", "float32", (), 60.0)
 def test_the_command_repeats_only_what_is_not_the_default() -> None:
     assert PLAIN.command("found") == "dmlcheck run found --implementation onnxruntime"
     other = PLAIN._replace(level="5_0", accumulate="float16", inputs="bfloat16", algorithms=("winograd",), timeout=0.0)
-    words = "--feature-level 5_0 --accumulate float16 --inputs bfloat16 --algorithms winograd --timeout 0"
+    words = "--feature-level 5_0 --accumulate float16 --input-precision bfloat16 --algorithms winograd --timeout 0"
     assert other.command("found") == f"dmlcheck run found --implementation onnxruntime {words}"
 
 

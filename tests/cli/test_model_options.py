@@ -29,10 +29,18 @@ def test_inputs_are_a_type_or_a_file(words: tuple[str, ...], expected: str) -> N
     assert (result.exit_code, result.output) == (0, expected)
 
 
+def test_a_precision_is_an_option_of_its_own() -> None:
+    result = CliRunner().invoke(told, ["--input-precision", "TF32", "--inputs", "x.npz"])
+    assert (result.exit_code, result.output) == (0, "tf32 x.npz\n")
+    assert CliRunner().invoke(told, ["--input-precision", "x.npz"]).exit_code == 2
+
+
 def test_there_is_one_file_of_inputs() -> None:
     result = CliRunner().invoke(told, ["--inputs", "x.npz", "--inputs", "y.npz"])
     assert (result.exit_code, "one file or folder has the inputs of a model, not 2" in result.output) == (2, True)
 
 
 def test_a_value_without_a_model_may_be_a_type_that_is_misspelt() -> None:
-    assert str(no_model_has("tf3")).startswith("--inputs tf3: not float32, tf32 or bfloat16; ")
+    said = str(no_model_has("tf3"))
+    assert said.startswith("--inputs tf3: inputs are for an ONNX model, ")
+    assert said.endswith("; a precision is --input-precision float32|tf32|bfloat16")

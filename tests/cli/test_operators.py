@@ -4,24 +4,50 @@ from __future__ import annotations
 
 import click
 import pytest
+from commandline import dmlcheck
 
-from dmlcheck.cli.operators import operator_name
+from dmlcheck.cli.operators import operators_named
 
 
 @pytest.mark.parametrize("given", ["DML_OPERATOR_GEMM", "GEMM", "gemm", "dml_operator_gemm"])
 def test_an_operator_goes_by_its_name_with_or_without_prefix_in_any_case(given: str) -> None:
-    assert operator_name(given) == "DML_OPERATOR_GEMM"
+    assert operators_named(given) == ["DML_OPERATOR_GEMM"]
 
 
 @pytest.mark.parametrize("given", ["SCATTER", "SCATTER_ELEMENTS", "dml_operator_scatter_elements"])
 def test_scatter_goes_by_both_names_of_the_header(given: str) -> None:
-    assert operator_name(given) == "DML_OPERATOR_SCATTER"
+    assert operators_named(given) == ["DML_OPERATOR_SCATTER"]
 
 
 @pytest.mark.parametrize(
-    ("given", "hint"), [("GEMMM", "did you mean GEMM?"), ("Zzzz", "`dmlcheck show` lists the operators")]
+    ("given", "hint"),
+    [
+        ("GEMMM", "did you mean GEMM?"),
+        ("softmx", "did you mean ACTIVATION_SOFTMAX or ACTIVATION_SOFTMAX1?"),
+        ("Zzzz", "`dmlcheck show` lists the operators"),
+        ("RecurrenceTensor", "RecurrenceTensor is a field of GRU and of 2 other operators"),
+        ("FLOAT16", "FLOAT16 is a data type"),
+        ("FP32", "did you mean FLOAT32?"),
+        ("BOOL", "DirectML has no BOOL; its logical operators use UINT8"),
+        ("CROSS_CORRELATION", "CROSS_CORRELATION is a value of DML_CONVOLUTION_MODE, of Mode of CONVOLUTION"),
+    ],
 )
 def test_another_name_is_refused_with_the_closest_or_with_where_they_are_listed(given: str, hint: str) -> None:
     with pytest.raises(click.UsageError) as refused:
-        operator_name(given)
+        operators_named(given)
     assert refused.value.message == f"{given} is not an operator that dmlcheck knows; {hint}"
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("Softmax", "Softmax is ONNX's name: ACTIVATION_SOFTMAX1"),
+        ("Resize", "Resize is ONNX's name: RESAMPLE2 and RESAMPLE3"),
+        ("torch.nn.Linear", "torch.nn.Linear is PyTorch's name: GEMM"),
+    ],
+)
+def test_a_name_of_another_library_stands_for_its_operators_and_that_is_said(given: str, said: str) -> None:
+    with click.Context(click.Command("fuzz")):
+        names = operators_named(given)
+    assert names == [f"DML_OPERATOR_{name}" for name in said.rpartition(": ")[2].split(" and ")]
+    assert dmlcheck("fuzz", given).stderr.startswith(f"dmlcheck: {said}\n")

@@ -37,6 +37,11 @@ def test_the_simplest_case_that_fails_is_written_and_fails() -> None:
     assert dmlcheck("run", "small.yaml").exit_code == 0
 
 
+def test_a_bundled_case_is_reduced_by_its_id() -> None:
+    code, output = reduce("cases/element_wise_abs/layouts.yaml::padded-rows[DataType=FLOAT32]")
+    assert (code, "small.yaml: dmlcheck run small.yaml" in output) == (0, True)
+
+
 def test_a_case_that_passes_is_5_and_nothing_is_written() -> None:
     code, output = reduce("a.yaml", name="Right")
     assert (code, "the implementation passes" in output) == (5, True)
@@ -77,11 +82,11 @@ def test_a_node_of_a_model_is_reduced_from_the_inputs_that_are_given() -> None:
         np.savez(f"{name}.npz", x=np.array([1, 2, 3, 4, last], np.float32))
     code, output = reduce("abs.onnx::abs", "--inputs", "passes.npz")
     assert (code, "abs: the implementation passes" in output) == (5, True)
-    code, output = reduce("abs.onnx::abs", "--inputs", "tf32", "--inputs", "fails.npz")
+    code, output = reduce("abs.onnx::abs", "--input-precision", "tf32", "--inputs", "fails.npz")
     assert (code, "from 10 to 6 elements" in output) == (0, True)
-    assert output.endswith("--inputs tf32\n")
+    assert output.endswith("--input-precision tf32\n")
 
 
 def test_inputs_without_a_model_are_wrong_usage() -> None:
     code, output = reduce("a.yaml", "--inputs", "tf3")
-    assert (code, "--inputs tf3: not float32, tf32 or bfloat16" in output) == (2, True)
+    assert (code, "--inputs tf3: inputs are for an ONNX model" in output) == (2, True)

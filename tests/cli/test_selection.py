@@ -105,6 +105,62 @@ def test_a_report_in_a_folder_is_no_case_file(text: str, is_report: bool, folder
     assert files("report.json") == [("report.json", None)]
 
 
+BUNDLED = "cases/argmax/example.yaml::example"
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_id_of_a_bundled_case_is_accepted_where_its_file_is_not() -> None:
+    assert dmlcheck("run", "--list", "-k", "argmax/example").stdout == f"{BUNDLED}\n"
+    assert dmlcheck("run", "--list", BUNDLED).stdout == f"{BUNDLED}\n"
+    report = dmlcheck("run", BUNDLED, "--json", "r.json", "--junitxml", "j.xml")
+    assert report.exit_code == 0
+    (case,) = json.loads(Path("r.json").read_text(encoding="utf-8"))["cases"]
+    assert (case["id"], case["command"]) == (BUNDLED, f"dmlcheck run {BUNDLED}")
+    assert '<testcase classname="cases.argmax.example" name="example"' in Path("j.xml").read_text(encoding="utf-8")
+    assert '<testsuite name="cases/argmax/example.yaml"' in Path("j.xml").read_text(encoding="utf-8")
+    assert dmlcheck("eval", BUNDLED).stdout.startswith("example:\n")
+    assert "is valid" in dmlcheck("validate", BUNDLED.partition("::")[0]).stdout
+
+
+@pytest.mark.usefixtures("folder")
+def test_an_expectation_names_a_bundled_case_by_its_id() -> None:
+    entry = f'- {{cases: "{BUNDLED}", expect: failed, reason: known}}\n'
+    Path("known.yaml").write_text(entry, encoding="utf-8")
+    for words in (["-k", "argmax/example"], [BUNDLED]):
+        # It passes, so that the entry is one that was looked at.
+        assert "1 xpassed" in dmlcheck("run", *words, "--expectations", "known.yaml").stdout
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_file_of_ones_own_comes_before_a_bundled_one() -> None:
+    own = Path("cases/argmax/example.yaml")
+    own.parent.mkdir(parents=True)
+    own.write_text(CASE, encoding="utf-8")
+    assert dmlcheck("run", "--list", "cases/argmax/example.yaml").stdout == "cases/argmax/example.yaml::example\n"
+    dmlcheck("run", "-k", "argmax/example", "--json", "r.json")
+    (case,) = json.loads(Path("r.json").read_text(encoding="utf-8"))["cases"]
+    assert case["id"] == BUNDLED
+    assert case["command"] == f"dmlcheck run {case['file']}::example" != f"dmlcheck run {BUNDLED}"
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("path", "command"),
+    [
+        ("cases/", "dmlcheck run"),
+        ("cases", "dmlcheck run"),
+        ("cases/gemm", "dmlcheck run -k cases/gemm/"),
+        ("./cases/gemm/", "dmlcheck run -k cases/gemm/"),
+    ],
+)
+def test_a_folder_of_bundled_cases_is_not_run_by_its_path_but_said(path: str, command: str) -> None:
+    found = dmlcheck("run", path)
+    assert found.exit_code == 2
+    assert f"dmlcheck: {path} is not here; `{command}` without a path runs the bundled cases\n" in found.stderr
+    assert "bundled" not in dmlcheck("run", "other/").stderr
+    assert "bundled" not in dmlcheck("run", "cases/../cases/no").stderr
+
+
 MATRIX = """\
 operator: ACTIVATION_RELU
 source: by hand

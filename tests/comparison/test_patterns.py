@@ -8,6 +8,7 @@ import pytest
 from dmlcheck.comparison.patterns import few_bits, patterns
 
 X = np.random.default_rng(5).standard_normal((4, 8, 3, 10)).astype(np.float32)
+BEFORE = np.array(0xFFFFFFFF, np.uint32).view(np.float32)[()]  # NaN, as of a buffer with every bit set
 NOT_WRITTEN = "nothing seems to be written to {}: all {} there"
 
 
@@ -26,7 +27,9 @@ def with_number(cut: object, number: float) -> np.ndarray:
     ("actual", "words"),
     [
         (with_number(np.s_[..., 7:], 0), [NOT_WRITTEN.format("columns 7 to 9", 0)]),
-        (with_number(np.s_[:, 4:], np.nan), [NOT_WRITTEN.format("channels 4 to 7", "nan")]),
+        (with_number(np.s_[:, 4:], BEFORE), [NOT_WRITTEN.format("channels 4 to 7", "nan")]),
+        (with_number(np.s_[:, 4:], np.nan), []),  # a NaN that operations give
+        (with_number(np.s_[:, 4:], -0.0), []),
         (np.zeros_like(X), [NOT_WRITTEN.format("the output", 0)]),
         (X[:1].repeat(4, 0), ["every batch seems to be the first batch again"]),
         (X[:, np.arange(8) % 4], ["every channel seems to be the first 4 channels again"]),
@@ -68,6 +71,9 @@ def test_the_largest_number_in_the_place_of_infinity_is_told() -> None:
         "infinities seem to be replaced by the largest number"
     ]
     assert found(expected, np.array([1, 65504, -65504, 65504, 65504, 2.5], np.float16)) == []
+    # Without an infinity, none is replaced, however close the results are.
+    finite = np.array([1, 2, 3, 4], np.float16)
+    assert found(finite, np.nextafter(finite, np.float16(9))) == []
 
 
 def test_results_of_few_bits_say_how_many_are_right() -> None:
@@ -76,6 +82,7 @@ def test_results_of_few_bits_say_how_many_are_right() -> None:
     assert words is not None
     assert words.startswith("results seem to be right in the first 9 bits only")
     assert few_bits(X, np.zeros_like(X), X != 0) is None
+    assert few_bits(X, X * np.float32(1 + 2.0**-10), X != 0) is None  # one factor
     single = X.copy()
     single[0, 0, 0, :2] *= np.float32(1 + 2.0**-10)
     assert few_bits(X, single, single != X) is None  # one of many elements: no arithmetic

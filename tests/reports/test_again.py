@@ -50,7 +50,10 @@ INFO = RunInfo("reference")
         (
             INFO._replace(implementation="command:./it", accumulate="FLOAT16", inputs="BFLOAT16"),
             failed(),
-            "dmlcheck run --implementation command:./it --accumulate float16 --inputs bfloat16 cases/sum.yaml::sum",
+            (
+                "dmlcheck run --implementation command:./it --accumulate float16 --input-precision bfloat16"
+                " cases/sum.yaml::sum"
+            ),
         ),
         (
             INFO._replace(algorithms=("winograd",)),

@@ -32,6 +32,10 @@ def test_a_condition_names_its_fields_and_values(condition: dict[str, tuple[Any,
         ({"unless": {"Mode": ("X",)}, "since": "4_1"}, "A is B. (unless Mode is X, from 4_1)"),
         ({"present": ("Bias", "Scale"), "absent": ("Output",)}, "A is B. (with Bias and Scale, without Output)"),
         ({"until": "6_4"}, "A is B. (before 6_4)"),
+        # A condition that the text says is not said again.
+        ({"text": "Forward, A is B.", "when": {"Direction": ("FORWARD",)}}, "Forward, A is B."),
+        ({"text": "A is B before DML_FEATURE_LEVEL_6_4.", "until": "6_4"}, "A is B before DML_FEATURE_LEVEL_6_4."),
+        ({"text": "Forwards, A is B.", "when": {"Mode": ("FORWARD",)}}, "Forwards, A is B. (when Mode is FORWARD)"),
     ],
 )
 def test_a_constraint_says_when_it_holds(fields: dict[str, Any], text: str) -> None:

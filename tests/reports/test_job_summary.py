@@ -71,8 +71,8 @@ def test_of_many_operators_the_summary_has_those_with_something_to_see(folder: P
 def test_failures_that_rounded_inputs_explain_are_counted(folder: Path) -> None:
     results = [failed(consistent="TF32"), failed(), failed(consistent="BFLOAT16")]
     lines = summary(folder / "summary.md", results).split("\n")
-    assert "- 1 failure is consistent with TF32 inputs: &#96;--inputs tf32&#96; allows that" in lines
-    assert "- 1 failure is consistent with BFLOAT16 inputs: &#96;--inputs bfloat16&#96; allows that" in lines
+    assert "- 1 failure is consistent with TF32 inputs: &#96;--input-precision tf32&#96; allows that" in lines
+    assert "- 1 failure is consistent with BFLOAT16 inputs: &#96;--input-precision bfloat16&#96; allows that" in lines
 
 
 def test_an_interrupted_run_says_so(folder: Path) -> None:

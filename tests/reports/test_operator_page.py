@@ -64,7 +64,8 @@ def test_an_operator_that_rounds_shows_the_functions_in_its_formula() -> None:
 def test_an_operator_with_sums_of_products_shows_which_inputs_may_be_accepted(operator: str, *, is_said: bool) -> None:
     text = " ".join(section(f"DML_OPERATOR_{operator}", "Tolerance"))
     assert (
-        "FLOAT32 factors in sums of products: not rounded; rounded to TF32 or BFLOAT16 with `--inputs tf32`" in text
+        "FLOAT32 factors in sums of products: not rounded; rounded to TF32 or BFLOAT16 with `--input-precision tf32`"
+        in text
     ) is is_said
 
 

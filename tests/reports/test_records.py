@@ -104,7 +104,7 @@ def test_an_unlikely_error_that_fails_its_case_is_a_failure_and_no_more() -> Non
 )
 def test_what_rounded_inputs_explain_is_told_in_words(counts: tuple[int, int], text: str) -> None:
     said = OfClass(*counts).text("TF32")
-    assert said == f"{text} consistent with TF32 inputs: `--inputs tf32` allows that"
+    assert said == f"{text} consistent with TF32 inputs: `--input-precision tf32` allows that"
 
 
 def test_what_rounded_inputs_explain_is_counted_by_their_type() -> None:

@@ -9,6 +9,7 @@ import pytest
 from results import MISMATCH, OUTPUT, case, every_outcome, failed, report, summary_of
 
 from dmlcheck import __version__
+from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.reports.layout import Style
 from dmlcheck.reports.records import RunInfo
 from dmlcheck.reports.text import TextReport
@@ -113,12 +114,53 @@ def test_of_many_failures_the_first_are_told_in_full_and_all_are_listed_at_the_e
     in_full = [line for line in lines if line.startswith("  again: ")]
     assert in_full == [f"  again: dmlcheck run cases/sum.yaml::c{number}" for number in range(20)]
     short = [f"FAILED cases/sum.yaml::c{number} - {MISMATCH.message}" for number in range(1000)]
-    at = lines.index("More failures follow, one line each; -vv prints all of them in full.")
-    assert lines[at + 1 : at + 981] == short[20:]
+    said = "More failures follow, which the end of the report lists; -vv prints all of them in full."
+    assert lines.count(said) == 1
     at = lines.index("1,000 failures:")
     assert lines[at + 1 : at + 1001] == short
     assert lines[-1] == "1000 failed in 250.00 s"
-    assert len(lines) < 2300
+    assert len(lines) < 1400
+
+
+CAUSE = "likely cause: exp overflows"
+OF_ONE_CAUSE = [
+    failed("other"),
+    *(failed(f"c{number}", diagnostics=(MISMATCH._replace(help=CAUSE),)) for number in range(14)),
+    failed("last"),
+]
+
+
+def test_failures_of_one_operator_and_one_cause_are_told_once() -> None:
+    lines = printed(*OF_ONE_CAUSE)
+    again = [line.rpartition("::")[2] for line in lines if line.startswith("  again: ")]
+    assert again == ["other", "c0", "last"]
+    at = lines.index("16 failures; -v lists each of them:")
+    assert lines[at + 1 : at + 4] == [
+        f"FAILED cases/sum.yaml::other - {MISMATCH.message}",
+        f"FAILED 14 cases of REDUCE - {CAUSE}; the first: cases/sum.yaml::c0",
+        f"FAILED cases/sum.yaml::last - {MISMATCH.message}",
+    ]
+
+
+def test_each_failure_of_a_group_is_listed_where_every_case_is() -> None:
+    lines = printed(*OF_ONE_CAUSE, verbose=1)
+    at = lines.index("16 failures:")
+    assert lines[at + 2 : at + 16] == [
+        f"FAILED cases/sum.yaml::c{number} - {MISMATCH.message}; {CAUSE}" for number in range(14)
+    ]
+    assert lines[at + 17] == f"FAILED 14 cases of REDUCE - {CAUSE}; the first: cases/sum.yaml::c0"
+
+
+def test_failures_of_two_operators_or_with_two_causes_are_no_group() -> None:
+    other = failed("c1", diagnostics=(MISMATCH._replace(help="likely cause: other"),))
+    results = [OF_ONE_CAUSE[1], other, other._replace(case=other.case._replace(operator="GEMM"))]
+    assert "3 failures:" in printed(*results)
+
+
+def test_errors_with_the_same_message_are_a_group_whatever_it_holds() -> None:
+    found = (Diagnostic("implementation-error", "lost {0} of it"),)
+    lines = printed(*(failed(f"c{number}", diagnostics=found) for number in range(3)))
+    assert "FAILED 3 cases of REDUCE - lost {0} of it; the first: cases/sum.yaml::c0" in lines
 
 
 @pytest.mark.parametrize(("verbose", "number"), [(-1, 20), (0, 20), (1, 20), (2, 25)])

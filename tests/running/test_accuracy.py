@@ -195,6 +195,23 @@ def test_the_report_has_the_worst_by_operator_and_type() -> None:
     assert share == "closest to its tolerance: 72.7 %, sums.yaml::hundred OutputTensor[0, 0]"
 
 
+def test_a_large_error_that_the_tolerance_allows_is_no_number() -> None:
+    where = Spot("a.yaml::one", "OutputTensor", (0,))
+    near_0 = Worst("GEMM", "FLOAT32", 9544372.0, 0.55, where, where)
+    error, _, place = worst_text(near_0).rpartition(", ")
+    assert error == "largest error of GEMM FLOAT32: over 1000 ULP, as of a result near 0, 55 % of the tolerance"
+    assert place == "a.yaml::one OutputTensor[0]"
+    assert "9544372 ULP" in worst_text(near_0._replace(max_share=1.5))
+
+
+def test_an_error_of_half_a_unit_is_said_to_be_the_rounding_of_the_right_result() -> None:
+    where = Spot("a.yaml::one", "OutputTensor", (0,))
+    worst = Worst("GEMM", "FLOAT32", 0.397, 0.0221, where, where, is_unrounded=True)
+    error = "0.397 ULP from the unrounded result (the rounding of the right result), 2.21 % of the tolerance"
+    assert worst_text(worst).startswith(f"largest error of GEMM FLOAT32: {error}, ")
+    assert "(the rounding" not in worst_text(worst._replace(max_ulp=0.6))
+
+
 def test_an_error_whose_bound_is_infinite_has_no_share_of_it() -> None:
     where = Spot("a.yaml::one", "OutputTensor", (0,))
     alone = Worst("REDUCE", "FLOAT32", 7.0, 0.0, where, None, is_unlimited=True)
@@ -601,7 +618,7 @@ def _stable(text: str) -> list[str]:
     [
         (("--warn-above", "0.7"), "another --warn-above"),
         (("--accumulate", "float16"), "another --accumulate"),
-        (("--inputs", "tf32"), "another --inputs"),
+        (("--input-precision", "tf32"), "another --inputs"),
         (("--compare-to", "old.json"), "another --compare-to"),
     ],
 )

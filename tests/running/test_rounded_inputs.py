@@ -107,9 +107,9 @@ def report(*words: str, unit: str = "Tf32", path: str = "report.json") -> dict[s
     ],
 )
 def test_a_run_accepts_the_inputs_that_it_names(unit: str, inputs: str, failed: int) -> None:
-    found = report("--strict", "--inputs", inputs, unit=unit)
+    found = report("--strict", "--input-precision", inputs, unit=unit)
     assert (found["inputs"], found["summary"]["failed"]) == (inputs.lower(), failed)
-    scope = run("--strict", "--inputs", inputs, unit=unit).output.split("\n")[1]
+    scope = run("--strict", "--input-precision", inputs, unit=unit).output.split("\n")[1]
     told = "" if inputs == "float32" else f", inputs in {inputs.upper()}"
     assert scope == f"3 cases at the feature levels of their files; tolerances assume sums in FLOAT32{told}"
 
@@ -123,14 +123,14 @@ def test_failures_and_unlikely_errors_name_the_inputs_that_explain_them() -> Non
         (found,) = case["diagnostics"]
         assert found["rule"] == rule
         assert found["message"].endswith("; consistent with TF32 inputs")
-        assert found["help"].endswith("matrix units that round their inputs to TF32, run with `--inputs tf32`")
+        assert found["help"].endswith("matrix units that round their inputs to TF32, run with `--input-precision tf32`")
 
 
 def test_the_end_of_a_run_counts_those_that_one_type_explains() -> None:
-    line = "1 failure and 1 unlikely error are consistent with TF32 inputs: `--inputs tf32` allows that"
+    line = "1 failure and 1 unlikely error are consistent with TF32 inputs: `--input-precision tf32` allows that"
     assert run().output.split("\n")[-3] == line
     assert run("-q", "-k", "not long", unit="Bfloat16").output.split("\n")[-3] == (
-        "1 failure is consistent with BFLOAT16 inputs: `--inputs bfloat16` allows that"
+        "1 failure is consistent with BFLOAT16 inputs: `--input-precision bfloat16` allows that"
     )
     assert report()["consistent_with"] == {"tf32": {"failures": 1, "warnings": 1}}
     assert "consistent_with" not in report(unit="LastRow")
@@ -138,8 +138,8 @@ def test_the_end_of_a_run_counts_those_that_one_type_explains() -> None:
 
 
 def test_the_command_that_runs_a_case_again_has_the_inputs() -> None:
-    words = "--implementation python:units:Bfloat16 --inputs tf32 products.yaml::product"
-    assert f"  again: dmlcheck run {words}\n" in run("--inputs", "tf32", unit="Bfloat16").output
+    words = "--implementation python:units:Bfloat16 --input-precision tf32 products.yaml::product"
+    assert f"  again: dmlcheck run {words}\n" in run("--input-precision", "tf32", unit="Bfloat16").output
 
 
 def test_merged_shards_tell_the_same_as_the_whole() -> None:
@@ -154,19 +154,19 @@ def test_merged_shards_tell_the_same_as_the_whole() -> None:
 
 def test_shards_with_other_inputs_are_no_run() -> None:
     run("--shard", "1/2", "--json", "1.json")
-    run("--shard", "2/2", "--json", "2.json", "--inputs", "tf32")
+    run("--shard", "2/2", "--json", "2.json", "--input-precision", "tf32")
     result = CliRunner().invoke(main, ["merge", "1.json", "2.json"])
     assert (result.exit_code, "another --inputs" in result.output) == (2, True)
 
 
 def test_a_report_with_other_inputs_is_nothing_to_compare_with() -> None:
-    report("--inputs", "tf32")
+    report("--input-precision", "tf32")
     result = run("--compare-to", "report.json")
     assert result.exit_code == 2
-    assert "a report with --inputs tf32; this run has float32" in result.output
+    assert "a report with --input-precision tf32; this run has float32" in result.output
 
 
 def test_only_the_types_of_matrix_units_are_inputs() -> None:
-    result = run("--inputs", "float16")
+    result = run("--input-precision", "float16")
     assert result.exit_code == 2
     assert "not float32, tf32 or bfloat16" in result.output

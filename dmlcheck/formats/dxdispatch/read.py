@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from dmlcheck.cases.records import Case, FileOrigin, in_order
 from dmlcheck.descs.read import Reading, read_desc
 from dmlcheck.diagnostics.record import MAX_PROBLEMS, Checking, Diagnostic, Finding, collected
-from dmlcheck.diagnostics.wording import describe, did_you_mean
+from dmlcheck.diagnostics.wording import describe
 from dmlcheck.files.document import Document, Path
 from dmlcheck.formats.dxdispatch.bindings import Resources, binding_findings, read_bindings
 from dmlcheck.formats.dxdispatch.form import (
@@ -24,7 +24,8 @@ from dmlcheck.formats.dxdispatch.notation import data_type, plain_desc
 from dmlcheck.formats.registry import takers
 from dmlcheck.graphs.records import GraphFile
 from dmlcheck.specs.load import full_name, load_spec
-from dmlcheck.specs.names import DATA_TYPE_PREFIX, DATA_TYPES, UINT64_MAX, UINT_MAX
+from dmlcheck.specs.names import UINT64_MAX, UINT_MAX
+from dmlcheck.specs.search import type_help
 
 _GRAPH = "dmlserializedgraph"
 _OTHER_KINDS = ("hlsl", "onnx", _GRAPH)
@@ -229,7 +230,7 @@ def _initial_findings(name: str, initial: Any, path: Path) -> Iterator[Finding]:
 
 def _unknown_type(given: Any, path: Path) -> Finding:
     found = given if isinstance(given, str) else describe(given)
-    help = did_you_mean(found.removeprefix(DATA_TYPE_PREFIX), DATA_TYPES)
+    help = type_help(found)
     return Finding("unknown-enum-value", path, {"found": found or "''", "enum": "DML_TENSOR_DATA_TYPE"}, help=help)
 
 

@@ -1,0 +1,73 @@
+"""What commands say of files that they cannot use, and of what is needed instead."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from commandline import dmlcheck
+
+from dmlcheck.diagnostics.catalog import RULES
+from dmlcheck.files import yaml
+from dmlcheck.inspection.messages import messages
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_a_folder_is_not_said_to_be_missing() -> None:
+    Path("folder").mkdir()
+    for words in (["eval", "folder"], ["reduce", "folder", "-o", "a.yaml", "--implementation", "command:x"]):
+        found = dmlcheck(*words)
+        assert (found.exit_code, found.stdout) == (2, "")
+        assert f"folder is a folder; `dmlcheck {words[0]}` takes one file, or one case as PATH::NAME" in found.stderr
+
+
+def test_expectations_that_are_not_there_are_made_with_add() -> None:
+    case = "operator: ACTIVATION_RELU\ndesc: {}\n"
+    Path("a.yaml").write_text(case, encoding="utf-8")
+    dmlcheck("run", "a.yaml", "--json", "r.json")
+    found = dmlcheck("expectations", "update", "r.json", "none.yaml")
+    assert found.exit_code == 2
+    assert "none.yaml does not exist; --add --reason TEXT makes it" in found.stderr
+
+
+def test_a_file_that_is_too_large_is_told_where_its_values_may_be() -> None:
+    with Path("big.yaml").open("wb") as file:
+        file.truncate(yaml.MAX_BYTES + 1)
+    (problem,) = yaml.read("big.yaml").problems
+    assert problem.rule == "file-too-large"
+    assert problem.help == "put the values into .npy files, which `{file: data/x.npy}` reads, or split the file"
+
+
+def test_the_code_of_a_refusal_has_every_rule_that_may_be_behind_it() -> None:
+    (code,) = (message for message in messages() if message.is_code and "E_INVALIDARG" in message.patterns)
+    groups = {"tensor", "feature level", "operator"}
+    of_descs = {rule for rule, one in RULES.items() if one.group in groups} - {"known-deviation"}
+    assert of_descs <= set(code.rules)
+    assert {"missing-field", "excluded-field", "unknown-enum-value"} == set(code.rules) - of_descs
+
+
+def test_the_working_of_a_size_names_its_attributes() -> None:
+    Path("a.yaml").write_text(
+        "operator: CONVOLUTION\n"
+        "desc:\n"
+        "  InputTensor: {DataType: FLOAT32, Sizes: [1, 32, 8, 8]}\n"
+        "  FilterTensor: {DataType: FLOAT32, Sizes: [8, 8, 3, 3]}\n"
+        "  OutputTensor: {DataType: FLOAT32, Sizes: [1, 8, 6, 6]}\n"
+        "  Mode: CROSS_CORRELATION\n"
+        "  Direction: FORWARD\n"
+        "  Strides: [1, 1]\n"
+        "  Dilations: [1, 1]\n"
+        "  StartPadding: [0, 0]\n"
+        "  EndPadding: [0, 0]\n"
+        "  OutputPadding: [0, 0]\n"
+        "  GroupCount: 2\n",
+        encoding="utf-8",
+    )
+    assert (
+        "FilterTensor.Sizes[1] is 8; it must be 16 = 32 // 2, where GroupCount is 2 "
+        in dmlcheck("validate", "a.yaml").stdout
+    )
