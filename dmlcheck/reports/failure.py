@@ -71,15 +71,23 @@ def _named_cause(error: Diagnostic) -> str | None:
     return help if help.startswith(LIKELY) else None
 
 
-def shared_cause(result: CaseResult) -> str | None:
-    """Return what failures of one operator may have in common: a likely cause, or the message of another error.
+# What an implementation does wrong; other errors are mistakes of a file, of which each has its own line.
+_OF_IMPLEMENTATIONS = {"implementation-error", "invalid-desc-accepted", "unforeseen-answer", "timeout"}
 
-    It is None for a wrong output without a cause, for a mistake of a file, and for a part of a model.
+
+def shared_cause(result: CaseResult) -> str | None:
+    """Return what failures of one operator may have in common: the likely cause or the message of all their errors.
+
+    It is None where errors differ, for a wrong output without a cause, a mistake of a file, and a part of a model.
     """
-    error = _errors(result)[0]
     if not result.case.operator or result.node or result.output or result.together is not None:
         return None
-    return _named_cause(error) if error.rule == "output-mismatch" else error.message.split("\n", 1)[0]
+    causes = {_cause(error) for error in _errors(result)}
+    return causes.pop() if len(causes) == 1 else None
+
+
+def _cause(error: Diagnostic) -> str | None:
+    return error.message.split("\n", 1)[0] if error.rule in _OF_IMPLEMENTATIONS else _named_cause(error)
 
 
 def group_text(result: CaseResult, style: Style = PLAIN) -> str:

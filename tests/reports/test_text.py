@@ -157,6 +157,14 @@ def test_failures_of_two_operators_or_with_two_causes_are_no_group() -> None:
     assert "3 failures:" in printed(*results)
 
 
+def test_failures_with_further_errors_and_mistakes_of_files_are_no_group() -> None:
+    caused = MISMATCH._replace(help=CAUSE)
+    further = [failed(f"c{number}", diagnostics=(caused, MISMATCH)) for number in range(2)]
+    mistaken = Diagnostic("axis-out-of-range", "Axes[0] is 2")
+    of_files = [failed(f"d{number}", diagnostics=(mistaken,)) for number in range(2)]
+    assert "5 failures:" in printed(*further, *of_files, failed("c2", diagnostics=(caused,)))
+
+
 def test_errors_with_the_same_message_are_a_group_whatever_it_holds() -> None:
     found = (Diagnostic("implementation-error", "lost {0} of it"),)
     lines = printed(*(failed(f"c{number}", diagnostics=found) for number in range(3)))
