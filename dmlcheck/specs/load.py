@@ -47,6 +47,7 @@ _CONSTRAINT_KEYS = (
     "help",
     "basis",
     "taken",
+    "unasked",
 )
 
 
@@ -168,6 +169,7 @@ def _constraint(raw: dict[str, Any]) -> Constraint:
         help=raw.get("help"),
         basis=raw.get("basis", DOCUMENTATION),
         taken=_releases(raw["taken"]) if "taken" in raw else None,
+        is_unasked=raw.get("unasked", False),
         is_unconditional=_CONDITIONS.isdisjoint(raw),
     )
 

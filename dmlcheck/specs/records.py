@@ -86,7 +86,8 @@ class Constraint(NamedTuple):
     `when`, `unless`, `present`, `absent`, `since` and `until` limit the row to values of fields, to fields that are
     given or missing, and to feature levels; `given` names the rows that must be met for this one to mean anything.
     `basis` is the documentation, or `measured`: releases refuse what the documentation allows. `taken` has the releases
-    that take a desc that breaks the row: for them it is no reason to refuse.
+    that take a desc that breaks the row: for them it is no reason to refuse. A desc that breaks an `is_unasked` row is
+    never sent to an implementation, nor drawn.
     """
 
     id: str
@@ -104,6 +105,7 @@ class Constraint(NamedTuple):
     is_unconditional: bool = False
     basis: str = DOCUMENTATION
     taken: Releases | None = None
+    is_unasked: bool = False
 
 
 class TakenValues(NamedTuple):

@@ -248,3 +248,16 @@ def test_strides_that_are_not_as_many_as_sizes_cannot_be_said_in_c() -> None:
     overlapping = wrong_desc(wrong, "6_4", is_asked=True)
     assert overlapping is not None
     assert [finding.rule for finding in overlapping.findings] == ["invalid-strides"]
+
+
+def test_a_desc_that_is_for_no_implementation_is_not_sent_whatever_else_is_broken() -> None:
+    tensors: dict[str, Any] = {
+        "InputTensor": {"DataType": "FLOAT32", "Sizes": [1, 8, 2, 3]},
+        "OutputTensor": {"DataType": "INT32", "Sizes": [1, 2, 4, 6]},
+    }
+    for size, is_sent in ((2, True), (1 << 16, False)):
+        case = Case(
+            "a", "a", "a.yaml", "DEPTH_TO_SPACE", None, {**tensors, "BlockSize": size}, invalid=("size-mismatch",)
+        )
+        for is_asked in (False, True):
+            assert (wrong_desc(case, "6_4", is_asked=is_asked) is not None) == is_sent
