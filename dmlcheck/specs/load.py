@@ -48,6 +48,7 @@ _CONSTRAINT_KEYS = (
     "basis",
     "taken",
     "unasked",
+    "taken_inside",
 )
 
 
@@ -170,6 +171,7 @@ def _constraint(raw: dict[str, Any]) -> Constraint:
         basis=raw.get("basis", DOCUMENTATION),
         taken=_releases(raw["taken"]) if "taken" in raw else None,
         is_unasked=raw.get("unasked", False),
+        taken_inside=_releases(raw["taken_inside"]) if "taken_inside" in raw else None,
         is_unconditional=_CONDITIONS.isdisjoint(raw),
     )
 
@@ -180,8 +182,13 @@ def _releases(raw: str | dict[str, str]) -> Releases:
 
 
 def _taken(raw: dict[str, Any]) -> TakenValues:
-    dims = _dims(raw["dims"]) if "dims" in raw else ()
-    return TakenValues(tuple(raw["tensors"]), tuple(raw.get("types", ())), dims, _releases(raw["releases"]))
+    return TakenValues(
+        tensors=tuple(raw.get("tensors", ())),
+        types=tuple(raw.get("types", ())),
+        dims=_dims(raw["dims"]) if "dims" in raw else (),
+        operators={field: tuple(names) for field, names in raw.get("operators", {}).items()},
+        releases=_releases(raw["releases"]),
+    )
 
 
 _ERRATUM_VALUES = {"kind": ERRATUM_KINDS, "basis": ERRATUM_BASES, "measured": (False, True)}

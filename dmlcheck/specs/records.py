@@ -86,8 +86,9 @@ class Constraint(NamedTuple):
     `when`, `unless`, `present`, `absent`, `since` and `until` limit the row to values of fields, to fields that are
     given or missing, and to feature levels; `given` names the rows that must be met for this one to mean anything.
     `basis` is the documentation, or `measured`: releases refuse what the documentation allows. `taken` has the releases
-    that take a desc that breaks the row: for them it is no reason to refuse. A desc that breaks an `is_unasked` row is
-    never sent to an implementation, nor drawn.
+    that take a desc that breaks the row: for them it is no reason to refuse. `taken_inside` has those that do where the
+    operator stands inside another one. A desc that breaks an `is_unasked` row is never sent to an implementation, nor
+    drawn.
     """
 
     id: str
@@ -105,15 +106,20 @@ class Constraint(NamedTuple):
     is_unconditional: bool = False
     basis: str = DOCUMENTATION
     taken: Releases | None = None
+    taken_inside: Releases | None = None
     is_unasked: bool = False
 
 
 class TakenValues(NamedTuple):
-    """Data types or dimension counts of some tensors that no table has, and that some releases take all the same."""
+    """Values that are not documented, and that some releases take all the same.
+
+    They are data types or dimension counts of some tensors, or `operators` by the fields that may hold them.
+    """
 
     tensors: tuple[str, ...]
     types: tuple[str, ...]
     dims: tuple[int, ...]
+    operators: Mapping[str, tuple[str, ...]]
     releases: Releases
 
 

@@ -8,11 +8,12 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import Finding
 from dmlcheck.files.document import Path
 from dmlcheck.specs.names import ENUMS, LEVEL_ORDER, LEVELS, NEWEST_LEVEL, level_and_version, level_name
-from dmlcheck.specs.records import MEASURED, Constraint
+from dmlcheck.specs.records import MEASURED, Constraint, Releases
 from dmlcheck.validation import constraint_words, support_tables
 from dmlcheck.validation.conditions import applicable, applies
 
 _OF_TYPES = ("data_type", "data_type_of", "same_data_type")  # the words that are about data types alone
+_OUTSIDE: Path = ("desc",)  # where the fields of an operator are that is not inside another one
 _MOST_DIMENSIONS = 64  # no level takes more than 8, which the support tables say; more would only take time
 
 
@@ -20,9 +21,9 @@ def findings(desc: OperatorDesc, level: str) -> Iterator[Finding]:
     """Yield the broken rows of a desc's operator and of its nested operators at a level."""
     if any(len(part.tensor.sizes) > _MOST_DIMENSIONS for part in desc.tensors()):
         return
-    yield from _of_operator(desc, level, ("desc",))
+    yield from _of_operator(desc, level, _OUTSIDE)
     for path, nested in desc.nested():
-        yield from _of_operator(nested, level, ("desc", *path, *nested.steps))
+        yield from _of_operator(nested, level, (*_OUTSIDE, *path, *nested.steps))
 
 
 def broken_places(desc: OperatorDesc, level: str) -> Iterator[Path]:
@@ -52,18 +53,18 @@ def _of_operator(desc: OperatorDesc, level: str, path: Path) -> Iterator[Finding
                 broken.add(row.id)
                 if finding.rule == "data-type-mismatch" and finding.path in desc.refused:
                     continue  # one mistake, which the support table has reported
-                yield _of_row(finding, row, subject, level).under(path)
+                yield _of_row(finding, row, subject, level, is_inside=path != _OUTSIDE).under(path)
 
 
 # ---- what a finding says of its row
 
 
-def _of_row(finding: Finding, row: Constraint, desc: OperatorDesc, level: str) -> Finding:
+def _of_row(finding: Finding, row: Constraint, desc: OperatorDesc, level: str, *, is_inside: bool) -> Finding:
     """Return a word's finding with its row's text and the level from which the desc is valid."""
     lifted = None if row.until is None else _accepted_from(finding, row, desc, level)
     remedy = row.help or _type_help(finding, row, desc, level) or _transform_help(finding, desc, level) or finding.help
-    taken = None if row.taken is None else row.taken.told
-    helps = (remedy, f"accepted from {level_and_version(lifted)}" if lifted else None, taken)
+    taken = (row.taken_inside if is_inside else None) or row.taken or _operator_taken(finding, row, desc)
+    helps = (remedy, f"accepted from {level_and_version(lifted)}" if lifted else None, taken and taken.told)
     if lifted and finding.rule == "value-out-of-range":
         finding = _unsupported_value(finding, desc, level)
     finding = _in_words_of_row(finding, row)
@@ -71,9 +72,21 @@ def _of_row(finding: Finding, row: Constraint, desc: OperatorDesc, level: str) -
         constraint=f"{desc.spec.short}/{row.id}",
         note=finding.note or (None if row.text.removesuffix(".") in finding.message else row.text),
         help="; ".join(filter(None, helps)) or None,
-        taken_by=() if row.taken is None else row.taken.all,
+        taken_by=() if taken is None else taken.all,
         is_measured=row.basis == MEASURED,
     )
+
+
+def _operator_taken(finding: Finding, row: Constraint, desc: OperatorDesc) -> Releases | None:
+    """Return the releases that take an operator inside a field which a row does not list, None for no such release."""
+    if row.word != "operators":
+        return None
+    path = finding.path[:-1]  # without Type
+    (inner,) = (nested for place, nested in desc.nested() if place == path)
+    for taken in desc.spec.taken:
+        if inner.spec.short in taken.operators.get(str(path[0]), ()):
+            return taken.releases
+    return None
 
 
 def _type_help(finding: Finding, row: Constraint, desc: OperatorDesc, level: str) -> str | None:

@@ -286,7 +286,8 @@ def holds(desc: OperatorDesc, claims: dict[str, str]) -> Iterator[Finding]:
             yield Finding("size-mismatch", path, _number_params(label, found, expected), claim=own)
         else:
             own = Claim((name,), asked.relation, asked.limit) if asked.relation else None
-            yield _wrong_value(name, (name,), value, expected, own)
+            found = value.spec.operator if isinstance(value, OperatorDesc) else value
+            yield _wrong_value(name, (name,), found, expected, own)
 
 
 # ---- which fields are there
@@ -472,21 +473,37 @@ def _axes(desc: OperatorDesc, field: str) -> Iterator[tuple[str, Path, int]]:
 
 
 def _values(desc: OperatorDesc, field: str) -> Iterator[tuple[str, Path, Any, int | None]]:
-    """Yield the value of a field, of each of its elements, or of a member (`ScaleSize.Height`), with its number."""
-    name, _, member = field.partition(".")
-    found = desc.values.get(name)
-    if member and found is not None:
-        yield field, (name, member), getattr(found, member), None
-    elif isinstance(found, tuple) and not hasattr(found, "_fields"):
+    """Yield the value of a field, of each of its elements, or of a member, with its number.
+
+    A member is one of a struct (`ScaleSize.Height`), or a field of the operator inside (`FusedActivation.Axes`).
+    """
+    name, *members = field.split(".")
+    found: Any = desc.values.get(name)
+    path: Path = (name,)
+    for member in members:
+        if isinstance(found, OperatorDesc):
+            path, found = (*path, *found.steps, member), found.values.get(member)
+        elif found is not None:
+            path, found = (*path, member), getattr(found, member)
+    if found is None:
+        return
+    if isinstance(found, tuple) and not hasattr(found, "_fields"):
         for index, element in enumerate(found):
-            yield f"{name}[{index}]", (name, index), element, index
-    elif found is not None:
+            yield f"{field}[{index}]", (*path, index), element, index
+    elif counted := _counted(desc, field):
         # A count that was left out is a matter of the array that it follows from.
-        counted = name in desc.derived and next((a for a in desc.spec.fields[name].counts if a in desc.values), None)
-        if counted:
-            yield f"the number of elements of {counted}", (counted, LENGTH), found, None
-        else:
-            yield name, (name,), found, None
+        yield f"the number of elements of {counted}", (counted, LENGTH), found, None
+    else:
+        yield field, path, found, None
+
+
+def _counted(desc: OperatorDesc, field: str) -> str | None:
+    """Return the array that a count which was left out follows from, None for other fields."""
+    return (
+        next((array for array in desc.spec.fields[field].counts if array in desc.values), None)
+        if field in desc.derived
+        else None
+    )
 
 
 def _out_of_range(label: str, found: Any, claim: Claim, worked: str = "") -> Finding:

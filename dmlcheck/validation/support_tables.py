@@ -32,20 +32,10 @@ def findings(desc: OperatorDesc, level: str, remedy: Remedy | None = None) -> It
         for part in desc.parts[name]:
             if len(part.tensor.sizes) not in support.dims:
                 row = _SupportRow(desc.spec, table, desc.spec.fields[name], heading, level)
-                yield _taken(_dimension_finding(row, part, desc, remedy), desc, part, "dims")
+                yield _taken(_dimension_finding(row, part, desc, remedy), row, part, desc)
             if support.types and part.tensor.data_type not in support.types:
                 row = _SupportRow(desc.spec, table, desc.spec.fields[name], heading, level)
-                yield _taken(_type_finding(row, part, desc), desc, part, "types")
-
-
-def _taken(found: Finding, desc: OperatorDesc, part: TensorPart, what: str) -> Finding:
-    """Return a finding with the releases that take the tensor's type or number of dimensions all the same."""
-    value = part.tensor.data_type if what == "types" else len(part.tensor.sizes)
-    for row in desc.spec.taken:
-        if part.path[0] in row.tensors and value in getattr(row, what):
-            help = "; ".join(filter(None, (found.help, row.releases.told)))
-            return found._replace(help=help, taken_by=row.releases.all)
-    return found
+                yield _taken(_type_finding(row, part, desc), row, part, desc)
 
 
 def support_table(desc: OperatorDesc) -> SupportTable | None:
@@ -101,6 +91,20 @@ def _value_findings(desc: OperatorDesc, table: SupportTable, level: str) -> Iter
         yield Finding("unsupported-value", own.field, params, help=help, claim=own if own.limit else None)
 
 
+def _taken(found: Finding, row: _SupportRow, part: TensorPart, desc: OperatorDesc) -> Finding:
+    """Return a finding with the releases that take the tensor's type or number of dimensions all the same."""
+    tensor = part.tensor
+    is_of_type = found.rule == "unsupported-data-type"
+    if is_of_type and any(other != tensor.data_type for other in _types_to_share(row, desc)):
+        return found
+    for taken in desc.spec.taken:
+        values: tuple[object, ...] = taken.types if is_of_type else taken.dims
+        if row.field.name in taken.tensors and (tensor.data_type if is_of_type else len(tensor.sizes)) in values:
+            help = "; ".join(filter(None, (found.help, taken.releases.told)))
+            return found._replace(help=help, taken_by=taken.releases.all)
+    return found
+
+
 def _dimension_finding(row: _SupportRow, part: TensorPart, desc: OperatorDesc, remedy: Remedy | None) -> Finding:
     found, dims = len(part.tensor.sizes), row.support.dims
     lowest = row.lowest(lambda support: found in support.dims)
@@ -150,14 +154,20 @@ _MOST_ASKED = 16  # tensors of an array: more of them would hardly have another 
 
 def _fitting_type(row: _SupportRow, part: TensorPart, desc: OperatorDesc) -> str | None:
     """Return the accepted type to use instead: that of tensors that must have the same type, or else the nearest."""
-    name, types = row.field.name, row.support.types
-    for constraint in applicable(desc, row.level):
-        if constraint.word == "same_data_type" and name in constraint.args:
-            others = [part for field in constraint.args for part in desc.parts_of(field)[:_MOST_ASKED]]
-            fitting = [other.tensor.data_type for other in others if other.tensor.data_type in types]
-            if fitting:
-                return max(fitting, key=fitting.count)
-    return _nearest_type(part.tensor.data_type, types)
+    types = row.support.types
+    fitting = [data_type for data_type in _types_to_share(row, desc) if data_type in types]
+    return max(fitting, key=fitting.count) if fitting else _nearest_type(part.tensor.data_type, types)
+
+
+def _types_to_share(row: _SupportRow, desc: OperatorDesc) -> list[str]:
+    """Return the data types of the tensors that must have one type, among them those of the row's field."""
+    names = (
+        constraint.args
+        for constraint in applicable(desc, row.level)
+        if constraint.word == "same_data_type" and row.field.name in constraint.args
+    )
+    fields = (field for args in names for field in args)
+    return [part.tensor.data_type for field in fields for part in desc.parts_of(field)[:_MOST_ASKED]]
 
 
 def _nearest_type(data_type: str, types: tuple[str, ...]) -> str | None:

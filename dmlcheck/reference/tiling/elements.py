@@ -25,7 +25,7 @@ def of_elements(_: Elements, request: Request) -> Iterator[Tile]:
     operands = [x if x is None or x.shape == sizes else np.broadcast_to(x, sizes) for x in request.tensors.values()]
     is_exact = is_exact and not (request.is_integer and request.bound.kernel.overflow)
     limit = BLOCK
-    if desc.values.get("ScaleBias") is not None:
+    if desc.values.get("ScaleBias") is not None and not _is_wide(operands[0]):
         used = None if request.is_integer else request.arithmetic
         formula = partial(_scaled, formula, *scale_bias(desc, used), arithmetic=used, is_exact=is_exact)
         is_exact = True
@@ -33,6 +33,11 @@ def of_elements(_: Elements, request: Request) -> Iterator[Tile]:
         limit *= 8 // max(x.dtype.itemsize for x in operands if x is not None)
     for index in tiles(sizes, limit):
         yield Tile(index, formula, tuple(None if x is None else x[index] for x in operands), is_exact)
+
+
+def _is_wide(x: Any) -> bool:
+    """Whether elements have 64 bits, where a valid ScaleBias changes nothing."""
+    return bool(x.dtype.itemsize == 8)
 
 
 def _scaled(
