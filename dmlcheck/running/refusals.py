@@ -12,6 +12,7 @@ from dmlcheck.descs.write import notation
 from dmlcheck.diagnostics.catalog import RULES
 from dmlcheck.diagnostics.record import Diagnostic, Finding
 from dmlcheck.implementations import LibraryAnswer, name_of
+from dmlcheck.specs.c_types import c_type
 from dmlcheck.specs.names import DATA_TYPES, level_name
 from dmlcheck.validation import check
 from dmlcheck.validation.constraint_rows import is_for_none
@@ -52,14 +53,22 @@ def wrong_desc(case: Case, level: str, *, is_asked: bool = False) -> InvalidDesc
 def can_be_asked(reading: Reading) -> bool:
     """Whether a desc can be said in C with all its mistakes, none of which is for no implementation.
 
-    A tensor, for one, has as many strides as sizes there.
+    A tensor, for one, has as many strides as sizes there, arrays share their count, and no number is missing.
     """
     desc = reading.desc
     if desc is None or desc.broken or is_for_none(desc):
         return False
+    if any(_is_unsaid(finding, desc) for finding in reading.findings):
+        return False
     if not reading.findings:
         return True
     return _kinds(read_desc(desc.spec.operator, notation(desc)).findings) == _kinds(reading.findings)
+
+
+def _is_unsaid(finding: Finding, desc: OperatorDesc) -> bool:
+    """Whether a mistake of notation is none in C: arrays of different lengths, and a number that is left out."""
+    field = desc.spec.fields.get(str(finding.path[-1])) if finding.rule == "missing-field" else None
+    return finding.rule == "count-mismatch" or (field is not None and not c_type(field).endswith("*"))
 
 
 def _can_be_made(desc: OperatorDesc) -> bool:

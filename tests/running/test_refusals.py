@@ -9,12 +9,13 @@ import pytest
 
 from dmlcheck.cases.read import read_cases
 from dmlcheck.cases.records import Case
+from dmlcheck.descs.read import read_desc
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.files import yaml
 from dmlcheck.implementations import Failure, Refused, TimedOut, Unsupported, Unusable
 from dmlcheck.implementations.reference import Reference
 from dmlcheck.running.one_case import Run, run_case
-from dmlcheck.running.refusals import wrong_desc, zeros
+from dmlcheck.running.refusals import can_be_asked, wrong_desc, zeros
 from dmlcheck.running.settings import Settings
 
 HEAD = """\
@@ -261,3 +262,19 @@ def test_a_desc_that_is_for_no_implementation_is_not_sent_whatever_else_is_broke
         )
         for is_asked in (False, True):
             assert (wrong_desc(case, "6_4", is_asked=is_asked) is not None) == is_sent
+
+
+@pytest.mark.parametrize(
+    ("fields", "is_said"),
+    [
+        ({"StartPadding": [0, 0]}, True),
+        ({"StartPadding": [0, 0, 0]}, False),  # of as many elements as EndPadding in C
+        ({"PaddingValue": None}, False),  # which is 0 in C
+        ({"OutputTensor": None}, True),
+    ],
+)
+def test_arrays_share_their_count_in_c_and_no_number_is_missing_there(fields: dict[str, Any], is_said: bool) -> None:
+    tensor = {"DataType": "FLOAT32", "Sizes": [2, 3]}
+    desc = {"InputTensor": tensor, "OutputTensor": tensor, "PaddingMode": "EDGE", "PaddingValue": 0}
+    reading = read_desc("DML_OPERATOR_PADDING", {**desc, "StartPadding": [0, 0], "EndPadding": [0, 0], **fields})
+    assert can_be_asked(reading) == is_said
