@@ -19,7 +19,7 @@ from dmlcheck.inspection.coverage import table_edges
 from dmlcheck.inspection.spec_conditions import condition_problems, row_problems, unreached
 from dmlcheck.specs.load import data_folder, full_name, load_spec, operator_names
 from dmlcheck.specs.names import DATA_TYPES, ENUMS, LEVEL_ORDER, parse_version
-from dmlcheck.specs.records import Constraint, Deviation, OperatorSpec, SupportTable, Tolerance
+from dmlcheck.specs.records import Constraint, Deviation, OperatorSpec, SupportTable, TakenValues, Tolerance
 from dmlcheck.validation import constraint_words, expressions
 
 
@@ -113,7 +113,20 @@ def _spec_problems(spec: OperatorSpec) -> Iterator[str]:
         yield from unreached(where, tolerance.when, for_any)
     for deviation in spec.known_deviations:
         yield from _deviation_problems(spec, deviation)
+    for values in spec.taken:
+        yield from _taken_problems(spec, values)
     yield from _field_problems(spec)
+
+
+def _taken_problems(spec: OperatorSpec, row: TakenValues) -> Iterator[str]:
+    """Yield the names in a row of what releases take that do not exist."""
+    for name in (*row.tensors, *row.operators):
+        if name not in spec.fields:
+            yield f"releases take something as {name}, which is not a field"
+    yield from (f"releases take the type {kind}, which does not exist" for kind in row.types if kind not in DATA_TYPES)
+    for operator in chain.from_iterable(row.operators.values()):
+        if full_name(operator) is None:
+            yield f"releases take {operator} inside, which does not exist"
 
 
 def _field_problems(spec: OperatorSpec) -> Iterator[str]:

@@ -12,7 +12,15 @@ from dmlcheck.files.yaml import parse
 from dmlcheck.formats.read import read_document
 from dmlcheck.inspection import selfcheck
 from dmlcheck.specs.load import load_spec
-from dmlcheck.specs.records import Deviation, OperatorSpec, SupportTable, TensorSupport, Tolerance
+from dmlcheck.specs.records import (
+    Deviation,
+    OperatorSpec,
+    Releases,
+    SupportTable,
+    TakenValues,
+    TensorSupport,
+    Tolerance,
+)
 
 SPEC = load_spec("DML_OPERATOR_REDUCE")
 Change = Callable[[OperatorSpec], OperatorSpec]
@@ -29,6 +37,11 @@ def with_deviation(**fields: Any) -> Change:
 
 def with_tolerance(**fields: Any) -> Change:
     return lambda spec: spec._replace(tolerance=(Tolerance(**{"source": "a page", **fields}),))
+
+
+def with_taken(**fields: Any) -> Change:
+    row = TakenValues(**{"tensors": (), "types": (), "dims": (), "operators": {}, "releases": Releases(), **fields})
+    return lambda spec: spec._replace(taken=(row,))
 
 
 def with_table(rows: dict[str, Any], when: Any = None) -> Change:
@@ -65,6 +78,13 @@ def test_the_shipped_specs_have_nothing_wrong_in_themselves() -> None:
         (with_deviation(strided=("Output",)), 'the known deviation "wrong" names Output, which is not a field'),
         (with_deviation(where="Axis == 0"), 'the known deviation "wrong" names Axis, which is not a field'),
         (with_deviation(until="1.x"), 'the known deviation "wrong": 1.x is no version'),
+        (with_taken(tensors=("Input",)), "releases take something as Input, which is not a field"),
+        (with_taken(types=("FLOAT23",)), "releases take the type FLOAT23, which does not exist"),
+        (
+            with_taken(operators={"Axes": ("ACTIVATION_RELOU",)}),
+            "releases take ACTIVATION_RELOU inside, which does not exist",
+        ),
+        (with_taken(operators={"Axis": ("ACTIVATION_RELU",)}), "releases take something as Axis, which is not a field"),
         (with_tolerance(), "row 1 of the tolerance must either be exact or have limits"),
         (with_tolerance(exact=True, ulp=1.0), "row 1 of the tolerance must either be exact or have limits"),
         (with_tolerance(exact=True, source=""), "row 1 of the tolerance has no source"),

@@ -338,6 +338,18 @@ def test_words_about_tensors(word: str, args: Any, fields: dict[str, Any], expec
         ("value", {"Axis": "A.DimensionCount"}, {"Axis": 3}, ["Axis"]),
         ("value", {"Count": "A.DimensionCount"}, {"Windows": [1]}, ["Windows"]),
         ("value", {"Count": "A.DimensionCount"}, {"Windows": [1], "Count": 1}, ["Count"]),
+        ("value", {"ScaleBias.Scale": 1}, {"ScaleBias": {"Scale": 2, "Bias": 1}}, ["ScaleBias.Scale"]),
+        ("value", {"ScaleBias.Bias": 1}, {"ScaleBias": {"Scale": 2, "Bias": 1}}, []),
+        ("value", {"ScaleBias.Scale": 1}, {}, []),
+        ("at_most", {"Fused.Steepness": 2}, {"Fused": {"Type": NESTED, "Steepness": 3}}, ["Fused.Steepness"]),
+        (
+            "at_most",
+            {"Fused.Steepness": 2},
+            {"Fused": {"Type": NESTED, "Desc": {"Steepness": 3}}},
+            ["Fused.Desc.Steepness"],
+        ),
+        ("at_most", {"Fused.Steepness": 2}, {"Fused": {"Type": NESTED, "Steepness": 2}}, []),
+        ("at_most", {"Fused.Axes": 2}, {"Fused": {"Type": NESTED, "Steepness": 3}}, []),
         ("one_of", {"Axis": [1, 3]}, {"Axis": 3}, []),
         ("one_of", {"Axis": [1, 3]}, {"Axis": 2}, ["Axis"]),
         ("one_of", {"Mode": ["EDGE"]}, {"Mode": "EDGE"}, []),
@@ -389,6 +401,11 @@ def test_words_about_what_is_there(
     word: str, args: Any, fields: dict[str, Any], expected: list[tuple[str, str]]
 ) -> None:
     assert places(word, args, **fields) == expected
+
+
+def test_a_wrong_operator_inside_a_field_is_named() -> None:
+    (found,) = check("holds", read(Fused={"Type": NESTED, "Steepness": 1})[0], {"Fused": "Fused.spec.short == 'OTHER'"})
+    assert found.params["found"] == NESTED
 
 
 @pytest.mark.parametrize("word", ["required", "some_of", "all_or_none"])

@@ -89,6 +89,38 @@ def test_the_strides_of_an_output_have_the_librarys_own_rule() -> None:
     assert accepted_by(with_strides(3, 0)) == ()
 
 
+def add(operator: str = "ELEMENT_WISE_ADD", **types: str) -> Reading:
+    """Return a sum of FLOAT32 tensors, but for those whose types are given."""
+    names = ("ATensor", "BTensor", "OutputTensor")
+    return read_desc(operator, {name: {"DataType": types.get(name, "FLOAT32"), "Sizes": [2, 3]} for name in names})
+
+
+def test_types_that_releases_take_each_are_not_taken_beside_others() -> None:
+    # Asked: CreateOperator of the ten releases, 2026-11-29.
+    assert "1.4.0" in accepted_by(add(ATensor="INT8", BTensor="INT8", OutputTensor="INT8"))
+    assert accepted_by(add(ATensor="INT8")) == ()
+    assert accepted_by(add(ATensor="INT8", BTensor="INT16", OutputTensor="INT8")) == ()
+    integers = add("ELEMENT_WISE_ADD1", ATensor="UINT32", BTensor="UINT32", OutputTensor="UINT32")
+    assert accepted_by(integers) == ("1.4.0", "1.5.1")
+    assert accepted_by(add("ELEMENT_WISE_ADD1", ATensor="UINT32", BTensor="UINT32")) == ()
+
+
+def fused(activation: dict[str, Any]) -> tuple[str, ...]:
+    plain = {"DataType": "FLOAT32", "Sizes": [2, 3]}
+    names = ("ATensor", "BTensor", "OutputTensor")
+    return accepted_by(read_desc("ELEMENT_WISE_ADD1", {**dict.fromkeys(names, plain), "FusedActivation": activation}))
+
+
+def test_an_operator_that_no_list_has_is_taken_inside_another_one_by_some_releases() -> None:
+    # Asked: CreateOperator of the ten releases, 2026-11-29.
+    assert fused({"Type": "ACTIVATION_SWISH", "SigmoidInputScale": 1}) == ("1.13.1", "1.14.2", "1.15.4")
+    assert fused({"Type": "ACTIVATION_HARDMAX"}) == ()
+    plain = {"DataType": "FLOAT32", "Sizes": [2, 3]}
+    alone = {"InputTensor": plain, "OutputTensor": plain, "Steepness": 0.5}
+    assert accepted_by(read_desc("ACTIVATION_SOFTPLUS", alone)) == ("1.15.4",)
+    assert fused({"Type": "ACTIVATION_SOFTPLUS", "Steepness": 0.5}) == ALL
+
+
 # ---- what is said of it
 
 
