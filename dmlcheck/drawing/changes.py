@@ -96,7 +96,8 @@ def _other_list(field: Field, value: list[Any], chance: Chance) -> list[Any]:
 def _other_number(field: Field, value: float, chance: Chance) -> Any:
     kind = field.type.partition("_")[0]
     if kind in _ENDS and not field.boolean and chance.often(_EDGE):
-        return type(value)(chance.of(edges(kind)))
+        number = chance.of(edges(kind))
+        return number if kind == "FLOAT" else type(value)(number)
     others = [0, 1, value + 1, value * 2 + 1, 9, 100]
     others += [-1, -value] if isinstance(value, float) or kind == "INT" else []
     return type(value)(chance.of(others))

@@ -63,3 +63,10 @@ def test_each_type_has_edges_that_it_can_hold() -> None:
     assert all(-(2**31) <= number < 2**31 for number in edges("INT"))
     assert {-(2**31), 2**31 - 1, -1, 65536} <= set(edges("INT"))
     assert {0.0, 2.0**-149, float("inf")} <= set(edges("FLOAT"))
+
+
+def test_a_whole_number_of_a_float_field_may_become_infinite() -> None:
+    spec = load_spec("DML_OPERATOR_ACTIVATION_LINEAR")
+    fields = {"InputTensor": TENSOR, "OutputTensor": TENSOR, "Alpha": 2, "Beta": 1}
+    found = {raw["Alpha"] for raw in changed(spec, fields, 1000)}
+    assert {float("inf"), float("-inf"), 0.0} <= found
