@@ -42,6 +42,8 @@ def repaired(spec: OperatorSpec, fields: Raw, findings: Iterable[Finding], chanc
             _remove(found, _in_desc(finding.path)[:1])
         elif finding.rule == "size-mismatch":
             _change_size(found, _in_desc(finding.path), chance)
+        elif finding.rule == "value-out-of-range":
+            give(spec, found, _in_desc(finding.path)[:1], chance)
     return found
 
 
@@ -55,7 +57,7 @@ def _fulfil(spec: OperatorSpec, raw: Raw, claim: Claim, chance: Chance) -> None:
     if claim.relation == ABSENT:
         _remove(raw, claim.field)
     elif claim.relation in (PRESENT, TYPE):
-        _give(spec, raw, claim.field, chance)
+        give(spec, raw, claim.field, chance)
     elif claim.relation == DISTINCT:
         _remove(raw, claim.field)
     elif last == RANK:
@@ -63,7 +65,7 @@ def _fulfil(spec: OperatorSpec, raw: Raw, claim: Claim, chance: Chance) -> None:
     elif last == ELEMENTS:
         _set_elements(_at(raw, at), claim)
     elif last == LENGTH and not _at(raw, at):
-        _give(spec, raw, at, chance)
+        give(spec, raw, at, chance)
     elif last == LENGTH:
         _resize(_at(raw, at[:-1]), at[-1], _value(claim, chance))
     else:
@@ -165,9 +167,11 @@ def _set_elements(tensor: Any, claim: Claim) -> None:
 
 
 def _change_size(raw: Raw, path: Path, chance: Chance) -> None:
-    """Draw a new value for a wrong size that has no claim."""
+    """Draw a new value for a wrong size that has no claim; if it has no place, its tensor is packed too."""
     axis = path[-1] if isinstance(path[-1], int) else None
     sizes = _at(raw, path if axis is None else path[:-1])
+    if axis is None:
+        _remove(raw, (*path[:-1], "Strides"))
     if isinstance(sizes, list) and sizes:
         sizes[chance.integer(0, len(sizes) - 1) if axis is None else axis] = chance.integer(1, 5)
 
@@ -175,8 +179,8 @@ def _change_size(raw: Raw, path: Path, chance: Chance) -> None:
 # ---- missing fields
 
 
-def _give(spec: OperatorSpec, raw: Raw, path: Path, chance: Chance) -> None:
-    """Draw a value for a required field of the desc, or of an operator inside it."""
+def give(spec: OperatorSpec, raw: Raw, path: Path, chance: Chance) -> None:
+    """Draw a value for a missing field of the desc, or of an operator inside it."""
     holder, name = _at(raw, path[:-1]), path[-1]
     if not isinstance(holder, dict) or not isinstance(name, str):
         return

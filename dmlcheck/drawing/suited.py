@@ -23,7 +23,7 @@ def suit(spec: OperatorSpec, raw: Raw, chance: Chance) -> None:
             if field.type == "FLOAT" and isinstance(raw.get(name), float) and spec.short.startswith(_OF_ELEMENTS):
                 most = 2 ** (kind.bits - 2) * (3 if kind.kind == "uint" else 1)
                 raw[name] = float(max(1, min(math.ceil(raw[name]), most)))
-            if field.type == "SCALE_BIAS" and name in raw:
+            if field.type == "SCALE_BIAS" and name in raw and kind.bits < _WIDE:
                 raw[name] = {"Scale": 2.0, "Bias": 1.0}
     own = _OWN.get(spec.short)
     if own is not None:
@@ -31,6 +31,7 @@ def suit(spec: OperatorSpec, raw: Raw, chance: Chance) -> None:
 
 
 _OF_ELEMENTS = ("ACTIVATION", "ELEMENT_WISE")
+_WIDE = 64  # bits of integers that take no ScaleBias, or only one that changes nothing
 
 
 def _pooling_gradient(raw: Raw, _: Chance) -> None:

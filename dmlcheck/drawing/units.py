@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.descs.write import notation
-from dmlcheck.drawing.broken import BrokenDesc, broken
+from dmlcheck.drawing.broken import BrokenDesc, broken, varied
 from dmlcheck.drawing.chance import Chance, seeded
 from dmlcheck.drawing.descs import drawn
 from dmlcheck.drawing.draft import SMALL, Sizes
@@ -23,6 +23,7 @@ INDEXED = Sizes((1, 1, 2, 3, 98_304), 200_000)  # more places than 16 bits can n
 _SIZES = (*[SMALL] * 6, AROUND_GROUPS, AROUND_GROUPS, AROUND_LARGE_GROUPS, LONG)
 _STYLES = ("normal", "normal", "edges", "edges", "wide", "1000", "cancelling")
 _STRIDED = 0.4  # the share of descs with strides
+_VARIED = 0.25  # the share of descs that are changed and stay valid
 _FAR = 0.04  # the share of descs with very many places, of operators with indices
 _MOST_WORK = 20_000_000  # steps of a recurrence times its weights; judging that takes seconds
 _TRIES = 8  # to draw values that the operator takes
@@ -104,7 +105,12 @@ def _desc(unit: Unit, chance: Chance) -> OperatorDesc | None:
     desc = drawn(unit.operator, chance, sizes, unit.level)
     if desc is not None and "RecurrenceTensor" in fields and _work(desc) > _MOST_WORK:
         desc = _of_two_steps(desc, unit.level)
-    return laid(desc, chance, unit.level) if desc is not None and chance.often(_STRIDED) else desc
+    if desc is not None and chance.often(_STRIDED):
+        desc = laid(desc, chance, unit.level)
+    is_long = sizes is INDEXED or "RecurrenceTensor" in fields
+    return (
+        desc if desc is None or is_long or not chance.often(_VARIED) else varied(desc, chance, unit.level, sizes.most)
+    )
 
 
 def _work(desc: OperatorDesc) -> int:

@@ -12,8 +12,10 @@ from dmlcheck.descs.write import notation
 from dmlcheck.diagnostics.catalog import RULES
 from dmlcheck.diagnostics.record import Diagnostic, Finding
 from dmlcheck.implementations import LibraryAnswer, name_of
+from dmlcheck.specs.c_types import c_type
 from dmlcheck.specs.names import DATA_TYPES, level_name
 from dmlcheck.validation import check
+from dmlcheck.validation.constraint_rows import is_for_none
 
 _SEEN = ("tensor", "feature level", "operator")  # groups of rules about the meaning of a desc, not its notation
 _MOST_BYTES = 64 * 2**20  # that the tensors of a desc may take together
@@ -31,9 +33,9 @@ class InvalidDesc(NamedTuple):
 def wrong_desc(case: Case, level: str, *, is_asked: bool = False) -> InvalidDesc | None:
     """Return the desc of a negative case, or None if an implementation at a level has nothing to refuse in it.
 
-    None for a desc that is valid at the level, and one with a mistake in its notation. An implementation that is not
-    DirectML's library is known by no release and gets tensors: then None also for a desc that some releases take all
-    the same, and one whose tensors do not exist or are large.
+    None for a desc that is valid at the level, one with a mistake in its notation, and one that is for no
+    implementation. An implementation that is not DirectML's library is known by no release and gets tensors: then None
+    also for a desc that some releases take all the same, and one whose tensors do not exist or are large.
     """
     reading = read_desc(case.operator, case.desc)
     findings = check(reading, level)
@@ -41,7 +43,7 @@ def wrong_desc(case: Case, level: str, *, is_asked: bool = False) -> InvalidDesc
         return None
     if is_asked:
         return InvalidDesc(reading.desc, findings, level) if can_be_asked(reading) else None
-    if any(finding.taken_by for finding in findings):
+    if is_for_none(reading.desc) or any(finding.taken_by for finding in findings):
         return None
     if not _can_be_made(reading.desc) or not _says_the_same(reading.desc, findings, level):
         return None
@@ -49,20 +51,24 @@ def wrong_desc(case: Case, level: str, *, is_asked: bool = False) -> InvalidDesc
 
 
 def can_be_asked(reading: Reading) -> bool:
-    """Whether a desc can be said in C with all its mistakes: a tensor, for one, has as many strides as sizes there."""
+    """Whether a desc can be said in C with all its mistakes, none of which is for no implementation.
+
+    A tensor, for one, has as many strides as sizes there, arrays share their count, and no number is missing.
+    """
     desc = reading.desc
-    if desc is None or desc.broken or not all(_is_said(finding, desc) for finding in reading.findings):
+    if desc is None or desc.broken or is_for_none(desc):
+        return False
+    if any(_is_unsaid(finding, desc) for finding in reading.findings):
         return False
     if not reading.findings:
         return True
     return _kinds(read_desc(desc.spec.operator, notation(desc)).findings) == _kinds(reading.findings)
 
 
-def _is_said(finding: Finding, desc: OperatorDesc) -> bool:
-    """Whether a mistake is there in C too: an array has no length beside its count, and each number has a value."""
-    if finding.rule == "missing-field":
-        return any(finding.path[1:] == (field.name,) for field in desc.spec.fields.values() if field.is_tensor)
-    return finding.rule != "count-mismatch"
+def _is_unsaid(finding: Finding, desc: OperatorDesc) -> bool:
+    """Whether a mistake of notation is none in C: arrays of different lengths, and a number that is left out."""
+    field = desc.spec.fields.get(str(finding.path[-1])) if finding.rule == "missing-field" else None
+    return finding.rule == "count-mismatch" or (field is not None and not c_type(field).endswith("*"))
 
 
 def _can_be_made(desc: OperatorDesc) -> bool:

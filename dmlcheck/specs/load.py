@@ -47,6 +47,7 @@ _CONSTRAINT_KEYS = (
     "help",
     "basis",
     "taken",
+    "unasked",
     "taken_inside",
 )
 
@@ -170,6 +171,7 @@ def _constraint(raw: dict[str, Any], introduced: str = LEVELS[0]) -> Constraint:
         basis=raw.get("basis", DOCUMENTATION),
         taken=_releases(raw["taken"], introduced) if "taken" in raw else None,
         taken_inside=_releases(raw["taken_inside"], introduced) if "taken_inside" in raw else None,
+        is_unasked=raw.get("unasked", False),
         is_unconditional=_CONDITIONS.isdisjoint(raw),
     )
 

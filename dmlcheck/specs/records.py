@@ -91,7 +91,8 @@ class Constraint(NamedTuple):
     given or missing, and to feature levels; `given` names the rows that must be met for this one to mean anything.
     `basis` is the documentation or, as in an erratum, what the row stands on where that is silent or wrong; `measured`:
     releases refuse what the documentation allows. `taken` has the releases that take a desc that breaks the row: for
-    them it is no reason to refuse. `taken_inside` has those that do where the operator stands inside another one.
+    them it is no reason to refuse. `taken_inside` has those that do where the operator stands inside another one. A
+    desc that breaks an `is_unasked` row is never sent to an implementation, nor drawn.
     """
 
     id: str
@@ -110,6 +111,7 @@ class Constraint(NamedTuple):
     basis: str = DOCUMENTATION
     taken: Releases | None = None
     taken_inside: Releases | None = None
+    is_unasked: bool = False
 
 
 class TakenValues(NamedTuple):

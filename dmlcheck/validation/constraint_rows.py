@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import Finding
 from dmlcheck.files.document import Path
-from dmlcheck.specs.names import ENUMS, LEVEL_ORDER, LEVELS, level_and_version, level_name
+from dmlcheck.specs.names import ENUMS, LEVEL_ORDER, LEVELS, NEWEST_LEVEL, level_and_version, level_name
 from dmlcheck.specs.records import MEASURED, Constraint, Releases
 from dmlcheck.validation import constraint_words, support_tables
 from dmlcheck.validation.conditions import applicable, applies
@@ -31,6 +31,12 @@ def broken_places(desc: OperatorDesc, level: str) -> Iterator[Path]:
     for row in applicable(desc, level):
         for finding in constraint_words.WORDS[row.word](desc, row.args):
             yield finding.path
+
+
+def is_for_none(desc: OperatorDesc) -> bool:
+    """Whether a desc is for no implementation: it breaks a row that says so, whatever else is broken."""
+    rows = (row for row in desc.spec.constraints if row.is_unasked and applies(row, desc, NEWEST_LEVEL))
+    return any(next(constraint_words.WORDS[row.word](desc, row.args), None) is not None for row in rows)
 
 
 def _of_operator(desc: OperatorDesc, level: str, path: Path) -> Iterator[Finding]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.drawing.broken import broken, broken_entry
+from dmlcheck.descs.write import notation
+from dmlcheck.drawing.broken import broken, broken_entry, varied
 from dmlcheck.drawing.chance import seeded
 from dmlcheck.specs.names import NEWEST_LEVEL
 from dmlcheck.validation import validate
@@ -54,3 +55,22 @@ def test_the_valid_desc_stays_as_it_is() -> None:
     desc = reduce()
     broken(desc, seeded(1), NEWEST_LEVEL)
     assert desc == reduce()
+
+
+def test_a_desc_that_is_for_no_implementation_is_not_drawn() -> None:
+    fields = {
+        "InputTensor": {"DataType": "FLOAT32", "Sizes": [1, 8, 2, 3]},
+        "OutputTensor": {"DataType": "FLOAT32", "Sizes": [1, 2, 4, 6]},
+    }
+    operator = "DML_OPERATOR_DEPTH_TO_SPACE"
+    assert broken_entry(operator, {**fields, "BlockSize": 0}, NEWEST_LEVEL) == "DEPTH_TO_SPACE/C2"
+    assert broken_entry(operator, {**fields, "BlockSize": 1 << 16}, NEWEST_LEVEL) is None
+
+
+def test_a_varied_desc_is_valid_and_no_larger_than_allowed() -> None:
+    found = [varied(reduce(), seeded(seed), NEWEST_LEVEL, 40) for seed in range(60)]
+    assert len({repr(desc) for desc in found}) > 20
+    assert found == [varied(reduce(), seeded(seed), NEWEST_LEVEL, 40) for seed in range(60)]
+    for desc in found:
+        assert not validate("DML_OPERATOR_REDUCE", notation(desc), NEWEST_LEVEL)[1]
+        assert all(part.tensor.element_count <= 40 for part in desc.tensors())

@@ -251,19 +251,30 @@ def test_strides_that_are_not_as_many_as_sizes_cannot_be_said_in_c() -> None:
     assert [finding.rule for finding in overlapping.findings] == ["invalid-strides"]
 
 
+def test_a_desc_that_is_for_no_implementation_is_not_sent_whatever_else_is_broken() -> None:
+    tensors: dict[str, Any] = {
+        "InputTensor": {"DataType": "FLOAT32", "Sizes": [1, 8, 2, 3]},
+        "OutputTensor": {"DataType": "INT32", "Sizes": [1, 2, 4, 6]},
+    }
+    for size, is_sent in ((2, True), (1 << 16, False)):
+        case = Case(
+            "a", "a", "a.yaml", "DEPTH_TO_SPACE", None, {**tensors, "BlockSize": size}, invalid=("size-mismatch",)
+        )
+        for is_asked in (False, True):
+            assert (wrong_desc(case, "6_4", is_asked=is_asked) is not None) == is_sent
+
+
 @pytest.mark.parametrize(
-    ("operator", "fields", "is_said"),
+    ("fields", "is_said"),
     [
-        ("ELEMENT_WISE_ADD", {"ATensor": {}, "OutputTensor": {}}, True),  # a null pointer
-        ("DIAGONAL_MATRIX", {"OutputTensor": {}, "Offset": 0}, False),  # a number that is left out is 0
-        ("ACTIVATION_ELU", {"InputTensor": {}, "OutputTensor": {}, "Alpha": None}, False),
-        ("TILE", {"InputTensor": {}, "OutputTensor": {}, "RepeatsCount": 2, "Repeats": [1]}, False),
+        ({"StartPadding": [0, 0]}, True),
+        ({"StartPadding": [0, 0, 0]}, False),  # of as many elements as EndPadding in C
+        ({"PaddingValue": None}, False),  # which is 0 in C
+        ({"OutputTensor": None}, True),
     ],
 )
-def test_a_missing_number_and_a_wrong_count_cannot_be_said_in_c(
-    operator: str, fields: dict[str, Any], is_said: bool
-) -> None:
-    tensor = {"DataType": "FLOAT32", "Sizes": [2]}
-    reading = read_desc(operator, {name: tensor if value == {} else value for name, value in fields.items()})
-    assert reading.findings
-    assert can_be_asked(reading) is is_said
+def test_arrays_share_their_count_in_c_and_no_number_is_missing_there(fields: dict[str, Any], is_said: bool) -> None:
+    tensor = {"DataType": "FLOAT32", "Sizes": [2, 3]}
+    desc = {"InputTensor": tensor, "OutputTensor": tensor, "PaddingMode": "EDGE", "PaddingValue": 0}
+    reading = read_desc("DML_OPERATOR_PADDING", {**desc, "StartPadding": [0, 0], "EndPadding": [0, 0], **fields})
+    assert can_be_asked(reading) == is_said
