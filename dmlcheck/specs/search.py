@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from dmlcheck.diagnostics.wording import closest, counted, did_you_mean
-from dmlcheck.specs.about import load_about
+from dmlcheck.specs.about import has_about, load_about
 from dmlcheck.specs.load import full_name, load_spec, operator_names
 from dmlcheck.specs.names import (
     DATA_TYPE_PREFIX,
@@ -60,7 +60,7 @@ def _by_foreign_name() -> dict[str, tuple[ForeignName, ...]]:
 
 @cache
 def _by_framework_name() -> dict[str, tuple[ForeignName, ...]]:
-    return _by_name({operator: load_about(operator).names for operator in operator_names()})
+    return _by_name({operator: load_about(operator).names for operator in operator_names() if has_about(operator)})
 
 
 def _by_name(names_of: Mapping[str, Mapping[str, Sequence[str]]]) -> dict[str, tuple[ForeignName, ...]]:
