@@ -17,7 +17,6 @@ from dmlcheck.specs.names import RELEASES
 CASES = Path(__file__).parents[2] / "cases"
 
 LEAST = 0.998  # of the answers of each release
-LEAST_SWEPT = 0.995  # in a sweep a type of one operator that is not foreseen is that of many descs
 
 
 def test_every_release_is_recorded() -> None:
@@ -26,16 +25,14 @@ def test_every_release_is_recorded() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("kinds", "least"), [(("valid", "broken", "changed"), LEAST), (("types", "ranks"), LEAST_SWEPT)]
-)
-def test_answers_to_recorded_descs_are_foreseen(kinds: tuple[str, ...], least: float) -> None:
+@pytest.mark.parametrize("kinds", [("valid", "broken", "changed"), ("types", "ranks")])
+def test_answers_to_recorded_descs_are_foreseen(kinds: tuple[str, ...]) -> None:
     descs = record.read_descs()
     found = record.foreseen(descs, [row for row in descs.rows if row.kind in kinds])
     shares = {release: found.share(release) for release in RELEASES}
     print(shares, *found.lines(), sep="\n")  # noqa: T201 - for whoever reads why it fails, or with -s what is left
     assert min(found.compared.values()) > 10_000
-    assert min(shares.values()) >= least
+    assert min(shares.values()) >= LEAST
 
 
 @pytest.mark.slow
