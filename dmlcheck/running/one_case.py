@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -26,7 +27,7 @@ from dmlcheck.running.computed import (
     timed_out,
     why_unsupported,
 )
-from dmlcheck.running.known_failures import judged_directml, with_known
+from dmlcheck.running.known_failures import judged_directml, of_values, with_known
 from dmlcheck.running.negatives import check_invalid, is_listed
 from dmlcheck.running.refusals import InvalidDesc, accepted, unforeseen, wrong_desc, zeros
 from dmlcheck.running.results import (
@@ -73,6 +74,7 @@ class Run:
         asked = self.settings
         self.limits = Limits(asked.accumulate, asked.inputs, asked.expected_within, asked.algorithms)
         self.limits.guesses = asked.guesses
+        self.limits.deviations = partial(of_values, directml=self.directml)
 
 
 def run_cases(cases: Iterable[Case], implementation: Any = None, feature_level: str | None = None) -> list[CaseResult]:
@@ -132,7 +134,7 @@ def _ending(case: Case, run: Run, drawn: Prepared | None) -> Ending:
     uncompared = _uncompared(prepared.desc, prepared.expected) if ending.outputs else ()
     if uncompared:
         ending = ending._replace(uncompared=uncompared)
-    return ending if run.directml is None else with_known(ending, prepared.desc, run.directml)
+    return with_known(ending, prepared.desc, run.directml)
 
 
 def _uncompared(desc: OperatorDesc, expected: Mapping[str, Any]) -> tuple[str, ...]:
@@ -299,7 +301,7 @@ def ending_of(verdict: Verdict, settings: Settings) -> Ending:
     if verdict.findings:
         is_systematic = all(found.rule == "systematic-error" for found in verdict.findings)
         reason = "systematic error" if is_systematic else "output mismatch"
-        return Ending(FAILED, reason, verdict.findings, outputs, noted=noted, consistent=consistent)
+        return Ending(FAILED, reason, verdict.findings, outputs, verdict.known, noted=noted, consistent=consistent)
     if verdict.is_empty:
         return Ending(SKIPPED, _NOTHING, outputs=outputs)
     if not (verdict.unlikely or verdict.unlimited or verdict.inaccurate):

@@ -230,7 +230,16 @@ def _deviation(raw: dict[str, Any]) -> Deviation:
         device=raw.get("device"),
         is_of_graphs=raw.get("is_of_graphs", False),
         as_of=str(raw["as_of"]) if "as_of" in raw else None,
+        values=_text(raw.get("values")),
+        gives=_text(raw.get("gives")),
+        as_if={name: str(expression) for name, expression in raw["as_if"].items()} if "as_if" in raw else None,
+        refusal=raw.get("refusal"),
     )
+
+
+def _text(raw: Any) -> str | None:
+    """Read an expression, which may be a number."""
+    return None if raw is None else str(raw)
 
 
 def _versions(raw: dict[str, Any]) -> str:

@@ -145,8 +145,11 @@ class Deviation(NamedTuple):
     `when`, `strided` and `where` limit it to descs with these values of fields (a tensor's value is its data type,
     `DataType` is that of the first output), with strides of one of these tensors, and with a true expression. `since`
     is the first version with the deviation, `until` the first without it, `as_of` the month or year in which it was
-    last seen, `device` a part of the device's name. `is_of_graphs` says that only compiled graphs give the wrong
-    result.
+    last seen, `device` a part of the device's name, None for any. `is_of_graphs` says that only compiled graphs give
+    the wrong result. `values` is an expression that marks the elements of an output that are wrong, by the values of
+    inputs and of the right output, and `gives` one for what DirectML gives in their place; `as_if` has such
+    expressions for inputs with which the right output would be what DirectML gives. `refusal` is the code with which
+    the operator is refused after its creation.
     """
 
     text: str
@@ -160,6 +163,20 @@ class Deviation(NamedTuple):
     device: str | None = None
     is_of_graphs: bool = False
     as_of: str | None = None
+    values: str | None = None
+    gives: str | None = None
+    as_if: Mapping[str, str] | None = None
+    refusal: str | None = None
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether more than the desc says which results are wrong: their values, or the code of a refusal."""
+        return self.values is not None or self.refusal is not None
+
+    @property
+    def is_given(self) -> bool:
+        """Whether it says what DirectML gives in the place of the right values."""
+        return self.gives is not None or self.as_if is not None
 
 
 UNDEFINED = "undefined"

@@ -32,11 +32,14 @@ def foretold(rows: tuple[Deviation, ...], device: str = "") -> tuple[Deviation, 
 
 
 def notes(desc: OperatorDesc, version: str | None = None, *, in_graph: bool = False) -> list[Finding]:
-    """Return the notes of a valid desc: its deviations, of one version if it is given."""
-    return [
-        Finding("known-deviation", ("operator",), {"text": row.text, "versions": row.versions, "source": row.source})
-        for row in known_deviations(desc, version, in_graph=in_graph)
-    ]
+    """Return the notes of a valid desc: its deviations, of one version if it is given; not those of some values."""
+    return [note(row) for row in known_deviations(desc, version, in_graph=in_graph) if row.values is None]
+
+
+def note(row: Deviation) -> Finding:
+    """Return the note about a deviation."""
+    params = {"text": row.text, "versions": row.versions, "source": row.source}
+    return Finding("known-deviation", ("operator",), params)
 
 
 def _is_about(row: Deviation, desc: OperatorDesc) -> bool:

@@ -1,9 +1,9 @@
-"""The expressions of constraint rows: arithmetic over the fields of a desc, compiled once and safe to evaluate."""
+"""The expressions of specs: arithmetic over the fields of a desc or its values, compiled once and safe to evaluate."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
@@ -28,6 +28,7 @@ _ALLOWED = (
     ast.List, ast.Tuple, ast.Starred, ast.ListComp, ast.GeneratorExp, ast.comprehension, ast.IfExp, ast.BinOp,
     ast.UnaryOp, ast.BoolOp, ast.Compare, ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.USub,
     ast.Not, ast.And, ast.Or, ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.In, ast.NotIn,
+    ast.Pow, ast.BitAnd, ast.BitOr, ast.Invert,
 )  # fmt: skip
 
 
@@ -50,8 +51,20 @@ def _compiled(expression: str) -> tuple[Callable[..., Any], tuple[str, ...]]:
         if isinstance(node, ast.Name):
             (bound if isinstance(node.ctx, ast.Store) else names).add(node.id)
     free = tuple(sorted(names - bound - _FUNCTIONS.keys()))
-    made = eval(f"lambda {', '.join(free)}: ({expression.strip()})", {"__builtins__": {}, **_FUNCTIONS})  # noqa: S307 - our own
-    return made, free
+    return _made(expression, free, _FUNCTIONS), free
+
+
+def _made(expression: str, free: tuple[str, ...], functions: Mapping[str, Any]) -> Callable[..., Any]:
+    """Return the function of the free names of an expression."""
+    text = f"lambda {', '.join(free)}: ({expression.strip()})"
+    made: Callable[..., Any] = eval(text, {"__builtins__": {}, **functions})  # noqa: S307 - our own
+    return made
+
+
+def of_values(expression: str, functions: Mapping[str, Any]) -> tuple[Callable[..., Any], tuple[str, ...]]:
+    """Compile an expression over values, with functions of arrays in the place of those of numbers; as `_compiled`."""
+    free = tuple(sorted(free_names(expression) - functions.keys()))
+    return _made(expression, free, {**_FUNCTIONS, **functions}), free
 
 
 def evaluate(expression: Any, desc: OperatorDesc, i: int | None = None) -> Any:
