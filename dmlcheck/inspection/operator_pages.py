@@ -47,6 +47,7 @@ def operator_dict(record: OperatorRecord) -> dict[str, Any]:
         "example": about.example,
         "recipes": [_recipe_dict(recipe) for recipe in about.recipes],
         "tolerance": [_tolerance_dict(row) for row in spec.tolerance],
+        "half": None if spec.half is None else _plain(spec.half._asdict()),
         "errata": [erratum_dict(erratum) for erratum in spec.errata],
         "unspecified": [row.text for row in spec.undefined if row.kind == UNDEFINED],
         "undefined": [_plain(row._asdict()) for row in spec.undefined],

@@ -18,6 +18,7 @@ from dmlcheck.inspection.about_checks import about_problems
 from dmlcheck.inspection.case_checks import case_problems
 from dmlcheck.inspection.coverage import table_edges
 from dmlcheck.inspection.spec_conditions import condition_problems, row_problems, unreached
+from dmlcheck.reference.ball.errors import PARTS
 from dmlcheck.specs.load import data_folder, full_name, load_spec, operator_names
 from dmlcheck.specs.names import DATA_TYPES, ENUMS, LEVEL_ORDER, parse_version
 from dmlcheck.specs.records import Constraint, Deviation, OperatorSpec, SupportTable, Tolerance
@@ -112,6 +113,10 @@ def _spec_problems(spec: OperatorSpec) -> Iterator[str]:
         yield from _row_problems(spec, where, tolerance)
         for_any = (other.when for other in earlier if {*other.present} <= {*tolerance.present})
         yield from unreached(where, tolerance.when, for_any)
+    if spec.half is not None:
+        yield from _desc_problems(spec, "half", None, spec.half.given)
+        if spec.half.stored not in ("", "stored", PARTS):
+            yield f"half is stored as {spec.half.stored}, which is not possible"
     for deviation in spec.known_deviations:
         yield from _deviation_problems(spec, deviation)
     yield from _field_problems(spec)

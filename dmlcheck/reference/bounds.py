@@ -23,6 +23,7 @@ from dmlcheck.reference.rows import ELEMENTS
 from dmlcheck.reference.tiling.plan import tiles_of
 from dmlcheck.reference.tiling.tile import Tile, parts_of
 from dmlcheck.reference.winograd import WINOGRAD, lost_by_winograd, may_be_winograd
+from dmlcheck.specs.records import DATA_TYPE
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
 
 FEW = 16  # elements of a tile; so few sums of products are computed one by one
@@ -78,6 +79,7 @@ def bounds(
     unit: str = "",
     algorithms: Collection[str] = (),
     has_one_cause: bool = False,
+    is_directml: bool = False,
 ) -> Iterator[tuple[str, Array, Bound]]:
     """Yield the bounds of some elements, those where the masks `asked` are true, tile by tile.
 
@@ -86,12 +88,13 @@ def bounds(
     another: FLOAT32, TF32 or BFLOAT16. With a `unit`, nearest or cut, the bounds are those of one that rounds every
     factor so. `algorithms` may have WINOGRAD. `is_likely` asks for the bounds of likely errors, `with_likely` for both:
     those of likely errors come along if sharing the work of the others makes them cheap. `has_one_cause` adds up the
-    errors of inputs as those of one cause. TooMuchWork if that would take too long.
+    errors of inputs as those of one cause. `is_directml` is for the intermediate results that DirectML keeps in
+    FLOAT16. TooMuchWork if that would take too long.
     """
     refuse_too_much(desc, inputs)
     is_winograd = WINOGRAD in algorithms and may_be_winograd(desc)
     has_twins = with_likely and not is_likely and not is_winograd and desc.spec.short in WITH_TWINS
-    arithmetic = arithmetic_of(desc, accumulate, factors, is_likely=is_likely)
+    arithmetic = arithmetic_of(desc, accumulate, factors, is_likely=is_likely, is_directml=is_directml)
     arithmetic = arithmetic._replace(unit=unit, has_twins=has_twins, has_one_cause=has_one_cause)
     found = _quietly(_bounds(desc, inputs, asked, arithmetic))
     if not is_winograd:
@@ -189,7 +192,12 @@ def _is_asked(mask: Array, cut: Any) -> bool:
 
 
 def arithmetic_of(
-    desc: OperatorDesc, accumulate: str, factors: str = "FLOAT32", *, is_likely: bool = False
+    desc: OperatorDesc,
+    accumulate: str,
+    factors: str = "FLOAT32",
+    *,
+    is_likely: bool = False,
+    is_directml: bool = False,
 ) -> Arithmetic:
     """Return the arithmetic that an implementation of a desc may use: FLOAT64 tensors are computed in FLOAT64.
 
@@ -202,7 +210,30 @@ def arithmetic_of(
     of = FORMATS[used]
     rounded = factors if types & FORMATS.keys() == {"FLOAT32"} else "FLOAT32"
     given = (used, attributes, of.unit_roundoff, 2.0**of.least_exponent, is_likely, rounded)
-    return Arithmetic(*given, has_short_sums=desc.spec.short in WITH_VARIANCE)
+    found = Arithmetic(*given, has_short_sums=desc.spec.short in WITH_VARIANCE)
+    half = desc.spec.half
+    if half is None or not (is_directml and used == "FLOAT32" and keeps_halves(desc)):
+        return found
+    return _stored_in_halves(found)._replace(stored=half.stored, has_narrow_functions=half.has_narrow_functions)
+
+
+def keeps_halves(desc: OperatorDesc) -> bool:
+    """Whether DirectML keeps intermediate results of a desc in FLOAT16."""
+    half = desc.spec.half
+    is_given = half is not None and (not half.given or any(desc.values.get(name) is not None for name in half.given))
+    return is_given and desc.value_of(DATA_TYPE) == "FLOAT16"
+
+
+def _stored_in_halves(arithmetic: Arithmetic) -> Arithmetic:
+    """Return the arithmetic of one that stores every result in FLOAT16, cut off as Direct3D's conversions may be."""
+    of = FORMATS["FLOAT16"]
+    return arithmetic._replace(
+        data_type="FLOAT16",
+        attributes="FLOAT16",
+        unit_roundoff=2 * of.unit_roundoff,
+        smallest=2.0**of.least_exponent,
+        computed_in=arithmetic.data_type,
+    )
 
 
 def _chosen(operands: tuple[Any, ...], mask: Array) -> tuple[Any, ...]:

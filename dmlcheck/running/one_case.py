@@ -74,6 +74,7 @@ class Run:
         asked = self.settings
         self.limits = Limits(asked.accumulate, asked.inputs, asked.expected_within, asked.algorithms)
         self.limits.guesses = asked.guesses
+        self.limits.is_directml = self.directml is not None
         self.limits.deviations = partial(of_values, directml=self.directml)
 
 

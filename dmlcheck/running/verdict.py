@@ -51,7 +51,8 @@ class Limits:
     """The tolerances of a run's cases; the previous case's is used again if two share their desc and tolerance.
 
     `within` is how many ULP an expected value may be from the exact result without a warning. `guesses` says whether
-    likely causes are looked for. `deviations` returns the known deviations that may explain wrong values of a desc.
+    likely causes are looked for, `is_directml` whether DirectML is judged. `deviations` returns the known deviations
+    that may explain wrong values of a desc.
     """
 
     def __init__(
@@ -62,6 +63,7 @@ class Limits:
         self.algorithms = algorithms
         self.within = within
         self.guesses = True
+        self.is_directml = False
         self.deviations: Callable[[OperatorDesc], tuple[Deviation, ...]] = lambda _: ()
         self._last: tuple[OperatorDesc, Tolerance | None, Limit] | None = None
         self._tried: tuple[str, int] = ("", 0)
@@ -71,7 +73,8 @@ class Limits:
         if self._last is None or self._last[:2] != (desc, own):
             from dmlcheck.comparison.tolerances import limit_for
 
-            self._last = (desc, own, limit_for(desc, own, self.accumulate, self.inputs, self.algorithms))
+            limit = limit_for(desc, own, self.accumulate, self.inputs, self.algorithms, is_directml=self.is_directml)
+            self._last = (desc, own, limit)
         return self._last[2]
 
     def try_once_more(self, file: str) -> bool:

@@ -23,6 +23,7 @@ from dmlcheck.specs.records import (
     Difference,
     Erratum,
     Field,
+    Half,
     OperatorSpec,
     Releases,
     SupportTable,
@@ -102,6 +103,7 @@ def _spec(raw: dict[str, Any]) -> OperatorSpec:
         let=raw.get("let", {}),
         constraints=tuple(_constraint(row) for row in raw["constraints"] or ()),
         tolerance=tuple(_tolerance(row) for row in raw.get("tolerance", ())),
+        half=_half(raw["half"]) if "half" in raw else None,
         undefined=tuple(_undefined(row, raw["operator"]) for row in raw.get("undefined", ())),
         errata=tuple(_erratum(row, raw["operator"]) for row in raw.get("errata", ())),
         known_deviations=tuple(_deviation(row) for row in raw.get("known_deviations", ())),
@@ -215,6 +217,11 @@ def _undefined(raw: dict[str, Any], operator: str) -> Undefined:
     if wrong_text := next((text for text in texts if text and not re.fullmatch(_SENTENCES, text)), None):
         raise ValueError(f"{where}: not in sentences: {wrong_text}")
     return row
+
+
+def _half(raw: dict[str, Any]) -> Half:
+    given, stored = tuple(raw.get("given", ())), raw.get("stored", "")
+    return Half(tuple(raw["values"]), raw["source"], given, stored, raw.get("has_narrow_functions", False))
 
 
 def _deviation(raw: dict[str, Any]) -> Deviation:

@@ -179,6 +179,22 @@ class Deviation(NamedTuple):
         return self.gives is not None or self.as_if is not None
 
 
+class Half(NamedTuple):
+    """The values on the way to a FLOAT16 result that DirectML keeps in FLOAT16, in words, and the source of that.
+
+    Sums are added in FLOAT32 all the same. `stored` says that they are `stored` in FLOAT16 as such, or in `parts`, and
+    "" that only what is computed from them is, like a mean. `has_narrow_functions` says that functions are made of
+    FLOAT16 operations. With fields in `given` it is so for descs that give one of them: other ones have no further
+    step.
+    """
+
+    values: tuple[str, ...]
+    source: str
+    given: tuple[str, ...] = ()
+    stored: str = ""
+    has_narrow_functions: bool = False
+
+
 UNDEFINED = "undefined"
 ALTERNATIVES = "alternatives"
 
@@ -254,6 +270,7 @@ class OperatorSpec(NamedTuple):
     let: Mapping[str, str]
     constraints: tuple[Constraint, ...]
     tolerance: tuple[Tolerance, ...]
+    half: Half | None
     undefined: tuple[Undefined, ...]
     errata: tuple[Erratum, ...]
     known_deviations: tuple[Deviation, ...]

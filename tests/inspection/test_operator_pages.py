@@ -140,6 +140,18 @@ OPERATOR = record(
     names={"type": "object", "propertyNames": {"enum": ["ONNX", "WebNN"]}, "additionalProperties": items(TEXT)},
     differences=items(record(name=TEXT, text=TEXT, source=TEXT)),
     tolerance=items(TOLERANCE),
+    half={
+        "oneOf": [
+            {"type": "null"},
+            record(
+                values=items(TEXT),
+                source=TEXT,
+                given=items(TEXT),
+                stored={"enum": ["", "stored", "parts"]},
+                has_narrow_functions={"type": "boolean"},
+            ),
+        ]
+    },
     reference={"type": "boolean"},
 )
 
