@@ -33,8 +33,8 @@ FUNCTIONS: dict[str, Any] = {
     "nan": np.nan,
     "tuple": tuple,
 }
-EXPECTED, LOWEST, ROUNDED, SCALED = "expected", "lowest", "rounded", "x"
-NAMES = frozenset((EXPECTED, LOWEST, ROUNDED, SCALED))
+EXPECTED, LOWEST, OUTPUT, ROUNDED, SCALED = "expected", "lowest", "output", "rounded", "x"
+NAMES = frozenset((EXPECTED, LOWEST, OUTPUT, ROUNDED, SCALED))
 
 
 class Judged(NamedTuple):
@@ -118,7 +118,7 @@ def _value(expression: str | None, names: Mapping[str, Any], shape: tuple[int, .
 def _named(judged: Judged, name: str) -> dict[str, Any]:
     """Return the values of names: FLOAT16 is widened, `x` is the first input with its ScaleBias.
 
-    `rounded` rounds to the type of the output, and `lowest` is its lowest finite number.
+    `rounded` rounds to the type of the output, `lowest` is its lowest finite number, and `output` its name.
     """
     given = {part.label: _wide(array) for part, array in judged.desc.inputs_with(judged.inputs)}
     first = next(iter(given.values()), None)
@@ -129,6 +129,7 @@ def _named(judged: Judged, name: str) -> dict[str, Any]:
         **given,
         SCALED: first if scaling is None or first is None else first * scaling[0] + np.float32(scaling[1]),
         EXPECTED: expected,
+        OUTPUT: name,
         LOWEST: np.finfo(expected.dtype).min if expected.dtype.kind == "f" else None,
         ROUNDED: lambda values: values.astype(expected.dtype),
     }

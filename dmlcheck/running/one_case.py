@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any
 
 from dmlcheck.cases.prepare import LegalDescs, Prepared, out_of_memory, prepare
-from dmlcheck.cases.records import Case, in_order
+from dmlcheck.cases.records import REFERENCE_ONLY, Case, in_order
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import WARNING, Finding
 from dmlcheck.diagnostics.wording import cut
@@ -34,6 +34,7 @@ from dmlcheck.running.results import (
     ERRORED,
     FAILED,
     FOR_IMPLEMENTATIONS,
+    FOR_REFERENCE,
     LEGAL,
     NO_DEVICE,
     PASSED,
@@ -156,6 +157,8 @@ def _of_unrun(case: Case, run: Run) -> Ending | None:
         return _of_asked(case, run, None, FAILED) if run.is_asked else _of_legality(case, run, legal)
     if run.is_only_asked and not case.is_negative:
         return _of_asked(case, run, Ending(SKIPPED, NO_DEVICE), ERRORED)
+    if REFERENCE_ONLY in case.tags and not case.is_negative and not run.is_reference:
+        return _of_legality(case, run, Ending(SKIPPED, FOR_REFERENCE))
     if run.is_reference and case.is_generated:
         return _of_legality(case, run, Ending(SKIPPED, FOR_IMPLEMENTATIONS))
     return None
