@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.wording import figure
-from dmlcheck.reference.bounds import keeps_halves
 from dmlcheck.reference.operators import WITH_VARIANCE
 from dmlcheck.specs.names import DATA_TYPES
 from dmlcheck.specs.records import Tolerance
@@ -133,8 +132,8 @@ def limit_for(
         "algorithms": algorithms if name == "CONVOLUTION" else (),
         "is_directml": is_directml,
     }
-    half = desc.spec.half
-    if is_directml and half is not None and accumulate == FLOAT32 and keeps_halves(desc):
+    half = desc.half if is_directml and accumulate == FLOAT32 else None
+    if half is not None:
         given["kept"] = half.values
     return Limit(row, whose=whose, is_capped=is_capped, **given)
 

@@ -23,7 +23,6 @@ from dmlcheck.reference.rows import ELEMENTS
 from dmlcheck.reference.tiling.plan import tiles_of
 from dmlcheck.reference.tiling.tile import Tile, parts_of
 from dmlcheck.reference.winograd import WINOGRAD, lost_by_winograd, may_be_winograd
-from dmlcheck.specs.records import DATA_TYPE
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
 
 FEW = 16  # elements of a tile; so few sums of products are computed one by one
@@ -211,17 +210,10 @@ def arithmetic_of(
     rounded = factors if types & FORMATS.keys() == {"FLOAT32"} else "FLOAT32"
     given = (used, attributes, of.unit_roundoff, 2.0**of.least_exponent, is_likely, rounded)
     found = Arithmetic(*given, has_short_sums=desc.spec.short in WITH_VARIANCE)
-    half = desc.spec.half
-    if half is None or not (is_directml and used == "FLOAT32" and keeps_halves(desc)):
+    half = desc.half if is_directml and used == "FLOAT32" else None
+    if half is None:
         return found
     return _stored_in_halves(found)._replace(stored=half.stored, has_narrow_functions=half.has_narrow_functions)
-
-
-def keeps_halves(desc: OperatorDesc) -> bool:
-    """Whether DirectML keeps intermediate results of a desc in FLOAT16."""
-    half = desc.spec.half
-    is_given = half is not None and (not half.given or any(desc.values.get(name) is not None for name in half.given))
-    return is_given and desc.value_of(DATA_TYPE) == "FLOAT16"
 
 
 def _stored_in_halves(arithmetic: Arithmetic) -> Arithmetic:
