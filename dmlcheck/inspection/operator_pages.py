@@ -16,9 +16,11 @@ from dmlcheck.specs.records import (
     Deviation,
     Erratum,
     Field,
+    Measured,
     OperatorSpec,
     SupportTable,
     Tolerance,
+    Undefined,
 )
 
 
@@ -49,11 +51,21 @@ def operator_dict(record: OperatorRecord) -> dict[str, Any]:
         "tolerance": [_tolerance_dict(row) for row in spec.tolerance],
         "errata": [erratum_dict(erratum) for erratum in spec.errata],
         "unspecified": [row.text for row in spec.undefined if row.kind == UNDEFINED],
-        "undefined": [_plain(row._asdict()) for row in spec.undefined],
+        "undefined": [_undefined_dict(row) for row in spec.undefined],
+        "measured": [_measured_dict(row) for row in spec.measured],
         "known_deviations": [_deviation_dict(row) for row in spec.known_deviations],
         "differences": [difference._asdict() for difference in spec.differences],
         "reference": True,  # the engine computes them all
     }
+
+
+def _undefined_dict(row: Undefined) -> dict[str, Any]:
+    measured = [] if row.measured is None else [_measured_dict(row.measured)]
+    return {**_plain(row._asdict()), "measured": measured}
+
+
+def _measured_dict(row: Measured) -> dict[str, Any]:
+    return {"text": row.text, **row.run._asdict()}
 
 
 def _deviation_dict(row: Deviation) -> dict[str, Any]:
@@ -140,7 +152,7 @@ def erratum_dict(erratum: Erratum) -> dict[str, Any]:
         "holds": erratum.correct,
         "basis": erratum.basis,
         "measured": erratum.measured,
-        "source": erratum.source or erratum.basis,
+        "source": erratum.sources or erratum.basis,
     }
 
 

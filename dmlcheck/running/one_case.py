@@ -73,6 +73,7 @@ class Run:
         asked = self.settings
         self.limits = Limits(asked.accumulate, asked.inputs, asked.expected_within, asked.algorithms)
         self.limits.guesses = asked.guesses
+        self.limits.is_directml = self.directml is not None
 
 
 def run_cases(cases: Iterable[Case], implementation: Any = None, feature_level: str | None = None) -> list[CaseResult]:
@@ -290,7 +291,8 @@ def _judged(case: Case, prepared: Prepared, given: Computed | Nothing, run: Run)
     """Return the ending of a case from the implementation's results."""
     if isinstance(given, Nothing):
         return ending_of_nothing(given)
-    return ending_of(judge(case, prepared, given.values, run.limits, given.is_undefined), run.settings)
+    verdict = judge(case, prepared, given.values, run.limits, given.is_undefined, given.is_open)
+    return ending_of(verdict, run.settings)
 
 
 def ending_of(verdict: Verdict, settings: Settings) -> Ending:

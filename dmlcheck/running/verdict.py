@@ -49,7 +49,7 @@ class Limits:
     """The tolerances of a run's cases; the previous case's is used again if two share their desc and tolerance.
 
     `within` is how many ULP an expected value may be from the exact result without a warning. `guesses` says whether
-    likely causes are looked for.
+    likely causes are looked for, `is_directml` whether DirectML is judged, also by what was measured.
     """
 
     def __init__(
@@ -60,6 +60,7 @@ class Limits:
         self.algorithms = algorithms
         self.within = within
         self.guesses = True
+        self.is_directml = False
         self._last: tuple[OperatorDesc, Tolerance | None, Limit] | None = None
         self._tried: tuple[str, int] = ("", 0)
 
@@ -86,11 +87,17 @@ _MOST_TRIED = 20  # wrong outputs of a file
 
 
 def judge(
-    case: Case, prepared: Prepared, actual: Mapping[str, Any], limits: Limits, of_reference: Masks | None = None
+    case: Case,
+    prepared: Prepared,
+    actual: Mapping[str, Any],
+    limits: Limits,
+    of_reference: Masks | None = None,
+    is_open: Masks | None = None,
 ) -> Verdict:
     """Compare an implementation's outputs for a prepared case with the expected values, or else the reference's.
 
-    If the reference engine is under test, `of_reference` has masks of its undefined elements, by output.
+    If the reference engine is under test, `of_reference` has masks of its undefined elements, by output, and `is_open`
+    also those that were measured.
     """
     desc, inputs = prepared.desc, prepared.inputs
     if desc is None:
@@ -100,10 +107,13 @@ def judge(
         outputs = equal_outputs(prepared.expected, actual, limit)
         if outputs:
             return Verdict(outputs)  # most cases: nothing more to find
-    right = _right(desc, prepared, actual, of_reference, limit)
+    of_directml = limits.is_directml or of_reference is not None
+    right = _right(desc, prepared, actual, of_reference, limit, of_directml=of_directml)
     expected, is_undefined = right.expected, right.is_undefined
     undefined = union(is_undefined, prepared.is_any)
-    compared = compare(expected, actual, limit, _bounds_of(desc, inputs, limit), undefined, right.settled)
+    compared = compare(
+        expected, actual, limit, _bounds_of(desc, inputs, limit, of_directml=of_directml), undefined, right.settled
+    )
     outputs = {name: output for name, (output, _) in compared.items()}
     if of_reference is not None and not prepared.is_any and _is_equal(outputs):
         return Verdict(outputs)
@@ -111,7 +121,7 @@ def judge(
     if limits.guesses and of_reference is None and any(map(_is_off, outputs.values())):
         guesses = _guesses(case.file, (desc, inputs, expected, actual, undefined, compared), limit, limits)
     found = verdict_of(outputs, case.outputs or {}, guesses)
-    disagreeing = () if of_reference is None else disagreements(case, prepared, actual, of_reference)
+    disagreeing = () if of_reference is None else disagreements(case, prepared, actual, of_reference, is_open)
     inaccurate: list[Finding] = []
     if right.reference is not None and gives_floats(prepared):
         inaccurate = list(inaccurate_expectations(case, prepared, right.reference, limits.within, undefined))
@@ -204,7 +214,13 @@ class _Right(NamedTuple):
 
 
 def _right(
-    desc: OperatorDesc, prepared: Prepared, actual: Mapping[str, Any], of_reference: Masks | None, limit: Limit
+    desc: OperatorDesc,
+    prepared: Prepared,
+    actual: Mapping[str, Any],
+    of_reference: Masks | None,
+    limit: Limit,
+    *,
+    of_directml: bool = False,
 ) -> _Right:
     """Return the right outputs; the reference engine gives those that a case does not."""
     if of_reference is not None and prepared.expected:
@@ -224,18 +240,21 @@ def _right(
         raise
     reference = {label: output.values for label, output in computed.items()}
     if prepared.expected:
-        return _Right(prepared.expected, masks_of(computed), reference if is_measured else None)
+        return _Right(
+            prepared.expected, masks_of(computed, of_directml=of_directml), reference if is_measured else None
+        )
     own = {part.label: (part.tensor, reference[part.label]) for part in desc.tensors(OUTPUT) if part.label in actual}
-    return _Right(own, masks_of(computed), settled=screen.settled() if is_screened else ())
+    return _Right(own, masks_of(computed, of_directml=of_directml), settled=screen.settled() if is_screened else ())
 
 
-def _bounds_of(desc: OperatorDesc, inputs: dict[str, Any], limit: Limit) -> Any:
+def _bounds_of(desc: OperatorDesc, inputs: dict[str, Any], limit: Limit, *, of_directml: bool = False) -> Any:
     """Return the function that computes the bounds of a desc's elements."""
 
     def bounds_of(asked: Mapping[str, Any], *, is_likely: bool = False) -> Any:
         from dmlcheck.reference.bounds import bounds
 
-        return bounds(desc, inputs, asked, **limit.arithmetic, is_likely=is_likely, with_likely=True)
+        given = {**limit.arithmetic, "is_likely": is_likely, "of_directml": of_directml}
+        return bounds(desc, inputs, asked, **given, with_likely=True)
 
     return bounds_of
 

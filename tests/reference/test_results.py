@@ -6,6 +6,7 @@ import numpy as np
 
 from dmlcheck.reference.results import (
     Alternatives,
+    AsMeasured,
     PartlyUndefined,
     all_undefined,
     alternatives,
@@ -14,6 +15,7 @@ from dmlcheck.reference.results import (
     separated,
     stacked,
     ways_of,
+    with_measured,
     without_alternatives,
 )
 
@@ -32,6 +34,16 @@ def test_the_marks_of_all_ways_count() -> None:
     assert [way.tolist() for way in value.ways] == [[1, 2], [3, 4]]
     assert is_undefined.tolist() == [True, False]
     assert separated(Alternatives((1, 2))) == (Alternatives((1, 2)), False)
+
+
+def test_what_was_measured_is_undefined_unless_it_is_asked_for() -> None:
+    value, own, measured = with_measured(
+        PartlyUndefined(AsMeasured(np.array([1, 2, 3]), np.array([True, True, False])), np.array([True, False, False]))
+    )
+    assert [value.tolist(), own.tolist(), measured.tolist()] == [[1, 2, 3], [True, False, False], [True, True, False]]
+    assert separated(AsMeasured(np.array([1, 2]), np.array([True, False])))[1].tolist() == [True, False]
+    ways = Alternatives((AsMeasured(np.array([1]), np.array([True])), np.array([2])))
+    assert [mark if mark is False else mark.tolist() for mark in with_measured(ways)[1:]] == [False, [True]]
 
 
 def test_any_of_several_readings_is_right_and_undefined_where_one_of_them_is() -> None:

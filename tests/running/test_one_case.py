@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from types import SimpleNamespace
 from typing import Any
 
@@ -363,6 +364,35 @@ def test_what_directml_gets_wrong_is_told_where_it_is_directml_that_fails(answer
     assert [[row.text[:8] for row in known] for known in found] == [["FLOAT16 "], []]
     right = {"OutputTensor": np.full(1, 3, np.float16)}
     assert run_case(given, Run(DirectMLLike(right))).known == ()
+
+
+@pytest.mark.parametrize(("given", "outcomes"), [(0, ["passed", "passed"]), (7, ["failed", "passed"])])
+def test_directml_alone_is_judged_by_what_was_measured(given: int, outcomes: list[str]) -> None:
+    desc = {
+        "InputTensor": {"DataType": "FLOAT32", "Sizes": [2]},
+        "ScaleTensor": {"DataType": "FLOAT32", "Sizes": [2]},
+        "OutputTensor": {"DataType": "UINT8", "Sizes": [2]},
+    }
+    inputs = {"InputTensor": [math.nan, 6], "ScaleTensor": [1, 2]}
+    answer = {"OutputTensor": np.array([given, 3], np.uint8)}
+    for outputs in ({"OutputTensor": [0, 3]}, None):
+        one = case(operator="ELEMENT_WISE_QUANTIZE_LINEAR", desc=desc, inputs=inputs, outputs=outputs)
+        assert [run_case(one, Run(kind(answer))).outcome for kind in (DirectMLLike, Answering)] == outcomes
+
+
+def test_the_reference_gives_what_was_measured() -> None:
+    desc = {
+        name: {"DataType": "UINT8" if name == "OutputTensor" else "FLOAT32", "Sizes": [1]}
+        for name in ("InputTensor", "ScaleTensor", "OutputTensor")
+    }
+    inputs = {"InputTensor": [math.nan], "ScaleTensor": [1]}
+    found = [
+        run_case(
+            case(operator="ELEMENT_WISE_QUANTIZE_LINEAR", desc=desc, inputs=inputs, outputs=outputs), Run(Reference())
+        )
+        for outputs in ({"OutputTensor": [0]}, {"OutputTensor": [1]}, {"OutputTensor": ["any"]})
+    ]
+    assert [each.outcome for each in found] == ["passed", "failed", "passed"]
 
 
 GROUPED = {
