@@ -102,8 +102,8 @@ def without_alternatives(result: PartlyUndefined) -> PartlyUndefined:
 
 
 def or_nan(x: Any, where: Any) -> Any:
-    """Return results that may also be NaN where a mask is true."""
-    return alternatives(x, np.where(where, np.nan, x)) if where.any() else x
+    """Return results that are NaN where a mask is true, as DirectML gives them, and may also be numbers there."""
+    return alternatives(np.where(where, np.nan, x), x) if where.any() else x
 
 
 def stacked(parts: Sequence[Any]) -> Any:

@@ -57,7 +57,7 @@ def test_any_of_several_readings_is_right_and_undefined_where_one_of_them_is() -
 def test_results_may_be_nan_in_some_places() -> None:
     x = np.array([1.0, 2.0])
     assert or_nan(x, np.array([False, False])) is x
-    assert str([way.tolist() for way in ways_of(or_nan(x, np.array([False, True])))]) == "[[1.0, 2.0], [1.0, nan]]"
+    assert str([way.tolist() for way in ways_of(or_nan(x, np.array([False, True])))]) == "[[1.0, nan], [1.0, 2.0]]"
 
 
 def test_parts_are_stacked_with_as_many_readings_as_any_of_them_has() -> None:

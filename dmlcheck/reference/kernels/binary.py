@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.data_types import as_bits, cast, infinite, is_float, overflows, width, wrapped
+from dmlcheck.reference.data_types import as_bits, cast, infinite, is_float, limits, overflows, width, wrapped
 from dmlcheck.reference.functions import of_values, powers
-from dmlcheck.reference.results import PartlyUndefined, alternatives, flushing
+from dmlcheck.reference.results import AsMeasured, PartlyUndefined, alternatives, flushing
 from dmlcheck.reference.rows import Kernel, elementwise, exact
 
 
@@ -62,21 +62,36 @@ def modulus(ufunc: np.ufunc) -> Kernel:
     return elementwise(formula, integers=integers)
 
 
-def power(input: Any, exponent: Any) -> Any:
+def power(input: Any, exponent: Any, *, output_type: str) -> Any:
     """x^y; NaN for a negative x unless y is a whole number.
 
     Of NaN and infinities powers may be NaN where IEEE 754's pow gives numbers.
     """
-    is_undefined = of_values(lambda x, y: (x == 0) & (y <= 0), input, exponent)
-    return PartlyUndefined(powers(input, exponent), is_undefined)
+    of_0 = of_values(lambda x, y: (x == 0) & (y <= 0), input, exponent)
+    if not of_0.any():
+        return powers(input, exponent)
+    is_nan = of_values(lambda x, y: (x == 0) & (y == 0), input, exponent)
+    found = powers(np.where(of_0, np.where(is_nan, np.nan, 0.0), input), exponent)
+    return AsMeasured(found, of_0) if output_type == "FLOAT32" else PartlyUndefined(found, of_0)
 
 
-def power_of_integers(input: Any, exponent: Any, *, scale_bias: Any, output_type: str) -> Any:
-    """x^y; undefined where it does not fit, with ScaleBias, for floats y, and for 0 to the power of 0 or less."""
-    value = np.rint(np.float_power(input, exponent))
-    is_held = ~overflows(output_type, value) & ((exponent >= 0) | (np.abs(input) <= 1))
-    is_undefined = (input == 0) & (exponent <= 0) | ~is_held | is_float(exponent) | (scale_bias is not None)
-    return PartlyUndefined(np.where(is_held, value, 0), is_undefined)
+def power_of_integers(input: Any, exponent: Any, *, output_type: str) -> Any:
+    """x^y without its fraction, in 32 bits; undefined for floats y, and for 0 to the power of a number below 0."""
+    if is_float(exponent):
+        return PartlyUndefined(np.rint(np.float_power(input, exponent)), where=True)
+    x, y = input.astype(np.int64), exponent.astype(np.int64)
+    inverse = np.where(x == 1, 1, np.where(x == -1, 1 - 2 * (y % 2), 0))
+    whole = np.where(y < 0, inverse, np.power(x, np.maximum(y, 0)))
+    exact = np.where(y < 0, inverse, np.rint(np.float_power(x, np.maximum(y, 0))))
+    is_measured = overflows(output_type, exact) | (y < 0) & (np.abs(x) > 1) | (x == 0) & (y == 0)
+    return PartlyUndefined(AsMeasured(stored(whole, output_type), is_measured), (x == 0) & (y < 0))
+
+
+def stored(whole: Any, data_type: str) -> Any:
+    """Return integers that were computed in 32 bits: those of 16 bits wrap again, those of 8 bits are limited."""
+    least, most = limits(data_type)
+    found = whole.astype(np.uint32 if least == 0 else np.int32)
+    return found if most > 255 else np.clip(found, least, most)
 
 
 def atan_yx(a: Any, b: Any) -> Any:

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from dmlcheck.reference.ball.numbers import raw
 from dmlcheck.reference.data_types import as_bits, cast, fits, numbers_for, width
 from dmlcheck.reference.functions import of_values
 from dmlcheck.reference.places import Places, numbers_of, with_ones_after
-from dmlcheck.reference.results import PartlyUndefined, flushing, or_nan
+from dmlcheck.reference.results import AsMeasured, PartlyUndefined, flushing, or_nan
 from dmlcheck.reference.rows import Cut, Kernel, elementwise, exact
 from dmlcheck.reference.special import erf
 from dmlcheck.reference.work import BLOCKS_OF_CHANNELS
@@ -32,16 +33,22 @@ def log(input: Any) -> Any:
     return PartlyUndefined(np.log(input), input < 0)
 
 
-def constant_pow(input: Any, *, exponent: Any) -> Any:
+def constant_pow(input: Any, *, exponent: Any, output_type: str) -> Any:
     """x^Exponent; NaN for a negative x unless Exponent is a whole number.
 
     Of NaN and infinities powers may be NaN where IEEE 754's pow gives numbers.
     """
+    if np.isnan(raw(exponent)):
+        return PartlyUndefined(AsMeasured(np.full_like(raw(input), np.nan), where=True), raw(input) == 0)
     of_infinity = of_values(lambda x, y: (np.floor(y) < y) & (x == -np.inf), input, exponent)
     value = np.power(np.where(of_infinity, np.inf, input), exponent) if of_infinity.any() else np.power(input, exponent)
     may_be_nan = of_values(lambda x, y: (y == 0) & ~np.isfinite(x), input, exponent) | of_infinity
+    value = np.where(of_values(lambda x, y: (x == 0) & (y < 0), input, exponent), np.inf, value)
+    is_nan = of_values(lambda x, y: (y == 0) & (x == 0) | np.isinf(y) & ((x < 0) | (x == 1)), input, exponent)
     is_undefined = of_values(lambda x, y: (y <= 0) & (x == 0) | ~np.isfinite(y), input, exponent)
-    return PartlyUndefined(or_nan(value, may_be_nan), is_undefined)
+    found = or_nan(np.where(is_nan, np.nan, value), may_be_nan)
+    is_unknown = of_values(lambda x: x == 0, input) if output_type == "FLOAT16" else False
+    return PartlyUndefined(AsMeasured(found, is_undefined), is_undefined & is_unknown)
 
 
 def ceil(input: Any) -> Any:
