@@ -58,6 +58,12 @@ def with_measured(result: Any) -> tuple[Any, Any, Any]:
     return result, False, False
 
 
+def unmeasured(result: Any) -> Any:
+    """Return results whose measured elements are undefined: an operator inside another gives other ones."""
+    value, is_undefined, is_measured = with_measured(result)
+    return result if is_measured is False else PartlyUndefined(value, union(is_undefined, is_measured))
+
+
 def union(mark: Any, other: Any) -> Any:
     """Return the union of two masks, each False if it has no element."""
     return mark if other is False else other if mark is False else np.logical_or(mark, other)

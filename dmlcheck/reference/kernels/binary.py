@@ -7,16 +7,23 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.data_types import as_bits, cast, infinite, is_float, limits, overflows, width, wrapped
+from dmlcheck.reference.data_types import as_bits, cast, infinite, is_float, overflows, stored, width, wrapped
 from dmlcheck.reference.functions import of_values, powers
 from dmlcheck.reference.results import AsMeasured, PartlyUndefined, alternatives, flushing
 from dmlcheck.reference.rows import Kernel, elementwise, exact
 
 
 def quotient(a: Any, b: Any) -> Any:
-    """A / B of integers, rounded toward 0; undefined for B = 0, and for the least number / -1, which overflows."""
-    is_least = a == np.iinfo(a.dtype).min
-    return PartlyUndefined((a - np.fmod(a, b)) // b, (b == 0) | is_least & (b == -1))
+    """A / B of integers, rounded toward 0; undefined for signed B = 0, and for the least number / -1."""
+    found = (a - np.fmod(a, b)) // b
+    if a.dtype.kind == "u":
+        return by_0(found, b)
+    return PartlyUndefined(found, (b == 0) | (a == np.iinfo(a.dtype).min) & (b == -1))
+
+
+def by_0(found: Any, divisor: Any) -> AsMeasured:
+    """Return unsigned results of a division, which have all bits set where the divisor is 0."""
+    return AsMeasured(np.where(divisor == 0, np.iinfo(found.dtype).max, found), divisor == 0)
 
 
 def difference_square(a: Any, b: Any) -> Any:
@@ -27,22 +34,23 @@ def difference_square(a: Any, b: Any) -> Any:
 def mean(a: Any, b: Any, *, output_type: str) -> Any:
     """(A + B) / 2, where the sum may become infinite if it does not fit the type."""
     total = a + b
-    return alternatives(total, infinite(output_type, total), of=lambda x: x / 2)
+    sums = total, infinite(output_type, total)
+    return alternatives(*(sums if output_type == "FLOAT16" else sums[::-1]), of=lambda x: x / 2)
 
 
 def mean_of_integers(a: Any, b: Any, *, output_type: str) -> Any:
-    """(A + B) / 2, rounded down or up, where the sum may wrap."""
+    """(A + B) / 2, rounded toward 0, down or up, where the sum may wrap."""
     total = a + b
-    sums = (total, wrapped(output_type, total))
-    return alternatives(*(x // 2 + up for x in sums for up in (0, x % 2)))
+    sums = (wrapped(output_type, total), total)
+    return alternatives(*(x // 2 + up for x in sums for up in (x % 2 * (x < 0), 0, x % 2)))
 
 
-def chosen(ufunc: np.ufunc) -> Callable[..., Any]:
-    """Return the formula of MIN or MAX of floats; NaN is undefined."""
+def chosen(ufunc: np.ufunc, other: np.ufunc) -> Callable[..., Any]:
+    """Return the formula of MIN or MAX of floats; NaN is undefined, and DirectML leaves it out."""
 
     def formula(a: Any, b: Any) -> Any:
         value = ufunc(a, b)
-        return PartlyUndefined(value, np.isnan(value))
+        return AsMeasured(other(a, b), np.isnan(value))
 
     return formula
 
@@ -50,14 +58,16 @@ def chosen(ufunc: np.ufunc) -> Callable[..., Any]:
 def modulus(ufunc: np.ufunc) -> Kernel:
     """Return the row of A - B * whole(A / B).
 
-    Undefined are integers where B is 0, and floats where B is infinite or A / B is beyond the type.
+    Undefined are signed integers where B is 0, and floats where A / B is beyond the type.
     """
 
     def formula(a: Any, b: Any, *, output_type: str) -> Any:
-        return PartlyUndefined(ufunc(a, b), np.isinf(b) | overflows(output_type, a / b))
+        found = AsMeasured(np.where(np.isinf(b), np.nan, ufunc(a, b)), np.isinf(b))
+        return PartlyUndefined(found, overflows(output_type, a / b))
 
     def integers(a: Any, b: Any) -> Any:
-        return PartlyUndefined(ufunc(a, b), b == 0)
+        found = ufunc(a, b)
+        return by_0(found, b) if a.dtype.kind == "u" else PartlyUndefined(found, b == 0)
 
     return elementwise(formula, integers=integers)
 
@@ -87,16 +97,9 @@ def power_of_integers(input: Any, exponent: Any, *, output_type: str) -> Any:
     return PartlyUndefined(AsMeasured(stored(whole, output_type), is_measured), (x == 0) & (y < 0))
 
 
-def stored(whole: Any, data_type: str) -> Any:
-    """Return integers that were computed in 32 bits: those of 16 bits wrap again, those of 8 bits are limited."""
-    least, most = limits(data_type)
-    found = whole.astype(np.uint32 if least == 0 else np.int32)
-    return found if most > 255 else np.clip(found, least, most)
-
-
 def atan_yx(a: Any, b: Any) -> Any:
     """The angle of the point (B, A)."""
-    return PartlyUndefined(np.arctan2(a, b), (a == 0) & (b == 0))
+    return AsMeasured(np.arctan2(a, b), (a == 0) & (b == 0))
 
 
 def bitwise(ufunc: np.ufunc) -> Kernel:
@@ -105,8 +108,15 @@ def bitwise(ufunc: np.ufunc) -> Kernel:
 
 
 def shift(ufunc: np.ufunc) -> Kernel:
-    """Return the row of a shift of bits; a shift by the number of bits in the type, or more, is undefined."""
-    return exact(lambda a, b: PartlyUndefined(ufunc(a, b), b >= width(b)))
+    """Return the row of a shift of bits; DirectML shifts by the number modulo 32, and 64 bits by 32 more from 64 on."""
+
+    def formula(a: Any, b: Any) -> Any:
+        bits = width(b)
+        near = b % 32 if bits < 64 else np.where(b < 64, b, b % 32 + 32)
+        wide = np.uint32 if bits < 64 else np.uint64
+        return AsMeasured(ufunc(a.astype(wide), near.astype(wide)).astype(a.dtype), b >= bits)
+
+    return exact(formula)
 
 
 def if_(condition: Any, a: Any, b: Any) -> Any:
@@ -117,7 +127,7 @@ def if_(condition: Any, a: Any, b: Any) -> Any:
 def clip_grad(input: Any, input_gradient: Any, *, min: Any, max: Any) -> Any:
     """InputGradient where Min < x < Max, else 0."""
     passed = np.where((input > min) & (input < max), input_gradient, 0)
-    return PartlyUndefined(passed, np.isnan(input) | np.isnan(min) | np.isnan(max))
+    return AsMeasured(passed, np.isnan(input) | np.isnan(min) | np.isnan(max))
 
 
 def clip_grad_of_integers(input: Any, input_gradient: Any, *, min: Any, max: Any) -> Any:
@@ -147,9 +157,9 @@ KERNELS: dict[str, Kernel] = {
     "ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL": exact(np.less_equal),
     "ELEMENT_WISE_LOGICAL_OR": exact(np.logical_or),
     "ELEMENT_WISE_LOGICAL_XOR": exact(np.logical_xor),
-    "ELEMENT_WISE_MAX": exact(flushing(chosen(np.maximum)), integers=np.maximum),
+    "ELEMENT_WISE_MAX": exact(flushing(chosen(np.maximum, np.fmax)), integers=np.maximum),
     "ELEMENT_WISE_MEAN": elementwise(mean, integers=mean_of_integers),
-    "ELEMENT_WISE_MIN": exact(flushing(chosen(np.minimum)), integers=np.minimum),
+    "ELEMENT_WISE_MIN": exact(flushing(chosen(np.minimum, np.fmin)), integers=np.minimum),
     "ELEMENT_WISE_MODULUS_FLOOR": modulus(np.remainder),
     "ELEMENT_WISE_MODULUS_TRUNCATE": modulus(np.fmod),
     "ELEMENT_WISE_MULTIPLY": elementwise(np.multiply, overflow="narrow"),

@@ -23,7 +23,7 @@ from dmlcheck.reference.needs import (
 )
 from dmlcheck.reference.ordering import first_in_order
 from dmlcheck.reference.places import Places, picked, with_ones_after
-from dmlcheck.reference.results import PartlyUndefined, alternatives
+from dmlcheck.reference.results import AsMeasured, PartlyUndefined, alternatives
 from dmlcheck.reference.rows import UNCUT, Cut, Groups, Kernel, exact_row
 from dmlcheck.reference.work import BLOCKS_OF_COPIES
 
@@ -213,19 +213,23 @@ def nonzero_coordinates(input: Any, *, output_coordinates: TensorDesc) -> dict[s
     for axis, places in enumerate(np.unravel_index(at, input.shape)[input.ndim - count :]):
         found[: at.size, axis] = places
     mark[: at.size, 0] = doubt.any() and np.logical_or.accumulate(doubt)[at]
+    seen = np.zeros((rows, 1), bool)
+    is_nan = np.isnan(input).ravel() if is_float(input) else np.zeros(input.size, bool)
+    seen[: at.size, 0] = is_nan.any() and np.logical_or.accumulate(is_nan)[at]
     marks = np.broadcast_to(mark, (rows, count))
     sizes = output_coordinates.sizes
+    is_seen = np.broadcast_to(seen, (rows, count)).reshape(sizes)
     return {
-        "output_coordinates": PartlyUndefined(found.reshape(sizes), marks.reshape(sizes)),
-        "output_count": PartlyUndefined(np.array([at.size]), doubt.any()),
+        "output_coordinates": PartlyUndefined(AsMeasured(found.reshape(sizes), is_seen), marks.reshape(sizes)),
+        "output_count": PartlyUndefined(AsMeasured(np.array([at.size]), is_nan.any()), doubt.any()),
     }
 
 
 def in_doubt(x: Any) -> Any:
-    """Return a mask of the elements that may or may not count as 0: NaN, and denormals, which devices may flush."""
+    """Return a mask of the elements that may or may not count as 0: denormals, which devices may flush."""
     if not is_float(x):
         return np.zeros(x.shape, bool)
-    return np.isnan(x) | ((x != 0) & (np.abs(x) < np.finfo(x.dtype).smallest_normal))
+    return (x != 0) & (np.abs(x) < np.finfo(x.dtype).smallest_normal)
 
 
 GATHER = Cut(needs={"input": lines_of_gather, "indices": indices_of_gather}, blocks=BLOCKS_OF_COPIES)

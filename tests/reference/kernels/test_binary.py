@@ -99,10 +99,12 @@ def squared_difference(a: Any, b: Any, name: str) -> Number | None:
 
 def mean(a: Any, b: Any, name: str) -> Number | None:
     if name in INTEGERS:
-        return (a + b) // 2
+        return math.trunc(Fraction(wrapped(a + b, name), 2))
     if is_special(a, b):
         return float(a + b)
     total = Fraction(a) + Fraction(b)
+    if name == "FLOAT32" and math.isinf(nearest(total, name)):
+        return math.copysign(INF, total)
     return nearest(total / 2, name, math.copysign(1, a + b))
 
 
