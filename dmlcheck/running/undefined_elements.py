@@ -37,7 +37,7 @@ _NOT_ANY = _Disagreement(
 def masks_of(computed: Mapping[str, ComputedOutput], *, of_directml: bool = False) -> Masks:
     """Return the undefined elements of outputs: a mask for each output that has some.
 
-    For DirectML, and for the reference, those of which DirectML's results were measured are defined.
+    For DirectML those of which its results were measured are defined.
     """
     masks = {name: output.unknown if of_directml else output.undefined for name, output in computed.items()}
     return {name: mask for name, mask in masks.items() if mask is not None and mask.any()}

@@ -7,23 +7,23 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.data_types import as_bits, cast, infinite, is_float, overflows, stored, width, wrapped
+from dmlcheck.reference.data_types import as_bits, cast, infinite, is_float, limits, overflows, stored, width, wrapped
 from dmlcheck.reference.functions import of_values, powers
 from dmlcheck.reference.results import AsMeasured, PartlyUndefined, alternatives, flushing
 from dmlcheck.reference.rows import Kernel, elementwise, exact
 
 
-def quotient(a: Any, b: Any) -> Any:
+def quotient(a: Any, b: Any, *, output_type: str) -> Any:
     """A / B of integers, rounded toward 0; undefined for signed B = 0, and for the least number / -1."""
     found = (a - np.fmod(a, b)) // b
     if a.dtype.kind == "u":
-        return by_0(found, b)
+        return by_0(found, b, output_type)
     return PartlyUndefined(found, (b == 0) | (a == np.iinfo(a.dtype).min) & (b == -1))
 
 
-def by_0(found: Any, divisor: Any) -> AsMeasured:
+def by_0(found: Any, divisor: Any, data_type: str) -> AsMeasured:
     """Return unsigned results of a division, which have all bits set where the divisor is 0."""
-    return AsMeasured(np.where(divisor == 0, np.iinfo(found.dtype).max, found), divisor == 0)
+    return AsMeasured(np.where(divisor == 0, np.uint64(limits(data_type)[1]), found), divisor == 0)
 
 
 def difference_square(a: Any, b: Any) -> Any:
@@ -65,9 +65,9 @@ def modulus(ufunc: np.ufunc) -> Kernel:
         found = AsMeasured(np.where(np.isinf(b), np.nan, ufunc(a, b)), np.isinf(b))
         return PartlyUndefined(found, overflows(output_type, a / b))
 
-    def integers(a: Any, b: Any) -> Any:
+    def integers(a: Any, b: Any, *, output_type: str) -> Any:
         found = ufunc(a, b)
-        return by_0(found, b) if a.dtype.kind == "u" else PartlyUndefined(found, b == 0)
+        return by_0(found, b, output_type) if a.dtype.kind == "u" else PartlyUndefined(found, b == 0)
 
     return elementwise(formula, integers=integers)
 
