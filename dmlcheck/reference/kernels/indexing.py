@@ -43,7 +43,7 @@ def indices_in(indices: Any, size: int) -> tuple[Any, Any]:
 
 
 def last_outside(indices: Any, size: int) -> tuple[Any, Any]:
-    """Return what `indices_in` does, with the last position for indices outside, which DirectML reads."""
+    """Return the result of `indices_in` with the last position for indices outside, which DirectML reads."""
     at, outside = indices_in(indices, size)
     return np.where(outside, size - 1, at), outside
 
