@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from dmlcheck.reference.ball.numbers import raw
 from dmlcheck.reference.conversions import converted
 from dmlcheck.reference.data_types import limits, overflows, stored
 from dmlcheck.reference.results import AsMeasured
@@ -29,6 +30,7 @@ def cast(input: Any, *, input_type: str, output_type: str) -> Any:
 
 def whole(x: Any, data_type: str) -> AsMeasured:
     """Return floats without their fraction, limited to an integer type; NaN is 0."""
+    x = raw(x)
     (least, most), found = limits(data_type), np.trunc(x)
     fits = (found >= least) & (found < most + 1)  # the limit + 1 is a float64, also for 64-bit integers
     dtype = np.uint64 if least == 0 else np.int64
