@@ -37,7 +37,7 @@ def unrounded(desc: OperatorDesc, inputs: Mapping[str, Any]) -> dict[str, Array]
             places = tile.where if isinstance(tile.where, dict) else dict.fromkeys(labels, tile.where)
             for name, where in places.items():
                 own = results[name] if isinstance(results, dict) else results
-                for cut, value, _ in engine.blocks_of(own):
+                for cut, value, *_ in engine.blocks_of(own):
                     first = ways_of(value)[0]
                     found[labels[name]][where][cut] = np.asarray(getattr(first, "value", first))
     return found

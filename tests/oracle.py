@@ -212,7 +212,7 @@ def reduce_terms(function: str, terms: Sequence[Any], data_type: str) -> Number:
     if function in ("MAX", "MIN"):
         numbers = [term for term in terms if term == term]  # noqa: PLR0124 - NaN is not itself
         extreme = max if function == "MAX" else min
-        return extreme(numbers) if numbers else math.nan
+        return extreme(numbers or [-extreme(-math.inf, math.inf)])
     if data_type in INTEGERS:
         return wrapped(whole(function, terms), data_type)
     if function == "LOG_SUM_EXP":

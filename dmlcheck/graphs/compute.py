@@ -69,7 +69,7 @@ def run_steps(steps: tuple[Step, ...], wanted: Iterable[str], load: Load) -> Che
         if found is None:
             return Results(outputs)
         for part in step.desc.tensors(OUTPUT):
-            name, (values, mask) = step.outputs.get(part.label, ""), found[part.label]
+            name, (values, mask, _) = step.outputs.get(part.label, ""), found[part.label]
             if name in names:
                 outputs[name] = Output(values, part.tensor, mask)
             held.keep(name, Output(values, part.tensor, mask))

@@ -19,6 +19,7 @@ _PATTERNS = {
     "onnx": r"onnx's|ReferenceEvaluator|onnx node|\bONNX \d",
     "PyTorch": r"pytorch|torch",
     "vendor": r"DirectML's outputs|on DirectML|DirectML took|published|known.answer|Random123",
+    "measured": r"DirectML \d[\d., and]* on ",
     "property": r"property|transpose of|inverse of",
     "open": r"unspecified|left open|open point|no source says|does not say",
 }
@@ -33,6 +34,7 @@ KINDS: Mapping[str, str] = {
     "onnx": "the evaluator or the tests of onnx",
     "PyTorch": "PyTorch",
     "vendor": "results that a vendor or an author published",
+    "measured": "DirectML itself, executed: the source names releases, device and date",
     "property": "a property that the result must have",
     "open": "the documentation leaves the result open",
     OTHER: "something else that the case names",

@@ -17,11 +17,13 @@ from dmlcheck.specs.records import (
     Deviation,
     Erratum,
     Field,
+    Measured,
     OperatorSpec,
     Releases,
     SupportTable,
     TakenValues,
     Tolerance,
+    Undefined,
 )
 
 
@@ -54,11 +56,21 @@ def operator_dict(record: OperatorRecord) -> dict[str, Any]:
         "half": None if spec.half is None else _plain(spec.half._asdict()),
         "errata": [erratum_dict(erratum) for erratum in spec.errata],
         "unspecified": [row.text for row in spec.undefined if row.kind == UNDEFINED],
-        "undefined": [_plain(row._asdict()) for row in spec.undefined],
+        "undefined": [_undefined_dict(row) for row in spec.undefined],
+        "measured": [_measured_dict(row) for row in spec.measured],
         "known_deviations": [_deviation_dict(row) for row in spec.known_deviations],
         "differences": [difference._asdict() for difference in spec.differences],
         "reference": True,  # the engine computes them all
     }
+
+
+def _undefined_dict(row: Undefined) -> dict[str, Any]:
+    measured = [] if row.measured is None else [_measured_dict(row.measured)]
+    return {**_plain(row._asdict()), "measured": measured}
+
+
+def _measured_dict(row: Measured) -> dict[str, Any]:
+    return {"text": row.text, **row.run._asdict()}
 
 
 def _deviation_dict(row: Deviation) -> dict[str, Any]:
@@ -163,7 +175,7 @@ def erratum_dict(erratum: Erratum) -> dict[str, Any]:
         "holds": erratum.correct,
         "basis": erratum.basis,
         "measured": erratum.measured,
-        "source": erratum.source or erratum.basis,
+        "source": erratum.sources or erratum.basis,
     }
 
 

@@ -18,7 +18,7 @@ from dmlcheck.reference.data_types import limits
 from dmlcheck.reference.engine import Array, blocks_of, overflowed, refuse_too_much
 from dmlcheck.reference.operands import as_balls
 from dmlcheck.reference.operators import WITH_TWINS, WITH_VARIANCE
-from dmlcheck.reference.results import Alternatives
+from dmlcheck.reference.results import Alternatives, union
 from dmlcheck.reference.rows import ELEMENTS
 from dmlcheck.reference.tiling.plan import tiles_of
 from dmlcheck.reference.tiling.tile import Tile, parts_of
@@ -79,6 +79,7 @@ def bounds(
     algorithms: Collection[str] = (),
     has_one_cause: bool = False,
     is_directml: bool = False,
+    with_measured: bool = False,
 ) -> Iterator[tuple[str, Array, Bound]]:
     """Yield the bounds of some elements, those where the masks `asked` are true, tile by tile.
 
@@ -88,14 +89,15 @@ def bounds(
     factor so. `algorithms` may have WINOGRAD. `is_likely` asks for the bounds of likely errors, `with_likely` for both:
     those of likely errors come along if sharing the work of the others makes them cheap. `has_one_cause` adds up the
     errors of inputs as those of one cause. `is_directml` is for the intermediate results that DirectML keeps in
-    FLOAT16. TooMuchWork if that would take too long.
+    FLOAT16. `with_measured` bounds the undefined elements of which DirectML's results were measured too. TooMuchWork if
+    that would take too long.
     """
     refuse_too_much(desc, inputs)
     is_winograd = WINOGRAD in algorithms and may_be_winograd(desc)
     has_twins = with_likely and not is_likely and not is_winograd and desc.spec.short in WITH_TWINS
     arithmetic = arithmetic_of(desc, accumulate, factors, is_likely=is_likely, is_directml=is_directml)
     arithmetic = arithmetic._replace(unit=unit, has_twins=has_twins, has_one_cause=has_one_cause)
-    found = _quietly(_bounds(desc, inputs, asked, arithmetic))
+    found = _quietly(_bounds(desc, inputs, asked, arithmetic, with_measured=with_measured))
     if not is_winograd:
         yield from found
         return
@@ -123,8 +125,14 @@ def _quietly(found: Iterator[tuple[str, Array, Bound]]) -> Iterator[tuple[str, A
 
 
 def _bounds(
-    desc: OperatorDesc, inputs: Inputs, asked: Mapping[str, Array], arithmetic: Arithmetic
+    desc: OperatorDesc,
+    inputs: Inputs,
+    asked: Mapping[str, Array],
+    arithmetic: Arithmetic,
+    *,
+    with_measured: bool = False,
 ) -> Iterator[tuple[str, Array, Bound]]:
+    blocks = partial(_blocks, with_measured=with_measured)
     labels = {parameter(label): label for label in asked}
     only = next(iter(labels), "")
     is_elementwise = row(desc.spec.operator).kernel.tiles is ELEMENTS
@@ -136,31 +144,44 @@ def _bounds(
         if is_elementwise:
             found = _computed(tile._replace(operands=_chosen(tile.operands, picked[only])), arithmetic)
             at = positions(asked[labels[only]].shape, tile.where, (), picked[only])
-            ((_, value, is_undefined),) = blocks_of(found)
+            ((_, value, is_undefined),) = blocks(found)
             yield labels[only], at, _bound(desc, labels[only], value, is_undefined, np.arange(at.size))
             continue
         mask = None if tile.of_element is None else picked[only]
         if mask is not None and tile.of_element is not None and np.count_nonzero(mask) <= _few(mask.size) < mask.size:
             at = positions(asked[labels[only]].shape, tile.where, (), mask)
             elements = zip(*np.unravel_index(at, asked[labels[only]].shape), strict=True)
-            each = [_of_element(desc, labels[only], tile.of_element, place, arithmetic) for place in elements]
+            each = [_of_element(desc, labels[only], tile.of_element, place, arithmetic, blocks) for place in elements]
             yield labels[only], at, _joined(each)
             continue
         for part in parts_of(_computed(tile, arithmetic)):
             results = part if isinstance(tile.where, dict) else {only: part}
             for name in filter(picked.__contains__, results):
                 label, mask = labels[name], picked[name]
-                for cut, value, is_undefined in blocks_of(results[name], partial(_is_asked, mask)):
+                for cut, value, is_undefined in blocks(results[name], partial(_is_asked, mask)):
                     at = positions(asked[label].shape, places[name], cut, mask[cut])
                     yield label, at, _bound(desc, label, value, is_undefined, np.flatnonzero(mask[cut]))
 
 
+def _blocks(
+    result: Any, is_asked: Callable[[Any], Any] = lambda _: True, *, with_measured: bool
+) -> Iterator[tuple[Any, Any, Any]]:
+    """Yield the blocks of a result: index, values, and the mask of elements by which nothing is judged."""
+    for cut, value, is_undefined, is_measured in blocks_of(result, is_asked):
+        yield cut, value, is_undefined if with_measured else union(is_undefined, is_measured)
+
+
 def _of_element(
-    desc: OperatorDesc, label: str, of_element: Callable[[Place], Tile], place: Any, arithmetic: Arithmetic
+    desc: OperatorDesc,
+    label: str,
+    of_element: Callable[[Place], Tile],
+    place: Any,
+    arithmetic: Arithmetic,
+    blocks: Callable[[Any], Iterator[tuple[Any, Any, Any]]],
 ) -> Bound:
     """Return the bound of an element from the tile of this element alone."""
     tile = of_element(tuple(map(int, place)))
-    ((_, value, is_undefined),) = blocks_of(_computed(tile, arithmetic))
+    ((_, value, is_undefined),) = blocks(_computed(tile, arithmetic))
     sizes = next(part.tensor.sizes for part in desc.tensors() if part.label == label)
     places = [range(size)[at] for size, at in zip(sizes, tile.where, strict=True)]
     numbers = [own.index(int(at)) for own, at in zip(places, place, strict=True)]

@@ -23,6 +23,22 @@ def cast(number: Any, elements: Any) -> Any:
     return dtype.type(value)
 
 
+def limited(number: Any, elements: Any) -> Any:
+    """Return a FLOAT in the integer type of elements: without its fraction, and limited to the type; NaN is 0."""
+    value, ends = float(raw(number)), np.iinfo(elements.dtype)
+    whole = 0 if np.isnan(value) else ends.max if value >= ends.max else ends.min if value <= ends.min else int(value)
+    return elements.dtype.type(whole)
+
+
+def stored(whole: Any, data_type: str) -> Any:
+    """Return integers as DirectML stores them after 32 bits: 16 bits wrap, 8 bits are limited to their range."""
+    least, most = limits(data_type)
+    if most > 2**31:
+        return whole
+    found = whole.astype(np.uint32 if least == 0 else np.int32)
+    return found if most > 255 else np.clip(found, least, most)
+
+
 def fits(number: Any, elements: Any) -> bool:
     """Whether a FLOAT without its fraction is in the range of the integer type of elements."""
     return bool(cast(number, elements) == np.trunc(float(raw(number))))

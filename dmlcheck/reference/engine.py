@@ -15,7 +15,7 @@ from dmlcheck.reference.bindings import Inputs, parameter
 from dmlcheck.reference.blocks import Blocks
 from dmlcheck.reference.magnitudes import Magnitudes
 from dmlcheck.reference.operands import Numbers, as_numbers
-from dmlcheck.reference.results import Alternatives, Approximate, separated
+from dmlcheck.reference.results import Alternatives, Approximate, union, with_measured
 from dmlcheck.reference.threads import compute_all, threads_for
 from dmlcheck.reference.tiling.plan import plan_of, work_of
 from dmlcheck.reference.tiling.tile import Tile, parts_of
@@ -27,10 +27,20 @@ Watch = Callable[[Any, Any, Callable[[], Magnitudes]], None]  # the index of a t
 
 
 class ComputedOutput(NamedTuple):
-    """An output: its values in its data type, and a mask of its undefined elements, or None."""
+    """An output: its values in its data type, and masks, or None.
+
+    `undefined` has the elements that the documentation leaves undefined, `measured` those of them with the value that
+    DirectML gives.
+    """
 
     values: Array
     undefined: Array | None = None
+    measured: Array | None = None
+
+    @property
+    def unknown(self) -> Array | None:
+        """The mask of undefined elements that were not measured either, or None."""
+        return self.undefined if self.undefined is None or self.measured is None else self.undefined & ~self.measured
 
 
 # ---- values
@@ -87,45 +97,58 @@ class _Output:
         self.tensor = tensor
         self.values = np.empty(tensor.sizes, dtype=NUMPY_TYPES[tensor.data_type])
         self.undefined: Array | None = None
+        self.measured: Array | None = None
 
     def put(self, where: Any, result: Any, overflow: str) -> None:
         """Round a tile of the results and put it in its place."""
-        for cut, value, is_undefined in blocks_of(result):
-            self._put(where, cut, value, is_undefined, overflow)
+        for cut, value, is_undefined, is_measured in blocks_of(result):
+            self._put(where, cut, value, is_undefined, is_measured, overflow)
 
-    def _put(self, where: Any, cut: Any, value: Any, is_undefined: Any, overflow: str) -> None:
+    def _put(self, where: Any, cut: Any, value: Any, is_undefined: Any, is_measured: Any, overflow: str) -> None:
         part = self.values[where][cut]
         value = value.ways[0] if isinstance(value, Alternatives) else value
-        if overflow:
+        if overflow == "narrow":  # sums, differences and products wrap
+            is_measured = is_measured | overflowed(overflow, value, self.values.dtype)
+        elif overflow:
             is_undefined = is_undefined | overflowed(overflow, value, self.values.dtype)
         if isinstance(value, Approximate):
             value = _rounded(value, self.tensor.data_type)
         value = np.asarray(value)
         part[...] = value.reshape(part.shape) if value.ndim else value
-        if is_undefined is not False and np.any(is_undefined):
-            if self.undefined is None:
-                self.undefined = np.zeros(self.values.shape, dtype=bool)
-            sizes = value.shape or part.shape
-            self.undefined[where][cut] = np.broadcast_to(is_undefined, sizes).reshape(part.shape)
+        sizes = value.shape or part.shape
+        known = _known(is_measured, is_undefined)
+        for name, mark in (("undefined", union(is_undefined, is_measured)), ("measured", known)):
+            if mark is not False and np.any(mark):
+                if getattr(self, name) is None:
+                    setattr(self, name, np.zeros(self.values.shape, dtype=bool))
+                getattr(self, name)[where][cut] = np.broadcast_to(mark, sizes).reshape(part.shape)
 
     def computed(self) -> ComputedOutput:
-        return ComputedOutput(self.values, self.undefined)
+        return ComputedOutput(self.values, self.undefined, self.measured)
 
 
-def blocks_of(result: Any, is_asked: Callable[[Any], Any] = lambda _: True) -> Iterator[tuple[Any, Any, Any]]:
-    """Yield the blocks of a formula's result whose index `is_asked`: index, values, and mask of undefined elements."""
-    value, is_undefined = separated(result)
+def blocks_of(result: Any, is_asked: Callable[[Any], Any] = lambda _: True) -> Iterator[tuple[Any, Any, Any, Any]]:
+    """Yield the blocks of a formula's result whose index `is_asked`: index, values, and two masks.
+
+    They have the elements that nothing gives, and those that were measured.
+    """
+    value, *marks = with_measured(result)
     if not isinstance(value, Blocks):
-        yield (), value, _value_of(is_undefined)
+        yield (), value, *map(_value_of, marks)
         return
     for cut in filter(is_asked, value.cuts):
-        mark = is_undefined.block(cut) if isinstance(is_undefined, Blocks) else is_undefined
-        part, more = separated(value.block(cut))
-        yield cut, part, _value_of(mark if more is False else np.logical_or(mark, more))
+        part, *more = with_measured(value.block(cut))
+        own = (mark.block(cut) if isinstance(mark, Blocks) else mark for mark in marks)
+        yield cut, part, *(_value_of(union(mark, other)) for mark, other in zip(own, more, strict=True))
 
 
 def _value_of(mark: Any) -> Any:
     return mark.value if isinstance(mark, Condition) else mark
+
+
+def _known(is_measured: Any, is_undefined: Any) -> Any:
+    """Return the mask of measured elements of which nothing else is undefined."""
+    return is_measured if is_measured is False or is_undefined is False else is_measured & ~np.asarray(is_undefined)
 
 
 def overflowed(overflow: str, value: Any, dtype: np.dtype[Any]) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 from dmlcheck.reference.ball.numbers import Ball, Condition, raw, with_twin
 from dmlcheck.reference.blocks import blockwise
 from dmlcheck.reference.overflowing import is_beyond, may_overflow
-from dmlcheck.reference.results import any_of, separated, ways_of
+from dmlcheck.reference.results import any_of, separated, unmeasured, ways_of
 from dmlcheck.values.number_formats import NUMPY_TYPES, ulp
 
 
@@ -33,7 +33,7 @@ class Nested(NamedTuple):
         return x if self.formula is unchanged else blockwise(self._of_numbers, x)
 
     def _of_numbers(self, x: Any) -> Any:
-        found = self.formula(stored(x, self.data_type))
+        found = unmeasured(self.formula(stored(x, self.data_type)))
         beyond = is_beyond(self.data_type, x)
         if not beyond.any():
             return found

@@ -10,7 +10,7 @@ import numpy as np
 from dmlcheck.reference.ball.numbers import hull, raw
 from dmlcheck.reference.blocks import blockwise
 from dmlcheck.reference.data_types import as_float, limits, nearest, overflows
-from dmlcheck.reference.results import PartlyUndefined
+from dmlcheck.reference.results import AsMeasured, PartlyUndefined
 
 
 def difference(x: Any, zero_point: Any) -> Any:
@@ -31,10 +31,20 @@ def overflows_int32(sums: Any) -> Any:
 
 def quantized(quotient: Any, zero_point: Any, output_type: str) -> PartlyUndefined:
     """clamp(rint(quotient) + ZeroPoint, Min, Max), with the limits of an integer type; NaN is undefined."""
+    return PartlyUndefined(*_quantized(quotient, zero_point, output_type))
+
+
+def quantized_nan(quotient: Any, zero_point: Any, output_type: str, of_nan: float) -> AsMeasured:
+    """`quantized`, where DirectML gives the number `of_nan` for NaN."""
+    found, is_nan = _quantized(quotient, zero_point, output_type)
+    return AsMeasured(np.where(is_nan, of_nan, found), is_nan)
+
+
+def _quantized(quotient: Any, zero_point: Any, output_type: str) -> tuple[Any, Any]:
     is_nan = np.isnan(quotient)
     whole = nearest(np.where(is_nan, 0.0, quotient))
     moved = whole if zero_point is None else whole + zero_point
-    return PartlyUndefined(np.clip(moved, *limits(output_type)), is_nan)
+    return np.clip(moved, *limits(output_type)), is_nan
 
 
 def requantized(

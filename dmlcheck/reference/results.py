@@ -19,6 +19,16 @@ class PartlyUndefined(NamedTuple):
     where: Any
 
 
+class AsMeasured(NamedTuple):
+    """Results that the documentation leaves undefined where the mask `where` is true, and that DirectML gives so.
+
+    DirectML is judged by them; for other implementations they are undefined.
+    """
+
+    value: Any
+    where: Any
+
+
 UNDEFINED = PartlyUndefined(np.zeros(()), where=True)
 
 
@@ -28,17 +38,34 @@ def all_undefined(sizes: Sequence[int]) -> PartlyUndefined:
 
 
 def separated(result: Any) -> tuple[Any, Any]:
-    """Return the values of a formula's result, and the mask of its undefined elements."""
+    """Return the values of a formula's result, and the mask of its undefined elements, measured or not."""
+    value, is_undefined, is_measured = with_measured(result)
+    return value, union(is_undefined, is_measured)
+
+
+def with_measured(result: Any) -> tuple[Any, Any, Any]:
+    """Return the values of a formula's result, the mask of elements that nothing gives, and of those measured."""
     if isinstance(result, PartlyUndefined):
-        value, more = separated(result.value)
-        return value, _or(result.where, more)
+        value, is_undefined, is_measured = with_measured(result.value)
+        return value, union(result.where, is_undefined), is_measured
+    if isinstance(result, AsMeasured):
+        value, is_undefined, is_measured = with_measured(result.value)
+        return value, is_undefined, union(result.where, is_measured)
     if isinstance(result, Alternatives):
-        values, marks = zip(*map(separated, result.ways), strict=True)
-        return Alternatives(tuple(way for value in values for way in ways_of(value))), reduce(_or, marks)
-    return result, False
+        values, *marks = zip(*map(with_measured, result.ways), strict=True)
+        ways = Alternatives(tuple(way for value in values for way in ways_of(value)))
+        return ways, *(reduce(union, mark) for mark in marks)
+    return result, False, False
 
 
-def _or(mark: Any, other: Any) -> Any:
+def unmeasured(result: Any) -> Any:
+    """Return results whose measured elements are undefined: an operator inside another gives other ones."""
+    value, is_undefined, is_measured = with_measured(result)
+    return result if is_measured is False else PartlyUndefined(value, union(is_undefined, is_measured))
+
+
+def union(mark: Any, other: Any) -> Any:
+    """Return the union of two masks, each False if it has no element."""
     return mark if other is False else other if mark is False else np.logical_or(mark, other)
 
 
@@ -69,7 +96,7 @@ def any_of(*results: Any) -> Any:
     """
     values, marks = zip(*map(separated, results), strict=True)
     found = blockwise(alternatives, *(way for value in values for way in ways_of(value)))
-    mark = reduce(_or, marks)
+    mark = reduce(union, marks)
     return found if mark is False else PartlyUndefined(found, mark)
 
 
@@ -77,12 +104,12 @@ def without_alternatives(result: PartlyUndefined) -> PartlyUndefined:
     """Return results that are undefined where they have alternatives."""
     first, *others = ways_of(result.value)
     marks = ((raw(other) != raw(first)) & ~(np.isnan(raw(other)) & np.isnan(raw(first))) for other in others)
-    return PartlyUndefined(first, reduce(_or, marks, result.where))
+    return PartlyUndefined(first, reduce(union, marks, result.where))
 
 
 def or_nan(x: Any, where: Any) -> Any:
-    """Return results that may also be NaN where a mask is true."""
-    return alternatives(x, np.where(where, np.nan, x)) if where.any() else x
+    """Return results that are NaN where a mask is true, as DirectML gives them, and may also be numbers there."""
+    return alternatives(np.where(where, np.nan, x), x) if where.any() else x
 
 
 def stacked(parts: Sequence[Any]) -> Any:

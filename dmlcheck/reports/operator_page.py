@@ -98,13 +98,13 @@ def _alternatives(spec: OperatorSpec) -> Iterator[Line]:
         yield from _item("-", " ".join(filter(None, (row.condition, row.reason))))
         for number, outcome in enumerate(row.outcomes, 1):
             yield from _item("", f"{number}. {outcome}")
-        yield from _item("", row.reference)
+        yield from _item("", " ".join(filter(None, (row.reference, row.told))))
 
 
 def _undefined(spec: OperatorSpec) -> Iterator[Line]:
     texts = [row.text for row in spec.undefined if row.kind == UNDEFINED] + general_texts(spec)
     if texts:
-        yield from _section("Undefined by the documentation (no implementation is judged by it)")
+        yield from _section("Undefined by the documentation (what was measured judges DirectML alone)")
     for text in texts:
         yield from _item("-", text)
 
@@ -137,8 +137,8 @@ def _erratum(erratum: Erratum) -> Iterator[Line]:
     yield from _item("", f"Correct: {erratum.correct}")
     measured = "" if erratum.basis == MEASURED else f", {'measured' if erratum.measured else 'not measured'}"
     yield from _item("", f"Basis: {erratum.basis}{measured}")
-    if erratum.source:
-        yield from _item("", f"Source: {erratum.source}")
+    if erratum.sources:
+        yield from _item("", f"Source: {erratum.sources}")
 
 
 def _deviations(spec: OperatorSpec) -> Iterator[Line]:

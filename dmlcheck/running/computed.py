@@ -28,10 +28,14 @@ _UNSUPPORTED = "unsupported-by-implementation"  # how the reason of a skipped ca
 
 
 class Computed(NamedTuple):
-    """The outputs of an implementation, by name; with the reference's, masks of its undefined elements."""
+    """The outputs of an implementation, by name; with the reference's, masks of its undefined elements.
+
+    `is_open` has those that the documentation leaves undefined, `is_undefined` those of them that were not measured.
+    """
 
     values: Mapping[str, Any]
     is_undefined: Masks | None = None
+    is_open: Masks | None = None
 
 
 class Nothing(NamedTuple):
@@ -91,7 +95,8 @@ def computed(
     try:
         if is_reference(implementation):
             outputs = implementation.evaluate(desc, inputs)
-            return Computed({name: output.values for name, output in outputs.items()}, masks_of(outputs))
+            own = {name: output.values for name, output in outputs.items()}
+            return Computed(own, masks_of(outputs, with_measured=True), masks_of(outputs))
         values = implementation.run(desc, _copies(inputs))
         problem = _not_outputs(values, labels)
     except MemoryError:

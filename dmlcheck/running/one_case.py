@@ -304,7 +304,8 @@ def _judged(case: Case, prepared: Prepared, given: Computed | Nothing, run: Run)
     """Return the ending of a case from the implementation's results."""
     if isinstance(given, Nothing):
         return ending_of_nothing(given)
-    return ending_of(judge(case, prepared, given.values, run.limits, given.is_undefined), run.settings)
+    verdict = judge(case, prepared, given.values, run.limits, given.is_undefined, given.is_open)
+    return ending_of(verdict, run.settings)
 
 
 def ending_of(verdict: Verdict, settings: Settings) -> Ending:

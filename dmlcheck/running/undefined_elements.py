@@ -34,9 +34,13 @@ _NOT_ANY = _Disagreement(
 )
 
 
-def masks_of(computed: Mapping[str, ComputedOutput]) -> Masks:
-    """Return the undefined elements of outputs: a mask for each output that has some."""
-    return {name: output.undefined for name, output in computed.items() if output.undefined is not None}
+def masks_of(computed: Mapping[str, ComputedOutput], *, with_measured: bool = False) -> Masks:
+    """Return the undefined elements of outputs: a mask for each output that has some.
+
+    For DirectML those of which its results were measured are defined.
+    """
+    masks = {name: output.unknown if with_measured else output.undefined for name, output in computed.items()}
+    return {name: mask for name, mask in masks.items() if mask is not None and mask.any()}
 
 
 def union(some: Masks, others: Masks) -> Masks:
@@ -52,11 +56,14 @@ def is_all_any(prepared: Prepared) -> bool:
     return bool(prepared.expected) and all(name in is_any and is_any[name].all() for name in prepared.expected)
 
 
-def disagreements(case: Case, prepared: Prepared, given: Mapping[str, Any], is_undefined: Masks) -> Iterator[Finding]:
+def disagreements(
+    case: Case, prepared: Prepared, given: Mapping[str, Any], is_undefined: Masks, is_open: Masks | None = None
+) -> Iterator[Finding]:
     """Yield the disagreements of a case that has `any` and the reference: a finding for each kind and output.
 
     A case without `any` says nothing about undefined elements, and any value of it for one is right. `given` has the
-    outputs of the reference, and `is_undefined` the masks of its undefined elements.
+    outputs of the reference, `is_undefined` the masks of its undefined elements, and `is_open` of those that are
+    undefined but measured as well: a case may have the value or `any` for them.
     """
     if not prepared.is_any:
         return
@@ -65,7 +72,7 @@ def disagreements(case: Case, prepared: Prepared, given: Mapping[str, Any], is_u
         if marked is None and wanted is None:
             continue
         for mask, values, kind in (
-            (_without(wanted, marked), given[name], _NOT_OPEN),
+            (_without(wanted, (is_open or is_undefined).get(name)), given[name], _NOT_OPEN),
             (_without(marked, wanted), expected, _NOT_ANY),
         ):
             if mask is not None and mask.any():

@@ -51,8 +51,8 @@ class Limits:
     """The tolerances of a run's cases; the previous case's is used again if two share their desc and tolerance.
 
     `within` is how many ULP an expected value may be from the exact result without a warning. `guesses` says whether
-    likely causes are looked for, `is_directml` whether DirectML is judged. `deviations` returns the known deviations
-    that may explain wrong values of a desc.
+    likely causes are looked for, `is_directml` whether DirectML is judged, also by what was measured. `deviations`
+    returns the known deviations that may explain wrong values of a desc.
     """
 
     def __init__(
@@ -92,11 +92,17 @@ _MOST_TRIED = 20  # wrong outputs of a file
 
 
 def judge(
-    case: Case, prepared: Prepared, actual: Mapping[str, Any], limits: Limits, of_reference: Masks | None = None
+    case: Case,
+    prepared: Prepared,
+    actual: Mapping[str, Any],
+    limits: Limits,
+    of_reference: Masks | None = None,
+    is_open: Masks | None = None,
 ) -> Verdict:
     """Compare an implementation's outputs for a prepared case with the expected values, or else the reference's.
 
-    If the reference engine is under test, `of_reference` has masks of its undefined elements, by output.
+    If the reference engine is under test, `of_reference` has masks of its undefined elements, by output, and `is_open`
+    also those that were measured: a case may expect something else of them.
     """
     desc, inputs = prepared.desc, prepared.inputs
     if desc is None:
@@ -106,11 +112,16 @@ def judge(
         outputs = equal_outputs(prepared.expected, actual, limit)
         if outputs:
             return Verdict(outputs)  # most cases: nothing more to find
-    right = _right(desc, prepared, actual, of_reference, limit)
+    with_measured = limits.is_directml or of_reference is not None
+    right = _right(desc, prepared, actual, of_reference, limit, with_measured=with_measured)
     expected, is_undefined = right.expected, right.is_undefined
     undefined = union(is_undefined, prepared.is_any)
-    compared = compare(expected, actual, limit, _bounds_of(desc, inputs, limit), undefined, right.settled)
+    compared = compare(
+        expected, actual, limit, _bounds_of(desc, inputs, limit, with_measured=with_measured), undefined, right.settled
+    )
     outputs = {name: output for name, (output, _) in compared.items()}
+    if is_open and any(map(_is_off, outputs.values())):
+        return judge(case, prepared, actual, limits, is_open)
     if of_reference is not None and not prepared.is_any and _is_equal(outputs):
         return Verdict(outputs)
     known = () if of_reference is not None else _known(desc, inputs, expected, actual, compared, limits, limit)
@@ -118,7 +129,7 @@ def judge(
     if limits.guesses and not known and of_reference is None and any(map(_is_off, outputs.values())):
         guesses = _guesses(case.file, (desc, inputs, expected, actual, undefined, compared), limit, limits)
     found = verdict_of(outputs, case.outputs or {}, guesses)
-    disagreeing = () if of_reference is None else disagreements(case, prepared, actual, of_reference)
+    disagreeing = () if of_reference is None else disagreements(case, prepared, actual, of_reference, is_open)
     inaccurate: list[Finding] = []
     if right.reference is not None and gives_floats(prepared):
         inaccurate = list(inaccurate_expectations(case, prepared, right.reference, limits.within, undefined))
@@ -232,7 +243,13 @@ class _Right(NamedTuple):
 
 
 def _right(
-    desc: OperatorDesc, prepared: Prepared, actual: Mapping[str, Any], of_reference: Masks | None, limit: Limit
+    desc: OperatorDesc,
+    prepared: Prepared,
+    actual: Mapping[str, Any],
+    of_reference: Masks | None,
+    limit: Limit,
+    *,
+    with_measured: bool = False,
 ) -> _Right:
     """Return the right outputs; the reference engine gives those that a case does not."""
     if of_reference is not None and prepared.expected:
@@ -252,18 +269,21 @@ def _right(
         raise
     reference = {label: output.values for label, output in computed.items()}
     if prepared.expected:
-        return _Right(prepared.expected, masks_of(computed), reference if is_measured else None)
+        return _Right(
+            prepared.expected, masks_of(computed, with_measured=with_measured), reference if is_measured else None
+        )
     own = {part.label: (part.tensor, reference[part.label]) for part in desc.tensors(OUTPUT) if part.label in actual}
-    return _Right(own, masks_of(computed), settled=screen.settled() if is_screened else ())
+    return _Right(own, masks_of(computed, with_measured=with_measured), settled=screen.settled() if is_screened else ())
 
 
-def _bounds_of(desc: OperatorDesc, inputs: dict[str, Any], limit: Limit) -> Any:
+def _bounds_of(desc: OperatorDesc, inputs: dict[str, Any], limit: Limit, *, with_measured: bool = False) -> Any:
     """Return the function that computes the bounds of a desc's elements."""
 
     def bounds_of(asked: Mapping[str, Any], *, is_likely: bool = False) -> Any:
         from dmlcheck.reference.bounds import bounds
 
-        return bounds(desc, inputs, asked, **limit.arithmetic, is_likely=is_likely, with_likely=True)
+        given = {**limit.arithmetic, "is_likely": is_likely, "with_measured": with_measured}
+        return bounds(desc, inputs, asked, **given, with_likely=True)
 
     return bounds_of
 

@@ -24,6 +24,8 @@ from dmlcheck.specs.records import (
     Erratum,
     Field,
     Half,
+    Measured,
+    MeasuredOn,
     OperatorSpec,
     Releases,
     SupportTable,
@@ -207,7 +209,7 @@ def _erratum(raw: dict[str, Any], operator: str) -> Erratum:
         if raw.get(key) not in values:
             raise ValueError(f"{where}: {key} is {raw.get(key)}; write one of {', '.join(map(str, values))}")
     try:
-        return Erratum(**raw)
+        return Erratum(**{**raw, "run": MeasuredOn(**raw["run"]) if "run" in raw else None})
     except TypeError as wrong:
         raise ValueError(f"{where}: {wrong}") from wrong
 
@@ -219,14 +221,15 @@ def _undefined(raw: dict[str, Any], operator: str) -> Undefined:
     """Read an undefined result; ValueError if a key is missing or unknown, or alternatives are not told apart."""
     where = f"{operator}, undefined result: {raw.get('condition')}"
     try:
-        row = Undefined(**{**raw, "outcomes": tuple(raw.get("outcomes", ()))})
+        measured = _measured(raw["measured"]) if "measured" in raw else None
+        row = Undefined(**{**raw, "outcomes": tuple(raw.get("outcomes", ())), "measured": measured})
     except TypeError as wrong:
         raise ValueError(f"{where}: {wrong}") from wrong
     if row.kind not in (UNDEFINED, ALTERNATIVES):
         raise ValueError(f"{where}: kind is {row.kind}; write {UNDEFINED} or {ALTERNATIVES}")
     if row.kind == ALTERNATIVES and not (len(row.outcomes) > 1 and row.reference):
         raise ValueError(f"{where}: alternatives have two outcomes or more, and a reference")
-    texts = (row.condition, row.reason, *row.outcomes, row.reference)
+    texts = (row.condition, row.reason, *row.outcomes, row.reference, row.told)
     if wrong_text := next((text for text in texts if text and not re.fullmatch(_SENTENCES, text)), None):
         raise ValueError(f"{where}: not in sentences: {wrong_text}")
     return row
@@ -235,6 +238,10 @@ def _undefined(raw: dict[str, Any], operator: str) -> Undefined:
 def _half(raw: dict[str, Any]) -> Half:
     given, stored = tuple(raw.get("given", ())), raw.get("stored", "")
     return Half(tuple(raw["values"]), raw["source"], given, stored, raw.get("has_narrow_functions", False))
+
+
+def _measured(raw: dict[str, str]) -> Measured:
+    return Measured(raw["text"], MeasuredOn(**{key: value for key, value in raw.items() if key != "text"}))
 
 
 def _deviation(raw: dict[str, Any]) -> Deviation:

@@ -127,6 +127,26 @@ class TakenValues(NamedTuple):
     releases: Releases
 
 
+class MeasuredOn(NamedTuple):
+    """An execution of DirectML: the releases, the Direct3D 12 device, and the date."""
+
+    library: str
+    device: str
+    date: str
+
+    @property
+    def text(self) -> str:
+        """The execution in words."""
+        return f"{self.library} on {self.device}, {self.date}"
+
+
+class Measured(NamedTuple):
+    """A result that DirectML was seen to give, in sentences, and the execution that gave it."""
+
+    text: str
+    run: MeasuredOn
+
+
 ERRATUM_KINDS = ("error", "silence", "contradiction")
 
 
@@ -138,7 +158,7 @@ class Erratum(NamedTuple):
     levels or of the page; DirectML's engineers, release notes and DirectMLX.h; descs that programs pass to DirectML;
     tests that run on DirectML; or a decision made for these specs. If the parts of an erratum have different bases, the
     weakest is named: the later one in this list. `measured`: whether somebody ran this very operator on DirectML and
-    published the result. `source` is where to look it up.
+    published the result. `source` is where to look it up, `run` the execution whose results the statement tells.
     """
 
     id: str
@@ -148,6 +168,12 @@ class Erratum(NamedTuple):
     basis: str
     measured: bool
     source: str = ""
+    run: MeasuredOn | None = None
+
+    @property
+    def sources(self) -> str:
+        """The execution of DirectML, and the other sources."""
+        return "; ".join(filter(None, ("" if self.run is None else self.run.text, self.source)))
 
 
 class Deviation(NamedTuple):
@@ -216,6 +242,7 @@ class Undefined(NamedTuple):
     `kind`: nothing gives a number (`undefined`), or each of several readings gives one (`alternatives`). `condition`
     names the result, `reason` is why the documentation does not settle it. `outcomes` are results that an
     implementation may give: of alternatives each is right. `reference` is the choice of the reference engine.
+    `measured` is the one result that DirectML gives, and with it the reference: DirectML alone is judged by it.
     """
 
     kind: str
@@ -223,11 +250,17 @@ class Undefined(NamedTuple):
     reason: str = ""
     outcomes: tuple[str, ...] = ()
     reference: str = ""
+    measured: Measured | None = None
 
     @property
     def text(self) -> str:
         """The result in one text."""
-        return " ".join(filter(None, (self.condition, self.reason, *self.outcomes, self.reference)))
+        return " ".join(filter(None, (self.condition, self.reason, *self.outcomes, self.reference, self.told)))
+
+    @property
+    def told(self) -> str:
+        """The measured result with its evidence, in sentences; "" if none was measured."""
+        return "" if self.measured is None else f"{self.measured.text} Measured: {self.measured.run.text}."
 
 
 class Difference(NamedTuple):
@@ -295,6 +328,12 @@ class OperatorSpec(NamedTuple):
     def has_undefined(self) -> bool:
         """Whether nothing gives a number for some results."""
         return any(row.kind == UNDEFINED for row in self.undefined)
+
+    @property
+    def measured(self) -> tuple[Measured, ...]:
+        """The results that were measured: those that the page leaves undefined, and those of the errata."""
+        undefined = [row.measured for row in self.undefined if row.measured is not None]
+        return (*undefined, *(Measured(row.correct, row.run) for row in self.errata if row.run is not None))
 
     @property
     def short(self) -> str:

@@ -258,7 +258,7 @@ def _activation(function: Callable[[Any, Tensor], Tensor]) -> Way:
 
 
 def _power(function: Function) -> Way:
-    return lambda d, x: function(scaled(d, x["InputTensor"]), x["ExponentTensor"])
+    return lambda d, x: function(scaled(d, x["InputTensor"]), scaled(d, x["ExponentTensor"]))
 
 
 def _constant_power(function: Function) -> Way:

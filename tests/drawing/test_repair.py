@@ -100,7 +100,8 @@ def test_an_operator_inside_gets_the_fields_of_its_type() -> None:
 
 def test_what_the_shipped_cases_have_that_is_not_valid_becomes_valid() -> None:
     """All but a few: their claims are about one side of an equation that only the other side can fulfil."""
-    outcomes = [_is_valid_in_the_end(case) for path in sorted(CASES.rglob("*.yaml"))[::3] for case in _wrong(path)]
+    wrong = [case for path in sorted(CASES.rglob("*.yaml")) for case in _wrong(path)]
+    outcomes = [_is_valid_in_the_end(case) for case in wrong[::3]]
     assert len(outcomes) > 900
     assert sum(outcomes) / len(outcomes) > 0.99
 

@@ -41,6 +41,7 @@ VERSION = record(
     removed=items(TEXT),
 )
 
+MEASURED = items(record(text=SENTENCE, library=TEXT, device=TEXT, date={"type": "string", "pattern": "^20[0-9-]+$"}))
 OPERATOR = record(
     operator={"enum": list(operator_names())},
     purpose=SENTENCE,
@@ -139,8 +140,10 @@ OPERATOR = record(
             reason={"type": "string"},
             outcomes=items(SENTENCE),
             reference={"type": "string"},
+            measured=MEASURED,
         )
     ),
+    measured=MEASURED,
     known_deviations=items(
         record(
             text=TEXT,

@@ -17,7 +17,7 @@ def whole(x: Any, places: list[range], mode: str) -> tuple[list[Any], list[Any]]
     """Return the elements at some places, put together from their blocks, and the mask of undefined ones."""
     found = continued(x, places, mode)
     values, mask = np.full(found.shape, -1), np.zeros(found.shape, bool)
-    for cut, part, is_undefined in blocks_of(found):
+    for cut, part, is_undefined, _ in blocks_of(found):
         assert (values[cut] == -1).all()
         values[cut], mask[cut] = part, is_undefined
     return values.tolist(), mask.tolist()
@@ -63,7 +63,7 @@ def test_a_single_element_has_no_reflection() -> None:
 
 def test_the_inside_is_not_copied() -> None:
     found = continued(X, [range(-1, 4)], "EDGE")
-    (inside,) = (part for cut, part, _ in blocks_of(found) if cut == (slice(1, 4),))
+    (inside,) = (part for cut, part, *_ in blocks_of(found) if cut == (slice(1, 4),))
     assert np.shares_memory(inside, X)
 
 

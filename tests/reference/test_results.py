@@ -6,6 +6,7 @@ import numpy as np
 
 from dmlcheck.reference.results import (
     Alternatives,
+    AsMeasured,
     PartlyUndefined,
     all_undefined,
     alternatives,
@@ -14,6 +15,7 @@ from dmlcheck.reference.results import (
     separated,
     stacked,
     ways_of,
+    with_measured,
     without_alternatives,
 )
 
@@ -34,6 +36,16 @@ def test_the_marks_of_all_ways_count() -> None:
     assert separated(Alternatives((1, 2))) == (Alternatives((1, 2)), False)
 
 
+def test_what_was_measured_is_undefined_unless_it_is_asked_for() -> None:
+    value, own, measured = with_measured(
+        PartlyUndefined(AsMeasured(np.array([1, 2, 3]), np.array([True, True, False])), np.array([True, False, False]))
+    )
+    assert [value.tolist(), own.tolist(), measured.tolist()] == [[1, 2, 3], [True, False, False], [True, True, False]]
+    assert separated(AsMeasured(np.array([1, 2]), np.array([True, False])))[1].tolist() == [True, False]
+    ways = Alternatives((AsMeasured(np.array([1]), np.array([True])), np.array([2])))
+    assert [mark if mark is False else mark.tolist() for mark in with_measured(ways)[1:]] == [False, [True]]
+
+
 def test_any_of_several_readings_is_right_and_undefined_where_one_of_them_is() -> None:
     x, y = np.array([1.0, 2.0]), np.array([1.0, 3.0])
     found, mark = separated(any_of(PartlyUndefined(x, np.array([True, False])), alternatives(y, x)))
@@ -45,7 +57,7 @@ def test_any_of_several_readings_is_right_and_undefined_where_one_of_them_is() -
 def test_results_may_be_nan_in_some_places() -> None:
     x = np.array([1.0, 2.0])
     assert or_nan(x, np.array([False, False])) is x
-    assert str([way.tolist() for way in ways_of(or_nan(x, np.array([False, True])))]) == "[[1.0, 2.0], [1.0, nan]]"
+    assert str([way.tolist() for way in ways_of(or_nan(x, np.array([False, True])))]) == "[[1.0, nan], [1.0, 2.0]]"
 
 
 def test_parts_are_stacked_with_as_many_readings_as_any_of_them_has() -> None:

@@ -58,8 +58,9 @@ def test_the_reference_also_says_what_is_left_open() -> None:
     given = given_by(Reference())
     assert isinstance(given, Computed)
     assert given.values["OutputTensor"].tolist()[0] == 5
-    assert given.is_undefined is not None
-    assert given.is_undefined["OutputTensor"].tolist() == [False, True]
+    assert given.is_open is not None
+    assert given.is_open["OutputTensor"].tolist() == [False, True]
+    assert given.is_undefined == {}  # it was measured
 
 
 def test_another_implementation_gives_values_alone() -> None:

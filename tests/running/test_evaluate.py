@@ -27,12 +27,19 @@ def test_a_case_is_computed_whatever_it_expects(outputs: Any) -> None:
 
 
 def test_what_the_documentation_leaves_open_is_marked() -> None:
-    evaluated = evaluate_case(
-        ONE._replace(operator="ELEMENT_WISE_MAX", inputs={"ATensor": [5, 2], "BTensor": [3, "nan"]})
-    )
+    desc = {name: {**TENSOR, "DataType": "INT32"} for name in ADD}
+    divided = ONE._replace(operator="ELEMENT_WISE_DIVIDE", desc=desc)
+    evaluated = evaluate_case(divided._replace(inputs={"ATensor": [15, 2], "BTensor": [3, 0]}))
     assert evaluated.outputs["OutputTensor"][0].tolist()[0] == 5
     assert {name: mask.tolist() for name, mask in evaluated.undefined.items()} == {"OutputTensor": [False, True]}
     assert evaluate_case(ONE).undefined == {}
+
+
+def test_what_was_measured_has_its_value() -> None:
+    evaluated = evaluate_case(
+        ONE._replace(operator="ELEMENT_WISE_MAX", inputs={"ATensor": [5, 2], "BTensor": [3, "nan"]})
+    )
+    assert (evaluated.outputs["OutputTensor"][0].tolist(), evaluated.undefined) == ([5, 2], {})
 
 
 def test_a_negative_case_has_nothing_to_compute() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,6 +14,7 @@ from asked_library import E_INVALIDARG, AskedLibrary
 from dmlcheck import implementations
 from dmlcheck.cases.records import Case
 from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.formats.read import read_file
 from dmlcheck.implementations import Failure, TimedOut, Unsupported
 from dmlcheck.implementations.reference import Reference
 from dmlcheck.reference import deadline
@@ -20,6 +23,7 @@ from dmlcheck.running.one_case import Run, run_case, run_cases
 from dmlcheck.running.results import FOR_REFERENCE
 from dmlcheck.running.settings import Settings
 
+CASES = Path(__file__).parents[2] / "cases"
 TENSOR = {"DataType": "FLOAT32", "Sizes": [2]}
 ADD = {"ATensor": TENSOR, "BTensor": TENSOR, "OutputTensor": TENSOR}
 INT64 = {name: {**TENSOR, "DataType": "INT64"} for name in ADD}
@@ -257,8 +261,10 @@ def test_without_expected_outputs_the_reference_says_what_is_right() -> None:
 
 # ---- what the documentation leaves open
 
-MAX: dict[str, Any] = {"operator": "ELEMENT_WISE_MAX", "inputs": {"ATensor": [1, "nan"], "BTensor": [3, 4]}}
-ALL_NAN: dict[str, Any] = {"operator": "ELEMENT_WISE_MAX", "inputs": {"ATensor": ["nan", "nan"], "BTensor": [3, 4]}}
+INT32 = {name: {**TENSOR, "DataType": "INT32"} for name in ADD}
+DIVIDE: dict[str, Any] = {"operator": "ELEMENT_WISE_DIVIDE", "desc": INT32}
+ONE_BY_0 = {**DIVIDE, "inputs": {"ATensor": [6, 1], "BTensor": [2, 0]}}
+ALL_BY_0 = {**DIVIDE, "inputs": {"ATensor": [6, 1], "BTensor": [0, 0]}}
 NOTHING = "nothing to compare: every expected element is undefined"
 
 
@@ -268,13 +274,13 @@ def open_counts(given: Case, implementation: Any = None) -> tuple[str, str | Non
     return result.outcome, result.reason, result.outputs["OutputTensor"].undefined
 
 
-def answering(*elements: float) -> Answering:
-    return Answering({"OutputTensor": np.array(elements, np.float32)})
+def answering(*elements: float, dtype: Any = np.int32) -> Answering:
+    return Answering({"OutputTensor": np.array(elements, dtype)})
 
 
 def test_the_reference_passes_any_only_where_it_leaves_the_element_open() -> None:
-    assert open_counts(case(**MAX, outputs={"OutputTensor": [3, "any"]})) == ("passed", None, 1)
-    wrong = run_case(case(**MAX, outputs={"OutputTensor": ["any", "any"]}), Run(Reference()))
+    assert open_counts(case(**ONE_BY_0, outputs={"OutputTensor": [3, "any"]})) == ("passed", None, 1)
+    wrong = run_case(case(**ONE_BY_0, outputs={"OutputTensor": ["any", "any"]}), Run(Reference()))
     assert wrong.outcome == "failed"
     assert [(found.rule, found.pointer) for found in wrong.diagnostics] == [
         ("unspecified-mismatch", "outputs.OutputTensor[0]")
@@ -282,44 +288,43 @@ def test_the_reference_passes_any_only_where_it_leaves_the_element_open() -> Non
 
 
 def test_a_case_with_any_says_it_of_every_element_that_the_reference_leaves_open() -> None:
-    both: dict[str, Any] = {**MAX, "inputs": {"ATensor": ["nan", "nan"], "BTensor": [3, 4]}}
-    wrong = run_case(case(**both, outputs={"OutputTensor": ["any", 4]}), Run(Reference()))
+    wrong = run_case(case(**ALL_BY_0, outputs={"OutputTensor": ["any", 4]}), Run(Reference()))
     assert (wrong.outcome, [found.pointer for found in wrong.diagnostics]) == ("failed", ["outputs.OutputTensor[1]"])
 
 
 def test_the_reference_is_not_judged_by_a_value_for_an_open_element_of_a_case_without_any() -> None:
-    for value in (4, 7, "nan"):
-        assert open_counts(case(**MAX, outputs={"OutputTensor": [3, value]})) == ("passed", None, 1)
-    assert open_counts(case(**MAX, outputs={"OutputTensor": [2, 4]})) == ("failed", "output mismatch", 1)
+    for value in (4, 7, -1):
+        assert open_counts(case(**ONE_BY_0, outputs={"OutputTensor": [3, value]})) == ("passed", None, 1)
+    assert open_counts(case(**ONE_BY_0, outputs={"OutputTensor": [2, 4]})) == ("failed", "output mismatch", 1)
 
 
 @pytest.mark.parametrize("element", ["any", 4])
 @pytest.mark.parametrize("answer", [4, 7])
 def test_no_other_implementation_is_judged_by_an_open_element(element: Any, answer: float) -> None:
-    given = case(**MAX, outputs={"OutputTensor": [3, element]})
+    given = case(**ONE_BY_0, outputs={"OutputTensor": [3, element]})
     assert open_counts(given, answering(3, answer)) == ("passed", None, 1)
     assert open_counts(given, answering(2, answer)) == ("failed", "output mismatch", 1)
 
 
 def test_no_implementation_is_judged_by_any_where_the_reference_does_not_leave_it_open() -> None:
     given = case(outputs={"OutputTensor": ["any", 6]})
-    assert open_counts(given, answering(7, 6)) == ("passed", None, 1)
+    assert open_counts(given, answering(7, 6, dtype=np.float32)) == ("passed", None, 1)
 
 
 @pytest.mark.parametrize("answer", [(3, 4), (7, 7)])
 @pytest.mark.parametrize("outputs", [None, {"OutputTensor": [3, 4]}, {"OutputTensor": [3, "any"]}])
 def test_a_case_that_leaves_every_element_open_is_skipped(outputs: Any, answer: tuple[float, float]) -> None:
-    assert open_counts(case(**ALL_NAN, outputs=outputs), answering(*answer)) == ("skipped", NOTHING, 2)
+    assert open_counts(case(**ALL_BY_0, outputs=outputs), answering(*answer)) == ("skipped", NOTHING, 2)
 
 
 def test_a_case_that_says_any_for_every_element_passes() -> None:
-    given = case(**ALL_NAN, outputs={"OutputTensor": ["any", "any"]})
+    given = case(**ALL_BY_0, outputs={"OutputTensor": ["any", "any"]})
     assert open_counts(given) == ("passed", None, 2)
     assert open_counts(given, answering(7, 7)) == ("passed", None, 2)
 
 
 def test_an_output_of_another_shape_fails_also_where_every_element_is_open() -> None:
-    given = case(**ALL_NAN, outputs={"OutputTensor": ["any", "any"]})
+    given = case(**ALL_BY_0, outputs={"OutputTensor": ["any", "any"]})
     assert run_case(given, Run(answering(1, 2, 3))).outcome == "failed"
 
 
@@ -364,6 +369,55 @@ def test_what_directml_gets_wrong_is_told_where_it_is_directml_that_fails(answer
     assert [[row.text[:8] for row in known] for known in found] == [["FLOAT16 "], []]
     right = {"OutputTensor": np.full(1, 3, np.float16)}
     assert run_case(given, Run(DirectMLLike(right))).known == ()
+
+
+@pytest.mark.parametrize(("given", "outcomes"), [(0, ["passed", "passed"]), (7, ["failed", "passed"])])
+def test_directml_alone_is_judged_by_what_was_measured(given: int, outcomes: list[str]) -> None:
+    desc = {
+        "InputTensor": {"DataType": "FLOAT32", "Sizes": [2]},
+        "ScaleTensor": {"DataType": "FLOAT32", "Sizes": [2]},
+        "OutputTensor": {"DataType": "UINT8", "Sizes": [2]},
+    }
+    inputs = {"InputTensor": [math.nan, 6], "ScaleTensor": [1, 2]}
+    answer = {"OutputTensor": np.array([given, 3], np.uint8)}
+    for outputs in ({"OutputTensor": [0, 3]}, None):
+        one = case(operator="ELEMENT_WISE_QUANTIZE_LINEAR", desc=desc, inputs=inputs, outputs=outputs)
+        assert [run_case(one, Run(kind(answer))).outcome for kind in (DirectMLLike, Answering)] == outcomes
+
+
+def test_the_reference_gives_what_was_measured() -> None:
+    desc = {
+        name: {"DataType": "UINT8" if name == "OutputTensor" else "FLOAT32", "Sizes": [1]}
+        for name in ("InputTensor", "ScaleTensor", "OutputTensor")
+    }
+    inputs = {"InputTensor": [math.nan], "ScaleTensor": [1]}
+    found = [
+        run_case(
+            case(operator="ELEMENT_WISE_QUANTIZE_LINEAR", desc=desc, inputs=inputs, outputs=outputs), Run(Reference())
+        )
+        for outputs in ({"OutputTensor": [0]}, {"OutputTensor": [1]}, {"OutputTensor": ["any"]})
+    ]
+    assert [each.outcome for each in found] == ["passed", "skipped", "passed"]
+
+
+class ReferenceAsDirectML(Answering):
+    """The reference engine, judged as DirectML is."""
+
+    is_directml = True
+
+    def __init__(self) -> None:
+        super().__init__({})
+        self.reference = Reference()
+
+    def run(self, desc: Any, inputs: Any) -> Any:
+        return self.reference.run(desc, inputs)
+
+
+def test_the_reference_gives_the_results_of_all_cases_that_were_measured() -> None:
+    run = Run(ReferenceAsDirectML())
+    cases = [one for path in sorted(CASES.glob("*/measured.yaml")) for one in read_file(str(path)).cases]
+    assert len(cases) > 300
+    assert [one.id for one in cases if run_case(one, run).outcome != "passed"] == []
 
 
 GROUPED = {

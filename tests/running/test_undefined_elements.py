@@ -42,6 +42,20 @@ def test_only_outputs_with_undefined_elements_have_a_mask() -> None:
     assert {name: marks.tolist() for name, marks in found.items()} == {"B": A}
 
 
+def test_what_was_measured_is_defined_for_directml_alone() -> None:
+    both, known = mask([[True, True], [False, False]]), mask([[False, True], [False, False]])
+    found = {"A": ComputedOutput(VALUES, both, known), "B": ComputedOutput(VALUES, known, known)}
+    assert {name: marks.tolist() for name, marks in masks_of(found, with_measured=True).items()} == {"A": A}
+    assert [marks.tolist() for marks in masks_of(found).values()] == [both.tolist(), known.tolist()]
+
+
+def test_a_case_may_have_any_or_the_value_of_what_was_measured() -> None:
+    case = Case("f::one", "one", "f", "ARGMAX", None, {}, outputs={"Out": [[1, 2], [3, 4]]})
+    for is_any in (A, [[True, True], [False, False]]):
+        marks = {"Out": mask(A)}, {"Out": mask([[True, True], [False, False]])}
+        assert not list(disagreements(case, prepared(is_any), {"Out": VALUES}, *marks))
+
+
 def test_masks_of_two_kinds_become_one() -> None:
     both = union({"a": mask(A), "b": mask(A)}, {"b": mask([[False, True], [False, False]]), "c": mask(B)})
     assert {name: marks.tolist() for name, marks in both.items()} == {

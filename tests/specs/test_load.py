@@ -14,6 +14,8 @@ from dmlcheck.specs.records import (
     Erratum,
     Field,
     Half,
+    Measured,
+    MeasuredOn,
     TensorSupport,
     Undefined,
 )
@@ -192,6 +194,10 @@ def test_an_undefined_result_is_what_its_row_says(specs: Path) -> None:
     assert undefined_of(specs, "UNDEFINED_FOR_TEST_LOAD", {**UNDEFINED, "reason": "No rule."}) == expected
     short = undefined_of(specs, "UNDEFINED_ALONE", {"kind": "undefined", "condition": "NaN."})
     assert short == Undefined("undefined", "NaN.", "", (), "")
+    seen = "{text: It is 0., library: DirectML 1.15.4, device: a device, date: 2026-11-29}"
+    row = undefined_of(specs, "UNDEFINED_MEASURED", {"kind": "undefined", "condition": "NaN.", "measured": seen})
+    assert row.measured == Measured("It is 0.", MeasuredOn("DirectML 1.15.4", "a device", "2026-11-29"))
+    assert row.text == "NaN. It is 0. Measured: DirectML 1.15.4 on a device, 2026-11-29."
 
 
 @pytest.mark.parametrize(
@@ -237,6 +243,9 @@ def test_an_erratum_is_what_its_row_says(specs: Path) -> None:
     assert erratum_of(specs, "ERRATUM_WITHOUT_SOURCE", {**rest, "measured": "true"}) == whole._replace(
         measured=True, source=""
     )
+    run = "{library: DirectML 1.15.4, device: a device, date: 2026-11-29}"
+    seen = erratum_of(specs, "ERRATUM_WITH_A_RUN", {**ERRATUM, "run": run})
+    assert seen.sources == "DirectML 1.15.4 on a device, 2026-11-29; a book"
 
 
 @pytest.mark.parametrize("key", [key for key in ERRATUM if key != "source"])
@@ -270,4 +279,4 @@ def test_every_erratum_says_what_it_rests_on_where_it_does_not_need_words_for_it
         (name, erratum.id) for name, erratum in errata for text in erratum if any(word in str(text) for word in said)
     ] == []
     # nothing but a decision needs no source
-    assert {erratum.basis for _, erratum in errata if not erratum.source} == {"our decision"}
+    assert {erratum.basis for _, erratum in errata if not erratum.sources} == {"our decision"}

@@ -60,9 +60,9 @@ _COMPARISONS = {
 }
 
 
-def input_of(g: Builder, desc: OperatorDesc, *, rounds_after: bool = False) -> GraphValue:
-    """Return InputTensor after ScaleBias, where that is exact."""
-    x = g.input("InputTensor")
+def input_of(g: Builder, desc: OperatorDesc, name: str = "InputTensor", *, rounds_after: bool = False) -> GraphValue:
+    """Return an input after ScaleBias, where that is exact."""
+    x = g.input(name)
     change = desc.values.get("ScaleBias")
     return x if change is None else scaled(g, x, change.Scale, change.Bias, rounds_after=rounds_after)
 
@@ -192,9 +192,9 @@ def constant_pow(g: Builder, desc: OperatorDesc) -> None:
 
 
 def power(g: Builder, desc: OperatorDesc) -> None:
-    """POW: ScaleBias is for the bases."""
-    x = input_of(g, desc)
-    g.output("OutputTensor", g.node("Pow", [x, g.input("ExponentTensor")], x.sizes, x.data_type))
+    """POW: ScaleBias is for the bases and the exponents."""
+    x, y = (input_of(g, desc, name) for name in ("InputTensor", "ExponentTensor"))
+    g.output("OutputTensor", g.node("Pow", [x, y], x.sizes, x.data_type))
 
 
 def modulus_floor(g: Builder, desc: OperatorDesc) -> None:

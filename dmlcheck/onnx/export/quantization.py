@@ -48,20 +48,22 @@ def dequantize_linear(g: Builder, desc: OperatorDesc) -> None:
 
 
 def quantize(g: Builder, desc: OperatorDesc) -> None:
-    """QUANTIZE: without a zero point it is 0 of the output's type."""
+    """QUANTIZE: without a zero point it is the middle of an unsigned output's type, and 0 of a signed one."""
     x = g.input("InputTensor")
     kind = g.tensor("OutputTensor").data_type
     numbers, attributes = _listed_numbers(g, desc, x)
     if len(numbers) == 1:
-        numbers.append(_zeros(g, numbers[0], kind))
+        numbers.append(_middles(g, numbers[0], kind))
     g.at_least(21 if kind in BYTES_OF else 19)  # FLOAT16 is new there
     g.output("OutputTensor", g.node("QuantizeLinear", [x, *numbers], x.sizes, kind, **attributes))
 
 
 def dequantize(g: Builder, desc: OperatorDesc) -> None:
-    """DEQUANTIZE: the result has the scale's type."""
+    """DEQUANTIZE: the result has the scale's type; without a zero point it is the middle of an unsigned type."""
     x = g.input("InputTensor")
     numbers, attributes = _listed_numbers(g, desc, x)
+    if len(numbers) == 1 and x.data_type.startswith("U"):
+        numbers.append(_middles(g, numbers[0], x.data_type))
     g.at_least(21 if x.data_type in BYTES_OF else 19)
     g.output("OutputTensor", g.node("DequantizeLinear", [x, *numbers], x.sizes, numbers[0].data_type, **attributes))
 
@@ -78,6 +80,12 @@ def quantize_by_range(g: Builder, _: OperatorDesc) -> None:
 
 def _zeros(g: Builder, like: GraphValue, data_type: str) -> GraphValue:
     return g.constant([0] * math.prod(like.sizes), data_type, like.sizes)
+
+
+def _middles(g: Builder, like: GraphValue, data_type: str) -> GraphValue:
+    """Return the zero points that QUANTIZE and DEQUANTIZE take where none are given."""
+    middle = {"UINT8": 128, "UINT4": 8}.get(data_type, 0)
+    return g.constant([middle] * math.prod(like.sizes), data_type, like.sizes)
 
 
 # ---- scales and zero points

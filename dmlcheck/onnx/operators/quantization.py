@@ -34,7 +34,8 @@ def _cast(node: OnnxNode) -> list[Counterpart]:
         equal = pair("LOGICAL_EQUALS", x, zero, is_zero)
         return [equal, unary("ELEMENT_WISE_LOGICAL_NOT", is_zero, output)]
     if x.data_type in BYTES_OF and output.dtype.kind == "f":
-        return _of_blocks("DEQUANTIZE", vector(x), [TensorRef.of(np.ones((1,) * max(1, x.ndim), output.dtype))], output)
+        scale = TensorRef.of(np.ones((1,) * max(1, x.ndim), output.dtype))
+        return _of_blocks("DEQUANTIZE", vector(x), [scale, *_zero_if_unsigned(x, scale)], output)
     return [Counterpart("CAST", {"InputTensor": x, "OutputTensor": output})]
 
 
@@ -57,7 +58,9 @@ def _quantize(operator: str, node: OnnxNode) -> list[Counterpart]:
     numbers = [values for index in (1, 2) if (values := node.optional(index)) is not None]
     axis, block, kinds = node.get("axis", 1), node.get("block_size", 0), {x.data_type, output.data_type}
     if kinds & BYTES_OF.keys() or (block and kinds & set(BYTES_OF.values())):
-        return _of_blocks(operator, x, [_blocks(values, axis, block, x.shape) for values in numbers], output)
+        own = [_blocks(values, axis, block, x.shape) for values in numbers]
+        few = output if operator == "QUANTIZE" else x
+        return _of_blocks(operator, x, own if len(own) > 1 else [*own, *_zero_if_unsigned(few, own[0])], output)
     own = [_of_each(values, axis, block, x.shape) if block else along(values, axis, x.shape) for values in numbers]
     tensors = dict(zip(("ScaleTensor", "ZeroPointTensor"), own, strict=False))
     return [Counterpart(f"ELEMENT_WISE_{operator}_LINEAR", {"InputTensor": x, **tensors, "OutputTensor": output})]
@@ -70,6 +73,14 @@ def _of_blocks(operator: str, x: TensorRef, numbers: list[TensorRef], output: Te
         "QuantizationTensors": numbers,
     }
     return [Counterpart(operator, {**fields, "OutputTensor": output})]
+
+
+def _zero_if_unsigned(few: TensorRef, scale: TensorRef) -> list[TensorRef]:
+    """Return the zero point 0 of an unsigned type, beside a scale: DirectML's own is the middle of the type."""
+    if not few.data_type.startswith("U"):
+        return []
+    zero = TensorRef.of(np.zeros((1,) * scale.ndim, np.uint8), few.element)
+    return [zero.broadcast_to(scale.shape)]
 
 
 def _blocks(values: TensorRef, axis: int, block: int, shape: tuple[int, ...]) -> TensorRef:

@@ -236,22 +236,15 @@ def _zero_points(packed: TensorRef, sizes: tuple[int, ...], bits: int) -> Tensor
     return _of_bits(packed, sizes, bits, (*(0 for _ in sizes[:-2]), row, 1))
 
 
-def _product_with_zero_points(node: OnnxNode) -> list[Counterpart]:
-    """DEQUANTIZE of the weights and GEMM, with the zero points that ONNX Runtime has where none are given."""
+def _product_with_bias(node: OnnxNode) -> list[Counterpart]:
+    """DEQUANTIZE of the weights and GEMM, and the bias, which the provider does not take."""
     if node.whole("accuracy_level", 0) == 4:
         raise Unmapped(f"{node.type} of accuracy_level 4, which lets an implementation round the first factor to INT8")
-    bits, rows = node.whole("bits", 4), node.positive("N")
     if node.has(3) and node.input(3).element != "UINT8":
         raise Unmapped(f"{node.type} whose zero points are {node.input(3).data_type}, not packed in UINT8")
-    bias, inputs = node.optional(5), list(node.inputs[:4])
-    if not node.has(3):
-        blocks = node.input(2).size // rows
-        packed = np.full(rows * (-(-blocks * bits // 8)), 0x88 if bits == 4 else 0x80, np.uint8)
-        inputs = [*node.inputs[:3], TensorRef.of(packed)]
-    output = node.output()
+    bias, output = node.optional(5), node.output()
     product = output if bias is None else output.unknown()
-    plain = node._replace(inputs=(*inputs, *node.inputs[4:5]), outputs=(product,))
-    made = _product_of_blocks(plain)
+    made = _product_of_blocks(node._replace(inputs=node.inputs[:5], outputs=(product,)))
     return made if bias is None else [*made, pair("ADD", product, bias, output)]
 
 
@@ -275,7 +268,7 @@ OPERATORS: dict[str, Row] = {
     "com.microsoft.DynamicQuantizeMatMul": Row(_product_of_quantized),
     "com.microsoft.MatMulIntegerToFloat": Row(_product_to_float),
     "com.microsoft.MatMulNBits": Row(
-        exact=_product_with_zero_points, provider=_product_of_blocks, query=_query_mat_mul_n_bits
+        exact=_product_with_bias, provider=_product_of_blocks, query=_query_mat_mul_n_bits
     ),
     "com.microsoft.QLinearAdd": Row(_sum),
     "com.microsoft.QLinearAveragePool": Row(_average),

@@ -12,15 +12,16 @@ import numpy as np
 
 from dmlcheck.reference.data_types import cast, limits, represents
 from dmlcheck.reference.functions import with_published_error
-from dmlcheck.reference.results import PartlyUndefined, alternatives, flushing
+from dmlcheck.reference.results import AsMeasured, PartlyUndefined, alternatives, flushing
 from dmlcheck.reference.rows import Kernel, elementwise, exact
 from dmlcheck.reference.special import erfc, ln_1_exp
 
 
-def celu(input: Any, *, alpha: Any) -> PartlyUndefined:
+def celu(input: Any, *, alpha: Any) -> AsMeasured:
     """max(0, x) + min(0, Alpha * (exp(x / Alpha) - 1))."""
-    value = np.where(input >= 0, input, alpha * np.expm1(input / alpha))
-    return PartlyUndefined(value, np.isnan(input) | (alpha == 0) | ~np.isfinite(alpha))
+    is_open = (alpha == 0) | ~np.isfinite(alpha)
+    value = np.where(input >= 0, input, 0.0 if is_open else alpha * np.expm1(input / alpha))
+    return AsMeasured(np.where(np.isnan(input), 0.0, value), np.isnan(input) | is_open)
 
 
 def elu(input: Any, *, alpha: Any) -> Any:
@@ -28,21 +29,22 @@ def elu(input: Any, *, alpha: Any) -> Any:
     return np.where(input >= 0, input, alpha * np.expm1(input))
 
 
-def gelu(input: Any) -> PartlyUndefined:
+def gelu(input: Any) -> AsMeasured:
     """x / 2 * (1 + erf(x / sqrt(2)))."""
-    return PartlyUndefined(input / 2 * erfc(input * -np.sqrt(0.5)), input == -np.inf)
+    return AsMeasured(input / 2 * erfc(input * -np.sqrt(0.5)), input == -np.inf)
 
 
-def hard_sigmoid(input: Any, *, alpha: Any, beta: Any) -> PartlyUndefined:
+def hard_sigmoid(input: Any, *, alpha: Any, beta: Any) -> AsMeasured:
     """max(0, min(Alpha * x + Beta, 1))."""
     line = alpha * input + beta
-    return PartlyUndefined(np.clip(line, 0, 1), np.isnan(line))
+    return AsMeasured(np.where(np.isnan(line), 0.0, np.clip(line, 0, 1)), np.isnan(line))
 
 
-def hard_swish(input: Any, *, alpha: Any, beta: Any) -> PartlyUndefined:
+def hard_swish(input: Any, *, alpha: Any, beta: Any) -> AsMeasured:
     """x * max(0, min(Alpha * x + Beta, 1))."""
-    value = input * np.clip(alpha * input + beta, 0, 1)
-    return PartlyUndefined(value, np.isnan(value) & ~np.isnan(input))
+    line = alpha * input + beta
+    value = input * np.where(np.isnan(line), 0.0, np.clip(line, 0, 1))
+    return AsMeasured(value, (np.isnan(value) | np.isnan(line)) & ~np.isnan(input))
 
 
 def identity(input: Any) -> Any:
@@ -70,14 +72,14 @@ def parametric_softplus(input: Any, *, alpha: Any, beta: Any) -> Any:
     return alpha * ln_1_exp(beta * input)
 
 
-def relu(input: Any) -> PartlyUndefined:
+def relu(input: Any) -> AsMeasured:
     """max(0, x)."""
-    return PartlyUndefined(np.maximum(input, 0), np.isnan(input))
+    return AsMeasured(np.where(np.isnan(input), 0.0, np.maximum(input, 0)), np.isnan(input))
 
 
-def relu_grad(input: Any, input_gradient: Any) -> PartlyUndefined:
+def relu_grad(input: Any, input_gradient: Any) -> AsMeasured:
     """InputGradient where x > 0, else 0."""
-    return PartlyUndefined(np.where(input > 0, input_gradient, 0), np.isnan(input))
+    return AsMeasured(np.where(input > 0, input_gradient, 0), np.isnan(input))
 
 
 def scaled_elu(input: Any, *, alpha: Any, gamma: Any) -> Any:
@@ -90,11 +92,11 @@ def scaled_tanh(input: Any, *, alpha: Any, beta: Any) -> Any:
     return alpha * np.tanh(beta * input)
 
 
-def shrink(input: Any, *, bias: Any, threshold: Any) -> PartlyUndefined:
+def shrink(input: Any, *, bias: Any, threshold: Any) -> AsMeasured:
     """x - Bias where x > Threshold, x + Bias where x < -Threshold, else 0."""
     above, below = input > threshold, input < -threshold
     value = np.where(above, input - bias, np.where(below, input + bias, 0.0))
-    return PartlyUndefined(value, np.isnan(input) | above & below)
+    return AsMeasured(value, np.isnan(input) | above & below)
 
 
 def shrink_integers(input: Any, *, bias: Any, threshold: Any, input_type: str) -> PartlyUndefined:
@@ -126,15 +128,15 @@ def softplus(input: Any, *, steepness: Any) -> PartlyUndefined:
     return PartlyUndefined(ln_1_exp(steepness * input) / steepness, steepness == 0)
 
 
-def softsign(input: Any) -> PartlyUndefined:
+def softsign(input: Any) -> AsMeasured:
     """x / (1 + |x|)."""
-    return PartlyUndefined(input / (1 + np.abs(input)), np.isinf(input))
+    return AsMeasured(input / (1 + np.abs(input)), np.isinf(input))
 
 
-def swish(input: Any, *, sigmoid_input_scale: Any) -> PartlyUndefined:
+def swish(input: Any, *, sigmoid_input_scale: Any) -> AsMeasured:
     """x * sigmoid(SigmoidInputScale * x)."""
     value = input * sigmoid(sigmoid_input_scale * input)
-    return PartlyUndefined(value, np.isnan(value) & np.isinf(input))
+    return AsMeasured(value, np.isnan(value) & np.isinf(input))
 
 
 def tanh(input: Any) -> Any:

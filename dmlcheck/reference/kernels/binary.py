@@ -7,16 +7,23 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.data_types import as_bits, cast, infinite, is_float, overflows, width, wrapped
+from dmlcheck.reference.data_types import as_bits, cast, infinite, is_float, limits, overflows, stored, width, wrapped
 from dmlcheck.reference.functions import of_values, powers
-from dmlcheck.reference.results import PartlyUndefined, alternatives, flushing
+from dmlcheck.reference.results import AsMeasured, PartlyUndefined, alternatives, flushing
 from dmlcheck.reference.rows import Kernel, elementwise, exact
 
 
-def quotient(a: Any, b: Any) -> Any:
-    """A / B of integers, rounded toward 0; undefined for B = 0, and for the least number / -1, which overflows."""
-    is_least = a == np.iinfo(a.dtype).min
-    return PartlyUndefined((a - np.fmod(a, b)) // b, (b == 0) | is_least & (b == -1))
+def quotient(a: Any, b: Any, *, output_type: str) -> Any:
+    """A / B of integers, rounded toward 0; undefined for signed B = 0, and for the least number / -1."""
+    found = (a - np.fmod(a, b)) // b
+    if a.dtype.kind == "u":
+        return by_0(found, b, output_type)
+    return PartlyUndefined(found, (b == 0) | (a == np.iinfo(a.dtype).min) & (b == -1))
+
+
+def by_0(found: Any, divisor: Any, data_type: str) -> AsMeasured:
+    """Return unsigned results of a division, which have all bits set where the divisor is 0."""
+    return AsMeasured(np.where(divisor == 0, np.uint64(limits(data_type)[1]), found), divisor == 0)
 
 
 def difference_square(a: Any, b: Any) -> Any:
@@ -27,22 +34,23 @@ def difference_square(a: Any, b: Any) -> Any:
 def mean(a: Any, b: Any, *, output_type: str) -> Any:
     """(A + B) / 2, where the sum may become infinite if it does not fit the type."""
     total = a + b
-    return alternatives(total, infinite(output_type, total), of=lambda x: x / 2)
+    sums = total, infinite(output_type, total)
+    return alternatives(*(sums if output_type == "FLOAT16" else sums[::-1]), of=lambda x: x / 2)
 
 
 def mean_of_integers(a: Any, b: Any, *, output_type: str) -> Any:
-    """(A + B) / 2, rounded down or up, where the sum may wrap."""
+    """(A + B) / 2, rounded toward 0, down or up, where the sum may wrap."""
     total = a + b
-    sums = (total, wrapped(output_type, total))
-    return alternatives(*(x // 2 + up for x in sums for up in (0, x % 2)))
+    sums = (wrapped(output_type, total), total)
+    return alternatives(*(x // 2 + up for x in sums for up in (x % 2 * (x < 0), 0, x % 2)))
 
 
-def chosen(ufunc: np.ufunc) -> Callable[..., Any]:
-    """Return the formula of MIN or MAX of floats; NaN is undefined."""
+def chosen(ufunc: np.ufunc, other: np.ufunc) -> Callable[..., Any]:
+    """Return the formula of MIN or MAX of floats; NaN is undefined, and DirectML leaves it out."""
 
     def formula(a: Any, b: Any) -> Any:
         value = ufunc(a, b)
-        return PartlyUndefined(value, np.isnan(value))
+        return AsMeasured(other(a, b), np.isnan(value))
 
     return formula
 
@@ -50,38 +58,48 @@ def chosen(ufunc: np.ufunc) -> Callable[..., Any]:
 def modulus(ufunc: np.ufunc) -> Kernel:
     """Return the row of A - B * whole(A / B).
 
-    Undefined are integers where B is 0, and floats where B is infinite or A / B is beyond the type.
+    Undefined are signed integers where B is 0, and floats where A / B is beyond the type.
     """
 
     def formula(a: Any, b: Any, *, output_type: str) -> Any:
-        return PartlyUndefined(ufunc(a, b), np.isinf(b) | overflows(output_type, a / b))
+        found = AsMeasured(np.where(np.isinf(b), np.nan, ufunc(a, b)), np.isinf(b))
+        return PartlyUndefined(found, overflows(output_type, a / b))
 
-    def integers(a: Any, b: Any) -> Any:
-        return PartlyUndefined(ufunc(a, b), b == 0)
+    def integers(a: Any, b: Any, *, output_type: str) -> Any:
+        found = ufunc(a, b)
+        return by_0(found, b, output_type) if a.dtype.kind == "u" else PartlyUndefined(found, b == 0)
 
     return elementwise(formula, integers=integers)
 
 
-def power(input: Any, exponent: Any) -> Any:
+def power(input: Any, exponent: Any, *, output_type: str) -> Any:
     """x^y; NaN for a negative x unless y is a whole number.
 
     Of NaN and infinities powers may be NaN where IEEE 754's pow gives numbers.
     """
-    is_undefined = of_values(lambda x, y: (x == 0) & (y <= 0), input, exponent)
-    return PartlyUndefined(powers(input, exponent), is_undefined)
+    of_0 = of_values(lambda x, y: (x == 0) & (y <= 0), input, exponent)
+    if not of_0.any():
+        return powers(input, exponent)
+    is_nan = of_values(lambda x, y: (x == 0) & (y == 0), input, exponent)
+    found = powers(np.where(of_0, np.where(is_nan, np.nan, 0.0), input), exponent)
+    return AsMeasured(found, of_0) if output_type == "FLOAT32" else PartlyUndefined(found, of_0)
 
 
-def power_of_integers(input: Any, exponent: Any, *, scale_bias: Any, output_type: str) -> Any:
-    """x^y; undefined where it does not fit, with ScaleBias, for floats y, and for 0 to the power of 0 or less."""
-    value = np.rint(np.float_power(input, exponent))
-    is_held = ~overflows(output_type, value) & ((exponent >= 0) | (np.abs(input) <= 1))
-    is_undefined = (input == 0) & (exponent <= 0) | ~is_held | is_float(exponent) | (scale_bias is not None)
-    return PartlyUndefined(np.where(is_held, value, 0), is_undefined)
+def power_of_integers(input: Any, exponent: Any, *, output_type: str) -> Any:
+    """x^y without its fraction, in 32 bits; undefined for floats y, and for 0 to the power of a number below 0."""
+    if is_float(exponent):
+        return PartlyUndefined(np.rint(np.float_power(input, exponent)), where=True)
+    x, y = input.astype(np.int64), exponent.astype(np.int64)
+    inverse = np.where(x == 1, 1, np.where(x == -1, 1 - 2 * (y % 2), 0))
+    whole = np.where(y < 0, inverse, np.power(x, np.maximum(y, 0)))
+    exact = np.where(y < 0, inverse, np.rint(np.float_power(x, np.maximum(y, 0))))
+    is_measured = overflows(output_type, exact) | (y < 0) & (np.abs(x) > 1) | (x == 0) & (y == 0)
+    return PartlyUndefined(AsMeasured(stored(whole, output_type), is_measured), (x == 0) & (y < 0))
 
 
 def atan_yx(a: Any, b: Any) -> Any:
     """The angle of the point (B, A)."""
-    return PartlyUndefined(np.arctan2(a, b), (a == 0) & (b == 0))
+    return AsMeasured(np.arctan2(a, b), (a == 0) & (b == 0))
 
 
 def bitwise(ufunc: np.ufunc) -> Kernel:
@@ -90,8 +108,15 @@ def bitwise(ufunc: np.ufunc) -> Kernel:
 
 
 def shift(ufunc: np.ufunc) -> Kernel:
-    """Return the row of a shift of bits; a shift by the number of bits in the type, or more, is undefined."""
-    return exact(lambda a, b: PartlyUndefined(ufunc(a, b), b >= width(b)))
+    """Return the row of a shift of bits; DirectML shifts by the number modulo 32, and 64 bits by 32 more from 64 on."""
+
+    def formula(a: Any, b: Any) -> Any:
+        bits = width(b)
+        near = b % 32 if bits < 64 else np.where(b < 64, b, b % 32 + 32)
+        wide = np.uint32 if bits < 64 else np.uint64
+        return AsMeasured(ufunc(a.astype(wide), near.astype(wide)).astype(a.dtype), b >= bits)
+
+    return exact(formula)
 
 
 def if_(condition: Any, a: Any, b: Any) -> Any:
@@ -102,7 +127,7 @@ def if_(condition: Any, a: Any, b: Any) -> Any:
 def clip_grad(input: Any, input_gradient: Any, *, min: Any, max: Any) -> Any:
     """InputGradient where Min < x < Max, else 0."""
     passed = np.where((input > min) & (input < max), input_gradient, 0)
-    return PartlyUndefined(passed, np.isnan(input) | np.isnan(min) | np.isnan(max))
+    return AsMeasured(passed, np.isnan(input) | np.isnan(min) | np.isnan(max))
 
 
 def clip_grad_of_integers(input: Any, input_gradient: Any, *, min: Any, max: Any) -> Any:
@@ -132,9 +157,9 @@ KERNELS: dict[str, Kernel] = {
     "ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL": exact(np.less_equal),
     "ELEMENT_WISE_LOGICAL_OR": exact(np.logical_or),
     "ELEMENT_WISE_LOGICAL_XOR": exact(np.logical_xor),
-    "ELEMENT_WISE_MAX": exact(flushing(chosen(np.maximum)), integers=np.maximum),
+    "ELEMENT_WISE_MAX": exact(flushing(chosen(np.maximum, np.fmax)), integers=np.maximum),
     "ELEMENT_WISE_MEAN": elementwise(mean, integers=mean_of_integers),
-    "ELEMENT_WISE_MIN": exact(flushing(chosen(np.minimum)), integers=np.minimum),
+    "ELEMENT_WISE_MIN": exact(flushing(chosen(np.minimum, np.fmin)), integers=np.minimum),
     "ELEMENT_WISE_MODULUS_FLOOR": modulus(np.remainder),
     "ELEMENT_WISE_MODULUS_TRUNCATE": modulus(np.fmod),
     "ELEMENT_WISE_MULTIPLY": elementwise(np.multiply, overflow="narrow"),

@@ -23,7 +23,7 @@ from dmlcheck.reference.needs import (
 )
 from dmlcheck.reference.ordering import first_in_order
 from dmlcheck.reference.places import Places, picked, with_ones_after
-from dmlcheck.reference.results import PartlyUndefined, alternatives
+from dmlcheck.reference.results import AsMeasured, PartlyUndefined, alternatives
 from dmlcheck.reference.rows import UNCUT, Cut, Groups, Kernel, exact_row
 from dmlcheck.reference.work import BLOCKS_OF_COPIES
 
@@ -42,6 +42,19 @@ def indices_in(indices: Any, size: int) -> tuple[Any, Any]:
     return np.clip(at, 0, size - 1, out=at), outside
 
 
+def last_outside(indices: Any, size: int) -> tuple[Any, Any]:
+    """Return the result of `indices_in` with the last position for indices outside, which DirectML reads."""
+    at, outside = indices_in(indices, size)
+    return np.where(outside, size - 1, at), outside
+
+
+def known(found: Any, where: Any, indices: Any) -> Any:
+    """Return results for indices outside a dimension, which were measured for those that 32 bits hold."""
+    most = np.iinfo(np.uint32 if indices.dtype == np.uint32 else np.int32).max
+    is_near = bool(((indices <= most) & ((indices >= -most) | (indices.dtype.kind == "u"))).all())
+    return (AsMeasured if is_near else PartlyUndefined)(found, where)
+
+
 def last_dimensions(x: Any, count: int) -> tuple[Any, bool]:
     """Return the part of a tensor at index 0 of all dimensions but the last `count`, and whether it has other parts."""
     lead = x.ndim - count
@@ -51,22 +64,22 @@ def last_dimensions(x: Any, count: int) -> tuple[Any, bool]:
 # ---- gathering
 
 
-def gather(input: Any, indices: Any, *, axis: int, index_dimensions: int) -> PartlyUndefined:
+def gather(input: Any, indices: Any, *, axis: int, index_dimensions: int) -> Any:
     """Output[l, b, t] = Input[l, Indices[b], t].
 
     l are the coordinates before Axis, t those after it, b those of the last IndexDimensions dimensions of
     IndicesTensor.
     """
     own, is_undefined = last_dimensions(indices, index_dimensions)
-    at, outside = indices_in(own, input.shape[axis])
-    mark = np.asarray(outside | is_undefined)
-    return PartlyUndefined(picked(input, at, axis), with_ones_after(mark, input.ndim - axis - 1))
+    at, outside = last_outside(own, input.shape[axis])
+    mark = with_ones_after(np.asarray(outside), input.ndim - axis - 1)
+    return known(PartlyUndefined(picked(input, at, axis), is_undefined), mark, own)
 
 
-def gather_elements(input: Any, indices: Any, *, axis: int) -> PartlyUndefined:
+def gather_elements(input: Any, indices: Any, *, axis: int) -> Any:
     """Output[c] = Input[c], with Indices[c] in place of the coordinate of Axis."""
-    at, outside = indices_in(indices, input.shape[axis])
-    return PartlyUndefined(np.take_along_axis(input, at, axis), outside)
+    at, outside = last_outside(indices, input.shape[axis])
+    return known(np.take_along_axis(input, at, axis), outside, indices)
 
 
 def gather_nd1(
@@ -76,7 +89,7 @@ def gather_nd1(
     input_dimension_count: int,
     indices_dimension_count: int,
     batch_dimension_count: int,
-) -> PartlyUndefined:
+) -> Any:
     """Output[b, m, t] = Input[b, Indices[b, m], t].
 
     b are the coordinates of the first BatchDimensionCount dimensions in use. The last dimension of Indices has the
@@ -87,12 +100,14 @@ def gather_nd1(
     count, width, batches = tuples.ndim - 1, tuples.shape[-1], batch_dimension_count
     own = np.ogrid[tuple(map(slice, tuples.shape[:batches]))]
     batch = [with_ones_after(at, count - batches) for at in own]
-    at, outside = coordinates(np.moveaxis(tuples, -1, 0), x.shape[batches : batches + width])
-    mark = np.asarray(reduce(np.logical_or, outside) | is_undefined | more)
-    return PartlyUndefined(x[(*batch, *at)], with_ones_after(mark, x.ndim - batches - width))
+    each = map(last_outside, np.moveaxis(tuples, -1, 0), x.shape[batches : batches + width])
+    at, outside = zip(*each, strict=True)
+    mark = with_ones_after(np.asarray(reduce(np.logical_or, outside)), x.ndim - batches - width)
+    found = PartlyUndefined(x[(*batch, *at)], is_undefined or more)
+    return known(found, mark, tuples) if width == 1 else PartlyUndefined(found, mark)
 
 
-def gather_nd(input: Any, indices: Any, *, input_dimension_count: int, indices_dimension_count: int) -> PartlyUndefined:
+def gather_nd(input: Any, indices: Any, *, input_dimension_count: int, indices_dimension_count: int) -> Any:
     """Output[m, t] = Input[Indices[m], t].
 
     The last dimension of Indices has the coordinates of a tuple; t are the coordinates after those.
@@ -156,12 +171,12 @@ def masked(at: Sequence[Any], mask: Any) -> tuple[Any, ...]:
 # ---- one-hot
 
 
-def one_hot(indices: Any, values: Any, *, axis: int, output: TensorDesc, places: Places) -> PartlyUndefined:
+def one_hot(indices: Any, values: Any, *, axis: int, output: TensorDesc, places: Places) -> Any:
     """Output[c] = Values[1] where c[Axis] is Indices[c], with 0 for the coordinate of Axis; else Values[0]."""
     off, on = values.flat[:2]
     found, outside = indices_in(indices, output.sizes[axis])
     at = with_ones_after(np.asarray(places[axis]), indices.ndim - axis - 1)
-    return PartlyUndefined(np.where((at == found) & ~outside, on, off), indices < -output.sizes[axis])
+    return known(np.where((at == found) & ~outside, on, off), indices < -output.sizes[axis], indices)
 
 
 # ---- sorting
@@ -213,19 +228,23 @@ def nonzero_coordinates(input: Any, *, output_coordinates: TensorDesc) -> dict[s
     for axis, places in enumerate(np.unravel_index(at, input.shape)[input.ndim - count :]):
         found[: at.size, axis] = places
     mark[: at.size, 0] = doubt.any() and np.logical_or.accumulate(doubt)[at]
+    seen = np.zeros((rows, 1), bool)
+    is_nan = np.isnan(input).ravel() if is_float(input) else np.zeros(input.size, bool)
+    seen[: at.size, 0] = is_nan.any() and np.logical_or.accumulate(is_nan)[at]
     marks = np.broadcast_to(mark, (rows, count))
     sizes = output_coordinates.sizes
+    is_seen = np.broadcast_to(seen, (rows, count)).reshape(sizes)
     return {
-        "output_coordinates": PartlyUndefined(found.reshape(sizes), marks.reshape(sizes)),
-        "output_count": PartlyUndefined(np.array([at.size]), doubt.any()),
+        "output_coordinates": PartlyUndefined(AsMeasured(found.reshape(sizes), is_seen), marks.reshape(sizes)),
+        "output_count": PartlyUndefined(AsMeasured(np.array([at.size]), is_nan.any()), doubt.any()),
     }
 
 
 def in_doubt(x: Any) -> Any:
-    """Return a mask of the elements that may or may not count as 0: NaN, and denormals, which devices may flush."""
+    """Return a mask of the elements that may or may not count as 0: denormals, which devices may flush."""
     if not is_float(x):
         return np.zeros(x.shape, bool)
-    return np.isnan(x) | ((x != 0) & (np.abs(x) < np.finfo(x.dtype).smallest_normal))
+    return (x != 0) & (np.abs(x) < np.finfo(x.dtype).smallest_normal)
 
 
 GATHER = Cut(needs={"input": lines_of_gather, "indices": indices_of_gather}, blocks=BLOCKS_OF_COPIES)

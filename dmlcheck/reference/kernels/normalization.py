@@ -10,7 +10,7 @@ import numpy as np
 from dmlcheck.reference.neighbours import Reach, Region, reaches
 from dmlcheck.reference.nested import Nested
 from dmlcheck.reference.normalized import affine, fused_within, quotients
-from dmlcheck.reference.results import PartlyUndefined
+from dmlcheck.reference.results import AsMeasured, PartlyUndefined
 from dmlcheck.reference.rows import Axes, Given, Groups, Kernel, Neighbours, elementwise, shared_by
 from dmlcheck.reference.sums import mean, mean_and_variance, total
 
@@ -141,15 +141,16 @@ def regions(given: Given) -> tuple[Axes, Sequence[Reach]]:
 # ---- norms
 
 
-def lp_normalization(input: Any, *, axes: Axes, epsilon: Any, p: int) -> PartlyUndefined:
-    """x / max(Norm, Epsilon), with Norm the sum of |x| over the row along Axis, for P 2 the root of the sum of x^2.
+def lp_normalization(input: Any, *, axes: Axes, epsilon: Any, p: int) -> AsMeasured:
+    """x / sqrt(Norm^2 + Epsilon), with Norm the sum of |x| over the row along Axis, for P 2 the root of the sum of x^2.
 
-    x / (Norm + Epsilon) and, for P 2, x / sqrt(the sum of x^2 + Epsilon) are right too.
+    x / max(Norm, Epsilon) and x / (Norm + Epsilon) are right too.
     """
     sums = total(np.square(input) if p == 2 else np.abs(input), axes)
-    norm = np.sqrt(sums) if p == 2 else sums
-    divisor, more = np.maximum(norm, epsilon), [np.sqrt(sums + epsilon)] if p == 2 else []
-    return PartlyUndefined(quotients(input, divisor, norm + epsilon, *more), (divisor <= 0) | (epsilon < 0))
+    norm, squares = (np.sqrt(sums), sums) if p == 2 else (sums, np.square(sums))
+    divisor = np.maximum(norm, epsilon)
+    found = quotients(input, np.sqrt(squares + epsilon), divisor, norm + epsilon)
+    return AsMeasured(found, (divisor <= 0) | (epsilon < 0))
 
 
 KERNELS: dict[str, Kernel] = {

@@ -7,23 +7,24 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.data_types import as_float, infinite, limits, nearest, wrapped
+from dmlcheck.reference.data_types import as_float, infinite, limits, nearest
 from dmlcheck.reference.needs import repeated
 from dmlcheck.reference.places import Places
-from dmlcheck.reference.quantization import as_floats, difference, quantized
-from dmlcheck.reference.results import PartlyUndefined, alternatives
+from dmlcheck.reference.quantization import as_floats, difference, quantized_nan
+from dmlcheck.reference.results import AsMeasured, PartlyUndefined, alternatives
 from dmlcheck.reference.rows import EVERYTHING, Axes, Cut, Given, Kernel, elementwise
 
 
-def quantize_linear(input: Any, scale: Any, zero_point: Any, *, output_type: str) -> PartlyUndefined:
+def quantize_linear(input: Any, scale: Any, zero_point: Any, *, output_type: str) -> AsMeasured:
     """clamp(rint(x / Scale) + ZeroPoint, Min, Max), Min and Max being the limits of OutputTensor's type."""
-    return quantized(as_float(input, scale) / scale, zero_point, output_type)
+    return quantized_nan(as_float(input, scale) / scale, zero_point, output_type, of_nan=0)
 
 
 def dequantize_linear(input: Any, scale: Any, zero_point: Any, *, input_type: str, output_type: str) -> Any:
-    """(x - ZeroPoint) * Scale, where the difference may wrap in 32 bits, or become infinite in FLOAT16."""
-    whole = difference(input, zero_point)
-    ways = (whole, wrapped(input_type, whole))
+    """(x - ZeroPoint) * Scale, of numbers in FLOAT32 or exact, where the difference may be infinite in FLOAT16."""
+    ways = [difference(input, zero_point)]
+    if zero_point is not None and input_type in ("INT32", "UINT32"):
+        ways.insert(0, difference(input.astype(np.float32), zero_point.astype(np.float32)))
     beyond = (infinite(output_type, x) for x in ways)
     return alternatives(*ways, *beyond, of=lambda x: as_float(x, scale) * scale)
 
@@ -35,11 +36,12 @@ def quantize(input: Any, quantizations: Sequence[Any], are_uneven: Any, *, outpu
     """clamp(rint(x / Scale) + ZeroPoint, Min, Max), with the Scale and ZeroPoint of the block that x is in.
 
     Along each dimension, block size = InputTensor size / scale size. Min and Max are the limits of OutputTensor's type.
+    With SCALE, ZeroPoint is 0 for a signed type, and (Max + 1) / 2 for an unsigned one.
     """
-    scale, zero_point = (*quantizations, None)[:2]
-    return PartlyUndefined(
-        quantize_linear(input, scale, zero_point, output_type=output_type), (scale == 0) | are_uneven
-    )
+    scale, zero_point = (*quantizations, middle(output_type))[:2]
+    least, _ = limits(output_type)
+    found = quantized_nan(as_float(input, scale) / scale, zero_point, output_type, of_nan=least)
+    return PartlyUndefined(AsMeasured(found, scale == 0), are_uneven)
 
 
 def dequantize(
@@ -52,11 +54,18 @@ def dequantize(
 ) -> PartlyUndefined:
     """(x - ZeroPoint) * Scale, with the Scale and ZeroPoint of the block that x is in.
 
-    Along each dimension, block size = InputTensor size / scale size.
+    Along each dimension, block size = InputTensor size / scale size. With SCALE, ZeroPoint is 0 for a signed type, and
+    the middle of an unsigned one: 128 for UINT8, 8 for UINT4.
     """
-    scale, zero_point = (*quantizations, None)[:2]
+    scale, zero_point = (*quantizations, middle(input_type))[:2]
     found = dequantize_linear(input, scale, zero_point, input_type=input_type, output_type=output_type)
     return PartlyUndefined(found, are_uneven)
+
+
+def middle(data_type: str) -> float:
+    """Return the zero point of a type where none is given: 0 if it is signed, else the middle of its range."""
+    least, most = limits(data_type)
+    return 0 if least else (most + 1) // 2
 
 
 def uneven(_: Any, __: Places, given: Given) -> bool:
@@ -77,15 +86,16 @@ def dynamic_quantize_linear(input: Any, *, axes: Axes, output_type: str) -> dict
     largest element, or 0 if that is less or larger. Min and Max are the limits of OutputTensor's type.
     """
     x, (least, most) = as_floats(input), limits(output_type)
-    low = np.minimum(np.minimum.reduce(x, axis=axes), 0)
-    high = np.maximum(np.maximum.reduce(x, axis=axes), 0)
+    low = np.minimum(np.fmin.reduce(x, axis=axes), 0)
+    high = np.maximum(np.fmax.reduce(x, axis=axes), 0)
+    low, high = (np.where(np.isnan(end), 0.0, end) for end in (low, high))
     scale = (high - low) / (most - least)
-    zero_point = nearest(np.clip(least - low / scale, least, most))
-    found = {"output": quantized(x / scale, zero_point, output_type), "output_scale": scale}
-    is_undefined = (scale == 0) | ~np.isfinite(scale)
+    shift = least - low / scale
+    zero_point = nearest(np.clip(np.where(np.isnan(shift), least, shift), least, most))
+    found = {"output": quantized_nan(x / scale, zero_point, output_type, of_nan=least), "output_scale": scale}
+    is_undefined = (scale == 0) | ~np.isfinite(scale) | np.logical_or.reduce(np.isnan(x), axis=axes)
     return {
-        name: PartlyUndefined(value, is_undefined)
-        for name, value in (found | {"output_zero_point": zero_point}).items()
+        name: AsMeasured(value, is_undefined) for name, value in (found | {"output_zero_point": zero_point}).items()
     }
 
 
@@ -103,10 +113,13 @@ def quantized_linear_add(
     output_zero_point: Any,
     *,
     output_type: str,
-) -> PartlyUndefined:
+) -> AsMeasured:
     """(A - AZeroPoint) * AScale + (B - BZeroPoint) * BScale, quantized by OutputScale and OutputZeroPoint."""
     sums = difference(a, a_zero_point) * a_scale + difference(b, b_zero_point) * b_scale
-    return PartlyUndefined(quantized(sums / output_scale, output_zero_point, output_type), output_scale == 0)
+    least, _ = limits(output_type)
+    return AsMeasured(
+        quantized_nan(sums / output_scale, output_zero_point, output_type, of_nan=least), output_scale == 0
+    )
 
 
 KERNELS: dict[str, Kernel] = {

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.grouped import comparable, extreme, first, positions
-from dmlcheck.reference.results import PartlyUndefined
+from dmlcheck.reference.results import AsMeasured, PartlyUndefined
 from dmlcheck.reference.rows import Axes, Groups, Kernel, along, exact_row
 from dmlcheck.reference.sums import fmean, fsum, ftotal, product, total, total_less_1
 
@@ -40,6 +40,12 @@ def smallest(x: Any, axes: Axes) -> PartlyUndefined:
     return extreme(x, axes, np.minimum, np.fmin)
 
 
+def limit(x: Any, axes: Axes, *, of: Callable[..., PartlyUndefined], none: float) -> AsMeasured:
+    """Return the largest or smallest element, ignoring NaN as DirectML does; of NaN alone the infinity `none`."""
+    best, is_nan = of(x, axes)
+    return AsMeasured(np.where(np.isnan(best), none, best) if is_nan.any() else best, is_nan)
+
+
 def place(x: Any, axes: Axes, *, of: Callable[..., PartlyUndefined], last: bool = False) -> PartlyUndefined:
     """Return the position of the largest or smallest element, of equal ones the first or last; NaN is undefined."""
     x = comparable(x)
@@ -50,8 +56,8 @@ def place(x: Any, axes: Axes, *, of: Callable[..., PartlyUndefined], last: bool 
 EXACT: dict[str, Callable[..., Any]] = {
     "ARGMAX": partial(place, of=largest),
     "ARGMIN": partial(place, of=smallest),
-    "MAX": largest,
-    "MIN": smallest,
+    "MAX": partial(limit, of=largest, none=-np.inf),
+    "MIN": partial(limit, of=smallest, none=np.inf),
 }
 FLOATS: dict[str, Callable[..., Any]] = EXACT | {
     "AVERAGE": fmean,

@@ -7,19 +7,29 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.data_types import as_bits, cast, fits, numbers_for, width
+from dmlcheck.reference.ball.numbers import raw
+from dmlcheck.reference.data_types import as_bits, cast, fits, limited, numbers_for, stored, width
 from dmlcheck.reference.functions import of_values
 from dmlcheck.reference.places import Places, numbers_of, with_ones_after
-from dmlcheck.reference.results import PartlyUndefined, flushing, or_nan
+from dmlcheck.reference.results import AsMeasured, PartlyUndefined, flushing, or_nan
 from dmlcheck.reference.rows import Cut, Kernel, elementwise, exact
 from dmlcheck.reference.special import erf
 from dmlcheck.reference.work import BLOCKS_OF_CHANNELS
 
 
 def absolute(input: Any) -> Any:
-    """|x| of integers; undefined for the least number of the type, whose absolute value does not fit."""
+    """|x| of integers, for the least number of the type as `stored` has it."""
     value = np.abs(input)
-    return PartlyUndefined(value, value < 0)
+    return AsMeasured(
+        np.where(value < 0, stored(-(value.astype(np.int64)), input.dtype.name.upper()), value), value < 0
+    )
+
+
+def negative(input: Any) -> Any:
+    """-x of integers, for the least number of a type of 8 or 16 bits as `stored` has it."""
+    value = np.negative(input)
+    is_least = (value == input) & (value != 0) & (width(input) < 32)
+    return AsMeasured(np.where(is_least, stored(-(value.astype(np.int64)), input.dtype.name.upper()), value), is_least)
 
 
 def identity(input: Any) -> Any:
@@ -29,19 +39,25 @@ def identity(input: Any) -> Any:
 
 def log(input: Any) -> Any:
     """The natural logarithm of x."""
-    return PartlyUndefined(np.log(input), input < 0)
+    return AsMeasured(np.log(input), input < 0)
 
 
-def constant_pow(input: Any, *, exponent: Any) -> Any:
+def constant_pow(input: Any, *, exponent: Any, output_type: str) -> Any:
     """x^Exponent; NaN for a negative x unless Exponent is a whole number.
 
     Of NaN and infinities powers may be NaN where IEEE 754's pow gives numbers.
     """
+    if np.isnan(raw(exponent)):
+        return PartlyUndefined(AsMeasured(np.full_like(raw(input), np.nan), where=True), raw(input) == 0)
     of_infinity = of_values(lambda x, y: (np.floor(y) < y) & (x == -np.inf), input, exponent)
     value = np.power(np.where(of_infinity, np.inf, input), exponent) if of_infinity.any() else np.power(input, exponent)
     may_be_nan = of_values(lambda x, y: (y == 0) & ~np.isfinite(x), input, exponent) | of_infinity
+    value = np.where(of_values(lambda x, y: (x == 0) & (y < 0), input, exponent), np.inf, value)
+    is_nan = of_values(lambda x, y: (y == 0) & (x == 0) | np.isinf(y) & ((x < 0) | (x == 1)), input, exponent)
     is_undefined = of_values(lambda x, y: (y <= 0) & (x == 0) | ~np.isfinite(y), input, exponent)
-    return PartlyUndefined(or_nan(value, may_be_nan), is_undefined)
+    found = or_nan(np.where(is_nan, np.nan, value), may_be_nan)
+    is_unknown = of_values(lambda x: x == 0, input) if output_type == "FLOAT16" else False
+    return PartlyUndefined(AsMeasured(found, is_undefined), is_undefined & is_unknown)
 
 
 def ceil(input: Any) -> Any:
@@ -61,7 +77,7 @@ def sqrt(input: Any) -> Any:
 
 def sign(input: Any) -> Any:
     """-1 where x < 0, 1 where x > 0, 0 where x = 0."""
-    return PartlyUndefined((input > 0) - (input < 0).astype(np.int8), np.isnan(input))
+    return AsMeasured((input > 0) - (input < 0).astype(np.int8), np.isnan(input))
 
 
 def round_(input: Any, *, rounding_mode: str) -> Any:
@@ -99,30 +115,39 @@ INFINITIES: dict[str, Callable[[Any], Any]] = {
 
 def clip(input: Any, *, min: Any, max: Any) -> Any:
     """min(Max, max(Min, x)), where Min and Max are first cast to the type of x."""
-    value = np.minimum(cast(max, input), np.maximum(cast(min, input), input))
-    return PartlyUndefined(value, np.isnan(value))
+    low, high = cast(min, input), cast(max, input)
+    return without_nan(np.minimum(high, np.maximum(low, input)), np.fmax(low, np.fmin(input, high)))
 
 
 def clip_integers(input: Any, *, min: Any, max: Any) -> Any:
-    """As `clip`, undefined where Min or Max without its fraction does not fit the type."""
-    return PartlyUndefined(clip(input, min=min, max=max).value, not (fits(min, input) and fits(max, input)))
+    """As `clip`, where Min and Max lose their fractions, and are limited to the type; NaN is 0."""
+    value = np.minimum(limited(max, input), np.maximum(limited(min, input), input))
+    is_lost = input.dtype == np.uint64 and bool(np.isnan(raw(min)) or np.isnan(raw(max)))
+    return PartlyUndefined(AsMeasured(value, not (fits(min, input) and fits(max, input))), is_lost)
 
 
 def clip1(input: Any, *, min: Any, max: Any) -> Any:
     """max(Min, min(x, Max)), where Min and Max are of the type of x."""
-    value = np.maximum(min, np.minimum(input, max))
-    return PartlyUndefined(value, np.isnan(value))
+    return without_nan(np.maximum(min, np.minimum(input, max)), np.fmax(min, np.fmin(input, max)))
 
 
 def threshold(input: Any, *, min: Any) -> Any:
     """max(x, Min)."""
-    value = np.maximum(input, cast(min, input))
-    return PartlyUndefined(value, np.isnan(value))
+    low = cast(min, input)
+    return without_nan(np.maximum(input, low), np.fmax(input, low))
+
+
+def without_nan(value: Any, other: Any) -> AsMeasured:
+    """Return results, and where they are NaN those that leave out NaN, which is undefined, as DirectML does."""
+    is_nan = np.isnan(value)
+    return AsMeasured(np.where(is_nan, other, value), is_nan)
 
 
 def threshold_integers(input: Any, *, min: Any) -> Any:
-    """max(x, Min); undefined where Min is not a number of the type."""
-    return PartlyUndefined(np.maximum(input, cast(min, input)), cast(min, input) != min)
+    """max(x, Min), where Min loses its fraction, and is limited to the type; NaN is 0. INT16 has no limits measured."""
+    found = AsMeasured(np.maximum(input, limited(min, input)), cast(min, input) != min)
+    is_lost = input.dtype == np.int16 and not fits(min, input) and not np.isnan(raw(min))
+    return PartlyUndefined(found, is_lost)
 
 
 def bit_not(input: Any) -> Any:
@@ -169,7 +194,7 @@ KERNELS: dict[str, Kernel] = {
     "ELEMENT_WISE_IS_NAN": exact(np.isnan),
     "ELEMENT_WISE_LOG": elementwise(log),
     "ELEMENT_WISE_LOGICAL_NOT": exact(np.logical_not),
-    "ELEMENT_WISE_NEGATE": exact(np.negative, overflow="narrow"),
+    "ELEMENT_WISE_NEGATE": exact(np.negative, integers=negative),
     "ELEMENT_WISE_RECIP": elementwise(np.reciprocal),
     "ELEMENT_WISE_ROUND": exact(round_),
     "ELEMENT_WISE_SIGN": exact(flushing(sign)),

@@ -11,7 +11,7 @@ import numpy as np
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball
 from dmlcheck.reference.bindings import scale_bias
 from dmlcheck.reference.blocks import BLOCK, tiles
-from dmlcheck.reference.operands import as_balls, widened
+from dmlcheck.reference.operands import widened
 from dmlcheck.reference.results import PartlyUndefined, alternatives
 from dmlcheck.reference.rows import Elements
 from dmlcheck.reference.tiling.request import Request
@@ -44,26 +44,28 @@ def _scaled(
     formula: Callable[..., Any],
     scale: Any,
     bias: Any,
-    x: Any,
-    *more: Any,
+    *given: Any,
     arithmetic: Arithmetic | None,
     is_exact: bool,
 ) -> Any:
-    """Return f(x * Scale + Bias, ...), in balls if there is an arithmetic.
+    """Return f(x * Scale + Bias, ...) of all operands, in balls if there is an arithmetic.
 
     Integers may be scaled in FLOAT32. A result is undefined if an intermediate value does not fit the type; all are,
     unless Scale and Bias are whole numbers.
     """
     if arithmetic is not None:
-        first = x if isinstance(x, Ball) else Ball(x, 0.0, arithmetic)
-        return formula(first * scale + bias, *(as_balls(y, arithmetic) for y in more))
-    rest = [y if is_exact else widened(y) for y in more]
-    if x.dtype.kind == "f":
-        return formula(widened(x) * scale + bias, *rest)
+        balls = (x if isinstance(x, Ball) else Ball(widened(x), 0.0, arithmetic) for x in given)
+        return formula(*(x * scale + bias for x in balls))
+    if given[0].dtype.kind == "f":
+        return formula(*(widened(x) * scale + bias for x in given))
+    x, *more = given
     steps = _steps(x, scale, bias)
     limits = np.iinfo(x.dtype)
     fits = np.logical_and.reduce([(step >= limits.min) & (step <= limits.max) for step in steps])
     fits &= scale.is_integer() and bias.is_integer()
+    rest = [
+        widened(y) * scale + bias if y.dtype.kind == "f" else (widened(y) * scale + bias).astype(np.int64) for y in more
+    ]
 
     def of(moved: Any) -> Any:
         return formula(moved if is_exact else widened(moved), *rest)

@@ -71,6 +71,20 @@ def test_an_absent_zero_point_is_0_of_the_outputs_type() -> None:
     assert result.tolist() == [[-3, 3, 127]]
 
 
+@pytest.mark.parametrize(("kind", "expected"), [("UINT8", [0, 131]), ("INT8", [-128, 3]), ("UINT4", [0, 11])])
+def test_an_absent_zero_point_of_quantize_is_the_middle_of_an_unsigned_type(kind: str, expected: list[int]) -> None:
+    tensor = {"DataType": "FLOAT32", "Sizes": [1, 2]}
+    fields = {
+        "InputTensor": tensor,
+        "QuantizationType": "SCALE",
+        "QuantizationTensors": [{**tensor, "Sizes": [1, 1]}],
+        "OutputTensor": {"DataType": kind, "Sizes": [1, 2]},
+    }
+    inputs = {"InputTensor": of("FLOAT32", -300, 3), "QuantizationTensors": [np.ones((1, 1), np.float32)]}
+    for answer in answers(desc_of("QUANTIZE", fields), inputs, tuple(EVALUATORS)):
+        assert answer["OutputTensor"].astype(int).tolist() == [expected]
+
+
 def test_a_zero_point_of_int32_is_inexpressible() -> None:
     x = of("INT32", 1, 2)
     desc, _ = quantization("ELEMENT_WISE_DEQUANTIZE_LINEAR", x, of("FLOAT32", 1, 1), x, "FLOAT32", [0, 0])

@@ -51,10 +51,22 @@ def test_blocks_of_bytes_and_4_bits_are_quantized_by_the_newer_operators(
     assert (made.operator, made.fields["QuantizationType"]) == ("QUANTIZE", "SCALE_ZERO_POINT")
     assert [tensor.values.tolist() for tensor in made.fields["QuantizationTensors"]] == [expected, expected]
     kinds = [q, zeros(2, 4, dtype="uint8")] if "block_size" in attributes else [q]
-    for quantized in kinds:
+    for quantized in kinds:  # without a zero point DirectML's own is the middle of the type
         made = found("DequantizeLinear", [quantized, numbers], x, **attributes)
-        assert (made.operator, made.fields["QuantizationType"]) == ("DEQUANTIZE", "SCALE")
-        assert made.fields["QuantizationTensors"][0].values.tolist() == expected
+        assert (made.operator, made.fields["QuantizationType"]) == ("DEQUANTIZE", "SCALE_ZERO_POINT")
+        scale, zero = made.fields["QuantizationTensors"]
+        assert (scale.values.tolist(), zero.values.tolist()) == (expected, np.zeros_like(expected).tolist())
+        assert zero.data_type == ("UINT4" if quantized is q else "UINT8")
+
+
+def test_signed_numbers_need_no_zero_point() -> None:
+    made = found("DequantizeLinear", [four_bits(zeros(2, 4), "INT4"), np.array(2, "f4")], zeros(2, 4))
+    assert (made.operator, made.fields["QuantizationType"]) == ("DEQUANTIZE", "SCALE")
+
+
+def test_a_cast_of_unsigned_4_bits_has_the_zero_point_0() -> None:
+    made = found("Cast", [four_bits(np.array([[8, 7]]), "UINT4")], zeros(1, 2))
+    assert [tensor.values.tolist() for tensor in made.fields["QuantizationTensors"]] == [[[1]], [[0]]]
 
 
 def test_a_cast_of_4_bits_to_floats_is_a_dequantization_by_1() -> None:

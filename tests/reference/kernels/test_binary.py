@@ -99,10 +99,12 @@ def squared_difference(a: Any, b: Any, name: str) -> Number | None:
 
 def mean(a: Any, b: Any, name: str) -> Number | None:
     if name in INTEGERS:
-        return (a + b) // 2
+        return math.trunc(Fraction(wrapped(a + b, name), 2))
     if is_special(a, b):
         return float(a + b)
     total = Fraction(a) + Fraction(b)
+    if name == "FLOAT32" and math.isinf(nearest(total, name)):
+        return math.copysign(INF, total)
     return nearest(total / 2, name, math.copysign(1, a + b))
 
 
@@ -128,7 +130,8 @@ def power(a: Any, b: Any, name: str) -> Number | None:
         value = Fraction(a) ** b if abs(a) < 2 or -2 <= b <= 64 else Fraction(1, 3)
         return int(value) if value.denominator == 1 and fits(int(value), name) else None
     if is_special(a, b):
-        return math.pow(a, b)
+        is_nan = (a == 1, b == 0, a < 0 and math.isinf(b), a == -INF and not float(b).is_integer())  # of powr
+        return NAN if any(is_nan) else math.pow(a, b)
     if a < 0 and not float(b).is_integer():
         return NAN
     sign = -1.0 if math.copysign(1, a) < 0 and b % 2 == 1 else 1.0
@@ -269,11 +272,12 @@ def test_bases_and_exponents_may_be_of_different_types(bases: Array, exponents: 
     assert results("POW", {}, bases, exponents) == right
 
 
-def test_scale_and_bias_come_before_the_power_and_make_that_of_integers_undefined() -> None:
+def test_scale_and_bias_come_before_the_power_for_bases_and_exponents() -> None:
     fields = {"ScaleBias": {"Scale": 2, "Bias": 1}}
-    assert results("POW", fields, *columns([(1, 2), (-1, 0.5), (-0.5, 0)], "FLOAT32", "FLOAT32"))[:1] == [9]
-    assert math.isnan(computed("POW", fields, *columns([(-1, 0.5)], "FLOAT32", "FLOAT32"))[0])
-    assert results("POW", fields, *columns([(-0.5, 0)], "FLOAT32", "FLOAT32")) == [None]
+    assert results("POW", fields, *columns([(1, 0.5), (-1, 1)], "FLOAT32", "FLOAT32")) == [9, -1]
+    assert math.isnan(computed("POW", fields, *columns([(-1, 0.25)], "FLOAT32", "FLOAT32"))[0])
+    assert results("POW", fields, *columns([(1, 2)], "INT32", "INT32")) == [243]
+    fields = {"ScaleBias": {"Scale": 0.5, "Bias": 1}}
     assert results("POW", fields, *columns([(1, 2)], "INT32", "INT32")) == [None]
 
 
