@@ -12,6 +12,7 @@ from typing import IO, TYPE_CHECKING, Any, cast
 
 import click
 
+from dmlcheck.cli.options import COLOUR
 from dmlcheck.diagnostics.record import MAX_PROBLEMS, Diagnostic
 from dmlcheck.diagnostics.wording import counted, visible
 from dmlcheck.files.document import Document
@@ -145,7 +146,8 @@ class Console:
     def __init__(self) -> None:
         """Look at standard output."""
         self.is_terminal = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
-        colour = self.is_terminal and not os.environ.get("NO_COLOR")
+        asked = click.get_current_context().find_root().meta.get(COLOUR, "auto")
+        colour = asked == "always" or (asked == "auto" and self.is_terminal and not os.environ.get("NO_COLOR"))
         self.columns = _columns() if self.is_terminal else None
         self.style = Style(colour=colour) if self.columns is None else _within(self.columns, colour=colour)
         self._rich: Any = None

@@ -72,7 +72,7 @@ def _named_cause(error: Diagnostic) -> str | None:
 
 
 def shared_cause(result: CaseResult) -> str | None:
-    """Return what failures of one operator may have in common: a likely cause, or the message of another error.
+    """Return the likely cause of a wrong output, or the message of another error, which failures may share.
 
     It is None for a wrong output without a cause, for a mistake of a file, and for a part of a model.
     """
@@ -83,7 +83,7 @@ def shared_cause(result: CaseResult) -> str | None:
 
 
 def group_text(result: CaseResult, style: Style = PLAIN) -> str:
-    """Return what failures of one operator and cause have in common, with {count} for their number."""
+    """Return the operator and the cause of several failures, with {count} for their number."""
     operator = short_operator(full_name(result.case.operator) or result.case.operator)
     said = f" cases of {operator} - {cut(shared_cause(result) or '', _MOST_REASON)}"
     return f"{_head(result, style)} {{count}}{said.replace('{', '{{').replace('}', '}}')}"

@@ -618,7 +618,7 @@ def _stable(text: str) -> list[str]:
     [
         (("--warn-above", "0.7"), "another --warn-above"),
         (("--accumulate", "float16"), "another --accumulate"),
-        (("--input-precision", "tf32"), "another --inputs"),
+        (("--input-precision", "tf32"), "another --input-precision"),
         (("--compare-to", "old.json"), "another --compare-to"),
     ],
 )
