@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from dmlcheck.diagnostics.catalog import RULES
 from dmlcheck.diagnostics.record import ERROR, WARNING, Diagnostic
 from dmlcheck.diagnostics.wording import brief, cut, visible
 from dmlcheck.reports.diagnostics import diagnostic_text
@@ -72,14 +73,22 @@ def _named_cause(error: Diagnostic) -> str | None:
 
 
 def shared_cause(result: CaseResult) -> str | None:
-    """Return the likely cause of a wrong output, or the message of another error, which failures may share.
+    """Return the likely causes of wrong outputs, and the messages of other errors, which failures may share.
 
-    It is None for a wrong output without a cause, for a mistake of a file, and for a part of a model.
+    It is None if an output is wrong without a cause, for a mistake of a file, which has its own place, and for part of a
+    model.
     """
-    error = _errors(result)[0]
     if not result.case.operator or result.node or result.output or result.together is not None:
         return None
-    return _named_cause(error) if error.rule == "output-mismatch" else error.message.split("\n", 1)[0]
+    said = [_cause(error) for error in _errors(result)]
+    return None if None in said else "; ".join(dict.fromkeys(filter(None, said)))
+
+
+def _cause(error: Diagnostic) -> str | None:
+    if error.rule == "output-mismatch":
+        return _named_cause(error)
+    is_of_file = error.rule in RULES and RULES[error.rule].group != "run"
+    return None if is_of_file else error.message.split("\n", 1)[0]
 
 
 def group_text(result: CaseResult, style: Style = PLAIN) -> str:

@@ -157,6 +157,16 @@ def test_failures_of_two_operators_or_with_two_causes_are_no_group() -> None:
     assert "3 failures:" in printed(*results)
 
 
+def test_a_mistake_of_a_file_has_its_own_place_and_is_no_group() -> None:
+    found = (Diagnostic("axis-out-of-range", "Axes[0] is 2"),)
+    assert "2 failures:" in printed(*(failed(f"c{number}", diagnostics=found) for number in range(2)))
+
+
+def test_failures_with_another_error_beside_the_same_are_no_group() -> None:
+    one, other = Diagnostic("timeout", "too long"), Diagnostic("implementation-error", "crashed")
+    assert "2 failures:" in printed(failed("a", diagnostics=(one,)), failed("b", diagnostics=(one, other)))
+
+
 def test_errors_with_the_same_message_are_a_group_whatever_it_holds() -> None:
     found = (Diagnostic("implementation-error", "lost {0} of it"),)
     lines = printed(*(failed(f"c{number}", diagnostics=found) for number in range(3)))
