@@ -75,8 +75,8 @@ def _named_cause(error: Diagnostic) -> str | None:
 def shared_cause(result: CaseResult) -> str | None:
     """Return the likely causes of wrong outputs, and the messages of other errors, which failures may share.
 
-    It is None if an output is wrong without a cause, for a mistake of a file, which has its own place, and for part of a
-    model.
+    It is None if an output is wrong without a cause, for a mistake of a file, which has its own place, and for part of
+    a model.
     """
     if not result.case.operator or result.node or result.output or result.together is not None:
         return None
