@@ -137,7 +137,7 @@ def test_an_implementation_and_its_level_may_be_given(monkeypatch: pytest.Monkey
         "--dmlcheck-inputs",
         "tf32",
     ]
-    options = "--implementation python:misbehaving:Misbehaving --accumulate float16 --inputs tf32"
+    options = "--implementation python:misbehaving:Misbehaving --accumulate float16 --input-precision tf32"
     again = f"dmlcheck run {options} cases/sum.yaml::wrong"
     assert f"  again: {again}\n" in run(*words).stdout
 

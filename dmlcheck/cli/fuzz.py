@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -18,6 +20,8 @@ from dmlcheck.cli.model_options import rounding_option
 from dmlcheck.cli.operators import complete_operators, operators_named
 from dmlcheck.cli.options import complete_files, examples
 from dmlcheck.cli.run_options import Jobs, Seconds
+from dmlcheck.diagnostics.wording import did_you_mean
+from dmlcheck.drawing.where import DATA_TYPE, Where
 from dmlcheck.folders.export_folder import Occupied, check
 from dmlcheck.implementations import Unavailable, about, executes, require_models, validates
 from dmlcheck.specs.load import load_spec, operator_names
@@ -61,6 +65,13 @@ _SECONDS = 60.0  # where neither --seconds nor --examples says when to stop
     shell_complete=complete_files,
     help="A new folder, or that of an earlier campaign.",
 )
+@click.option(
+    "--where",
+    "conditions",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Draw only descs with this value of an attribute, or with a tensor of a DataType; VALUE|VALUE is either.",
+)
 @click.option("--invalid", "with_invalid", is_flag=True, help="Draw also descs that break one constraint each.")
 @click.option(
     "--graphs",
@@ -82,7 +93,7 @@ _SECONDS = 60.0  # where neither --seconds nor --examples says when to stop
     help="Known results of this implementation, by the ids of their findings.",
 )
 @executor_option
-@click.option("-j", "--jobs", type=Jobs(), default=1, metavar="N", help="With --executor dask: the processes here.")
+@click.option("-j", "--jobs", type=Jobs(), default=1, metavar="N", help="Draw in N processes; auto: one for each core.")
 @rounding_option
 @judging_options
 def fuzz(
@@ -92,6 +103,7 @@ def fuzz(
     examples: int | None,
     seed: int,
     folder: str,
+    conditions: tuple[str, ...],
     with_invalid: bool,
     is_of_graphs: bool,
     is_exhaustive: bool,
@@ -107,17 +119,18 @@ def fuzz(
 
     own_level, is_only_asked = _library(judging.implementation)
     level = judging.level or own_level or NEWEST_LEVEL
-    names = [name for given in operators for name in operators_named(given)] or list(operator_names())
-    names = _at_level(names, level, is_named=bool(operators))
+    where = list(map(_condition, conditions))
+    names = _meeting(_at_level(operators, level), where)
     if with_invalid + is_of_graphs + is_exhaustive > 1:
         raise click.UsageError("--invalid, --graphs and --exhaustive are campaigns of their own; choose one")
+    if where and (is_of_graphs or is_exhaustive):
+        raise click.UsageError("--where is for single draws, not for --graphs or --exhaustive")
     _check_executor(executor, jobs, is_of_graphs=is_of_graphs)
     if seconds is None and examples is None and not is_exhaustive:
         seconds = _SECONDS
-    asked = CampaignRequest(
-        names, judging.implementation, seed, examples, seconds or None, level, with_invalid, is_exhaustive, is_of_graphs
-    )
-    asked = asked._replace(is_of_descs=is_only_asked)
+    name, seconds = judging.implementation, seconds or None
+    kinds = with_invalid, is_exhaustive, is_of_graphs, is_only_asked
+    asked = CampaignRequest(names, name, seed, examples, seconds, level, *kinds, where)
     if judging.implementation == "reference":
         write("dmlcheck: the reference engine would be compared with itself; name an implementation", to_errors=True)
         sys.exit(Exit.NOTHING_CHECKED)
@@ -126,13 +139,38 @@ def fuzz(
         check(folder, "findings")
         with cluster_of(executor, jobs) as cluster:
             judged = _judged(judging, cluster, with_invalid=with_invalid, is_of_graphs=is_of_graphs)
-            sys.exit(_run(asked, judging, known, judged, cluster))
+            bench = partial(_bench, judging, cluster, jobs)
+            sys.exit(_run(asked, judging, known, judged, bench))
     except Occupied as error:
         raise click.UsageError(f"-o: {error}") from None
     except Unavailable as error:
         raise click.UsageError(f"--implementation: {error}") from None
     except OSError as error:
         raise click.UsageError(f"-o: {error.filename or folder} cannot be written: {error.strerror or error}") from None
+
+
+def _condition(text: str) -> Where:
+    """Return a condition of `--where`; a usage error if it is none, or about nothing that an operator has."""
+    found = Where.of(text)
+    if found is None:
+        raise click.UsageError(f"--where {text!r} is not NAME=VALUE, as in Direction=FORWARD or DataType=FLOAT16")
+    known = {DATA_TYPE, *(name for operator in operator_names() for name in load_spec(operator).fields)}
+    if found.name not in known:
+        help = did_you_mean(found.name, sorted(known)[:_MOST_KNOWN]) or "`dmlcheck show OPERATOR` lists its attributes"
+        raise click.UsageError(f"--where: no operator has {found.name}; {help}")
+    return found
+
+
+_MOST_KNOWN = 400
+
+
+def _meeting(names: list[str], where: list[Where]) -> list[str]:
+    """Return the operators that can meet all conditions; a usage error if none can."""
+    found = [name for name in names if all(one.is_for(name) for one in where)]
+    if not found:
+        asked = " and ".join(f"{one.name}={'|'.join(one.values)}" for one in where)
+        raise click.UsageError(f"--where: none of the operators can have {asked}")
+    return found
 
 
 def _library(implementation: str) -> tuple[str, bool]:
@@ -147,8 +185,8 @@ def _check_executor(executor: str | None, jobs: int, *, is_of_graphs: bool) -> N
     """Refuse workers for a campaign that cannot use them."""
     if executor is not None and is_of_graphs:
         raise click.UsageError("--executor is for descs; graphs run one after the other")
-    if executor is None and jobs > 1:
-        raise click.UsageError("-j is for --executor dask")
+    if jobs > 1 and is_of_graphs:
+        raise click.UsageError("-j is for descs; graphs run one after the other")
 
 
 _VALIDATES = "what it has to do for that is in the guide, in implementations.md"
@@ -184,24 +222,26 @@ def _require_onnx() -> None:
         raise click.UsageError(f"--graphs: {error}") from None
 
 
-def _at_level(names: list[str], level: str, *, is_named: bool) -> list[str]:
-    """Return the operators that a level has; a usage error for one that was named and is newer."""
-    found = list(dict.fromkeys(names))
+def _at_level(named: tuple[str, ...], level: str) -> list[str]:
+    """Return the named operators, or all that a level has; a usage error for one that was named and is newer."""
+    found = list(dict.fromkeys(name for given in named for name in operators_named(given))) or list(operator_names())
     newer = [name for name in found if LEVEL_ORDER[load_spec(name).introduced] > LEVEL_ORDER[level]]
-    if newer and is_named:
+    if newer and named:
         since = level_name(load_spec(newer[0]).introduced)
         raise click.UsageError(f"{newer[0]} is there from {since} on; --feature-level is {level_name(level)}")
     return [name for name in found if name not in newer]
 
 
-def _run(asked: CampaignRequest, judging: Judging, known: KnownFindings, judged: str, cluster: Cluster | None) -> Exit:
+def _run(
+    asked: CampaignRequest, judging: Judging, known: KnownFindings, judged: str, bench: Callable[[], Bench]
+) -> Exit:
     """Run a campaign and print its findings and its end."""
     from dmlcheck.reports.fuzzing import head_lines, progress_text, summary_lines
     from dmlcheck.running.finding_files import FindingFiles
 
     console = Console()
     files = FindingFiles(known.folder)
-    campaign = _campaign(asked, _bench(judging, cluster), files, judging, known)
+    campaign = _campaign(asked, bench(), files, judging, known)
     tally = campaign.tally
     for line in head_lines(asked, judged):
         console.echo(line)
@@ -224,7 +264,7 @@ def _run(asked: CampaignRequest, judging: Judging, known: KnownFindings, judged:
     return Exit.GOOD
 
 
-def _bench(judging: Judging, cluster: Cluster | None) -> Bench:
+def _bench(judging: Judging, cluster: Cluster | None, jobs: int) -> Bench:
     """Return the bench for the trials: on this machine, or on the workers of a cluster."""
     if cluster is not None:
         from dmlcheck.running.trials_there import BenchThere, Judge
@@ -232,7 +272,7 @@ def _bench(judging: Judging, cluster: Cluster | None) -> Bench:
         return BenchThere(cluster, Judge(judging.implementation, judging.settings, judging.most_seconds))
     from dmlcheck.running.trials import bench
 
-    return bench(judging.implementation, judging.settings, judging.most_seconds)
+    return bench(judging.implementation, judging.settings, judging.most_seconds, jobs)
 
 
 def _follow(campaign: Campaign | GraphCampaign, console: Console, interrupts: Interrupts) -> bool:

@@ -82,11 +82,32 @@ level_option = click.option(
     shell_complete=complete_levels,
 )
 format_option = click.option(
-    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to print it."
+    "--format",
+    "--output-format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="How to print it.",
 )
 select_option = click.option(
     "-k",
     "expression",
     metavar="EXPR",
     help="Only cases whose id contains EXPR, words joined by and, or, not, ().",
+)
+
+
+def _take_colour(ctx: click.Context, _: click.Parameter, value: str) -> None:
+    ctx.find_root().meta[COLOUR] = value
+
+
+COLOUR = "dmlcheck.colour"
+colour_option = click.option(
+    "--color",
+    type=click.Choice(["auto", "always", "never"]),
+    default="auto",
+    callback=_take_colour,
+    expose_value=False,
+    help="Whether to print in colour. Default: auto, on a terminal without NO_COLOR.",
 )

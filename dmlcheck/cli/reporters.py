@@ -13,7 +13,7 @@ import click
 
 from dmlcheck.cases.find import real_path
 from dmlcheck.cli.console import Console, say, write_command
-from dmlcheck.cli.options import complete_files
+from dmlcheck.cli.options import colour_option, complete_files
 from dmlcheck.reports.again import again
 from dmlcheck.reports.concise import ConciseReport
 from dmlcheck.reports.failure import Again
@@ -67,7 +67,7 @@ def report_options(command: Callable[..., None]) -> Callable[..., None]:
         files = {name: given.pop(name) for name in _KINDS}
         command(wanted=ReportRequest(files, -1 if quiet else verbose, report_form, durations), **given)
 
-    for option in reversed([*_FILE_OPTIONS, *_PRINT_OPTIONS]):
+    for option in reversed([*_FILE_OPTIONS, *_PRINT_OPTIONS, colour_option]):
         with_reports = option(with_reports)
     return with_reports
 
@@ -79,6 +79,7 @@ _FILE_OPTIONS = [
 _PRINT_OPTIONS = [
     click.option(
         "--format",
+        "--output-format",
         "report_form",
         type=click.Choice(["full", "concise", "github"]),
         default="full",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -70,6 +71,7 @@ class Options(NamedTuple):
     tags: tuple[str, ...]
     types: tuple[str, ...]
     failed: str | None
+    only_last: bool
     is_listing: bool
     first_failure: bool
     max_failures: int | None
@@ -114,8 +116,17 @@ class Options(NamedTuple):
         details = details or self.fail_on_flaky
         digests = self.wanted.files["json"] is not None
         timeout = self.timeout or None
-        selection = Selection(self.expression, frozenset(self.tags), frozenset(self.types), failed_before(self.failed))
+        selection = Selection(self.expression, frozenset(self.tags), frozenset(self.types), self._failed())
         return Plan(self.implementation, settings, selection, self.shard, timeout, details, digests, self.retries)
+
+    def _failed(self) -> frozenset[str] | None:
+        """Return the ids of the cases that failed before, None for all cases."""
+        if not self.only_last:
+            return failed_before(self.failed)
+        last = self.wanted.files["json"]
+        if last is None or self.failed is not None:
+            raise click.UsageError("--lf needs --json REPORT.json, which the last run wrote, and no --failed")
+        return failed_before(last) if os.path.exists(last) else None
 
     @property
     def warned_above(self) -> float | None:
@@ -189,9 +200,15 @@ class Options(NamedTuple):
     shell_complete=complete_files,
     help="Only cases that failed in an earlier report.",
 )
+@click.option(
+    "--lf",
+    "only_last",
+    is_flag=True,
+    help="Only cases that failed in the last report that --json wrote; all where there is none.",
+)
 @click.option("--list", "is_listing", is_flag=True, help="Print the ids of the cases that would run, and run nothing.")
 @click.option("-x", "first_failure", is_flag=True, help="Stop at the first failure.")
-@click.option("--max-failures", type=click.IntRange(min=1), metavar="N", help="Stop after N failures.")
+@click.option("--max-failures", "--maxfail", type=click.IntRange(min=1), metavar="N", help="Stop after N failures.")
 @level_option
 @implementation_option("The implementation under test, see below.")
 @version_option("It is this version of DirectML (1.8.0): expect the failures that are known of it.")
@@ -221,7 +238,9 @@ class Options(NamedTuple):
     is_flag=True,
     help="Exit with 0, not 5, if no case has results to compare; descs are validated anyway.",
 )
-@click.option("-j", "--jobs", type=Jobs(), default=1, metavar="N", help="Run in N processes; auto: one for each core.")
+@click.option(
+    "-j", "-n", "--jobs", type=Jobs(), default=1, metavar="N", help="Run in N processes; auto: one for each core."
+)
 @executor_option
 @click.option(
     "--timeout",

@@ -13,7 +13,7 @@ from dmlcheck.cases.find import each_once, located, real_path
 from dmlcheck.cli.console import Console, print_page, write, write_command, write_json
 from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.model_options import any_dim_option
-from dmlcheck.cli.options import complete_files, examples, level_option, version_option
+from dmlcheck.cli.options import colour_option, complete_files, examples, level_option, version_option
 from dmlcheck.cli.selection import check_option, check_taken, found_in, say_empty, say_no_cases
 from dmlcheck.diagnostics.wording import cut, did_you_mean, visible
 from dmlcheck.files.document import Document
@@ -47,14 +47,23 @@ _MOST_NAME = 100  # characters
 @any_dim_option
 @click.option(
     "--format",
+    "--output-format",
     "form",
     type=click.Choice(["text", "json", "sarif", "github"]),
     default="text",
     show_default=True,
     help="How to print it.",
 )
+@click.option("-q", "--quiet", is_flag=True, help="With the format text, print only what is wrong.")
+@colour_option
 def validate(
-    *, files: tuple[str, ...], dims: tuple[tuple[str, int], ...], form: str, library: str | None, **given: Any
+    *,
+    files: tuple[str, ...],
+    dims: tuple[tuple[str, int], ...],
+    form: str,
+    library: str | None,
+    quiet: bool,
+    **given: Any,
 ) -> None:
     """Check whether descs are valid at a feature level, from which level on, and why others are not.
 
@@ -69,7 +78,7 @@ def validate(
     descs = [desc for one in found for desc in one.descs]
     checked = bool(descs) or any(whole.checked for whole in wholes)
     documents = {one.document.name: one.document for one in found}
-    _print(_Found(descs, wholes, documents), form, given["directml_version"])
+    _print(_Found(descs, wholes, documents), form, given["directml_version"], is_quiet=quiet)
     if checked:
         say_no_cases([one.document.name for one in found if one.is_empty])
     if any(one.is_wrong for one in found):
@@ -108,8 +117,15 @@ class _Found(NamedTuple):
     wholes: list[Whole]
     documents: dict[str, Document]
 
+    def of_errors(self) -> _Found:
+        """Return the part of it that is not valid."""
+        wrong = [desc for desc in self.descs if desc.errors]
+        return self._replace(
+            descs=wrong, wholes=[one for one in self.wholes if one.is_refused or errors_in(one.entries)]
+        )
 
-def _print(found: _Found, form: str, version: str | None) -> None:
+
+def _print(found: _Found, form: str, version: str | None, *, is_quiet: bool = False) -> None:
     every = [*found.descs, *(entry for whole in found.wholes for entry in whole.entries)]
     if form == "json":
         from dmlcheck.reports.json import validation_text
@@ -124,7 +140,7 @@ def _print(found: _Found, form: str, version: str | None) -> None:
 
         annotate(every, write_command)
     else:
-        _print_text(found)
+        _print_text(found.of_errors() if is_quiet else found)
 
 
 def _print_text(found: _Found) -> None:

@@ -28,7 +28,10 @@ _SIZES = 4.0  # the ratio of the sums of squares of errors that are alike, at mo
 
 
 def overflow(wrong: WrongOutput) -> str | None:
-    """Return which step overflows, if the formula with steps of a float type gives the whole output, and why it may."""
+    """Return the step that overflows, if the formula with steps of a float type gives the whole output."""
+    found = wrong.actual[wrong.mask]
+    if bool((np.isfinite(found) & (found != 0)).all()):
+        return None
     for number, way, words in _ways(wrong):
         with suppress(Exception):  # such numbers may be none that the formula takes
             computed = engine.evaluate(wrong.desc, wrong.inputs, partial(narrowed.narrowed, way))[wrong.label]

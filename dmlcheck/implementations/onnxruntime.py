@@ -50,14 +50,22 @@ _CHECK = re.compile(r".* was false\. (?=\S)|.*\[with [^\]]*\] ")
 
 
 class OnnxRuntime:
-    """One execution provider of ONNX Runtime; `place` is its name, `cpu` or `dml`, and empty for the CPU's."""
+    """One execution provider of ONNX Runtime.
+
+    `place` is its name, `cpu` or `dml`, and empty for the CPU's. Options of the provider may follow, as in
+    `PROVIDER,KEY=VALUE`; `library=FILE` is the plug-in library that has the provider.
+    """
 
     may_crash = True
 
     def __init__(self, place: str = "", timeout: float | None = None) -> None:  # noqa: ARG002 - no session can be ended
-        place = _SHORT.get(place.lower(), place)
+        given, *pairs = place.split(",")
+        self._settings = _settings(pairs)
+        library = self._settings.pop("library", None)
+        place = _SHORT.get(given.lower(), given)
         self._runtime = _imported(INSTALL_DML if place == DML else INSTALL)
-        self.provider = _provider(self._runtime, place)
+        self._devices = [] if library is None else _devices_of(self._runtime, place, library)
+        self.provider = place if self._devices else _provider(self._runtime, place)
         self.is_directml = self.provider == DML
         self.name = f"onnxruntime:{self.provider}"
         self.version = str(self._runtime.__version__)
@@ -108,7 +116,7 @@ class OnnxRuntime:
             options.graph_optimization_level = self._runtime.GraphOptimizationLevel.ORT_ENABLE_ALL
         providers = [self.provider] if is_strict or self.provider == CPU else [self.provider, CPU]
         try:
-            session = self._runtime.InferenceSession(model, options, providers=providers, enable_fallback=0)
+            session = self._new_session(model, options, providers)
         except Exception as error:
             if is_strict and (_NO_FALLBACK in str(error) or type(error).__name__ == "NotImplemented"):
                 self.ran_elsewhere = True
@@ -116,6 +124,14 @@ class OnnxRuntime:
             raise
         session.disable_fallback()
         return session
+
+    def _new_session(self, model: bytes | str, options: Any, providers: list[str]) -> Any:
+        """Return a session with providers, the one under test with its options."""
+        if self._devices:
+            options.add_provider_for_devices(self._devices, self._settings)
+            return self._runtime.InferenceSession(model, options, enable_fallback=0)
+        own = [(name, self._settings) if name == self.provider and self._settings else name for name in providers]
+        return self._runtime.InferenceSession(model, options, providers=own, enable_fallback=0)
 
     def optimizing(self) -> OnnxRuntime:
         """Return the same provider with models optimized before they run, as it is by default elsewhere."""
@@ -133,7 +149,7 @@ class OnnxRuntime:
         options.optimized_model_filepath = path
         providers = list(dict.fromkeys([self.provider, CPU]))
         try:
-            self._runtime.InferenceSession(model, options, providers=providers, enable_fallback=0)
+            self._new_session(model, options, providers)
         except Exception as error:
             raise self._model_problem(error) from error
 
@@ -163,9 +179,7 @@ class OnnxRuntime:
         session = self._sessions.pop(model.data, None)
         if session is None:
             try:
-                session = self._runtime.InferenceSession(
-                    model.data, _options(self._runtime, self.provider), providers=[self.provider], enable_fallback=0
-                )
+                session = self._new_session(model.data, _options(self._runtime, self.provider), [self.provider])
             except Exception as error:
                 raise self._problem(error, model.graph) from error
             session.disable_fallback()
@@ -274,6 +288,30 @@ def _silenced() -> Iterator[None]:
         os.dup2(kept, 2)
         os.close(kept)
         os.close(nowhere)
+
+
+def _settings(pairs: list[str]) -> dict[str, str]:
+    """Return options of a provider, given as KEY=VALUE; Unavailable for one that is not spelt so."""
+    split = [pair.partition("=") for pair in pairs]
+    for key, equals, _ in split:
+        if not (key and equals):
+            raise Unavailable(f"{key or repr(key)} is no option of a provider; write PROVIDER,KEY=VALUE,...")
+    return {key: value for key, _, value in split}
+
+
+def _devices_of(runtime: Any, provider: str, library: str) -> list[Any]:
+    """Return the devices of a provider that a plug-in library has; Unavailable without one."""
+    if not hasattr(runtime, "register_execution_provider_library"):
+        raise Unavailable(f"onnxruntime {runtime.__version__} takes no plug-in libraries; 1.22 does")
+    try:
+        runtime.register_execution_provider_library(provider, os.path.abspath(library))
+    except Exception as error:  # noqa: BLE001 - the library's own, of any kind
+        raise Unavailable(f"{library} is no plug-in library: {' '.join(str(error).split())}") from None
+    found = [each for each in runtime.get_ep_devices() if each.ep_name == provider]
+    if not found:
+        names = dict.fromkeys(each.ep_name for each in runtime.get_ep_devices())
+        raise Unavailable(f"{library} has no device for {provider}; there are {', '.join(names)}")
+    return found
 
 
 def _provider(runtime: Any, provider: str) -> str:

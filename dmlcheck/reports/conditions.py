@@ -56,7 +56,8 @@ def constraint_text(row: Constraint) -> str:
         parts.append(f"from {row.since}")
     if row.until and not _is_said(row.text, (f"before {LEVEL_PREFIX}{row.until}",)):
         parts.append(f"before {row.until}")
-    return f"{row.text} ({', '.join(parts)})" if parts else row.text
+    untold = [part for part in parts if part.casefold() not in row.text.casefold()]
+    return f"{row.text} ({', '.join(untold)})" if untold else row.text
 
 
 def taken_text(row: Constraint) -> str:

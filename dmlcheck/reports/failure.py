@@ -91,7 +91,7 @@ def _cause(error: Diagnostic) -> str | None:
 
 
 def group_text(result: CaseResult, style: Style = PLAIN) -> str:
-    """Return what failures of one operator and cause have in common, with {count} for their number."""
+    """Return the operator and the cause of several failures, with {count} for their number."""
     operator = short_operator(full_name(result.case.operator) or result.case.operator)
     said = f" cases of {operator} - {cut(shared_cause(result) or '', _MOST_REASON)}"
     return f"{_head(result, style)} {{count}}{said.replace('{', '{{').replace('}', '}}')}"

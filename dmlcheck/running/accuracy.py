@@ -84,7 +84,7 @@ def _worse(worst: Worst, case: str, name: str, output: OutputResult) -> Worst:
 
 
 _HALF = 0.5  # the most ULP that the rounding of a result is off
-_MANY_ULP = 1000.0  # of a result near 0, where terms cancel: as a number it says nothing
+_MANY_ULP = 1000.0  # of a result near 0, say: as a number it tells nothing of an error that is allowed
 
 
 def worst_text(worst: Worst) -> str:
@@ -99,7 +99,7 @@ def worst_text(worst: Worst) -> str:
     name = f"{worst.operator} {worst.data_type}".rstrip()
     error = error_text(worst.max_ulp, worst.data_type, is_unrounded=worst.is_unrounded)
     if worst.max_ulp >= _MANY_ULP and worst.data_type.startswith("FLOAT") and (worst.max_share or 2.0) <= 1:
-        error = f"over {_MANY_ULP:.0f} ULP, as of a result near 0"
+        error = f"over {_MANY_ULP:.0f} ULP (within the tolerance)"
     if worst.is_unrounded and worst.max_ulp <= _HALF:
         error += " (the rounding of the right result)"
     return f"largest error of {name}: {error}{share}, {where}"

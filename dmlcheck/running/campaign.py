@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from dmlcheck.descs.read import read_desc
-from dmlcheck.drawing.units import Unit
+from dmlcheck.drawing.units import Unit, drawn_desc
+from dmlcheck.drawing.where import Where, all_hold
 from dmlcheck.running.answers import FailureKind, TrialAnswer
 from dmlcheck.running.finding_files import FindingFiles, FindingSource
 from dmlcheck.running.known_findings import KnownFindings
@@ -19,6 +20,7 @@ from dmlcheck.running.trials import NO_DRAW, Bench, CaseOfFile, Trial, trial_of
 from dmlcheck.specs.names import NEWEST_LEVEL
 
 _REDUCING = 10.0  # seconds for one finding
+_TRIES = 1000  # draws in which one that meets the conditions is looked for
 _MOST = 10  # findings of an operator; later ones are counted
 
 
@@ -26,7 +28,8 @@ class CampaignRequest(NamedTuple):
     """The draws of a campaign, and its end.
 
     `with_invalid` makes every second draw an invalid one, `is_exhaustive` draws all inputs that there are,
-    `is_of_graphs` graphs of the operators, `is_of_descs` descs without inputs, for a library that is only asked.
+    `is_of_graphs` graphs of the operators, `is_of_descs` descs without inputs, for a library that is only asked;
+    `where` has the conditions that their descs meet.
     """
 
     operators: Sequence[str]
@@ -39,6 +42,7 @@ class CampaignRequest(NamedTuple):
     is_exhaustive: bool = False
     is_of_graphs: bool = False
     is_of_descs: bool = False
+    where: Sequence[Where] = ()
 
 
 class CampaignFinding(NamedTuple):
@@ -69,6 +73,7 @@ class CampaignTally:
         self.reasons: Counter[str] = Counter()
         self.invalid = 0  # draws of invalid descs that had an answer
         self.undrawn = 0
+        self.unmet: list[str] = []  # operators without a further draw that meets the conditions
         self.findings: list[CampaignFinding] = []
         self.repeated: Counter[str] = Counter()  # failures by a known fault, by operator
         self.is_interrupted = False
@@ -127,10 +132,31 @@ class Campaign:
 
     def _in_turn(self) -> Iterator[Unit]:
         """Yield draws without end, one of each operator in turn."""
+        numbers = {operator: itertools.count() for operator in self.asked.operators}
+        while numbers:
+            for operator in list(numbers):
+                unit = next(
+                    filter(self._meets, itertools.islice(self._units_of(operator, numbers[operator]), _TRIES)), None
+                )
+                if unit is None:
+                    del numbers[operator]
+                    self.tally.unmet.append(operator)
+                else:
+                    yield unit
+
+    def _units_of(self, operator: str, numbers: Iterator[int]) -> Iterator[Unit]:
+        """Yield the draws of an operator."""
         asked = self.asked
-        for number in itertools.count():
-            kind = {"is_invalid": asked.with_invalid and number % 2 == 1, "is_of_desc": asked.is_of_descs}
-            yield from (Unit(operator, asked.seed, number, asked.level, **kind) for operator in asked.operators)
+        for number in numbers:
+            is_invalid = asked.with_invalid and number % 2 == 1
+            yield Unit(operator, asked.seed, number, asked.level, is_invalid, is_of_desc=asked.is_of_descs)
+
+    def _meets(self, unit: Unit) -> bool:
+        """Whether the desc of a draw meets the conditions, or the valid desc that an invalid one is made of."""
+        if not self.asked.where:
+            return True
+        desc = drawn_desc(unit)
+        return desc is not None and all_hold(self.asked.where, desc)
 
     def _all(self) -> Iterator[Unit]:
         """Yield the draws of all inputs that there are, operator by operator."""

@@ -7,7 +7,10 @@ is the trial's answer, and another goes on after it.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from dmlcheck.cases.prepare import Prepared
@@ -90,15 +93,16 @@ class Bench(Protocol):
         """End the implementation, or the process that runs it."""
 
 
-def bench(implementation: str, settings: Settings, timeout: float | None) -> Bench:
-    """Return the bench for the implementation of a name: in this process if it cannot crash or hang."""
+def bench(implementation: str, settings: Settings, timeout: float | None, jobs: int = 1) -> Bench:
+    """Return the bench for the implementation of a name: one job runs in this process if it cannot crash or hang."""
     made = make(implementation, timeout)
     is_timed = timeout is None or keeps_time(made)
-    if is_timed and not may_crash(made):
+    if jobs == 1 and is_timed and not may_crash(made):
         return BenchHere(made, settings)
     patience = _GRACE if keeps_time(made) else 0.0
     close(made)
-    return BenchApart(implementation, settings, timeout, patience)
+    benches = [BenchApart(implementation, settings, timeout, patience) for _ in range(jobs)]
+    return benches[0] if jobs == 1 else BenchesApart(benches)
 
 
 # ---- in this process
@@ -241,6 +245,43 @@ class BenchApart:
         elif self.patience:
             child.process.terminate()
         child.stop(self.patience if is_busy else _GRACE)
+
+
+class BenchesApart:
+    """Runs trials in several processes at a time; draws are answered in their order, as by one process."""
+
+    def __init__(self, benches: Sequence[Bench]) -> None:
+        """Take the benches, each for one trial at a time."""
+        self.benches = benches
+        self._free: SimpleQueue[Bench] = SimpleQueue()
+        for each in benches:
+            self._free.put(each)
+        self._threads = ThreadPoolExecutor(len(benches))
+
+    def answer(self, work: Work) -> TrialAnswer:
+        """Return the answer of the implementation to a unit of work, from the next bench that is free."""
+        bench = self._free.get()
+        try:
+            return bench.answer(work)
+        finally:
+            self._free.put(bench)
+
+    def answers(self, units: Iterable[Unit]) -> Iterator[tuple[Unit, TrialAnswer]]:
+        """Yield the answer to each draw; some of the next ones run meanwhile."""
+        running: deque[tuple[Unit, Future[TrialAnswer]]] = deque()
+        for unit in units:
+            running.append((unit, self._threads.submit(self.answer, unit)))
+            if len(running) >= 2 * len(self.benches):
+                first, answer = running.popleft()
+                yield first, answer.result()
+        for first, answer in running:
+            yield first, answer.result()
+
+    def close(self) -> None:
+        """End the processes; draws that have not begun are dropped."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        for each in self.benches:
+            each.close()
 
 
 _READY = "ready"

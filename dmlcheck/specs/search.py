@@ -116,7 +116,6 @@ def _misspelt(bare: str, known: Sequence[str]) -> Iterator[str]:
     """Yield the operators whose names, or names in other libraries, are spelt nearly so; a part of a name may do."""
     from difflib import get_close_matches
 
-    close = closest(bare, known)
     meant: dict[str, list[str]] = {name: [name] for name in known}
     for name in sorted(known, key=len):
         steps = name.split("_")
@@ -124,13 +123,13 @@ def _misspelt(bare: str, known: Sequence[str]) -> Iterator[str]:
             tail = "_".join(steps[number:])
             if len(tail) >= _SHORTEST_TAIL:
                 meant.setdefault(tail, [name])
+    found: list[str] = []
     if len(bare) <= _LONGEST:
         for name in get_close_matches(bare, meant, n=2, cutoff=_NEAR):
-            yield from (*meant[name], *(own for one in foreign_names(name) for own in one.operators))
+            found += (*meant[name], *(own for one in foreign_names(name) for own in one.operators))
         lower = get_close_matches(bare.casefold(), [*_by_foreign_name(), *_by_framework_name()], n=1, cutoff=_NEAR)
-        yield from (own for name in lower for one in foreign_names(name) for own in one.operators)
-    if close is not None and len(bare) < _SHORTEST_TAIL + 2:
-        yield close
+        found += (own for name in lower for one in foreign_names(name) for own in one.operators)
+    yield from found or filter(None, [closest(bare, known)])
 
 
 _LONGEST = 60  # letters of a name that is compared with all others
@@ -156,7 +155,7 @@ def foreign_text(names: Sequence[ForeignName]) -> str:
 
 
 def meaning(name: str) -> str | None:
-    """Return what a name is that is no operator's, as a sentence without its end; None if nothing has it."""
+    """Return the kind of thing that a name is if it is no operator's, as a sentence without its end, or None."""
     if name.removeprefix(DATA_TYPE_PREFIX) in DATA_TYPES:
         return f"{name} is a data type"
     having = [operator for operator in operator_names() if name in load_spec(operator).fields]
@@ -187,7 +186,7 @@ def type_help(name: str) -> str | None:
 
 
 def other_type(name: str) -> str | None:
-    """Return what DirectML has for the data type of another system, as a sentence; None if it is none."""
+    """Return the help for a data type of another system, as a sentence; None if it is none."""
     upper = name.upper()
     short = re.fullmatch(r"(?:(FP?)|(BF)|([IS])|(U))(4|8|16|32|64)", upper, re.ASCII)
     if short is not None:

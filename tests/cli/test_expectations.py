@@ -74,7 +74,7 @@ def test_malformed_files_and_cases_are_never_added_and_their_entries_are_kept() 
         (["r.json", "known.yaml", "--reason", "x"], "--reason goes with --add"),
         (["a.yaml", "known.yaml"], "a.yaml: not JSON"),
         (["r.json", "broken.yaml"], "broken.yaml:1:1: error[wrong-type]"),
-        (["r.json", "none.yaml"], "none.yaml: error[file-not-found]"),
+        (["r.json", "none.yaml"], "none.yaml does not exist; --add --reason TEXT makes it"),
     ],
 )
 def test_what_cannot_be_updated_is_refused(words: list[str], said: str) -> None:

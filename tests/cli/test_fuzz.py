@@ -93,7 +93,7 @@ def test_options_that_matter_are_in_the_command_that_runs_the_findings() -> None
         (("GEMM", "-o", "mine"), "mine is not empty"),
         (("GEMM", "--examples", "0"), "0 is not in the range"),
         (("GEMM", "--exhaustive", "--invalid"), "are campaigns of their own; choose one"),
-        (("GEMM", "-j", "2"), "-j is for --executor dask"),
+        (("GEMM", "-j", "2", "--graphs"), "-j is for descs; graphs run one after the other"),
         (("GEMM", "--graphs", "--executor", "dask"), "--executor is for descs"),
     ],
 )
@@ -156,3 +156,39 @@ def test_an_interrupt_ends_it_with_what_was_found(monkeypatch: pytest.MonkeyPatc
     assert "FOUND GEMM" in output
     assert "interrupted: 10 draws" in output
     assert Path("findings/manifest.json").is_file()
+
+
+def test_draws_are_limited_to_values_of_attributes_and_types() -> None:
+    words = ("CONVOLUTION", "--examples", "24", "--where", "Direction=BACKWARD", "--where", "DataType=FLOAT16")
+    code, output = fuzz(*words, "-o", "found", name="LosesLast")
+    assert code == 1
+    for file in Path("found").glob("*.yaml"):
+        text = file.read_text(encoding="utf-8")
+        assert "Direction: BACKWARD" in text
+        assert "DataType: FLOAT16" in text
+    assert "24 draws" in output
+
+
+@pytest.mark.parametrize(
+    ("condition", "said"),
+    [
+        ("Direction", "--where 'Direction' is not NAME=VALUE"),
+        ("Directon=FORWARD", "no operator has Directon; did you mean Direction?"),
+        ("Direction=UP", "none of the operators can have Direction=UP"),
+    ],
+)
+def test_a_condition_that_nothing_meets_is_wrong_usage(condition: str, said: str) -> None:
+    code, output = fuzz("CONVOLUTION", "--where", condition)
+    assert code == 2
+    assert said in output
+
+
+def test_several_processes_find_what_one_finds() -> None:
+    found = {}
+    for jobs in ("1", "2"):
+        words = ("GEMM", "ELEMENT_WISE_ABS", "--examples", "12", "-j", jobs, "-o", f"by-{jobs}")
+        code, output = fuzz(*words, name="LosesLast")
+        assert code == 1
+        assert "12 draws, " in output
+        found[jobs] = {file.name: file.read_text(encoding="utf-8") for file in Path(f"by-{jobs}").rglob("*.yaml")}
+    assert found["1"] == found["2"]

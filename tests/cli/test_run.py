@@ -465,3 +465,33 @@ def test_a_run_that_may_have_no_results_checks_what_there_is(inputs: str, code: 
 def test_a_run_that_selects_nothing_is_no_good_run() -> None:
     write("some.yaml", PLAIN)
     assert dmlcheck("run", "some.yaml", "-k", "other", "--allow-no-results").exit_code == 5
+
+
+def test_options_go_by_the_names_of_other_tools_too() -> None:
+    write("a.yaml", WRONG)
+    write("b.yaml", GOOD)
+    assert dmlcheck("run", ".", "--maxfail", "1", "-n", "1", "--output-format", "concise").exit_code == 1
+    assert "\x1b[31m" in dmlcheck("run", "a.yaml", "--color", "always").stdout
+    assert "\x1b[" not in dmlcheck("run", "a.yaml", "--color", "never").stdout
+    assert "\x1b[31m" in dmlcheck("validate", write("c.yaml", "operator: X\n"), "--color", "always").stdout
+
+
+def test_the_last_failures_are_those_of_the_report_that_is_written_again() -> None:
+    write("a.yaml", WRONG)
+    write("b.yaml", GOOD)
+    assert "--lf needs --json REPORT.json" in dmlcheck("run", ".", "--lf").stderr
+    words = ("run", ".", "--json", "r.json", "--lf")
+    assert dmlcheck(*words).stdout.splitlines()[-1].startswith("1 passed, 1 failed")  # there was none
+    assert dmlcheck(*words).stdout.splitlines()[-1].startswith("1 failed")
+    write("a.yaml", GOOD)
+    assert dmlcheck(*words).exit_code == 0
+
+
+def test_a_quiet_validation_prints_what_is_wrong_alone() -> None:
+    good, wrong = write("a.yaml", DESC), write("b.yaml", "operator: ARGMXA\ndesc: {}\n")
+    found = dmlcheck("validate", good, "-q")
+    assert (found.exit_code, found.output) == (0, "")
+    found = dmlcheck("validate", good, wrong, "-q")
+    assert found.exit_code == 1
+    assert good not in found.stdout
+    assert "ARGMXA is not an operator" in found.stdout

@@ -671,3 +671,77 @@ def test_a_form_of_an_operator_that_the_cpu_does_not_have_is_unsupported(cpu: On
     made = helper.make_model(helper.make_graph([packed], "g", values, outputs), opset_imports=opsets, ir_version=8)
     with pytest.raises(Unsupported, match="not implemented for CPU"):
         cpu.run_model(made.SerializeToString(), {"x": np.ones((1, 4, 2, 3, 8), np.float32)}, ["y"])
+
+
+# ---- options of a provider, and plug-in libraries
+
+
+class FakeRuntime:
+    """The part of onnxruntime that makes sessions."""
+
+    __version__ = "1.23.0"
+
+    class SessionOptions:
+        def __init__(self) -> None:
+            self.devices: list[Any] = []
+
+        def add_provider_for_devices(self, devices: list[Any], options: dict[str, str]) -> None:
+            self.devices.append((devices, options))
+
+    def __init__(self) -> None:
+        self.made: list[tuple[Any, ...]] = []
+        self.registered: list[tuple[str, str]] = []
+
+    def get_available_providers(self) -> list[str]:
+        return [CPU]
+
+    def get_ep_devices(self) -> list[Any]:
+        return [SimpleNamespace(ep_name=name) for name in [CPU, *(name for name, _ in self.registered)]]
+
+    def register_execution_provider_library(self, name: str, path: str) -> None:
+        if not path.endswith(".so"):
+            raise RuntimeError("no library")
+        self.registered.append((name, path))
+
+    def InferenceSession(self, *given: Any, **more: Any) -> Any:  # noqa: N802 - onnxruntime's
+        self.made.append((*given, more))
+        return None
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> FakeRuntime:
+    made = FakeRuntime()
+    monkeypatch.setattr(module, "_imported", lambda _: made)
+    return made
+
+
+def test_the_options_of_a_provider_are_given_to_its_sessions(fake: FakeRuntime) -> None:
+    judged = OnnxRuntime("cpu,threads=2,mode=a=b")
+    judged._new_session(b"", fake.SessionOptions(), [CPU])
+    assert fake.made[-1][-1]["providers"] == [(CPU, {"threads": "2", "mode": "a=b"})]
+    OnnxRuntime("cpu")._new_session(b"", fake.SessionOptions(), [CPU])
+    assert fake.made[-1][-1]["providers"] == [CPU]
+
+
+def test_a_plug_in_library_is_registered_and_its_devices_are_used(fake: FakeRuntime) -> None:
+    judged = OnnxRuntime("MyProvider,library=my.so,fast=1")
+    assert (judged.name, fake.registered) == ("onnxruntime:MyProvider", [("MyProvider", os.path.abspath("my.so"))])
+    options = fake.SessionOptions()
+    judged._new_session(b"", options, ["MyProvider"])
+    (devices, settings) = options.devices[0]
+    assert ([each.ep_name for each in devices], settings) == (["MyProvider"], {"fast": "1"})
+    assert "providers" not in fake.made[-1][-1]
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        ("cpu,threads", "threads is no option of a provider; write PROVIDER,KEY=VALUE"),
+        ("cpu,=2", "'' is no option of a provider"),
+        ("MyProvider,library=my.txt", "my.txt is no plug-in library: no library"),
+    ],
+)
+@pytest.mark.usefixtures("fake")
+def test_options_that_cannot_be_used_are_refused(place: str, said: str) -> None:
+    with pytest.raises(Unavailable, match=re.escape(said)):
+        OnnxRuntime(place)

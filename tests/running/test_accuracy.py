@@ -199,7 +199,7 @@ def test_a_large_error_that_the_tolerance_allows_is_no_number() -> None:
     where = Spot("a.yaml::one", "OutputTensor", (0,))
     near_0 = Worst("GEMM", "FLOAT32", 9544372.0, 0.55, where, where)
     error, _, place = worst_text(near_0).rpartition(", ")
-    assert error == "largest error of GEMM FLOAT32: over 1000 ULP, as of a result near 0, 55 % of the tolerance"
+    assert error == "largest error of GEMM FLOAT32: over 1000 ULP (within the tolerance), 55 % of the tolerance"
     assert place == "a.yaml::one OutputTensor[0]"
     assert "9544372 ULP" in worst_text(near_0._replace(max_share=1.5))
 
@@ -618,7 +618,7 @@ def _stable(text: str) -> list[str]:
     [
         (("--warn-above", "0.7"), "another --warn-above"),
         (("--accumulate", "float16"), "another --accumulate"),
-        (("--input-precision", "tf32"), "another --inputs"),
+        (("--input-precision", "tf32"), "another --input-precision"),
         (("--compare-to", "old.json"), "another --compare-to"),
     ],
 )

@@ -67,6 +67,7 @@ def operator_values(record: OperatorRecord, cases: Sequence[Case], around: Nearb
         "beyond": [f"{row.releases.accept} {taken_values_text(row)}" for row in spec.taken],
         "asked": releases_text(releases_with(spec.introduced)),
         "constraints": _constraints(spec, plain),
+        "naming": {field["name"]: _naming(spec, field) for field in plain["fields"]},
         "mistakes": mistakes(spec, [case for case in cases if case.invalid]),
         "affected": [_affected(row) for row in spec.known_deviations],
         "alternatives": _of_kind(plain, ALTERNATIVES),
@@ -104,11 +105,16 @@ def _constraints(spec: OperatorSpec, record: Mapping[str, Any]) -> list[dict[str
     return [{**given, "words": _untold(row), "accepted": taken_text(row)} for row, given in pairs]
 
 
+def _naming(spec: OperatorSpec, field: Mapping[str, Any]) -> list[str]:
+    """Return the ids of the constraints whose text names a field, without those that are shown as its limits."""
+    shown = {limit["constraint"] for limit in field["limits"]}
+    named = re.compile(rf"\b{field['name']}\b")
+    return [row.id for row in spec.constraints if row.id not in shown and named.search(row.text)]
+
+
 def _untold(row: Constraint) -> str:
     """Return the conditions of a constraint in words; none where its text says them."""
-    words = constraint_text(row).removeprefix(row.text).strip(" ()")
-    value = re.fullmatch(r"when \w+ is (\w+)", words)
-    return "" if (value[1] if value else words).lower() in row.text.lower() else words
+    return constraint_text(row).removeprefix(row.text).strip(" ()")
 
 
 def _affected(row: Deviation) -> str:

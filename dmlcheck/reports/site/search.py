@@ -23,12 +23,13 @@ from dmlcheck.specs.records import OperatorSpec
 
 
 class SearchEntry(NamedTuple):
-    """A name to find, what it is, the address of its page, and other words that find it."""
+    """A name to find, its kind, the address of its page, other words that find it, and how many constraints it has."""
 
     name: str
     kind: str
     address: str
     words: str = ""
+    constraints: int = 0
 
 
 LISTS = (
@@ -46,7 +47,7 @@ def index_text(records: Sequence[OperatorRecord], guide: Sequence[GuidePage], me
     """Return the script that defines INDEX, one entry a line; an entry without other words ends before them."""
     specs = [record.spec for record in records]
     entries = [*_operators(records), *fields(specs), *enums(specs), *_others(guide), *_messages(messages)]
-    rows = (list(entry) if entry.words else list(entry[:3]) for entry in entries)
+    rows = (list(entry) if entry.constraints else list(entry[: 4 if entry.words else 3]) for entry in entries)
     lines = (json.dumps(row, ensure_ascii=False, separators=(",", ":")) for row in rows)
     return '"use strict";\nconst INDEX = [\n' + ",\n".join(lines) + "\n];\n"
 
@@ -58,7 +59,8 @@ def _operators(records: Iterable[OperatorRecord]) -> Iterator[SearchEntry]:
         words = dict.fromkeys([*names, *(name.rpartition(".")[2] for name in names), *record.about.keywords])
         purpose = with_minus(record.about.purpose.partition(". ")[0].rstrip("."))
         kind = f"operator, from {record.spec.introduced}: {purpose}"
-        yield SearchEntry(short, kind, address_of_operator(short), " ".join(words))
+        numbers = (int(row.id[1:]) for row in record.spec.constraints)
+        yield SearchEntry(short, kind, address_of_operator(short), " ".join(words), max(numbers, default=0))
         for number, recipe in enumerate(record.about.recipes, 1):
             yield SearchEntry(recipe.title, f"recipe with {short}", f"{address_of_operator(short)}#R{number}")
 
@@ -102,4 +104,5 @@ def _others(guide: Iterable[GuidePage]) -> Iterator[SearchEntry]:
 
 def _messages(messages: Iterable[Any]) -> Iterator[SearchEntry]:
     for row in messages:
-        yield SearchEntry(row["patterns"][0], f"message of {row['by']}", f"messages.html#{row['id']}")
+        first, *others = row["patterns"]
+        yield SearchEntry(first, f"message of {row['by']}", f"messages.html#{row['id']}", " ".join(others))

@@ -61,3 +61,10 @@ def test_equations_are_drawn_beside_their_text() -> None:
     (text, drawn), *_ = values_of("GEMM")["equations"]
     assert "\\cdot" in text
     assert drawn.startswith("<math")
+
+
+def test_a_field_leads_to_the_constraints_that_name_it_and_are_not_its_limits() -> None:
+    values = values_of("GEMM")
+    assert "C5" in values["naming"]["CTensor"]
+    shown = {field["name"]: [one["constraint"] for one in field["limits"]] for field in values["record"]["fields"]}
+    assert all(set(ids).isdisjoint(shown[name]) for name, ids in values["naming"].items())

@@ -10,7 +10,7 @@ from dmlcheck.reports.site.search import index_text
 from dmlcheck.specs.load import load_spec
 
 GUIDE = [guide_page("guide-a.html", "# A page\n\nText.\n\n## A part\n")]
-MESSAGES = [{"patterns": ["E_FAIL é"], "by": "DirectML", "id": "M7"}]
+MESSAGES = [{"patterns": ["E_FAIL é", "80004005"], "by": "DirectML", "id": "M7"}]
 
 
 def entries() -> dict[str, list[str]]:
@@ -23,7 +23,8 @@ def entries() -> dict[str, list[str]]:
 
 
 def test_an_operator_is_found_by_the_names_of_other_libraries_with_and_without_their_domain() -> None:
-    _, kind, address, words = entries()["ACTIVATION_GELU"]
+    _, kind, address, words, constraints = entries()["ACTIVATION_GELU"]
+    assert constraints == 3
     assert kind.startswith("operator, from 5_1: ")
     assert address == "activation_gelu.html"
     assert {"com.microsoft.FastGelu", "FastGelu", "gelu", "torch.nn.GELU"} <= set(words.split())
@@ -57,3 +58,4 @@ def test_rules_levels_types_guide_and_messages_are_found() -> None:
     assert found["A page"] == "guide-a.html"
     assert found["A part"] == "guide-a.html#a-part"
     assert found["E_FAIL é"] == "messages.html#M7"
+    assert entries()["E_FAIL é"][3] == "80004005"

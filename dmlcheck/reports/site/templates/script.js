@@ -76,8 +76,10 @@
   const MOST = 12;
   const fold = (text) => text.toLowerCase().replace(/[^a-z0-9]+/g, "");
   const wordsOf = (text) => text.toLowerCase().split(/[^a-z0-9]+/).filter((word) => word.length > 2);
-  const rows = INDEX.map(([name, kind, address, words = ""]) => ({
-    name, kind, address,
+  // Words of a question that say nothing of what it is about.
+  const EMPTY = new Set("and are can does for from get how meaning mean means not the that this what use when where which why with".split(" "));
+  const rows = INDEX.map(([name, kind, address, words = "", constraints = 0]) => ({
+    name, kind, address, constraints,
     key: fold(name), names: words.split(" ").map(fold), text: `${name} ${kind} ${words}`.toLowerCase(),
     parts: wordsOf(name), words: wordsOf(`${name} ${words}`),
   }));
@@ -106,6 +108,7 @@
     if (row.key.includes(query)) return 3;
     if (row.names.some((name) => name.startsWith(query))) return 4;
     if (words.length > 1) {
+      if (row.kind.startsWith("operator") && words.includes(row.name.toLowerCase())) return 1.5;
       const has = (word) => row.text.includes(word) || (word.length > 4 && isLike(word, row.words));
       const share = words.filter(has).length / words.length;
       return share >= 0.5 ? 7 - share : 9;
@@ -115,18 +118,39 @@
     const slip = Math.min(...[row.key, ...row.names, ...row.parts].map((name) => distance(query, name, slips(query))));
     return slip <= slips(query) ? 7 + slip / 10 : 9;
   };
+  // The operators whose constraint an id names: `GEMM/C8` one, `C37` all that have it.
+  const constraintsOf = (typed) => {
+    const id = /^(?:(\w+)[/ ])?c(\d{1,3})$/.exec(typed);
+    if (!id) return [];
+    const having = rows.filter((row) => row.constraints >= +id[2] && +id[2] && (!id[1] || row.name.toLowerCase() === id[1]));
+    return having.map(({ name, address }) => ({
+      name: `${name}/C${id[2]}`, kind: "constraint", address: `${address}#C${id[2]}`,
+    }));
+  };
+  // Where nothing is alike: what has any of the words, or else what is spelt least differently.
+  const nearest = (query, words) => {
+    const any = rows.filter((row) => words.some((word) => row.words.includes(word)));
+    if (any.length) return any;
+    const near = rows.map((row) => [distance(query, row.key.slice(0, 40), 40) / Math.max(query.length, row.key.length), row]);
+    return near.sort((a, b) => a[0] - b[0]).slice(0, 3).map(([, row]) => row);
+  };
   const find = () => {
     list.textContent = "";
-    const typed = input.value.trim().toLowerCase().replace(/^dml_(operator_)?/, "");
+    const asked = input.value.trim().toLowerCase().replace(/^dml_(operator_)?/, "");
+    if (!fold(asked)) { said.textContent = ""; return; }
+    const kept = wordsOf(asked).filter((word) => !EMPTY.has(word));
+    const isQuestion = kept.length && kept.length < wordsOf(asked).length;
+    const typed = isQuestion ? asked.split(/\s+/).filter((word) => !EMPTY.has(fold(word)) && fold(word).length > 2).join(" ") : asked;
     const query = fold(typed);
-    const words = wordsOf(typed);
-    if (!query) { said.textContent = ""; return; }
-    const hits = rows
+    const words = kept.length ? kept : wordsOf(typed);
+    const found = rows
       .map((row, at) => [score(row, typed, query, words), row.name.length, at, row])
       .filter(([points]) => points < 9)
       .sort((a, b) => a[0] - b[0] || a[1] - b[1] || a[2] - b[2])
-      .slice(0, MOST);
-    for (const [, , , row] of hits) {
+      .map(([, , , row]) => row);
+    const alike = [...constraintsOf(asked), ...found];
+    const hits = (alike.length ? alike : nearest(query, words)).slice(0, MOST);
+    for (const row of hits) {
       const item = document.createElement("li");
       const link = document.createElement("a");
       const small = document.createElement("small");
@@ -137,7 +161,7 @@
       item.append(link);
       list.append(item);
     }
-    said.textContent = hits.length ? `${hits.length} results` : "No results";
+    said.textContent = alike.length ? `${hits.length} results` : "Nothing is called so; the nearest:";
   };
   input.oninput = input.onfocus = find;
   box.addEventListener("focusout", ({ relatedTarget }) => {
