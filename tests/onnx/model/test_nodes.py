@@ -507,10 +507,11 @@ def test_the_sizes_of_fused_operators_follow_from_their_inputs() -> None:
     assert relu.fields["InputTensor"].shape == (1, 2, 5, 32)
 
 
-def test_a_constant_exponent_is_an_attribute() -> None:
+def test_a_constant_exponent_is_a_tensor() -> None:
+    """ONNX Runtime 1.24.4 with DirectML 1.15.4, 2026-11-29: POW, whose exponent has strides of 0."""
     two = helper.make_tensor("two", 1, [], [2.0])
     (made,) = found(model([node("Pow", "x two", "y")], {"x": [4]}, {"y": [4]}, [two]))
-    assert (becomes(made), made.found[0].fields["Exponent"]) == ("ELEMENT_WISE_CONSTANT_POW", 2)
+    assert (becomes(made), made.found[0].fields["ExponentTensor"].strides) == ("ELEMENT_WISE_POW", (0, 0, 0, 0))
     assert by_name(model([node("Pow", "x z", "y")], {"x": [4], "z": []}, {"y": [4]})) == {"y": "ELEMENT_WISE_POW"}
 
 
@@ -916,3 +917,13 @@ def test_a_refusal_inside_of_a_definition_is_that_of_the_node() -> None:
     )  # fmt: skip
     made = model([node("Turn", "x", "y", "turn", domain="own")], {"x": [2, 3]}, {"y": [1, 6]}, functions=[body])
     assert "provider-refuses" in by_name(made).values()
+
+
+@pytest.mark.parametrize(("noop", "axes"), [(0, [0, 1]), (1, [])])
+def test_axes_without_elements_are_known(noop: int, axes: list[int]) -> None:
+    """ONNX Runtime 1.24.4 with DirectML 1.15.4, 2026-11-29: REDUCE along all dimensions, or along none."""
+    sizes = [3, 2] if noop else [1, 1]
+    made = model([node("ReduceSum", "x a", "y", noop_with_empty_axes=noop)], {"x": [3, 2]}, {"y": sizes})
+    made.graph.input.append(tensor("a", [0], INT64))
+    ((reduced,),) = (one.found for one in found(made))
+    assert (reduced.operator, reduced.fields["Axes"]) == ("REDUCE", axes)
