@@ -157,7 +157,7 @@ def map_node(
 
 
 def remark_of(node: Any, opset: int, inputs: Sequence[Array | None], outputs: Sequence[Array | None]) -> str | None:
-    """Return what there is to say of the results of a node, or None."""
+    """Return the remark on the results of a node, or None."""
     remark = row_of(_type(node)).remark
     if remark is None:
         return None

@@ -34,9 +34,13 @@ def foretold(rows: tuple[Deviation, ...], device: str = "") -> tuple[Deviation, 
 def notes(desc: OperatorDesc, version: str | None = None, *, in_graph: bool = False) -> list[Finding]:
     """Return the notes of a valid desc: its deviations, of one version if it is given."""
     return [
-        Finding("known-deviation", ("operator",), {"text": row.text, "versions": row.versions, "source": row.source})
+        Finding("known-deviation", ("operator",), {"of": "DirectML", **_words(row)})
         for row in known_deviations(desc, version, in_graph=in_graph)
     ]
+
+
+def _words(row: Deviation) -> dict[str, str]:
+    return {"text": row.text, "versions": row.versions, "source": row.source}
 
 
 def _is_about(row: Deviation, desc: OperatorDesc) -> bool:

@@ -136,6 +136,13 @@ def _clip_of_provider(node: OnnxNode) -> list[Counterpart]:
     return [Counterpart("ELEMENT_WISE_CLIP1", {**node.tensors(), **fields})]
 
 
+def _deviation_of_clip(node: OnnxNode) -> str | None:
+    (made,) = _clip_of_provider(node)
+    if made.fields["Min"] <= made.fields["Max"]:
+        return None
+    return "a Clip whose min is above its max gives other values than max, which ONNX has"
+
+
 def _infinity(node: OnnxNode) -> list[Counterpart]:
     modes = {(1, 1): "EITHER", (1, 0): "NEGATIVE", (0, 1): "POSITIVE"}
     mode = modes.get((node.get("detect_negative", 1), node.get("detect_positive", 1)))
@@ -231,7 +238,7 @@ OPERATORS: dict[str, Row] = {
     **{name: _row_of_two(name, own) for name, own in _BINARY.items()},
     "Abs": Row(_magnitude),
     "BitShift": Row(_shift, exact=_shift_of_bits),
-    "Clip": Row(_clip, provider=_clip_of_provider),
+    "Clip": Row(_clip, provider=_clip_of_provider, deviation=_deviation_of_clip),
     "IsInf": Row(_infinity, provider=_infinity_of_provider),
     "Max": Row(partial(_of_any_number, "MAX")),
     "Mean": Row(_mean),

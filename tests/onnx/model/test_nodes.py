@@ -927,3 +927,69 @@ def test_axes_without_elements_are_known(noop: int, axes: list[int]) -> None:
     made.graph.input.append(tensor("a", [0], INT64))
     ((reduced,),) = (one.found for one in found(made))
     assert (reduced.operator, reduced.fields["Axes"]) == ("REDUCE", axes)
+
+
+# ---- what the provider computes wrongly on any device
+
+
+def deviation(
+    made: Any, inputs: Mapping[str, Any], outputs: Mapping[str, Any], constants: Any = (), **more: Any
+) -> str:
+    (one,) = found(model([made], inputs, outputs, constants, **more))
+    assert not isinstance(one.found, UnusableNode)
+    return one.deviation
+
+
+def test_a_product_with_a_vector_is_known_to_be_wrong() -> None:
+    product = node("MatMul", "x v", "y")
+    said = "a MatMul whose second factor is a vector multiplies all elements by its first"
+    assert deviation(product, {"x": [2, 3], "v": [3]}, {"y": [2]}) == said
+    assert deviation(product, {"x": [2, 1], "v": [1]}, {"y": [2]}) == ""
+    assert deviation(product, {"x": [3], "v": [3, 2]}, {"y": [2]}) == ""
+
+
+@pytest.mark.parametrize(
+    ("made", "sizes", "output", "numbers_of", "is_known"),
+    [
+        (node("Clip", "x a b", "y"), [4], [4], {"a": 3.0, "b": 1.0}, True),
+        (node("Clip", "x a b", "y"), [4], [4], {"a": 1.0, "b": 3.0}, False),
+        (node("Pad", "x p", "y", mode="reflect"), [3], [6], {"p": [3, 0]}, True),
+        (node("Pad", "x p", "y", mode="reflect"), [3], [5], {"p": [2, 0]}, False),
+        (node("Pad", "x p", "y", mode="wrap"), [3], [7], {"p": [0, 4]}, True),
+        (node("Pad", "x p", "y", mode="wrap"), [3], [6], {"p": [0, 3]}, False),
+        (node("Pad", "x p", "y"), [3], [9], {"p": [3, 3]}, False),
+    ],
+)
+def test_numbers_that_the_provider_takes_wrongly_are_known(
+    made: Any, sizes: list[int], output: list[int], numbers_of: dict[str, Any], *, is_known: bool
+) -> None:
+    constants = [
+        numbers(name, value) if isinstance(value, list) else helper.make_tensor(name, FLOAT, [], [value])
+        for name, value in numbers_of.items()
+    ]
+    assert bool(deviation(made, {"x": sizes}, {"y": output}, constants, opset=19)) == is_known
+
+
+@pytest.mark.parametrize(
+    ("attributes", "resized", "is_known"),
+    [
+        ({"mode": "linear", "coordinate_transformation_mode": "align_corners"}, 1, True),
+        ({"mode": "linear", "coordinate_transformation_mode": "pytorch_half_pixel"}, 1, True),
+        ({"mode": "linear", "coordinate_transformation_mode": "align_corners"}, 2, False),
+        ({"mode": "linear", "antialias": 1}, 2, True),
+        ({"mode": "linear", "antialias": 1}, 8, False),
+        ({"mode": "nearest"}, 1, False),
+    ],
+)
+def test_resizes_that_the_provider_computes_wrongly_are_known(
+    attributes: dict[str, Any], resized: int, *, is_known: bool
+) -> None:
+    made = node("Resize", "x - - s", "y", **attributes)
+    sizes = [numbers("s", [1, 1, resized])]
+    assert bool(deviation(made, {"x": [1, 1, 4]}, {"y": [1, 1, resized]}, sizes, opset=19)) == is_known
+
+
+@pytest.mark.parametrize(("size", "is_known"), [(5, True), (6, False)])
+def test_a_pooled_window_in_the_padding_is_known_to_be_one_too_many(size: int, *, is_known: bool) -> None:
+    made = node("MaxPool", "x", "y", kernel_shape=[3], strides=[3], pads=[1, 1], ceil_mode=1)
+    assert bool(deviation(made, {"x": [1, 1, size]}, {"y": [1, 1, 3]})) == is_known
