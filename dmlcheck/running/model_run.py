@@ -37,6 +37,7 @@ from dmlcheck.running.keep import keep
 from dmlcheck.running.known_failures import with_known
 from dmlcheck.running.model_bisect import ModelBisection
 from dmlcheck.running.model_cases import Loaded, ModelOrigin, ModelRequest, NodeCase, UnusableModel, loaded, node_cases
+from dmlcheck.running.model_inputs import contradiction
 from dmlcheck.running.model_outputs import ModelOutputs, output_cases
 from dmlcheck.running.model_process import ModelProcess
 from dmlcheck.running.node_files import FailedNode, NodeFiles
@@ -252,7 +253,11 @@ class ModelExecution:
         about = NodeOfCase(name, node.operator, module=origin.module, line=origin.line)
         if values.nothing is not None:
             nothing = Unjudged("missing-tensor", "the implementation gave nothing for it")
-            return _ended(node, ending_of_nothing(values.nothing), about), nothing
+            ending = ending_of_nothing(values.nothing)
+            help = contradiction(self.asked.sizes)
+            if help is not None:
+                ending = ending._replace(findings=tuple(found._replace(help=help) for found in ending.findings))
+            return _ended(node, ending, about), nothing
         inputs = arrays_of(node.node.input, values.tensors, model)
         outputs = arrays_of(node.node.output, values.tensors, model)
         skipped = next((each for each in (values.skipped, inputs, outputs) if isinstance(each, Unjudged)), None)
