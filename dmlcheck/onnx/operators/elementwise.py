@@ -165,7 +165,7 @@ def _round(node: OnnxNode) -> list[Counterpart]:
 
 
 def _of_any_number(operator: str, node: OnnxNode) -> list[Counterpart]:
-    """Combine the first two inputs, then the result so far with each other one; of one input a copy."""
+    """Combine the first two inputs, then each other one with the result so far; of one input a copy."""
     return padded_steps(_combined(operator, _inputs(node), node.output()))
 
 
@@ -177,8 +177,9 @@ def _combined(operator: str, inputs: Sequence[TensorRef], output: TensorRef) -> 
     if len(inputs) == 1:
         return [identity(inputs[0], output)]
     results = [*(output.unknown() for _ in inputs[2:]), output]
-    firsts = [inputs[0], *results]
-    return [pair(operator, *each) for each in zip(firsts, inputs[1:], results, strict=False)]
+    first = pair(operator, inputs[0], inputs[1], results[0])
+    further = zip(inputs[2:], results, results[1:], strict=False)
+    return [first, *(pair(operator, *each) for each in further)]
 
 
 def _mean(node: OnnxNode) -> list[Counterpart]:
@@ -193,8 +194,10 @@ def _mean(node: OnnxNode) -> list[Counterpart]:
 
 def _sum_of_three(node: OnnxNode) -> list[Counterpart]:
     """ADD of the bias, then of the skipped input; from DmlOperatorBiasAdd.cpp."""
-    inputs = [node.input(index) for index in range(3)]
-    return padded_steps(_combined("ADD", inputs, node.output()))
+    x, bias, skipped = (node.input(index) for index in range(3))
+    output = node.output()
+    between = output.unknown()
+    return padded_steps([pair("ADD", x, bias, between), pair("ADD", between, skipped, output)])
 
 
 _SAME_NAMES = """
