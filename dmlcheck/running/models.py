@@ -23,9 +23,9 @@ from dmlcheck.onnx.reading import Unreadable, opset_of
 from dmlcheck.running.graphs import checker
 from dmlcheck.running.legality import LevelRequest, Validated, ValidatedFile, unchecked_rest
 from dmlcheck.specs.names import NEWEST_LEVEL, OPERATOR_PREFIX, highest
+from dmlcheck.validation import deviations
 
 MAPPING = "the DirectML provider of {release}"
-_SEEN = "seen with DirectML 1.15.4, vkd3d-proton on Mesa lavapipe 25.0, 2026-11-29"
 
 
 class NodeResult(NamedTuple):
@@ -212,7 +212,8 @@ def _descs(
 
 def _known(text: str, file: str) -> Diagnostic:
     """Return the note about a node that the provider computes wrongly, on whatever device."""
-    about = {"of": "ONNX Runtime's DirectML provider", "versions": "1.24.4", "text": text, "source": _SEEN}
+    row = deviations.of_provider(text)
+    about = {"of": deviations.PROVIDER, "versions": row.versions, "text": row.text, "source": row.source}
     return _placed(Finding("known-deviation", ("operator",), about), file)._replace(severity=NOTE)
 
 

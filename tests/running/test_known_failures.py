@@ -8,7 +8,7 @@ import pytest
 
 from dmlcheck.cases.records import Case
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
-from dmlcheck.running.known_failures import DirectML, judged_directml, with_known
+from dmlcheck.running.known_failures import DirectML, judged_directml, with_known, with_known_of_provider
 from dmlcheck.running.results import CaseResult
 from dmlcheck.specs.load import load_spec
 from dmlcheck.specs.records import Deviation
@@ -61,3 +61,17 @@ def test_a_failure_that_is_known_of_the_version_and_device_is_expected_and_other
     assert (found.outcome, told) == ("xfailed" if is_expected else outcome, texts)
     passed = result._replace(outcome="passed")
     assert with_known(passed, desc, directml) is passed
+
+
+@pytest.mark.parametrize(("outcome", "count"), [("passed", 0), ("failed", 1), ("error", 1)])
+def test_what_the_provider_is_known_for_is_said_of_a_failure(outcome: str, count: int) -> None:
+    found = with_known_of_provider(
+        CaseResult(Case("a", "a", "a.yaml", "ACTIVATION_RELU", None, {}), outcome), "It adds wrongly."
+    )
+    assert [row.text for row in found.known] == ["It adds wrongly."] * count
+    assert found.outcome == outcome
+
+
+def test_nothing_is_said_where_nothing_is_known_of_the_provider() -> None:
+    result = CaseResult(Case("a", "a", "a.yaml", "ACTIVATION_RELU", None, {}), "failed")
+    assert with_known_of_provider(result, None) is result
