@@ -72,7 +72,7 @@ RULES: dict[str, Rule] = {
     "axis-out-of-range": Rule("operator", "{field} is {found}, and {tensor} has dimensions 0 to {last}"),
     "duplicate-axis": Rule("operator", "{field} is {found}, the axis that {first} names already"),
     "value-out-of-range": Rule("operator", "{field} is {found}; it must be {expected}{worked}"),
-    "known-deviation": Rule("operator", "known of DirectML ({versions}): {text} ({source})"),
+    "known-deviation": Rule("operator", "known of {of} ({versions}): {text} ({source})"),
     # ---- data
     "missing-tensor": Rule("data", "{tensor} has no values under {section}"),
     "unexpected-tensor": Rule("data", "{section} has values for {tensor}, {problem}"),

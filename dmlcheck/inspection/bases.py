@@ -52,7 +52,7 @@ def basis_problems(spec: OperatorSpec) -> Iterator[str]:
         yield from _release_problems(f"row {number} of taken", values.releases)
         yield from _value_problems(spec, f"row {number} of taken", values)
     for erratum in spec.errata:
-        if erratum.basis == MEASURED and not (erratum.measured and _MEASUREMENT(erratum.source)):
+        if erratum.basis == MEASURED and not (erratum.measured and _MEASUREMENT(erratum.sources)):
             yield f"{erratum.id} is measured; write measured: true, and the releases and the date in its source"
 
 

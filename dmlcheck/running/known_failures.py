@@ -72,3 +72,11 @@ def _of_another(ended: Ending) -> Ending:
     """Return the ending of a case whose wrong values are what DirectML gives: it passes, with a note."""
     noted = tuple(map(deviations.note, ended.known))
     return ended._replace(outcome=PASSED, reason=None, findings=(), known=(), noted=(*ended.noted, *noted))
+
+
+def with_known_of_provider(ended: Ended, text: str | None) -> Ended:
+    """Return the outcome of a node with what ONNX Runtime's DirectML provider is known to compute wrongly in it."""
+    if text is None or ended.outcome not in FAILURES:
+        return ended
+    row = deviations.of_provider(text)
+    return ended._replace(known=(*ended.known, row._replace(versions=f"{deviations.PROVIDER} {row.versions}")))

@@ -156,6 +156,19 @@ def random_inputs(model: Any, weights: Mapping[str, Any], sizes: Mapping[str, in
     return ModelInputs(arrays)
 
 
+def contradiction(sizes: Mapping[str, int]) -> str | None:
+    """Return the words about sizes that contradict each other: a total that is not past and new steps; else None."""
+    for name, total in sizes.items():
+        past, new = name.replace("total", _PAST), name.replace("total_", "")
+        if name in (past, new) or new not in sizes or sizes.get(past, 0) + sizes[new] == total:
+            continue
+        return (
+            f"the sizes given with --dim contradict each other: {name} is {total}, and {past} and {new} are"
+            f" {sizes.get(past, 0) + sizes[new]} together"
+        )
+    return None
+
+
 def _unusable(wanted: list[Input], sizes: Mapping[str, int]) -> Iterator[Finding]:
     unknown_sizes = dict.fromkeys(
         place_of(one.name, axis) if size in ("", UNNAMED) else size

@@ -34,15 +34,16 @@ from dmlcheck.running.events import (
 )
 from dmlcheck.running.inner_chain import judge_inside
 from dmlcheck.running.keep import keep
-from dmlcheck.running.known_failures import with_known
+from dmlcheck.running.known_failures import with_known, with_known_of_provider
 from dmlcheck.running.model_bisect import ModelBisection
 from dmlcheck.running.model_cases import Loaded, ModelOrigin, ModelRequest, NodeCase, UnusableModel, loaded, node_cases
+from dmlcheck.running.model_inputs import contradiction
 from dmlcheck.running.model_outputs import ModelOutputs, output_cases
 from dmlcheck.running.model_process import ModelProcess
 from dmlcheck.running.node_files import FailedNode, NodeFiles
 from dmlcheck.running.node_tensors import largest_halves, not_finite
 from dmlcheck.running.node_values import NodeTensors, arrays_of, by_node, of_whole, recorded_tensors, run_node
-from dmlcheck.running.node_verdict import NodeVerdict, Unjudged, judge_node
+from dmlcheck.running.node_verdict import NodeVerdict, Unjudged, deviation_of, judge_node
 from dmlcheck.running.one_case import Run, ending_of, ending_of_nothing
 from dmlcheck.running.reference_nodes import stand_in
 from dmlcheck.running.results import ERRORED, FAILED, PASSED, SKIPPED, CaseResult, Ending, NodeOfCase
@@ -252,7 +253,11 @@ class ModelExecution:
         about = NodeOfCase(name, node.operator, module=origin.module, line=origin.line)
         if values.nothing is not None:
             nothing = Unjudged("missing-tensor", "the implementation gave nothing for it")
-            return _ended(node, ending_of_nothing(values.nothing), about), nothing
+            ending = ending_of_nothing(values.nothing)
+            help = contradiction(self.asked.sizes)
+            if help is not None:
+                ending = ending._replace(findings=tuple(found._replace(help=help) for found in ending.findings))
+            return _ended(node, ending, about), nothing
         inputs = arrays_of(node.node.input, values.tensors, model)
         outputs = arrays_of(node.node.output, values.tensors, model)
         skipped = next((each for each in (values.skipped, inputs, outputs) if isinstance(each, Unjudged)), None)
@@ -265,7 +270,11 @@ class ModelExecution:
         verdict = self._verdict(node, values, inputs, outputs, model)
         if isinstance(verdict, Unjudged):
             return _skipped(node, verdict, about), verdict
-        return self._of_verdict(node, verdict, values, about, model), verdict
+        result = self._of_verdict(node, verdict, values, about, model)
+        if self.run.directml is not None and result.outcome == FAILED:
+            text = deviation_of(node.node, model.opset(node.node), inputs, outputs)
+            result = with_known_of_provider(result, text)
+        return result, verdict
 
     def _verdict(
         self, node: NodeCase, values: NodeTensors, inputs: Sequence[Any], outputs: Sequence[Any], model: Loaded

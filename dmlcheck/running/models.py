@@ -23,6 +23,7 @@ from dmlcheck.onnx.reading import Unreadable, opset_of
 from dmlcheck.running.graphs import checker
 from dmlcheck.running.legality import LevelRequest, Validated, ValidatedFile, unchecked_rest
 from dmlcheck.specs.names import NEWEST_LEVEL, OPERATOR_PREFIX, highest
+from dmlcheck.validation import deviations
 
 MAPPING = "the DirectML provider of {release}"
 
@@ -190,6 +191,7 @@ def _descs(
 ) -> Iterator[Validated]:
     """Yield the check of each operator of the graph that a node becomes: its desc, and the mismatches of its edges."""
     level = asked.level or NEWEST_LEVEL
+    known = (_known(node.deviation, file),) if node.deviation else ()
     for one in checked(unchecked_graph(node.name, found), check_desc):
         if one.node is None or one.desc is None:
             continue
@@ -198,13 +200,21 @@ def _descs(
         operator = OPERATOR_PREFIX + one.node.operator
         made = Validated(file, node.name, operator, level, one.desc.minimum, findings, is_plain=False)
         yield made._replace(
-            notes=(*notes, *(_placed(doubt, file)._replace(severity=WARNING) for doubt in one.desc.doubts)),
+            notes=(*known, *notes, *(_placed(doubt, file)._replace(severity=WARNING) for doubt in one.desc.doubts)),
             answer=one.desc.answer,
             accepted_by=one.desc.accepted_by,
             node=node.name,
             onnx_operator=node.operator,
             desc=None if one.desc.desc is None else notation(one.desc.desc),
         )
+        known = ()
+
+
+def _known(text: str, file: str) -> Diagnostic:
+    """Return the note about a node that the provider computes wrongly, on whatever device."""
+    row = deviations.of_provider(text)
+    about = {"of": deviations.PROVIDER, "versions": row.versions, "text": row.text, "source": row.source}
+    return _placed(Finding("known-deviation", ("operator",), about), file)._replace(severity=NOTE)
 
 
 def _unusable(node: ModelNode, why: UnusableNode, file: str) -> Validated:

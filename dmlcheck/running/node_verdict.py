@@ -157,13 +157,27 @@ def map_node(
 
 
 def remark_of(node: Any, opset: int, inputs: Sequence[Array | None], outputs: Sequence[Array | None]) -> str | None:
-    """Return what there is to say of the results of a node, or None."""
-    remark = row_of(_type(node)).remark
-    if remark is None:
+    """Return the remark on the results of a node, or None."""
+    return _said(row_of(_type(node)).remark, node, opset, inputs, outputs)
+
+
+def deviation_of(node: Any, opset: int, inputs: Sequence[Array | None], outputs: Sequence[Array | None]) -> str | None:
+    """Return what ONNX Runtime's DirectML provider is known to compute wrongly in a node, or None."""
+    return _said(row_of(_type(node)).deviation, node, opset, inputs, outputs)
+
+
+def _said(
+    query: Callable[[OnnxNode], str | None] | None,
+    node: Any,
+    opset: int,
+    inputs: Sequence[Array | None],
+    outputs: Sequence[Array | None],
+) -> str | None:
+    if query is None:
         return None
     try:
-        return remark(_node(node, opset, inputs, outputs, {}))
-    except (Unmapped, *_MISFITS):
+        return query(_node(node, opset, inputs, outputs, {}))
+    except (Unmapped, LookupError, *_MISFITS):
         return None
 
 

@@ -8,6 +8,15 @@ from dmlcheck.specs.names import parse_version
 from dmlcheck.specs.records import Deviation
 from dmlcheck.validation.expressions import evaluate
 
+PROVIDER = "ONNX Runtime's DirectML provider"
+_RELEASE = "1.24.4"  # of ONNX Runtime, whose provider was run
+_RUN = "seen with DirectML 1.15.4, vkd3d-proton on Mesa lavapipe 25.0, 2026-11-29"
+
+
+def of_provider(text: str) -> Deviation:
+    """Return a deviation of ONNX Runtime's DirectML provider, which it has on whatever device."""
+    return Deviation(text, _RELEASE, _RUN)
+
 
 def known_deviations(
     desc: OperatorDesc, version: str | None = None, device: str = "", *, in_graph: bool = False
@@ -42,8 +51,11 @@ def notes(desc: OperatorDesc, version: str | None = None, *, in_graph: bool = Fa
 
 def note(row: Deviation) -> Finding:
     """Return the note about a deviation."""
-    params = {"text": row.text, "versions": row.versions, "source": row.source}
-    return Finding("known-deviation", ("operator",), params)
+    return Finding("known-deviation", ("operator",), {"of": "DirectML", **_words(row)})
+
+
+def _words(row: Deviation) -> dict[str, str]:
+    return {"text": row.text, "versions": row.versions, "source": row.source}
 
 
 def _is_about(row: Deviation, desc: OperatorDesc) -> bool:

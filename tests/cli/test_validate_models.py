@@ -210,3 +210,14 @@ def test_options_that_do_not_go_with_the_files_are_refused() -> None:
     save(residual_block())
     assert "--dim is for ONNX models" in dmlcheck("validate", "a.yaml", "--dim", "batch=1").output
     assert "--all-levels is not for ONNX models" in dmlcheck("validate", "model.onnx", "--all-levels").output
+
+
+def test_what_the_provider_computes_wrongly_is_a_note() -> None:
+    save(model([node("MatMul", "x v", "y", "score")], {"x": [2, 3], "v": [3]}, {"y": [2]}))
+    result = dmlcheck("validate", "model.onnx")
+    assert result.exit_code == 0
+    assert (
+        "note[known-deviation]: known of ONNX Runtime's DirectML provider (1.24.4): a MatMul whose second factor is a "
+        "vector multiplies all elements by its first (seen with DirectML 1.15.4, " in result.output
+    )
+    assert "1 node: score" in result.output

@@ -9,7 +9,7 @@ import pytest
 from dmlcheck.cases.records import Case
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.diagnostics.record import Finding
-from dmlcheck.running.known_failures import DirectML, judged_directml, of_values, with_known
+from dmlcheck.running.known_failures import DirectML, judged_directml, of_values, with_known, with_known_of_provider
 from dmlcheck.running.results import CaseResult, Ending
 from dmlcheck.specs.load import load_spec
 from dmlcheck.specs.records import Deviation
@@ -104,3 +104,17 @@ def test_values_are_looked_at_for_directml_and_for_others_where_what_it_gives_is
     assert of_values(desc_with(*rows), DirectML("1.8.0")) == rows[3:5]
     assert of_values(desc_with(*rows), DirectML("1.8.0", "Intel Xe")) == rows[3:]
     assert of_values(desc_with(*rows), None) == rows[3:4]
+
+
+@pytest.mark.parametrize(("outcome", "count"), [("passed", 0), ("failed", 1), ("error", 1)])
+def test_what_the_provider_is_known_for_is_said_of_a_failure(outcome: str, count: int) -> None:
+    found = with_known_of_provider(
+        CaseResult(Case("a", "a", "a.yaml", "ACTIVATION_RELU", None, {}), outcome), "It adds wrongly."
+    )
+    assert [row.text for row in found.known] == ["It adds wrongly."] * count
+    assert found.outcome == outcome
+
+
+def test_nothing_is_said_where_nothing_is_known_of_the_provider() -> None:
+    result = CaseResult(Case("a", "a", "a.yaml", "ACTIVATION_RELU", None, {}), "failed")
+    assert with_known_of_provider(result, None) is result

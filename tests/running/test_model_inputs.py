@@ -180,6 +180,21 @@ def test_lengths_of_attention_count_the_tokens_that_are_inputs(
     assert (given["last"].tolist(), given["total"].tolist()) == ([[expected - 1]], expected)
 
 
+@pytest.mark.parametrize(
+    ("sizes", "said"),
+    [
+        ({"total_sequence_length": 5, "past_sequence_length": 8, "sequence_length": 4}, "are 12 together"),
+        ({"total_len": 5, "len": 4}, "total_len is 5, and past_len and len are 4 together"),
+        ({"total_len": 5, "past_len": 1, "len": 4}, ""),
+        ({"total_len": 5}, ""),
+        ({"batch": 5, "len": 4}, ""),
+    ],
+)
+def test_a_total_that_is_not_past_and_new_is_a_contradiction(sizes: dict[str, int], said: str) -> None:
+    found = model_inputs.contradiction(sizes)
+    assert (said in str(found)) if said else found is None
+
+
 def test_sizes_without_a_name_are_asked_for_by_their_place() -> None:
     made = model([node("Add", "x z", "y")], {"x": [None, "n"], "z": ["?", 3]}, {"y": [None, 3]})
     (finding,) = random_inputs(made, {}, 0).findings

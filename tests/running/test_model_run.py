@@ -381,3 +381,25 @@ def test_both_sides_of_a_tie_are_right(monkeypatch: pytest.MonkeyPatch, places: 
     resize = node("Resize", "x - - s", "y", "resize", mode="nearest", nearest_mode="round_prefer_ceil")
     made = model([resize], {"x": [1, 1, 1, 20]}, {"y": [1, 1, 1, 6]}, [constant("s", [1, 1, 1, 6], np.int64)])
     assert outcomes(made) == {"resize": outcome}
+
+
+def test_sizes_that_contradict_each_other_are_said_where_a_node_fails() -> None:
+    made = model([node("Add", "x m", "y", "mask")], {"x": [2, "seq"], "m": [2, "total_seq"]}, {"y": [2, "n"]})
+    found = results(made, sizes={"seq": 3, "total_seq": 5})["mask"]
+    assert (found.outcome, found.diagnostics[0].rule) == ("error", "implementation-error")
+    help = "the sizes given with --dim contradict each other: total_seq is 5, and past_seq and seq are 3 together"
+    assert found.diagnostics[0].help == help
+
+
+def test_what_the_provider_computes_wrongly_is_named_with_a_node_that_fails(
+    runtime: type[Runtime], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = model([node("MatMul", "x w", "y", "product")], {"x": [2, 3]}, {"y": [2]}, [random("w", 3)])
+    runtime.factors["product"] = 2.0
+    assert results(made)["product"].known == ()
+    monkeypatch.setattr(Runtime, "is_directml", True, raising=False)
+    (known,) = results(made)["product"].known
+    assert known.text == "a MatMul whose second factor is a vector multiplies all elements by its first"
+    assert known.versions == "ONNX Runtime's DirectML provider 1.24.4"
+    runtime.factors.clear()
+    assert results(made)["product"].outcome == "passed"

@@ -95,7 +95,7 @@ class OnnxNode(NamedTuple):
         given = self.optional(index)
         if given is None:
             return None
-        values = given.values
+        values = given.values if given.size else np.empty(given.shape, given.dtype)
         if values is None:
             raise UnknownValues(f"the values of input {index} of {self.type} are not known before a run")
         return values

@@ -18,7 +18,8 @@ _INDEXES_ROWS = {
     ("EmbedLayerNormalization", 0): 2,
     ("EmbedLayerNormalization", 1): 4,
     ("EmbedLayerNormalization", 7): 3,
-    ("RotaryEmbedding", 1): 2,
+    ("RotaryEmbedding", 1): 2,  # onnxruntime's own
+    ("RotaryEmbedding", 3): 1,  # ONNX's
     ("GatherBlockQuantized", 1): 0,
 }
 _MASKS = {("EmbedLayerNormalization", 6), ("MultiHeadAttention", 4), ("Attention", 3), ("QAttention", 5), ("Where", 0)}

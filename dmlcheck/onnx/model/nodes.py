@@ -80,7 +80,8 @@ class ModelNode(NamedTuple):
     """A node: its name, or that of its first output, its operator with the version, and its descs.
 
     `number` counts the nodes of a model. A node that ONNX Runtime fuses has the numbers of the original nodes in
-    `replaced`. One that it may fuse has `is_possible`, the name of one of these, and no descs.
+    `replaced`. One that it may fuse has `is_possible`, the name of one of these, and no descs. `deviation` says what
+    the provider is known to compute wrongly, "" without.
     """
 
     name: str
@@ -89,6 +90,7 @@ class ModelNode(NamedTuple):
     number: int = 0
     replaced: tuple[int, ...] = ()
     is_possible: bool = False
+    deviation: str = ""
 
 
 def nodes_of(model: Model) -> Iterator[ModelNode]:
@@ -239,7 +241,22 @@ def _visited(node: Any, of: Context, scope: Scope) -> ModelNode:
         scope[output] = value._replace(origin=origin, root=root if is_root else "")
     if isinstance(found, UnusableNode) and found.rule == "unknown-sizes":
         found = found._replace(root=root)
-    return ModelNode(name, operator, found)
+    return ModelNode(name, operator, found, deviation=_deviation(node, of, inputs, outputs, found))
+
+
+def _deviation(
+    node: Any,
+    of: Context,
+    inputs: Sequence[Value],
+    outputs: Sequence[Value],
+    found: Sequence[Counterpart] | UnusableNode,
+) -> str:
+    """Return the known mistake of the provider in a node that it takes, "" if none is known."""
+    query = row_of(type_of(node)).deviation
+    if query is None or isinstance(found, UnusableNode):
+        return ""
+    text = _mapped(_node(node, of, inputs, outputs), query)
+    return text if isinstance(text, str) else ""
 
 
 def _root_of_output(node: Any, name: str) -> str:

@@ -77,13 +77,8 @@ def _shift_of_bits(node: OnnxNode) -> list[Counterpart]:
 
 
 def _power(node: OnnxNode) -> list[Counterpart]:
-    """POW; in a model whose exponent is one constant, CONSTANT_POW."""
-    output, exponent = node.output(), node.input(1)
-    known = exponent.values
-    if not node.has_outputs and exponent.size == 1 and known is not None:
-        value = shortest(float(known.reshape(-1)[0]))
-        return [Counterpart("ELEMENT_WISE_CONSTANT_POW", {**node.tensors(), "Exponent": value})]
-    names = ("InputTensor", "ExponentTensor")
+    """POW, also of a constant exponent: the provider registers no constant input of Pow."""
+    output, names = node.output(), ("InputTensor", "ExponentTensor")
     tensors = {name: repeated(node.input(index), output.shape) for index, name in enumerate(names)}
     return [Counterpart("ELEMENT_WISE_POW", {**tensors, "OutputTensor": output})]
 
@@ -141,6 +136,13 @@ def _clip_of_provider(node: OnnxNode) -> list[Counterpart]:
     return [Counterpart("ELEMENT_WISE_CLIP1", {**node.tensors(), **fields})]
 
 
+def _deviation_of_clip(node: OnnxNode) -> str | None:
+    (made,) = _clip_of_provider(node)
+    if made.fields["Min"] <= made.fields["Max"]:
+        return None
+    return "a Clip whose min is above its max gives other values than max, which ONNX has"
+
+
 def _infinity(node: OnnxNode) -> list[Counterpart]:
     modes = {(1, 1): "EITHER", (1, 0): "NEGATIVE", (0, 1): "POSITIVE"}
     mode = modes.get((node.get("detect_negative", 1), node.get("detect_positive", 1)))
@@ -163,7 +165,7 @@ def _round(node: OnnxNode) -> list[Counterpart]:
 
 
 def _of_any_number(operator: str, node: OnnxNode) -> list[Counterpart]:
-    """Combine the first two inputs, then the result so far with each other one; of one input a copy."""
+    """Combine the first two inputs, then each other one with the result so far; of one input a copy."""
     return padded_steps(_combined(operator, _inputs(node), node.output()))
 
 
@@ -175,8 +177,9 @@ def _combined(operator: str, inputs: Sequence[TensorRef], output: TensorRef) -> 
     if len(inputs) == 1:
         return [identity(inputs[0], output)]
     results = [*(output.unknown() for _ in inputs[2:]), output]
-    firsts = [inputs[0], *results]
-    return [pair(operator, *each) for each in zip(firsts, inputs[1:], results, strict=False)]
+    first = pair(operator, inputs[0], inputs[1], results[0])
+    further = zip(inputs[2:], results, results[1:], strict=False)
+    return [first, *(pair(operator, *each) for each in further)]
 
 
 def _mean(node: OnnxNode) -> list[Counterpart]:
@@ -191,8 +194,10 @@ def _mean(node: OnnxNode) -> list[Counterpart]:
 
 def _sum_of_three(node: OnnxNode) -> list[Counterpart]:
     """ADD of the bias, then of the skipped input; from DmlOperatorBiasAdd.cpp."""
-    inputs = [node.input(index) for index in range(3)]
-    return padded_steps(_combined("ADD", inputs, node.output()))
+    x, bias, skipped = (node.input(index) for index in range(3))
+    output = node.output()
+    between = output.unknown()
+    return padded_steps([pair("ADD", x, bias, between), pair("ADD", between, skipped, output)])
 
 
 _SAME_NAMES = """
@@ -236,7 +241,7 @@ OPERATORS: dict[str, Row] = {
     **{name: _row_of_two(name, own) for name, own in _BINARY.items()},
     "Abs": Row(_magnitude),
     "BitShift": Row(_shift, exact=_shift_of_bits),
-    "Clip": Row(_clip, provider=_clip_of_provider),
+    "Clip": Row(_clip, provider=_clip_of_provider, deviation=_deviation_of_clip),
     "IsInf": Row(_infinity, provider=_infinity_of_provider),
     "Max": Row(partial(_of_any_number, "MAX")),
     "Mean": Row(_mean),

@@ -88,9 +88,16 @@ def _fused_product_with_activation(node: OnnxNode) -> list[Counterpart]:
     return [made.with_fields(**fused)]
 
 
+def _deviation(node: OnnxNode) -> str | None:
+    x = node.input(1)
+    if x.ndim != 1 or x.size < 2:
+        return None
+    return "a MatMul whose second factor is a vector multiplies all elements by its first"
+
+
 OPERATORS: dict[str, Row] = {
     "Gemm": Row(_gemm),
-    "MatMul": Row(_matmul),
+    "MatMul": Row(_matmul, deviation=_deviation),
     "com.microsoft.FusedMatMul": Row(_fused_product),
     "com.microsoft.FusedMatMulActivation": Row(_fused_product_with_activation),
 }

@@ -263,6 +263,18 @@ def _query_slice(node: OnnxNode) -> str | None:
     return not_taken(node, "of more than 5 inputs") if len(node.inputs) > 5 else None
 
 
+def _deviation_of_pad(node: OnnxNode) -> str | None:
+    """Return the known mistake of the provider where more is padded than there is, or None."""
+    mode = node.get("mode", "constant")
+    most = {"reflect": 1, "wrap": 0}.get(mode)
+    if most is None:
+        return None
+    ends = zip(node.input(0).shape, *_ends_of_padding(node), strict=True)
+    if all(max(numbers) <= size - most for size, *numbers in ends):
+        return None
+    return f"a Pad of mode {mode} with more elements than the dimension has gives other values than ONNX"
+
+
 def _query_pad(node: OnnxNode) -> str | None:
     """DmlOperatorPadding.cpp, QueryPad."""
     return not_taken(node, "of negative pads") if any(pad < 0 for pad in node.get("pads", ())) else None
@@ -297,7 +309,7 @@ OPERATORS: dict[str, Row] = {
     "Dropout": Row(exact=_dropout, provider=_dropout_of_provider, outputs=None),
     "Expand": Row(_expand),
     "OptionalGetElement": Row(exact=_copy, elsewhere=BY_SIZES),
-    "Pad": Row(exact=_pad_and_cut, provider=_pad, query=_query_pad),
+    "Pad": Row(exact=_pad_and_cut, provider=_pad, query=_query_pad, deviation=_deviation_of_pad),
     "Reshape": _RESHAPED._replace(refusal=_refusal_of_reshape),
     "Slice": Row(_slice, provider=_slice_of_provider, query=_query_slice),
     "SpaceToDepth": Row(partial(_blocks, "SPACE_TO_DEPTH1")),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, shortest
 from dmlcheck.onnx.descs.padded import padded
 from dmlcheck.onnx.descs.tensors import ranked, unsigned
@@ -60,12 +62,29 @@ def _pool_of_provider(operator: str, node: OnnxNode) -> list[Counterpart]:
         return _pool(operator, node)
     x, sizes = node.input(0), list(node.get("kernel_shape"))
     ends = window(node, x, sizes)
-    reached = [
+    reached = _reached(x, sizes, ends)
+    outputs = (None if each is None else each.view((*x.shape[:2], *reached)) for each in node.outputs)
+    return _pool(operator, node._replace(outputs=tuple(outputs)))
+
+
+def _reached(x: TensorRef, sizes: Sequence[int], ends: Mapping[str, Sequence[int]]) -> list[int]:
+    """Return the output sizes, rounded up."""
+    return [
         -(-(size + first + last - (width - 1) * gap - 1) // step) + 1
         for size, width, step, gap, first, last in by_dimension(x, sizes, *(ends[name] for name in ENDS))
     ]
-    outputs = (None if each is None else each.view((*x.shape[:2], *reached)) for each in node.outputs)
-    return _pool(operator, node._replace(outputs=tuple(outputs)))
+
+
+def _deviation(node: OnnxNode) -> str | None:
+    """Return the known mistake of the provider where the last window begins in the padding, or None."""
+    if not node.get("ceil_mode", 0):
+        return None
+    x, sizes = node.input(0), list(node.get("kernel_shape"))
+    ends = window(node, x, sizes)
+    places = zip(x.shape[2:], _reached(x, sizes, ends), ends["Strides"], ends["StartPadding"], strict=True)
+    if all((count - 1) * step < size + first for size, count, step, first in places):
+        return None
+    return "a MaxPool with ceil_mode has an element more than ONNX for a window that begins in the padding at the end"
 
 
 def _query_max_pool(node: OnnxNode) -> str | None:
@@ -114,7 +133,11 @@ OPERATORS: dict[str, Row] = {
     "GlobalMaxPool": _global("MAX_POOLING"),
     "LpPool": Row(partial(_pool, "LP_POOLING"), provider=partial(_pool_of_provider, "LP_POOLING")),
     "MaxPool": Row(
-        exact=_largest, provider=partial(_pool_of_provider, "MAX_POOLING"), query=_query_max_pool, outputs=2
+        exact=_largest,
+        provider=partial(_pool_of_provider, "MAX_POOLING"),
+        query=_query_max_pool,
+        deviation=_deviation,
+        outputs=2,
     ),
     "MaxRoiPool": Row(_regions),
     "MaxUnpool": Row(exact=_unpool, provider=_unpool_of_provider),

@@ -157,11 +157,15 @@ def _row(operator: str, provider: Any, *, is_kept: bool = False) -> Row:
     return Row(partial(_quantize, operator), provider=partial(provider, operator), is_kept=is_kept)
 
 
+def _deviation(node: OnnxNode) -> str | None:  # noqa: ARG001 - as other operators have it
+    return "DynamicQuantizeLinear may round a number that lies halfway between two otherwise than ONNX, to even"
+
+
 OPERATORS: dict[str, Row] = {
     "Cast": Row(_cast, provider=_cast_of_provider),
     "CastLike": Row(_cast, provider=_cast_of_provider),
     "DequantizeLinear": _row("DEQUANTIZE", _of_each_element, is_kept=True),
-    "DynamicQuantizeLinear": Row(_by_range, outputs=3),
+    "DynamicQuantizeLinear": Row(_by_range, outputs=3, deviation=_deviation),
     "QuantizeLinear": _row("QUANTIZE", _of_each_element),
     "com.microsoft.DequantizeLinear": _row("DEQUANTIZE", _by_first_axis, is_kept=True),
     "com.microsoft.QuantizeLinear": _row("QUANTIZE", _by_first_axis),

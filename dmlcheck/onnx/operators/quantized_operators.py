@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 
 from dmlcheck.graphs.tensors import TensorRef
-from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, RefusedNode, Unmapped, axis_of
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, RefusedNode, Unmapped, axis_of, shortest
 from dmlcheck.onnx.descs.padded import padded
 from dmlcheck.onnx.descs.steps import pair, product, step, unary
 from dmlcheck.onnx.descs.tensors import along, channels, channels_second, converted, repeated, sized
@@ -165,6 +165,37 @@ def _sigmoid(node: OnnxNode) -> list[Counterpart]:
     return [first, sigmoid, _scaled("QUANTIZE", made, node.input(3), node.input(4), node.output())]
 
 
+def _through_float(make: Callable[[OnnxNode, TensorRef, TensorRef], Counterpart], node: OnnxNode) -> list[Counterpart]:
+    """DEQUANTIZE_LINEAR, an operator of floats, QUANTIZE_LINEAR."""
+    x, output = node.input(0), node.output()
+    numbers, made = TensorRef("FLOAT32", x.shape), TensorRef("FLOAT32", output.shape)
+    first = _scaled("DEQUANTIZE", x, node.input(1), _zero(node, 2, x), numbers)
+    return [first, make(node, numbers, made), _scaled("QUANTIZE", made, node.input(3), _zero(node, 4, output), output)]
+
+
+def _zero(node: OnnxNode, index: int, like: TensorRef) -> TensorRef:
+    """Return a zero point, 0 if it is left out."""
+    return node.optional(index) or TensorRef.of(np.zeros((), like.dtype))
+
+
+def _leaky(node: OnnxNode, x: TensorRef, output: TensorRef) -> Counterpart:
+    alpha = shortest(node.get("alpha", 0.01))
+    return step("ACTIVATION_LEAKY_RELU", InputTensor=x, OutputTensor=output, Alpha=alpha)._replace(least=4)
+
+
+def _multiplied(node: OnnxNode) -> list[Counterpart]:
+    """DEQUANTIZE_LINEAR of both factors, MULTIPLY, QUANTIZE_LINEAR."""
+    output = node.output()
+    parts, before = [], []
+    for index in (0, 3):
+        x = node.input(index)
+        parts.append(TensorRef("FLOAT32", x.shape))
+        before.append(_scaled("DEQUANTIZE", x, node.input(index + 1), _zero(node, index + 2, x), parts[-1]))
+    made = TensorRef("FLOAT32", output.shape)
+    last = _scaled("QUANTIZE", made, node.input(6), _zero(node, 7, output), output)
+    return [*before, pair("MULTIPLY", parts[0], parts[1], made), last]
+
+
 def _query_q_linear_sigmoid(node: OnnxNode) -> str | None:
     """DmlOperatorQLinearSigmoid.cpp, QueryQLinearSigmoid."""
     return not_taken(node, "without the zero points") if len(node.inputs) < 5 else None
@@ -274,5 +305,7 @@ OPERATORS: dict[str, Row] = {
     "com.microsoft.QLinearAveragePool": Row(_average),
     "com.microsoft.QLinearConcat": Row(_concat),
     "com.microsoft.QLinearGlobalAveragePool": Row(partial(_average, is_global=True)),
+    "com.microsoft.QLinearLeakyRelu": Row(exact=partial(_through_float, _leaky)),
+    "com.microsoft.QLinearMul": Row(exact=_multiplied),
     "com.microsoft.QLinearSigmoid": Row(_sigmoid, query=_query_q_linear_sigmoid),
 }

@@ -171,6 +171,22 @@ def _remark(node: OnnxNode) -> str | None:
     )
 
 
+def _deviation(node: OnnxNode) -> str | None:
+    """Return the known mistake of the provider in a linear Resize, or None."""
+    coordinates = node.get("coordinate_transformation_mode", "half_pixel")
+    if node.get("mode", "nearest") != "linear":
+        return None
+    sizes = list(zip(node.input(0).shape, node.output().shape, strict=True))
+    is_to_one = any(new == 1 < old for old, new in sizes)
+    if coordinates in ("align_corners", "pytorch_half_pixel") and is_to_one:
+        return f"a linear Resize to one element with {coordinates} takes it from another place than ONNX"
+    if coordinates == "tf_crop_and_resize":
+        return "a linear Resize with tf_crop_and_resize gives other values than ONNX"
+    if node.get("antialias", 0) and any(new < old for old, new in sizes):
+        return "a Resize with antialias filters otherwise than ONNX"
+    return None
+
+
 def _axes(node: OnnxNode) -> list[_Axis]:
     """Return the coordinates of every dimension; dimensions that are not in `axes` keep their size."""
     x, output = node.input(0), node.output()
@@ -244,7 +260,14 @@ def _query_resize(node: OnnxNode) -> str | None:
 
 
 OPERATORS: dict[str, Row] = {
-    "Resize": Row(exact=_resize, provider=resized, query=_query_resize, remark=_remark, leaves_out_empty=True),
+    "Resize": Row(
+        exact=_resize,
+        provider=resized,
+        query=_query_resize,
+        remark=_remark,
+        deviation=_deviation,
+        leaves_out_empty=True,
+    ),
     "RoiAlign": Row(_regions, provider=_regions_of_provider),
     "Upsample": Row(exact=_resize, provider=resized, remark=_remark),
 }

@@ -1,11 +1,14 @@
-"""RotaryEmbedding, onnxruntime's own: pairs of elements turned by angles that are looked up by position.
+"""RotaryEmbedding: pairs of elements turned by angles that are looked up by position.
 
-From DmlOperatorRotaryEmbedding.cpp of ONNX Runtime's DirectML provider.
+onnxruntime's own is from DmlOperatorRotaryEmbedding.cpp of its DirectML provider. ONNX's, of opset 23, has the same
+formulas; its angles may be those of the steps, and then nothing is looked up.
 """
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped
@@ -40,6 +43,22 @@ def rotary(node: OnnxNode) -> list[Counterpart]:
     whole, target = x.reshape(sizes.whole(sizes.head)), output.reshape(sizes.whole(sizes.head))
     cut = step("SPLIT", InputTensor=whole, OutputTensors=[part, rest], Axis=3)
     return [cut, *_turned(node, sizes, part, made), join([made, rest], target, 3)]
+
+
+def _of_onnx(node: OnnxNode) -> list[Counterpart]:
+    """Turn pairs as onnxruntime does: positions are the last input, and the heads of four dimensions are the second.
+
+    Angles without positions are those of each step: they become a table, and the positions count its rows.
+    """
+    x, tables = node.input(0), [node.input(1), node.input(2)]
+    sizes = tables[0].shape
+    if len(sizes) != (2 if node.has(3) else 3) or tables[1].shape != sizes:
+        raise Unmapped(f"{node.type} whose cosines have the sizes {list(sizes)}, and its sines {list(tables[1].shape)}")
+    rows = TensorRef.of(np.arange(np.prod(sizes[:-1])).reshape(sizes[:-1]))
+    positions = node.input(3) if node.has(3) else rows
+    flat = [table.reshape((-1, sizes[-1])) for table in tables]
+    own = node.with_attributes(num_heads=x.shape[1]) if x.ndim == 4 else node
+    return rotary(own._replace(inputs=(x, positions, *flat)))
 
 
 def _sizes(node: OnnxNode) -> _Sizes:
@@ -110,4 +129,7 @@ def _looked_up(node: OnnxNode, sizes: _Sizes, cosines: TensorRef, sines: TensorR
     return [*made, *(step("GATHER", InputTensor=table, OutputTensor=angles, **gather) for table, angles in tables)]
 
 
-OPERATORS: dict[str, Row] = {"com.microsoft.RotaryEmbedding": Row(rotary)}
+OPERATORS: dict[str, Row] = {
+    "RotaryEmbedding": Row(exact=_of_onnx),
+    "com.microsoft.RotaryEmbedding": Row(rotary),
+}

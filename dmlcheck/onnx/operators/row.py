@@ -23,8 +23,9 @@ class Row(NamedTuple):
     returns why the provider leaves a node to others; registrations.yaml has the versions in which it asks. `refusal`
     returns why the provider refuses a node that it takes, though sizes may be unknown; `refusal_of_cpu` is that of the
     CPU. `reason` is why no steps have the meaning, after the operator's name, and `elsewhere` why the provider has no
-    descs. `remark` returns words about the results of a node, None if there is nothing to say. `outputs` is the most
-    outputs of the steps, None if they check it themselves.
+    descs. `remark` returns words about the results of a node, None if there is nothing to say, and `deviation` about
+    those that the provider gets wrong on any device. `outputs` is the most outputs of the steps, None if they check it
+    themselves.
     """
 
     make: Maker | None = None
@@ -36,6 +37,7 @@ class Row(NamedTuple):
     reason: str | None = None
     elsewhere: str | None = None
     remark: Query | None = None
+    deviation: Query | None = None
     outputs: int | None = 1
     is_sized_by_inputs: bool = False  # the descs have no sizes of outputs
     leaves_out_empty: bool = False  # the descs leave out inputs that have no elements

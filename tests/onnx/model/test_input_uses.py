@@ -29,6 +29,7 @@ def use(*nodes: Any, name: str = "i") -> Use:
         (node("OneHot", "i d v", "y"), 1),
         (node("Gather", "unknown i", "y"), 1),
         (node("RotaryEmbedding", "x i table sin", "y", domain="com.microsoft"), 7),
+        (node("RotaryEmbedding", "x table sin i", "y"), 7),
         (node("EmbedLayerNormalization", "i s table", "y", domain="com.microsoft"), 7),
         (node("Gather", "i table", "y"), None),
         (node("Add", "i i", "y"), None),

@@ -507,10 +507,11 @@ def test_the_sizes_of_fused_operators_follow_from_their_inputs() -> None:
     assert relu.fields["InputTensor"].shape == (1, 2, 5, 32)
 
 
-def test_a_constant_exponent_is_an_attribute() -> None:
+def test_a_constant_exponent_is_a_tensor() -> None:
+    """ONNX Runtime 1.24.4 with DirectML 1.15.4, 2026-11-29: POW, whose exponent has strides of 0."""
     two = helper.make_tensor("two", 1, [], [2.0])
     (made,) = found(model([node("Pow", "x two", "y")], {"x": [4]}, {"y": [4]}, [two]))
-    assert (becomes(made), made.found[0].fields["Exponent"]) == ("ELEMENT_WISE_CONSTANT_POW", 2)
+    assert (becomes(made), made.found[0].fields["ExponentTensor"].strides) == ("ELEMENT_WISE_POW", (0, 0, 0, 0))
     assert by_name(model([node("Pow", "x z", "y")], {"x": [4], "z": []}, {"y": [4]})) == {"y": "ELEMENT_WISE_POW"}
 
 
@@ -916,3 +917,79 @@ def test_a_refusal_inside_of_a_definition_is_that_of_the_node() -> None:
     )  # fmt: skip
     made = model([node("Turn", "x", "y", "turn", domain="own")], {"x": [2, 3]}, {"y": [1, 6]}, functions=[body])
     assert "provider-refuses" in by_name(made).values()
+
+
+@pytest.mark.parametrize(("noop", "axes"), [(0, [0, 1]), (1, [])])
+def test_axes_without_elements_are_known(noop: int, axes: list[int]) -> None:
+    """ONNX Runtime 1.24.4 with DirectML 1.15.4, 2026-11-29: REDUCE along all dimensions, or along none."""
+    sizes = [3, 2] if noop else [1, 1]
+    made = model([node("ReduceSum", "x a", "y", noop_with_empty_axes=noop)], {"x": [3, 2]}, {"y": sizes})
+    made.graph.input.append(tensor("a", [0], INT64))
+    ((reduced,),) = (one.found for one in found(made))
+    assert (reduced.operator, reduced.fields["Axes"]) == ("REDUCE", axes)
+
+
+# ---- what the provider computes wrongly on any device
+
+
+def deviation(
+    made: Any, inputs: Mapping[str, Any], outputs: Mapping[str, Any], constants: Any = (), **more: Any
+) -> str:
+    (one,) = found(model([made], inputs, outputs, constants, **more))
+    assert not isinstance(one.found, UnusableNode)
+    return one.deviation
+
+
+def test_a_product_with_a_vector_is_known_to_be_wrong() -> None:
+    product = node("MatMul", "x v", "y")
+    said = "a MatMul whose second factor is a vector multiplies all elements by its first"
+    assert deviation(product, {"x": [2, 3], "v": [3]}, {"y": [2]}) == said
+    assert deviation(product, {"x": [2, 1], "v": [1]}, {"y": [2]}) == ""
+    assert deviation(product, {"x": [3], "v": [3, 2]}, {"y": [2]}) == ""
+
+
+@pytest.mark.parametrize(
+    ("made", "sizes", "output", "numbers_of", "is_known"),
+    [
+        (node("Clip", "x a b", "y"), [4], [4], {"a": 3.0, "b": 1.0}, True),
+        (node("Clip", "x a b", "y"), [4], [4], {"a": 1.0, "b": 3.0}, False),
+        (node("Pad", "x p", "y", mode="reflect"), [3], [6], {"p": [3, 0]}, True),
+        (node("Pad", "x p", "y", mode="reflect"), [3], [5], {"p": [2, 0]}, False),
+        (node("Pad", "x p", "y", mode="wrap"), [3], [7], {"p": [0, 4]}, True),
+        (node("Pad", "x p", "y", mode="wrap"), [3], [6], {"p": [0, 3]}, False),
+        (node("Pad", "x p", "y"), [3], [9], {"p": [3, 3]}, False),
+    ],
+)
+def test_numbers_that_the_provider_takes_wrongly_are_known(
+    made: Any, sizes: list[int], output: list[int], numbers_of: dict[str, Any], *, is_known: bool
+) -> None:
+    constants = [
+        numbers(name, value) if isinstance(value, list) else helper.make_tensor(name, FLOAT, [], [value])
+        for name, value in numbers_of.items()
+    ]
+    assert bool(deviation(made, {"x": sizes}, {"y": output}, constants, opset=19)) == is_known
+
+
+@pytest.mark.parametrize(
+    ("attributes", "resized", "is_known"),
+    [
+        ({"mode": "linear", "coordinate_transformation_mode": "align_corners"}, 1, True),
+        ({"mode": "linear", "coordinate_transformation_mode": "pytorch_half_pixel"}, 1, True),
+        ({"mode": "linear", "coordinate_transformation_mode": "align_corners"}, 2, False),
+        ({"mode": "linear", "antialias": 1}, 2, True),
+        ({"mode": "linear", "antialias": 1}, 8, False),
+        ({"mode": "nearest"}, 1, False),
+    ],
+)
+def test_resizes_that_the_provider_computes_wrongly_are_known(
+    attributes: dict[str, Any], resized: int, *, is_known: bool
+) -> None:
+    made = node("Resize", "x - - s", "y", **attributes)
+    sizes = [numbers("s", [1, 1, resized])]
+    assert bool(deviation(made, {"x": [1, 1, 4]}, {"y": [1, 1, resized]}, sizes, opset=19)) == is_known
+
+
+@pytest.mark.parametrize(("size", "is_known"), [(5, True), (6, False)])
+def test_a_pooled_window_in_the_padding_is_known_to_be_one_too_many(size: int, *, is_known: bool) -> None:
+    made = node("MaxPool", "x", "y", kernel_shape=[3], strides=[3], pads=[1, 1], ceil_mode=1)
+    assert bool(deviation(made, {"x": [1, 1, size]}, {"y": [1, 1, 3]})) == is_known

@@ -167,8 +167,8 @@ def test_inputs_are_taken_two_by_two(name: str, operator: str) -> None:
 def test_a_further_input_is_combined_with_the_result_so_far() -> None:
     first, second = provider_steps(node("Sum", [zeros(3), X, zeros(2, 1)], zeros(2, 3)))
     assert first.fields["ATensor"].strides == (0, 0, 0, 1)
-    assert second.fields["ATensor"].buffer is first.fields["OutputTensor"].buffer
-    assert second.fields["BTensor"].strides == (0, 0, 1, 0)
+    assert second.fields["ATensor"].strides == (0, 0, 1, 0)
+    assert second.fields["BTensor"].buffer is first.fields["OutputTensor"].buffer
 
 
 def test_a_mean_of_more_than_two_is_a_sum_that_is_scaled() -> None:
