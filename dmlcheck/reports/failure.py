@@ -76,7 +76,7 @@ _OF_IMPLEMENTATIONS = {"implementation-error", "invalid-desc-accepted", "unfores
 
 
 def shared_cause(result: CaseResult) -> str | None:
-    """Return what failures of one operator may have in common: the likely cause or the message of all their errors.
+    """Return the cause that failures of one operator may share: the likely one, or the message, of all their errors.
 
     It is None where errors differ, for a wrong output without a cause, a mistake of a file, and a part of a model.
     """
