@@ -162,7 +162,7 @@ def remark_of(node: Any, opset: int, inputs: Sequence[Array | None], outputs: Se
 
 
 def deviation_of(node: Any, opset: int, inputs: Sequence[Array | None], outputs: Sequence[Array | None]) -> str | None:
-    """Return what ONNX Runtime's DirectML provider is known to compute wrongly in a node, or None."""
+    """Return the known mistake of ONNX Runtime's DirectML provider in a node, or None."""
     return _said(row_of(_type(node)).deviation, node, opset, inputs, outputs)
 
 
