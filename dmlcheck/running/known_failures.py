@@ -75,7 +75,7 @@ def _of_another(ended: Ending) -> Ending:
 
 
 def with_known_of_provider(ended: Ended, text: str | None) -> Ended:
-    """Return the outcome of a node with what ONNX Runtime's DirectML provider is known to compute wrongly in it."""
+    """Return the outcome of a node with the known mistake of ONNX Runtime's DirectML provider, if it failed."""
     if text is None or ended.outcome not in FAILURES:
         return ended
     row = deviations.of_provider(text)

@@ -162,7 +162,7 @@ def remark_of(node: Any, opset: int, inputs: Sequence[Array | None], outputs: Se
 
 
 def deviation_of(node: Any, opset: int, inputs: Sequence[Array | None], outputs: Sequence[Array | None]) -> str | None:
-    """Return the known error of ONNX Runtime's DirectML provider in a node, or None."""
+    """Return the known mistake of ONNX Runtime's DirectML provider in a node, or None."""
     return _said(row_of(_type(node)).deviation, node, opset, inputs, outputs)
 
 
@@ -219,7 +219,10 @@ def why_not(node: Any, arrays: Sequence[Array | None]) -> Unjudged | None:
     if has_graphs(node):
         return Unjudged("not-mapped", "it runs graphs of its own, and DirectML has operators only")
     tensors = [array for array in arrays if array is not None]
-    if any(not array.size for array in tensors) and not row_of(_type(node)).leaves_out_empty:
+    row = row_of(_type(node))
+    numbers = row.may_be_empty if len(node.input) > (row.may_be_empty or 0) else None
+    full = [array for index, array in enumerate(arrays) if array is not None and index != numbers]
+    if any(not array.size for array in full) and not row.leaves_out_empty:
         return Unjudged("runs-elsewhere", "there is nothing to compute: a tensor has no elements")
     odd = next((array.dtype for array in tensors if array.dtype not in KNOWN_TYPES), None)
     if odd is not None:

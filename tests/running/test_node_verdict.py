@@ -219,3 +219,11 @@ def test_what_onnx_defines_by_a_function_is_judged_by_the_functions_nodes() -> N
     assert isinstance(wrong, NodeVerdict)
     assert (len(right.verdict.findings), len(wrong.verdict.findings)) == (0, 1)
     assert (right.meaning, len(right.operators) > 1) == ("onnx", True)
+
+
+@pytest.mark.parametrize(("sizes", "rule"), [((2, 3), None), ((0, 3), "runs-elsewhere")])
+def test_a_reduction_has_elements_though_it_may_name_no_axes(sizes: tuple[int, int], rule: str | None) -> None:
+    x = np.ones(sizes, np.float32)
+    made = node("ReduceSum", "x axes", "y", keepdims=0)
+    found = judged(made, [x, np.empty(0, np.int64)], [np.array(x.sum(), np.float32)])
+    assert getattr(found, "rule", None) == rule

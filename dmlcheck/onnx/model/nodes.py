@@ -322,7 +322,9 @@ def _described(
     unknown = next(filter(None, (_unknown_size(name, value) for name, value in needed)), None)
     if unknown is not None:
         return UnusableNode("unknown-sizes", unknown)
-    full = given if row_of(made.type).leaves_out_empty else [*read, *given]
+    row = row_of(made.type)
+    numbers = None if row.may_be_empty is None else next(iter(node.input[row.may_be_empty :]), None)
+    full = given if row.leaves_out_empty else [*(each for each in read if each[0] != numbers), *given]
     if any(0 in (value.sizes or ()) for _, value in full):
         return UnusableNode("runs-elsewhere", _EMPTY)
     return _mapped(made, provider_steps)

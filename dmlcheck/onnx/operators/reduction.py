@@ -12,8 +12,6 @@ from dmlcheck.onnx.operators.row import Row
 def _reduce(function: str, node: OnnxNode) -> list[Counterpart]:
     """REDUCE: no axes mean all of them, or with noop_with_empty_axes none."""
     x = vector(node.input(0))
-    if not x.size and not node.has_outputs:
-        raise Unmapped(f"{node.type} of no elements, which DirectML does not have")
     axes = [axis_of(axis, x.ndim) for axis in node.numbers("axes", 1) or []]
     if not axes and not node.get("noop_with_empty_axes"):
         axes = list(range(x.ndim))
@@ -57,7 +55,7 @@ _REDUCE = {
 
 
 OPERATORS: dict[str, Row] = {
-    **{name: Row(partial(_reduce, function), leaves_out_empty=True) for name, function in _REDUCE.items()},
+    **{name: Row(partial(_reduce, function), may_be_empty=1) for name, function in _REDUCE.items()},
     "ArgMax": Row(partial(_index, "ARGMAX")),
     "ArgMin": Row(partial(_index, "ARGMIN")),
     "Hardmax": Row(partial(_grouped, "ACTIVATION_HARDMAX1")),

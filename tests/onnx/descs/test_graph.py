@@ -22,9 +22,9 @@ def test_max_of_four_inputs_is_three_steps_with_two_tensors_between_them() -> No
     made = graph(node_of("Max", [X, X + 1, X - 1, X], float32(2, 3)))
     assert [step.name for step in made.steps] == ["ELEMENT_WISE_MAX"] * 3
     first, second, third = made.steps
-    assert second.inputs["ATensor"] == first.outputs["OutputTensor"]
-    assert third.inputs["ATensor"] == second.outputs["OutputTensor"]
-    assert [step.inputs["BTensor"] for step in made.steps] == ["input 1", "input 2", "input 3"]
+    assert second.inputs["BTensor"] == first.outputs["OutputTensor"]
+    assert third.inputs["BTensor"] == second.outputs["OutputTensor"]
+    assert [step.inputs["ATensor"] for step in made.steps] == ["input 0", "input 2", "input 3"]
     assert (made.outputs, third.outputs["OutputTensor"]) == (("output 0",), "output 0")
 
 
