@@ -30,6 +30,7 @@ class Arithmetic(NamedTuple):
     `has_short_sums` is for likely errors of sums that are added in lanes or pairs, not one by one. Numbers of an
     arithmetic that `has_twins` carry their likely errors beside the others, as far as operations support it.
     `has_one_cause` says that the errors of the operands have one cause, so that those of the terms of a sum add up.
+    One that `is_exact` rounds nothing.
     """
 
     data_type: str = "FLOAT32"
@@ -42,6 +43,7 @@ class Arithmetic(NamedTuple):
     has_short_sums: bool = False
     has_twins: bool = False
     has_one_cause: bool = False
+    is_exact: bool = False
 
 
 _TYPES: dict[str, Any] = {"FLOAT16": np.float16, "FLOAT32": np.float32}  # FLOAT64 has no roundings that float64 shows
