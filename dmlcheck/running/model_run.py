@@ -78,6 +78,7 @@ class ModelExecution:
         self.implementation = implementation if self.is_given else implementation_of(plan, is_whole=is_whole)
         self.tensor = tensor_reader(self.implementation)
         self.run = Run(self.implementation, plan.settings)
+        self.run.limits.once_a_kind = True
         self.model = self._loaded()
         self.output_cases = () if isinstance(self.model, UnusableModel) else output_cases(self.model, target.name)
         self.selected = self._selected()

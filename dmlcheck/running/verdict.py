@@ -49,7 +49,8 @@ class Limits:
     """The tolerances of a run's cases; the previous case's is used again if two share their desc and tolerance.
 
     `within` is how many ULP an expected value may be from the exact result without a warning. `guesses` says whether
-    likely causes are looked for.
+    likely causes are looked for, `once_a_kind` that this is done for the first of several failures of one kind: nodes
+    of a model that are off in one way are many, and have one cause.
     """
 
     def __init__(
@@ -60,6 +61,8 @@ class Limits:
         self.algorithms = algorithms
         self.within = within
         self.guesses = True
+        self.once_a_kind = False
+        self._kinds: set[tuple[object, ...]] = set()
         self._last: tuple[OperatorDesc, Tolerance | None, Limit] | None = None
         self._tried: tuple[str, int] = ("", 0)
 
@@ -81,8 +84,28 @@ class Limits:
         self._tried = (file, count + 1 if name == file else 1)
         return self._tried[1] <= _MOST_TRIED
 
+    def asks_for_causes(self, desc: OperatorDesc, outputs: Mapping[str, OutputResult]) -> bool:
+        """Return whether causes of wrong outputs are looked for, and note their kind if so."""
+        if not self.guesses or not self.once_a_kind:
+            return self.guesses
+        from dmlcheck.comparison.known_faults import is_searched
+
+        kind = _kind(desc, outputs)
+        is_new = kind not in self._kinds
+        if is_searched(desc):  # the cause of a larger one is not found
+            self._kinds.add(kind)
+        return is_new
+
 
 _MOST_TRIED = 20  # wrong outputs of a file
+
+
+def _kind(desc: OperatorDesc, outputs: Mapping[str, OutputResult]) -> tuple[object, ...]:
+    """Return what failures of one kind have in common: all of the desc but its sizes, and in which way it is off."""
+    attributes = {name: value for name, value in desc.values.items() if name not in desc.parts}
+    types = tuple((part.label, part.tensor.data_type, len(part.tensor.sizes)) for part in desc.tensors())
+    ways = tuple((one.shape, *map(bool, (one.mismatches, one.unlikely, one.systematic))) for one in outputs.values())
+    return desc.spec.operator, types, repr(attributes), ways
 
 
 def judge(
@@ -108,7 +131,7 @@ def judge(
     if of_reference is not None and not prepared.is_any and _is_equal(outputs):
         return Verdict(outputs)
     guesses = _Guesses()
-    if limits.guesses and of_reference is None and any(map(_is_off, outputs.values())):
+    if of_reference is None and any(map(_is_off, outputs.values())) and limits.asks_for_causes(desc, outputs):
         guesses = _guesses(case.file, (desc, inputs, expected, actual, undefined, compared), limit, limits)
     found = verdict_of(outputs, case.outputs or {}, guesses)
     disagreeing = () if of_reference is None else disagreements(case, prepared, actual, of_reference)
