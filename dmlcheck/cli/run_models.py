@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import wraps
@@ -124,6 +125,7 @@ def model_of(paths: Sequence[str], asked: ModelOptions) -> Target | None:
         return None
     if len(split) > 1:
         raise click.UsageError("a model is run alone: name one, and nothing else")
+    _leave_cores_to_nodes()
     from dmlcheck.folders.exporting import MissingRequirement
     from dmlcheck.onnx.exporter import require
 
@@ -133,6 +135,22 @@ def model_of(paths: Sequence[str], asked: ModelOptions) -> Target | None:
         raise click.UsageError(str(error)) from None
     ((path, case),) = models
     return Target(path, path.replace("\\", "/") if sys.platform == "win32" else path, case)
+
+
+def _leave_cores_to_nodes() -> None:
+    """Import NumPy so that each of its products takes one thread, unless the environment says otherwise.
+
+    The implementation, the verdicts and the chain through the model run beside each other. Products in several threads
+    would wait for cores that these have, and take many times as long.
+    """
+    name = "OPENBLAS_NUM_THREADS"  # which the library reads once, when it is loaded
+    if name in os.environ:
+        return
+    os.environ[name] = "1"
+    try:
+        import numpy as np  # noqa: F401
+    finally:
+        del os.environ[name]  # the implementation's process has its own
 
 
 def models_that_run(found: list[Target], plan: Plan, *, is_elsewhere: bool) -> list[Target]:

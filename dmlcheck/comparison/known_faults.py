@@ -16,7 +16,7 @@ from dmlcheck.comparison.patterns import few_bits, patterns
 from dmlcheck.comparison.steps import in_float16, overflow
 from dmlcheck.comparison.variants import explaining, in_time
 from dmlcheck.comparison.wrong_output import WrongOutput
-from dmlcheck.descs.records import TensorDesc, TensorPart
+from dmlcheck.descs.records import OperatorDesc, TensorDesc, TensorPart
 from dmlcheck.descs.strides import packed_strides
 from dmlcheck.reference.engine import Array
 from dmlcheck.reference.winograd import WINOGRAD, may_be_winograd
@@ -40,7 +40,7 @@ def likely_cause(wrong: WrongOutput, *, is_tried: bool = True) -> str | None:
     MOST elements together are left out. If `is_tried` is false, only the well-known faults and the values themselves
     are compared, which takes less time. After SECONDS no other fault is tried.
     """
-    if sum(max(part.tensor.element_count, part.tensor.extent) for part in wrong.desc.tensors()) > MOST:
+    if not is_searched(wrong.desc):
         return None
     end = monotonic() + SECONDS
     with np.errstate(all="ignore"):
@@ -57,6 +57,11 @@ def likely_cause(wrong: WrongOutput, *, is_tried: bool = True) -> str | None:
             causes = list(islice(chain(*found), _MOST_SHOWN))
         causes = causes or list(islice(_causes(_OF_ROUNDING, wrong, end), 1))
     return f"likely cause: {'; or '.join(causes)}" if causes else None
+
+
+def is_searched(desc: OperatorDesc) -> bool:
+    """Whether the tensors of a desc are small enough for the search."""
+    return sum(max(part.tensor.element_count, part.tensor.extent) for part in desc.tensors()) <= MOST
 
 
 def _agrees_with_reference(wrong: WrongOutput) -> bool:

@@ -115,8 +115,11 @@ def _of_step(
     `has_one_cause` adds up the errors of the inputs as those of one cause.
     """
 
-    def run(given: Mapping[str, Any], desc: OperatorDesc = step.desc) -> dict[str, Side]:
-        return _bounded(desc, outputs, given, is_likely=is_likely, has_one_cause=has_one_cause, **arithmetic)
+    def run(given: Mapping[str, Any]) -> dict[str, Side]:
+        return _bounded(step.desc, outputs, given, is_likely=is_likely, has_one_cause=has_one_cause, **arithmetic)
+
+    def exactly(given: Mapping[str, Any]) -> dict[str, Side]:
+        return _bounded(_without_padding(step.desc), outputs, given, without_roundings=True)
 
     if has_one_cause:
         inputs = {label: of_one_cause(x) for label, x in inputs.items()}
@@ -126,7 +129,7 @@ def _of_step(
     if _may_spread(step.desc, balls, outputs):
         values = {label: np.asarray(x.value) if isinstance(x, Ball) else x for label, x in inputs.items()}
         power = 1 if has_one_cause or step.desc.spec.short in _NORMS else 2
-        return _spread(run(values), run(_errors(inputs, power), _without_padding(step.desc)), power)
+        return _spread(run(values), exactly(_errors(inputs, power)), power)
     try:
         if step.desc.spec.short != "CAST":
             sides = run(inputs)

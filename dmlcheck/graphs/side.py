@@ -56,8 +56,9 @@ class Side:
             self.value = self.value.astype(np.float64)
         if bound.is_rounded and self.tensor.data_type in FORMATS:
             radius = radius + rounding(value, radius, self.tensor.data_type)
-        self.value[at] = value
-        self.radius[at] = np.where(bound.undefined, np.inf, radius)
+        places = slice(None) if at.size == self.radius.size and at[:1] == 0 else at  # they come in their order
+        self.value[places] = value
+        self.radius[places] = np.where(bound.undefined, np.inf, radius)
         self.terms = max(self.terms, bound.terms)
 
     def widen(self, radius: Array) -> None:

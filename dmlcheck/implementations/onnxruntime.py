@@ -349,6 +349,7 @@ def _options(runtime: Any, provider: str) -> Any:
     options.log_severity_level = _SILENT
     options.enable_mem_pattern = False  # DirectML's provider asks for it
     options.enable_cpu_mem_arena = False  # memory of a large case goes back when the case ends
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # a thread that waits takes no core
     if provider != CPU:
         options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
     return options

@@ -16,7 +16,7 @@ from dmlcheck.reference.ball.numbers import Arithmetic, Ball, radius, raw
 from dmlcheck.reference.bindings import Inputs, parameter, row
 from dmlcheck.reference.data_types import limits
 from dmlcheck.reference.engine import Array, blocks_of, overflowed, refuse_too_much
-from dmlcheck.reference.operands import as_balls
+from dmlcheck.reference.operands import as_balls, as_numbers
 from dmlcheck.reference.operators import WITH_TWINS, WITH_VARIANCE
 from dmlcheck.reference.results import Alternatives, union
 from dmlcheck.reference.rows import ELEMENTS
@@ -80,6 +80,7 @@ def bounds(
     has_one_cause: bool = False,
     is_directml: bool = False,
     with_measured: bool = False,
+    without_roundings: bool = False,
 ) -> Iterator[tuple[str, Array, Bound]]:
     """Yield the bounds of some elements, those where the masks `asked` are true, tile by tile.
 
@@ -89,14 +90,15 @@ def bounds(
     factor so. `algorithms` may have WINOGRAD. `is_likely` asks for the bounds of likely errors, `with_likely` for both:
     those of likely errors come along if sharing the work of the others makes them cheap. `has_one_cause` adds up the
     errors of inputs as those of one cause. `is_directml` is for the intermediate results that DirectML keeps in
-    FLOAT16. `with_measured` bounds the undefined elements of which DirectML's results were measured too. TooMuchWork if
-    that would take too long.
+    FLOAT16. `with_measured` bounds the undefined elements of which DirectML's results were measured too.
+    `without_roundings` asks for the exact results alone. TooMuchWork if that would take too long.
     """
     refuse_too_much(desc, inputs)
     is_winograd = WINOGRAD in algorithms and may_be_winograd(desc)
     has_twins = with_likely and not is_likely and not is_winograd and desc.spec.short in WITH_TWINS
     arithmetic = arithmetic_of(desc, accumulate, factors, is_likely=is_likely, is_directml=is_directml)
     arithmetic = arithmetic._replace(unit=unit, has_twins=has_twins, has_one_cause=has_one_cause)
+    arithmetic = arithmetic._replace(is_exact=without_roundings)
     found = _quietly(_bounds(desc, inputs, asked, arithmetic, with_measured=with_measured))
     if not is_winograd:
         yield from found
@@ -251,10 +253,14 @@ def _stored_in_halves(arithmetic: Arithmetic) -> Arithmetic:
 
 def _chosen(operands: tuple[Any, ...], mask: Array) -> tuple[Any, ...]:
     """Return the operands of an element-wise tile at the places of a mask."""
+    if mask.all():
+        return operands
     return tuple(x[mask] if isinstance(x, (np.ndarray, Ball)) and x.shape == mask.shape else x for x in operands)
 
 
 def _computed(tile: Tile, arithmetic: Arithmetic) -> Any:
+    if arithmetic.is_exact:
+        return tile.formula(*(x if tile.is_exact else as_numbers(x, None) for x in tile.operands))
     return tile.formula(*(as_balls(x, arithmetic, is_exact=tile.is_exact) for x in tile.operands))
 
 
@@ -270,6 +276,8 @@ def _bound(desc: OperatorDesc, label: str, value: Any, is_undefined: Any, at: Ar
     def picked(x: Any) -> Array:
         if np.ndim(x) == 0:
             return np.full(at.shape, x)
+        if np.shape(x) == numbers.shape and _is_whole(at, numbers.size):
+            return np.asarray(x).reshape(-1)
         return np.broadcast_to(np.asarray(x), numbers.shape).reshape(-1)[at]
 
     is_rounded = isinstance(value, Ball)
@@ -285,6 +293,11 @@ def _bound(desc: OperatorDesc, label: str, value: Any, is_undefined: Any, at: Ar
     if value.unlimited is not None:
         unlimited |= picked(value.unlimited)
     return found._replace(unlimited=unlimited) if unlimited.any() else found
+
+
+def _is_whole(at: Array, count: int) -> bool:
+    """Whether positions in their order are those of all elements."""
+    return at.size == count
 
 
 def _of_any(ways: list[Bound]) -> Bound:
@@ -344,8 +357,8 @@ def positions(sizes: tuple[int, ...], where: Any, cut: Any, mask: Array) -> Arra
         numbers = np.unravel_index(np.flatnonzero(mask), sizes)
         return start + sum((own * step for own, step in zip(numbers, steps, strict=True)), np.zeros(1, np.int64))
     along = (np.arange(size) * step for size, step in zip(sizes, steps, strict=True))
-    every: Array = reduce(np.add.outer, along, np.asarray(start))
-    return every.reshape(-1)[np.flatnonzero(mask)]
+    every: Array = reduce(np.add.outer, along, np.asarray(start)).reshape(-1)
+    return every if mask.all() else every[np.flatnonzero(mask)]
 
 
 def _at(start: int, sizes: Sequence[int], steps: list[int], index: tuple[Any, ...]) -> tuple[int, Any, list[int]]:

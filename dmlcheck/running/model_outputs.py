@@ -11,6 +11,7 @@ from dmlcheck.cases.records import Case
 from dmlcheck.diagnostics.record import NOTE, WARNING, Diagnostic
 from dmlcheck.diagnostics.wording import figure
 from dmlcheck.onnx.model.parts import has_graphs
+from dmlcheck.running.beside import Behind
 from dmlcheck.running.chain_nodes import follow_node, known_arrays, mapped_with
 from dmlcheck.running.inner_chain import follow_inside
 from dmlcheck.running.model_cases import Loaded, ModelOrigin, NodeCase
@@ -43,35 +44,62 @@ class ModelOutputs:
         self.cases = tuple(cases)
         self.settings = settings
         self.is_directml = is_directml
-        self.chain = Chain(known_arrays(model.inputs), limits)
+        self._chain = Chain(known_arrays(model.inputs), limits)
+        self._behind = Behind()
         self.wanted = frozenset(case.name.removeprefix(PREFIX) for case in cases)
         self.last = {name: node.case.name for node in model.nodes for name in node.reads}
         self.actual: dict[str, Any] = {}
 
+    @property
+    def chain(self) -> Chain:
+        """The chain up to the last node that was taken."""
+        self._behind.finish()
+        return self._chain
+
+    def close(self) -> None:
+        """Go on no more."""
+        self._behind.close()
+
     def follow(self, node: NodeCase, values: NodeTensors, verdict: NodeVerdict | Unjudged | None) -> None:
-        """Take a node with its tensors; without a verdict it is mapped for the chain alone."""
+        """Take a node with its tensors; without a verdict it is mapped for the chain alone.
+
+        The chain follows in a thread of its own.
+        """
         if not self.cases:
             return
         outputs = {name: values.tensors[name] for name in node.node.output if name in values.tensors}
         arrays = known_arrays(outputs)
         self.actual.update((name, array) for name, array in arrays.items() if name in self.wanted)
+        self._behind.call(self._follow, node, values, verdict, arrays)
+
+    def _follow(
+        self,
+        node: NodeCase,
+        values: NodeTensors,
+        verdict: NodeVerdict | Unjudged | None,
+        arrays: Mapping[str, Any],
+    ) -> None:
+        """Take a node into the chain, and drop what no node reads any more; `arrays` are its outputs."""
+        chain = self._chain
         if has_graphs(node.node) and values.nothing is None:
             self._follow_inside(node, values, arrays)
         else:
             mapped = self._mapped(node, values) if verdict is None or values.nothing is not None else verdict
-            follow_node(self.chain, node, mapped, arrays, self.model)
+            follow_node(chain, node, mapped, arrays, self.model)
         if isinstance(verdict, NodeVerdict):
-            self.chain.note(node.case.name, verdict.verdict.outputs, arrays)
-        done = (name for name in (*node.reads, *outputs) if self.last.get(name, node.case.name) == node.case.name)
-        self.chain.drop(name for name in done if name not in self.wanted)
+            chain.note(node.case.name, verdict.verdict.outputs, arrays)
+        done = (
+            name for name in (*node.reads, *node.node.output) if self.last.get(name, node.case.name) == node.case.name
+        )
+        chain.drop(name for name in done if name not in self.wanted)
 
     def _follow_inside(self, node: NodeCase, values: NodeTensors, arrays: Mapping[str, Any]) -> None:
         """Take a node with graphs of its own; as it is where they cannot be followed, or give something else."""
-        made = follow_inside(self.chain, node, values.tensors, self.model)
+        made = follow_inside(self._chain, node, values.tensors, self.model)
         if isinstance(made, Unjudged):
-            follow_node(self.chain, node, made, arrays, self.model)
+            follow_node(self._chain, node, made, arrays, self.model)
         elif any(getattr(made[name], "shape", None) != array.shape for name, array in arrays.items()):
-            self.chain.give_up(arrays, f"{node.case.name} gives other sizes than the reference")
+            self._chain.give_up(arrays, f"{node.case.name} gives other sizes than the reference")
 
     def _mapped(self, node: NodeCase, values: NodeTensors) -> Mapped | Unjudged:
         if values.skipped is not None:

@@ -17,6 +17,7 @@ from dmlcheck.implementations import Failure, close, make, runs_models, tensor_r
 from dmlcheck.onnx.model.origin import origin_of
 from dmlcheck.onnx.model.parts import element_types, has_graphs, join_weights, model_of_node
 from dmlcheck.reference.work import TooMuchWork
+from dmlcheck.running.beside import one_ahead
 from dmlcheck.running.computed import Nothing
 from dmlcheck.running.events import (
     DEFAULT_TIMEOUT,
@@ -47,7 +48,7 @@ from dmlcheck.running.node_verdict import NodeVerdict, Unjudged, deviation_of, j
 from dmlcheck.running.one_case import Run, ending_of, ending_of_nothing
 from dmlcheck.running.reference_nodes import stand_in
 from dmlcheck.running.results import ERRORED, FAILED, PASSED, SKIPPED, CaseResult, Ending, NodeOfCase
-from dmlcheck.running.together import not_together, together_case, together_result
+from dmlcheck.running.together import not_together, outputs_together, together_case, together_result
 from dmlcheck.running.verdict import evidence_of
 from dmlcheck.running.whole_model import optimized
 from dmlcheck.specs.names import highest
@@ -78,12 +79,14 @@ class ModelExecution:
         self.implementation = implementation if self.is_given else implementation_of(plan, is_whole=is_whole)
         self.tensor = tensor_reader(self.implementation)
         self.run = Run(self.implementation, plan.settings)
+        self.run.limits.once_a_kind = True
         self.model = self._loaded()
         self.output_cases = () if isinstance(self.model, UnusableModel) else output_cases(self.model, target.name)
         self.selected = self._selected()
         self.chosen = frozenset(case.name for case in self.selected if in_shard(case.id, plan.shard))
         self.runs_together = self._runs_together()
         self.together: CaseResult | None = None
+        self.outputs: ModelOutputs | None = None
         self._now: tuple[str, float] | None = None
 
     def _loaded(self) -> Loaded | UnusableModel:
@@ -144,13 +147,15 @@ class ModelExecution:
             else:
                 yield from self._events(self.model)
         finally:
+            if self.outputs is not None:
+                self.outputs.close()
             if not self.is_given:
                 close(self.implementation)
             if self.files is not None:
                 self.files.close()
 
     def _events(self, model: Loaded) -> Iterator[Event]:
-        outputs = self._outputs(model)
+        outputs = self.outputs = self._outputs(model)
         bisection = self._bisection(model) if self.asked.is_bisecting else None
         bisected, is_complete = None, True
         for node, values in self._values(model, outputs):
@@ -165,7 +170,7 @@ class ModelExecution:
                 bisection.note(result)
             yield Done(result)
             outputs.follow(node, values, verdict)
-            self._now = None
+        self._now = None
         if self.runs_together:
             self.together = self._together(model, outputs, is_complete=is_complete)
         yield from (Other(case.id, case.file) for case in self.output_cases if case.name not in self.chosen)
@@ -202,8 +207,14 @@ class ModelExecution:
         if self.tensor is not None:
             return ((node, recorded_tensors(node, model, self.tensor)) for node in model.nodes)
         if self.is_by_node:
-            return by_node(model, needed, self.implementation, self._begin, stand_in)
+            nodes = by_node(model, needed, self.implementation, self._begin, stand_in)
+            return one_ahead(nodes) if self._is_apart else nodes
         return of_whole(model, needed, self.implementation, self.asked.keep_bytes, self._begin)
+
+    @property
+    def _is_apart(self) -> bool:
+        """Whether nodes run in a process of their own, which no verdict asks for more."""
+        return isinstance(self.implementation, ModelProcess) and not self.plan.retries
 
     def _bisection(self, model: Loaded) -> ModelBisection:
         """Return the search for nodes that are wrong only together."""
@@ -220,7 +231,8 @@ class ModelExecution:
         start = time.perf_counter()
         found = not_together(case, "a node of it did not run alone")
         if is_complete:
-            found = together_result(case, model, outputs.actual, outputs.chain, self.implementation)
+            whole = outputs_together(model, self.target.file, list(outputs.actual), self.implementation)
+            found = together_result(case, model, whole, outputs.actual, outputs.chain)
         self._now = None
         is_silent = self.target.case is None and (found.outcome == PASSED or not is_complete)
         return None if is_silent else found._replace(seconds=time.perf_counter() - start)

@@ -158,11 +158,12 @@ def validated_model(path: str, asked: LevelRequest, sizes: Mapping[str, int]) ->
     check_desc = each_once(checker(asked))
     nodes, fusions = [], []
     possible = []
+    alike = _Alike()
     for node in nodes_and_fusions(model):
         if node.is_possible:
             possible.append((node.operator, node.name))
             continue
-        result = _of_node(node, name, asked, check_desc)
+        result = alike.result(node) or alike.noted(node, _of_node(node, name, asked, check_desc))
         if node.replaced:
             fusions.append(FusedNode(node.name, result, node.replaced))
         else:
@@ -170,6 +171,27 @@ def validated_model(path: str, asked: LevelRequest, sizes: Mapping[str, int]) ->
     symbols, refusal = tuple(symbols_of(model.proto)), _refusal(opset_of(model.proto))
     found = ModelResult(name, mapping, provider.level, tuple(nodes), symbols, model.symbols, refusal=refusal)
     return found._replace(fusions=tuple(fusions), possible=tuple(possible))
+
+
+class _Alike:
+    """The results of nodes without findings, for others of the very same descs."""
+
+    def __init__(self) -> None:
+        self.known: dict[int, tuple[object, NodeResult]] = {}
+
+    def result(self, node: ModelNode) -> NodeResult | None:
+        """Return the result of a node like one before it, None without one."""
+        _, found = self.known.get(id(node.found), (None, None))
+        if found is None:
+            return None
+        descs = tuple(one._replace(name=node.name, node=node.name) for one in found.descs)
+        return found._replace(operator=node.operator, descs=descs)
+
+    def noted(self, node: ModelNode, result: NodeResult) -> NodeResult:
+        """Note the result of a node, and return it."""
+        if result.unusable is None and not any(one.diagnostics for one in result.descs):
+            self.known[id(node.found)] = node.found, result  # which keeps the number
+        return result
 
 
 def _refusal(opset: int) -> str | None:

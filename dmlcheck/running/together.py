@@ -27,14 +27,24 @@ def together_case(file: str) -> Case:
     return Case(f"{file}::{NAME}", NAME, file, "", None, {}, origin=ModelOrigin(file))
 
 
+def outputs_together(model: Loaded, path: str, names: list[str], implementation: Any) -> Mapping[str, Any] | Nothing:
+    """Return outputs of a model that runs as a whole: of its file, or, for who takes no paths, of its bytes."""
+    if takes_paths(implementation):
+        return tensors_of(path, model.inputs, names, implementation, is_optimized=True)
+    whole = model.proto if model.proto.graph.initializer else join_weights(model.proto, model.constants)
+    with as_given(whole) as given:
+        if isinstance(given, str):
+            return Nothing("it takes models of up to 2 GiB")
+        return tensors_of(given, model.inputs, names, implementation, is_optimized=True)
+
+
 def together_result(
-    case: Case, model: Loaded, alone: Mapping[str, Any], chain: Chain, implementation: Any
+    case: Case, model: Loaded, found: Mapping[str, Any] | Nothing, alone: Mapping[str, Any], chain: Chain
 ) -> CaseResult:
-    """Run a model as a whole, and compare its outputs with those of the nodes alone.
+    """Compare the outputs of a model that ran as a whole with those of the nodes alone.
 
     A difference within the tolerance of the chain is none. `alone` are the outputs that the nodes gave, by name.
     """
-    found = _outputs_of(model, list(alone), implementation)
     if isinstance(found, Nothing):
         why = found.finding.message if found.finding else found.reason
         return not_together(case, f"the whole model does not run: {why}")
@@ -56,14 +66,6 @@ def together_result(
             problem = f"{distance}: it is right when each node runs alone"
             return _failed(case, name, problem, whole)
     return not_together(case, "; ".join(reasons)) if reasons else CaseResult(case, PASSED)
-
-
-def _outputs_of(model: Loaded, names: list[str], implementation: Any) -> Mapping[str, Any] | Nothing:
-    whole = model.proto if model.proto.graph.initializer else join_weights(model.proto, model.constants)
-    with as_given(whole) as given:
-        if isinstance(given, str) and not takes_paths(implementation):
-            return Nothing("it takes models of up to 2 GiB")
-        return tensors_of(given, model.inputs, names, implementation, is_optimized=True)
 
 
 def _is_same(actual: Any, alone: Any) -> bool:

@@ -51,8 +51,9 @@ class Limits:
     """The tolerances of a run's cases; the previous case's is used again if two share their desc and tolerance.
 
     `within` is how many ULP an expected value may be from the exact result without a warning. `guesses` says whether
-    likely causes are looked for, `is_directml` whether DirectML is judged, also by what was measured. `deviations`
-    returns the known deviations that may explain wrong values of a desc.
+    likely causes are looked for, `once_a_kind` that this is done for the first of several failures of one kind: nodes
+    of a model that are off in one way are many, and have one cause. `is_directml` says whether DirectML is judged, also
+    by what was measured. `deviations` returns the known deviations that may explain wrong values of a desc.
     """
 
     def __init__(
@@ -65,6 +66,8 @@ class Limits:
         self.guesses = True
         self.is_directml = False
         self.deviations: Callable[[OperatorDesc], tuple[Deviation, ...]] = lambda _: ()
+        self.once_a_kind = False
+        self._kinds: set[tuple[object, ...]] = set()
         self._last: tuple[OperatorDesc, Tolerance | None, Limit] | None = None
         self._tried: tuple[str, int] = ("", 0)
 
@@ -87,8 +90,28 @@ class Limits:
         self._tried = (file, count + 1 if name == file else 1)
         return self._tried[1] <= _MOST_TRIED
 
+    def asks_for_causes(self, desc: OperatorDesc, outputs: Mapping[str, OutputResult]) -> bool:
+        """Return whether causes of wrong outputs are looked for, and note their kind if so."""
+        if not self.guesses or not self.once_a_kind:
+            return self.guesses
+        from dmlcheck.comparison.known_faults import is_searched
+
+        kind = _kind(desc, outputs)
+        is_new = kind not in self._kinds
+        if is_searched(desc):  # the cause of a larger one is not found
+            self._kinds.add(kind)
+        return is_new
+
 
 _MOST_TRIED = 20  # wrong outputs of a file
+
+
+def _kind(desc: OperatorDesc, outputs: Mapping[str, OutputResult]) -> tuple[object, ...]:
+    """Return what failures of one kind have in common: all of the desc but its sizes, and in which way it is off."""
+    attributes = {name: value for name, value in desc.values.items() if name not in desc.parts}
+    types = tuple((part.label, part.tensor.data_type, len(part.tensor.sizes)) for part in desc.tensors())
+    ways = tuple((one.shape, *map(bool, (one.mismatches, one.unlikely, one.systematic))) for one in outputs.values())
+    return desc.spec.operator, types, repr(attributes), ways
 
 
 def judge(
@@ -126,7 +149,8 @@ def judge(
         return Verdict(outputs)
     known = () if of_reference is not None else _known(desc, inputs, expected, actual, compared, limits, limit)
     guesses = _Guesses()
-    if limits.guesses and not known and of_reference is None and any(map(_is_off, outputs.values())):
+    is_judged = of_reference is None and not known
+    if is_judged and any(map(_is_off, outputs.values())) and limits.asks_for_causes(desc, outputs):
         guesses = _guesses(case.file, (desc, inputs, expected, actual, undefined, compared), limit, limits)
     found = verdict_of(outputs, case.outputs or {}, guesses)
     disagreeing = () if of_reference is None else disagreements(case, prepared, actual, of_reference, is_open)

@@ -215,7 +215,7 @@ def test_a_tensor_is_let_go_after_its_last_reader(monkeypatch: pytest.MonkeyPatc
     names = ["x", *(f"t{index}" for index in range(8)), "y"]
     nodes = [node("Relu", one, other, other) for one, other in pairwise(names)]
     assert set(outcomes(one_input(nodes, [1000])).values()) == {"passed"}
-    assert max(most) <= 3
+    assert max(most) <= 5  # one more for each node that the chain is behind
 
 
 def test_a_tensor_that_nothing_reads_is_let_go_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pytest
+from valid_descs import valid
 
 from dmlcheck.cases.records import Case
+from dmlcheck.comparison.records import OutputResult
 from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.implementations.reference import Reference
 from dmlcheck.running.one_case import Run, run_case
@@ -76,3 +79,29 @@ def test_faults_are_tried_for_the_first_wrong_outputs_of_a_file_only() -> None:
     limits = Limits("FLOAT32")
     assert [limits.try_once_more("a.yaml") for _ in range(22)] == [True] * 20 + [False] * 2
     assert limits.try_once_more("b.yaml")
+
+
+def off(**more: Any) -> Mapping[str, OutputResult]:
+    return {"OutputTensor": OutputResult(4, 1)._replace(**more)}
+
+
+def test_causes_are_looked_for_once_a_kind_of_failure() -> None:
+    limits = Limits("FLOAT32")
+    row, other = ({"DataType": "FLOAT32", "Sizes": sizes} for sizes in ([2, 2], [2, 3]))
+    relu, of_other_sizes = (
+        valid("DML_OPERATOR_ACTIVATION_RELU", InputTensor=tensor, OutputTensor=tensor) for tensor in (row, other)
+    )
+    leaky = [
+        valid("DML_OPERATOR_ACTIVATION_LEAKY_RELU", InputTensor=row, OutputTensor=row, Alpha=alpha)
+        for alpha in (0.1, 0.2)
+    ]
+    large = {"DataType": "FLOAT32", "Sizes": [1, 2**21]}
+    of_large = valid("DML_OPERATOR_ACTIVATION_RELU", InputTensor=large, OutputTensor=large)
+    assert all(limits.asks_for_causes(relu, off()) for _ in range(3))
+    limits.once_a_kind = True
+    assert limits.asks_for_causes(of_large, off())  # none is found
+    assert [limits.asks_for_causes(desc, off()) for desc in (relu, relu, of_other_sizes)] == [True, False, False]
+    assert limits.asks_for_causes(relu, off(mismatches=0, unlikely=1))
+    assert [limits.asks_for_causes(desc, off()) for desc in (*leaky, *leaky)] == [True, True, False, False]
+    limits.guesses = False
+    assert not limits.asks_for_causes(leaky[0], off(unlikely=1))

@@ -30,7 +30,8 @@ class Context(NamedTuple):
 
     `used` are the values that nodes read, or that the graph returns; `is_static` says that no size has a name, and
     `outputs` are the names of the graph's own outputs. `inlining` has an entry for each node whose function may still
-    be followed, `numbers` one for each node that is yielded.
+    be followed, `numbers` one for each node that is yielded. `alike` has what became of nodes, by all that it follows
+    from.
     """
 
     opsets: Mapping[str, int]
@@ -42,11 +43,23 @@ class Context(NamedTuple):
     prefix: str = ""
     outputs: frozenset[str] = frozenset()
     numbers: Iterator[int] = count()
+    alike: dict[Any, Any] | None = None
+
+
+def misnamed(node: Any, scope: Scope) -> str | None:
+    """Return the mistake in the names of a node's values, or None."""
+    missing = next((name for name in node.input if name not in scope), None)
+    if missing is not None:
+        return f"it reads {missing!r}, which is no input and no initializer, and no node before it makes it"
+    twice = next((name for name in node.output if name and name in scope), None)
+    if twice is not None:
+        return f"it makes {twice!r}, and another value has that name"
+    return None
 
 
 def values_of(node: Any, of: Context, scope: Scope) -> tuple[list[Value], list[Value]]:
     """Return the inputs and the outputs of a node; Unmapped if it is wrong."""
-    broken = _misnamed(node, scope) or valueless(node) or _broken(node, of)
+    broken = misnamed(node, scope) or valueless(node) or _broken(node, of)
     if broken is not None:
         raise Unmapped(broken)
     inputs = [scope[input] for input in node.input]
@@ -71,17 +84,6 @@ def version_of(node: Any, opsets: Mapping[str, int]) -> int:
         is_gone = node.op_type in experimental.OPERATORS and not node.domain and opset > experimental.LAST_OPSET
         return 1 if is_registered(type_of(node)) and not is_gone else opset  # onnxruntime's own are of version 1
     return int(schema.since_version)
-
-
-def _misnamed(node: Any, scope: Scope) -> str | None:
-    """Return the mistake in the names of a node's values, or None."""
-    missing = next((name for name in node.input if name not in scope), None)
-    if missing is not None:
-        return f"it reads {missing!r}, which is no input and no initializer, and no node before it makes it"
-    twice = next((name for name in node.output if name and name in scope), None)
-    if twice is not None:
-        return f"it makes {twice!r}, and another value has that name"
-    return None
 
 
 def _broken(node: Any, of: Context) -> str | None:

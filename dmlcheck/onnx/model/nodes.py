@@ -20,6 +20,7 @@ from dmlcheck.onnx.model.inference import (
     Scope,
     contradicted,
     merged,
+    misnamed,
     schema_of_node,
     tensors_of,
     type_of,
@@ -104,7 +105,7 @@ def nodes_and_fusions(model: Model) -> Iterator[ModelNode]:
     opsets = {entry.domain: int(entry.version) for entry in proto.opset_import}
     used = frozenset(name for inner in graphs_of(proto.graph) for name in _read_in(inner))
     of = Context(opsets, {}, proto.ir_version, used, not model.symbols, iter(range(MOST_INLINED)))
-    of = of._replace(numbers=count())
+    of = of._replace(numbers=count(), alike={})
     yield from _walk(proto.graph, of, ChainMap(), model.weights)
 
 
@@ -204,8 +205,66 @@ def _visits(nodes: Iterable[Any], of: Context, scope: Scope) -> Iterator[tuple[A
             scope[node.output[0]] = value
 
 
+class _Visit(NamedTuple):
+    """What became of a node that has descs: its operator, these, and its outputs."""
+
+    operator: str
+    found: Sequence[Counterpart]
+    outputs: list[Value]
+
+
 def _visited(node: Any, of: Context, scope: Scope) -> ModelNode:
-    """Return the descs of a node, or why it has none, and add its outputs to the scope."""
+    """Return the descs of a node, or why it has none, and add its outputs to the scope.
+
+    What became of a node like it, of other names, is not found once more.
+    """
+    alike = of.alike
+    key = None if alike is None or misnamed(node, scope) is not None else _key(node, of, scope)
+    if alike is None or key is None:
+        return _visited_anew(node, of, scope)
+    known: _Visit | None = alike.get(key)
+    if known is not None:
+        scope.update(zip(node.output, known.outputs, strict=True))
+        return ModelNode(of.prefix + _name(node), known.operator, known.found)
+    made = _visited_anew(node, of, scope)
+    outputs = [scope[name] for name in node.output]
+    if not isinstance(made.found, UnusableNode) and not any(value.root for value in outputs):
+        alike[key] = _Visit(made.operator, made.found, outputs)
+    return made
+
+
+def _key(node: Any, of: Context, scope: Scope) -> object:
+    """Return all that the descs of a node and its outputs follow from, but for names; None if these count.
+
+    They do in messages about sizes that are not known, and for nodes with graphs of their own.
+    """
+    inputs = [scope[name] for name in node.input]
+    if any(value.root or value.parts is not None for value in inputs):
+        return None
+    if any(attribute.HasField("g") or attribute.graphs for attribute in node.attribute):
+        return None
+    places = {name: place for place, name in reversed([*enumerate(node.input)])}
+    return (
+        node.op_type,
+        node.domain,
+        tuple(attribute.SerializeToString(deterministic=True) for attribute in node.attribute),
+        tuple((name and places[name] + 1, name in of.used) for name in node.input),
+        tuple(map(_key_of_value, inputs)),
+        tuple((not name, name in of.used, name in of.outputs, _key_of_type(of.declared.get(name)))
+              for name in node.output),
+    )  # fmt: skip
+
+
+def _key_of_value(value: Value) -> object:
+    numbers = None if value.numbers is None else (value.numbers.dtype.str, value.numbers.shape, value.numbers.tobytes())
+    return _key_of_type(value.type), numbers, value.origin
+
+
+def _key_of_type(type: Any) -> object:
+    return None if type is None else type.SerializeToString(deterministic=True)
+
+
+def _visited_anew(node: Any, of: Context, scope: Scope) -> ModelNode:
     name = of.prefix + _name(node)
     version = version_of(node, of.opsets)
     operator = f"{type_of(node)}-{version}"

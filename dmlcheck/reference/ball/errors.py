@@ -33,6 +33,7 @@ class Arithmetic(NamedTuple):
     Sums are `computed_in` FLOAT32 where their results alone are rounded to the type, and so are functions unless the
     arithmetic `has_narrow_functions`. A sum is then `stored` before the next operation, and may overflow there, or
     `parts` of it are, or "".
+    One that `is_exact` rounds nothing.
     """
 
     data_type: str = "FLOAT32"
@@ -48,6 +49,7 @@ class Arithmetic(NamedTuple):
     computed_in: str = ""
     stored: str = ""
     has_narrow_functions: bool = False
+    is_exact: bool = False
 
     @property
     def function_type(self) -> str:

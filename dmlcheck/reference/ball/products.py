@@ -21,6 +21,7 @@ LARGE = 1 << 22  # multiplications: fewer of them are done in float64
 _U = 2.0**-24
 _SCALED = 24  # the exponent of the largest of scaled factors
 _LEAST_TERM = 2.0**-110  # the least of the terms as a share of the largest, whose square does not underflow
+_LEAST_FACTOR = 2.0**-86  # the same of the numbers of a factor
 _EVEN = 1e-2  # the variance of the terms as a share of their squared mean: with less it needs float64
 
 
@@ -58,6 +59,16 @@ class ProductSums:
         return found
 
     @cached_property
+    def carried(self) -> Array:
+        """The sums of the squares of the products, rounded up."""
+        if self._scaled is None:
+            return np.asarray(self.function(self.x * self.x, self.y * self.y))
+        p, q, unit = self._scaled
+        lost = (self.x.shape[-1] + 6) * _U
+        found: Array = np.multiply(self.function(p * p, q * q), unit * unit * (1 + lost), dtype=np.float64)
+        return found
+
+    @cached_property
     def squares(self) -> Array:
         """The sums of the squares of the products; in float64 where terms are nearly equal, for their variance."""
         if self._scaled is not None:
@@ -83,6 +94,8 @@ class ProductSums:
         first = _scaled(self.x)
         second = None if first is None else _scaled(self.y)
         if first is None or second is None or first.span * second.span < _LEAST_TERM:
+            return None
+        if min(first.span, second.span) < _LEAST_FACTOR:
             return None
         return first.sizes, second.sizes, first.unit * second.unit
 

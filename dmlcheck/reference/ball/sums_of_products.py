@@ -101,7 +101,7 @@ class _Accumulator:
             self.absolute = plus(self.absolute, part.absolute)
         else:
             p, q = part.sizes
-            self.absolute = plus(self.absolute, function(plus(p, s), plus(q, t)))
+            self.absolute = plus(self.absolute, ProductSums(function, plus(p, s), plus(q, t)).absolute)
             carry = _carried_of_one_cause if arithmetic.has_one_cause else _carried
             self.carried = plus(self.carried, carry(function, p, q, s, t))
         if arithmetic.is_likely:
@@ -131,11 +131,12 @@ class _Accumulator:
 
 def _carried(function: Callable[..., Any], p: Array, q: Array, s: Array | None, t: Array | None) -> Any:
     """Return the sums of the squared radii of products, for factors of size p and q with radii s and t; None for 0."""
+    of_first = None if s is None else ProductSums(function, s, q).carried
     if t is None:
-        return None if s is None else function(s * s, q * q)
+        return of_first
     most = plus(p, s)
-    squares = function(most * most, t * t)
-    return squares if s is None else function(s * s, q * q) + 2 * function(s * most, q * t) + squares
+    squares = ProductSums(function, most, t).carried
+    return squares if s is None else of_first + 2 * function(s * most, q * t) + squares
 
 
 def _carried_of_one_cause(function: Callable[..., Any], p: Array, q: Array, s: Array | None, t: Array | None) -> Any:

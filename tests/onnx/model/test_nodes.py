@@ -261,14 +261,14 @@ def test_sizes_beyond_all_arrays_are_no_crash(sizes: list[int], said: str) -> No
 
 
 def test_nodes_that_others_come_in_the_place_of_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One in a branch, one beside it; a Softplus has a function too, and is registered."""
+    """One in a branch, one of other sizes beside it; a Softplus has a function too, and is registered."""
     branch = helper.make_graph([node("HardSwish", "x", "z", "in")], "branch", [], [tensor("z", [4])])
     nodes = [
         node("If", "c", "y", "if", then_branch=branch),
-        node("HardSwish", "x", "w", "out"),
+        node("HardSwish", "v", "w", "out"),
         node("Softplus", "x", "s"),
     ]
-    made = model(nodes, {"x": [4], "c": []}, {"w": [4]})
+    made = model(nodes, {"x": [4], "v": [5], "c": []}, {"w": [5]})
     monkeypatch.setattr(model_nodes, "MOST_INLINED", 2)
     assert by_name(made)["out"] == "ACTIVATION_HARD_SIGMOID+ELEMENT_WISE_MULTIPLY"
     monkeypatch.setattr(model_nodes, "MOST_INLINED", 1)
@@ -993,3 +993,30 @@ def test_resizes_that_the_provider_computes_wrongly_are_known(
 def test_a_pooled_window_in_the_padding_is_known_to_be_one_too_many(size: int, *, is_known: bool) -> None:
     made = node("MaxPool", "x", "y", kernel_shape=[3], strides=[3], pads=[1, 1], ceil_mode=1)
     assert bool(deviation(made, {"x": [1, 1, size]}, {"y": [1, 1, 3]})) == is_known
+
+
+def test_nodes_that_are_alike_are_mapped_once_and_others_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    mapped = []
+    right = model_nodes._visited_anew
+    monkeypatch.setattr(model_nodes, "_visited_anew", lambda one, *more: mapped.append(one.name) or right(one, *more))
+    nodes = [
+        node("Relu", "x", "w", "of an input"),
+        node("Relu", "w", "a", "one"),
+        node("Relu", "a", "b", "alike"),
+        node("LeakyRelu", "b", "c", "leaky", alpha=0.1),
+        node("LeakyRelu", "c", "d", "steeper", alpha=0.2),
+        node("Transpose", "d", "e", "turned"),
+        node("Relu", "e", "f", "of other sizes"),
+        node("Add", "f f", "g", "twice"),
+        node("Add", "f g", "y", "of two"),
+    ]
+    made = {one.name: one for one in found(model(nodes, {"x": [2, 3]}, {"y": [3, 2]}))}
+    assert mapped == [name for name in made if name != "alike"]
+    assert list(made) == [one.name for one in nodes]
+    assert made["alike"].found is made["one"].found
+    assert made["of other sizes"].found is not made["one"].found
+
+
+def test_a_node_like_another_still_says_what_is_wrong_with_its_names() -> None:
+    nodes = [node("Relu", "x", "a", "one"), node("Relu", "a", "a", "again"), node("Relu", "a", "y", "alike")]
+    assert by_name(model(nodes, {"x": [2]}, {"y": [2]}))["again"] == "onnx-syntax"
