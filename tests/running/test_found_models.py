@@ -82,4 +82,4 @@ def test_a_folder_is_searched_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "walk", lambda path, **options: searched.append(path) or walk(path, **options))
     found = dmlcheck("run", "found")
     assert (found.exit_code, searched) == (0, ["found"])
-    assert "1 output of the model: 1 right" in found.output
+    assert "the model's 1 output is right" in found.output
