@@ -63,6 +63,9 @@ class DetachedOrigin(NamedTuple):
         return finding.diagnostic()
 
 
+REFERENCE_ONLY = "reference-only"  # the tag of a case whose expected values are exact results, rounded once
+
+
 class Case(NamedTuple):
     """One case as its file has it, defaults merged in and matrix values put in."""
 

@@ -568,12 +568,25 @@ def _judge_floats(wanted: Array, found: Array, data_type: str, limit: Limit, bou
         is_near |= np.isinf(bound.radius) & ~np.isfinite(reference) & ~np.isfinite(actual)
         share, accepted, allowed = np.fmin(share, near), accepted | is_near, np.maximum(allowed, reach)
     units = _distance(actual, reference) / unit
+    if limit.is_directml and data_type == "FLOAT16" and bound is not None:
+        is_cut = _is_cut(actual, reference, bound, data_type)
+        share, units, accepted = np.where(is_cut, 0.0, share), np.where(is_cut, 0.0, units), accepted | is_cut
     share = np.where(np.isinf(allowed) & accepted, np.nan, share)
     allowed = np.where(np.isfinite(reference), allowed / unit, 0.0)
     judged = _Judged(wanted, found, units, share, accepted, allowed, is_result & (reference != expected))
     if bound is None or not bound.is_rounded:
         return judged
     return _from_the_nearest(judged, accepted & ~is_result, data_type, bound)
+
+
+def _is_cut(actual: Array, reference: Array, bound: Bound, data_type: str) -> Array:
+    """Return which elements are the largest number in the place of an infinity that the rounding alone makes.
+
+    Direct3D's conversions to FLOAT16 round toward 0.
+    """
+    is_rounded = np.isinf(reference) & np.isfinite(bound.value)
+    found: Array = is_rounded & (actual == np.copysign(FORMATS[data_type].largest, reference))
+    return found
 
 
 def _reach(reference: Array, bound: Bound, unit: Array, data_type: str) -> Array:

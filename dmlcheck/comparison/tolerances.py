@@ -22,7 +22,8 @@ class Limit(NamedTuple):
     roundings of the type in `accumulate`, and of the factors of sums of products to the type in `inputs`; `tolerance`
     is then the row of the operator's spec for the desc, or None, and counts if it is wider. `whose` names the tolerance
     in words. If `is_capped`, elements far beyond the likely errors are wrong; `algorithms` are further allowed ways to
-    compute: "winograd". `formula` names the formula in words.
+    compute: "winograd". `formula` names the formula in words. `is_directml` is for DirectML, which keeps the values
+    in `kept` in FLOAT16, and cuts results off where Direct3D converts them to FLOAT16.
     """
 
     tolerance: Tolerance | None
@@ -33,11 +34,18 @@ class Limit(NamedTuple):
     is_capped: bool = True
     algorithms: tuple[str, ...] = ()
     formula: str = "the formula of the operator"
+    is_directml: bool = False
+    kept: tuple[str, ...] = ()
 
     @property
     def arithmetic(self) -> dict[str, Any]:
         """The arguments for `reference.bounds.bounds`."""
-        return {"accumulate": self.accumulate, "factors": self.inputs, "algorithms": self.algorithms}
+        return {
+            "accumulate": self.accumulate,
+            "factors": self.inputs,
+            "algorithms": self.algorithms,
+            "is_directml": self.is_directml,
+        }
 
     def has_bound(self, data_type: str) -> bool:
         """Whether it may accept elements that differ, whatever the formula: an operator's own limit is for floats."""
@@ -64,7 +72,8 @@ class Limit(NamedTuple):
             sums = f", sums of up to {terms:,} terms in any order" if terms > 1 else ""
             factors = "" if self.inputs == FLOAT32 else f", FLOAT32 factors of sums of products to {self.inputs}"
             ways = ", or by Winograd's algorithms" if self.algorithms else ""
-            rounded = f"with each operation rounded to {self.accumulate}{factors}{sums}{ways}"
+            kept = f" (intermediate results in FLOAT16, as DirectML does: {', '.join(self.kept)})" if self.kept else ""
+            rounded = f"with each operation rounded to {self.accumulate}{kept}{factors}{sums}{ways}"
             formula = f"{self.formula}, {rounded}"
             if most_likely:
                 formula = f"{formula}; at most {most_likely:g} times the likely error"
@@ -107,6 +116,8 @@ def limit_for(
     accumulate: str = "FLOAT32",
     inputs: str = FLOAT32,
     algorithms: tuple[str, ...] = (),
+    *,
+    is_directml: bool = False,
 ) -> Limit:
     """Return the tolerance of a case: its own, or the ones for its operator."""
     name = desc.spec.short
@@ -119,7 +130,11 @@ def limit_for(
         "accumulate": accumulate,
         "inputs": inputs,
         "algorithms": algorithms if name == "CONVOLUTION" else (),
+        "is_directml": is_directml,
     }
+    half = desc.half if is_directml and accumulate == FLOAT32 else None
+    if half is not None:
+        given["kept"] = half.values
     return Limit(row, whose=whose, is_capped=is_capped, **given)
 
 

@@ -65,7 +65,10 @@ def _sides(
     step: Step, outputs: list[TensorPart], held: Given, arithmetic: Mapping[str, Any], *, is_likely: bool
 ) -> dict[str, Side]:
     """Return the bounds of a step's outputs by label."""
-    own = arithmetic_of(step.desc, arithmetic.get("accumulate", "FLOAT32"), is_likely=is_likely)
+    is_directml = arithmetic.get("is_directml", False)
+    own = arithmetic_of(
+        step.desc, arithmetic.get("accumulate", "FLOAT32"), is_likely=is_likely, is_directml=is_directml
+    )
     parts = {part.label: part.tensor for part in step.desc.tensors(INPUT)}
     inputs = {label: _input(tensor, held[step.inputs[label]], own) for label, tensor in parts.items()}
     stored = {label: _stored(x, parts[label]) for label, x in inputs.items()}

@@ -51,6 +51,7 @@ def operator_dict(record: OperatorRecord) -> dict[str, Any]:
         "example": about.example,
         "recipes": [_recipe_dict(recipe) for recipe in about.recipes],
         "tolerance": [_tolerance_dict(row) for row in spec.tolerance],
+        "half": None if spec.half is None else _plain(spec.half._asdict()),
         "errata": [erratum_dict(erratum) for erratum in spec.errata],
         "unspecified": [row.text for row in spec.undefined if row.kind == UNDEFINED],
         "undefined": [_plain(row._asdict()) for row in spec.undefined],
@@ -61,8 +62,8 @@ def operator_dict(record: OperatorRecord) -> dict[str, Any]:
 
 
 def _deviation_dict(row: Deviation) -> dict[str, Any]:
-    """Return a deviation with the versions and devices that have it, and the conditions that a desc must meet."""
-    given = {name: getattr(row, name) for name in ("when", "strided", "where")}
+    """Return a deviation with the versions and devices that have it, the conditions, and what DirectML gives."""
+    given = {name: getattr(row, name) for name in ("when", "strided", "where", "values")}
     return {
         "text": row.text,
         "versions": row.versions,
@@ -70,6 +71,7 @@ def _deviation_dict(row: Deviation) -> dict[str, Any]:
         **{name: getattr(row, name) for name in ("since", "until", "as_of", "device")},
         "graphs_alone": row.is_of_graphs,
         "conditions": {name: _plain(value) for name, value in given.items() if value},
+        **{name: _plain(getattr(row, name)) for name in ("gives", "as_if", "refusal")},
     }
 
 

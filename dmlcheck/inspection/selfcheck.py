@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 from itertools import chain
@@ -18,6 +19,7 @@ from dmlcheck.inspection.bases import basis_problems
 from dmlcheck.inspection.case_checks import case_problems
 from dmlcheck.inspection.coverage import table_edges
 from dmlcheck.inspection.spec_conditions import condition_problems, row_problems, unreached
+from dmlcheck.reference.ball.errors import PARTS
 from dmlcheck.specs.load import data_folder, full_name, load_spec, operator_names
 from dmlcheck.specs.names import DATA_TYPES, ENUMS, LEVEL_ORDER, parse_version
 from dmlcheck.specs.records import Constraint, Deviation, OperatorSpec, SupportTable, Tolerance
@@ -112,6 +114,10 @@ def _spec_problems(spec: OperatorSpec) -> Iterator[str]:
         yield from _row_problems(spec, where, tolerance)
         for_any = (other.when for other in earlier if {*other.present} <= {*tolerance.present})
         yield from unreached(where, tolerance.when, for_any)
+    if spec.half is not None:
+        yield from _desc_problems(spec, "half", None, spec.half.given)
+        if spec.half.stored not in ("", "stored", PARTS):
+            yield f"half is stored as {spec.half.stored}, which is not possible"
     for deviation in spec.known_deviations:
         yield from _deviation_problems(spec, deviation)
     yield from _field_problems(spec)
@@ -196,8 +202,23 @@ def _deviation_problems(spec: OperatorSpec, row: Deviation) -> Iterator[str]:
     yield from _desc_problems(spec, where, row.when, row.strided)
     names = expressions.free_names(row.where) if row.where else frozenset()
     yield from (f"{where} names {name}, which is not a field" for name in sorted(names - spec.fields.keys()))
+    yield from _values_problems(spec, where, row)
     versions = [version for version in (row.since, row.until) if version is not None]
     yield from (f"{where}: {version} is no version" for version in versions if parse_version(version) is None)
+
+
+def _values_problems(spec: OperatorSpec, where: str, row: Deviation) -> Iterator[str]:
+    """Yield the problems of a known deviation's expressions over values, and of its code."""
+    from dmlcheck.comparison.deviating import FUNCTIONS, NAMES
+
+    expressions_of = [row.values, row.gives, *(row.as_if or {}).values()]
+    names = {name for text in expressions_of if text is not None for name in expressions.of_values(text, FUNCTIONS)[1]}
+    names |= {*(row.as_if or {})}
+    yield from (f"{where} names {name}, which is not a field" for name in sorted(names - spec.fields.keys() - NAMES))
+    if row.is_given and row.values is None:
+        yield f"{where} says what DirectML gives, and not where"
+    if row.refusal is not None and re.fullmatch("0x8[0-9A-F]{7}", row.refusal) is None:
+        yield f"{where}: {row.refusal} is no code of a refusal"
 
 
 def _desc_problems(

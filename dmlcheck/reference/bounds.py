@@ -78,6 +78,7 @@ def bounds(
     unit: str = "",
     algorithms: Collection[str] = (),
     has_one_cause: bool = False,
+    is_directml: bool = False,
 ) -> Iterator[tuple[str, Array, Bound]]:
     """Yield the bounds of some elements, those where the masks `asked` are true, tile by tile.
 
@@ -86,12 +87,13 @@ def bounds(
     another: FLOAT32, TF32 or BFLOAT16. With a `unit`, nearest or cut, the bounds are those of one that rounds every
     factor so. `algorithms` may have WINOGRAD. `is_likely` asks for the bounds of likely errors, `with_likely` for both:
     those of likely errors come along if sharing the work of the others makes them cheap. `has_one_cause` adds up the
-    errors of inputs as those of one cause. TooMuchWork if that would take too long.
+    errors of inputs as those of one cause. `is_directml` is for the intermediate results that DirectML keeps in
+    FLOAT16. TooMuchWork if that would take too long.
     """
     refuse_too_much(desc, inputs)
     is_winograd = WINOGRAD in algorithms and may_be_winograd(desc)
     has_twins = with_likely and not is_likely and not is_winograd and desc.spec.short in WITH_TWINS
-    arithmetic = arithmetic_of(desc, accumulate, factors, is_likely=is_likely)
+    arithmetic = arithmetic_of(desc, accumulate, factors, is_likely=is_likely, is_directml=is_directml)
     arithmetic = arithmetic._replace(unit=unit, has_twins=has_twins, has_one_cause=has_one_cause)
     found = _quietly(_bounds(desc, inputs, asked, arithmetic))
     if not is_winograd:
@@ -189,7 +191,12 @@ def _is_asked(mask: Array, cut: Any) -> bool:
 
 
 def arithmetic_of(
-    desc: OperatorDesc, accumulate: str, factors: str = "FLOAT32", *, is_likely: bool = False
+    desc: OperatorDesc,
+    accumulate: str,
+    factors: str = "FLOAT32",
+    *,
+    is_likely: bool = False,
+    is_directml: bool = False,
 ) -> Arithmetic:
     """Return the arithmetic that an implementation of a desc may use: FLOAT64 tensors are computed in FLOAT64.
 
@@ -202,7 +209,23 @@ def arithmetic_of(
     of = FORMATS[used]
     rounded = factors if types & FORMATS.keys() == {"FLOAT32"} else "FLOAT32"
     given = (used, attributes, of.unit_roundoff, 2.0**of.least_exponent, is_likely, rounded)
-    return Arithmetic(*given, has_short_sums=desc.spec.short in WITH_VARIANCE)
+    found = Arithmetic(*given, has_short_sums=desc.spec.short in WITH_VARIANCE)
+    half = desc.half if is_directml and used == "FLOAT32" else None
+    if half is None:
+        return found
+    return _stored_in_halves(found)._replace(stored=half.stored, has_narrow_functions=half.has_narrow_functions)
+
+
+def _stored_in_halves(arithmetic: Arithmetic) -> Arithmetic:
+    """Return the arithmetic of one that stores every result in FLOAT16, cut off as Direct3D's conversions may be."""
+    of = FORMATS["FLOAT16"]
+    return arithmetic._replace(
+        data_type="FLOAT16",
+        attributes="FLOAT16",
+        unit_roundoff=2 * of.unit_roundoff,
+        smallest=2.0**of.least_exponent,
+        computed_in=arithmetic.data_type,
+    )
 
 
 def _chosen(operands: tuple[Any, ...], mask: Array) -> tuple[Any, ...]:

@@ -156,7 +156,7 @@ def as_float(x: Any, other: Any) -> Any:
     if not isinstance(other, Ball):
         return value
     arithmetic = other.arithmetic
-    if arithmetic.attributes == "FLOAT16":
+    if arithmetic.attributes == "FLOAT16" != arithmetic.data_type:
         of = FORMATS["FLOAT16"]
         arithmetic = arithmetic._replace(
             data_type="FLOAT16", unit_roundoff=of.unit_roundoff, smallest=2.0**of.least_exponent

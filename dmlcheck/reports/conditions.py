@@ -23,6 +23,8 @@ def deviation_text(row: Deviation) -> str:
         parts.append(f"{' or '.join(row.strided)} has strides")
     if row.where is not None:
         parts.append(row.where)
+    if row.values is not None:
+        parts.append(f"elements where {row.values}")
     if row.is_of_graphs:
         parts.append("in a compiled graph")
     return ", and ".join(parts)

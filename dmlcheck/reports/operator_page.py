@@ -22,6 +22,7 @@ from dmlcheck.specs.records import (
     UNDEFINED,
     Erratum,
     Field,
+    Half,
     OperatorSpec,
     SupportTable,
     Tolerance,
@@ -266,7 +267,13 @@ def derived_texts(spec: OperatorSpec) -> list[str]:
     if spec.short in OF_PRODUCTS:
         inputs = "rounded to TF32 or BFLOAT16 with `--input-precision tf32` or `--input-precision bfloat16`"
         texts.append(f"FLOAT32 factors in sums of products: not rounded; {inputs}")
-    return texts
+    return texts + ([] if spec.half is None else [_half_text(spec.half)])
+
+
+def _half_text(half: Half) -> str:
+    """Return in words the values that DirectML keeps in FLOAT16."""
+    when = f", with {' or '.join(half.given)}" if half.given else ""
+    return f"DirectML, FLOAT16{when}: it keeps in FLOAT16 {', '.join(half.values)} ({half.source})"
 
 
 def limit_text(tolerance: Tolerance) -> str:

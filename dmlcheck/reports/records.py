@@ -168,7 +168,15 @@ class RunInfo(NamedTuple):
         )
         inputs = "" if self.inputs == "FLOAT32" else f", inputs in {self.inputs}"
         ways = f", {' and '.join(self.algorithms)} allowed" if self.algorithms else ""
-        return f"{level}; tolerances assume sums in {self.accumulate}{inputs}{ways}{shard}{known}"
+        return f"{level}; tolerances assume sums in {self.accumulate}{inputs}{ways}{shard}{known}{self._halves}"
+
+    @property
+    def _halves(self) -> str:
+        """The intermediate results that DirectML keeps in FLOAT16 in words, if it is known that this is DirectML."""
+        version = self.version if self.implementation.partition(":")[0] == "directml" else self.directml_version
+        if not version or self.accumulate != "FLOAT32":
+            return ""
+        return f"; FLOAT16: intermediate results in FLOAT16, as DirectML {version} does"
 
     @property
     def is_of_reference(self) -> bool:

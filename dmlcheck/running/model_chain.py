@@ -130,7 +130,7 @@ class Chain:
 
     def _arithmetic(self) -> dict[str, object]:
         return Limit(None, accumulate=self.limits.accumulate, inputs=self.limits.inputs,
-                     algorithms=self.limits.algorithms).arithmetic  # fmt: skip
+                     algorithms=self.limits.algorithms, is_directml=self.limits.is_directml).arithmetic  # fmt: skip
 
     def _is_lost(self, name: str) -> bool:
         held = self.held.get(name)
@@ -148,6 +148,7 @@ class Chain:
             algorithms=self.limits.algorithms,
             formula=f"the formulas of all {nodes:,} nodes before it",
             is_capped=False,
+            is_directml=self.limits.is_directml,
         )
         found = as_numbers(actual)
         if not isinstance(right, Carried):

@@ -292,7 +292,7 @@ class ModelExecution:
         if verdict.descs:
             desc = verdict.descs[-1]
             case = case._replace(operator=desc.spec.operator, desc=notation(desc) if ending.outcome == FAILED else {})
-            ending = ending if self.run.directml is None else with_known(ending, desc, self.run.directml)
+            ending = with_known(ending, desc, self.run.directml)
         if ending.outcome == FAILED:
             about = about._replace(level=_level(verdict))
             ending = ending._replace(kept=self._kept(node, verdict, values, model))

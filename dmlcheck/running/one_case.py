@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
+from functools import partial
 from itertools import chain
 from typing import Any
 
 from dmlcheck.cases.prepare import LegalDescs, Prepared, out_of_memory, prepare
-from dmlcheck.cases.records import Case, in_order
+from dmlcheck.cases.records import REFERENCE_ONLY, Case, in_order
 from dmlcheck.descs.read import read_desc
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import WARNING, Finding
@@ -28,13 +29,14 @@ from dmlcheck.running.computed import (
     timed_out,
     why_unsupported,
 )
-from dmlcheck.running.known_failures import judged_directml, with_known
+from dmlcheck.running.known_failures import judged_directml, of_values, with_known
 from dmlcheck.running.negatives import check_invalid, is_listed
 from dmlcheck.running.refusals import InvalidDesc, accepted, unforeseen, wrong_desc, zeros
 from dmlcheck.running.results import (
     ERRORED,
     FAILED,
     FOR_IMPLEMENTATIONS,
+    FOR_REFERENCE,
     LEGAL,
     NO_DEVICE,
     PASSED,
@@ -77,6 +79,8 @@ class Run:
         asked = self.settings
         self.limits = Limits(asked.accumulate, asked.inputs, asked.expected_within, asked.algorithms)
         self.limits.guesses = asked.guesses
+        self.limits.is_directml = self.directml is not None
+        self.limits.deviations = partial(of_values, directml=self.directml)
 
 
 def run_cases(cases: Iterable[Case], implementation: Any = None, feature_level: str | None = None) -> list[CaseResult]:
@@ -136,7 +140,7 @@ def _ending(case: Case, run: Run, drawn: Prepared | None) -> Ending:
     uncompared = _uncompared(prepared.desc, prepared.expected) if ending.outputs else ()
     if uncompared:
         ending = ending._replace(uncompared=uncompared)
-    return ending if run.directml is None else with_known(ending, prepared.desc, run.directml)
+    return with_known(ending, prepared.desc, run.directml)
 
 
 def _uncompared(desc: OperatorDesc, expected: Mapping[str, Any]) -> tuple[str, ...]:
@@ -157,6 +161,8 @@ def _of_unrun(case: Case, run: Run) -> Ending | None:
         return _of_asked(case, run, None, FAILED) if run.is_asked else _of_legality(case, run, legal)
     if run.is_only_asked and not case.is_negative:
         return _of_asked(case, run, Ending(SKIPPED, NO_DEVICE), ERRORED)
+    if REFERENCE_ONLY in case.tags and not case.is_negative and not run.is_reference:
+        return _of_legality(case, run, Ending(SKIPPED, FOR_REFERENCE))
     if run.is_reference and case.is_generated:
         return _of_legality(case, run, Ending(SKIPPED, FOR_IMPLEMENTATIONS))
     return None
@@ -307,7 +313,7 @@ def ending_of(verdict: Verdict, settings: Settings) -> Ending:
     if verdict.findings:
         is_systematic = all(found.rule == "systematic-error" for found in verdict.findings)
         reason = "systematic error" if is_systematic else "output mismatch"
-        return Ending(FAILED, reason, verdict.findings, outputs, noted=noted, consistent=consistent)
+        return Ending(FAILED, reason, verdict.findings, outputs, verdict.known, noted=noted, consistent=consistent)
     if verdict.is_empty:
         return Ending(SKIPPED, _NOTHING, outputs=outputs)
     if not (verdict.unlikely or verdict.unlimited or verdict.inaccurate):

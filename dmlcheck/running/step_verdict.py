@@ -61,6 +61,7 @@ def limit_of(graph: Graph, limits: Limits) -> Limit:
         algorithms=limits.algorithms,
         formula=whose,
         is_capped=not names & WITH_VARIANCE,
+        is_directml=limits.is_directml,
     )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dmlcheck.cases.prepare import Prepared
 from dmlcheck.cases.records import Case
-from dmlcheck.comparison.compare import allowed, compare, equal_outputs
+from dmlcheck.comparison.compare import Comparison, allowed, compare, equal_outputs
 from dmlcheck.comparison.records import MOST_SYSTEMATIC, OutputResult
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import Finding
@@ -18,7 +18,7 @@ from dmlcheck.reference.work import TooMuchWork
 from dmlcheck.running.inaccurate_expectations import gives_floats, inaccurate_expectations, without_mismatches
 from dmlcheck.running.places import path_in_case
 from dmlcheck.running.undefined_elements import Masks, disagreements, is_all_any, masks_of, union
-from dmlcheck.specs.records import OUTPUT, Tolerance
+from dmlcheck.specs.records import OUTPUT, Deviation, Tolerance
 
 if TYPE_CHECKING:
     from dmlcheck.comparison.screening import Settled
@@ -32,7 +32,8 @@ class Verdict(NamedTuple):
     make. `inaccurate` are expected values that are not accurate themselves. `is_empty` says that nothing was compared:
     every element is undefined, and the case does not say so itself. `unlimited` are errors where the tolerance has no
     limit; `is_unlimited` says that all compared elements are such. `consistent` is the type of inputs, TF32 or
-    BFLOAT16, with which no output would be wrong or unlikely.
+    BFLOAT16, with which no output would be wrong or unlikely. `known` has the deviations of DirectML that explain every
+    wrong element.
     """
 
     outputs: Mapping[str, OutputResult]
@@ -43,13 +44,15 @@ class Verdict(NamedTuple):
     consistent: str | None = None
     unlimited: tuple[Finding, ...] = ()
     is_unlimited: bool = False
+    known: tuple[Deviation, ...] = ()
 
 
 class Limits:
     """The tolerances of a run's cases; the previous case's is used again if two share their desc and tolerance.
 
     `within` is how many ULP an expected value may be from the exact result without a warning. `guesses` says whether
-    likely causes are looked for.
+    likely causes are looked for, `is_directml` whether DirectML is judged. `deviations` returns the known deviations
+    that may explain wrong values of a desc.
     """
 
     def __init__(
@@ -60,6 +63,8 @@ class Limits:
         self.algorithms = algorithms
         self.within = within
         self.guesses = True
+        self.is_directml = False
+        self.deviations: Callable[[OperatorDesc], tuple[Deviation, ...]] = lambda _: ()
         self._last: tuple[OperatorDesc, Tolerance | None, Limit] | None = None
         self._tried: tuple[str, int] = ("", 0)
 
@@ -68,7 +73,8 @@ class Limits:
         if self._last is None or self._last[:2] != (desc, own):
             from dmlcheck.comparison.tolerances import limit_for
 
-            self._last = (desc, own, limit_for(desc, own, self.accumulate, self.inputs, self.algorithms))
+            limit = limit_for(desc, own, self.accumulate, self.inputs, self.algorithms, is_directml=self.is_directml)
+            self._last = (desc, own, limit)
         return self._last[2]
 
     def try_once_more(self, file: str) -> bool:
@@ -107,8 +113,9 @@ def judge(
     outputs = {name: output for name, (output, _) in compared.items()}
     if of_reference is not None and not prepared.is_any and _is_equal(outputs):
         return Verdict(outputs)
+    known = () if of_reference is not None else _known(desc, inputs, expected, actual, compared, limits, limit)
     guesses = _Guesses()
-    if limits.guesses and of_reference is None and any(map(_is_off, outputs.values())):
+    if limits.guesses and not known and of_reference is None and any(map(_is_off, outputs.values())):
         guesses = _guesses(case.file, (desc, inputs, expected, actual, undefined, compared), limit, limits)
     found = verdict_of(outputs, case.outputs or {}, guesses)
     disagreeing = () if of_reference is None else disagreements(case, prepared, actual, of_reference)
@@ -120,7 +127,28 @@ def judge(
         findings=(*disagreeing, *found.findings),
         inaccurate=tuple(inaccurate),
         is_empty=found.is_empty and not is_all_any(prepared),
+        known=known,
     )
+
+
+def _known(
+    desc: OperatorDesc,
+    inputs: Mapping[str, Any],
+    expected: Mapping[str, Any],
+    actual: Mapping[str, Any],
+    compared: Mapping[str, Comparison],
+    limits: Limits,
+    limit: Limit,
+) -> tuple[Deviation, ...]:
+    """Return the deviations of DirectML that explain every wrong element; none if other errors are too large."""
+    results = [found.result for found in compared.values()]
+    is_wrong = any(result.mismatches for result in results) and not any(result.systematic for result in results)
+    rows = limits.deviations(desc) if is_wrong else ()
+    if not rows:
+        return ()
+    from dmlcheck.comparison.deviating import Judged, explaining
+
+    return explaining(Judged(desc, inputs, expected, actual, compared, limit), rows)
 
 
 def _is_off(output: OutputResult) -> bool:

@@ -23,6 +23,7 @@ from dmlcheck.specs.records import (
     Difference,
     Erratum,
     Field,
+    Half,
     OperatorSpec,
     Releases,
     SupportTable,
@@ -103,6 +104,7 @@ def _spec(raw: dict[str, Any]) -> OperatorSpec:
         let=raw.get("let", {}),
         constraints=tuple(_constraint(row, raw["introduced"]) for row in raw["constraints"] or ()),
         tolerance=tuple(_tolerance(row) for row in raw.get("tolerance", ())),
+        half=_half(raw["half"]) if "half" in raw else None,
         undefined=tuple(_undefined(row, raw["operator"]) for row in raw.get("undefined", ())),
         errata=tuple(_erratum(row, raw["operator"]) for row in raw.get("errata", ())),
         known_deviations=tuple(_deviation(row) for row in raw.get("known_deviations", ())),
@@ -228,6 +230,11 @@ def _undefined(raw: dict[str, Any], operator: str) -> Undefined:
     return row
 
 
+def _half(raw: dict[str, Any]) -> Half:
+    given, stored = tuple(raw.get("given", ())), raw.get("stored", "")
+    return Half(tuple(raw["values"]), raw["source"], given, stored, raw.get("has_narrow_functions", False))
+
+
 def _deviation(raw: dict[str, Any]) -> Deviation:
     return Deviation(
         text=raw["text"],
@@ -241,7 +248,16 @@ def _deviation(raw: dict[str, Any]) -> Deviation:
         device=raw.get("device"),
         is_of_graphs=raw.get("is_of_graphs", False),
         as_of=str(raw["as_of"]) if "as_of" in raw else None,
+        values=_text(raw.get("values")),
+        gives=_text(raw.get("gives")),
+        as_if={name: str(expression) for name, expression in raw["as_if"].items()} if "as_if" in raw else None,
+        refusal=raw.get("refusal"),
     )
+
+
+def _text(raw: Any) -> str | None:
+    """Read an expression, which may be a number."""
+    return None if raw is None else str(raw)
 
 
 def _versions(raw: dict[str, Any]) -> str:

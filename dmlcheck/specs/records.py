@@ -154,8 +154,11 @@ class Deviation(NamedTuple):
     `when`, `strided` and `where` limit it to descs with these values of fields (a tensor's value is its data type,
     `DataType` is that of the first output), with strides of one of these tensors, and with a true expression. `since`
     is the first version with the deviation, `until` the first without it, `as_of` the month or year in which it was
-    last seen, `device` a part of the device's name. `is_of_graphs` says that only compiled graphs give the wrong
-    result.
+    last seen, `device` a part of the device's name, None for any. `is_of_graphs` says that only compiled graphs give
+    the wrong result. `values` is an expression that marks the elements of an output that are wrong, by the values of
+    inputs and of the right output, and `gives` one for what DirectML gives in their place; `as_if` has such
+    expressions for inputs with which the right output would be what DirectML gives. `refusal` is the code with which
+    the operator is refused after its creation.
     """
 
     text: str
@@ -169,6 +172,36 @@ class Deviation(NamedTuple):
     device: str | None = None
     is_of_graphs: bool = False
     as_of: str | None = None
+    values: str | None = None
+    gives: str | None = None
+    as_if: Mapping[str, str] | None = None
+    refusal: str | None = None
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether more than the desc says which results are wrong: their values, or the code of a refusal."""
+        return self.values is not None or self.refusal is not None
+
+    @property
+    def is_given(self) -> bool:
+        """Whether it says what DirectML gives in the place of the right values."""
+        return self.gives is not None or self.as_if is not None
+
+
+class Half(NamedTuple):
+    """The values on the way to a FLOAT16 result that DirectML keeps in FLOAT16, in words, and the source of that.
+
+    Sums are added in FLOAT32 all the same. `stored` says that they are `stored` in FLOAT16 as such, or in `parts`, and
+    "" that only what is computed from them is, like a mean. `has_narrow_functions` says that functions are made of
+    FLOAT16 operations. With fields in `given` it is so for descs that give one of them: other ones have no further
+    step.
+    """
+
+    values: tuple[str, ...]
+    source: str
+    given: tuple[str, ...] = ()
+    stored: str = ""
+    has_narrow_functions: bool = False
 
 
 UNDEFINED = "undefined"
@@ -246,6 +279,7 @@ class OperatorSpec(NamedTuple):
     let: Mapping[str, str]
     constraints: tuple[Constraint, ...]
     tolerance: tuple[Tolerance, ...]
+    half: Half | None
     undefined: tuple[Undefined, ...]
     errata: tuple[Erratum, ...]
     known_deviations: tuple[Deviation, ...]

@@ -32,11 +32,18 @@ def foretold(rows: tuple[Deviation, ...], device: str = "") -> tuple[Deviation, 
 
 
 def notes(desc: OperatorDesc, version: str | None = None, *, in_graph: bool = False) -> list[Finding]:
-    """Return the notes of a valid desc: its deviations, of one version if it is given."""
-    return [
-        Finding("known-deviation", ("operator",), {"text": row.text, "versions": row.versions, "source": row.source})
-        for row in known_deviations(desc, version, in_graph=in_graph)
-    ]
+    """Return the notes of a valid desc: its deviations, of one version if it is given.
+
+    There is none about what only some values show, or one device refuses.
+    """
+    rows = known_deviations(desc, version, in_graph=in_graph)
+    return [note(row) for row in rows if row.values is None and (row.refusal is None or row.device is None)]
+
+
+def note(row: Deviation) -> Finding:
+    """Return the note about a deviation."""
+    params = {"text": row.text, "versions": row.versions, "source": row.source}
+    return Finding("known-deviation", ("operator",), params)
 
 
 def _is_about(row: Deviation, desc: OperatorDesc) -> bool:

@@ -1,9 +1,9 @@
-"""The expressions of constraint rows: arithmetic over the fields of a desc, compiled once and safe to evaluate."""
+"""The expressions of specs: arithmetic over the fields of a desc or its values, compiled once and safe to evaluate."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
@@ -29,6 +29,7 @@ _ALLOWED = (
     ast.UnaryOp, ast.BoolOp, ast.Compare, ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.USub,
     ast.Not, ast.And, ast.Or, ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.In, ast.NotIn,
 )  # fmt: skip
+_OF_ARRAYS = (ast.Pow, ast.BitAnd, ast.BitOr, ast.Invert)  # may stand in an expression over values, too
 
 
 def free_names(expression: str) -> frozenset[str]:
@@ -39,19 +40,36 @@ def free_names(expression: str) -> frozenset[str]:
 @cache
 def _compiled(expression: str) -> tuple[Callable[..., Any], tuple[str, ...]]:
     """Compile an expression of a spec to a function of the names that it takes, and return both."""
+    free = _free_names(expression, _ALLOWED)
+    return _made(expression, free, _FUNCTIONS), free
+
+
+def _free_names(expression: str, allowed: tuple[type[ast.AST], ...]) -> tuple[str, ...]:
+    """Return the names that an expression takes, sorted; ValueError if it has other parts than it may."""
     tree = ast.parse(expression.strip(), mode="eval")
     names: set[str] = set()
     bound: set[str] = set()
     for node in ast.walk(tree):
-        if not isinstance(node, _ALLOWED):
+        if not isinstance(node, allowed):
             raise ValueError(f"{type(node).__name__} may not stand in a constraint: {expression}")  # noqa: TRY004 - not a type
         if isinstance(node, ast.Attribute) and node.attr.startswith("_"):
             raise ValueError(f"{node.attr} may not stand in a constraint: {expression}")
         if isinstance(node, ast.Name):
             (bound if isinstance(node.ctx, ast.Store) else names).add(node.id)
-    free = tuple(sorted(names - bound - _FUNCTIONS.keys()))
-    made = eval(f"lambda {', '.join(free)}: ({expression.strip()})", {"__builtins__": {}, **_FUNCTIONS})  # noqa: S307 - our own
-    return made, free
+    return tuple(sorted(names - bound - _FUNCTIONS.keys()))
+
+
+def _made(expression: str, free: tuple[str, ...], functions: Mapping[str, Any]) -> Callable[..., Any]:
+    """Return the function of the free names of an expression."""
+    text = f"lambda {', '.join(free)}: ({expression.strip()})"
+    made: Callable[..., Any] = eval(text, {"__builtins__": {}, **functions})  # noqa: S307 - our own
+    return made
+
+
+def of_values(expression: str, functions: Mapping[str, Any]) -> tuple[Callable[..., Any], tuple[str, ...]]:
+    """Compile an expression over values, with functions of arrays in the place of those of numbers; as `_compiled`."""
+    free = tuple(name for name in _free_names(expression, _ALLOWED + _OF_ARRAYS) if name not in functions)
+    return _made(expression, free, {**_FUNCTIONS, **functions}), free
 
 
 def evaluate(expression: Any, desc: OperatorDesc, i: int | None = None) -> Any:

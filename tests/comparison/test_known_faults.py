@@ -287,3 +287,23 @@ def test_a_run_that_passes_does_not_load_the_suspects() -> None:
         "assert 'dmlcheck.comparison.known_faults' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+@pytest.mark.parametrize(
+    ("operator", "actual", "is_directml", "is_named"),
+    [
+        ("EXP", [1, 2.7185, 7.389056], True, True),
+        ("EXP", [1, 2.7185, 7.389056], False, False),
+        ("EXP", [1, 2.7192, 7.389056], True, False),
+        ("EXP", [1, np.nan, 7.389056], True, False),
+        ("SQRT", [0, 1.0001, 1.41421356], True, False),
+    ],
+)
+def test_small_errors_of_a_function_are_the_devices_where_directml_is_judged(
+    operator: str, actual: list[float], is_directml: bool, is_named: bool
+) -> None:
+    tensor = {"DataType": "FLOAT32", "Sizes": [3]}
+    desc = desc_of(f"ELEMENT_WISE_{operator}", InputTensor=tensor, OutputTensor=tensor)
+    function = getattr(np, operator.lower())
+    text = cause(desc, [0, 1, 2], function([0, 1, 2]), actual, limit_for(desc, None, is_directml=is_directml))
+    assert ("the device's exp: all errors are small" in (text or "")) == is_named

@@ -151,12 +151,27 @@ OPERATOR = record(
             as_of={"type": ["string", "null"], "pattern": "^20[0-9]{2}(-[01][0-9])?$"},
             device={"type": ["string", "null"]},
             graphs_alone={"type": "boolean"},
-            conditions={"type": "object", "propertyNames": {"enum": ["when", "strided", "where"]}},
+            conditions={"type": "object", "propertyNames": {"enum": ["when", "strided", "where", "values"]}},
+            gives={"type": ["string", "null"]},
+            as_if={"type": ["object", "null"], "additionalProperties": TEXT},
+            refusal={"type": ["string", "null"], "pattern": "^0x8[0-9A-F]{7}$"},
         )
     ),
     names={"type": "object", "propertyNames": {"enum": ["ONNX", "WebNN"]}, "additionalProperties": items(TEXT)},
     differences=items(record(name=TEXT, text=TEXT, source=TEXT)),
     tolerance=items(TOLERANCE),
+    half={
+        "oneOf": [
+            {"type": "null"},
+            record(
+                values=items(TEXT),
+                source=TEXT,
+                given=items(TEXT),
+                stored={"enum": ["", "stored", "parts"]},
+                has_narrow_functions={"type": "boolean"},
+            ),
+        ]
+    },
     reference={"type": "boolean"},
 )
 
@@ -226,9 +241,11 @@ def test_a_known_deviation_has_its_versions_and_its_device_as_data() -> None:
         (None, None, None),
         ("1.7.0", "1.8.2", None),
         (None, None, "Intel(R) Iris(R) Xe"),
+        (None, None, None),
     ]
     assert rows[1]["conditions"] == {"where": "GroupCount > 1 and len(InputTensor.Sizes) == 4"}
     assert (rows[2]["as_of"], rows[2]["graphs_alone"]) == ("2023-12", False)
+    assert (rows[3]["conditions"]["values"], rows[3]["gives"]) == ("expected == expected", "0")
 
 
 def test_recipes_are_printed_and_their_cases_are_data() -> None:

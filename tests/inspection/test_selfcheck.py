@@ -12,13 +12,7 @@ from dmlcheck.files.yaml import parse
 from dmlcheck.formats.read import read_document
 from dmlcheck.inspection import selfcheck
 from dmlcheck.specs.load import load_spec
-from dmlcheck.specs.records import (
-    Deviation,
-    OperatorSpec,
-    SupportTable,
-    TensorSupport,
-    Tolerance,
-)
+from dmlcheck.specs.records import Deviation, Half, OperatorSpec, SupportTable, TensorSupport, Tolerance
 
 SPEC = load_spec("DML_OPERATOR_REDUCE")
 Change = Callable[[OperatorSpec], OperatorSpec]
@@ -70,7 +64,12 @@ def test_the_shipped_specs_have_nothing_wrong_in_themselves() -> None:
         (with_deviation(when={"InputTensor": ("INT24",)}), 'the known deviation "wrong" has the type INT24'),
         (with_deviation(strided=("Output",)), 'the known deviation "wrong" names Output, which is not a field'),
         (with_deviation(where="Axis == 0"), 'the known deviation "wrong" names Axis, which is not a field'),
+        (lambda spec: spec._replace(half=Half(("it",), "a page", ("Bias",))), "half names Bias, which is not a field"),
+        (lambda spec: spec._replace(half=Half(("it",), "a page", (), "all")), "half is stored as all, which is not"),
         (with_deviation(until="1.x"), 'the known deviation "wrong": 1.x is no version'),
+        (with_deviation(values="Input < 0"), 'the known deviation "wrong" names Input, which is not a field'),
+        (with_deviation(gives="0"), 'the known deviation "wrong" says what DirectML gives, and not where'),
+        (with_deviation(refusal="8000"), 'the known deviation "wrong": 8000 is no code of a refusal'),
         (with_tolerance(), "row 1 of the tolerance must either be exact or have limits"),
         (with_tolerance(exact=True, ulp=1.0), "row 1 of the tolerance must either be exact or have limits"),
         (with_tolerance(exact=True, source=""), "row 1 of the tolerance has no source"),

@@ -72,7 +72,7 @@ def test_what_is_beyond_a_type_overflows_it_and_infinity_does_not() -> None:
     assert any_of(may_overflow("FLOAT16", ball(1.0, INF))) is False
 
 
-def test_sums_of_products_overflow_the_type_that_they_are_added_in() -> None:
+def test_sums_of_products_overflow_the_type_that_they_are_computed_in() -> None:
     """300 * 300 is beyond FLOAT16, and so are both partial sums of 300 * 300 - 299 * 300."""
     for data_type, expected in (("FLOAT16", True), ("FLOAT32", False)):
         rows = Ball(np.array([[300.0, -299.0]]), None, Arithmetic(data_type))

@@ -48,6 +48,7 @@ def test_a_constraint_says_when_it_holds(fields: dict[str, Any], text: str) -> N
         ({}, ""),
         ({"strided": ("A", "B")}, "A or B has strides"),
         ({"when": {"P": (2,)}, "where": "len(A.Sizes) > 4"}, "P is 2, and len(A.Sizes) > 4"),
+        ({"values": "x < 0"}, "elements where x < 0"),
         ({"is_of_graphs": True}, "in a compiled graph"),
     ],
 )

@@ -152,8 +152,22 @@ def test_outcomes_are_told_in_words(results: list[CaseResult], text: str) -> Non
             "x",
             (
                 "1 case at the feature level of its file; tolerances assume sums in FLOAT32, "
-                "with the known failures of DirectML 1.8.0"
+                "with the known failures of DirectML 1.8.0; "
+                "FLOAT16: intermediate results in FLOAT16, as DirectML 1.8.0 does"
             ),
+        ),
+        (
+            RunInfo("directml:a.dll", version="1.15.4"),
+            "directml:a.dll 1.15.4",
+            (
+                "1 case at the feature level of its file; tolerances assume sums in FLOAT32; "
+                "FLOAT16: intermediate results in FLOAT16, as DirectML 1.15.4 does"
+            ),
+        ),
+        (
+            RunInfo("directml", version="1.15.4", accumulate="FLOAT16"),
+            "directml 1.15.4",
+            "1 case at the feature level of its file; tolerances assume sums in FLOAT16",
         ),
         (
             RunInfo("x", "3_0", version="1.2", device="GPU 0", accumulate="FLOAT16"),

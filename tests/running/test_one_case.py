@@ -17,6 +17,7 @@ from dmlcheck.implementations.reference import Reference
 from dmlcheck.reference import deadline
 from dmlcheck.running import one_case
 from dmlcheck.running.one_case import Run, run_case, run_cases
+from dmlcheck.running.results import FOR_REFERENCE
 from dmlcheck.running.settings import Settings
 
 TENSOR = {"DataType": "FLOAT32", "Sizes": [2]}
@@ -602,3 +603,12 @@ def test_a_negative_case_about_notation_is_no_question_for_a_library() -> None:
     given = case(desc={**ADD, "Axes": [1]}, inputs=None, outputs=None, invalid=["unknown-field"])
     assert ending(given, library) == ("passed", None, [])
     assert library.asked == []
+
+
+def test_a_case_for_the_reference_alone_is_skipped_by_others_and_its_desc_is_checked() -> None:
+    case = Case("it", "it", "it.yaml", "ELEMENT_WISE_ADD", None, ADD, INPUTS, RIGHT, tags=("reference-only",))
+    assert run_case(case, Run(Reference())).outcome == "passed"
+    found = run_case(case, Run(Answering(AssertionError())))
+    assert (found.outcome, found.reason) == ("skipped", FOR_REFERENCE)
+    broken = case._replace(desc={**ADD, "BTensor": {**TENSOR, "Sizes": [3]}})
+    assert run_case(broken, Run(Answering(AssertionError()))).outcome == "failed"

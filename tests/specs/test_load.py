@@ -7,7 +7,16 @@ from pathlib import Path
 import pytest
 
 from dmlcheck.specs import load
-from dmlcheck.specs.records import BASES, ERRATUM_KINDS, Constraint, Erratum, Field, TensorSupport, Undefined
+from dmlcheck.specs.records import (
+    BASES,
+    ERRATUM_KINDS,
+    Constraint,
+    Erratum,
+    Field,
+    Half,
+    TensorSupport,
+    Undefined,
+)
 
 SPEC = """\
 operator: DML_OPERATOR_TWICE
@@ -142,7 +151,25 @@ def test_a_known_deviation_has_the_conditions_of_its_row(specs: Path) -> None:
     text = SPEC + f"known_deviations:\n  - {{text: No., source: a page, {row}, is_of_graphs: true}}\n"
     (known,) = load.load_spec(write(specs, "CONDITIONS_FOR_TEST_LOAD", text)).known_deviations
     limits = ({"Axes": (1,)}, ("InputTensor",), "AxisCount > 1", "1.7.0", "1.8.2", "GPU", True)
-    assert known[3:] == (*limits, None)
+    assert known[3:] == (*limits, None, None, None, None, None)
+
+
+def test_a_known_deviation_has_the_values_of_its_row(specs: Path) -> None:
+    row = 'values: InputTensor < 0, gives: 0, as_if: {InputTensor: 1}, refusal: "0x8000FFFF", as_of: 2025'
+    text = SPEC + f"known_deviations:\n  - {{text: No., source: a page, {row}}}\n"
+    (known,) = load.load_spec(write(specs, "VALUES_FOR_TEST_LOAD", text)).known_deviations
+    assert known[11:] == ("InputTensor < 0", "0", {"InputTensor": "1"}, "0x8000FFFF")
+    assert (known.is_narrow, known.is_given) == (True, True)
+
+
+def test_a_spec_says_what_is_kept_in_float16(specs: Path) -> None:
+    text = (
+        SPEC + "half: {values: [the sum], stored: parts, given: [Axes], source: a page, has_narrow_functions: true}\n"
+    )
+    assert load.load_spec(write(specs, "HALF_FOR_TEST_LOAD", text)).half == Half(
+        ("the sum",), "a page", ("Axes",), "parts", True
+    )
+    assert load.load_spec(write(specs, "NO_HALF_FOR_TEST_LOAD")).half is None
 
 
 UNDEFINED = {

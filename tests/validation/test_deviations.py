@@ -167,8 +167,21 @@ def test_deviations_of_graphs_are_of_descs_in_graphs_and_of_no_desc_by_itself(op
     desc = read_desc(operator, {}).desc
     assert desc is not None
     assert known
-    assert known_deviations(desc) == ()
-    assert [found.text for found in known_deviations(desc, in_graph=True)] == known
+    alone, inside = (known_deviations(desc, in_graph=in_graph) for in_graph in (False, True))
+    assert [found for found in inside if found not in alone] == [found for found in inside if found.is_of_graphs]
+    assert [found.text for found in inside if found.is_of_graphs] == known
+    assert not any(found.is_of_graphs for found in alone)
+
+
+def test_nothing_is_noted_of_a_desc_that_only_values_or_a_device_show() -> None:
+    rows = (
+        row("values", values="x < 0"),
+        row("device", refusal="0x80004005", device="GPU"),
+        row("code", refusal="0x80004005"),
+    )
+    desc = desc_of(*rows)
+    assert texts(desc) == ["values", "device", "code"]
+    assert [note.params["text"] for note in notes(desc)] == ["code"]
 
 
 def test_every_shipped_deviation_says_when_and_has_a_source() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.specs.load import load_spec
-from dmlcheck.validation.expressions import evaluate, free_names
+from dmlcheck.validation.expressions import evaluate, free_names, of_values
 
 SUBJECT = OperatorDesc.of(
     load_spec("DML_OPERATOR_ARGMAX"),
@@ -46,6 +46,13 @@ def test_an_expression_computes_with_the_fields(expression: str, expected: Any) 
 )
 def test_an_expression_over_what_is_not_there_has_no_value(expression: str) -> None:
     assert evaluate(expression, SUBJECT) is None
+
+
+def test_an_expression_over_values_has_operators_of_arrays_and_functions_of_its_own() -> None:
+    function, names = of_values("most(x, y ** 2) & ~z | 1", {"most": max})
+    assert (names, function(5, 3, 8)) == (("x", "y", "z"), (9 & ~8) | 1)
+    with pytest.raises(ValueError, match=r"^MatMult may not stand in a constraint: "):
+        of_values("x @ y", {})
 
 
 @pytest.mark.parametrize(

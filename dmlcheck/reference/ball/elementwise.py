@@ -31,7 +31,7 @@ def elementary(function: Callable[..., Any], name: str, *inputs: Any) -> Any:
     result = np.asarray(function(*values))
     if result.dtype == bool:
         return result
-    row = None if name in of.EXACT else rounding(name, arithmetic.data_type, is_likely=arithmetic.is_likely)
+    row = None if name in of.EXACT else rounding(name, arithmetic.function_type, is_likely=arithmetic.is_likely)
     if row is None:
         error = of.carried(function, name, values, errors, result)
     elif row.formula is None:
@@ -56,7 +56,7 @@ def _at_the_end(function: Callable[..., Any], name: str, x: Any) -> Ball:
     inside, low, high = (np.clip(end, -largest, largest) for end in (value, value - error, value + error))
     result = function(inside)
     moved = np.maximum(np.abs(function(low) - result), np.abs(function(high) - result))
-    row = rounding(name, arithmetic.data_type, is_likely=arithmetic.is_likely)
+    row = rounding(name, arithmetic.function_type, is_likely=arithmetic.is_likely)
     own = of.of_a_row(row, function, name, [inside], [None], result, arithmetic)
     numbers = rounded(result, plus(own, moved), arithmetic, terms, np.isfinite)
     is_out = np.isnan(function(value))
@@ -117,7 +117,7 @@ def _quotient(ufunc: np.ufunc, *inputs: Any) -> Ball:
     """Return a quotient, or a reciprocal."""
     arithmetic, terms, values, errors = operands(inputs)
     value = ufunc(*values)
-    size, row = np.abs(value), rounding(ufunc.__name__, arithmetic.data_type)
+    size, row = np.abs(value), rounding(ufunc.__name__, arithmetic.function_type)
     error = of.of_a_quotient(values[-1], size, value, errors, row, arithmetic)
     return rounded(value, error, arithmetic, terms, partial(of.is_certain, ufunc, values, errors), size)
 
@@ -167,7 +167,7 @@ def _sign_bit(ufunc: np.ufunc, x: Ball) -> Condition:
 def _remainder(ufunc: np.ufunc, x: Any, y: Any) -> Ball:
     """Return the hull of the exact remainder and the remainder by the formula in ROUNDINGS."""
     arithmetic = x.arithmetic if isinstance(x, Ball) else y.arithmetic
-    formula: Any = rounding(ufunc.__name__, arithmetic.data_type).formula
+    formula: Any = rounding(ufunc.__name__, arithmetic.function_type).formula
     found, exact = formula(x, y), ufunc(raw(x), raw(y))
     midpoint, reach = enclosing(
         np.minimum(found.value - found.radius, exact), np.maximum(found.value + found.radius, exact)

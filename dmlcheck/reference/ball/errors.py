@@ -30,6 +30,9 @@ class Arithmetic(NamedTuple):
     `has_short_sums` is for likely errors of sums that are added in lanes or pairs, not one by one. Numbers of an
     arithmetic that `has_twins` carry their likely errors beside the others, as far as operations support it.
     `has_one_cause` says that the errors of the operands have one cause, so that those of the terms of a sum add up.
+    Sums are `computed_in` FLOAT32 where their results alone are rounded to the type, and so are functions unless the
+    arithmetic `has_narrow_functions`. A sum is then `stored` before the next operation, and may overflow there, or
+    `parts` of it are, or "".
     """
 
     data_type: str = "FLOAT32"
@@ -42,6 +45,24 @@ class Arithmetic(NamedTuple):
     has_short_sums: bool = False
     has_twins: bool = False
     has_one_cause: bool = False
+    computed_in: str = ""
+    stored: str = ""
+    has_narrow_functions: bool = False
+
+    @property
+    def function_type(self) -> str:
+        """The type in which functions are computed."""
+        return self.data_type if self.has_narrow_functions else self.computed_in or self.data_type
+
+    @property
+    def function_unit(self) -> float:
+        """The unit in the last place of the numbers from 1 to 2 in which functions are computed."""
+        is_wide = self.computed_in and not self.has_narrow_functions
+        return 2 * (FORMATS[self.computed_in].unit_roundoff if is_wide else self.unit_roundoff)
+
+    def stored_error(self, size: Any) -> Any:
+        """Return the error of rounding results that were computed in another type; None for 0."""
+        return self.unit_roundoff * size if self.computed_in else None
 
 
 _TYPES: dict[str, Any] = {"FLOAT16": np.float16, "FLOAT32": np.float32}  # FLOAT64 has no roundings that float64 shows
@@ -127,7 +148,8 @@ def of_a_quotient(b: Array, size: Any, value: Any, errors: Errors, row: Rounding
         room = divisor if t is None else divisor - t
         moved = plus(s, None if t is None else size * t) / room
         moved = moved if t is None else np.where(room > 0, moved, np.inf)
-    error = plus(row.ulp * 2 * arithmetic.unit_roundoff * plus(size, moved), moved)
+    reach = plus(size, moved)
+    error = plus(plus(row.ulp * arithmetic.function_unit * reach, arithmetic.stored_error(reach)), moved)
     is_power = np.asarray(b).view(np.int64) & _MANTISSA == 0
     if is_power.any():
         is_power = is_power if t is None else is_power & (t == 0)
@@ -167,14 +189,15 @@ def of_a_row(
     arithmetic: Arithmetic,
 ) -> Any:  # fmt: skip
     """Return the error of a function by its row in ROUNDINGS, and the carried errors of the operands."""
-    unit = 2 * arithmetic.unit_roundoff
+    unit = arithmetic.function_unit
     if row.operand:
         reach = np.where(np.isfinite(values[0]), plus(np.abs(values[0]), errors[0]), 0.0)
         errors = [plus(errors[0], row.operand * unit * reach), *errors[1:]]
     moved = carried(function, name, values, errors, result)
     own = row.ulp * unit * plus(np.abs(result), moved)
     own = np.maximum(own, row.absolute) if row.absolute else own
-    return plus(np.minimum(own, row.at_most) if row.at_most < np.inf else own, moved)
+    own = np.minimum(own, row.at_most) if row.at_most < np.inf else own
+    return plus(plus(own, arithmetic.stored_error(plus(np.abs(result), moved))), moved)
 
 
 def carried(function: Callable[..., Any], name: str, values: list[Array], errors: Errors, result: Array) -> Any:
@@ -275,6 +298,10 @@ def summing_error(
     is the chance that two terms are equal, and for terms that are too small for the partial sums, whose sum is
     `absorbed`.
     """
+    if arithmetic.computed_in:
+        wider = arithmetic._replace(unit_roundoff=FORMATS[arithmetic.computed_in].unit_roundoff, computed_in="")
+        own = summing_error(count, sums, absolute, squares, wider, walked, absorbed, alike)
+        return own + _stored(sums, absolute, arithmetic)
     error = (count + (np.asarray(count) > 0)) * arithmetic.unit_roundoff * absolute
     if arithmetic.is_likely:
         chance, is_spread = alike, _is_spread(count + 1, sums, squares, arithmetic)
@@ -289,6 +316,22 @@ def summing_error(
         is_tiny = absolute < enough
         error = np.where(is_tiny, error + np.minimum(count * arithmetic.smallest, absolute), error)
     return error
+
+
+def _stored(sums: Any, absolute: Any, arithmetic: Arithmetic) -> Any:
+    """Return the error of storing sums in the type of the arithmetic, or parts of them; infinite if one overflows."""
+    size = absolute if arithmetic.stored == PARTS else np.abs(sums)
+    return plus(arithmetic.unit_roundoff * size, beyond(size, arithmetic))
+
+
+def beyond(size: Any, arithmetic: Arithmetic) -> Any:
+    """Return the error of storing sums that may overflow there: infinite for those that do; None for 0."""
+    if not arithmetic.stored or np.all(size <= FORMATS[arithmetic.data_type].largest):
+        return None
+    return np.where(size > FORMATS[arithmetic.data_type].largest, np.inf, 0.0)
+
+
+PARTS = "parts"
 
 
 def _is_spread(count: Any, sums: Any, squares: Any, arithmetic: Arithmetic) -> bool:

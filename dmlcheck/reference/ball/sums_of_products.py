@@ -124,6 +124,7 @@ class _Accumulator:
             error = plus(own, moved)
         else:
             error = of.correctly_rounded(np.asarray(value), np.abs(value), moved, arithmetic)
+            error = plus(error, of.beyond(np.abs(value), arithmetic))
         terms = max(self.terms, count)
         return rounded(value, error, arithmetic, terms, partial(is_bounded, self.carried))
 

@@ -112,9 +112,11 @@ def _untold(row: Constraint) -> str:
 
 
 def _affected(row: Deviation) -> str:
-    """Return in words the descs that a deviation is about, with an expression as code."""
+    """Return in words the descs and elements that a deviation is about, with expressions as code."""
     words = deviation_text(row)
-    return words if row.where is None else words.replace(row.where, f"`{row.where}`")
+    for expression in filter(None, (row.where, row.values)):
+        words = words.replace(expression, f"`{expression}`")
+    return words
 
 
 def _of_kind(record: Mapping[str, Any], kind: str) -> list[tuple[int, Any]]:

@@ -84,6 +84,7 @@ def test_corrections_are_by_kind_and_deviations_by_operator() -> None:
     assert [(label, row.until, row.device) for _, label, row in convolution] == [
         ("D1", "1.8.2", None),
         ("D2", None, "Intel(R) Iris(R) Xe"),
+        ("D3", None, None),
     ]
 
 

@@ -1,0 +1,150 @@
+"""Wrong outputs that known deviations of DirectML explain: by the values of inputs and of the right outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dmlcheck.comparison.compare import Comparison, compare, same
+from dmlcheck.comparison.tolerances import Limit
+from dmlcheck.descs.records import OperatorDesc, TensorDesc
+from dmlcheck.reference import engine
+from dmlcheck.reference.bounds import bounds
+from dmlcheck.reference.engine import Array
+from dmlcheck.specs.records import Deviation
+from dmlcheck.validation.expressions import of_values
+
+_NEAR = 2.0**-6  # of a result that DirectML is known to give, which is computed in FLOAT32 as it is written
+_NAMES = ("abs", "cumsum", "exp", "floor", "isfinite", "isinf", "isnan", "log", "sign", "sqrt", "where")
+FUNCTIONS: dict[str, Any] = {
+    **{name: getattr(np, name) for name in _NAMES},
+    "all": np.all,
+    "any": np.any,
+    "max": np.max,
+    "min": np.min,
+    "prod": np.prod,
+    "sum": partial(np.sum, keepdims=True),
+    "float32": np.float32,
+    "int32": np.int32,
+    "inf": np.inf,
+    "nan": np.nan,
+    "tuple": tuple,
+}
+EXPECTED, LOWEST, OUTPUT, ROUNDED, SCALED = "expected", "lowest", "output", "rounded", "x"
+NAMES = frozenset((EXPECTED, LOWEST, OUTPUT, ROUNDED, SCALED))
+
+
+class Judged(NamedTuple):
+    """The outputs of an implementation for a desc, the expected ones, and their comparison by a limit."""
+
+    desc: OperatorDesc
+    inputs: Mapping[str, Any]
+    expected: Mapping[str, tuple[TensorDesc, Array]]
+    actual: Mapping[str, Array]
+    compared: Mapping[str, Comparison]
+    limit: Limit
+
+
+def explaining(judged: Judged, rows: Iterable[Deviation]) -> tuple[Deviation, ...]:
+    """Return the deviations that explain every element outside the tolerance, as far as their values say so.
+
+    There are none if an element remains, or the elements were not marked: a large output has no mask.
+    """
+    rows = tuple(rows)
+    used = [False] * len(rows)
+    off = {name: found for name, found in judged.compared.items() if found.result.mismatches}
+    with np.errstate(all="ignore"):
+        for name, found in off.items():
+            left = found.refused
+            if left is None or found.result.shape is not None:
+                return ()
+            for number, row in enumerate(rows):
+                taken = left & _explained(row, judged, name)
+                used[number] |= bool(taken.any())
+                left = left & ~taken
+            if left.any():
+                return ()
+    return tuple(row for row, is_used in zip(rows, used, strict=True) if is_used)
+
+
+def _explained(row: Deviation, judged: Judged, name: str) -> Array:
+    """Return the elements of an output that a deviation explains."""
+    actual = judged.actual[name]
+    names = _named(judged, name)
+    marked = _value(row.values, names, actual.shape)
+    if marked is None:
+        return np.zeros(actual.shape, bool)
+    marked = marked.astype(bool)
+    if not row.is_given or not marked.any():
+        return marked
+    if row.as_if is not None:
+        return marked & _are_right(row.as_if, names, judged, name)
+    given = _value(row.gives, names, actual.shape)
+    return marked & (False if given is None else _are_near(actual, given.astype(actual.dtype)))
+
+
+def _are_right(as_if: Mapping[str, str], names: Mapping[str, Any], judged: Judged, name: str) -> Array | bool:
+    """Return which elements are right for other inputs; none are if the desc has no such inputs."""
+    changed = {}
+    for field, expression in as_if.items():
+        given = judged.inputs.get(field)
+        other = None if given is None else _value(expression, names, given.shape)
+        if given is None or other is None:
+            return False
+        changed[field] = other.astype(given.dtype)
+    inputs = {**judged.inputs, **changed}
+    right = {name: (judged.expected[name][0], engine.run(judged.desc, inputs)[name])}
+    bounds_of = partial(bounds, judged.desc, inputs, **judged.limit.arithmetic)
+    found = compare(right, {name: judged.actual[name]}, judged.limit, bounds_of)[name]
+    return True if found.refused is None else ~found.refused
+
+
+def _value(expression: str | None, names: Mapping[str, Any], shape: tuple[int, ...]) -> Array | None:
+    """Return the value of an expression for every element; None if it speaks of other tensors or shapes."""
+    if expression is None:
+        return None
+    function, free = of_values(expression, FUNCTIONS)
+    if any(names.get(each) is None for each in free):
+        return None
+    try:
+        return np.broadcast_to(np.asarray(function(*(names[each] for each in free))), shape)
+    except (IndexError, TypeError, ValueError):
+        return None
+
+
+def _named(judged: Judged, name: str) -> dict[str, Any]:
+    """Return the values of names: FLOAT16 is widened, `x` is the first input with its ScaleBias.
+
+    `rounded` rounds to the type of the output, `lowest` is its lowest finite number, and `output` its name.
+    """
+    given = {part.label: _wide(array) for part, array in judged.desc.inputs_with(judged.inputs)}
+    first = next(iter(given.values()), None)
+    scaling = judged.desc.values.get("ScaleBias")
+    expected = judged.expected[name][1]
+    return {
+        **{field: _plain(value) for field, value in judged.desc.values.items()},
+        **given,
+        SCALED: first if scaling is None or first is None else first * scaling[0] + np.float32(scaling[1]),
+        EXPECTED: expected,
+        OUTPUT: name,
+        LOWEST: np.finfo(expected.dtype).min if expected.dtype.kind == "f" else None,
+        ROUNDED: lambda values: values.astype(expected.dtype),
+    }
+
+
+def _plain(value: Any) -> Any:
+    return np.float32(value) if isinstance(value, float) else value
+
+
+def _wide(array: Any) -> Any:
+    return array.astype(np.float32) if getattr(array, "dtype", None) == np.float16 else array
+
+
+def _are_near(actual: Array, given: Array) -> Array:
+    """Return which elements are what DirectML gives: equal, or near it."""
+    found, wanted = actual.astype(np.float64), given.astype(np.float64)
+    is_near: Array = np.isfinite(wanted) & (np.abs(found - wanted) <= _NEAR * np.abs(wanted))
+    return is_near | same(actual, given)

@@ -1,0 +1,92 @@
+"""Wrong outputs that known deviations of DirectML explain, and those that none does."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dmlcheck.comparison.compare import compare
+from dmlcheck.comparison.deviating import Judged, explaining
+from dmlcheck.comparison.tolerances import Limit
+from dmlcheck.descs.read import read_desc
+from dmlcheck.reference.bounds import bounds
+from dmlcheck.specs.records import Deviation, Tolerance
+
+EXACT = Limit(Tolerance(exact=True), is_own=True)
+
+
+def judged(operator: str, fields: dict[str, Any], inputs: dict[str, Any], expected: Any, actual: Any) -> Judged:
+    desc = read_desc(operator, fields).desc
+    assert desc is not None
+    right = {"OutputTensor": (desc.values["OutputTensor"], expected)}
+    given = {"OutputTensor": actual}
+    return Judged(desc, inputs, right, given, compare(right, given, EXACT, partial(bounds, desc, inputs)), EXACT)
+
+
+def of_squares(x: list[float], expected: list[float], actual: list[float], data_type: str = "FLOAT32") -> Judged:
+    tensor = {"DataType": data_type, "Sizes": [len(x)]}
+    dtype = np.float32 if data_type == "FLOAT32" else np.float16
+    fields = {"InputTensor": tensor, "OutputTensor": tensor, "ScaleBias": {"Scale": 2, "Bias": 1}}
+    arrays = [np.array(values, dtype) for values in (x, expected, actual)]
+    return judged("ELEMENT_WISE_ABS", fields, {"InputTensor": arrays[0]}, *arrays[1:])
+
+
+def texts(made: Judged, *rows: Deviation) -> list[str]:
+    return [row.text for row in explaining(made, rows)]
+
+
+def row(text: str = "known", **fields: Any) -> Deviation:
+    return Deviation(text, "all", "a page", **fields)
+
+
+@pytest.mark.parametrize(
+    ("fields", "actual", "is_known"),
+    [
+        ({"values": "InputTensor < 0"}, [5, 2, 3], True),
+        ({"values": "InputTensor < 0"}, [5, 2, 4], False),
+        ({"values": "InputTensor < 0"}, [1, 2, 3], False),  # nothing is wrong
+        ({"values": "x == -1"}, [5, 2, 3], True),  # 2 * -1 + 1
+        ({"values": "any(InputTensor > 2)"}, [5, 5, 5], True),
+        ({"values": "any(InputTensor > 3)"}, [5, 5, 5], False),
+        ({"values": "expected >= 2"}, [1, 5, 5], True),
+        ({"values": "InputTensor < 0", "gives": "inf"}, [np.inf, 2, 3], True),
+        ({"values": "InputTensor < 0", "gives": "inf"}, [5, 2, 3], False),
+        ({"values": "InputTensor < 0", "gives": "InputTensor * -64"}, [64.9, 2, 3], True),
+        ({"values": "InputTensor < 0", "gives": "InputTensor * -64"}, [65.1, 2, 3], False),
+        ({"values": "InputTensor < 0", "gives": "lowest"}, [np.finfo(np.float32).min, 2, 3], True),
+        ({"values": "AxisTensor < 0"}, [5, 2, 3], False),  # the desc has no such tensor
+        ({"values": "InputTensor[:2] < 0"}, [5, 2, 3], False),  # not of the output's shape
+    ],
+)
+def test_a_deviation_explains_an_output_if_all_wrong_elements_are_where_and_what_it_says(
+    fields: dict[str, Any], actual: list[float], is_known: bool
+) -> None:
+    made = of_squares([-1, 2, 3], [1, 2, 3], actual)
+    assert texts(made, row(**fields)) == (["known"] if is_known else [])
+
+
+def test_deviations_explain_an_output_together_and_the_others_are_not_named() -> None:
+    made = of_squares([-1, 2, 3], [1, 2, 3], [5, 2, 4])
+    rows = row("below", values="x < 0"), row("not here", values="x > 100"), row("above", values="x > 5")
+    assert texts(made, *rows) == ["below", "above"]
+    assert texts(made, *rows[:2]) == []
+
+
+def test_float16_is_widened_and_results_are_rounded_to_the_type_of_the_output() -> None:
+    made = of_squares([300, 2], [300, 2], [7, 2], "FLOAT16")
+    assert texts(made, row(values="InputTensor * InputTensor == 90000")) == ["known"]
+    assert texts(made, row(values="isinf(rounded(InputTensor * InputTensor))")) == ["known"]
+
+
+@pytest.mark.parametrize(("actual", "is_known"), [([1, 1, 3], True), ([1, 2, 3], False)])
+def test_an_output_that_is_right_for_other_inputs_is_explained(actual: list[float], is_known: bool) -> None:
+    tensor, indices = ({"DataType": kind, "Sizes": [3]} for kind in ("FLOAT32", "INT64"))
+    fields = {"InputTensor": tensor, "IndicesTensor": indices, "OutputTensor": tensor, "Axis": 0}
+    inputs = {"InputTensor": np.float32([1, 2, 3]), "IndicesTensor": np.int64([2, 2, 0])}
+    made = judged("GATHER_ELEMENTS", fields, inputs, np.float32([3, 3, 1]), np.float32(actual))
+    given = row(values="any(IndicesTensor > 1)", as_if={"IndicesTensor": "2 - IndicesTensor"})
+    assert texts(made, given) == (["known"] if is_known else [])
+    assert texts(made, given._replace(as_if={"ScaleTensor": "IndicesTensor"})) == []
