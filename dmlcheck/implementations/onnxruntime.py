@@ -59,6 +59,7 @@ class OnnxRuntime:
         self._runtime = _imported(INSTALL_DML if place == DML else INSTALL)
         self.provider = _provider(self._runtime, place)
         self.is_directml = self.provider == DML
+        self.deviates_as = "onnxruntime" if self.provider == CPU else ""  # the key of its deviations in the specs
         self.name = f"onnxruntime:{self.provider}"
         self.version = str(self._runtime.__version__)
         self.device = _device(self._runtime, self.provider)

@@ -108,6 +108,9 @@ def _spec(raw: dict[str, Any]) -> OperatorSpec:
         undefined=tuple(_undefined(row, raw["operator"]) for row in raw.get("undefined", ())),
         errata=tuple(_erratum(row, raw["operator"]) for row in raw.get("errata", ())),
         known_deviations=tuple(_deviation(row) for row in raw.get("known_deviations", ())),
+        deviations_of={
+            name: tuple(_deviation(row, name) for row in rows) for name, rows in raw.get("deviations_of", {}).items()
+        },
         differences=tuple(Difference(**row) for row in raw.get("differences", ())),
         examples=tuple(raw.get("examples", ())),
         inputs=tuple(field for field in fields.values() if field.kind == INPUT),
@@ -235,7 +238,7 @@ def _half(raw: dict[str, Any]) -> Half:
     return Half(tuple(raw["values"]), raw["source"], given, stored, raw.get("has_narrow_functions", False))
 
 
-def _deviation(raw: dict[str, Any]) -> Deviation:
+def _deviation(raw: dict[str, Any], of: str = "") -> Deviation:
     return Deviation(
         text=raw["text"],
         versions=_versions(raw),
@@ -252,6 +255,8 @@ def _deviation(raw: dict[str, Any]) -> Deviation:
         gives=_text(raw.get("gives")),
         as_if={name: str(expression) for name, expression in raw["as_if"].items()} if "as_if" in raw else None,
         refusal=raw.get("refusal"),
+        of=of,
+        errors={name: float(most) for name, most in raw.get("errors", {}).items()},
     )
 
 

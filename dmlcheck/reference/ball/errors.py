@@ -32,7 +32,8 @@ class Arithmetic(NamedTuple):
     `has_one_cause` says that the errors of the operands have one cause, so that those of the terms of a sum add up.
     Sums are `computed_in` FLOAT32 where their results alone are rounded to the type, and so are functions unless the
     arithmetic `has_narrow_functions`. A sum is then `stored` before the next operation, and may overflow there, or
-    `parts` of it are, or "".
+    `parts` of it are, or "". `errors` has how far functions may be from the right results, by their names, where an
+    implementation is known to be less accurate than the formula.
     """
 
     data_type: str = "FLOAT32"
@@ -48,6 +49,7 @@ class Arithmetic(NamedTuple):
     computed_in: str = ""
     stored: str = ""
     has_narrow_functions: bool = False
+    errors: tuple[tuple[str, float], ...] = ()
 
     @property
     def function_type(self) -> str:
