@@ -33,8 +33,9 @@ FUNCTIONS: dict[str, Any] = {
     "nan": np.nan,
     "tuple": tuple,
 }
-EXPECTED, LOWEST, OUTPUT, ROUNDED, SCALED = "expected", "lowest", "output", "rounded", "x"
-NAMES = frozenset((EXPECTED, LOWEST, OUTPUT, ROUNDED, SCALED))
+ACTUAL, EXPECTED, FINITE, LOWEST = "actual", "expected", "finite", "lowest"
+OUTPUT, ROUNDED, SCALED = "output", "rounded", "x"
+NAMES = frozenset((ACTUAL, EXPECTED, FINITE, LOWEST, OUTPUT, ROUNDED, SCALED))
 
 
 class Judged(NamedTuple):
@@ -118,7 +119,9 @@ def _value(expression: str | None, names: Mapping[str, Any], shape: tuple[int, .
 def _named(judged: Judged, name: str) -> dict[str, Any]:
     """Return the values of names: FLOAT16 is widened, `x` is the first input with its ScaleBias.
 
-    `rounded` rounds to the type of the output, `lowest` is its lowest finite number, and `output` its name.
+    `rounded` rounds to the type of the output, `lowest` is its lowest finite number, and `output` its name;
+    `actual` are the implementation's values,
+    and `finite` says whether all inputs are.
     """
     given = {part.label: _wide(array) for part, array in judged.desc.inputs_with(judged.inputs)}
     first = next(iter(given.values()), None)
@@ -128,9 +131,11 @@ def _named(judged: Judged, name: str) -> dict[str, Any]:
         **{field: _plain(value) for field, value in judged.desc.values.items()},
         **given,
         SCALED: first if scaling is None or first is None else first * scaling[0] + np.float32(scaling[1]),
+        ACTUAL: _wide(judged.actual[name]),
         EXPECTED: expected,
+        FINITE: np.bool_(all(np.isfinite(array).all() for array in given.values())),
         OUTPUT: name,
-        LOWEST: np.finfo(expected.dtype).min if expected.dtype.kind == "f" else None,
+        LOWEST: (np.finfo if expected.dtype.kind == "f" else np.iinfo)(expected.dtype).min,
         ROUNDED: lambda values: values.astype(expected.dtype),
     }
 

@@ -9,7 +9,7 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.wording import figure
 from dmlcheck.reference.operators import WITH_VARIANCE
 from dmlcheck.specs.names import DATA_TYPES
-from dmlcheck.specs.records import Tolerance
+from dmlcheck.specs.records import Peer, Tolerance
 
 FLOAT32 = "FLOAT32"
 INPUTS = (FLOAT32, "TF32", "BFLOAT16")  # types to which FLOAT32 factors may be rounded, the finest first
@@ -23,7 +23,8 @@ class Limit(NamedTuple):
     is then the row of the operator's spec for the desc, or None, and counts if it is wider. `whose` names the tolerance
     in words. If `is_capped`, elements far beyond the likely errors are wrong; `algorithms` are further allowed ways to
     compute: "winograd". `formula` names the formula in words. `is_directml` is for DirectML, which keeps the values
-    in `kept` in FLOAT16, and cuts results off where Direct3D converts them to FLOAT16.
+    in `kept` in FLOAT16, and cuts results off where Direct3D converts them to FLOAT16. `peer` is for another
+    implementation, whose functions may be as far off as they are known to be.
     """
 
     tolerance: Tolerance | None
@@ -35,6 +36,7 @@ class Limit(NamedTuple):
     algorithms: tuple[str, ...] = ()
     formula: str = "the formula of the operator"
     is_directml: bool = False
+    peer: Peer | None = None
     kept: tuple[str, ...] = ()
 
     @property
@@ -45,6 +47,7 @@ class Limit(NamedTuple):
             "factors": self.inputs,
             "algorithms": self.algorithms,
             "is_directml": self.is_directml,
+            "peer": self.peer,
         }
 
     def has_bound(self, data_type: str) -> bool:

@@ -66,9 +66,8 @@ def _sides(
 ) -> dict[str, Side]:
     """Return the bounds of a step's outputs by label."""
     is_directml = arithmetic.get("is_directml", False)
-    own = arithmetic_of(
-        step.desc, arithmetic.get("accumulate", "FLOAT32"), is_likely=is_likely, is_directml=is_directml
-    )
+    accumulate, peer = arithmetic.get("accumulate", "FLOAT32"), arithmetic.get("peer")
+    own = arithmetic_of(step.desc, accumulate, is_likely=is_likely, is_directml=is_directml, peer=peer)
     parts = {part.label: part.tensor for part in step.desc.tensors(INPUT)}
     inputs = {label: _input(tensor, held[step.inputs[label]], own) for label, tensor in parts.items()}
     stored = {label: _stored(x, parts[label]) for label, x in inputs.items()}

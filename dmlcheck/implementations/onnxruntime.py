@@ -67,6 +67,7 @@ class OnnxRuntime:
         self._devices = [] if library is None else _devices_of(self._runtime, place, library)
         self.provider = place if self._devices else _provider(self._runtime, place)
         self.is_directml = self.provider == DML
+        self.deviates_as = "onnxruntime" if self.provider == CPU else ""  # the key of its deviations in the specs
         self.name = f"onnxruntime:{self.provider}"
         self.version = str(self._runtime.__version__)
         self.device = _device(self._runtime, self.provider)

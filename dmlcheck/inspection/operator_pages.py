@@ -59,6 +59,7 @@ def operator_dict(record: OperatorRecord) -> dict[str, Any]:
         "undefined": [_undefined_dict(row) for row in spec.undefined],
         "measured": [_measured_dict(row) for row in spec.measured],
         "known_deviations": [_deviation_dict(row) for row in spec.known_deviations],
+        "deviations_of": {name: [_of_peer(row) for row in rows] for name, rows in spec.deviations_of.items()},
         "differences": [difference._asdict() for difference in spec.differences],
         "reference": True,  # the engine computes them all
     }
@@ -85,6 +86,11 @@ def _deviation_dict(row: Deviation) -> dict[str, Any]:
         "conditions": {name: _plain(value) for name, value in given.items() if value},
         **{name: _plain(getattr(row, name)) for name in ("gives", "as_if", "refusal")},
     }
+
+
+def _of_peer(row: Deviation) -> dict[str, Any]:
+    """Return a deviation of an implementation other than DirectML."""
+    return {"text": row.text, "versions": row.versions, "source": row.source}
 
 
 def _recipe_dict(recipe: Recipe) -> dict[str, Any]:

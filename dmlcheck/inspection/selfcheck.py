@@ -118,7 +118,7 @@ def _spec_problems(spec: OperatorSpec) -> Iterator[str]:
         yield from _desc_problems(spec, "half", None, spec.half.given)
         if spec.half.stored not in ("", "stored", PARTS):
             yield f"half is stored as {spec.half.stored}, which is not possible"
-    for deviation in spec.known_deviations:
+    for deviation in (*spec.known_deviations, *chain.from_iterable(spec.deviations_of.values())):
         yield from _deviation_problems(spec, deviation)
     yield from _field_problems(spec)
     yield from basis_problems(spec)
@@ -210,6 +210,7 @@ def _deviation_problems(spec: OperatorSpec, row: Deviation) -> Iterator[str]:
 def _values_problems(spec: OperatorSpec, where: str, row: Deviation) -> Iterator[str]:
     """Yield the problems of a known deviation's expressions over values, and of its code."""
     from dmlcheck.comparison.deviating import FUNCTIONS, NAMES
+    from dmlcheck.reference.functions import KNOWN_ERRORS
 
     expressions_of = [row.values, row.gives, *(row.as_if or {}).values()]
     names = {name for text in expressions_of if text is not None for name in expressions.of_values(text, FUNCTIONS)[1]}
@@ -217,7 +218,8 @@ def _values_problems(spec: OperatorSpec, where: str, row: Deviation) -> Iterator
     yield from (f"{where} names {name}, which is not a field" for name in sorted(names - spec.fields.keys() - NAMES))
     if row.is_given and row.values is None:
         yield f"{where} says what DirectML gives, and not where"
-    if row.refusal is not None and re.fullmatch("0x8[0-9A-F]{7}", row.refusal) is None:
+    yield from (f"{where} names {name}, no function with known errors" for name in row.errors.keys() - KNOWN_ERRORS)
+    if not row.of and row.refusal is not None and re.fullmatch("0x8[0-9A-F]{7}", row.refusal) is None:
         yield f"{where}: {row.refusal} is no code of a refusal"
 
 

@@ -23,6 +23,8 @@ from dmlcheck.reference.rows import ELEMENTS
 from dmlcheck.reference.tiling.plan import tiles_of
 from dmlcheck.reference.tiling.tile import Tile, parts_of
 from dmlcheck.reference.winograd import WINOGRAD, lost_by_winograd, may_be_winograd
+from dmlcheck.specs.records import Peer
+from dmlcheck.validation.deviations import of_peer
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
 
 FEW = 16  # elements of a tile; so few sums of products are computed one by one
@@ -81,6 +83,7 @@ def bounds(
     is_directml: bool = False,
     with_measured: bool = False,
     without_roundings: bool = False,
+    peer: Peer | None = None,
 ) -> Iterator[tuple[str, Array, Bound]]:
     """Yield the bounds of some elements, those where the masks `asked` are true, tile by tile.
 
@@ -90,13 +93,14 @@ def bounds(
     factor so. `algorithms` may have WINOGRAD. `is_likely` asks for the bounds of likely errors, `with_likely` for both:
     those of likely errors come along if sharing the work of the others makes them cheap. `has_one_cause` adds up the
     errors of inputs as those of one cause. `is_directml` is for the intermediate results that DirectML keeps in
-    FLOAT16. `with_measured` bounds the undefined elements of which DirectML's results were measured too.
-    `without_roundings` asks for the exact results alone. TooMuchWork if that would take too long.
+    FLOAT16, `peer` another implementation whose functions may be as far off as they are known to be. `with_measured`
+    bounds the undefined elements of which DirectML's results were measured too. `without_roundings` asks for the exact
+    results alone. TooMuchWork if that would take too long.
     """
     refuse_too_much(desc, inputs)
     is_winograd = WINOGRAD in algorithms and may_be_winograd(desc)
     has_twins = with_likely and not is_likely and not is_winograd and desc.spec.short in WITH_TWINS
-    arithmetic = arithmetic_of(desc, accumulate, factors, is_likely=is_likely, is_directml=is_directml)
+    arithmetic = arithmetic_of(desc, accumulate, factors, is_likely=is_likely, is_directml=is_directml, peer=peer)
     arithmetic = arithmetic._replace(unit=unit, has_twins=has_twins, has_one_cause=has_one_cause)
     arithmetic = arithmetic._replace(is_exact=without_roundings)
     found = _quietly(_bounds(desc, inputs, asked, arithmetic, with_measured=with_measured))
@@ -220,6 +224,7 @@ def arithmetic_of(
     *,
     is_likely: bool = False,
     is_directml: bool = False,
+    peer: Peer | None = None,
 ) -> Arithmetic:
     """Return the arithmetic that an implementation of a desc may use: FLOAT64 tensors are computed in FLOAT64.
 
@@ -232,7 +237,8 @@ def arithmetic_of(
     of = FORMATS[used]
     rounded = factors if types & FORMATS.keys() == {"FLOAT32"} else "FLOAT32"
     given = (used, attributes, of.unit_roundoff, 2.0**of.least_exponent, is_likely, rounded)
-    found = Arithmetic(*given, has_short_sums=desc.spec.short in WITH_VARIANCE)
+    known = tuple(known for row in of_peer(desc, peer) for known in row.errors.items())
+    found = Arithmetic(*given, has_short_sums=desc.spec.short in WITH_VARIANCE, errors=known)
     half = desc.half if is_directml and used == "FLOAT32" else None
     if half is None:
         return found

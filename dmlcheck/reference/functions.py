@@ -74,6 +74,15 @@ def summed_in_type(data_type: str, *terms: Any) -> PartlyUndefined:
     return PartlyUndefined(total, terms_depend_on_order(data_type, total, *terms))
 
 
+KNOWN_ERRORS = frozenset({"sigmoid"})  # functions of which an implementation may be known to be less accurate
+
+
+def with_known_error(x: Any, function: str) -> Any:
+    """Return results of a function whose error in this arithmetic is at least a known one, whatever their size."""
+    most = dict(x.arithmetic.errors).get(function, 0.0) if isinstance(x, Ball) else 0.0
+    return Ball(x.value, np.fmax(x.radius, most), x.arithmetic, x.terms) if most else x
+
+
 def with_published_error(x: Any, ulp_count: float) -> Any:
     """Return results whose error is at least a published one in ULP; 1 ULP of it is for the rounding of the result."""
     if not isinstance(x, Ball) or x.arithmetic.data_type != "FLOAT32":

@@ -142,12 +142,13 @@ def _erratum(erratum: Erratum) -> Iterator[Line]:
 
 
 def _deviations(spec: OperatorSpec) -> Iterator[Line]:
-    if spec.known_deviations:
-        yield from _section("Known deviations of DirectML")
-    for deviation in spec.known_deviations:
-        yield from _item("-", deviation.text)
-        yield from _item("", f"Versions: {deviation.versions}")
-        yield from _item("", f"Source: {deviation.source}")
+    for name, rows in (("DirectML", spec.known_deviations), *spec.deviations_of.items()):
+        if rows:
+            yield from _section(f"Known deviations of {name}")
+        for deviation in rows:
+            yield from _item("-", deviation.text)
+            yield from _item("", f"Versions: {deviation.versions}")
+            yield from _item("", f"Source: {deviation.source}")
 
 
 def _differences(spec: OperatorSpec) -> Iterator[Line]:

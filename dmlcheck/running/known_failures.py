@@ -1,4 +1,4 @@
-"""Cases that DirectML fails by a known deviation; a failure that is known of its version is expected."""
+"""Cases that an implementation fails by a known deviation; a failure that is known of its version is expected."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeVar
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.implementations import about, is_directml
 from dmlcheck.running.results import ERRORED, FAILURES, PASSED, XFAILED, CaseResult, Ending
-from dmlcheck.specs.records import Deviation
+from dmlcheck.specs.records import Deviation, Peer
 from dmlcheck.validation import deviations
 
 Ended = TypeVar("Ended", Ending, CaseResult)
@@ -31,18 +31,26 @@ def judged_directml(implementation: Any, version: str | None) -> DirectML | None
     return DirectML(version, about(implementation).device)
 
 
-def of_values(desc: OperatorDesc, directml: DirectML | None) -> tuple[Deviation, ...]:
+def peer_of(implementation: Any) -> Peer | None:
+    """Return the implementation as one whose own deviations are known, or None."""
+    name = getattr(implementation, "deviates_as", "")
+    return Peer(str(name), about(implementation).version) if name else None
+
+
+def of_values(desc: OperatorDesc, directml: DirectML | None, peer: Peer | None = None) -> tuple[Deviation, ...]:
     """Return the deviations that may explain wrong values of a desc's outputs.
 
-    Of an implementation that is not DirectML these are the ones that say what DirectML gives on any device.
+    Of an implementation that is not DirectML these are its own, and those that say what DirectML gives on any device.
     """
+    own = tuple(row for row in deviations.of_peer(desc, peer) if row.values is not None)
     version, device = (None, "") if directml is None else directml
     rows = deviations.foretold(deviations.known_deviations(desc, version, device), device)
-    return tuple(row for row in rows if row.values is not None and (directml is not None or row.is_given))
+    theirs = (row for row in rows if row.values is not None and (directml is not None or row.is_given))
+    return (*own, *theirs)
 
 
-def with_known(ended: Ended, desc: OperatorDesc, directml: DirectML | None) -> Ended:
-    """Return the outcome of a case: xfailed if it failed and a known deviation of DirectML explains it.
+def with_known(ended: Ended, desc: OperatorDesc, directml: DirectML | None, peer: Peer | None = None) -> Ended:
+    """Return the outcome of a case: xfailed if it failed and a known deviation of the implementation explains it.
 
     A deviation of one device is expected only if the device is known to be that one. One that the values of the case
     show is expected of any version. An implementation that is not DirectML, and gives what DirectML gives, passes.
@@ -50,7 +58,7 @@ def with_known(ended: Ended, desc: OperatorDesc, directml: DirectML | None) -> E
     if ended.outcome not in FAILURES:
         return ended
     if directml is None:
-        return _of_another(ended) if isinstance(ended, Ending) and ended.known else ended
+        return _of_peer(ended, desc, peer)
     of_desc = deviations.known_deviations(desc, directml.version, directml.device)
     known = tuple(row for row in of_desc if not row.is_narrow or row in ended.known or _is_refused(ended, row))
     expected = () if directml.version is None else deviations.foretold(known, directml.device)
@@ -58,6 +66,16 @@ def with_known(ended: Ended, desc: OperatorDesc, directml: DirectML | None) -> E
     if not expected:
         return ended._replace(known=known)
     return ended._replace(outcome=XFAILED, reason=" ".join(row.text for row in expected), known=())
+
+
+def _of_peer(ended: Ended, desc: OperatorDesc, peer: Peer | None) -> Ended:
+    own = (
+        *(row for row in ended.known if row.of),
+        *(row for row in deviations.of_peer(desc, peer) if _is_refused(ended, row)),
+    )
+    if own:
+        return ended._replace(outcome=XFAILED, reason=" ".join(row.text for row in own), known=())
+    return _of_another(ended) if isinstance(ended, Ending) and ended.known else ended
 
 
 def _is_refused(ended: Ending | CaseResult, row: Deviation) -> bool:

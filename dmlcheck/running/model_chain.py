@@ -130,7 +130,8 @@ class Chain:
 
     def _arithmetic(self) -> dict[str, object]:
         return Limit(None, accumulate=self.limits.accumulate, inputs=self.limits.inputs,
-                     algorithms=self.limits.algorithms, is_directml=self.limits.is_directml).arithmetic  # fmt: skip
+                     algorithms=self.limits.algorithms, is_directml=self.limits.is_directml,
+                     peer=self.limits.peer).arithmetic  # fmt: skip
 
     def _is_lost(self, name: str) -> bool:
         held = self.held.get(name)

@@ -313,7 +313,7 @@ class ModelExecution:
         if verdict.descs:
             desc = verdict.descs[-1]
             case = case._replace(operator=desc.spec.operator, desc=notation(desc) if ending.outcome == FAILED else {})
-            ending = with_known(ending, desc, self.run.directml)
+            ending = with_known(ending, desc, self.run.directml, self.run.limits.peer)
         if ending.outcome == FAILED:
             about = about._replace(level=_level(verdict))
             ending = ending._replace(kept=self._kept(node, verdict, values, model))

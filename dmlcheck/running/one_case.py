@@ -29,7 +29,7 @@ from dmlcheck.running.computed import (
     timed_out,
     why_unsupported,
 )
-from dmlcheck.running.known_failures import judged_directml, of_values, with_known
+from dmlcheck.running.known_failures import judged_directml, of_values, peer_of, with_known
 from dmlcheck.running.negatives import check_invalid, is_listed
 from dmlcheck.running.refusals import InvalidDesc, accepted, unforeseen, wrong_desc, zeros
 from dmlcheck.running.results import (
@@ -80,7 +80,8 @@ class Run:
         self.limits = Limits(asked.accumulate, asked.inputs, asked.expected_within, asked.algorithms)
         self.limits.guesses = asked.guesses
         self.limits.is_directml = self.directml is not None
-        self.limits.deviations = partial(of_values, directml=self.directml)
+        self.limits.peer = peer_of(implementation)
+        self.limits.deviations = partial(of_values, directml=self.directml, peer=self.limits.peer)
 
 
 def run_cases(cases: Iterable[Case], implementation: Any = None, feature_level: str | None = None) -> list[CaseResult]:
@@ -140,7 +141,7 @@ def _ending(case: Case, run: Run, drawn: Prepared | None) -> Ending:
     uncompared = _uncompared(prepared.desc, prepared.expected) if ending.outputs else ()
     if uncompared:
         ending = ending._replace(uncompared=uncompared)
-    return with_known(ending, prepared.desc, run.directml)
+    return with_known(ending, prepared.desc, run.directml, run.limits.peer)
 
 
 def _uncompared(desc: OperatorDesc, expected: Mapping[str, Any]) -> tuple[str, ...]:

@@ -24,6 +24,7 @@ from dmlcheck.reference.bounds import Bound
 from dmlcheck.reference.operators import WITH_VARIANCE
 from dmlcheck.running.verdict import Limits, Verdict, judge, verdict_of
 from dmlcheck.specs.records import OUTPUT
+from dmlcheck.validation.deviations import of_peer
 from dmlcheck.values.number_formats import NUMPY_TYPES
 
 
@@ -46,6 +47,16 @@ def judge_steps(
     if len(graph.steps) == 1:
         return _judged_alone(graph.steps[0], held, actual, limits, named)
     limit = limit_of(graph, limits)
+    verdict = _judged_together(graph, held, actual, limit)
+    found = (row for step in graph.steps for row in of_peer(step.desc, limits.peer) if row.errors)
+    rows = {row.text: row for row in found}
+    if not (rows and verdict.findings):
+        return verdict
+    wider = _judged_together(graph, held, actual, limit._replace(peer=limits.peer))
+    return verdict if wider.findings else verdict._replace(known=tuple(rows.values()))
+
+
+def _judged_together(graph: Graph, held: Mapping[str, Array], actual: Mapping[str, Array], limit: Limit) -> Verdict:
     made = carried(graph.steps, held, graph.outputs, **limit.arithmetic)
     return judge_carried({name: made[name] for name in graph.outputs}, actual, limit)
 

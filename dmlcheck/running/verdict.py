@@ -18,7 +18,8 @@ from dmlcheck.reference.work import TooMuchWork
 from dmlcheck.running.inaccurate_expectations import gives_floats, inaccurate_expectations, without_mismatches
 from dmlcheck.running.places import path_in_case
 from dmlcheck.running.undefined_elements import Masks, disagreements, is_all_any, masks_of, union
-from dmlcheck.specs.records import OUTPUT, Deviation, Tolerance
+from dmlcheck.specs.records import OUTPUT, Deviation, Peer, Tolerance
+from dmlcheck.validation.deviations import of_peer
 
 if TYPE_CHECKING:
     from dmlcheck.comparison.screening import Settled
@@ -32,8 +33,8 @@ class Verdict(NamedTuple):
     make. `inaccurate` are expected values that are not accurate themselves. `is_empty` says that nothing was compared:
     every element is undefined, and the case does not say so itself. `unlimited` are errors where the tolerance has no
     limit; `is_unlimited` says that all compared elements are such. `consistent` is the type of inputs, TF32 or
-    BFLOAT16, with which no output would be wrong or unlikely. `known` has the deviations of DirectML that explain every
-    wrong element.
+    BFLOAT16, with which no output would be wrong or unlikely. `known` has the deviations
+    that explain every wrong element.
     """
 
     outputs: Mapping[str, OutputResult]
@@ -53,7 +54,8 @@ class Limits:
     `within` is how many ULP an expected value may be from the exact result without a warning. `guesses` says whether
     likely causes are looked for, `once_a_kind` that this is done for the first of several failures of one kind: nodes
     of a model that are off in one way are many, and have one cause. `is_directml` says whether DirectML is judged, also
-    by what was measured. `deviations` returns the known deviations that may explain wrong values of a desc.
+    by what was measured. `deviations` returns the known deviations that may explain wrong values of a desc. `peer`
+    is an implementation whose own deviations are known.
     """
 
     def __init__(
@@ -65,6 +67,7 @@ class Limits:
         self.within = within
         self.guesses = True
         self.is_directml = False
+        self.peer: Peer | None = None
         self.deviations: Callable[[OperatorDesc], tuple[Deviation, ...]] = lambda _: ()
         self.once_a_kind = False
         self._kinds: set[tuple[object, ...]] = set()
@@ -147,7 +150,9 @@ def judge(
         return judge(case, prepared, actual, limits, is_open)
     if of_reference is not None and not prepared.is_any and _is_equal(outputs):
         return Verdict(outputs)
-    known = () if of_reference is not None else _known(desc, inputs, expected, actual, compared, limits, limit)
+    known: tuple[Deviation, ...] = ()
+    if of_reference is None:
+        known = _known(desc, inputs, expected, actual, compared, limits, limit, undefined)
     guesses = _Guesses()
     is_judged = of_reference is None and not known
     if is_judged and any(map(_is_off, outputs.values())) and limits.asks_for_causes(desc, outputs):
@@ -168,15 +173,22 @@ def judge(
 
 def _known(
     desc: OperatorDesc,
-    inputs: Mapping[str, Any],
+    inputs: dict[str, Any],
     expected: Mapping[str, Any],
     actual: Mapping[str, Any],
     compared: Mapping[str, Comparison],
     limits: Limits,
     limit: Limit,
+    undefined: Mapping[str, Any],
 ) -> tuple[Deviation, ...]:
-    """Return the deviations of DirectML that explain every wrong element; none if other errors are too large."""
+    """Return the known deviations that explain every wrong element; none if other errors are too large."""
     results = [found.result for found in compared.values()]
+    inaccurate = tuple(row for row in of_peer(desc, limits.peer) if row.errors)
+    if inaccurate and any(map(_is_wrong, results)):
+        wider = limit._replace(peer=limits.peer)
+        again = compare(expected, actual, wider, _bounds_of(desc, inputs, wider), undefined)
+        if not any(_is_wrong(found.result) for found in again.values()):
+            return inaccurate
     is_wrong = any(result.mismatches for result in results) and not any(result.systematic for result in results)
     rows = limits.deviations(desc) if is_wrong else ()
     if not rows:
@@ -184,6 +196,10 @@ def _known(
     from dmlcheck.comparison.deviating import Judged, explaining
 
     return explaining(Judged(desc, inputs, expected, actual, compared, limit), rows)
+
+
+def _is_wrong(output: OutputResult) -> bool:
+    return bool(output.mismatches or output.systematic)
 
 
 def _is_off(output: OutputResult) -> bool:

@@ -111,6 +111,9 @@ def _spec(raw: dict[str, Any]) -> OperatorSpec:
         undefined=tuple(_undefined(row, raw["operator"]) for row in raw.get("undefined", ())),
         errata=tuple(_erratum(row, raw["operator"]) for row in raw.get("errata", ())),
         known_deviations=tuple(_deviation(row) for row in raw.get("known_deviations", ())),
+        deviations_of={
+            name: tuple(_deviation(row, name) for row in rows) for name, rows in raw.get("deviations_of", {}).items()
+        },
         differences=tuple(Difference(**row) for row in raw.get("differences", ())),
         examples=tuple(raw.get("examples", ())),
         inputs=tuple(field for field in fields.values() if field.kind == INPUT),
@@ -244,7 +247,7 @@ def _measured(raw: dict[str, str]) -> Measured:
     return Measured(raw["text"], MeasuredOn(**{key: value for key, value in raw.items() if key != "text"}))
 
 
-def _deviation(raw: dict[str, Any]) -> Deviation:
+def _deviation(raw: dict[str, Any], of: str = "") -> Deviation:
     return Deviation(
         text=raw["text"],
         versions=_versions(raw),
@@ -261,6 +264,8 @@ def _deviation(raw: dict[str, Any]) -> Deviation:
         gives=_text(raw.get("gives")),
         as_if={name: str(expression) for name, expression in raw["as_if"].items()} if "as_if" in raw else None,
         refusal=raw.get("refusal"),
+        of=of,
+        errors={name: float(most) for name, most in raw.get("errors", {}).items()},
     )
 
 

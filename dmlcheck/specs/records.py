@@ -186,7 +186,8 @@ class Deviation(NamedTuple):
     the wrong result. `values` is an expression that marks the elements of an output that are wrong, by the values of
     inputs and of the right output, and `gives` one for what DirectML gives in their place; `as_if` has such
     expressions for inputs with which the right output would be what DirectML gives. `refusal` is the code with which
-    the operator is refused after its creation.
+    the operator is refused after its creation, or a part of the message. `of` is the implementation that has the
+    deviation, "" for DirectML; `errors` has how far its functions on the way may be from the right results.
     """
 
     text: str
@@ -204,16 +205,25 @@ class Deviation(NamedTuple):
     gives: str | None = None
     as_if: Mapping[str, str] | None = None
     refusal: str | None = None
+    of: str = ""
+    errors: Mapping[str, float] = {}
 
     @property
     def is_narrow(self) -> bool:
         """Whether more than the desc says which results are wrong: their values, or the code of a refusal."""
-        return self.values is not None or self.refusal is not None
+        return self.values is not None or self.refusal is not None or bool(self.errors)
 
     @property
     def is_given(self) -> bool:
         """Whether it says what DirectML gives in the place of the right values."""
         return self.gives is not None or self.as_if is not None
+
+
+class Peer(NamedTuple):
+    """An implementation other than DirectML whose deviations are known, and its version."""
+
+    name: str
+    version: str
 
 
 class Half(NamedTuple):
@@ -296,7 +306,8 @@ class OperatorSpec(NamedTuple):
     """The spec of one operator.
 
     `number` is its value of DML_OPERATOR_TYPE in DirectML.h. `names` are the operators of ONNX and WebNN that it
-    computes, `functions` the functions of NumPy in its formula that have a rounding of their own.
+    computes, `functions` the functions of NumPy in its formula that have a rounding of their own. `deviations_of` has
+    the deviations of other implementations than DirectML, by their names.
     """
 
     operator: str
@@ -318,6 +329,7 @@ class OperatorSpec(NamedTuple):
     undefined: tuple[Undefined, ...]
     errata: tuple[Erratum, ...]
     known_deviations: tuple[Deviation, ...]
+    deviations_of: Mapping[str, tuple[Deviation, ...]]
     differences: tuple[Difference, ...]
     examples: tuple[str, ...]
     inputs: tuple[Field, ...]

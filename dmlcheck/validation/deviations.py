@@ -5,7 +5,7 @@ from __future__ import annotations
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import Finding
 from dmlcheck.specs.names import parse_version
-from dmlcheck.specs.records import Deviation
+from dmlcheck.specs.records import Deviation, Peer
 from dmlcheck.validation.expressions import evaluate
 
 PROVIDER = "ONNX Runtime's DirectML provider"
@@ -33,6 +33,12 @@ def known_deviations(
         and _is_in(row, version)
         and (not device or _is_on(row, device))
     )
+
+
+def of_peer(desc: OperatorDesc, peer: Peer | None) -> tuple[Deviation, ...]:
+    """Return the deviations of an implementation other than DirectML, in its version, that apply to a desc."""
+    rows = () if peer is None else desc.spec.deviations_of.get(peer.name, ())
+    return tuple(row for row in rows if _is_about(row, desc) and _is_in(row, None if peer is None else peer.version))
 
 
 def foretold(rows: tuple[Deviation, ...], device: str = "") -> tuple[Deviation, ...]:

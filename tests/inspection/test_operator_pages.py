@@ -160,6 +160,11 @@ OPERATOR = record(
             refusal={"type": ["string", "null"], "pattern": "^0x8[0-9A-F]{7}$"},
         )
     ),
+    deviations_of={
+        "type": "object",
+        "propertyNames": {"enum": ["onnxruntime"]},
+        "additionalProperties": items(record(text=TEXT, versions=TEXT, source=TEXT)),
+    },
     names={"type": "object", "propertyNames": {"enum": ["ONNX", "WebNN"]}, "additionalProperties": items(TEXT)},
     differences=items(record(name=TEXT, text=TEXT, source=TEXT)),
     tolerance=items(TOLERANCE),

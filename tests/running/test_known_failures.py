@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import Any
 
+import numpy as np
 import pytest
 
 from dmlcheck.cases.records import Case
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.diagnostics.record import Finding
-from dmlcheck.running.known_failures import DirectML, judged_directml, of_values, with_known, with_known_of_provider
+from dmlcheck.running.known_failures import (
+    DirectML,
+    judged_directml,
+    of_values,
+    peer_of,
+    with_known,
+    with_known_of_provider,
+)
+from dmlcheck.running.one_case import run_cases
 from dmlcheck.running.results import CaseResult, Ending
 from dmlcheck.specs.load import load_spec
-from dmlcheck.specs.records import Deviation
+from dmlcheck.specs.records import Deviation, Peer
 
 TENSOR = TensorDesc("FLOAT32", (2,))
 ROWS = (
@@ -118,3 +128,103 @@ def test_what_the_provider_is_known_for_is_said_of_a_failure(outcome: str, count
 def test_nothing_is_said_where_nothing_is_known_of_the_provider() -> None:
     result = CaseResult(Case("a", "a", "a.yaml", "ACTIVATION_RELU", None, {}), "failed")
     assert with_known_of_provider(result, None) is result
+
+
+# ---- implementations other than DirectML
+
+
+class Sigmoids:
+    """A Sigmoid in FLOAT32 with an error, as one whose deviations are known."""
+
+    name = "sigmoids"
+    is_directml = False
+    version = "1.32.0"
+
+    def __init__(self, error: float, peer: str = "onnxruntime") -> None:
+        self.error = error
+        self.deviates_as = peer
+
+    def run(self, _: OperatorDesc, inputs: dict[str, Any]) -> dict[str, Any]:
+        x = inputs["InputTensor"].astype(np.float64)
+        return {"OutputTensor": (1 / (1 + np.exp(-x)) + self.error).astype(np.float32)}
+
+
+def sigmoid_case(values: list[float]) -> Case:
+    tensor = {"DataType": "FLOAT32", "Sizes": [len(values)]}
+    desc = {"InputTensor": tensor, "OutputTensor": tensor}
+    return Case("s", "s", "s.yaml", "DML_OPERATOR_ACTIVATION_SIGMOID", None, desc, {"InputTensor": values})
+
+
+@pytest.mark.parametrize(
+    ("implementation", "outcome"),
+    [
+        (Sigmoids(0), "passed"),
+        (Sigmoids(1.7e-7), "xfailed"),  # twice the right result at -16, and within the known error
+        (Sigmoids(3e-7), "failed"),
+        (Sigmoids(-1e-5), "failed"),
+        (Sigmoids(1.7e-7, "another"), "failed"),
+        (Sigmoids(1.7e-7, ""), "failed"),
+    ],
+)
+def test_only_an_error_that_a_peer_is_known_to_have_is_expected(implementation: Sigmoids, outcome: str) -> None:
+    (result,) = run_cases([sigmoid_case([-16, -3, 0, 5])], implementation)
+    assert result.outcome == outcome
+    is_told = result.reason is not None and result.reason.startswith("Sigmoid is a rational approximation whose error")
+    assert is_told == (outcome == "xfailed")
+
+
+def test_an_error_in_one_element_is_not_hidden_by_known_ones_in_others() -> None:
+    class One(Sigmoids):
+        def run(self, desc: OperatorDesc, inputs: dict[str, Any]) -> dict[str, Any]:
+            found = super().run(desc, inputs)
+            found["OutputTensor"][2] += np.float32(1e-3)
+            return found
+
+    (result,) = run_cases([sigmoid_case([-16, -3, 0, 5])], One(1.7e-7))
+    assert result.outcome == "failed"
+
+
+PEER_ROW = Deviation("Of a peer.", "since 1.24", "seen", since="1.24.0", of="other", refusal="out of range")
+
+
+@pytest.mark.parametrize(
+    ("version", "message", "outcome"),
+    [
+        ("1.24.1", "the index is Out Of Range here", "xfailed"),
+        ("1.23.0", "the index is out of range here", "error"),
+        ("1.24.1", "another message", "error"),
+    ],
+)
+def test_a_refusal_is_expected_of_a_version_by_its_words(version: str, message: str, outcome: str) -> None:
+    spec = load_spec("DML_OPERATOR_ACTIVATION_RELU")._replace(deviations_of={"other": (PEER_ROW,)})
+    desc = OperatorDesc.of(spec, {"InputTensor": TENSOR, "OutputTensor": TENSOR})
+    found = Finding("implementation-error", (), {"implementation": "it", "problem": message, "error": message})
+    ended = with_known(Ending("error", "it failed", (found,)), desc, None, Peer("other", version))
+    assert (ended.outcome, ended.reason) == (outcome, "Of a peer." if outcome == "xfailed" else "it failed")
+    assert with_known(ended._replace(outcome="error"), desc, None, None).outcome == "error"
+
+
+def test_a_peer_is_named_by_the_implementation() -> None:
+    assert peer_of(SimpleNamespace(deviates_as="other", version="2.1")) == Peer("other", "2.1")
+    assert peer_of(SimpleNamespace(version="2.1")) is None
+
+
+def test_values_of_peers_are_told_by_the_values_that_they_gave() -> None:
+    """INT32 sums are clamped by ONNX Runtime from 1.24 on; other wrong sums are failures."""
+
+    class Sums:
+        name, is_directml, deviates_as = "sums", False, "onnxruntime"
+
+        def __init__(self, found: int, version: str) -> None:
+            self.found, self.version = found, version
+
+        def run(self, *_: Any) -> dict[str, Any]:
+            return {"OutputTensor": np.array([[self.found]], np.int32)}
+
+    sizes = {"InputTensor": [1, 2], "OutputTensor": [1, 1]}
+    desc: dict[str, Any] = {name: {"DataType": "INT32", "Sizes": size} for name, size in sizes.items()}
+    desc |= {"Function": "SUM", "Axes": [1]}
+    case = Case("r", "r", "r.yaml", "DML_OPERATOR_REDUCE", None, desc, {"InputTensor": [[2147483647, 5]]})
+    given = [(2147483647, "1.32.0"), (2147483647, "1.23.0"), (2147483646, "1.32.0"), (-2147483644, "1.32.0")]
+    found = [run_cases([case], Sums(*each))[0].outcome for each in given]
+    assert found == ["xfailed", "failed", "failed", "passed"]

@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from dmlcheck.diagnostics.wording import cut
-from dmlcheck.formats.webnn.literals import ScriptData, Wrong
+from dmlcheck.formats.webnn.literals import Wrong, shown
+from dmlcheck.formats.webnn.values import (
+    ScriptValue,
+    fields,
+    is_list,
+    is_nothing,
+    items,
+    number_in,
+    scalar,
+    string,
+    whole,
+)
 from dmlcheck.graphs.tensors import Array, TensorRef
 from dmlcheck.onnx.descs.node import Unmapped
 from dmlcheck.values.number_formats import NUMPY_TYPES
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
 
 _TYPES = {
     name.lower(): name
@@ -51,63 +59,73 @@ class GraphTest(NamedTuple):
     expected: Mapping[str, TensorRef]
 
 
-def name_of(data: ScriptData, node: Node) -> str:
+def name_of(test: ScriptValue) -> str:
     """Return the name of a test."""
-    fields = data.fields(node, "a test")
-    return cut(data.string(_needed(fields, "name", node), "the name of a test"), _MOST_NAME)
+    return cut(string(_needed(test, "a test", "name"), "the name of a test"), _MOST_NAME)
 
 
-def read_test(data: ScriptData, node: Node) -> GraphTest:
+def read_test(test: ScriptValue) -> GraphTest:
     """Return a test; Wrong if it has another form, NotData if code makes it, Unmapped for an unknown data type."""
-    graph = data.fields(_needed(data.fields(node, "a test"), "graph", node), "the graph of a test")
+    graph = _needed(test, "a test", "graph")
     tensors = [
-        {name: _tensor(data, each, name) for name, each in data.fields(_needed(graph, key, node), key).items()}
+        {name: _tensor(each, name) for name, each in fields(_part(graph, key, test), key).items()}
         for key in ("inputs", "expectedOutputs")
     ]
     known = set(tensors[0])
     operators = []
-    for each in data.items(_needed(graph, "operators", node), "operators"):
-        operators.append(_operator(data, each, known))
+    for each in items(_part(graph, "operators", test), "operators"):
+        operators.append(_operator(each, known))
         known.update(operators[-1].outputs)
-    return GraphTest(name_of(data, node), tensors[0], tuple(operators), tensors[1])
+    return GraphTest(name_of(test), tensors[0], tuple(operators), tensors[1])
 
 
-def _needed(fields: Mapping[str, Node], key: str, at: Node) -> Node:
-    if key not in fields:
-        raise Wrong(at, f"`{key}` is missing")
-    return fields[key]
+def _part(graph: ScriptValue, key: str, test: ScriptValue) -> ScriptValue:
+    found = fields(graph, "the graph of a test")
+    if key not in found:
+        raise Wrong(test.node, f"`{key}` is missing")
+    return found[key]
+
+
+def _needed(value: ScriptValue, what: str, key: str) -> ScriptValue:
+    """Return a part that an object must have."""
+    found = fields(value, what)
+    if key not in found:
+        raise Wrong(value.node, f"`{key}` is missing")
+    return found[key]
 
 
 # ---- tensors
 
 
-def _tensor(data: ScriptData, node: Node, name: str) -> TensorRef:
-    fields = data.fields(node, f"the tensor {name}")
-    descriptor = data.fields(_needed(fields, "descriptor", node), f"`descriptor` of {name}")
-    kind = data.string(_needed(descriptor, "dataType", node), "dataType")
+def _tensor(tensor: ScriptValue, name: str) -> TensorRef:
+    descriptor, what = _needed(tensor, f"the tensor {name}", "descriptor"), f"`descriptor` of {name}"
+    stated = _needed(descriptor, what, "dataType")
+    kind = string(stated, "dataType")
     if kind not in _TYPES:
-        raise Wrong(descriptor["dataType"], f"`{cut(kind, _MOST_NAME)}` is no data type of WebNN")
-    sizes = _needed(descriptor, "dimensions" if "dimensions" in descriptor else "shape", node)  # its earlier name
-    shape = [data.whole(each, "a size") for each in data.items(sizes, "a shape")]
+        raise Wrong(stated.node, f"`{cut(kind, _MOST_NAME)}` is no data type of WebNN")
+    earlier = "dimensions"  # what a shape was called
+    sizes = _needed(descriptor, what, earlier if earlier in fields(descriptor, what) else "shape")
+    shape = [whole(each, "a size") for each in items(sizes, "a shape")]
     count = math.prod(shape)
     if not count:
         raise Unmapped(f"{name} has no elements, and a tensor of DirectML has at least one")
     if min(shape, default=1) < 0 or len(shape) > _MOST_DIMENSIONS:
-        raise Wrong(sizes, f"{data.shown(sizes)} is no shape")
+        raise Wrong(sizes.node, f"{shown(sizes.node)} is no shape")
     if count > _MOST_ELEMENTS:
         raise Unmapped(f"{name} has {count:,} elements; tensors of up to {_MOST_ELEMENTS:,} are imported")
     element = _TYPES[kind]
-    return TensorRef.of(_values(data, _needed(fields, "data", node), name, element, count).reshape(shape), element)
+    data = _needed(tensor, f"the tensor {name}", "data")
+    return TensorRef.of(_values(data, name, element, count).reshape(shape), element)
 
 
-def _values(data: ScriptData, node: Node, name: str, element: str, count: int) -> Array:
+def _values(data: ScriptValue, name: str, element: str, count: int) -> Array:
     """Return the elements of a tensor; a number in place of a list fills it."""
-    if not data.is_list(node):
-        return np.full(count, _elements([data.number(node, "an element")], element, name)[0])
-    parts = data.items(node, f"the data of {name}")
+    if not is_list(data):
+        return np.full(count, _elements([number_in(data, "an element")], element, name)[0])
+    parts = items(data, f"the data of {name}")
     if len(parts) != count:
-        raise Wrong(node, f"{name} has {len(parts):,} values, and its shape {count:,} elements")
-    return _elements([data.number(part, "an element") for part in parts], element, name)
+        raise Wrong(data.node, f"{name} has {len(parts):,} values, and its shape {count:,} elements")
+    return _elements([number_in(part, "an element") for part in parts], element, name)
 
 
 def _elements(numbers: Sequence[float | int], element: str, name: str) -> Array:
@@ -126,36 +144,33 @@ def _elements(numbers: Sequence[float | int], element: str, name: str) -> Array:
 # ---- operators
 
 
-def _operator(data: ScriptData, node: Node, known: set[str]) -> WebnnOperator:
-    fields = data.fields(node, "an operator")
+def _operator(operator: ScriptValue, known: set[str]) -> WebnnOperator:
     given: list[Any] = []
     options: dict[str, Any] = {}
-    for each in data.items(_needed(fields, "arguments", node), "arguments"):
-        if data.is_nothing(each):
+    for each in items(_needed(operator, "an operator", "arguments"), "arguments"):
+        if is_nothing(each):
             continue
-        for name, value in data.fields(each, "an argument").items():
+        for name, value in fields(each, "an argument").items():
             if name == "options":
-                options = {key: _value(data, one, known) for key, one in data.fields(value, "options").items()}
+                options = {key: _argument(one, known) for key, one in fields(value, "options").items()}
             else:
-                given.append(_value(data, value, known))
-    return WebnnOperator(
-        data.string(_needed(fields, "name", node), "name"), tuple(given), options, _outputs(data, fields, node)
-    )
+                given.append(_argument(value, known))
+    name = string(_needed(operator, "an operator", "name"), "name")
+    return WebnnOperator(name, tuple(given), options, _outputs(_needed(operator, "an operator", "outputs")))
 
 
-def _outputs(data: ScriptData, fields: Mapping[str, Node], node: Node) -> tuple[str, ...]:
-    made = _needed(fields, "outputs", node)
-    parts = data.items(made, "outputs") if data.is_list(made) else [made]
-    return tuple(data.string(part, "an output") for part in parts)
+def _outputs(made: ScriptValue) -> tuple[str, ...]:
+    parts = items(made, "outputs") if is_list(made) else [made]
+    return tuple(string(part, "an output") for part in parts)
 
 
-def _value(data: ScriptData, node: Node, known: set[str]) -> Any:
+def _argument(value: ScriptValue, known: set[str]) -> Any:
     """Return an argument: a number, text, a tensor by name, or a list of these."""
-    if data.is_list(node):
-        return [_scalar(data, part, known) for part in data.items(node, "a list")]
-    return _scalar(data, node, known)
+    if is_list(value):
+        return [_scalar(part, known) for part in items(value, "a list")]
+    return _scalar(value, known)
 
 
-def _scalar(data: ScriptData, node: Node, known: set[str]) -> Any:
-    value = data.scalar(node)
-    return Operand(value) if isinstance(value, str) and value in known else value
+def _scalar(value: ScriptValue, known: set[str]) -> Any:
+    found = scalar(value)
+    return Operand(found) if isinstance(found, str) and found in known else found

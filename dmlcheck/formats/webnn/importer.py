@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from dmlcheck import __version__
 from dmlcheck.diagnostics.record import Diagnostic
@@ -16,17 +16,16 @@ from dmlcheck.folders.exporting import Imported, import_all
 from dmlcheck.formats.webnn.fusion import counterpart_call
 from dmlcheck.formats.webnn.graph import name_of, read_test
 from dmlcheck.formats.webnn.javascript import Script, read, require
-from dmlcheck.formats.webnn.literals import NotData, ScriptData, Wrong
-from dmlcheck.formats.webnn.suite import Stated, Suite, data_of, suites
+from dmlcheck.formats.webnn.literals import NotData, Wrong
+from dmlcheck.formats.webnn.suite import CheckedByCode, Stated, Suite, suites
 from dmlcheck.formats.webnn.tolerances import tolerance_of
+from dmlcheck.formats.webnn.values import ScriptValue
 from dmlcheck.onnx.descs.case import case_of
 from dmlcheck.onnx.descs.node import Unmapped
 
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
 _MOST_ELEMENTS = 2**26  # of the tensors of a file
 _TOO_MANY = f"the tests of a file have at most {_MOST_ELEMENTS:,} elements"
+_CODE = "code checks the results, and no code is executed"
 _NONE = "left out: no test of webnn_conformance_test is written in it"
 
 
@@ -58,7 +57,9 @@ def _imported(path: str, place: Folder, taken: set[str]) -> Imported:
     found = list(_tests(script))
     cases = [one for one in found if isinstance(one, Written)]
     problems = tuple(one for one in found if isinstance(one, Diagnostic))
-    left_out = tuple(f"left out: {one_line(one.name)}: {one.reason}" for one in found if isinstance(one, _LeftOut))
+    left_out = tuple(
+        dict.fromkeys(f"left out: {one_line(one.name)}: {one.reason}" for one in found if isinstance(one, _LeftOut))
+    )
     if not cases:
         return Imported(
             document.name, remarks=left_out or (() if problems else (_NONE,)), problems=problems, document=document
@@ -77,19 +78,19 @@ def _named(cases: list[Written]) -> list[Written]:
 
 def _tests(script: Script) -> Iterator[_Found]:
     """Yield the case of each test of a file, or the reason why there is none, or its diagnostic."""
-    data, room = data_of(script), _MOST_ELEMENTS
-    for suite in suites(script, data):
-        if not isinstance(suite, Suite):
+    room = _MOST_ELEMENTS
+    for suite in suites(script):
+        if isinstance(suite, CheckedByCode):
+            yield _LeftOut(suite.name or f"the test of {script.where(suite.node)}", _CODE)
+        elif not isinstance(suite, Suite):
             yield _unread(script, f"the tests of {script.where(suite.node)}", suite)
-            continue
-        for node in suite.tests:
-            made = _case(script, data, node, suite.stated)
-            if isinstance(made, Written):
-                room -= _size(made)
-                made = made if room >= 0 else _LeftOut(made.name, _TOO_MANY)
-            yield made
-        for call in suite.made_by_code:
-            yield _LeftOut(f"the tests of {script.where(call)}", "code makes them, and nothing is executed")
+        else:
+            for test in suite.tests:
+                made = _case(script, test, suite.stated)
+                if isinstance(made, Written):
+                    room -= _size(made)
+                    made = made if room >= 0 else _LeftOut(made.name, _TOO_MANY)
+                yield made
 
 
 def _unread(script: Script, name: str, reason: NotData | Wrong) -> _Found:
@@ -103,11 +104,11 @@ def _size(case: Written) -> int:
     return sum(part.tensor.element_count for parts in case.desc.parts.values() for part in parts)
 
 
-def _case(script: Script, data: ScriptData, node: Node, stated: Stated | None) -> _Found:
-    name = f"the test of {script.where(node)}"
+def _case(script: Script, value: ScriptValue, stated: Stated | None) -> _Found:
+    name = f"the test of {script.where(value.node)}"
     try:
-        name = name_of(data, node)
-        test = read_test(data, node)
+        name = name_of(value)
+        test = read_test(value)
         row, call = counterpart_call(test)
         source = f"WebNN conformance test {one_line(name)}, {os.path.basename(script.document.name)}"
         case = case_of(row.make(call), source=source, tolerance=tolerance_of(test, stated))

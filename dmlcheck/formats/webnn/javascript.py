@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.diagnostics.wording import cut, visible
@@ -121,8 +121,3 @@ def _syntax_errors(script: Script, root: Node) -> Iterator[Diagnostic]:
 def _unexpected(script: Script, node: Node) -> str:
     words = script.data[node.start_byte : node.start_byte + 4 * _MOST_SHOWN].decode("utf-8", "replace").split()
     return f"unexpected {cut(visible(words[0]), _MOST_SHOWN)!r}" if words else "it ends too early"
-
-
-def named(node: Any) -> list[Node]:
-    """Return the parts of a node without its punctuation and its comments."""
-    return [child for child in node.named_children if child.type != "comment"]

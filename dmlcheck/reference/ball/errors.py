@@ -32,8 +32,9 @@ class Arithmetic(NamedTuple):
     `has_one_cause` says that the errors of the operands have one cause, so that those of the terms of a sum add up.
     Sums are `computed_in` FLOAT32 where their results alone are rounded to the type, and so are functions unless the
     arithmetic `has_narrow_functions`. A sum is then `stored` before the next operation, and may overflow there, or
-    `parts` of it are, or "".
-    One that `is_exact` rounds nothing.
+    `parts` of it are, or "". `errors` has how far functions may be from the right results, by their names, where an
+    implementation is known to be less accurate than the formula.
+    An arithmetic that `is_exact` rounds nothing.
     """
 
     data_type: str = "FLOAT32"
@@ -50,6 +51,7 @@ class Arithmetic(NamedTuple):
     stored: str = ""
     has_narrow_functions: bool = False
     is_exact: bool = False
+    errors: tuple[tuple[str, float], ...] = ()
 
     @property
     def function_type(self) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.data_types import cast, limits, represents
-from dmlcheck.reference.functions import with_published_error
+from dmlcheck.reference.functions import with_known_error, with_published_error
 from dmlcheck.reference.results import AsMeasured, PartlyUndefined, alternatives, flushing
 from dmlcheck.reference.rows import Kernel, elementwise, exact
 from dmlcheck.reference.special import erfc, ln_1_exp
@@ -120,7 +120,7 @@ def shrink_integers(input: Any, *, bias: Any, threshold: Any, input_type: str) -
 
 def sigmoid(input: Any) -> Any:
     """1 / (1 + exp(-x))."""
-    return with_published_error(1 / (1 + np.exp(-input)), 34)
+    return with_known_error(with_published_error(1 / (1 + np.exp(-input)), 34), "sigmoid")
 
 
 def softplus(input: Any, *, steepness: Any) -> PartlyUndefined:

@@ -94,6 +94,7 @@ def _sections(values: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("errata", "Corrections", record["errata"]),
         ("accuracy", "Accuracy", values["derived"] or values["limits"]),
         ("deviations", "Known deviations", record["known_deviations"]),
+        *((f"deviations-of-{name}", f"Known deviations of {name}", True) for name in record["deviations_of"]),
         ("others", "In other APIs", True),
         ("evidence", "Evidence", True),
     )

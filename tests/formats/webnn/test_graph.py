@@ -13,7 +13,7 @@ from dmlcheck.formats.webnn import graph as reading
 from dmlcheck.formats.webnn.graph import GraphTest, Operand, name_of, read_test
 from dmlcheck.formats.webnn.javascript import parse
 from dmlcheck.formats.webnn.literals import NotData, Wrong
-from dmlcheck.formats.webnn.suite import Suite, data_of, suites
+from dmlcheck.formats.webnn.suite import Suite, suites
 from dmlcheck.onnx.descs.node import Unmapped
 
 Y = {"y": tensor([0], 1)}
@@ -22,10 +22,9 @@ Y = {"y": tensor([0], 1)}
 def read(text: str) -> GraphTest:
     script = parse(text.encode(), "f.any.js")
     assert script.document.problems == []
-    data = data_of(script)
-    (suite,) = suites(script, data)
+    (suite,) = suites(script)
     assert isinstance(suite, Suite)
-    return read_test(data, suite.tests[0])
+    return read_test(suite.tests[0])
 
 
 def of(inputs: dict[str, Any], operators: list[Any] | None = None, expected: Any = Y) -> GraphTest:
@@ -124,13 +123,12 @@ def test_a_tensor_that_directml_has_not_is_refused(given: dict[str, Any], messag
 
 
 def test_values_that_code_makes_are_no_data() -> None:
-    with pytest.raises(NotData, match="`new Array"):
-        read(page(graph({"x": tensor([1], 1)}, [], Y)).replace("[1]", "new Array(1)", 1))
+    with pytest.raises(NotData, match="`new Other"):
+        read(page(graph({"x": tensor([1], 1)}, [], Y)).replace("[1]", "new Other(1)", 1))
 
 
 def test_a_name_is_cut() -> None:
     script = parse(page(graph({}, [], Y, name="a" * 300)).encode(), "f.any.js")
-    data = data_of(script)
-    (suite,) = suites(script, data)
+    (suite,) = suites(script)
     assert isinstance(suite, Suite)
-    assert len(name_of(data, suite.tests[0])) == reading._MOST_NAME
+    assert len(name_of(suite.tests[0])) == reading._MOST_NAME

@@ -48,12 +48,14 @@ def test_what_is_imported_is_run() -> None:
 
 
 def test_what_is_left_out_is_named_with_the_reason() -> None:
-    write_page(page(ABS, TWO) + "\nfor (const x of [1]) { theTests.push(made(x)); }\n")
+    more = "for (const x of [1]) { theTests.push(made(x)); }"
+    write_page(page(ABS, TWO).replace("\nif (nav", f"{more}\nif (nav"))
     result = dmlcheck("import", "webnn", "ops.https.any.js", "-o", "cases")
     assert result.exit_code == 0
     assert result.stdout == (
         "ops.https.any.js: left out: two operators: 2 operators are left after fusion, and a case has one: abs, relu\n"
-        "ops.https.any.js: left out: the tests of ops.https.any.js:16:24: code makes them, and nothing is executed\n"
+        "ops.https.any.js: left out: the test of ops.https.any.js:7:38: `made(x)` is known only when the file is run "
+        "(ops.https.any.js:7:38)\n"
         "ops.https.any.js: 1 case imported to ops.yaml\n"
     )
     manifest = json.loads(Path("cases/manifest.json").read_text(encoding="utf-8"))
@@ -92,10 +94,50 @@ def test_a_file_that_is_no_javascript_is_an_error_with_its_place(data: bytes, fi
 
 
 def test_a_file_without_tests_makes_no_case() -> None:
-    write_page("promise_test(async t => {});\n", "buffer.https.any.js")
+    write_page("setup(async t => {});\n", "buffer.https.any.js")
     result = dmlcheck("import", "webnn", "buffer.https.any.js", "-o", "cases")
     assert result.exit_code == 5
     assert result.stdout == "buffer.https.any.js: left out: no test of webnn_conformance_test is written in it\n"
+
+
+def test_tests_of_loops_and_functions_are_cases() -> None:
+    """Two types, each once as it is and once with another sign: four cases, whose values were worked out by hand."""
+    text = """
+const tensor = (data, dataType) => ({data, descriptor: {shape: [data.length], dataType}});
+const tests = [];
+for (const dataType of ['float32', 'float16']) {
+  [1, -1].forEach(sign => {
+    const data = [1, 2].map(each => sign * each);
+    tests.push({
+      name: `abs ${dataType} ${sign > 0 ? 'above' : 'below'} 0`,
+      graph: {
+        inputs: {x: tensor(data, dataType)},
+        operators: [{name: 'abs', arguments: [{input: 'x'}], outputs: 'y'}],
+        expectedOutputs: {y: tensor([1, 2], dataType)}
+      }
+    });
+  });
+}
+webnn_conformance_test(tests, buildAndExecuteGraph, getZeroULPTolerance);
+"""
+    found = cases(text)
+    assert [(case.name, case.inputs) for case in found] == [
+        ("abs float32 above 0", {"InputTensor": [1, 2]}),
+        ("abs float32 below 0", {"InputTensor": [-1, -2]}),
+        ("abs float16 above 0", {"InputTensor": [1, 2]}),
+        ("abs float16 below 0", {"InputTensor": [-1, -2]}),
+    ]
+    assert {case.desc["InputTensor"]["DataType"] for case in found[2:]} == {"FLOAT16"}
+    assert all(case.outputs == {"OutputTensor": [1, 2]} for case in found)
+
+
+def test_a_test_whose_results_code_checks_is_left_out_by_name() -> None:
+    text = "for (const n of [1, 2]) promise_test(async t => { f(n); }, `state ${n}`);\npromise_test(f, g());"
+    assert imported(text).remarks == (
+        "left out: state 1: code checks the results, and no code is executed",
+        "left out: state 2: code checks the results, and no code is executed",
+        "left out: the test of ops.https.any.js:2:1: code checks the results, and no code is executed",
+    )
 
 
 def test_a_test_that_is_no_data_is_left_out_and_not_executed() -> None:

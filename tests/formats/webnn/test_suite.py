@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from dmlcheck.formats.webnn import machine
 from dmlcheck.formats.webnn.javascript import parse
-from dmlcheck.formats.webnn.literals import NotData, Wrong
-from dmlcheck.formats.webnn.suite import Stated, Suite, data_of, suites
+from dmlcheck.formats.webnn.literals import NotData
+from dmlcheck.formats.webnn.suite import CheckedByCode, Found, Stated, Suite, suites
+from dmlcheck.formats.webnn.values import fields, string
 
 TESTS = "const xTests = [{name: 'a'}, {name: 'b'}];\n"
 IF = """
@@ -28,18 +30,16 @@ const getTolerance = (graphResources) => {
 """
 
 
-def found(text: str) -> list[Suite | NotData | Wrong]:
+def found(text: str) -> list[Found]:
     script = parse(text.encode(), "f.any.js")
     assert script.document.problems == []
-    return list(suites(script, data_of(script)))
+    return suites(script)
 
 
-def names(text: str) -> list[list[str]]:
-    """Return the names of the tests of each list."""
-    script = parse(text.encode(), "f.any.js")
-    data = data_of(script)
-    lists = [suite for suite in suites(script, data) if isinstance(suite, Suite)]
-    return [[data.string(data.fields(test, "t")["name"], "n") for test in suite.tests] for suite in lists]
+def names(text: str) -> list[str]:
+    """Return the names of the tests of a file."""
+    lists = [suite for suite in found(text) if isinstance(suite, Suite)]
+    return [string(fields(test, "t")["name"], "n") for suite in lists for test in suite.tests]
 
 
 def stated(text: str, name: str = "getTolerance") -> Stated | None:
@@ -59,15 +59,15 @@ def stated(text: str, name: str = "getTolerance") -> Stated | None:
     ],
 )
 def test_a_list_is_found_however_it_is_run(run: str) -> None:
-    assert names(TESTS + run) == [["a", "b"]]
-    (suite,) = found(TESTS + DICT + run)
-    assert isinstance(suite, Suite)
-    assert suite.stated == Stated("ULP", {"float32": 2, "float16": 1 / 512})
+    assert names(TESTS + run) == ["a", "b"]
+    for suite in found(TESTS + DICT + run):
+        assert isinstance(suite, Suite)
+        assert suite.stated == Stated("ULP", {"float32": 2, "float16": 1 / 512})
 
 
 def test_each_list_of_a_file_is_found() -> None:
     more = "const yTests = [{name: 'c'}];\nyTests.forEach(t => webnn_conformance_test(f, g, t));\n"
-    assert names(f"{TESTS}{more}webnn_conformance_test(xTests, f, g);") == [["c"], ["a", "b"]]
+    assert names(f"{TESTS}{more}webnn_conformance_test(xTests, f, g);") == ["c", "a", "b"]
 
 
 @pytest.mark.parametrize(
@@ -75,32 +75,57 @@ def test_each_list_of_a_file_is_found() -> None:
     [
         TESTS,
         f"{TESTS}run(xTests);",
-        "webnn_conformance_test(f, g, test);",
         "webnn_conformance_test();",
+        "webnn_conformance_test(5, f, g);",
         "const x = 1;",
         "",
-        f"{TESTS}(() => webnn_conformance_test(f, g, test))();",
-        f"{TESTS}f(1)(2)[3](webnn_conformance_test(f, g, x));",
+        "test(() => webnn_conformance_test(f, g, h));",
+        "promise_setup(f);",
     ],
 )
 def test_a_file_may_run_no_list(text: str) -> None:
     assert found(text) == []
 
 
-def test_tests_that_are_added_on_the_outermost_level_are_data() -> None:
-    text = TESTS + "xTests.push({name: 'c'}, {name: 'd'});\nfor (const t of [1]) { xTests.push({name: 'e' + t}); }\n"
-    text += "webnn_conformance_test(xTests, f, g);"
-    assert names(text) == [["a", "b", "c", "d"]]
-    (suite,) = found(text)
-    assert isinstance(suite, Suite)
-    script = parse(text.encode(), "f.any.js")
-    assert [script.where(node) for node in suite.made_by_code] == ["f.any.js:3:24"]
-
-
-def test_a_list_that_code_makes_is_said_to_be_no_data() -> None:
-    (reason,) = found("const xTests = [...others];\nwebnn_conformance_test(xTests, f, g);")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "webnn_conformance_test(made(), f, g);",
+        "webnn_conformance_test(...made());",
+        "made().forEach(t => webnn_conformance_test(f, g, t));",
+        "while (made()) { webnn_conformance_test(f, g, {}); }",
+        "const xTests = []; change(xTests); webnn_conformance_test(xTests, f, g);",
+    ],
+)
+def test_tests_that_code_makes_are_said_to_be_no_data(text: str) -> None:
+    (reason,) = found(text)
     assert isinstance(reason, NotData)
-    assert str(reason) == "`...others` is known only when the file is run"
+    assert "is known only when the file is run" in str(reason)
+
+
+def test_tests_that_are_added_before_they_are_run_belong_to_them() -> None:
+    text = TESTS + "xTests.push({name: 'c'}, {name: 'd'});\nfor (const t of [1]) { xTests.push({name: 'e' + t}); }\n"
+    assert names(f"{text}webnn_conformance_test(xTests, f, g); xTests.push({{name: 'f'}});") == [
+        "a",
+        "b",
+        "c",
+        "d",
+        "e1",
+    ]
+
+
+def test_a_file_with_too_much_work_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "_MOST_STEPS", 1000)
+    first, end = found(f"{TESTS}webnn_conformance_test(xTests, f, g); for (let i = 0; i < 1e9; ++i) {{}}")
+    assert isinstance(first, Suite)
+    assert str(end) == "the file has more than 1,000 steps up to here"
+
+
+def test_a_test_that_code_checks_has_its_name() -> None:
+    one, two = found("for (const n of [1]) promise_test(async t => {}, `n is ${n}`); promise_test(f);")
+    assert isinstance(one, CheckedByCode)
+    assert isinstance(two, CheckedByCode)
+    assert (one.name, two.name) == ("n is 1", None)
 
 
 # ---- tolerances
@@ -115,6 +140,7 @@ def test_a_list_that_code_makes_is_said_to_be_no_data() -> None:
         ("function getTolerance() { return {metricType: 'ULP', value: 4}; }", Stated("ULP", 4)),
         ("const getTolerance = () => { const n = 5; return {metricType: 'ULP', value: n}; };", Stated("ULP", 5)),
         ("const getTolerance = (g) => { return {metricType: 'ULP', value: g.inputs.length}; };", None),
+        ("const getTolerance = g => ({metricType: 'ULP', value: f(g).value + 1});", None),
         ("const getTolerance = (g) => { const n = f(g); return {metricType: 'ULP', value: {float32: n}[g]}; };", None),
         ("const getTolerance = 5;", None),
         ("", None),  # of the utilities that all files share
