@@ -27,6 +27,7 @@ from dmlcheck.specs.search import ForeignName, foreign_names
         "show --errata --kind error",
         "show --evidence",
         "show --bases",
+        "show --executed",
     )
 )
 @click.argument("operator", required=False, shell_complete=complete_operators)
@@ -38,13 +39,17 @@ from dmlcheck.specs.search import ForeignName, foreign_names
 )
 @click.option("--evidence", is_flag=True, help="Print the sources of the results in the shipped cases.")
 @click.option("--bases", is_flag=True, help="Print how many constraints and errata stand on which kind of evidence.")
+@click.option("--executed", is_flag=True, help="Print how many shipped cases agree with DirectML itself.")
 @format_option
-def show(*, operator: str | None, errata: bool, kind: str | None, evidence: bool, bases: bool, form: str) -> None:
+def show(
+    *, operator: str | None, errata: bool, kind: str | None, evidence: bool, bases: bool, executed: bool, form: str
+) -> None:
     """Print an operator's fields, support tables, constraints, tolerance and errata; without one, list all.
 
     The operator may be named as in DirectML (GEMM), ONNX (Conv), WebNN (conv2d) or PyTorch (torch.nn.Linear).
     """
-    lists = [name for name, is_asked in (("errata", errata), ("evidence", evidence), ("bases", bases)) if is_asked]
+    given = {"errata": errata, "evidence": evidence, "bases": bases, "executed": executed}
+    lists = [name for name, is_asked in given.items() if is_asked]
     if lists[1:]:
         raise click.UsageError(f"{' and '.join(f'--{name}' for name in lists)}: ask for one at a time")
     if kind and not errata:
@@ -56,6 +61,8 @@ def show(*, operator: str | None, errata: bool, kind: str | None, evidence: bool
         _show_evidence(asked, form)
     elif bases:
         _show_bases(asked, form)
+    elif executed:
+        _show_executed(asked, form)
     elif form == "json":
         known = [operator_dict(operator_record(load_spec(name))) for name in asked]
         listed = {"levels": levels_dict(), "windows": windows_dict(), "operators": known}
@@ -103,6 +110,16 @@ def _show_bases(operators: list[str], form: str) -> None:
         print_json(bases_dict(counts))
     else:
         print_page(bases_lines(counts))
+
+
+def _show_executed(operators: list[str], form: str) -> None:
+    from dmlcheck.inspection.executed import executed_runs
+    from dmlcheck.reports.executed import executed_lines, executed_report
+
+    if form == "json":
+        print_json(executed_report(executed_runs(), operators))
+    else:
+        print_page(executed_lines(executed_runs(), operators))
 
 
 def _show_evidence(operators: list[str], form: str) -> None:

@@ -79,7 +79,11 @@ def explained(text: str) -> list[Explained]:
     told = told or [one for one in found if one.message.is_code][:1]
     operators = tuple(dict.fromkeys(filter(None, map(full_name, re.findall(OPERATOR_PREFIX + r"\w+", text)))))
     return [
-        Explained(message, pattern_text(pattern), (*_origins(message, names, operators), *_late(message, text)))
+        Explained(
+            message,
+            pattern_text(pattern),
+            (*_origins(message, names, operators), *_late(message, text), *_refused(message, operators)),
+        )
         for message, pattern, names in [*told, *places]
     ]
 
@@ -185,6 +189,15 @@ def _late(message: Message, text: str) -> Iterator[MessageSource]:
             yield MessageSource(
                 spec.short, f"{node} can become it; DirectML has it from {level_and_version(spec.introduced)}"
             )
+
+
+def _refused(message: Message, operators: tuple[str, ...]) -> Iterator[MessageSource]:
+    """Yield what DirectML is known to refuse with an error code after CreateOperator took it."""
+    codes = [f"0x{pattern[:8]}" for pattern in message.patterns] if message.is_code else []
+    for spec in map(load_spec, (operators or operator_names()) if codes else ()):
+        for row in spec.known_deviations:
+            if row.refusal in codes:
+                yield MessageSource(spec.short, row.text)
 
 
 def _constraints(spec: OperatorSpec, words: tuple[str, ...], names: dict[str, str]) -> Iterator[MessageSource]:

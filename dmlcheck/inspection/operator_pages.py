@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from dmlcheck.inspection.executed import executed_dict, runs_of
 from dmlcheck.inspection.level_evidence import level_evidence
 from dmlcheck.inspection.operator_record import OperatorRecord
 from dmlcheck.specs.about import FAMILIES, AboutOperator
@@ -58,6 +59,7 @@ def operator_dict(record: OperatorRecord) -> dict[str, Any]:
         "unspecified": [row.text for row in spec.undefined if row.kind == UNDEFINED],
         "undefined": [_undefined_dict(row) for row in spec.undefined],
         "measured": [_measured_dict(row) for row in spec.measured],
+        "executed": [executed_dict(run, counts) for run, counts in runs_of(spec.operator)],
         "known_deviations": [_deviation_dict(row) for row in spec.known_deviations],
         "deviations_of": {name: [_of_peer(row) for row in rows] for name, rows in spec.deviations_of.items()},
         "differences": [difference._asdict() for difference in spec.differences],

@@ -6,9 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from dmlcheck.comparison.tolerances import limit_parts
 from dmlcheck.diagnostics.wording import dimension_counts_text
+from dmlcheck.inspection.executed import runs_of
 from dmlcheck.inspection.operator_record import OperatorRecord
 from dmlcheck.reference.operators import OF_PRODUCTS
 from dmlcheck.reports.conditions import condition_text, constraint_text, taken_text, taken_values_text
+from dmlcheck.reports.executed import executed_text
 from dmlcheck.reports.layout import Line, Table, Text
 from dmlcheck.specs.about import FAMILIES
 from dmlcheck.specs.names import DATA_TYPES, ENUMS, LEVEL_ORDER, level_and_version, releases_text, short_operator
@@ -51,6 +53,7 @@ def operator_lines(record: OperatorRecord) -> Iterator[Line]:
     yield from _errata(spec)
     yield from _deviations(spec)
     yield from _differences(spec)
+    yield from _executed(spec)
 
 
 def _head(record: OperatorRecord) -> Iterator[Line]:
@@ -157,6 +160,15 @@ def _differences(spec: OperatorSpec) -> Iterator[Line]:
     for difference in spec.differences:
         yield from _item("-", f"{difference.name}: {difference.text}")
         yield from _item("", f"Source: {difference.source}")
+
+
+def _executed(spec: OperatorSpec) -> Iterator[Line]:
+    """Yield how many of the shipped cases agree with DirectML itself."""
+    found = runs_of(spec.operator)
+    if found:
+        yield from _section("On DirectML itself")
+    for run, counts in found:
+        yield from _item("-", executed_text(run, counts))
 
 
 def errata_lines(specs: list[OperatorSpec]) -> Iterator[Line]:

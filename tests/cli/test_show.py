@@ -121,7 +121,7 @@ def test_the_evidence_of_one_operator_is_among_that_of_all() -> None:
 
 
 def test_errata_and_evidence_are_asked_for_one_at_a_time() -> None:
-    for names in (("--errata", "--evidence"), ("--evidence", "--bases"), ("--errata", "--bases")):
+    for names in (("--errata", "--evidence"), ("--evidence", "--bases"), ("--errata", "--bases", "--executed")):
         ran = dmlcheck("show", *names)
         assert (ran.exit_code, f"{' and '.join(names)}: ask for one at a time" in ran.stderr) == (2, True)
 
@@ -135,3 +135,19 @@ def test_bases_are_counted_of_all_operators_or_of_one() -> None:
     printed = dmlcheck("show", "SLICE", "--bases").stdout.splitlines()
     assert printed[0].split() == ["basis", "constraints", "accepted", "errata"]
     assert printed[-3].split() == ["all", str(len(spec.constraints)), "0", str(len(spec.errata))]
+
+
+def test_what_agrees_with_directml_is_said_of_all_operators_or_of_one() -> None:
+    read = json.loads(dmlcheck("show", "--executed", "--format", "json").stdout)["operators"]
+    own = json.loads(dmlcheck("show", "ACTIVATION_RELU", "--executed", "--format", "json").stdout)["operators"]
+    page = json.loads(dmlcheck("show", "ACTIVATION_RELU", "--format", "json").stdout)
+    assert [one["operator"] for one in read] == list(operator_names())
+    assert own == [{"operator": "DML_OPERATOR_ACTIVATION_RELU", "executed": page["executed"]}]
+    assert own[0] in read
+    newest = page["executed"][0]
+    title, head, counts, *_ = dmlcheck("show", "ACTIVATION_RELU", "--executed").stdout.splitlines()
+    assert title == f"DirectML {newest['directml']}, {newest['device']}, {newest['date']}"
+    assert head.split()[:3] == ["operator", "cases", "agreed"]
+    assert counts.split()[:3] == ["ACTIVATION_RELU", str(newest["cases"]), str(newest["agreed"])]
+    said = f"{newest['agreed']} of {newest['cases']} cases agree with DirectML {newest['directml']} itself"
+    assert said in dmlcheck("show", "ACTIVATION_RELU").stdout

@@ -130,6 +130,7 @@ LOGS = [
     ("hr = 2289696773", "was removed"),  # 887A0005, unsigned
     ("tid(3a4) 80070005 Access is denied.", "did not let the program"),
     ("Exception(1) tid(3a4) 8007023E {Application Error}", "nothing caught"),
+    ("CompileOperator failed: 8000FFFF Catastrophic failure", "does not expect"),
     (
         "NOT_IMPLEMENTED : Could not find an implementation for ConvInteger(10) node with name 'conv'",
         "No provider of the session has a kernel",
@@ -145,6 +146,20 @@ def origins(text: str) -> list[tuple[str, str]]:
     """Return the rows of the specs that a text's one message can come from."""
     (found,) = explained(text)
     return [(origin.label, origin.text) for origin in found.origins]
+
+
+@pytest.mark.parametrize(
+    ("code", "operators"),
+    [
+        ("8007023E", {"QUANTIZED_LINEAR_AVERAGE_POOLING"}),
+        ("0x887A0004", {"FOLD", "UNFOLD"}),
+        ("E_UNEXPECTED", {"GRU", "LSTM"}),
+    ],
+)
+def test_a_code_leads_to_what_compileoperator_refuses_with_it(code: str, operators: set[str]) -> None:
+    assert operators <= {operator for operator, text in origins(code) if text.startswith("CompileOperator refuses")}
+    named = origins(f"{code} DML_OPERATOR_GEMM")
+    assert not [text for _, text in named if text.startswith("CompileOperator refuses")]
 
 
 @pytest.mark.parametrize(("log", "words"), LOGS, ids=[log[:50] for log, _ in LOGS])

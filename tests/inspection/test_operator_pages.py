@@ -9,6 +9,7 @@ import pytest
 from commandline import dmlcheck
 from reports.test_json import COUNT, LEVEL, NUMBER, TEXT, items, record, with_optional
 
+from dmlcheck.inspection.executed import CaseCounts
 from dmlcheck.inspection.operator_pages import levels_dict
 from dmlcheck.specs.load import operator_names
 from dmlcheck.specs.names import DATA_TYPES, RELEASES
@@ -41,7 +42,8 @@ VERSION = record(
     removed=items(TEXT),
 )
 
-MEASURED = items(record(text=SENTENCE, library=TEXT, device=TEXT, date={"type": "string", "pattern": "^20[0-9-]+$"}))
+DATE = {"type": "string", "pattern": "^20[0-9-]+$"}
+MEASURED = items(record(text=SENTENCE, library=TEXT, device=TEXT, date=DATE))
 OPERATOR = record(
     operator={"enum": list(operator_names())},
     purpose=SENTENCE,
@@ -144,6 +146,9 @@ OPERATOR = record(
         )
     ),
     measured=MEASURED,
+    executed=items(
+        record(directml=TEXT, device=TEXT, date=DATE, cases=COUNT, **dict.fromkeys(CaseCounts._fields, COUNT))
+    ),
     known_deviations=items(
         record(
             text=TEXT,

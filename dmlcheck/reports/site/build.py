@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 from dmlcheck import __version__
 from dmlcheck.cases.records import Case
 from dmlcheck.diagnostics.catalog import RULES
+from dmlcheck.inspection.executed import executed_runs
 from dmlcheck.inspection.operator_record import OperatorRecord, operator_record
+from dmlcheck.reports.executed import executed_text
 from dmlcheck.reports.site.guide import GuidePage, guide_pages, guide_values
 from dmlcheck.reports.site.links import (
     address_of_level,
@@ -147,6 +149,7 @@ def _index(records: Sequence[OperatorRecord]) -> dict[str, Any]:
         "title": "Operators",
         "count": len(records),
         "families": rows,
+        "executed": [executed_text(run, run.counts()) for run in executed_runs()],
         "names": sorted([*fields(specs), *enums(specs)], key=lambda entry: entry.name.lower()),
         "sections": [*((row["id"], row["name"]) for row in rows), ("names", "Fields, A to Z")],
     }

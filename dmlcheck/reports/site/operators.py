@@ -12,6 +12,7 @@ from dmlcheck.cases.records import Case
 from dmlcheck.diagnostics.wording import counted, dimension_counts_text
 from dmlcheck.inspection.about_checks import example
 from dmlcheck.inspection.evidence import KINDS, Evidence, evidence
+from dmlcheck.inspection.executed import runs_of
 from dmlcheck.inspection.operator_pages import operator_dict
 from dmlcheck.inspection.operator_record import OperatorRecord
 from dmlcheck.reference.formulas import rounding_limits
@@ -22,6 +23,7 @@ from dmlcheck.reports.conditions import (
     taken_text,
     taken_values_text,
 )
+from dmlcheck.reports.executed import executed_text
 from dmlcheck.reports.operator_page import derived_texts, general_texts, limit_text
 from dmlcheck.reports.site.example import example_of, recipe_yaml
 from dmlcheck.reports.site.mathml import mathml
@@ -147,4 +149,5 @@ def _evidence_rows(found: Evidence) -> dict[str, Any]:
         "compared": counted(found.compared, "case"),
         "validity": counted(found.legality, "case"),
         "has_onnx": found.has_onnx,
+        "executed": [executed_text(*one) for one in runs_of(found.operator)],
     }

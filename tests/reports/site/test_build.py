@@ -23,13 +23,15 @@ from site_pages import (
 )
 
 from dmlcheck.diagnostics.catalog import RULES
+from dmlcheck.inspection.executed import executed_dict, runs_of
 from dmlcheck.inspection.operator_pages import operator_dict
 from dmlcheck.inspection.operator_record import operator_record
+from dmlcheck.reports.executed import executed_text
 from dmlcheck.reports.site.build import neighbours
 from dmlcheck.reports.site.links import address_of_level, address_of_operator, address_of_rule, address_of_type
 from dmlcheck.reports.site.lists import TYPES
 from dmlcheck.specs.load import load_spec, operator_names
-from dmlcheck.specs.names import LEVELS
+from dmlcheck.specs.names import LEVELS, short_operator
 
 pytestmark = pytest.mark.slow
 
@@ -60,15 +62,26 @@ def test_every_fact_of_every_spec_is_on_its_page_once() -> None:
 
 def expected_elsewhere(record: dict[str, Any]) -> None:
     """Check what a record says again, or what other pages say, and drop it."""
-    texts = [" ".join([row["condition"], row["reason"], *row["outcomes"], row["reference"]]) for row in
-             record["undefined"] if row["kind"] == "undefined"]  # fmt: skip
+    texts = [undefined_text(row) for row in record["undefined"] if row["kind"] == "undefined"]
     assert list(map(str.split, record.pop("unspecified"))) == list(map(str.split, texts))
     names: dict[str, list[str]] = {}
     for row in record["counterparts"]:
         names.setdefault(row["library"], []).append(row["name"])
     assert record.pop("names") == {library: names[library] for library in ("ONNX", "WebNN") if library in names}
+    measured, of_undefined = record.pop("measured"), [one for row in record["undefined"] for one in row["measured"]]
+    assert measured[: len(of_undefined)] == of_undefined
+    assert {one["text"] for one in measured[len(of_undefined) :]} <= {row["holds"] for row in record["errata"]}
+    page = " ".join(trees()[address_of_operator(short_operator(record["operator"]))].text_content().split())
+    for counted, (run, counts) in zip(record.pop("executed"), runs_of(record["operator"]), strict=True):
+        assert counted == executed_dict(run, counts)
+        assert executed_text(run, counts) in page
     for one in record.pop("lineage"):  # its own page has it
         assert one == operator_dict(operator_record(load_spec(one["operator"])))["changes"]
+
+
+def undefined_text(row: dict[str, Any]) -> str:
+    told = map("{text} Measured: {library} on {device}, {date}.".format_map, row["measured"])
+    return " ".join([row["condition"], row["reason"], *row["outcomes"], row["reference"], *told])
 
 
 def test_there_is_a_page_for_each_operator_rule_level_and_data_type() -> None:
