@@ -66,11 +66,11 @@ def cluster_of(address: str | None, jobs: int) -> Iterator[Cluster | None]:
         yield cluster
 
 
-def about_on(cluster: Cluster, name: str, directml_version: str | None) -> About:
+def about_on(cluster: Cluster, name: str, directml_version: str | None, option: str = "--implementation") -> About:
     """Return an implementation's description of itself on a worker; a usage error if it cannot be made there."""
     from dmlcheck.running.batches import about_there
 
     try:
         return cluster.ask(about_there, name, directml_version)
     except Unavailable as error:
-        raise click.UsageError(f"--implementation: on a worker: {error}") from None
+        raise click.UsageError(f"{option}: on a worker: {error}") from None

@@ -26,8 +26,8 @@ def implementation_option(help: str, *, is_required: bool = False) -> Callable[[
 
 
 @contextmanager
-def made(name: str) -> Iterator[Implementation]:
-    """Open the implementation of a name for a block; a usage error if it is not available."""
+def made(name: str, option: str = "--implementation") -> Iterator[Implementation]:
+    """Open the implementation that an option names for a block; a usage error if it is not available."""
     try:
         implementation = make(name)
         try:
@@ -35,4 +35,4 @@ def made(name: str) -> Iterator[Implementation]:
         finally:
             close(implementation)
     except Unavailable as error:
-        raise click.UsageError(f"--implementation: {error}") from None
+        raise click.UsageError(f"{option}: {error}") from None

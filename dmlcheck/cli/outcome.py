@@ -18,6 +18,7 @@ from dmlcheck.running.events import Done, Ended, Event, Other, digest_of
 from dmlcheck.running.expectations import (
     Entry,
     Expectations,
+    Names,
     UnmatchedEntries,
     expected_result,
     names_of,
@@ -48,6 +49,7 @@ class Outcome:
         *,
         watch: Watch,
         known: Expectations | None,
+        known_against: Expectations | None = None,
         max_failures: int | None,
         is_shard: bool,
         fails_skipped: bool = False,
@@ -70,6 +72,7 @@ class Outcome:
         self.reporters = reporters
         self.watch = watch
         self.known = known
+        self.known_against = known_against
         self.unmatched = None if known is None else UnmatchedEntries(known)
         self.max_failures = max_failures
         self.is_shard = is_shard
@@ -133,6 +136,9 @@ class Outcome:
     def _add(self, result: CaseResult) -> None:
         if self.known is not None or self.fails_skipped or self.fails_flaky:
             result = self._expected(result)
+        if result.against is not None and self.known_against is not None:
+            other = expected_result(result.against.result, self.known_against.of(self._names(result.case)))
+            result = result._replace(against=result.against._replace(result=other))
         result = self.watch.judged(result)
         if self.is_shard:
             result = result._replace(ordinal=self.seen)
@@ -154,9 +160,12 @@ class Outcome:
         """Return the expectation of a case, and record that the case exists."""
         if self.known is None or self.unmatched is None:
             return None
-        names = names_of(case.id, case.file, self.paths.get(case.file))
+        names = self._names(case)
         self.unmatched.see(names)
         return self.known.of(names)
+
+    def _names(self, case: Case) -> Names:
+        return names_of(case.id, case.file, self.paths.get(case.file))
 
     def finish(self) -> Exit:
         """Finish the reports, and return how the command ends."""

@@ -59,8 +59,11 @@ from dmlcheck.specs.names import DATA_TYPES
 if TYPE_CHECKING:
     from dmlcheck.cli.exit_codes import Exit
     from dmlcheck.running.cluster import Cluster
+    from dmlcheck.running.expectations import Expectations
 
 _CLOSE = 0.5  # the share of a bound above which a case that an implementation passes is named, without --warn-above
+
+_NO_MODELS = "--against is for cases; run a model with each implementation, and compare the reports: dmlcheck compare"
 
 
 class Options(NamedTuple):
@@ -77,6 +80,7 @@ class Options(NamedTuple):
     max_failures: int | None
     level: str | None
     implementation: str
+    against: str | None
     directml_version: str | None
     accumulate: str
     inputs_as: str
@@ -117,7 +121,8 @@ class Options(NamedTuple):
         digests = self.wanted.files["json"] is not None
         timeout = self.timeout or None
         selection = Selection(self.expression, frozenset(self.tags), frozenset(self.types), self._failed())
-        return Plan(self.implementation, settings, selection, self.shard, timeout, details, digests, self.retries)
+        run = Plan(self.implementation, settings, selection, self.shard, timeout, details, digests, self.retries)
+        return run._replace(against=self.against)
 
     def _failed(self) -> frozenset[str] | None:
         """Return the ids of the cases that failed before, None for all cases."""
@@ -167,6 +172,8 @@ class Options(NamedTuple):
             yield from ("--retries", str(self.retries))
         if self.fail_on_flaky:
             yield "--fail-on-flaky"
+        if self.against is not None:
+            yield from ("--against", self.against)
         yield from self.asked.words()
 
 
@@ -180,6 +187,7 @@ class Options(NamedTuple):
         "run cases/ --implementation python:my_module:MyEngine",
         "run model.onnx --implementation onnxruntime --dim batch=1",
         'run cases/ --implementation "command:./my_program --quiet"',
+        "run cases/ --implementation directml --against onnxruntime",
     )
 )
 @click.argument("paths", nargs=-1, metavar="[PATH]...", shell_complete=complete_files)
@@ -211,6 +219,12 @@ class Options(NamedTuple):
 @click.option("--max-failures", "--maxfail", type=click.IntRange(min=1), metavar="N", help="Stop after N failures.")
 @level_option
 @implementation_option("The implementation under test, see below.")
+@click.option(
+    "--against",
+    metavar="NAME",
+    shell_complete=completing(lambda: KINDS),
+    help="A second implementation beside it: judge both, and say where they differ from each other.",
+)
 @version_option("It is this version of DirectML (1.8.0): expect the failures that are known of it.")
 @accumulate_option
 @algorithms_option
@@ -292,8 +306,12 @@ def run(**given: Any) -> None:
     selector(options.expression)
     if options.fail_on_flaky and not options.retries:
         raise click.UsageError("--fail-on-flaky needs --retries N: a case that runs once is never flaky")
+    if options.against is not None and options.shard is not None:
+        raise click.UsageError("--against takes no --shard: a whole run compares two implementations")
     plan = options.plan()
     model = model_of(options.paths, options.asked)
+    if model is not None and options.against is not None:
+        raise click.UsageError(_NO_MODELS)
     if model is not None and options.executor is not None:
         raise click.UsageError("--executor is for cases; the nodes of a model run one after the other")
     if options.is_listing and model is None:
@@ -307,13 +325,14 @@ def run(**given: Any) -> None:
 def _judged(options: Options, plan: Plan, model: Target | None, cluster: Cluster | None) -> Exit:
     """Run the cases of the command line, or a model, and return how the command ends."""
     said = _about(options, cluster, is_for_models=model is not None)
-    known = None if options.expected is None else load(options.expected, options.implementation, options.level)
+    known = _known(options, options.implementation)
     baseline, earlier = _earlier(options)
     console = Console()
-    found, models, single = select(options.paths)
+    found, models, single = _selected(options)
     read = (*(target.file for target in found), options.expected, options.compare_to, options.failed)
     inputs = [path for path in (*read, options.asked.inputs) if path]
     info = options.info(said, earlier, is_selected=not plan.selection.is_all)
+    info = info._replace(against=_other(options.against, cluster))
     models = models_that_run(models, plan, is_elsewhere=cluster is not None)
     execution = _run_of(options, plan, model or found, models, cluster)
     if options.is_listing:
@@ -326,6 +345,7 @@ def _judged(options: Options, plan: Plan, model: Target | None, cluster: Cluster
                 reporters,
                 watch=Watch(options.warned_above, baseline),
                 known=known,
+                known_against=_known(options, options.against),
                 max_failures=1 if options.first_failure else options.max_failures,
                 is_shard=options.shard is not None,
                 fails_skipped=options.fail_on_skipped,
@@ -366,6 +386,33 @@ def _about(options: Options, cluster: Cluster | None = None, *, is_for_models: b
         return about_on(cluster, options.implementation, options.directml_version)
     with _judged_by(options, is_for_models=is_for_models) as implementation:
         return about(implementation)
+
+
+def _selected(options: Options) -> tuple[list[Target], list[Target], dict[str, str]]:
+    """Return the files of cases, the models of findings, and the single cases that the command line names."""
+    found, models, single = select(options.paths)
+    if models and options.against is not None:
+        raise click.UsageError(_NO_MODELS)
+    return found, models, single
+
+
+def _other(name: str | None, cluster: Cluster | None) -> RunInfo | None:
+    """Return the description that the second implementation gives of itself, None without one."""
+    if name is None:
+        return None
+    if cluster is not None:
+        said = about_on(cluster, name, None, option="--against")
+    else:
+        with made(name, option="--against") as implementation:
+            said = about(implementation)
+    return RunInfo(name, version=said.version, device=said.device)
+
+
+def _known(options: Options, implementation: str | None) -> Expectations | None:
+    """Return the known results of an implementation, None without any."""
+    if options.expected is None or implementation is None:
+        return None
+    return load(options.expected, implementation, options.level)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dmlcheck.comparison.records import MOST_LIKELY, MOST_SYSTEMATIC, Element, OutputResult
+from dmlcheck.comparison.records import LARGEST, MOST_LIKELY, MOST_SYSTEMATIC, Element, OutputResult
 from dmlcheck.comparison.tolerances import FLOAT32, Limit
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.diagnostics.wording import braces
@@ -76,7 +76,7 @@ def equal_outputs(
     outputs = {}
     for name, (tensor, values) in expected.items():
         found = actual[name]
-        if not (_has_form(found, values) and have_equal_bytes(values, found)):
+        if not (has_form(found, values) and have_equal_bytes(values, found)):
             return {}
         outputs[name] = _equal(tensor, limit, None)
     return outputs
@@ -96,7 +96,7 @@ def _compared(
     compared: dict[str, Comparison] = {}
     for name, (tensor, values) in expected.items():
         found, is_undefined = actual[name], undefined.get(name)
-        if not _has_form(found, values):
+        if not has_form(found, values):
             compared[name] = _misshapen(tensor, _form_problem(found, values))
             continue
         compared[name] = Comparison(_equal(tensor, limit, is_undefined))
@@ -172,7 +172,8 @@ def _misshapen(tensor: TensorDesc, problem: str) -> Comparison:
     return Comparison(OutputResult(elements, elements, data_type=tensor.data_type, sizes=tensor.sizes, shape=problem))
 
 
-def _has_form(actual: Array, expected: Array) -> bool:
+def has_form(actual: Array, expected: Array) -> bool:
+    """Whether an output has the shape and the type of its expected values."""
     return actual.shape == expected.shape and actual.dtype == expected.dtype
 
 
@@ -698,4 +699,4 @@ def _units(value: Any) -> int | float:
 def _number(value: Any) -> float:
     """Return a number for a report; infinity becomes the largest float64, so that JSON can represent it."""
     value = float(value)
-    return value if math.isfinite(value) else 1.7976931348623157e308
+    return value if math.isfinite(value) else LARGEST

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+LARGEST = 1.7976931348623157e308  # in the place of infinity, which JSON has no number for
 MOST_LIKELY = 32.0  # times its likely error: an element with sums in it that is further off is wrong
 MOST_SYSTEMATIC = 1.0  # times the likely error: the largest root mean square of an output's errors
 

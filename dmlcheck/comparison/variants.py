@@ -256,10 +256,16 @@ def _through_float32(x: Array) -> Array:
     return np.clip(rounded, float(limits.min), np.nextafter(float(limits.max), 0)).astype(x.dtype)
 
 
+def _counted_from_1(indices: Array) -> Array:
+    """Return indices less 1; a single one as it is, since any other element may be there by another mistake."""
+    is_single = bool((indices == indices.reshape(-1)[:1]).all())
+    return indices if is_single else np.where(indices > 0, indices - indices.dtype.type(1), indices)
+
+
 _CHANGES: dict[str, Change] = {
     "inputs were rounded to TF32": _of_float32(narrowed.tf32),
     "inputs were rounded to BFLOAT16": _of_float32(narrowed.bfloat16),
     "inputs were rounded to FLOAT16": _of_float32(narrowed.float16),
-    "indices were counted from 1": _of_indices(lambda x: np.where(x > 0, x - x.dtype.type(1), x)),
+    "indices were counted from 1": _of_indices(_counted_from_1),
     "negative indices were 0": _of_indices(lambda x: np.maximum(x, 0)),
 }

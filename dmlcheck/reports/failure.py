@@ -60,12 +60,12 @@ def short_line(result: CaseResult, style: Style = PLAIN, reported: ReportedMista
     first = None if reported is None else reported.earlier(errors[0], result.case.id)
     if first not in (None, result.case.id):
         errors = [errors[0]._replace(message=f"{errors[0].rule}, as in {first}"), *errors[1:]]
-    cause = _named_cause(errors[0])
+    cause = named_cause(errors[0])
     also = "" if cause is None else f"; {cut(cause, _MOST_REASON)}"
     return f"{_head(result, style)} {result.case.id} - {errors_text(errors, _MOST_REASON)}{also}"
 
 
-def _named_cause(error: Diagnostic) -> str | None:
+def named_cause(error: Diagnostic) -> str | None:
     """Return the likely cause of an error, None without one."""
     help = error.help or ""
     return help if help.startswith(LIKELY) else None
@@ -87,7 +87,7 @@ def shared_cause(result: CaseResult) -> str | None:
 
 
 def _cause(error: Diagnostic) -> str | None:
-    return error.message.split("\n", 1)[0] if error.rule in _OF_IMPLEMENTATIONS else _named_cause(error)
+    return error.message.split("\n", 1)[0] if error.rule in _OF_IMPLEMENTATIONS else named_cause(error)
 
 
 def group_text(result: CaseResult, style: Style = PLAIN) -> str:

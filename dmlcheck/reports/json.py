@@ -8,14 +8,15 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, cast
 
 from dmlcheck import __version__
-from dmlcheck.comparison.records import Element, OutputResult
+from dmlcheck.comparison.records import LARGEST, Element, OutputResult
 from dmlcheck.diagnostics.wording import brief
+from dmlcheck.reports.against import difference_entry, kind_of, side_by_side
 from dmlcheck.reports.failure import Again, again_by_id
 from dmlcheck.reports.files import ReportFile
 from dmlcheck.reports.records import RunInfo, Summary
 from dmlcheck.running.accuracy import EXPECTED_WITHIN, Accuracy, Spot, Worst
 from dmlcheck.running.legality import Validated, Whole
-from dmlcheck.running.results import PASSED, SKIPPED, CaseResult, Drift, ModelOutput, NodeOfCase, Together
+from dmlcheck.running.results import PASSED, SKIPPED, Against, CaseResult, Drift, ModelOutput, NodeOfCase, Together
 from dmlcheck.specs.load import full_name
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from dmlcheck.running.models import FusedNode, ModelResult
 
 MOST = 4000  # characters of a desc
-LARGEST = 1.7976931348623157e308  # in the place of infinity, which JSON has no number for
 RUN_SCHEMA = "dmlcheck-report/1"
 VALIDATION_SCHEMA = "dmlcheck-validation/1"
 
@@ -37,6 +37,7 @@ class JsonReport:
         self.first = True
         self.info = info
         self.accuracy = Accuracy()
+        self.against = side_by_side(info)
         self.drift: list[dict[str, Any]] = []
         head = {
             "schema": RUN_SCHEMA,
@@ -55,6 +56,7 @@ class JsonReport:
             "compared_to": None if info.compared_to is None else info.compared_to._asdict(),
             **({"selection": True} if info.is_selection else {}),
             **({"options": list(info.options)} if info.options else {}),
+            **({} if info.against is None else {"against": _named(info.against)}),
         }
         self.file.write(_dump(head)[:-1] + ', "cases": [')
 
@@ -65,6 +67,8 @@ class JsonReport:
         )
         self.first = False
         self.accuracy.add(result)
+        if self.against is not None:
+            self.against.add(result)
         self.drift.extend({"case": result.case.id, **_drift(drift)} for drift in result.drift)
 
     def finish(self, summary: Summary) -> None:
@@ -79,14 +83,11 @@ class JsonReport:
         }
         tail: dict[str, Any] = {"summary": counts, "digest": summary.digest}
         tail["accuracy"] = [_worst(worst) for worst in self.accuracy.rows()]
+        if self.against is not None:
+            tail["side_by_side"] = self.against.entries()
         if self.info.warn_above is not None:
             tail["warned"] = summary.warned
-        noted = {
-            "unlikely": summary.unlikely,
-            "unlimited": summary.unlimited,
-            "flaky": summary.flaky,
-            "inaccurate": summary.inaccurate,
-        }
+        noted = {name: getattr(summary, name) for name in ("unlikely", "unlimited", "flaky", "inaccurate")}
         tail.update((name, count) for name, count in noted.items() if count)
         if summary.consistent:
             tail["consistent_with"] = {name.lower(): count._asdict() for name, count in summary.consistent.items()}
@@ -136,6 +137,30 @@ def case_dict(result: CaseResult) -> dict[str, Any]:
         **({"malformed": True} if result.is_malformed else {}),
         **({"kept": result.kept} if result.kept else {}),
         **({"traceback": result.traceback} if result.traceback else {}),
+        **({} if result.against is None else {"against": _against(result, result.against)}),
+    }
+
+
+def _named(info: RunInfo) -> dict[str, Any]:
+    """Return the description of a second implementation, as a report has that of the first."""
+    return {
+        "implementation": info.implementation,
+        "implementation_version": info.version or None,
+        "device": info.device or None,
+    }
+
+
+def _against(result: CaseResult, against: Against) -> dict[str, Any]:
+    """Return the result of the second implementation for a case, and the differences between the two."""
+    other = against.result
+    return {
+        "kind": kind_of(result, against),
+        "outcome": other.outcome,
+        "reason": other.reason,
+        "computed": other.is_computed,
+        "diagnostics": [diagnostic.as_dict() for diagnostic in other.diagnostics],
+        "outputs": {name: output_dict(output) for name, output in other.outputs.items()},
+        "differences": {name: difference_entry(one) for name, one in against.differences.items()},
     }
 
 

@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from dmlcheck.cases.records import Case, DetachedOrigin
-from dmlcheck.comparison.records import Element, OutputResult
+from dmlcheck.comparison.records import LARGEST, Element, OutputResult
 from dmlcheck.comparison.tolerances import INPUTS
 from dmlcheck.diagnostics.record import ERROR, Diagnostic
 from dmlcheck.diagnostics.wording import cut
 from dmlcheck.files.document import Position
 from dmlcheck.files.plain import MAX_REPORT, read_plain
 from dmlcheck.files.plain import reason as reason_of
-from dmlcheck.reports.json import LARGEST, RUN_SCHEMA
+from dmlcheck.reports.json import RUN_SCHEMA
 from dmlcheck.running.results import (
     FAILURES,
     LEGAL,

@@ -52,7 +52,8 @@ class Summary(NamedTuple):
     errors a type of inputs would explain, by this type. `unanswered` counts the judged cases for which the
     implementation gave no result, `unlimited` those with errors where the tolerance has no limit. `running` is the case
     that was running when the run was interrupted, and for how many seconds. `flaky` counts the cases that passed after
-    they had failed. `bisected` is the result of the search for nodes of a model that are wrong only together.
+    they had failed. `bisected` is the result of the search for nodes of a model that are wrong only together. `against`
+    counts the cases that fail in a second implementation.
     """
 
     counts: dict[str, int]
@@ -77,6 +78,7 @@ class Summary(NamedTuple):
     flaky: int = 0
     unlimited: int = 0
     bisected: Bisected | None = None
+    against: int = 0
 
     @property
     def is_dead(self) -> bool:
@@ -116,8 +118,8 @@ class Summary(NamedTuple):
 
     @property
     def failures(self) -> int:
-        """The number of cases that make the run fail, including passed ones that have drifted."""
-        return self.failed + self.drifted
+        """The number of results that make the run fail: passed cases that have drifted too, and the second ones."""
+        return self.failed + self.drifted + self.against
 
 
 class RunInfo(NamedTuple):
@@ -130,7 +132,7 @@ class RunInfo(NamedTuple):
     from the exact result. The known failures of `directml_version` are expected. `options` are words of the command
     line that affect the result of any case, for the command that runs one again. `is_selection` says that the command
     line selects only some cases of its files, `algorithms` are further allowed ways to compute. `model` says how the
-    nodes of a model are judged, if these are the cases.
+    nodes of a model are judged, if these are the cases, `against` describes the second implementation of a run of two.
     """
 
     implementation: str
@@ -149,6 +151,7 @@ class RunInfo(NamedTuple):
     is_selection: bool = False
     algorithms: tuple[str, ...] = ()
     model: str = ""
+    against: RunInfo | None = None
 
     @property
     def judged(self) -> str:
@@ -229,7 +232,7 @@ class Tally:
         self.counts = dict.fromkeys(OUTCOMES, 0)
         self.computed = self.judged = self.for_implementations = 0
         self.warned = self.worse = self.drifted = self.unlikely = self.legal = self.inaccurate = 0
-        self.unanswered = self.flaky = self.unlimited = 0
+        self.unanswered = self.flaky = self.unlimited = self.against = 0
         self.consistent: dict[str, OfClass] = {}
 
     @property
@@ -240,7 +243,7 @@ class Tally:
     @property
     def failures(self) -> int:
         """The number of those that make the run fail."""
-        return sum(self.counts[outcome] for outcome in FAILURES) + self.drifted
+        return sum(self.counts[outcome] for outcome in FAILURES) + self.drifted + self.against
 
     def add(self, result: CaseResult) -> None:
         """Count a result."""
@@ -263,6 +266,7 @@ class Tally:
         self.worse += bool(result.drift)
         self.drifted += result.has_drifted
         self.flaky += result.is_flaky
+        self.against += result.against is not None and result.against.is_failure
         if result.consistent is not None and (result.is_failure or result.outcome == PASSED):
             failures, warnings = self.consistent.get(result.consistent, OfClass())
             more = OfClass(failures + result.is_failure, warnings + (not result.is_failure))
@@ -299,6 +303,7 @@ class Tally:
             self.unanswered,
             flaky=self.flaky,
             unlimited=self.unlimited,
+            against=self.against,
         )
 
 
@@ -325,6 +330,7 @@ def outcomes_text(summary: Summary) -> str:
         "with an unlimited tolerance": summary.unlimited,
         "close to the tolerance": summary.warned,
         "with an inaccurate expectation": summary.inaccurate,
+        "failed in the other implementation": summary.against,
     }
     notes = ", ".join(f"{count} {note}" for note, count in noted.items() if count)
     return (", ".join(parts) or "nothing ran") + (f" ({notes})" if notes else "")

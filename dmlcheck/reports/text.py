@@ -8,6 +8,7 @@ from heapq import heappop, heappush
 
 from dmlcheck import __version__
 from dmlcheck.diagnostics.wording import counted, visible
+from dmlcheck.reports.against import side_by_side
 from dmlcheck.reports.diagnostics import diagnostic_text
 from dmlcheck.reports.elements import open_lines
 from dmlcheck.reports.failure import Again, again_by_id, failure_lines, group_text, shared_cause, short_line
@@ -128,6 +129,7 @@ class TextReport:
         self.has_begun = verbose < 0
         self.overview = Overview()
         self.nodes = NodesOverview()
+        self.against = side_by_side(self.info, is_whole=verbose > 0)
         self.reported = ReportedMistakes()
         self.failures = _Failures(style, lists_all=verbose > 0)
         self.told = 0
@@ -159,6 +161,8 @@ class TextReport:
             return
         self.overview.add(result)
         self.nodes.add(result)
+        if self.against is not None:
+            self.against.add(result)
         if self.durations:
             self._time(result)
         if result.is_failure:
@@ -199,11 +203,8 @@ class TextReport:
             self._begin(summary.total)
         if self.verbose >= 0:
             self._overview(summary)
-        if self.failures.count > 1:
-            more = "; -v lists each of them" if self.failures.kept < self.failures.count else ""
-            self.echo(f"{self.failures.count:,} failures{more}:")
-            for line in self.failures.lines():
-                self.echo(line)
+        self._side_by_side()
+        self._listed_failures()
         if self.slowest:
             self.echo(f"the slowest {counted(len(self.slowest), 'case')}:")
             for seconds, _, case_id in sorted(self.slowest, reverse=True):
@@ -213,6 +214,25 @@ class TextReport:
         for line in self.nodes.lines(summary.bisected) if self.verbose >= 0 else ():
             self.echo(line)
         self.echo(end_line(summary, self.style))
+
+    def _listed_failures(self) -> None:
+        """Print the failures in a line each, if there are several."""
+        if self.failures.count > 1:
+            more = "; -v lists each of them" if self.failures.kept < self.failures.count else ""
+            self.echo(f"{self.failures.count:,} failures{more}:")
+            for line in self.failures.lines():
+                self.echo(line)
+
+    def _side_by_side(self) -> None:
+        """Print the table of two implementations, and the cases that they do not both compute rightly."""
+        against = self.against
+        if against is None or not (against.count or (against.rows and self.verbose >= 0)):
+            return
+        self.echo(against.head)
+        if self.verbose >= 0:
+            self.table(*against.table())
+        for line in against.lines():
+            self.echo(line)
 
     def _overview(self, summary: Summary) -> None:
         """Print the table by operator, how accurate the outputs are, and why cases were skipped."""

@@ -103,4 +103,5 @@ def shown_info(info: RunInfo) -> RunInfo:
         compared_to=earlier,
         feature_level=shown(info.feature_level),
         directml_version=shown(info.directml_version),
+        against=info.against and shown_info(info.against),
     )

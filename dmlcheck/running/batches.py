@@ -17,6 +17,7 @@ from dmlcheck.running.cluster import Cluster, Lost
 from dmlcheck.running.events import Done, Ended, Event, Other, Plan, chosen, digest, file_events
 from dmlcheck.running.files import Files
 from dmlcheck.running.kept import kept
+from dmlcheck.running.pair import make_all
 from dmlcheck.running.processes import Execution, Pool, never_ended
 from dmlcheck.running.worker import RARE, Row, portable, whole
 
@@ -47,7 +48,7 @@ class Batches:
 
     def _lost(self, batch: Batch, problem: str) -> Iterator[Event]:
         """Yield an error for each case of a batch that returned nothing."""
-        params = {"implementation": self.plan.implementation, "problem": f"was lost with its worker ({problem})"}
+        params = {"implementation": self.plan.names, "problem": f"was lost with its worker ({problem})"}
         finding = Finding("implementation-error", (), params)
         for target in batch:
             file = read_file(target.file, target.name)
@@ -115,7 +116,7 @@ class Runner:
     def __init__(self, plan: Plan) -> None:
         """Make the implementation, which `close` ends."""
         self.plan = plan
-        self.implementation = make(plan.implementation, plan.timeout)
+        self.implementation = make_all(plan.implementation, plan.against, plan.timeout)
         execution = Execution([], plan)
         self.crew = None if execution.runs_here(self.implementation) else execution.crew(self.implementation)
         if self.crew is not None:

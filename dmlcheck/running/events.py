@@ -24,7 +24,8 @@ class Plan(NamedTuple):
     """The plan of a run: plain values, which every process of the run is given.
 
     `details` asks for the desc and the inputs of passed cases too, if the run may still fail for them; `digests` asks
-    for those of the case set; a case that fails runs again up to `retries` times.
+    for those of the case set; a case that fails runs again up to `retries` times. `against` is a second implementation,
+    which runs the same cases.
     """
 
     implementation: str = "reference"
@@ -35,6 +36,17 @@ class Plan(NamedTuple):
     details: bool = False
     digests: bool = False
     retries: int = 0
+    against: str | None = None
+
+    @property
+    def names(self) -> str:
+        """The implementations, of which one may have ended a process."""
+        return self.implementation if self.against is None else f"{self.implementation} or {self.against}"
+
+    @property
+    def runs_of_a_case(self) -> int:
+        """How often a case runs, each time with a time limit of its own."""
+        return 1 if self.against is None else 2
 
 
 class Done(NamedTuple):

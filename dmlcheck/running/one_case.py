@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Mapping
 from functools import partial
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dmlcheck.cases.prepare import LegalDescs, Prepared, out_of_memory, prepare
 from dmlcheck.cases.records import REFERENCE_ONLY, Case, in_order
@@ -31,6 +31,7 @@ from dmlcheck.running.computed import (
 )
 from dmlcheck.running.known_failures import judged_directml, of_values, peer_of, with_known
 from dmlcheck.running.negatives import check_invalid, is_listed
+from dmlcheck.running.pair import Pair
 from dmlcheck.running.refusals import InvalidDesc, accepted, unforeseen, wrong_desc, zeros
 from dmlcheck.running.results import (
     ERRORED,
@@ -41,14 +42,18 @@ from dmlcheck.running.results import (
     NO_DEVICE,
     PASSED,
     SKIPPED,
+    Against,
     CaseResult,
     Ending,
 )
 from dmlcheck.running.settings import Settings
-from dmlcheck.running.verdict import Limits, Verdict, evidence_of, judge
+from dmlcheck.running.verdict import Limits, Verdict, differences, evidence_of, judge
 from dmlcheck.specs.names import LEVEL_ORDER, NEWEST_LEVEL, level_name, level_of_release
 from dmlcheck.specs.records import OUTPUT
 from dmlcheck.validation.releases import are_taken, asked_release, is_accepted
+
+if TYPE_CHECKING:
+    from dmlcheck.comparison.difference import OutputDifference
 
 _MOST_WORDS = 200  # characters of the words of a refusal
 _UNFORESEEN = "an unforeseen answer"
@@ -66,6 +71,13 @@ class Run:
         """
         self.implementation = implementation
         self.settings = settings or Settings()
+        self.against: Run | None = None  # of a second implementation
+        self.is_compared = False  # whether the outputs of cases are compared with those of another implementation
+        if isinstance(implementation, Pair):
+            self.against = Run(implementation.second, self.settings.of_another, timeout)
+            self.implementation = implementation = implementation.first
+            self.is_compared = self.against.is_compared = True
+        self.outputs: Mapping[str, Any] = {}  # of the last case, as the implementation computed them
         self.is_asked = asked_directly(implementation) is not None
         self.is_only_asked = self.is_asked and not executes(implementation)
         self.foreseen: str | None = None  # the release that foresees the answers of DirectML's library
@@ -100,6 +112,29 @@ def run_cases(cases: Iterable[Case], implementation: Any = None, feature_level: 
 
 def run_case(case: Case, run: Run, prepared: Prepared | None = None) -> CaseResult:
     """Run one case; it comes prepared if its values were drawn and not read from a file."""
+    if run.against is None:
+        return _run_alone(case, run, prepared)
+    prepared = prepared or prepare(case, case.level, run.descs)
+    result, other = (_run_alone(case, of, prepared) for of in (run, run.against))
+    return result._replace(against=Against(other, _differences(case, prepared, run, result, other)))
+
+
+def _differences(
+    case: Case, prepared: Prepared, run: Run, result: CaseResult, other: CaseResult
+) -> dict[str, OutputDifference]:
+    """Return the differences between the outputs that two implementations computed for a case."""
+    if run.against is None or not (run.outputs and run.against.outputs):
+        return {}
+    are_right = result.verdict is not False and other.verdict is not False
+    try:
+        return differences(case, prepared, run.outputs, run.against.outputs, run.limits, are_right=are_right)
+    except (MemoryError, TooMuchWork, OutOfTime):
+        return {}  # each was judged by itself
+
+
+def _run_alone(case: Case, run: Run, prepared: Prepared | None) -> CaseResult:
+    """Run one case with one implementation."""
+    run.outputs = {}
     start = time.perf_counter()
     with run.time_limit:
         ending = _ending(case, run, prepared)
@@ -286,6 +321,8 @@ def _of_computed(case: Case, prepared: Prepared, desc: OperatorDesc, run: Run) -
     given: Computed | Nothing | None = None
     try:
         given = computed(desc, prepared.inputs, labels, run.implementation)
+        if run.is_compared and isinstance(given, Computed):
+            run.outputs = given.values
         ending = _judged(case, prepared, given, run)
     except MemoryError:
         ending = Ending(ERRORED, "out of memory", (out_of_memory(desc),))

@@ -19,7 +19,7 @@ from dmlcheck.descs.read import read_desc
 from dmlcheck.diagnostics.record import Diagnostic, Finding
 from dmlcheck.files.document import diagnostic_at
 from dmlcheck.formats.read import read_file
-from dmlcheck.implementations import Implementation, close, keeps_time, make, may_crash
+from dmlcheck.implementations import Implementation, close, keeps_time, may_crash
 from dmlcheck.running.children import ending, started
 from dmlcheck.running.events import (
     DEFAULT_TIMEOUT,
@@ -34,6 +34,7 @@ from dmlcheck.running.events import (
 )
 from dmlcheck.running.files import Files
 from dmlcheck.running.known_failures import DirectML, judged_directml, with_known
+from dmlcheck.running.pair import make_all
 from dmlcheck.running.results import ERRORED, CaseResult
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class Execution:
 
         Then it keeps the limit itself, between tiles. A process for it would be slower.
         """
-        return self.plan.implementation == "reference" and self.plan.timeout == DEFAULT_TIMEOUT
+        return self.plan.names == "reference" and self.plan.timeout == DEFAULT_TIMEOUT
 
     @property
     def limit(self) -> float | None:
@@ -78,7 +79,7 @@ class Execution:
         if self.executor is not None:
             yield from self._elsewhere(self.executor)
             return
-        implementation = make(self.plan.implementation, self.plan.timeout)
+        implementation = make_all(self.plan.implementation, self.plan.against, self.plan.timeout)
         if self.runs_here(implementation):
             yield from self._here(implementation)
             return
@@ -100,7 +101,7 @@ class Execution:
         patience = GRACE if keeps_time(implementation) else 0.0
         return Crew(
             self.plan,
-            limit=None if limit is None else limit + patience,
+            limit=None if limit is None else limit * self.plan.runs_of_a_case + patience,
             patience=patience,
             announces=may_crash(implementation) or (limit is not None and not self.is_default_of_reference),
             directml=judged_directml(implementation, self.plan.settings.directml_version),
@@ -346,7 +347,7 @@ class Pool:
     def _crashed(self, worker: Worker, number: int) -> None:
         worker.child.process.join()
         problem = ending(worker.child.process.exitcode)
-        params = {"implementation": self.plan.implementation, "problem": problem}
+        params = {"implementation": self.plan.names, "problem": problem}
         self._lost(worker, number, "the process ended", Finding("implementation-error", (), params), problem)
 
     def _lost(

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from dmlcheck.cases.records import Case
 from dmlcheck.comparison.records import OutputResult
 from dmlcheck.diagnostics.record import Diagnostic, Finding
 from dmlcheck.specs.records import Deviation
+
+if TYPE_CHECKING:
+    from dmlcheck.comparison.difference import OutputDifference
 
 PASSED = "passed"
 FAILED = "failed"
@@ -130,7 +133,7 @@ class CaseResult(NamedTuple):
     names the outputs for which the case gives no values, beside others that it gives. `traceback` is that of an
     exception that the implementation raised. `is_flaky` says that a passed case failed before, and ran again. `node` is
     set if the case is a node of a model, `output` if it is one of its outputs, `together` if it is several nodes that
-    are wrong together.
+    are wrong together. `against` has the result of a second implementation, if the run has one.
     """
 
     case: Case
@@ -154,12 +157,14 @@ class CaseResult(NamedTuple):
     node: NodeOfCase | None = None
     output: ModelOutput | None = None
     together: Together | None = None
+    against: Against | None = None
 
     @property
     def is_quiet(self) -> bool:
         """Whether it passed without a remark, as most do."""
         is_noted = self.diagnostics or self.warned or self.drift or self.uncompared or self.is_flaky
-        return self.outcome == PASSED and not is_noted and self.consistent is None
+        is_alone = self.against is None
+        return self.outcome == PASSED and not is_noted and self.consistent is None and is_alone
 
     @property
     def is_computed(self) -> bool:
@@ -201,5 +206,22 @@ class CaseResult(NamedTuple):
 
     @property
     def is_failure(self) -> bool:
-        """Whether the case makes its run fail."""
+        """Whether the case makes its run fail by the implementation under test."""
         return self.outcome in FAILURES or self.has_drifted
+
+    @property
+    def verdict(self) -> bool | None:
+        """Whether the outputs of the implementation are right, or its refusal; None if it was not judged."""
+        return self.outcome in (PASSED, XPASSED) if self.is_computed else None
+
+
+class Against(NamedTuple):
+    """The result of a second implementation for a case, and the differences between the outputs of the two."""
+
+    result: CaseResult
+    differences: Mapping[str, OutputDifference] = {}
+
+    @property
+    def is_failure(self) -> bool:
+        """Whether the second implementation fails the case: a mistake of the file is none of its own."""
+        return self.result.is_failure and self.result.is_computed

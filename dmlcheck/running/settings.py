@@ -31,6 +31,11 @@ class Settings(NamedTuple):
     algorithms: tuple[str, ...] = ()
     guesses: bool = True
 
+    @property
+    def of_another(self) -> Settings:
+        """The settings for a second implementation, which is no certain version of DirectML; nothing of it is kept."""
+        return self._replace(directml_version=None, keep=None)
+
     def of_library(self, said: About) -> Settings:
         """Return the settings for DirectML's own library, which says its feature level and its version."""
         level = self.feature_level or said.feature_level or None

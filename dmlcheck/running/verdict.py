@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dmlcheck.cases.prepare import Prepared
 from dmlcheck.cases.records import Case
-from dmlcheck.comparison.compare import Comparison, allowed, compare, equal_outputs
+from dmlcheck.comparison.compare import Comparison, allowed, compare, equal_outputs, has_form
 from dmlcheck.comparison.records import MOST_SYSTEMATIC, OutputResult
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import Finding
@@ -22,6 +22,7 @@ from dmlcheck.specs.records import OUTPUT, Deviation, Peer, Tolerance
 from dmlcheck.validation.deviations import of_peer
 
 if TYPE_CHECKING:
+    from dmlcheck.comparison.difference import OutputDifference
     from dmlcheck.comparison.screening import Settled
     from dmlcheck.comparison.tolerances import Limit
 
@@ -249,6 +250,53 @@ def evidence_of(case: Case, prepared: Prepared, actual: Mapping[str, Any], limit
         "allowed": allowed(expected, limit, _bounds_of(desc, inputs, limit)),
         "actual": {label: array for label, array in actual.items() if hasattr(array, "dtype")},
     }
+
+
+def differences(
+    case: Case,
+    prepared: Prepared,
+    first: Mapping[str, Any],
+    second: Mapping[str, Any],
+    limits: Limits,
+    *,
+    are_right: bool,
+) -> dict[str, OutputDifference]:
+    """Return the differences between the outputs of two implementations; `are_right` if the tolerance allows both."""
+    from dmlcheck.comparison.difference import difference
+
+    desc, inputs = prepared.desc, prepared.inputs
+    if desc is None:
+        raise ValueError(case.id)
+    limit = limits.of(desc, case.tolerance)
+    with_measured = limits.is_directml
+    right = _right(desc, prepared, first, None, limit, with_measured=with_measured)
+    wanted = {
+        label: (tensor, values)
+        for label, (tensor, values) in right.expected.items()
+        if all(label in outputs and has_form(outputs[label], values) for outputs in (first, second))
+    }
+    ignored = union(right.is_undefined, prepared.is_any)
+    most: Mapping[str, Any] = {}
+    if not are_right:
+        bounds_of = _bounds_of(desc, inputs, limit, with_measured=with_measured)
+        both = [compare(wanted, values, limit, bounds_of, ignored) for values in (first, second)]
+        most = allowed(wanted, limit, bounds_of)
+        most = {label: _where_wrong(most[label], [found[label] for found in both]) for label in most}
+    return {
+        label: difference(tensor, first[label], second[label], ignored.get(label), most.get(label))
+        for label, (tensor, _) in wanted.items()
+    }
+
+
+def _where_wrong(most: Any, compared: list[Comparison]) -> Any:
+    """Return how far elements may be off: any distance where neither of two results is wrong."""
+    import numpy as np
+
+    is_wrong = np.zeros(most.shape, dtype=bool)
+    for found in compared:
+        if found.result.mismatches:  # without a mask there are too many to mark them
+            is_wrong |= True if found.refused is None else found.refused.reshape(most.shape)
+    return np.where(is_wrong, most, np.inf)
 
 
 def _is_undefined(outputs: Mapping[str, OutputResult]) -> bool:

@@ -17,9 +17,10 @@ from dmlcheck.comparison.records import OutputResult
 from dmlcheck.diagnostics.wording import brief
 from dmlcheck.files.document import Position
 from dmlcheck.formats.read import read_file
-from dmlcheck.implementations import close, make
+from dmlcheck.implementations import close
 from dmlcheck.running.children import leave_interrupts_to_the_parent
 from dmlcheck.running.events import Done, Event, Plan, file_events
+from dmlcheck.running.pair import make_all
 from dmlcheck.running.results import PASSED, SKIPPED, CaseResult
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def work(connection: Connection, plan: Plan) -> None:
     """Run requested files and send the events; the body of a process."""
     leave_interrupts_to_the_parent()
     gc.set_threshold(RARE)
-    implementation = make(plan.implementation, plan.timeout)
+    implementation = make_all(plan.implementation, plan.against, plan.timeout)
     outbox = Outbox(connection)
     outbox.start()
     try:
@@ -134,7 +135,7 @@ def portable(event: Event, *, details: bool) -> Event | Row:
     if not isinstance(event, Done):
         return event
     result = event.result
-    if result.outcome not in (PASSED, SKIPPED) or details or result.diagnostics:
+    if result.outcome not in (PASSED, SKIPPED) or details or result.diagnostics or result.against is not None:
         return Done(_detailed(result))
     case = result.case
     outputs = {label: tuple(output) for label, output in result.outputs.items()}
@@ -168,4 +169,5 @@ def _detailed(result: CaseResult) -> CaseResult:
     inputs = None if case.inputs is None else {name: brief(raw) for name, raw in case.inputs.items()}
     outputs = None if case.outputs is None else dict.fromkeys(case.outputs)
     origin = DetachedOrigin(case.position, lines)
-    return result._replace(case=case._replace(origin=origin, inputs=inputs, outputs=outputs))
+    against = result.against and result.against._replace(result=_detailed(result.against.result))
+    return result._replace(case=case._replace(origin=origin, inputs=inputs, outputs=outputs), against=against)

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -495,3 +496,89 @@ def test_a_quiet_validation_prints_what_is_wrong_alone() -> None:
     assert found.exit_code == 1
     assert good not in found.stdout
     assert "ARGMXA is not an operator" in found.stdout
+
+
+# ---- two implementations
+
+SUMS = """\
+import os
+import numpy as np
+
+
+class Sums:
+    def run(self, desc, inputs):
+        return {"OutputTensor": inputs["InputTensor"].sum(keepdims=True)}
+
+
+class Off(Sums):
+    def run(self, desc, inputs):
+        return {"OutputTensor": super().run(desc, inputs)["OutputTensor"] + 1}
+
+
+class Ends:
+    may_crash = True
+
+    def run(self, desc, inputs):
+        os._exit(3)
+"""
+
+
+def pair(folder: Path, first: str, second: str, *words: str) -> tuple[int, list[str], dict[str, Any]]:
+    """Run a right and a wrong case with two implementations; return the exit code, the lines, and the report."""
+    write("sums.py", SUMS)
+    write("a.yaml", GOOD)
+    write("b.yaml", WRONG)
+    names = "--implementation", f"python:sums:{first}", "--against", f"python:sums:{second}"
+    result = dmlcheck("run", "a.yaml", "b.yaml", *names, "--json", "report.json", *words)
+    return result.exit_code, result.stdout.splitlines(), json.loads((folder / "report.json").read_text("utf-8"))
+
+
+@pytest.mark.parametrize("words", [(), ("-j", "2"), ("--timeout", "0")])
+def test_two_implementations_side_by_side(folder: Path, words: tuple[str, ...]) -> None:
+    code, lines, report = pair(folder, "Sums", "Off", *words)
+    assert code == 1
+    at = lines.index("A is python:sums:Sums, B is python:sums:Off:")
+    assert lines[at + 2].split() == ["REDUCE", "1", "1", "2097152", "ULP"]
+    assert lines[at + 3] == "2 cases wrong in A, in B, or in both:"
+    assert lines[at + 4].startswith("  a.yaml::a: wrong in B: OutputTensor[0]: 6 ")
+    assert lines[-1].startswith("1 passed, 1 failed (1 with an inaccurate expectation, 1 failed in the other ")
+    assert report["against"]["implementation"] == "python:sums:Off"
+    assert [case["against"]["kind"] for case in report["cases"]] == ["wrong_in_second", "wrong_in_first"]
+    assert [report["side_by_side"][kind] for kind in ("wrong_in_first", "wrong_in_second", "wrong_in_both")] == [
+        1,
+        1,
+        0,
+    ]
+    assert "--against python:sums:Off" in report["cases"][0]["command"]
+    assert dmlcheck("compare", "report.json", "report.json").exit_code == 0
+
+
+def test_a_failure_of_the_second_one_alone_fails_the_run_unless_it_is_expected(folder: Path) -> None:
+    assert pair(folder, "Sums", "Off", "-k", "a.yaml")[0] == 1
+    write("known.yaml", "- {cases: a.yaml::a, implementation: 'python:sums:Off', expect: failed, reason: off by one}")
+    assert pair(folder, "Sums", "Off", "-k", "a.yaml", "--expectations", "known.yaml")[0] == 0
+
+
+def test_an_end_of_the_process_names_both(folder: Path) -> None:
+    _, _, report = pair(folder, "Sums", "Ends", "-k", "a.yaml")
+    message = report["cases"][0]["diagnostics"][0]["message"]
+    assert message == "python:sums:Sums or python:sums:Ends ended the process with exit code 3"
+
+
+def test_with_q_only_what_is_wrong_is_said(folder: Path) -> None:
+    lines = pair(folder, "Sums", "Sums", "-k", "a.yaml", "-q")[1]
+    assert len(lines) == 1
+    assert lines[0].startswith("1 passed in ")
+
+
+def test_two_implementations_need_cases_and_a_whole_run() -> None:
+    write("a.yaml", GOOD)
+    write("model.onnx", "")
+    for words, problem in {
+        ("a.yaml", "--against", "python:nowhere:Name"): "--against: python:nowhere:Name cannot be made",
+        ("a.yaml", "--against", "reference", "--shard", "1/2"): "--against takes no --shard",
+        ("model.onnx", "--implementation", "onnxruntime", "--against", "reference"): "--against is for cases",
+    }.items():
+        result = dmlcheck("run", *words)
+        assert result.exit_code == 2
+        assert problem in result.stderr

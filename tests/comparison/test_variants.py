@@ -150,3 +150,18 @@ def test_every_attribute_optional_tensor_and_nested_operator_is_tried() -> None:
     assert len(words) == len(set(words))
     for said in ("TransA were TRANSPOSE", "Beta were 1", "FusedActivation were left out", "sums were made in FLOAT16"):
         assert said in words
+
+
+@pytest.mark.parametrize(("indices", "is_named"), [([1, 2, 3], True), ([2, 2, 2], False), ([2], False)])
+def test_a_single_index_does_not_tell_from_where_it_was_counted(indices: list[int], is_named: bool) -> None:
+    """Another mistake may have led to the element before it: nothing says that the count is to blame."""
+    number = len(indices)
+    of_indices = tensor(1, 1, 1, number, data_type="UINT32")
+    desc = valid(
+        "GATHER", InputTensor=tensor(1, 1, 4, 8), IndicesTensor=of_indices, OutputTensor=tensor(1, 1, number, 8),
+        Axis=2, IndexDimensions=1,
+    )  # fmt: skip
+    rows = RANDOM.standard_normal((1, 1, 4, 8)).astype(np.float32)
+    inputs = {"InputTensor": rows, "IndicesTensor": np.array(indices, np.uint32).reshape(1, 1, 1, number)}
+    found = causes(desc, inputs, rows[:, :, [index - 1 for index in indices]])
+    assert ("indices were counted from 1" in found) is is_named

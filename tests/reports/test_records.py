@@ -42,7 +42,7 @@ def test_a_tally_is_a_summary_at_any_time() -> None:
     assert (first.total, tally.total, tally.failures) == (1, 3, 1)
     summary = tally.summary(2.0, is_interrupted=True, digest="d")
     assert summary[:8] == (tally.counts, 2.0, True, "d", 1, 0, 0, None)
-    assert summary[8:] == (1, 0, 0, 2, 3, 0, True, 0, {}, 0, None, 0, 0, None)
+    assert summary[8:] == (1, 0, 0, 2, 3, 0, True, 0, {}, 0, None, 0, 0, None, 0)
 
 
 def test_skipped_cases_are_not_checked() -> None:

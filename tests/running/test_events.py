@@ -11,7 +11,7 @@ from running.test_processes import folder, write  # noqa: F401 - the fixture is 
 
 from dmlcheck.cases.find import Target
 from dmlcheck.implementations.reference import Reference
-from dmlcheck.running import processes
+from dmlcheck.running import pair
 from dmlcheck.running.events import Done, Ended, Other, Plan, digest_of, digest_of_ids, in_shard
 from dmlcheck.running.processes import Execution
 from dmlcheck.running.selection import Selection
@@ -96,7 +96,7 @@ def test_the_case_that_is_running_is_known_by_name(monkeypatch: pytest.MonkeyPat
             running.append(execution.slowest())
             return super().run(desc, inputs)
 
-    monkeypatch.setattr(processes, "make", lambda *_: Asking())
+    monkeypatch.setattr(pair, "make", lambda *_: Asking())
     between = [execution.slowest() for _ in execution.events()]
     assert [slow and slow[0] for slow in running] == ["a.yaml::c0", "a.yaml::c1"]
     assert between == [None, None, None]

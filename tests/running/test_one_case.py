@@ -20,6 +20,7 @@ from dmlcheck.implementations.reference import Reference
 from dmlcheck.reference import deadline
 from dmlcheck.running import one_case
 from dmlcheck.running.one_case import Run, run_case, run_cases
+from dmlcheck.running.pair import Pair
 from dmlcheck.running.results import FOR_REFERENCE
 from dmlcheck.running.settings import Settings
 
@@ -666,3 +667,59 @@ def test_a_case_for_the_reference_alone_is_skipped_by_others_and_its_desc_is_che
     assert (found.outcome, found.reason) == ("skipped", FOR_REFERENCE)
     broken = case._replace(desc={**ADD, "BTensor": {**TENSOR, "Sizes": [3]}})
     assert run_case(broken, Run(Answering(AssertionError()))).outcome == "failed"
+
+
+# ---- two implementations
+
+
+def both(given: Case, first: Any, second: Any, **settings: Any) -> tuple[str, str, dict[str, tuple[int, int]]]:
+    """Return how a case ends with each of two implementations, and how many elements differ, and are beyond."""
+    result = run_case(given, Run(Pair(first, second), Settings(**settings)))
+    assert result.against is not None
+    found = {name: (one.differing, one.beyond) for name, one in result.against.differences.items()}
+    return result.outcome, result.against.result.outcome, found
+
+
+def answer(*values: float) -> Answering:
+    return Answering({"OutputTensor": np.array(values, np.float32)})
+
+
+def test_two_implementations_are_judged_and_compared() -> None:
+    right, near, off = answer(4, 6), answer(4, np.nextafter(np.float32(6), np.float32(7))), answer(5, 6)
+    assert both(case(), right, right) == ("passed", "passed", {"OutputTensor": (0, 0)})
+    assert both(case(), right, near) == ("passed", "passed", {"OutputTensor": (1, 0)})
+    assert both(case(), right, off) == ("passed", "failed", {"OutputTensor": (1, 1)})
+    assert both(case(), off, near) == ("failed", "passed", {"OutputTensor": (2, 1)})
+    assert both(case(), off, off) == ("failed", "failed", {"OutputTensor": (0, 0)})
+
+
+def test_a_case_without_outputs_is_judged_in_both_by_the_reference() -> None:
+    assert both(case(outputs=None), answer(4, 6), answer(4, 7)) == ("passed", "failed", {"OutputTensor": (1, 1)})
+
+
+def test_elements_that_are_left_open_are_not_compared() -> None:
+    given = case(outputs={"OutputTensor": ["any", 6]})
+    assert both(given, answer(1, 6), answer(2, 6)) == ("passed", "passed", {"OutputTensor": (0, 0)})
+
+
+def test_an_implementation_without_results_leaves_the_other_one_judged() -> None:
+    gone = Answering(Failure("the device is gone"))
+    assert both(case(), gone, answer(4, 6)) == ("error", "passed", {})
+    assert both(case(), answer(4, 6), Answering(Unsupported("no"))) == ("passed", "skipped", {})
+    wrong_form = Answering({"OutputTensor": np.zeros(3, np.float32)})
+    assert both(case(), wrong_form, wrong_form) == ("failed", "failed", {})
+
+
+def test_a_case_without_a_part_for_implementations_is_the_same_in_both() -> None:
+    assert both(case(outputs=None, inputs=None), answer(4, 6), answer(5, 6)) == ("passed", "passed", {})
+    assert both(case(desc=INT64, feature_level="1_0"), answer(4, 6), answer(5, 6)) == ("failed", "failed", {})
+
+
+def test_what_is_known_of_a_version_or_kept_is_of_the_first_one(tmp_path: Path) -> None:
+    run = Run(Pair(answer(5, 6), answer(5, 6)), Settings(directml_version="1.8.0", keep=str(tmp_path)))
+    assert run.against is not None
+    assert (run.against.settings.directml_version, run.against.settings.keep) == (None, None)
+    result = run_case(case(), run)
+    assert result.kept
+    assert result.against is not None
+    assert not result.against.result.kept
