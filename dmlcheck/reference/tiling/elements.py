@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball
 from dmlcheck.reference.bindings import scale_bias
 from dmlcheck.reference.blocks import BLOCK, tiles
@@ -16,6 +17,8 @@ from dmlcheck.reference.results import PartlyUndefined, alternatives
 from dmlcheck.reference.rows import Elements
 from dmlcheck.reference.tiling.request import Request
 from dmlcheck.reference.tiling.tile import Tile
+from dmlcheck.specs.records import INPUT
+from dmlcheck.values.number_formats import NUMPY_TYPES
 
 
 def of_elements(_: Elements, request: Request) -> Iterator[Tile]:
@@ -25,7 +28,7 @@ def of_elements(_: Elements, request: Request) -> Iterator[Tile]:
     operands = [x if x is None or x.shape == sizes else np.broadcast_to(x, sizes) for x in request.tensors.values()]
     is_exact = is_exact and not (request.is_integer and request.bound.kernel.overflow)
     limit = BLOCK
-    if desc.values.get("ScaleBias") is not None and not _is_wide(operands[0]):
+    if desc.values.get("ScaleBias") is not None and not _is_wide(desc):
         used = None if request.is_integer else request.arithmetic
         formula = partial(_scaled, formula, *scale_bias(desc, used), arithmetic=used, is_exact=is_exact)
         is_exact = True
@@ -35,9 +38,9 @@ def of_elements(_: Elements, request: Request) -> Iterator[Tile]:
         yield Tile(index, formula, tuple(None if x is None else x[index] for x in operands), is_exact)
 
 
-def _is_wide(x: Any) -> bool:
+def _is_wide(desc: OperatorDesc) -> bool:
     """Whether elements have 64 bits, where a valid ScaleBias changes nothing."""
-    return bool(x.dtype.itemsize == 8)
+    return np.dtype(NUMPY_TYPES[desc.tensors(INPUT)[0].tensor.data_type]).itemsize == 8
 
 
 def _scaled(
