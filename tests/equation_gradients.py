@@ -105,7 +105,6 @@ def local_back(case: Case, equations: Sequence[str]) -> Iterator[Pair]:
         return [(place[0], channel, *place[2:]) for channel in channels]
 
     def names(place: tuple[int, ...]) -> Names:
-        around = [(place[0], channel, *place[2:]) for channel in range(x.shape[1])]
         return {
             **attributes_of(case),
             "x": float(x[place]),
@@ -113,7 +112,7 @@ def local_back(case: Case, equations: Sequence[str]) -> Iterator[Pair]:
             "x_": reads(x),
             "g_": reads(g),
             RANGE + "k": region(place),
-            RANGE + "j": [other for other in around if place in region(other)],
+            RANGE + "j": region(place),
             "B_": lambda other: next(elements(["y = B", *equations[1:]], {}, names(other)))[1],
         }
 

@@ -6,6 +6,7 @@ element that the documentation leaves open.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -104,11 +105,13 @@ def scatter_nd(
 ) -> list[Any]:
     """Return SCATTER_ND's output, of tensors of the dimensions that count only.
 
-    Coordinates outside may be taken for the first, the last or the nearest.
+    Coordinates outside may be taken for the first, the last or the nearest. DirectML counts them on into the other
+    dimensions, which is open too where 32 bits hold all of them.
     """
     x, at, width = table(sizes, values), table(indices, numbers), indices[-1]
     new = iter(updates)
-    is_undefined = set()
+    is_undefined, is_near = set(), all(-(2**31) < number < 2**31 for number in numbers)
+    every = list(coordinates(sizes[:width]))
     for place in coordinates(indices[:-1]):
         numbers_here = [at[(*place, p)] for p in range(width)]
         index = list(map(from_start, numbers_here, sizes))
@@ -124,6 +127,13 @@ def scatter_nd(
             update = next(new)
             if None in index:
                 is_undefined |= {(*guess, *rest) for guess in guesses}
+                counted = functools.reduce(
+                    lambda so_far, own: so_far * own[1] + own[0] + own[1] * (own[0] < 0),
+                    zip(numbers_here, sizes, strict=False),
+                    0,
+                )
+                if is_near and counted % 2**32 < len(every):
+                    is_undefined.add((*every[counted % 2**32], *rest))
             else:
                 x[(*index, *rest)] = update  # type: ignore[index]
     return [OPEN if place in is_undefined else value for place, value in x.items()]

@@ -68,25 +68,6 @@ OTHERS: dict[str, list[tuple[str, dict[int, float]]]] = {
         ("OutputSequenceTensor", {1: NAN, 2: NAN}),
         ("OutputCellSingleTensor", {0: NAN}),
     ],
-    "local_response_normalization/values.yaml::images-even-local-size": [
-        ("OutputTensor", dict(enumerate((
-            0.845897010752, 1.0886621079, 1.01351354507, 0.905329113079, -1.10325030655, 0.701249741012, 0.616868941532,
-            -0.550070965619, 0.749450561066, 0.0669972524096, 0.0482980492359, -0.154815228713, 0.281073795358,
-            0.136999519847, -0.568173271239, 0.814541245708,
-        )))),
-    ],
-    "local_response_normalization_grad/edges.yaml::even-size": [
-        # The region of the element and the channel before it; alpha is 3 / 2, and B is 2.5, 4 and 8.5.
-        ("OutputGradientTensor", {0: 9 / 2.5 - 3 * (9 / 2.5**2 + 49 / 16), 1: 49 / 4 - 3 * (49 / 16 + 72 / 8.5**2),
-                                  2: 36 / 8.5 - 6 * 72 / 8.5**2}),
-    ],
-    "local_response_normalization_grad/edges.yaml::even-size-in-a-plane": [
-        # 49 * (1 - a) / (1 + a)^2 for an x of 1, and 36 * (1 - 4 * a) / (1 + 4 * a)^2 for 2, with an a of 3 / 4.
-        ("OutputGradientTensor", {0: 9 * 0.25 / 1.75**2, 1: 4, 2: -4.5}),
-    ],
-    "local_response_normalization_grad/edges.yaml::region-in-a-plane": [
-        ("OutputGradientTensor", {0: 3.375, 1: 18.375, 2: 36 * (-1 / 3) / (7 / 3) ** 2}),
-    ],
     "lp_pooling/values.yaml::odd-order-of-negative-elements": [
         ("OutputTensor", {0: (-1 + 8 + 64 + 1 / 64) ** (1 / 3)}),
     ],

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dmlcheck.comparison import departures
 from dmlcheck.comparison.compare import Comparison, compare, same
 from dmlcheck.comparison.tolerances import Limit
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
@@ -32,6 +33,9 @@ FUNCTIONS: dict[str, Any] = {
     "inf": np.inf,
     "nan": np.nan,
     "tuple": tuple,
+    "extended": departures.extended,
+    "lower": departures.lower,
+    "scattered": departures.scattered,
 }
 ACTUAL, EXPECTED, FINITE, LOWEST = "actual", "expected", "finite", "lowest"
 OUTPUT, ROUNDED, SCALED = "output", "rounded", "x"

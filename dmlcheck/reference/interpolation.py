@@ -49,8 +49,8 @@ def interpolated(x: Array, places: Sequence[Any], mode: str, rounding: Rounding)
 
 
 def integers(x: Any) -> Any:
-    """Return averages as integers: rounded to nearest, down and up, as alternatives."""
-    return alternatives(nearest_whole(x), np.floor(x), np.ceil(x))
+    """Return averages as integers: rounded toward zero, as DirectML does, or to the nearest, as alternatives."""
+    return alternatives(np.trunc(x), nearest_whole(x))
 
 
 def clamped(places: Any, size: int) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from operator import add, sub
 from typing import Any, NamedTuple
 
@@ -21,19 +21,15 @@ class Region(NamedTuple):
     after: tuple[int, ...]
 
     @property
-    def back(self) -> Region:
-        """The region of all elements whose regions contain an element: the mirror image."""
-        return Region(self.after, self.before)
-
-    @property
     def window(self) -> Window:
         """The window that covers the region at the place of its element."""
         ones = (1,) * len(self.before)
         return Window(tuple(map(add, map(add, self.before, ones), self.after)), ones, ones, self.before)
 
-    def and_of(self, other: Region) -> Region:
-        """Return the region of all elements in the regions of the elements of a region."""
-        return Region(*(tuple(map(add, *pair)) for pair in zip(self, other, strict=True)))
+    @property
+    def twice(self) -> Region:
+        """The region of all elements in the regions of its elements."""
+        return Region(*(tuple(map(add, own, own)) for own in self))
 
     def inner(self, x: Any) -> Any:
         """Return the elements whose regions are inside a tensor."""
@@ -57,11 +53,6 @@ class Everything(NamedTuple):
 
     axes: tuple[int, ...]
 
-    @property
-    def back(self) -> Everything:
-        """The region of all elements whose regions contain an element: the mirror image."""
-        return self
-
     def inner(self, x: Any) -> Any:
         """Return all elements."""
         return x
@@ -81,12 +72,12 @@ def region(sizes: Sequence[int], axes: Sequence[int], reach: Reach) -> Region:
     return Region(*own)
 
 
-def has_everything(sizes: Sequence[int], axes: Sequence[int], reaches: Sequence[Reach]) -> bool:
-    """Whether all regions with these reaches contain all elements along some axes."""
-    return all(min(map(min, reaches)) >= sizes[axis] - 1 for axis in axes)
+def local(given: Mapping[str, Any]) -> tuple[tuple[int, ...], Reach]:
+    """Return the axes of regions of LocalSize elements, and how far these reach: one farther after an element."""
+    size = given["local_size"]
+    return (1,) if given["cross_channel"] else (2, 3), ((size - 1) // 2, size // 2)
 
 
-def reaches(size: int) -> list[Reach]:
-    """Return the reaches of a region of `size` elements: one, or for an even size two, which mirror each other."""
-    before, after = (size - 1) // 2, size // 2
-    return [(before, after), (after, before)][: 1 + (before < after)]
+def has_everything(sizes: Sequence[int], axes: Sequence[int], reach: Reach) -> bool:
+    """Whether all regions with this reach contain all elements along some axes."""
+    return all(min(reach) >= sizes[axis] - 1 for axis in axes)

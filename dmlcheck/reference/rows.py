@@ -206,13 +206,13 @@ class AllUndefined(NamedTuple):
 class Neighbours(NamedTuple):
     """Each result depends on the region around its element along some axes: all axes may be cut.
 
-    `of` returns these axes, and how far a region reaches before and after its element: a pair for each reading of the
-    documentation, each of which is right. A formula gets the Region (`region`), and tensors with the neighbours of a
-    tile around it, 0 beyond the edges. If `is_twice`, the neighbours of these neighbours are there too, which gradients
-    need; a formula with a parameter `inside` gets a mask of the elements that are not beyond the edges.
+    `of` returns these axes, and how far a region reaches before and after its element. A formula gets the Region
+    (`region`), and tensors with the neighbours of a tile around it, 0 beyond the edges. If `is_twice`, the neighbours
+    of these neighbours are there too, which gradients need; a formula with a parameter `inside` gets a mask of the
+    elements that are not beyond the edges.
     """
 
-    of: Callable[[Given], tuple[Axes, Sequence[Reach]]]
+    of: Callable[[Given], tuple[Axes, Reach]]
     is_twice: bool = False
 
 

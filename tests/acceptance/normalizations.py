@@ -164,11 +164,11 @@ def training_grad(way: str) -> Any:
 # ---- neighbours and norms
 
 
-def _squares(d: Any, x: Tensor) -> Tensor:
-    """Return the sums of squares of the regions around each element, by a pooling that pads with zeros."""
+def _sums(d: Any, x: Tensor) -> Tensor:
+    """Return the sums of the regions around each element, by a pooling that pads with zeros."""
     size = d["LocalSize"]
     before, after = (size - 1) // 2, size // 2
-    square = (x * x).unsqueeze(1)
+    square = x.unsqueeze(1)
     if d["CrossChannel"]:
         padded = functional.pad(square, (0, 0, 0, 0, before, after))
         return functional.avg_pool3d(padded, (size, 1, 1), stride=1, divisor_override=1).squeeze(1)
@@ -176,11 +176,11 @@ def _squares(d: Any, x: Tensor) -> Tensor:
     return functional.avg_pool2d(padded, size, stride=1, divisor_override=1)
 
 
-def _squares_by_shifts(d: Any, x: Tensor) -> Tensor:
+def _sums_by_shifts(d: Any, x: Tensor) -> Tensor:
     """Return the same sums, a shifted tensor after the other."""
     size = d["LocalSize"]
     before, after = (size - 1) // 2, size // 2
-    square = x * x
+    square = x
     for axis in (1,) if d["CrossChannel"] else (2, 3):
         pads = [0] * 8
         pads[2 * (3 - axis) : 2 * (3 - axis) + 2] = [before, after]
@@ -193,20 +193,23 @@ def _squares_by_shifts(d: Any, x: Tensor) -> Tensor:
 
 def local_response(d: Any, x: Inputs) -> Tensor:
     given = x["InputTensor"]
-    return given / (d["Bias"] + d["Alpha"] / d["LocalSize"] * _squares(d, given)) ** d["Beta"]
+    return given / (d["Bias"] + d["Alpha"] / d["LocalSize"] * _sums(d, given * given)) ** d["Beta"]
 
 
 def local_response_by_exp(d: Any, x: Inputs) -> Tensor:
     given = x["InputTensor"]
-    base = d["Bias"] + d["Alpha"] * (_squares_by_shifts(d, given) / d["LocalSize"])
+    base = d["Bias"] + d["Alpha"] * (_sums_by_shifts(d, given * given) / d["LocalSize"])
     return given * torch.exp2(-d["Beta"] * torch.log2(base))
 
 
-def local_response_grad(squares: Any) -> Any:
+def local_response_grad(sums: Any) -> Any:
+    """Return a way to compute the gradient; that of an even LocalSize is no derivative."""
+
     def way(d: Any, x: Inputs) -> Tensor:
-        given = x["InputTensor"].clone().requires_grad_()
-        found = given / (d["Bias"] + d["Alpha"] / d["LocalSize"] * squares(d, given)) ** d["Beta"]
-        return torch.autograd.grad(found, given, x["InputGradientTensor"])[0]
+        given, gradient, share = x["InputTensor"], x["InputGradientTensor"], d["Alpha"] / d["LocalSize"]
+        base = d["Bias"] + share * sums(d, given * given)
+        others = sums(d, gradient * given * base ** (-d["Beta"] - 1))
+        return gradient * base ** -d["Beta"] - 2 * share * d["Beta"] * given * others
 
     return way
 
@@ -235,6 +238,6 @@ WAYS = {
     "BATCH_NORMALIZATION_GRAD": (batch_grad(""), batch_grad("normalized first")),
     "BATCH_NORMALIZATION_TRAINING_GRAD": (training_grad(""), training_grad("by counts")),
     "LOCAL_RESPONSE_NORMALIZATION": (local_response, local_response_by_exp),
-    "LOCAL_RESPONSE_NORMALIZATION_GRAD": (local_response_grad(_squares), local_response_grad(_squares_by_shifts)),
+    "LOCAL_RESPONSE_NORMALIZATION_GRAD": (local_response_grad(_sums), local_response_grad(_sums_by_shifts)),
     "LP_NORMALIZATION": (lp, lp_by_rsqrt),
 }

@@ -191,10 +191,10 @@ def test_several_nearest_elements_are_numbers_to_compute_with() -> None:
     assert nearest_of_several(X, [np.array([0.4, 1.0])], half_up).value.tolist() == [0, 10]
 
 
-def test_averages_of_integers_are_rounded_in_any_way() -> None:
+def test_averages_of_integers_are_rounded_toward_zero_or_to_the_nearest() -> None:
     x, places = np.array([0, 10, 21], np.uint8), [np.array([0.25, 1.5])]  # 2.5 and 15.5
     found = interpolated(x, places, "LINEAR", half_up).value
-    assert [way.tolist() for way in found.ways] == [[2, 16], [2, 15], [3, 16]]
+    assert [way.tolist() for way in found.ways] == [[2, 15], [2, 16]]
     assert interpolated(x.astype(np.float32), places, "LINEAR", half_up).value.tolist() == [2.5, 15.5]
     assert interpolated(x, places, "NEAREST_NEIGHBOR", half_up).value.tolist() == [0, 21]
 

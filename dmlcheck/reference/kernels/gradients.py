@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from functools import partial
 from operator import add
 from typing import Any, NamedTuple
 
@@ -14,7 +12,7 @@ from dmlcheck.descs.records import TensorDesc
 from dmlcheck.reference.data_types import unit_roundoff
 from dmlcheck.reference.functions import of_values
 from dmlcheck.reference.grouped import comparable
-from dmlcheck.reference.neighbours import Reach, Region, reaches
+from dmlcheck.reference.neighbours import Region, local
 from dmlcheck.reference.normalized import centred_gradient, moment
 from dmlcheck.reference.phases import equal_shares
 from dmlcheck.reference.place_counts import may_be_place_count
@@ -211,43 +209,28 @@ def local_response_normalization_grad(
     *,
     region: Region,
     inside: Any,
-    cross_channel: bool,
     local_size: int,
     alpha: Any,
     beta: Any,
     bias: Any,
-) -> Any:
+) -> PartlyUndefined:
     """dy * B^-Beta - 2 * Alpha * Beta / LocalSize * x * the sum of dy' * x' * B'^(-Beta - 1).
 
     dy are the elements of InputGradient. B is Bias + Alpha / LocalSize * the sum of x^2 over the region of
-    LOCAL_RESPONSE_NORMALIZATION, which may begin one earlier where LocalSize is even. The second sum is over the
-    elements whose regions contain x. Without CrossChannel Alpha may be divided by LocalSize^2 too.
+    LOCAL_RESPONSE_NORMALIZATION. The second sum is over the same region.
     """
-    alphas = [alpha / local_size] if cross_channel else [alpha / local_size, alpha / local_size**2]
-    of = partial(gradient_of_region, input, input_gradient, region, inside, beta=beta, bias=bias)
-    return any_of(*(of(alpha=each) for each in alphas))
-
-
-def gradient_of_region(
-    around_x: Any, around_dy: Any, region: Region, inside: Any, *, alpha: Any, beta: Any, bias: Any
-) -> PartlyUndefined:
-    """dy * B^-Beta - 2 * Alpha * Beta * x * the sum of dy' * x' * B'^(-Beta - 1), with B Bias + Alpha * that of x^2."""
-    x, dy, back = region.inner(around_x), region.inner(around_dy), region.back
-    base = np.where(inside, bias + alpha * region.sums(np.square(around_x)), 1)
-    sums = back.sums(dy * x * np.power(base, -beta - 1))
-    result = back.inner(dy) * np.power(back.inner(base), -beta) - 2 * alpha * beta * back.inner(x) * sums
-    return PartlyUndefined(result, back.any(of_values(np.less_equal, base, 0)))
-
-
-def regions(given: Given) -> tuple[Axes, Sequence[Reach]]:
-    """Return the axes of the regions, and how far they reach before and after an element, by reading."""
-    return (1,) if given["cross_channel"] else (2, 3), reaches(given["local_size"])
+    share = alpha / local_size
+    x, dy = region.inner(input), region.inner(input_gradient)
+    base = np.where(inside, bias + share * region.sums(np.square(input)), 1)
+    sums = region.sums(dy * x * np.power(base, -beta - 1))
+    result = region.inner(dy) * np.power(region.inner(base), -beta) - 2 * share * beta * region.inner(x) * sums
+    return PartlyUndefined(result, region.any(of_values(np.less_equal, base, 0)))
 
 
 KERNELS: dict[str, Kernel] = {
     "AVERAGE_POOLING_GRAD": Kernel(average_pooling_grad, from_averages),
     "BATCH_NORMALIZATION_GRAD": Kernel(batch_normalization_grad, shared_by("mean")),
     "BATCH_NORMALIZATION_TRAINING_GRAD": Kernel(batch_normalization_training_grad, shared_by("mean")),
-    "LOCAL_RESPONSE_NORMALIZATION_GRAD": Kernel(local_response_normalization_grad, Neighbours(regions, is_twice=True)),
+    "LOCAL_RESPONSE_NORMALIZATION_GRAD": Kernel(local_response_normalization_grad, Neighbours(local, is_twice=True)),
     "MAX_POOLING_GRAD": Kernel(max_pooling_grad, from_maxima),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from functools import partial, reduce
 from typing import Any
@@ -50,9 +51,13 @@ def last_outside(indices: Any, size: int) -> tuple[Any, Any]:
 
 def known(found: Any, where: Any, indices: Any) -> Any:
     """Return results for indices outside a dimension, which were measured for those that 32 bits hold."""
+    return (AsMeasured if in_32_bits(indices) else PartlyUndefined)(found, where)
+
+
+def in_32_bits(indices: Any) -> bool:
+    """Whether all indices are held by 32 bits, with a sign unless these are their type."""
     most = np.iinfo(np.uint32 if indices.dtype == np.uint32 else np.int32).max
-    is_near = bool(((indices <= most) & ((indices >= -most) | (indices.dtype.kind == "u"))).all())
-    return (AsMeasured if is_near else PartlyUndefined)(found, where)
+    return bool(((indices <= most) & ((indices >= -most) | (indices.dtype.kind == "u"))).all())
 
 
 def last_dimensions(x: Any, count: int) -> tuple[Any, bool]:
@@ -141,8 +146,33 @@ def scatter_nd(
     _, is_undefined = last_dimensions(input, input_dimension_count)
     tuples, more = last_dimensions(indices, indices_dimension_count)
     lead = [0] * (input.ndim - input_dimension_count)
-    found = replaced(input, (*lead, *np.moveaxis(tuples, -1, 0)), updates)
+    each = (*lead, *np.moveaxis(tuples, -1, 0))
+    found = replaced(input, each, updates)
+    if isinstance(found, PartlyUndefined) and in_32_bits(tuples):
+        found = counted_on(found, each, updates)
     return PartlyUndefined(found, is_undefined or more)
+
+
+def counted_on(found: PartlyUndefined, indices: Sequence[Any], updates: Any) -> AsMeasured:
+    """Return a tensor with the updates by indices outside where these lead, counted over all dimensions together."""
+    value, mark = found.value.copy(), found.where.copy()
+    sizes = value.shape[: len(indices)]
+    place, is_inside = within_all(indices, sizes)
+    at = np.unravel_index(place[is_inside], sizes)
+    is_beyond = reduce(np.logical_or, coordinates(indices, sizes)[1])
+    value[at] = updates[is_inside]
+    mark[tuple(one[is_beyond[is_inside]] for one in at)] = True
+    return AsMeasured(value, mark)
+
+
+def within_all(indices: Sequence[Any], sizes: Sequence[int]) -> tuple[Any, Any]:
+    """Return the places of indices in row-major order, modulo 2^32 as DirectML counts them, and which are inside."""
+    place = np.zeros((), np.int64)
+    for index, size in zip(indices, sizes, strict=True):
+        at = np.asarray(index).astype(np.int64)
+        place = place * size + np.where(at < 0, at + size, at)
+    place = place % 2**32
+    return place, place < math.prod(sizes)
 
 
 def replaced(x: Any, indices: Sequence[Any], updates: Any) -> Any:

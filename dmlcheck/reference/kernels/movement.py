@@ -24,7 +24,7 @@ from dmlcheck.reference.needs import (
     rows_in_blocks,
 )
 from dmlcheck.reference.places import Index, Places, slices, with_ones_after
-from dmlcheck.reference.results import PartlyUndefined, alternatives, separated, ways_of
+from dmlcheck.reference.results import AsMeasured, PartlyUndefined, alternatives, separated, ways_of
 from dmlcheck.reference.rows import UNCUT, Cut, Kernel, exact_row
 
 Sizes = tuple[int, ...]
@@ -162,11 +162,12 @@ def copied(at: range, size: int) -> tuple[slice, int, slice]:
 def reverse_subsequences(input: Any, sequence_lengths: Any, *, axis: int, places: Places) -> Any:
     """Output[.., i, ..] = Input[.., L - 1 - i, ..] along Axis where i < L, else Input[.., i, ..].
 
-    L is the element of SequenceLengths for the sequence, at most the size of Axis.
+    L is the element of SequenceLengths for the sequence. Beyond the end of Axis is its last element.
     """
-    length = np.minimum(sequence_lengths, input.shape[axis]).astype(np.intp)
+    size, length = input.shape[axis], sequence_lengths.astype(np.uint32).astype(np.int64)
     at = with_ones_after(np.asarray(places[axis]), input.ndim - axis - 1)
-    return np.take_along_axis(input, np.where(at < length, length - 1 - at, at), axis)
+    source = np.where(at < length, np.minimum(length - 1 - at, size - 1), at)
+    return AsMeasured(np.take_along_axis(input, source, axis), sequence_lengths > size)
 
 
 # ---- padding

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.neighbours import Reach, Region, reaches
+from dmlcheck.reference.neighbours import Region, local
 from dmlcheck.reference.nested import Nested
 from dmlcheck.reference.normalized import affine, fused_within, quotients
 from dmlcheck.reference.results import AsMeasured, PartlyUndefined
@@ -125,17 +124,10 @@ def local_response_normalization(
     """x / (Bias + Alpha / LocalSize * the sum of x^2 over the region)^Beta.
 
     The region is LocalSize channels, or without CrossChannel LocalSize rows and columns. It is from
-    (LocalSize - 1) // 2 before x to LocalSize // 2 after it, as far as these are in the tensor. Without CrossChannel,
-    where LocalSize is even, it may also begin LocalSize // 2 before x.
+    (LocalSize - 1) // 2 before x to LocalSize // 2 after it, as far as these are in the tensor.
     """
     base = bias + alpha / local_size * region.sums(np.square(input))
     return PartlyUndefined(region.inner(input) / np.power(base, beta), base <= 0)
-
-
-def regions(given: Given) -> tuple[Axes, Sequence[Reach]]:
-    """Return the axes of the regions, and how far they reach before and after an element, by reading."""
-    first, *others = reaches(given["local_size"])
-    return ((1,), [first]) if given["cross_channel"] else ((2, 3), [first, *others])
 
 
 # ---- norms
@@ -156,7 +148,7 @@ def lp_normalization(input: Any, *, axes: Axes, epsilon: Any, p: int) -> AsMeasu
 KERNELS: dict[str, Kernel] = {
     "BATCH_NORMALIZATION": elementwise(batch_normalization),
     "BATCH_NORMALIZATION_TRAINING": Kernel(batch_normalization_training, shared_by("scale")),
-    "LOCAL_RESPONSE_NORMALIZATION": Kernel(local_response_normalization, Neighbours(regions)),
+    "LOCAL_RESPONSE_NORMALIZATION": Kernel(local_response_normalization, Neighbours(local)),
     "LP_NORMALIZATION": Kernel(lp_normalization, Groups(lambda given: (given["axis"],))),
     "MEAN_VARIANCE_NORMALIZATION": Kernel(mean_variance_normalization, Groups(planes)),
     "MEAN_VARIANCE_NORMALIZATION1": Kernel(mean_variance_normalization1, Groups()),

@@ -54,10 +54,10 @@ _PASS = 1 << 22  # multiplications that take as long as the rest of a pass
 
 def of_neighbours(declared: Neighbours, given: Given) -> Work:
     """Return the terms of the sums over all regions, and for gradients over those that contain each element."""
-    (axes, reaches), sizes = declared.of(given), given["input"].shape
-    if has_everything(sizes, axes, reaches):
+    (axes, reach), sizes = declared.of(given), given["input"].shape
+    if has_everything(sizes, axes, reach):
         return terms(math.prod(sizes))
-    reach, passes = ((sum(reaches[0]),) * 2, 2) if declared.is_twice else (reaches[0], 1)
+    reach, passes = ((sum(reach),) * 2, 2) if declared.is_twice else (reach, 1)
     return terms(passes * terms_of(sizes, region(sizes, axes, reach).window, sizes, is_reduced=True))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -13,7 +13,6 @@ from dmlcheck.reference.blocks import BLOCK, tiles_along
 from dmlcheck.reference.extents import places_at_once
 from dmlcheck.reference.neighbours import Everything, Region, has_everything, region
 from dmlcheck.reference.places import Index
-from dmlcheck.reference.results import any_of
 from dmlcheck.reference.rows import Groups, Neighbours
 from dmlcheck.reference.tiling.groups import of_groups
 from dmlcheck.reference.tiling.request import Request
@@ -23,36 +22,25 @@ from dmlcheck.reference.windows import Window, part, places_at, run_at
 
 def of_neighbours(declared: Neighbours, request: Request) -> Iterator[Tile]:
     """Yield tiles with their neighbours; whole groups, if each region contains all elements along the axes."""
-    sizes, axes, reaches = (next(iter(request.outputs.values())), *declared.of(request.given))
+    sizes, axes, reach = (next(iter(request.outputs.values())), *declared.of(request.given))
     asks = request.asks_for("inside")
-    if has_everything(sizes, axes, reaches):
+    if has_everything(sizes, axes, reach):
         more = {"inside": True} if asks else {}
         formula = partial(request.formula, region=Everything(axes), **more)
         yield from of_groups(Groups(lambda _: axes), request._replace(formula=formula))
         return
-    regions = [region(sizes, axes, reach) for reach in reaches]
-    margins = [own.and_of(own.back) if declared.is_twice else own for own in regions]
-    for index in _tiles(sizes, axes, margins[0].window):
+    own = region(sizes, axes, reach)
+    window = own.twice.window if declared.is_twice else own.window
+    formula = partial(request.formula, region=own)
+    for index in _tiles(sizes, axes, window):
         places = places_at(index, sizes)
-        operands = [part(x, run_at(places, margin.window)) for margin in margins for x in request.tensors.values()]
-        ways = [_way(request.formula, own, _inside(sizes, places, own) if asks else None) for own in regions]
-        yield Tile(index, partial(_of_readings, ways), tuple(operands))
-
-
-def _way(formula: Callable[..., Any], own: Region, inside: Any) -> Callable[..., Any]:
-    """Return the formula for one reading of the documentation."""
-    return partial(formula, region=own) if inside is None else partial(formula, region=own, inside=inside)
+        operands = tuple(part(x, run_at(places, window)) for x in request.tensors.values())
+        yield Tile(index, partial(formula, inside=_inside(sizes, places, own)) if asks else formula, operands)
 
 
 def _inside(sizes: Sequence[int], places: Sequence[slice], own: Region) -> Any:
     """Return a mask of the elements around some places: true where they are inside the tensor, not beyond its edges."""
-    return part(np.broadcast_to(np.True_, tuple(sizes)), run_at(places, own.back.window))
-
-
-def _of_readings(ways: Sequence[Callable[..., Any]], *operands: Any) -> Any:
-    """Return the results of all readings; the operands are those of each reading, one after another."""
-    count = len(operands) // len(ways)
-    return any_of(*(way(*operands[count * at : count * (at + 1)]) for at, way in enumerate(ways)))
+    return part(np.broadcast_to(np.True_, tuple(sizes)), run_at(places, own.window))
 
 
 def _tiles(sizes: tuple[int, ...], axes: Sequence[int], window: Window) -> Iterator[Index]:

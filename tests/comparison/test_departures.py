@@ -1,0 +1,50 @@
+"""What DirectML 1.15.4 gave on vkd3d-proton on Mesa lavapipe 25.0, 2026-11-29, where it departs from the formula."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dmlcheck.comparison.departures import extended, lower, scattered
+
+X = np.array([3, -17, 45, 7, -101, 60, 220, -9], np.float32)
+INF, NAN = np.inf, np.nan
+
+
+@pytest.mark.parametrize(
+    ("x", "scale", "offsets", "given"),
+    [
+        (X, 2, (3, -7), [102, 223, 169, -423, -342.5, -260, -180, 678]),
+        (X, 2, (5, -10), [-745, -664.5, -580, -500, 1136, 1021.5, -9, -9]),
+        (X, 1, (-0.5, 0.5), [3, 3, -17, 45, 7, -101, 60, 220]),  # nothing is averaged
+        (np.array([1, INF, 3, 4], np.float32), 2, (0.5, -0.5), [1, INF, INF, NAN, NAN, 3.25, 3.75, 4]),
+    ],
+)
+def test_averages_are_on_a_line_through_two_elements(
+    x: np.ndarray, scale: float, offsets: tuple[float, float], given: list[float]
+) -> None:
+    rows = np.stack([x, 2 * x])
+    with np.errstate(invalid="ignore"):
+        found = extended(rows, np.zeros((2, 8)), [1, scale], (0.5, offsets[0]), (-0.5, offsets[1]))
+    assert np.allclose(found, [given, 2 * np.array(given)], equal_nan=True)
+
+
+def test_integers_are_those_before_a_place() -> None:
+    x = X[:4].astype(np.int8)
+    assert lower(x, np.zeros(8), [2], 0.5, -0.5).tolist() == [3, 3, 3, -17, -17, 45, 45, 7]
+    assert lower(np.stack([x, x]), np.zeros((2, 8)), [1, 2], (0.5, 0.5), (-0.5, -0.5)).shape == (2, 8)
+
+
+@pytest.mark.parametrize(
+    ("axis", "index", "place"),
+    [
+        (0, -1, (2, 0, 0)), (0, 3, None), (0, -4, None), (0, 2**30, (0, 0, 0)), (1, 3, (0, 3, 0)), (1, 5, (1, 1, 0)),
+        (1, 7, (1, 3, 0)), (1, -5, None), (1, 2**30, None), (2, 4, (0, 1, 1)), (2, 7, (0, 2, 1)), (2, -4, None),
+    ],
+)  # fmt: skip
+def test_indices_outside_are_counted_on(axis: int, index: int, place: tuple[int, ...] | None) -> None:
+    x = np.zeros((3, 4, 3), np.float32)
+    one = (np.array(index, np.int32).reshape(1, 1, 1), np.full((1, 1, 1), 7, np.float32))
+    found = scattered(x, *one, axis)
+    assert list(zip(*map(np.ndarray.tolist, np.nonzero(found)), strict=True)) == ([] if place is None else [place])
+    assert not x.any()
