@@ -14,10 +14,8 @@ import pytest
 from commandline import dmlcheck as command
 
 import dmlcheck
-from dmlcheck import validation
 from dmlcheck.cases.records import Case
 from dmlcheck.reference import engine
-from dmlcheck.specs.names import NEWEST_LEVEL
 
 ROOT = Path(__file__).parents[1]
 OPERATORS = sorted(folder.name.upper() for folder in (ROOT / "cases").iterdir() if folder.is_dir())
@@ -256,24 +254,3 @@ class Constant:
     def run(self, *_: Any) -> dict[str, Any]:
         """Return a number near the right one."""
         return {"OutputTensor": np.full((1, 1, 1, 1), 1.3750001, np.float32)}
-
-
-def test_the_gradient_of_other_batches_and_channels_is_left_open() -> None:
-    gradient, output = ({"DataType": "FLOAT32", "Sizes": sizes} for sizes in ([2, 3, 1, 1], [1, 2, 2, 2]))
-    desc = {
-        "InputGradientTensor": gradient,
-        "OutputGradientTensor": output,
-        "Strides": [1, 1],
-        "WindowSize": [2, 2],
-        "StartPadding": [0, 0],
-        "EndPadding": [0, 0],
-        "IncludePadding": False,
-        "DimensionCount": 2,
-    }
-    legal, findings = validation.validate("AVERAGE_POOLING_GRAD", desc, NEWEST_LEVEL)
-    assert legal is not None
-    assert not findings
-    found = engine.evaluate(legal, {"InputGradientTensor": np.ones((2, 3, 1, 1), np.float32)})["OutputGradientTensor"]
-    assert found.values.shape == (1, 2, 2, 2)
-    assert found.undefined is not None
-    assert found.undefined.all()
