@@ -21,7 +21,8 @@ from dmlcheck.formats.read import read_file
 from dmlcheck.reports.site.build import site_files
 from dmlcheck.specs.load import data_folder, load_spec, operator_names
 
-MOST_PAGES, MOST_BYTES, MOST_OF_A_PAGE = 310, 8_200_000, 120_000
+# The longest page is an operator's with 74 constraints: each has a wrong desc, and half of the page is these.
+MOST_PAGES, MOST_BYTES, MOST_OF_A_PAGE = 310, 8_400_000, 150_000
 
 
 FOLDER: list[Path] = []  # that the workers of a run share

@@ -192,7 +192,7 @@ def _late(message: Message, text: str) -> Iterator[MessageSource]:
 
 
 def _refused(message: Message, operators: tuple[str, ...]) -> Iterator[MessageSource]:
-    """Yield what DirectML is known to refuse with an error code after CreateOperator took it."""
+    """Yield the descs that DirectML refuses with an error code after CreateOperator took them."""
     codes = [f"0x{pattern[:8]}" for pattern in message.patterns] if message.is_code else []
     for spec in map(load_spec, (operators or operator_names()) if codes else ()):
         for row in spec.known_deviations:

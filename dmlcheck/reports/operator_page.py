@@ -87,8 +87,8 @@ def _constraints(spec: OperatorSpec) -> Iterator[Line]:
         yield from _item(row.id, constraint_text(row))
         if row.basis != DOCUMENTATION:
             yield from _item("", f"Basis: {row.basis}")
-        if row.taken:
-            yield from _item("", taken_text(row))
+        if taken := taken_text(row):
+            yield from _item("", taken)
     for name, meaning in spec.let.items():
         yield from _item("", f"{name} is {meaning}")
 

@@ -111,7 +111,7 @@ _MOST_TRIED = 20  # wrong outputs of a file
 
 
 def _kind(desc: OperatorDesc, outputs: Mapping[str, OutputResult]) -> tuple[object, ...]:
-    """Return what failures of one kind have in common: all of the desc but its sizes, and in which way it is off."""
+    """Return the kind of a failure: all of the desc but its sizes, and in which way it is off."""
     attributes = {name: value for name, value in desc.values.items() if name not in desc.parts}
     types = tuple((part.label, part.tensor.data_type, len(part.tensor.sizes)) for part in desc.tensors())
     ways = tuple((one.shape, *map(bool, (one.mismatches, one.unlikely, one.systematic))) for one in outputs.values())

@@ -314,6 +314,7 @@ def test_operators_that_may_stand_inside_are_data_and_printed() -> None:
     assert told in dmlcheck("show", "BATCH_NORMALIZATION").stdout
     read = json.loads(dmlcheck("show", "ACTIVATION_SOFTPLUS", "--format", "json").stdout)
     assert {row["id"]: row["taken_inside"] for row in read["constraints"]}["C4"][0] == "1.4.0"
+    assert "accept an operator that breaks it inside another one\n" in dmlcheck("show", "ACTIVATION_SOFTPLUS").stdout
 
 
 def test_a_release_without_the_operator_takes_none_of_its_descs() -> None:

@@ -206,7 +206,7 @@ def _visits(nodes: Iterable[Any], of: Context, scope: Scope) -> Iterator[tuple[A
 
 
 class _Visit(NamedTuple):
-    """What became of a node that has descs: its operator, these, and its outputs."""
+    """A node that has descs: its operator, these, and its outputs."""
 
     operator: str
     found: Sequence[Counterpart]
@@ -216,7 +216,7 @@ class _Visit(NamedTuple):
 def _visited(node: Any, of: Context, scope: Scope) -> ModelNode:
     """Return the descs of a node, or why it has none, and add its outputs to the scope.
 
-    What became of a node like it, of other names, is not found once more.
+    Those of a node like it, of other names, are not found once more.
     """
     alike = of.alike
     key = None if alike is None or misnamed(node, scope) is not None else _key(node, of, scope)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.reference.ball.numbers import Arithmetic, Ball
+from dmlcheck.reference.ball.numbers import Arithmetic, Ball, raw
 from dmlcheck.reference.bindings import scale_bias
 from dmlcheck.reference.blocks import BLOCK, tiles
 from dmlcheck.reference.operands import widened
@@ -53,19 +53,16 @@ def _scaled(
 ) -> Any:
     """Return f(x * Scale + Bias, ...) of all operands, in balls if there is an arithmetic.
 
-    Integers may be scaled in FLOAT32. A result is undefined if an intermediate value does not fit the type; all are,
-    unless Scale and Bias are whole numbers.
+    Integers may be scaled in FLOAT32. A result of integers is undefined if an intermediate value does not fit their
+    type; all are, unless Scale and Bias are whole numbers.
     """
-    if arithmetic is not None:
-        balls = (x if isinstance(x, Ball) else Ball(widened(x), 0.0, arithmetic) for x in given)
-        return formula(*(x * scale + bias for x in balls))
-    if given[0].dtype.kind == "f":
-        return formula(*(widened(x) * scale + bias for x in given))
+    integers = [x for x in given if not isinstance(x, Ball) and x.dtype.kind != "f"]
+    fits = np.logical_and.reduce([_fits(x, float(raw(scale)), float(raw(bias))) for x in integers])
+    if arithmetic is not None or given[0].dtype.kind == "f":
+        found = formula(*(_operand(x, arithmetic) * scale + bias for x in given))
+        return PartlyUndefined(found, ~fits) if integers else found
     x, *more = given
     steps = _steps(x, scale, bias)
-    limits = np.iinfo(x.dtype)
-    fits = np.logical_and.reduce([(step >= limits.min) & (step <= limits.max) for step in steps])
-    fits &= scale.is_integer() and bias.is_integer()
     rest = [
         widened(y) * scale + bias if y.dtype.kind == "f" else (widened(y) * scale + bias).astype(np.int64) for y in more
     ]
@@ -76,6 +73,18 @@ def _scaled(
     return PartlyUndefined(
         alternatives(*(np.where(fits, step, 0).astype(x.dtype) for step in (steps[1], *steps[-2:])), of=of), ~fits
     )
+
+
+def _operand(x: Any, arithmetic: Arithmetic | None) -> Any:
+    """Return elements to be scaled, in balls if there is an arithmetic."""
+    return widened(x) if arithmetic is None else x if isinstance(x, Ball) else Ball(widened(x), 0.0, arithmetic)
+
+
+def _fits(x: Any, scale: float, bias: float) -> Any:
+    """Return where integers stay integers of their type while they are scaled."""
+    limits = np.iinfo(x.dtype)
+    held = [(step >= limits.min) & (step <= limits.max) for step in _steps(x, scale, bias)]
+    return np.logical_and.reduce(held) & (scale.is_integer() and bias.is_integer())
 
 
 def _steps(x: Any, scale: float, bias: float) -> tuple[Any, ...]:

@@ -281,6 +281,13 @@ def test_scale_and_bias_come_before_the_power_for_bases_and_exponents() -> None:
     assert results("POW", fields, *columns([(1, 2)], "INT32", "INT32")) == [None]
 
 
+@pytest.mark.parametrize("bases", ["FLOAT32", "INT32"])
+def test_a_power_is_undefined_where_an_exponent_that_is_an_integer_is_scaled_beyond_its_type(bases: str) -> None:
+    given = columns([(2, 3), (2, 127), (2, 128)], bases, "UINT8")
+    assert results("POW", {"ScaleBias": {"Scale": 2, "Bias": -3}}, *given) == [1, 1, None]
+    assert results("POW", {"ScaleBias": {"Scale": 0.5, "Bias": 0}}, *given) == [None, None, None]
+
+
 @pytest.mark.parametrize(
     ("operator", "right"),
     [

@@ -82,9 +82,10 @@ def test_corrections_are_by_kind_and_deviations_by_operator() -> None:
     assert len(shown) == sum(len(spec.known_deviations) for spec in specs()) > 30
     convolution = [row for row in shown if row[0] == "CONVOLUTION"]
     assert [(label, row.until, row.device) for _, label, row in convolution] == [
-        ("D1", "1.8.2", None),
-        ("D2", None, "Intel(R) Iris(R) Xe"),
-        ("D3", None, None),
+        ("D1", None, None),
+        ("D2", "1.8.2", None),
+        ("D3", None, "Intel(R) Iris(R) Xe"),
+        ("D4", None, None),
     ]
 
 

@@ -65,7 +65,7 @@ def test_every_constraint_on_descs_has_a_mistake_and_its_correction(operator: st
     spec = load_spec(f"DML_OPERATOR_{operator}")
     paths = find_files(f"{data_folder('cases')}/{operator.lower()}") or []
     found = mistakes(spec, [case for path in paths for case in read_file(path, path).cases if case.invalid])
-    assert found.keys() == {row.id for row in spec.constraints}
+    assert found.keys() == {row.id for row in spec.constraints if not row.is_unasked}
     for mistake in found.values():
         assert texts(mistake, "-")
         assert texts(mistake, "+")

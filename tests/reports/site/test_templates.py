@@ -49,4 +49,4 @@ def test_addresses_and_threads_are_links() -> None:
 
 def test_style_and_script_are_files() -> None:
     assert ".frame" in file_text("style.css")
-    assert len(file_text("script.js")) < 8_000
+    assert len(file_text("script.js")) < 10_000
