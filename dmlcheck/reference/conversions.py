@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.ball.numbers import Ball, raw
-from dmlcheck.reference.data_types import cast, is_float, narrowed, truncated
-from dmlcheck.reference.results import PartlyUndefined, alternatives
+from dmlcheck.reference.data_types import cast, is_float, limits, narrowed, overflows, stored, truncated
+from dmlcheck.reference.results import AsMeasured, PartlyUndefined, alternatives
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
 
 
@@ -20,6 +20,28 @@ def converted(x: Any, input_type: str, output_type: str) -> Any:
     if output_type in FORMATS:
         return to_floats(x, input_type, output_type)
     return truncated(output_type, x) if input_type in FORMATS else narrowed(output_type, x)
+
+
+def as_directml_converts(x: Any, input_type: str, output_type: str) -> Any:
+    """Return numbers in another data type as `converted`, with those that do not fit an integer type as measured."""
+    if output_type in FORMATS:
+        return converted(x, input_type, output_type)
+    if input_type in FORMATS:
+        return _limited(x, output_type)
+    is_narrow = limits(output_type)[1] < 2**16
+    return AsMeasured(stored(x, output_type), is_narrow & overflows(output_type, x))
+
+
+def _limited(x: Any, data_type: str) -> AsMeasured:
+    """Return floats without their fraction, limited to an integer type; NaN is 0."""
+    x = raw(x)
+    (least, most), found = limits(data_type), np.trunc(x)
+    fits = (found >= least) & (found < most + 1)  # the limit + 1 is a float64, also for 64-bit integers
+    dtype = np.uint64 if least == 0 else np.int64
+    ends = np.where(found > 0, dtype(most), dtype(least))
+    return AsMeasured(
+        np.where(fits, np.where(fits, found, 0).astype(dtype), np.where(np.isnan(x), dtype(0), ends)), ~fits
+    )
 
 
 def float_as(number: Any, output_type: str) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 from dmlcheck.reference.ball.numbers import Ball, hull, raw, with_roundings_of
 from dmlcheck.reference.data_types import infinite, limits
 from dmlcheck.reference.overflowing import NONE, norm, terms_depend_on_order
-from dmlcheck.reference.results import PartlyUndefined, alternatives, or_nan
+from dmlcheck.reference.results import AsMeasured, PartlyUndefined, alternatives, or_nan
 from dmlcheck.reference.sums import progression
 from dmlcheck.values.number_formats import ulp
 
@@ -41,6 +41,20 @@ def powers(x: Any, y: Any) -> Any:
 def _has_two_powers(x: Any, y: Any) -> Any:
     of_infinity = (x == -np.inf) & (np.floor(y) < y) | (y == 0) & ~np.isfinite(x)
     return of_infinity | np.isinf(y) & (x < 0) | (x == 1) & ~np.isfinite(y)
+
+
+def as_measured_powers(found: Any, where: Any, of_0: Any, output_type: str) -> PartlyUndefined:
+    """Return powers that the documentation leaves undefined in places, as measured but for those of 0 in FLOAT16."""
+    return PartlyUndefined(AsMeasured(found, where), where & of_0 & (output_type == "FLOAT16"))
+
+
+def sums_or_infinity(total: Any, output_type: str) -> tuple[Any, Any]:
+    """Return sums, and the same where those beyond the type are infinite; first the ones that DirectML computes with.
+
+    It adds FLOAT16 numbers in FLOAT32, and the others in their own type.
+    """
+    overflowed = infinite(output_type, total)
+    return (total, overflowed) if output_type == "FLOAT16" else (overflowed, total)
 
 
 def moving_mean(mean: Any, x: Any, weight: Any) -> Any:

@@ -19,6 +19,14 @@ def difference(x: Any, zero_point: Any) -> Any:
     return wide if zero_point is None else wide - zero_point
 
 
+def differences(x: Any, zero_point: Any, input_type: str) -> list[Any]:
+    """X - ZeroPoint, exactly; first of all, for integers of 32 bits, as DirectML subtracts them, in FLOAT32."""
+    ways = [difference(x, zero_point)]
+    if zero_point is None or input_type not in ("INT32", "UINT32"):
+        return ways
+    return [difference(x.astype(np.float32), zero_point.astype(np.float32)), *ways]
+
+
 def as_floats(x: Any) -> Any:
     """Return elements as floats."""
     return blockwise(lambda part: as_float(part, part), x)

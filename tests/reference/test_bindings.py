@@ -95,16 +95,21 @@ def test_an_array_of_operators_comes_as_functions_whatever_outputs_there_are(
     assert {name: part.values[0, 0, 0, 0].item() for name, part in found.items()} == dict.fromkeys(outputs, -2.5)
 
 
-def test_a_nested_operator_has_its_scale_and_bias(install: Install) -> None:
+@pytest.mark.parametrize(
+    ("scale", "bias", "expected"), [(0.1, 0, (0.3, 0.7, 9, 0)), (1, 1.1, (4.1, 8.1, 9, 0))], ids=["scale", "bias"]
+)
+def test_a_nested_operator_has_its_scale_and_bias(
+    install: Install, scale: float, bias: float, expected: tuple[float, ...]
+) -> None:
     def add1(a: Any, *, fused_activation: Any) -> Any:
         return fused_activation(a)
 
     install("GEMM", elementwise(add1))
-    clip = {"Type": "ELEMENT_WISE_CLIP", "ScaleBias": {"Scale": 0.1, "Bias": 3}, "Min": 0, "Max": 3.3}
+    clip = {"Type": "ELEMENT_WISE_CLIP", "ScaleBias": {"Scale": scale, "Bias": bias}, "Min": 0, "Max": 9}
     desc = described("GEMM", **{**GEMM, "FusedActivation": clip})
-    x = floats(1, 2, 300, -300).reshape(1, 1, 2, 2)
+    x = floats(3, 7, 300, -300).reshape(1, 1, 2, 2)
     found = engine.evaluate(desc, {"ATensor": x, "BTensor": x})["OutputTensor"].values
-    assert found.reshape(-1).tolist() == floats(3.1, 3.2, 3.3, 0).tolist()
+    assert found.reshape(-1).tolist() == floats(*expected).tolist()
     asked = {"OutputTensor": np.ones(x.shape, bool)}
     given = gathered(desc, {"ATensor": x, "BTensor": x}, asked)["OutputTensor"]
     assert (given.radius[:2] > 0).all()

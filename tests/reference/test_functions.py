@@ -45,9 +45,9 @@ def test_a_sequence_has_the_sum_and_where_they_differ_the_product() -> None:
 def test_a_power_may_be_nan_where_its_logarithm_is_none() -> None:
     x = np.array([-INF, -INF, INF, NAN, -2, -0.5, -1, 1, 1, 1])
     y = np.array([0.5, -0.5, 0, 0, INF, INF, INF, INF, -INF, NAN])
-    first, other = ways_of(powers(x, y))
-    assert first.tolist() == [INF, 0, 1, 1, INF, 0, 1, 1, 1, 1]
-    assert np.isnan(other).all()
+    first, other = ways_of(powers(x, y))  # DirectML's first
+    assert np.isnan(first).all()
+    assert other.tolist() == [INF, 0, 1, 1, INF, 0, 1, 1, 1, 1]
 
 
 def test_other_powers_have_one_result() -> None:

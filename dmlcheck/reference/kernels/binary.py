@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.data_types import as_bits, cast, infinite, is_float, limits, overflows, stored, width, wrapped
-from dmlcheck.reference.functions import of_values, powers
+from dmlcheck.reference.data_types import as_bits, cast, is_float, limits, overflows, stored, width, wrapped
+from dmlcheck.reference.functions import as_measured_powers, of_values, powers, sums_or_infinity
 from dmlcheck.reference.results import AsMeasured, PartlyUndefined, alternatives, flushing
 from dmlcheck.reference.rows import Kernel, elementwise, exact
 
@@ -33,9 +33,7 @@ def difference_square(a: Any, b: Any) -> Any:
 
 def mean(a: Any, b: Any, *, output_type: str) -> Any:
     """(A + B) / 2, where the sum may become infinite if it does not fit the type."""
-    total = a + b
-    sums = total, infinite(output_type, total)
-    return alternatives(*(sums if output_type == "FLOAT16" else sums[::-1]), of=lambda x: x / 2)
+    return alternatives(*sums_or_infinity(a + b, output_type), of=lambda x: x / 2)
 
 
 def mean_of_integers(a: Any, b: Any, *, output_type: str) -> Any:
@@ -82,7 +80,7 @@ def power(input: Any, exponent: Any, *, output_type: str) -> Any:
         return powers(input, exponent)
     is_nan = of_values(lambda x, y: (x == 0) & (y == 0), input, exponent)
     found = powers(np.where(of_0, np.where(is_nan, np.nan, 0.0), input), exponent)
-    return AsMeasured(found, of_0) if output_type == "FLOAT32" else PartlyUndefined(found, of_0)
+    return as_measured_powers(found, of_0, of_0, output_type)
 
 
 def power_of_integers(input: Any, exponent: Any, *, output_type: str) -> Any:

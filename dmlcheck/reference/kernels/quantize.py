@@ -10,7 +10,7 @@ import numpy as np
 from dmlcheck.reference.data_types import as_float, infinite, limits, nearest
 from dmlcheck.reference.needs import repeated
 from dmlcheck.reference.places import Places
-from dmlcheck.reference.quantization import as_floats, difference, quantized_nan
+from dmlcheck.reference.quantization import as_floats, difference, differences, quantized_nan
 from dmlcheck.reference.results import AsMeasured, PartlyUndefined, alternatives
 from dmlcheck.reference.rows import EVERYTHING, Axes, Cut, Given, Kernel, elementwise
 
@@ -22,9 +22,7 @@ def quantize_linear(input: Any, scale: Any, zero_point: Any, *, output_type: str
 
 def dequantize_linear(input: Any, scale: Any, zero_point: Any, *, input_type: str, output_type: str) -> Any:
     """(x - ZeroPoint) * Scale, of numbers in FLOAT32 or exact, where the difference may be infinite in FLOAT16."""
-    ways = [difference(input, zero_point)]
-    if zero_point is not None and input_type in ("INT32", "UINT32"):
-        ways.insert(0, difference(input.astype(np.float32), zero_point.astype(np.float32)))
+    ways = differences(input, zero_point, input_type)
     beyond = (infinite(output_type, x) for x in ways)
     return alternatives(*ways, *beyond, of=lambda x: as_float(x, scale) * scale)
 

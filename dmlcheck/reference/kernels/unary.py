@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.ball.numbers import raw
 from dmlcheck.reference.data_types import as_bits, cast, fits, limited, numbers_for, stored, width
-from dmlcheck.reference.functions import of_values
+from dmlcheck.reference.functions import as_measured_powers, of_values
 from dmlcheck.reference.places import Places, numbers_of, with_ones_after
 from dmlcheck.reference.results import AsMeasured, PartlyUndefined, flushing, or_nan
 from dmlcheck.reference.rows import Cut, Kernel, elementwise, exact
@@ -47,8 +46,9 @@ def constant_pow(input: Any, *, exponent: Any, output_type: str) -> Any:
 
     Of NaN and infinities powers may be NaN where IEEE 754's pow gives numbers.
     """
-    if np.isnan(raw(exponent)):
-        return PartlyUndefined(AsMeasured(np.full_like(raw(input), np.nan), where=True), raw(input) == 0)
+    is_0 = of_values(lambda x: x == 0, input)
+    if of_values(np.isnan, exponent):
+        return PartlyUndefined(AsMeasured(np.full(is_0.shape, np.nan), where=True), is_0)
     of_infinity = of_values(lambda x, y: (np.floor(y) < y) & (x == -np.inf), input, exponent)
     value = np.power(np.where(of_infinity, np.inf, input), exponent) if of_infinity.any() else np.power(input, exponent)
     may_be_nan = of_values(lambda x, y: (y == 0) & ~np.isfinite(x), input, exponent) | of_infinity
@@ -56,8 +56,7 @@ def constant_pow(input: Any, *, exponent: Any, output_type: str) -> Any:
     is_nan = of_values(lambda x, y: (y == 0) & (x == 0) | np.isinf(y) & ((x < 0) | (x == 1)), input, exponent)
     is_undefined = of_values(lambda x, y: (y <= 0) & (x == 0) | ~np.isfinite(y), input, exponent)
     found = or_nan(np.where(is_nan, np.nan, value), may_be_nan)
-    is_unknown = of_values(lambda x: x == 0, input) if output_type == "FLOAT16" else False
-    return PartlyUndefined(AsMeasured(found, is_undefined), is_undefined & is_unknown)
+    return as_measured_powers(found, is_undefined, is_0, output_type)
 
 
 def ceil(input: Any) -> Any:
@@ -122,7 +121,7 @@ def clip(input: Any, *, min: Any, max: Any) -> Any:
 def clip_integers(input: Any, *, min: Any, max: Any) -> Any:
     """As `clip`, where Min and Max lose their fractions, and are limited to the type; NaN is 0."""
     value = np.minimum(limited(max, input), np.maximum(limited(min, input), input))
-    is_lost = input.dtype == np.uint64 and bool(np.isnan(raw(min)) or np.isnan(raw(max)))
+    is_lost = input.dtype == np.uint64 and any(of_values(np.isnan, end) for end in (min, max))
     return PartlyUndefined(AsMeasured(value, not (fits(min, input) and fits(max, input))), is_lost)
 
 
@@ -146,7 +145,7 @@ def without_nan(value: Any, other: Any) -> AsMeasured:
 def threshold_integers(input: Any, *, min: Any) -> Any:
     """max(x, Min), where Min loses its fraction, and is limited to the type; NaN is 0. INT16 has no limits measured."""
     found = AsMeasured(np.maximum(input, limited(min, input)), cast(min, input) != min)
-    is_lost = input.dtype == np.int16 and not fits(min, input) and not np.isnan(raw(min))
+    is_lost = input.dtype == np.int16 and not fits(min, input) and not of_values(np.isnan, min)
     return PartlyUndefined(found, is_lost)
 
 

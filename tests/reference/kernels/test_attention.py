@@ -281,26 +281,6 @@ def test_a_mask_type_without_a_mask_makes_the_output_undefined() -> None:
     assert marks("MULTIHEAD_ATTENTION", simple(mask_type="KEY_SEQUENCE_LENGTH")) == [True, False, False]
 
 
-@pytest.mark.parametrize(("heads", "groups"), [(3, 2), (4, 1), (2, 3), (1, 2)])
-def test_numbers_of_heads_that_do_not_fit_the_sizes_make_all_undefined(heads: int, groups: int) -> None:
-    fields = {"QueryHeadCount": heads, "KeyValueHeadCount": groups}
-    assert marks("MULTIHEAD_ATTENTION1", simple(), present=False, **fields) == [True]
-
-
-@pytest.mark.parametrize(
-    ("name", "sizes"), [("Bias", (11,)), ("Key", (2, 4, 3)), ("Value", (2, 4, 3)), ("PastKey", (2, 2, 5, 3))]
-)
-def test_sizes_that_do_not_fit_the_numbers_of_heads_make_all_undefined(name: str, sizes: tuple[int, ...]) -> None:
-    past = np.ones((2, 2, 5, 2), np.float32)
-    made = simple(past_key=past, past_value=past)._replace(query=np.ones((2, 3, 8), np.float32), heads=4)
-    assert marks("MULTIHEAD_ATTENTION1", made) == [False] * 3
-    desc, inputs = built(
-        "MULTIHEAD_ATTENTION1", made, **{f"{name}Tensor": {"DataType": "FLOAT32", "Sizes": list(sizes)}}
-    )
-    found = engine.evaluate(desc, {**inputs, f"{name}Tensor": np.ones(sizes, np.float32)})
-    assert all(own.undefined is not None and own.undefined.all() for own in found.values())
-
-
 @pytest.mark.parametrize(("data_type", "size"), [("FLOAT16", 300.0), ("FLOAT32", 2.0**64)])
 @pytest.mark.parametrize("scale", [1.0, 1e-3])
 @pytest.mark.parametrize("sign", [1, -1])
