@@ -10,7 +10,7 @@ from dmlcheck.cases.records import Case
 from dmlcheck.descs.read import read_desc
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.specs.names import ENUMS, LEVEL_ORDER, LEVELS
-from dmlcheck.specs.records import OperatorSpec, SupportTable
+from dmlcheck.specs.records import Constraint, OperatorSpec, SupportTable
 from dmlcheck.validation.support_tables import support_table
 
 LAYOUTS = ("packed", "strided", "broadcast", "padded", "owned by DirectML")
@@ -53,7 +53,7 @@ def of_operator(spec: OperatorSpec, cases: list[Case]) -> Coverage:
     """Return the coverage of one operator's cases; a case is accepting unless it is a negative one."""
     good = [(case, desc) for case, desc in _descs(spec, cases) if not case.is_negative]
     listed = (entry.removeprefix("DML_OPERATOR_") for case in cases for entry in case.invalid or ())
-    labels = (f"{spec.short}/{row.id}" for row in spec.constraints if row.word != "unchecked")
+    labels = (f"{spec.short}/{row.id}" for row in rows_to_break(spec))
     parts = {
         "support rows accepted": _part(_rows(spec), (row for case, desc in good for row in _rows_of(case, desc))),
         "types and dimensions accepted": _part_of_edges(newest_parts(spec), accepted(spec, cases)),
@@ -63,6 +63,11 @@ def of_operator(spec: OperatorSpec, cases: list[Case]) -> Coverage:
     }
     layouts = {layout for _, desc in good for part in desc.tensors() for layout in _layouts(part.tensor)}
     return Coverage(spec.operator, len(cases), parts, tuple(name for name in LAYOUTS if name in layouts))
+
+
+def rows_to_break(spec: OperatorSpec) -> Iterator[Constraint]:
+    """Yield the constraints that cases are to break: those that are checked, and whose descs may be asked for."""
+    return (row for row in spec.constraints if row.word != "unchecked" and not row.is_unasked)
 
 
 def _descs(spec: OperatorSpec, cases: Iterable[Case]) -> Iterator[tuple[Case, OperatorDesc]]:

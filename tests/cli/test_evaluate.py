@@ -22,12 +22,12 @@ def test_memory_that_ends_in_eval_is_a_diagnostic(monkeypatch: pytest.MonkeyPatc
 
 
 OPEN = """\
-operator: ELEMENT_WISE_MAX
+operator: ELEMENT_WISE_DIVIDE
 desc:
-  ATensor: {DataType: FLOAT32, Sizes: [2, 2]}
-  BTensor: {DataType: FLOAT32, Sizes: [2, 2]}
-  OutputTensor: {DataType: FLOAT32, Sizes: [2, 2]}
-inputs: {ATensor: [[1, 2], [nan, 4]], BTensor: [[0, 5], [3, 3]]}
+  ATensor: {DataType: INT32, Sizes: [2, 2]}
+  BTensor: {DataType: INT32, Sizes: [2, 2]}
+  OutputTensor: {DataType: INT32, Sizes: [2, 2]}
+inputs: {ATensor: [[4, 10], [3, 8]], BTensor: [[4, 2], [0, 2]]}
 """
 
 
@@ -35,7 +35,7 @@ def test_what_eval_prints_are_outputs_that_the_reference_passes(tmp_path: Path) 
     printed = dmlcheck("eval", "-", stdin=OPEN).output
     assert printed == '"-":\n  OutputTensor: [[1, 5], [any, 4]]\n'
     outputs = printed.partition("OutputTensor:")[2]
-    (tmp_path / "max.yaml").write_text(f"{OPEN}outputs:\n  OutputTensor:{outputs}", encoding="utf-8")
+    (tmp_path / "divide.yaml").write_text(f"{OPEN}outputs:\n  OutputTensor:{outputs}", encoding="utf-8")
     assert dmlcheck("run", str(tmp_path)).exit_code == 0
 
 
