@@ -160,13 +160,10 @@ def judge(
         guesses = _guesses(case.file, (desc, inputs, expected, actual, undefined, compared), limit, limits)
     found = verdict_of(outputs, case.outputs or {}, guesses)
     disagreeing = () if of_reference is None else disagreements(case, prepared, actual, of_reference, is_open)
-    inaccurate: list[Finding] = []
-    if right.reference is not None and gives_floats(prepared):
-        inaccurate = list(inaccurate_expectations(case, prepared, right.reference, limits.within, undefined))
-        inaccurate = inaccurate if of_reference is None else without_mismatches(inaccurate, outputs)
+    inaccurate = _inaccurate(case, prepared, right, limits.within, undefined)
     return found._replace(
         findings=(*disagreeing, *found.findings),
-        inaccurate=tuple(inaccurate),
+        inaccurate=tuple(inaccurate if of_reference is None else without_mismatches(inaccurate, outputs)),
         is_empty=found.is_empty and not is_all_any(prepared),
         known=known,
     )
@@ -362,6 +359,13 @@ def _right(
         )
     own = {part.label: (part.tensor, reference[part.label]) for part in desc.tensors(OUTPUT) if part.label in actual}
     return _Right(own, masks_of(computed, with_measured=with_measured), settled=screen.settled() if is_screened else ())
+
+
+def _inaccurate(case: Case, prepared: Prepared, right: _Right, within: float, undefined: Masks) -> list[Finding]:
+    """Return the findings about floats that a case gives and that are not accurate themselves."""
+    if right.reference is None or not gives_floats(prepared):
+        return []
+    return list(inaccurate_expectations(case, prepared, right.reference, within, undefined))
 
 
 def _bounds_of(desc: OperatorDesc, inputs: dict[str, Any], limit: Limit, *, with_measured: bool = False) -> Any:

@@ -42,7 +42,8 @@ def test_a_file_that_is_not_there_is_said_to_be_missing(folder: Path, command: l
     write("a.yaml", GOOD)
     dmlcheck("run", "a.yaml", "--json", "r.json")
     result = dmlcheck(*(word.format("b.json") for word in command))
-    assert (result.exit_code, "b.json: no such file" in result.output or "file-not-found" in result.output) == (2, True)
+    ways = ("b.json: no such file", "file-not-found", "b.json does not exist; --add --reason TEXT makes it")
+    assert (result.exit_code, any(way in result.output for way in ways)) == (2, True), result.output
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")

@@ -153,14 +153,14 @@ def test_a_known_deviation_has_the_conditions_of_its_row(specs: Path) -> None:
     text = SPEC + f"known_deviations:\n  - {{text: No., source: a page, {row}, is_of_graphs: true}}\n"
     (known,) = load.load_spec(write(specs, "CONDITIONS_FOR_TEST_LOAD", text)).known_deviations
     limits = ({"Axes": (1,)}, ("InputTensor",), "AxisCount > 1", "1.7.0", "1.8.2", "GPU", True)
-    assert known[3:] == (*limits, None, None, None, None, None)
+    assert known[3:] == (*limits, None, None, None, None, None, "", {})
 
 
 def test_a_known_deviation_has_the_values_of_its_row(specs: Path) -> None:
     row = 'values: InputTensor < 0, gives: 0, as_if: {InputTensor: 1}, refusal: "0x8000FFFF", as_of: 2025'
     text = SPEC + f"known_deviations:\n  - {{text: No., source: a page, {row}}}\n"
     (known,) = load.load_spec(write(specs, "VALUES_FOR_TEST_LOAD", text)).known_deviations
-    assert known[11:] == ("InputTensor < 0", "0", {"InputTensor": "1"}, "0x8000FFFF")
+    assert known[11:] == ("InputTensor < 0", "0", {"InputTensor": "1"}, "0x8000FFFF", "", {})
     assert (known.is_narrow, known.is_given) == (True, True)
 
 

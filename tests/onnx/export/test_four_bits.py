@@ -36,11 +36,16 @@ def test_4_bits_are_bytes_outside_and_cast_inside() -> None:
 @pytest.mark.parametrize(("kind", "right"), [("INT4", [-8, -1, 0, 5, 7]), ("UINT4", [0, 0, 0, 5, 15])])
 @pytest.mark.parametrize("point", [None, 1])
 def test_numbers_of_4_bits_are_quantized_and_come_back(kind: str, right: list[int], point: int | None) -> None:
-    """Scale 0.5: -100, -0.5, 0, 2.5 and 100 are -200, -1, 0, 5 and 200; a zero point of 1 is taken off before."""
+    """Scale 0.5: -100, -0.5, 0, 2.5 and 100 are -200, -1, 0, 5 and 200; the zero point is taken off before.
+
+    Where none is given, that of an unsigned type is the middle, 8.
+    """
     dtype = np.int8 if kind == "INT4" else np.uint8
-    x = f32([[-100, -0.5, 0, 2.5, 100]]) - f32((point or 0) * 0.5)
+    middle = 8 if kind == "UINT4" else 0
+    taken = middle if point is None else point
+    x = f32([[-100, -0.5, 0, 2.5, 100]]) - f32(taken * 0.5)
     stored, scale = np.array([right], dtype), f32([[0.5]])
-    back = (stored.astype(np.float32) - (point or 0)) / 2
+    back = (stored.astype(np.float32) - taken) / 2
     numbers = [scale] if point is None else [scale, np.array([[point]], dtype)]
     kinds = [ONE] if point is None else [ONE, {"DataType": kind, "Sizes": [1, 1]}]
     fields = {"QuantizationType": "SCALE" if point is None else "SCALE_ZERO_POINT", "QuantizationTensors": kinds}

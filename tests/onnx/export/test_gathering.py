@@ -21,7 +21,7 @@ def test_ignored_dimensions_of_indices_have_one_place() -> None:
         "GATHER", {"InputTensor": x, "IndicesTensor": indices}, {"OutputTensor": x[[2, 0]]}, Axis=0, IndexDimensions=1
     )
     inputs = {"InputTensor": x, "IndicesTensor": indices.repeat(3, 0)}
-    desc = made("GATHER", inputs, {"OutputTensor": x[[2, 0]]}, Axis=0, IndexDimensions=1)
+    desc = made("GATHER", inputs, {"OutputTensor": x}, Axis=1, IndexDimensions=1)  # 3, as before the axis
     with pytest.raises(Inexpressible, match="dimensions of IndicesTensor that are ignored are not all of size 1"):
         build(desc)
 
