@@ -7,15 +7,17 @@ import pytest
 
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball
 from dmlcheck.reference.functions import (
+    as_measured_powers,
     blended,
     moving_mean,
     of_values,
     powers,
     sequence,
     summed_in_type,
+    sums_or_infinity,
     with_published_error,
 )
-from dmlcheck.reference.results import ways_of
+from dmlcheck.reference.results import ways_of, with_measured
 
 INF, NAN = np.inf, np.nan
 FLOAT32 = Arithmetic()
@@ -54,6 +56,23 @@ def test_other_powers_have_one_result() -> None:
     x = np.array([-INF, -INF, 4, INF, 3, -3, 2, 0.5, 0, 1, -2])
     y = np.array([2, 3, 0.5, 0.5, 0, 0, INF, INF, INF, 2, 3])
     assert powers(x, y).tolist() == [INF, -INF, 2, INF, 1, 1, INF, 0, 0, 1, -8]
+
+
+def test_measured_powers_of_0_are_undefined_in_float16_alone() -> None:
+    of_0 = np.array([True, False, True])
+    where = np.array([True, True, False])
+    for data_type, unknown in (("FLOAT16", [True, False, False]), ("FLOAT32", [False, False, False])):
+        _, is_undefined, is_measured = with_measured(as_measured_powers(np.ones(3), where, of_0, data_type))
+        assert is_undefined.tolist() == unknown
+        assert is_measured.tolist() == [True, True, False]
+
+
+def test_sums_of_float16_are_first_those_of_float32() -> None:
+    beyond = {"FLOAT16": 2.0**16, "FLOAT32": 2.0**128}
+    for data_type, total in beyond.items():
+        with np.errstate(over="ignore"):
+            found = [float(way[0]) for way in sums_or_infinity(np.array([total]), data_type)]
+        assert found == ([total, INF] if data_type == "FLOAT16" else [INF, total])
 
 
 def test_a_moving_mean_may_move_by_the_difference() -> None:

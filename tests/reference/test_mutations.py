@@ -34,8 +34,9 @@ REFERENCE = Reference()
 
 @cache
 def positive_cases(operator: str) -> tuple[Case, ...]:
-    """Return the cases of an operator that compute something."""
-    return tuple(case for case in dmlcheck.load_cases(CASES / operator) if case.outputs is not None)
+    """Return the cases of an operator that compute something; mutants take the place of the reference in all."""
+    cases = dmlcheck.load_cases(CASES / operator)
+    return tuple(case._replace(tags=()) for case in cases if case.outputs is not None)
 
 
 def is_caught(mutant: Implementation, operator: str, function: str | None = None, *, most: int = MOST) -> bool:
@@ -137,9 +138,15 @@ def assert_caught(mutant: OfRows, function: str, *, most: int = MOST) -> None:
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_every_case_passes_as_long_as_nothing_is_broken(operator: str) -> None:
     for made in (None, implementation(right)):
-        results = dmlcheck.run_cases(positive_cases(operator), made)
+        cases = [case for case in positive_cases(operator) if made is None or not is_measured(case)]
+        results = dmlcheck.run_cases(cases, made)
         assert results
         assert [result.case.id for result in results if result.outcome != "passed"] == []
+
+
+def is_measured(case: Case) -> bool:
+    """Whether a case has results that the documentation leaves undefined, which count for DirectML alone."""
+    return case.file.endswith("measured.yaml")
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
@@ -531,9 +538,29 @@ def test_results_that_are_an_eighth_off(function: str) -> None:
 # ---- logarithms and products
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_log_sum_exp_without_taking_out_the_maximum(dtype: Any) -> None:
-    assert_caught(lambda rows: np.log(np.exp(rows.astype(dtype)).sum(axis=1, dtype=dtype)), "LOG_SUM_EXP")
+def unshifted(dtype: Any) -> OfRows:
+    """Return LOG_SUM_EXP in a float type without taking out the maximum."""
+    return lambda rows: np.log(np.exp(rows.astype(dtype)).sum(axis=1, dtype=dtype))
+
+
+def test_log_sum_exp_without_taking_out_the_maximum() -> None:
+    assert_caught(unshifted(np.float32), "LOG_SUM_EXP")
+
+
+def test_log_sum_exp_in_float64_without_taking_out_the_maximum_is_told() -> None:
+    """It is wrong only where DirectML is known to overflow too, which is told and does not fail."""
+    mutant = of_rows("LOG_SUM_EXP", unshifted(np.float64))
+    told = [
+        diagnostic.rule
+        for result in dmlcheck.run_cases([case for case in positive_cases("reduce") if is_large(case)], mutant)
+        for diagnostic in result.diagnostics
+    ]
+    assert told == ["known-deviation"]
+
+
+def is_large(case: Case) -> bool:
+    """Whether a case has powers beyond FLOAT64."""
+    return case.name == "log_sum_exp-large" and case.file.endswith("values.yaml")
 
 
 def test_log_sum_exp_of_infinities_minus_infinities() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball
-from dmlcheck.reference.quantization import difference, overflows_int32, quantized, requantized
+from dmlcheck.reference.quantization import difference, differences, overflows_int32, quantized, requantized
 
 INF, NAN = math.inf, math.nan
 
@@ -22,6 +22,13 @@ def test_a_difference_is_exact_whatever_the_types() -> None:
     x = np.array([255, 0, 2**31 - 1, 2**32 - 1], np.uint64)
     assert difference(x, np.array([0, 255, 1, 0], np.uint64)).tolist() == [255, -255, 2**31 - 2, 2**32 - 1]
     assert difference(x, None).tolist() == [255, 0, 2**31 - 1, 2**32 - 1]
+
+
+def test_differences_of_32_bits_are_first_those_in_float32() -> None:
+    x, zero = np.array([2**24 + 1], np.int64), np.array([1], np.int64)
+    assert [way.tolist() for way in differences(x, zero, "INT32")] == [[2**24 - 1], [2**24]]
+    assert [way.tolist() for way in differences(x, zero, "INT16")] == [[2**24]]
+    assert [way.tolist() for way in differences(x, None, "INT32")] == [[2**24 + 1]]
 
 
 def test_int32_holds_sums_up_to_its_limits() -> None:

@@ -72,11 +72,11 @@ def test_windows_that_contain_an_element_are_at_most_its_window_long() -> None:
 
 def test_a_gradient_of_neighbours_takes_two_sums_over_the_neighbours_on_both_sides() -> None:
     given = {"input": np.zeros((1, 1, 40, 40))}
-    both = amount(Neighbours(lambda _: ((3,), [(3, 3)])), given)
-    assert amount(Neighbours(lambda _: ((3,), [(1, 2), (2, 1)]), is_twice=True), given) == 2 * both
-    assert amount(Neighbours(lambda _: ((3,), [(1, 2), (2, 1)])), given) == 16_384 * 4 + BLOCK
+    both = amount(Neighbours(lambda _: ((3,), (3, 3))), given)
+    assert amount(Neighbours(lambda _: ((3,), (1, 2)), is_twice=True), given) == 2 * both
+    assert amount(Neighbours(lambda _: ((3,), (1, 2))), given) == 16_384 * 4 + BLOCK
 
 
 def test_a_region_of_everything_is_summed_once() -> None:
     given = {"input": np.zeros((2, 5, 3, 1))}
-    assert amount(Neighbours(lambda _: ((1,), [(4, 4)])), given) == 30
+    assert amount(Neighbours(lambda _: ((1,), (4, 4))), given) == 30
