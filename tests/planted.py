@@ -557,7 +557,7 @@ def _always() -> Iterator[Fault]:
         where = "matrix units that take FLOAT32 operands in fewer bits, or a texture format"
         yield Fault(f"inputs-{name}", where, on_inputs(if_float32(rounding)))
     for name, rounding in (("bfloat16", narrowed.bfloat16), ("float16", narrowed.float16)):
-        yield Fault(f"sums-{name}", "accumulators of half the width", computing(Way(rounding)))
+        yield Fault(f"sums-{name}", "accumulators of half the width", computing(Way(rounding=rounding)))
     blocks = Way(lost=lambda count: slice(32, min(64, count)) if count > 32 else slice(0, 0))
     yield Fault("lost-block", "a barrier that is missing between the blocks of a sum", computing(blocks))
     yield Fault("lost-term", "a loop that ends one early", computing(Way(lost=lambda count: slice(count - 1, None))))

@@ -104,8 +104,8 @@ def variants(desc: OperatorDesc, inputs: Inputs) -> Iterator[Variant]:
 
 
 _WAYS = {
-    "sums were made in FLOAT16": Way(narrowed.float16),
-    "sums were made in BFLOAT16": Way(narrowed.bfloat16),
+    "sums were made in FLOAT16": Way(rounding=narrowed.float16),
+    "sums were made in BFLOAT16": Way(rounding=narrowed.bfloat16),
     "the last term of each sum were left out": Way(lost=lambda count: slice(count - 1, None)),
     "halves were rounded away from zero": Way(nearest=narrowed.away_from_zero),
 }

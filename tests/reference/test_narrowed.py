@@ -9,7 +9,7 @@ import numpy as np
 from dmlcheck.reference import narrowed
 from dmlcheck.reference.narrowed import Way
 
-FLOAT16 = partial(narrowed.narrowed, Way(narrowed.float16))
+FLOAT16 = partial(narrowed.narrowed, Way(rounding=narrowed.float16))
 
 
 def test_roundings_are_those_of_the_types() -> None:
