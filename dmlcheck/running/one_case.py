@@ -34,6 +34,7 @@ from dmlcheck.running.negatives import check_invalid, is_listed
 from dmlcheck.running.pair import Pair
 from dmlcheck.running.refusals import InvalidDesc, accepted, unforeseen, wrong_desc, zeros
 from dmlcheck.running.results import (
+    ALL_UNDEFINED,
     ERRORED,
     FAILED,
     FOR_IMPLEMENTATIONS,
@@ -57,7 +58,6 @@ if TYPE_CHECKING:
 
 _MOST_WORDS = 200  # characters of the words of a refusal
 _UNFORESEEN = "an unforeseen answer"
-_NOTHING = "nothing to compare: every expected element is undefined"
 _NO_LIMIT = "nothing to judge: every element differs where its tolerance has no limit"
 
 
@@ -354,7 +354,7 @@ def ending_of(verdict: Verdict, settings: Settings) -> Ending:
         reason = "systematic error" if is_systematic else "output mismatch"
         return Ending(FAILED, reason, verdict.findings, outputs, verdict.known, noted=noted, consistent=consistent)
     if verdict.is_empty:
-        return Ending(SKIPPED, _NOTHING, outputs=outputs)
+        return Ending(SKIPPED, ALL_UNDEFINED, outputs=outputs)
     if not (verdict.unlikely or verdict.unlimited or verdict.inaccurate):
         return Ending(PASSED, None, (), outputs, consistent=consistent)
     doubtful = {

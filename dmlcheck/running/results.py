@@ -23,6 +23,7 @@ LEGAL = "a valid desc"  # why a plain desc passes
 NO_DEVICE = "no device"  # why a case is skipped that DirectML takes, and nothing here computes
 FOR_IMPLEMENTATIONS = "for implementations, which are compared with the reference engine"
 FOR_REFERENCE = "for the reference engine, whose results are exact and rounded once"
+ALL_UNDEFINED = "nothing to compare: every expected element is undefined"
 OUTCOMES = (PASSED, FAILED, ERRORED, SKIPPED, XFAILED, XPASSED)
 NO_ANSWER = ("implementation-error", "timeout")  # rules that say that an implementation gave nothing
 FAILURES = (FAILED, ERRORED, XPASSED)

@@ -21,7 +21,7 @@ from dmlcheck.reference import deadline
 from dmlcheck.running import one_case
 from dmlcheck.running.one_case import Run, run_case, run_cases
 from dmlcheck.running.pair import Pair
-from dmlcheck.running.results import FOR_REFERENCE
+from dmlcheck.running.results import ALL_UNDEFINED, FOR_REFERENCE
 from dmlcheck.running.settings import Settings
 
 CASES = Path(__file__).parents[2] / "cases"
@@ -266,7 +266,6 @@ INT32 = {name: {**TENSOR, "DataType": "INT32"} for name in ADD}
 DIVIDE: dict[str, Any] = {"operator": "ELEMENT_WISE_DIVIDE", "desc": INT32}
 ONE_BY_0 = {**DIVIDE, "inputs": {"ATensor": [6, 1], "BTensor": [2, 0]}}
 ALL_BY_0 = {**DIVIDE, "inputs": {"ATensor": [6, 1], "BTensor": [0, 0]}}
-NOTHING = "nothing to compare: every expected element is undefined"
 
 
 def open_counts(given: Case, implementation: Any = None) -> tuple[str, str | None, int]:
@@ -315,7 +314,7 @@ def test_no_implementation_is_judged_by_any_where_the_reference_does_not_leave_i
 @pytest.mark.parametrize("answer", [(3, 4), (7, 7)])
 @pytest.mark.parametrize("outputs", [None, {"OutputTensor": [3, 4]}, {"OutputTensor": [3, "any"]}])
 def test_a_case_that_leaves_every_element_open_is_skipped(outputs: Any, answer: tuple[float, float]) -> None:
-    assert open_counts(case(**ALL_BY_0, outputs=outputs), answering(*answer)) == ("skipped", NOTHING, 2)
+    assert open_counts(case(**ALL_BY_0, outputs=outputs), answering(*answer)) == ("skipped", ALL_UNDEFINED, 2)
 
 
 def test_a_case_that_says_any_for_every_element_passes() -> None:
