@@ -13,6 +13,7 @@ from dmlcheck.drawing.draft import Raw
 from dmlcheck.drawing.repair import give
 from dmlcheck.specs.names import DATA_TYPES, ENUMS
 from dmlcheck.specs.records import Field, OperatorSpec
+from dmlcheck.specs.shapes import without_leading_ones
 
 _TYPES = [name for name, kind in DATA_TYPES.items() if kind.kind != "none"]
 _OPTIONAL, _PAIRED = 0.15, 0.2  # the shares of changes of optional fields, and of tensors beside others
@@ -154,10 +155,7 @@ def _resize(tensor: Raw, sizes: list[int]) -> None:
 
 def _core(tensor: Raw) -> list[int]:
     """Return sizes without leading ones; one is left."""
-    sizes = list(tensor["Sizes"])
-    while len(sizes) > 1 and sizes[0] == 1:
-        del sizes[0]
-    return sizes
+    return list(without_leading_ones(tensor["Sizes"])) or [1]
 
 
 def _like_another(tensors: list[Raw], chance: Chance) -> None:

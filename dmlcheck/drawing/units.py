@@ -108,9 +108,9 @@ def _desc(unit: Unit, chance: Chance) -> OperatorDesc | None:
     if desc is not None and chance.often(_STRIDED):
         desc = laid(desc, chance, unit.level)
     is_long = sizes is INDEXED or "RecurrenceTensor" in fields
-    return (
-        desc if desc is None or is_long or not chance.often(_VARIED) else varied(desc, chance, unit.level, sizes.most)
-    )
+    if desc is None or is_long or not chance.often(_VARIED):
+        return desc
+    return varied(desc, chance, unit.level, sizes.most)
 
 
 def _work(desc: OperatorDesc) -> int:

@@ -101,8 +101,9 @@ def bounds(
     is_winograd = WINOGRAD in algorithms and may_be_winograd(desc)
     has_twins = with_likely and not is_likely and not is_winograd and desc.spec.short in WITH_TWINS
     arithmetic = arithmetic_of(desc, accumulate, factors, is_likely=is_likely, is_directml=is_directml, peer=peer)
-    arithmetic = arithmetic._replace(unit=unit, has_twins=has_twins, has_one_cause=has_one_cause)
-    arithmetic = arithmetic._replace(is_exact=without_roundings)
+    arithmetic = arithmetic._replace(
+        unit=unit, has_twins=has_twins, has_one_cause=has_one_cause, is_exact=without_roundings
+    )
     found = _quietly(_bounds(desc, inputs, asked, arithmetic, with_measured=with_measured))
     if not is_winograd:
         yield from found

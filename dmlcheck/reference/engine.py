@@ -116,12 +116,17 @@ class _Output:
         value = np.asarray(value)
         part[...] = value.reshape(part.shape) if value.ndim else value
         sizes = value.shape or part.shape
-        known = _known(is_measured, is_undefined)
-        for name, mark in (("undefined", union(is_undefined, is_measured)), ("measured", known)):
-            if mark is not False and np.any(mark):
-                if getattr(self, name) is None:
-                    setattr(self, name, np.zeros(self.values.shape, dtype=bool))
-                getattr(self, name)[where][cut] = np.broadcast_to(mark, sizes).reshape(part.shape)
+        self.undefined = self._marked(self.undefined, union(is_undefined, is_measured), where, cut, sizes)
+        self.measured = self._marked(self.measured, _known(is_measured, is_undefined), where, cut, sizes)
+
+    def _marked(self, mask: Array | None, mark: Any, where: Any, cut: Any, sizes: tuple[int, ...]) -> Array | None:
+        """Return a mask of the output with the marks of a tile, or None while there are none."""
+        if mark is False or not np.any(mark):
+            return mask
+        mask = np.zeros(self.values.shape, dtype=bool) if mask is None else mask
+        part = mask[where][cut]
+        part[...] = np.broadcast_to(mark, sizes).reshape(part.shape)
+        return mask
 
     def computed(self) -> ComputedOutput:
         return ComputedOutput(self.values, self.undefined, self.measured)

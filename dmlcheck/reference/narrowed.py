@@ -57,16 +57,16 @@ class Way(NamedTuple):
 
     `rounding` rounds each partial sum; `lost` takes the number of terms and returns the slice of those left out. `step`
     rounds the result of every operation, and `seen` gets the names of the operations that it took to infinity, and
-    VANISHING where it took a power to 0. If
-    `is_unshifted`, the largest element, which formulas take out of exponents, is 0 to them.
+    VANISHING where it took a power to 0. If `is_unshifted`, the largest element, which formulas take out of exponents,
+    is 0 to them.
     """
 
-    step: Rounding | None = None
-    seen: set[str] | None = None
-    is_unshifted: bool = False
     rounding: Rounding | None = None
     lost: Callable[[int], slice] | None = None
     nearest: Callable[[Array], Array] = np.rint
+    step: Rounding | None = None
+    seen: set[str] | None = None
+    is_unshifted: bool = False
 
     def total(self, terms: Array) -> Array:
         """Return the sums along the last axis."""

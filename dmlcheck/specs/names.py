@@ -111,6 +111,12 @@ def releases_text(releases: Iterable[str]) -> str:
     return "DirectML " + " and ".join(run[0] if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs)
 
 
+def releases_do(releases: Iterable[str], verb: str) -> str:
+    """Return the beginning of a sentence: `DirectML 1.4.0 and 1.5.1 accept`, `DirectML 1.15.4 accepts`."""
+    named = list(releases)
+    return f"{releases_text(named)} {verb}{'' if named[1:] else 's'}"
+
+
 class WindowsRelease(NamedTuple):
     """A release of Windows, its build, the DirectML that is part of it, and the highest level of that."""
 

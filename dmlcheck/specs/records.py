@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from dmlcheck.specs.names import LEVEL_ORDER, RELEASES, releases_text, short_operator
+from dmlcheck.specs.names import LEVEL_ORDER, RELEASES, releases_do, short_operator
 
 INPUT = "input_tensor"
 OUTPUT = "output_tensor"
@@ -66,7 +66,7 @@ class Releases(NamedTuple):
     @property
     def accept(self) -> str:
         """The beginning of a sentence: `DirectML 1.4.0 and 1.5.1 accept`."""
-        return f"{releases_text(self.all)} accept{'' if self.all[1:] else 's'}"
+        return releases_do(self.all, "accept")
 
 
 Row = Mapping[str, TensorSupport]

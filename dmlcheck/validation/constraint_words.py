@@ -499,11 +499,9 @@ def _values(desc: OperatorDesc, field: str) -> Iterator[tuple[str, Path, Any, in
 
 def _counted(desc: OperatorDesc, field: str) -> str | None:
     """Return the array that a count which was left out follows from, None for other fields."""
-    return (
-        next((array for array in desc.spec.fields[field].counts if array in desc.values), None)
-        if field in desc.derived
-        else None
-    )
+    if field not in desc.derived:
+        return None
+    return next((array for array in desc.spec.fields[field].counts if array in desc.values), None)
 
 
 def _out_of_range(label: str, found: Any, claim: Claim, worked: str = "") -> Finding:

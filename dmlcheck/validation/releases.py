@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from dmlcheck.descs.read import Reading
 from dmlcheck.diagnostics.record import Finding
-from dmlcheck.specs.names import RELEASES, level_of_release, release_of, releases_text, releases_with
+from dmlcheck.specs.names import RELEASES, level_of_release, release_of, releases_do, releases_with
 from dmlcheck.validation.levels import untold
 
 
@@ -38,10 +38,10 @@ def difference(reading: Reading, findings: Iterable[Finding]) -> str | None:
     if reading.desc is not None and any(finding.is_measured for finding in found):
         having = releases_with(reading.desc.spec.introduced)
         refusing = [release for release in having if not is_accepted(reading, release)]
-        return f"{releases_text(refusing)} refuse{'' if refusing[1:] else 's'} this desc" if refusing else None
+        return f"{releases_do(refusing, 'refuse')} this desc" if refusing else None
     if any(finding.taken_by for finding in found):
         taking = accepted_by(reading)
-        return f"{releases_text(taking)} accept{'' if taking[1:] else 's'} this desc" if taking else None
+        return f"{releases_do(taking, 'accept')} this desc" if taking else None
     return None
 
 

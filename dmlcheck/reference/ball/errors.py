@@ -33,8 +33,7 @@ class Arithmetic(NamedTuple):
     Sums are `computed_in` FLOAT32 where their results alone are rounded to the type, and so are functions unless the
     arithmetic `has_narrow_functions`. A sum is then `stored` before the next operation, and may overflow there, or
     `parts` of it are, or "". `errors` has how far functions may be from the right results, by their names, where an
-    implementation is known to be less accurate than the formula.
-    An arithmetic that `is_exact` rounds nothing.
+    implementation is known to be less accurate than the formula. An arithmetic that `is_exact` rounds nothing.
     """
 
     data_type: str = "FLOAT32"

@@ -19,16 +19,19 @@ from dmlcheck.reference.work import BLOCKS_OF_CHANNELS
 def absolute(input: Any) -> Any:
     """|x| of integers, for the least number of the type as `stored` has it."""
     value = np.abs(input)
-    return AsMeasured(
-        np.where(value < 0, stored(-(value.astype(np.int64)), input.dtype.name.upper()), value), value < 0
-    )
+    return with_stored_least(value, value < 0)
 
 
 def negative(input: Any) -> Any:
     """-x of integers, for the least number of a type of 8 or 16 bits as `stored` has it."""
     value = np.negative(input)
-    is_least = (value == input) & (value != 0) & (width(input) < 32)
-    return AsMeasured(np.where(is_least, stored(-(value.astype(np.int64)), input.dtype.name.upper()), value), is_least)
+    return with_stored_least(value, (value == input) & (value != 0) & (width(input) < 32))
+
+
+def with_stored_least(value: Any, is_least: Any) -> AsMeasured:
+    """Return integers whose least number, where it wrapped, has its opposite as `stored` has it."""
+    opposite = stored(-value.astype(np.int64), value.dtype.name.upper())
+    return AsMeasured(np.where(is_least, opposite, value), is_least)
 
 
 def identity(input: Any) -> Any:
