@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.comparison import departures
-from dmlcheck.comparison.compare import Comparison, compare, same
+from dmlcheck.comparison.compare import Comparison, allowed, compare, same
 from dmlcheck.comparison.tolerances import Limit
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.reference import engine
@@ -19,6 +19,7 @@ from dmlcheck.specs.records import Deviation
 from dmlcheck.validation.expressions import of_values
 
 _NEAR = 2.0**-6  # of a result that DirectML is known to give, which is computed in FLOAT32 as it is written
+_SHARE = 0.25  # of the distance between that and the right one
 _NAMES = ("abs", "cumsum", "exp", "floor", "isfinite", "isinf", "isnan", "log", "sign", "sqrt", "where")
 FUNCTIONS: dict[str, Any] = {
     **{name: getattr(np, name) for name in _NAMES},
@@ -88,11 +89,15 @@ def _explained(row: Deviation, judged: Judged, name: str) -> Array:
     if row.as_if is not None:
         return marked & _are_right(row.as_if, names, judged, name)
     given = _value(row.gives, names, actual.shape)
-    return marked & (False if given is None else _are_near(actual, given.astype(actual.dtype)))
+    if given is None:
+        return np.zeros(actual.shape, bool)
+    given = given.astype(actual.dtype)
+    is_own = judged.limit.is_directml or bool(row.of)
+    return marked & _are_near(actual, given, None if is_own else names[EXPECTED])
 
 
 def _are_right(as_if: Mapping[str, str], names: Mapping[str, Any], judged: Judged, name: str) -> Array | bool:
-    """Return which elements are right for other inputs; none are if the desc has no such inputs."""
+    """Return which elements are right for other inputs, with a limit; none are if the desc has no such inputs."""
     changed = {}
     for field, expression in as_if.items():
         given = judged.inputs.get(field)
@@ -101,10 +106,13 @@ def _are_right(as_if: Mapping[str, str], names: Mapping[str, Any], judged: Judge
             return False
         changed[field] = other.astype(given.dtype)
     inputs = {**judged.inputs, **changed}
-    right = {name: (judged.expected[name][0], engine.run(judged.desc, inputs)[name])}
-    bounds_of = partial(bounds, judged.desc, inputs, **judged.limit.arithmetic)
+    made = engine.evaluate(judged.desc, inputs)[name]
+    right = {name: (judged.expected[name][0], made.values)}
+    bounds_of = partial(bounds, judged.desc, inputs, **judged.limit.arithmetic, with_measured=True)
     found = compare(right, {name: judged.actual[name]}, judged.limit, bounds_of)[name]
-    return True if found.refused is None else ~found.refused
+    is_limited = np.isfinite(allowed(right, judged.limit, bounds_of)[name])
+    is_known = True if made.unknown is None else ~made.unknown
+    return is_limited & is_known & (True if found.refused is None else ~found.refused)
 
 
 def _value(expression: str | None, names: Mapping[str, Any], shape: tuple[int, ...]) -> Array | None:
@@ -123,9 +131,8 @@ def _value(expression: str | None, names: Mapping[str, Any], shape: tuple[int, .
 def _named(judged: Judged, name: str) -> dict[str, Any]:
     """Return the values of names: FLOAT16 is widened, `x` is the first input with its ScaleBias.
 
-    `rounded` rounds to the type of the output, `lowest` is its lowest finite number, and `output` its name;
-    `actual` are the implementation's values,
-    and `finite` says whether all inputs are.
+    `rounded` rounds to the type of the output, `lowest` is its lowest finite number, and `output` its name; `actual`
+    are the implementation's values, and `finite` says whether all inputs are.
     """
     given = {part.label: _wide(array) for part, array in judged.desc.inputs_with(judged.inputs)}
     first = next(iter(given.values()), None)
@@ -152,8 +159,14 @@ def _wide(array: Any) -> Any:
     return array.astype(np.float32) if getattr(array, "dtype", None) == np.float16 else array
 
 
-def _are_near(actual: Array, given: Array) -> Array:
-    """Return which elements are what DirectML gives: equal, or near it."""
+def _are_near(actual: Array, given: Array, right: Array | None = None) -> Array:
+    """Return which elements are what DirectML gives: equal, or near it.
+
+    With the `right` values they are also much nearer to it than to those: a small error is the implementation's own.
+    """
     found, wanted = actual.astype(np.float64), given.astype(np.float64)
-    is_near: Array = np.isfinite(wanted) & (np.abs(found - wanted) <= _NEAR * np.abs(wanted))
+    off = np.abs(found - wanted)
+    is_near: Array = np.isfinite(wanted) & (off <= _NEAR * np.abs(wanted))
+    if right is not None:
+        is_near = is_near & (off <= _SHARE * np.abs(wanted - right.astype(np.float64)))
     return is_near | same(actual, given)

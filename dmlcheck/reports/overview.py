@@ -72,7 +72,7 @@ class _Noted:
 def _is_news(result: CaseResult) -> bool:
     if result.outcome == PASSED:
         return bool(warnings(result) or result.drift)
-    if result.is_for_implementations:
+    if result.is_for_another:
         return False
     return result.outcome != XFAILED or bool(result.warned or result.drift)
 

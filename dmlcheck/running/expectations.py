@@ -323,7 +323,7 @@ def unless_flaky(result: CaseResult) -> CaseResult:
 
 def unless_skipped(result: CaseResult, entry: Entry | None) -> CaseResult:
     """Return a result; a skipped case that could be run becomes a failure, unless its entry expects the skip."""
-    if result.outcome != SKIPPED or result.is_for_implementations or (entry is not None and entry.expect == SKIPPED):
+    if result.outcome != SKIPPED or result.is_for_another or (entry is not None and entry.expect == SKIPPED):
         return result
     found = Finding("skipped-case", (), {"reason": result.reason})
     diagnostic = diagnostic_at(found, result.case.file, result.case.position)

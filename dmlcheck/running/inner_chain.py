@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dmlcheck.comparison.compare import has_form
 from dmlcheck.comparison.records import OutputResult
 from dmlcheck.diagnostics.record import Finding
 from dmlcheck.diagnostics.wording import braces, cut
@@ -19,7 +20,14 @@ from dmlcheck.running.chain_nodes import follow_node, known_arrays
 from dmlcheck.running.model_cases import Loaded, NodeCase
 from dmlcheck.running.model_chain import Chain
 from dmlcheck.running.node_verdict import ONNX, NodeVerdict, Unjudged
-from dmlcheck.running.reference_nodes import ReferenceNodes, Uncomputed, constant_values, inner_model
+from dmlcheck.running.reference_nodes import (
+    ReferenceNodes,
+    Uncomputed,
+    constant_values,
+    empty_result,
+    graph_named,
+    inner_model,
+)
 from dmlcheck.running.verdict import Limits, Verdict
 from dmlcheck.values.number_formats import NUMPY_TYPES
 
@@ -80,9 +88,9 @@ class _Inside:
         given = [_value(name, tensors, model) if name else None for name in node.node.input]
         if node.node.op_type == "If" and not node.node.domain:
             is_true = bool(np.asarray(given[0]).reshape(-1)[:1].any())
-            return self._body(_part(graphs, "then_branch" if is_true else "else_branch"), {}, tensors, model)
+            return self._body(graph_named(graphs, "then_branch" if is_true else "else_branch"), {}, tensors, model)
         if node.node.op_type == "Loop" and not node.node.domain:
-            return self._loop(node, _part(graphs, "body"), given, tensors, model)
+            return self._loop(node, graph_named(graphs, "body"), given, tensors, model)
         raise Unmapped(f"dmlcheck does not compute {node.node.op_type}")
 
     def _body(self, graph: Any, given: Mapping[str, Any], tensors: Mapping[str, Any], model: Loaded) -> _Results:
@@ -133,6 +141,8 @@ class _Inside:
         for number in count() if most is None else islice(count(), max(0, most)):
             if not goes_on:
                 break
+            if not body.node and next(self.left, None) is None:
+                raise Unmapped(f"more than {_MOST:,} rounds of it are not followed")
             arrays = [np.array(number, np.int64), np.array(True), *carried]  # noqa: FBT003
             for name, array, one in zip(formal, arrays, [None, None, *held], strict=False):
                 self.chain.held.pop(name, None)
@@ -144,6 +154,9 @@ class _Inside:
             goes_on = bool(np.asarray(made.arrays[0]).reshape(-1)[:1].any())
             carried, held = made.arrays[1 : 1 + len(carried)], made.held[1 : 1 + len(carried)]
             turns.append(_Results(made.arrays[1 + len(carried) :], made.held[1 + len(carried) :]))
+        if not turns:
+            empty = [empty_result(value) for value in body.output[1 + len(carried) :]]
+            return _Results([*carried, *empty], [*held, *(None for _ in empty)])
         arrays = [np.stack(each) for each in zip(*(turn.arrays for turn in turns), strict=True)]
         joined = [_joined(each) for each in zip(*(turn.held for turn in turns), strict=True)]
         return _Results([*carried, *arrays], [*held, *joined])
@@ -168,12 +181,6 @@ def _joined(parts: Sequence[Array | Carried | None]) -> Array | Carried | None:
     return Carried(kind, value, radius, likely, max(part.terms for part in each))
 
 
-def _part(graphs: Mapping[str, Any], name: str) -> Any:
-    if name not in graphs:
-        raise Unmapped(f"it has no {name}")
-    return graphs[name]
-
-
 def _value(name: str, tensors: Mapping[str, Any], model: Loaded) -> Any:
     if name in tensors:
         return tensors[name]
@@ -192,14 +199,15 @@ def judge_inside(node: NodeCase, tensors: Mapping[str, Any], model: Loaded, limi
     if isinstance(made, Unjudged):
         return made
     found: list[Verdict] = []
+    nodes = sum(1 for _ in _nodes_inside(node.node))
     for name, expected in made.items():
         actual = tensors.get(name)
         if not isinstance(actual, np.ndarray) or not isinstance(expected, np.ndarray) or name not in chain.held:
             return Unjudged("not-mapped", f"its output {name} is no tensor that the reference has")
-        if (actual.dtype, actual.shape) != (expected.dtype, expected.shape):
+        if not has_form(actual, expected):
             found.append(_misshapen(name, actual, expected))
             continue
-        output = chain.output(name, actual, len(list(_nodes_inside(node.node))))
+        output = chain.output(name, actual, nodes)
         if output.reason is not None:
             return Unjudged("unlimited-tolerance", output.reason)
         found.append(output.verdict)

@@ -9,7 +9,6 @@ from typing import NamedTuple
 import numpy as np
 
 from dmlcheck.comparison.records import OutputResult
-from dmlcheck.comparison.tolerances import Limit
 from dmlcheck.diagnostics.wording import figure
 from dmlcheck.graphs.buffers import Array
 from dmlcheck.graphs.carry import carried
@@ -129,9 +128,7 @@ class Chain:
             self.held.pop(name, None)
 
     def _arithmetic(self) -> dict[str, object]:
-        return Limit(None, accumulate=self.limits.accumulate, inputs=self.limits.inputs,
-                     algorithms=self.limits.algorithms, is_directml=self.limits.is_directml,
-                     peer=self.limits.peer).arithmetic  # fmt: skip
+        return self.limits.of_formula("")._replace(peer=self.limits.peer).arithmetic
 
     def _is_lost(self, name: str) -> bool:
         held = self.held.get(name)
@@ -142,15 +139,7 @@ class Chain:
     def output(self, name: str, actual: Array, nodes: int) -> OutputVerdict:
         """Compare an output of the model with the chain's ball of it."""
         right = self.held[name]
-        limit = Limit(
-            None,
-            accumulate=self.limits.accumulate,
-            inputs=self.limits.inputs,
-            algorithms=self.limits.algorithms,
-            formula=f"the formulas of all {nodes:,} nodes before it",
-            is_capped=False,
-            is_directml=self.limits.is_directml,
-        )
+        limit = self.limits.of_formula(f"the formulas of all {nodes:,} nodes before it", is_capped=False)
         found = as_numbers(actual)
         if not isinstance(right, Carried):
             kind = TensorRef.of(actual)

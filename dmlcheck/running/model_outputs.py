@@ -98,7 +98,7 @@ class ModelOutputs:
         made = follow_inside(self._chain, node, values.tensors, self.model)
         if isinstance(made, Unjudged):
             follow_node(self._chain, node, made, arrays, self.model)
-        elif any(getattr(made[name], "shape", None) != array.shape for name, array in arrays.items()):
+        elif any(getattr(made.get(name), "shape", None) != array.shape for name, array in arrays.items()):
             self._chain.give_up(arrays, f"{node.case.name} gives other sizes than the reference")
 
     def _mapped(self, node: NodeCase, values: NodeTensors) -> Mapped | Unjudged:

@@ -199,9 +199,9 @@ class ReferenceNodes:
             raise Unmapped(f"dmlcheck does not compute {node.node.op_type}")
         if node.node.op_type == "If":
             condition = bool(np.asarray(self.value(node.node.input[0])).reshape(-1)[:1].any())
-            made = self._body(_part(graphs, "then_branch" if condition else "else_branch"), [])
+            made = self._body(graph_named(graphs, "then_branch" if condition else "else_branch"), [])
         else:
-            made = self._loop(node.node, _part(graphs, "body"))
+            made = self._loop(node.node, graph_named(graphs, "body"))
         if isinstance(made, Uncomputed):
             return made
         return NodeOutputs({name: value for name, value in zip(node.node.output, made, strict=False) if name})
@@ -238,7 +238,7 @@ class ReferenceNodes:
             rounds.append(given)
         if rounds:
             return [*carried, *(np.stack(each) for each in zip(*rounds, strict=True))]
-        return [*carried, *(_empty(value) for value in body.output[1 + len(carried) :])]
+        return [*carried, *(empty_result(value) for value in body.output[1 + len(carried) :])]
 
 
 def inner_model(model: Loaded, graph: Any, tensors: Mapping[str, Any]) -> Loaded:
@@ -261,13 +261,14 @@ def stand_in(node: NodeCase, model: Loaded, tensors: Mapping[str, Any]) -> Mappi
     return found.tensors if isinstance(found, NodeOutputs) and found.mapped is not None else {}
 
 
-def _part(graphs: Mapping[str, Any], name: str) -> Any:
+def graph_named(graphs: Mapping[str, Any], name: str) -> Any:
+    """Return a graph of a node by its attribute; Unmapped if the node lacks it."""
     if name not in graphs:
         raise Unmapped(f"it has no {name}")
     return graphs[name]
 
 
-def _empty(value: Any) -> Array:
+def empty_result(value: Any) -> Array:
     """Return the joined results of no rounds: no elements, of the type that the body declares."""
     from onnx import helper
 

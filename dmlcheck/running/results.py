@@ -196,6 +196,11 @@ class CaseResult(NamedTuple):
         return self.is_checked_desc and self.reason == LEGAL
 
     @property
+    def is_for_another(self) -> bool:
+        """Whether it is skipped because it is not for what is under test: for the reference, or for implementations."""
+        return self.outcome == SKIPPED and self.reason in (FOR_IMPLEMENTATIONS, FOR_REFERENCE)
+
+    @property
     def is_for_implementations(self) -> bool:
         """Whether it is skipped because the reference engine would only be compared with itself."""
         return self.outcome == SKIPPED and self.reason == FOR_IMPLEMENTATIONS

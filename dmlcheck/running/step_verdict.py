@@ -65,15 +65,7 @@ def limit_of(graph: Graph, limits: Limits) -> Limit:
     """Return the tolerance of the outputs of several steps: the one that follows from their formulas."""
     names = {step.desc.spec.short for step in graph.steps}
     whose = f"the formulas of {len(graph.steps)} operators, one after the other"
-    return Limit(
-        None,
-        accumulate=limits.accumulate,
-        inputs=limits.inputs,
-        algorithms=limits.algorithms,
-        formula=whose,
-        is_capped=not names & WITH_VARIANCE,
-        is_directml=limits.is_directml,
-    )
+    return limits.of_formula(whose, is_capped=not names & WITH_VARIANCE)
 
 
 def judge_carried(right: Mapping[str, Carried], actual: Mapping[str, Array], limit: Limit) -> Verdict:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.cases.records import Case
+from dmlcheck.comparison.compare import has_form
 from dmlcheck.diagnostics.record import NOTE, Diagnostic, Finding
 from dmlcheck.diagnostics.wording import figure
 from dmlcheck.onnx.model.parts import join_weights
@@ -17,6 +18,7 @@ from dmlcheck.running.model_chain import Chain, OutputVerdict
 from dmlcheck.running.model_process import tensors_of
 from dmlcheck.running.results import FAILED, PASSED, SKIPPED, CaseResult
 from dmlcheck.running.whole_model import as_given, takes_paths
+from dmlcheck.values.number_formats import have_equal_bytes
 
 NAME = "together"
 _HELP = "run with --bisect: it finds the smallest group of nodes that is wrong only together"
@@ -48,32 +50,41 @@ def together_result(
     if isinstance(found, Nothing):
         why = found.finding.message if found.finding else found.reason
         return not_together(case, f"the whole model does not run: {why}")
+    if not found:
+        return not_together(case, "none of its outputs can be compared")
     reasons = []
     for name, actual in found.items():
-        if _is_same(actual, alone[name]):
-            continue
-        if actual.dtype != alone[name].dtype or actual.shape != alone[name].shape:
-            problem = f"is {_form(actual)} when the whole model runs; the nodes alone give {_form(alone[name])}"
-            return _failed(case, name, problem)
-        distance = f"differs by {_difference(actual, alone[name])} when the whole model runs"
-        if name not in chain.held:
-            reasons.append(f"{name} {distance}")
-            continue
-        whole, single = (chain.output(name, values, len(model.nodes)) for values in (actual, alone[name]))
-        if whole.reason is not None:
-            reasons.append(f"{name} {distance}, and {whole.reason}")
-        elif whole.verdict.findings and not single.verdict.findings:
-            problem = f"{distance}: it is right when each node runs alone"
-            return _failed(case, name, problem, whole)
+        judged = _judged(case, name, actual, alone[name], chain, len(model.nodes))
+        if isinstance(judged, CaseResult):
+            return judged
+        reasons += [judged] if judged else []
     return not_together(case, "; ".join(reasons)) if reasons else CaseResult(case, PASSED)
 
 
-def _is_same(actual: Any, alone: Any) -> bool:
-    """Whether two outputs are equal, or one is no array and cannot be compared."""
+def _judged(case: Case, name: str, actual: Any, alone: Any, chain: Chain, nodes: int) -> CaseResult | str:
+    """Return the failure of an output, or the reason why it is not judged; "" where it is as that of the nodes."""
     if not (isinstance(actual, np.ndarray) and isinstance(alone, np.ndarray)):
-        return True
-    is_alike = actual.dtype == alone.dtype and actual.shape == alone.shape
-    return bool(is_alike and actual.tobytes() == alone.tobytes())
+        return f"{name} is no tensor"
+    if not has_form(actual, alone):
+        problem = f"is {_form(actual)} when the whole model runs; the nodes alone give {_form(alone)}"
+        return _failed(case, name, problem)
+    if have_equal_bytes(alone, actual):
+        return ""
+    distance = f"differs by {_difference(actual, alone)} when the whole model runs"
+    if name not in chain.held:
+        return f"{name} {distance}"
+    return _by_the_chain(case, name, distance, *(chain.output(name, values, nodes) for values in (actual, alone)))
+
+
+def _by_the_chain(case: Case, name: str, distance: str, whole: OutputVerdict, alone: OutputVerdict) -> CaseResult | str:
+    """Return what `_judged` does for an output that differs: within the tolerance of the chain it need not be equal."""
+    if whole.reason is not None:
+        return f"{name} {distance}, and {whole.reason}"
+    if not whole.verdict.findings:
+        return ""
+    if alone.verdict.findings:
+        return f"{name} {distance}, and is wrong when each node runs alone, too"
+    return _failed(case, name, f"{distance}: it is right when each node runs alone", whole)
 
 
 def _form(values: Any) -> str:

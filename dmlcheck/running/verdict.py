@@ -84,6 +84,20 @@ class Limits:
             self._last = (desc, own, limit)
         return self._last[2]
 
+    def of_formula(self, formula: str, *, is_capped: bool = True) -> Limit:
+        """Return the limit that follows from the formulas of several operators, which `formula` names in words."""
+        from dmlcheck.comparison.tolerances import Limit
+
+        return Limit(
+            None,
+            accumulate=self.accumulate,
+            inputs=self.inputs,
+            algorithms=self.algorithms,
+            formula=formula,
+            is_capped=is_capped,
+            is_directml=self.is_directml,
+        )
+
     def try_once_more(self, file: str) -> bool:
         """Count one more wrong output of a file, and return whether faults are tried for it.
 
@@ -181,14 +195,15 @@ def _known(
 ) -> tuple[Deviation, ...]:
     """Return the known deviations that explain every wrong element; none if other errors are too large."""
     results = [found.result for found in compared.values()]
+    if not any(map(_is_wrong, results)):
+        return ()
     inaccurate = tuple(row for row in of_peer(desc, limits.peer) if row.errors)
-    if inaccurate and any(map(_is_wrong, results)):
+    if inaccurate:
         wider = limit._replace(peer=limits.peer)
         again = compare(expected, actual, wider, _bounds_of(desc, inputs, wider), undefined)
         if not any(_is_wrong(found.result) for found in again.values()):
             return inaccurate
-    is_wrong = any(result.mismatches for result in results) and not any(result.systematic for result in results)
-    rows = limits.deviations(desc) if is_wrong else ()
+    rows = () if any(result.systematic for result in results) else limits.deviations(desc)
     if not rows:
         return ()
     from dmlcheck.comparison.deviating import Judged, explaining

@@ -68,6 +68,35 @@ def test_a_deviation_explains_an_output_if_all_wrong_elements_are_where_and_what
     assert texts(made, row(**fields)) == (["known"] if is_known else [])
 
 
+@pytest.mark.parametrize(
+    ("actual", "is_of_another", "is_of_directml"),
+    [
+        (-2.02, True, True),
+        (-2.019, True, True),
+        (-2.01, False, True),  # nearer to the right value than to DirectML's by far enough to be another's own error
+        (-1.99, False, True),
+        (-2.05, False, True),
+        (-2.06, False, False),
+    ],
+)
+def test_what_is_near_the_right_value_too_is_an_implementations_own_error(
+    actual: float, *, is_of_another: bool, is_of_directml: bool
+) -> None:
+    made = of_squares([-1, 2], [-2, 2], [actual, 2])
+    known = row(values="InputTensor < 0", gives="InputTensor * float32(2.02)")
+    assert texts(made, known) == (["known"] if is_of_another else [])
+    of_directml = made._replace(limit=EXACT._replace(is_directml=True))
+    assert texts(of_directml, known) == (["known"] if is_of_directml else [])
+
+
+def test_an_element_without_a_limit_for_other_inputs_is_not_explained() -> None:
+    tensor = {"DataType": "INT32", "Sizes": [2]}
+    fields = {"ATensor": tensor, "BTensor": tensor, "OutputTensor": tensor}
+    inputs = {"ATensor": np.int32([6, 6]), "BTensor": np.int32([2, 2])}
+    made = judged("ELEMENT_WISE_DIVIDE", fields, inputs, np.int32([3, 3]), np.int32([3, 77]))
+    assert texts(made, row(values="expected == 3", as_if={"BTensor": "BTensor - 2"})) == []
+
+
 def test_deviations_explain_an_output_together_and_the_others_are_not_named() -> None:
     made = of_squares([-1, 2, 3], [1, 2, 3], [5, 2, 4])
     rows = row("below", values="x < 0"), row("not here", values="x > 100"), row("above", values="x > 5")

@@ -28,7 +28,7 @@ from dmlcheck.running.expectations import (
     read_expectations,
     unless_skipped,
 )
-from dmlcheck.running.results import CaseResult
+from dmlcheck.running.results import FOR_IMPLEMENTATIONS, FOR_REFERENCE, CaseResult
 
 
 def expect(text: str) -> None:
@@ -221,6 +221,11 @@ def test_a_skipped_case_is_a_failure_unless_an_entry_expects_it(outcome: str, ex
     assert result.outcome == ends
     told = [(found.rule, found.message, found.line, found.severity) for found in result.diagnostics]
     assert told == ([("skipped-case", "skipped: no kernel", 8, "error")] if ends == "failed" else [])
+
+
+@pytest.mark.parametrize("reason", [FOR_IMPLEMENTATIONS, FOR_REFERENCE])
+def test_a_case_that_is_not_for_what_is_under_test_is_no_failure(reason: str) -> None:
+    assert unless_skipped(CaseResult(case(), "skipped", reason), None).outcome == "skipped"
 
 
 def test_what_is_wrong_with_an_entry_is_in_the_order_of_the_file() -> None:

@@ -116,6 +116,24 @@ def test_a_loop_of_other_sizes_is_wrong(runtime: type[Runtime], monkeypatch: pyt
     assert runtime is Runtime
 
 
+def test_a_loop_without_a_turn_has_empty_results_that_are_not_judged() -> None:
+    found = results(growing(0))
+    assert (found["loop"].outcome, found["loop"].reason) == (
+        "skipped",
+        "not-mapped: its output all is no tensor that the reference has",
+    )
+    assert found["output:last"].outcome == "passed"
+
+
+def test_a_loop_of_no_nodes_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inner_chain, "_MOST", 5)
+    body = graph([], [tensor("i", [], INT64), tensor("on", [], BOOL), tensor("a", [2])],
+                 [tensor("on", [], BOOL), tensor("a", [2])])  # fmt: skip
+    loop = node("Loop", "n - x", "y", "loop", body=body)
+    found = results(model([loop], {"x": [2]}, {"y": [2]}, [constant("n", 9, np.int64)]))["loop"]
+    assert (found.outcome, found.reason) == ("skipped", "not-mapped: more than 5 rounds of it are not followed")
+
+
 def test_what_is_not_followed_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inner_chain, "_MOST", 5)
     found = results(growing(3))["loop"]

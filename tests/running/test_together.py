@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from run_models import RUNTIME, Runtime, one_input, onnx, perceptron, runtime
+from run_models import ROUNDED, RUNTIME, Runtime, one_input, onnx, perceptron, runtime
 from whole_models import node, save
 
 from dmlcheck.cases.find import Target
@@ -79,6 +79,17 @@ def test_where_the_tolerance_is_of_no_use_the_difference_is_said(monkeypatch: py
     assert "y differs by 0.25 of the largest element when the whole model runs, and det is not computed" in str(
         found.reason
     )
+
+
+def test_an_output_that_is_wrong_without_the_whole_too_is_not_called_right(
+    runtime: type[Runtime], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runtime.factors["softmax"] = ROUNDED
+    change_whole(monkeypatch, lambda array: array * np.float32(1.5))
+    found = together(perceptron(), case="together")
+    assert found is not None
+    assert found.outcome == "skipped"
+    assert str(found.reason).endswith("when the whole model runs, and is wrong when each node runs alone, too")
 
 
 def test_a_whole_model_that_does_not_run_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
