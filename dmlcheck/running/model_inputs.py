@@ -16,7 +16,7 @@ from dmlcheck.files import npy
 from dmlcheck.files.npz import names_in, read_array
 from dmlcheck.files.plain import open_plain, reason
 from dmlcheck.onnx.descs.node import Unmapped
-from dmlcheck.onnx.model.file import UNNAMED, place_of
+from dmlcheck.onnx.model.file import NO_NAMES, place_of
 from dmlcheck.onnx.model.input_uses import Use, uses_of
 from dmlcheck.onnx.reading import Unreadable, element_type, first_line, tensor_in
 
@@ -25,7 +25,7 @@ _PAST = "past"  # part of the names of sizes that count earlier runs' steps, whi
 
 
 class Input(NamedTuple):
-    """An input of a model: its name, element type in ONNX's words, and sizes; symbolic ones by name or ""."""
+    """An input of a model: name, element type in ONNX's words, and sizes; symbolic ones by name or one of NO_NAMES."""
 
     name: str
     kind: str
@@ -121,7 +121,7 @@ def _misfits(wanted: list[Input], arrays: Mapping[str, Any]) -> Iterator[Finding
         for size, asked in zip(array.shape, one.sizes, strict=False):
             if isinstance(asked, int):
                 fits = fits and size == asked
-            elif asked:
+            elif asked not in NO_NAMES:
                 known, of = named.setdefault(asked, (size, one.name))
                 if known != size:
                     found, expected = f"the size {size} for {asked}", f"{of} has {known}"
@@ -171,7 +171,7 @@ def contradiction(sizes: Mapping[str, int]) -> str | None:
 
 def _unusable(wanted: list[Input], sizes: Mapping[str, int]) -> Iterator[Finding]:
     unknown_sizes = dict.fromkeys(
-        place_of(one.name, axis) if size in ("", UNNAMED) else size
+        place_of(one.name, axis) if size in NO_NAMES else size
         for one in wanted
         for axis, size in enumerate(one.sizes)
         if isinstance(size, str) and _size(size, sizes) is None

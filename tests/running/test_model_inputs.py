@@ -73,6 +73,12 @@ def test_what_does_not_fit_is_said(arrays: dict[str, Any], said: str) -> None:
     assert said in messages(given_inputs(two_inputs(), "in.npz"))
 
 
+def test_sizes_without_a_name_may_differ() -> None:
+    made = model([node("Add", "x z", "y")], {"x": ["?", ""], "z": ["?", ""]}, {"y": [None, None]})
+    np.savez("in.npz", x=ONES, z=ONES[:1, :1])
+    assert messages(given_inputs(made, "in.npz")) == []
+
+
 @pytest.mark.parametrize("data", [None, b"no archive", b"PK\x03\x04 and no more"])
 def test_a_file_that_cannot_be_read_is_said(data: bytes | None) -> None:
     if data is not None:

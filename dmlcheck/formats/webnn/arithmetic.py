@@ -85,10 +85,14 @@ def _number(value: Any) -> float | int:
 
 def same(left: Any, right: Any) -> bool:
     """Whether two values are the same, without conversions."""
-    kinds = [bool if isinstance(each, bool) else str if isinstance(each, str) else float for each in (left, right)]
     if all(each is None or isinstance(each, (int, float, str)) for each in (left, right)):
-        return kinds[0] == kinds[1] and bool(left == right)
+        return _kind(left) == _kind(right) and bool(left == right)
     return left is right
+
+
+def _kind(value: Any) -> type:
+    """Return the type of a scalar as JavaScript has them: that of all numbers is float."""
+    return next((kind for kind in (bool, str, BigInt) if isinstance(value, kind)), float)
 
 
 def _divided(left: float, right: float) -> float:

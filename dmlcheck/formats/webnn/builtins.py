@@ -44,10 +44,15 @@ def _made(site: Site, values: Iterable[Any]) -> Items:
     found = Items()
     for value in values:
         found.append(value if isinstance(value, ScriptValue) else ScriptValue(site.node, value))
-        if len(found) > _MOST_ITEMS:
-            raise NotData(site.node, f"it has more than {_MOST_ITEMS:,} items")
+        _check_count(site, len(found))
     site.spend(len(found))
     return found
+
+
+def _check_count(site: Site, count: int) -> None:
+    """NotData for a list of more items than lists of tests have."""
+    if count > _MOST_ITEMS:
+        raise NotData(site.node, f"it has more than {_MOST_ITEMS:,} items")
 
 
 def _each(site: Site, function: ScriptValue, parts: Items) -> Iterable[tuple[ScriptValue, ScriptValue]]:
@@ -71,7 +76,7 @@ def _for_each(site: Site, parts: Items, function: ScriptValue) -> None:
 def _flattened(values: Iterable[ScriptValue]) -> Iterable[ScriptValue]:
     for value in values:
         inner = known(value)
-        yield from known(value) if isinstance(inner, Items) else [value]
+        yield from inner if isinstance(inner, Items) else [value]
 
 
 def _flat_map(site: Site, parts: Items, function: ScriptValue) -> Items:
@@ -108,8 +113,7 @@ def _reduce(site: Site, parts: Items, function: ScriptValue, *first: ScriptValue
 
 def _push(site: Site, parts: Items, *given: ScriptValue) -> int:
     parts.extend(given)
-    if len(parts) > _MOST_ITEMS:
-        raise NotData(site.node, f"it has more than {_MOST_ITEMS:,} items")
+    _check_count(site, len(parts))
     return len(parts)
 
 
@@ -152,16 +156,16 @@ def _reversed(site: Site, parts: Items) -> Items:
     return _made(site, parts[::-1])
 
 
-def joined(site: Site, parts: Items, between: str = ",", level: int = 0) -> str:
-    """Return a list as text, its parts with something between them."""
+def _joined(site: Site, parts: Items, between: str, level: int = 0) -> str:
     if level > _MOST_LEVELS:
         raise NotData(site.node)
     site.spend(len(parts))
-    texts = []
-    for part in parts:
-        inner = known(part)
-        texts.append(joined(site, inner, ",", level + 1) if isinstance(inner, Items) else as_text(inner))
-    return short(site, between.join(texts))
+    return short(site, between.join(text_of(site, known(part), level + 1) for part in parts))
+
+
+def text_of(site: Site, value: Any, level: int = 0) -> str:
+    """Return a value as JavaScript writes it in text: a list with commas."""
+    return _joined(site, value, ",", level) if isinstance(value, Items) else as_text(value)
 
 
 def short(site: Site, text: str) -> str:
@@ -172,7 +176,7 @@ def short(site: Site, text: str) -> str:
 
 
 def _join(site: Site, parts: Items, *between: ScriptValue) -> str:
-    return joined(site, parts, as_text(known(between[0])) if between else ",")
+    return _joined(site, parts, as_text(known(between[0])) if between else ",")
 
 
 def _index_of(site: Site, parts: Items | str, sought: ScriptValue) -> int:
@@ -184,7 +188,14 @@ def _index_of(site: Site, parts: Items | str, sought: ScriptValue) -> int:
 
 
 def _includes(site: Site, parts: Items | str, sought: ScriptValue) -> bool:
+    if isinstance(parts, Items) and _is_nan(sought):
+        return any(map(_is_nan, parts))
     return _index_of(site, parts, sought) >= 0
+
+
+def _is_nan(value: ScriptValue) -> bool:
+    found = known(value)
+    return isinstance(found, float) and math.isnan(found)
 
 
 def _at(_: Site, parts: Items | str, place: ScriptValue) -> Any:
@@ -245,11 +256,17 @@ CHANGING = frozenset({"assign", "copyWithin", "fill", "pop", "push", "reverse", 
 
 def _array(site: Site, *given: ScriptValue) -> Items:
     if len(given) == 1 and isinstance(known(given[0]), (int, float)):
-        count = _whole(given[0])
-        if not 0 <= count <= _MOST_ITEMS:
-            raise NotData(site.node, f"it has more than {_MOST_ITEMS:,} items")
-        return _made(site, [None] * count)
+        return _repeated(site, None, given[0])
     return _made(site, given)
+
+
+def _repeated(site: Site, value: Any, times: ScriptValue) -> Items:
+    """Return a list of one value."""
+    count = _whole(times)
+    if count < 0:
+        raise ValueError
+    _check_count(site, count)
+    return _made(site, [value] * count)
 
 
 def _array_from(site: Site, source: ScriptValue, *function: ScriptValue) -> Items:
@@ -336,12 +353,11 @@ def _typed(dtype: str, site: Site, source: ScriptValue) -> Items:
     """Return the items of a typed array: floats in its type, and integers that are of it."""
     found = known(source)
     if isinstance(found, (int, float)):
-        return _made(site, [ScriptValue(site.node, 0)] * len(_array(site, source)))
-    parts = known(source)
-    if not isinstance(parts, Items):
+        return _repeated(site, 0, source)
+    if not isinstance(found, Items):
         raise TypeError
     kind = np.dtype(dtype)
-    return _made(site, (ScriptValue(part.node, _cast(kind, known(part))) for part in parts))
+    return _made(site, (ScriptValue(part.node, _cast(kind, known(part))) for part in found))
 
 
 def _cast(kind: np.dtype[Any], value: Any) -> Any:
@@ -405,7 +421,7 @@ def globals_at(node: Node) -> dict[str, ScriptValue]:
             }
         ),
         "Number": Builtin(_to_number),
-        "String": Builtin(lambda _, value, *__: as_text(known(value))),
+        "String": Builtin(lambda site, value, *_: text_of(site, known(value))),
         "structuredClone": Builtin(_clone),
         "Infinity": math.inf,
         "NaN": math.nan,

@@ -66,31 +66,24 @@ def name_of(test: ScriptValue) -> str:
 
 def read_test(test: ScriptValue) -> GraphTest:
     """Return a test; Wrong if it has another form, NotData if code makes it, Unmapped for an unknown data type."""
-    graph = _needed(test, "a test", "graph")
+    graph, what = _needed(test, "a test", "graph"), "the graph of a test"
     tensors = [
-        {name: _tensor(each, name) for name, each in fields(_part(graph, key, test), key).items()}
+        {name: _tensor(each, name) for name, each in fields(_needed(graph, what, key, test), key).items()}
         for key in ("inputs", "expectedOutputs")
     ]
     known = set(tensors[0])
     operators = []
-    for each in items(_part(graph, "operators", test), "operators"):
+    for each in items(_needed(graph, what, "operators", test), "operators"):
         operators.append(_operator(each, known))
         known.update(operators[-1].outputs)
     return GraphTest(name_of(test), tensors[0], tuple(operators), tensors[1])
 
 
-def _part(graph: ScriptValue, key: str, test: ScriptValue) -> ScriptValue:
-    found = fields(graph, "the graph of a test")
-    if key not in found:
-        raise Wrong(test.node, f"`{key}` is missing")
-    return found[key]
-
-
-def _needed(value: ScriptValue, what: str, key: str) -> ScriptValue:
-    """Return a part that an object must have."""
+def _needed(value: ScriptValue, what: str, key: str, whole: ScriptValue | None = None) -> ScriptValue:
+    """Return a part that an object must have; `whole` is the place where it is missing, if not the object."""
     found = fields(value, what)
     if key not in found:
-        raise Wrong(value.node, f"`{key}` is missing")
+        raise Wrong((whole or value).node, f"`{key}` is missing")
     return found[key]
 
 

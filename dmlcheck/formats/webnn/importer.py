@@ -25,7 +25,7 @@ from dmlcheck.onnx.descs.node import Unmapped
 
 _MOST_ELEMENTS = 2**26  # of the tensors of a file
 _TOO_MANY = f"the tests of a file have at most {_MOST_ELEMENTS:,} elements"
-_CODE = "code checks the results, and no code is executed"
+_CODE = "a function of the file checks its results, and dmlcheck does not run it"
 _NONE = "left out: no test of webnn_conformance_test is written in it"
 
 

@@ -7,11 +7,22 @@ expression that has no such value is `Unknown`, with the reason, and so is all t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dmlcheck.formats.webnn import arithmetic, builtins
 from dmlcheck.formats.webnn.literals import NotData, Wrong, fragment, named_so, number, shown, text_of_node
-from dmlcheck.formats.webnn.values import Block, Builtin, Fields, Function, Items, ScriptValue, Unknown, known
+from dmlcheck.formats.webnn.values import (
+    Block,
+    Builtin,
+    Fields,
+    Function,
+    Items,
+    ScriptValue,
+    Unknown,
+    is_undefined,
+    known,
+)
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -23,6 +34,17 @@ _ITEMS_OF_A_STEP = 8
 _PROBLEMS = (ArithmeticError, AttributeError, IndexError, KeyError, TypeError, ValueError)
 _LEAVING = ("return_statement", "break_statement", "continue_statement", "throw_statement")
 _FUNCTIONS = ("arrow_function", "function_expression", "function_declaration")
+_NAMES = ("identifier", "shorthand_property_identifier", "shorthand_property_identifier_pattern")
+_PATTERNS = ("array_pattern", "assignment_pattern", "object_assignment_pattern", "object_pattern", "pair_pattern",
+             "parenthesized_expression", "rest_pattern")  # fmt: skip
+# The part of a node that is assigned.
+_ASSIGNED = {
+    "assignment_expression": "left",
+    "augmented_assignment_expression": "left",
+    "for_in_statement": "left",
+    "update_expression": "argument",
+    "variable_declarator": "name",
+}
 _WORDS = {"true": True, "false": False, "null": None, "undefined": None}
 
 
@@ -73,7 +95,7 @@ class Machine:
         names = builtins.globals_at(root) | {name: ScriptValue(root, value) for name, value in globals.items()}
         self.root = root
         self.globals = names
-        self.scope = Block({}, Block(names))
+        self.scope = Block({}, Block(names), is_function=True)
         self._on_failure = on_failure
         self._steps = self._depth = 0
         self._parts: dict[int, list[Node]] = {}
@@ -126,9 +148,11 @@ class Machine:
             raise TooManySteps(node)
 
     def parts(self, node: Node) -> list[Node]:
-        """Return the parts of a node without its punctuation and its comments."""
+        """Return the parts of a node without its punctuation and its comments; NotData where a list leaves one out."""
         found = self._parts.get(node.id)
         if found is None:
+            if node.type in ("array", "array_pattern") and _has_hole(node):
+                raise NotData(node)
             found = self._parts[node.id] = [child for child in node.named_children if child.type != "comment"]
         return found
 
@@ -185,9 +209,7 @@ class Machine:
         texts = []
         for part in node.named_children:
             if part.type == "template_substitution":
-                value = self.plain(self.parts(part)[0], scope)
-                place = _Place(self, part)
-                texts.append(builtins.joined(place, value) if isinstance(value, Items) else arithmetic.as_text(value))
+                texts.append(builtins.text_of(_Place(self, part), self.plain(self.parts(part)[0], scope)))
             else:
                 texts.append(fragment(part))
         return builtins.short(_Place(self, node), "".join(texts))
@@ -257,15 +279,16 @@ class Machine:
 
     def _binary(self, node: Node, scope: Block) -> Any:
         left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
-        sign, first = _sign(node), self.plain(left, scope)
+        if left is None or right is None:
+            raise TypeError
+        sign, first = _sign(node), self.exact(left, scope)
         if sign in _SHORTCUTS:
-            return first if _SHORTCUTS[sign](first) else self.plain(right, scope)
-        return self._computed(node, sign, first, self.plain(right, scope))
+            return first if _SHORTCUTS[sign](known(first)) else self.exact(right, scope)
+        return self._computed(node, sign, known(first), self.plain(right, scope))
 
     def _computed(self, node: Node, sign: str, left: Any, right: Any) -> Any:
         if sign == "+" and isinstance(left, (str, Items)) and isinstance(right, (str, Items)):
-            place = _Place(self, node)
-            left, right = (builtins.joined(place, each) if isinstance(each, Items) else each for each in (left, right))
+            left, right = (builtins.text_of(_Place(self, node), each) for each in (left, right))
         made = arithmetic.binary(sign, left, right)
         return builtins.short(_Place(self, node), made) if isinstance(made, str) else made
 
@@ -335,7 +358,7 @@ class Machine:
             self._depth -= _DEPTH_OF_CALL
 
     def _result(self, function: Function, body: Node, given: Sequence[ScriptValue], node: Node) -> ScriptValue:
-        scope = Block({}, function.scope)
+        scope = Block({}, function.scope, is_function=True)
         self._parameters(function.node, given, scope)
         if body.type != "statement_block":
             return self.value(body, scope)
@@ -374,10 +397,10 @@ class Machine:
             left, right = pattern.child_by_field_name("left"), pattern.child_by_field_name("right")
             if left is None or right is None:
                 raise NotData(pattern)
-            self._bind(left, self.value(right, scope) if value.of is None else value, scope)
+            self._bind(left, self.value(right, scope) if is_undefined(value) else value, scope)
         elif kind == "array_pattern":
             parts, inner = self.parts(pattern), known(value)
-            if not isinstance(inner, Items) or len(parts) < sum(child.type == "," for child in pattern.children):
+            if not isinstance(inner, Items):
                 raise NotData(pattern)
             for place, part in enumerate(parts):
                 self._bind(part, inner[place] if place < len(inner) else ScriptValue(part, None), scope)
@@ -442,12 +465,16 @@ class Machine:
             known(self.exact(inner, scope))
 
     def _declare(self, node: Node, scope: Block) -> None:
+        is_var = node.type == "variable_declaration"
+        home = scope.of_function() if is_var else scope
         for one in self.parts(node):
             name, value = one.child_by_field_name("name"), one.child_by_field_name("value")
             if name is None:
                 raise NotData(one)
+            if value is None and is_var and text_of_node(name) in home.names:
+                continue  # it is declared once more
             made = ScriptValue(one, None) if value is None else self.value(value, scope)
-            self._bind(name, made, scope)
+            self._bind(name, made, home)
 
     def _if(self, node: Node, scope: Block) -> None:
         condition = arithmetic.truth(self.plain(node.child_by_field_name("condition"), scope))
@@ -461,13 +488,15 @@ class Machine:
         word, left = node.child_by_field_name("operator"), node.child_by_field_name("left")
         body = node.child_by_field_name("body")
         inner = self.plain(node.child_by_field_name("right"), scope)
-        if left is None or body is None or word is None or node.child_by_field_name("kind") is None:
+        kind = node.child_by_field_name("kind")
+        if left is None or body is None or word is None or kind is None:
             raise NotData(node)
         if not isinstance(inner, Items if word.type == "of" else Fields):
             raise NotData(node)
         for part in list(inner):
             turn = Block({}, scope)
-            self._bind(left, part if isinstance(part, ScriptValue) else ScriptValue(left, part), turn)
+            home = turn.of_function() if kind.type == "var" else turn
+            self._bind(left, part if isinstance(part, ScriptValue) else ScriptValue(left, part), home)
             if not self._turn(body, turn):
                 break
 
@@ -543,29 +572,51 @@ class Machine:
             raise NotData(target)
 
     def spoil(self, node: Node, scope: Block, reason: NotData | Wrong) -> None:
-        """Mark all that a part of the file may change, as it is not evaluated: all that it names, and its parts."""
-        for found in walk(node, ("identifier", "shorthand_property_identifier")):
-            self.spend(node)
-            name = text_of_node(found)
-            names = scope.holding(name)
-            if names is None:
-                continue
-            value = names[name].of
-            if isinstance(value, Items) and _is_pushed(found):
-                value.append(ScriptValue(node, Unknown(reason)))
-            elif isinstance(value, (Items, Fields)):
-                self._mark(value, reason)
-            elif _is_assigned(found):
-                names[name] = ScriptValue(node, Unknown(reason))
+        """Mark all that a part of the file may change, as it is not evaluated: all that it names, and its parts.
 
-    def _mark(self, value: Items | Fields, reason: NotData | Wrong) -> None:
+        It may call each function that it names, which changes what this names.
+        """
+        unknown = ScriptValue(node, Unknown(reason))
+        waiting = [Function(node, scope)]
+        seen = set()
+        while waiting:
+            part, around = waiting.pop()
+            for found in walk(part, _NAMES):
+                self.spend(node)
+                for function in self._functions_in_spoiled(found, around, unknown):
+                    key = (function.node.id, id(function.scope))
+                    if key not in seen:
+                        seen.add(key)
+                        waiting.append(function)
+
+    def _functions_in_spoiled(self, found: Node, scope: Block, unknown: ScriptValue) -> list[Function]:
+        """Mark what a name may change, and return the functions that it has."""
+        name = text_of_node(found)
+        names = scope.holding(name)
+        if names is None:
+            return []
+        value = names[name].of
+        if isinstance(value, Items) and _is_pushed(found):
+            value.append(unknown)
+            return []
+        functions = [value] if isinstance(value, Function) else self._mark(value, unknown.of.reason)
+        if _is_assigned(found) and not isinstance(value, (Items, Fields)):
+            names[name] = unknown
+        return functions
+
+    def _mark(self, value: Any, reason: NotData | Wrong) -> list[Function]:
+        """Mark a list or an object with its parts, and return the functions among these."""
+        functions = []
         waiting: list[Any] = [value]
         while waiting:
             one = waiting.pop()
-            if isinstance(one, (Items, Fields)) and one.spoiled is None:
+            if isinstance(one, Function):
+                functions.append(one)
+            elif isinstance(one, (Items, Fields)) and one.spoiled is None:
                 one.spoiled = reason
                 self.spend(self.root, len(one))
                 waiting.extend(part.of for part in (one if isinstance(one, Items) else one.values()))
+        return functions
 
 
 def _member_of(base: Any, index: Any) -> Any:
@@ -592,8 +643,22 @@ def _is_pushed(node: Node) -> bool:
 
 
 def _is_assigned(node: Node) -> bool:
-    kinds = ("assignment_expression", "augmented_assignment_expression", "update_expression", "array_pattern")
-    return node.parent is not None and node.parent.type in kinds
+    """Whether a name that is there already gets a value where it stands, alone or in a pattern."""
+    part, parent = node, node.parent
+    while parent is not None and parent.type in _PATTERNS:
+        part, parent = parent, parent.parent
+    field = None if parent is None else _ASSIGNED.get(parent.type)
+    if parent is None or field is None or parent.child_by_field_name(field) != part:
+        return False
+    kind = parent.child_by_field_name("kind")
+    is_var = parent.parent is not None and parent.parent.type == "variable_declaration"
+    return is_var if parent.type == "variable_declarator" else kind is None or kind.type == "var"
+
+
+def _has_hole(node: Node) -> bool:
+    """Whether a list leaves out an item before a comma."""
+    marks = [child.type for child in node.children if child.type != "comment"]
+    return any(after == "," and before in ("[", ",") for before, after in pairwise(marks))
 
 
 def _sign(node: Node) -> str:

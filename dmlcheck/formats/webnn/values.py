@@ -40,13 +40,21 @@ class Fields(dict[str, ScriptValue]):
 
 
 class Block:
-    """The names of a block, and the scope around it."""
+    """The names of a block, and the scope around it; `is_function` where it is that of a function or the file."""
 
-    __slots__ = ("names", "outer")
+    __slots__ = ("is_function", "names", "outer")
 
-    def __init__(self, names: dict[str, ScriptValue], outer: Block | None = None) -> None:
+    def __init__(self, names: dict[str, ScriptValue], outer: Block | None = None, *, is_function: bool = False) -> None:
         self.names = names
         self.outer = outer
+        self.is_function = is_function
+
+    def of_function(self) -> Block:
+        """Return the scope of the function or the file around, which has the names that `var` declares."""
+        scope = self
+        while not scope.is_function and scope.outer is not None:
+            scope = scope.outer
+        return scope
 
     def holding(self, name: str) -> dict[str, ScriptValue] | None:
         """Return the names of the innermost scope that has one of this name."""
@@ -106,6 +114,11 @@ def is_list(value: ScriptValue) -> bool:
 def is_nothing(value: ScriptValue) -> bool:
     """Whether a value is null or undefined."""
     return known(value) is None
+
+
+def is_undefined(value: ScriptValue) -> bool:
+    """Whether a value is undefined, and not null: this comes from the word alone."""
+    return value.of is None and value.node.type != "null"
 
 
 def scalar(value: ScriptValue) -> Scalar:

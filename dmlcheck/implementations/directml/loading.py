@@ -139,7 +139,10 @@ def _linux(setup: Setup) -> LoadedLibrary:
 
 
 def environment_for(setup: Setup) -> dict[str, str]:
-    """Return the variables for the process that loads the library: on Linux the loader looks beside it at last."""
+    """Return the variables for the process that loads the library.
+
+    On Linux, the loader searches the library's own folder last.
+    """
     if IS_WINDOWS:
         return {}
     folders = [WSL] if os.path.isdir(WSL) else []

@@ -20,7 +20,7 @@ from dmlcheck.values.memory import available_bytes
 MOST_NODES = 200_000  # of a model
 MOST_INLINED = 50_000  # of a model whose functions are inlined: a few of them can make very many
 _MOST_DEPTH = 100  # calls within calls, as newer versions of onnx have it
-UNNAMED = "?"  # the name that exporters give to a size that has none
+NO_NAMES = ("", "?")  # the names that exporters give to a size that has none
 MOST_VALUES = 1024  # elements of an initializer that are kept: shapes, axes, scales
 
 
@@ -159,7 +159,7 @@ def _is_known(dim: Any) -> bool:
 
 def _has_no_name(dim: Any) -> bool:
     """Whether a size has neither a number nor a name: exporters write nothing, -1 or a question mark."""
-    return not _is_known(dim) and dim.dim_param in ("", UNNAMED)
+    return not _is_known(dim) and dim.dim_param in NO_NAMES
 
 
 def _names(model: Any) -> Iterator[Any]:
@@ -238,7 +238,8 @@ def _give_sizes(graph: Any, sizes: Mapping[str, int]) -> set[str]:
                 if place in sizes:
                     dim.dim_value = sizes[place]
     values = (*graph.input, *graph.output, *graph.value_info)
-    named = [dim for value in values for dim in value.type.tensor_type.shape.dim if dim.dim_param]
+    dims = (dim for value in values for dim in value.type.tensor_type.shape.dim)
+    named = [dim for dim in dims if dim.dim_param not in NO_NAMES]
     names |= {str(dim.dim_param) for dim in named}
     for dim in named:
         if dim.dim_param in sizes:

@@ -30,6 +30,7 @@ from dmlcheck.onnx.model.inference import (
 from dmlcheck.onnx.model.inlined_functions import inlined
 from dmlcheck.onnx.model.inlined_size import graphs_of
 from dmlcheck.onnx.model.inner_graphs import types_given, types_taken
+from dmlcheck.onnx.model.parts import has_graphs
 from dmlcheck.onnx.model.placement import origin_of_outputs, place_of
 from dmlcheck.onnx.model.values import CONSTANT, GIVEN, HOST, MOST_DIMENSIONS, Value, initial, limited
 from dmlcheck.onnx.operators.row import Refusal
@@ -205,14 +206,6 @@ def _visits(nodes: Iterable[Any], of: Context, scope: Scope) -> Iterator[tuple[A
             scope[node.output[0]] = value
 
 
-class _Visit(NamedTuple):
-    """A node that has descs: its operator, these, and its outputs."""
-
-    operator: str
-    found: Sequence[Counterpart]
-    outputs: list[Value]
-
-
 def _visited(node: Any, of: Context, scope: Scope) -> ModelNode:
     """Return the descs of a node, or why it has none, and add its outputs to the scope.
 
@@ -222,14 +215,15 @@ def _visited(node: Any, of: Context, scope: Scope) -> ModelNode:
     key = None if alike is None or misnamed(node, scope) is not None else _key(node, of, scope)
     if alike is None or key is None:
         return _visited_anew(node, of, scope)
-    known: _Visit | None = alike.get(key)
-    if known is not None:
-        scope.update(zip(node.output, known.outputs, strict=True))
-        return ModelNode(of.prefix + _name(node), known.operator, known.found)
+    if key in alike:
+        known: ModelNode
+        known, outputs = alike[key]
+        scope.update(zip(node.output, outputs, strict=True))
+        return known._replace(name=of.prefix + _name(node))
     made = _visited_anew(node, of, scope)
     outputs = [scope[name] for name in node.output]
     if not isinstance(made.found, UnusableNode) and not any(value.root for value in outputs):
-        alike[key] = _Visit(made.operator, made.found, outputs)
+        alike[key] = made, outputs
     return made
 
 
@@ -241,7 +235,7 @@ def _key(node: Any, of: Context, scope: Scope) -> object:
     inputs = [scope[name] for name in node.input]
     if any(value.root or value.parts is not None for value in inputs):
         return None
-    if any(attribute.HasField("g") or attribute.graphs for attribute in node.attribute):
+    if has_graphs(node):
         return None
     places = {name: place for place, name in reversed([*enumerate(node.input)])}
     return (

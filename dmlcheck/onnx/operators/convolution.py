@@ -10,7 +10,7 @@ from dmlcheck.diagnostics.wording import dimensions_text
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, RefusedNode, Unmapped
 from dmlcheck.onnx.descs.tensors import channels, channels_second
-from dmlcheck.onnx.operators.row import Row, same_sizes
+from dmlcheck.onnx.operators.row import Row, check_sizes
 
 # ---- windows
 
@@ -153,7 +153,7 @@ def _check_automatic(node: OnnxNode, sizes: list[int], strides: Sequence[int], a
     if not node.get("auto_pad", "NOTSET").startswith("SAME"):
         return
     inferred = [count * step + more for count, step, more in zip(node.input(0).shape[2:], strides, added, strict=True)]
-    same_sizes(node, sizes, _WITHOUT_SAME, inferred)
+    check_sizes(node, sizes, _WITHOUT_SAME, inferred)
 
 
 def _refusal_of_transposed(node: OnnxNode) -> RefusedNode | None:

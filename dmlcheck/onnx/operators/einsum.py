@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from dmlcheck.descs.strides import packed_strides
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, RefusedNode, Unmapped
-from dmlcheck.onnx.descs.steps import identity, step
-from dmlcheck.onnx.operators.row import Row, not_taken, same_sizes
+from dmlcheck.onnx.descs.steps import identity, product, step
+from dmlcheck.onnx.operators.row import Row, check_sizes, not_taken
 
 # ---- as one operator computes it: a copy, a sum, a product of elements or of matrices, by strides
 
@@ -71,8 +71,8 @@ def _in_pairs(operands: Sequence[_Operand], output: _Operand, sizes: dict[str, i
     needed = {*output.labels, *(label for each in others for label in each.labels)}
     kept = tuple(dict.fromkeys(label for label in (*first.labels, *second.labels) if label in needed))
     made = output.values.like([sizes[label] for label in kept])
-    product = _Operand(made, packed_strides(made.shape), kept)
-    return [*_of_two(first, second, product, sizes), *_in_pairs([product, *others], output, sizes)]
+    pair = _Operand(made, packed_strides(made.shape), kept)
+    return [*_of_two(first, second, pair, sizes), *_in_pairs([pair, *others], output, sizes)]
 
 
 def _parsed(equation: str, shapes: Sequence[Sequence[int]]) -> tuple[list[_Labels], _Labels]:
@@ -107,11 +107,17 @@ def _without_repeats(values: TensorRef, labels: _Labels) -> _Operand:
     sizes = dict(zip(labels, values.shape, strict=True))
     if any(sizes[label] != size for label, size in zip(labels, values.shape, strict=True)):
         raise Unmapped(f"Einsum with one label for several of the sizes {list(values.shape)}")
+    steps = _steps(labels, values)
+    strides = [steps[name] for name in names]
+    return _Operand(values.view([sizes[name] for name in names], strides), tuple(strides), names)
+
+
+def _steps(labels: Iterable[str], values: TensorRef) -> Counter[str]:
+    """Return the stride of each label in packed values; that of the diagonal for one that comes twice."""
     steps: Counter[str] = Counter()
     for label, stride in zip(labels, packed_strides(values.shape), strict=True):
         steps[label] += stride
-    strides = [steps[name] for name in names]
-    return _Operand(values.view([sizes[name] for name in names], strides), tuple(strides), names)
+    return steps
 
 
 def _of_one(x: _Operand, output: _Operand, sizes: dict[str, int]) -> list[Counterpart]:
@@ -138,8 +144,8 @@ def _of_two(a: _Operand, b: _Operand, output: _Operand, sizes: dict[str, int]) -
         return [Counterpart("ELEMENT_WISE_MULTIPLY", {**views, "OutputTensor": output.values})]
     if len(summed) > 1 or summed[0] not in a.labels or summed[0] not in b.labels:
         made = output.values.like([sizes[label] for label in labels])
-        product = _Operand(made, packed_strides(made.shape), labels)
-        return [*_of_two(a, b, product, sizes), *_of_one(product, output, sizes)]
+        whole = _Operand(made, packed_strides(made.shape), labels)
+        return [*_of_two(a, b, whole, sizes), *_of_one(whole, output, sizes)]
     row = next((label for label in reversed(output.labels) if label not in b.labels), "row")
     column = next((label for label in reversed(output.labels) if label not in a.labels), "column")
     batch = [label for label in output.labels if label not in (row, column)]
@@ -171,6 +177,11 @@ class Equation(NamedTuple):
         return "".join(dict.fromkeys("".join(self.inputs)))
 
     @property
+    def is_taken(self) -> bool:
+        """Whether the provider takes it: of one or two inputs, with as many letters as tensors have dimensions."""
+        return len(self.inputs) <= 2 and len(self.letters) <= _MOST_LETTERS
+
+    @property
     def is_product(self) -> bool:
         """Whether it is one GEMM: a letter of both inputs is gone, and no input has a letter twice."""
         gone = set(self.letters) - set(self.output)
@@ -196,16 +207,16 @@ def equation_of(text: Any) -> Equation | None:
 
 
 def is_known(text: Any) -> bool:
-    """Whether the provider takes an equation: of one or two inputs, with as many letters as tensors have dimensions."""
+    """Whether the provider takes an equation as it is written."""
     equation = equation_of(text)
-    return equation is not None and len(equation.inputs) <= 2 and len(equation.letters) <= _MOST_LETTERS
+    return equation is not None and equation.is_taken
 
 
 def _einsum_of_provider(node: OnnxNode) -> list[Counterpart]:
     """IDENTITY, REDUCE, MULTIPLY, GEMM, or MULTIPLY and REDUCE, of tensors with a dimension for each letter."""
     text = node.get("equation")
     equation = equation_of(text)
-    if equation is None or not is_known(text) or len(equation.inputs) != len(node.inputs):
+    if equation is None or not equation.is_taken or len(equation.inputs) != len(node.inputs):
         raise Unmapped(f"Einsum of the equation {text!r} and {len(node.inputs)} inputs")
     inputs = [node.input(index) for index in range(len(node.inputs))]
     if not set(equation.output) <= set(equation.letters):
@@ -213,13 +224,14 @@ def _einsum_of_provider(node: OnnxNode) -> list[Counterpart]:
     if any(x.ndim != len(term) for x, term in zip(inputs, equation.inputs, strict=True)):
         raise Unmapped(f"Einsum of the equation {text!r} and inputs of {[x.ndim for x in inputs]} dimensions")
     sizes = _sizes_of_letters(equation, inputs)
-    same_sizes(node, [sizes[letter] for letter in equation.output], "give the output the sizes of its letters")
+    check_sizes(node, [sizes[letter] for letter in equation.output], "give the output the sizes of its letters")
     if len(inputs) == 2 and equation.is_product:
         return [_product(equation, inputs, node.output(), sizes)]
     views = [_projected(x, term, equation.letters, sizes) for x, term in zip(inputs, equation.inputs, strict=True)]
     output = _projected(node.output(), equation.output, equation.letters, {**sizes, **_gone(equation)})
-    made = _all_of(views, output) if not _gone(equation) else []
-    return made or _added(views, output, [sizes[letter] for letter in equation.letters])
+    if not _gone(equation):
+        return _all_of(views, output)
+    return _added(views, output, [sizes[letter] for letter in equation.letters])
 
 
 def _gone(equation: Equation) -> dict[str, int]:
@@ -242,9 +254,7 @@ def _sizes_of_letters(equation: Equation, inputs: Sequence[TensorRef]) -> dict[s
 
 def _projected(x: TensorRef, term: str, letters: Sequence[str], sizes: Mapping[str, int]) -> TensorRef:
     """Return a tensor with a dimension for each letter: repeated for one that it lacks, diagonal for one twice."""
-    steps: Counter[str] = Counter()
-    for letter, stride in zip(term, packed_strides(x.shape), strict=True):
-        steps[letter] += stride
+    steps = _steps(term, x)
     return x.view([sizes.get(letter, 1) for letter in letters] or [1], [steps[letter] for letter in letters] or [1])
 
 
@@ -273,12 +283,12 @@ def _product(
     column = next((letter for letter in equation.letters if letter not in (gone, row) and letter not in left), "")
     others = [letter for letter in equation.letters if letter not in (gone, row, column)]
     batch = [*others, *("" for _ in range(2 - len(others)))]
-    tensors = {
-        "ATensor": _projected(inputs[0], left, [*batch, row, gone], sizes),
-        "BTensor": _projected(inputs[1], right, [*batch, column, gone], sizes),
-        "OutputTensor": _projected(output, equation.output, [*batch, row, column], sizes),
-    }
-    return step("GEMM", **tensors, TransA="NONE", TransB="TRANSPOSE", Alpha=1, Beta=0)
+    return product(
+        _projected(inputs[0], left, [*batch, row, gone], sizes),
+        _projected(inputs[1], right, [*batch, column, gone], sizes),
+        _projected(output, equation.output, [*batch, row, column], sizes),
+        TransB="TRANSPOSE",
+    )
 
 
 def _query(node: OnnxNode) -> str | None:

@@ -105,7 +105,7 @@ def _from_start(indices: Array, size: int) -> Array:
 def _combined(node: OnnxNode, places: Array) -> list[Counterpart]:
     """JOIN, GATHER and REDUCE: a row for each element, of itself and of its updates, whose places in it are known.
 
-    A row with less updates than others is filled up with a number that changes nothing, or with the element.
+    A row with fewer updates than others is filled up with a number that changes nothing, or with the element.
     """
     function, neutral = _REDUCTIONS.get(_reduction(node), ("", None))
     if not function:
@@ -245,7 +245,7 @@ def _updated(node: OnnxNode) -> list[Counterpart]:
 
 def _query_scatter(node: OnnxNode) -> str | None:
     """DmlOperatorScatter.cpp, QueryScatter."""
-    reduction = node.get("reduction", "none")
+    reduction = _reduction(node)
     return None if reduction == "none" else not_taken(node, f"of reduction {reduction}")
 
 

@@ -10,7 +10,7 @@ from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, RefusedNode, Unmappe
 from dmlcheck.onnx.descs.steps import window
 from dmlcheck.onnx.descs.tensors import permuted, repeated, sized
 from dmlcheck.onnx.export.records import BYTES_OF
-from dmlcheck.onnx.operators.row import BY_SIZES, Row, not_taken, same_sizes
+from dmlcheck.onnx.operators.row import BY_SIZES, Row, check_sizes, not_taken
 
 
 def _identity(values: TensorRef, node: OnnxNode) -> list[Counterpart]:
@@ -99,7 +99,7 @@ def _pad_and_cut(node: OnnxNode) -> list[Counterpart]:
     x, output = node.input(0), node.output()
     start, end = _ends_of_padding(node)
     if min(*start, *end, 0) >= 0:
-        return _pad(node)
+        return [_padded(node, x, start, end)]
     sizes = [size + min(first, 0) + min(last, 0) for size, first, last in zip(x.shape, start, end, strict=True)]
     if min(sizes, default=1) < 1:
         raise Unmapped("Pad that cuts off more elements than there are")
@@ -229,7 +229,7 @@ def _slice_of_provider(node: OnnxNode) -> list[Counterpart]:
             "give the axes, which are 0, 1, ...",
         )
     made = _slice(node)
-    same_sizes(node, _sizes_of_slice(node), "start from -2147483647, or from minus the size, and not from less")
+    check_sizes(node, _sizes_of_slice(node), "start from -2147483647, or from minus the size, and not from less")
     return made
 
 

@@ -84,7 +84,9 @@ def _deviation(node: OnnxNode) -> str | None:
     places = zip(x.shape[2:], _reached(x, sizes, ends), ends["Strides"], ends["StartPadding"], strict=True)
     if all((count - 1) * step < size + first for size, count, step, first in places):
         return None
-    return "a MaxPool with ceil_mode has an element more than ONNX for a window that begins in the padding at the end"
+    return (
+        "a MaxPool with ceil_mode gives one element more than ONNX, for a window that begins in the padding at the end"
+    )
 
 
 def _query_max_pool(node: OnnxNode) -> str | None:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, RefusedNode, Unmapped, axis_of, shortest
 from dmlcheck.onnx.descs.padded import padded
-from dmlcheck.onnx.descs.steps import pair, product, step, unary
+from dmlcheck.onnx.descs.steps import pair, product, step
 from dmlcheck.onnx.descs.tensors import along, channels, channels_second, converted, repeated, sized
 from dmlcheck.onnx.operators.convolution import window
 from dmlcheck.onnx.operators.matrix_products import batches
@@ -156,21 +157,32 @@ def _scaled(operator: str, x: TensorRef, scale: TensorRef, zero: TensorRef, outp
     return Counterpart(f"ELEMENT_WISE_{operator}_LINEAR", {"InputTensor": x, **tensors, "OutputTensor": output})
 
 
+def _dequantized(x: TensorRef, scale: TensorRef, zero: TensorRef) -> tuple[Counterpart, TensorRef]:
+    """Return a DEQUANTIZE_LINEAR, and the floats that it gives."""
+    made = TensorRef("FLOAT32", x.shape)
+    return _scaled("DEQUANTIZE", x, scale, zero, made), made
+
+
 def _sigmoid(node: OnnxNode) -> list[Counterpart]:
-    """DEQUANTIZE_LINEAR, SIGMOID, QUANTIZE_LINEAR."""
-    x = node.input(0)
-    numbers, made = (x.like(x.shape, "FLOAT32") for _ in range(2))
-    first = _scaled("DEQUANTIZE", x, node.input(1), node.input(2), numbers)
-    sigmoid = unary("ACTIVATION_SIGMOID", numbers, made)._replace(least=4)
-    return [first, sigmoid, _scaled("QUANTIZE", made, node.input(3), node.input(4), node.output())]
+    """DEQUANTIZE_LINEAR, SIGMOID, QUANTIZE_LINEAR; both zero points must be there."""
+    return _through_float(node, node.input(2), node.input(4), "ACTIVATION_SIGMOID")
 
 
-def _through_float(make: Callable[[OnnxNode, TensorRef, TensorRef], Counterpart], node: OnnxNode) -> list[Counterpart]:
+def _leaky(node: OnnxNode) -> list[Counterpart]:
+    """DEQUANTIZE_LINEAR, LEAKY_RELU, QUANTIZE_LINEAR."""
+    zeros = _zero(node, 2, node.input(0)), _zero(node, 4, node.output())
+    return _through_float(node, *zeros, "ACTIVATION_LEAKY_RELU", Alpha=shortest(node.get("alpha", 0.01)))
+
+
+def _through_float(
+    node: OnnxNode, zero: TensorRef, zero_of_output: TensorRef, operator: str, **fields: Any
+) -> list[Counterpart]:
     """DEQUANTIZE_LINEAR, an operator of floats, QUANTIZE_LINEAR."""
-    x, output = node.input(0), node.output()
-    numbers, made = TensorRef("FLOAT32", x.shape), TensorRef("FLOAT32", output.shape)
-    first = _scaled("DEQUANTIZE", x, node.input(1), _zero(node, 2, x), numbers)
-    return [first, make(node, numbers, made), _scaled("QUANTIZE", made, node.input(3), _zero(node, 4, output), output)]
+    first, numbers = _dequantized(node.input(0), node.input(1), zero)
+    output = node.output()
+    made = TensorRef("FLOAT32", output.shape)
+    inner = step(operator, InputTensor=numbers, OutputTensor=made, **fields)._replace(least=4)
+    return [first, inner, _scaled("QUANTIZE", made, node.input(3), zero_of_output, output)]
 
 
 def _zero(node: OnnxNode, index: int, like: TensorRef) -> TensorRef:
@@ -178,19 +190,12 @@ def _zero(node: OnnxNode, index: int, like: TensorRef) -> TensorRef:
     return node.optional(index) or TensorRef.of(np.zeros((), like.dtype))
 
 
-def _leaky(node: OnnxNode, x: TensorRef, output: TensorRef) -> Counterpart:
-    alpha = shortest(node.get("alpha", 0.01))
-    return step("ACTIVATION_LEAKY_RELU", InputTensor=x, OutputTensor=output, Alpha=alpha)._replace(least=4)
-
-
 def _multiplied(node: OnnxNode) -> list[Counterpart]:
     """DEQUANTIZE_LINEAR of both factors, MULTIPLY, QUANTIZE_LINEAR."""
     output = node.output()
-    parts, before = [], []
-    for index in (0, 3):
-        x = node.input(index)
-        parts.append(TensorRef("FLOAT32", x.shape))
-        before.append(_scaled("DEQUANTIZE", x, node.input(index + 1), _zero(node, index + 2, x), parts[-1]))
+    factors = ((index, node.input(index)) for index in (0, 3))
+    given = [_dequantized(x, node.input(index + 1), _zero(node, index + 2, x)) for index, x in factors]
+    before, parts = zip(*given, strict=True)
     made = TensorRef("FLOAT32", output.shape)
     last = _scaled("QUANTIZE", made, node.input(6), _zero(node, 7, output), output)
     return [*before, pair("MULTIPLY", parts[0], parts[1], made), last]
@@ -206,14 +211,12 @@ def _concat(node: OnnxNode) -> list[Counterpart]:
     count, rest = divmod(len(node.inputs) - 2, 3)
     if count < 1 or rest:
         raise Unmapped(f"{node.type} of {len(node.inputs)} inputs, which are not each with a scale and a zero point")
-    parts, first = [], []
-    for index in range(2, 2 + 3 * count, 3):
-        x, scale, zero = (node.input(index + more) for more in range(3))
-        parts.append(TensorRef("FLOAT32", x.shape))
-        first.append(_scaled("DEQUANTIZE", x, scale, zero, parts[-1]))
+    starts = range(2, 2 + 3 * count, 3)
+    given = [_dequantized(*(node.input(start + more) for more in range(3))) for start in starts]
+    first, parts = zip(*given, strict=True)
     output = node.output()
     made = TensorRef("FLOAT32", output.shape)
-    fields = {"InputTensors": parts, "OutputTensor": made, "Axis": axis_of(node.whole("axis"), output.ndim)}
+    fields = {"InputTensors": list(parts), "OutputTensor": made, "Axis": axis_of(node.whole("axis"), output.ndim)}
     last = _scaled("QUANTIZE", made, node.input(0), node.input(1), output)
     return [*first, Counterpart("JOIN", fields), last]
 
@@ -305,7 +308,7 @@ OPERATORS: dict[str, Row] = {
     "com.microsoft.QLinearAveragePool": Row(_average),
     "com.microsoft.QLinearConcat": Row(_concat),
     "com.microsoft.QLinearGlobalAveragePool": Row(partial(_average, is_global=True)),
-    "com.microsoft.QLinearLeakyRelu": Row(exact=partial(_through_float, _leaky)),
+    "com.microsoft.QLinearLeakyRelu": Row(exact=_leaky),
     "com.microsoft.QLinearMul": Row(exact=_multiplied),
     "com.microsoft.QLinearSigmoid": Row(_sigmoid, query=_query_q_linear_sigmoid),
 }

@@ -13,7 +13,7 @@ import numpy as np
 
 from dmlcheck.diagnostics.wording import counted, dimensions_text
 from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, RefusedNode, Unmapped, axis_of, shortest
-from dmlcheck.onnx.operators.row import same_sizes
+from dmlcheck.onnx.operators.row import check_sizes
 
 _LEAST = 4  # dimensions
 _FLOAT = np.float32
@@ -92,7 +92,7 @@ def resized(node: OnnxNode) -> list[Counterpart]:
     if line is None:
         raise Unmapped(f"{node.type} with the coordinate_transformation_mode {coordinates}, not {', '.join(_LINES)}")
     axes = _axes(node)
-    same_sizes(node, [axis.resized for axis in axes], _help(node))
+    check_sizes(node, [axis.resized for axis in axes], _help(node))
     kept = [axis for axis in axes if (axis.size, axis.resized) != (1, 1)] or axes[-1:]
     lines = [*(_NEW for _ in range(_LEAST - len(kept))), *map(line, kept)]
     direction, moved = "DECREASING", 0.0

@@ -67,7 +67,7 @@ def is_given(node: OnnxNode, index: int) -> bool:
     return node.gives(index) or index in node.untyped
 
 
-def same_sizes(node: OnnxNode, sizes: Sequence[int], help: str, inferred: Sequence[int] | None = None) -> None:
+def check_sizes(node: OnnxNode, sizes: Sequence[int], help: str, inferred: Sequence[int] | None = None) -> None:
     """Refuse a node for whose output the provider computes other sizes than the model has.
 
     InferAndVerifyOutputSizes of MLOperatorAuthorImpl.cpp compares them when a session is created. `inferred` are those

@@ -46,6 +46,8 @@ NAN, INF = math.nan, math.inf
         (0.5, "+", "b", "0.5b"),
         (0, "===", -0.0, True),
         (1, "===", True, False),
+        (BigInt(5), "===", 5, False),
+        (BigInt(5), "===", BigInt(5), True),
         (NAN, "===", NAN, False),
         ("a", "!==", "b", True),
         (None, "===", None, True),

@@ -58,12 +58,12 @@ def test_sizes_without_a_name_are_given_by_their_place() -> None:
     made = model([node("Relu", "x", "y")], {"x": [None, 3, "?", "?", "n", -1]}, {"y": [None, 3, "?", "?", "n", -1]})
     whole = read_whole(save(made), {})
     assert symbols_of(whole.proto) == ["x:0", "x:2", "x:3", "n", "x:5"]
-    assert whole.symbols == {"x:0", "x:2", "x:3", "x:5", "?", "n"}
+    assert whole.symbols == {"x:0", "x:2", "x:3", "x:5", "n"}
     whole = read_whole(save(made), {"x:0": 7, "x:2": 0, "x:3": 5, "x:4": 6, "x:1": 9})
     dims = whole.proto.graph.input[0].type.tensor_type.shape.dim
     assert [dim.dim_value for dim in dims] == [7, 3, 0, 5, 6, -1]
     assert (symbols_of(whole.proto), "x:4" in whole.symbols, "x:1" in whole.symbols) == (["x:5"], True, False)
-    assert symbols_of(read_whole(save(made), {"?": 2}).proto) == ["x:0", "n", "x:5"]
+    assert symbols_of(read_whole(save(made), {"?": 2}).proto) == ["x:0", "x:2", "x:3", "n", "x:5"]
 
 
 def test_inner_graphs_are_found() -> None:

@@ -944,6 +944,8 @@ def test_a_product_with_a_vector_is_known_to_be_wrong() -> None:
     product = node("MatMul", "x v", "y")
     said = "a MatMul whose second factor is a vector multiplies all elements by its first"
     assert deviation(product, {"x": [2, 3], "v": [3]}, {"y": [2]}) == said
+    alike = model([product, node("MatMul", "x v", "z")], {"x": [2, 3], "v": [3]}, {"y": [2], "z": [2]})
+    assert [(one.name, one.deviation) for one in found(alike)] == [("y", said), ("z", said)]
     assert deviation(product, {"x": [2, 1], "v": [1]}, {"y": [2]}) == ""
     assert deviation(product, {"x": [3], "v": [3, 2]}, {"y": [2]}) == ""
 
