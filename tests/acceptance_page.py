@@ -21,6 +21,7 @@ from acceptance.faults import faults
 from acceptance.known import MISSED, STRICTLY_REFUSED, why_missed
 from acceptance.measuring import Measured, Noticed, measured
 from acceptance.ways import OPERATORS
+from marked_lines import with_lines
 
 PAGE = Path(__file__).parent.parent / "dmlcheck" / "guide" / "acceptance.md"
 BEGIN, END = "<!-- the tables: written by tests/acceptance_page.py --page -->", "<!-- the end of the tables -->"
@@ -75,10 +76,8 @@ def stale(every: list[Measured]) -> Iterator[str]:
 
 def write(every: list[Measured]) -> None:
     """Replace the tables of the page."""
-    text = PAGE.read_text(encoding="utf-8")
-    before, after = text.partition(BEGIN)[0], text.partition(END)[2]
-    made = "\n".join(tables(every))
-    PAGE.write_text(f"{before}{BEGIN}\n\n{made}\n\n{END}{after}", encoding="utf-8", newline="\n")
+    text = with_lines(PAGE.read_text(encoding="utf-8"), BEGIN, tables(every), END)
+    PAGE.write_text(text, encoding="utf-8", newline="\n")
 
 
 def tables(every: list[Measured]) -> Iterator[str]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Protocol
 
+from marked_lines import with_lines
 from planted import faults_of
 
 from dmlcheck.specs.load import full_name
@@ -27,10 +28,8 @@ class Pair(Protocol):
 
 def write(pairs: Iterable[Pair]) -> None:
     """Replace the tables of the page."""
-    text = PAGE.read_text(encoding="utf-8")
-    before, after = text.partition(BEGIN)[0], text.partition(END)[2]
-    made = "\n".join(tables(list(pairs)))
-    PAGE.write_text(f"{before}{BEGIN}\n\n{made}\n\n{END}{after}", encoding="utf-8", newline="\n")
+    text = with_lines(PAGE.read_text(encoding="utf-8"), BEGIN, tables(list(pairs)), END)
+    PAGE.write_text(text, encoding="utf-8", newline="\n")
 
 
 def tables(pairs: list[Pair]) -> Iterator[str]:

@@ -16,6 +16,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from marked_lines import with_lines
+
 from dmlcheck import load_cases
 from dmlcheck.files.yaml_text import flow
 from dmlcheck.inspection.executed import FILE, CaseCounts, ExecutedRun, read_runs
@@ -97,14 +99,13 @@ def _lines(run: ExecutedRun) -> Iterator[str]:
 
 def page_text(page: str, runs: Iterable[ExecutedRun]) -> str:
     """Return the text of the guide's page with a row for each run."""
-    before, after = page.partition(BEGIN)[0], page.partition(END)[2]
     rows = ["| DirectML | device | date | cases | agree | differ in known ways | failed | errors | skipped |",
             "|---|---|---|---:|---:|---:|---:|---:|---:|"]  # fmt: skip
     for run in runs:
         counts = run.counts()
         cells = (run.directml, run.device, run.date, *(f"{number:,}" for number in (counts.asked, *counts)))
         rows.append(f"| {' | '.join(cells)} |")
-    return "\n".join([f"{before}{BEGIN}\n", *rows, f"\n{END}{after}"])
+    return with_lines(page, BEGIN, rows, END)
 
 
 def main(arguments: list[str] | None = None) -> int:

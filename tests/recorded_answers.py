@@ -139,13 +139,13 @@ class Foreseen(NamedTuple):
         return [f"{len(found):4} {' '.join(kind)}: {found[0]}" for kind, found in sorted(self.others.items())]
 
 
-def foreseen(record: Descs, rows: Sequence[Recorded]) -> Foreseen:
-    """Compare the letters of rows with what dmlcheck foresees."""
+def foreseen(builds: Sequence[str], rows: Iterable[Recorded]) -> Foreseen:
+    """Compare the letters of builds in rows with what dmlcheck foresees."""
     found = Foreseen(Counter(), Counter(), {})
     for row in rows:
         reading, signs = row.reading, ""
         for release in RELEASES:
-            letter = record.letter(row, release)
+            letter = row.letters[builds.index(release)]
             is_taken, is_foreseen = letter == ".", is_accepted(reading, release)
             if letter != UNASKED:
                 found.compared[release] += 1

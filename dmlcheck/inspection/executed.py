@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -60,9 +60,10 @@ def read_runs(path: str) -> tuple[ExecutedRun, ...]:
     )
 
 
-def runs_of(operator: str) -> list[tuple[ExecutedRun, CaseCounts]]:
-    """Return the runs that have cases of an operator, with the counts of these."""
-    return [(run, counts) for run in executed_runs() if any(counts := run.counts(operator))]
+def runs_of(operator: str, runs: Iterable[ExecutedRun] | None = None) -> list[tuple[ExecutedRun, CaseCounts]]:
+    """Return the runs, of all or of some, that have cases of an operator, with the counts of these."""
+    among = executed_runs() if runs is None else runs
+    return [(run, counts) for run in among if any(counts := run.counts(operator))]
 
 
 def executed_dict(run: ExecutedRun, counts: CaseCounts) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dmlcheck.diagnostics.record import ERROR
 from dmlcheck.diagnostics.wording import brackets, counted, error_text, figure
-from dmlcheck.reports.elements import decimal
+from dmlcheck.reports.elements import decimal, report_value
 from dmlcheck.reports.failure import named_cause
 from dmlcheck.reports.visible import shown, shown_diagnostic
 from dmlcheck.running.results import Against, CaseResult
@@ -175,14 +175,10 @@ def _largest_text(largest: LargestDifference | None) -> str:
 
 def difference_entry(one: OutputDifference) -> dict[str, Any]:
     """Return a difference as it is in a report; infinities and NaN are text, as in case files."""
-    values = {key: _value(value) for key, value in (("first", one.first), ("second", one.second))}
+    values = {key: report_value(value) for key, value in (("first", one.first), ("second", one.second))}
     index = None if one.place is None else list(one.place)
     counts = {"elements": one.elements, "differing": one.differing, "beyond": one.beyond}
     return {"data_type": one.data_type, **counts, "ulp": one.ulp, "index": index, **values}
-
-
-def _value(value: float | None) -> float | str | None:
-    return str(value) if isinstance(value, float) and value - value != 0 else value
 
 
 def _entry(largest: LargestDifference | None) -> dict[str, Any] | None:

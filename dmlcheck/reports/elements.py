@@ -79,6 +79,11 @@ def decimal(value: float, data_type: str) -> str:
     return spell(value, data_type)
 
 
+def report_value(value: float | None) -> float | str | None:
+    """Return a value as it is in a report of JSON: infinities and NaN are text, as in case files."""
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
 def hexadecimal(value: float) -> str:
     """Return a hex float without the zeros at its end: `0x1.8p+1`."""
     mantissa, _, exponent = value.hex().partition("p")

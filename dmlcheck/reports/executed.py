@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from dmlcheck.diagnostics.wording import counted
-from dmlcheck.inspection.executed import CaseCounts, ExecutedRun, executed_dict
+from dmlcheck.inspection.executed import CaseCounts, ExecutedRun, executed_dict, runs_of
 from dmlcheck.reports.layout import Line, Table, Text
 from dmlcheck.specs.names import OPERATOR_PREFIX
 
@@ -62,7 +62,7 @@ def executed_report(runs: Sequence[ExecutedRun], operators: Sequence[str]) -> di
         "operators": [
             {
                 "operator": name,
-                "executed": [executed_dict(run, counts) for run in runs if any(counts := run.counts(name))],
+                "executed": [executed_dict(run, counts) for run, counts in runs_of(name, runs)],
             }
             for name in operators
         ],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, cast
 
@@ -11,6 +10,7 @@ from dmlcheck import __version__
 from dmlcheck.comparison.records import LARGEST, Element, OutputResult
 from dmlcheck.diagnostics.wording import brief
 from dmlcheck.reports.against import difference_entry, kind_of, side_by_side
+from dmlcheck.reports.elements import report_value
 from dmlcheck.reports.failure import Again, again_by_id
 from dmlcheck.reports.files import ReportFile
 from dmlcheck.reports.records import RunInfo, Summary
@@ -287,8 +287,8 @@ def _element(element: Element | None, *, measured: bool = False) -> dict[str, An
         return None
     found: dict[str, Any] = {
         "index": list(element.place),
-        "expected": _value(element.expected),
-        "actual": _value(element.actual),
+        "expected": report_value(element.expected),
+        "actual": report_value(element.actual),
     }
     if measured:
         share = element.share
@@ -406,12 +406,6 @@ def _levels(desc: Validated) -> dict[str, Any]:
     if not desc.levels:
         return {}
     return {"levels": [{"level": at.level, "valid": at.is_valid, "reason": at.reason} for at in desc.levels]}
-
-
-def _value(value: float) -> int | float | str:
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    return value
 
 
 def _dump(value: Any) -> str:

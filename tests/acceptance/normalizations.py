@@ -168,11 +168,10 @@ def _sums(d: Any, x: Tensor) -> Tensor:
     """Return the sums of the regions around each element, by a pooling that pads with zeros."""
     size = d["LocalSize"]
     before, after = (size - 1) // 2, size // 2
-    square = x.unsqueeze(1)
     if d["CrossChannel"]:
-        padded = functional.pad(square, (0, 0, 0, 0, before, after))
+        padded = functional.pad(x.unsqueeze(1), (0, 0, 0, 0, before, after))
         return functional.avg_pool3d(padded, (size, 1, 1), stride=1, divisor_override=1).squeeze(1)
-    padded = functional.pad(square.squeeze(1), (before, after, before, after))
+    padded = functional.pad(x, (before, after, before, after))
     return functional.avg_pool2d(padded, size, stride=1, divisor_override=1)
 
 
@@ -180,15 +179,15 @@ def _sums_by_shifts(d: Any, x: Tensor) -> Tensor:
     """Return the same sums, a shifted tensor after the other."""
     size = d["LocalSize"]
     before, after = (size - 1) // 2, size // 2
-    square = x
+    sums = x
     for axis in (1,) if d["CrossChannel"] else (2, 3):
         pads = [0] * 8
         pads[2 * (3 - axis) : 2 * (3 - axis) + 2] = [before, after]
-        padded = functional.pad(square, pads)
-        square = torch.zeros(())
+        padded = functional.pad(sums, pads)
+        sums = torch.zeros(())
         for shift in range(size):
-            square = square + padded.narrow(axis, shift, x.shape[axis])
-    return square
+            sums = sums + padded.narrow(axis, shift, x.shape[axis])
+    return sums
 
 
 def local_response(d: Any, x: Inputs) -> Tensor:

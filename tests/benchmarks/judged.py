@@ -59,8 +59,10 @@ def spent(build: Path, folder: Path, *words: str) -> Spent:
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     start = time.perf_counter()
     with subprocess.Popen([sys.executable, *words], stdout=subprocess.DEVNULL, env=environment, cwd=folder) as process:
-        _, _, used = os.wait4(process.pid, 0)
-        process.returncode = 0
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode not in (0, 1):  # 1: nodes that fail
+        raise subprocess.CalledProcessError(process.returncode, words)
     return Spent(time.perf_counter() - start, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
 
 

@@ -25,15 +25,6 @@ def test_a_folder_is_not_said_to_be_missing() -> None:
         assert f"folder is a folder; `dmlcheck {words[0]}` takes one file, or one case as PATH::NAME" in found.stderr
 
 
-def test_expectations_that_are_not_there_are_made_with_add() -> None:
-    case = "operator: ACTIVATION_RELU\ndesc: {}\n"
-    Path("a.yaml").write_text(case, encoding="utf-8")
-    dmlcheck("run", "a.yaml", "--json", "r.json")
-    found = dmlcheck("expectations", "update", "r.json", "none.yaml")
-    assert found.exit_code == 2
-    assert "none.yaml does not exist; --add --reason TEXT makes it" in found.stderr
-
-
 def test_a_file_that_is_too_large_is_told_where_its_values_may_be() -> None:
     with Path("big.yaml").open("wb") as file:
         file.truncate(yaml.MAX_BYTES + 1)

@@ -40,7 +40,3 @@ def test_no_failure_is_given_a_wrong_cause(name: str) -> None:
         named = [] if help is None else help.removeprefix("likely cause: ").split("; or ")
         assert all(fault.right and re.search(fault.right, one) for one in named), help
         assert named or not fault.is_named
-
-
-def test_there_are_twenty_of_them_at_least() -> None:
-    assert len(FAULTS) >= 20

@@ -68,7 +68,7 @@ def test_a_share_multiplies_what_is_of_the_hidden_state_with_its_bias() -> None:
     ]
 
 
-def test_the_terms_of_a_sum_may_be_computed_in_any_order() -> None:
+def test_the_terms_of_a_sum_may_be_added_up_in_any_order() -> None:
     """20 + 1 + 3 and 40 + 1 + 10, four terms each with the 0 of R, have a rounding of all sizes for each term."""
     x, h, bias = (Ball(each, 0.0, Arithmetic()) for each in (X, H, np.array([1.0, 1.0])))
     found = summed(gate(input_bias=bias), step_inputs(x, h)).value

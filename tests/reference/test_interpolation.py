@@ -248,7 +248,7 @@ def test_a_place_in_doubt_has_a_part_in_all_elements_that_it_may_be_beside() -> 
     ]
 
 
-def test_what_has_the_same_number_is_computed_in_any_order() -> None:
+def test_what_has_the_same_number_is_added_up_in_any_order() -> None:
     x = np.arange(12.0).reshape(3, 4)
     assert grouped(x, np.array([2, 0, 2, 5]), 4, 1).tolist() == [[1, 0, 2, 0], [5, 0, 10, 0], [9, 0, 18, 0]]
     assert grouped(x, np.array([-1, 1, 1]), 2, 0).tolist() == [[0, 0, 0, 0], [12, 14, 16, 18]]
@@ -257,7 +257,7 @@ def test_what_has_the_same_number_is_computed_in_any_order() -> None:
     assert radius(errors).tolist() == [[1, 3]] * 3
 
 
-def test_a_sum_of_what_comes_back_may_be_computed_in_any_order() -> None:
+def test_what_comes_back_may_be_added_up_in_any_order() -> None:
     ones = [Share(np.zeros(10, int), np.ones(10)), Share(np.ones(10, int), np.zeros(10))]
     sums = spread(Ball(np.full((10, 10), 3.0), None), [ones, ones[:1]], [2, 1])
     found = sums.rounded().value

@@ -78,8 +78,7 @@ def test_an_error_of_a_call_is_raised_at_the_end() -> None:
 def test_the_caller_is_few_calls_before_the_thread() -> None:
     may_go, found = threading.Event(), []
     behind = Behind()
-    for number in range(1):
-        behind.call(lambda number=number: (may_go.wait(60), found.append(number)))
+    behind.call(lambda: (may_go.wait(60), found.append(0)))
     assert not found
     threading.Timer(0.05, may_go.set).start()
     behind.call(found.append, 1)

@@ -89,11 +89,8 @@ def test_answers_of_a_library_that_are_foreseen_are_no_findings(tmp_path: Path) 
     def foreseen(desc: OperatorDesc) -> int:
         return 0 if is_accepted(read_desc(ABS, notation(desc)), "1.8.2") else E_INVALIDARG
 
-    for level in (
-        "3_0",
-        "5_0",
-        "6_4",
-    ):  # of the draws; some of 3_0 are not valid that 1.8.2 takes, those of 6_4 reverse
+    # of the draws: 1.8.2 takes some that are not valid at 3_0, and refuses some that are valid at 6_4
+    for level in ("3_0", "5_0", "6_4"):
         library = AskedLibrary(foreseen, "1.8.2", "5_0")
         asked = {"level": level, "is_of_descs": True, "with_invalid": True}
         made = campaign(library, tmp_path / "found", ABS, examples=120, **asked)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import recorded_answers as record
-from recorded_answers import Descs, Recorded
+from recorded_answers import Recorded
 
 from dmlcheck import load_cases
 from dmlcheck.descs.read import read_desc
@@ -28,7 +28,7 @@ def test_every_release_is_recorded() -> None:
 @pytest.mark.parametrize("kinds", [("valid", "broken", "changed"), ("types", "ranks")])
 def test_answers_to_recorded_descs_are_foreseen(kinds: tuple[str, ...]) -> None:
     descs = record.read_descs()
-    found = record.foreseen(descs, [row for row in descs.rows if row.kind in kinds])
+    found = record.foreseen(descs.builds, [row for row in descs.rows if row.kind in kinds])
     shares = {release: found.share(release) for release in RELEASES}
     print(shares, *found.lines(), sep="\n")  # noqa: T201 - for whoever reads why it fails, or with -s what is left
     assert min(found.compared.values()) > 10_000
@@ -44,7 +44,7 @@ def test_answers_to_shipped_descs_are_foreseen() -> None:
         for key, case in cases.items()
         if key in letters and can_be_asked(read_desc(case.operator, case.desc))
     ]
-    found = record.foreseen(Descs(builds, rows), rows)
+    found = record.foreseen(builds, rows)
     print(*found.lines(), sep="\n")  # noqa: T201
     assert min(found.compared.values()) > 20_000
     assert min(map(found.share, RELEASES)) >= LEAST
@@ -52,7 +52,7 @@ def test_answers_to_shipped_descs_are_foreseen() -> None:
 
 def test_a_sample_of_the_answers_is_foreseen() -> None:
     descs = record.read_descs()
-    found = record.foreseen(descs, descs.rows[::100])
+    found = record.foreseen(descs.builds, descs.rows[::100])
     assert sum(found.right.values()) / sum(found.compared.values()) >= LEAST, found.lines()
 
 
@@ -61,6 +61,6 @@ def test_an_answer_that_is_not_foreseen_is_counted_with_its_kind() -> None:
     row = next(row for row in descs.rows if set(row.letters[2:]) == {"."})
     refused = row._replace(letters="X" * len(descs.builds))
     unknown = row._replace(letters=record.UNASKED * len(descs.builds))
-    found = record.foreseen(descs, [row, refused, unknown])
+    found = record.foreseen(descs.builds, [row, refused, unknown])
     assert {found.share(release) for release in RELEASES} == {0.5}
     assert found.lines() == [f"   1 {row.operator} {row.kind}: {'R' * len(RELEASES)} {row.text}"]

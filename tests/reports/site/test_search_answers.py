@@ -106,7 +106,3 @@ def test_a_question_leads_to_what_is_meant(question: str, answers: dict[str, lis
 @pytest.mark.parametrize("question", NOTHING)
 def test_no_question_leads_to_an_empty_screen(question: str, answers: dict[str, list[str]]) -> None:
     assert answers[question]
-
-
-def test_there_are_twenty_five_questions() -> None:
-    assert len(QUESTIONS) >= 25
