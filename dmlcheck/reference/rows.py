@@ -169,10 +169,12 @@ class InWindows(NamedTuple):
     Tensors have an element for each place of `window`; from other tensors `first` makes such arrays, for some batches
     and channels at a time. A formula gets the elements for all windows that contain an element of the tile, and the
     View of them (`seen`); one with a parameter `places` gets the places of the tile, a range for each dimension.
+    `options` has further arguments of the formula, the same for all tiles.
     """
 
     window: Window
     first: Mapping[str, PerWindow] = {}
+    options: Mapping[str, Any] = {}
 
 
 class Correlations(NamedTuple):
@@ -197,10 +199,6 @@ class Correlations(NamedTuple):
     is_backward: Callable[[Given], bool] = lambda _: False
     made: Mapping[str, Callable[[Given], Any]] = {}
     magnitudes: Callable[[Given], Callable[..., Any] | None] = lambda _: None
-
-
-class AllUndefined(NamedTuple):
-    """All results are undefined, whatever the tensors have: the formula is not called."""
 
 
 class Neighbours(NamedTuple):
@@ -268,7 +266,6 @@ Tiles = (
     | Neighbours
     | InWindows
     | Correlations
-    | AllUndefined
 )
 UNCUT = Cut(lambda _: ())  # one tile
 

@@ -6,19 +6,19 @@ import math
 from functools import partial
 from itertools import product
 from operator import add
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.reference.corners import Corners, corners
-from dmlcheck.reference.data_types import is_float
+from dmlcheck.reference.data_types import element, is_float, limits
 from dmlcheck.reference.grouped import comparable
 from dmlcheck.reference.needs import CHANNELS, REGIONS, batches_and_channels
 from dmlcheck.reference.norms import absolute_norm, alternatives_of_signs, has_plain_powers
 from dmlcheck.reference.places import Places, with_ones_after
 from dmlcheck.reference.quantization import difference, requantized
-from dmlcheck.reference.results import PartlyUndefined, all_undefined, any_of, stacked
+from dmlcheck.reference.results import AsMeasured, PartlyUndefined, all_undefined, any_of, stacked
 from dmlcheck.reference.rows import UNCUT, Cut, Given, Kernel, Windows, exact_row
 from dmlcheck.reference.windows import (
     View,
@@ -65,7 +65,7 @@ def average_pooling1(input: Any, *, seen: View, end_padding: Sizes, include_padd
     """
     sums = over(np.add, input, seen)
     counts = divisors(seen, end_padding, include_padding=include_padding)
-    return any_of(*(PartlyUndefined(sums / np.maximum(count, 1), count == 0) for count in counts))
+    return any_of(*(AsMeasured(sums / count, count == 0) for count in counts))
 
 
 def average_pooling(input: Any, *, seen: View, end_padding: Sizes, include_padding: bool) -> Any:
@@ -107,6 +107,33 @@ def window_without_repeats(given: Given) -> Window:
     return without_repeats(window_of(given))
 
 
+class Maxima(NamedTuple):
+    """The largest element of each window, the elements that were compared, and a mask of what is left open."""
+
+    largest: Any
+    compared: Any
+    is_open: Any
+
+
+def maxima(input: Any, seen: View) -> Maxima:
+    """Return the largest element of each window; what has NaN, which DirectML leaves out, or none is open."""
+    x = comparable(input)
+    best = over(np.maximum, x, seen)
+    is_open = np.isnan(best)
+    if is_open.any():
+        x = np.where(np.isnan(x), -np.inf, x)
+        best = over(np.maximum, x, seen)
+    return Maxima(best, x, is_open | (seen_count(seen.places, seen.window, seen.sizes) == 0))
+
+
+def largest(found: Maxima, data_type: str) -> AsMeasured:
+    """Return the largest elements as DirectML gives them: in FLOAT32 none left open is below the finite numbers."""
+    best = found.largest
+    if data_type == "FLOAT32":
+        best = np.where(found.is_open, np.maximum(best, element(limits(data_type)[0], data_type)), best)
+    return AsMeasured(best, found.is_open)
+
+
 def max_pooling2(
     input: Any, *, seen: View, places: Places, output: TensorDesc, output_indices: TensorDesc | None
 ) -> dict[str, Any]:
@@ -114,15 +141,15 @@ def max_pooling2(
 
     Among equal elements the first wins.
     """
-    best = over(np.maximum, comparable(input), seen)
-    count, rank = seen_count(seen.places, seen.window, seen.sizes), len(seen.sizes)
-    is_undefined = (count == 0) | np.isnan(best)
+    found, rank = maxima(input, seen), len(seen.sizes)
     if output_indices is None:
-        return {"output": PartlyUndefined(best, is_undefined)}
-    hits = windows(comparable(input), seen) == with_ones_after(best, rank)
+        return {"output": largest(found, output.data_type)}
+    hits = windows(found.compared, seen) == with_ones_after(found.largest, rank)
     planes = np.add.outer(np.asarray(places[0]) * output.sizes[1], np.asarray(places[1])) * math.prod(seen.sizes)
     index = with_ones_after(planes, rank) + first_place(hits, seen, seen.sizes)
-    return {"output": PartlyUndefined(best, is_undefined), "output_indices": PartlyUndefined(index, is_undefined)}
+    has_none = seen_count(seen.places, seen.window, seen.sizes) == 0
+    where = AsMeasured(np.where(has_none, 0, index), found.is_open)
+    return {"output": largest(found, output.data_type), "output_indices": where}
 
 
 def max_pooling1(
@@ -135,10 +162,9 @@ def max_pooling1(
     return max_pooling2(input, seen=seen, places=places, output=output, output_indices=output_indices)
 
 
-def max_pooling(input: Any, *, seen: View) -> PartlyUndefined:
+def max_pooling(input: Any, *, seen: View, output_type: str) -> AsMeasured:
     """The maximum of Input[o * Strides + w - StartPadding] over w."""
-    best = over(np.maximum, comparable(input), seen)
-    return PartlyUndefined(best, (seen_count(seen.places, seen.window, seen.sizes) == 0) | np.isnan(best))
+    return largest(maxima(input, seen), output_type)
 
 
 # ---- quantized averages
