@@ -51,19 +51,7 @@ OTHERS: dict[str, list[tuple[str, dict[int, float]]]] = {
     "fill_value_sequence/values.yaml::infinite-delta": [("OutputTensor", {0: 1})],
     "gemm/values.yaml::c-of-infinity-and-nan-with-a-beta-of-0": [("OutputTensor", {0: 1, 1: 2, 2: 3})],
     "gemm/values.yaml::infinity-and-nan-with-an-alpha-of-0": [("OutputTensor", dict.fromkeys(range(1, 6), 0))],
-    "gru/values.yaml::lengths-forward": [("OutputSequenceTensor", {3: 3, 6: 3, 8: 412})],
-    "gru/values.yaml::lengths-backward": [("OutputSequenceTensor", {3: 1, 6: 1, 8: 3})],
-    "gru/special.yaml::state-of-0-and-infinite-weights": [("OutputSequenceTensor", {0: -4})],
-    "rnn/special.yaml::state-of-0-and-infinite-weights": [("OutputSequenceTensor", {0: 2})],
     "rnn/special.yaml::overflow-of-a-state": [("OutputSingleTensor", {0: INF})],
-    "lstm/special.yaml::state-of-0-and-infinite-weights": [
-        ("OutputSingleTensor", {0: 1}),
-        ("OutputCellSingleTensor", {0: 1}),
-    ],
-    "lstm/special.yaml::cell-state-of-0-and-infinite-peephole": [
-        ("OutputSingleTensor", {0: 1}),
-        ("OutputCellSingleTensor", {0: 1}),
-    ],
     "lstm/special.yaml::overflow-of-a-hidden-state": [
         ("OutputSequenceTensor", {1: NAN, 2: NAN}),
         ("OutputCellSingleTensor", {0: NAN}),
@@ -73,16 +61,6 @@ OTHERS: dict[str, list[tuple[str, dict[int, float]]]] = {
     ],
     "lp_pooling1/values.yaml::first-order-of-negative-elements": [("OutputTensor", {1: 6.5})],
     "lp_pooling/values.yaml::zeros-beside-negative-elements": [("OutputTensor", {0: -1})],
-    "lstm/values.yaml::lengths-forward": [("OutputSequenceTensor", {3: 3, 6: 3, 8: 412})],
-    "lstm/values.yaml::peephole-of-the-output-gate-and-two-cell-states": [("OutputSequenceTensor", {1: 10})],
-    "lstm/values.yaml::cell-state-beside-either-hidden-state": [("OutputSingleTensor", {0: 3})],
-    "lstm/values.yaml::cell-state-beyond-the-threshold": [("OutputSingleTensor", {1: 2})],
-    "lstm/special.yaml::peephole-of-the-output-gate-and-infinities": [("OutputSingleTensor", {0: -INF})],
-    "lstm/sequences.yaml::peepholes-and-one-step": [
-        ("OutputSequenceTensor", dict(enumerate(
-            (0.00165855883, -0.286097532, -0.0981794728, 0.0159210896, -0.045730532, 0.000520289314)
-        ))),
-    ],
     "multihead_attention/edges.yaml::hidden-keys-of-different-products": [("OutputTensor", {0: 12, 2: 12})],
     "multihead_attention/edges.yaml::a-hidden-key-of-great-weight": [("OutputTensor", {0: 28 / 3, 2: 28 / 3})],
     "multihead_attention/edges.yaml::a-filter-above-the-products": [("OutputTensor", {0: 20, 2: 20})],

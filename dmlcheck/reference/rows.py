@@ -233,25 +233,18 @@ class Direction(NamedTuple):
     options: Mapping[str, Any]
 
 
-def _one_reading(_: Given) -> Sequence[Mapping[str, Any]]:
-    return [{}]
-
-
 class Recurrence(NamedTuple):
     """Each result is a state after a step of a sequence: the batch may be cut, and each direction has its own tiles.
 
     The formula computes one step: it gets the input of the step and the `states`, as {batch, state}, and returns the
     next states. It also gets the weights of its direction: `gates` makes them of the tensors weight, recurrence, bias
-    and peephole. `readings` returns arguments for each reading of the documentation, the reference's first; each is
-    right for a whole sequence. After the end of a sequence the states are 0; unless `is_padded`, they may also be its
-    last state. Each thread takes up to 20 bytes for each weight, beyond the tensors and 256 MiB.
+    and peephole. After the end of a sequence the states are 0. Each thread takes up to 20 bytes for each weight, beyond
+    the tensors and 256 MiB.
     """
 
     gates: Callable[..., Any]
     states: Sequence[State]
     directions: Callable[[Given], Sequence[Direction]]
-    readings: Callable[[Given], Sequence[Mapping[str, Any]]] = _one_reading
-    is_padded: bool = False
 
 
 Tiles = (
