@@ -38,7 +38,7 @@ class Nested(NamedTuple):
         if not beyond.any():
             return found
         infinite = np.where(beyond, np.copysign(np.inf, raw(x)), stored(x, self.data_type))
-        return any_of(found, self.formula(infinite))
+        return any_of(found, unmeasured(self.formula(infinite)))
 
 
 def unchanged(x: Any) -> Any:

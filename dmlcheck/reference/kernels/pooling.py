@@ -223,11 +223,11 @@ def largest_of_region(input: Any, row: Any, scale: Any, pooled_size: Any) -> Any
     return any_of(*(largest_within(input[int(image)], corner, sizes) for corner in found))
 
 
-def largest_within(image: Any, region: Corners, sizes: Sizes) -> PartlyUndefined:
+def largest_within(image: Any, region: Corners, sizes: Sizes) -> AsMeasured:
     """Return the largest elements of the parts of a region of an image."""
     x1, y1, x2, y2 = region
     rows, columns = map(parts_of, (y1, x1), (y2, x2), sizes, image.shape[1:])
-    return PartlyUndefined(*largest_of_parts(image, rows, columns))
+    return AsMeasured(*largest_of_parts(image, rows, columns))
 
 
 def parts_of(first: int, last: int, count: int, size: int) -> list[slice]:
@@ -238,15 +238,20 @@ def parts_of(first: int, last: int, count: int, size: int) -> list[slice]:
 
 
 def largest_of_parts(image: Any, rows: list[slice], columns: list[slice]) -> tuple[Any, Any]:
-    """Return the largest element of each channel in each part of an image; undefined where a part is empty."""
+    """Return the largest element of each channel in each part of an image, and a mask of what is left open.
+
+    That are parts that are empty, with 0, and those with NaN, which DirectML leaves out.
+    """
     found = np.zeros((len(image), len(rows), len(columns)), image.dtype)
-    is_empty = np.zeros(found.shape[1:], bool)
+    is_open = np.zeros(found.shape, bool)
+    least = limits("FLOAT32")[0] if image.dtype == np.float32 else -np.inf
     for (y, row), (x, column) in product(enumerate(rows), enumerate(columns)):
         seen = image[:, row, column]
-        is_empty[y, x] = not seen.size
+        is_nan = np.isnan(seen)
+        is_open[:, y, x] = is_nan.any(axis=(1, 2)) | (not seen.size)
         if seen.size:
-            found[:, y, x] = seen.max(axis=(1, 2))
-    return found, is_empty | np.isnan(found)
+            found[:, y, x] = np.where(is_nan, image.dtype.type(least), seen).max(axis=(1, 2))
+    return found, is_open
 
 
 # ---- max unpooling
