@@ -196,7 +196,7 @@ _WIDE = Context(prec=2000, Emin=MIN_EMIN, Emax=MAX_EMAX)
 
 
 def index_of(terms: Sequence[Number], *, largest: bool, last: bool = False) -> int:
-    """Return where the largest or smallest number is, compared one by one: a NaN is beaten by nothing, and beats none."""
+    """Return where the largest or smallest number is, compared one by one: no number beats NaN, which beats none."""
     found, best = 0, terms[0]
     for place, term in enumerate(terms):
         if (term > best if largest else term < best) or (last and term == best):

@@ -41,7 +41,6 @@ from dmlcheck.reference.windows import (
     seen_count,
     windows,
     windows_by_dimension,
-    without_repeats,
 )
 
 Sizes = tuple[int, ...]
@@ -51,10 +50,10 @@ Sizes = tuple[int, ...]
 
 
 def window_of(given: Given) -> Window:
-    """Return the window of the forward operator, which covers no element twice."""
+    """Return the window of the forward operator."""
     size = given["window_size"]
     dilations = given.get("dilations", (1,) * len(size))
-    return without_repeats(Window(size, given["strides"], dilations, given["start_padding"]))
+    return Window(size, given["strides"], dilations, given["start_padding"])
 
 
 def is_forward(given: Given) -> bool:

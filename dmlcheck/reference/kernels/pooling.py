@@ -108,7 +108,7 @@ def window_without_repeats(given: Given) -> Window:
 
 
 class Maxima(NamedTuple):
-    """The largest element of each window, the elements that were compared, and a mask of what is left open."""
+    """The largest element of each window, the elements that were compared, and a mask of what the documentation leaves undefined."""
 
     largest: Any
     compared: Any
@@ -127,7 +127,7 @@ def maxima(input: Any, seen: View) -> Maxima:
 
 
 def largest(found: Maxima, data_type: str) -> AsMeasured:
-    """Return the largest elements as DirectML gives them: in FLOAT32 none left open is below the finite numbers."""
+    """Return the largest elements as DirectML gives them: in FLOAT32 none of these is below the finite numbers."""
     best = found.largest
     if data_type == "FLOAT32":
         best = np.where(found.is_open, np.maximum(best, element(limits(data_type)[0], data_type)), best)
@@ -238,7 +238,7 @@ def parts_of(first: int, last: int, count: int, size: int) -> list[slice]:
 
 
 def largest_of_parts(image: Any, rows: list[slice], columns: list[slice]) -> tuple[Any, Any]:
-    """Return the largest element of each channel in each part of an image, and a mask of what is left open.
+    """Return the largest element of each channel in each part of an image, and a mask of what the documentation leaves undefined.
 
     That are parts that are empty, with 0, and those with NaN, which DirectML leaves out.
     """

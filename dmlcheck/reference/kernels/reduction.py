@@ -48,7 +48,7 @@ def limit(x: Any, axes: Axes, *, of: Callable[..., PartlyUndefined], none: float
 
 
 def place(x: Any, axes: Axes, *, of: Callable[..., PartlyUndefined], last: bool = False) -> Any:
-    """Return the position of the largest or smallest element, of equal ones the first or last; NaN is left open.
+    """Return the position of the largest or smallest element, of equal ones the first or last; NaN is undefined.
 
     In groups that DirectML compares one by one, a NaN is passed over, unless it is the first: then nothing beats it.
     """
