@@ -108,7 +108,7 @@ def window_without_repeats(given: Given) -> Window:
 
 
 class Maxima(NamedTuple):
-    """The largest element of each window, the elements that were compared, and a mask of what the documentation leaves undefined."""
+    """The largest element of each window, the elements that were compared, and a mask of those undefined."""
 
     largest: Any
     compared: Any
@@ -238,7 +238,7 @@ def parts_of(first: int, last: int, count: int, size: int) -> list[slice]:
 
 
 def largest_of_parts(image: Any, rows: list[slice], columns: list[slice]) -> tuple[Any, Any]:
-    """Return the largest element of each channel in each part of an image, and a mask of what the documentation leaves undefined.
+    """Return the largest element of each channel in each part of an image, and a mask of those undefined.
 
     That are parts that are empty, with 0, and those with NaN, which DirectML leaves out.
     """
