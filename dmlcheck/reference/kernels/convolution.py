@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from functools import reduce
+from operator import sub
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,6 @@ import numpy as np
 from dmlcheck.reference.grouped import grouped
 from dmlcheck.reference.magnitudes import of_convolution
 from dmlcheck.reference.nested import Nested
-from dmlcheck.reference.place_counts import place_count, transposed_size
 from dmlcheck.reference.places import Places, numbers_of
 from dmlcheck.reference.products import dot, dot_of_scaled, plus
 from dmlcheck.reference.quantization import difference, requantized
@@ -50,7 +49,7 @@ def convolution(
     bias: Any,
     *,
     places: Places,
-    ends: Sequence[float],
+    ends: Sequence[int],
     unmet: Any,
     direction: str,
     fused_activation: Nested,
@@ -62,8 +61,8 @@ def convolution(
     BACKWARD: i * Strides = o + StartPadding - w * Dilations, over the w for which there is such an i, with Filter[c, k,
     w].
 
-    Mode CONVOLUTION uses w in the opposite order. The elements that OutputPadding adds are FusedActivation(0), or such
-    sums as ONNX has there.
+    Mode CONVOLUTION uses w in the opposite order. The last elements, as many as OutputPadding says, are
+    FusedActivation(0), or such sums as ONNX has there.
     """
     sums, is_added = dot(filter, input), beyond(places[2:], ends)
     if direction == "FORWARD":  # DirectML multiplies all weights, by 0 in the padding
@@ -75,16 +74,14 @@ def convolution(
     return AsMeasured(found, unmet) if direction == "FORWARD" else PartlyUndefined(found, unmet)
 
 
-def beyond(places: Places, ends: Sequence[float]) -> Any:
+def beyond(places: Places, ends: Sequence[int]) -> Any:
     """Return a mask of the places, in row-major order, that are at or beyond an end of a dimension."""
     return reduce(np.logical_or.outer, map(np.greater_equal, map(numbers_of, places), ends)).ravel()
 
 
-def ends_of_sums(given: Given) -> list[float]:
-    """Return the first place that OutputPadding adds, by dimension; infinity where it adds none."""
-    count = transposed_size if is_backward(given) else place_count
-    ends = [*map(count, given["input"].shape[2:], *window_of(given), given["end_padding"])]
-    return list(np.where(given["output_padding"], ends, math.inf))
+def ends_of_sums(given: Given) -> list[int]:
+    """Return the first of the last places that are OutputPadding, by dimension."""
+    return [*map(sub, given["output"].sizes[2:], given["output_padding"])]
 
 
 # ---- integers
