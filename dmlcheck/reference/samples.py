@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.reference.ball.numbers import Array, Ball, Condition, hull, radius, raw
+from dmlcheck.reference.data_types import beginning
 from dmlcheck.reference.interpolation import (
     Rounding,
     Share,
@@ -27,7 +28,7 @@ from dmlcheck.reference.interpolation import (
     taken,
 )
 from dmlcheck.reference.places import Places, numbers_of
-from dmlcheck.reference.results import PartlyUndefined, alternatives, ways_of, without_alternatives
+from dmlcheck.reference.results import AsMeasured, PartlyUndefined, alternatives, ways_of, without_alternatives
 
 Counts = tuple[int, int]  # of samples of an element along height and width
 ONE: Counts = (1, 1)
@@ -223,6 +224,15 @@ def possible(condition: Any) -> Any:
 def certain(condition: Any) -> Any:
     """Return a mask of the places where a condition is true without doubt."""
     return condition.value & ~condition.doubt if isinstance(condition, Condition) else condition
+
+
+def largest(samples: Any, data_type: str) -> Any:
+    """Return the largest sample of each element; what has NaN, which DirectML leaves out, is measured."""
+    is_nan = np.isnan(raw(samples))
+    if not is_nan.any():
+        return samples.max(axis=(2, 4))
+    found = np.where(is_nan, beginning(data_type), samples).max(axis=(2, 4))
+    return AsMeasured(found, is_nan.any(axis=(2, 4)))
 
 
 # ---- gradients

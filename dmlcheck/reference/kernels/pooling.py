@@ -12,7 +12,7 @@ import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.reference.corners import Corners, corners
-from dmlcheck.reference.data_types import element, is_float, limits
+from dmlcheck.reference.data_types import beginning, is_float
 from dmlcheck.reference.grouped import comparable
 from dmlcheck.reference.needs import CHANNELS, REGIONS, batches_and_channels
 from dmlcheck.reference.norms import absolute_norm, alternatives_of_signs, has_plain_powers
@@ -129,8 +129,8 @@ def maxima(input: Any, seen: View) -> Maxima:
 def largest(found: Maxima, data_type: str) -> AsMeasured:
     """Return the largest elements as DirectML gives them: in FLOAT32 none of these is below the finite numbers."""
     best = found.largest
-    if data_type == "FLOAT32":
-        best = np.where(found.is_open, np.maximum(best, element(limits(data_type)[0], data_type)), best)
+    if is_float(best):
+        best = np.where(found.is_open, np.maximum(best, beginning(data_type)), best)
     return AsMeasured(best, found.is_open)
 
 
@@ -244,13 +244,12 @@ def largest_of_parts(image: Any, rows: list[slice], columns: list[slice]) -> tup
     """
     found = np.zeros((len(image), len(rows), len(columns)), image.dtype)
     is_open = np.zeros(found.shape, bool)
-    least = limits("FLOAT32")[0] if image.dtype == np.float32 else -np.inf
     for (y, row), (x, column) in product(enumerate(rows), enumerate(columns)):
         seen = image[:, row, column]
         is_nan = np.isnan(seen)
         is_open[:, y, x] = is_nan.any(axis=(1, 2)) | (not seen.size)
         if seen.size:
-            found[:, y, x] = np.where(is_nan, image.dtype.type(least), seen).max(axis=(1, 2))
+            found[:, y, x] = np.where(is_nan, beginning(image.dtype.name.upper()), seen).max(axis=(1, 2))
     return found, is_open
 
 

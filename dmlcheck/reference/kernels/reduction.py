@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.blocks import Blocks
-from dmlcheck.reference.grouped import comparable, extreme, first, positions
+from dmlcheck.reference.grouped import beginnings, comparable, extreme, first, positions
 from dmlcheck.reference.results import AsMeasured, PartlyUndefined
 from dmlcheck.reference.rows import Axes, Groups, Kernel, along, exact_row
 from dmlcheck.reference.sums import fmean, fsum, ftotal, product, total, total_less_1
@@ -55,13 +54,10 @@ def place(x: Any, axes: Axes, *, of: Callable[..., PartlyUndefined], last: bool 
     x = comparable(x)
     best, is_nan = of(x, axes)
     found = first(x == best, axes, last=last)
-    if not is_nan.any() or isinstance(x, Blocks) or x.size > ONE_BY_ONE * best.size:
+    begins = beginnings(x, axes) if is_nan.any() else None
+    if begins is None:
         return PartlyUndefined(found, is_nan)
-    begins = x[tuple(slice(1) if axis in axes else slice(None) for axis in range(x.ndim))]
     return AsMeasured(np.where(np.isnan(begins), 0, found), is_nan)
-
-
-ONE_BY_ONE = 512  # elements of a group: larger ones were seen to be compared in parts
 
 
 EXACT: dict[str, Callable[..., Any]] = {

@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
-from dmlcheck.reference.ball.numbers import raw
-from dmlcheck.reference.data_types import limits as limits_of
 from dmlcheck.reference.interpolation import (
     Sums,
     computed,
@@ -42,6 +40,7 @@ from dmlcheck.reference.samples import (
     has_part,
     is_in,
     kinks,
+    largest,
     limits,
     places_of_samples,
     readings,
@@ -134,15 +133,6 @@ def reduced(samples: PartlyUndefined, of_each: Callable[[Any], Any], sizes: Size
 def average(samples: Any) -> Any:
     """Return the averages of the samples of each element; the errors of their places may all have one direction."""
     return total_together(samples, (2, 4)) / (samples.shape[2] * samples.shape[4])
-
-
-def largest(samples: Any, data_type: str) -> Any:
-    """Return the largest sample of each element; what has NaN, which DirectML leaves out, is measured."""
-    is_nan = np.isnan(raw(samples))
-    if not is_nan.any():
-        return samples.max(axis=(2, 4))
-    has_nan, least = is_nan.any(axis=(2, 4)), limits_of("FLOAT32")[0] if data_type == "FLOAT32" else -np.inf
-    return AsMeasured(np.where(is_nan, least, samples).max(axis=(2, 4)), has_nan)
 
 
 # ---- gradients
