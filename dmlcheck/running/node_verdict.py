@@ -22,6 +22,7 @@ from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped
 from dmlcheck.onnx.model.function_steps import steps_of_function
 from dmlcheck.onnx.model.node_outputs import forms_of_outputs
 from dmlcheck.onnx.model.parts import has_graphs
+from dmlcheck.onnx.operators import table
 from dmlcheck.onnx.operators.table import exact_steps, provider_steps, row_of
 from dmlcheck.onnx.reading import DOMAINS, first_line
 from dmlcheck.reference import engine
@@ -163,7 +164,7 @@ def remark_of(node: Any, opset: int, inputs: Sequence[Array | None], outputs: Se
 
 def deviation_of(node: Any, opset: int, inputs: Sequence[Array | None], outputs: Sequence[Array | None]) -> str | None:
     """Return the known mistake of ONNX Runtime's DirectML provider in a node, or None."""
-    return _said(row_of(_type(node)).deviation, node, opset, inputs, outputs)
+    return _said(table.deviation_of, node, opset, inputs, outputs)
 
 
 def _said(

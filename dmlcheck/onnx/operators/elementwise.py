@@ -77,8 +77,13 @@ def _shift_of_bits(node: OnnxNode) -> list[Counterpart]:
 
 
 def _power(node: OnnxNode) -> list[Counterpart]:
-    """POW, also of a constant exponent: the provider registers no constant input of Pow."""
-    output, names = node.output(), ("InputTensor", "ExponentTensor")
+    """POW; in a model whose exponent is one constant, CONSTANT_POW, unless graph optimizations are disabled."""
+    output, exponent = node.output(), node.input(1)
+    known = exponent.values
+    if not node.has_outputs and exponent.size == 1 and known is not None:
+        value = shortest(float(known.reshape(-1)[0]))
+        return [Counterpart("ELEMENT_WISE_CONSTANT_POW", {**node.tensors(), "Exponent": value})]
+    names = ("InputTensor", "ExponentTensor")
     tensors = {name: repeated(node.input(index), output.shape) for index, name in enumerate(names)}
     return [Counterpart("ELEMENT_WISE_POW", {**tensors, "OutputTensor": output})]
 

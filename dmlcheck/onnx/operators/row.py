@@ -41,7 +41,7 @@ class Row(NamedTuple):
     outputs: int | None = 1
     is_sized_by_inputs: bool = False  # the descs have no sizes of outputs
     leaves_out_empty: bool = False  # the descs leave out inputs that have no elements
-    may_be_empty: int | None = None  # an input of numbers, which may be none
+    may_be_empty: int | None = None  # an input whose elements, if any, are not computed with
     is_kept: bool = False  # ONNX Runtime does not compute it at load, though all its inputs are constant
     is_on_cpu: bool = False  # its outputs are on the CPU, whoever computes them
 
