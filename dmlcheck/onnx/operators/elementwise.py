@@ -54,6 +54,14 @@ def _modulus(node: OnnxNode) -> list[Counterpart]:
     return _binary(f"ELEMENT_WISE_{operator}", node)
 
 
+def _exact_modulus(node: OnnxNode) -> list[Counterpart]:
+    """MODULUS, but for a rest of a division by infinity that is rounded down, which version 28 of ONNX says."""
+    by = node.input(1)
+    if by.dtype.kind == "f" and not node.get("fmod", 0) and np.isinf(node.numbers_of(1)).any():
+        raise Unmapped("Mod by infinity, for which DirectML gives NaN")
+    return _modulus(node)
+
+
 def _shift(node: OnnxNode) -> list[Counterpart]:
     direction = node.get("direction")
     if direction not in ("LEFT", "RIGHT"):
@@ -251,7 +259,7 @@ OPERATORS: dict[str, Row] = {
     "Max": Row(partial(_of_any_number, "MAX")),
     "Mean": Row(_mean),
     "Min": Row(partial(_of_any_number, "MIN")),
-    "Mod": Row(_modulus),
+    "Mod": Row(_modulus, exact=_exact_modulus),
     "Pow": Row(_power, exact=_exact_power),
     "Round": Row(_round),
     "Sum": Row(partial(_of_any_number, "ADD")),
