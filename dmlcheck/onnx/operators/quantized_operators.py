@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.graphs.tensors import TensorRef
+from dmlcheck.graphs.tensors import Array, TensorRef
 from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, RefusedNode, Unmapped, axis_of, shortest
 from dmlcheck.onnx.descs.padded import padded
 from dmlcheck.onnx.descs.steps import pair, product, step
@@ -272,14 +272,27 @@ def _zero_points(packed: TensorRef, sizes: tuple[int, ...], bits: int) -> Tensor
 
 def _product_with_bias(node: OnnxNode) -> list[Counterpart]:
     """DEQUANTIZE of the weights and GEMM, and the bias, which the provider does not take."""
-    if node.whole("accuracy_level", 0) == 4:
-        raise Unmapped(f"{node.type} of accuracy_level 4, which lets an implementation round the first factor to INT8")
     if node.has(3) and node.input(3).element != "UINT8":
         raise Unmapped(f"{node.type} whose zero points are {node.input(3).data_type}, not packed in UINT8")
     bias, output = node.optional(5), node.output()
     product = output if bias is None else output.unknown()
     made = _product_of_blocks(node._replace(inputs=node.inputs[:5], outputs=(product,)))
     return made if bias is None else [*made, pair("ADD", product, bias, output)]
+
+
+_LEAST_ACCURATE = 4  # an accuracy_level: INT8, in blocks as those of the weights
+_HALF_A_STEP = 0.5 / 127  # of the largest magnitude of a block
+_ROUNDINGS = {2: 2.0**-11, 3: 2.0**-8}  # of levels: to FLOAT16 and BFLOAT16, of each magnitude
+
+
+def _slack(node: OnnxNode) -> dict[int, Array]:
+    """Return how far an accuracy_level lets the first factor be rounded."""
+    level, x = node.whole("accuracy_level", 0), np.abs(node.numbers_of(0).astype(np.float64))
+    if level != _LEAST_ACCURATE:
+        return {0: x * _ROUNDINGS[level]} if level in _ROUNDINGS else {}
+    columns, block = x.shape[-1], node.positive("block_size")
+    largest = np.maximum.reduceat(x, range(0, columns, block), axis=-1)
+    return {0: np.repeat(largest, block, axis=-1)[..., :columns] * _HALF_A_STEP}
 
 
 def _query_mat_mul_n_bits(node: OnnxNode) -> str | None:
@@ -302,7 +315,7 @@ OPERATORS: dict[str, Row] = {
     "com.microsoft.DynamicQuantizeMatMul": Row(_product_of_quantized),
     "com.microsoft.MatMulIntegerToFloat": Row(_product_to_float),
     "com.microsoft.MatMulNBits": Row(
-        exact=_product_with_bias, provider=_product_of_blocks, query=_query_mat_mul_n_bits
+        exact=_product_with_bias, provider=_product_of_blocks, query=_query_mat_mul_n_bits, slack=_slack
     ),
     "com.microsoft.QLinearAdd": Row(_sum),
     "com.microsoft.QLinearAveragePool": Row(_average),

@@ -11,6 +11,7 @@ from onnx_nodes import Array, Desc, agrees, descs, fields, found, zeros
 
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.node import Unmapped
+from dmlcheck.onnx.operators.table import row_of
 
 
 def whole(*sizes: int) -> Array:
@@ -257,6 +258,22 @@ def test_blocks_that_do_not_go_together_are_refused(count: int, attributes: dict
     inputs = [zeros(5, 48), *[zeros(48, dtype="uint8")] * (count - 1)]
     with pytest.raises(Unmapped, match=said):
         descs(f"{OWN}MatMulNBits", inputs, zeros(5, 16), **attributes)
+
+
+@pytest.mark.parametrize(
+    ("level", "slack"),
+    [(1, None), (2, [0.5, 4, 1, 0]), (3, [4, 32, 8, 0]), (4, [32.25, 32.25, 8.0625, 8.0625])],
+)
+def test_a_first_factor_may_be_rounded(level: int, slack: list[float] | None) -> None:
+    """To 11 bits, to 8 bits, or to a step of the largest of a block over 127: half of each, by hand."""
+    x = np.array([[1024, -8192, 2048, 0]], np.float32)
+    one = node_of(
+        f"{OWN}MatMulNBits", [x], TensorRef("FLOAT32", (1, 4)), K=4, N=4, bits=8, block_size=2, accuracy_level=level
+    )
+    found = row_of(one.type).slack(one)
+    assert {index: each.ravel().tolist() for index, each in found.items()} == (
+        {} if slack is None else {0: pytest.approx(slack, rel=1e-3)}
+    )
 
 
 # ---- by way of floats; expected values by hand: numbers are scaled, computed, scaled back and rounded to even
