@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from node_graphs import computed, node_of
+from node_graphs import node_of
 from onnx_nodes import Array, Desc, agrees, descs, fields, found, zeros
 
 from dmlcheck.graphs.tensors import TensorRef
@@ -274,32 +274,3 @@ def test_a_first_factor_may_be_rounded(level: int, slack: list[float] | None) ->
     assert {index: each.ravel().tolist() for index, each in found.items()} == (
         {} if slack is None else {0: pytest.approx(slack, rel=1e-3)}
     )
-
-
-# ---- by way of floats; expected values by hand: numbers are scaled, computed, scaled back and rounded to even
-
-
-def test_a_product_of_quantized_numbers_is_rounded_to_the_output() -> None:
-    a, b = np.array([[0, 10, 255], [128, 130, 20]], np.uint8), np.array([3, 128, 255], np.uint8)
-    numbers = [np.float32(0.5), np.uint8(128), np.float32(0.25), np.uint8(3), np.float32(2), np.uint8(100)]
-    inputs = [a, numbers[0], numbers[1], b, numbers[2], numbers[3], numbers[4], numbers[5]]
-    scaled = (a.astype("f8") - 128) * 0.5 * (b.astype("f8") - 3) * 0.25
-    expected = np.clip(np.rint(scaled / 2 + 100), 0, 255).astype(np.uint8)
-    assert expected.tolist() == [[100, 0, 255], [100, 116, 0]]
-    (made,) = computed(node_of("com.microsoft.QLinearMul", inputs, TensorRef("UINT8", (2, 3))))
-    assert made.tolist() == expected.tolist()
-    (signed,) = computed(
-        node_of(
-            "com.microsoft.QLinearMul",
-            [np.int8([-4, 6]), np.float32(0.5), None, np.int8([2]), np.float32(1), None, np.float32(0.5), None],
-            TensorRef("INT8", (2,)),
-        )
-    )
-    assert signed.tolist() == [-8, 12]
-
-
-def test_a_leaky_rectifier_of_quantized_numbers_goes_through_floats() -> None:
-    x = np.array([[-100, -4, 0, 50]], np.int8)
-    inputs = [x, np.float32(0.5), np.int8(0), np.float32(0.25), np.int8(-10)]
-    (made,) = computed(node_of("com.microsoft.QLinearLeakyRelu", inputs, TensorRef("INT8", (1, 4)), alpha=0.125))
-    assert made.tolist() == [[-35, -11, -10, 90]]
