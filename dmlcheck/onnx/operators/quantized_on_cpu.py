@@ -11,13 +11,7 @@ from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, axis_of, shortest
 from dmlcheck.onnx.descs.steps import pair, step
 from dmlcheck.onnx.descs.tensors import repeated
-from dmlcheck.onnx.operators.quantized_operators import (
-    dequantized,
-    product_of_integers,
-    scaled,
-    through_float,
-    zero_of,
-)
+from dmlcheck.onnx.operators.quantized_operators import dequantized, product_of_integers, scaled, through_float, zero_of
 from dmlcheck.onnx.operators.row import Row
 
 
