@@ -121,6 +121,42 @@ def test_a_sum_is_kept_in_float16_for_a_further_step(data_type: str, fields: dic
     assert arithmetic_of(desc, "FLOAT16", is_directml=True) == arithmetic_of(desc, "FLOAT16")
 
 
+# ---- scaled integers
+
+SCALED = [
+    [0.37060546875, 4.4453125, 8.890625],
+    [0.654296875, 7.8515625, 15.703125],
+    [0.958984375, 11.5078125, 23.015625],
+    [1.2646484375, 15.171875, 30.34375],
+    [1.5703125, 18.828125, 37.65625],
+    [2.091796875, 25.109375, 50.21875],
+]
+
+
+@pytest.mark.parametrize(
+    ("given", "is_directml", "outcome"),
+    [(SCALED, True, "passed"), (SCALED, False, "failed"), (np.multiply(SCALED, 1.004).tolist(), True, "failed")],
+)
+def test_scaled_integers_are_in_float16(given: Any, is_directml: bool, outcome: str) -> None:
+    """DirectML 1.15.4, vkd3d-proton on Mesa lavapipe 25.0, 2026-11-29: both factors are cut off, and their product."""
+    inputs = {
+        "ATensor": [[20], [33], [47], [61], [75], [99]],
+        "AScaleTensor": [[0.2066650390625]],
+        "AZeroPointTensor": [[3]],
+        "BTensor": [[7, 29, 53]],
+        "BScaleTensor": [[0.05279541015625]],
+        "BZeroPointTensor": [[5]],
+    }
+    desc = {
+        name: {"DataType": "FLOAT16" if "Scale" in name else "INT8", "Sizes": list(np.shape(values))}
+        for name, values in inputs.items()
+    }
+    desc["OutputTensor"] = tensor(6, 3)
+    made = Made(lambda *_: np.array(given), is_directml=is_directml)
+    case = Case("it", "it", "it.yaml", "MATRIX_MULTIPLY_INTEGER_TO_FLOAT", None, desc, inputs)
+    assert run_case(case, Run(made)).outcome == outcome
+
+
 # ---- recurrent networks
 
 

@@ -114,10 +114,18 @@ def _of_a_number(number: float, dtype: Any, unit_roundoff: float) -> Array | Non
 
 
 def _distance(value: Any, size: Any, arithmetic: Arithmetic) -> Array:
-    """Return the distance to the nearest number of the type; beyond its largest number, u times the value."""
+    """Return the distance to the nearest number of the type; beyond its largest number, u times the value.
+
+    Where results are stored in another type than they are computed in, that may cut them off toward 0.
+    """
     most = arithmetic.unit_roundoff * size
     dtype = _TYPES.get(arithmetic.data_type)
-    return np.asarray(most if dtype is None else np.fmin(np.abs(value - value.astype(dtype)), most))
+    if dtype is None:
+        return np.asarray(most)
+    near = np.asarray(value).astype(dtype)
+    if arithmetic.computed_in:
+        near = np.where(np.abs(near) > np.abs(value), np.nextafter(near, dtype(0)), near)
+    return np.asarray(np.fmin(np.abs(value - near), most))
 
 
 def correctly_rounded(value: Any, size: Any, moved: Any, arithmetic: Arithmetic) -> Array:
