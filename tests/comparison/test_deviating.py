@@ -128,6 +128,9 @@ def test_an_output_that_is_right_for_other_inputs_is_explained(actual: list[floa
 # ---- the rows of specs: what DirectML 1.13.1 and 1.15.4 gave on vkd3d-proton on Mesa lavapipe 25.0, 2026-11-29
 
 
+OUTPUTS = ("OutputTensor", "OutputGradientTensor")
+
+
 class Given:
     name, device, version, is_directml = "given", "", "", True
 
@@ -135,14 +138,15 @@ class Given:
         self.values = values
 
     def run(self, desc: OperatorDesc, _: dict[str, Any]) -> dict[str, Any]:
-        tensor = desc.values["OutputTensor"]
-        return {"OutputTensor": np.array(self.values, NUMPY_TYPES[tensor.data_type]).reshape(tensor.sizes)}
+        (output,) = desc.spec.outputs
+        tensor = desc.values[output.name]
+        return {output.name: np.array(self.values, NUMPY_TYPES[tensor.data_type]).reshape(tensor.sizes)}
 
 
 def outcome(operator: str, fields: dict[str, Any], tensors: dict[str, tuple[str, Any]], values: Any) -> str:
     """Return the outcome of a case on a DirectML that gives these values; tensors have a type and values."""
     desc = {name: {"DataType": kind, "Sizes": list(np.shape(given))} for name, (kind, given) in tensors.items()}
-    inputs = {name: given for name, (_, given) in tensors.items() if name != "OutputTensor"}
+    inputs = {name: given for name, (_, given) in tensors.items() if name not in OUTPUTS}
     case = Case("it", "it", "it.yaml", operator, None, {**desc, **fields}, inputs)
     return run_case(case, Run(Given(values))).outcome
 
@@ -221,6 +225,21 @@ def test_a_variance_that_overflows_is_infinite_in_its_group(
     chosen |= {"1": {"NormalizeVariance": True}, "2": {"UseMean": True, "UseVariance": True}}.get(version, {})
     found = outcome(f"MEAN_VARIANCE_NORMALIZATION{version}", {**chosen, "Epsilon": 0}, tensors, given)
     assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("x", "given", "expected"),
+    [
+        ([np.inf, 1, 1], [np.inf, np.nan, 1], "xfailed"),
+        ([np.inf, 1, 1], [np.inf, 7, 1], "failed"),
+        ([2, 1, 1], [2, np.nan, 1], "failed"),
+    ],
+)
+def test_results_beside_an_infinite_gradient_may_be_nan(x: list[float], given: list[float], expected: str) -> None:
+    tensors = {"InputGradientTensor": ("FLOAT32", x), "OutputGradientTensor": ("FLOAT32", [0, 0, 0])}
+    fields = {"InterpolationMode": "LINEAR", "Scales": [1], "InputPixelOffsets": [0.5], "OutputPixelOffsets": [-0.5]}
+    assert outcome("RESAMPLE_GRAD", fields, tensors, given) == expected
+    assert outcome("RESAMPLE_GRAD1", {**fields, "RoundingDirection": "DECREASING"}, tensors, given) == expected
 
 
 def test_an_average_of_integers_is_cut_off_and_to_the_ends_of_the_type() -> None:
