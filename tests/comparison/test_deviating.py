@@ -228,6 +228,26 @@ def test_a_variance_that_overflows_is_infinite_in_its_group(
 
 
 @pytest.mark.parametrize(
+    ("data_type", "x", "alpha", "given", "expected"),
+    [
+        ("FLOAT16", 300, 0.01, [0, 1], "xfailed"),
+        ("FLOAT16", 300, 0.01, [0, 0], "failed"),
+        ("FLOAT16", 200, 0.01, [0, 1], "failed"),
+        ("FLOAT32", 1e20, 1e-30, [0, 1], "xfailed"),
+        ("FLOAT32", 1e18, 1e-26, [0, 1], "failed"),
+    ],
+)
+def test_a_sum_of_squares_that_overflows_is_infinite_in_its_region(
+    data_type: str, x: float, alpha: float, given: list[float], expected: str
+) -> None:
+    """Without it the first result is half of the gradient / (Alpha * x ^ 2) ^ 0.25; the second is the gradient."""
+    batches = {"InputTensor": [x, 0], "InputGradientTensor": [100, 1], "OutputGradientTensor": [0, 0]}
+    tensors = {name: (data_type, [[[[each]]] for each in values]) for name, values in batches.items()}
+    fields = {"CrossChannel": False, "LocalSize": 1, "Alpha": alpha, "Beta": 0.25, "Bias": 1}
+    assert outcome("LOCAL_RESPONSE_NORMALIZATION_GRAD", fields, tensors, given) == expected
+
+
+@pytest.mark.parametrize(
     ("x", "given", "expected"),
     [
         ([np.inf, 1, 1], [np.inf, np.nan, 1], "xfailed"),
