@@ -179,4 +179,5 @@ def _held(given: Array, dtype: Any) -> Array:
     if dtype.kind not in "iu" or given.dtype.kind != "f":
         return given.astype(dtype)
     ends = np.iinfo(dtype)
-    return np.trunc(np.clip(np.nan_to_num(given), ends.min, ends.max)).astype(dtype)
+    found: Array = np.trunc(np.clip(np.nan_to_num(given), ends.min, ends.max)).astype(dtype)
+    return found
