@@ -375,7 +375,7 @@ def _run_of(
     cases = Execution(asked, plan, options.jobs)
     if not models:
         return cases
-    from dmlcheck.running.found_models import WithModels
+    from dmlcheck.models.found import WithModels
 
     return WithModels(cases, models, plan)
 
