@@ -51,7 +51,7 @@ from dmlcheck.implementations import KINDS, About, Implementation, Unavailable, 
 from dmlcheck.reports.records import Earlier, RunInfo
 from dmlcheck.running.accuracy import EXPECTED_WITHIN, Baseline, Watch
 from dmlcheck.running.events import DEFAULT_TIMEOUT, Plan, Running
-from dmlcheck.running.processes import Execution
+from dmlcheck.running.processes import Execution, usual_jobs
 from dmlcheck.running.selection import Selection
 from dmlcheck.running.settings import Settings
 from dmlcheck.specs.names import DATA_TYPES
@@ -91,7 +91,7 @@ class Options(NamedTuple):
     retries: int
     fail_on_flaky: bool
     allow_no_results: bool
-    jobs: int
+    jobs: int | None
     executor: str | None
     timeout: float
     shard: tuple[int, int] | None
@@ -253,7 +253,13 @@ class Options(NamedTuple):
     help="Exit with 0, not 5, if no case has results to compare; descs are validated anyway.",
 )
 @click.option(
-    "-j", "-n", "--jobs", type=Jobs(), default=1, metavar="N", help="Run in N processes; auto: one for each core."
+    "-j",
+    "-n",
+    "--jobs",
+    type=Jobs(),
+    metavar="N",
+    help="Run in N processes; auto: one for each core. Default: auto if the reference has work for more than two "
+    "seconds, else 1.",
 )
 @executor_option
 @click.option(
@@ -318,7 +324,7 @@ def run(**given: Any) -> None:
         with _judged_by(options):
             pass
         sys.exit(print_ids(targets(options.paths), plan))
-    with cluster_of(options.executor, options.jobs) as cluster:
+    with cluster_of(options.executor, options.jobs or 1) as cluster:
         sys.exit(_judged(options, plan, model, cluster))
 
 
@@ -371,8 +377,8 @@ def _run_of(
     if cluster is not None:
         from dmlcheck.running.batches import Batches
 
-        return Execution(asked, plan, options.jobs, Batches(asked, plan, cluster))
-    cases = Execution(asked, plan, options.jobs)
+        return Execution(asked, plan, executor=Batches(asked, plan, cluster))
+    cases = Execution(asked, plan, options.jobs or usual_jobs(asked, plan))
     if not models:
         return cases
     from dmlcheck.running.found_models import WithModels

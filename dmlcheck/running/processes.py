@@ -36,9 +36,23 @@ from dmlcheck.running.files import Files
 from dmlcheck.running.known_failures import DirectML, judged_directml, with_known
 from dmlcheck.running.pair import make_all
 from dmlcheck.running.results import ERRORED, CaseResult
+from dmlcheck.values import memory
 
 if TYPE_CHECKING:
     from dmlcheck.running.worker import Message, Task
+
+
+_BYTES_OF_A_SECOND = 350_000  # of case files, which the reference takes about a second for
+
+
+def usual_jobs(targets: list[Target], plan: Plan) -> int:
+    """Return the number of processes of a run that was given none.
+
+    The reference has all cores where there is work for more than two seconds. Other implementations may hold a device,
+    or be one of a kind: they have one process.
+    """
+    work = sum(target.bytes for target in targets if target.case is None)
+    return memory.cores() if plan.names == "reference" and work > 2 * _BYTES_OF_A_SECOND else 1
 
 
 class Execution:

@@ -590,7 +590,7 @@ class Machine:
                         waiting.append(function)
 
     def _functions_in_spoiled(self, found: Node, scope: Block, unknown: ScriptValue) -> list[Function]:
-        """Mark what a name may change, and return the functions that it has."""
+        """Mark everything that a name may change, and return the functions that it has."""
         name = text_of_node(found)
         names = scope.holding(name)
         if names is None:
