@@ -77,7 +77,7 @@ def _judged(case: Case, name: str, actual: Any, alone: Any, chain: Chain, nodes:
 
 
 def _by_the_chain(case: Case, name: str, distance: str, whole: OutputVerdict, alone: OutputVerdict) -> CaseResult | str:
-    """Judge an output that differs; within the tolerance of the chain it need not be equal. Returns as `_judged` does."""
+    """Judge an output that differs, as `_judged` does; within the tolerance of the chain it need not be equal."""
     if whole.reason is not None:
         return f"{name} {distance}, and {whole.reason}"
     if not whole.verdict.findings:
