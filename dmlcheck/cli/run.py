@@ -381,7 +381,7 @@ def _run_of(
     cases = Execution(asked, plan, options.jobs or usual_jobs(asked, plan))
     if not models:
         return cases
-    from dmlcheck.running.found_models import WithModels
+    from dmlcheck.models.found import WithModels
 
     return WithModels(cases, models, plan)
 

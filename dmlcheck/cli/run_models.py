@@ -24,8 +24,8 @@ from dmlcheck.formats.registry import Format, binary_format
 
 if TYPE_CHECKING:
     from dmlcheck.cases.records import Case
+    from dmlcheck.models.run import ModelExecution
     from dmlcheck.running.events import Plan, Running
-    from dmlcheck.running.model_run import ModelExecution
 
 _KEEP_MEMORY = 2 * 2**30
 
@@ -191,7 +191,7 @@ def is_judged(form: Format | None) -> bool:
 def execution_of(target: Target, plan: Plan, asked: ModelOptions, *, is_listing: bool = False) -> ModelExecution:
     """Return the run of a model that was read with its inputs; a usage error if the options do not fit it."""
     from dmlcheck.implementations import Unavailable, close
-    from dmlcheck.running.model_cases import ModelRequest, unknown_size
+    from dmlcheck.models.cases import ModelRequest, unknown_size
 
     _check_way(plan.implementation, asked)
     if asked.bisect and not (plan.selection.is_all and plan.shard is None and target.case is None):
@@ -221,7 +221,7 @@ def execution_of(target: Target, plan: Plan, asked: ModelOptions, *, is_listing:
         raise click.UsageError(unknown)
     if asked.output is not None and not is_listing:
         from dmlcheck.cli.folder import written
-        from dmlcheck.running.node_files import FORM, NodeFiles
+        from dmlcheck.models.node_files import FORM, NodeFiles
 
         folder = asked.output
         execution.files = written(folder, FORM, lambda: NodeFiles(folder, target.name))
@@ -258,7 +258,7 @@ def judged_by(execution: ModelExecution) -> str:
 
 def print_nodes(execution: ModelExecution) -> Exit:
     """Print the ids of the nodes that would run, or the diagnostics of the model."""
-    from dmlcheck.running.model_cases import UnusableModel
+    from dmlcheck.models.cases import UnusableModel
 
     if isinstance(execution.model, UnusableModel):
         Console().problems(execution.model.diagnostics, Document(execution.target.name, ""))

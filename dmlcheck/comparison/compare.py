@@ -14,7 +14,7 @@ from dmlcheck.comparison.records import LARGEST, MOST_LIKELY, MOST_SYSTEMATIC, E
 from dmlcheck.comparison.tolerances import FLOAT32, Limit
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.diagnostics.wording import braces
-from dmlcheck.reference.blocks import tiles
+from dmlcheck.reference.arrays.blocks import tiles
 from dmlcheck.specs.records import Tolerance
 from dmlcheck.values.number_formats import FORMATS, have_equal_bytes, ulp
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from dmlcheck.reference.arrays.places import with_ones_after
 from dmlcheck.reference.ball.numbers import Array
-from dmlcheck.reference.interpolation import clamped
+from dmlcheck.reference.functions.interpolation import clamped
 from dmlcheck.reference.kernels.indexing import within_all
-from dmlcheck.reference.places import with_ones_after
 
 # ---- resampling
 

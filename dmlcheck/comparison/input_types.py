@@ -15,11 +15,11 @@ import numpy as np
 from dmlcheck.comparison.compare import Bounds, Comparison, compare
 from dmlcheck.comparison.tolerances import INPUTS, Limit, is_float
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
+from dmlcheck.reference.ball.factors import UNITS
+from dmlcheck.reference.ball.operators import OF_PRODUCTS
 from dmlcheck.reference.bindings import Inputs
 from dmlcheck.reference.bounds import arithmetic_of, bounds
 from dmlcheck.reference.engine import Array
-from dmlcheck.reference.factors import UNITS
-from dmlcheck.reference.operators import OF_PRODUCTS
 
 MOST = 2**22  # elements of all tensors together: an output is computed up to ten times
 _LEAST = 0.7  # correlation of the errors with those of rounded factors

@@ -10,9 +10,10 @@ import numpy as np
 
 from dmlcheck.comparison.patterns import goes_both_ways
 from dmlcheck.comparison.wrong_output import WrongOutput
-from dmlcheck.reference import engine, narrowed
+from dmlcheck.reference import engine
+from dmlcheck.reference.ball import narrowed
+from dmlcheck.reference.ball.narrowed import Way
 from dmlcheck.reference.engine import Array
-from dmlcheck.reference.narrowed import Way
 
 _STEPS = {
     "square": "a square",

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dmlcheck.comparison.compare import Differing
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
-from dmlcheck.reference.blocks import tiles
+from dmlcheck.reference.arrays.blocks import tiles
 from dmlcheck.reference.bounds import Bound, own_errors
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES, have_equal_bytes, ulp
 

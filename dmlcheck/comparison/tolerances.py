@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.wording import figure
-from dmlcheck.reference.operators import WITH_VARIANCE
+from dmlcheck.reference.ball.operators import WITH_VARIANCE
 from dmlcheck.specs.names import DATA_TYPES
 from dmlcheck.specs.records import Peer, Tolerance
 

@@ -13,11 +13,11 @@ from dmlcheck.graphs.buffers import Array, from_bytes
 from dmlcheck.graphs.one_cause import add_shared, of_one_cause
 from dmlcheck.graphs.records import Step
 from dmlcheck.graphs.side import Carried, Side, rounding
+from dmlcheck.reference.arrays.data_types import infinite
 from dmlcheck.reference.ball.errors import Arithmetic
 from dmlcheck.reference.ball.numbers import Ball
 from dmlcheck.reference.bindings import row
 from dmlcheck.reference.bounds import arithmetic_of, bounds, function_range
-from dmlcheck.reference.data_types import infinite
 from dmlcheck.reference.rows import ELEMENTS
 from dmlcheck.specs.records import INPUT, OUTPUT
 from dmlcheck.values.layouts import viewed

@@ -210,7 +210,7 @@ def _deviation_problems(spec: OperatorSpec, row: Deviation) -> Iterator[str]:
 def _values_problems(spec: OperatorSpec, where: str, row: Deviation) -> Iterator[str]:
     """Yield the problems of a known deviation's expressions over values, and of its code."""
     from dmlcheck.comparison.deviating import FUNCTIONS, NAMES
-    from dmlcheck.reference.functions import KNOWN_ERRORS
+    from dmlcheck.reference.functions.several_ways import KNOWN_ERRORS
 
     expressions_of = [row.values, row.gives, *(row.as_if or {}).values()]
     names = {name for text in expressions_of if text is not None for name in expressions.of_values(text, FUNCTIONS)[1]}

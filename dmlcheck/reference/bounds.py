@@ -11,18 +11,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.reference.arrays.data_types import limits
+from dmlcheck.reference.arrays.operands import as_balls, as_numbers
 from dmlcheck.reference.ball.errors import largest
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball, radius, raw
+from dmlcheck.reference.ball.operators import WITH_TWINS, WITH_VARIANCE
+from dmlcheck.reference.ball.winograd import WINOGRAD, lost_by_winograd, may_be_winograd
 from dmlcheck.reference.bindings import Inputs, parameter, row
-from dmlcheck.reference.data_types import limits
 from dmlcheck.reference.engine import Array, blocks_of, overflowed, refuse_too_much
-from dmlcheck.reference.operands import as_balls, as_numbers
-from dmlcheck.reference.operators import WITH_TWINS, WITH_VARIANCE
 from dmlcheck.reference.results import Alternatives, union
 from dmlcheck.reference.rows import ELEMENTS
 from dmlcheck.reference.tiling.plan import tiles_of
 from dmlcheck.reference.tiling.tile import Tile, parts_of
-from dmlcheck.reference.winograd import WINOGRAD, lost_by_winograd, may_be_winograd
 from dmlcheck.specs.records import Peer
 from dmlcheck.validation.deviations import of_peer
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES

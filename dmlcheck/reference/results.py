@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dmlcheck.reference.arrays.blocks import blockwise
 from dmlcheck.reference.ball.numbers import Ball, raw
-from dmlcheck.reference.blocks import blockwise
 
 
 class PartlyUndefined(NamedTuple):

@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial, wraps
 from typing import Any, NamedTuple
 
-from dmlcheck.reference.neighbours import Reach
-from dmlcheck.reference.places import Index, Places, slices
-from dmlcheck.reference.windows import Window
-from dmlcheck.reference.work import Work
+from dmlcheck.reference.arrays.places import Index, Places, slices
+from dmlcheck.reference.functions.neighbours import Reach
+from dmlcheck.reference.functions.windows import Window
+from dmlcheck.reference.limits.work import Work
 
 Given = Mapping[str, Any]  # the tensors and attributes of a desc, by parameter
 Axes = tuple[int, ...]

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from dmlcheck import __version__
 from dmlcheck.diagnostics.wording import counted, cut, visible
+from dmlcheck.fuzzing.campaign import CampaignFinding, CampaignRequest, CampaignTally
+from dmlcheck.fuzzing.reducing import Failing, Reduced, Taken
 from dmlcheck.reports.layout import Style
-from dmlcheck.running.campaign import CampaignFinding, CampaignRequest, CampaignTally
-from dmlcheck.running.reducing import Failing, Reduced, Taken
 from dmlcheck.specs.names import level_name, short_operator
 
 _MOST_REASONS = 5

@@ -20,8 +20,8 @@ from dmlcheck.implementations import (
     name_of,
 )
 from dmlcheck.implementations.reference import Reference
-from dmlcheck.reference.deadline import OutOfTime
-from dmlcheck.reference.work import TooMuchWork
+from dmlcheck.reference.limits.deadline import OutOfTime
+from dmlcheck.reference.limits.work import TooMuchWork
 from dmlcheck.running.undefined_elements import Masks, masks_of
 
 _UNSUPPORTED = "unsupported-by-implementation"  # how the reason of a skipped case begins

@@ -15,9 +15,9 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import WARNING, Finding
 from dmlcheck.diagnostics.wording import cut
 from dmlcheck.implementations import about, asked_directly, errors_of, executes, validates
-from dmlcheck.reference.deadline import Limited, OutOfTime
 from dmlcheck.reference.engine import too_much_work
-from dmlcheck.reference.work import TooMuchWork
+from dmlcheck.reference.limits.deadline import Limited, OutOfTime
+from dmlcheck.reference.limits.work import TooMuchWork
 from dmlcheck.running.computed import (
     Computed,
     Nothing,

@@ -14,7 +14,7 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import Finding
 from dmlcheck.diagnostics.wording import braces, counted, error_text, figure, is_or_are, share_text
 from dmlcheck.reference import engine
-from dmlcheck.reference.work import TooMuchWork
+from dmlcheck.reference.limits.work import TooMuchWork
 from dmlcheck.running.inaccurate_expectations import gives_floats, inaccurate_expectations, without_mismatches
 from dmlcheck.running.places import path_in_case
 from dmlcheck.running.undefined_elements import Masks, disagreements, is_all_any, masks_of, union

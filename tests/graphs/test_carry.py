@@ -21,7 +21,7 @@ from dmlcheck.graphs.side import Carried
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.node import OnnxNode
 from dmlcheck.reference import engine
-from dmlcheck.reference.work import TooMuchWork
+from dmlcheck.reference.limits.work import TooMuchWork
 from dmlcheck.specs.load import load_spec, operator_names
 from dmlcheck.specs.names import DATA_TYPES
 from dmlcheck.specs.records import INPUT, OUTPUT

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
+from dmlcheck.fuzzing.answers import FailureKind, TrialAnswer
+from dmlcheck.fuzzing.campaign import CampaignFinding, CampaignRequest, CampaignTally
 from dmlcheck.reports.fuzzing import finding_lines, head_lines, progress_text, summary_lines
 from dmlcheck.reports.layout import PLAIN
-from dmlcheck.running.answers import FailureKind, TrialAnswer
-from dmlcheck.running.campaign import CampaignFinding, CampaignRequest, CampaignTally
 from dmlcheck.running.results import FAILED, PASSED, SKIPPED
 
 GEMM = "DML_OPERATOR_GEMM"

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
-from dmlcheck.reference.blocks import blocks_along, steps
-from dmlcheck.reference.magnitudes import Magnitudes
-from dmlcheck.reference.places import Index
+from dmlcheck.reference.arrays.blocks import blocks_along, steps
+from dmlcheck.reference.arrays.places import Index
+from dmlcheck.reference.functions.magnitudes import Magnitudes
 from dmlcheck.reference.rows import Products
 from dmlcheck.reference.tiling.request import Request
 from dmlcheck.reference.tiling.tile import Tile

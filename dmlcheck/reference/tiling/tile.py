@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from dmlcheck.reference.magnitudes import Magnitudes
+from dmlcheck.reference.functions.magnitudes import Magnitudes
 
 
 class Tile(NamedTuple):

@@ -13,9 +13,9 @@ from dmlcheck.diagnostics.wording import counted, dimension_counts_text
 from dmlcheck.inspection.about_checks import example
 from dmlcheck.inspection.evidence import KINDS, Evidence, evidence
 from dmlcheck.inspection.executed import runs_of
+from dmlcheck.inspection.formulas import rounding_limits
 from dmlcheck.inspection.operator_pages import operator_dict
 from dmlcheck.inspection.operator_record import OperatorRecord
-from dmlcheck.reference.formulas import rounding_limits
 from dmlcheck.reports.conditions import (
     condition_text,
     constraint_text,
