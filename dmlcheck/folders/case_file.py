@@ -34,15 +34,14 @@ class Written(NamedTuple):
     """A case to write: its name, valid desc and values; `more` are its other keys, without those that are None.
 
     Values are arrays, or in the notation of case files (`{random: ...}`). Elements of outputs that a mask of NumPy
-    hides are undefined. A case that is of a desc alone has no values.
+    hides are undefined. A case of a desc alone has None as inputs.
     """
 
     name: str
     desc: OperatorDesc
-    inputs: Mapping[str, Any]
+    inputs: Mapping[str, Any] | None
     outputs: Mapping[str, Any] | None = None
     more: Mapping[str, Any] = {}
-    is_of_desc: bool = False
 
 
 def write_cases(place: Place, stem: str, cases: Sequence[Written], comment: str, **defaults: Any) -> str:
@@ -86,7 +85,7 @@ def _case_lines(files: _Files, case: Written) -> Iterator[str]:
     yield from (f"{key}: {flow(value)}" for key, value in case.more.items() if value is not None)
     yield from desc_lines(desc)
     for section, values in (("inputs", case.inputs), ("outputs", case.outputs)):
-        if values is None or case.is_of_desc:
+        if values is None:
             continue
         yield f"{section}:" if values else f"{section}: {{}}"
         for field, given in values.items():

@@ -101,9 +101,9 @@ def _case(name: str, found: Failing | Taken, about: FindingSource) -> Written:
         "note": f"likely cause: {one_line(about.cause)}" if about.cause else None,
     }
     if isinstance(found, Taken):
-        return Written(name, found.desc, {}, more={**more, "invalid": [found.entry]}, is_of_desc=True)
+        return Written(name, found.desc, None, more={**more, "invalid": [found.entry]})
     if found.is_of_desc:
-        return Written(name, found.desc, {}, more=more, is_of_desc=True)
+        return Written(name, found.desc, None, more=more)
     return Written(name, found.desc, found.inputs, expected(found.desc, found.inputs), more)
 
 
