@@ -231,8 +231,8 @@ class Options(NamedTuple):
 @click.option(
     "--strict",
     is_flag=True,
-    help="Also fail a case whose error is within the tolerance but larger than rounding normally causes, or where there"
-    " is no limit, or that expects inaccurate values.",
+    help="Also fail cases whose errors are larger than rounding normally causes, that have elements without a limit, or"
+    " that expect inaccurate values.",
 )
 @click.option(
     "--expected-within",
