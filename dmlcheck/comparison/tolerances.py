@@ -51,7 +51,7 @@ class Limit(NamedTuple):
         }
 
     def has_bound(self, data_type: str) -> bool:
-        """Whether it may accept elements that differ, whatever the formula: an operator's own limit is for floats."""
+        """Whether it may accept elements that differ, for any formula: an operator's own limit is for floats."""
         if self.tolerance is not None and self.tolerance.exact:
             return False
         return self.is_own or is_float(data_type)

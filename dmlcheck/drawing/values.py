@@ -285,7 +285,7 @@ def mask(desc: OperatorDesc, part: TensorPart, generator: Generator) -> Array:
 
 
 def keys(desc: OperatorDesc) -> int:
-    """Return the number of keys that a query of an attention has, those of earlier steps among them."""
+    """Return the number of keys that a query of an attention has, including keys of earlier steps."""
     now = ("KeyTensor", "StackedKeyValueTensor", "StackedQueryKeyTensor", "StackedQueryKeyValueTensor")
     given = [desc.parts[name][0].tensor.sizes for name in now if desc.parts[name]]
     past = desc.parts["PastKeyTensor"]
@@ -305,8 +305,8 @@ def is_scale(desc: OperatorDesc, name: str) -> bool:
 def scales(desc: OperatorDesc, part: TensorPart, generator: Generator) -> Array:
     """Return scales, half of them powers of two, whose quotients have ties.
 
-    Those of QUANTIZE and DEQUANTIZE are now and then so small that FLOAT16 has denormals, and those of DEQUANTIZE
-    infinite or NaN.
+    Scales of QUANTIZE and DEQUANTIZE are occasionally so small that FLOAT16 has denormals; scales of DEQUANTIZE may
+    also be infinite or NaN.
     """
     short, tensor, kind = desc.spec.short, part.tensor, generator.integers(0, 10)
     dtype = NUMPY_TYPES[tensor.data_type]

@@ -21,7 +21,7 @@ FORM = "findings"  # the format of the folder
 
 
 class FindingSource(NamedTuple):
-    """The text in the file of a finding beside the case: its origin, its level and its likely cause."""
+    """The text in the file of a finding besides the case: its origin, its level and its likely cause."""
 
     source: str
     level: str
@@ -66,7 +66,7 @@ def finding_name(desc: OperatorDesc, answer: TrialAnswer) -> str:
 
 
 class Beside:
-    """A case file by its path, with the files of its larger values in a folder beside it, written over older ones."""
+    """A case file by its path, with the files of its larger values in a folder next to it, written over older ones."""
 
     def __init__(self, path: str) -> None:
         """Take the path of the case file."""

@@ -1,4 +1,4 @@
-"""Work beside that of a run: items of an iterator made one ahead, and calls made behind, each by a thread."""
+"""Work in threads in parallel with a run: items of an iterator made one ahead, and calls made behind."""
 
 from __future__ import annotations
 
