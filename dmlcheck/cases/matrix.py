@@ -150,7 +150,7 @@ def templates_of(case: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def case_template(defaults: Mapping[str, Any], own: Mapping[str, Any]) -> Template:
-    """Return the template of a case from the `templates_of` the defaults of its file, and those of its own values."""
+    """Return the template of a case from the `templates_of` the defaults of its file, and of its own values."""
     case = merged(defaults, own)
     for key in MERGED:
         fields = case.get(key)

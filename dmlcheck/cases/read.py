@@ -144,7 +144,7 @@ class _Reader:
     def case(
         self, own: dict[str, Any], defaults: _Defaults, origin: FileOrigin, stem: str | None, room: int = MAX_CASES
     ) -> Iterable[_Read]:
-        """Return a case, or those of its matrix; `stem` is the name of a case that is a file of its own."""
+        """Return a case, or the cases of its matrix; `stem` is the name of a case that is a file of its own."""
         values = merged(defaults.values, own) if defaults.values else own
         name = own.get("name")
         if name is None:

@@ -259,7 +259,7 @@ def lengths(desc: OperatorDesc, part: TensorPart, generator: Generator) -> Array
 
 
 def some_beyond(generator: Generator, found: Array, count: int) -> Array:
-    """Return numbers, now and then a few beyond a count: the next one, and such as 16 bits or signed types cut off."""
+    """Return numbers, occasionally a few beyond a count: the next one, and such as 16 bits or signed types cut off."""
     if generator.random() < _WITHIN:
         return found
     most = int(np.iinfo(found.dtype).max)
@@ -324,7 +324,7 @@ _FROM_OR_TO_FLOAT = ("QUANTIZE", "QUANTIZE_LINEAR")
 
 
 def training_step(_: OperatorDesc, part: TensorPart, generator: Generator) -> Array:
-    """Return the number of a step: often an early one, now and then one that is negative in a signed type."""
+    """Return the number of a step: often an early one, occasionally one that is negative in a signed type."""
     return np.full(part.tensor.sizes, generator.choice((7, 7, 1, 1000, 4_000_000_000)), np.uint32)
 
 

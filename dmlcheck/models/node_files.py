@@ -21,7 +21,7 @@ FORM = "nodes"  # the format of the folder
 
 
 class FailedNode(NamedTuple):
-    """A node that failed: its name and operator, the verdict, and the onnx.ModelProto of it alone with its inputs."""
+    """A node that failed: its name and operator, the verdict, and its own onnx.ModelProto with its inputs."""
 
     name: str
     operator: str

@@ -135,7 +135,7 @@ def labelled(step: Step, actual: Mapping[str, Array]) -> dict[str, Array]:
 
 
 def _renamed(verdict: Verdict, names: Mapping[str, str]) -> Verdict:
-    """Return a verdict with the names of the outputs in the graph in the place of the labels of the desc."""
+    """Return a verdict with the outputs' names in the graph instead of their labels in the desc."""
 
     def renamed(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
         return tuple(

@@ -169,7 +169,7 @@ class _Calls:
         self.ended: SimpleQueue[Any] = SimpleQueue()
 
     def send_more(self) -> bool:
-        """Send the next calls, unless one runs alone, and return whether there is any whose result is due."""
+        """Send the next calls, unless one runs alone, and return whether any result is pending."""
         self._note_ended()
         if not (self.sent and self.sent[0].is_again):
             most = self.cluster.threads() * _EACH

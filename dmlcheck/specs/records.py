@@ -215,7 +215,7 @@ class Deviation(NamedTuple):
 
     @property
     def is_given(self) -> bool:
-        """Whether it says what DirectML gives in the place of the right values."""
+        """Whether it says what DirectML gives instead of the right values."""
         return self.gives is not None or self.as_if is not None
 
 

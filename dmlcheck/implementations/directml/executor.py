@@ -263,7 +263,7 @@ def _step(name: str, call: Any, *arguments: Any) -> Any:
 
 
 def _placed(sizes: Sequence[int | None], behind: int) -> list[_Place | None]:
-    """Return places one after the other for tensors of some sizes, each with some bytes behind it."""
+    """Return places one after the other for tensors of some sizes, each followed by some bytes."""
     places: list[_Place | None] = []
     end = 0
     for size in sizes:
