@@ -28,6 +28,7 @@ FUNCTIONS: dict[str, Any] = {
     "max": np.max,
     "min": np.min,
     "prod": np.prod,
+    "mean": partial(np.mean, keepdims=True),
     "sum": partial(np.sum, keepdims=True),
     "float32": np.float32,
     "int32": np.int32,
@@ -37,6 +38,7 @@ FUNCTIONS: dict[str, Any] = {
     "extended": departures.extended,
     "lower": departures.lower,
     "scattered": departures.scattered,
+    "scattered_nd": departures.scattered_nd,
 }
 ACTUAL, EXPECTED, FINITE, LOWEST = "actual", "expected", "finite", "lowest"
 OUTPUT, ROUNDED, SCALED = "output", "rounded", "x"

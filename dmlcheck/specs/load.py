@@ -253,6 +253,7 @@ def _deviation(raw: dict[str, Any], of: str = "") -> Deviation:
         versions=_versions(raw),
         source=raw["source"],
         when=_condition(raw.get("when")),
+        absent=tuple(raw.get("absent", ())),
         strided=tuple(raw.get("strided", ())),
         where=raw.get("where"),
         since=raw.get("since"),

@@ -179,21 +179,23 @@ class Erratum(NamedTuple):
 class Deviation(NamedTuple):
     """A result that some versions of DirectML are known to get wrong; `versions` names them and the devices in words.
 
-    `when`, `strided` and `where` limit it to descs with these values of fields (a tensor's value is its data type,
-    `DataType` is that of the first output), with strides of one of these tensors, and with a true expression. `since`
-    is the first version with the deviation, `until` the first without it, `as_of` the month or year in which it was
-    last seen, `device` a part of the device's name, None for any. `is_of_graphs` says that only compiled graphs give
-    the wrong result. `values` is an expression that marks the elements of an output that are wrong, by the values of
-    inputs and of the right output, and `gives` one for what DirectML gives in their place; `as_if` has such
-    expressions for inputs with which the right output would be what DirectML gives. `refusal` is the code with which
-    the operator is refused after its creation, or a part of the message. `of` is the implementation that has the
-    deviation, "" for DirectML; `errors` has how far its functions on the way may be from the right results.
+    `when`, `absent`, `strided` and `where` limit it to descs with these values of fields (a tensor's value is its
+    data type, `DataType` is that of the first output), without these fields, with strides of one of these tensors,
+    and with a true expression. `since` is the first version with the deviation, `until` the first without it, `as_of`
+    the month or year in which it was last seen, `device` a part of the device's name, None for any. `is_of_graphs`
+    says that only compiled graphs give the wrong result. `values` is an expression that marks the elements of an
+    output that are wrong, by the values of inputs and of the right output, and `gives` one for what DirectML gives in
+    their place; `as_if` has such expressions for inputs with which the right output would be what DirectML gives.
+    `refusal` is the code with which the operator is refused after its creation, or a part of the message. `of` is the
+    implementation that has the deviation, "" for DirectML; `errors` has how far its functions on the way may be from
+    the right results.
     """
 
     text: str
     versions: str
     source: str
     when: Mapping[str, tuple[str, ...]] | None = None
+    absent: tuple[str, ...] = ()
     strided: tuple[str, ...] = ()
     where: str | None = None
     since: str | None = None

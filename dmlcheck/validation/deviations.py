@@ -67,6 +67,8 @@ def _words(row: Deviation) -> dict[str, str]:
 def _is_about(row: Deviation, desc: OperatorDesc) -> bool:
     if not desc.matches(row.when) or (row.where is not None and evaluate(row.where, desc) is not True):
         return False
+    if any(name in desc.values for name in row.absent):
+        return False
     strided = {part.path[0] for part in desc.tensors() if part.tensor.strides is not None}
     return not row.strided or not strided.isdisjoint(row.strided)
 

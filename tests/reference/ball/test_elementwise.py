@@ -12,7 +12,7 @@ import pytest
 from balls import allowed, as_balls, ends
 
 from dmlcheck.reference.ball.numbers import Ball, elementary, radius
-from dmlcheck.reference.functions.several_ways import special
+from dmlcheck.reference.functions import special
 
 INF = math.inf
 U = 2.0**-24

@@ -11,7 +11,7 @@ from balls import FLOAT16, FLOAT32, TYPES, allowed
 
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball
 from dmlcheck.reference.ball.roundings import rounding
-from dmlcheck.reference.functions.several_ways import special
+from dmlcheck.reference.functions import special
 from dmlcheck.values.number_formats import ulp
 
 Array = np.ndarray[Any, Any]

@@ -10,7 +10,7 @@ import pytest
 from balls import FLOAT16, FLOAT32, as_balls, ends
 
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball, radius, raw
-from dmlcheck.reference.functions.several_ways import special
+from dmlcheck.reference.functions import special
 
 INF, NAN = math.inf, math.nan
 

@@ -10,7 +10,7 @@ import pytest
 from dmlcheck import load_cases
 from dmlcheck.reference import engine
 from dmlcheck.reference.ball.operators import OF_PRODUCTS, WITH_VARIANCE
-from dmlcheck.reference.functions.several_ways import sums
+from dmlcheck.reference.functions import sums
 from dmlcheck.reference.kernels import normalization
 from dmlcheck.specs.load import load_spec
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from dmlcheck.reference.arrays.blocks import Blocks
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball
-from dmlcheck.reference.functions.several_ways import sums
+from dmlcheck.reference.functions import sums
 from dmlcheck.reference.results import Approximate
 
 Array = np.ndarray[Any, Any]
