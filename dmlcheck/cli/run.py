@@ -159,7 +159,7 @@ class Options(NamedTuple):
         )
 
     def _repeated(self) -> Iterator[str]:
-        """Yield the options that the command for running a case again must have, whatever its outcome."""
+        """Yield the options that the command for running a case again must have, with any outcome."""
         if self.level is not None:
             yield from ("--feature-level", self.level)
         if self.timeout != DEFAULT_TIMEOUT:
@@ -223,7 +223,7 @@ class Options(NamedTuple):
     "--against",
     metavar="NAME",
     shell_complete=completing(lambda: KINDS),
-    help="A second implementation beside it: judge both, and say where they differ from each other.",
+    help="A second implementation: judge both, and say where they differ from each other.",
 )
 @version_option("It is this version of DirectML (1.8.0): expect the failures that are known of it.")
 @accumulate_option
@@ -231,8 +231,8 @@ class Options(NamedTuple):
 @click.option(
     "--strict",
     is_flag=True,
-    help="Also fail a case whose error is within the tolerance but larger than rounding normally causes, or where there"
-    " is no limit, or that expects inaccurate values.",
+    help="Also fail cases whose errors are larger than rounding normally causes, that have elements without a limit, or"
+    " that expect inaccurate values.",
 )
 @click.option(
     "--expected-within",

@@ -25,7 +25,7 @@ def lower(x: Array, like: Array, scales: Any, input_offsets: Any, output_offsets
 def extended(x: Array, like: Array, scales: Any, input_offsets: Any, output_offsets: Any) -> Array:
     """Return the places on lines through two elements, in the sizes of another array.
 
-    The elements are those beside the place that an InputPixelOffset limited to [0, 1] gives.
+    The elements are the neighbours of the place that an InputPixelOffset limited to [0, 1] gives.
     """
     return _resampled(_extended, x.astype(np.float32), like, scales, input_offsets, output_offsets)
 

@@ -57,7 +57,7 @@ class Judged(NamedTuple):
 
 
 def explaining(judged: Judged, rows: Iterable[Deviation]) -> tuple[Deviation, ...]:
-    """Return the deviations that explain every element outside the tolerance, as far as their values say so.
+    """Return the deviations that explain every element outside the tolerance, if their values say so.
 
     There are none if an element remains, or the elements were not marked: a large output has no mask.
     """
