@@ -18,7 +18,7 @@ from products_of import peak
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.drawing.attention import ATTENTION, FORMS, MASKS
 from dmlcheck.reference import engine
-from dmlcheck.reference.kernels.attention.formula import tiles as attention_tiles
+from dmlcheck.reference.kernels.attention import tiles as attention_tiles
 from dmlcheck.reference.tiling import cut
 from dmlcheck.specs.records import OUTPUT
 

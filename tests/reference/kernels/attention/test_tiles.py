@@ -9,7 +9,7 @@ import pytest
 
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.reference.arrays.blocks import Blocks
-from dmlcheck.reference.kernels.attention.formula import tiles
+from dmlcheck.reference.kernels.attention import tiles
 from dmlcheck.reference.kernels.attention.heads import AttentionInput, AttentionInputs
 
 PLACES = [range(1, 2), range(1, 3), range(1), range(5, 7)]  # batch, key heads, own heads of each, queries

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball
-from dmlcheck.reference.kernels.recurrent.formula import gates
+from dmlcheck.reference.kernels.recurrent import gates
 from dmlcheck.reference.kernels.recurrent.gates import Gate, gates_of, step_inputs, summed, summed_with_share, without
 
 Array = np.ndarray[Any, Any]

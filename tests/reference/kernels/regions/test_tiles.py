@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dmlcheck.descs.records import TensorDesc
-from dmlcheck.reference.kernels.regions.formula import tiles
+from dmlcheck.reference.kernels.regions import tiles
 from dmlcheck.reference.limits.work import SAMPLES_AT_ONCE, Work
 
 # Regions of 4 by 8 and of 8 by 8 elements; 2 by 2 results have 2 by 4 and 4 by 4 samples each.
