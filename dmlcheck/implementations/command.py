@@ -22,15 +22,7 @@ from dmlcheck.descs.write import notation
 from dmlcheck.diagnostics.wording import did_you_mean
 from dmlcheck.files.npy import Header, find, read_elements
 from dmlcheck.files.plain import open_plain
-from dmlcheck.implementations import (
-    Failure,
-    Refused,
-    TimedOut,
-    Unavailable,
-    Unsupported,
-    Unusable,
-    is_invalid_argument,
-)
+from dmlcheck.implementations import Failure, Refused, TimedOut, Unavailable, Unsupported, Unusable, is_invalid_argument
 from dmlcheck.implementations._folders import TemporaryFolder
 from dmlcheck.implementations._program import Program, excerpt, plain_text
 from dmlcheck.reference.engine import Array

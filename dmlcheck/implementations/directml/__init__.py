@@ -6,15 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
-from dmlcheck.implementations import (
-    Failure,
-    LibraryAnswer,
-    NoDevice,
-    Refused,
-    TimedOut,
-    Unavailable,
-    Unsupported,
-)
+from dmlcheck.implementations import Failure, LibraryAnswer, NoDevice, Refused, TimedOut, Unavailable, Unsupported
 from dmlcheck.implementations._asked import AskedProcess
 from dmlcheck.implementations._program import it_wrote
 from dmlcheck.implementations.directml import dml

@@ -36,12 +36,7 @@ from dmlcheck.onnx.model.values import CONSTANT, GIVEN, HOST, MOST_DIMENSIONS, V
 from dmlcheck.onnx.operators.row import Refusal
 from dmlcheck.onnx.operators.table import provider_steps, row_of
 from dmlcheck.onnx.provider.cpu_kernels import DOMAINS_OF_RUNTIME, is_known, kernels_of, meant, not_taken
-from dmlcheck.onnx.provider.registrations import (
-    Typed,
-    left_to_others,
-    registration_of,
-    registrations,
-)
+from dmlcheck.onnx.provider.registrations import Typed, left_to_others, registration_of, registrations
 from dmlcheck.onnx.reading import first_line, tensor_of
 
 NO_PROVIDER = "no-provider"

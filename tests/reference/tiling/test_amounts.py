@@ -10,15 +10,7 @@ import numpy as np
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.reference.functions.windows import Window
 from dmlcheck.reference.kernels.convolution import CONVOLVED
-from dmlcheck.reference.rows import (
-    ELEMENTS,
-    AllUndefined,
-    InWindows,
-    Neighbours,
-    PerWindow,
-    Tiles,
-    Windows,
-)
+from dmlcheck.reference.rows import ELEMENTS, AllUndefined, InWindows, Neighbours, PerWindow, Tiles, Windows
 from dmlcheck.reference.tiling.amounts import may_be_much, work_of
 
 BLOCK = 1 << 16  # terms that a part takes at least

@@ -10,14 +10,7 @@ import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.reference.arrays.places import Places
-from dmlcheck.reference.functions.interpolation import (
-    Sums,
-    computed,
-    is_any_lost,
-    shares,
-    spread,
-    total_together,
-)
+from dmlcheck.reference.functions.interpolation import Sums, computed, is_any_lost, shares, spread, total_together
 from dmlcheck.reference.kernels.regions.samples import (
     ONE,
     Counts,
