@@ -82,7 +82,7 @@ class ReferenceNodes:
         self.remarks: dict[str, str] = {} if outer is None else outer.remarks
 
     def nodes(self, chosen: Collection[str] | None = None) -> Iterator[tuple[NodeCase, NodeOutputs | Uncomputed]]:
-        """Yield nodes in order with their outputs: those of some names, and their ancestors; by default all."""
+        """Yield nodes in order with their outputs: the nodes with some names, and their ancestors; by default all."""
         wanted = None if chosen is None else needed(self.model.nodes, chosen)
         last = {name: node.case.name for node in self.model.nodes for name in node.reads}
         for node in self.model.nodes:
