@@ -106,7 +106,7 @@ class Chain:
     ) -> None:
         """Take the implementation's outputs for a node that the reference does not compute.
 
-        They count as exact if they depend on sizes alone, are whole numbers of exact tensors, or depend on no tensor at
+        They count as exact if they depend only on sizes, are whole numbers of exact tensors, or depend on no tensor at
         all; constants are not among `reads`. Outputs of the model that depend on them are not judged.
         """
         reads = tuple(reads)

@@ -39,7 +39,7 @@ def follow_node(
 
 
 def is_of_sizes(node: NodeCase) -> bool:
-    """Whether a node's outputs depend on the sizes of its inputs alone."""
+    """Whether a node's outputs depend only on the sizes of its inputs."""
     return node.node.op_type in _OF_SIZES and not node.node.domain
 
 

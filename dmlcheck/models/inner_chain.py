@@ -26,9 +26,9 @@ from dmlcheck.models.reference_nodes import (
     graph_named,
     inner_model,
 )
+from dmlcheck.models.scanning import Held, scanning
 from dmlcheck.onnx.descs.node import Unmapped
 from dmlcheck.onnx.model.parts import has_graphs
-from dmlcheck.running.scanning import Held, scanning
 from dmlcheck.running.verdict import Limits, Verdict
 from dmlcheck.values.number_formats import NUMPY_TYPES
 

@@ -52,9 +52,9 @@ class FusedNode(NamedTuple):
 class ModelResult(NamedTuple):
     """The check of a model, node by node: several nodes may have the same name.
 
-    `device_level` is the level that the provider asks for when it makes a device, whatever the model. `problem` says
+    `device_level` is the level that the provider asks for when it makes a device for any model. `problem` says
     why the file is no model, `refusal` why the release of the mapping does not load it; `symbols` are the names of
-    unknown sizes, `named` those of all symbolic sizes. `possible` are operators that ONNX Runtime may make besides
+    unknown sizes, `named` the names of all symbolic sizes. `possible` are operators that ONNX Runtime may make besides
     `fusions`, with the name of a node of each.
     """
 
@@ -233,7 +233,7 @@ def _descs(
 
 
 def _known(node: ModelNode, file: str) -> tuple[Diagnostic, ...]:
-    """Return the note about a node that the provider computes wrongly, on whatever device, if one is known."""
+    """Return the note about a node that the provider computes wrongly, on any device, if one is known."""
     if not node.deviation:
         return ()
     row = deviations.of_provider(node.deviation)

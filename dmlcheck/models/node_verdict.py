@@ -229,7 +229,7 @@ def _type(node: Any) -> str:
 
 
 def _check_values(graph: Graph, data: Mapping[str, Array]) -> None:
-    """Refuse values of inputs that an operator does not take, as far as no step gives them."""
+    """Refuse values that an operator does not take, of inputs that no step gives."""
     held = {**graph.constants, **data}
     for step in graph.steps:
         if all(name in held for name in step.inputs.values()):
@@ -240,7 +240,7 @@ def _check_values(graph: Graph, data: Mapping[str, Array]) -> None:
 
 
 def why_not(node: Any, arrays: Sequence[Array | None]) -> Unjudged | None:
-    """Return why a node has no descs whatever its operator, or None."""
+    """Return why a node has no descs, regardless of its operator, or None."""
     if has_graphs(node):
         return Unjudged("not-mapped", "it runs graphs of its own, and DirectML has operators only")
     tensors = [array for array in arrays if array is not None]
@@ -272,7 +272,7 @@ def _misshapen(node: Any, opset: int, inputs: Sequence[Any], outputs: Sequence[A
 def _graph(one: OnnxNode, node: Any, *, is_directml: bool) -> tuple[str, Graph]:
     """Return the graph of a node and its basis; Unmapped if there is none.
 
-    The provider's graph may differ from ONNX's meaning, so it is used for DirectML alone.
+    The provider's graph may differ from ONNX's meaning, so it is used only for DirectML.
     """
     ways: dict[str, Callable[[OnnxNode], Sequence[Counterpart]]] = {ONNX: exact_steps, PROVIDER: provider_steps}
     names = [{name: x for name, x in zip(side, tensors, strict=True) if x is not None}

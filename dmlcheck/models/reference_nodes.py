@@ -17,12 +17,12 @@ from dmlcheck.graphs.compute import Output, Results, run_steps
 from dmlcheck.models.cases import Loaded, NodeCase, node_cases
 from dmlcheck.models.node_values import arrays_of, needed
 from dmlcheck.models.node_verdict import Mapped, Unjudged, map_node, remark_of, why_not
+from dmlcheck.models.scanning import scanning
 from dmlcheck.onnx.descs.node import Unmapped
 from dmlcheck.onnx.model.evaluator import RANDOM, evaluate_node
 from dmlcheck.onnx.model.node_outputs import Form, forms_from_values
 from dmlcheck.onnx.model.parts import has_graphs
 from dmlcheck.onnx.reading import first_line
-from dmlcheck.running.scanning import scanning
 from dmlcheck.values.layouts import laid_out
 from dmlcheck.values.memory import available_bytes
 
@@ -83,7 +83,7 @@ class ReferenceNodes:
         self.remarks: dict[str, str] = {} if outer is None else outer.remarks
 
     def nodes(self, chosen: Collection[str] | None = None) -> Iterator[tuple[NodeCase, NodeOutputs | Uncomputed]]:
-        """Yield nodes in order with their outputs: those of some names, and their ancestors; by default all."""
+        """Yield nodes in order with their outputs: the nodes with some names, and their ancestors; by default all."""
         wanted = None if chosen is None else needed(self.model.nodes, chosen)
         last = {name: node.case.name for node in self.model.nodes for name in node.reads}
         for node in self.model.nodes:

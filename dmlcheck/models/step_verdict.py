@@ -36,7 +36,7 @@ class Named(NamedTuple):
 
 
 def judge_steps(graph: Graph, data: Given, actual: Mapping[str, Array], limits: Limits, named: Named) -> Verdict:
-    """Compare the outputs of a graph with those of the reference, whose tolerance is carried through its steps.
+    """Compare the outputs of a graph with the reference's, whose tolerance is carried through its steps.
 
     `data` has the bytes of the inputs, or their bounds, `actual` the outputs as arrays, by name. TooMuchWork and
     MemoryError if the reference cannot compute a step.
@@ -113,7 +113,7 @@ def _bound(right: Carried, at: Array, *, is_likely: bool) -> Bound:
 def _judged_alone(
     step: Step, held: Mapping[str, Array], actual: Mapping[str, Array], limits: Limits, named: Named
 ) -> Verdict:
-    """Compare the outputs of one operator as those of a case, and call them by their names in the graph."""
+    """Compare the outputs of one operator as a case's outputs, and call them by their names in the graph."""
     desc = step.desc
     inputs = step_inputs(desc, {label: held[name] for label, name in step.inputs.items()})
     case = Case(named.id, named.id, named.file, desc.spec.operator, None, {}, inputs)
@@ -134,7 +134,7 @@ def labelled(step: Step, actual: Mapping[str, Array]) -> dict[str, Array]:
 
 
 def _renamed(verdict: Verdict, names: Mapping[str, str]) -> Verdict:
-    """Return a verdict with the names of the outputs in the graph in the place of the labels of the desc."""
+    """Return a verdict with the outputs' names in the graph instead of their labels in the desc."""
 
     def renamed(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
         return tuple(

@@ -34,7 +34,7 @@ ONE: Counts = (1, 1)
 
 
 class Sampling(NamedTuple):
-    """The fields of a desc about sampling; `scales` are those of height and width."""
+    """The fields of a desc about sampling; `scales` are the scales of height and width."""
 
     mode: str
     function: str
@@ -95,7 +95,7 @@ def ends(corners: Any, axis: int, sampling: Sampling) -> tuple[Any, Any]:
 def places_along(corners: Any, axis: int, samples: Array, counts: tuple[int, int], sampling: Sampling) -> Any:
     """Return the places of some samples of a region along height or width.
 
-    `counts` are those of the samples along the region, and of an element.
+    `counts` are the numbers of samples along the region, and of an element.
     """
     start, stop = ends(corners, axis, sampling)
     count = counts[0] - 1 if sampling.is_aligned else counts[0]

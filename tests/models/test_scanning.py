@@ -9,8 +9,8 @@ import pytest
 from whole_models import node, tensor
 
 from dmlcheck.graphs.side import Carried
+from dmlcheck.models.scanning import changed, scanning
 from dmlcheck.onnx.descs.node import Unmapped
-from dmlcheck.running.scanning import changed, scanning
 
 helper = pytest.importorskip("onnx.helper")
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
