@@ -20,6 +20,14 @@ class Target(NamedTuple):
     case: str | None = None
     part: tuple[int, int] | None = None
 
+    @property
+    def bytes(self) -> int:
+        """The size of the file; 0 if it cannot be read, which whoever reads it reports."""
+        try:
+            return os.stat(self.file).st_size
+        except (OSError, ValueError):
+            return 0
+
     def asks_for(self, name: str) -> bool:
         """Whether a case is asked for: by its name, or by that before its matrix, of `k[K=16]` by `k`."""
         return self.case is None or is_named(name, self.case)

@@ -156,12 +156,9 @@ def _condition(text: str) -> Where:
         raise click.UsageError(f"--where {text!r} is not NAME=VALUE, as in Direction=FORWARD or DataType=FLOAT16")
     known = {DATA_TYPE, *(name for operator in operator_names() for name in load_spec(operator).fields)}
     if found.name not in known:
-        help = did_you_mean(found.name, sorted(known)[:_MOST_KNOWN]) or "`dmlcheck show OPERATOR` lists its attributes"
+        help = did_you_mean(found.name, sorted(known)) or "`dmlcheck show OPERATOR` lists its attributes"
         raise click.UsageError(f"--where: no operator has {found.name}; {help}")
     return found
-
-
-_MOST_KNOWN = 400
 
 
 def _meeting(names: list[str], where: list[Where]) -> list[str]:

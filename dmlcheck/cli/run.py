@@ -43,7 +43,7 @@ from dmlcheck.implementations import KINDS, About, Implementation, Unavailable, 
 from dmlcheck.reports.records import Earlier, RunInfo
 from dmlcheck.running.accuracy import EXPECTED_WITHIN, Baseline, Watch
 from dmlcheck.running.events import DEFAULT_TIMEOUT, Plan, Running
-from dmlcheck.running.processes import Execution
+from dmlcheck.running.processes import Execution, usual_jobs
 from dmlcheck.running.selection import Selection
 from dmlcheck.running.settings import Settings
 from dmlcheck.specs.names import DATA_TYPES
@@ -83,7 +83,7 @@ class Options(NamedTuple):
     retries: int
     fail_on_flaky: bool
     allow_no_results: bool
-    jobs: int
+    jobs: int | None
     executor: str | None
     timeout: float
     shard: tuple[int, int] | None
@@ -151,7 +151,7 @@ class Options(NamedTuple):
         )
 
     def _repeated(self) -> Iterator[str]:
-        """Yield the options that the command for running a case again must have, whatever its outcome."""
+        """Yield the options that the command for running a case again must have, with any outcome."""
         if self.level is not None:
             yield from ("--feature-level", self.level)
         if self.timeout != DEFAULT_TIMEOUT:
@@ -215,7 +215,7 @@ class Options(NamedTuple):
     "--against",
     metavar="NAME",
     shell_complete=completing(lambda: KINDS),
-    help="A second implementation beside it: judge both, and say where they differ from each other.",
+    help="A second implementation: judge both, and say where they differ from each other.",
 )
 @version_option("It is this version of DirectML (1.8.0): expect the failures that are known of it.")
 @accumulate_option
@@ -223,8 +223,8 @@ class Options(NamedTuple):
 @click.option(
     "--strict",
     is_flag=True,
-    help="Also fail a case whose error is within the tolerance but larger than rounding normally causes, or where there"
-    " is no limit, or that expects inaccurate values.",
+    help="Also fail cases whose errors are larger than rounding normally causes, that have elements without a limit, or"
+    " that expect inaccurate values.",
 )
 @click.option(
     "--expected-within",
@@ -245,7 +245,13 @@ class Options(NamedTuple):
     help="Exit with 0, not 5, if no case has results to compare; descs are validated anyway.",
 )
 @click.option(
-    "-j", "-n", "--jobs", type=Jobs(), default=1, metavar="N", help="Run in N processes; auto: one for each core."
+    "-j",
+    "-n",
+    "--jobs",
+    type=Jobs(),
+    metavar="N",
+    help="Run in N processes; auto: one for each core. Default: auto if the reference has work for more than two "
+    "seconds, else 1.",
 )
 @executor_option
 @click.option(
@@ -310,7 +316,7 @@ def run(**given: Any) -> None:
         with _judged_by(options):
             pass
         sys.exit(print_ids(targets(options.paths), plan))
-    with cluster_of(options.executor, options.jobs) as cluster:
+    with cluster_of(options.executor, options.jobs or 1) as cluster:
         sys.exit(_judged(options, plan, model, cluster))
 
 
@@ -363,8 +369,8 @@ def _run_of(
     if cluster is not None:
         from dmlcheck.running.batches import Batches
 
-        return Execution(asked, plan, options.jobs, Batches(asked, plan, cluster))
-    cases = Execution(asked, plan, options.jobs)
+        return Execution(asked, plan, executor=Batches(asked, plan, cluster))
+    cases = Execution(asked, plan, options.jobs or usual_jobs(asked, plan))
     if not models:
         return cases
     from dmlcheck.models.found import WithModels

@@ -111,7 +111,7 @@ _OPTIONS: list[Callable[[Any], Any]] = [
 
 
 def model_of(paths: Sequence[str], asked: ModelOptions) -> Target | None:
-    """Return the ONNX model of a command line, None without one; a usage error for anything beside one.
+    """Return the ONNX model of a command line, None without one; a usage error for any other path with it.
 
     One run cannot have both models and cases.
     """
@@ -121,7 +121,7 @@ def model_of(paths: Sequence[str], asked: ModelOptions) -> Target | None:
         if asked.inputs is not None:
             raise no_model_has(asked.inputs)
         if asked.given:
-            raise click.UsageError(f"{', '.join(asked.given)}: for an ONNX model alone, and no path is one")
+            raise click.UsageError(f"{', '.join(asked.given)}: only for an ONNX model, and no path is one")
         return None
     if len(split) > 1:
         raise click.UsageError("a model is run alone: name one, and nothing else")
@@ -140,7 +140,7 @@ def model_of(paths: Sequence[str], asked: ModelOptions) -> Target | None:
 def _leave_cores_to_nodes() -> None:
     """Import NumPy so that each of its products takes one thread, unless the environment says otherwise.
 
-    The implementation, the verdicts and the chain through the model run beside each other. Products in several threads
+    The implementation, the verdicts and the chain through the model run in parallel. Products in several threads
     would wait for cores that these have, and take many times as long.
     """
     name = "OPENBLAS_NUM_THREADS"  # which the library reads once, when it is loaded
@@ -154,7 +154,7 @@ def _leave_cores_to_nodes() -> None:
 
 
 def models_that_run(found: list[Target], plan: Plan, *, is_elsewhere: bool) -> list[Target]:
-    """Return the models of findings that run beside cases: all, or none, and why is printed for each.
+    """Return the models of findings that run along with cases: all, or none, and why is printed for each.
 
     `is_elsewhere` says that the cases run on the workers of a cluster.
     """
@@ -167,7 +167,7 @@ def models_that_run(found: list[Target], plan: Plan, *, is_elsewhere: bool) -> l
 
 
 def _why_no_models(plan: Plan, *, is_elsewhere: bool) -> str | None:
-    """Return why models do not run beside cases, None if they do."""
+    """Return why models do not run along with cases, None if they do."""
     from dmlcheck.folders.exporting import MissingRequirement
     from dmlcheck.implementations import runs_models
     from dmlcheck.onnx.exporter import require

@@ -1,7 +1,7 @@
 """Whether errors look like a matrix unit's that rounds the factors of products to TF32 or to BFLOAT16.
 
 An output is judged once more, with a tolerance that allows these roundings. Wide tolerances accept nearly everything,
-so the errors must also correlate with those of rounded inputs.
+so the errors must also correlate with the errors of rounded inputs.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dmlcheck.reference.bounds import arithmetic_of, bounds
 from dmlcheck.reference.engine import Array
 
 MOST = 2**22  # elements of all tensors together: an output is computed up to ten times
-_LEAST = 0.7  # correlation of the errors with those of rounded factors
+_LEAST = 0.7  # correlation of the errors with the errors of rounded factors
 _CHANCE = 3.0  # standard deviations of the correlation of errors that have nothing to do with each other
 _MANY = 36  # elements: with fewer, the correlation may be lower if the unit's own results match
 

@@ -36,9 +36,9 @@ def likely_cause(wrong: WrongOutput, *, is_tried: bool = True) -> str | None:
     """Return the fault that explains a wrong output, as a sentence for its diagnostic; None if none does.
 
     Every fault is simulated on the inputs, and named if it gives the whole output: at most three. A step that overflows
-    is named alone, since infinities and NaN agree with many a fault. Tensors of more than
-    MOST elements together are left out. If `is_tried` is false, only the well-known faults and the values themselves
-    are compared, which takes less time. After SECONDS no other fault is tried.
+    is the only one named, because infinities and NaN fit many faults. Tensors of more than MOST elements together are
+    left out. If `is_tried` is false, only the well-known faults and the values themselves are compared, which takes
+    less time. After SECONDS no other fault is tried.
     """
     if not is_searched(wrong.desc):
         return None

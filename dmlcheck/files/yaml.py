@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 
-from dmlcheck.files import simple_yaml
-from dmlcheck.files.document import Document, SyntaxNode
+from dmlcheck.files.document import Document
 from dmlcheck.files.plain import NotPlain, TooLarge, read_plain, reason
 from dmlcheck.files.scalars import MAX_DEPTH, MAX_DIGITS, MAX_NODES
 
@@ -55,31 +54,14 @@ def parse(data: bytes, name: str, *, is_json: bool | None = None) -> Document:
 
 
 def _parse_yaml(name: str, text: str) -> Document:
-    document = Document(name, text, lambda: _tree(text))
-    simple = simple_yaml.read(text)
-    if simple is not None:
-        document.value, document.item_lines = simple
-    else:
-        _read_in_full(document)
-    return document
-
-
-# This import takes longer than reading simple YAML.
-
-
-def _read_in_full(document: Document) -> None:
     from dmlcheck.files import libyaml, yaml_nodes
 
+    document = Document(name, text, lambda: yaml_nodes.tree(text))
     document.value, document.item_lines, repeated, refused = libyaml.parse(document)
     document.problems.extend(yaml_nodes.duplicates(document.name, document.text, repeated))
     if refused is not None:
         document.refuse(str(refused), document.inside(refused.position), refused.help, refused.rule)
-
-
-def _tree(text: str) -> SyntaxNode | None:
-    from dmlcheck.files import yaml_nodes
-
-    return yaml_nodes.tree(text)
+    return document
 
 
 # ---- files that cannot be read

@@ -28,8 +28,8 @@ class Format(NamedTuple):
     evaluated: (Opened, EvaluationRequest) -> Iterator[Evaluated]
     imported: (paths, folder, **options) -> list[Imported], by the words that `import` has for it
     exported: (cases, folder) -> list[Exported]
-    judged: (Target, Plan, ModelRequest) -> ModelExecution, of a model that `run` takes alone
-    options: the options of a command for files of the format alone, by the command
+    judged: (Target, Plan, ModelRequest) -> ModelExecution, of a model that `run` takes as its only path
+    options: the options of a command for only files of the format, by the command
     """
 
     word: str

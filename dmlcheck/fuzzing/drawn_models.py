@@ -26,7 +26,7 @@ MODEL = "model.onnx"
 
 @cache
 def operators_of(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return those of some operators that may be steps of a graph, and that ONNX has."""
+    """Return the given operators that may be steps of a graph, and that ONNX has."""
     return tuple(name for name in names if short_operator(name) in mappings() and suits(load_spec(name)))
 
 
@@ -94,7 +94,7 @@ def inputs_of(drawn: DrawnGraph, seed: int, number: int) -> dict[str, Any]:
 
 
 def values_of(drawn: DrawnGraph, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the reference engine's values of the outputs of a graph's steps, by name, as far as it computes them."""
+    """Return the reference engine's values of the outputs of a graph's steps by name, without any it cannot compute."""
     made = {step.writes: step.desc.tensors(OUTPUT)[0].label for step in drawn.steps}
     steps = tuple(
         Step(name, step.desc, step.reads, {made[name]: name}) for step in drawn.steps for name in [step.writes]

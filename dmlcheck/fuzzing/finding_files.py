@@ -21,7 +21,7 @@ FORM = "findings"  # the format of the folder
 
 
 class FindingSource(NamedTuple):
-    """The text in the file of a finding beside the case: its origin, its level and its likely cause."""
+    """The text in the file of a finding besides the case: its origin, its level and its likely cause."""
 
     source: str
     level: str
@@ -66,7 +66,7 @@ def finding_name(desc: OperatorDesc, answer: TrialAnswer) -> str:
 
 
 class Beside:
-    """A case file by its path, with the files of its larger values in a folder beside it, written over older ones."""
+    """A case file by its path, with the files of its larger values in a folder next to it, written over older ones."""
 
     def __init__(self, path: str) -> None:
         """Take the path of the case file."""
@@ -101,9 +101,9 @@ def _case(name: str, found: Failing | Taken, about: FindingSource) -> Written:
         "note": f"likely cause: {one_line(about.cause)}" if about.cause else None,
     }
     if isinstance(found, Taken):
-        return Written(name, found.desc, {}, more={**more, "invalid": [found.entry]}, is_of_desc=True)
+        return Written(name, found.desc, None, more={**more, "invalid": [found.entry]})
     if found.is_of_desc:
-        return Written(name, found.desc, {}, more=more, is_of_desc=True)
+        return Written(name, found.desc, None, more=more)
     return Written(name, found.desc, found.inputs, expected(found.desc, found.inputs), more)
 
 

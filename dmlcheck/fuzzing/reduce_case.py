@@ -47,7 +47,8 @@ class Start(NamedTuple):
 def start_of(file: Opened, name: str | None, bench: Bench, options: Mapping[str, Any]) -> Start:
     """Return the first case of a file that fails; the cases of a model or a graph are its nodes.
 
-    `options` are those of `import graph` for a model. NotReducible if none fails, UnusableFile if the file is wrong.
+    `options` are the options of `import graph` for a model. NotReducible if none fails, UnusableFile if the file is
+    wrong.
     """
     if "graph" not in file.format.imported:
         return _first(_named(_cases(file.path), name), bench)

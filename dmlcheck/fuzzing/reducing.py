@@ -25,7 +25,7 @@ Weight = tuple[tuple[int, ...], int]
 
 
 class Failing(NamedTuple):
-    """A valid desc that an implementation fails on with inputs, or alone without any, and its answer."""
+    """A valid desc that an implementation fails on, with inputs or without any, and its answer."""
 
     desc: OperatorDesc
     inputs: Mapping[str, Any]
@@ -38,7 +38,7 @@ class Failing(NamedTuple):
 
     @property
     def is_of_desc(self) -> bool:
-        """Whether it is a desc alone."""
+        """Whether it is only a desc, without inputs."""
         return not self.inputs and bool(self.desc.spec.inputs)
 
 
@@ -73,7 +73,7 @@ def cause_of(start: TrialAnswer, end: TrialAnswer) -> str:
 
 
 def reduced(bench: Bench, start: Failing | Taken, level: str, seconds: float | None) -> Reduced:
-    """Return the simplest trial that fails like a given one, after at most so many seconds; None is no limit.
+    """Return the simplest trial that fails like a given one; `seconds` limits the search, None is no limit.
 
     An interrupt ends it with what was found so far.
     """
@@ -90,10 +90,10 @@ class ReductionEnd(NamedTuple):
 
 
 class Reducing:
-    """A search for simpler trials: ever simpler ones of some kinds, then simpler values, again until none is left."""
+    """A search for simpler trials: ever simpler ones of some kinds, then simpler values, until none is left."""
 
     def __init__(self, start: Any, seconds: float | None) -> None:
-        """Prepare to go on from a trial that fails, for so many seconds in all."""
+        """Prepare to go on from a trial that fails, with a time limit in seconds."""
         self.now = start
         self.until = None if seconds is None else time.monotonic() + seconds
         self.trials = 0
@@ -143,7 +143,7 @@ class Reducing:
         return getattr(self.now, "inputs", {})
 
     def once(self, what: str, inputs: Mapping[str, Any], run: Callable[[], Any]) -> Any:
-        """Return the result of a trial, which runs only once; None without time. `what` names it beside its inputs."""
+        """Return the result of a trial, which runs only once; None without time. `what` and its inputs identify it."""
         if self.is_late:
             return None
         key = what, _digest(inputs)
@@ -181,7 +181,7 @@ class Reducer(Reducing):
     now: Failing | Taken
 
     def __init__(self, bench: Bench, start: Failing | Taken, level: str, seconds: float | None) -> None:
-        """Prepare to run trials on a bench, at a level, for so many seconds in all."""
+        """Prepare to run trials on a bench, at a level, with a time limit in seconds."""
         super().__init__(start, seconds)
         self.bench = bench
         self.level = level

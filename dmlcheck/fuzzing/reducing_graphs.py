@@ -57,7 +57,7 @@ class GraphReducer(Reducing):
     now: FailingGraph
 
     def __init__(self, judge: Judge, start: FailingGraph, level: str, seconds: float | None) -> None:
-        """Prepare to judge graphs, at a level, for so many seconds in all."""
+        """Prepare to judge graphs, at a level, with a time limit in seconds for all of them."""
         super().__init__(start, seconds)
         self.judge = judge
         self.level = level

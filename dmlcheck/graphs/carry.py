@@ -111,7 +111,7 @@ def _of_step(
 ) -> dict[str, Side]:
     """Return the bounds of a step's outputs by label, for its inputs, of which `parts` has the tensors.
 
-    `has_one_cause` adds up the errors of the inputs as those of one cause.
+    `has_one_cause` adds up the errors of the inputs as correlated ones.
     """
 
     def run(given: Mapping[str, Any]) -> dict[str, Side]:
@@ -262,7 +262,7 @@ def _input(tensor: TensorDesc, given: Array | Carried, arithmetic: Arithmetic) -
 
 
 def _shared(tensor: TensorDesc, given: Array | Carried, arithmetic: Arithmetic) -> Array | None:
-    """Return the errors of an input that have one cause in all elements; None for none."""
+    """Return the correlated errors of an input; None for none."""
     if not isinstance(given, Carried):
         return None
     shared = given.likely_shared if arithmetic.is_likely else given.shared

@@ -21,7 +21,7 @@ class Implementation(Protocol):
     """One implementation under test.
 
     `name` is for diagnostics; `version` and `device` describe the implementation, "" if they are not known. An object
-    with `run` alone will do: its name is then that of its class, and it can run every desc.
+    with only `run` will do: its name is then that of its class, and it can run every desc.
     """
 
     name: str
@@ -29,7 +29,7 @@ class Implementation(Protocol):
     device: str
 
     def unsupported(self, desc: OperatorDesc) -> str | None:
-        """Return why the implementation cannot run a desc, or None when it can as far as the desc tells."""
+        """Return why the implementation cannot run a desc, or None if nothing in the desc prevents it."""
 
     def run(self, desc: OperatorDesc, inputs: dict[str, Any]) -> dict[str, Array]:
         """Return the outputs of a valid desc, by label, each of the shape and type that the desc gives it.
@@ -151,7 +151,7 @@ def make(name: str, timeout: float | None = None) -> Implementation:
     """Return the implementation of a name; Unavailable if there is none, or it is not installed here.
 
     `timeout` limits the seconds of a case in another process. `python:MODULE:NAME` is the object that NAME of a module
-    returns when called; the module is looked for in the current folder first. An object that runs models alone gets
+    returns when called; the module is looked for in the current folder first. An object that runs only models gets
     descs as models.
     """
     word, colon, place = name.partition(":")
@@ -306,7 +306,7 @@ _INVALID_ARGUMENT = r"E_INVALIDARG|(?<![0-9A-F])80070057(?![0-9A-F])|-2147024809
 
 
 def is_directml(implementation: Any) -> bool | None:
-    """Whether an implementation is DirectML itself, by whatever runs it; None if it does not say."""
+    """Whether an implementation is DirectML itself, run by any program; None if it does not say."""
     said = getattr(implementation, "is_directml", None)
     return None if said is None else bool(said)
 

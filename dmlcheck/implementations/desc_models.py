@@ -44,7 +44,7 @@ class DescsAsModels:
     validates = False  # a desc that is not valid has no model
 
     def __init__(self, runner: Any) -> None:
-        """Take the object; whatever else it has is found here, too."""
+        """Take the object; its other attributes are found here, too."""
         self._runner = runner
         self._last: tuple[OperatorDesc, DescModel] | None = None
         self.name = name_of(runner)

@@ -1,4 +1,4 @@
-"""Work beside that of a run: items of an iterator made one ahead, and calls made behind, each by a thread."""
+"""Work in threads in parallel with a run: items of an iterator made one ahead, and calls made behind."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, TypeVar
 
 _Item = TypeVar("_Item")
-_MOST_BEHIND = 1  # call that waits, beside the present one: its arguments are kept until then
+_MOST_BEHIND = 1  # calls that may be unfinished when the caller goes on; each keeps its arguments alive
 _PATIENCE = 0.5  # seconds between two looks for an interrupt, which Windows does not tell a thread that waits
 _OVER: Any = object()
 
@@ -16,7 +16,7 @@ _OVER: Any = object()
 def one_ahead(items: Iterator[_Item]) -> Iterator[_Item]:
     """Yield the items of an iterator, of which a thread makes the next one meanwhile.
 
-    Who ends early does not wait for it.
+    Closing the iterator early does not wait for that item.
     """
     pool = ThreadPoolExecutor(1)
     try:
@@ -29,7 +29,7 @@ def one_ahead(items: Iterator[_Item]) -> Iterator[_Item]:
 
 
 class Behind:
-    """Calls that a thread makes in their order, a few behind the caller."""
+    """Calls that a thread makes in their order, at most one behind the caller."""
 
     def __init__(self) -> None:
         """Prepare; the thread starts with the first call."""

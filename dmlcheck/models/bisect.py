@@ -251,7 +251,7 @@ class ModelBisection:
         """Return the findings about a tensor, with the names of the nodes that ran together."""
         listed = ", ".join(names[:_MOST_NAMED])
         more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
-        alone = "each right alone" if self.judged.issuperset(names) else "none wrong alone, as far as they are judged"
+        alone = "each right alone" if self.judged.issuperset(names) else "none of those judged is wrong alone"
         tensor = finding.params.get("tensor", "an output")
         about = f"{listed}{more}: {alone}, and wrong together: {tensor}"
         return finding._replace(params={**finding.params, "tensor": about})
@@ -269,6 +269,6 @@ def _is_alike(one: Any, other: Any) -> bool:
 
 
 def _misshapen(name: str, actual: Any, alone: Any) -> Verdict:
-    """Return the verdict on a tensor that has another type or other sizes than the nodes alone give it."""
+    """Return the verdict on a tensor that has another type or other sizes than the separate nodes give it."""
     problem = f"is {actual.dtype} {list(actual.shape)}; the nodes alone give {alone.dtype} {list(alone.shape)}"
     return Verdict({}, (Finding("output-mismatch", (), {"tensor": name, "problem": problem}),))

@@ -76,7 +76,7 @@ class NodeCase(NamedTuple):
 class Loaded(NamedTuple):
     """A model ready to run: the onnx.ModelProto, its constants as onnx.TensorProto, its nodes and its inputs.
 
-    `symbols` are the names that the file gives to sizes, `kinds` the element types of tensors as far as they are known.
+    `symbols` are the names that the file gives to sizes, `kinds` the element types of tensors, if known.
     """
 
     proto: Any

@@ -35,11 +35,11 @@ def follow_node(
         chain.take(node.case.name, reads, actual, why, is_of_sizes=is_of_sizes(node))
     else:
         constants = {name: data for name, data in mapped.data.items() if name in model.constants}
-        chain.add(node.case.name, mapped.graph, actual, constants)
+        chain.add(node.case.name, mapped.graph, actual, constants, mapped.slack)
 
 
 def is_of_sizes(node: NodeCase) -> bool:
-    """Whether a node's outputs depend on the sizes of its inputs alone."""
+    """Whether a node's outputs depend only on the sizes of its inputs."""
     return node.node.op_type in _OF_SIZES and not node.node.domain
 
 

@@ -1,4 +1,4 @@
-"""The models among the findings of a folder: each runs after the folder's cases, on the inputs beside it."""
+"""The models among the findings of a folder: each runs after the folder's cases, on the inputs next to it."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class WithModels:
         return self.cases.total + sum(model.total for model in self.models)
 
     def events(self) -> Iterator[Event]:
-        """Yield the events: those of the cases, then those of each model."""
+        """Yield the events of the cases, then those of each model."""
         try:
             yield from self.cases.events()
             for model in self.models:

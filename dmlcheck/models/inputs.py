@@ -218,7 +218,7 @@ def _random(one: Input, shape: tuple[int, ...], use: Use, rng: np.random.Generat
 def _length(use: Use, shapes: Mapping[str, Any], arrays: Mapping[str, Any], uses: Mapping[str, Use]) -> int:
     """Return a length of attention: earlier steps, and the tokens of this one.
 
-    These are those of the keys, where they are an input of the model, or of the ids, or of what stands for them.
+    The tokens are counted in the keys, where they are an input of the model, else in the ids or their embeddings.
     """
     past = shapes.get(use.past, ())
     ids = [array.shape for name, array in arrays.items() if uses[name].most is not None and array.ndim == 2]

@@ -21,7 +21,7 @@ FORM = "nodes"  # the format of the folder
 
 
 class FailedNode(NamedTuple):
-    """A node that failed: its name and operator, the verdict, and the onnx.ModelProto of it alone with its inputs."""
+    """A node that failed: its name and operator, the verdict, and its own onnx.ModelProto with its inputs."""
 
     name: str
     operator: str
@@ -95,7 +95,7 @@ def _cases(failed: FailedNode, name: str) -> Iterator[Written]:
     """Yield each desc of a node as a case, which expects the reference engine's outputs."""
     source = f"computed by dmlcheck's reference engine from the inputs that {one_line(failed.name)} had"
     for case in cases_of_steps(list(failed.verdict.steps()), name, source):
-        values = engine.run(case.desc, dict(case.inputs))
+        values = engine.run(case.desc, dict(case.inputs or {}))
         yield case._replace(outputs={field: _of_field(case.desc, field, values) for field in _output_fields(case.desc)})
 
 

@@ -161,7 +161,7 @@ def _divisors(node: NodeCase, model: Loaded) -> dict[str, Any]:
 def of_whole(
     model: Loaded, chosen: Collection[str], implementation: Any, most: int, begin: Begin
 ) -> Iterator[tuple[NodeCase, NodeTensors]]:
-    """Run the whole model, as often as it takes to keep the tensors of the nodes of some names in so many bytes."""
+    """Run the whole model as often as needed to keep the tensors of the nodes of some names in a limit of bytes."""
     names = {
         node.case.name: [
             name

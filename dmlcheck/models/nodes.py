@@ -57,7 +57,7 @@ def _imported(asked: ModelRequest, path: str, place: Folder, taken: set[str]) ->
     for node, found in ReferenceNodes(model).nodes():
         written = _cases(node, found, name)
         if not isinstance(written, str):
-            room -= sum(_bytes(values) for one in written for values in one.inputs.values())
+            room -= sum(_bytes(values) for one in written for values in (one.inputs or {}).values())
         if room < 0:
             written = f"the inputs of the nodes before it fill {size_text(_MOST_BYTES)}, and no more is written"
         if isinstance(written, str):

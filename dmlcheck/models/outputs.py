@@ -61,7 +61,7 @@ class ModelOutputs:
         self._behind.close()
 
     def follow(self, node: NodeCase, values: NodeTensors, verdict: NodeVerdict | Unjudged | None) -> None:
-        """Take a node with its tensors; without a verdict it is mapped for the chain alone.
+        """Take a node with its tensors; without a verdict it is mapped only for the chain.
 
         The chain follows in a thread of its own.
         """

@@ -137,6 +137,6 @@ def _send(connection: Connection, given: ModelTensors, implementation: Any) -> N
         connection.send(given)
     except (BrokenPipeError, ConnectionError):
         raise
-    except Exception as error:  # noqa: BLE001 - whatever an object of the implementation raises when it is pickled
+    except Exception as error:  # noqa: BLE001 - any exception of an object of the implementation when it is pickled
         problem = f"returned an object that cannot be sent to another process: {error}"
         connection.send(ModelTensors(failed(implementation, problem)))

@@ -108,7 +108,7 @@ class ModelExecution:
         return [case for case in cases if self.target.asks_for(case.name) and is_selected(case)]
 
     def _runs_together(self) -> bool:
-        """Whether the whole model runs once beside its nodes: where its case is selected.
+        """Whether the whole model runs once in addition to its nodes: where its case is selected.
 
         It does not where the whole model runs anyway, nor where a search runs nodes together; nor in a shard, since
         the others could not know of a case that is there only if it fails.
@@ -357,7 +357,7 @@ def implementation_of(plan: Plan, *, is_whole: bool) -> Any:
 
 
 def _ran(values: NodeTensors) -> bool:
-    """Whether a node gave its tensors, on whatever provider."""
+    """Whether a node gave its tensors, on any provider."""
     return values.nothing is None and (values.skipped is None or values.skipped.rule == "runs-elsewhere")
 
 

@@ -1,4 +1,4 @@
-"""A model run once as a whole with nothing kept but its outputs, which are compared with those of its nodes alone."""
+"""A model run once as a whole with only its outputs kept, which are compared with those of its separate nodes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def outputs_together(model: Loaded, path: str, names: list[str], implementation:
 def together_result(
     case: Case, model: Loaded, found: Mapping[str, Any] | Nothing, alone: Mapping[str, Any], chain: Chain
 ) -> CaseResult:
-    """Compare the outputs of a model that ran as a whole with those of the nodes alone.
+    """Compare the outputs of a model that ran as a whole with those of its separate nodes.
 
     A difference within the tolerance of the chain is none. `alone` are the outputs that the nodes gave, by name.
     """
@@ -77,7 +77,7 @@ def _judged(case: Case, name: str, actual: Any, alone: Any, chain: Chain, nodes:
 
 
 def _by_the_chain(case: Case, name: str, distance: str, whole: OutputVerdict, alone: OutputVerdict) -> CaseResult | str:
-    """Return what `_judged` does for an output that differs: within the tolerance of the chain it need not be equal."""
+    """Judge an output that differs, as `_judged` does; within the tolerance of the chain it need not be equal."""
     if whole.reason is not None:
         return f"{name} {distance}, and {whole.reason}"
     if not whole.verdict.findings:

@@ -20,7 +20,7 @@ _NOT_GIVEN = "the whole model did not run"
 
 
 class WholeModel:
-    """A whole model with its inputs, run by an implementation, that keeps so many bytes of tensors at once.
+    """A whole model with its inputs, run by an implementation, that keeps a limited number of bytes of tensors at once.
 
     `kinds` are the element types of tensors; those without a type of NumPy are not kept, nor are values other than
     tensors.
@@ -97,7 +97,7 @@ def takes_paths(implementation: Any) -> bool:
 
 @contextlib.contextmanager
 def as_given(proto: Any) -> Iterator[bytes | str]:
-    """Keep a model as bytes, or, if a protobuf cannot hold these, as a file with its weights beside it."""
+    """Keep a model as bytes, or, if a protobuf cannot hold these, as a file with its weights next to it."""
     if proto.ByteSize() <= MOST_PROTOBUF - _SPARE:
         yield proto.SerializeToString()
         return
@@ -119,5 +119,5 @@ def optimized(proto: Any, implementation: Any) -> Any:
         try:
             implementation.optimized_model(given, path)
             return onnx.load(path)
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is told
+        except Exception as error:  # noqa: BLE001 - any exception is reported
             return failed(implementation, f"cannot optimize the model: {error}")

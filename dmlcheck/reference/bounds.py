@@ -85,24 +85,27 @@ def bounds(
     without_roundings: bool = False,
     peer: Peer | None = None,
 ) -> Iterator[tuple[str, Array, Bound]]:
-    """Yield the bounds of some elements, those where the masks `asked` are true, tile by tile.
+    """Yield the bounds of the elements where the masks `asked` are true, tile by tile.
 
     Each comes with the output's label, and the positions of the elements in row-major order. Only tiles with an asked
     element are computed. An implementation may accumulate in one type, and round the factors of sums of products to
-    another: FLOAT32, TF32 or BFLOAT16. With a `unit`, nearest or cut, the bounds are those of one that rounds every
-    factor so. `algorithms` may have WINOGRAD. `is_likely` asks for the bounds of likely errors, `with_likely` for both:
-    those of likely errors come along if sharing the work of the others makes them cheap. `has_one_cause` adds up the
-    errors of inputs as those of one cause. `is_directml` is for the intermediate results that DirectML keeps in
-    FLOAT16, `peer` another implementation whose functions may be as far off as they are known to be. `with_measured`
-    bounds the undefined elements of which DirectML's results were measured too. `without_roundings` asks for the exact
-    results alone. TooMuchWork if that would take too long.
+    another: FLOAT32, TF32 or BFLOAT16. With a `unit`, nearest or cut, the bounds are for a matrix unit that rounds
+    every factor so. `algorithms` may have WINOGRAD. `is_likely` asks for the bounds of likely errors, `with_likely` for
+    both: the bounds of likely errors are included if sharing work makes them cheap. `has_one_cause` adds up the errors
+    of inputs as correlated ones. `is_directml` is for the intermediate results that DirectML keeps in FLOAT16, `peer`
+    another implementation, whose functions may have the errors that the spec lists. `with_measured` also bounds the
+    undefined elements whose results were measured on DirectML. `without_roundings` asks only for the exact results.
+    TooMuchWork if that would take too long.
     """
     refuse_too_much(desc, inputs)
     is_winograd = WINOGRAD in algorithms and may_be_winograd(desc)
     has_twins = with_likely and not is_likely and not is_winograd and desc.spec.short in WITH_TWINS
     arithmetic = arithmetic_of(desc, accumulate, factors, is_likely=is_likely, is_directml=is_directml, peer=peer)
     arithmetic = arithmetic._replace(
-        unit=unit, has_twins=has_twins, has_one_cause=has_one_cause, is_exact=without_roundings
+        unit=unit,
+        has_twins=has_twins,
+        has_one_cause=has_one_cause or arithmetic.has_one_cause,
+        is_exact=without_roundings,
     )
     found = _quietly(_bounds(desc, inputs, asked, arithmetic, with_measured=with_measured))
     if not is_winograd:
@@ -186,7 +189,7 @@ def _of_element(
     arithmetic: Arithmetic,
     blocks: Callable[[Any], Iterator[tuple[Any, Any, Any]]],
 ) -> Bound:
-    """Return the bound of an element from the tile of this element alone."""
+    """Return the bound of an element from a tile of only this element."""
     tile = of_element(tuple(map(int, place)))
     ((_, value, is_undefined),) = blocks(_computed(tile, arithmetic))
     sizes = next(part.tensor.sizes for part in desc.tensors() if part.label == label)
@@ -243,7 +246,8 @@ def arithmetic_of(
     half = desc.half if is_directml and used == "FLOAT32" else None
     if half is None:
         return found
-    return _stored_in_halves(found)._replace(stored=half.stored, has_narrow_functions=half.has_narrow_functions)
+    own = {name: getattr(half, name) for name in ("stored", "has_narrow_functions", "has_one_cause")}
+    return _stored_in_halves(found)._replace(**own)
 
 
 def _stored_in_halves(arithmetic: Arithmetic) -> Arithmetic:
@@ -303,7 +307,7 @@ def _bound(desc: OperatorDesc, label: str, value: Any, is_undefined: Any, at: Ar
 
 
 def _is_whole(at: Array, count: int) -> bool:
-    """Whether positions in their order are those of all elements."""
+    """Whether positions in their order cover all elements."""
     return at.size == count
 
 

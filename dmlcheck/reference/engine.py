@@ -29,8 +29,8 @@ Watch = Callable[[Any, Any, Callable[[], Magnitudes]], None]  # the index of a t
 class ComputedOutput(NamedTuple):
     """An output: its values in its data type, and masks, or None.
 
-    `undefined` has the elements that the documentation leaves undefined, `measured` those of them with the value that
-    DirectML gives.
+    `undefined` has the elements that the documentation leaves undefined, `measured` the ones of these with the value
+    that DirectML gives.
     """
 
     values: Array

@@ -140,7 +140,7 @@ class Approximate(NamedTuple):
 def flushing(formula: Callable[..., Any]) -> Callable[..., Any]:
     """Return a formula that jumps at 0 as one whose results for flushed operands are alternatives.
 
-    Direct3D flushes FLOAT32 denormals to 0; it keeps those of FLOAT16.
+    Direct3D flushes FLOAT32 denormals to 0; it keeps FLOAT16 denormals.
     """
 
     @wraps(formula)

@@ -19,7 +19,7 @@ Axes = tuple[int, ...]
 
 
 class Elements(NamedTuple):
-    """Each result depends on the elements at its own place alone: all axes may be cut.
+    """Each result depends only on the elements at its own place: all axes may be cut.
 
     Tensors are broadcast to the sizes of the output.
     """
@@ -104,7 +104,7 @@ class Section(NamedTuple):
 
 
 class SeparateOutputs(NamedTuple):
-    """The formula computes the first output alone; the others, by parameter, consist of sections."""
+    """The formula computes only the first output; the others, by parameter, consist of sections."""
 
     first: Cut
     others: Mapping[str, Sequence[Section]]
@@ -274,7 +274,7 @@ class Kernel(NamedTuple):
     - `is_exact` says that the formula rounds nothing, so that it gets elements in their own type; it may be a function.
     - `integers` is the formula for integer tensors, if that is another.
     - `overflow` says which integer results are undefined where they do not fit the output's type: "" for none (they
-      wrap), "narrow" for those of 8 and 16 bits, or "all".
+      wrap), "narrow" for 8 and 16 bits, or "all".
     """
 
     function: Callable[..., Any]

@@ -107,7 +107,7 @@ def _alternatives(spec: OperatorSpec) -> Iterator[Line]:
 def _undefined(spec: OperatorSpec) -> Iterator[Line]:
     texts = [row.text for row in spec.undefined if row.kind == UNDEFINED] + general_texts(spec)
     if texts:
-        yield from _section("Undefined by the documentation (what was measured judges DirectML alone)")
+        yield from _section("Undefined by the documentation (what was measured judges only DirectML)")
     for text in texts:
         yield from _item("-", text)
 
@@ -240,7 +240,7 @@ def _support(table: SupportTable) -> Iterator[Line]:
 
 
 def _formula(record: OperatorRecord) -> Iterator[Line]:
-    """Yield how the reference engine computes the operator, as far as its name does not say so."""
+    """Yield how the reference engine computes the operator, unless its name says so."""
     if record.formula:
         yield from _section("Formula")
     yield from (Text("  ", text) for text in record.formula)

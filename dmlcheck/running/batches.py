@@ -69,7 +69,7 @@ def batches_of(targets: Iterable[Target], threads: Callable[[], int]) -> Iterato
     A batch costs about as much as forty small cases. So the first ones are large, and the last ones small, since the
     run waits for the last of them.
     """
-    sized = [(target, _size(target.file)) for target in targets]
+    sized = [(target, target.bytes) for target in targets]
     left = sum(size for _, size in sized)
     together: list[Target] = []
     room = 0
@@ -88,13 +88,6 @@ def batches_of(targets: Iterable[Target], threads: Callable[[], int]) -> Iterato
             room -= size
     if together:
         yield tuple(together)
-
-
-def _size(path: str) -> int:
-    try:
-        return os.stat(path).st_size
-    except (OSError, ValueError):
-        return 0  # the worker that reads it reports the problem
 
 
 # ---- on a worker

@@ -30,7 +30,7 @@ _UNSUPPORTED = "unsupported-by-implementation"  # how the reason of a skipped ca
 class Computed(NamedTuple):
     """The outputs of an implementation, by name; with the reference's, masks of its undefined elements.
 
-    `is_open` has those that the documentation leaves undefined, `is_undefined` those of them that were not measured.
+    `is_open` has the elements that the documentation leaves undefined, `is_undefined` only the ones not measured.
     """
 
     values: Mapping[str, Any]
@@ -58,7 +58,7 @@ def asked(desc: OperatorDesc, implementation: Any) -> LibraryAnswer | Nothing:
     """Return DirectML's own answer to a desc; Nothing where it gave none."""
     try:
         answer: LibraryAnswer = implementation.create_operator(desc)
-    except Exception as error:  # noqa: BLE001 - whatever it is, the run goes on
+    except Exception as error:  # noqa: BLE001 - any exception: the run goes on
         return _nothing(error, implementation)
     return answer
 
@@ -75,13 +75,13 @@ def is_reference(implementation: Any) -> bool:
 
 
 def why_unsupported(desc: OperatorDesc, implementation: Any) -> Nothing | None:
-    """Return why an implementation cannot run a desc, as far as the desc tells, or that it failed to say; else None."""
+    """Return why an implementation cannot run a desc, judging by the desc, or that it failed to say; else None."""
     try:
         says = getattr(implementation, "unsupported", None)
         reason = None if says is None else says(desc)
     except MemoryError:
         raise
-    except Exception as error:  # noqa: BLE001 - whatever it is, the run goes on
+    except Exception as error:  # noqa: BLE001 - any exception: the run goes on
         return _nothing(error, implementation)
     if reason is None and not callable(getattr(implementation, "run", None)):
         reason = f"{name_of(implementation)} has no method run: it runs models, and no descs"
@@ -103,7 +103,7 @@ def computed(
         raise
     except TooMuchWork as error:
         return Nothing(str(error))
-    except Exception as error:  # noqa: BLE001 - whatever it is, the run goes on
+    except Exception as error:  # noqa: BLE001 - any exception: the run goes on
         return _nothing(error, implementation)
     return Computed(values) if problem is None else failed(implementation, problem)
 
@@ -118,7 +118,7 @@ def tensors_of(
         problem = _not_outputs(given, [name for name in names if name not in lists])
     except MemoryError as error:
         return failed(implementation, f"ran out of memory: {error}".rstrip(": "))
-    except Exception as error:  # noqa: BLE001 - whatever it is, the run goes on
+    except Exception as error:  # noqa: BLE001 - any exception: the run goes on
         return _nothing(error, implementation)
     return failed(implementation, problem) if problem is not None else {name: given[name] for name in names}
 
@@ -126,8 +126,8 @@ def tensors_of(
 def refusal(desc: OperatorDesc, inputs: dict[str, Any], implementation: Any) -> Refusal | Nothing:
     """Return whether an implementation that refuses descs refuses one; Nothing where it failed, or cannot run it.
 
-    It refuses by raising Refused or ValueError, or whatever names E_INVALIDARG, as bindings of native code do. Any
-    other exception is no refusal, and no result that it returns is looked at.
+    It refuses by raising Refused or ValueError, or any exception that names E_INVALIDARG, as bindings of native code
+    do. Any other exception is no refusal, and no result that it returns is looked at.
     """
     try:
         unsupported = why_unsupported(desc, implementation)
@@ -140,7 +140,7 @@ def refusal(desc: OperatorDesc, inputs: dict[str, Any], implementation: Any) -> 
         return _nothing(error, implementation)
     except (Refused, ValueError) as error:
         return Refusal(str(error) or type(error).__name__)
-    except Exception as error:  # noqa: BLE001 - whatever it is, the run goes on
+    except Exception as error:  # noqa: BLE001 - any exception: the run goes on
         is_refusal = not isinstance(error, Failure) and is_invalid_argument(f"{error} {getattr(error, 'winerror', '')}")
         return Refusal(str(error)) if is_refusal else _nothing(error, implementation)
     return Refusal(None)

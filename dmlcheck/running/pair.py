@@ -1,4 +1,4 @@
-"""The implementations of a run: the one under test, and a second one beside it if the run has two."""
+"""The implementations of a run: the one under test, and a second one if the run compares two."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class Pair:
     """Two implementations that run the same cases; where one is asked for, it is the first."""
 
     def __init__(self, first: Any, second: Any) -> None:
-        """Take the implementation under test, and the one beside it."""
+        """Take the implementation under test, and the second one."""
         self.first, self.second = first, second
         self.may_crash = may_crash(first) or may_crash(second)
         self.keeps_time = keeps_time(first) and keeps_time(second)

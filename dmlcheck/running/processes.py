@@ -1,6 +1,6 @@
 """A run: the cases of files one after the other, in this process or in several, with their results in order.
 
-Whatever becomes of a case, the others still run: a case that crashes its process, or outlives its time, is that case's
+No case stops the others: a case that crashes its process, or exceeds its timeout, is that case's
 error, and another process goes on after it.
 """
 
@@ -36,9 +36,23 @@ from dmlcheck.running.files import Files
 from dmlcheck.running.known_failures import DirectML, judged_directml, with_known
 from dmlcheck.running.pair import make_all
 from dmlcheck.running.results import ERRORED, CaseResult
+from dmlcheck.values import memory
 
 if TYPE_CHECKING:
     from dmlcheck.running.worker import Message, Task
+
+
+_BYTES_OF_A_SECOND = 350_000  # of case files, which the reference takes about a second for
+
+
+def usual_jobs(targets: list[Target], plan: Plan) -> int:
+    """Return the number of processes of a run that was given none.
+
+    The reference has all cores where there is work for more than two seconds. Other implementations may hold a device,
+    or be one of a kind: they have one process.
+    """
+    work = sum(target.bytes for target in targets if target.case is None)
+    return memory.cores() if plan.names == "reference" and work > 2 * _BYTES_OF_A_SECOND else 1
 
 
 class Execution:
@@ -212,7 +226,7 @@ class Crew:
         announces: bool = True,
         directml: DirectML | None = None,
     ) -> None:
-        """Begin without a process. A case has so many seconds, and the work of an implementation some more to end."""
+        """Begin without a process. `limit` is the timeout of a case, `patience` the time to shut down, in seconds."""
         self.plan = plan
         self.limit = limit
         self.patience = patience
@@ -302,7 +316,7 @@ class Pool:
         worker.give(number, Task(self.targets[number], skip, announces, self.tried.pop((number, skip), ())))
 
     def _listen(self) -> None:
-        """Take the events of the processes, up to a limit for files whose turn has not come."""
+        """Take the events of the processes, up to a limit for pending files."""
         from multiprocessing.connection import wait
 
         busy = {

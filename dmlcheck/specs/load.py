@@ -56,7 +56,7 @@ _CONSTRAINT_KEYS = (
 
 
 def data_folder(name: str) -> str:
-    """Return the folder `specs` or `cases`: inside the installed package, or beside it in a checkout."""
+    """Return the folder `specs` or `cases`: inside the installed package, or next to it in a checkout."""
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     inside = os.path.join(package, "data", name)
     return inside if os.path.isdir(inside) else os.path.join(os.path.dirname(package), name)
@@ -240,7 +240,8 @@ def _undefined(raw: dict[str, Any], operator: str) -> Undefined:
 
 def _half(raw: dict[str, Any]) -> Half:
     given, stored = tuple(raw.get("given", ())), raw.get("stored", "")
-    return Half(tuple(raw["values"]), raw["source"], given, stored, raw.get("has_narrow_functions", False))
+    are = {name: bool(raw.get(name, False)) for name in ("has_narrow_functions", "has_one_cause")}
+    return Half(tuple(raw["values"]), raw["source"], given, stored, **are)
 
 
 def _measured(raw: dict[str, str]) -> Measured:
@@ -253,6 +254,7 @@ def _deviation(raw: dict[str, Any], of: str = "") -> Deviation:
         versions=_versions(raw),
         source=raw["source"],
         when=_condition(raw.get("when")),
+        absent=tuple(raw.get("absent", ())),
         strided=tuple(raw.get("strided", ())),
         where=raw.get("where"),
         since=raw.get("since"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dmlcheck.comparison.departures import extended, lower, scattered
+from dmlcheck.comparison.departures import extended, lower, scattered, scattered_nd
 
 X = np.array([3, -17, 45, 7, -101, 60, 220, -9], np.float32)
 INF, NAN = np.inf, np.nan
@@ -29,6 +29,29 @@ def test_averages_are_on_a_line_through_two_elements(
     assert np.allclose(found, [given, 2 * np.array(given)], equal_nan=True)
 
 
+@pytest.mark.parametrize(
+    ("sizes", "axis", "limited"),
+    [
+        ((1,), 0, [0]), ((3,), 0, [0, 1, 2]), ((4,), 0, [0]), ((7,), 0, [*range(7)]), ((8,), 0, [0]),
+        ((9,), 0, [0, 4, 8]), ((15,), 0, [0, 4, 8, 12]), ((17,), 0, [0, 8, 16]), ((9, 3), 0, [0, 4, 8]),
+        ((3, 9), 1, [*range(9)]), ((2, 9, 7), 1, [*range(9)]), ((2, 9, 8), 1, [0, 4, 8]), ((2, 9, 2, 4), 1, [0, 4, 8]),
+        ((9, 2, 8), 0, [*range(9)]),
+    ],
+)  # fmt: skip
+def test_along_one_axis_the_offset_is_limited_for_the_first_of_a_block(
+    sizes: tuple[int, ...], axis: int, limited: list[int]
+) -> None:
+    """DirectML 1.13.1 and 1.15.4, vkd3d-proton on Mesa lavapipe 25.0, 2026-11-29; of places from 1.9 to 12.5."""
+    line, shape = np.arange(60, dtype=np.float32) ** 2, [1] * len(sizes)
+    shape[axis] = 60
+    x = np.broadcast_to(line.reshape(shape), [60 if at == axis else size for at, size in enumerate(sizes)])
+    moved = [at == axis for at in range(len(sizes))]
+    given = (np.where(moved, *pair) for pair in ((1.5, 1), (3, 0.5), (-7.3, -0.5)))
+    found = np.moveaxis(extended(x, np.zeros(sizes), *given), axis, 0).reshape(sizes[axis], -1)
+    right = np.interp((np.arange(sizes[axis]) + 7.3) / 1.5 - 3, np.arange(60), line)
+    assert np.flatnonzero(~np.isclose(found, right[:, None], rtol=1e-4).all(axis=1)).tolist() == limited
+
+
 def test_integers_are_those_before_a_place() -> None:
     x = X[:4].astype(np.int8)
     assert lower(x, np.zeros(8), [2], 0.5, -0.5).tolist() == [3, 3, 3, -17, -17, 45, 45, 7]
@@ -47,4 +70,24 @@ def test_indices_outside_are_counted_on(axis: int, index: int, place: tuple[int,
     one = (np.array(index, np.int32).reshape(1, 1, 1), np.full((1, 1, 1), 7, np.float32))
     found = scattered(x, *one, axis)
     assert list(zip(*map(np.ndarray.tolist, np.nonzero(found)), strict=True)) == ([] if place is None else [place])
+    assert not x.any()
+
+
+@pytest.mark.parametrize(
+    ("tuple_of", "columns", "found"),
+    [
+        ((2**32 + 1, 1), 4, [5]), ((2**63 - 1, 2), 4, []), ((0, 5), 4, [5]), ((-1, -(2**32)), 4, []),
+        ((0, 2**64 - 1), 3, [2]), ((2**31,), 4, [0, 1, 2, 3]), ((2**32 + 2,), 3, [6, 7, 8]),
+        ((1431655766,), 3, [2, 3, 4]), ((2863311531,), 3, [1, 2, 3]), ((2**31,), 3, []),
+    ],
+)  # fmt: skip
+def test_tuples_far_outside_are_counted_on(tuple_of: tuple[int, ...], columns: int, found: list[int]) -> None:
+    x = np.zeros((1, 3, columns), np.float32)
+    count = 1 if len(tuple_of) == 2 else columns
+    kind = np.uint64 if max(tuple_of) >= 2**63 else np.int64
+    indices = np.array(tuple_of, kind).reshape(1, 1, -1)
+    moved = scattered_nd(x, indices, np.arange(1, 1 + count, dtype=np.float32).reshape(1, 1, count), 2, 2)
+    assert dict(zip(np.flatnonzero(moved).tolist(), moved[moved != 0].tolist(), strict=True)) == {
+        place: value for value, place in enumerate(found, 1)
+    }
     assert not x.any()

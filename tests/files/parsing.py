@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from dmlcheck.files import libyaml, simple_yaml, yaml
+from dmlcheck.files import yaml
 from dmlcheck.files.document import Document
 
 PATIENCE = 300  # seconds, for what would never end if it went wrong
@@ -28,10 +28,7 @@ print(json.dumps([problem.rule for problem in document.problems]))
 
 
 def parse(text: str) -> Document:
-    """Read text as a YAML file; where it is simple, libyaml reads the same."""
-    if (simple := simple_yaml.read(text)) is not None:
-        in_full = libyaml.parse(Document("case.yaml", text))
-        assert (repr(simple.value), [], None) == (repr(in_full.value), in_full.repeated, in_full.refused)
+    """Read text as a YAML file."""
     return yaml.parse(text.encode(), "case.yaml", is_json=False)
 
 

@@ -159,7 +159,7 @@ OPERATOR = record(
             as_of={"type": ["string", "null"], "pattern": "^20[0-9]{2}(-[01][0-9])?$"},
             device={"type": ["string", "null"]},
             graphs_alone={"type": "boolean"},
-            conditions={"type": "object", "propertyNames": {"enum": ["when", "strided", "where", "values"]}},
+            conditions={"type": "object", "propertyNames": {"enum": ["when", "absent", "strided", "where", "values"]}},
             gives={"type": ["string", "null"]},
             as_if={"type": ["object", "null"], "additionalProperties": TEXT},
             refusal={"type": ["string", "null"], "pattern": "^0x8[0-9A-F]{7}$"},
@@ -182,6 +182,7 @@ OPERATOR = record(
                 given=items(TEXT),
                 stored={"enum": ["", "stored", "parts"]},
                 has_narrow_functions={"type": "boolean"},
+                has_one_cause={"type": "boolean"},
             ),
         ]
     },

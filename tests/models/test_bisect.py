@@ -280,7 +280,7 @@ def test_a_node_that_is_not_judged_is_not_called_right(runtime: type[Runtime], m
     plant(monkeypatch, "shape", "reshape", between=("s",))
     results, _ = bisect(one_input(nodes, ["batch", 4]))
     (found,) = results["shape..reshape"].diagnostics
-    said = "shape, reshape: none wrong alone, as far as they are judged, and wrong together: y FLOAT32 {3, 4}: "
+    said = "shape, reshape: none of those judged is wrong alone, and wrong together: y FLOAT32 {3, 4}: "
     assert found.message.startswith(said)
     assert runtime.calls
 

@@ -27,6 +27,7 @@ from dmlcheck.running.events import Done, Plan, digest_of
 from dmlcheck.running.files import Files
 from dmlcheck.running.one_case import Run, run_case
 from dmlcheck.running.worker import Task
+from dmlcheck.values import memory
 
 HERE = Path(__file__).parent.parent
 BAD = "python:misbehaving:Misbehaving"
@@ -164,6 +165,24 @@ def test_which_runs_have_a_time_limit(
     else:
         (_, crew, found) = pool.call_args.args
         assert (crew.limit, crew.announces, found) == (limit, announces, jobs)
+
+
+@pytest.mark.parametrize(
+    ("name", "case", "size", "expected"),
+    [
+        ("reference", None, 2**20, 8),
+        ("reference", None, 2**18, 1),
+        ("reference", "c1", 2**20, 1),
+        (BAD, None, 2**20, 1),  # it may hold a device
+    ],
+)
+def test_a_run_of_the_reference_uses_all_cores_where_there_is_work(
+    monkeypatch: pytest.MonkeyPatch, name: str, case: str | None, size: int, expected: int
+) -> None:
+    monkeypatch.setattr(memory, "cores", lambda: 8)
+    Path("a.yaml").write_bytes(b"#" * size)
+    targets = [Target("a.yaml", "a.yaml", case), Target("missing.yaml", "missing.yaml")]
+    assert processes.usual_jobs(targets, Plan(name)) == expected
 
 
 @pytest.mark.slow

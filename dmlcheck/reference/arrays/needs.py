@@ -131,7 +131,7 @@ def updates_after_tuples(updates: Any, places: Places, given: Given) -> Any:
 
 
 def axes_after_tuples(given: Given) -> Axes:
-    """Return the axes of the input after those of the tuples."""
+    """Return the axes of the input after the tuples' axes."""
     rank, count = given["input"].ndim, given["input_dimension_count"]
     return tuple(range(rank - count + given["indices"].shape[-1], rank))
 

@@ -36,7 +36,7 @@ class Moved(NamedTuple):
     def likely(self, is_even: Any) -> Any:
         """Return the likely effect: the larger systematic effect, and six standard deviations of independent roundings.
 
-        The systematic effects are those of the factors' values, so that equal factors move a sum together. If `is_even`
+        The systematic effects depend on the factors' values, so that equal factors move a sum together. If `is_even`
         says that all terms of a sum are equal, its effect is the largest possible.
         """
         likely = np.maximum(np.abs(self.nearest), np.abs(self.cut)) + 6 * np.sqrt(self.squares)

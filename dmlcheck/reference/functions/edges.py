@@ -24,7 +24,7 @@ def continued(x: Any, places: Places, mode: str) -> Blocks:
 
 
 def sides(at: range, size: int) -> Iterator[slice]:
-    """Yield the parts of some places that are before, inside and after a dimension, as far as there are any."""
+    """Yield the parts of some places that are before, inside and after a dimension, without empty parts."""
     start, stop = (min(max(end - at.start, 0), len(at)) for end in (0, size))
     return (part for part in (slice(0, start), slice(start, stop), slice(stop, len(at))) if part.start < part.stop)
 

@@ -47,7 +47,7 @@ def kinds_of(x: Array, seen: Callable[[Array], Seen]) -> Kinds:
 
 
 def with_infinities(sums: Any, kinds: Kinds) -> Any:
-    """Return the sums of all elements, from those of the finite ones.
+    """Return the sums of all elements, from the sums of the finite ones.
 
     An element with weight 0 may be left out, or be multiplied by 0, which gives NaN. Where errors decide whether a
     weight is 0, the infinity is another alternative.

@@ -38,7 +38,7 @@ def _coordinates(places: Array, scale: Any, input_offset: Any, output_offset: An
 
 
 def interpolated(x: Array, places: Sequence[Any], mode: str, rounding: Rounding) -> Any:
-    """Return the values at places between elements: the nearest element, or the weighted average of those beside."""
+    """Return the values at places between elements: the nearest element, or the weighted average of its neighbours."""
     if mode == "NEAREST_NEIGHBOR":
         return nearest(x, places, rounding)
     average = linear(x, places)
@@ -136,7 +136,7 @@ _REACH = _FEW + 2  # elements: those that a place depends on are no farther away
 
 
 class Between(NamedTuple):
-    """The indices of the elements beside places, and the fraction of the distance from `low` to `high`.
+    """The indices of the elements next to places, and the fraction of the distance from `low` to `high`.
 
     `after` has the elements after the places, those beyond an edge moved to it first: at an element, it has weight 0.
     """
@@ -158,7 +158,7 @@ class Between(NamedTuple):
 
 
 def linear(x: Array, places: Sequence[Any], *, channels: int = 0) -> PartlyUndefined:
-    """Return low * (1 - part) + high * part for the elements beside each place, one axis after the other.
+    """Return low * (1 - part) + high * part for the elements next to each place, one axis after the other.
 
     The result is undefined as for `nearest`. The first axes may be `channels`, of which no implementation takes
     averages.
@@ -194,7 +194,7 @@ def averaged(
 
 
 def beside(places: Any, size: int) -> list[Between]:
-    """Return the elements beside places; then those beside other places that the errors allow."""
+    """Return the elements next to places; then those next to other places that the errors allow."""
     if is_whole(places):
         return [_between(places, size)]
     value, error = raw(places), np.fmin(radius(places), _FEW)
@@ -227,7 +227,7 @@ def computed(elements: Array, numbers: Sequence[Any]) -> Any:
 
 
 def mixed(x: Any, way: Between, axis: int, *, is_finite: bool = True) -> Any:
-    """Return the weighted averages of elements along an axis; if not all are finite, those of weight 0 are left out."""
+    """Return the weighted averages of elements along an axis; those of weight 0 are left out if not all are finite."""
     low = np.take(x, way.low, axis)
     if not way.part.any():
         return low
@@ -308,7 +308,7 @@ class Share(NamedTuple):
 
 
 def shares(places: Any, size: int, start: int = 0, rounding: Rounding | None = None) -> list[Share]:
-    """Return the elements that places depend on: by a rounding the nearest ones, without one those beside.
+    """Return the elements that places depend on: with a rounding the nearest ones, without one both neighbours.
 
     They include the elements that the errors of the places allow. Indices count from `start`.
     """

@@ -76,7 +76,7 @@ def quotients(x: Any, *divisors: Any) -> Any:
 
 
 def moment(x: Any, dy: Any, point: Any, sums: Any, axes: Axes) -> Any:
-    """Return the sums of dy * (x - point), or the sums of dy * x less `sums`, those of dy, times the point."""
+    """Return the sums of dy * (x - point), or the sums of dy * x minus `sums`, the sums of dy, times the point."""
     return hull(lambda: total(dy * (x - point), axes), lambda: total(dy * x, axes) - point * sums)
 
 

@@ -39,5 +39,5 @@ def sorting_keys(x: Any, *, is_decreasing: bool, has_order: bool) -> Any:
 
 
 def _sign_bit(x: Any) -> Any:
-    """Return the unsigned integer with the sign bit alone."""
+    """Return the unsigned integer with only the sign bit."""
     return as_bits(x).dtype.type(1 << width(x) - 1)

@@ -32,9 +32,10 @@ def is_beyond(data_type: str, x: Any) -> Any:
 
 
 def depends_on_order(data_type: str, total: Any, above: Any, below: Any) -> Any:
-    """Return a mask of sums that overflow a type in one order of their terms alone, or to both sides.
+    """Return a mask of sums that overflow a type in only one order of their terms, or to both sides.
 
-    `above` is the sum of the terms above 0, `below` the sum of the sizes of those below 0. A sum of NaN has no order.
+    `above` is the sum of the terms above 0, `below` the sum of the magnitudes of the terms below 0. A sum of NaN has no
+    order.
     """
     value, error, most = raw(total), _errors(total), limits(data_type)[1]
     is_above, is_below = above + error > most, below + error > most
@@ -65,7 +66,7 @@ def products_depend_on_order(total: Any, products: Sequence[Product], most: floa
 
 
 def norm(x: Any) -> float:
-    """Return a number that no element exceeds, errors included; NaN or infinity beside one."""
+    """Return a number that no element exceeds, errors included; NaN or infinity if there is one."""
     if isinstance(x, float):
         return abs(x)
     values = raw(x).reshape(-1)

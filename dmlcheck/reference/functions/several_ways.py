@@ -17,7 +17,7 @@ from dmlcheck.values.number_formats import ulp
 
 
 def of_values(condition: Callable[..., Any], *numbers: Any) -> Any:
-    """Return a condition of the values alone, without the doubt that their radii would cause."""
+    """Return a condition of only the values, without the doubt that their radii would cause."""
     return condition(*map(raw, numbers))
 
 
@@ -44,7 +44,7 @@ def _has_two_powers(x: Any, y: Any) -> Any:
 
 
 def as_measured_powers(found: Any, where: Any, of_0: Any, output_type: str) -> PartlyUndefined:
-    """Return powers that the documentation leaves undefined in places, as measured but for those of 0 in FLOAT16."""
+    """Return powers that the documentation leaves undefined in places, as measured, except powers of 0 in FLOAT16."""
     return PartlyUndefined(AsMeasured(found, where), where & of_0 & (output_type == "FLOAT16"))
 
 
@@ -83,7 +83,7 @@ def blended(share: Any, new: Any, old: Any, data_type: str) -> PartlyUndefined:
 
 
 def summed_in_type(data_type: str, *terms: Any) -> PartlyUndefined:
-    """Return a sum of a few terms; undefined where it overflows the data type in one order alone, or to both sides."""
+    """Return a sum of a few terms; undefined where it overflows the data type in only one order, or to both sides."""
     total = reduce(np.add, terms)
     return PartlyUndefined(total, terms_depend_on_order(data_type, total, *terms))
 
@@ -92,7 +92,7 @@ KNOWN_ERRORS = frozenset({"sigmoid"})  # functions of which an implementation ma
 
 
 def with_known_error(x: Any, function: str) -> Any:
-    """Return results of a function whose error in this arithmetic is at least a known one, whatever their size."""
+    """Return results of a function whose error in this arithmetic is at least a known one, regardless of their size."""
     most = dict(x.arithmetic.errors).get(function, 0.0) if isinstance(x, Ball) else 0.0
     return Ball(x.value, np.fmax(x.radius, most), x.arithmetic, x.terms) if most else x
 

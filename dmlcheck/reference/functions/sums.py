@@ -22,7 +22,7 @@ def total(x: Any, axes: Axes) -> Any:
 
 
 def fsum(x: Any, axes: Axes) -> Any:
-    """Return the sums along `axes`; those of arrays can be correctly rounded, as by math.fsum."""
+    """Return the sums along `axes`; sums of arrays can be correctly rounded, as by math.fsum."""
     return _rounded(total(x, axes), x, axes, 1)
 
 
@@ -99,7 +99,7 @@ def mean_and_variance(x: Any, axes: Axes) -> tuple[Any, Any]:
 
 
 def fmean(x: Any, axes: Axes) -> Any:
-    """Return the means along `axes`; those of arrays can be correctly rounded."""
+    """Return the means along `axes`; means of arrays can be correctly rounded."""
     value = mean(x, axes)
     return _rounded(value, x, axes, x.size // value.size)
 

@@ -44,7 +44,7 @@ class View(NamedTuple):
 
     In each dimension they are a run, from the first element to the last, padding included; or, where that has fewer
     elements, a table with a row of indices for each place, in which indices beyond the edges stand for padding. So the
-    elements are never more than the operations on them, whatever the padding and dilations. Many elements of a window
+    elements are never more than the operations on them, for any padding and dilations. Many elements of a window
     that a dilation of 0 puts over one tensor element are there once; `repeats` is their number. `sizes` has the spatial
     sizes of the tensor, if they are known.
     """
@@ -225,7 +225,7 @@ def _windows(x: Any, counts: Sequence[int], window: Window) -> Any:
 
 
 def over(ufunc: np.ufunc, x: Any, seen: View) -> Any:
-    """Return the reduction by a ufunc of the elements under the window at each place; Blocks are those of one place."""
+    """Return the reduction by a ufunc of the elements under the window at each place; Blocks are of one place."""
     repeats = seen.repeats if ufunc is np.add else 1
     if isinstance(x, Blocks):
         along: Any = partial(ufunc.reduce, axis=tuple(range(x.ndim - len(seen.places), x.ndim)), keepdims=True)

@@ -23,7 +23,7 @@ _LIMIT = _Limit()
 
 
 class Limited:
-    """Lets the computations of a `with` block take so many seconds together, and ends them with OutOfTime after that.
+    """Limits the total time of the computations of a `with` block: beyond it they end with OutOfTime.
 
     None changes nothing. One block at a time: the limit is that of the process, so that all threads have it.
     """

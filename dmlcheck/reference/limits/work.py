@@ -1,4 +1,4 @@
-"""The work that a desc makes for the engine, which does not begin with too much, whatever the time limit."""
+"""The work that a desc makes for the engine, which refuses too much of it regardless of the time limit."""
 
 from __future__ import annotations
 

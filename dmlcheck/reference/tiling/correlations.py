@@ -64,7 +64,7 @@ class Sliding(NamedTuple):
 
     `filter` is {groups, output channels of a group, input channels of a group, ...}; `input` is {batch, groups,
     channels of a group, ...}, with `fill` beyond its edges. Each of `others` has one element, or {groups, output
-    channels of a group, 1}, or is None. `magnitudes` returns those of the sums of a tile.
+    channels of a group, 1}, or is None. `magnitudes` returns the magnitudes of a tile's sums.
     """
 
     request: Request

@@ -56,7 +56,7 @@ def _tiles(declared: Cut, request: Request, outputs: Mapping[str, Sizes]) -> Ite
 
 
 def _indices(declared: Cut, sizes: Sizes, axes: Sequence[int], given: Given, elements: int) -> Iterator[Index]:
-    """Yield the indices of the tiles in the results, of at most so many elements."""
+    """Yield the indices of the tiles in the results, of at most a given number of elements."""
     depth = declared.depth(given)
     whole = math.prod(size for axis, size in enumerate(sizes) if axis not in axes)
     if not isinstance(depth, Sequence):

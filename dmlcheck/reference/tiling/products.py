@@ -40,7 +40,7 @@ def products(
 
     These have {..., M, K} and {..., K, N} elements, with the same sizes before. The formula gets parts of them, which
     it multiplies by `dot`, and the places of the tile of the others: tensors to broadcast to the result, or None. The
-    axes `whole` are not cut. `magnitudes` returns those of the sums of a tile.
+    axes `whole` are not cut. `magnitudes` returns the magnitudes of a tile's sums.
     """
     a, b = tensors["a"], tensors["b"]
     length = a.shape[-1]

@@ -20,7 +20,7 @@ from dmlcheck.reference.rows import Recurrence
 from dmlcheck.reference.tiling.request import Request
 from dmlcheck.reference.tiling.tile import Tile
 
-STEPS = 8  # of a block: so many are in memory as float64 at once
+STEPS = 8  # of a block, which are in memory as float64 at once
 LARGEST = 1 << 21  # elements of the sequences of a tile, of STEPS steps or more: 16 megabytes of float64
 
 Step = Callable[..., list[PartlyUndefined]]

@@ -26,7 +26,7 @@ class AttentionInput(NamedTuple):
 
     @property
     def length(self) -> int:
-        """The number of queries, keys or values, with those of earlier steps."""
+        """The number of queries, keys or values, including earlier steps."""
         return sum(x.shape[3] for x in (self.past, self.own) if x is not None)
 
 

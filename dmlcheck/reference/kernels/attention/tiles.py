@@ -62,7 +62,7 @@ def at(x: Any) -> Need:
 
 
 def of_heads(part: AttentionInput) -> Need:
-    """Return the `need` of a tile: the keys or values of its heads, their bias, and those of earlier steps."""
+    """Return the `need` of a tile: the keys or values of its heads, also of earlier steps, and their bias."""
 
     def need(_: Any, places: Places, __: Given) -> list[Any]:
         own, bias, past = (part_at(x, places[:2]) for x in part)
@@ -79,7 +79,7 @@ def in_blocks(x: Any) -> Any:
 
 
 def as_scores(mask: Any, mask_type: str, sizes: Sizes) -> Any:
-    """Return an optional mask in dimensions that broadcast to the scores; those of lengths have some for each batch."""
+    """Return an optional mask in dimensions that broadcast to the scores; masks of lengths have some for each batch."""
     if mask is None or mask_type == "BOOLEAN":
         return mask if mask is None else mask.reshape(sizes)
     return mask.reshape(-1, sizes[0]).T.reshape(sizes[0], 1, 1, 1, -1)
@@ -119,7 +119,7 @@ def sections(given: Given, name: str, part: AttentionInput | None, *, of_step: C
 
 
 def tensors_for(sizes: Sizes, part: AttentionInput | None, *, has_room: bool) -> tuple[Any, Any, Any]:
-    """Return the keys or values of earlier steps, those of this step, and their bias, for an output of these sizes.
+    """Return the keys or values of earlier steps and of this step, and their bias, for an output of these sizes.
 
     All are None if the sizes do not agree. The output is as long as both together; if it `has_room`, it may be longer.
     """

@@ -40,7 +40,7 @@ def gates_of(count: int, weight: Any, recurrence: Any, bias: Any, peephole: Any)
     inputs, hidden = (transposed(x.reshape(count, size, x.shape[1])) for x in (weight, recurrence))
     biases = [[None] * count] * 2 if bias is None else bias.reshape(2, count, size)
     cells = [None] * count if peephole is None else [*peephole.reshape(count - 1, size), None]
-    most = max(norm(x) for x in (weight, recurrence, bias, peephole) if x is not None)
+    most = float(np.max([norm(x) for x in (weight, recurrence, bias, peephole) if x is not None]))
     return [Gate(*each)._replace(largest=most) for each in zip(inputs, hidden, *biases, cells, cells, strict=True)]
 
 
@@ -63,7 +63,7 @@ def without(gates: Sequence[Gate], *, hidden: bool, cell: bool) -> list[Gate]:
 
 
 class StepInputs(NamedTuple):
-    """The factors of the gates of a step: x, h, and the cell state before it; `norms` are those of x and h."""
+    """The factors of the gates of a step: x, h, and the cell state before it; `norms` has the norms of x and h."""
 
     x: Any
     h: Any
@@ -79,7 +79,7 @@ def step_inputs(x: Any, h: Any, c: Any = None) -> StepInputs:
 def summed(gate: Gate, of: StepInputs, new_c: Any = None) -> PartlyUndefined:
     """Return x W^T + h R^T + P . c + Wb + Rb: one sum, whose terms may be added in any order.
 
-    P multiplies `new_c` instead of c if it is given. The sum is undefined where it overflows in one order alone.
+    P multiplies `new_c` instead of c if it is given. The sum is undefined where it overflows in only one order.
     """
     state, weights = (of.c, gate.cell) if new_c is None else (new_c, gate.new_cell)
     of_cell = [] if state is None or weights is None else [(np.multiply, state, weights)]
@@ -90,7 +90,7 @@ def summed(gate: Gate, of: StepInputs, new_c: Any = None) -> PartlyUndefined:
 def summed_with_share(gate: Gate, of: StepInputs, share: Any, data_type: str) -> PartlyUndefined:
     """Return x W^T + share . (h R^T + Rb) + Wb.
 
-    It is undefined where one of the sums overflows in one order alone, or where only the inner one overflows the data
+    It is undefined where one of the sums overflows in only one order, or where only the inner one overflows the data
     type, and not the share of it.
     """
     of_hidden = _of_hidden(gate, of.h)

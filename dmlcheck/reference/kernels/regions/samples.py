@@ -35,7 +35,7 @@ ONE: Counts = (1, 1)
 
 
 class Sampling(NamedTuple):
-    """The fields of a desc about sampling; `scales` are those of height and width."""
+    """The fields of a desc about sampling; `scales` are the scales of height and width."""
 
     mode: str
     function: str

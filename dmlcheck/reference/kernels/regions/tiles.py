@@ -26,7 +26,7 @@ def crops(given: Given) -> Cut:
 
 
 def gradients(given: Given) -> EachOutput:
-    """Return the tiles of the gradient of images, parts of one of them, and those of the gradient of regions."""
+    """Return the tiles of the gradient of images, parts of one of them, and the tiles of the gradient of regions."""
     tensors, shape = dict.fromkeys(AS_IS, WHOLE), given["input_gradient"].shape
     of_region = math.prod(shape[1:]) / 4  # samples for each coordinate
     corners = Cut(region_axis, {**tensors, "roi": regions_with_gradients}, depth=lambda _: of_region, as_is=AS_IS)
