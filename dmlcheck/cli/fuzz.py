@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from dmlcheck.fuzzing.graph_campaign import GraphCampaign
     from dmlcheck.fuzzing.known_findings import KnownFindings
     from dmlcheck.fuzzing.trials import Bench
-    from dmlcheck.running.cluster import Cluster
+    from dmlcheck.processes.cluster import Cluster
 
 _SECONDS = 60.0  # where neither --seconds nor --examples says when to stop
 

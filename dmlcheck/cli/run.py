@@ -43,14 +43,14 @@ from dmlcheck.implementations import KINDS, About, Implementation, Unavailable, 
 from dmlcheck.reports.records import Earlier, RunInfo
 from dmlcheck.running.accuracy import EXPECTED_WITHIN, Baseline, Watch
 from dmlcheck.running.events import DEFAULT_TIMEOUT, Plan, Running
-from dmlcheck.running.processes import Execution, usual_jobs
+from dmlcheck.running.execution import Execution, usual_jobs
 from dmlcheck.running.selection import Selection
 from dmlcheck.running.settings import Settings
 from dmlcheck.specs.names import DATA_TYPES
 
 if TYPE_CHECKING:
     from dmlcheck.cli.exit_codes import Exit
-    from dmlcheck.running.cluster import Cluster
+    from dmlcheck.processes.cluster import Cluster
     from dmlcheck.running.expectations import Expectations
 
 _CLOSE = 0.5  # the share of a bound above which a case that an implementation passes is named, without --warn-above

@@ -12,7 +12,8 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.formats.dxdispatch import descs, outputs, write
 from dmlcheck.implementations import Failure, Refused, Unavailable, Unusable
 from dmlcheck.implementations._folders import TemporaryFolder
-from dmlcheck.implementations._process import Exited, ended_text, run, sentence_end
+from dmlcheck.implementations._process import Exited, run, sentence_end
+from dmlcheck.processes.programs import ended_text
 from dmlcheck.reference.engine import Array
 
 VERSION = re.compile(r"dxdispatch version (\S+)")

@@ -13,9 +13,10 @@ from dmlcheck.files.plain import open_plain
 from dmlcheck.folders.export_folder import read_manifest
 from dmlcheck.formats.dxdispatch import descs, outputs, scripts, write
 from dmlcheck.implementations import Failure, Unavailable
-from dmlcheck.implementations._process import MOST, code_text, sentence_end
+from dmlcheck.implementations._process import MOST, sentence_end
 from dmlcheck.implementations.dxdispatch import DEVICE, VERSION
 from dmlcheck.implementations.recorded_tensors import RecordedTensors
+from dmlcheck.processes.programs import code_text
 from dmlcheck.reference.engine import Array
 
 _ENDING = ".npz"  # of the tensors of a model

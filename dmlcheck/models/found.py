@@ -12,7 +12,7 @@ from dmlcheck.models.cases import Loaded, ModelRequest, node_cases
 from dmlcheck.models.reference_nodes import ReferenceNodes, Uncomputed
 from dmlcheck.models.run import ModelExecution, implementation_of
 from dmlcheck.running.events import Ended, Event, Plan
-from dmlcheck.running.processes import Execution
+from dmlcheck.running.execution import Execution
 
 
 class ReferenceModels:

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from running.test_processes import folder, write  # noqa: F401 - the fixture is used by its name
+from misbehaving_cases import folder, write  # noqa: F401 - the fixture is used by its name
 
 from dmlcheck.cases.find import Target
 from dmlcheck.implementations.reference import Reference
 from dmlcheck.running import pair
 from dmlcheck.running.events import Done, Ended, Other, Plan, digest_of, digest_of_ids, in_shard
-from dmlcheck.running.processes import Execution
+from dmlcheck.running.execution import Execution
 from dmlcheck.running.selection import Selection
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 from misbehaving import WRONG
+from misbehaving_cases import BAD, folder, write  # noqa: F401 - the fixture is used by its name
 from running.test_expectations import expect, run
-from running.test_processes import BAD, folder, write  # noqa: F401 - the fixture is used by its name
 
 from dmlcheck.cli import main
 

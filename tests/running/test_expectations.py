@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 from misbehaving import CRASH, WRONG
+from misbehaving_cases import BAD, folder, write  # noqa: F401 - the fixture is used by its name
 from results import case
-from running.test_processes import BAD, folder, write  # noqa: F401 - the fixture is used by its name
 
 from dmlcheck.cli import main
 from dmlcheck.files.document import Document
