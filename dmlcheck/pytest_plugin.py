@@ -489,12 +489,12 @@ def _settings(config: pytest.Config) -> Settings:
     option = config.getoption
     within = option("--dmlcheck-expected-within")
     return Settings(
-        _level(config),
-        option("--dmlcheck-accumulate").upper(),
-        option("--dmlcheck-strict"),
-        option("--dmlcheck-directml-version"),
-        option("--dmlcheck-inputs").upper(),
-        EXPECTED_WITHIN if within is None else within,
+        feature_level=_level(config),
+        accumulate=option("--dmlcheck-accumulate").upper(),
+        is_strict=option("--dmlcheck-strict"),
+        directml_version=option("--dmlcheck-directml-version"),
+        inputs=option("--dmlcheck-inputs").upper(),
+        expected_within=EXPECTED_WITHIN if within is None else within,
         algorithms=tuple(option("--dmlcheck-algorithms")),
     )
 
@@ -503,20 +503,13 @@ def _info(config: pytest.Config, said: About | None = None) -> RunInfo:
     """Return the description of a session for its reports."""
     from dmlcheck.reports.records import RunInfo
 
-    settings = _settings(config)
     return RunInfo(
         config.getoption("--dmlcheck-implementation"),
-        settings.feature_level,
+        _settings(config),
         parse_shard(config.getoption("--dmlcheck-shard") or ""),
-        "" if said is None else said.version,
-        "" if said is None else said.device,
-        accumulate=settings.accumulate,
-        is_strict=settings.is_strict,
-        directml_version=settings.directml_version,
-        inputs=settings.inputs,
-        expected_within=settings.expected_within,
+        version="" if said is None else said.version,
+        device="" if said is None else said.device,
         options=tuple(_repeated(config)),
-        algorithms=settings.algorithms,
     )
 
 

@@ -95,26 +95,39 @@ class Options(NamedTuple):
     wanted: ReportRequest
     asked: ModelOptions
 
+    @property
+    def settings(self) -> Settings:
+        """The settings of a run."""
+        return Settings(
+            feature_level=self.level,
+            accumulate=self.accumulate.upper(),
+            inputs=self.inputs_as.upper(),
+            algorithms=self.algorithms,
+            is_strict=self.strict,
+            expected_within=self.expected_within,
+            directml_version=self.directml_version,
+            keep=self.keep,
+        )
+
     def plan(self) -> Plan:
         """Return the plan of a run; read the report of the run whose failures are asked for."""
-        settings = Settings(
-            self.level,
-            self.accumulate.upper(),
-            self.strict,
-            self.directml_version,
-            self.inputs_as.upper(),
-            self.expected_within,
-            self.keep,
-            self.algorithms,
-        )
         # Each of these may fail a case that passes, or is skipped.
         details = self.expected is not None or self.compare_to is not None or self.fail_on_skipped
         details = details or self.fail_on_flaky
         digests = self.wanted.files["json"] is not None
         timeout = self.timeout or None
         selection = Selection(self.expression, frozenset(self.tags), frozenset(self.types), self._failed())
-        run = Plan(self.implementation, settings, selection, self.shard, timeout, details, digests, self.retries)
-        return run._replace(against=self.against)
+        return Plan(
+            self.implementation,
+            self.settings,
+            selection,
+            shard=self.shard,
+            timeout=timeout,
+            details=details,
+            digests=digests,
+            retries=self.retries,
+            against=self.against,
+        )
 
     def _failed(self) -> frozenset[str] | None:
         """Return the ids of the cases that failed before, None for all cases."""
@@ -134,20 +147,14 @@ class Options(NamedTuple):
         """Return the description of a run, with its implementation's description of itself."""
         return RunInfo(
             self.implementation,
-            self.level or said.feature_level or None,
+            self.settings._replace(feature_level=self.level or said.feature_level or None),
             self.shard,
-            said.version,
-            said.device,
-            self.accumulate.upper(),
-            self.warned_above,
-            earlier,
-            self.strict,
-            self.directml_version,
-            self.inputs_as.upper(),
-            self.expected_within,
-            tuple(self._repeated()),
-            is_selected,
-            self.algorithms,
+            version=said.version,
+            device=said.device,
+            warn_above=self.warned_above,
+            compared_to=earlier,
+            options=tuple(self._repeated()),
+            is_selection=is_selected,
         )
 
     def _repeated(self) -> Iterator[str]:
