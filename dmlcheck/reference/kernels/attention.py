@@ -19,7 +19,7 @@ from dmlcheck.reference.heads import AttentionInputs, is_alone, last_four, parts
 from dmlcheck.reference.nested import stored
 from dmlcheck.reference.products import keep_weight, scaled_scores, weighted_means
 from dmlcheck.reference.results import UNDEFINED, PartlyUndefined, any_of
-from dmlcheck.reference.rows import Given, Kernel, SeparateOutputs, same_parameters
+from dmlcheck.reference.rows import PRODUCTS, Given, Kernel, SeparateOutputs, same_parameters
 
 Sizes = tuple[int, ...]
 
@@ -164,6 +164,6 @@ def present(own: Any, bias: Any) -> Any:
 
 
 KERNELS: dict[str, Kernel] = {
-    "MULTIHEAD_ATTENTION": Kernel(multihead_attention, attention),
-    "MULTIHEAD_ATTENTION1": Kernel(multihead_attention1, attention),
+    "MULTIHEAD_ATTENTION": Kernel(multihead_attention, attention, sums=PRODUCTS),
+    "MULTIHEAD_ATTENTION1": Kernel(multihead_attention1, attention, sums=PRODUCTS),
 }

@@ -17,8 +17,9 @@ from dmlcheck.reference.places import Places, numbers_of
 from dmlcheck.reference.products import dot, dot_of_scaled, plus
 from dmlcheck.reference.quantization import difference, requantized
 from dmlcheck.reference.results import PartlyUndefined, any_of, separated, ways_of
-from dmlcheck.reference.rows import Correlations, Given, Kernel
+from dmlcheck.reference.rows import PRODUCTS, Correlations, Given, Kernel, Spread
 from dmlcheck.reference.windows import Window
+from dmlcheck.reference.winograd import WINOGRAD
 
 Sizes = tuple[int, ...]
 
@@ -146,7 +147,14 @@ CONVOLVED = Correlations(
 QUANTIZED = Correlations(window_of, in_groups, zero_point)
 
 KERNELS: dict[str, Kernel] = {
-    "CONVOLUTION": Kernel(convolution, CONVOLVED),
+    "CONVOLUTION": Kernel(
+        convolution,
+        CONVOLVED,
+        sums=PRODUCTS,
+        has_twins=True,
+        algorithms=(WINOGRAD,),
+        spread=Spread(factors=("filter",)),
+    ),
     "CONVOLUTION_INTEGER": Kernel(convolution_integer, QUANTIZED, overflow="all"),
-    "QUANTIZED_LINEAR_CONVOLUTION": Kernel(quantized_linear_convolution, QUANTIZED),
+    "QUANTIZED_LINEAR_CONVOLUTION": Kernel(quantized_linear_convolution, QUANTIZED, sums=PRODUCTS),
 }

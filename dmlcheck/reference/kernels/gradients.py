@@ -26,6 +26,7 @@ from dmlcheck.reference.rows import (
     Kernel,
     Neighbours,
     PerWindow,
+    Spread,
     Tiles,
     shared_by,
 )
@@ -228,7 +229,7 @@ def local_response_normalization_grad(
 
 
 KERNELS: dict[str, Kernel] = {
-    "AVERAGE_POOLING_GRAD": Kernel(average_pooling_grad, from_averages),
+    "AVERAGE_POOLING_GRAD": Kernel(average_pooling_grad, from_averages, spread=Spread()),
     "BATCH_NORMALIZATION_GRAD": Kernel(batch_normalization_grad, shared_by("mean")),
     "BATCH_NORMALIZATION_TRAINING_GRAD": Kernel(batch_normalization_training_grad, shared_by("mean")),
     "LOCAL_RESPONSE_NORMALIZATION_GRAD": Kernel(local_response_normalization_grad, Neighbours(local, is_twice=True)),

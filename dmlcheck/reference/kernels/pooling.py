@@ -19,7 +19,7 @@ from dmlcheck.reference.norms import absolute_norm, alternatives_of_signs, has_p
 from dmlcheck.reference.places import Places, with_ones_after
 from dmlcheck.reference.quantization import difference, requantized
 from dmlcheck.reference.results import PartlyUndefined, all_undefined, any_of, stacked
-from dmlcheck.reference.rows import UNCUT, Cut, Given, Kernel, Windows, exact_row
+from dmlcheck.reference.rows import NORMS, UNCUT, Cut, Given, Kernel, Spread, Windows, exact_row
 from dmlcheck.reference.windows import (
     View,
     Window,
@@ -245,14 +245,14 @@ LARGEST = Windows(window_without_repeats, least, lambda given: given.get("output
 POOLED_REGIONS = Cut(batches_and_channels, {"input": CHANNELS, "roi": REGIONS})
 
 KERNELS: dict[str, Kernel] = {
-    "AVERAGE_POOLING": Kernel(average_pooling, POOLED),
-    "AVERAGE_POOLING1": Kernel(average_pooling1, POOLED),
-    "LP_POOLING": Kernel(lp_pooling, POWERS),
-    "LP_POOLING1": Kernel(lp_pooling1, POWERS),
-    "MAX_POOLING": exact_row(max_pooling, LARGEST),
-    "MAX_POOLING1": exact_row(max_pooling1, LARGEST),
-    "MAX_POOLING2": exact_row(max_pooling2, LARGEST),
-    "MAX_UNPOOLING": exact_row(max_unpooling, UNCUT),
+    "AVERAGE_POOLING": Kernel(average_pooling, POOLED, spread=Spread()),
+    "AVERAGE_POOLING1": Kernel(average_pooling1, POOLED, spread=Spread()),
+    "LP_POOLING": Kernel(lp_pooling, POWERS, spread=Spread(NORMS)),
+    "LP_POOLING1": Kernel(lp_pooling1, POWERS, spread=Spread(NORMS)),
+    "MAX_POOLING": exact_row(max_pooling, LARGEST, spread=Spread()),
+    "MAX_POOLING1": exact_row(max_pooling1, LARGEST, spread=Spread()),
+    "MAX_POOLING2": exact_row(max_pooling2, LARGEST, spread=Spread()),
+    "MAX_UNPOOLING": exact_row(max_unpooling, UNCUT, spread=Spread(places=("indices",))),
     "QUANTIZED_LINEAR_AVERAGE_POOLING": Kernel(quantized_linear_average_pooling, Windows(window_of, zero_point)),
-    "ROI_POOLING": exact_row(roi_pooling, POOLED_REGIONS),
+    "ROI_POOLING": exact_row(roi_pooling, POOLED_REGIONS, spread=Spread(places=("roi",))),
 }

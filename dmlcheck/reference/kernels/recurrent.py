@@ -18,7 +18,7 @@ from dmlcheck.reference.gates import Gate, gates_of, step_inputs, summed, summed
 from dmlcheck.reference.nested import Nested, activation
 from dmlcheck.reference.overflowing import may_overflow
 from dmlcheck.reference.results import PartlyUndefined
-from dmlcheck.reference.rows import Direction, Given, Kernel, Recurrence, State
+from dmlcheck.reference.rows import PRODUCTS, Direction, Given, Kernel, Recurrence, State
 
 # ---- the equations of a step
 
@@ -126,7 +126,11 @@ HIDDEN = State("hidden_init", "recurrence", "output_single")
 CELL = State("cell_mem_init", "peephole", "output_cell_single")
 
 KERNELS: dict[str, Kernel] = {
-    "GRU": Kernel(gru, Recurrence(partial(gates_of, 3), [HIDDEN], partial(directions, 2))),
-    "LSTM": Kernel(lstm, Recurrence(partial(gates_of, 4), [HIDDEN, CELL], partial(directions, 3), readings_of_lstm)),
-    "RNN": Kernel(rnn, Recurrence(partial(gates_of, 1), [HIDDEN], partial(directions, 1), is_padded=True)),
+    "GRU": Kernel(gru, Recurrence(partial(gates_of, 3), [HIDDEN], partial(directions, 2)), sums=PRODUCTS),
+    "LSTM": Kernel(
+        lstm, Recurrence(partial(gates_of, 4), [HIDDEN, CELL], partial(directions, 3), readings_of_lstm), sums=PRODUCTS
+    ),
+    "RNN": Kernel(
+        rnn, Recurrence(partial(gates_of, 1), [HIDDEN], partial(directions, 1), is_padded=True), sums=PRODUCTS
+    ),
 }

@@ -10,7 +10,7 @@ import numpy as np
 
 from dmlcheck.reference.grouped import comparable, extreme, first, positions
 from dmlcheck.reference.results import AsMeasured, PartlyUndefined
-from dmlcheck.reference.rows import Axes, Groups, Kernel, along, exact_row
+from dmlcheck.reference.rows import WHOLE_STEPS, Axes, Groups, Kernel, along, exact_row
 from dmlcheck.reference.sums import fmean, fsum, ftotal, product, total, total_less_1
 
 
@@ -112,6 +112,6 @@ KERNELS: dict[str, Kernel] = {
     "REDUCE": Kernel(reduce, Groups(), lambda given: given["function"] in EXACT, integers=reduce_integers),
     "ARGMAX": exact_row(argmax, Groups()),
     "ARGMIN": exact_row(argmin, Groups()),
-    "ACTIVATION_HARDMAX": exact_row(hardmax, along(-1)),
-    "ACTIVATION_HARDMAX1": exact_row(hardmax1, Groups()),
+    "ACTIVATION_HARDMAX": exact_row(hardmax, along(-1), jumps=WHOLE_STEPS),
+    "ACTIVATION_HARDMAX1": exact_row(hardmax1, Groups(), jumps=WHOLE_STEPS),
 }
