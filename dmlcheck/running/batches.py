@@ -12,7 +12,8 @@ from dmlcheck.cases.find import Target
 from dmlcheck.cases.records import Case, CaseFile
 from dmlcheck.diagnostics.record import Finding
 from dmlcheck.formats.read import read_file
-from dmlcheck.implementations import About, about, close, make, require_directml
+from dmlcheck.implementations import make, require_directml
+from dmlcheck.implementations.protocol import About
 from dmlcheck.running.cluster import Cluster, Lost
 from dmlcheck.running.events import Done, Ended, Event, Other, Plan, chosen, digest, file_events
 from dmlcheck.running.files import Files
@@ -113,7 +114,7 @@ class Runner:
         execution = Execution([], plan)
         self.crew = None if execution.runs_here(self.implementation) else execution.crew(self.implementation)
         if self.crew is not None:
-            close(self.implementation)  # the process makes its own
+            self.implementation.close()  # the process makes its own
 
     def events(self, batch: Batch) -> Iterator[Event]:
         """Yield the events of a batch."""
@@ -126,7 +127,7 @@ class Runner:
     def close(self) -> None:
         """End the implementation."""
         if self.crew is None:
-            close(self.implementation)
+            self.implementation.close()
         else:
             self.crew.close()
 
@@ -155,6 +156,6 @@ def about_there(name: str, directml_version: str | None) -> About:
     try:
         if directml_version is not None:
             require_directml(implementation)
-        return about(implementation)
+        return implementation.about
     finally:
-        close(implementation)
+        implementation.close()

@@ -13,7 +13,6 @@ from dmlcheck.drawing.graphs import LEAST, DrawnGraph, drawn_graph
 from dmlcheck.folders.export_folder import Folder, free_name
 from dmlcheck.formats.find import FOUND_GRAPH
 from dmlcheck.formats.registry import opened
-from dmlcheck.implementations import close
 from dmlcheck.onnx.export.records import Inexpressible
 from dmlcheck.running.answers import TrialAnswer, answer_of
 from dmlcheck.running.campaign import CampaignFinding, CampaignRequest, CampaignTally
@@ -73,7 +72,7 @@ class GraphCampaign:
                 yield from self._of_draw(number, implementation)
                 number += 1
         finally:
-            close(implementation)
+            implementation.close()
 
     def _is_over(self, number: int) -> bool:
         asked = self.asked

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dmlcheck.diagnostics.record import Finding
-from dmlcheck.implementations import close, make
+from dmlcheck.implementations import make
+from dmlcheck.implementations.protocol import Adapted
 from dmlcheck.running import computed
 from dmlcheck.running.children import Child, ending, leave_interrupts_to_the_parent, started
 from dmlcheck.running.computed import Nothing, failed
@@ -35,24 +36,22 @@ class ModelTensors(NamedTuple):
     ran_elsewhere: bool = False
 
 
-class ModelProcess:
+class ModelProcess(Adapted):
     """An implementation that runs models, in a process that is started with it and again after each crash.
 
-    For everything else it uses the implementation in this process, `here`. `timeout` are the most seconds of a model,
+    For everything else it uses the implementation in this process, `given`. `timeout` are the most seconds of a model,
     None any.
     """
 
+    ran_elsewhere = False
+
     def __init__(self, here: Any, name: str, timeout: float | None = None) -> None:
         """Start the process, which makes the implementation of a name again."""
-        self.here = here
+        super().__init__(here)
         self.made_by = name
         self.timeout = timeout
-        self.ran_elsewhere = False
         self._child: Child | None = started(serve, name)
         self._has_answered = self._is_asked = False
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.here, name)
 
     def tensors(
         self, model: bytes | str, inputs: Mapping[str, Any], names: list[str], *, is_optimized: bool
@@ -71,7 +70,7 @@ class ModelProcess:
             given: ModelTensors = child.connection.recv()
         except (EOFError, OSError):
             child.process.join(_GRACE)
-            return failed(self.here, ending(self._stop(0.0)))
+            return failed(self.given, ending(self._stop(0.0)))
         self._is_asked, self._has_answered, self.ran_elsewhere = False, True, given.ran_elsewhere
         return given.found
 
@@ -91,7 +90,7 @@ class ModelProcess:
             with contextlib.suppress(OSError):  # it may be gone already
                 self._child.connection.send(None)
         self._stop(0.0 if self._is_asked else _GRACE)
-        close(self.here)
+        self.given.close()
 
 
 def tensors_of(
@@ -103,11 +102,7 @@ def tensors_of(
     """
     if isinstance(implementation, ModelProcess):
         return implementation.tensors(model, inputs, names, is_optimized=is_optimized)
-    return computed.tensors_of(model, inputs, names, _optimizing(implementation) if is_optimized else implementation)
-
-
-def _optimizing(implementation: Any) -> Any:
-    return implementation.optimizing() if hasattr(implementation, "optimizing") else implementation
+    return computed.tensors_of(model, inputs, names, implementation.optimizing() if is_optimized else implementation)
 
 
 # ---- in the process
@@ -122,13 +117,13 @@ def serve(connection: Connection, name: str) -> None:
             while (asked := connection.recv()) is not None:
                 _send(connection, _given(connection.recv_bytes(), asked, implementation), implementation)
     finally:
-        close(implementation)
+        implementation.close()
 
 
 def _given(model: bytes, asked: TensorRequest, implementation: Any) -> ModelTensors:
-    one = _optimizing(implementation) if asked.is_optimized else implementation
+    one = implementation.optimizing() if asked.is_optimized else implementation
     found = computed.tensors_of(model.decode() if asked.is_path else model, asked.inputs, asked.names, one)
-    return ModelTensors(found, bool(getattr(one, "ran_elsewhere", False)))
+    return ModelTensors(found, one.ran_elsewhere)
 
 
 def _send(connection: Connection, given: ModelTensors, implementation: Any) -> None:

@@ -19,7 +19,7 @@ from dmlcheck.descs.read import read_desc
 from dmlcheck.diagnostics.record import Diagnostic, Finding
 from dmlcheck.files.document import diagnostic_at
 from dmlcheck.formats.read import read_file
-from dmlcheck.implementations import Implementation, close, keeps_time, may_crash
+from dmlcheck.implementations.protocol import Implementation
 from dmlcheck.running.children import ending, started
 from dmlcheck.running.events import (
     DEFAULT_TIMEOUT,
@@ -98,7 +98,7 @@ class Execution:
             yield from self._here(implementation)
             return
         crew = self.crew(implementation)
-        close(implementation)
+        implementation.close()
         try:
             yield from self._elsewhere(Pool(self.files, crew, self.jobs))
         finally:
@@ -106,18 +106,18 @@ class Execution:
 
     def runs_here(self, implementation: Implementation) -> bool:
         """Whether the cases run in this process: one is enough, and no case can crash it or exceed a time limit."""
-        is_timed = self.limit is None or keeps_time(implementation)
-        return self.jobs == 1 and is_timed and not may_crash(implementation)
+        is_timed = self.limit is None or implementation.keeps_time
+        return self.jobs == 1 and is_timed and not implementation.may_crash
 
     def crew(self, implementation: Implementation) -> Crew:
         """Return the processes that the cases run in; none of them is started yet."""
         limit = self.limit
-        patience = GRACE if keeps_time(implementation) else 0.0
+        patience = GRACE if implementation.keeps_time else 0.0
         return Crew(
             self.plan,
             limit=None if limit is None else limit * self.plan.runs_of_a_case + patience,
             patience=patience,
-            announces=may_crash(implementation) or (limit is not None and not self.is_default_of_reference),
+            announces=implementation.may_crash or (limit is not None and not self.is_default_of_reference),
             directml=judged_directml(implementation, self.plan.settings.directml_version),
         )
 
@@ -141,7 +141,7 @@ class Execution:
                     yield event
                 self.files.ended(target, cases)
         finally:
-            close(implementation)
+            implementation.close()
 
     def slowest(self) -> tuple[str, float] | None:
         """Return the case that has been running longest, and for how many seconds."""

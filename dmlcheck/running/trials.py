@@ -21,7 +21,7 @@ from dmlcheck.descs.write import notation
 from dmlcheck.diagnostics.record import Finding
 from dmlcheck.drawing.units import Unit, drawn_broken, drawn_desc, drawn_unit
 from dmlcheck.formats.read import read_file
-from dmlcheck.implementations import Unavailable, close, keeps_time, make, may_crash
+from dmlcheck.implementations import Unavailable, make
 from dmlcheck.running.answers import TrialAnswer, answer_of
 from dmlcheck.running.children import Child, ending, leave_interrupts_to_the_parent, started
 from dmlcheck.running.one_case import Run, run_case
@@ -96,11 +96,11 @@ class Bench(Protocol):
 def bench(implementation: str, settings: Settings, timeout: float | None, jobs: int = 1) -> Bench:
     """Return the bench for the implementation of a name: one job runs in this process if it cannot crash or hang."""
     made = make(implementation, timeout)
-    is_timed = timeout is None or keeps_time(made)
-    if jobs == 1 and is_timed and not may_crash(made):
+    is_timed = timeout is None or made.keeps_time
+    if jobs == 1 and is_timed and not made.may_crash:
         return BenchHere(made, settings)
-    patience = _GRACE if keeps_time(made) else 0.0
-    close(made)
+    patience = _GRACE if made.keeps_time else 0.0
+    made.close()
     benches = [BenchApart(implementation, settings, timeout, patience) for _ in range(jobs)]
     return benches[0] if jobs == 1 else BenchesApart(benches)
 
@@ -134,7 +134,7 @@ class BenchHere:
 
     def close(self) -> None:
         """End the implementation."""
-        close(self.run.implementation)
+        self.run.implementation.close()
 
 
 def result_of(trial: Trial, run: Run) -> CaseResult:

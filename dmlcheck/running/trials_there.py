@@ -12,7 +12,7 @@ from dmlcheck.cases.records import Case
 from dmlcheck.diagnostics.record import Finding
 from dmlcheck.drawing.units import Unit
 from dmlcheck.formats.read import read_file
-from dmlcheck.implementations import close, make, validates
+from dmlcheck.implementations import make
 from dmlcheck.running.answers import TrialAnswer, answer_of
 from dmlcheck.running.cluster import Cluster, Lost
 from dmlcheck.running.kept import kept
@@ -98,6 +98,6 @@ def validates_there(name: str) -> bool:
     """Whether the implementation of a name says that it refuses descs, on a worker."""
     made = make(name)
     try:
-        return validates(made)
+        return made.validates
     finally:
-        close(made)
+        made.close()

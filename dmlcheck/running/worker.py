@@ -17,7 +17,6 @@ from dmlcheck.comparison.records import OutputResult
 from dmlcheck.diagnostics.wording import brief
 from dmlcheck.files.document import Position
 from dmlcheck.formats.read import read_file
-from dmlcheck.implementations import close
 from dmlcheck.running.children import leave_interrupts_to_the_parent
 from dmlcheck.running.events import Done, Event, Plan, file_events
 from dmlcheck.running.pair import make_all
@@ -72,7 +71,7 @@ def work(connection: Connection, plan: Plan) -> None:
                     outbox.add(portable(event, details=plan.details))
                 outbox.send()
     finally:
-        close(implementation)
+        implementation.close()
         gc.freeze()  # everything goes with the process: there is no garbage to search for
 
 

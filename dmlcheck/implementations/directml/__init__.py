@@ -6,15 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
-from dmlcheck.implementations import (
-    Failure,
-    LibraryAnswer,
-    NoDevice,
-    Refused,
-    TimedOut,
-    Unavailable,
-    Unsupported,
-)
+from dmlcheck.implementations import Failure, LibraryAnswer, NoDevice, Refused, TimedOut, Unavailable, Unsupported
 from dmlcheck.implementations._asked import AskedProcess
 from dmlcheck.implementations._program import it_wrote
 from dmlcheck.implementations.directml import dml
@@ -22,6 +14,7 @@ from dmlcheck.implementations.directml.com import hresult_text
 from dmlcheck.implementations.directml.library import Library, find
 from dmlcheck.implementations.directml.loading import NONE, WARP, Setup, environment_for
 from dmlcheck.implementations.directml.structs import image_of
+from dmlcheck.implementations.protocol import Implementation
 from dmlcheck.specs.names import FEATURE_LEVELS, LEVELS, RELEASES
 
 if TYPE_CHECKING:
@@ -78,7 +71,7 @@ def _split(place: str) -> list[str]:
     return parts
 
 
-class DirectMLLibrary:
+class DirectMLLibrary(Implementation):
     """DirectML's library in a process of its own, which is started again after a desc that ended it."""
 
     name = "directml"
