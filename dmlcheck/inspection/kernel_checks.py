@@ -12,6 +12,7 @@ from dmlcheck.reference.rows import (
     OVERFLOWS,
     PRODUCTS,
     RANKS,
+    SEEKS,
     SUMS,
     TERMS,
     Correlations,
@@ -40,13 +41,14 @@ def kernel_problems(known: list[OperatorSpec]) -> Iterator[str]:
 
 def row_problems(spec: OperatorSpec, row: Kernel) -> Iterator[str]:
     """Yield the problems of an operator's row."""
-    for word, words in ((row.sums, SUMS), (row.jumps, JUMPS), (row.overflow, OVERFLOWS)):
+    for word, words in ((row.sums, SUMS), (row.jumps, JUMPS), (row.overflow, OVERFLOWS), (row.seeks, SEEKS)):
         if word not in words:
             yield f"the row says {word}, which is none of {', '.join(filter(None, words))}"
     others = {*row.algorithms} - {WINOGRAD}
     yield from (f"the row has the algorithm {name}, which no option names" for name in others)
-    if row.range[0] >= row.range[1]:
-        yield f"the row's range from {row.range[0]} to {row.range[1]} has no numbers"
+    for name, limits in (("range", row.range), ("domain", row.domain)):
+        if limits is not None and limits[0] >= limits[1]:
+            yield f"the row's {name} from {limits[0]} to {limits[1]} has no numbers"
     if isinstance(row.tiles, (Products, Correlations, Recurrence)) and _has_floats(spec) and row.sums != PRODUCTS:
         yield "the row has tiles of sums of products, and does not say that it has such sums"
     if row.spread is not None:

@@ -281,6 +281,9 @@ SUMS = ("", PRODUCTS, VARIANCE)
 WHOLE_STEPS, CHOICES, REMAINDERS = "whole steps", "choices", "remainders"
 JUMPS = ("", WHOLE_STEPS, CHOICES, REMAINDERS)
 
+PLACE, MARK = "place", "mark"
+SEEKS = ("", PLACE, MARK)
+
 TERMS, NORMS, RANKS = "terms", "norms", "ranks"
 
 
@@ -313,9 +316,11 @@ class Kernel(NamedTuple):
     - `overflow` says which integer results are undefined where they do not fit the output's type: "" for none (they
       wrap), "narrow" for those of 8 and 16 bits, or "all".
 
-    The others are facts about the formula that tolerances depend on:
+    The others are facts about the formula that tolerances, drawn values and the search for faults depend on:
 
     - `range` has the least and the largest number that it returns.
+    - `domain` is an interval of float operands in which it is defined, and its results are far from overflow: from
+      there operands are drawn; None for any.
     - `sums` says that it has sums of PRODUCTS of two float tensors or of their results, or a VARIANCE; one that is
       computed in one pass is right, but its error is not a likely one.
     - `has_twins` says that the likely errors are computed in one pass with the others.
@@ -324,6 +329,7 @@ class Kernel(NamedTuple):
     - `jumps` says how the results jump where operands have errors: in WHOLE_STEPS, by much more than the operands
       move; as CHOICES, from one operand to another; or as REMAINDERS, by a divisor, in all elements or in none.
     - `interpolates` says that it has weights of places, which an implementation computes once for all channels.
+    - `seeks` says that it finds the largest or smallest of a group, and returns its PLACE or a MARK.
     """
 
     function: Callable[..., Any]
@@ -332,12 +338,14 @@ class Kernel(NamedTuple):
     integers: Callable[..., Any] | None = None
     overflow: str = ""
     range: tuple[float, float] = (-math.inf, math.inf)
+    domain: tuple[float, float] | None = None
     sums: str = ""
     has_twins: bool = False
     algorithms: tuple[str, ...] = ()
     spread: Spread | None = None
     jumps: str = ""
     interpolates: bool = False
+    seeks: str = ""
 
     def rounds_nothing(self, given: Given) -> bool:
         """Whether the formula rounds nothing for these tensors and attributes."""

@@ -33,6 +33,8 @@ def test_a_kernel_without_a_spec_and_a_spec_without_a_kernel_are_found() -> None
         (GEMM, {"overflow": "wide"}, "the row says wide, which is none of narrow, all"),
         (GEMM, {"algorithms": ("strassen",)}, "the row has the algorithm strassen, which no option names"),
         (GEMM, {"range": (1.0, 0.0)}, "the row's range from 1.0 to 0.0 has no numbers"),
+        (GEMM, {"domain": (2.0, 2.0)}, "the row's domain from 2.0 to 2.0 has no numbers"),
+        (GEMM, {"seeks": "all"}, "the row says all, which is none of place, mark"),
         (GATHER, {"spread": Spread("far")}, "the row spreads errors as far, which is not possible"),
         (GATHER, {"spread": Spread(places=("index",))}, "the row spreads errors by index, which is no input"),
         (GATHER, {"spread": Spread(RANKS)}, "the row sorts elements, and there is no OutputValueTensor"),

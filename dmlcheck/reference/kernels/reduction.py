@@ -10,7 +10,7 @@ import numpy as np
 
 from dmlcheck.reference.grouped import comparable, extreme, first, positions
 from dmlcheck.reference.results import AsMeasured, PartlyUndefined
-from dmlcheck.reference.rows import WHOLE_STEPS, Axes, Groups, Kernel, along, exact_row
+from dmlcheck.reference.rows import MARK, PLACE, WHOLE_STEPS, Axes, Groups, Kernel, along, exact_row
 from dmlcheck.reference.sums import fmean, fsum, ftotal, product, total, total_less_1
 
 
@@ -110,8 +110,8 @@ def hardmax(input: Any, *, axes: Axes) -> PartlyUndefined:
 
 KERNELS: dict[str, Kernel] = {
     "REDUCE": Kernel(reduce, Groups(), lambda given: given["function"] in EXACT, integers=reduce_integers),
-    "ARGMAX": exact_row(argmax, Groups()),
-    "ARGMIN": exact_row(argmin, Groups()),
-    "ACTIVATION_HARDMAX": exact_row(hardmax, along(-1), jumps=WHOLE_STEPS),
-    "ACTIVATION_HARDMAX1": exact_row(hardmax1, Groups(), jumps=WHOLE_STEPS),
+    "ARGMAX": exact_row(argmax, Groups(), seeks=PLACE),
+    "ARGMIN": exact_row(argmin, Groups(), seeks=PLACE),
+    "ACTIVATION_HARDMAX": exact_row(hardmax, along(-1), jumps=WHOLE_STEPS, seeks=MARK),
+    "ACTIVATION_HARDMAX1": exact_row(hardmax1, Groups(), jumps=WHOLE_STEPS, seeks=MARK),
 }
