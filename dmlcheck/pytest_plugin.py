@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dmlcheck.running.results import CaseResult
     from dmlcheck.running.settings import Settings
 
-# pytest loads this module wherever dmlcheck is installed: imports for --dmlcheck alone are in functions.
+# pytest loads this module wherever dmlcheck is installed: imports only for --dmlcheck are in functions.
 
 
 _OPTIONS: dict[str, dict[str, Any]] = {
@@ -72,7 +72,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options; those with a value are those of `dmlcheck run`."""
+    """Add the options; options with a value come from `dmlcheck run`."""
     group = parser.getgroup("dmlcheck", "DirectML conformance cases")
     for name, settings in _OPTIONS.items():
         group.addoption(name, **settings)
@@ -140,7 +140,7 @@ class _Count:
 
 
 class _Chosen:
-    """The cases that run, after all other options: their order, their digest, and those of a shard."""
+    """The cases that run, after all other options: their order, their digest, and the cases of a shard."""
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -365,7 +365,7 @@ class CaseItem(pytest.Item):
         self.case = case
         self.problems = problems
         self.document = document
-        self.ordinal = 0  # of all cases that run, including those of other shards
+        self.ordinal = 0  # of all cases that run, including other shards'
         self.result: CaseResult | None = None
 
     @property
@@ -381,7 +381,7 @@ class CaseItem(pytest.Item):
 
     @property
     def names(self) -> Names:
-        """The names of the case in expectations; those of its file if the file is wrong."""
+        """The names of the case in expectations, or of its file if the file is wrong."""
         from dmlcheck.running.expectations import names_of
 
         if self.case is None:
@@ -521,7 +521,7 @@ def _info(config: pytest.Config, said: About | None = None) -> RunInfo:
 
 
 def _repeated(config: pytest.Config) -> Iterator[str]:
-    """Yield the options for the command that runs a case again, whatever its result."""
+    """Yield the options for the command that runs a case again, with any result."""
     given = {"feature-level": _level(config)}
     given |= {name: config.getoption(f"--dmlcheck-{name}") for name in ("timeout", "expectations")}
     for name, value in given.items():

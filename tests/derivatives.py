@@ -9,7 +9,8 @@ import numpy as np
 
 from dmlcheck import validation
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.reference import engine, operands
+from dmlcheck.reference import engine
+from dmlcheck.reference.arrays import operands
 from dmlcheck.reference.results import ways_of
 from dmlcheck.reference.tiling.plan import tiles_of
 from dmlcheck.specs.names import NEWEST_LEVEL

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from dmlcheck.reference import blocks
-from dmlcheck.reference.blocks import Blocks
+from dmlcheck.reference.arrays import blocks
+from dmlcheck.reference.arrays.blocks import Blocks
 
 Array = np.ndarray[Any, Any]
 

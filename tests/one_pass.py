@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dmlcheck.reference import sums
+from dmlcheck.reference.functions import sums
 
 
 @contextlib.contextmanager

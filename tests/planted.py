@@ -18,9 +18,10 @@ import one_pass
 
 from dmlcheck.descs.records import OperatorDesc, TensorDesc, TensorPart
 from dmlcheck.descs.strides import packed_strides
-from dmlcheck.reference import engine, narrowed
-from dmlcheck.reference.formulas import is_computed
-from dmlcheck.reference.narrowed import Way
+from dmlcheck.inspection.formulas import is_computed
+from dmlcheck.reference import engine
+from dmlcheck.reference.ball import narrowed
+from dmlcheck.reference.ball.narrowed import Way
 from dmlcheck.specs.load import load_spec
 from dmlcheck.specs.names import ENUMS
 from dmlcheck.specs.records import INPUT, OUTPUT, Field

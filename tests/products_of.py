@@ -11,8 +11,9 @@ from bounds_of import gathered
 
 from dmlcheck import validation
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.reference import engine, threads
+from dmlcheck.reference import engine
 from dmlcheck.reference.bounds import Bound
+from dmlcheck.reference.tiling import threads
 from dmlcheck.specs.load import load_spec
 from dmlcheck.specs.names import NEWEST_LEVEL
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.windows import Window
+from dmlcheck.reference.functions.windows import Window
 
 Array = np.ndarray[Any, Any]
 

@@ -43,6 +43,7 @@ from dmlcheck.files.plain import MAX_REPORT
 from dmlcheck.files.scalars import MAX_NODES
 from dmlcheck.files.yaml import MAX_BYTES
 from dmlcheck.implementations import spellings
+from dmlcheck.inspection.executed import executed_runs
 from dmlcheck.running.expectations import KEYS
 from dmlcheck.specs.load import load_spec, operator_names
 from dmlcheck.specs.names import LEVELS
@@ -150,6 +151,13 @@ def test_the_readme_counts_operators_and_levels() -> None:
     counts = re.search(r"all (\d+) operators at\s+all (\d+) feature levels", PAGES["README.md"])
     assert counts
     assert tuple(map(int, counts.groups())) == (len(operator_names()), len(LEVELS))
+
+
+def test_the_readme_has_the_share_that_agrees_with_directml() -> None:
+    share = re.search(r"(\d+) % of the results agree", PAGES["README.md"])
+    assert share
+    counts = [run.counts() for run in executed_runs()]
+    assert int(share[1]) == min(100 * each.agreed // each.asked for each in counts)
 
 
 # ---- names and links

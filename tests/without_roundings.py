@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from dmlcheck.comparison import compare
-from dmlcheck.reference.blocks import tiles
+from dmlcheck.reference.arrays.blocks import tiles
 from dmlcheck.reference.bounds import Bound, positions
 
 

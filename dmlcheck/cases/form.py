@@ -64,7 +64,7 @@ def is_variable(value: Any) -> bool:
 
 
 def has_form(key: str, value: Any) -> bool:
-    """Whether a value may stand at a key of a case; null may at each, and stands for none."""
+    """Whether a value is allowed at a key of a case; null is allowed everywhere, and means that the key is omitted."""
     return value is None or (key in _FORMS and _FORMS[key][0](value))
 
 
@@ -125,7 +125,7 @@ def _is_limit(value: Any) -> bool:
 
 
 def tolerance_of(value: Any) -> Tolerance:
-    """Return a tolerance of the right form as a record."""
+    """Return a well-formed tolerance as a record."""
     if value == "exact":
         return Tolerance(exact=True, source="the case")
     limits = {key: value[key] for key in value if key != "reason"}
@@ -137,6 +137,8 @@ def tolerance_of(value: Any) -> Tolerance:
 
 def unknown_keys(value: Mapping[str, Any], known: Collection[str], where: str) -> Iterator[Finding]:
     """Yield the keys of a mapping that are not known."""
+    if all(key in known for key in value):
+        return
     for key, help in unknown_names(value, known):
         yield Finding("unknown-key", (key,), {"where": where, "key": key}, help, at_key=True)
 

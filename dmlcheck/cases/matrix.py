@@ -34,7 +34,7 @@ Variables = Mapping[str, list[Variable]]
 
 
 def variables_of(matrix: Mapping[str, list[Any]]) -> Variables:
-    """Return the values of each variable; one that is too long for a name goes by its number from 1: `#3`."""
+    """Return the values of each variable; one that is too long for a name is labelled by its number from 1: `#3`."""
     return {name: [_variable(value, index) for index, value in enumerate(values)] for name, values in matrix.items()}
 
 
@@ -127,7 +127,7 @@ class Template:
 def templates_of(case: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of a case by key, as templates where they have variables, without the matrix.
 
-    Those of `desc` and `inputs` are by field. A value that aliases repeat is searched once, and is one template.
+    `desc` and `inputs` have templates by field. A value that aliases repeat is searched once, and is one template.
     """
     known: dict[int, Any] = {}  # by the ids of lists and mappings, which `case` keeps alive
 
@@ -150,7 +150,7 @@ def templates_of(case: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def case_template(defaults: Mapping[str, Any], own: Mapping[str, Any]) -> Template:
-    """Return the template of a case from the `templates_of` the defaults of its file, and those of its own values."""
+    """Return the template of a case from the `templates_of` the defaults of its file, and of its own values."""
     case = merged(defaults, own)
     for key in MERGED:
         fields = case.get(key)

@@ -68,7 +68,7 @@ _Read = Case | _Broken
 
 
 class _Defaults(NamedTuple):
-    """The defaults of a file: the values that have the right form, and the keys of those that have not.
+    """The defaults of a file: the well-formed values, and the keys of the others.
 
     `templated` are the keys whose form depends on the variables of a matrix.
     """
@@ -144,7 +144,7 @@ class _Reader:
     def case(
         self, own: dict[str, Any], defaults: _Defaults, origin: FileOrigin, stem: str | None, room: int = MAX_CASES
     ) -> Iterable[_Read]:
-        """Return a case, or those of its matrix; `stem` is the name of a case that is a file of its own."""
+        """Return a case, or the cases of its matrix; `stem` is the name of a case that is a file of its own."""
         values = merged(defaults.values, own) if defaults.values else own
         name = own.get("name")
         if name is None:
@@ -187,7 +187,7 @@ class _Reader:
                 yield self.whole(case, origin, name + suffix, variables)
 
     def whole(self, values: dict[str, Any], origin: FileOrigin, name: str, variables: Variables | None = None) -> _Read:
-        """Return a case of the right form; if another case has its name, a broken one. `variables` are its matrix's."""
+        """Return a well-formed case; if another case has its name, a broken one. `variables` are its matrix's."""
         duplicate = self.duplicate(name, origin, variables)
         if duplicate:
             return self.broken(values, origin, name, duplicate)
@@ -267,7 +267,7 @@ def _defaults(file: dict[str, Any]) -> Checking[_Defaults]:
 
 
 def _is_well_formed(own: dict[str, Any], values: dict[str, Any], name: Any, defaults: _Defaults) -> bool:
-    """Whether a case is surely of the right form: it has what it needs, its keys are known, and so are their types."""
+    """Whether a case is certainly well formed: no key is missing or unknown, and every value has a type of its key."""
     if name is None or values.get("operator") is None or values.get("desc") is None:
         return False
     if defaults.templated or not own.keys() <= _KEYS_OF_CASES:

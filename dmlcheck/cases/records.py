@@ -126,7 +126,7 @@ class Case(NamedTuple):
 
     @property
     def is_generated(self) -> bool:
-        """Whether it is for implementations alone: its values are random, or there are none to give.
+        """Whether only implementations other than the reference can run it: its values are random, or it has no inputs.
 
         One that lists its values may lack its outputs by mistake.
         """

@@ -1,4 +1,4 @@
-"""The values of a case: of its inputs, as arrays, and of the outputs that it expects, beside their tensors."""
+"""The values of a case: of its inputs, as arrays, and of the outputs that it expects, paired with their tensors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Expected = dict[str, tuple[TensorDesc, Array]]
 def inputs_of(case: Case, desc: OperatorDesc) -> tuple[dict[str, Any], list[Finding]]:
     """Return the values of a case's input tensors as arrays by field, and the findings about them.
 
-    Those of an array of tensors are a list of arrays.
+    An array of tensors has a list of arrays.
     """
     given = case.inputs or {}
     plain = _plain(desc, given, desc.spec.inputs)
@@ -111,7 +111,7 @@ def bytes_needed(desc: OperatorDesc, inputs: Mapping[str, Any], outputs: Mapping
 
 
 def _pairs(desc: OperatorDesc, field: Field, given: Mapping[str, Any]) -> list[tuple[TensorPart, Any]]:
-    """Pair the tensors of a field with their values, as far as it has as many as tensors."""
+    """Pair the tensors of a field with their values; without a pair where the values are not as many as the tensors."""
     parts, raw = desc.parts[field.name], given.get(field.name)
     if raw is None:
         return []

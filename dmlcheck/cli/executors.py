@@ -1,4 +1,4 @@
-"""`--executor`: which processes run the cases, those of this machine or the workers of a cluster."""
+"""`--executor`: which processes run the cases, this machine's or the workers of a cluster."""
 
 from __future__ import annotations
 

@@ -28,12 +28,12 @@ from dmlcheck.specs.load import load_spec, operator_names
 from dmlcheck.specs.names import LEVEL_ORDER, NEWEST_LEVEL, level_name
 
 if TYPE_CHECKING:
-    from dmlcheck.running.campaign import Campaign, CampaignRequest
+    from dmlcheck.fuzzing.campaign import Campaign, CampaignRequest
+    from dmlcheck.fuzzing.finding_files import FindingFiles
+    from dmlcheck.fuzzing.graph_campaign import GraphCampaign
+    from dmlcheck.fuzzing.known_findings import KnownFindings
+    from dmlcheck.fuzzing.trials import Bench
     from dmlcheck.running.cluster import Cluster
-    from dmlcheck.running.finding_files import FindingFiles
-    from dmlcheck.running.graph_campaign import GraphCampaign
-    from dmlcheck.running.known_findings import KnownFindings
-    from dmlcheck.running.trials import Bench
 
 _SECONDS = 60.0  # where neither --seconds nor --examples says when to stop
 
@@ -114,8 +114,8 @@ def fuzz(
 ) -> None:
     """Run random valid descs of operators on an implementation, and write what it gets wrong as reduced cases."""
     require_extra()
-    from dmlcheck.running.campaign import CampaignRequest
-    from dmlcheck.running.known_findings import KnownFindings
+    from dmlcheck.fuzzing.campaign import CampaignRequest
+    from dmlcheck.fuzzing.known_findings import KnownFindings
 
     own_level, is_only_asked = _library(judging.implementation)
     level = judging.level or own_level or NEWEST_LEVEL
@@ -156,12 +156,9 @@ def _condition(text: str) -> Where:
         raise click.UsageError(f"--where {text!r} is not NAME=VALUE, as in Direction=FORWARD or DataType=FLOAT16")
     known = {DATA_TYPE, *(name for operator in operator_names() for name in load_spec(operator).fields)}
     if found.name not in known:
-        help = did_you_mean(found.name, sorted(known)[:_MOST_KNOWN]) or "`dmlcheck show OPERATOR` lists its attributes"
+        help = did_you_mean(found.name, sorted(known)) or "`dmlcheck show OPERATOR` lists its attributes"
         raise click.UsageError(f"--where: no operator has {found.name}; {help}")
     return found
-
-
-_MOST_KNOWN = 400
 
 
 def _meeting(names: list[str], where: list[Where]) -> list[str]:
@@ -196,7 +193,7 @@ def _judged(judging: Judging, cluster: Cluster | None, *, with_invalid: bool, is
     """Return the implementation with its version and device; a usage error if it cannot do the request."""
     name = judging.implementation
     if cluster is not None:
-        from dmlcheck.running.trials_there import validates_there
+        from dmlcheck.fuzzing.trials_there import validates_there
 
         said, refuses = about_on(cluster, name, None), not with_invalid or cluster.ask(validates_there, name)
     else:
@@ -236,8 +233,8 @@ def _run(
     asked: CampaignRequest, judging: Judging, known: KnownFindings, judged: str, bench: Callable[[], Bench]
 ) -> Exit:
     """Run a campaign and print its findings and its end."""
+    from dmlcheck.fuzzing.finding_files import FindingFiles
     from dmlcheck.reports.fuzzing import head_lines, progress_text, summary_lines
-    from dmlcheck.running.finding_files import FindingFiles
 
     console = Console()
     files = FindingFiles(known.folder)
@@ -267,18 +264,18 @@ def _run(
 def _bench(judging: Judging, cluster: Cluster | None, jobs: int) -> Bench:
     """Return the bench for the trials: on this machine, or on the workers of a cluster."""
     if cluster is not None:
-        from dmlcheck.running.trials_there import BenchThere, Judge
+        from dmlcheck.fuzzing.trials_there import BenchThere, Judge
 
         return BenchThere(cluster, Judge(judging.implementation, judging.settings, judging.most_seconds))
-    from dmlcheck.running.trials import bench
+    from dmlcheck.fuzzing.trials import bench
 
     return bench(judging.implementation, judging.settings, judging.most_seconds, jobs)
 
 
 def _follow(campaign: Campaign | GraphCampaign, console: Console, interrupts: Interrupts) -> bool:
     """Print the findings of a campaign as they are made, until it is over; return whether it was interrupted."""
+    from dmlcheck.fuzzing.campaign import CampaignFinding
     from dmlcheck.reports.fuzzing import finding_lines
-    from dmlcheck.running.campaign import CampaignFinding
 
     try:
         for event in interrupts.through(campaign.events()):
@@ -294,9 +291,9 @@ def _campaign(
     asked: CampaignRequest, judge: Bench, files: FindingFiles, judging: Judging, known: KnownFindings
 ) -> Campaign | GraphCampaign:
     if asked.is_of_graphs:
-        from dmlcheck.running.graph_campaign import GraphCampaign
+        from dmlcheck.fuzzing.graph_campaign import GraphCampaign
 
         return GraphCampaign(asked, judge, files, judging.settings, judging.most_seconds, known)
-    from dmlcheck.running.campaign import Campaign
+    from dmlcheck.fuzzing.campaign import Campaign
 
     return Campaign(asked, judge, files, known)

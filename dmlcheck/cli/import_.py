@@ -50,7 +50,7 @@ def import_(
     inputs: str | None,
     seed: int,
 ) -> None:
-    """Write models and tests as case files: `graph` those of every node of a model, `webnn` the W3C's tests."""
+    """Write models and tests as case files: `graph` the cases of every node of a model, `webnn` the W3C's tests."""
     found = [(file, source) for path in paths for file, source in _models(path, form)]
     options = {"--dim": ("sizes", dict(dims)), "--inputs": ("inputs", inputs), "--seed": ("seed", seed)}
     given = {option: named for option, named in options.items() if named[1]}

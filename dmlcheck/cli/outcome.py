@@ -67,7 +67,7 @@ class Outcome:
         failed; `is_of_reference` says that the reference engine is under test: another implementation must have a part
         in the run. `allows_no_results` makes a run good whose cases have no results to compare. `single` has the ids of
         the cases that were named one by one, each with the message if it is not there; `files` are those that the run
-        reads, and `total` returns the number of cases, `cases_of` those of a file.
+        reads, and `total` returns the number of cases, `cases_of` that of a file.
         """
         self.reporters = reporters
         self.watch = watch
@@ -194,7 +194,7 @@ class Outcome:
         return f"none of {counted(self.seen, 'case')} is selected" if self.seen else "there is no case"
 
     def _lacks_cases(self) -> bool:
-        """Print which single cases do not exist; return whether others ran beside them: the run is then not whole."""
+        """Print which single cases do not exist; return whether others ran: the run is then not whole."""
         if not self.is_whole or self.has_wrong_file:
             return False
         for case_id, problem in self.missing.items():

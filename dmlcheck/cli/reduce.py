@@ -93,11 +93,11 @@ def _reduce(
     file: Opened, name: str | None, path: str, seconds: float, options: dict[str, object], judging: Judging
 ) -> Exit:
     """Reduce a case and write it, and say what became of it."""
+    from dmlcheck.fuzzing.finding_files import FindingSource, write_case
+    from dmlcheck.fuzzing.reduce_case import NotReducible, UnusableFile, start_of
+    from dmlcheck.fuzzing.reducing import cause_of, reduced
+    from dmlcheck.fuzzing.trials import bench
     from dmlcheck.reports.fuzzing import reduced_lines
-    from dmlcheck.running.finding_files import FindingSource, write_case
-    from dmlcheck.running.reduce_case import NotReducible, UnusableFile, start_of
-    from dmlcheck.running.reducing import cause_of, reduced
-    from dmlcheck.running.trials import bench
 
     console = Console()
     judge = bench(judging.implementation, judging.settings, judging.most_seconds)

@@ -171,7 +171,7 @@ def _github(info: RunInfo, again_of: Again, *, is_asked: bool) -> Iterator[Repor
 
 
 def finish_reports(reporters: Iterable[Reporter], summary: Summary) -> bool:
-    """Finish every report, whatever becomes of the others, and say whether all of them could be written."""
+    """Finish every report, even if others fail, and say whether all of them could be written."""
     is_written = True
     for reporter in reporters:
         reporter.finish(summary)

@@ -160,7 +160,7 @@ class Options(NamedTuple):
         )
 
     def _repeated(self) -> Iterator[str]:
-        """Yield the options that the command for running a case again must have, whatever its outcome."""
+        """Yield the options that the command for running a case again must have, with any outcome."""
         if self.level is not None:
             yield from ("--feature-level", self.level)
         if self.timeout != DEFAULT_TIMEOUT:
@@ -224,7 +224,7 @@ class Options(NamedTuple):
     "--against",
     metavar="NAME",
     shell_complete=completing(lambda: KINDS),
-    help="A second implementation beside it: judge both, and say where they differ from each other.",
+    help="A second implementation: judge both, and say where they differ from each other.",
 )
 @version_option("It is this version of DirectML (1.8.0): expect the failures that are known of it.")
 @accumulate_option
@@ -232,8 +232,8 @@ class Options(NamedTuple):
 @click.option(
     "--strict",
     is_flag=True,
-    help="Also fail a case whose error is within the tolerance but larger than rounding normally causes, or where there"
-    " is no limit, or that expects inaccurate values.",
+    help="Also fail cases whose errors are larger than rounding normally causes, that have elements without a limit, or"
+    " that expect inaccurate values.",
 )
 @click.option(
     "--expected-within",
@@ -382,7 +382,7 @@ def _run_of(
     cases = Execution(asked, plan, options.jobs or usual_jobs(asked, plan))
     if not models:
         return cases
-    from dmlcheck.running.found_models import WithModels
+    from dmlcheck.models.found import WithModels
 
     return WithModels(cases, models, plan)
 

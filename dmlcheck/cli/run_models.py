@@ -24,8 +24,8 @@ from dmlcheck.formats.registry import Format, binary_format
 
 if TYPE_CHECKING:
     from dmlcheck.cases.records import Case
+    from dmlcheck.models.run import ModelExecution
     from dmlcheck.running.events import Plan, Running
-    from dmlcheck.running.model_run import ModelExecution
 
 _KEEP_MEMORY = 2 * 2**30
 
@@ -111,7 +111,7 @@ _OPTIONS: list[Callable[[Any], Any]] = [
 
 
 def model_of(paths: Sequence[str], asked: ModelOptions) -> Target | None:
-    """Return the ONNX model of a command line, None without one; a usage error for anything beside one.
+    """Return the ONNX model of a command line, None without one; a usage error for any other path with it.
 
     One run cannot have both models and cases.
     """
@@ -121,7 +121,7 @@ def model_of(paths: Sequence[str], asked: ModelOptions) -> Target | None:
         if asked.inputs is not None:
             raise no_model_has(asked.inputs)
         if asked.given:
-            raise click.UsageError(f"{', '.join(asked.given)}: for an ONNX model alone, and no path is one")
+            raise click.UsageError(f"{', '.join(asked.given)}: only for an ONNX model, and no path is one")
         return None
     if len(split) > 1:
         raise click.UsageError("a model is run alone: name one, and nothing else")
@@ -140,7 +140,7 @@ def model_of(paths: Sequence[str], asked: ModelOptions) -> Target | None:
 def _leave_cores_to_nodes() -> None:
     """Import NumPy so that each of its products takes one thread, unless the environment says otherwise.
 
-    The implementation, the verdicts and the chain through the model run beside each other. Products in several threads
+    The implementation, the verdicts and the chain through the model run in parallel. Products in several threads
     would wait for cores that these have, and take many times as long.
     """
     name = "OPENBLAS_NUM_THREADS"  # which the library reads once, when it is loaded
@@ -154,7 +154,7 @@ def _leave_cores_to_nodes() -> None:
 
 
 def models_that_run(found: list[Target], plan: Plan, *, is_elsewhere: bool) -> list[Target]:
-    """Return the models of findings that run beside cases: all, or none, and why is printed for each.
+    """Return the models of findings that run along with cases: all, or none, and why is printed for each.
 
     `is_elsewhere` says that the cases run on the workers of a cluster.
     """
@@ -167,7 +167,7 @@ def models_that_run(found: list[Target], plan: Plan, *, is_elsewhere: bool) -> l
 
 
 def _why_no_models(plan: Plan, *, is_elsewhere: bool) -> str | None:
-    """Return why models do not run beside cases, None if they do."""
+    """Return why models do not run along with cases, None if they do."""
     from dmlcheck.folders.exporting import MissingRequirement
     from dmlcheck.onnx.exporter import require
 
@@ -190,7 +190,7 @@ def is_judged(form: Format | None) -> bool:
 def execution_of(target: Target, plan: Plan, asked: ModelOptions, *, is_listing: bool = False) -> ModelExecution:
     """Return the run of a model that was read with its inputs; a usage error if the options do not fit it."""
     from dmlcheck.implementations import Unavailable
-    from dmlcheck.running.model_cases import ModelRequest, unknown_size
+    from dmlcheck.models.cases import ModelRequest, unknown_size
 
     _check_way(plan.implementation, asked)
     if asked.bisect and not (plan.selection.is_all and plan.shard is None and target.case is None):
@@ -220,7 +220,7 @@ def execution_of(target: Target, plan: Plan, asked: ModelOptions, *, is_listing:
         raise click.UsageError(unknown)
     if asked.output is not None and not is_listing:
         from dmlcheck.cli.folder import written
-        from dmlcheck.running.node_files import FORM, NodeFiles
+        from dmlcheck.models.node_files import FORM, NodeFiles
 
         folder = asked.output
         execution.files = written(folder, FORM, lambda: NodeFiles(folder, target.name))
@@ -257,7 +257,7 @@ def judged_by(execution: ModelExecution) -> str:
 
 def print_nodes(execution: ModelExecution) -> Exit:
     """Print the ids of the nodes that would run, or the diagnostics of the model."""
-    from dmlcheck.running.model_cases import UnusableModel
+    from dmlcheck.models.cases import UnusableModel
 
     if isinstance(execution.model, UnusableModel):
         Console().problems(execution.model.diagnostics, Document(execution.target.name, ""))

@@ -1,4 +1,4 @@
-"""The outputs of a case beside the expected values: equal, within the tolerance, outside it, or undefined."""
+"""The outputs of a case compared with the expected values: equal, within the tolerance, outside it, or undefined."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from dmlcheck.comparison.records import LARGEST, MOST_LIKELY, MOST_SYSTEMATIC, E
 from dmlcheck.comparison.tolerances import FLOAT32, Limit
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.diagnostics.wording import braces
-from dmlcheck.reference.blocks import tiles
+from dmlcheck.reference.arrays.blocks import tiles
 from dmlcheck.specs.records import Tolerance
 from dmlcheck.values.number_formats import FORMATS, have_equal_bytes, ulp
 
-if TYPE_CHECKING:  # what is needed where elements differ alone
+if TYPE_CHECKING:  # modules that are needed only where elements differ
     from dmlcheck.comparison.screening import Settled
     from dmlcheck.reference.bounds import Bound
 
@@ -400,7 +400,7 @@ class _Tally:
     def _systematic(self) -> float | None:
         """Return the root mean square of the errors in units of the likely error, if that is too large for roundings.
 
-        Those of factors that are cut to another type all go in one direction, and are as large as the likely error.
+        Errors of factors that are truncated to another type all have one direction, and the size of the likely error.
         """
         count = self.elements - self.undefined
         if self.data_type not in FORMATS or self.limit.inputs != FLOAT32 or self.mismatches or count < _FEW:
@@ -445,7 +445,7 @@ def _judge(wanted: Array, found: Array, data_type: str, limit: Limit, bound: Bou
 class _Likely(NamedTuple):
     """Elements within the tolerance, judged by their likely errors.
 
-    `derived` is by the formula alone. A published tolerance that is much wider says nothing about likely errors:
+    `derived` follows from only the formula. A published tolerance that is much wider says nothing about likely errors:
     `share` and `accepted` are then by the formula; `is_published` marks the elements that only the published one
     accepts, `published` is its width in units.
     """
@@ -565,7 +565,7 @@ def _judge_floats(wanted: Array, found: Array, data_type: str, limit: Limit, bou
         is_exact = limit.tolerance is not None and limit.tolerance.exact
         reach = bound.radius if is_exact else _reach(reference, bound, unit, data_type)
         near, is_near = _within(actual, _middle(reference, bound, reach), reach, data_type)
-        # Beside a pole, or an end of the domain, rounding decides whether it is infinite, NaN or a number of any size.
+        # Near a pole, or an end of the domain, rounding decides whether it is infinite, NaN or a number of any size.
         is_near |= np.isinf(bound.radius) & ~np.isfinite(reference) & ~np.isfinite(actual)
         share, accepted, allowed = np.fmin(share, near), accepted | is_near, np.maximum(allowed, reach)
     units = _distance(actual, reference) / unit
@@ -581,7 +581,7 @@ def _judge_floats(wanted: Array, found: Array, data_type: str, limit: Limit, bou
 
 
 def _is_cut(actual: Array, reference: Array, bound: Bound, data_type: str) -> Array:
-    """Return which elements are the largest number in the place of an infinity that the rounding alone makes.
+    """Return which elements are the largest number in the place of an infinity that only the rounding makes.
 
     Direct3D's conversions to FLOAT16 round toward 0.
     """
@@ -605,7 +605,7 @@ def _reach(reference: Array, bound: Bound, unit: Array, data_type: str) -> Array
 
 
 def _judge_results(wanted: Array, found: Array, bound: Bound, unit: Array, reach: Array) -> _Judged:
-    """Measure the errors of results that are all finite, and whose expected values are those of the bound."""
+    """Measure the errors of results that are all finite, and whose expected values are the bound's."""
     error = np.abs(found - bound.value)
     share, accepted = error / reach, error <= reach
     is_other = bound.value != wanted

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from dmlcheck.reference.arrays.places import with_ones_after
 from dmlcheck.reference.ball.numbers import Array
-from dmlcheck.reference.interpolation import clamped
-from dmlcheck.reference.kernels.indexing import within_all
-from dmlcheck.reference.places import with_ones_after
+from dmlcheck.reference.functions.interpolation import clamped
+from dmlcheck.reference.kernels.indexing import last_dimensions, within_all
 
 # ---- resampling
 
@@ -25,7 +25,7 @@ def lower(x: Array, like: Array, scales: Any, input_offsets: Any, output_offsets
 def extended(x: Array, like: Array, scales: Any, input_offsets: Any, output_offsets: Any) -> Array:
     """Return the places on lines through two elements, in the sizes of another array.
 
-    The elements are those beside the place that an InputPixelOffset limited to [0, 1] gives.
+    The elements are the neighbours of the place that an InputPixelOffset limited to [0, 1] gives.
     """
     return _resampled(_extended, x.astype(np.float32), like, scales, input_offsets, output_offsets)
 
@@ -58,7 +58,20 @@ def _extended(x: Array, axis: int, scaled: Array, offset: Any, is_still: bool) -
 def scattered(x: Array, indices: Array, updates: Array, axis: int) -> Array:
     """Return a tensor with updates along an axis; an index outside it is counted on into the other lines."""
     grid = np.ogrid[tuple(map(slice, indices.shape))]
-    place, is_inside = within_all((*grid[:axis], indices, *grid[axis + 1 :]), x.shape)
+    return _replaced(x, (*grid[:axis], indices, *grid[axis + 1 :]), updates)
+
+
+def scattered_nd(x: Array, indices: Array, updates: Array, x_count: int, indices_count: int) -> Array:
+    """Return a tensor with updates at tuples of indices; those outside are counted on, all dimensions together."""
+    tuples, _ = last_dimensions(indices, indices_count)
+    slices = np.ogrid[tuple(map(slice, x.shape[x.ndim - x_count + tuples.shape[-1] :]))]
+    at = [with_ones_after(one, len(slices)) for one in np.moveaxis(tuples, -1, 0)]
+    return _replaced(x, (*[0] * (x.ndim - x_count), *at, *slices), updates)
+
+
+def _replaced(x: Array, indices: Sequence[Any], updates: Array) -> Array:
+    """Return a tensor with updates at indices of all its dimensions, where their place is inside it."""
+    place, is_inside = within_all(indices, x.shape)
     found = x.copy()
-    found.flat[place[is_inside]] = updates[is_inside]
+    found.flat[place[is_inside]] = updates.reshape(place.shape)[is_inside]
     return found

@@ -28,6 +28,7 @@ FUNCTIONS: dict[str, Any] = {
     "max": np.max,
     "min": np.min,
     "prod": np.prod,
+    "mean": partial(np.mean, keepdims=True),
     "sum": partial(np.sum, keepdims=True),
     "float32": np.float32,
     "int32": np.int32,
@@ -37,6 +38,7 @@ FUNCTIONS: dict[str, Any] = {
     "extended": departures.extended,
     "lower": departures.lower,
     "scattered": departures.scattered,
+    "scattered_nd": departures.scattered_nd,
 }
 ACTUAL, EXPECTED, FINITE, LOWEST = "actual", "expected", "finite", "lowest"
 OUTPUT, ROUNDED, SCALED = "output", "rounded", "x"
@@ -55,7 +57,7 @@ class Judged(NamedTuple):
 
 
 def explaining(judged: Judged, rows: Iterable[Deviation]) -> tuple[Deviation, ...]:
-    """Return the deviations that explain every element outside the tolerance, as far as their values say so.
+    """Return the deviations that explain every element outside the tolerance, if their values say so.
 
     There are none if an element remains, or the elements were not marked: a large output has no mask.
     """

@@ -1,4 +1,4 @@
-"""The difference between the outputs of two implementations, beside what both may be off."""
+"""The difference between the outputs of two implementations, and the difference that their tolerances allow."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Array = NDArray[Any]
 class OutputDifference(NamedTuple):
     """The difference between two results of one output.
 
-    `differing` counts the elements that differ, `beyond` those of them where the tolerances do not explain it. `ulp` is
+    `differing` counts the elements that differ, `beyond` how many of these the tolerances do not explain. `ulp` is
     the largest difference, in units for integers: of the elements that are beyond, if there are any. `place`, `first`
     and `second` are where it is, and the two values; None without a difference.
     """
@@ -64,7 +64,7 @@ def difference(
 
 
 def _gaps(one: Array, other: Array) -> Array:
-    """Return how far elements are from each other: exactly for integers, infinity beside what is not finite."""
+    """Return how far elements are from each other: exactly for integers, infinity where one is not finite."""
     if one.dtype.kind != "f":
         gaps: Array = np.maximum(one, other).astype(np.uint64) - np.minimum(one, other).astype(np.uint64)
         return gaps

@@ -1,7 +1,7 @@
 """Whether errors look like a matrix unit's that rounds the factors of products to TF32 or to BFLOAT16.
 
 An output is judged once more, with a tolerance that allows these roundings. Wide tolerances accept nearly everything,
-so the errors must also correlate with those of rounded inputs.
+so the errors must also correlate with the errors of rounded inputs.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ import numpy as np
 from dmlcheck.comparison.compare import Bounds, Comparison, compare
 from dmlcheck.comparison.tolerances import INPUTS, Limit, is_float
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
+from dmlcheck.reference.ball.factors import UNITS
 from dmlcheck.reference.bindings import Inputs, row
 from dmlcheck.reference.bounds import arithmetic_of, bounds
 from dmlcheck.reference.engine import Array
-from dmlcheck.reference.factors import UNITS
 from dmlcheck.reference.rows import PRODUCTS
 
 MOST = 2**22  # elements of all tensors together: an output is computed up to ten times
-_LEAST = 0.7  # correlation of the errors with those of rounded factors
+_LEAST = 0.7  # correlation of the errors with the errors of rounded factors
 _CHANCE = 3.0  # standard deviations of the correlation of errors that have nothing to do with each other
 _MANY = 36  # elements: with fewer, the correlation may be lower if the unit's own results match
 

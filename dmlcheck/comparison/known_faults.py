@@ -18,10 +18,10 @@ from dmlcheck.comparison.variants import explaining, in_time
 from dmlcheck.comparison.wrong_output import WrongOutput
 from dmlcheck.descs.records import OperatorDesc, TensorDesc, TensorPart
 from dmlcheck.descs.strides import packed_strides
+from dmlcheck.reference.ball.winograd import WINOGRAD, may_be_winograd
 from dmlcheck.reference.bindings import row
 from dmlcheck.reference.engine import Array
 from dmlcheck.reference.rows import MARK
-from dmlcheck.reference.winograd import WINOGRAD, may_be_winograd
 from dmlcheck.specs.records import INPUT
 from dmlcheck.values.layouts import laid_out, viewed
 
@@ -38,9 +38,9 @@ def likely_cause(wrong: WrongOutput, *, is_tried: bool = True) -> str | None:
     """Return the fault that explains a wrong output, as a sentence for its diagnostic; None if none does.
 
     Every fault is simulated on the inputs, and named if it gives the whole output: at most three. A step that overflows
-    is named alone, since infinities and NaN agree with many a fault. Tensors of more than
-    MOST elements together are left out. If `is_tried` is false, only the well-known faults and the values themselves
-    are compared, which takes less time. After SECONDS no other fault is tried.
+    is the only one named, because infinities and NaN fit many faults. Tensors of more than MOST elements together are
+    left out. If `is_tried` is false, only the well-known faults and the values themselves are compared, which takes
+    less time. After SECONDS no other fault is tried.
     """
     if not is_searched(wrong.desc):
         return None

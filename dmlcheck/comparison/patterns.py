@@ -28,7 +28,7 @@ _LANES = {
 
 
 def patterns(expected: Array, actual: Array, wrong: Array) -> Iterator[str]:
-    """Yield the explanations of all wrong elements by the values of the output alone."""
+    """Yield the explanations of all wrong elements that need only the values of the output."""
     for found, least in ((_limited, 3), (_repeated, _FEW), (_exchanged, _FEW), (_unwritten, _FEW), (_moved, _FEW)):
         text = found(expected, actual, wrong) if int(wrong.sum()) >= least else None
         if text is not None:
@@ -134,7 +134,7 @@ def _moved(expected: Array, actual: Array, wrong: Array) -> str | None:
 
 
 def _is(predicted: Array, expected: Array, actual: Array, wrong: Array) -> bool:
-    """Whether wrong elements are as predicted, and the others too as far as they are as expected."""
+    """Whether wrong elements are as predicted, and so are all others that are as expected."""
     near = _close(actual, predicted)
     return bool(near[wrong].all()) and bool((near | ~_close(actual, expected))[~wrong].all())
 

@@ -19,7 +19,7 @@ from dmlcheck.comparison.tolerances import Limit
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference.ball.errors import Arithmetic
 from dmlcheck.reference.bounds import FEW, arithmetic_of
-from dmlcheck.reference.magnitudes import Magnitudes
+from dmlcheck.reference.functions.magnitudes import Magnitudes
 from dmlcheck.reference.results import separated
 from dmlcheck.specs.records import OUTPUT
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
@@ -135,7 +135,7 @@ class Screen:
         return [{self.label: self._settled(count)} for count in (_FIRST, FEW)]
 
     def _settled(self, count: int) -> Settled:
-        """Return the screened output, with so many candidates for the largest share."""
+        """Return the screened output, with a number of candidates for the largest share."""
         asked = np.ones(self.tensor.sizes, dtype=bool)
         for part in self.parts:
             asked[part.where] = False
@@ -236,7 +236,7 @@ def _of_products(magnitudes: Magnitudes, arithmetic: Arithmetic) -> _Slacks:
 
 
 def _likely(value: Array, sums: Array, magnitudes: Magnitudes, kept: float) -> Array:
-    """Return the smallest possible likely errors; for large sums they exceed those of the terms alone."""
+    """Return the smallest possible likely errors; for large sums they exceed the likely errors of only the terms."""
     size = np.abs(value).astype(np.float32)
     added, count = np.float32(magnitudes.added or 0.0), magnitudes.products
     size, sums = np.maximum(size - added, 0), np.maximum(sums - added, 0)

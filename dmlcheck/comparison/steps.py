@@ -10,9 +10,10 @@ import numpy as np
 
 from dmlcheck.comparison.patterns import goes_both_ways
 from dmlcheck.comparison.wrong_output import WrongOutput
-from dmlcheck.reference import engine, narrowed
+from dmlcheck.reference import engine
+from dmlcheck.reference.ball import narrowed
+from dmlcheck.reference.ball.narrowed import Way
 from dmlcheck.reference.engine import Array
-from dmlcheck.reference.narrowed import Way
 
 _STEPS = {
     "square": "a square",
@@ -78,7 +79,8 @@ def _shows(wrong: WrongOutput, computed: engine.ComputedOutput) -> bool:
 def in_float16(wrong: WrongOutput) -> str | None:
     """Return the words for errors of steps in FLOAT16.
 
-    They are as large as those of the formula with every step in FLOAT16, correlate with them, and keep its bounds.
+    They have the size of the errors of the formula with every step in FLOAT16, correlate with them, and keep its
+    bounds.
     """
     if wrong.tensor.data_type != "FLOAT16" or wrong.limit.is_own or wrong.limit.accumulate == "FLOAT16":
         return None

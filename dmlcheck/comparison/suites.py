@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dmlcheck.comparison.compare import Differing
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
-from dmlcheck.reference.blocks import tiles
+from dmlcheck.reference.arrays.blocks import tiles
 from dmlcheck.reference.bounds import Bound, own_errors
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES, have_equal_bytes, ulp
 
@@ -42,7 +42,7 @@ class Inaccurate(NamedTuple):
 
 
 class _Side(NamedTuple):
-    """Elements beside one of the results that are right: that result, the error in ULP, and the reference's own."""
+    """Elements compared with one of several right results: that result, the error in ULP, and the reference's own."""
 
     exact: Array
     ulp: Array
@@ -117,7 +117,7 @@ def _may_be_far(values: Array, rounded: Array, within: float, data_type: str) ->
 def _distance(values: Array, exact: Array, data_type: str) -> Array:
     """Return how far values are from exact results; infinite if one of the two is no number, and the other is one.
 
-    An infinity is as far as the number that would follow the largest, and no further: results round to it from there.
+    An infinity counts as the number that would follow the largest: results round to it from there.
     """
     largest = FORMATS[data_type].largest
     next_one = largest + float(ulp(np.array(largest), data_type))

@@ -22,8 +22,8 @@ class Limit(NamedTuple):
     is then the row of the operator's spec for the desc, or None, and counts if it is wider. `whose` names the tolerance
     in words. If `is_capped`, elements far beyond the likely errors are wrong; `algorithms` are further allowed ways to
     compute: "winograd". `formula` names the formula in words. `is_directml` is for DirectML, which keeps the values
-    in `kept` in FLOAT16, and cuts results off where Direct3D converts them to FLOAT16. `peer` is for another
-    implementation, whose functions may be as far off as they are known to be.
+    in `kept` in FLOAT16, and cuts results off where Direct3D converts them to FLOAT16. `peer` is an
+    implementation other than DirectML; its functions may have the errors that the spec lists for it.
     """
 
     tolerance: Tolerance | None
@@ -50,7 +50,7 @@ class Limit(NamedTuple):
         }
 
     def has_bound(self, data_type: str) -> bool:
-        """Whether it may accept elements that differ, whatever the formula: an operator's own limit is for floats."""
+        """Whether it may accept elements that differ, for any formula: an operator's own limit is for floats."""
         if self.tolerance is not None and self.tolerance.exact:
             return False
         return self.is_own or is_float(data_type)

@@ -15,9 +15,10 @@ from dmlcheck.comparison.compare import same
 from dmlcheck.comparison.wrong_output import Change, Inputs, WrongOutput, changed_inputs
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.diagnostics.wording import figure
-from dmlcheck.reference import engine, narrowed
+from dmlcheck.reference import engine
+from dmlcheck.reference.ball import narrowed
+from dmlcheck.reference.ball.narrowed import Way
 from dmlcheck.reference.engine import Array
-from dmlcheck.reference.narrowed import Way
 from dmlcheck.specs.names import ENUMS
 from dmlcheck.specs.records import Field
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES, ulp

@@ -54,9 +54,9 @@ class WrongOutput(NamedTuple):
     def explained_by(self, predicted: Array, known: Array | None = None) -> bool:
         """Whether a prediction agrees with the whole output, right elements included, and not by chance.
 
-        A float may differ from it by 1/32 of its error, since additions in another order do that; then one element
-        alone proves nothing. Elements inside the tolerance that are not equal do not count, nor do elements that are
-        not `known`.
+        A float may differ from it by 1/32 of its error, since additions in another order do that; then a single element
+        proves nothing. Elements inside the tolerance that are not equal do not count, nor do elements that are not
+        `known`.
         """
         found, wanted, wrong = self.actual, self.expected, self.mask
         equal = same(found, predicted)

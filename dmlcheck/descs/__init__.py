@@ -1,1 +1,1 @@
-"""A desc's fields and tensors, whatever the level; descs as plain values again."""
+"""A desc's fields and tensors at any level; descs as plain values again."""

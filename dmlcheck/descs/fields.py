@@ -201,7 +201,7 @@ LONG_FORM = ("Type", "Desc")
 
 
 def beside_desc(owner: str, given: Mapping[str, Any], path: Path) -> Iterator[Finding]:
-    """Yield a finding for each key beside Type and Desc in the long form {Type, Desc}."""
+    """Yield a finding for each key other than Type and Desc in the long form {Type, Desc}."""
     meant = misspelt(given, LONG_FORM)
     for key in given:
         if key not in LONG_FORM:

@@ -1,4 +1,4 @@
-"""Reading the fields of a desc: names, types and counts, whatever the feature level."""
+"""Reading the fields of a desc: names, types and counts at any feature level."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Reading(NamedTuple):
 
 
 def read_desc(operator: str, raw: Any) -> Reading:
-    """Read the fields of a desc; the findings are those of every feature level."""
+    """Read the fields of a desc; the findings are the same at every feature level."""
     name = full_name(operator) if isinstance(operator, str) else None
     if name is None:
         operator = operator if isinstance(operator, str) else describe(operator)

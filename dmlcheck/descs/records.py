@@ -178,7 +178,7 @@ class OperatorDesc(NamedTuple):
         return half if is_given else None
 
     def inputs_with(self, values: Mapping[str, Any]) -> Iterator[tuple[TensorPart, Any]]:
-        """Yield every input tensor with its values, from values by field; those of an array of tensors are a list."""
+        """Yield every input tensor with its values, from values by field; an array of tensors has a list."""
         for field in self.spec.inputs:
             given = values.get(field.name)
             parts = [] if given is None else given if isinstance(given, list) else [given]
@@ -196,6 +196,6 @@ class OperatorDesc(NamedTuple):
                         yield (field.name, index), part
 
     def tensors(self, kind: str | None = None) -> list[TensorPart]:
-        """Return the tensors of the desc, or those of one kind; inputs first."""
+        """Return the tensors of the desc, or of one kind; inputs first."""
         fields = self.spec.fields
         return [part for name, parts in self.parts.items() if kind in (None, fields[name].kind) for part in parts]

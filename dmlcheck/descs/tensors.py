@@ -134,7 +134,7 @@ class _Tensor(NamedTuple):
             found = self.wrong("invalid-sizes", ("Sizes",), (AT_MOST, MAX_ELEMENTS), problem=problem)
             yield found._replace(claim=Claim((*self.path, ELEMENTS), AT_MOST, MAX_ELEMENTS))
 
-    # ---- fields beside DataType and Sizes, each as far as the others allow
+    # ---- fields other than DataType and Sizes, each checked if the others allow it
 
     def with_layout(self, data_type: str | None, sizes: tuple[int, ...] | None) -> Checking[TensorDesc | None]:
         flags = yield from self.flags()

@@ -20,7 +20,7 @@ class Diagnostic(NamedTuple):
 
     `line` and `column` count from 1 (columns in characters) and are None without a file; `pointer` is the path within
     the case (`desc.InputTensor.Sizes[0]`); `constraint` the row of the spec that is broken (`ARGMAX/C3`); `note` the
-    values allowed instead, printed beside the caret; `width` the number of characters that the caret covers.
+    values allowed instead, printed next to the caret; `width` the number of characters that the caret covers.
     """
 
     rule: str
@@ -37,7 +37,7 @@ class Diagnostic(NamedTuple):
 
     @property
     def where(self) -> str:
-        """Where it stands, as far as is known: `sum.yaml:3:7`."""
+        """Where it stands, without the parts that are not known: `sum.yaml:3:7`."""
         return ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
 
     def place(self) -> tuple[int, int]:
@@ -63,7 +63,7 @@ class Finding(NamedTuple):
     """A diagnostic before its file is known: the rule, the path to the problem, and the words of the message.
 
     `claim` is the requirement that is not met, if a machine can check it. `taken_by` has the releases of DirectML that
-    take the desc all the same, as far as this finding goes. `is_measured` says that they refuse what the documentation
+    take the desc despite this finding. `is_measured` says that they refuse what the documentation
     allows.
     """
 

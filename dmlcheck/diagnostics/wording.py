@@ -57,7 +57,7 @@ def is_or_are(number: int) -> str:
 
 
 def cut(text: str, most: int) -> str:
-    """Return a text of at most so many characters, with dots where it goes on."""
+    """Return a text cut to a number of characters, with an ellipsis if it is longer."""
     return text if len(text) <= most else text[: most - 3] + "..."
 
 

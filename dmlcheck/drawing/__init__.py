@@ -1,1 +1,1 @@
-"""Random valid descs of any operator, from its spec alone."""
+"""Random valid descs of any operator, drawn only from its spec."""

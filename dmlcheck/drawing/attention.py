@@ -13,7 +13,7 @@ MASKS = ("NONE", "BOOLEAN", "KEY_SEQUENCE_LENGTH", "KEY_SEQUENCE_END_START")
 
 
 class _Form(NamedTuple):
-    """The sizes of an attention: those of heads are {query, key, value}; `keys` are those of this step."""
+    """The sizes of an attention: sizes of heads are {query, key, value}; `keys` counts the keys of this step."""
 
     name: str
     batch: int

@@ -1,6 +1,6 @@
 """Changes to descs, toward what rules are least sure of: leading ones, optional fields, and numbers at edges.
 
-A change knows fields by their kinds and types alone. It may break a rule or none.
+A change knows only the kinds and types of fields. It may break a rule or none.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dmlcheck.specs.records import Field, OperatorSpec
 from dmlcheck.specs.shapes import without_leading_ones
 
 _TYPES = [name for name, kind in DATA_TYPES.items() if kind.kind != "none"]
-_OPTIONAL, _PAIRED = 0.15, 0.2  # the shares of changes of optional fields, and of tensors beside others
+_OPTIONAL, _PAIRED = 0.15, 0.2  # the shares of changes of optional fields, and of tensors that match others
 _EDGE = 0.35  # the share of numbers that are at an edge of their type
 _ENDS = {
     "UINT": (0, 2**32 - 1),
@@ -27,7 +27,7 @@ _POWERS = (4, 8, 16, 31)  # of two, around which integers are drawn
 
 
 def change(spec: OperatorSpec, raw: Raw, chance: Chance) -> None:
-    """Change one thing: a tensor, alone or beside others, an attribute, or which optional fields are there."""
+    """Change one thing: a tensor, alone or together with others, an attribute, or which optional fields are there."""
     if chance.often(_OPTIONAL):
         _other_fields(spec, raw, chance)
     elif chance.often(_PAIRED):
@@ -144,7 +144,7 @@ _OF_TENSORS: tuple[Callable[[Raw, Chance], None], ...] = (_size, _size, _rank, _
                                                           _alignment)  # fmt: skip
 
 
-# ---- tensors beside others
+# ---- tensors that match others
 
 
 def _resize(tensor: Raw, sizes: list[int]) -> None:

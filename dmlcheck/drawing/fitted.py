@@ -33,7 +33,7 @@ def _as_laid(tensor: TensorDesc, values: Array) -> Array:
 
 
 def fitted(desc: OperatorDesc, inputs: Mapping[str, Any], *, is_from_end: bool = False) -> dict[str, Any]:
-    """Return values for the inputs of a desc from those of a similar one: their first elements, or their last."""
+    """Return values for the inputs of a desc from a similar desc's: their first elements, or their last."""
     found: dict[str, Any] = {}
     for field in desc.spec.inputs:
         parts = desc.parts[field.name]

@@ -48,7 +48,7 @@ _ANY = ("InputTensor", "ATensor", "BTensor", "FilterTensor", "ScaleTensor", "Bia
 def drawn_graph(
     operators: Sequence[str], seed: int, number: int, level: str, takes: Callable[[OperatorDesc], bool]
 ) -> DrawnGraph:
-    """Return graph `number` of a seed, whatever was drawn before; `takes` says which descs may be steps."""
+    """Return graph `number` of a seed, independent of earlier draws; `takes` says which descs may be steps."""
     chance = seeded(f"graph {seed} {level} {number}")
     data_type = chance.of(_TYPES)
     sizes = (chance.integer(1, 2), *(chance.of(_SIZES) for _ in range(3)))

@@ -200,7 +200,7 @@ def _rank_of(raw: Raw) -> int:
 
 
 def _like_another(spec: OperatorSpec, field: Field, raw: Raw) -> Any:
-    """Return a tensor with the sizes and type of another, as far as the support table allows them."""
+    """Return a tensor with the sizes and type of another, where the support table allows them."""
     others = (part for value in raw.values() for part in (value if isinstance(value, list) else [value]))
     like = next((one for one in others if isinstance(one, dict) and "Sizes" in one), {"DataType": "", "Sizes": [1]})
     rows = [row[field.name] for table in spec.support for row in table.rows.values() if field.name in row]

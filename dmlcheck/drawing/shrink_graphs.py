@@ -1,4 +1,4 @@
-"""Graphs that are simpler than one: some of its steps alone, smaller sizes, fewer fields, default attributes."""
+"""Graphs that are simpler than one: only some of its steps, smaller sizes, fewer fields, default attributes."""
 
 from __future__ import annotations
 

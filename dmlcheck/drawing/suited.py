@@ -35,7 +35,7 @@ _WIDE = 64  # bits of integers that take no ScaleBias, or only one that changes 
 
 
 def _pooling_gradient(raw: Raw, _: Chance) -> None:
-    """Let windows be no larger than what they move over, and the incoming gradient have an element for each place."""
+    """Clamp windows to the padded input, and give the incoming gradient an element for each window."""
     given, made, window = raw["OutputGradientTensor"]["Sizes"], raw["InputGradientTensor"], raw["WindowSize"]
     strides, start, end = (raw[name] for name in ("Strides", "StartPadding", "EndPadding"))
     steps = raw.get("Dilations") or [1] * len(window)

@@ -1,4 +1,4 @@
-"""Draws by number: the desc and the inputs of a seed and a number, whatever was drawn before."""
+"""Draws by number: the desc and the inputs of a seed and a number, independent of earlier draws."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Unit(NamedTuple):
     """A draw: the operator, the seed of the campaign, the number of the draw, and the level of its desc.
 
     An invalid one breaks exactly one constraint. An exhaustive one has all inputs that there are: its number is that of
-    a data type and of some attributes. One that is of a desc alone has no inputs.
+    a data type and of some attributes. A unit of only a desc has no inputs.
     """
 
     operator: str

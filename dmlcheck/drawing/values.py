@@ -244,7 +244,7 @@ def lengths(desc: OperatorDesc, part: TensorPart, generator: Generator) -> Array
 
 
 def some_beyond(generator: Generator, found: Array, count: int) -> Array:
-    """Return numbers, now and then a few beyond a count: the next one, and such as 16 bits or signed types cut off."""
+    """Return numbers, occasionally a few beyond a count: the next one, and such as 16 bits or signed types cut off."""
     if generator.random() < _WITHIN:
         return found
     most = int(np.iinfo(found.dtype).max)
@@ -270,7 +270,7 @@ def mask(desc: OperatorDesc, part: TensorPart, generator: Generator) -> Array:
 
 
 def keys(desc: OperatorDesc) -> int:
-    """Return the number of keys that a query of an attention has, those of earlier steps among them."""
+    """Return the number of keys that a query of an attention has, including keys of earlier steps."""
     now = ("KeyTensor", "StackedKeyValueTensor", "StackedQueryKeyTensor", "StackedQueryKeyValueTensor")
     given = [desc.parts[name][0].tensor.sizes for name in now if desc.parts[name]]
     past = desc.parts["PastKeyTensor"]
@@ -290,8 +290,8 @@ def is_scale(desc: OperatorDesc, name: str) -> bool:
 def scales(desc: OperatorDesc, part: TensorPart, generator: Generator) -> Array:
     """Return scales, half of them powers of two, whose quotients have ties.
 
-    Those of QUANTIZE and DEQUANTIZE are now and then so small that FLOAT16 has denormals, and those of DEQUANTIZE
-    infinite or NaN.
+    Scales of QUANTIZE and DEQUANTIZE are occasionally so small that FLOAT16 has denormals; scales of DEQUANTIZE may
+    also be infinite or NaN.
     """
     short, tensor, kind = desc.spec.short, part.tensor, generator.integers(0, 10)
     dtype = NUMPY_TYPES[tensor.data_type]
@@ -309,7 +309,7 @@ _FROM_OR_TO_FLOAT = ("QUANTIZE", "QUANTIZE_LINEAR")
 
 
 def training_step(_: OperatorDesc, part: TensorPart, generator: Generator) -> Array:
-    """Return the number of a step: often an early one, now and then one that is negative in a signed type."""
+    """Return the number of a step: often an early one, occasionally one that is negative in a signed type."""
     return np.full(part.tensor.sizes, generator.choice((7, 7, 1, 1000, 4_000_000_000)), np.uint32)
 
 

@@ -19,12 +19,12 @@ from dmlcheck.values.number_formats import spell
 
 FORM = "cases"  # the format of an import's files
 
-_INLINE = 128  # elements; a larger tensor is in a file beside the case file
+_INLINE = 128  # elements; a larger tensor is in a file next to the case file
 _WIDTH = 110  # characters
 
 
 class Place(Protocol):
-    """Where files are written: a folder, or beside a file."""
+    """Where files are written: a folder, or next to a file."""
 
     def write(self, name: str, data: bytes) -> None:
         """Write a file by its name, with / between its parts; OSError where it cannot be written."""
@@ -34,15 +34,14 @@ class Written(NamedTuple):
     """A case to write: its name, valid desc and values; `more` are its other keys, without those that are None.
 
     Values are arrays, or in the notation of case files (`{random: ...}`). Elements of outputs that a mask of NumPy
-    hides are undefined. A case that is of a desc alone has no values.
+    hides are undefined. A case of only a desc has None as inputs.
     """
 
     name: str
     desc: OperatorDesc
-    inputs: Mapping[str, Any]
+    inputs: Mapping[str, Any] | None
     outputs: Mapping[str, Any] | None = None
     more: Mapping[str, Any] = {}
-    is_of_desc: bool = False
 
 
 def write_cases(place: Place, stem: str, cases: Sequence[Written], comment: str, **defaults: Any) -> str:
@@ -65,7 +64,7 @@ def write_cases(place: Place, stem: str, cases: Sequence[Written], comment: str,
 
 
 class _Files:
-    """The files of values beside a case file, in a folder of its name."""
+    """The files of values next to a case file, in a folder of its name."""
 
     def __init__(self, place: Place, stem: str) -> None:
         self.place = place
@@ -73,7 +72,7 @@ class _Files:
         self.taken: set[str] = set()
 
     def write(self, case: str, label: str, values: Array) -> str:
-        """Write values and return the path that the case file, which is beside their folder, has for them."""
+        """Write values and return the path that the case file, which is next to their folder, has for them."""
         stem = free_name(f"{safe_name(case)}.{tensor_file(label).removesuffix('.npy')}", self.taken)
         self.place.write(f"{self.stem}/{stem}.npy", npy_bytes(values))
         return f"{os.path.basename(self.stem)}/{stem}.npy"
@@ -86,7 +85,7 @@ def _case_lines(files: _Files, case: Written) -> Iterator[str]:
     yield from (f"{key}: {flow(value)}" for key, value in case.more.items() if value is not None)
     yield from desc_lines(desc)
     for section, values in (("inputs", case.inputs), ("outputs", case.outputs)):
-        if values is None or case.is_of_desc:
+        if values is None:
             continue
         yield f"{section}:" if values else f"{section}: {{}}"
         for field, given in values.items():

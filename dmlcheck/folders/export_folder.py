@@ -144,7 +144,7 @@ def _is_in(path: str, root: str) -> bool:
 
 
 def _remove_empty(folder: str, root: str) -> None:
-    """Remove a folder and the folders above it, as far as nothing is left in them."""
+    """Remove a folder and the folders above it that are empty."""
     while folder != root and is_inside(folder, root) and not os.listdir(folder):
         os.rmdir(folder)
         folder = os.path.dirname(folder)
@@ -160,7 +160,7 @@ def safe_name(name: str) -> str:
 
 
 def free_name(name: str, taken: set[str]) -> str:
-    """Return a name that is not taken, whatever the case of its letters, and take it."""
+    """Return a name that is not taken, ignoring case, and take it."""
     free, number = name, 1
     while free.lower() in taken:
         number += 1

@@ -10,7 +10,7 @@ from dmlcheck.files import yaml
 from dmlcheck.files.plain import open_plain
 from dmlcheck.formats.registry import FORMATS, endings
 
-INPUTS = "inputs.npz"  # the arrays of a model's inputs, beside it
+INPUTS = "inputs.npz"  # the arrays of a model's inputs, next to it
 FOUND_GRAPH = "graph-"  # and a number: the folder of a finding
 CASES = endings("cases")  # of files that cases are read from
 _MODELS = tuple(ending for one in FORMATS if one.begins is not None for ending in one.endings)
@@ -31,7 +31,7 @@ class FoundFiles(NamedTuple):
 
     @property
     def models_of_findings(self) -> list[str]:
-        """The models in folders such as graph-1, with their inputs beside them."""
+        """The models in folders such as graph-1, with their inputs next to them."""
         return list(filter(_is_finding, self.models))
 
 
@@ -88,7 +88,7 @@ def is_report(path: str) -> bool:
 
 
 def inputs_beside(model: str) -> str:
-    """Return the path that the inputs of a model have beside it."""
+    """Return the path of a model's inputs, in the folder of the model."""
     return os.path.join(os.path.dirname(model), INPUTS).replace(os.sep, "/" if "/" in model else os.sep)
 
 

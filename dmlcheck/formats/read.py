@@ -1,4 +1,4 @@
-"""Files to cases, whatever their format."""
+"""Files of any format to cases."""
 
 from __future__ import annotations
 

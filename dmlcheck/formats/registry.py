@@ -28,8 +28,8 @@ class Format(NamedTuple):
     evaluated: (Opened, EvaluationRequest) -> Iterator[Evaluated]
     imported: (paths, folder, **options) -> list[Imported], by the words that `import` has for it
     exported: (cases, folder) -> list[Exported]
-    judged: (Target, Plan, ModelRequest) -> ModelExecution, of a model that `run` takes alone
-    options: the options of a command for files of the format alone, by the command
+    judged: (Target, Plan, ModelRequest) -> ModelExecution, of a model that `run` takes as its only path
+    options: the options of a command for only files of the format, by the command
     """
 
     word: str
@@ -108,8 +108,8 @@ FORMATS = (
         (".json",),
         has_form=_has_dispatchables,
         cases="dmlcheck.formats.dxdispatch.cases:read_cases",
-        validated="dmlcheck.running.graphs:validated_dispatches",
-        evaluated="dmlcheck.running.graph_values:evaluated_commands",
+        validated="dmlcheck.models.graphs:validated_dispatches",
+        evaluated="dmlcheck.models.graph_values:evaluated_commands",
         imported={"dxdispatch": "dmlcheck.formats.dxdispatch.importer:import_"},
         exported="dmlcheck.formats.dxdispatch.exporter:export",
     ),
@@ -118,19 +118,19 @@ FORMATS = (
         "an ONNX model",
         (".onnx",),
         rb"\x08[\x01-\x7f][\x12\x1a\x22\x28\x32\x3a\x42]",  # ir_version, and a field that may follow it
-        validated="dmlcheck.running.models:validated_file",
-        evaluated="dmlcheck.running.model_values:evaluated_model",
-        imported={"onnx": "dmlcheck.onnx.importer:import_", "graph": "dmlcheck.running.model_nodes:import_"},
+        validated="dmlcheck.models.legality:validated_file",
+        evaluated="dmlcheck.models.values:evaluated_model",
+        imported={"onnx": "dmlcheck.onnx.importer:import_", "graph": "dmlcheck.models.nodes:import_"},
         exported="dmlcheck.onnx.exporter:export",
-        judged="dmlcheck.running.model_run:ModelExecution",
+        judged="dmlcheck.models.run:ModelExecution",
         options={"validate": ("--dim",), "eval": _OF_MODELS, "import graph": _OF_MODELS},
     ),
     Format(
         "graph",
         "a DirectML graph",
         (".bin",),
-        validated="dmlcheck.running.graphs:validated_file",
-        evaluated="dmlcheck.running.graph_values:evaluated_graph",
+        validated="dmlcheck.models.graphs:validated_file",
+        evaluated="dmlcheck.models.graph_values:evaluated_graph",
         imported={"graph": "dmlcheck.formats.dml_graph.importer:import_"},
         options={"eval": ("--inputs",)},
     ),

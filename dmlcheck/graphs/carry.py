@@ -13,11 +13,11 @@ from dmlcheck.graphs.buffers import Array, from_bytes
 from dmlcheck.graphs.one_cause import add_shared, of_one_cause
 from dmlcheck.graphs.records import Step
 from dmlcheck.graphs.side import Carried, Side, rounding
+from dmlcheck.reference.arrays.data_types import infinite
 from dmlcheck.reference.ball.errors import Arithmetic
 from dmlcheck.reference.ball.numbers import Ball, NoBound
 from dmlcheck.reference.bindings import parameter, row
 from dmlcheck.reference.bounds import arithmetic_of, bounds, function_range
-from dmlcheck.reference.data_types import infinite
 from dmlcheck.reference.rows import ELEMENTS, NORMS, RANKS, REMAINDERS, Spread
 from dmlcheck.specs.records import INPUT, OUTPUT
 from dmlcheck.values.layouts import viewed
@@ -111,7 +111,7 @@ def _of_step(
 ) -> dict[str, Side]:
     """Return the bounds of a step's outputs by label, for its inputs, of which `parts` has the tensors.
 
-    `has_one_cause` adds up the errors of the inputs as those of one cause.
+    `has_one_cause` adds up the errors of the inputs as correlated ones.
     """
 
     def run(given: Mapping[str, Any]) -> dict[str, Side]:
@@ -247,7 +247,7 @@ def _input(tensor: TensorDesc, given: Array | Carried, arithmetic: Arithmetic) -
 
 
 def _shared(tensor: TensorDesc, given: Array | Carried, arithmetic: Arithmetic) -> Array | None:
-    """Return the errors of an input that have one cause in all elements; None for none."""
+    """Return the correlated errors of an input; None for none."""
     if not isinstance(given, Carried):
         return None
     shared = given.likely_shared if arithmetic.is_likely else given.shared

@@ -73,7 +73,7 @@ def _at_newest(operator: str, fields: Mapping[str, Any]) -> CheckedDesc:
 
 
 def checked(graph: GraphFile, check_desc: CheckDesc = _at_newest) -> Iterator[Checked]:
-    """Yield the checks of every node of a graph, after those of constants and before those of outputs."""
+    """Yield the checks of every node of a graph, between the checks of constants and of outputs."""
     edges, checked_once = _Edges(graph), each_once(check_desc)
     for constant in graph.constants:
         twice = tuple(edges.write_constant(constant))
@@ -197,7 +197,7 @@ def _between(source: _Source, written: TensorDesc, node: Node, name: str, part: 
 
 
 def _from_constant(constant: Constant, node: Node, part: TensorPart) -> Iterator[Finding]:
-    """Yield the finding about a constant that is too short for its reader; files beside the graph are not read."""
+    """Yield the finding about a constant that is too short for its reader; files next to the graph are not read."""
     needed = _byte_count(part.tensor)
     if constant.data is None or needed is None or len(constant.data) >= needed:
         return

@@ -14,7 +14,7 @@ from dmlcheck.graphs.buffers import Array, byte_count, from_bytes, to_bytes
 from dmlcheck.graphs.records import Step
 from dmlcheck.reference import engine
 from dmlcheck.reference.engine import ComputedOutput
-from dmlcheck.reference.work import TooMuchWork
+from dmlcheck.reference.limits.work import TooMuchWork
 from dmlcheck.specs.names import NEWEST_LEVEL
 from dmlcheck.specs.records import INPUT, OUTPUT
 from dmlcheck.values.layouts import wide_span

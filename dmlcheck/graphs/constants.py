@@ -1,4 +1,4 @@
-"""The constants of a graph: bytes in its file, or in files beside it, read when a step needs them."""
+"""The constants of a graph: bytes in its file, or in files next to it, read when a step needs them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Constants(NamedTuple):
             data = _of_file(self.folder, f"{constant.file}.bin", needed)
         if isinstance(data, str):
             params = {"path": cut(f"{constant.file}.bin", 200), "problem": data}
-            help = "ONNX Runtime writes the large constants of a graph as files beside it"
+            help = "ONNX Runtime writes the large constants of a graph as files next to it"
             yield Finding("file-not-found", constant.path, params, help)
             return None
         if data.size < needed:

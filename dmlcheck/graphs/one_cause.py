@@ -1,4 +1,4 @@
-"""Errors of a step that have one cause in all elements: they add up in a sum, while the squares of others do.
+"""Correlated errors of a step: they add up in a sum, while of independent errors the squares add up.
 
 An implementation rounds the same numbers in the same way, so that results that jump all do so in one direction. The
 weights of an interpolation are computed once, and used in all channels.
@@ -31,9 +31,9 @@ def add_shared(
     sides: dict[str, Side],
     compute: Compute,
 ) -> None:
-    """Add up the errors of inputs that have one cause in the outputs, and mark those of the outputs that have one.
+    """Add up the correlated errors of inputs in the outputs, and mark the correlated errors of the outputs.
 
-    `shared` has these errors of inputs by label, and `compute` returns the bounds of the outputs for inputs.
+    `shared` has the correlated errors of inputs by label, and `compute` returns the bounds of the outputs for inputs.
     """
     if _jumps(desc, sides):
         if shared:
@@ -50,11 +50,11 @@ def add_shared(
 def _of_elements(
     desc: OperatorDesc, inputs: Mapping[str, Any], shared: Mapping[str, Array], sides: dict[str, Side], compute: Compute
 ) -> None:
-    """Mark the errors of one cause in results of elements: those of the operands, and jumps."""
+    """Mark the correlated errors in the results of an elementwise operator: the operands' own, and jumps."""
     if shared:
         others = compute({label: _parted(x, shared.get(label))[0] for label, x in inputs.items()})
         for label, side in sides.items():
-            side.shared = _more(side.radius, others[label].radius)
+            side.shared = _excess(side.radius, others[label].radius)
     floats = [inputs[part.label] for part in desc.tensors(INPUT) if part.tensor.data_type in FORMATS]
     radii = [x.radius.reshape(-1) for x in floats if isinstance(x, Ball)]
     if row(desc.spec.operator).kernel.jumps == CHOICES and radii:
@@ -66,7 +66,7 @@ def _of_elements(
 def _of_sums(
     desc: OperatorDesc, inputs: Mapping[str, Any], shared: Mapping[str, Array], sides: dict[str, Side], compute: Compute
 ) -> None:
-    """Add up the errors of one cause in sums and other results; an interpolation has some of its own."""
+    """Add up the correlated errors in sums and other results; an interpolation has some of its own."""
     exact = compute({label: _exact(x) for label, x in inputs.items()})
     if shared:
         both = {label: _parted(x, shared.get(label)) for label, x in inputs.items()}
@@ -74,8 +74,8 @@ def _of_sums(
         moved = compute({label: x for label, (_, x) in both.items()}, has_one_cause=True)
         for label, side in sides.items():
             rest = others[label].radius
-            side.widen(rest + _more(moved[label].radius, exact[label].radius))
-            side.shared = _more(side.radius, rest)
+            side.widen(rest + _excess(moved[label].radius, exact[label].radius))
+            side.shared = _excess(side.radius, rest)
     kernel = row(desc.spec.operator).kernel
     # The factors of sums of products take errors in both directions, but for whole numbers.
     has_factors = kernel.sums == PRODUCTS and desc.tensors(INPUT)[0].tensor.data_type in FORMATS
@@ -85,12 +85,12 @@ def _of_sums(
 
 
 def _parted(x: Any, shared: Array | None) -> tuple[Any, Any]:
-    """Return an input without its errors of one cause, and with these alone."""
+    """Return an input without its correlated errors, and with only these."""
     if not isinstance(x, Ball):
         return x, x
     if shared is None:
         return x, _exact(x)
-    others, these = (Ball(x.value, each, x.arithmetic, x.terms) for each in (_more(x.radius, shared), shared))
+    others, these = (Ball(x.value, each, x.arithmetic, x.terms) for each in (_excess(x.radius, shared), shared))
     return others, these
 
 
@@ -99,14 +99,14 @@ def _exact(x: Any) -> Any:
 
 
 def of_one_cause(x: Any) -> Any:
-    """Return balls whose errors have one cause, anything else as it is."""
+    """Return balls with correlated errors, anything else as it is."""
     if not isinstance(x, Ball):
         return x
     return Ball(x.value, x.radius, x.arithmetic._replace(has_one_cause=True), x.terms)
 
 
-def _more(radius: Array, other: Array) -> Array:
-    """Return how much larger a radius is than another; 0 where both are infinite."""
+def _excess(radius: Array, other: Array) -> Array:
+    """Return the excess of a radius over another; 0 where both are infinite."""
     return np.asarray(np.fmax(radius - other, 0.0))
 
 

@@ -53,7 +53,7 @@ class Node(NamedTuple):
 
 
 class Constant(NamedTuple):
-    """A tensor with bytes of its own, in the graph's file or in one beside it: its name, and its node's."""
+    """A tensor with bytes of its own, in the graph's file or in one next to it: its name, and its node's."""
 
     tensor: str
     node: str

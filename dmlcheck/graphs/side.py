@@ -1,4 +1,4 @@
-"""The bounds of a tensor of a graph: its values, how far roundings may take them, and which errors have one cause."""
+"""The bounds of a tensor of a graph: its values, how far roundings may take them, and which errors are correlated."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Carried(NamedTuple):
 
     `value` are the results without roundings, flat; `radius` how far roundings may take each of them from there, and
     `likely` how far they probably do: None where all elements are exact. `terms` is the length of the longest sum on
-    the way. `shared` and `likely_shared` are the parts of both that have one cause in all elements, None for none: they
-    add up in a sum, while the squares of the other errors do.
+    the way. `shared` and `likely_shared` are the parts of both that are fully correlated between the elements, None for
+    none: they add up in a sum, while of the other errors the squares add up.
     """
 
     data_type: str

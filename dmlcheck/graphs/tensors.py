@@ -43,8 +43,8 @@ class Buffer:
 class TensorRef:
     """A view of a buffer: its data type, sizes and strides; strides that are None are packed.
 
-    Two tensors of one buffer are the same data, whatever their sizes and strides. `element` is a data type of DirectML,
-    or BOOL.
+    Two tensors of one buffer are the same data, even with other sizes and strides. `element` is a data type of
+    DirectML, or BOOL.
     """
 
     __slots__ = ("buffer", "element", "shape", "strides")

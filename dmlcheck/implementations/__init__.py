@@ -119,7 +119,7 @@ def make(name: str, timeout: float | None = None) -> Implementation:
     """Return the implementation of a name; Unavailable if there is none, or it is not installed here.
 
     `timeout` limits the seconds of a case in another process. `python:MODULE:NAME` is the object that NAME of a module
-    returns when called; the module is looked for in the current folder first. An object that runs models alone gets
+    returns when called; the module is looked for in the current folder first. An object that runs only models gets
     descs as models.
     """
     word, colon, place = name.partition(":")

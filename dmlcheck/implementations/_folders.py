@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 PREFIX = "dmlcheck-"
-LOCK = "in-use"  # a file that is locked as long as its process lives: the system lets go of it, whatever happens
+LOCK = "in-use"  # a file that is locked as long as its process lives: the system releases it in any case
 _TRIES = 10
 
 

@@ -71,7 +71,7 @@ class Command(Implementation):
         self.validates = said.validates
 
     def unsupported(self, desc: OperatorDesc) -> str | None:
-        """Return why the program cannot run a desc, as far as it said when it started."""
+        """Return why the program cannot run a desc, judging by its answer at the start."""
         if self.operators is not None and desc.spec.operator not in self.operators:
             return f"{self.name} does not list {desc.spec.operator}"
         for label, _, tensor in desc.tensors():
@@ -347,7 +347,7 @@ class _Files:
         return elements if tensor.strides is None else viewed(tensor, elements).copy()
 
     def remove(self) -> None:
-        """Remove the files, as far as no process holds them open."""
+        """Remove the files that no process holds open."""
         for path in self.paths:
             with contextlib.suppress(OSError):
                 os.remove(path)

@@ -45,7 +45,7 @@ class DescsAsModels(Adapted):
     validates = False  # a desc that is not valid has no model
 
     def __init__(self, runner: Any) -> None:
-        """Take the object; whatever else it has is found here, too."""
+        """Take the object; its other attributes are found here, too."""
         super().__init__(runner)
         self._last: tuple[OperatorDesc, DescModel] | None = None
 

@@ -25,7 +25,7 @@ from dmlcheck.reference.engine import Array
 CPU = "CPUExecutionProvider"
 DML = "DmlExecutionProvider"
 INSTALL = "python -m pip install onnx onnxruntime"
-# onnxruntime-directml is onnxruntime under another name: beside it, one overwrites the other's files.
+# onnxruntime-directml is onnxruntime under another name: if both are installed, one overwrites the other's files.
 INSTALL_DML = "python -m pip uninstall -y onnxruntime && python -m pip install onnx onnxruntime-directml"
 _SHORT = {"": CPU, "cpu": CPU, "dml": DML}
 _MODEL_THREADS = 2

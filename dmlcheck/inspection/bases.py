@@ -8,10 +8,11 @@ from itertools import chain
 from typing import NamedTuple
 
 from dmlcheck.specs.load import full_name
-from dmlcheck.specs.names import DATA_TYPES, RELEASES
+from dmlcheck.specs.names import DATA_TYPES, RELEASES, releases_with
 from dmlcheck.specs.records import BASES, MEASURED, OperatorSpec, Releases, TakenValues
 
 _MEASUREMENT = re.compile(r"DirectML \d+\.\d+.*\b20\d\d-\d\d-\d\d\b").search
+_RELEASE = re.compile(r"(?:DirectML|releases?) (\d+\.\d+\.\d+)").findall
 
 
 class BasisCount(NamedTuple):
@@ -40,7 +41,7 @@ def basis_counts(specs: Iterable[OperatorSpec]) -> list[BasisCount]:
 
 
 def basis_problems(spec: OperatorSpec) -> Iterator[str]:
-    """Yield the rows of a spec without a basis that there is, and what is measured without the measurement."""
+    """Yield the rows of a spec without a basis that there is, and measurements without releases or with wrong ones."""
     for row in spec.constraints:
         if row.basis not in BASES:
             yield f"{row.id} has the basis {row.basis}; write one of {', '.join(BASES)}"
@@ -54,6 +55,27 @@ def basis_problems(spec: OperatorSpec) -> Iterator[str]:
     for erratum in spec.errata:
         if erratum.basis == MEASURED and not (erratum.measured and _MEASUREMENT(erratum.sources)):
             yield f"{erratum.id} is measured; write measured: true, and the releases and the date in its source"
+    for where, source in _measurements(spec):
+        yield from earlier_releases(spec, where, source)
+
+
+def _measurements(spec: OperatorSpec) -> Iterator[tuple[str, str]]:
+    """Yield the measurements of DirectML in a spec: the place of each, and its source."""
+    yield from ((erratum.id, erratum.sources) for erratum in spec.errata)
+    yield from ((f'the result "{row.text}"', row.run.text) for row in spec.measured)
+    yield from ((f'the known deviation "{row.text}"', row.source) for row in spec.known_deviations)
+    if spec.half is not None:
+        yield "half", spec.half.source
+
+
+def earlier_releases(spec: OperatorSpec, where: str, source: str) -> Iterator[str]:
+    """Yield the releases that a source names first, and which do not have the operator."""
+    having = releases_with(spec.introduced)
+    yield from (
+        f"{where} names DirectML {name}, which does not have the operator"
+        for name in _RELEASE(source)
+        if name in RELEASES and name not in having
+    )
 
 
 def _release_problems(where: str, releases: Releases) -> Iterator[str]:

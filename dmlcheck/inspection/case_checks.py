@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dmlcheck import validation
 from dmlcheck.cases.records import Case
 from dmlcheck.inspection import coverage
+from dmlcheck.inspection.bases import earlier_releases
 from dmlcheck.specs.load import full_name
 from dmlcheck.specs.records import OperatorSpec
 
@@ -18,6 +19,7 @@ def case_problems(spec: OperatorSpec, cases: list[Case]) -> Iterator[str]:
             yield f"{case.id} is a case of {case.operator}"
         if not case.source:
             yield f"{case.id} has no source"
+        yield from earlier_releases(spec, case.id, case.source or "")
         yield from _tolerance_problems(case)
         yield from _positive_problems(case)
     yield from _unbroken(spec, cases)

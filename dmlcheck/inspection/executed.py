@@ -45,7 +45,7 @@ class ExecutedRun(NamedTuple):
 
 @cache
 def executed_runs() -> tuple[ExecutedRun, ...]:
-    """Return the runs, those of the newest release first."""
+    """Return the runs, the newest release first."""
     return read_runs(FILE)
 
 

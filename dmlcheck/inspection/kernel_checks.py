@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from importlib import import_module
 
+from dmlcheck.reference.ball.winograd import WINOGRAD
 from dmlcheck.reference.bindings import parameter
 from dmlcheck.reference.rows import (
     JUMPS,
@@ -21,7 +22,6 @@ from dmlcheck.reference.rows import (
     Recurrence,
     Spread,
 )
-from dmlcheck.reference.winograd import WINOGRAD
 from dmlcheck.specs.records import OperatorSpec
 from dmlcheck.values.number_formats import FORMATS
 

@@ -23,9 +23,9 @@ class TensorChange(NamedTuple):
 class OperatorChange(NamedTuple):
     """The additions to an operator between two levels.
 
-    `values` are those of the fields that select a support table which the lower level does not have; `lifted` are the
-    constraints of the lower level only, `added` those of the higher level only. `taken` are the rows of what releases
-    take all the same, where the releases begin or end between the levels, or take an addition at a lower level.
+    `values` select a support table that the lower level does not have; `lifted` are the constraints of only the lower
+    level, `added` of only the higher one. `taken` are the rows of descs that releases take despite the level, where
+    the releases begin or end between the levels, or take an addition at a lower level.
     """
 
     operator: str
@@ -42,7 +42,7 @@ class OperatorChange(NamedTuple):
 
     @property
     def is_of_level(self) -> bool:
-        """Whether the higher level changes the operator, and not its releases alone."""
+        """Whether the higher level changes the operator, and not only its releases."""
         return any((self.tensors, self.values, self.lifted, self.added))
 
 
@@ -83,7 +83,7 @@ def _differs(taking: Releases, low: str, high: str) -> bool:
 
 
 def _has(values: TakenValues, change: TensorChange) -> bool:
-    """Whether releases take some of the additions to a tensor, whatever its level."""
+    """Whether releases take some of the additions to a tensor at any level."""
     added = {*values.types} & {*change.types} or {*values.dims} & {*change.dims}
     return change.tensor in values.tensors and bool(added)
 

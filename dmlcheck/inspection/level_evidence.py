@@ -1,4 +1,4 @@
-"""The evidence for the rows of a feature level: releases of DirectML that were asked, or the documentation alone."""
+"""The evidence for the rows of a feature level: releases of DirectML that were asked, or only the documentation."""
 
 from __future__ import annotations
 
@@ -18,4 +18,4 @@ def level_evidence(level: str) -> str:
     asked = [build for build, reported in PRERELEASES.items() if reported == level]
     if asked:
         return f"Of the builds that report this level, only a pre-release was found and asked: {asked[0]}."
-    return f"{_UNFOUND} Its rows are those of the documentation."
+    return f"{_UNFOUND} Its rows come from the documentation."

@@ -99,7 +99,7 @@ def _with_codes(text: str) -> str:
 
 
 def _is_told(place: str, patterns: list[str]) -> bool:
-    """Whether a message is about one line of the file of a place, whatever line that is."""
+    """Whether a message is about any single line of the file of a place."""
     return any(pattern.startswith(place.partition("{line}")[0]) for pattern in patterns if "{line}" in place)
 
 

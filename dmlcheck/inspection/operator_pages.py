@@ -78,7 +78,7 @@ def _measured_dict(row: Measured) -> dict[str, Any]:
 
 def _deviation_dict(row: Deviation) -> dict[str, Any]:
     """Return a deviation with the versions and devices that have it, the conditions, and what DirectML gives."""
-    given = {name: getattr(row, name) for name in ("when", "strided", "where", "values")}
+    given = {name: getattr(row, name) for name in ("when", "absent", "strided", "where", "values")}
     return {
         "text": row.text,
         "versions": row.versions,

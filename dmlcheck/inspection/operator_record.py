@@ -28,7 +28,7 @@ class OperatorRecord(NamedTuple):
 
 def operator_record(spec: OperatorSpec) -> OperatorRecord:
     """Return the record of an operator."""
-    from dmlcheck.reference.formulas import formula_texts
+    from dmlcheck.inspection.formulas import formula_texts
 
     about = load_about(spec.operator)
     return OperatorRecord(

@@ -155,7 +155,7 @@ def _nested_names(operators: list[OperatorSpec]) -> list[str]:
 
 
 def _cases() -> dict[str, Any]:
-    return {"type": "array", "items": _of("case"), "description": "Cases; the keys beside are their defaults."}
+    return {"type": "array", "items": _of("case"), "description": "Cases; the other keys are their defaults."}
 
 
 def _keys() -> dict[str, Any]:

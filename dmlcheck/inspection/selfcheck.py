@@ -199,7 +199,7 @@ def _row_problems(spec: OperatorSpec, where: str, row: Tolerance) -> Iterator[st
 def _deviation_problems(spec: OperatorSpec, row: Deviation) -> Iterator[str]:
     """Yield the problems of a known deviation's choice of descs and versions."""
     where = f'the known deviation "{row.text}"'
-    yield from _desc_problems(spec, where, row.when, row.strided)
+    yield from _desc_problems(spec, where, row.when, (*row.absent, *row.strided))
     names = expressions.free_names(row.where) if row.where else frozenset()
     yield from (f"{where} names {name}, which is not a field" for name in sorted(names - spec.fields.keys()))
     yield from _values_problems(spec, where, row)
@@ -210,7 +210,7 @@ def _deviation_problems(spec: OperatorSpec, row: Deviation) -> Iterator[str]:
 def _values_problems(spec: OperatorSpec, where: str, row: Deviation) -> Iterator[str]:
     """Yield the problems of a known deviation's expressions over values, and of its code."""
     from dmlcheck.comparison.deviating import FUNCTIONS, NAMES
-    from dmlcheck.reference.functions import KNOWN_ERRORS
+    from dmlcheck.reference.functions.several_ways import KNOWN_ERRORS
 
     expressions_of = [row.values, row.gives, *(row.as_if or {}).values()]
     names = {name for text in expressions_of if text is not None for name in expressions.of_values(text, FUNCTIONS)[1]}

@@ -17,7 +17,7 @@ from dmlcheck.onnx import metadata
 from dmlcheck.onnx.export.mappings import build
 from dmlcheck.onnx.export.records import ExportedGraph, Inexpressible
 from dmlcheck.onnx.proto import model_proto, tensor_proto
-from dmlcheck.reference.work import TooMuchWork
+from dmlcheck.reference.limits.work import TooMuchWork
 from dmlcheck.specs.records import OUTPUT
 
 FORM = "onnx"

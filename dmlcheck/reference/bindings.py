@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.reference.arrays.data_types import number
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball
-from dmlcheck.reference.data_types import number
-from dmlcheck.reference.nested import NONE, Nested
+from dmlcheck.reference.functions.nested import NONE, Nested
 from dmlcheck.reference.rows import ELEMENTS, Groups, Kernel
 from dmlcheck.specs.load import load_spec
 from dmlcheck.specs.records import OUTPUT

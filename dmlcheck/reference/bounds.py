@@ -11,17 +11,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.reference.arrays.data_types import limits
+from dmlcheck.reference.arrays.operands import as_balls, as_numbers
 from dmlcheck.reference.ball.errors import largest
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball, radius, raw
+from dmlcheck.reference.ball.winograd import WINOGRAD, lost_by_winograd, may_be_winograd
 from dmlcheck.reference.bindings import Inputs, parameter, row
-from dmlcheck.reference.data_types import limits
 from dmlcheck.reference.engine import Array, blocks_of, overflowed, refuse_too_much
-from dmlcheck.reference.operands import as_balls, as_numbers
 from dmlcheck.reference.results import Alternatives, union
 from dmlcheck.reference.rows import ELEMENTS, VARIANCE
 from dmlcheck.reference.tiling.plan import tiles_of
 from dmlcheck.reference.tiling.tile import Tile, parts_of
-from dmlcheck.reference.winograd import WINOGRAD, lost_by_winograd, may_be_winograd
 from dmlcheck.specs.records import Peer
 from dmlcheck.validation.deviations import of_peer
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
@@ -84,17 +84,17 @@ def bounds(
     without_roundings: bool = False,
     peer: Peer | None = None,
 ) -> Iterator[tuple[str, Array, Bound]]:
-    """Yield the bounds of some elements, those where the masks `asked` are true, tile by tile.
+    """Yield the bounds of the elements where the masks `asked` are true, tile by tile.
 
     Each comes with the output's label, and the positions of the elements in row-major order. Only tiles with an asked
     element are computed. An implementation may accumulate in one type, and round the factors of sums of products to
-    another: FLOAT32, TF32 or BFLOAT16. With a `unit`, nearest or cut, the bounds are those of one that rounds every
-    factor so. `algorithms` may have WINOGRAD. `is_likely` asks for the bounds of likely errors, `with_likely` for both:
-    those of likely errors come along if sharing the work of the others makes them cheap. `has_one_cause` adds up the
-    errors of inputs as those of one cause. `is_directml` is for the intermediate results that DirectML keeps in
-    FLOAT16, `peer` another implementation whose functions may be as far off as they are known to be. `with_measured`
-    bounds the undefined elements of which DirectML's results were measured too. `without_roundings` asks for the exact
-    results alone. TooMuchWork if that would take too long.
+    another: FLOAT32, TF32 or BFLOAT16. With a `unit`, nearest or cut, the bounds are for a matrix unit that rounds
+    every factor so. `algorithms` may have WINOGRAD. `is_likely` asks for the bounds of likely errors, `with_likely` for
+    both: the bounds of likely errors are included if sharing work makes them cheap. `has_one_cause` adds up the errors
+    of inputs as correlated ones. `is_directml` is for the intermediate results that DirectML keeps in FLOAT16, `peer`
+    another implementation, whose functions may have the errors that the spec lists. `with_measured` also bounds the
+    undefined elements whose results were measured on DirectML. `without_roundings` asks only for the exact results.
+    TooMuchWork if that would take too long.
     """
     refuse_too_much(desc, inputs)
     is_winograd = WINOGRAD in algorithms and may_be_winograd(desc)
@@ -185,7 +185,7 @@ def _of_element(
     arithmetic: Arithmetic,
     blocks: Callable[[Any], Iterator[tuple[Any, Any, Any]]],
 ) -> Bound:
-    """Return the bound of an element from the tile of this element alone."""
+    """Return the bound of an element from a tile of only this element."""
     tile = of_element(tuple(map(int, place)))
     ((_, value, is_undefined),) = blocks(_computed(tile, arithmetic))
     sizes = next(part.tensor.sizes for part in desc.tensors() if part.label == label)
@@ -302,7 +302,7 @@ def _bound(desc: OperatorDesc, label: str, value: Any, is_undefined: Any, at: Ar
 
 
 def _is_whole(at: Array, count: int) -> bool:
-    """Whether positions in their order are those of all elements."""
+    """Whether positions in their order cover all elements."""
     return at.size == count
 
 

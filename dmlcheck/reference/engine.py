@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
+from dmlcheck.reference.arrays.blocks import Blocks
+from dmlcheck.reference.arrays.operands import Numbers, as_numbers
 from dmlcheck.reference.ball.numbers import Condition
 from dmlcheck.reference.bindings import Inputs, parameter
-from dmlcheck.reference.blocks import Blocks
-from dmlcheck.reference.magnitudes import Magnitudes
-from dmlcheck.reference.operands import Numbers, as_numbers
+from dmlcheck.reference.functions.magnitudes import Magnitudes
+from dmlcheck.reference.limits.work import TooMuchWork, Work
 from dmlcheck.reference.results import Alternatives, Approximate, union, with_measured
-from dmlcheck.reference.threads import compute_all, threads_for
 from dmlcheck.reference.tiling.plan import plan_of, work_of
+from dmlcheck.reference.tiling.threads import compute_all, threads_for
 from dmlcheck.reference.tiling.tile import Tile, parts_of
-from dmlcheck.reference.work import TooMuchWork, Work
 from dmlcheck.values.number_formats import NUMPY_TYPES, have_equal_bytes
 
 Array = NDArray[Any]
@@ -29,8 +29,8 @@ Watch = Callable[[Any, Any, Callable[[], Magnitudes]], None]  # the index of a t
 class ComputedOutput(NamedTuple):
     """An output: its values in its data type, and masks, or None.
 
-    `undefined` has the elements that the documentation leaves undefined, `measured` those of them with the value that
-    DirectML gives.
+    `undefined` has the elements that the documentation leaves undefined, `measured` the ones of these with the value
+    that DirectML gives.
     """
 
     values: Array

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dmlcheck.reference.arrays.blocks import blockwise
 from dmlcheck.reference.ball.numbers import Ball, raw
-from dmlcheck.reference.blocks import blockwise
 
 
 class PartlyUndefined(NamedTuple):
@@ -136,7 +136,7 @@ class Approximate(NamedTuple):
 def flushing(formula: Callable[..., Any]) -> Callable[..., Any]:
     """Return a formula that jumps at 0 as one whose results for flushed operands are alternatives.
 
-    Direct3D flushes FLOAT32 denormals to 0; it keeps those of FLOAT16.
+    Direct3D flushes FLOAT32 denormals to 0; it keeps FLOAT16 denormals.
     """
 
     @wraps(formula)

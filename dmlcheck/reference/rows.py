@@ -10,17 +10,17 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial, wraps
 from typing import Any, NamedTuple
 
-from dmlcheck.reference.neighbours import Reach
-from dmlcheck.reference.places import Index, Places, slices
-from dmlcheck.reference.windows import Window
-from dmlcheck.reference.work import Work
+from dmlcheck.reference.arrays.places import Index, Places, slices
+from dmlcheck.reference.functions.neighbours import Reach
+from dmlcheck.reference.functions.windows import Window
+from dmlcheck.reference.limits.work import Work
 
 Given = Mapping[str, Any]  # the tensors and attributes of a desc, by parameter
 Axes = tuple[int, ...]
 
 
 class Elements(NamedTuple):
-    """Each result depends on the elements at its own place alone: all axes may be cut.
+    """Each result depends only on the elements at its own place: all axes may be cut.
 
     Tensors are broadcast to the sizes of the output.
     """
@@ -105,7 +105,7 @@ class Section(NamedTuple):
 
 
 class SeparateOutputs(NamedTuple):
-    """The formula computes the first output alone; the others, by parameter, consist of sections."""
+    """The formula computes only the first output; the others, by parameter, consist of sections."""
 
     first: Cut
     others: Mapping[str, Sequence[Section]]
@@ -201,7 +201,7 @@ class Correlations(NamedTuple):
 
 
 class AllUndefined(NamedTuple):
-    """All results are undefined, whatever the tensors have: the formula is not called."""
+    """All results are undefined for any values of the tensors: the formula is not called."""
 
 
 class Neighbours(NamedTuple):
@@ -314,7 +314,7 @@ class Kernel(NamedTuple):
     - `is_exact` says that the formula rounds nothing, so that it gets elements in their own type; it may be a function.
     - `integers` is the formula for integer tensors, if that is another.
     - `overflow` says which integer results are undefined where they do not fit the output's type: "" for none (they
-      wrap), "narrow" for those of 8 and 16 bits, or "all".
+      wrap), "narrow" for 8 and 16 bits, or "all".
 
     The others are facts about the formula that tolerances, drawn values and the search for faults depend on:
 

@@ -48,7 +48,7 @@ def _options(info: RunInfo, result: CaseResult) -> Iterator[str]:
 
 
 def _of_model(info: RunInfo, result: CaseResult) -> Iterator[str]:
-    """Yield the options for a model; one that was found in a folder has its inputs beside it."""
+    """Yield the options for a model; one that was found in a folder has its inputs next to it."""
     if not info.model and any((result.node, result.output, result.together)):
         yield from ("--inputs", inputs_beside(result.case.file))
     if result.together is not None:

@@ -121,7 +121,7 @@ def _is_other(change: Change) -> bool:
 
 
 def _growths(change: Change, max_drift: float) -> Iterator[Growth]:
-    """Yield the outputs of a case whose error grew by so many times; none for a case that newly fails."""
+    """Yield the outputs of a case whose error grew by a given factor; none for a case that newly fails."""
     old, new = change.old, change.new
     if old is None or new is None or (new.fails and not old.fails):
         return

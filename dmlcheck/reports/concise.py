@@ -15,7 +15,7 @@ from dmlcheck.running.results import CaseResult
 class ConciseReport:
     """A run for programs that read a log: `FILE:LINE:COL: RULE: ID: message` for each failure, and how the run ended.
 
-    Without `tells_failures` it is the last line alone: where annotations tell them.
+    Without `tells_failures` it is only the last line: where annotations tell them.
     """
 
     def __init__(self, echo: Callable[[str], None], *, style: Style = PLAIN, tells_failures: bool = True) -> None:

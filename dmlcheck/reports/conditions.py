@@ -19,6 +19,8 @@ def condition_text(condition: Mapping[str, tuple[Any, ...]]) -> str:
 def deviation_text(row: Deviation) -> str:
     """Return in words the descs that a deviation is about; an expression stays as it is."""
     parts = [condition_text(row.when)] if row.when else []
+    if row.absent:
+        parts.append(f"without {' and '.join(row.absent)}")
     if row.strided:
         parts.append(f"{' or '.join(row.strided)} has strides")
     if row.where is not None:

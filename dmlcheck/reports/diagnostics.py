@@ -10,7 +10,7 @@ from dmlcheck.reports.visible import shown_diagnostic
 
 LineOf = Callable[[int], str]
 
-_COLUMNS = 100  # that a note beside the caret may go up to
+_COLUMNS = 100  # the last column of a note next to the caret
 
 
 def at_pointer(diagnostic: Diagnostic) -> Diagnostic:

@@ -30,7 +30,7 @@ def causes(result: CaseResult) -> list[Diagnostic]:
 
 
 def rules_text(result: CaseResult) -> str:
-    """Return the rules of a failed case, each once, without those of its warnings."""
+    """Return the rules of a failed case, each once, without the rules of its warnings."""
     return ", ".join(dict.fromkeys(found.rule for found in causes(result) if found.severity != WARNING))
 
 
@@ -40,7 +40,7 @@ def reason_text(result: CaseResult) -> str:
 
 
 def errors_text(errors: Sequence[Diagnostic], most: int | None = None) -> str:
-    """Return the first of some errors, and how many more there are: in a line of so many characters at most."""
+    """Return the first of some errors, and how many more there are, in a line of limited length."""
     text = errors[0].message
     more = f" (and {len(errors) - 1:,} more)" if len(errors) > 1 else ""
     return (text if most is None else cut(text.split("\n", 1)[0], most - len(more))) + more

@@ -1,4 +1,4 @@
-"""Where reports are written: beside their place until they are whole, and never half a file under the final name."""
+"""Where reports are written: to a temporary file until they are whole, and never half a file under the final name."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _CHUNK = 1 << 20  # bytes
 class ReportFile:
     """A report on its way to its place.
 
-    A file is written beside its place, under a random name of its own, and moved there by `close`. A pipe or a device
+    A file is written under a random name in the same folder, and renamed by `close`. A pipe or a device
     is written to directly; a link to anything else is refused. If writing fails (a full disk), the report gives up:
     `problem` says why, and the unfinished file is removed, as it is when the process ends early. OSError if the file
     cannot be opened at all.

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from dmlcheck import __version__
 from dmlcheck.diagnostics.wording import counted, cut, visible
+from dmlcheck.fuzzing.campaign import CampaignFinding, CampaignRequest, CampaignTally
+from dmlcheck.fuzzing.reducing import Failing, Reduced, Taken
 from dmlcheck.reports.layout import Style
-from dmlcheck.running.campaign import CampaignFinding, CampaignRequest, CampaignTally
-from dmlcheck.running.reducing import Failing, Reduced, Taken
 from dmlcheck.specs.names import level_name, short_operator
 
 _MOST_REASONS = 5
@@ -35,7 +35,7 @@ def finding_lines(found: CampaignFinding, style: Style) -> Iterator[str]:
         yield f"  likely cause: {visible(found.answer.cause)}"
     flaky = "; it failed only now and then" if found.is_flaky else ""
     reduced = "" if found.is_flaky or not found.trials else f"; reduced by {counted(found.trials, 'trial')}"
-    reduced += "" if found.is_whole or found.is_flaky else ", as far as the time allowed"
+    reduced += "" if found.is_whole or found.is_flaky else " before the time ran out"
     yield f"  {visible(found.path)}: {visible(found.work)}{reduced}{flaky}"
 
 

@@ -1,4 +1,4 @@
-"""A run or a check in a GitHub workflow: annotations beside the lines, and a job summary."""
+"""A run or a check in a GitHub workflow: annotations of the lines, and a job summary."""
 
 from __future__ import annotations
 

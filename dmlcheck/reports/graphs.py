@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, cast
 
 from dmlcheck.diagnostics.wording import counted, visible
+from dmlcheck.models.graphs import GraphResult
 from dmlcheck.reports.diagnostics import at_pointer, diagnostic_text
 from dmlcheck.reports.layout import Line, Style, Table
-from dmlcheck.running.graphs import GraphResult
 from dmlcheck.running.legality import Validated, Whole
 from dmlcheck.specs.names import LEVEL_ORDER, highest, level_and_version, level_name
 
 if TYPE_CHECKING:
-    from dmlcheck.running.models import ModelResult
+    from dmlcheck.models.legality import ModelResult
 
 _MOST = 10  # nodes that are named
 

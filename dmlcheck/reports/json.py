@@ -20,8 +20,8 @@ from dmlcheck.running.results import PASSED, SKIPPED, Against, CaseResult, Drift
 from dmlcheck.specs.load import full_name
 
 if TYPE_CHECKING:
-    from dmlcheck.running.graphs import GraphResult
-    from dmlcheck.running.models import FusedNode, ModelResult
+    from dmlcheck.models.graphs import GraphResult
+    from dmlcheck.models.legality import FusedNode, ModelResult
 
 MOST = 4000  # characters of a desc
 RUN_SCHEMA = "dmlcheck-report/1"
@@ -356,7 +356,7 @@ def _source(desc: Validated) -> dict[str, Any]:
 
 
 def _whole(whole: Whole) -> dict[str, Any]:
-    from dmlcheck.running.graphs import GraphResult
+    from dmlcheck.models.graphs import GraphResult
 
     return _graph(whole) if isinstance(whole, GraphResult) else _model(cast("ModelResult", whole))
 

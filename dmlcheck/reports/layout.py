@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 _MOST_COLUMNS = 1000  # of a line where no terminal limits them
-_LEAST = 24  # columns that a text needs beside its lead
+_LEAST = 24  # columns that a text needs next to its lead
 _STEPS = r"[^/\s]*/+|[^/\s]+"  # ordinary words, and parts of an address
 _COLOURS = {"red": "31", "green": "32", "yellow": "33", "bold": "1", "dim": "2"}
 
@@ -65,7 +65,7 @@ def printed(lines: Iterable[Line], columns: int | None) -> Iterator[str]:
 
 
 def _text_lines(line: Text, columns: int) -> Iterator[str]:
-    """Yield a text beside its lead, or below it where that leaves little room."""
+    """Yield a text next to its lead, or below it where that leaves little room."""
     lead, indent = line.lead, " " * len(line.lead)
     needed = max(min(_LEAST, len(line.text)), *map(len, re.findall(_STEPS, line.text)), 0)
     if lead.strip() and line.text and len(lead) + needed > columns:

@@ -8,7 +8,7 @@ from dmlcheck.diagnostics.pages import page
 from dmlcheck.inspection.messages import Explained, Message, MessageSource
 from dmlcheck.reports.layout import Line, Table, Text
 
-_MOST_ROWS = 20  # with their texts; of more, the labels alone
+_MOST_ROWS = 20  # with their texts; of more, only the labels
 
 
 def message_lines(found: Iterable[Explained]) -> Iterator[Line]:

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 
 from dmlcheck.diagnostics.record import NOTE, Diagnostic
 from dmlcheck.diagnostics.wording import counted, visible
+from dmlcheck.models.legality import ModelResult, NodeResult
 from dmlcheck.onnx.model.nodes import NO_PROVIDER, PROVIDER_REFUSES, REFUSALS
 from dmlcheck.reports.diagnostics import diagnostic_text
 from dmlcheck.reports.layout import Line, Style, Table
 from dmlcheck.running.legality import Validated
-from dmlcheck.running.models import ModelResult, NodeResult
 from dmlcheck.specs.names import FEATURE_LEVELS, LEVEL_ORDER, level_and_version, level_name
 
 _MOST = 10  # nodes of a kind that are named

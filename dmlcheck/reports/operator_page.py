@@ -106,7 +106,7 @@ def _alternatives(spec: OperatorSpec) -> Iterator[Line]:
 def _undefined(spec: OperatorSpec) -> Iterator[Line]:
     texts = [row.text for row in spec.undefined if row.kind == UNDEFINED] + general_texts(spec)
     if texts:
-        yield from _section("Undefined by the documentation (what was measured judges DirectML alone)")
+        yield from _section("Undefined by the documentation (what was measured judges only DirectML)")
     for text in texts:
         yield from _item("-", text)
 
@@ -239,7 +239,7 @@ def _support(table: SupportTable) -> Iterator[Line]:
 
 
 def _formula(record: OperatorRecord) -> Iterator[Line]:
-    """Yield how the reference engine computes the operator, as far as its name does not say so."""
+    """Yield how the reference engine computes the operator, unless its name says so."""
     if record.formula:
         yield from _section("Formula")
     yield from (Text("  ", text) for text in record.formula)
@@ -254,7 +254,7 @@ def _recipes(record: OperatorRecord) -> Iterator[Line]:
 
 def _tolerances(spec: OperatorSpec) -> Iterator[Line]:
     """Yield the tolerances of results: those that follow from the formula, and the published limits."""
-    from dmlcheck.reference.formulas import is_computed, rounding_texts
+    from dmlcheck.inspection.formulas import is_computed, rounding_texts
 
     roundings = rounding_texts(spec.operator) if is_computed(spec.operator) else []
     lines = [
@@ -269,8 +269,8 @@ def _tolerances(spec: OperatorSpec) -> Iterator[Line]:
 
 def derived_texts(spec: OperatorSpec) -> list[str]:
     """Return the tolerance that follows from the formula in words, nothing where every result is exact."""
+    from dmlcheck.inspection.formulas import is_computed
     from dmlcheck.reference.bindings import row
-    from dmlcheck.reference.formulas import is_computed
     from dmlcheck.reference.rows import PRODUCTS
 
     if not is_computed(spec.operator) or (spec.tolerance and all(row.exact and not row.when for row in spec.tolerance)):

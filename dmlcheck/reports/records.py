@@ -16,7 +16,7 @@ from dmlcheck.running.accuracy import (
 from dmlcheck.running.results import ERRORED, FAILURES, OUTCOMES, PASSED, SKIPPED, XFAILED, Bisected, CaseResult
 from dmlcheck.specs.names import LEVELS, level_and_version
 
-CHECKED = "checked"  # in place of passed, where dmlcheck alone checked a desc
+CHECKED = "checked"  # in place of passed, where only dmlcheck checked a desc
 HEADS = {CHECKED: "descs checked"}  # of columns
 EACH_ITS_OWN = "each case's own"  # the feature level of a run that is limited to none
 
@@ -42,11 +42,11 @@ class Summary(NamedTuple):
     """The counts of a run: the number of cases by outcome, and the seconds it took.
 
     `digest` identifies the whole case set, of which a shard runs a part; None if the run did not see all of it.
-    `warned`, `worse` and `drifted` count passed cases: those close to their tolerance, those less accurate than in the
-    earlier run of `compared`, and those that make the run fail; `unlikely` those beyond the likely error, `legal` the
-    plain descs. `not_run` counts the cases left after a run ended early because of failures.
+    `warned`, `worse` and `drifted` count passed cases: close to their tolerance, less accurate than in the earlier run
+    of `compared`, and making the run fail; `unlikely` those beyond the likely error, `legal` the plain descs. `not_run`
+    counts the cases left after a run ended early because of failures.
 
-    `judged` counts the cases that the implementation had a part in, whatever their outcome, and `computed` the passed
+    `judged` counts the cases that the implementation had a part in, with any outcome, and `computed` the passed
     ones of these; `for_implementations` the skipped cases that only another implementation than the reference can run.
     `inaccurate` counts the cases with inaccurate expected values, passed or failed. `consistent` counts the cases whose
     errors a type of inputs would explain, by this type. `unanswered` counts the judged cases for which the
@@ -87,7 +87,7 @@ class Summary(NamedTuple):
 
     @property
     def descs(self) -> int:
-        """The number of passed cases of which dmlcheck alone checked the desc."""
+        """The number of passed cases whose desc was checked only by dmlcheck."""
         return self.counts.get(PASSED, 0) - self.computed
 
     @property
@@ -220,7 +220,7 @@ class Reporter(Protocol):
 
 
 def kind_of(result: CaseResult) -> str:
-    """Return the count that a case goes into: its outcome, or that dmlcheck alone checked its desc."""
+    """Return the count that a case goes into: its outcome, or that only dmlcheck checked its desc."""
     return CHECKED if result.is_checked_desc else result.outcome
 
 
@@ -256,7 +256,7 @@ class Tally:
             self._note(result)
 
     def _note(self, result: CaseResult) -> None:
-        """Count the remarks on a result beside its outcome."""
+        """Count the remarks on a result, as opposed to its outcome."""
         self.warned += bool(result.warned)
         self.unlikely += bool(unlikely_errors(result))
         self.unanswered += result.is_unanswered

@@ -30,7 +30,7 @@ _BLOCK = 1000  # lines
 
 
 class _Group:
-    """Failures of one operator and one cause: the number of the first one's line, its id, how many, and their text."""
+    """Failures of one operator with a shared cause: the first one's line number and id, their count, and their text."""
 
     def __init__(self, line: int, first: str) -> None:
         self.line = line
@@ -46,8 +46,8 @@ class _Group:
 class _Failures:
     """The failures of a run in a line each, for the end of the report; all but the last of them compressed.
 
-    Failures of one operator and one cause are a group, which has the line of its first one; so are the others only if
-    `lists_all`.
+    Failures of one operator with a shared cause are a group, listed at the place of its first one; the others are
+    listed only if `lists_all`.
     """
 
     def __init__(self, style: Style, *, lists_all: bool) -> None:

@@ -19,7 +19,7 @@ class Child(NamedTuple):
     connection: Connection
 
     def stop(self, patience: float) -> int | None:
-        """End the process, which has so many seconds to end by itself, and return its exit code."""
+        """Wait up to `patience` seconds for the process to end, then kill it; return its exit code."""
         self.process.join(patience)
         self.process.kill()
         self.process.join()

@@ -78,7 +78,7 @@ class Cluster:
                     f"it needs the package distributed ({error}); install it with: {INSTALL}"
                 ) from None
             settings = {**_SETTINGS, "distributed.worker.multiprocessing-method": method}
-            with dask.config.set(settings):  # which are for this process alone
+            with dask.config.set(settings):  # which apply only to this process
                 self._connect(distributed)
         try:
             self._check()
@@ -135,8 +135,8 @@ class Cluster:
     def map(self, function: Callable[[Given], Made], all_given: Iterable[Given]) -> Iterator[tuple[Given, Made | Lost]]:
         """Yield the results of a function on the workers for each of its arguments, in their order.
 
-        A call whose worker dies runs once more, with no other beside it: no other call's worker is lost with it, and
-        the next death is its own. Calls under way are cancelled when the iterator is closed.
+        A call whose worker dies runs once more, with no other at the same time: no other call's worker is lost with it,
+        and the next death is its own. Calls under way are cancelled when the iterator is closed.
         """
         calls = _Calls(self, function, all_given)
         try:
@@ -169,7 +169,7 @@ class _Calls:
         self.ended: SimpleQueue[Any] = SimpleQueue()
 
     def send_more(self) -> bool:
-        """Send the next calls, unless one runs alone, and return whether there is any whose result is due."""
+        """Send the next calls, unless one runs alone, and return whether any result is pending."""
         self._note_ended()
         if not (self.sent and self.sent[0].is_again):
             most = self.cluster.threads() * _EACH
@@ -205,7 +205,7 @@ class _Calls:
         return _Call(given, future)
 
     def _note_ended(self, seconds: float = 0.0) -> None:
-        """Note which calls have ended; wait so many seconds for the first of them."""
+        """Note which calls have ended; wait for the first of them, up to a timeout in seconds."""
         with contextlib.suppress(Empty):
             while True:
                 self.ended.get(timeout=seconds)
@@ -214,7 +214,7 @@ class _Calls:
 
 
 # Nobody opens the pages of a cluster that ends with the run: where bokeh is installed, its import takes as long as that
-# of dask. Their port is open to this machine alone.
+# of dask. Their port is open only to this machine.
 _UNSEEN: dict[str, Any] = {"dashboard_address": "127.0.0.1:0", "scheduler_kwargs": {"dashboard": False}}
 
 _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
@@ -255,7 +255,7 @@ _SETTINGS = {
 def _answer(future: Any) -> Any:
     try:
         return pickle.loads(future.result())  # noqa: S301 - the workers run what this process says anyway
-    except Exception as error:  # noqa: BLE001 - whatever it is, of this call nothing comes back
+    except Exception as error:  # noqa: BLE001 - any exception: this call has no result
         return Lost(_said(error), type(error).__name__ == "KilledWorker")
 
 

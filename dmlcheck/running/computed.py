@@ -19,8 +19,8 @@ from dmlcheck.implementations import (
     is_invalid_argument,
 )
 from dmlcheck.implementations.reference import Reference
-from dmlcheck.reference.deadline import OutOfTime
-from dmlcheck.reference.work import TooMuchWork
+from dmlcheck.reference.limits.deadline import OutOfTime
+from dmlcheck.reference.limits.work import TooMuchWork
 from dmlcheck.running.undefined_elements import Masks, masks_of
 
 _UNSUPPORTED = "unsupported-by-implementation"  # how the reason of a skipped case begins
@@ -29,7 +29,7 @@ _UNSUPPORTED = "unsupported-by-implementation"  # how the reason of a skipped ca
 class Computed(NamedTuple):
     """The outputs of an implementation, by name; with the reference's, masks of its undefined elements.
 
-    `is_open` has those that the documentation leaves undefined, `is_undefined` those of them that were not measured.
+    `is_open` has the elements that the documentation leaves undefined, `is_undefined` only the ones not measured.
     """
 
     values: Mapping[str, Any]
@@ -57,7 +57,7 @@ def asked(desc: OperatorDesc, implementation: Any) -> LibraryAnswer | Nothing:
     """Return DirectML's own answer to a desc; Nothing where it gave none."""
     try:
         answer: LibraryAnswer = implementation.create_operator(desc)
-    except Exception as error:  # noqa: BLE001 - whatever it is, the run goes on
+    except Exception as error:  # noqa: BLE001 - any exception: the run goes on
         return _nothing(error, implementation)
     return answer
 
@@ -74,12 +74,12 @@ def is_reference(implementation: Any) -> bool:
 
 
 def why_unsupported(desc: OperatorDesc, implementation: Any) -> Nothing | None:
-    """Return why an implementation cannot run a desc, as far as the desc tells, or that it failed to say; else None."""
+    """Return why an implementation cannot run a desc, judging by the desc, or that it failed to say; else None."""
     try:
         reason = implementation.unsupported(desc)
     except MemoryError:
         raise
-    except Exception as error:  # noqa: BLE001 - whatever it is, the run goes on
+    except Exception as error:  # noqa: BLE001 - any exception: the run goes on
         return _nothing(error, implementation)
     return None if reason is None else Nothing(f"{_UNSUPPORTED}: {reason}")
 
@@ -99,7 +99,7 @@ def computed(
         raise
     except TooMuchWork as error:
         return Nothing(str(error))
-    except Exception as error:  # noqa: BLE001 - whatever it is, the run goes on
+    except Exception as error:  # noqa: BLE001 - any exception: the run goes on
         return _nothing(error, implementation)
     return Computed(values) if problem is None else failed(implementation, problem)
 
@@ -114,7 +114,7 @@ def tensors_of(
         problem = _not_outputs(given, [name for name in names if name not in lists])
     except MemoryError as error:
         return failed(implementation, f"ran out of memory: {error}".rstrip(": "))
-    except Exception as error:  # noqa: BLE001 - whatever it is, the run goes on
+    except Exception as error:  # noqa: BLE001 - any exception: the run goes on
         return _nothing(error, implementation)
     return failed(implementation, problem) if problem is not None else {name: given[name] for name in names}
 
@@ -122,8 +122,8 @@ def tensors_of(
 def refusal(desc: OperatorDesc, inputs: dict[str, Any], implementation: Any) -> Refusal | Nothing:
     """Return whether an implementation that refuses descs refuses one; Nothing where it failed, or cannot run it.
 
-    It refuses by raising Refused or ValueError, or whatever names E_INVALIDARG, as bindings of native code do. Any
-    other exception is no refusal, and no result that it returns is looked at.
+    It refuses by raising Refused or ValueError, or any exception that names E_INVALIDARG, as bindings of native code
+    do. Any other exception is no refusal, and no result that it returns is looked at.
     """
     try:
         unsupported = why_unsupported(desc, implementation)
@@ -136,7 +136,7 @@ def refusal(desc: OperatorDesc, inputs: dict[str, Any], implementation: Any) -> 
         return _nothing(error, implementation)
     except (Refused, ValueError) as error:
         return Refusal(str(error) or type(error).__name__)
-    except Exception as error:  # noqa: BLE001 - whatever it is, the run goes on
+    except Exception as error:  # noqa: BLE001 - any exception: the run goes on
         is_refusal = not isinstance(error, Failure) and is_invalid_argument(f"{error} {getattr(error, 'winerror', '')}")
         return Refusal(str(error)) if is_refusal else _nothing(error, implementation)
     return Refusal(None)

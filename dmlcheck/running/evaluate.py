@@ -74,7 +74,7 @@ def evaluated_cases(file: Opened, wanted: EvaluationRequest) -> Iterator[Evaluat
 
 
 def evaluate_case(case: Case, implementation: Any = None) -> Evaluated:
-    """Compute one case's outputs on an implementation, the reference engine by default, whatever outputs it expects."""
+    """Compute one case's outputs on an implementation, by default the reference engine; expected ones are ignored."""
     if case.is_negative:
         return Evaluated(case.name, remark="a negative case: nothing to compute")
     prepared = prepare(case._replace(outputs=None, invalid=None), case.level)

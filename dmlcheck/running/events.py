@@ -24,8 +24,8 @@ class Plan(NamedTuple):
     """The plan of a run: plain values, which every process of the run is given.
 
     `details` asks for the desc and the inputs of passed cases too, if the run may still fail for them; `digests` asks
-    for those of the case set; a case that fails runs again up to `retries` times. `against` is a second implementation,
-    which runs the same cases.
+    for the digests of the case set; a case that fails runs again up to `retries` times. `against` is a second
+    implementation, which runs the same cases.
     """
 
     implementation: str = "reference"
@@ -156,7 +156,7 @@ def chosen(file: CaseFile, target: Target, plan: Plan) -> Iterator[tuple[Case, b
 
 
 def _part(cases: Sequence[Case], number: int, count: int) -> Sequence[Case]:
-    """Return one of so many parts of some cases, by its number from 0."""
+    """Return one part of some cases, by its number from 0, of a given number of parts."""
     return cases[len(cases) * number // count : len(cases) * (number + 1) // count]
 
 
@@ -246,7 +246,7 @@ def case_of_file(name: str, origin: Origin) -> Case:
 
 
 def in_shard(case_id: str, shard: tuple[int, int] | None) -> bool:
-    """Whether a case belongs to a shard; that follows from its id alone, whatever other cases there are."""
+    """Whether a case belongs to a shard; that follows only from its id."""
     if shard is None:
         return True
     digest = _sha256(_encoded(case_id))
@@ -262,12 +262,12 @@ def digest(ids: Iterable[str]) -> bytes:
 
 
 def digest_of_ids(ids: Iterable[str]) -> str:
-    """Return the digest of a case set that is run as one, whatever files it is in."""
+    """Return the digest of a case set that is run as one, regardless of its files."""
     return digest_of([digest(ids)]) or ""
 
 
 def digest_of(digests: Sequence[bytes | None]) -> str | None:
-    """Return the digest of a case set from those of its parts; None if one is missing."""
+    """Return the digest of a case set from its parts' digests; None if one is missing."""
     known = [part for part in digests if part is not None]
     return _sha256(_sum(known)).hex() if len(known) == len(digests) else None
 

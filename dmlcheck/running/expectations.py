@@ -202,7 +202,7 @@ def _entries(raw: Any, today: dt.date) -> Checking[list[Entry]]:
 
 
 def _entry(raw: Any, index: int, today: dt.date) -> Checking[Entry | None]:
-    """Return an entry as far as its keys are right, or None."""
+    """Return an entry with its well-formed keys, or None."""
     if not isinstance(raw, Mapping):
         yield _mistyped((), "an entry", raw, "a mapping with cases, expect and reason")
         return None

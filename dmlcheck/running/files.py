@@ -45,7 +45,7 @@ class Files:
         self._numbers[target] = cases
 
     def total(self) -> int:
-        """Return how many results the run has; files whose turn has not come are read, and kept if they fit."""
+        """Return how many results the run has; pending files are read now, and kept if they fit in memory."""
         return sum(map(self._number, self.targets))
 
     def _number(self, target: Target) -> int:

@@ -1,7 +1,7 @@
 """Globs on ids: `*` stands for any text, `?` for one character, and nothing else for anything but itself.
 
 A match never goes back: each stretch between two stars is taken where it is first found, which finds a match wherever
-there is one. So the time grows with the length of the text, whatever the glob.
+there is one. So the time grows with the length of the text for any glob.
 """
 
 from __future__ import annotations

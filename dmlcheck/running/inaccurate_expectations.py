@@ -1,4 +1,4 @@
-"""Inaccurate expected values of a case: a warning of the case, whatever implementation is under test."""
+"""Inaccurate expected values of a case: a warning of the case, for any implementation under test."""
 
 from __future__ import annotations
 

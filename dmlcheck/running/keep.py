@@ -24,7 +24,7 @@ _FOLDERS = {"inputs": "inputs", "outputs": "expected"}
 
 
 def folder_of(case_id: str) -> str:
-    """Return the name of the folder that a case is kept in: its own as far as every system takes it, and a digest."""
+    """Return a portable name for the folder that a case is kept in: letters and digits of its name, and a digest."""
     digest = hashlib.sha256(case_id.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     name = re.sub(r"[^A-Za-z0-9_-]+", "_", case_id.rpartition("::")[2])[:_MOST].strip("_")
     return f"{name or 'case'}-{digest}"
@@ -60,7 +60,7 @@ def keep(
 
 
 def _case_lines(case: Case, desc: OperatorDesc, kept: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the lines of the case file, whose values are the files beside it."""
+    """Yield the lines of the case file, whose values are the files next to it."""
     yield f"# {case.id!a}, kept by dmlcheck run --keep."
     yield f"operator: {desc.spec.operator}"
     if case.feature_level is not None:

@@ -27,7 +27,7 @@ _OVER = threading.Event()  # the run ended while a call was running
 
 @contextlib.contextmanager
 def kept(key: Hashable, make: Callable[[], Closable]) -> Iterator[Any]:
-    """Lend the implementation of earlier calls with the same key; the first call makes it, closing that of others."""
+    """Reuse the cached implementation if the key is the same; otherwise close it, and make and cache a new one."""
     with _ONE:
         if key not in _KEPT:
             _end()

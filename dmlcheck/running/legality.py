@@ -58,7 +58,7 @@ class Validated(NamedTuple):
 
     @property
     def is_valid(self) -> bool:
-        """Whether the desc is valid at its level; an entry with notes alone, which is no desc, is not wrong."""
+        """Whether the desc is valid at its level; an entry with only notes, which is no desc, is not wrong."""
         noted = NOTE if self.operator is None else None
         return all(diagnostic.severity == noted for diagnostic in self.diagnostics)
 
@@ -90,7 +90,7 @@ class Whole(Protocol):
 
     @property
     def is_refused(self) -> bool:
-        """Whether ONNX Runtime does not load it, whatever its nodes are."""
+        """Whether ONNX Runtime does not load it, regardless of its nodes."""
 
     @property
     def checked(self) -> int:
@@ -120,7 +120,7 @@ def errors_in(descs: Iterable[Validated]) -> int:
 class LevelRequest(NamedTuple):
     """The request of a check: a level (None: each desc's own), whether to check all levels, and a version of DirectML.
 
-    `directml_version` limits the notes of known deviations to those of a version; None stands for all. `library` is
+    `directml_version` limits the notes of known deviations to one version; None stands for all. `library` is
     DirectML's library to be asked about each desc, as an implementation. `with_releases` asks for the releases that
     take each desc.
     """

@@ -15,9 +15,9 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import WARNING, Finding
 from dmlcheck.diagnostics.wording import cut
 from dmlcheck.implementations.protocol import adapted
-from dmlcheck.reference.deadline import Limited, OutOfTime
 from dmlcheck.reference.engine import too_much_work
-from dmlcheck.reference.work import TooMuchWork
+from dmlcheck.reference.limits.deadline import Limited, OutOfTime
+from dmlcheck.reference.limits.work import TooMuchWork
 from dmlcheck.running.computed import (
     Computed,
     Nothing,
@@ -72,7 +72,7 @@ class Run:
         self.implementation = implementation = adapted(implementation)
         self.settings = settings or Settings()
         self.against: Run | None = None  # of a second implementation
-        self.is_compared = False  # whether the outputs of cases are compared with those of another implementation
+        self.is_compared = False  # whether the outputs of cases are compared with another implementation's
         if isinstance(implementation, Pair):
             self.against = Run(implementation.second, self.settings.of_another, timeout)
             self.implementation = implementation = implementation.first
@@ -316,7 +316,7 @@ def ending_of_nothing(nothing: Nothing) -> Ending:
 
 
 def _of_computed(case: Case, prepared: Prepared, desc: OperatorDesc, run: Run) -> Ending:
-    """Compute the outputs of a case and judge them; keep those of a failure, with the program's standard error."""
+    """Compute the outputs of a case and judge them; keep a failure's outputs, with the program's standard error."""
     labels = prepared.expected or [part.label for part in desc.tensors(OUTPUT)]
     given: Computed | Nothing | None = None
     try:

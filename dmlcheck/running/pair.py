@@ -1,4 +1,4 @@
-"""The implementations of a run: the one under test, and a second one beside it if the run has two."""
+"""The implementations of a run: the one under test, and a second one if the run compares two."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Pair(Adapted):
     keeps_time = may_crash = False
 
     def __init__(self, first: Any, second: Any) -> None:
-        """Take the implementation under test, and the one beside it."""
+        """Take the implementation under test, and the second one."""
         super().__init__(first)
         self.first, self.second = adapted(first), adapted(second)
         self.may_crash = self.first.may_crash or self.second.may_crash

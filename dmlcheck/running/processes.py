@@ -1,6 +1,6 @@
 """A run: the cases of files one after the other, in this process or in several, with their results in order.
 
-Whatever becomes of a case, the others still run: a case that crashes its process, or outlives its time, is that case's
+No case stops the others: a case that crashes its process, or exceeds its timeout, is that case's
 error, and another process goes on after it.
 """
 
@@ -226,7 +226,7 @@ class Crew:
         announces: bool = True,
         directml: DirectML | None = None,
     ) -> None:
-        """Begin without a process. A case has so many seconds, and the work of an implementation some more to end."""
+        """Begin without a process. `limit` is the timeout of a case, `patience` the time to shut down, in seconds."""
         self.plan = plan
         self.limit = limit
         self.patience = patience
@@ -316,7 +316,7 @@ class Pool:
         worker.give(number, Task(self.targets[number], skip, announces, self.tried.pop((number, skip), ())))
 
     def _listen(self) -> None:
-        """Take the events of the processes, up to a limit for files whose turn has not come."""
+        """Take the events of the processes, up to a limit for pending files."""
         from multiprocessing.connection import wait
 
         busy = {

@@ -35,7 +35,7 @@ def wrong_desc(case: Case, level: str, *, is_asked: bool = False) -> InvalidDesc
 
     None for a desc that is valid at the level, one with a mistake in its notation, and one that is for no
     implementation. An implementation that is not DirectML's library is known by no release and gets tensors: then None
-    also for a desc that some releases take all the same, and one whose tensors do not exist or are large.
+    also for a desc that some releases take anyway, and one whose tensors do not exist or are large.
     """
     reading = read_desc(case.operator, case.desc)
     findings = check(reading, level)

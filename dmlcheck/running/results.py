@@ -85,7 +85,7 @@ class ModelOutput(NamedTuple):
 class Together(NamedTuple):
     """The nodes of a model that a case is about, which are wrong only when they run together: names and operators.
 
-    `dml_operators` are the operators that they become, as far as they are known.
+    `dml_operators` are the operators that they become, if known.
     """
 
     names: tuple[str, ...]
@@ -104,8 +104,8 @@ class Ending(NamedTuple):
     """The end of a case: its outcome and the reason, its diagnostics, and the comparison of its outputs.
 
     `is_unrun` says that the implementation had no part in it, `kept` is the folder of a failed case. `noted` are
-    warnings whatever the outcome, `consistent` the type of inputs with which it would have passed. `uncompared` are the
-    outputs that the case leaves out beside those that it gives, `traceback` that of an exception that the
+    warnings with any outcome, `consistent` the type of inputs with which it would have passed. `uncompared` are the
+    outputs that the case leaves out although it gives others, `traceback` that of an exception that the
     implementation raised.
     """
 
@@ -131,7 +131,7 @@ class CaseResult(NamedTuple):
     the case failed. `is_unrun` says that the implementation had no part in the result: a plain desc, a negative case
     that it was not asked about, a mistake in the file. `kept` is the folder of a failed case, or why there is none.
     `consistent` is the type of inputs, TF32 or BFLOAT16, with which no output would be wrong or unlikely. `uncompared`
-    names the outputs for which the case gives no values, beside others that it gives. `traceback` is that of an
+    names the outputs for which the case gives no values, although it gives others. `traceback` is that of an
     exception that the implementation raised. `is_flaky` says that a passed case failed before, and ran again. `node` is
     set if the case is a node of a model, `output` if it is one of its outputs, `together` if it is several nodes that
     are wrong together. `against` has the result of a second implementation, if the run has one.
@@ -187,7 +187,7 @@ class CaseResult(NamedTuple):
 
     @property
     def is_checked_desc(self) -> bool:
-        """Whether it passes, and dmlcheck alone checked its desc."""
+        """Whether it passes, and only dmlcheck checked its desc."""
         return self.outcome == PASSED and self.is_unrun
 
     @property

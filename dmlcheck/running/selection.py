@@ -64,7 +64,7 @@ def parse_type(text: str) -> str | None:
 
 
 def _types(raw: Any) -> Iterator[str]:
-    """Yield the data types of the tensors in the desc of a file, including those of nested operators."""
+    """Yield the data types of the tensors in the desc of a file, including nested operators' tensors."""
     waiting: list[Any] = [raw]
     while waiting:
         value = waiting.pop()

@@ -1,4 +1,4 @@
-"""Undefined elements of a case's outputs: those of the reference beside those that the case marks with `any`."""
+"""Undefined elements of a case's outputs: the reference's, and the elements that the case marks with `any`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _NOT_ANY = _Disagreement(
 def masks_of(computed: Mapping[str, ComputedOutput], *, with_measured: bool = False) -> Masks:
     """Return the undefined elements of outputs: a mask for each output that has some.
 
-    For DirectML those of which its results were measured are defined.
+    `with_measured` is for DirectML: where its results were measured, they are defined.
     """
     masks = {name: output.unknown if with_measured else output.undefined for name, output in computed.items()}
     return {name: mask for name, mask in masks.items() if mask is not None and mask.any()}

@@ -14,7 +14,7 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import Finding
 from dmlcheck.diagnostics.wording import braces, counted, error_text, figure, is_or_are, share_text
 from dmlcheck.reference import engine
-from dmlcheck.reference.work import TooMuchWork
+from dmlcheck.reference.limits.work import TooMuchWork
 from dmlcheck.running.inaccurate_expectations import gives_floats, inaccurate_expectations, without_mismatches
 from dmlcheck.running.places import path_in_case
 from dmlcheck.running.undefined_elements import Masks, disagreements, is_all_any, masks_of, union
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 class Verdict(NamedTuple):
     """The comparison of a case's outputs with the expected values, and the findings.
 
-    `findings` make the case fail. `unlikely` are errors that the tolerance allows, and that roundings alone hardly
+    `findings` make the case fail. `unlikely` are errors that the tolerance allows, but that roundings hardly
     make. `inaccurate` are expected values that are not accurate themselves. `is_empty` says that nothing was compared:
     every element is undefined, and the case does not say so itself. `unlimited` are errors where the tolerance has no
     limit; `is_unlimited` says that all compared elements are such. `consistent` is the type of inputs, TF32 or
@@ -50,12 +50,12 @@ class Verdict(NamedTuple):
 
 
 class Limits:
-    """The tolerances of a run's cases; the previous case's is used again if two share their desc and tolerance.
+    """The tolerances of a run's cases; the previous case's is reused if two share their desc and tolerance.
 
     `within` is how many ULP an expected value may be from the exact result without a warning. `guesses` says whether
-    likely causes are looked for, `once_a_kind` that this is done for the first of several failures of one kind: nodes
-    of a model that are off in one way are many, and have one cause. `is_directml` says whether DirectML is judged, also
-    by what was measured. `deviations` returns the known deviations that may explain wrong values of a desc. `peer`
+    likely causes are looked for, `once_a_kind` that this is done only for the first of several failures of one kind:
+    the nodes of a model often fail in the same way, for the same reason. `is_directml` says whether DirectML is judged,
+    also by what was measured. `deviations` returns the known deviations that may explain wrong values of a desc. `peer`
     is an implementation whose own deviations are known.
     """
 

@@ -86,7 +86,7 @@ class Outbox:
         self._lock = threading.Lock()
 
     def start(self) -> None:
-        """Begin to send the events that have been kept for long enough, whatever case is running."""
+        """Begin to send the events that have been kept for long enough, even while a case is running."""
         threading.Thread(target=self._send_now_and_then, daemon=True).start()
 
     def _send_now_and_then(self) -> None:
@@ -142,7 +142,7 @@ def portable(event: Event, *, details: bool) -> Event | Row:
 
 
 def whole(sent: Event | Started | Row) -> Event | Started:
-    """Return the event that was sent; the case of a plain tuple has its name and its place alone."""
+    """Return the event that was sent; the case of a plain tuple has only its name and its place."""
     if type(sent) is not tuple:
         return cast("Event | Started", sent)
     (case_id, name, file, operator, level), start, outcome, reason, outputs, rest = sent
@@ -156,7 +156,7 @@ _REST = CaseResult._fields.index("outputs") + 1
 
 
 def bare(case: Case) -> Case:
-    """Return a case with its name and its place alone."""
+    """Return a case with only its name and its place."""
     origin = DetachedOrigin(case.position)
     return Case(case.id, case.name, case.file, case.operator, case.feature_level, desc={}, origin=origin)
 

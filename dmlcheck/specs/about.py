@@ -1,4 +1,4 @@
-"""The texts of an operator's page that stand before its tables: `specs/about/*.yaml` to About, read for pages alone.
+"""The texts of an operator's page that stand before its tables: `specs/about/*.yaml` to About, read only for pages.
 
 Equations are in a subset of LaTeX in which a word of two letters or more is a name, and is set upright. A tensor is
 named after its field, without `Tensor`.

@@ -33,7 +33,7 @@ def older_operator(spec: OperatorSpec) -> str | None:
 
 
 def lineage(spec: OperatorSpec) -> tuple[Version, ...]:
-    """Return all versions of an operator, itself included, the oldest first; nothing where there is one alone."""
+    """Return all versions of an operator, itself included, the oldest first; nothing where there is only one."""
     names = _versions(spec.operator)
     return tuple(version(load_spec(name)) for name in names) if len(names) > 1 else ()
 

@@ -56,7 +56,7 @@ _CONSTRAINT_KEYS = (
 
 
 def data_folder(name: str) -> str:
-    """Return the folder `specs` or `cases`: inside the installed package, or beside it in a checkout."""
+    """Return the folder `specs` or `cases`: inside the installed package, or next to it in a checkout."""
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     inside = os.path.join(package, "data", name)
     return inside if os.path.isdir(inside) else os.path.join(os.path.dirname(package), name)
@@ -253,6 +253,7 @@ def _deviation(raw: dict[str, Any], of: str = "") -> Deviation:
         versions=_versions(raw),
         source=raw["source"],
         when=_condition(raw.get("when")),
+        absent=tuple(raw.get("absent", ())),
         strided=tuple(raw.get("strided", ())),
         where=raw.get("where"),
         since=raw.get("since"),

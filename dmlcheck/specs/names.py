@@ -126,7 +126,7 @@ class WindowsRelease(NamedTuple):
     level: str
 
 
-# DirectML's version history; of 24H2, DirectML's release notes. Later levels are in the redistributable package alone.
+# DirectML's version history; of 24H2, DirectML's release notes. Later levels are only in the redistributable package.
 WINDOWS: tuple[WindowsRelease, ...] = (
     WindowsRelease("Windows 10 1903", 18362, "1.0.0", "1_0"),
     WindowsRelease("Windows 10 2004", 19041, "1.1.0", "2_0"),

@@ -115,7 +115,7 @@ class Constraint(NamedTuple):
 
 
 class TakenValues(NamedTuple):
-    """Values that are not documented, and that some releases take all the same.
+    """Values that are not documented, but that some releases take.
 
     They are data types or dimension counts of some tensors, or `operators` by the fields that may hold them.
     """
@@ -179,21 +179,23 @@ class Erratum(NamedTuple):
 class Deviation(NamedTuple):
     """A result that some versions of DirectML are known to get wrong; `versions` names them and the devices in words.
 
-    `when`, `strided` and `where` limit it to descs with these values of fields (a tensor's value is its data type,
-    `DataType` is that of the first output), with strides of one of these tensors, and with a true expression. `since`
-    is the first version with the deviation, `until` the first without it, `as_of` the month or year in which it was
-    last seen, `device` a part of the device's name, None for any. `is_of_graphs` says that only compiled graphs give
-    the wrong result. `values` is an expression that marks the elements of an output that are wrong, by the values of
-    inputs and of the right output, and `gives` one for what DirectML gives in their place; `as_if` has such
-    expressions for inputs with which the right output would be what DirectML gives. `refusal` is the code with which
-    the operator is refused after its creation, or a part of the message. `of` is the implementation that has the
-    deviation, "" for DirectML; `errors` has how far its functions on the way may be from the right results.
+    `when`, `absent`, `strided` and `where` limit it to descs with these values of fields (a tensor's value is its
+    data type, `DataType` is that of the first output), without these fields, with strides of one of these tensors,
+    and with a true expression. `since` is the first version with the deviation, `until` the first without it, `as_of`
+    the month or year in which it was last seen, `device` a part of the device's name, None for any. `is_of_graphs`
+    says that only compiled graphs give the wrong result. `values` is an expression that marks the elements of an
+    output that are wrong, by the values of inputs and of the right output, and `gives` one for what DirectML gives in
+    their place; `as_if` has such expressions for inputs with which the right output would be what DirectML gives.
+    `refusal` is the code with which the operator is refused after its creation, or a part of the message. `of` is the
+    implementation that has the deviation, "" for DirectML; `errors` has how far its functions on the way may be from
+    the right results.
     """
 
     text: str
     versions: str
     source: str
     when: Mapping[str, tuple[str, ...]] | None = None
+    absent: tuple[str, ...] = ()
     strided: tuple[str, ...] = ()
     where: str | None = None
     since: str | None = None
@@ -215,7 +217,7 @@ class Deviation(NamedTuple):
 
     @property
     def is_given(self) -> bool:
-        """Whether it says what DirectML gives in the place of the right values."""
+        """Whether it says what DirectML gives instead of the right values."""
         return self.gives is not None or self.as_if is not None
 
 
@@ -229,7 +231,7 @@ class Peer(NamedTuple):
 class Half(NamedTuple):
     """The values on the way to a FLOAT16 result that DirectML keeps in FLOAT16, in words, and the source of that.
 
-    Sums are added in FLOAT32 all the same. `stored` says that they are `stored` in FLOAT16 as such, or in `parts`, and
+    Sums are still added in FLOAT32. `stored` says that they are `stored` in FLOAT16 as such, or in `parts`, and
     "" that only what is computed from them is, like a mean. `has_narrow_functions` says that functions are made of
     FLOAT16 operations. With fields in `given` it is so for descs that give one of them: other ones have no further
     step.
@@ -252,7 +254,7 @@ class Undefined(NamedTuple):
     `kind`: nothing gives a number (`undefined`), or each of several readings gives one (`alternatives`). `condition`
     names the result, `reason` is why the documentation does not settle it. `outcomes` are results that an
     implementation may give: of alternatives each is right. `reference` is the choice of the reference engine.
-    `measured` is the one result that DirectML gives, and with it the reference: DirectML alone is judged by it.
+    `measured` is the one result that DirectML gives, and with it the reference: only DirectML is judged by it.
     """
 
     kind: str
@@ -284,11 +286,11 @@ class Difference(NamedTuple):
 class Tolerance(NamedTuple):
     """How far an element may be from the expected value.
 
-    A case's own limits (`ulp`, `absolute`, `relative`) each accept an element alone. The limits of a row of an
-    operator's spec add up; `ulp` counts units in the last place of the expected value, and `ulp_per_exponent` such
-    units for each unit of |ln r| of a result r that is computed as a power. A spec has a row if a source gives a limit
-    for the operator itself. `when` and `present` limit the row to some descs; DataType in `when` is the data type of
-    the first output. `source` names the source of a row, `reason` why a case has limits of its own.
+    A case's own limits (`ulp`, `absolute`, `relative`) are independent: each can accept an element. The limits of a row
+    of an operator's spec add up; `ulp` counts units in the last place of the expected value, and `ulp_per_exponent`
+    such units for each unit of |ln r| of a result r that is computed as a power. A spec has a row if a source gives a
+    limit for the operator itself. `when` and `present` limit the row to some descs; DataType in `when` is the data type
+    of the first output. `source` names the source of a row, `reason` why a case has limits of its own.
     """
 
     exact: bool = False
@@ -343,7 +345,7 @@ class OperatorSpec(NamedTuple):
 
     @property
     def measured(self) -> tuple[Measured, ...]:
-        """The results that were measured: those that the page leaves undefined, and those of the errata."""
+        """The results that were measured: results that the page leaves undefined, and results in errata."""
         undefined = [row.measured for row in self.undefined if row.measured is not None]
         return (*undefined, *(Measured(row.correct, row.run) for row in self.errata if row.run is not None))
 

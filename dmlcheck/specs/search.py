@@ -41,7 +41,7 @@ def foreign_names(name: str) -> tuple[ForeignName, ...]:
     """Return the operators of ONNX and WebNN with a name: an exact match, or else a match in any case.
 
     The domain of an ONNX operator may be left out: `FastGelu` for `com.microsoft.FastGelu`. Where neither library has
-    the name, those of PyTorch and TensorFlow are found.
+    the name, names of PyTorch and TensorFlow are found.
     """
     key = name.casefold()
     found = _by_foreign_name().get(key) or _by_framework_name().get(key, ())

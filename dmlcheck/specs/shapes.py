@@ -116,7 +116,7 @@ def gathered_nd(
     rank: int,
     batch_dimensions: int = 0,
 ) -> Sizes | None:
-    """Return the sizes of GATHER_ND's output: the dimensions of the tuples, then those of the input after a tuple's."""
+    """Return the sizes of GATHER_ND's output: the dimensions of the tuples, then the input's after a tuple's."""
     if not 1 <= input_dimensions <= len(sizes) or not 1 <= indices_dimensions <= len(indices):
         return None
     source = sizes[len(sizes) - input_dimensions :]

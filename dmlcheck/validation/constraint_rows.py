@@ -12,7 +12,7 @@ from dmlcheck.specs.records import MEASURED, Constraint, Releases
 from dmlcheck.validation import constraint_words, support_tables
 from dmlcheck.validation.conditions import applicable, applies
 
-_OF_TYPES = ("data_type", "data_type_of", "same_data_type")  # the words that are about data types alone
+_OF_TYPES = ("data_type", "data_type_of", "same_data_type")  # the words that are only about data types
 _OUTSIDE: Path = ("desc",)  # where the fields of an operator are that is not inside another one
 _MOST_DIMENSIONS = 64  # no level takes more than 8, which the support tables say; more would only take time
 
@@ -27,14 +27,14 @@ def findings(desc: OperatorDesc, level: str) -> Iterator[Finding]:
 
 
 def broken_places(desc: OperatorDesc, level: str) -> Iterator[Path]:
-    """Yield the places in an operator's desc that break one of its rows at a level, whatever else is broken."""
+    """Yield the places in an operator's desc that break one of its rows at a level, even if other rules are broken."""
     for row in applicable(desc, level):
         for finding in constraint_words.WORDS[row.word](desc, row.args):
             yield finding.path
 
 
 def is_for_none(desc: OperatorDesc) -> bool:
-    """Whether a desc is for no implementation: it breaks a row that says so, whatever else is broken."""
+    """Whether a desc is for no implementation: it breaks a row that says so, even if other rules are broken."""
     rows = (row for row in desc.spec.constraints if row.is_unasked and applies(row, desc, NEWEST_LEVEL))
     return any(next(constraint_words.WORDS[row.word](desc, row.args), None) is not None for row in rows)
 
@@ -112,7 +112,7 @@ def _followers(finding: Finding, desc: OperatorDesc, data_type: str) -> str:
 
 
 def _transform_help(finding: Finding, desc: OperatorDesc, level: str) -> str | None:
-    """Return which matrix to transpose, or not to, where a size is wrong and that alone makes the desc valid."""
+    """Return which matrix to transpose, or not to, where a size is wrong and that change makes the desc valid."""
     if finding.rule != "size-mismatch":
         return None
     for name, field in desc.spec.fields.items():
@@ -150,5 +150,5 @@ def _in_words_of_row(finding: Finding, row: Constraint) -> Finding:
         claim = row.text.removesuffix(".")
         return finding._replace(params={**finding.params, "expected": f"such that {claim}", "problem": claim})
     if finding.rule == "excluded-field" and row.present:
-        return finding._replace(params={**finding.params, "why": f"beside {' and '.join(row.present)}"})
+        return finding._replace(params={**finding.params, "why": f"together with {' and '.join(row.present)}"})
     return finding

@@ -431,7 +431,7 @@ def _wrong_rank(label: str, path: Path, found: int, wanted: int, problem: str) -
 
 
 def _wrong_type(label: str, path: Path, found: str, problem: str, wanted: Sequence[str] = ()) -> Finding:
-    """Return the finding about a data type; `wanted` are the right ones, whatever their level."""
+    """Return the finding about a data type; `wanted` are the right ones at any level."""
     params = {"tensor": label, "found": found, "problem": problem}
     return Finding("data-type-mismatch", path, params, claim=Claim(path, ONE_OF, tuple(wanted)) if wanted else None)
 

@@ -14,14 +14,14 @@ _RUN = "seen with DirectML 1.15.4, vkd3d-proton on Mesa lavapipe 25.0, 2026-11-2
 
 
 def of_provider(text: str) -> Deviation:
-    """Return a deviation of ONNX Runtime's DirectML provider, which it has on whatever device."""
+    """Return a deviation of ONNX Runtime's DirectML provider, which it has on any device."""
     return Deviation(text, _RELEASE, _RUN)
 
 
 def known_deviations(
     desc: OperatorDesc, version: str | None = None, device: str = "", *, in_graph: bool = False
 ) -> tuple[Deviation, ...]:
-    """Return the known deviations that apply to a desc; those of compiled graphs only if it is `in_graph`.
+    """Return the known deviations that apply to a desc; deviations of compiled graphs only if it is `in_graph`.
 
     With a version (`1.8.0`) or a device, only its deviations; with an unknown one, all.
     """
@@ -66,6 +66,8 @@ def _words(row: Deviation) -> dict[str, str]:
 
 def _is_about(row: Deviation, desc: OperatorDesc) -> bool:
     if not desc.matches(row.when) or (row.where is not None and evaluate(row.where, desc) is not True):
+        return False
+    if any(name in desc.values for name in row.absent):
         return False
     strided = {part.path[0] for part in desc.tensors() if part.tensor.strides is not None}
     return not row.strided or not strided.isdisjoint(row.strided)

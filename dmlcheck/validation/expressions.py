@@ -67,7 +67,7 @@ def _made(expression: str, free: tuple[str, ...], functions: Mapping[str, Any]) 
 
 
 def of_values(expression: str, functions: Mapping[str, Any]) -> tuple[Callable[..., Any], tuple[str, ...]]:
-    """Compile an expression over values, with functions of arrays in the place of those of numbers; as `_compiled`."""
+    """Compile an expression over values, with functions of arrays in place of functions of numbers; as `_compiled`."""
     free = tuple(name for name in _free_names(expression, _ALLOWED + _OF_ARRAYS) if name not in functions)
     return _made(expression, free, {**_FUNCTIONS, **functions}), free
 

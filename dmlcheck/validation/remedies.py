@@ -64,7 +64,7 @@ def with_count(finding: Finding, desc: OperatorDesc, level: str) -> Finding:
 
 def _sized(desc: OperatorDesc, part: TensorPart, dims: tuple[int, ...], level: str) -> str | None:
     """Return the sizes to write for a tensor of too few dimensions, and the strides if it has to be repeated."""
-    others = set(constraint_rows.broken_places(desc.without([str(part.path[0])]), level))  # whatever its sizes are
+    others = set(constraint_rows.broken_places(desc.without([str(part.path[0])]), level))  # regardless of its sizes
 
     def fits(tensor: TensorDesc) -> bool:
         return others.issuperset(constraint_rows.broken_places(_with_tensors(desc, {part.path: tensor}), level))

@@ -92,7 +92,7 @@ def _value_findings(desc: OperatorDesc, table: SupportTable, level: str) -> Iter
 
 
 def _taken(found: Finding, row: _SupportRow, part: TensorPart, desc: OperatorDesc) -> Finding:
-    """Return a finding with the releases that take the tensor's type or number of dimensions all the same."""
+    """Return a finding with the releases that take the tensor's type or number of dimensions anyway."""
     tensor = part.tensor
     is_of_type = found.rule == "unsupported-data-type"
     if is_of_type and any(other != tensor.data_type for other in _types_to_share(row, desc)):

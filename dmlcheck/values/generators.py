@@ -56,7 +56,7 @@ def _float_sequence(data_type: str, count: int, start: Fraction, step: Fraction)
 def _bounds(
     index: NDArray[np.float64], start: Fraction, step: Fraction, dtype: np.dtype[Any]
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the least and the largest that start + index * step may round to, as far as float64 decides it."""
+    """Return the least and the largest that start + index * step may round to, if float64 is enough to decide it."""
     high, low, doubt = _multiples(index, _parts(start), _parts(step))
     least = np.where(doubt > 0, np.nextafter(low - doubt, -np.inf), low)
     most = np.where(doubt > 0, np.nextafter(low + doubt, np.inf), low)

@@ -24,11 +24,11 @@ Array = NDArray[Any]
 ANY = "any"  # in outputs: an undefined element
 
 _MOST_FINDINGS = 10  # per tensor: whoever has a thousand wrong elements has one mistake
-_MAX_EXPONENT = 10_000  # decimal or binary, beside up to 4,000 digits; no data type reaches half as far
+_MAX_EXPONENT = 10_000  # decimal or binary, in addition to up to 4,000 digits; no data type reaches half as far
 
 
 class Source:
-    """Where values come from: the case file, beside which their files are, and its numbers as it spells them."""
+    """Where values come from: the case file, whose folder has their files, and its numbers as it spells them."""
 
     def __init__(self, file: str = "", literal: Any = None) -> None:
         self.file = file
@@ -259,7 +259,7 @@ def exact_range(data_type: str) -> tuple[int, int]:
 
 
 def spelt(value: Any) -> str:
-    """Return a number as it was written, as far as that is known."""
+    """Return a number as it was written, if that is known."""
     if type(value) is Overflow:
         return value.text if len(value.text) <= 60 else value.text[:57] + "..."
     return repr(value) if isinstance(value, float) else describe(value)

@@ -384,7 +384,7 @@ def _stored(tensor: TensorDesc, values: Array) -> Array:
 
 
 def _figure(value: Fraction) -> str:
-    """Return a rational number as text, whatever its magnitude."""
+    """Return a rational number of any magnitude as text."""
     try:
         return f"{float(value):g}"
     except OverflowError:

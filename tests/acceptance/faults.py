@@ -18,7 +18,7 @@ from acceptance.ways import WAYS, computed
 from torch import Tensor
 
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.reference import narrowed
+from dmlcheck.reference.ball import narrowed
 
 Array = np.ndarray[Any, Any]
 Outputs = dict[str, Array]

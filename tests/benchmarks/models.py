@@ -21,11 +21,11 @@ from onnx import TensorProto, helper, numpy_helper
 
 from dmlcheck.cases.find import Target
 from dmlcheck.implementations.onnxruntime import OnnxRuntime
+from dmlcheck.models import run as model_run
+from dmlcheck.models.cases import ModelRequest
+from dmlcheck.models.chain import Chain
 from dmlcheck.reference import engine
-from dmlcheck.running import model_run
 from dmlcheck.running.events import Done, Plan
-from dmlcheck.running.model_cases import ModelRequest
-from dmlcheck.running.model_chain import Chain
 
 Array = Any
 RANDOM = np.random.default_rng(0)

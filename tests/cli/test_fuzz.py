@@ -9,7 +9,7 @@ import pytest
 from commandline import dmlcheck
 
 from dmlcheck.cli import judging
-from dmlcheck.running import campaign, trials_there
+from dmlcheck.fuzzing import campaign, trials_there
 
 
 @pytest.fixture(autouse=True)
@@ -142,7 +142,7 @@ def test_exhaustive_runs_all_inputs_of_an_operator_and_ends() -> None:
 
 
 def test_an_interrupt_ends_it_with_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    from dmlcheck.running.campaign import Campaign
+    from dmlcheck.fuzzing.campaign import Campaign
 
     events = Campaign.events
 

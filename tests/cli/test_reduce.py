@@ -57,7 +57,7 @@ def test_a_file_that_is_wrong_is_2() -> None:
 
 
 def test_the_time_that_is_up_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dmlcheck.running.reducing.Reducer.is_late", property(lambda _: True))
+    monkeypatch.setattr("dmlcheck.fuzzing.reducing.Reducer.is_late", property(lambda _: True))
     code, output = reduce("a.yaml")
     assert (code, "the time was up" in output) == (0, True)
 
@@ -66,7 +66,7 @@ def test_an_interrupt_is_not_said_to_be_the_end_of_the_time(monkeypatch: pytest.
     def interrupted(_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dmlcheck.running.reducing.Reducer.work", interrupted)
+    monkeypatch.setattr("dmlcheck.fuzzing.reducing.Reducer.work", interrupted)
     code, output = reduce("a.yaml")
     assert (code, "; interrupted: more may go\n" in output, "the time was up" in output) == (130, True, False)
     assert Path("small.yaml").exists()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dmlcheck.comparison.departures import extended, lower, scattered
+from dmlcheck.comparison.departures import extended, lower, scattered, scattered_nd
 
 X = np.array([3, -17, 45, 7, -101, 60, 220, -9], np.float32)
 INF, NAN = np.inf, np.nan
@@ -47,4 +47,24 @@ def test_indices_outside_are_counted_on(axis: int, index: int, place: tuple[int,
     one = (np.array(index, np.int32).reshape(1, 1, 1), np.full((1, 1, 1), 7, np.float32))
     found = scattered(x, *one, axis)
     assert list(zip(*map(np.ndarray.tolist, np.nonzero(found)), strict=True)) == ([] if place is None else [place])
+    assert not x.any()
+
+
+@pytest.mark.parametrize(
+    ("tuple_of", "columns", "found"),
+    [
+        ((2**32 + 1, 1), 4, [5]), ((2**63 - 1, 2), 4, []), ((0, 5), 4, [5]), ((-1, -(2**32)), 4, []),
+        ((0, 2**64 - 1), 3, [2]), ((2**31,), 4, [0, 1, 2, 3]), ((2**32 + 2,), 3, [6, 7, 8]),
+        ((1431655766,), 3, [2, 3, 4]), ((2863311531,), 3, [1, 2, 3]), ((2**31,), 3, []),
+    ],
+)  # fmt: skip
+def test_tuples_far_outside_are_counted_on(tuple_of: tuple[int, ...], columns: int, found: list[int]) -> None:
+    x = np.zeros((1, 3, columns), np.float32)
+    count = 1 if len(tuple_of) == 2 else columns
+    kind = np.uint64 if max(tuple_of) >= 2**63 else np.int64
+    indices = np.array(tuple_of, kind).reshape(1, 1, -1)
+    moved = scattered_nd(x, indices, np.arange(1, 1 + count, dtype=np.float32).reshape(1, 1, count), 2, 2)
+    assert dict(zip(np.flatnonzero(moved).tolist(), moved[moved != 0].tolist(), strict=True)) == {
+        place: value for value, place in enumerate(found, 1)
+    }
     assert not x.any()

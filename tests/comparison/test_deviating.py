@@ -13,7 +13,8 @@ from dmlcheck.comparison.deviating import Judged, explaining
 from dmlcheck.comparison.tolerances import Limit
 from dmlcheck.descs.read import read_desc
 from dmlcheck.reference.bounds import bounds
-from dmlcheck.specs.records import Deviation, Tolerance
+from dmlcheck.specs.records import OUTPUT, Deviation, Tolerance
+from dmlcheck.validation.deviations import known_deviations
 
 EXACT = Limit(Tolerance(exact=True), is_own=True)
 
@@ -21,8 +22,9 @@ EXACT = Limit(Tolerance(exact=True), is_own=True)
 def judged(operator: str, fields: dict[str, Any], inputs: dict[str, Any], expected: Any, actual: Any) -> Judged:
     desc = read_desc(operator, fields).desc
     assert desc is not None
-    right = {"OutputTensor": (desc.values["OutputTensor"], expected)}
-    given = {"OutputTensor": actual}
+    name = next(part.label for part in desc.tensors(OUTPUT))
+    right = {name: (desc.values[name], expected)}
+    given = {name: actual}
     return Judged(desc, inputs, right, given, compare(right, given, EXACT, partial(bounds, desc, inputs)), EXACT)
 
 
@@ -119,3 +121,99 @@ def test_an_output_that_is_right_for_other_inputs_is_explained(actual: list[floa
     given = row(values="any(IndicesTensor > 1)", as_if={"IndicesTensor": "2 - IndicesTensor"})
     assert texts(made, given) == (["known"] if is_known else [])
     assert texts(made, given._replace(as_if={"ScaleTensor": "IndicesTensor"})) == []
+
+
+# ---- rows that are shipped: what DirectML 1.13.1 and 1.15.4 gave on vkd3d-proton on Mesa lavapipe 25.0, and the like
+
+NAN, INF = np.nan, np.inf
+HALVES = {"DataType": "FLOAT16", "Sizes": [1, 1, 2, 2]}
+SQUARE = {"DataType": "FLOAT32", "Sizes": [1, 1, 2, 2]}
+LINES = {"InputTensor": HALVES, "OutputTensor": HALVES, "Epsilon": 0}
+NORM = {**LINES, "Axis": 3}
+GROUPS = {**LINES, "Axes": [3], "UseMean": True, "UseVariance": True}
+CLIP = {"Type": "ELEMENT_WISE_CLIP", "Min": -1, "Max": 2, "ScaleBias": {"Scale": 3, "Bias": 0}}
+PRODUCT = {
+    "ATensor": SQUARE, "BTensor": SQUARE, "OutputTensor": SQUARE, "TransA": "NONE", "TransB": "NONE", "Alpha": 1,
+    "Beta": 0, "FusedActivation": CLIP,
+}  # fmt: skip
+WIDE = {"DataType": "FLOAT32", "Sizes": [1, 1, 2, 3]}
+SCATTER = {
+    "InputTensor": WIDE, "IndicesTensor": {"DataType": "UINT64", "Sizes": [1, 1, 2, 1]},
+    "UpdatesTensor": {"DataType": "FLOAT32", "Sizes": [1, 1, 2, 1]}, "OutputTensor": WIDE, "Axis": 3,
+}  # fmt: skip
+ONE = {"DataType": "FLOAT32", "Sizes": [1, 1, 1, 1]}
+STEP = {
+    "InputTensor": ONE, "WeightTensor": ONE, "RecurrenceTensor": ONE, "HiddenInitTensor": ONE,
+    "OutputSequenceTensor": ONE, "ActivationDescs": [{"Type": "ACTIVATION_SIGMOID"}], "Direction": "FORWARD",
+}  # fmt: skip
+
+
+def shaped(values: list[float], dtype: Any = np.float32, columns: int = 2) -> Any:
+    return np.array(values, dtype).reshape(1, 1, 2, columns)
+
+
+def is_explained(made: Judged) -> bool:
+    return bool(explaining(made, known_deviations(made.desc)))
+
+
+@pytest.mark.parametrize(
+    ("operator", "fields", "x", "expected", "known", "unknown"),
+    [
+        ("LP_NORMALIZATION", {**NORM, "P": 2}, [3, 4, 300, 400], [0.6, 0.8, 0.6, 0.8], [0.6, 0.8, 0, 0], [0, 0, 0, 0]),
+        ("LP_NORMALIZATION", {**NORM, "P": 1}, [1, 1, 192, 64], [0.5, 0.5, 0.8, 0.2], [0.5, 0.5, 0, 0], [0, 0.5, 0, 0]),
+        ("LP_NORMALIZATION", {**NORM, "P": 2}, [254, 30, 256, 0], [1, 0, 1, 0], [1, 0, 0, 0], [0, 0, 0, 0]),
+        ("LP_NORMALIZATION", {**NORM, "P": 1}, [215.875, 40, 216, 40], [1, 0, 1, 0], [1, 0, 0, 0], [0, 0, 0, 0]),
+        ("MEAN_VARIANCE_NORMALIZATION2", GROUPS, [300, -300, 1, 3], [1, -1, -1, 1], [0, 0, -1, 1], [0, 0, 0, 1]),
+        ("MEAN_VARIANCE_NORMALIZATION2", GROUPS, [600, 200, 300, -300], [1, -1, 1, -1], [1, -1, 0, 0], [0, -1, 0, 0]),
+        (
+            "MEAN_VARIANCE_NORMALIZATION2", {**GROUPS, "UseMean": False}, [300, 300, 2, 2], [1, 1, 1, 1], [0, 0, 1, 1],
+            [0, 0, 1, 0],
+        ),
+        (
+            "ACTIVATION_LOG_SOFTMAX", {"InputTensor": SQUARE, "OutputTensor": SQUARE}, [NAN, 1, 0, 0], [NAN, NAN, 1, 1],
+            [NAN, 46, 1, 1], [0, NAN, 1, 1],
+        ),
+    ],
+)  # fmt: skip
+def test_a_row_explains_the_lines_that_it_is_about(
+    operator: str,
+    fields: dict[str, Any],
+    x: list[float],
+    expected: list[float],
+    known: list[float],
+    unknown: list[float],
+) -> None:
+    dtype = np.float16 if fields["InputTensor"] == HALVES else np.float32
+    for actual in (known, unknown):
+        arrays = [shaped(values, dtype) for values in (x, expected, actual)]
+        made = judged(operator, fields, {"InputTensor": arrays[0]}, *arrays[1:])
+        assert is_explained(made) == (actual is known)
+
+
+@pytest.mark.parametrize(("actual", "is_known"), [([1, -1, 2, 0.5], True), ([1, -1, 2.5, 0.5], False)])
+def test_a_fused_clip_without_its_scale_stays_within_its_limits(actual: list[float], *, is_known: bool) -> None:
+    inputs = {"ATensor": shaped([1, 0, 0, 1]), "BTensor": shaped([1, -1, 2, 0.5])}
+    assert is_explained(judged("GEMM", PRODUCT, inputs, shaped([2, -1, 2, 1.5]), shaped(actual))) == is_known
+
+
+@pytest.mark.parametrize("index", [2**32 + 1, 2**64 - 2, 2**63 + 2**32 - 2])
+def test_indices_are_counted_modulo_2_to_the_32(index: int) -> None:
+    inputs = {
+        "InputTensor": shaped([1, 2, 3, 4, 5, 6], columns=3),
+        "IndicesTensor": shaped([index, 0], np.uint64, 1),
+        "UpdatesTensor": shaped([8, 9], columns=1),
+    }
+    for actual, is_known in (([1, 8, 3, 9, 5, 6], True), ([1, 9, 3, 9, 5, 6], False), ([1, 2, 3, 9, 8, 6], False)):
+        arrays = [shaped(values, columns=3) for values in ([1, 2, 3, 9, 5, 6], actual)]
+        assert is_explained(judged("SCATTER", SCATTER, inputs, *arrays)) == is_known
+
+
+@pytest.mark.parametrize(
+    ("x", "actual", "is_known"), [(NAN, 0, True), (NAN, 1, True), (2, 0, False), (2, NAN, False), (NAN, NAN, False)]
+)
+def test_nan_among_the_inputs_of_steps_may_give_a_number(x: float, actual: float, *, is_known: bool) -> None:
+    arrays = [np.full((1, 1, 1, 1), value, np.float32) for value in (x, 1, 1, 0)]
+    inputs = dict(zip(("InputTensor", "WeightTensor", "RecurrenceTensor", "HiddenInitTensor"), arrays, strict=True))
+    expected = NAN if x != x else 0.880797  # noqa: PLR0124 - NaN
+    made = judged("RNN", STEP, inputs, *(np.full((1, 1, 1, 1), value, np.float32) for value in (expected, actual)))
+    assert is_explained(made) == is_known

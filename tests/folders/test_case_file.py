@@ -73,7 +73,7 @@ def test_several_cases_have_names_and_keys_of_their_own(tmp_path: Path) -> None:
 
 
 def test_a_case_of_a_desc_alone_has_no_values(tmp_path: Path) -> None:
-    alone, valued = (written(tmp_path, Written("x", SMALL, {}, is_of_desc=is_of_desc)) for is_of_desc in (True, False))
+    alone, valued = (written(tmp_path, Written("x", SMALL, inputs)) for inputs in (None, {}))
     assert valued == alone + "inputs: {}\n"
 
 

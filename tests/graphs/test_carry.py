@@ -22,8 +22,8 @@ from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.node import OnnxNode
 from dmlcheck.reference import engine
 from dmlcheck.reference.bindings import row
+from dmlcheck.reference.limits.work import TooMuchWork
 from dmlcheck.reference.tiling import plan
-from dmlcheck.reference.work import TooMuchWork
 from dmlcheck.specs.load import load_spec, operator_names
 from dmlcheck.specs.names import DATA_TYPES
 from dmlcheck.specs.records import INPUT, OUTPUT

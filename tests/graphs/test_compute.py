@@ -16,7 +16,7 @@ from dmlcheck.graphs import compute
 from dmlcheck.graphs.buffers import Array, to_bytes
 from dmlcheck.graphs.compute import Load, Results, results, run_steps
 from dmlcheck.graphs.records import Step
-from dmlcheck.reference.work import TooMuchWork
+from dmlcheck.reference.limits.work import TooMuchWork
 
 
 def one(name: str, operator: str, reads: str, writes: str, size: int = 3) -> Step:

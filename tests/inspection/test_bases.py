@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
-from dmlcheck.inspection.bases import basis_counts, basis_problems
+from typing import Any
+
+import pytest
+
+from dmlcheck.inspection.bases import basis_counts, basis_problems, earlier_releases
 from dmlcheck.inspection.selfcheck import _spec_problems
 from dmlcheck.specs.load import load_spec, operator_names
-from dmlcheck.specs.records import BASES, Constraint, Erratum, OperatorSpec, Releases, TakenValues
+from dmlcheck.specs.records import (
+    BASES,
+    Constraint,
+    Deviation,
+    Erratum,
+    Half,
+    Measured,
+    MeasuredOn,
+    OperatorSpec,
+    Releases,
+    TakenValues,
+    Undefined,
+)
 
 DECIDED = Erratum("E1", "silence", "Says nothing.", "It is 0.", "our decision", measured=False)
 SOURCE = "CreateOperator of DirectML 1.4.0 to 1.15.4 (the releases that were asked), 2026-11-29"
@@ -76,3 +92,32 @@ def test_a_measured_erratum_names_the_releases_and_the_date() -> None:
     ):
         (text,) = problems(SPEC._replace(errata=(wrong,)))
         assert text == "E2 is measured; write measured: true, and the releases and the date in its source"
+
+
+@pytest.mark.parametrize("first", ["1.4.0", "1.12.1"])
+@pytest.mark.parametrize("text", ["DirectML {} to 1.15.4, 2026-11-29", "measured: releases {} and 1.15.4, 2026-11-29"])
+def test_no_release_before_the_operator_is_named(first: str, text: str) -> None:
+    spec = load_spec("DML_OPERATOR_QUANTIZED_LINEAR_AVERAGE_POOLING")
+    assert list(earlier_releases(spec, "E2", text.format("1.13.1"))) == []
+    assert list(earlier_releases(spec, "E2", text.format("1.13.0"))) == []  # was not asked
+    assert list(earlier_releases(spec, "E2", text.format(first))) == [
+        f"E2 names DirectML {first}, which does not have the operator"
+    ]
+
+
+EARLY = "DirectML 1.12.1 and 1.15.4, a device"
+RESULT = Measured("It is 0.", MeasuredOn("DirectML 1.12.1", "a device", "2026-11-29"))
+
+
+@pytest.mark.parametrize(
+    ("changed", "where"),
+    [
+        ({"errata": (ASKED._replace(source=SOURCE),)}, "E2"),
+        ({"known_deviations": (Deviation("Wrong.", "all", EARLY),)}, 'the known deviation "Wrong."'),
+        ({"undefined": (Undefined("undefined", "Any.", measured=RESULT),)}, 'the result "It is 0."'),
+        ({"half": Half(("it",), EARLY)}, "half"),
+    ],
+)
+def test_every_measurement_of_a_spec_is_of_releases_with_the_operator(changed: dict[str, Any], where: str) -> None:
+    spec = load_spec("DML_OPERATOR_QUANTIZED_LINEAR_AVERAGE_POOLING")._replace(**changed)
+    assert [text.partition(" names ")[0] for text in problems(spec)] == [where]

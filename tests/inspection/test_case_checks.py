@@ -40,6 +40,13 @@ def test_what_is_wrong_with_a_case_is_found(case: Case, words: str) -> None:
     assert any(problem.startswith(case.id) and words in problem for problem in problems([*CASES, case]))
 
 
+def test_no_source_of_a_case_names_a_release_before_the_operator() -> None:
+    case = POSITIVE._replace(source="measured: releases 1.4.0 to 1.15.4, 2026-11-29")
+    wrong = f"{case.id} names DirectML 1.4.0, which does not have the operator"
+    assert wrong not in problems([case])
+    assert wrong in list(case_problems(SPEC._replace(introduced="3_1"), [case]))
+
+
 @pytest.mark.parametrize(
     "fields",
     [

@@ -25,7 +25,7 @@ from dmlcheck.specs.names import LEVELS
         ),
         (
             "4_0",
-            "No build of DirectML that reports this level was found. Its rows are those of the documentation.",
+            "No build of DirectML that reports this level was found. Its rows come from the documentation.",
         ),
     ],
 )

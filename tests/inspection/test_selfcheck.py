@@ -62,6 +62,7 @@ def test_the_shipped_specs_have_nothing_wrong_in_themselves() -> None:
         (with_row(word="value", args={"Axes": "i < AxesCount"}), "C1: AxesCount in an expression is not a field"),
         (with_deviation(when={"DataType": ("FLOAT8",)}), 'the known deviation "wrong" has the type FLOAT8'),
         (with_deviation(when={"InputTensor": ("INT24",)}), 'the known deviation "wrong" has the type INT24'),
+        (with_deviation(absent=("Mask",)), 'the known deviation "wrong" names Mask, which is not a field'),
         (with_deviation(strided=("Output",)), 'the known deviation "wrong" names Output, which is not a field'),
         (with_deviation(where="Axis == 0"), 'the known deviation "wrong" names Axis, which is not a field'),
         (lambda spec: spec._replace(half=Half(("it",), "a page", ("Bias",))), "half names Bias, which is not a field"),

@@ -21,10 +21,10 @@ from whole_models import (
     weight,
 )
 
+from dmlcheck.models.legality import ModelResult, validated_model
 from dmlcheck.onnx.model.file import read_whole
 from dmlcheck.onnx.model.nodes import nodes_of
 from dmlcheck.running.legality import LevelRequest
-from dmlcheck.running.models import ModelResult, validated_model
 
 pytest.importorskip("onnx")
 

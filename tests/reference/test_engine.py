@@ -10,9 +10,9 @@ from bounds_of import gathered
 from installed import MAX_POOLING, TOP_K, Install, described, floats, install
 
 from dmlcheck.reference import engine
+from dmlcheck.reference.arrays.blocks import BLOCK, Blocks
+from dmlcheck.reference.arrays.needs import LINES
 from dmlcheck.reference.ball.numbers import Ball
-from dmlcheck.reference.blocks import BLOCK, Blocks
-from dmlcheck.reference.needs import LINES
 from dmlcheck.reference.results import Approximate, PartlyUndefined
 from dmlcheck.reference.rows import EVERYTHING, Cut, Kernel, along, elementwise, exact
 

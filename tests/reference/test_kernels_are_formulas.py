@@ -11,9 +11,15 @@ import pytest
 from dmlcheck.reference import kernels
 from dmlcheck.specs.names import DATA_TYPES
 
-FAMILIES = sorted(path for path in Path(kernels.__file__).parent.glob("*.py") if path.stem != "__init__")
+FOLDER = Path(kernels.__file__).parent
+FAMILIES = sorted(path for path in (*FOLDER.glob("*.py"), *FOLDER.glob("*/formula.py")) if path.stem != "__init__")
 ENGINE = ("ball", "blocks", "tiling", "numbers", "threads", "operands", "engine", "bounds", "threading", "concurrent")
 LONGEST = 25  # lines of a function
+
+
+def family(path: Path) -> str:
+    """Return the name of the family that a module is of."""
+    return path.parent.name if path.stem == "formula" else path.stem
 
 
 def imported(tree: ast.AST) -> Iterator[str]:
@@ -30,7 +36,7 @@ def reached(path: Path) -> list[str]:
     return sorted({name for name in modules if set(name.split(".")) & set(ENGINE)})
 
 
-@pytest.mark.parametrize("path", FAMILIES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", FAMILIES, ids=family)
 def test_a_family_imports_nothing_of_the_engine(path: Path) -> None:
     assert reached(path) == []
 
@@ -46,7 +52,7 @@ def _is_of_types(node: ast.AST) -> bool:
     return is_name or (isinstance(node, ast.Name) and node.id in ("DATA_TYPES", "FORMATS", "NUMPY_TYPES"))
 
 
-@pytest.mark.parametrize("path", FAMILIES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", FAMILIES, ids=family)
 def test_a_family_tests_no_data_type(path: Path) -> None:
     assert types_tested(path) == []
 
@@ -56,7 +62,7 @@ def lengths(path: Path) -> dict[str, int]:
     functions = (
         node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.FunctionDef)
     )
-    return {f"{path.stem}.{each.name}": (each.end_lineno or 0) - _first(each).lineno + 1 for each in functions}
+    return {f"{family(path)}.{each.name}": (each.end_lineno or 0) - _first(each).lineno + 1 for each in functions}
 
 
 def _first(function: ast.FunctionDef) -> ast.stmt:

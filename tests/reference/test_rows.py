@@ -9,8 +9,9 @@ import pytest
 
 from dmlcheck import load_cases
 from dmlcheck.cases.prepare import prepare
-from dmlcheck.reference import engine, sums
+from dmlcheck.reference import engine
 from dmlcheck.reference.bindings import row
+from dmlcheck.reference.functions import sums
 from dmlcheck.reference.kernels import normalization
 from dmlcheck.reference.rows import (
     ELEMENTS,

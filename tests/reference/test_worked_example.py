@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball
-from dmlcheck.reference.sums import _around_the_mean, mean, total, variance
+from dmlcheck.reference.functions.sums import _around_the_mean, mean, total, variance
 
 U = 2.0**-24
 X = Ball(np.float32([1, 2, 4.5]), 0.0, Arithmetic("FLOAT32", "FLOAT32", U, 2.0**-149))

@@ -46,6 +46,7 @@ def test_a_constraint_says_when_it_holds(fields: dict[str, Any], text: str) -> N
     ("fields", "text"),
     [
         ({}, ""),
+        ({"absent": ("A", "B")}, "without A and B"),
         ({"strided": ("A", "B")}, "A or B has strides"),
         ({"when": {"P": (2,)}, "where": "len(A.Sizes) > 4"}, "P is 2, and len(A.Sizes) > 4"),
         ({"values": "x < 0"}, "elements where x < 0"),

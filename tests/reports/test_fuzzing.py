@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
+from dmlcheck.fuzzing.answers import FailureKind, TrialAnswer
+from dmlcheck.fuzzing.campaign import CampaignFinding, CampaignRequest, CampaignTally
 from dmlcheck.reports.fuzzing import finding_lines, head_lines, progress_text, summary_lines
 from dmlcheck.reports.layout import PLAIN
-from dmlcheck.running.answers import FailureKind, TrialAnswer
-from dmlcheck.running.campaign import CampaignFinding, CampaignRequest, CampaignTally
 from dmlcheck.running.results import FAILED, PASSED, SKIPPED
 
 GEMM = "DML_OPERATOR_GEMM"
@@ -37,7 +37,7 @@ def test_a_finding_has_its_rule_its_cause_and_its_file() -> None:
         "  likely cause: TF32",
         "  found/gemm.yaml: draw 3 of GEMM; reduced by 12 trials",
     ]
-    assert list(finding_lines(FOUND._replace(is_whole=False), PLAIN))[-1].endswith("trials, as far as the time allowed")
+    assert list(finding_lines(FOUND._replace(is_whole=False), PLAIN))[-1].endswith("trials before the time ran out")
     assert list(finding_lines(FOUND._replace(is_flaky=True), PLAIN))[-1].endswith("; it failed only now and then")
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from dml_graphs import FLOAT32, add, gemm, graph, matmul_add, operator, save, tensor
 
+from dmlcheck.models.graphs import validated_graph
 from dmlcheck.reports.graphs import graph_lines
 from dmlcheck.reports.layout import PLAIN, printed
-from dmlcheck.running.graphs import validated_graph
 from dmlcheck.running.legality import LevelRequest
 
 PLACE = "Partition_0.bin: error[edge-mismatch]: nodes[3].desc.ATensor.TotalTensorSizeInBytes: "

@@ -8,10 +8,10 @@ import pytest
 from fused_patterns import attention_block, layer_norm, quick_gelu, whole
 from whole_models import attention_layer, model, node, residual_block, save, tensor
 
+from dmlcheck.models.legality import validated_model
 from dmlcheck.reports.layout import PLAIN, printed
 from dmlcheck.reports.models import model_lines
 from dmlcheck.running.legality import LevelRequest
-from dmlcheck.running.models import validated_model
 
 SOFTMAX = (
     "model.onnx::softmax: Softmax-13 becomes DML_OPERATOR_ACTIVATION_SOFTMAX1, from DML_FEATURE_LEVEL_5_1 "

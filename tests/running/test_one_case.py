@@ -16,7 +16,7 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.formats.read import read_file
 from dmlcheck.implementations import Failure, TimedOut, Unsupported
 from dmlcheck.implementations.reference import Reference
-from dmlcheck.reference import deadline
+from dmlcheck.reference.limits import deadline
 from dmlcheck.running import one_case
 from dmlcheck.running.one_case import Run, run_case, run_cases
 from dmlcheck.running.pair import Pair

@@ -12,10 +12,10 @@ from whole_models import model, node, save
 
 from dmlcheck.cases.find import Target
 from dmlcheck.implementations import make
+from dmlcheck.models.cases import Loaded, ModelRequest, loaded
+from dmlcheck.models.reference_nodes import stand_in
+from dmlcheck.models.run import ModelExecution
 from dmlcheck.running.events import Done, Plan
-from dmlcheck.running.model_cases import Loaded, ModelRequest, loaded
-from dmlcheck.running.model_run import ModelExecution
-from dmlcheck.running.reference_nodes import stand_in
 
 OWN = "com.microsoft"
 

@@ -149,10 +149,10 @@ def test_a_known_deviation_says_in_words_which_versions_have_it(specs: Path, row
 
 
 def test_a_known_deviation_has_the_conditions_of_its_row(specs: Path) -> None:
-    row = "when: {Axes: 1}, strided: [InputTensor], where: AxisCount > 1, since: 1.7.0, until: 1.8.2, device: GPU"
+    row = "when: {Axes: 1}, absent: [A], strided: [B], where: AxisCount > 1, since: 1.7.0, until: 1.8.2, device: GPU"
     text = SPEC + f"known_deviations:\n  - {{text: No., source: a page, {row}, is_of_graphs: true}}\n"
     (known,) = load.load_spec(write(specs, "CONDITIONS_FOR_TEST_LOAD", text)).known_deviations
-    limits = ({"Axes": (1,)}, ("InputTensor",), "AxisCount > 1", "1.7.0", "1.8.2", "GPU", True)
+    limits = ({"Axes": (1,)}, ("A",), ("B",), "AxisCount > 1", "1.7.0", "1.8.2", "GPU", True)
     assert known[3:] == (*limits, None, None, None, None, None, "", {})
 
 
@@ -160,7 +160,7 @@ def test_a_known_deviation_has_the_values_of_its_row(specs: Path) -> None:
     row = 'values: InputTensor < 0, gives: 0, as_if: {InputTensor: 1}, refusal: "0x8000FFFF", as_of: 2025'
     text = SPEC + f"known_deviations:\n  - {{text: No., source: a page, {row}}}\n"
     (known,) = load.load_spec(write(specs, "VALUES_FOR_TEST_LOAD", text)).known_deviations
-    assert known[11:] == ("InputTensor < 0", "0", {"InputTensor": "1"}, "0x8000FFFF", "", {})
+    assert known[12:] == ("InputTensor < 0", "0", {"InputTensor": "1"}, "0x8000FFFF", "", {})
     assert (known.is_narrow, known.is_given) == (True, True)
 
 

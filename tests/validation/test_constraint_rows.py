@@ -175,7 +175,7 @@ def test_a_claim_without_a_word_of_its_own_is_told_by_its_text() -> None:
 def test_a_field_that_another_one_rules_out_is_told_with_it() -> None:
     row = {"id": "C1", "text": "Axis or B.", "excluded": ["Axis"], "present": ["B"]}
     (finding,) = check(with_rows(row, Axis=2, B=tensor(1)), "1_0")
-    assert (finding.message, finding.help) == ("Axis may not be given beside B", "leave Axis out")
+    assert (finding.message, finding.help) == ("Axis may not be given together with B", "leave Axis out")
 
 
 def test_a_finding_names_its_row_and_shows_its_text_and_its_help() -> None:

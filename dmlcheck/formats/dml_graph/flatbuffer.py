@@ -28,7 +28,7 @@ class FlatBuffer:
         self.left = min(_TIMES * len(data), _MOST_READ)
 
     def checked(self, place: int, size: int) -> int:
-        """Return a place from which so many bytes are in the file."""
+        """Return a place, checked to be followed by a number of bytes."""
         if place < 0 or place + size > len(self.data):
             raise Malformed(f"{size:,} bytes at byte {place:,} are outside the file, which has {len(self.data):,}")
         return place
@@ -89,7 +89,7 @@ class FlatTable(NamedTuple):
     extent: int
 
     def field(self, number: int, size: int = 4) -> int | None:
-        """Return the place of a field of so many bytes, or None if it is left out."""
+        """Return the place of a field of a given size in bytes, or None if it is omitted."""
         entry = 4 + 2 * number
         offset = self.buffer.number("<H", self.vtable + entry) if entry < self.size else 0
         if offset == 0:

@@ -73,7 +73,7 @@ def _array(place: str, name: str, tensor: TensorDesc) -> Array:
             raise Missing
         _check_size(archive.getinfo(f"{name}.npy").file_size, most)
         with archive.open(f"{name}.npy") as packed:
-            shutil.copyfileobj(packed, copy)  # elements are read from files alone
+            shutil.copyfileobj(packed, copy)  # elements are only read from files
         copy.seek(0)
         return npy.read_elements(copy, npy.Header(copy))
 

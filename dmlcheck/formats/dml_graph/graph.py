@@ -18,7 +18,7 @@ def read_graph(path: str) -> GraphFile | Diagnostic:
 
 
 def graph_of(stored: records.Stored, file: str = "") -> GraphFile:
-    """Return the graph of a file as a Graph: constants in files beside it are owned by DirectML."""
+    """Return the graph of a file as a Graph: constants in files next to it are owned by DirectML."""
     constants = tuple(
         Constant(name, node.name, ("nodes", index), node.desc.data, node.desc.file)
         for index, node in enumerate(stored.nodes)

@@ -1,6 +1,6 @@
 """A DirectML graph read from its file, in time and memory proportional to the file's size.
 
-The tables are those of microsoft/DirectML, DmlGraphDesc_generated.h and OperatorFieldTypes_generated.h of DxDispatch.
+The tables come from microsoft/DirectML, DmlGraphDesc_generated.h and OperatorFieldTypes_generated.h of DxDispatch.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ class Operator(NamedTuple):
 
 
 class FileConstant(NamedTuple):
-    """A constant: the name of the file beside, without `.bin`, or else its bytes."""
+    """A constant: the name of the file next to the graph, without `.bin`, or else its bytes."""
 
     file: str = ""
     data: memoryview | None = None

@@ -137,7 +137,7 @@ def _regions(desc: OperatorDesc, bindings: Mapping[str, ModelBinding], resources
 
 
 def _start(source: BoundResource, resources: Resources) -> int:
-    """Return the byte that a tensor starts at, as far as the type of its resource is known without its values."""
+    """Return the byte that a tensor starts at, from the type of its resource, if that is known without its values."""
     kind = data_type(resources.readable[source.name].get("initialValuesDataType")) or "UNKNOWN"
     return source.start * (source.size or max(1, DATA_TYPES[kind].bits // 8))
 

@@ -41,7 +41,7 @@ _NOT_FIELDS = ("type", "Type", "bindings", "dmlCompileType", "executionFlags")
 class _Dispatchables(NamedTuple):
     """The dispatchables of a model: as given, None if they cannot be read, and those of each kind.
 
-    `descs` are those of operators as they were read, `bindings` the own bindings of operators and graphs.
+    `descs` are the operators' descs as they were read, `bindings` the own bindings of operators and graphs.
     """
 
     given: Mapping[str, Any] | None
@@ -53,7 +53,7 @@ class _Dispatchables(NamedTuple):
 
 
 def read_model(document: Document) -> DxModel:
-    """Read a model; whatever is wrong with its form is among its problems."""
+    """Read a model; its problems include everything that is wrong with its form."""
     model, findings = collected(_model(document))
     origin = model.origin
     found = in_order(origin, findings) if len(findings) > MAX_PROBLEMS else tuple(map(origin.diagnostic, findings))
@@ -163,7 +163,7 @@ def _type_key(raw: Mapping[str, Any]) -> str:
 
 
 def _operator(name: str, kind: str, raw: dict[str, Any], document: Document) -> Checking[Case | None]:
-    """Read a dispatchable of DirectML as a case: its desc stands under a key, or beside its other settings."""
+    """Read a dispatchable of DirectML as a case: its desc stands under a key, or next to its other settings."""
     path: Path = ("dispatchables", name)
     key = next((key for key in ("Desc", "desc") if key in raw), None)
     desc = raw[key] if key else {field: part for field, part in raw.items() if field not in _NOT_FIELDS}

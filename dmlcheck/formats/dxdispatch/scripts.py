@@ -1,4 +1,4 @@
-"""Scripts beside exported models: they run the models where dmlcheck is not, and keep the results."""
+"""Scripts next to exported models: they run the models where dmlcheck is not, and keep the results."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dmlcheck.formats.dxdispatch.write import MODEL
 
 LOG = "printed.txt"  # the output of a script's run of the model, and its exit code
 EXIT_CODE = "exit-code.txt"
-ABOUT = "about.txt"  # the executable's description of itself, beside the folders of the models
+ABOUT = "about.txt"  # the executable's description of itself, next to the folders of the models
 
 README = f"""\
 # Cases for DxDispatch

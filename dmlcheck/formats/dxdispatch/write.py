@@ -1,6 +1,6 @@
 """DxDispatch models written: a desc and its inputs as a model with one dispatch that writes each output to a file.
 
-The rules are those of DxDispatch/doc/Guide.md and of the parser beside it, in the repository microsoft/DirectML.
+The rules come from DxDispatch/doc/Guide.md and the parser next to it, in the repository microsoft/DirectML.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def write_model(desc: OperatorDesc, inputs: Mapping[str, Any], folder: str) -> N
 def model_files(desc: OperatorDesc, inputs: Mapping[str, Any]) -> Iterator[tuple[str, bytes]]:
     """Yield the files of a model, each with its name: the .npy files of its inputs, and the model itself.
 
-    The buffers of inputs have 0xFF bytes between elements; those of outputs have NaN, -1 or the largest number
+    Input buffers have 0xFF bytes between elements; output buffers have NaN, -1 or the largest number
     everywhere before the dispatch, so that an unwritten element does not pass for a result.
     """
     resources: dict[str, Any] = {}

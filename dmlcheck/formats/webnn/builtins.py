@@ -1,4 +1,4 @@
-"""The functions of JavaScript that make tests of data: those of lists, objects and numbers.
+"""The functions of JavaScript that make tests of data: methods of lists, objects and numbers.
 
 Each gets its place and its arguments, a method first the list or the text that it is called on. TypeError and the like
 where the arguments are of another kind.

@@ -62,7 +62,7 @@ def require() -> None:
 
 
 def read(path: str) -> Script:
-    """Read and parse a file; whatever is wrong with it is in the problems of its document."""
+    """Read and parse a file; everything wrong with it is in the problems of its document."""
     document = Document(path.replace(os.sep, "/"), "")
     try:
         data = read_plain(path, MAX_BYTES)

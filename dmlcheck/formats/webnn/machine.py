@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _MOST_STEPS = 2**20  # expressions of a file, each as often as a loop has it
-_MOST_DEPTH = 100  # expressions in expressions, with those of functions that are called
+_MOST_DEPTH = 100  # expressions in expressions, including those of functions that are called
 _DEPTH_OF_CALL = 5
 _ITEMS_OF_A_STEP = 8
 _PROBLEMS = (ArithmeticError, AttributeError, IndexError, KeyError, TypeError, ValueError)
@@ -84,7 +84,7 @@ class _Place(NamedTuple):
 
 
 class Machine:
-    """The evaluation of a file. `globals` are names that it has beside JavaScript's own.
+    """The evaluation of a file. `globals` are names that it has in addition to JavaScript's own.
 
     `on_failure` is called with each part of the file that is not evaluated, and the reason.
     """
@@ -634,7 +634,7 @@ def _member_of(base: Any, index: Any) -> Any:
 
 
 def _is_pushed(node: Node) -> bool:
-    """Whether a name stands before `.push(` alone."""
+    """Whether a name is used only in front of `.push(`."""
     member, call = node.parent, None if node.parent is None else node.parent.parent
     if member is None or call is None or member.type != "member_expression" or call.type != "call_expression":
         return False

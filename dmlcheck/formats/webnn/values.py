@@ -74,7 +74,7 @@ class Function(NamedTuple):
 
 
 class Builtin(NamedTuple):
-    """A function that every file has: it gets its place and its arguments. `members` are those of its own."""
+    """A function that every file has: it gets its place and its arguments. `members` are its own properties."""
 
     call: Callable[..., Any]
     members: Mapping[str, Any] = {}
@@ -117,7 +117,7 @@ def is_nothing(value: ScriptValue) -> bool:
 
 
 def is_undefined(value: ScriptValue) -> bool:
-    """Whether a value is undefined, and not null: this comes from the word alone."""
+    """Whether a value is undefined, and not null: this comes only from the word."""
     return value.of is None and value.node.type != "null"
 
 

@@ -25,7 +25,7 @@ _START_SECONDS = 60.0  # for loading the library and making a device
 
 
 class LibraryOptions(NamedTuple):
-    """The parts of `directml:LIBRARY,device=...,d3d12=...`; `flags` are those of an execution."""
+    """The parts of `directml:LIBRARY,device=...,d3d12=...`; `flags` are for executions."""
 
     library: str = ""
     device: str = ""

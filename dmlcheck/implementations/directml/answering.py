@@ -1,7 +1,7 @@
 """A Direct3D 12 device that computes nothing: it answers what DirectML asks before it looks at a desc.
 
-DirectML checks a desc without any work on the device, so its answer is that of the library, whatever the device.
-DXCore, which describes the adapter of a device, is answered for too.
+DirectML checks a desc without any work on the device, so the answer comes from the library and does not depend on the
+device. DXCore, which describes the adapter of a device, is answered for too.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Executes operators on a Direct3D 12 device: compiles, initialises, dispatches, and reads back.
 
-The steps are those of DirectML's documentation. Buffers grow and are used again; operators that were compiled are kept.
+The steps follow DirectML's documentation. Buffers grow and are reused; operators that were compiled are kept.
 When a list has been executed its buffers are in the state COMMON again, in which each may be copied or dispatched to.
 """
 
@@ -263,7 +263,7 @@ def _step(name: str, call: Any, *arguments: Any) -> Any:
 
 
 def _placed(sizes: Sequence[int | None], behind: int) -> list[_Place | None]:
-    """Return places one after the other for tensors of some sizes, each with some bytes behind it."""
+    """Return places one after the other for tensors of some sizes, each followed by some bytes."""
     places: list[_Place | None] = []
     end = 0
     for size in sizes:

@@ -168,7 +168,7 @@ def _unpacked(wheel: str, archive: zipfile.ZipFile) -> str:
 
 
 def _is_needed(name: str) -> bool:
-    """Whether a file beside the library goes with it: on Linux, the libraries that it is linked with."""
+    """Whether a file next to the library belongs to it: on Linux, the libraries that it is linked with."""
     return is_library(name) or (not _IS_WINDOWS and name.startswith(("libd3d12", "libdxcore")))
 
 

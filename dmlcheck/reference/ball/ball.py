@@ -151,9 +151,9 @@ class Ball(_Inexact):
     `radius` has the radii; `is_exact` says that they are all 0 by construction, which saves work. `terms` is the number
     of terms of the longest sum in the computation of a result, for reports. `unlimited` marks results whose balls have
     all numbers that the operator can return; `beyond` has other results that are right as well, where rounding decides
-    whether an operand is in the domain: NaN beside a number, or the number beside NaN. Operations drop both. If the
-    arithmetic `has_twins`, `twin` has the same numbers with their likely radii; it is None for exact numbers, and after
-    an operation without likely errors.
+    whether an operand is in the domain: NaN as well as a number, or the number as well as NaN. Operations drop both. If
+    the arithmetic `has_twins`, `twin` has the same numbers with their likely radii; it is None for exact numbers, and
+    after an operation without likely errors.
     """
 
     __slots__ = ("_operand", "_radius", "arithmetic", "beyond", "is_exact", "terms", "twin", "unlimited", "value")

@@ -28,9 +28,9 @@ class Arithmetic(NamedTuple):
     the type that FLOAT fields may be rounded to, `factors` the type that factors of sums of products may be rounded to:
     FLOAT32, TF32 or BFLOAT16. With a `unit`, the values of factors are rounded so, to the nearest number or cut.
     `has_short_sums` is for likely errors of sums that are added in lanes or pairs, not one by one. Numbers of an
-    arithmetic that `has_twins` carry their likely errors beside the others, as far as operations support it.
-    `has_one_cause` says that the errors of the operands have one cause, so that those of the terms of a sum add up.
-    Sums are `computed_in` FLOAT32 where their results alone are rounded to the type, and so are functions unless the
+    arithmetic that `has_twins` also carry their likely errors through the operations that support it.
+    `has_one_cause` says that the errors of the operands are correlated, so that in a sum they add up.
+    Sums are `computed_in` FLOAT32 where only their results are rounded to the type, and so are functions unless the
     arithmetic `has_narrow_functions`. A sum is then `stored` before the next operation, and may overflow there, or
     `parts` of it are, or "". `errors` has how far functions may be from the right results, by their names, where an
     implementation is known to be less accurate than the formula. An arithmetic that `is_exact` rounds nothing.

@@ -45,7 +45,7 @@ def enclosing(low: Array, high: Array) -> tuple[Array, Array]:
 def hull(*ways: Callable[[], Any], is_first_likely: bool = False) -> Any:
     """Return the hull of the results of several ways to compute something; of plain arrays, the first way's result.
 
-    If `is_first_likely`, the likely radius is that of the first way alone.
+    If `is_first_likely`, the likely radius is that of only the first way.
     """
     first = ways[0]()
     if not isinstance(first, Ball) or (is_first_likely and first.arithmetic.is_likely):

@@ -50,7 +50,7 @@ def total_of_parts(parts: Iterable[Ball], axis: Any, *, keepdims: bool) -> Ball:
 def plus_start(sums: Any, start: Any) -> Any:
     """Return sums + start, where `start` may also be the first term of the sums.
 
-    As the first term it is in every partial sum, and terms that are too small beside it may be lost one by one.
+    As the first term it is in every partial sum, and terms that are too small compared with it may be lost one by one.
     """
     if not isinstance(sums, Ball) or sums.terms < 2:
         return sums + start

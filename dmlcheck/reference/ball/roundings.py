@@ -19,7 +19,7 @@ class Rounding(NamedTuple):
 
     It is never more than `at_most`. `operand` is an error of the first operand, in units in its last place, that the
     function carries to its result: the error of reducing large angles, or of multiplying by a constant. A `formula`
-    takes the place of the numbers: the errors of its own operations are those of the function. `likely` is the row for
+    takes the place of the numbers: the errors of its own operations are the function's. `likely` is the row for
     likely errors, if the published limit is much wider than the errors of implementations.
     """
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference import factors
 from dmlcheck.reference.ball import errors as of
+from dmlcheck.reference.ball import factors
 from dmlcheck.reference.ball.ball import FLOAT32, Ball, twin
 from dmlcheck.reference.ball.errors import Arithmetic, Array, Errors, plus, summing_error
 from dmlcheck.reference.ball.operands import operands, rounded

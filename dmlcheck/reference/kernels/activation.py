@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.data_types import cast, limits, represents
-from dmlcheck.reference.functions import with_known_error, with_published_error
+from dmlcheck.reference.arrays.data_types import cast, limits, represents
+from dmlcheck.reference.functions.several_ways import with_known_error, with_published_error
+from dmlcheck.reference.functions.special import erfc, ln_1_exp
 from dmlcheck.reference.results import AsMeasured, PartlyUndefined, alternatives, flushing
 from dmlcheck.reference.rows import CHOICES, Kernel, elementwise, exact
-from dmlcheck.reference.special import erfc, ln_1_exp
 
 
 def celu(input: Any, *, alpha: Any) -> AsMeasured:

@@ -7,8 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.data_types import as_bits, cast, is_float, limits, overflows, stored, width, wrapped
-from dmlcheck.reference.functions import as_measured_powers, of_values, powers, sums_or_infinity
+from dmlcheck.reference.arrays.data_types import as_bits, cast, is_float, limits, overflows, stored, width, wrapped
+from dmlcheck.reference.functions.several_ways import (
+    as_measured_powers,
+    of_values,
+    powers,
+    sums_or_infinity,
+)
 from dmlcheck.reference.results import AsMeasured, PartlyUndefined, alternatives, flushing
 from dmlcheck.reference.rows import CHOICES, REMAINDERS, Kernel, elementwise, exact
 

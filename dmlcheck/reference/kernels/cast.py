@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dmlcheck.reference.conversions import as_directml_converts
+from dmlcheck.reference.functions.conversions import as_directml_converts
 from dmlcheck.reference.rows import Kernel, Spread, elementwise
 
 

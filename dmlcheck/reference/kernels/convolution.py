@@ -9,17 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.grouped import grouped
-from dmlcheck.reference.magnitudes import of_convolution
-from dmlcheck.reference.nested import Nested
-from dmlcheck.reference.place_counts import place_count, transposed_size
-from dmlcheck.reference.places import Places, numbers_of
-from dmlcheck.reference.products import dot, dot_of_scaled, plus
-from dmlcheck.reference.quantization import difference, requantized
+from dmlcheck.reference.arrays.grouped import grouped
+from dmlcheck.reference.arrays.places import Places, numbers_of
+from dmlcheck.reference.ball.winograd import WINOGRAD
+from dmlcheck.reference.functions.magnitudes import of_convolution
+from dmlcheck.reference.functions.nested import Nested
+from dmlcheck.reference.functions.place_counts import place_count, transposed_size
+from dmlcheck.reference.functions.products import dot, dot_of_scaled, plus
+from dmlcheck.reference.functions.quantization import difference, requantized
+from dmlcheck.reference.functions.windows import Window
 from dmlcheck.reference.results import PartlyUndefined, any_of, separated, ways_of
 from dmlcheck.reference.rows import PRODUCTS, Correlations, Given, Kernel, Spread
-from dmlcheck.reference.windows import Window
-from dmlcheck.reference.winograd import WINOGRAD
 
 Sizes = tuple[int, ...]
 

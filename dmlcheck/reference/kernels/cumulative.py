@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from dmlcheck.reference.functions.scans import Scan, marks_of_products, marks_of_sums, scanned
 from dmlcheck.reference.results import PartlyUndefined
 from dmlcheck.reference.rows import Groups, Kernel
-from dmlcheck.reference.scans import Scan, marks_of_products, marks_of_sums, scanned
 
 
 def cumulative_summation(

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.conversions import float_as
-from dmlcheck.reference.data_types import element
-from dmlcheck.reference.functions import sequence
-from dmlcheck.reference.needs import diagonals_at, row_major_index
-from dmlcheck.reference.places import Places
+from dmlcheck.reference.arrays.data_types import element
+from dmlcheck.reference.arrays.needs import diagonals_at, row_major_index
+from dmlcheck.reference.arrays.places import Places
+from dmlcheck.reference.functions.conversions import float_as
+from dmlcheck.reference.functions.several_ways import sequence
 from dmlcheck.reference.results import PartlyUndefined, alternatives, separated, ways_of
 from dmlcheck.reference.rows import Cut, Kernel, exact_row
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from dmlcheck.reference.data_types import sum_of_terms
-from dmlcheck.reference.layers import depth_of, layers_at
-from dmlcheck.reference.needs import BATCHES, batches
-from dmlcheck.reference.place_counts import place_count
-from dmlcheck.reference.places import Places
+from dmlcheck.reference.arrays.data_types import sum_of_terms
+from dmlcheck.reference.arrays.needs import BATCHES, batches
+from dmlcheck.reference.arrays.places import Places
+from dmlcheck.reference.functions.layers import depth_of, layers_at
+from dmlcheck.reference.functions.place_counts import place_count
+from dmlcheck.reference.functions.windows import Window, part, view, windows
+from dmlcheck.reference.limits.work import BLOCKS_OF_LAYERS
 from dmlcheck.reference.results import PartlyUndefined
 from dmlcheck.reference.rows import Cut, Given, Kernel, Spread, exact_row
-from dmlcheck.reference.windows import Window, part, view, windows
-from dmlcheck.reference.work import BLOCKS_OF_LAYERS
 
 Sizes = tuple[int, ...]
 

@@ -9,30 +9,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
-from dmlcheck.reference.data_types import unit_roundoff
-from dmlcheck.reference.functions import of_values
-from dmlcheck.reference.grouped import comparable
-from dmlcheck.reference.neighbours import Region, local
-from dmlcheck.reference.normalized import centred_gradient, moment
-from dmlcheck.reference.phases import equal_shares
-from dmlcheck.reference.place_counts import may_be_place_count
-from dmlcheck.reference.places import Places, numbers_at, with_ones_after
-from dmlcheck.reference.results import PartlyUndefined, any_of
-from dmlcheck.reference.rows import (
-    AllUndefined,
-    Axes,
-    Given,
-    InWindows,
-    Kernel,
-    Neighbours,
-    PerWindow,
-    Spread,
-    Tiles,
-    shared_by,
-)
-from dmlcheck.reference.sums import mean as mean_of
-from dmlcheck.reference.sums import total
-from dmlcheck.reference.windows import (
+from dmlcheck.reference.arrays.data_types import unit_roundoff
+from dmlcheck.reference.arrays.grouped import comparable
+from dmlcheck.reference.arrays.places import Places, numbers_at, with_ones_after
+from dmlcheck.reference.functions.neighbours import Region, local
+from dmlcheck.reference.functions.normalized import centred_gradient, moment
+from dmlcheck.reference.functions.phases import equal_shares
+from dmlcheck.reference.functions.place_counts import may_be_place_count
+from dmlcheck.reference.functions.several_ways import of_values
+from dmlcheck.reference.functions.sums import mean as mean_of
+from dmlcheck.reference.functions.sums import total
+from dmlcheck.reference.functions.windows import (
     View,
     Window,
     count_at,
@@ -45,6 +32,19 @@ from dmlcheck.reference.windows import (
     windows,
     windows_by_dimension,
     without_repeats,
+)
+from dmlcheck.reference.results import PartlyUndefined, any_of
+from dmlcheck.reference.rows import (
+    AllUndefined,
+    Axes,
+    Given,
+    InWindows,
+    Kernel,
+    Neighbours,
+    PerWindow,
+    Spread,
+    Tiles,
+    shared_by,
 )
 
 Sizes = tuple[int, ...]

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
-from dmlcheck.reference.data_types import as_bits, is_float
-from dmlcheck.reference.needs import (
+from dmlcheck.reference.arrays.data_types import as_bits, is_float
+from dmlcheck.reference.arrays.needs import (
     LINES,
     WHOLE,
     axes_after_tuples,
@@ -22,11 +22,11 @@ from dmlcheck.reference.needs import (
     tuples_of_gather_nd,
     updates_after_tuples,
 )
-from dmlcheck.reference.ordering import first_in_order
-from dmlcheck.reference.places import Places, picked, with_ones_after
+from dmlcheck.reference.arrays.places import Places, picked, with_ones_after
+from dmlcheck.reference.functions.ordering import first_in_order
+from dmlcheck.reference.limits.work import BLOCKS_OF_COPIES
 from dmlcheck.reference.results import AsMeasured, PartlyUndefined, alternatives
 from dmlcheck.reference.rows import RANKS, UNCUT, Cut, Groups, Kernel, Spread, exact_row
-from dmlcheck.reference.work import BLOCKS_OF_COPIES
 
 # ---- indices
 

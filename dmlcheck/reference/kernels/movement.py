@@ -11,10 +11,8 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
-from dmlcheck.reference.conversions import in_type_of
-from dmlcheck.reference.edges import continued
-from dmlcheck.reference.grouped import AXES_OF_BLOCKS, split_channels
-from dmlcheck.reference.needs import (
+from dmlcheck.reference.arrays.grouped import AXES_OF_BLOCKS, split_channels
+from dmlcheck.reference.arrays.needs import (
     LINES,
     WHOLE,
     batches_and_channels,
@@ -23,7 +21,9 @@ from dmlcheck.reference.needs import (
     joined_parts,
     rows_in_blocks,
 )
-from dmlcheck.reference.places import Index, Places, slices, with_ones_after
+from dmlcheck.reference.arrays.places import Index, Places, slices, with_ones_after
+from dmlcheck.reference.functions.conversions import in_type_of
+from dmlcheck.reference.functions.edges import continued
 from dmlcheck.reference.results import AsMeasured, PartlyUndefined, alternatives, separated, ways_of
 from dmlcheck.reference.rows import UNCUT, Cut, Kernel, Spread, exact_row
 

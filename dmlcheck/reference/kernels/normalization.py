@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.neighbours import Region, local
-from dmlcheck.reference.nested import Nested
-from dmlcheck.reference.normalized import affine, fused_within, quotients
+from dmlcheck.reference.functions.neighbours import Region, local
+from dmlcheck.reference.functions.nested import Nested
+from dmlcheck.reference.functions.normalized import affine, fused_within, quotients
+from dmlcheck.reference.functions.sums import mean, mean_and_variance, total
 from dmlcheck.reference.results import AsMeasured, PartlyUndefined
 from dmlcheck.reference.rows import VARIANCE, Axes, Given, Groups, Kernel, Neighbours, elementwise, shared_by
-from dmlcheck.reference.sums import mean, mean_and_variance, total
 
 # ---- mean and variance of groups
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.functions import moving_mean
-from dmlcheck.reference.needs import only_number
+from dmlcheck.reference.arrays.needs import only_number
+from dmlcheck.reference.functions.several_ways import moving_mean
 from dmlcheck.reference.results import PartlyUndefined
 from dmlcheck.reference.rows import Cut, Kernel
 

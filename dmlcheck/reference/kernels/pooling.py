@@ -11,16 +11,14 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
-from dmlcheck.reference.corners import Corners, corners
-from dmlcheck.reference.data_types import is_float
-from dmlcheck.reference.grouped import comparable
-from dmlcheck.reference.needs import CHANNELS, REGIONS, batches_and_channels
-from dmlcheck.reference.norms import absolute_norm, alternatives_of_signs, has_plain_powers
-from dmlcheck.reference.places import Places, with_ones_after
-from dmlcheck.reference.quantization import difference, requantized
-from dmlcheck.reference.results import PartlyUndefined, all_undefined, any_of, stacked
-from dmlcheck.reference.rows import NORMS, UNCUT, Cut, Given, Kernel, Spread, Windows, exact_row
-from dmlcheck.reference.windows import (
+from dmlcheck.reference.arrays.data_types import is_float
+from dmlcheck.reference.arrays.grouped import comparable
+from dmlcheck.reference.arrays.needs import CHANNELS, REGIONS, batches_and_channels
+from dmlcheck.reference.arrays.places import Places, with_ones_after
+from dmlcheck.reference.functions.corners import Corners, corners
+from dmlcheck.reference.functions.norms import absolute_norm, alternatives_of_signs, has_plain_powers
+from dmlcheck.reference.functions.quantization import difference, requantized
+from dmlcheck.reference.functions.windows import (
     View,
     Window,
     first_place,
@@ -30,6 +28,8 @@ from dmlcheck.reference.windows import (
     windows,
     without_repeats,
 )
+from dmlcheck.reference.results import PartlyUndefined, all_undefined, any_of, stacked
+from dmlcheck.reference.rows import NORMS, UNCUT, Cut, Given, Kernel, Spread, Windows, exact_row
 
 Sizes = tuple[int, ...]
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.data_types import as_float, infinite, limits, nearest
-from dmlcheck.reference.needs import repeated
-from dmlcheck.reference.places import Places
-from dmlcheck.reference.quantization import as_floats, difference, differences, quantized_nan
+from dmlcheck.reference.arrays.data_types import as_float, infinite, limits, nearest
+from dmlcheck.reference.arrays.needs import repeated
+from dmlcheck.reference.arrays.places import Places
+from dmlcheck.reference.functions.quantization import as_floats, difference, differences, quantized_nan
 from dmlcheck.reference.results import AsMeasured, PartlyUndefined, alternatives
 from dmlcheck.reference.rows import EVERYTHING, Axes, Cut, Given, Kernel, elementwise
 

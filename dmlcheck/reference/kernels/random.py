@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
-from dmlcheck.reference.needs import WHOLE
-from dmlcheck.reference.places import Places, first_number
+from dmlcheck.reference.arrays.needs import WHOLE
+from dmlcheck.reference.arrays.places import Places, first_number
 from dmlcheck.reference.rows import Cut, Kernel, exact_row
 
 MULTIPLIER0, MULTIPLIER1 = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)

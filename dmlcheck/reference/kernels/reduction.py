@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.grouped import comparable, extreme, first, positions
+from dmlcheck.reference.arrays.grouped import comparable, extreme, first, positions
+from dmlcheck.reference.functions.sums import fmean, fsum, ftotal, product, total, total_less_1
 from dmlcheck.reference.results import AsMeasured, PartlyUndefined
 from dmlcheck.reference.rows import MARK, PLACE, WHOLE_STEPS, Axes, Groups, Kernel, along, exact_row
-from dmlcheck.reference.sums import fmean, fsum, ftotal, product, total, total_less_1
 
 
 def l2(x: Any, axes: Axes) -> Any:

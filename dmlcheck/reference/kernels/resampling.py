@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
-from dmlcheck.reference.interpolation import (
+from dmlcheck.reference.arrays.needs import WHOLE
+from dmlcheck.reference.arrays.places import Places, numbers_of
+from dmlcheck.reference.functions.interpolation import (
     Rounding,
     coordinates,
     half_up,
@@ -17,11 +19,9 @@ from dmlcheck.reference.interpolation import (
     returned,
     taken,
 )
-from dmlcheck.reference.needs import WHOLE
-from dmlcheck.reference.places import Places, numbers_of
+from dmlcheck.reference.limits.work import BLOCKS_OF_SAMPLES
 from dmlcheck.reference.results import PartlyUndefined, all_undefined
 from dmlcheck.reference.rows import Cut, Given, Kernel, Spread
-from dmlcheck.reference.work import BLOCKS_OF_SAMPLES
 
 ROUNDINGS: dict[str, Rounding] = {"INCREASING": np.ceil, "DECREASING": np.floor}
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from dmlcheck.reference.functions.sums import total, total_less_1
 from dmlcheck.reference.results import PartlyUndefined
 from dmlcheck.reference.rows import Axes, Groups, Kernel, along
-from dmlcheck.reference.sums import total, total_less_1
 
 
 def softmax1(input: Any, *, axes: Axes) -> PartlyUndefined:

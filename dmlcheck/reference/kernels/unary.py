@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.data_types import as_bits, cast, fits, limited, numbers_for, stored, width
-from dmlcheck.reference.functions import as_measured_powers, of_values
-from dmlcheck.reference.places import Places, numbers_of, with_ones_after
+from dmlcheck.reference.arrays.data_types import as_bits, cast, fits, limited, numbers_for, stored, width
+from dmlcheck.reference.arrays.places import Places, numbers_of, with_ones_after
+from dmlcheck.reference.functions.several_ways import as_measured_powers, of_values
+from dmlcheck.reference.functions.special import erf
+from dmlcheck.reference.limits.work import BLOCKS_OF_CHANNELS
 from dmlcheck.reference.results import AsMeasured, PartlyUndefined, flushing, or_nan
 from dmlcheck.reference.rows import WHOLE_STEPS, Cut, Kernel, elementwise, exact
-from dmlcheck.reference.special import erf
-from dmlcheck.reference.work import BLOCKS_OF_CHANNELS
 
 
 def absolute(input: Any) -> Any:

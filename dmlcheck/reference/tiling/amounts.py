@@ -6,11 +6,11 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from dmlcheck.reference.extents import terms_of
-from dmlcheck.reference.neighbours import has_everything, region
-from dmlcheck.reference.phases import most_places
+from dmlcheck.reference.functions.neighbours import has_everything, region
+from dmlcheck.reference.functions.phases import most_places
+from dmlcheck.reference.limits.work import Work, multiplications, terms
 from dmlcheck.reference.rows import Correlations, Cut, EachOutput, Given, InWindows, Neighbours, Tiles, Windows
-from dmlcheck.reference.work import Work, multiplications, terms
+from dmlcheck.reference.tiling.extents import terms_of
 
 
 def work_of(declared: Tiles, given: Given) -> Work | None:

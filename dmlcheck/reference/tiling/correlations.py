@@ -9,15 +9,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dmlcheck.reference.blocks import ranges, tiles_along
-from dmlcheck.reference.grouped import grouped
-from dmlcheck.reference.magnitudes import Magnitudes
-from dmlcheck.reference.phases import phases
-from dmlcheck.reference.places import Index
+from dmlcheck.reference.arrays.blocks import ranges, tiles_along
+from dmlcheck.reference.arrays.grouped import grouped
+from dmlcheck.reference.arrays.places import Index
+from dmlcheck.reference.functions.magnitudes import Magnitudes
+from dmlcheck.reference.functions.phases import phases
+from dmlcheck.reference.functions.windows import Places, View, Window, part, places_at, view, windows
 from dmlcheck.reference.rows import Correlations
 from dmlcheck.reference.tiling.request import Request
 from dmlcheck.reference.tiling.tile import Tile
-from dmlcheck.reference.windows import Places, View, Window, part, places_at, view, windows
 
 LARGEST = 1 << 20  # elements of the windows of a tile: 8 megabytes of float64
 ROWS = 4  # times as many elements of the filter in a tile, so that fewer tiles have the same windows
@@ -64,7 +64,7 @@ class Sliding(NamedTuple):
 
     `filter` is {groups, output channels of a group, input channels of a group, ...}; `input` is {batch, groups,
     channels of a group, ...}, with `fill` beyond its edges. Each of `others` has one element, or {groups, output
-    channels of a group, 1}, or is None. `magnitudes` returns those of the sums of a tile.
+    channels of a group, 1}, or is None. `magnitudes` returns the magnitudes of a tile's sums.
     """
 
     request: Request

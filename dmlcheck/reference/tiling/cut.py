@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from dmlcheck.reference.blocks import BLOCK, BLOCK_AS_IS, ranges, tiles_along
-from dmlcheck.reference.needs import WHOLE
-from dmlcheck.reference.places import Index, Places, part_at
+from dmlcheck.reference.arrays.blocks import BLOCK, BLOCK_AS_IS, ranges, tiles_along
+from dmlcheck.reference.arrays.needs import WHOLE
+from dmlcheck.reference.arrays.places import Index, Places, part_at
 from dmlcheck.reference.rows import Cut, EachOutput, Given, Need
 from dmlcheck.reference.tiling.request import Request
 from dmlcheck.reference.tiling.tile import Tile
@@ -56,7 +56,7 @@ def _tiles(declared: Cut, request: Request, outputs: Mapping[str, Sizes]) -> Ite
 
 
 def _indices(declared: Cut, sizes: Sizes, axes: Sequence[int], given: Given, elements: int) -> Iterator[Index]:
-    """Yield the indices of the tiles in the results, of at most so many elements."""
+    """Yield the indices of the tiles in the results, of at most a given number of elements."""
     depth = declared.depth(given)
     whole = math.prod(size for axis, size in enumerate(sizes) if axis not in axes)
     if not isinstance(depth, Sequence):

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.blocks import BLOCK, BLOCK_AS_IS, COLUMNS, Blocks, tiles_along
-from dmlcheck.reference.places import Index
+from dmlcheck.reference.arrays.blocks import BLOCK, BLOCK_AS_IS, COLUMNS, Blocks, tiles_along
+from dmlcheck.reference.arrays.places import Index
 from dmlcheck.reference.rows import Axes, Groups
 from dmlcheck.reference.tiling.request import Request
 from dmlcheck.reference.tiling.tile import Tile

@@ -11,15 +11,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dmlcheck.reference.blocks import BLOCK, ranges, tiles_along
-from dmlcheck.reference.extents import LARGE
-from dmlcheck.reference.phases import lines
-from dmlcheck.reference.places import Index
+from dmlcheck.reference.arrays.blocks import BLOCK, ranges, tiles_along
+from dmlcheck.reference.arrays.places import Index
+from dmlcheck.reference.functions.phases import lines
+from dmlcheck.reference.functions.windows import View, Window, joined, part, places_at
 from dmlcheck.reference.rows import InWindows, PerWindow
+from dmlcheck.reference.tiling.extents import LARGE
 from dmlcheck.reference.tiling.request import Request
 from dmlcheck.reference.tiling.tile import Tile
 from dmlcheck.reference.tiling.windows import views
-from dmlcheck.reference.windows import View, Window, joined, part, places_at
 
 Sizes = tuple[int, ...]
 Made = Mapping[str, Callable[[], Any]]

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.blocks import BLOCK, tiles_along
-from dmlcheck.reference.extents import places_at_once
-from dmlcheck.reference.neighbours import Everything, Region, has_everything, region
-from dmlcheck.reference.places import Index
+from dmlcheck.reference.arrays.blocks import BLOCK, tiles_along
+from dmlcheck.reference.arrays.places import Index
+from dmlcheck.reference.functions.neighbours import Everything, Region, has_everything, region
+from dmlcheck.reference.functions.windows import Window, part, places_at, run_at
 from dmlcheck.reference.rows import Groups, Neighbours
+from dmlcheck.reference.tiling.extents import places_at_once
 from dmlcheck.reference.tiling.groups import of_groups
 from dmlcheck.reference.tiling.request import Request
 from dmlcheck.reference.tiling.tile import Tile
-from dmlcheck.reference.windows import Window, part, places_at, run_at
 
 
 def of_neighbours(declared: Neighbours, request: Request) -> Iterator[Tile]:

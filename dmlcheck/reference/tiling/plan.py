@@ -12,7 +12,8 @@ import numpy as np
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference.ball.numbers import Arithmetic
 from dmlcheck.reference.bindings import Binding, Inputs, attributes_of, fields_of, parameter, row, tensors_of
-from dmlcheck.reference.deadline import in_time
+from dmlcheck.reference.limits.deadline import in_time
+from dmlcheck.reference.limits.work import Work
 from dmlcheck.reference.results import PartlyUndefined
 from dmlcheck.reference.rows import (
     AllUndefined,
@@ -33,7 +34,6 @@ from dmlcheck.reference.tiling.amounts import may_be_much
 from dmlcheck.reference.tiling.amounts import work_of as amount_of
 from dmlcheck.reference.tiling.request import Request
 from dmlcheck.reference.tiling.tile import Tile
-from dmlcheck.reference.work import Work
 
 
 class TilePlan(NamedTuple):

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
-from dmlcheck.reference.blocks import blocks_along, steps
-from dmlcheck.reference.magnitudes import Magnitudes
-from dmlcheck.reference.places import Index
+from dmlcheck.reference.arrays.blocks import blocks_along, steps
+from dmlcheck.reference.arrays.places import Index
+from dmlcheck.reference.functions.magnitudes import Magnitudes
 from dmlcheck.reference.rows import Products
 from dmlcheck.reference.tiling.request import Request
 from dmlcheck.reference.tiling.tile import Tile
@@ -40,7 +40,7 @@ def products(
 
     These have {..., M, K} and {..., K, N} elements, with the same sizes before. The formula gets parts of them, which
     it multiplies by `dot`, and the places of the tile of the others: tensors to broadcast to the result, or None. The
-    axes `whole` are not cut. `magnitudes` returns those of the sums of a tile.
+    axes `whole` are not cut. `magnitudes` returns the magnitudes of a tile's sums.
     """
     a, b = tensors["a"], tensors["b"]
     length = a.shape[-1]

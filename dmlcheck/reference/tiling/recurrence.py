@@ -8,19 +8,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dmlcheck.reference.arrays.blocks import Blocks, blockwise
+from dmlcheck.reference.arrays.data_types import infinite
+from dmlcheck.reference.arrays.places import Index
 from dmlcheck.reference.ball.numbers import raw
-from dmlcheck.reference.blocks import Blocks, blockwise
-from dmlcheck.reference.data_types import infinite
-from dmlcheck.reference.gates import without
-from dmlcheck.reference.nested import stored
-from dmlcheck.reference.overflowing import is_beyond
-from dmlcheck.reference.places import Index
+from dmlcheck.reference.functions.nested import stored
+from dmlcheck.reference.functions.overflowing import is_beyond
+from dmlcheck.reference.kernels.recurrent.gates import without
 from dmlcheck.reference.results import PartlyUndefined, alternatives, any_of
 from dmlcheck.reference.rows import Recurrence
 from dmlcheck.reference.tiling.request import Request
 from dmlcheck.reference.tiling.tile import Tile
 
-STEPS = 8  # of a block: so many are in memory as float64 at once
+STEPS = 8  # of a block, which are in memory as float64 at once
 LARGEST = 1 << 21  # elements of the sequences of a tile, of STEPS steps or more: 16 megabytes of float64
 
 Step = Callable[..., list[PartlyUndefined]]

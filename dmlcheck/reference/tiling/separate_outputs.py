@@ -14,7 +14,7 @@ from dmlcheck.reference.tiling.tile import Tile
 
 
 def of_separate_outputs(declared: SeparateOutputs, request: Request) -> Iterator[Tile]:
-    """Yield the tiles of the first output, then those of the sections of the other outputs that the desc has."""
+    """Yield the tiles of the first output, then of the sections of the other outputs that the desc has."""
     there = list(request.outputs)
     tiles = [_of_output(there[0], declared.first, request, request.formula)]
     for name in there[1:]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from dmlcheck.reference.magnitudes import Magnitudes
+from dmlcheck.reference.functions.magnitudes import Magnitudes
 
 
 class Tile(NamedTuple):
@@ -18,7 +18,7 @@ class Tile(NamedTuple):
 
     For sums of products, `magnitudes` may be a function of the operands in their own type that estimates the sums in
     less time than the formula takes on balls, and `of_element` a function from the place of an element in the output to
-    the tile of this element alone.
+    the tile of only this element.
     """
 
     where: Any

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from dmlcheck.reference.arrays.blocks import BLOCK, Blocks, ranges, tiles_along
+from dmlcheck.reference.arrays.places import Index
 from dmlcheck.reference.ball.numbers import Ball
-from dmlcheck.reference.blocks import BLOCK, Blocks, ranges, tiles_along
-from dmlcheck.reference.extents import LARGE, places_at_once
-from dmlcheck.reference.places import Index
+from dmlcheck.reference.functions.windows import View, Window, part, places_at, view
 from dmlcheck.reference.rows import Windows
+from dmlcheck.reference.tiling.extents import LARGE, places_at_once
 from dmlcheck.reference.tiling.request import Request
 from dmlcheck.reference.tiling.tile import Tile
-from dmlcheck.reference.windows import View, Window, part, places_at, view
 
 
 def of_windows(declared: Windows, request: Request) -> Iterator[Tile]:

@@ -46,7 +46,7 @@ class Alike:
 
 
 class PageSection:
-    """The failures, the skipped cases, or those of another outcome.
+    """The failures, the skipped cases, or the cases of another outcome.
 
     Cases are in it in full while there is room (and `least` of each operator always), then as rows that name them below
     their file, and without room for these they are only counted. Cases with the same result as one in full are listed
@@ -66,7 +66,7 @@ class PageSection:
         self.room_alike = _ALIKE
 
     def wants_full(self, told: int) -> bool:
-        """Whether the next case of an operator is shown in full, when so many are already."""
+        """Whether the next case of an operator is shown in full, given how many are already."""
         return self.room_full > 0 or told < self.least
 
     def add_full(self, text: str, sameness: int | None = None, outcome: str = "") -> None:

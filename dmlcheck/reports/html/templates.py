@@ -35,6 +35,6 @@ def _templates(name: str) -> dict[str, Template]:
 
 
 def file_text(name: str) -> str:
-    """Return a file of the page, which stands beside this module."""
+    """Return a file of the page, from this module's folder."""
     with open(os.path.join(os.path.dirname(__file__), name), encoding="utf-8") as file:
         return file.read()

@@ -25,14 +25,14 @@ FILE = "desc.yaml"
 
 
 class DescLine(NamedTuple):
-    """A line of two descs: "-" of the wrong one alone, "+" of the right one alone, " " of both."""
+    """A line of two descs: "-" of only the wrong one, "+" of only the right one, " " of both."""
 
     mark: str
     text: str
 
 
 class Mistake(NamedTuple):
-    """A desc that breaks one constraint, beside a valid one; the rule, and what `validate` prints of it."""
+    """A desc that breaks one constraint, compared with a valid one; the rule, and what `validate` prints of it."""
 
     lines: tuple[DescLine, ...]
     rule: str

@@ -13,9 +13,9 @@ from dmlcheck.diagnostics.wording import counted, dimension_counts_text
 from dmlcheck.inspection.about_checks import example
 from dmlcheck.inspection.evidence import KINDS, Evidence, evidence
 from dmlcheck.inspection.executed import runs_of
+from dmlcheck.inspection.formulas import rounding_limits
 from dmlcheck.inspection.operator_pages import operator_dict
 from dmlcheck.inspection.operator_record import OperatorRecord
-from dmlcheck.reference.formulas import rounding_limits
 from dmlcheck.reports.conditions import (
     condition_text,
     constraint_text,
@@ -36,7 +36,7 @@ from dmlcheck.specs.records import ALTERNATIVES, UNDEFINED, Constraint, Deviatio
 
 
 class NearbyOperators(NamedTuple):
-    """The operators beside one: the title and the members of its family, and those before and after it by name."""
+    """The operators related to one: the title and the members of its family, and those before and after it by name."""
 
     family: str
     members: tuple[str, ...]
@@ -141,7 +141,7 @@ def _libraries(record: Mapping[str, Any]) -> Iterator[tuple[str, list[tuple[int,
 
 
 def _evidence_rows(found: Evidence) -> dict[str, Any]:
-    """Return the numbers of cases by the kind of their source, the largest first, and those of other cases."""
+    """Return the numbers of cases by the kind of their source, the largest first, and of other cases."""
     kinds = sorted(((count, KINDS[kind]) for kind, count in found.kinds.items() if count), reverse=True)
     return {
         "kinds": [(words, f"{count:,}") for count, words in kinds],

@@ -27,7 +27,7 @@ from dml_graphs import (
 from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.formats.dml_graph.read import read_stored
 from dmlcheck.formats.dml_graph.records import Attribute, FileConstant, Operator, Stored, Tensor
-from dmlcheck.running.graphs import validated_graph
+from dmlcheck.models.graphs import validated_graph
 from dmlcheck.running.legality import LevelRequest
 
 FLOAT32 = "DML_TENSOR_DATA_TYPE_FLOAT32"

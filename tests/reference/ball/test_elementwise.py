@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from balls import allowed, as_balls, ends
 
-from dmlcheck.reference import special
 from dmlcheck.reference.ball.numbers import Ball, elementary, radius
+from dmlcheck.reference.functions import special
 
 INF = math.inf
 U = 2.0**-24

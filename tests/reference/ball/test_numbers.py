@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from balls import FLOAT16, FLOAT32, TYPES, allowed
 
-from dmlcheck.reference import special
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball
 from dmlcheck.reference.ball.roundings import rounding
+from dmlcheck.reference.functions import special
 from dmlcheck.values.number_formats import ulp
 
 Array = np.ndarray[Any, Any]

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from balls import FLOAT16, FLOAT32, as_balls, ends
 
-from dmlcheck.reference import special
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball, radius, raw
+from dmlcheck.reference.functions import special
 
 INF, NAN = math.inf, math.nan
 

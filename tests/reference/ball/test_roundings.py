@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dmlcheck.reference import special
 from dmlcheck.reference.ball import elementwise, errors
 from dmlcheck.reference.ball.ball import LOGIC, OPERATIONS
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball
 from dmlcheck.reference.ball.roundings import ROUNDINGS, Rounding, limits_and_sources, rounding, words
+from dmlcheck.reference.functions import special
 
 Array = np.ndarray[Any, Any]
 F = np.float32

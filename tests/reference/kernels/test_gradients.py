@@ -20,9 +20,9 @@ from grouped import blocks_of
 from dmlcheck.comparison.compare import compare
 from dmlcheck.comparison.tolerances import limit_for
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.reference import engine, extents
+from dmlcheck.reference import engine
 from dmlcheck.reference.bounds import bounds
-from dmlcheck.reference.tiling import in_windows, neighbours
+from dmlcheck.reference.tiling import extents, in_windows, neighbours
 from dmlcheck.reference.tiling.plan import tiles_of
 from dmlcheck.specs.records import OUTPUT
 

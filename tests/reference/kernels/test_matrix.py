@@ -13,8 +13,8 @@ from oracle import nearest
 from products_of import Array, bound, built, evaluated, marks, opened, peak, random_floats, random_integers
 
 from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.reference.functions.nested import NONE
 from dmlcheck.reference.kernels import matrix
-from dmlcheck.reference.nested import NONE
 from dmlcheck.reference.results import ways_of
 
 TYPES = ("FLOAT32", "FLOAT16")

@@ -17,7 +17,7 @@ from dmlcheck.comparison.compare import compare
 from dmlcheck.comparison.tolerances import limit_for
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference import engine
-from dmlcheck.reference.blocks import BLOCK_AS_IS
+from dmlcheck.reference.arrays.blocks import BLOCK_AS_IS
 from dmlcheck.reference.bounds import bounds
 from dmlcheck.reference.kernels import movement
 from dmlcheck.reference.tiling.plan import tiles_of

@@ -18,8 +18,8 @@ from oracle import groups
 
 from dmlcheck import validation
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.reference import engine, extents
-from dmlcheck.reference.tiling import neighbours
+from dmlcheck.reference import engine
+from dmlcheck.reference.tiling import extents, neighbours
 from dmlcheck.specs.names import NEWEST_LEVEL
 
 Array = np.ndarray[Any, Any]

@@ -21,8 +21,9 @@ from products_of import peak
 from dmlcheck.comparison.compare import compare
 from dmlcheck.comparison.tolerances import limit_for
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.reference import engine, extents
+from dmlcheck.reference import engine
 from dmlcheck.reference.bounds import Bound, bounds
+from dmlcheck.reference.tiling import extents
 from dmlcheck.reference.tiling import windows as of_windows
 
 Array = np.ndarray[Any, Any]

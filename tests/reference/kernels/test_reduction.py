@@ -16,7 +16,7 @@ from grouped import blocks_of, bound, computed, marks
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from dmlcheck.reference import blocks
+from dmlcheck.reference.arrays import blocks
 
 Array = np.ndarray[Any, Any]
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
+from dmlcheck.reference.functions.windows import Window
 from dmlcheck.reference.kernels.convolution import CONVOLVED
 from dmlcheck.reference.rows import (
     ELEMENTS,
@@ -19,7 +20,6 @@ from dmlcheck.reference.rows import (
     Windows,
 )
 from dmlcheck.reference.tiling.amounts import may_be_much, work_of
-from dmlcheck.reference.windows import Window
 
 BLOCK = 1 << 16  # terms that a part takes at least
 

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from slow_convolution import convolved
 
+from dmlcheck.reference.functions.windows import Window
 from dmlcheck.reference.rows import Correlations
 from dmlcheck.reference.tiling import correlations
 from dmlcheck.reference.tiling.correlations import Box, backward, forward, unmet
-from dmlcheck.reference.windows import Window
 
 Array = np.ndarray[Any, Any]
 NAN, INF = float("nan"), float("inf")

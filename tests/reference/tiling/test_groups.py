@@ -13,7 +13,7 @@ from grouped import blocks_of, built
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dmlcheck.reference.blocks import Blocks
+from dmlcheck.reference.arrays.blocks import Blocks
 from dmlcheck.reference.rows import Groups
 from dmlcheck.reference.tiling import groups as tiling
 from dmlcheck.reference.tiling.groups import of_groups

@@ -10,12 +10,12 @@ import pytest
 from installed import Install, described, install
 
 from dmlcheck.reference import engine
+from dmlcheck.reference.functions.windows import Window, over
 from dmlcheck.reference.results import PartlyUndefined
 from dmlcheck.reference.rows import InWindows, Kernel, PerWindow
 from dmlcheck.reference.tiling import in_windows
 from dmlcheck.reference.tiling.in_windows import once
 from dmlcheck.reference.tiling.plan import tiles_of
-from dmlcheck.reference.windows import Window, over
 
 __all__ = ["install"]
 

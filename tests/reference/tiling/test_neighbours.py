@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from installed import Install, described, install
 
-from dmlcheck.reference import engine, extents
+from dmlcheck.reference import engine
 from dmlcheck.reference.results import PartlyUndefined
 from dmlcheck.reference.rows import Kernel, Neighbours
-from dmlcheck.reference.tiling import neighbours
+from dmlcheck.reference.tiling import extents, neighbours
 
 __all__ = ["install"]
 

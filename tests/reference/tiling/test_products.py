@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dmlcheck.reference.arrays.blocks import Blocks
+from dmlcheck.reference.arrays.operands import as_balls
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball
-from dmlcheck.reference.blocks import Blocks
-from dmlcheck.reference.operands import as_balls
-from dmlcheck.reference.products import dot
+from dmlcheck.reference.functions.products import dot
 from dmlcheck.reference.tiling import products
 
 Array = np.ndarray[Any, Any]

@@ -8,7 +8,7 @@ import numpy as np
 from installed import Install, described, floats, install
 
 from dmlcheck.reference import engine
-from dmlcheck.reference.places import Places, part_at
+from dmlcheck.reference.arrays.places import Places, part_at
 from dmlcheck.reference.results import UNDEFINED
 from dmlcheck.reference.rows import Cut, Kernel, Section, SeparateOutputs
 from dmlcheck.reference.tiling import cut

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from seen_windows import WINDOWS, seen
 
-from dmlcheck.reference import extents
+from dmlcheck.reference.arrays.blocks import Blocks
 from dmlcheck.reference.ball.numbers import Ball
-from dmlcheck.reference.blocks import Blocks
-from dmlcheck.reference.neighbours import region
+from dmlcheck.reference.functions.neighbours import region
+from dmlcheck.reference.functions.windows import Window, over, windows
+from dmlcheck.reference.tiling import extents
 from dmlcheck.reference.tiling.windows import in_blocks, of_channels, views
-from dmlcheck.reference.windows import Window, over, windows
 
 
 def test_beyond_the_edges_is_a_number_of_each_channel() -> None:

@@ -11,12 +11,12 @@ from dmlcheck.descs.records import TensorDesc
 from dmlcheck.descs.write import notation
 from dmlcheck.folders.exporting import Exported, ready
 from dmlcheck.inspection.about_checks import example
+from dmlcheck.models.cases import Loaded, node_cases
+from dmlcheck.models.reference_nodes import ReferenceNodes, Uncomputed
 from dmlcheck.onnx.export.mappings import build
 from dmlcheck.onnx.export.records import TYPES, ExportedGraph, ExportedNode, GraphValue, Initializer
 from dmlcheck.reports.site.example import example_of
 from dmlcheck.reports.site.onnx_code import onnx_code
-from dmlcheck.running.model_cases import Loaded, node_cases
-from dmlcheck.running.reference_nodes import ReferenceNodes, Uncomputed
 from dmlcheck.specs.about import load_about
 from dmlcheck.specs.load import load_spec, operator_names
 

@@ -41,7 +41,8 @@ def test_an_expression_of_a_deviation_is_code() -> None:
     assert values_of("CONVOLUTION")["affected"] == [
         (
             "`'ScaleBias' in FusedActivation and (FusedActivation['ScaleBias'].Scale != 1"
-            " or FusedActivation['ScaleBias'].Bias != 0)`, and elements where `expected == expected`"
+            " or FusedActivation['ScaleBias'].Bias != 0)`, and elements where `(actual >="
+            " rounded(float32(FusedActivation['Min']))) & (actual <= rounded(float32(FusedActivation['Max'])))`"
         ),
         "`GroupCount > 1 and len(InputTensor.Sizes) == 4`",
         "DataType is FLOAT32, and `InputTensor.Sizes == (4, 16, 32, 32) and FilterTensor.Sizes == (16, 16, 3, 3)`",

@@ -115,7 +115,7 @@ def _prelu(call: Call) -> Counterpart:
 
 
 def _clamp(call: Call) -> Counterpart:
-    """CLIP1; limits that are not given are those of the data type."""
+    """CLIP1; missing limits are those of the data type."""
     output = call.output
     if output.dtype.kind == "f":
         least, most = -math.inf, math.inf

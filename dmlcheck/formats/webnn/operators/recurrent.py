@@ -101,7 +101,7 @@ def _fields(call: Call, default: list[str]) -> dict[str, Any]:
 
 
 def _outputs(call: Call, fields: Sequence[str]) -> dict[str, TensorRef]:
-    """Return the outputs: those of the last step, and the sequence where it is asked for."""
+    """Return the outputs: of the last step, and the sequence where it is asked for."""
     count, names = len(fields), [*fields, "OutputSequenceTensor"]
     if not count <= len(call.outputs) <= count + 1:
         raise Unmapped(f"{call.name} has {len(call.outputs)} outputs")

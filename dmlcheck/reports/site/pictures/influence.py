@@ -15,14 +15,14 @@ Array = np.ndarray[Any, np.dtype[Any]]
 INDICES = ("IndicesTensor", "SequenceLengthsTensor")  # they choose elements, and are no operands
 _NOT_CHANGED = ("ROITensor", "BatchIndicesTensor")  # they say where all elements come from
 _FAR = 1000  # what an element is moved by: farther than the numbers of any example lie apart
-_SHIFT = 7  # what elements are raised by first, those of later tensors by more, so that no factor is 0
+_SHIFT = 7  # what elements are raised by first, elements of later tensors by more, so that no factor is 0
 
 
 def influences(desc: OperatorDesc, inputs: Mapping[str, Any]) -> dict[Place, tuple[Place, ...]]:
     """Return the input elements that change an output element, for every output element.
 
-    Each input element is raised alone, and lowered where that changes nothing. An index becomes each other index of its
-    tensor, and an element is made of it that changes with all of these: one of them may be another element's too.
+    Each input element is raised by itself, and lowered where that changes nothing. An index becomes each other index of
+    its tensor, and an element is made of it that changes with all of these: one of them may be another element's too.
     """
     raised = {field: _raised(field, given, _SHIFT * (1 + 2 * at)) for at, (field, given) in enumerate(inputs.items())}
     before = engine.run(desc, raised)
@@ -58,7 +58,7 @@ def _raised(field: str, given: Any, by: int) -> Any:
 
 
 def _changes(inputs: Mapping[str, Any]) -> Iterator[tuple[Place, Iterator[dict[str, Any]]]]:
-    """Yield each input element with inputs in which it alone is another number."""
+    """Yield each input element with inputs in which only this element has another number."""
     for field, given in inputs.items():
         if field in _NOT_CHANGED:
             continue

@@ -76,7 +76,7 @@ def reads(grids: Sequence[Grid], marks: Sequence[Mark], used: Callable[[Place], 
 
 
 def _laid_out(grids: Sequence[Grid]) -> tuple[_Laid, bool]:
-    """Return the tensors in their places, and whether the outputs lie beside the inputs; otherwise they lie below."""
+    """Return the tensors in their places, and whether the outputs are to the right of the inputs, or else below."""
     sides = [_rows([grid for grid in grids if grid.role == role]) for role in ("input", "output")]
     given, made = (side for side in sides)
     is_beside = given.height > _LOW and given.width + _BESIDE + made.width <= WIDEST
@@ -95,7 +95,7 @@ def _laid_out(grids: Sequence[Grid]) -> tuple[_Laid, bool]:
 
 
 def _rows(grids: Sequence[Grid]) -> _Laid:
-    """Return tensors in rows, as many beside each other as there is room for."""
+    """Return tensors in rows, as many side by side as there is room for."""
     laid = _Laid({}, [], 0.0, 0.0)
     x = y = below = 0.0
     for grid in grids:
@@ -110,7 +110,7 @@ def _rows(grids: Sequence[Grid]) -> _Laid:
 
 
 def _tensor(grid: Grid) -> _Laid:
-    """Return the elements of a tensor: its matrices beside each other, and in further rows where they are many."""
+    """Return the elements of a tensor: its matrices side by side, and in further rows where they are many."""
     longest = max(len(cell.text) for matrix in grid.matrices for row in matrix for cell in row)
     width = max(_NARROWEST, longest * 7.4 + 9)
     cells: dict[Place, tuple[Rectangle, str]] = {}
@@ -138,7 +138,7 @@ def _moved(laid: _Laid, x: float, y: float) -> _Laid:
 
 
 def _outlined(laid: _Laid, mark: Mark, letter: str, inside: int) -> Iterator[str]:
-    """Yield the outlines of an output element and of its sources, inside those of some marks that share elements."""
+    """Yield the outlines of an output element and of its sources, inside the outlines of marks that share elements."""
     kind, by = f"mark {letter.lower()}", 2.0 + 3 * inside
     for _, box in _outlines(laid.cells, mark.sources):
         yield rect(box.inset(by), kind)

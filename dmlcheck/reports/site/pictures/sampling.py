@@ -16,7 +16,7 @@ _HEIGHT, _AXIS, _LOWER, _MARGIN = 30.0, 74.0, 142.0, 8.0
 
 
 class ResampledAxis(NamedTuple):
-    """The last axis of a resampled tensor: the numbers of both sides, and where those of the finer side lie."""
+    """The last axis of a resampled tensor: the numbers of both sides, and where the numbers of the finer side lie."""
 
     coarse: tuple[str, str, list[str]]  # the label of the tensor, its name in calculations, and its numbers
     fine: tuple[str, str, list[str]]
@@ -29,7 +29,7 @@ def resampled(shown: Shown) -> list[Picture]:
     """Return the drawing of the last axis of a resampling operator."""
     row = row_of(shown)
     title = (
-        "Each gradient of the lower row is added to the upper elements beside its place x."
+        "Each gradient of the lower row is added to the upper elements next to its place x."
         if row.is_gradient
         else "The place x of each output element on the last axis, between the centres of the input elements."
     )
@@ -113,7 +113,7 @@ def _words(row: ResampledAxis, at: int) -> str:
 
 
 def _adds_up(row: ResampledAxis) -> bool:
-    """Whether the gradients of the finer side give the others where each is added to one element alone."""
+    """Whether the gradients of the finer side give the others where each is added to only one element."""
     sums = [0.0] * len(row.coarse[2])
     for x, number in zip(row.places, row.fine[2], strict=True):
         sums[shares_of(x, len(sums), is_linear=False)[0][0]] += value_of(number)
@@ -121,7 +121,7 @@ def _adds_up(row: ResampledAxis) -> bool:
 
 
 def shares_of(x: float, count: int, *, is_linear: bool) -> list[tuple[int, float]]:
-    """Return the elements beside a place with their weights; beyond an edge the edge element has all of it."""
+    """Return the elements next to a place with their weights; beyond an edge the edge element has all of it."""
     low = math.floor(x)
     if not is_linear:
         return [(min(max(low, 0), count - 1), 1.0)]
@@ -173,7 +173,7 @@ def sampled(shown: Shown) -> list[Picture]:
     image = shown.grid("OutputGradientTensor" if is_gradient else "InputTensor")
     made = shown.grid("InputGradientTensor" if is_gradient else "OutputTensor")
     title = (
-        "The region of interest on the gradient: each dot adds one element of InputGradientTensor to those beside it."
+        "The region of interest on the gradient: each dot adds one element of InputGradientTensor to its neighbours."
         if is_gradient
         else "The region of interest on the input: each output element is the sample at one dot."
     )

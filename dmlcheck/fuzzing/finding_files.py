@@ -1,0 +1,125 @@
+"""The files of findings: a case each, whose outputs are the reference's, and which the implementation fails."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from dmlcheck import __version__
+from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.files.yaml_text import one_line
+from dmlcheck.folders.case_file import Place, Written, write_cases
+from dmlcheck.folders.export_folder import Folder, free_name, safe_name
+from dmlcheck.fuzzing.answers import FailureKind, TrialAnswer
+from dmlcheck.fuzzing.reducing import Failing, Taken
+from dmlcheck.reference import engine
+from dmlcheck.specs.names import NEWEST_LEVEL
+from dmlcheck.specs.records import OUTPUT
+
+FORM = "findings"  # the format of the folder
+
+
+class FindingSource(NamedTuple):
+    """The text in the file of a finding besides the case: its origin, its level and its likely cause."""
+
+    source: str
+    level: str
+    implementation: str
+    cause: str = ""
+
+
+class FindingFiles:
+    """A folder to which findings are written one by one; it is made for the first, or an earlier one is cleared."""
+
+    def __init__(self, folder: str) -> None:
+        """Clear the folder of an earlier campaign; Occupied or OSError if that fails."""
+        self.path = folder
+        self.place = Folder(folder, FORM) if os.path.lexists(folder) else None
+        self.taken: set[str] = set()
+
+    def write(self, found: Failing | Taken, about: FindingSource) -> tuple[str, str]:
+        """Write the case of a finding, and return the path of its file and its name."""
+        self.place = self.place or Folder(self.path, FORM)
+        name = free_name(finding_name(found.desc, found.answer), self.taken)
+        file = write_finding(self.place, name, found, about)
+        self.place.entries[file] = {"file": file, "case": name}
+        return os.path.join(self.path, file), name
+
+    def close(self) -> None:
+        """Write the manifest, by which a later campaign may clear the folder."""
+        if self.place is not None and not self.place.is_finished:
+            self.place.finish([])
+
+
+def finding_name(desc: OperatorDesc, answer: TrialAnswer) -> str:
+    """Return the name of a finding: `gemm-output-mismatch-float16-nan`.
+
+    The data type is that of the output that differs, and values that differ are not named as such.
+    """
+    difference = answer.difference or FailureKind("failed")
+    words = [desc.spec.short.lower(), difference.rule]
+    words += [part.tensor.data_type.lower() for part in desc.tensors(OUTPUT) if part.path[0] == difference.output][:1]
+    if difference.rule == "output-mismatch" and difference.kind != "value":
+        words.append(difference.kind.replace(" ", "-"))
+    return safe_name("-".join(words))
+
+
+class Beside:
+    """A case file by its path, with the files of its larger values in a folder next to it, written over older ones."""
+
+    def __init__(self, path: str) -> None:
+        """Take the path of the case file."""
+        self.path = path
+        self.stem = os.path.splitext(os.path.basename(path))[0]
+
+    def write(self, name: str, data: bytes) -> None:
+        """Write the case file, or a file of values."""
+        is_own = name == f"{self.stem}.yaml"
+        path = self.path if is_own else os.path.join(os.path.dirname(self.path), *name.split("/"))
+        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+        with open(path, "wb") as file:
+            file.write(data)
+
+
+def write_case(path: str, found: Failing | Taken, about: FindingSource) -> None:
+    """Write a case file of its own; OSError where it cannot be written."""
+    place = Beside(path)
+    write_finding(place, place.stem, found, about)
+
+
+def write_finding(place: Place, name: str, found: Failing | Taken, about: FindingSource) -> str:
+    """Write a case file of one case, and return its name in the folder."""
+    comment = f"{one_line(found.answer.message)}\nFound by dmlcheck {__version__} with {about.implementation!a}."
+    return write_cases(place, name, [_case(name, found, about)], comment)
+
+
+def _case(name: str, found: Failing | Taken, about: FindingSource) -> Written:
+    more: dict[str, Any] = {
+        "feature_level": None if about.level == NEWEST_LEVEL else about.level,
+        "source": one_line(about.source),
+        "note": f"likely cause: {one_line(about.cause)}" if about.cause else None,
+    }
+    if isinstance(found, Taken):
+        return Written(name, found.desc, None, more={**more, "invalid": [found.entry]})
+    if found.is_of_desc:
+        return Written(name, found.desc, None, more=more)
+    return Written(name, found.desc, found.inputs, expected(found.desc, found.inputs), more)
+
+
+def expected(desc: OperatorDesc, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the reference's outputs by field, in which a mask hides what is undefined."""
+    import numpy as np
+
+    computed = engine.evaluate(desc, dict(inputs))
+    arrays = {
+        label: output.values if output.undefined is None else np.ma.MaskedArray(output.values, output.undefined)
+        for label, output in computed.items()
+    }
+    found: dict[str, Any] = {}
+    for field in desc.spec.outputs:
+        labels = [part.label for part in desc.tensors(OUTPUT) if part.path[0] == field.name]
+        if labels:
+            made = [arrays[label] for label in labels]
+            found[field.name] = made if field.type == "TENSOR_DESC_ARRAY" else made[0]
+    return found

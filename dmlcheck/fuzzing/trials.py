@@ -1,0 +1,301 @@
+"""Trials: descs with inputs that an implementation runs, and the reference judges, here or in a process of their own.
+
+A bench takes a unit of work (a draw, a case or a trial) and returns an answer. A process that crashes or does not end
+is the trial's answer, and another goes on after it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from dmlcheck.cases.prepare import Prepared
+from dmlcheck.cases.records import Case
+from dmlcheck.descs.read import read_desc
+from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.descs.write import notation
+from dmlcheck.diagnostics.record import Finding
+from dmlcheck.drawing.units import Unit, drawn_broken, drawn_desc, drawn_unit
+from dmlcheck.formats.read import read_file
+from dmlcheck.fuzzing.answers import TrialAnswer, answer_of
+from dmlcheck.implementations import Unavailable, make
+from dmlcheck.running.children import Child, ending, leave_interrupts_to_the_parent, started
+from dmlcheck.running.one_case import Run, run_case
+from dmlcheck.running.results import ERRORED, SKIPPED, CaseResult
+from dmlcheck.running.settings import Settings
+from dmlcheck.specs.load import load_spec
+from dmlcheck.specs.names import level_of_release
+from dmlcheck.validation.releases import is_accepted
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+_GRACE = 5.0  # seconds more for an implementation that ends its own work, and for a process to end by itself
+NO_DRAW = "no valid draw"  # why a unit has no answer
+
+
+class Trial(NamedTuple):
+    """A valid desc with its inputs, or the fields of an invalid one with the findings about it.
+
+    A desc without its inputs is only put to a library that answers. `is_explained` asks for the likely cause of what is
+    wrong, which takes longer than the trial.
+    """
+
+    operator: str
+    fields: Mapping[str, Any]
+    inputs: Mapping[str, Any]
+    level: str
+    invalid: tuple[str, ...] | None = None
+    is_explained: bool = False
+
+    @classmethod
+    def of(cls, desc: OperatorDesc, inputs: Mapping[str, Any], level: str, *, is_explained: bool = False) -> Trial:
+        """Return a trial of a valid desc."""
+        return cls(desc.spec.operator, notation(desc), inputs, level, None, is_explained)
+
+
+def trial_of(unit: Unit) -> Trial | None:
+    """Return the trial that is drawn for a unit, None where there is none."""
+    if unit.is_invalid:
+        broken = drawn_broken(unit)
+        return None if broken is None else Trial(unit.operator, broken.fields, {}, unit.level, (broken.entry,))
+    if unit.is_of_desc:
+        desc = drawn_desc(unit)
+        return None if desc is None else Trial.of(desc, {}, unit.level)
+    drawn = drawn_unit(unit)
+    return None if drawn is None else Trial.of(drawn.desc, drawn.inputs, unit.level, is_explained=True)
+
+
+class CaseOfFile(NamedTuple):
+    """A case of a file: its path, and its name."""
+
+    path: str
+    name: str
+
+
+Work = Unit | Trial | CaseOfFile
+
+
+class Bench(Protocol):
+    """The interface of a bench, which runs units of work on an implementation."""
+
+    def answer(self, work: Work) -> TrialAnswer:
+        """Return the answer of the implementation to a unit of work."""
+
+    def answers(self, units: Iterable[Unit]) -> Iterator[tuple[Unit, TrialAnswer]]:
+        """Yield the answer to each of many draws, in their order; several may run at a time."""
+
+    def close(self) -> None:
+        """End the implementation, or the process that runs it."""
+
+
+def bench(implementation: str, settings: Settings, timeout: float | None, jobs: int = 1) -> Bench:
+    """Return the bench for the implementation of a name: one job runs in this process if it cannot crash or hang."""
+    made = make(implementation, timeout)
+    is_timed = timeout is None or made.keeps_time
+    if jobs == 1 and is_timed and not made.may_crash:
+        return BenchHere(made, settings)
+    patience = _GRACE if made.keeps_time else 0.0
+    made.close()
+    benches = [BenchApart(implementation, settings, timeout, patience) for _ in range(jobs)]
+    return benches[0] if jobs == 1 else BenchesApart(benches)
+
+
+# ---- in this process
+
+
+class BenchHere:
+    """Runs trials in this process."""
+
+    def __init__(self, implementation: Any, settings: Settings) -> None:
+        """Begin with an implementation, which `close` ends."""
+        self.run = Run(implementation, settings)
+        self.quick = Run(implementation, settings._replace(guesses=False))
+
+    def answer(self, work: Work) -> TrialAnswer:
+        """Return the answer of the implementation to a unit of work."""
+        try:
+            if isinstance(work, CaseOfFile):
+                return _of_file(work, self.run)
+            trial = work if isinstance(work, Trial) else trial_of(work)
+            if trial is None:
+                return TrialAnswer(SKIPPED, NO_DRAW)
+            return answer_of(result_of(trial, self.run if trial.is_explained else self.quick))
+        except Exception as error:  # noqa: BLE001 - a draw that shows a mistake of dmlcheck's own ends no campaign
+            return TrialAnswer(SKIPPED, f"dmlcheck itself failed: {type(error).__name__}: {error}; please report it")
+
+    def answers(self, units: Iterable[Unit]) -> Iterator[tuple[Unit, TrialAnswer]]:
+        """Yield the answer to each draw, one after the other."""
+        return ((unit, self.answer(unit)) for unit in units)
+
+    def close(self) -> None:
+        """End the implementation."""
+        self.run.implementation.close()
+
+
+def result_of(trial: Trial, run: Run) -> CaseResult:
+    """Return the result of a trial in a run."""
+    is_of_desc = trial.invalid is not None or run.is_only_asked or _is_of_desc(trial) or _is_refused(trial, run)
+    case = Case(
+        "trial",
+        "trial",
+        trial.operator,  # of a file, the first wrong outputs are looked at most closely
+        trial.operator,
+        trial.level,
+        trial.fields,
+        inputs=None if is_of_desc else trial.inputs,
+        invalid=trial.invalid,
+    )
+    if is_of_desc:
+        return run_case(case, run)
+    desc, findings = run.descs.validated(case, trial.level)
+    return run_case(case, run, Prepared(desc, dict(trial.inputs), findings=tuple(findings)))
+
+
+def _is_of_desc(trial: Trial) -> bool:
+    """Whether a trial has no inputs, although its operator has some."""
+    return not trial.inputs and bool(load_spec(trial.operator).inputs)
+
+
+def _is_refused(trial: Trial, run: Run) -> bool:
+    """Whether a trial is of another level than DirectML's library has, which refuses the desc as foreseen."""
+    if run.foreseen is None or trial.level == level_of_release(run.foreseen):
+        return False
+    return not is_accepted(read_desc(trial.operator, trial.fields), run.foreseen)
+
+
+def _of_file(written: CaseOfFile, run: Run) -> TrialAnswer:
+    case = next((case for case in read_file(written.path).cases if case.name == written.name), None)
+    return TrialAnswer(ERRORED, "the case cannot be read") if case is None else answer_of(run_case(case, run))
+
+
+# ---- in another process
+
+
+class BenchApart:
+    """Runs trials in a process of their own, which is started again after a trial that ended it."""
+
+    def __init__(self, implementation: str, settings: Settings, timeout: float | None, patience: float) -> None:
+        """Prepare; the process is started for the first trial."""
+        self.implementation = implementation
+        self.settings = settings
+        self.timeout = timeout
+        self.patience = patience
+        self.child: Child | None = None
+        self.is_busy = False
+
+    def answer(self, work: Work) -> TrialAnswer:
+        """Return the answer of the implementation to a unit of work, or the error that ended the process."""
+        try:
+            child = self.child = self.child or self._started()
+            self.is_busy = True
+            child.connection.send(work)
+            limit = None if self.timeout is None else self.timeout + self.patience
+            if limit is not None and not child.connection.poll(limit):
+                return self._lost("timed out", Finding("timeout", (), {"seconds": f"{self.timeout:g}"}))
+            answer: TrialAnswer = child.connection.recv()
+        except (EOFError, OSError):
+            return self._crashed()
+        self.is_busy = False
+        return answer
+
+    def _started(self) -> Child:
+        """Start the process, and wait until it has made the implementation."""
+        child = started(serve, self.implementation, self.settings, self.timeout)
+        try:
+            is_ready = child.connection.poll(_START) and child.connection.recv() == _READY
+        except (EOFError, OSError):
+            is_ready = False
+        if not is_ready:
+            problem = ending(child.stop(0.0))
+            raise Unavailable(f"{self.implementation} cannot be made in a process of its own: it {problem}")
+        return child
+
+    def _crashed(self) -> TrialAnswer:
+        code = None
+        if self.child is not None:
+            self.child.process.join(_GRACE)
+            code = self.child.process.exitcode
+        params = {"implementation": self.implementation, "problem": ending(code)}
+        return self._lost("the process ended", Finding("implementation-error", (), params))
+
+    def _lost(self, reason: str, finding: Finding) -> TrialAnswer:
+        """Return the answer of a trial that ended the process, and clean up after it."""
+        self.close()
+        case = Case("trial", "trial", "", "", None, {})
+        return answer_of(CaseResult(case, ERRORED, reason, (finding.diagnostic(),)))
+
+    def answers(self, units: Iterable[Unit]) -> Iterator[tuple[Unit, TrialAnswer]]:
+        """Yield the answer to each draw, one after the other."""
+        return ((unit, self.answer(unit)) for unit in units)
+
+    def close(self) -> None:
+        """End the process: at once during a trial, unless its implementation has something to end."""
+        child, self.child, is_busy = self.child, None, self.is_busy
+        self.is_busy = False
+        if child is None:
+            return
+        if not is_busy:
+            with contextlib.suppress(OSError):
+                child.connection.send(None)
+        elif self.patience:
+            child.process.terminate()
+        child.stop(self.patience if is_busy else _GRACE)
+
+
+class BenchesApart:
+    """Runs trials in several processes at a time; draws are answered in their order, as by one process."""
+
+    def __init__(self, benches: Sequence[Bench]) -> None:
+        """Take the benches, each for one trial at a time."""
+        self.benches = benches
+        self._free: SimpleQueue[Bench] = SimpleQueue()
+        for each in benches:
+            self._free.put(each)
+        self._threads = ThreadPoolExecutor(len(benches))
+
+    def answer(self, work: Work) -> TrialAnswer:
+        """Return the answer of the implementation to a unit of work, from the next bench that is free."""
+        bench = self._free.get()
+        try:
+            return bench.answer(work)
+        finally:
+            self._free.put(bench)
+
+    def answers(self, units: Iterable[Unit]) -> Iterator[tuple[Unit, TrialAnswer]]:
+        """Yield the answer to each draw; some of the next ones run meanwhile."""
+        running: deque[tuple[Unit, Future[TrialAnswer]]] = deque()
+        for unit in units:
+            running.append((unit, self._threads.submit(self.answer, unit)))
+            if len(running) >= 2 * len(self.benches):
+                first, answer = running.popleft()
+                yield first, answer.result()
+        for first, answer in running:
+            yield first, answer.result()
+
+    def close(self) -> None:
+        """End the processes; draws that have not begun are dropped."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        for each in self.benches:
+            each.close()
+
+
+_READY = "ready"
+_START = 120.0  # seconds for a process to make its implementation: devices and runtimes take their time
+
+
+def serve(connection: Connection, implementation: str, settings: Settings, timeout: float | None) -> None:
+    """Answer units of work as they are asked; the body of a process."""
+    leave_interrupts_to_the_parent()
+    here = BenchHere(make(implementation, timeout), settings)
+    connection.send(_READY)
+    try:
+        with contextlib.suppress(EOFError, BrokenPipeError):  # nobody listens any more
+            while (work := connection.recv()) is not None:
+                connection.send(here.answer(work))
+    finally:
+        here.close()

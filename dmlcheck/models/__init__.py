@@ -1,0 +1,1 @@
+"""Models judged node by node, and end to end."""

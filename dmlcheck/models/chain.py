@@ -1,0 +1,205 @@
+"""The reference's chain through a whole model: the balls of its outputs, with all roundings from its inputs on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from dmlcheck.comparison.records import OutputResult
+from dmlcheck.diagnostics.wording import figure
+from dmlcheck.graphs.buffers import Array
+from dmlcheck.graphs.carry import carried
+from dmlcheck.graphs.records import Graph
+from dmlcheck.graphs.side import Carried
+from dmlcheck.graphs.tensors import TensorRef
+from dmlcheck.models.step_verdict import as_numbers, judge_carried
+from dmlcheck.reference.limits.work import TooMuchWork
+from dmlcheck.running.verdict import Limits, Verdict
+from dmlcheck.values.number_formats import NUMPY_TYPES
+
+_USELESS = 1.0  # of the largest element of an output: a tolerance that is wider says nothing
+_MOST_SHARES = 10
+
+
+class NodeShare(NamedTuple):
+    """A node, and its share of the squared relative errors that all nodes add."""
+
+    node: str
+    share: float
+
+
+class OutputVerdict(NamedTuple):
+    """How an output of the model compares with the reference's chain.
+
+    `error` is the largest error, and `tolerance` the largest tolerance, both as shares of the largest element;
+    `reason` says why the output is not judged.
+    """
+
+    name: str
+    verdict: Verdict
+    error: float
+    tolerance: float
+    reason: str | None = None
+
+
+class Chain:
+    """The reference's tensors of a model that nodes have still to read."""
+
+    def __init__(self, inputs: Mapping[str, Array], limits: Limits) -> None:
+        """Start with the inputs of a model."""
+        self.limits = limits
+        self.held: dict[str, Array | Carried] = {}
+        self.kinds: dict[str, TensorRef] = {}
+        self.errors: dict[str, float] = {}
+        self.lost: dict[str, str] = {}
+        self.taken: dict[str, str] = {}  # the tensors that are the implementation's, each with the reason
+        for name, values in inputs.items():
+            self.exact(name, values)
+
+    def exact(self, name: str, values: Array) -> None:
+        """Take a tensor without errors."""
+        data = TensorRef.of(values).buffer.bytes
+        if data is not None:
+            self.held[name] = data
+
+    # ---- node by node
+
+    def add(self, node: str, graph: Graph, actual: Mapping[str, Array], constants: Mapping[str, Array] = {}) -> None:
+        """Compute a node from the chain's balls of its inputs.
+
+        `actual` are the outputs of the implementation, `constants` the bytes of the inputs that the model has itself.
+        """
+        before = next((self.lost[name] for name in graph.inputs if name in self.lost and self._is_lost(name)), None)
+        held = {**self.held, **constants}
+        missing = next((name for name in graph.inputs if name not in held), None)
+        if missing is not None:
+            self.give_up(actual, f"{node} is not computed: it reads {missing}, which no node gave")
+            return
+        given = {**graph.constants, **{name: held[name] for name in graph.inputs}}
+        try:
+            made = carried(graph.steps, given, graph.outputs, wants_likely=False, **self._arithmetic())
+        except (MemoryError, TooMuchWork, ValueError) as error:
+            self.give_up(actual, f"{node} is not computed: {error or 'out of memory'}")
+            return
+        for name, values in actual.items():
+            if name in made:
+                self.held[name] = made[name]
+                if before is not None or _has_infinite(made[name]):
+                    self.lost[name] = before or f"the carried tolerance becomes infinite in {node}"
+            else:
+                self._give_up(name, values, f"{name} of {node} is not computed")
+
+    def take(
+        self, node: str, reads: Iterable[str], actual: Mapping[str, Array], why: str, *, is_of_sizes: bool = False
+    ) -> None:
+        """Take the implementation's outputs for a node that the reference does not compute.
+
+        They count as exact if they depend only on sizes, are whole numbers of exact tensors, or depend on no tensor at
+        all; constants are not among `reads`. Outputs of the model that depend on them are not judged.
+        """
+        reads = tuple(reads)
+        is_exact = all(name in self.held and not _is_inexact(self.held[name]) for name in reads)
+        is_whole = all(values.dtype.kind not in "fc" for values in actual.values())
+        if is_of_sizes or (is_exact and (is_whole or not reads)):
+            for name, values in actual.items():
+                self.exact(name, values)
+                if not is_of_sizes:
+                    self.taken[name] = f"{node} is not computed: {why}"
+        else:
+            self.give_up(actual, f"{node} is not computed: {why}")
+
+    def give_up(self, actual: Mapping[str, Array], why: str) -> None:
+        """Go on with the implementation's outputs of a node, without any bound."""
+        for name, values in actual.items():
+            self._give_up(name, values, why)
+
+    def _give_up(self, name: str, values: Array, why: str) -> None:
+        flat = as_numbers(values).reshape(-1)
+        none = np.full(flat.size, np.inf)
+        self.held[name] = Carried(TensorRef.of(values).data_type, flat.astype(np.float64), none, none)
+        self.lost[name] = why
+
+    def drop(self, names: Iterable[str]) -> None:
+        """Drop tensors that no node reads any more."""
+        for name in names:
+            self.held.pop(name, None)
+
+    def _arithmetic(self) -> dict[str, object]:
+        return self.limits.of_formula("")._replace(peer=self.limits.peer).arithmetic
+
+    def _is_lost(self, name: str) -> bool:
+        held = self.held.get(name)
+        return isinstance(held, Carried) and _has_infinite(held)
+
+    # ---- what comes out
+
+    def output(self, name: str, actual: Array, nodes: int) -> OutputVerdict:
+        """Compare an output of the model with the chain's ball of it."""
+        right = self.held[name]
+        limit = self.limits.of_formula(f"the formulas of all {nodes:,} nodes before it", is_capped=False)
+        found = as_numbers(actual)
+        if not isinstance(right, Carried):
+            kind = TensorRef.of(actual)
+            values = right.view(NUMPY_TYPES[kind.data_type])[: found.size]
+            right = Carried(kind.data_type, values)
+        found = _as_carried(found, right)
+        verdict = judge_carried({name: right}, {name: found}, limit)
+        error, tolerance = _relative(right, found)
+        reason = self.taken.get(name)
+        if not math.isfinite(tolerance):
+            reason = self.lost.get(name, "the carried tolerance becomes infinite")
+        elif tolerance > _USELESS:
+            reason = f"the carried tolerance is too wide to be of use: {figure(tolerance)} times the largest element"
+        return OutputVerdict(name, verdict, error, tolerance, reason)
+
+    def note(self, node: str, outputs: Mapping[str, OutputResult], actual: Mapping[str, Array]) -> None:
+        """Record the relative error that a node adds by itself: that of its outputs from its own inputs."""
+        squares = [
+            outputs[name].squares / total
+            for name, values in actual.items()
+            if name in outputs and (total := _square(values)) > 0
+        ]
+        self.errors[node] = max(squares, default=0.0)
+
+    def shares(self) -> tuple[NodeShare, ...]:
+        """Return the nodes that add the most to the errors of the outputs, the largest share first."""
+        total = math.fsum(error for error in self.errors.values() if math.isfinite(error))
+        ranked = sorted(self.errors.items(), key=lambda item: -item[1])[:_MOST_SHARES]
+        return tuple(NodeShare(name, min(1.0, error / total)) for name, error in ranked if error > 0 and total > 0)
+
+
+def _as_carried(found: Array, right: Carried) -> Array:
+    """Return integers in DirectML's type: indices are UINT64 where ONNX has INT64."""
+    dtype = np.dtype(NUMPY_TYPES[right.data_type])
+    are_integers = {found.dtype.kind, dtype.kind} == {"i", "u"}
+    return found.view(dtype) if are_integers and found.dtype.itemsize == dtype.itemsize else found
+
+
+def _has_infinite(made: Carried) -> bool:
+    return made.radius is not None and not np.isfinite(made.radius).all()
+
+
+def _is_inexact(held: Array | Carried) -> bool:
+    return isinstance(held, Carried) and held.radius is not None
+
+
+def _square(values: Array) -> float:
+    flat = as_numbers(values).reshape(-1).astype(np.float64)
+    with np.errstate(all="ignore"):
+        total = float(flat @ flat)
+    return total if math.isfinite(total) else 0.0
+
+
+def _relative(right: Carried, found: Array) -> tuple[float, float]:
+    """Return the largest error and the largest tolerance of an output as shares of its largest element."""
+    with np.errstate(all="ignore"):
+        value = right.value[: found.size].astype(np.float64)
+        finite = value[np.isfinite(value)]
+        size = float(np.abs(finite).max()) if finite.size else 0.0
+        off = np.abs(found.reshape(-1).astype(np.float64) - value)
+        error = float(off[np.isfinite(off)].max(initial=0.0))
+        radius = 0.0 if right.radius is None else float(right.radius.max(initial=0.0))
+    return (error / size, radius / size) if size else (error, radius)

@@ -1,0 +1,229 @@
+"""The inputs of a model: given in a file or a folder, or random ones that the model can take."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dmlcheck.diagnostics.record import Finding
+from dmlcheck.diagnostics.wording import braces, did_you_mean
+from dmlcheck.files import npy
+from dmlcheck.files.npz import names_in, read_array
+from dmlcheck.files.plain import open_plain, reason
+from dmlcheck.onnx.descs.node import Unmapped
+from dmlcheck.onnx.model.file import NO_NAMES, place_of
+from dmlcheck.onnx.model.input_uses import Use, uses_of
+from dmlcheck.onnx.reading import Unreadable, element_type, first_line, tensor_in
+
+_MOST_WHOLE = 100  # random whole numbers that index nothing are below this
+_PAST = "past"  # part of the names of sizes that count earlier runs' steps, which may be 0
+
+
+class Input(NamedTuple):
+    """An input of a model: name, element type in ONNX's words, and sizes; symbolic ones by name or one of NO_NAMES."""
+
+    name: str
+    kind: str
+    sizes: tuple[int | str, ...]
+    dtype: Any = None
+
+
+class ModelInputs(NamedTuple):
+    """The inputs of a model by name, or the diagnostics of them."""
+
+    arrays: Mapping[str, Any]
+    findings: tuple[Finding, ...] = ()
+
+
+def model_inputs(model: Any) -> list[Input]:
+    """Return the inputs of a model."""
+    from onnx import helper
+
+    found = []
+    for value in model.graph.input:
+        tensor = value.type.tensor_type
+        is_tensor = value.type.WhichOneof("value") == "tensor_type" and tensor.elem_type
+        kind = element_type(tensor.elem_type) if is_tensor else (value.type.WhichOneof("value") or "of no type")
+        sizes = [
+            int(dim.dim_value) if dim.HasField("dim_value") and dim.dim_value >= 0 else str(dim.dim_param)
+            for dim in tensor.shape.dim
+        ]
+        dtype = helper.tensor_dtype_to_np_dtype(tensor.elem_type) if is_tensor and kind != "STRING" else None
+        found.append(Input(value.name, kind, tuple(sizes), dtype))
+    return found
+
+
+def given_inputs(model: Any, place: str) -> ModelInputs:
+    """Return the arrays of a file or a folder, or the findings about their names, types and sizes."""
+    wanted = model_inputs(model)
+    try:
+        arrays = _of_folder(place, wanted) if os.path.isdir(place) else _of_file(place)
+    except (OSError, ValueError, EOFError, MemoryError, zipfile.BadZipFile, zlib.error, NotImplementedError) as error:
+        problem = reason(error) if isinstance(error, OSError) else str(error) or type(error).__name__
+        return ModelInputs({}, (Finding("file-not-found", (), {"path": place, "problem": problem}),))
+    except (Unreadable, Unmapped) as error:
+        return ModelInputs({}, (Finding("file-not-found", (), {"path": place, "problem": first_line(error)}),))
+    findings = [*_misnamed(wanted, arrays, place), *_misfits(wanted, arrays)]
+    return ModelInputs({one.name: arrays[one.name] for one in wanted if one.name in arrays}, tuple(findings))
+
+
+def _of_file(place: str) -> dict[str, Any]:
+    return {name: read_array(place, name) for name in names_in(place)}
+
+
+def _of_folder(place: str, wanted: list[Input]) -> dict[str, Any]:
+    """Return the arrays of NAME.npy, or of input_0.pb and so on in the order of the model's inputs."""
+    arrays = {}
+    for number, one in enumerate(wanted):
+        full, problem = npy.find(place, f"{one.name}.npy")
+        if problem is None:
+            with open_plain(full) as file:
+                arrays[one.name] = npy.read_elements(file, npy.Header(file))
+            continue
+        path = os.path.join(place, f"input_{number}.pb")
+        if os.path.isfile(path):
+            values = tensor_in(path).values
+            if values is not None:
+                arrays[one.name] = values
+    return arrays
+
+
+def _misnamed(wanted: list[Input], arrays: Mapping[str, Any], place: str) -> Iterator[Finding]:
+    names = [one.name for one in wanted]
+    for name in names:
+        if name not in arrays:
+            help = f"add an array {name!r} to {place}, or the file {name}.npy to the folder"
+            params = {"tensor": f"the input {name!r} of the model", "section": "--inputs"}
+            yield Finding("missing-tensor", (), params, help)
+    for name in arrays:
+        if name not in names:
+            meant = did_you_mean(name, names) or f"the inputs are {', '.join(names)}"
+            params = {"section": "--inputs", "tensor": repr(name), "problem": "which is no input of the model"}
+            yield Finding("unexpected-tensor", (), params, meant)
+
+
+def _misfits(wanted: list[Input], arrays: Mapping[str, Any]) -> Iterator[Finding]:
+    """Yield the findings about types and sizes; sizes of one name are the same in all inputs."""
+    named: dict[str, tuple[int, str]] = {}
+    for one in wanted:
+        array = arrays.get(one.name)
+        if array is None:
+            continue
+        if one.dtype is None or array.dtype != one.dtype:
+            params = {"element": one.name, "found": f"an array of {array.dtype}", "type": one.kind}
+            yield Finding("value-not-representable", (), params, one.dtype and f"give {one.dtype} for {one.kind}")
+        fits = len(array.shape) == len(one.sizes)
+        for size, asked in zip(array.shape, one.sizes, strict=False):
+            if isinstance(asked, int):
+                fits = fits and size == asked
+            elif asked not in NO_NAMES:
+                known, of = named.setdefault(asked, (size, one.name))
+                if known != size:
+                    found, expected = f"the size {size} for {asked}", f"{of} has {known}"
+                    yield Finding("element-count", (), {"tensor": one.name, "found": found, "expected": expected})
+        if not fits:
+            expected = f"the model has {braces(asked or '?' for asked in one.sizes)}"  # type: ignore[misc]
+            found = f"an array {braces(array.shape)}"
+            yield Finding("element-count", (), {"tensor": one.name, "found": found, "expected": expected})
+
+
+# ---- random inputs
+
+
+def random_inputs(model: Any, weights: Mapping[str, Any], sizes: Mapping[str, int], seed: int) -> ModelInputs:
+    """Return inputs that are random and the same for a seed; indices are inside their range, and masks hide nothing.
+
+    `weights` are the model's as onnx.TensorProto; `sizes` are the sizes for symbolic dimensions by name. A size that
+    stays unknown, or a type without random values, is a finding.
+    """
+    wanted = model_inputs(model)
+    findings = list(_unusable(wanted, sizes))
+    if findings:
+        return ModelInputs({}, tuple(findings))
+    shapes = {one.name: tuple(_size(size, sizes) or 0 for size in one.sizes) for one in wanted}
+    known = {**{tensor.name: tuple(tensor.dims) for tensor in weights.values()}, **shapes}
+    uses = uses_of(model, known)
+    rng = np.random.default_rng(seed)
+    arrays = {one.name: _random(one, shapes[one.name], uses[one.name], rng) for one in wanted}
+    lengths = {one.name: uses[one.name] for one in wanted if uses[one.name].length}
+    for name, use in lengths.items():
+        arrays[name][...] = _length(use, shapes, arrays, uses)
+    return ModelInputs(arrays)
+
+
+def contradiction(sizes: Mapping[str, int]) -> str | None:
+    """Return the words about sizes that contradict each other: a total that is not past and new steps; else None."""
+    for name, total in sizes.items():
+        past, new = name.replace("total", _PAST), name.replace("total_", "")
+        if name in (past, new) or new not in sizes or sizes.get(past, 0) + sizes[new] == total:
+            continue
+        return (
+            f"the sizes given with --dim contradict each other: {name} is {total}, and {past} and {new} are"
+            f" {sizes.get(past, 0) + sizes[new]} together"
+        )
+    return None
+
+
+def _unusable(wanted: list[Input], sizes: Mapping[str, int]) -> Iterator[Finding]:
+    unknown_sizes = dict.fromkeys(
+        place_of(one.name, axis) if size in NO_NAMES else size
+        for one in wanted
+        for axis, size in enumerate(one.sizes)
+        if isinstance(size, str) and _size(size, sizes) is None
+    )
+    if unknown_sizes:
+        problem = f"the model's inputs have sizes without a number: {', '.join(unknown_sizes)}"
+        help = f"run with {' '.join(f'--dim {name}=SIZE' for name in unknown_sizes)}"
+        if any(":" in name for name in unknown_sizes):
+            help = f"{help}, or give arrays with --inputs FILE.npz"
+        yield Finding("unknown-sizes", (), {"problem": problem}, help)
+    for one in wanted:
+        if one.dtype is None:
+            problem = f"the input {one.name} is {one.kind}, which has no random values"
+            yield Finding("not-mapped", (), {"problem": problem})
+
+
+def _size(size: int | str, sizes: Mapping[str, int]) -> int | None:
+    """Return a size, that of a name or of a sum of names and numbers, or None; the number of earlier steps is 0."""
+    if isinstance(size, int):
+        return size
+    if size in sizes:
+        return sizes[size]
+    if "+" in size:
+        parts = [int(part) if part.isdigit() else _size(part, sizes) for part in map(str.strip, size.split("+"))]
+        return None if None in parts else sum(filter(None, parts))
+    return 0 if _PAST in size.lower() else None
+
+
+def _random(one: Input, shape: tuple[int, ...], use: Use, rng: np.random.Generator) -> Any:
+    kind = one.dtype.kind
+    if kind == "b":
+        return np.ones(shape, bool) if use.is_mask else rng.integers(0, 2, shape).astype(bool)
+    if kind in "iu":
+        if use.most is not None:
+            return rng.integers(0, max(1, use.most), shape).astype(one.dtype)
+        if use.is_mask:
+            return np.ones(shape, one.dtype)
+        limits = np.iinfo(one.dtype)
+        low, high = (limits.min, limits.max + 1) if one.dtype.itemsize == 1 else (0, _MOST_WHOLE)
+        return rng.integers(low, high, shape).astype(one.dtype)
+    return rng.standard_normal(shape).astype(one.dtype)
+
+
+def _length(use: Use, shapes: Mapping[str, Any], arrays: Mapping[str, Any], uses: Mapping[str, Use]) -> int:
+    """Return a length of attention: earlier steps, and the tokens of this one.
+
+    The tokens are counted in the keys, where they are an input of the model, else in the ids or their embeddings.
+    """
+    past = shapes.get(use.past, ())
+    ids = [array.shape for name, array in arrays.items() if uses[name].most is not None and array.ndim == 2]
+    floats = [array.shape for array in arrays.values() if array.dtype.kind == "f" and array.ndim == 3]
+    own = [shapes[name] for name in use.new if len(shapes.get(name, ())) == 3]
+    tokens = next((shape[1] for shape in (*own, *ids, *floats)), 1)
+    total = (past[2] if len(past) == 4 else 0) + tokens
+    return int(total - (use.length == "last"))

@@ -1,0 +1,153 @@
+"""The outputs of a model as cases: each is compared with the reference's chain through the whole model."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from dmlcheck.cases.records import Case
+from dmlcheck.diagnostics.record import NOTE, WARNING, Diagnostic
+from dmlcheck.diagnostics.wording import figure
+from dmlcheck.models.beside import Behind
+from dmlcheck.models.cases import Loaded, ModelOrigin, NodeCase
+from dmlcheck.models.chain import Chain, OutputVerdict
+from dmlcheck.models.chain_nodes import follow_node, known_arrays, mapped_with
+from dmlcheck.models.inner_chain import follow_inside
+from dmlcheck.models.node_values import NodeTensors
+from dmlcheck.models.node_verdict import Mapped, NodeVerdict, Unjudged
+from dmlcheck.onnx.model.parts import has_graphs
+from dmlcheck.running.one_case import ending_of
+from dmlcheck.running.results import FAILED, PASSED, SKIPPED, CaseResult, ModelOutput
+from dmlcheck.running.settings import Settings
+from dmlcheck.running.verdict import Limits
+
+PREFIX = "output:"  # of the names of their cases
+
+
+def output_cases(model: Loaded, file: str) -> tuple[Case, ...]:
+    """Return the outputs of a model as cases."""
+    origin = ModelOrigin(file)
+    names = (PREFIX + value.name for value in model.proto.graph.output)
+    return tuple(Case(f"{file}::{name}", name, file, "", None, {}, origin=origin) for name in names)
+
+
+class ModelOutputs:
+    """The reference's chain through a model, built node by node, and the verdicts on the outputs."""
+
+    def __init__(
+        self, model: Loaded, cases: Collection[Case], limits: Limits, settings: Settings, *, is_directml: bool
+    ) -> None:
+        """Follow a model for the cases of some of its outputs; for none nothing is computed."""
+        self.model = model
+        self.cases = tuple(cases)
+        self.settings = settings
+        self.is_directml = is_directml
+        self._chain = Chain(known_arrays(model.inputs), limits)
+        self._behind = Behind()
+        self.wanted = frozenset(case.name.removeprefix(PREFIX) for case in cases)
+        self.last = {name: node.case.name for node in model.nodes for name in node.reads}
+        self.actual: dict[str, Any] = {}
+
+    @property
+    def chain(self) -> Chain:
+        """The chain up to the last node that was taken."""
+        self._behind.finish()
+        return self._chain
+
+    def close(self) -> None:
+        """Go on no more."""
+        self._behind.close()
+
+    def follow(self, node: NodeCase, values: NodeTensors, verdict: NodeVerdict | Unjudged | None) -> None:
+        """Take a node with its tensors; without a verdict it is mapped only for the chain.
+
+        The chain follows in a thread of its own.
+        """
+        if not self.cases:
+            return
+        outputs = {name: values.tensors[name] for name in node.node.output if name in values.tensors}
+        arrays = known_arrays(outputs)
+        self.actual.update((name, array) for name, array in arrays.items() if name in self.wanted)
+        self._behind.call(self._follow, node, values, verdict, arrays)
+
+    def _follow(
+        self,
+        node: NodeCase,
+        values: NodeTensors,
+        verdict: NodeVerdict | Unjudged | None,
+        arrays: Mapping[str, Any],
+    ) -> None:
+        """Take a node into the chain, and drop what no node reads any more; `arrays` are its outputs."""
+        chain = self._chain
+        if has_graphs(node.node) and values.nothing is None:
+            self._follow_inside(node, values, arrays)
+        else:
+            mapped = self._mapped(node, values) if verdict is None or values.nothing is not None else verdict
+            follow_node(chain, node, mapped, arrays, self.model)
+        if isinstance(verdict, NodeVerdict):
+            chain.note(node.case.name, verdict.verdict.outputs, arrays)
+        done = (
+            name for name in (*node.reads, *node.node.output) if self.last.get(name, node.case.name) == node.case.name
+        )
+        chain.drop(name for name in done if name not in self.wanted)
+
+    def _follow_inside(self, node: NodeCase, values: NodeTensors, arrays: Mapping[str, Any]) -> None:
+        """Take a node with graphs of its own; as it is where they cannot be followed, or give something else."""
+        made = follow_inside(self._chain, node, values.tensors, self.model)
+        if isinstance(made, Unjudged):
+            follow_node(self._chain, node, made, arrays, self.model)
+        elif any(getattr(made.get(name), "shape", None) != array.shape for name, array in arrays.items()):
+            self._chain.give_up(arrays, f"{node.case.name} gives other sizes than the reference")
+
+    def _mapped(self, node: NodeCase, values: NodeTensors) -> Mapped | Unjudged:
+        if values.skipped is not None:
+            return values.skipped
+        if values.nothing is not None and not all(name in values.tensors for name in node.node.output if name):
+            return Unjudged("missing-tensor", "the implementation gave nothing for it")
+        return mapped_with(node, values.tensors, self.model, is_directml=self.is_directml)
+
+    def results(self, chosen: Collection[str]) -> Iterator[CaseResult]:
+        """Yield the results of the outputs whose cases have some names, in the order of the model."""
+        for case in self.cases:
+            if case.name not in chosen:
+                continue
+            start = time.perf_counter()
+            name = case.name.removeprefix(PREFIX)
+            actual = self.actual.get(name, self.model.inputs.get(name))
+            if actual is None or name not in self.chain.held:
+                note = Diagnostic("missing-tensor", "the implementation gave nothing for it", NOTE, case.file)
+                yield CaseResult(case, SKIPPED, f"missing-tensor: {note.message}", (note,))
+                continue
+            result = self._result(case, self.chain.output(name, actual, len(self.model.nodes)))
+            yield result._replace(seconds=time.perf_counter() - start)
+
+    def _result(self, case: Case, found: OutputVerdict) -> CaseResult:
+        shares = tuple((share.node, share.share) for share in self.chain.shares())
+        output = ModelOutput(found.name, _finite(found.error), _finite(found.tolerance), shares)
+        if found.reason is not None:
+            reason = f"{found.reason}; {_error_text(found.error)}"
+            note = Diagnostic("unlimited-tolerance", reason, NOTE, case.file)
+            return CaseResult(case, SKIPPED, reason, (note,), found.verdict.outputs, output=output)
+        ending = ending_of(found.verdict, self.settings)
+        diagnostics = tuple(map(case.origin.diagnostic, ending.findings))
+        if ending.outcome == PASSED:
+            diagnostics = tuple(one._replace(severity=WARNING) for one in diagnostics)
+        if ending.outcome == FAILED and diagnostics:
+            diagnostics = (diagnostics[0]._replace(help=_HELP), *diagnostics[1:])
+        return CaseResult(case, ending.outcome, ending.reason, diagnostics, ending.outputs, output=output)
+
+
+_HELP = "look at the nodes that fail; if none does, run with --bisect"
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _error_text(error: float) -> str:
+    """Return how far an output is from the reference's."""
+    if not math.isfinite(error):
+        return "the error is not finite"
+    return "nothing is off" if error == 0 else f"the largest error is {figure(error)} of the largest element"

@@ -1,0 +1,391 @@
+"""A model judged node by node: each node is a case, run by the implementation on the same inputs as its reference."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from dmlcheck.cases.find import Target
+from dmlcheck.cases.prepare import Prepared
+from dmlcheck.cases.records import Case
+from dmlcheck.descs.read import read_desc
+from dmlcheck.descs.write import notation
+from dmlcheck.diagnostics.record import NOTE, WARNING, Diagnostic
+from dmlcheck.diagnostics.wording import counted
+from dmlcheck.implementations import Failure, make
+from dmlcheck.models.beside import one_ahead
+from dmlcheck.models.bisect import ModelBisection
+from dmlcheck.models.cases import Loaded, ModelOrigin, ModelRequest, NodeCase, UnusableModel, loaded, node_cases
+from dmlcheck.models.inner_chain import judge_inside
+from dmlcheck.models.inputs import contradiction
+from dmlcheck.models.node_files import FailedNode, NodeFiles
+from dmlcheck.models.node_tensors import largest_halves, not_finite
+from dmlcheck.models.node_values import NodeTensors, arrays_of, by_node, of_whole, recorded_tensors, run_node
+from dmlcheck.models.node_verdict import NodeVerdict, Unjudged, deviation_of, judge_node
+from dmlcheck.models.outputs import ModelOutputs, output_cases
+from dmlcheck.models.process import ModelProcess
+from dmlcheck.models.reference_nodes import stand_in
+from dmlcheck.models.together import not_together, outputs_together, together_case, together_result
+from dmlcheck.models.whole_model import optimized
+from dmlcheck.onnx.model.origin import origin_of
+from dmlcheck.onnx.model.parts import element_types, has_graphs, join_weights, model_of_node
+from dmlcheck.reference.limits.work import TooMuchWork
+from dmlcheck.running.computed import Nothing
+from dmlcheck.running.events import (
+    DEFAULT_TIMEOUT,
+    WRONG_FILE,
+    Done,
+    Ended,
+    Event,
+    Other,
+    Plan,
+    case_of_file,
+    digest,
+    how_it_ended,
+    in_shard,
+    malformed,
+)
+from dmlcheck.running.keep import keep
+from dmlcheck.running.known_failures import with_known, with_known_of_provider
+from dmlcheck.running.one_case import Run, ending_of, ending_of_nothing
+from dmlcheck.running.results import ERRORED, FAILED, PASSED, SKIPPED, CaseResult, Ending, NodeOfCase
+from dmlcheck.running.verdict import evidence_of
+from dmlcheck.specs.names import highest
+from dmlcheck.validation import minimum_level
+
+
+class ModelExecution:
+    """The run of a model: its events, in the order of its nodes, and the node that runs now."""
+
+    def __init__(
+        self,
+        target: Target,
+        plan: Plan,
+        asked: ModelRequest,
+        files: NodeFiles | None = None,
+        implementation: Any = None,
+    ) -> None:
+        """Read the model and its inputs; nodes that fail are written to `files`.
+
+        An implementation that is given runs further models afterwards; the plan's own is closed at the end.
+        """
+        self.target = target
+        self.plan = plan
+        self.asked = asked
+        self.files = files
+        self.is_given = implementation is not None
+        is_whole = asked.is_whole or asked.is_optimized
+        self.implementation = implementation if self.is_given else implementation_of(plan, is_whole=is_whole)
+        self.tensor = self.implementation.tensor
+        self.run = Run(self.implementation, plan.settings)
+        self.run.limits.once_a_kind = True
+        self.model = self._loaded()
+        self.output_cases = () if isinstance(self.model, UnusableModel) else output_cases(self.model, target.name)
+        self.selected = self._selected()
+        self.chosen = frozenset(case.name for case in self.selected if in_shard(case.id, plan.shard))
+        self.runs_together = self._runs_together()
+        self.together: CaseResult | None = None
+        self.outputs: ModelOutputs | None = None
+        self._now: tuple[str, float] | None = None
+
+    def _loaded(self) -> Loaded | UnusableModel:
+        """Return the model, as ONNX Runtime optimizes it where that is asked for."""
+        found = loaded(self.target, self.asked, self.implementation)
+        if isinstance(found, UnusableModel) or not self.asked.is_optimized:
+            return found
+        proto = optimized(join_weights(found.proto, found.constants), self.implementation)
+        if isinstance(proto, Nothing):
+            return UnusableModel(tuple(map(ModelOrigin(self.target.name).diagnostic, filter(None, [proto.finding]))))
+        constants = {tensor.name: tensor for tensor in proto.graph.initializer}
+        nodes = node_cases(proto, self.target.name, constants)
+        return found._replace(proto=proto, constants=constants, nodes=nodes, kinds=element_types(proto))
+
+    def _selected(self) -> list[Case]:
+        """Return the selected nodes, which the shards of the run divide among them."""
+        is_selected = self.plan.selection.of(self.target)
+        cases = (*(node.case for node in self.nodes), *self.output_cases)
+        return [case for case in cases if self.target.asks_for(case.name) and is_selected(case)]
+
+    def _runs_together(self) -> bool:
+        """Whether the whole model runs once in addition to its nodes: where its case is selected.
+
+        It does not where the whole model runs anyway, nor where a search runs nodes together; nor in a shard, since
+        the others could not know of a case that is there only if it fails.
+        """
+        case = together_case(self.target.name)
+        is_other = not self.is_by_node or self.asked.is_bisecting or self.asked.is_listing or self.plan.shard
+        return not is_other and self.target.asks_for(case.name) and self.plan.selection.of(self.target)(case)
+
+    @property
+    def nodes(self) -> tuple[NodeCase, ...]:
+        """The nodes of the model."""
+        return () if isinstance(self.model, UnusableModel) else self.model.nodes
+
+    @property
+    def total(self) -> int:
+        """The number of cases of the run."""
+        return 1 if isinstance(self.model, UnusableModel) else len(self.chosen) + (self.together is not None)
+
+    @property
+    def is_by_node(self) -> bool:
+        """Whether each node runs alone."""
+        return self.tensor is None and not (self.asked.is_whole or self.asked.is_optimized)
+
+    def slowest(self) -> tuple[str, float] | None:
+        """Return the node that is running, and for how many seconds."""
+        now = self._now
+        return None if now is None else (now[0], time.monotonic() - now[1])
+
+    def events(self) -> Iterator[Event]:
+        """Yield the events."""
+        try:
+            if isinstance(self.model, UnusableModel):
+                case = case_of_file(self.target.name, ModelOrigin(self.target.name))
+                yield Done(malformed(case, WRONG_FILE, self.model.diagnostics))
+                yield Ended(digest([self.target.name]) if self.plan.digests else None)
+            else:
+                yield from self._events(self.model)
+        finally:
+            if self.outputs is not None:
+                self.outputs.close()
+            if not self.is_given:
+                self.implementation.close()
+            if self.files is not None:
+                self.files.close()
+
+    def _events(self, model: Loaded) -> Iterator[Event]:
+        outputs = self.outputs = self._outputs(model)
+        bisection = self._bisection(model) if self.asked.is_bisecting else None
+        bisected, is_complete = None, True
+        for node, values in self._values(model, outputs):
+            is_complete = is_complete and _ran(values)
+            if node.case.name not in self.chosen:
+                outputs.follow(node, values, None)
+                yield Other(node.case.id, node.case.file)
+                continue
+            result, verdict = self._result(node, values, model)
+            if bisection is not None:
+                bisection.follow(values)
+                bisection.note(result)
+            yield Done(result)
+            outputs.follow(node, values, verdict)
+        self._now = None
+        if self.runs_together:
+            self.together = self._together(model, outputs, is_complete=is_complete)
+        yield from (Other(case.id, case.file) for case in self.output_cases if case.name not in self.chosen)
+        for result in outputs.results(self.chosen):
+            if bisection is not None:
+                bisection.note(result)
+            yield Done(result)
+        if bisection is not None:
+            self.together, bisected = bisection.searched(self._begin_group, self.files)
+        yield from () if self.together is None else [Done(self.together)]
+        ids = [*(case.id for case in self.selected), *([] if self.together is None else [self.together.case.id])]
+        yield Ended(digest(ids) if self.plan.digests else None, None if self.nodes else self.target.name, bisected)
+
+    def _outputs(self, model: Loaded) -> ModelOutputs:
+        """Return the chain to the outputs that are judged."""
+        chosen = [case for case in self.output_cases if case.name in self.chosen or self.runs_together]
+        is_directml = self.run.directml is not None
+        if self.tensor is not None and chosen:
+            names = (value.name for value in model.proto.graph.input if value.name not in model.inputs)
+            given = {name: array for name in names if (array := self._recorded(name)) is not None}
+            model = model._replace(inputs={**model.inputs, **given})
+        return ModelOutputs(model, chosen, self.run.limits, self.plan.settings, is_directml=is_directml)
+
+    def _recorded(self, name: str) -> Any:
+        """Return a recorded tensor, None if there is none."""
+        try:
+            return None if self.tensor is None else self.tensor(name)
+        except Failure:
+            return None
+
+    def _values(self, model: Loaded, outputs: ModelOutputs) -> Iterator[tuple[NodeCase, NodeTensors]]:
+        """Yield the nodes in order with the tensors of each; outputs that are judged need all of them."""
+        needed = frozenset(node.case.name for node in model.nodes) if outputs.cases else self.chosen
+        if self.tensor is not None:
+            return ((node, recorded_tensors(node, model, self.tensor)) for node in model.nodes)
+        if self.is_by_node:
+            nodes = by_node(model, needed, self.implementation, self._begin, stand_in)
+            return one_ahead(nodes) if self._is_apart else nodes
+        return of_whole(model, needed, self.implementation, self.asked.keep_bytes, self._begin)
+
+    @property
+    def _is_apart(self) -> bool:
+        """Whether nodes run in a process of their own, which no verdict asks for more."""
+        return isinstance(self.implementation, ModelProcess) and not self.plan.retries
+
+    def _bisection(self, model: Loaded) -> ModelBisection:
+        """Return the search for nodes that are wrong only together."""
+        is_directml, file = self.run.directml is not None, self.target.name
+        return ModelBisection(model, file, self.implementation, self.run.limits, self.asked, is_directml=is_directml)
+
+    def _together(self, model: Loaded, outputs: ModelOutputs, *, is_complete: bool) -> CaseResult | None:
+        """Run the whole model once, and return its case if there is something to say, or if it was asked for by name.
+
+        It does not run if one of its nodes did not.
+        """
+        case = together_case(self.target.name)
+        self._begin_group(case.id)
+        start = time.perf_counter()
+        found = not_together(case, "a node of it did not run alone")
+        if is_complete:
+            whole = outputs_together(model, self.target.file, list(outputs.actual), self.implementation)
+            found = together_result(case, model, whole, outputs.actual, outputs.chain)
+        self._now = None
+        is_silent = self.target.case is None and (found.outcome == PASSED or not is_complete)
+        return None if is_silent else found._replace(seconds=time.perf_counter() - start)
+
+    def _begin_group(self, name: str) -> None:
+        self._now = (name, time.monotonic())
+
+    def _begin(self, node: NodeCase) -> None:
+        self._now = (node.case.id, time.monotonic())
+
+    # ---- one node
+
+    def _result(self, node: NodeCase, values: NodeTensors, model: Loaded) -> tuple[CaseResult, NodeVerdict | Unjudged]:
+        """Return the result of a node, and its verdict; one that fails runs again if the run asks for it."""
+        start = time.perf_counter()
+        tried: tuple[str, ...] = ()
+        while True:
+            result, verdict = self._once(node, values, model)
+            if result.outcome not in (FAILED, ERRORED) or len(tried) >= self.plan.retries or not self.is_by_node:
+                break
+            tried = (*tried, how_it_ended(result))
+            values = run_node(node, model, values.tensors, self.implementation)
+        if tried and result.outcome == PASSED:
+            result = result._replace(is_flaky=True, reason=f"flaky: {', '.join(tried)}, then passed")
+        return result._replace(seconds=time.perf_counter() - start), verdict
+
+    def _once(self, node: NodeCase, values: NodeTensors, model: Loaded) -> tuple[CaseResult, NodeVerdict | Unjudged]:
+        origin = origin_of(node.node)
+        name = node.node.name or node.case.name
+        about = NodeOfCase(name, node.operator, module=origin.module, line=origin.line)
+        if values.nothing is not None:
+            nothing = Unjudged("missing-tensor", "the implementation gave nothing for it")
+            ending = ending_of_nothing(values.nothing)
+            help = contradiction(self.asked.sizes)
+            if help is not None:
+                ending = ending._replace(findings=tuple(found._replace(help=help) for found in ending.findings))
+            return _ended(node, ending, about), nothing
+        inputs = arrays_of(node.node.input, values.tensors, model)
+        outputs = arrays_of(node.node.output, values.tensors, model)
+        skipped = next((each for each in (values.skipped, inputs, outputs) if isinstance(each, Unjudged)), None)
+        if isinstance(inputs, Unjudged) or isinstance(outputs, Unjudged) or skipped is not None:
+            why = skipped or Unjudged("missing-tensor", "")
+            return _skipped(node, why, about), why
+        about = about._replace(not_finite=not_finite(node.node, inputs, outputs))
+        if self.asked.wants_headroom:
+            about = about._replace(largest=largest_halves(node.node, outputs))
+        verdict = self._verdict(node, values, inputs, outputs, model)
+        if isinstance(verdict, Unjudged):
+            return _skipped(node, verdict, about), verdict
+        result = self._of_verdict(node, verdict, values, about, model)
+        if self.run.directml is not None and result.outcome == FAILED:
+            text = deviation_of(node.node, model.opset(node.node), inputs, outputs)
+            result = with_known_of_provider(result, text)
+        return result, verdict
+
+    def _verdict(
+        self, node: NodeCase, values: NodeTensors, inputs: Sequence[Any], outputs: Sequence[Any], model: Loaded
+    ) -> NodeVerdict | Unjudged:
+        if has_graphs(node.node):
+            return judge_inside(node, values.tensors, model, self.run.limits)
+        return judge_node(
+            node.node,
+            model.opset(node.node),
+            inputs,
+            outputs,
+            is_directml=self.run.directml is not None,
+            limits=self.run.limits,
+            file=self.target.name,
+            elements={name: kind for name in node.reads if (kind := model.four_bits(name)) is not None},
+        )
+
+    def _of_verdict(
+        self, node: NodeCase, verdict: NodeVerdict, values: NodeTensors, about: NodeOfCase, model: Loaded
+    ) -> CaseResult:
+        about = about._replace(dml_operators=verdict.operators, meaning=verdict.meaning)
+        ending = ending_of(verdict.verdict, self.plan.settings)
+        case = node.case._replace(source=f"{node.operator} of {self.target.name}")
+        if verdict.descs:
+            desc = verdict.descs[-1]
+            case = case._replace(operator=desc.spec.operator, desc=notation(desc) if ending.outcome == FAILED else {})
+            ending = with_known(ending, desc, self.run.directml, self.run.limits.peer)
+        if ending.outcome == FAILED:
+            about = about._replace(level=_level(verdict))
+            ending = ending._replace(kept=self._kept(node, verdict, values, model))
+        return _ended(node._replace(case=case), ending, about)
+
+    def _kept(self, node: NodeCase, verdict: NodeVerdict, values: NodeTensors, model: Loaded) -> str:
+        """Write the folder of a node that failed if the run asks for it, and return its path."""
+        kept = []
+        if self.files is not None:
+            inputs = {name: values.tensors[name] for name in node.reads if name not in model.constants}
+            alone = model_of_node(node.node, model.proto, model.constants, inputs)
+            kept.append(self.files.write(FailedNode(node.case.name, node.operator, verdict, alone, inputs)))
+        if self.plan.settings.keep is not None:
+            kept.append(self._evidence(node, verdict, self.plan.settings.keep))
+        return ", ".join(kept)
+
+    def _evidence(self, node: NodeCase, verdict: NodeVerdict, folder: str) -> str:
+        """Write the inputs, and the expected, allowed and actual outputs of a node that failed."""
+        actual = verdict.labelled()
+        if not actual:
+            return f"nothing: the node becomes {counted(len(verdict.descs), 'desc')}"
+        ((desc, inputs),) = verdict.steps()
+        case = node.case._replace(operator=desc.spec.operator, inputs=inputs)
+        try:
+            evidence = evidence_of(case, Prepared(desc, inputs), actual, self.run.limits)
+            return keep(folder, case, desc, evidence)
+        except (OSError, MemoryError, TooMuchWork) as error:
+            return f"nothing: {error or 'out of memory'}"
+
+
+def implementation_of(plan: Plan, *, is_whole: bool) -> Any:
+    """Return the implementation of a run: one that runs models has a process of its own if nodes have a time limit.
+
+    A whole model has no time limit but the user's.
+    """
+    here = make(plan.implementation)
+    if plan.timeout is None or here.tensor is not None or here.run_model is None:
+        return here
+    limit = None if is_whole and plan.timeout == DEFAULT_TIMEOUT else plan.timeout
+    return ModelProcess(here, plan.implementation, limit)
+
+
+def _ran(values: NodeTensors) -> bool:
+    """Whether a node gave its tensors, on any provider."""
+    return values.nothing is None and (values.skipped is None or values.skipped.rule == "runs-elsewhere")
+
+
+def _level(verdict: NodeVerdict) -> str | None:
+    """Return the level from which all descs of a node are valid, or None if one never is."""
+    return highest(minimum_level(read_desc(desc.spec.operator, notation(desc))) for desc in verdict.descs)
+
+
+def _ended(node: NodeCase, ending: Ending, about: NodeOfCase) -> CaseResult:
+    """Return the result of a node by its outcome."""
+    diagnostics = tuple(map(node.case.origin.diagnostic, ending.findings))
+    if ending.outcome == PASSED:
+        diagnostics = tuple(found._replace(severity=WARNING) for found in diagnostics)
+    noted = (node.case.origin.diagnostic(found)._replace(severity=WARNING) for found in ending.noted)
+    return CaseResult(
+        node.case,
+        ending.outcome,
+        ending.reason,
+        (*diagnostics, *noted),
+        ending.outputs,
+        known=ending.known,
+        kept=ending.kept,
+        consistent=ending.consistent,
+        traceback=ending.traceback,
+        node=about,
+    )
+
+
+def _skipped(node: NodeCase, why: Unjudged, about: NodeOfCase) -> CaseResult:
+    note = Diagnostic(why.rule, why.reason, NOTE, node.case.file)
+    return CaseResult(node.case, SKIPPED, f"{why.rule}: {why.reason}", (note,), node=about)

@@ -1,0 +1,1 @@
+"""The functions that formulas share: sums, products, windows, interpolation and the like."""

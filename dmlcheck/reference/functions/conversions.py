@@ -1,0 +1,100 @@
+"""Conversions of numbers to another data type; where a float is rounded, both of its neighbours may be right."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dmlcheck.reference.arrays.data_types import cast, is_float, limits, narrowed, overflows, stored, truncated
+from dmlcheck.reference.ball.numbers import Ball, NoBound, raw
+from dmlcheck.reference.results import AsMeasured, PartlyUndefined, alternatives
+from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
+
+
+def converted(x: Any, input_type: str, output_type: str) -> Any:
+    """Return numbers of one data type in another: floats rounded, floats as integers without their fraction.
+
+    Integers that do not fit wrap, or are undefined.
+    """
+    if output_type in FORMATS:
+        return to_floats(x, input_type, output_type)
+    return truncated(output_type, x) if input_type in FORMATS else narrowed(output_type, x)
+
+
+def as_directml_converts(x: Any, input_type: str, output_type: str) -> Any:
+    """Return numbers in another data type as `converted`, with those that do not fit an integer type as measured."""
+    if output_type in FORMATS:
+        return converted(x, input_type, output_type)
+    if isinstance(x, Ball) and not x.is_exact:
+        raise NoBound("numbers with errors are cut off in one direction or the other")
+    if input_type in FORMATS:
+        return _limited(x, output_type)
+    is_narrow = limits(output_type)[1] < 2**16
+    return AsMeasured(stored(x, output_type), is_narrow & overflows(output_type, x))
+
+
+def _limited(x: Any, data_type: str) -> AsMeasured:
+    """Return floats without their fraction, limited to an integer type; NaN is 0."""
+    x = raw(x)
+    (least, most), found = limits(data_type), np.trunc(x)
+    fits = (found >= least) & (found < most + 1)  # the limit + 1 is a float64, also for 64-bit integers
+    dtype = np.uint64 if least == 0 else np.int64
+    ends = np.where(found > 0, dtype(most), dtype(least))
+    return AsMeasured(
+        np.where(fits, np.where(fits, found, 0).astype(dtype), np.where(np.isnan(x), dtype(0), ends)), ~fits
+    )
+
+
+def float_as(number: Any, output_type: str) -> Any:
+    """Return a FLOAT as an element of a data type."""
+    return converted(number, "FLOAT32", output_type)
+
+
+def to_floats(x: Any, input_type: str, output_type: str) -> Any:
+    """Return floats or 64-bit integers in a type of floats: the nearest number, or its neighbour beyond x.
+
+    A denormal FLOAT32 may also be 0. The neighbour of the largest number is infinity.
+    """
+    numbers = raw(x)
+    nearest = numbers.astype(NUMPY_TYPES[output_type])
+    if _is_certain(x, output_type):
+        return nearest
+    beyond = _beyond(nearest.astype(np.float64), numbers)
+    other = np.where(beyond > 0, np.nextafter(nearest, -np.inf, dtype=nearest.dtype), nearest)
+    other = np.where(beyond < 0, np.nextafter(nearest, np.inf, dtype=nearest.dtype), other)
+    is_denormal = (numbers > -_SMALLEST) & (numbers < _SMALLEST) & ("FLOAT32" in (input_type, output_type))
+    return alternatives(nearest, other, np.where(is_denormal, np.copysign(0, nearest), nearest))
+
+
+def in_type_of(number: Any, elements: Any) -> Any:
+    """Return a FLOAT in the data type of elements.
+
+    In a type of floats it is the nearest number, or, if that is farther from 0 than the FLOAT, its neighbour toward 0.
+    In a type of integers it is the number without its fraction, and undefined if the type does not hold that.
+    """
+    exact, value = float(raw(number)), cast(number, elements)
+    if not is_float(elements):
+        return PartlyUndefined(value, float(value) != np.trunc(exact))
+    is_larger = abs(float(value)) > abs(exact)
+    return alternatives(value, np.nextafter(value, value.dtype.type(0))) if is_larger else value
+
+
+def _is_certain(x: Any, output_type: str) -> bool:
+    """Return whether the result has one right value: for plain floats, and integers that the type holds exactly."""
+    if is_float(raw(x)):
+        return not isinstance(x, Ball)
+    most = 2 ** FORMATS[output_type].precision
+    return bool(-most <= x.min() and x.max() <= most)
+
+
+def _beyond(nearest: Any, x: Any) -> Any:
+    """Return nearest - x; its sign is right for 64-bit integers too, whose float64 values are rounded."""
+    if x.dtype.kind == "f":
+        return nearest - x
+    lower = x & x.dtype.type(_LOW)
+    return (nearest - (x - lower).astype(np.float64)) - lower.astype(np.float64)
+
+
+_LOW = 2**32 - 1
+_SMALLEST = 2.0 ** FORMATS["FLOAT32"].least_exponent

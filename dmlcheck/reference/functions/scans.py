@@ -1,0 +1,126 @@
+"""Scans along an axis: running sums, products and the like, which continue from block to block.
+
+A parallel scan may associate its operations in any way. If only some ways overflow, the result is undefined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from dmlcheck.reference.arrays.blocks import Axes, Blocks, blockwise
+from dmlcheck.reference.arrays.data_types import overflows
+from dmlcheck.reference.arrays.places import Index
+from dmlcheck.reference.ball.numbers import raw
+from dmlcheck.reference.results import PartlyUndefined
+from dmlcheck.values.number_formats import FORMATS
+
+
+class Scan:
+    """Scans along an axis by name; each continues where it ended in the block before."""
+
+    def __init__(self, axis: int) -> None:
+        self.axis = axis
+        self._last: dict[str, Any] = {}
+
+    def __call__(self, name: str, ufunc: np.ufunc, x: Any) -> Any:
+        """Return the running results of a ufunc."""
+        before = self._last.get(name)
+        found = ufunc.accumulate(x if before is None else np.concatenate([before, x], self.axis), axis=self.axis)
+        self._last[name] = self._along(found, -1, None)
+        return found if before is None else self._along(found, 1, None)
+
+    def shifted(self, name: str, x: Any, first: Any) -> Any:
+        """Return the elements moved by one place, with `first` as the first element."""
+        before = self._last.get(name)
+        before = np.full_like(self._along(x, 0, 1), first) if before is None else before
+        self._last[name] = self._along(x, -1, None)
+        return np.concatenate([before, self._along(x, 0, -1)], self.axis)
+
+    def _along(self, x: Any, start: int | None, stop: int | None) -> Any:
+        return x[(*[slice(None)] * self.axis, slice(start, stop))]
+
+
+def scanned(formula: Callable[[Any, Scan], PartlyUndefined], x: Any, axis: int, *, is_reversed: bool) -> Any:
+    """Return the results of a formula that scans along an axis, from its start or its end.
+
+    For Blocks they are Blocks, which can be computed once, in the order of the scan.
+    """
+
+    def turned(part: Any) -> Any:
+        return np.flip(part, axis) if is_reversed else part
+
+    def computed(part: Any) -> PartlyUndefined:
+        return PartlyUndefined(*map(turned, formula(turned(part), scan)))
+
+    scan = Scan(axis)
+    if not isinstance(x, Blocks):
+        return computed(x)
+    cuts = x.cuts[::-1] if is_reversed else x.cuts
+    ahead = iter(cuts)
+
+    def block(index: Index) -> PartlyUndefined:
+        for cut in ahead:
+            found = computed(x.block(cut))
+            if cut == index:
+                return found
+        raise IndexError(index)
+
+    return Blocks(x.shape, cuts, block)
+
+
+# ---- results that depend on the association
+
+
+def marks_of_sums(data_type: str, x: Any, axes: Axes) -> Callable[[Any, Scan], Any] | None:
+    """Return the function for the mask of undefined running sums along `axes`; None if no sum can overflow."""
+    if data_type not in FORMATS:
+        return None
+    sizes = blockwise(lambda part: np.abs(raw(part)), x)
+    is_safe = (np.add.reduce(sizes, axis=axes, keepdims=True) <= FORMATS[data_type].largest).all()
+    return None if is_safe else partial(undefined_sums, data_type)
+
+
+def marks_of_products(data_type: str, _: Any, __: Axes) -> Callable[[Any, Scan], Any] | None:
+    """Return the function for the mask of undefined running products; None for integers."""
+    return partial(undefined_products, data_type) if data_type in FORMATS else None
+
+
+def undefined_sums(data_type: str, numbers: Any, scan: Scan) -> Any:
+    """Return a mask of the running sums for which only some associations overflow."""
+    x = raw(numbers)
+    sums, most, least = of_runs(np.where(np.isfinite(x), x, 0), scan)
+    above, below = overflows(data_type, most), overflows(data_type, least)
+    is_nan, up, down = (
+        held(name, at, scan) for name, at in (("nan", np.isnan(x)), ("up", x == np.inf), ("down", x == -np.inf))
+    )
+    is_either = ((above | up) & (below | down)) | ((above | below) & ~(overflows(data_type, sums) | up | down))
+    return is_either & ~(is_nan | (up & down))
+
+
+def undefined_products(data_type: str, numbers: Any, scan: Scan) -> Any:
+    """Return a mask of the running products for which only some associations overflow or underflow."""
+    x = raw(numbers)
+    conditions = (("zero", x == 0), ("infinite", np.isinf(x)), ("nan", np.isnan(x)))
+    is_zero, is_infinite, is_nan = (held(name, at, scan) for name, at in conditions)
+    sums, most, least = of_runs(np.log2(np.where(np.isfinite(x) & (x != 0), np.abs(x), 1)), scan)
+    of = FORMATS[data_type]
+    high, low = np.log2(of.largest * (1 + of.unit_roundoff / 2)), of.least_exponent
+    is_over, is_under = most > high, least < low
+    is_either = (is_over & is_under) | (is_over & (sums <= high)) | (is_under & (sums >= low))
+    return np.where(is_zero, is_over, np.where(is_infinite, is_under, is_either)) & ~is_nan
+
+
+def held(name: str, at: Any, scan: Scan) -> Any:
+    """Return a mask of the elements at which, or before which, a condition is true."""
+    return scan(name, np.logical_or, at)
+
+
+def of_runs(x: Any, scan: Scan) -> tuple[Any, Any, Any]:
+    """Return the running sums, and the largest and least sum of any run of the elements so far, or 0."""
+    sums = scan("sums", np.add, x)
+    least, most = (scan(name, of, of(sums, 0)) for name, of in (("lowest", np.minimum), ("highest", np.maximum)))
+    return sums, scan("most", np.maximum, sums - least), scan("least", np.minimum, sums - most)

@@ -1,0 +1,132 @@
+"""The tiles of an attention: queries with the keys and values of their heads, and the keys and values of all steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+
+from dmlcheck.reference.arrays.blocks import blocks_along
+from dmlcheck.reference.arrays.places import Index, Places, part_at, slices
+from dmlcheck.reference.kernels.attention.heads import ELEMENTS_OF_TILE, AttentionInput, AttentionInputs
+from dmlcheck.reference.limits.work import BLOCKS_OF_SCORES
+from dmlcheck.reference.results import UNDEFINED, PartlyUndefined
+from dmlcheck.reference.rows import Cut, Given, Need, Section
+
+Sizes = tuple[int, ...]
+
+# ---- queries
+
+
+def queries(given: Given, found: AttentionInputs) -> Cut:
+    """Return the tiles of OutputTensor: some queries of one or more heads, with all of their keys and values.
+
+    Memory is that of the tensors and 256 MiB, unless a query has more than 2^20 keys or elements: then it is also up to
+    50 bytes for each of them, in each thread.
+    """
+    q, k, v = found
+    batch, groups, share, length, _ = q.own.shape
+    position, mask = given.get("relative_position_bias"), given.get("mask")
+    sizes, of_scores = (batch, groups, share, length, k.length), 1 + (position is not None) + (mask is not None)
+    ends = np.arange(length).reshape(1, 1, 1, length, 1) if given.get("past_sequence_lengths") is not None else None
+    needs = {
+        "q": lambda _, places, __: [part_at(q.own, places), part_at(q.bias, places)],
+        "k": of_heads(k),
+        "v": of_heads(v),
+        "position": at(None if position is None else position.reshape(sizes)),
+        "masking": at(as_scores(mask, given["mask_type"], sizes)),
+        "last": at(ends),
+    }
+    depth = found.depth(of_scores)
+    return Cut(None, needs, BLOCKS_OF_SCORES, lambda _: depth, lambda _: sizes[:4], partial(side_by_side, share))
+
+
+ALL_UNDEFINED = Cut(lambda _: (), dict.fromkeys(("q", "k", "v", "position", "masking", "last"), lambda *_: None))
+
+
+def side_by_side(share: int, places: Places, given: Given) -> Index:
+    """Return the index of some queries in the output, which has the heads next to each other in its last dimension."""
+    batch, groups, heads, rows = places
+    *lead, _, _, hidden = given["output"].sizes
+    width = hidden // given.get("query_head_count", given.get("head_count"))
+    columns = (groups.start * share + heads.start) * width, ((groups.stop - 1) * share + heads.stop) * width
+    return (*(0 for _ in lead), *(slice(own.start, own.stop) for own in (batch, rows)), slice(*columns))
+
+
+def at(x: Any) -> Need:
+    """Return the `need` of a tile: the same places of an optional tensor."""
+    return lambda _, places, __: part_at(x, places)
+
+
+def of_heads(part: AttentionInput) -> Need:
+    """Return the `need` of a tile: the keys or values of its heads, also of earlier steps, and their bias."""
+
+    def need(_: Any, places: Places, __: Given) -> list[Any]:
+        own, bias, past = (part_at(x, places[:2]) for x in part)
+        return [in_blocks(own), bias, in_blocks(past)]
+
+    return need
+
+
+def in_blocks(x: Any) -> Any:
+    """Return optional keys or values as Blocks of half a tile, if they do not fit into a tile."""
+    if x is None or x.size <= ELEMENTS_OF_TILE:
+        return x
+    return blocks_along(x, -2, max(1, ELEMENTS_OF_TILE // 2 * x.shape[-2] // x.size))
+
+
+def as_scores(mask: Any, mask_type: str, sizes: Sizes) -> Any:
+    """Return an optional mask in dimensions that broadcast to the scores; masks of lengths have some for each batch."""
+    if mask is None or mask_type == "BOOLEAN":
+        return mask if mask is None else mask.reshape(sizes)
+    return mask.reshape(-1, sizes[0]).T.reshape(sizes[0], 1, 1, 1, -1)
+
+
+# ---- keys and values of all steps
+
+
+def undefined() -> PartlyUndefined:
+    """Return undefined results."""
+    return UNDEFINED
+
+
+def sections(given: Given, name: str, part: AttentionInput | None, *, of_step: Callable[..., Any]) -> list[Section]:
+    """Return the sections of an output of keys or values: earlier steps, this step, and the undefined rest.
+
+    `of_step` is the formula of its elements: the tensor of a step and its bias, or None.
+    """
+    *lead, batch, heads, length, size = given[name].sizes
+    has_room = given.get("past_sequence_lengths") is not None
+    past, own, bias = tensors_for((batch, heads, length, size), part, has_room=has_room)
+    middle, end = accumulate(0 if x is None else x.shape[2] for x in (past, own))
+
+    def tiles(start: int, stop: int, **tensors: Any) -> Cut:
+        def where(places: Places, _: Given) -> Index:
+            b, h, rows, columns = slices(places)
+            return (*(0 for _ in lead), b, h, slice(rows.start + start, rows.stop + start), columns)
+
+        needs = {to: at(x) for to, x in tensors.items()}
+        return Cut(needs=needs, sizes=lambda _: (batch, heads, stop - start, size), where=where)
+
+    return [
+        Section(of_step, tiles(0, middle, own=past, bias=None), is_exact=True),
+        Section(of_step, tiles(middle, end, own=own, bias=bias), is_exact=bias is None),
+        Section(undefined, tiles(end, length)),
+    ]
+
+
+def tensors_for(sizes: Sizes, part: AttentionInput | None, *, has_room: bool) -> tuple[Any, Any, Any]:
+    """Return the keys or values of earlier steps and of this step, and their bias, for an output of these sizes.
+
+    All are None if the sizes do not agree. The output is as long as both together; if it `has_room`, it may be longer.
+    """
+    if part is None:
+        return None, None, None
+    own, bias, past = (None if x is None else x[:, :, 0] for x in part)
+    batch, heads, _, size = next(x for x in (own, past) if x is not None).shape
+    room = sizes[2] - part.length
+    agree = sizes == (batch, heads, sizes[2], size) and (room >= 0 if has_room else room == 0)
+    return (past, own, bias) if agree else (None, None, None)

@@ -1,0 +1,1 @@
+"""The limits of a computation: its work, and its time."""

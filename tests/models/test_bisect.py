@@ -1,0 +1,344 @@
+"""Nodes that are wrong only when they run together, found by an implementation in which that is planted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from run_models import RUNTIME, Runtime, constant, one_input, onnx, perceptron, plant, random, runtime
+from whole_models import FLOAT16, INT64, model, node, save
+
+from dmlcheck.cases.find import Target
+from dmlcheck.graphs.carry import Carried
+from dmlcheck.models.bisect import ModelBisection
+from dmlcheck.models.cases import Loaded, ModelRequest, NodeCase, loaded
+from dmlcheck.models.chain import Chain
+from dmlcheck.models.node_files import NodeFiles
+from dmlcheck.models.node_values import NodeTensors
+from dmlcheck.models.run import ModelExecution
+from dmlcheck.onnx.model.parts import with_outputs
+from dmlcheck.running.events import Done, Ended, Plan
+from dmlcheck.running.results import Bisected, CaseResult, ModelOutput
+from dmlcheck.running.verdict import Limits
+
+__all__ = ["runtime"]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def chain_of(count: int, kind: int = 1) -> Any:
+    """Return a chain of sums and rectifiers: n0 gives t0, and so on to y."""
+    dtype = np.float16 if kind == FLOAT16 else np.float32
+    names = ["x", *(f"t{at}" for at in range(count - 1)), "y"]
+    nodes = [
+        node("Add", f"{names[at]} b", names[at + 1], f"n{at}")
+        if at % 2
+        else node("LeakyRelu", names[at], names[at + 1], f"n{at}")
+        for at in range(count)
+    ]
+    return one_input(nodes, ["batch", 8], [constant("b", np.linspace(0.5, 1.5, 8), dtype)], kind=kind)
+
+
+def bisect(made: Any, files: str | None = None, **asked: Any) -> tuple[dict[str, CaseResult], Bisected]:
+    """Return the results of a model by name, and what came of the search."""
+    more = ModelRequest({"batch": 3}, is_bisecting=True)._replace(**asked)
+    target = Target(save(made), "model.onnx", None)
+    written = None if files is None else NodeFiles(files, "model.onnx")
+    events = list(ModelExecution(target, Plan(implementation=RUNTIME), more, written).events())
+    end = events[-1]
+    assert isinstance(end, Ended)
+    assert end.bisected is not None
+    return {event.result.case.name: event.result for event in events if isinstance(event, Done)}, end.bisected
+
+
+def together(results: Mapping[str, CaseResult]) -> list[tuple[str, ...]]:
+    return [result.together.names for result in results.values() if result.together is not None]
+
+
+@pytest.mark.parametrize("way", [{}, {"is_whole": True}])
+@pytest.mark.parametrize("first", [0, 4, 9, 18])
+def test_two_nodes_that_are_wrong_only_together_are_found(
+    runtime: type[Runtime], monkeypatch: pytest.MonkeyPatch, first: int, way: dict[str, Any]
+) -> None:
+    names = f"n{first}", f"n{first + 1}"
+    plant(monkeypatch, *names, between=(f"t{first}",))
+    results, bisected = bisect(chain_of(20), **way)
+    assert runtime.calls
+    assert together(results) == [names]
+    result = results["..".join(names)]
+    assert (result.case.id, result.outcome) == (f"model.onnx::{names[0]}..{names[1]}", "failed")
+    assert all(other.outcome == "passed" for name, other in results.items() if ".." not in name)
+    assert bisected.text == (
+        f"2 nodes right alone and wrong together: model.onnx::{names[0]}..{names[1]}, "
+        f"found in {bisected.runs} runs of nodes together"
+    )
+
+
+def test_the_case_names_the_nodes_their_operators_and_the_tensor(
+    runtime: type[Runtime], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plant(monkeypatch, "up", "bias", between=("m1",))
+    results, _ = bisect(perceptron())
+    assert runtime.calls
+    result = results["up..bias"]
+    (found,) = result.diagnostics
+    assert (found.rule, found.file) == ("output-mismatch", "model.onnx")
+    assert found.message.startswith("up, bias: each right alone, and wrong together: a1 FLOAT32 {3, 32}: ")
+    assert result.together is not None
+    assert result.together.operators == ("MatMul-13", "Add-14")
+    assert result.together.dml_operators == ("DML_OPERATOR_GEMM", "DML_OPERATOR_ELEMENT_WISE_ADD")
+    assert list(result.outputs) == ["a1"]
+
+
+def test_a_small_fault_is_found_too(runtime: type[Runtime], monkeypatch: pytest.MonkeyPatch) -> None:
+    plant(monkeypatch, "n7", "n8", between=("t7",), factor=1 + 2.0**-9)
+    assert together(bisect(chain_of(20))[0]) == [("n7", "n8")]
+    assert runtime.calls
+
+
+@pytest.mark.parametrize("first", [0, 7, 16])
+def test_nodes_that_are_three_apart_are_found_with_those_between(
+    runtime: type[Runtime], monkeypatch: pytest.MonkeyPatch, first: int
+) -> None:
+    inner = tuple(f"t{at}" for at in range(first, first + 3))
+    plant(monkeypatch, f"n{first}", f"n{first + 3}", between=inner)
+    assert together(bisect(chain_of(20))[0]) == [tuple(f"n{at}" for at in range(first, first + 4))]
+    assert runtime.calls
+
+
+def test_nodes_between_that_do_not_matter_are_left_out(runtime: type[Runtime], monkeypatch: pytest.MonkeyPatch) -> None:
+    plant(monkeypatch, "n3", "n9")
+    assert together(bisect(chain_of(20))[0]) == [("n3", "n9")]
+    assert runtime.calls
+
+
+def test_a_whole_model_that_is_wrong_only_as_a_whole_is_named(
+    runtime: type[Runtime], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = tuple(f"n{at}" for at in range(12))
+    plant(monkeypatch, *names)
+    results, _ = bisect(chain_of(12))
+    assert runtime.calls
+    assert together(results) == [names]
+    (found,) = results["n0..n11"].diagnostics
+    assert found.message.startswith("n0, n1, n2, n3, n4, n5, n6, n7, n8, n9 and 2 more: each right alone, ")
+
+
+@pytest.mark.parametrize("way", [{}, {"is_whole": True}])
+def test_a_right_implementation_is_right_after_one_run(runtime: type[Runtime], way: dict[str, Any]) -> None:
+    results, bisected = bisect(perceptron(), **way)
+    assert together(results) == []
+    assert bisected == Bisected("outputs are right also when only they are kept; 1 run of nodes together", 1)
+    assert runtime.calls[-1] == ["y"]
+
+
+def test_the_runs_are_few(runtime: type[Runtime], monkeypatch: pytest.MonkeyPatch) -> None:
+    plant(monkeypatch, "n49", "n50", between=("t49",))
+    results, bisected = bisect(chain_of(100))
+    assert together(results) == [("n49", "n50")]
+    assert 0 < bisected.runs <= 20
+    assert len(runtime.calls) == 100 + bisected.runs
+
+
+def test_nodes_with_a_branch_beside_them_are_found_without_it(
+    runtime: type[Runtime], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nodes = [
+        node("MatMul", "x w", "q", "q"),
+        node("MatMul", "x v", "k", "k"),
+        node("Add", "q b", "qb", "q_bias"),
+        node("Add", "k b", "kb", "k_bias"),
+        node("Mul", "qb kb", "y", "mul"),
+    ]
+    made = one_input(nodes, ["batch", 8], [random("w", 8, 8), random("v", 8, 8), random("b", 8)])
+    plant(monkeypatch, "q", "q_bias", between=("q",))
+    assert together(bisect(made)[0]) == [("q", "q_bias")]
+    assert runtime.calls
+
+
+def test_a_tensor_that_another_node_reads_is_kept(runtime: type[Runtime], monkeypatch: pytest.MonkeyPatch) -> None:
+    nodes = [node("Abs", "x", "a", "abs"), node("Neg", "a", "n", "neg"), node("Add", "n a", "y", "add")]
+    plant(monkeypatch, "abs", "neg", between=("a",))
+    assert together(bisect(one_input(nodes, ["batch", 4]))[0]) == [("abs", "neg", "add")]
+    assert ["a", "n"] in runtime.calls
+
+
+def test_where_the_whole_cannot_be_judged_parts_of_it_are(
+    runtime: type[Runtime], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nodes = [
+        *(node("Exp" if at == 0 else "Neg", f"t{at}", f"t{at + 1}", f"n{at}") for at in range(8)),
+        node("Det", "t8", "d", "det"),
+        node("Neg", "d", "y", "last"),
+    ]
+    made = model(nodes, {"t0": ["batch", 2, 2]}, {"y": ["batch"]})
+    plant(monkeypatch, "n2", "n3", between=("t3",))
+    results, bisected = bisect(made)
+    assert runtime.calls
+    assert results["output:y"].outcome == "skipped"
+    assert together(results) == [("n2", "n3")]
+    assert bisected.runs < 20
+
+
+def test_what_an_unknown_node_gives_alone_stands_for_nothing_in_a_group(
+    runtime: type[Runtime], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = model([node("Det", "x", "d", "det"), node("Neg", "d", "y", "neg")], {"x": ["batch", 2, 2]}, {"y": ["batch"]})
+    plant(monkeypatch, "det", "neg", between=("d",), factor=1 + 2.0**-20)
+    results, bisected = bisect(made)
+    assert together(results) == []
+    assert bisected.text == "no nodes are wrong together; 1 run of nodes together, 1 of which cannot be judged"
+    assert runtime.calls
+
+
+def test_a_group_that_raises_is_not_judged(runtime: type[Runtime], monkeypatch: pytest.MonkeyPatch) -> None:
+    right = Runtime.run_model
+
+    def raising(self: Runtime, data: bytes, inputs: Mapping[str, Any], keep: list[str]) -> dict[str, Any]:
+        if len(onnx.load_from_string(data).graph.node) > 1:
+            raise RuntimeError("too many nodes")
+        return right(self, data, inputs, keep)
+
+    monkeypatch.setattr(Runtime, "run_model", raising)
+    _, bisected = bisect(chain_of(2))
+    assert bisected.text == "no nodes are wrong together; 1 run of nodes together, 1 of which cannot be judged"
+    assert runtime.calls
+
+
+def test_outputs_of_other_sizes_are_wrong(runtime: type[Runtime], monkeypatch: pytest.MonkeyPatch) -> None:
+    right = Runtime.run_model
+
+    def flat(self: Runtime, data: bytes, inputs: Mapping[str, Any], keep: list[str]) -> dict[str, Any]:
+        given = right(self, data, inputs, keep)
+        is_group = len(onnx.load_from_string(data).graph.node) > 1
+        return {name: array.reshape(-1) if is_group else array for name, array in given.items()}
+
+    monkeypatch.setattr(Runtime, "run_model", flat)
+    results, _ = bisect(chain_of(2))
+    (found,) = results["n0..n1"].diagnostics
+    assert found.message.endswith("y is float32 [24]; the nodes alone give float32 [3, 8]")
+    assert runtime.calls
+
+
+@pytest.mark.parametrize(
+    ("way", "said"),
+    [({}, "1 node failed; look there first"), ({"is_whole": True}, "2 nodes failed; without --whole each runs alone")],
+)
+def test_where_a_node_fails_nothing_is_searched(runtime: type[Runtime], way: dict[str, Any], said: str) -> None:
+    runtime.factors["down"] = 2.0
+    results, bisected = bisect(perceptron(), **way)
+    assert together(results) == []
+    assert bisected == Bisected(f"no search for nodes that are wrong together: {said}", 0)
+
+
+def test_without_memory_for_the_tensors_nothing_is_searched(runtime: type[Runtime]) -> None:
+    _, bisected = bisect(perceptron(), keep_bytes=1000)
+    assert bisected.text.endswith(": all tensors take more than --keep-memory")
+    assert runtime.calls
+
+
+def bisection(keep: int = 2**20) -> ModelBisection:
+    """Return the search in the perceptron, before a node has gone by."""
+    asked = ModelRequest({"batch": 3}, keep_bytes=keep)
+    found = loaded(Target(save(perceptron()), "model.onnx", None), asked, Runtime())
+    assert isinstance(found, Loaded)
+    return ModelBisection(found, "model.onnx", Runtime(), Limits("FLOAT32"), asked, is_directml=False)
+
+
+def test_tensors_for_which_there_is_no_memory_are_let_go() -> None:
+    search = bisection(keep=100)
+    search.follow(NodeTensors({"a": np.zeros(10, np.float32)}))
+    assert "a" in search.tensors
+    search.follow(NodeTensors({"b": np.zeros(20, np.float32)}))
+    assert search.tensors == {}
+    search.follow(NodeTensors({"c": np.zeros(1, np.float32)}))
+    assert search.tensors == {}
+
+
+def test_where_an_output_is_wrong_it_is_not_said_to_be_right(runtime: type[Runtime]) -> None:
+    search = bisection()
+    case = search.model.nodes[0].case
+    with with_outputs(perceptron(), ["m1", "a1", "r1", "m2", "y"]) as whole:
+        kept = Runtime().run_model(
+            whole.SerializeToString(), search.model.inputs, [each.name for each in whole.graph.output]
+        )
+    search.follow(NodeTensors(kept))
+    search.note(CaseResult(case._replace(name="output:y"), "failed", output=ModelOutput("y", 1.0, 0.5)))
+    found, said = search.searched(lambda _: None)
+    assert (found, said.text) == (None, "no nodes are wrong together; 1 run of nodes together")
+    assert runtime.calls[-1] == ["y"]
+
+
+def test_a_node_that_is_not_judged_is_not_called_right(runtime: type[Runtime], monkeypatch: pytest.MonkeyPatch) -> None:
+    nodes = [node("Neg", "x", "n", "neg"), node("Shape", "n", "s", "shape"), node("Reshape", "n s", "y", "reshape")]
+    plant(monkeypatch, "shape", "reshape", between=("s",))
+    results, _ = bisect(one_input(nodes, ["batch", 4]))
+    (found,) = results["shape..reshape"].diagnostics
+    said = "shape, reshape: none of those judged is wrong alone, and wrong together: y FLOAT32 {3, 4}: "
+    assert found.message.startswith(said)
+    assert runtime.calls
+
+
+def test_groups_run_on_the_implementation_that_optimizes_where_there_is_one(
+    runtime: type[Runtime], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Optimizing(Runtime):
+        factors = {"softmax": 2.0}  # noqa: RUF012 - as the class that it is made of has it
+
+    monkeypatch.setattr(Runtime, "optimizing", lambda _: Optimizing(), raising=False)
+    results, bisected = bisect(perceptron())
+    assert bisected.runs > 0
+    assert [len(names) for names in together(results)] == [2]
+    assert runtime.calls
+
+
+def test_nodes_of_float16_are_searched_too(runtime: type[Runtime], monkeypatch: pytest.MonkeyPatch) -> None:
+    plant(monkeypatch, "n4", "n5", between=("t4",), dtype=np.float16)
+    assert together(bisect(chain_of(10, FLOAT16))[0]) == [("n4", "n5")]
+    assert runtime.calls
+
+
+def test_what_alone_is_judged_wrong_too_is_not_wrong_by_running_together(
+    runtime: type[Runtime], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def alone(self: ModelBisection, chain: Chain, each: NodeCase) -> None:
+        take(self, chain, each)
+        if each.case.name == "n2":  # as if the reference computed something else than what each node is judged by
+            chain.held["y"] = Carried("FLOAT32", np.zeros(24))
+
+    take = ModelBisection._take
+    monkeypatch.setattr(ModelBisection, "_take", alone)
+    plant(monkeypatch, "n0", "n2")
+    results, bisected = bisect(chain_of(3))
+    assert runtime.calls
+    assert together(results) == []
+    assert bisected.text.startswith("no nodes are wrong together; ")
+
+
+def test_nodes_that_did_not_run_alone_do_not_run_together(
+    runtime: type[Runtime], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if a division could end the process, and is not tried."""
+    monkeypatch.setattr("dmlcheck.implementations.onnxruntime.deadly_division", lambda *_: "not tried")
+    nodes = [node("Div", "x two", "d", "divide"), node("Add", "d d", "y", "add")]
+    _, bisected = bisect(one_input(nodes, [4], [constant("two", [2], np.int64)], kind=INT64))
+    assert bisected == Bisected("no nodes were run together: the tensors that they need are not there", 0)
+    assert runtime.calls == []
+
+
+def test_the_nodes_are_written_as_a_model_that_is_wrong_again(
+    runtime: type[Runtime], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plant(monkeypatch, "n4", "n5", between=("t4",))
+    results, _ = bisect(chain_of(10), files="out")
+    assert Path(results["n4..n5"].kept).as_posix() == "out/n4-n5/model.onnx"
+    assert Path("out/n4-n5/test_data_set_0/input_0.pb").is_file()
+    again, _ = bisect(onnx.load("out/n4-n5/model.onnx"), inputs="out/n4-n5/test_data_set_0", sizes={})
+    assert together(again) == [("n4", "n5")]
+    assert runtime.calls

@@ -1,0 +1,145 @@
+"""The reference's way through a whole model: tolerances at the outputs, what is lost on the way, who adds errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from node_graphs import float32, graph, node_of
+
+from dmlcheck.comparison.records import OutputResult
+from dmlcheck.graphs.records import Graph
+from dmlcheck.graphs.tensors import TensorRef
+from dmlcheck.models.chain import Chain, NodeShare
+from dmlcheck.running.verdict import Limits
+
+Array = np.ndarray[Any, Any]
+RANDOM = np.random.default_rng(5)
+
+
+def random(*sizes: int) -> Array:
+    return RANDOM.standard_normal(sizes).astype(np.float32)
+
+
+def named(type: str, inputs: dict[str, Array], output: str, like: TensorRef, **attributes: Any) -> Graph:
+    """Return a node as a graph whose tensors have names of a model."""
+    made = graph(node_of(type, [*inputs.values()], like, **attributes))
+    names = {**{f"input {i}": name for i, name in enumerate(inputs)}, "output 0": output}
+    steps = tuple(
+        step._replace(
+            inputs={k: names.get(v, v) for k, v in step.inputs.items()},
+            outputs={k: names.get(v, v) for k, v in step.outputs.items()},
+        )
+        for step in made.steps
+    )
+    return made._replace(steps=steps, inputs=tuple(inputs), outputs=(output,))
+
+
+def layers(count: int, fault: int = -1) -> tuple[Chain, Array]:
+    """Return the chain through layers of MatMul and Relu, and what FLOAT32 gives; one may be off by 2^-9."""
+    x, weights = random(4, 16), [random(16, 16) / 4 for _ in range(count)]
+    chain = Chain({"x0": x, **{f"w{i}": w for i, w in enumerate(weights)}}, Limits("FLOAT32"))
+    for i, w in enumerate(weights):
+        y = x @ w
+        y = y * np.float32(1 + 2.0**-9) if i == fault else y
+        chain.add(f"MatMul {i}", named("MatMul", {f"x{i}": x, f"w{i}": w}, f"y{i}", float32(4, 16)), {f"y{i}": y})
+        x = np.maximum(y, 0)
+        chain.add(f"Relu {i}", named("Relu", {f"y{i}": y}, f"x{i + 1}", float32(4, 16)), {f"x{i + 1}": x})
+    return chain, x
+
+
+def test_an_output_of_right_layers_is_within_what_was_carried() -> None:
+    chain, x = layers(6)
+    found = chain.output("x6", x, 12)
+    assert (found.verdict.findings, found.reason) == ((), None)
+    assert 0 < found.error < found.tolerance < 1e-3
+    (output,) = found.verdict.outputs.values()
+    assert output.elements == 64
+
+
+def test_a_layer_that_is_off_shows_in_the_output() -> None:
+    chain, x = layers(6, fault=2)
+    found = chain.output("x6", x, 12)
+    assert [finding.rule for finding in found.verdict.findings] == ["output-mismatch"]
+    (output,) = found.verdict.outputs.values()
+    assert output.decided_by.startswith("the formulas of all 12 nodes before it")
+
+
+def test_a_node_that_is_not_computed_leaves_no_tolerance_after_it() -> None:
+    chain, x = layers(1)
+    chain.take("Bernoulli", ["x1"], {"y": x}, "DirectML has no operator that computes Bernoulli")
+    found = chain.output("y", x, 3)
+    assert found.reason == "Bernoulli is not computed: DirectML has no operator that computes Bernoulli"
+
+
+def test_sizes_and_what_follows_from_exact_tensors_stay_exact() -> None:
+    chain, _ = layers(1)
+    chain.take("Shape", ["x1"], {"shape": np.array([4, 16])}, "gives sizes", is_of_sizes=True)
+    chain.take("NonZero", ["w0"], {"places": np.array([[0], [1]])}, "in part")
+    places = np.array([[0], [1]])
+    reasons = {"shape": None, "places": "NonZero is not computed: in part"}
+    for name, values in (("shape", np.array([4, 16])), ("places", places)):
+        found = chain.output(name, values, 2)
+        assert (found.reason, found.verdict.findings, found.tolerance) == (reasons[name], (), 0)
+    assert chain.output("shape", np.array([4, 17]), 2).verdict.findings
+
+
+def test_where_the_tolerance_becomes_infinite_is_named() -> None:
+    x = np.array([0.5, 2.0], np.float32)
+    chain = Chain({"x": x}, Limits("FLOAT32"))
+    chain.give_up({"y": x}, "Custom is not computed: no operator")
+    chain.add("Neg", named("Neg", {"y": x}, "z", float32(2)), {"z": -x})
+    assert chain.output("z", -x, 2).reason == "Custom is not computed: no operator"
+
+
+def test_a_tolerance_above_the_largest_element_is_of_no_use() -> None:
+    """The difference of two numbers that are a rounding apart may be anything."""
+    x = {"x": np.array([1.0], np.float32), "y": np.array([1.0 + 2.0**-23], np.float32)}
+    chain, one = Chain(x, Limits("FLOAT32")), float32(1)
+    powers = {f"exp {name}": np.exp(values) for name, values in x.items()}
+    for name, values in x.items():
+        chain.add(f"Exp {name}", named("Exp", {name: values}, f"exp {name}", one), {f"exp {name}": np.exp(values)})
+    chain.add("Sub", named("Sub", powers, "z", float32(1)), {"z": powers["exp x"] - powers["exp y"]})
+    found = chain.output("z", powers["exp x"] - powers["exp y"], 3)
+    assert found.reason is not None
+    assert found.reason.startswith("the carried tolerance is too wide to be of use: ")
+
+
+def test_a_tensor_that_no_node_gave_is_named() -> None:
+    chain, x = layers(1)
+    chain.add("Neg 1", named("Neg", {"y": x}, "z", float32(4, 16)), {"z": -x})
+    assert chain.output("z", -x, 3).reason == "Neg 1 is not computed: it reads y, which no node gave"
+
+
+def test_the_shares_are_of_squared_relative_errors() -> None:
+    chain = Chain({}, Limits("FLOAT32"))
+    y = np.array([3.0, 4.0], np.float32)  # 25 in all
+    for name, squares in (("first", 0.25), ("second", 0.75), ("third", 0.0)):
+        chain.note(name, {"y": OutputResult(2, squares=squares)}, {"y": y})
+    assert chain.shares() == (NodeShare("second", pytest.approx(0.75)), NodeShare("first", pytest.approx(0.25)))
+
+
+def test_tensors_that_nobody_reads_are_let_go() -> None:
+    chain, _ = layers(2)
+    chain.drop(["x0", "y0", "none"])
+    assert {"x0", "y0"} & chain.held.keys() == set()
+
+
+def test_an_output_that_is_the_implementations_own_is_not_judged() -> None:
+    whole, floats = np.arange(3), random(3)
+    chain = Chain({"x": random(3)}, Limits("FLOAT32"))
+    chain.take("NonZero", ["x"], {"y": whole}, "it has none")
+    chain.take("Odd", ["x"], {"z": floats}, "it has none")
+    chain.take("Fixed", [], {"w": floats}, "it has none")
+    assert chain.output("y", whole, 1).reason == "NonZero is not computed: it has none"
+    assert chain.output("z", floats, 1).reason == "Odd is not computed: it has none"
+    assert chain.output("w", floats, 1).reason == "Fixed is not computed: it has none"
+
+
+def test_floats_of_a_node_that_is_not_computed_leave_no_bound_to_what_follows() -> None:
+    x = random(4, 16)
+    chain = Chain({"x": x}, Limits("FLOAT32"))
+    chain.take("Odd", ["x"], {"z": x}, "it has none")
+    chain.add("Relu", named("Relu", {"z": x}, "y", float32(4, 16)), {"y": np.maximum(x, 0)})
+    assert chain.output("y", np.maximum(x, 0), 2).reason == "Odd is not computed: it has none"

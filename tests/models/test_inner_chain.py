@@ -1,0 +1,147 @@
+"""If and Loop judged by the chain through their graphs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from run_models import ROUNDED, RUNTIME, Runtime, constant, onnx, random, runtime
+from whole_models import INT64, model, node, save, tensor
+
+from dmlcheck.cases.find import Target
+from dmlcheck.models import inner_chain
+from dmlcheck.models.cases import ModelRequest
+from dmlcheck.models.run import ModelExecution
+from dmlcheck.running.events import Done, Plan
+from dmlcheck.running.results import CaseResult
+
+__all__ = ["runtime"]
+helper = onnx.helper
+BOOL = 9
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def results(made: Any) -> dict[str, CaseResult]:
+    execution = ModelExecution(Target(save(made), "model.onnx", None), Plan(implementation=RUNTIME), ModelRequest())
+    return {event.result.case.name: event.result for event in execution.events() if isinstance(event, Done)}
+
+
+def outcomes(made: Any) -> dict[str, str]:
+    return {name: result.outcome for name, result in results(made).items()}
+
+
+def graph(nodes: list[Any], inputs: list[Any], outputs: list[Any], constants: Any = ()) -> Any:
+    return helper.make_graph(nodes, "inner", inputs, outputs, list(constants))
+
+
+def chosen(*, condition: bool) -> Any:
+    """Return a choice of two products with other weights, of which one is normalized."""
+    one = [node("MatMul", "x w", "m"), node("Softmax", "m", "t")]
+    other = [node("MatMul", "x v", "e")]
+    choice = node(
+        "If", "c", "y", "choice",
+        then_branch=graph(one, [], [tensor("t", [2, 4])]),
+        else_branch=graph(other, [], [tensor("e", [2, 4])], [random("v", 4, 4)]),
+    )  # fmt: skip
+    constants = [random("w", 4, 4), constant("c", [condition], bool)]
+    return model([choice, node("Tanh", "y", "z", "tanh")], {"x": [2, 4]}, {"z": [2, 4]}, constants)
+
+
+@pytest.mark.parametrize("condition", [True, False])
+def test_the_branch_that_is_taken_is_judged(runtime: type[Runtime], *, condition: bool) -> None:
+    assert outcomes(chosen(condition=condition)) == dict.fromkeys(["choice", "tanh", "output:z"], "passed")
+    runtime.factors["choice"] = ROUNDED
+    found = results(chosen(condition=condition))
+    assert (found["choice"].outcome, found["tanh"].outcome, found["output:z"].outcome) == ("failed", "passed", "failed")
+
+
+def body_of(nodes: list[Any], carried: list[Any], outputs: list[Any], constants: Any = ()) -> Any:
+    inputs = [tensor("i", [], INT64), tensor("on", [], BOOL), *carried]
+    return graph(nodes, inputs, [tensor("go", [], BOOL), *outputs], constants)
+
+
+def growing(trips: int) -> Any:
+    """Return a loop that makes its tensor longer, and gives the largest share of each turn."""
+    nodes = [
+        node("Concat", "a one", "b", axis=1),
+        node("Softmax", "b", "s", axis=1),
+        node("ReduceMax", "s", "most", axes=[1], keepdims=0),
+        node("Identity", "on", "go"),
+    ]
+    outputs = [tensor("b", [1, "n"]), tensor("most", [1])]
+    body = body_of(nodes, [tensor("a", [1, "m"])], outputs, [constant("one", [[1.0]])])
+    loop = node("Loop", "n - x", "last all", "loop", body=body)
+    made = model([loop], {"x": [1, 3]}, {"last": [1, "k"]}, [constant("n", trips, np.int64)])
+    made.graph.output.append(tensor("all", [trips, 1]))
+    return made
+
+
+def test_all_turns_of_a_loop_are_judged(runtime: type[Runtime]) -> None:
+    assert outcomes(growing(3)) == dict.fromkeys(["loop", "output:last", "output:all"], "passed")
+    runtime.factors["loop"] = ROUNDED
+    assert outcomes(growing(3)) == {"loop": "failed", "output:last": "failed", "output:all": "passed"}
+
+
+def test_a_loop_ends_where_its_condition_does() -> None:
+    """Twice 1.5 is 3, and twice that is beyond 4; a choice inside doubles."""
+    double = graph([node("Add", "a a", "t")], [], [tensor("t", [])])
+    same = graph([node("Identity", "a", "e")], [], [tensor("e", [])])
+    nodes = [node("If", "on", "b", then_branch=double, else_branch=same), node("Less", "b four", "go")]
+    body = body_of(nodes, [tensor("a", [])], [tensor("b", [])], [constant("four", 4.0)])
+    loop = node("Loop", "- yes start", "y", "loop", body=body)
+    constants = [constant("yes", True, bool)]
+    made = model([node("Abs", "x", "p"), loop], {"x": []}, {"y": []}, constants)
+    made.graph.node[0].output[0] = "start"
+    assert outcomes(made) == {"Abs_0": "passed", "loop": "passed", "output:y": "passed"}
+
+
+def test_a_loop_of_other_sizes_is_wrong(runtime: type[Runtime], monkeypatch: pytest.MonkeyPatch) -> None:
+    right = Runtime.run_model
+
+    def cut(self: Runtime, data: bytes, inputs: Any, keep: list[str]) -> dict[str, Any]:
+        return {name: array[..., :-1] for name, array in right(self, data, inputs, keep).items()}
+
+    monkeypatch.setattr(Runtime, "run_model", cut)
+    found = results(growing(2))["loop"]
+    assert (found.outcome, found.diagnostics[0].message) == (
+        "failed",
+        "last is float32 {1, 4}; it must be float32 {1, 5}",
+    )
+    assert runtime is Runtime
+
+
+def test_a_loop_without_a_turn_has_empty_results_that_are_not_judged() -> None:
+    found = results(growing(0))
+    assert (found["loop"].outcome, found["loop"].reason) == (
+        "skipped",
+        "not-mapped: its output all is no tensor that the reference has",
+    )
+    assert found["output:last"].outcome == "passed"
+
+
+def test_a_loop_of_no_nodes_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inner_chain, "_MOST", 5)
+    body = graph([], [tensor("i", [], INT64), tensor("on", [], BOOL), tensor("a", [2])],
+                 [tensor("on", [], BOOL), tensor("a", [2])])  # fmt: skip
+    loop = node("Loop", "n - x", "y", "loop", body=body)
+    found = results(model([loop], {"x": [2]}, {"y": [2]}, [constant("n", 9, np.int64)]))["loop"]
+    assert (found.outcome, found.reason) == ("skipped", "not-mapped: more than 5 rounds of it are not followed")
+
+
+def test_what_is_not_followed_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inner_chain, "_MOST", 5)
+    found = results(growing(3))["loop"]
+    assert (found.outcome, found.reason) == (
+        "skipped",
+        "not-mapped: more than 5 nodes inside of it are not followed",
+    )
+    inner = graph([node("RandomNormalLike", "x", "r")], [], [tensor("r", [4])])
+    choice = node("If", "c", "y", "choice", then_branch=inner, else_branch=inner)
+    made = model([choice], {"x": [4]}, {"y": [4]}, [constant("c", True, bool)])
+    assert "which is inside of it, is not computed: it draws random numbers" in str(results(made)["choice"].reason)

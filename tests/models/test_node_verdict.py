@@ -1,0 +1,229 @@
+"""One node judged: its operators of DirectML, or why there are none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from whole_models import node
+
+from dmlcheck.models.node_verdict import NodeVerdict, Unjudged, judge_node
+from dmlcheck.running.verdict import Limits
+
+Array = Any
+
+
+def judged(
+    made: Any, inputs: list[Array | None], outputs: list[Array | None], *, opset: int = 17, is_directml: bool = False
+) -> NodeVerdict | Unjudged:
+    return judge_node(made, opset, inputs, outputs, is_directml=is_directml, limits=Limits("FLOAT32"), file="m.onnx")
+
+
+def floats(*values: float) -> Array:
+    return np.array(values, np.float32)
+
+
+def test_a_right_node_has_no_findings() -> None:
+    found = judged(node("Relu", "x", "y"), [floats(-1, 2)], [floats(0, 2)])
+    assert isinstance(found, NodeVerdict)
+    assert (found.operators, found.meaning) == (("DML_OPERATOR_ACTIVATION_RELU",), "onnx")
+    assert found.verdict.findings == ()
+    ((_, inputs),) = found.steps()
+    assert inputs["InputTensor"].tolist() == [-1, 2]
+
+
+def test_a_wrong_node_has_them() -> None:
+    found = judged(node("Relu", "x", "y"), [floats(-1, 2)], [floats(0, 3)])
+    assert isinstance(found, NodeVerdict)
+    assert [finding.rule for finding in found.verdict.findings] == ["output-mismatch"]
+    assert found.actual["y"].tolist() == found.labelled()["OutputTensor"].tolist() == [0, 3]
+
+
+def test_attributes_count() -> None:
+    made = node("LeakyRelu", "x", "y", alpha=0.5)
+    right, wrong = (judged(made, [floats(-2.0)], [floats(value)]) for value in (-1.0, -0.02))
+    assert isinstance(right, NodeVerdict)
+    assert isinstance(wrong, NodeVerdict)
+    assert (len(right.verdict.findings), len(wrong.verdict.findings)) == (0, 1)
+
+
+def test_outputs_that_are_left_out_are_not_compared() -> None:
+    rng = np.random.default_rng(0)
+    x, w, r = (rng.standard_normal(sizes).astype(np.float32) for sizes in ((3, 1, 4), (1, 20, 4), (1, 20, 5)))
+    from onnx.reference import ReferenceEvaluator
+    from whole_models import model
+
+    lstm = node("LSTM", "x w r", "y", hidden_size=5)
+    (y,) = ReferenceEvaluator(
+        model([lstm], {"x": [3, 1, 4], "w": [1, 20, 4], "r": [1, 20, 5]}, {"y": [3, 1, 1, 5]})
+    ).run(None, {"x": x, "w": w, "r": r})
+    found = judged(lstm, [x, w, r], [y])
+    assert isinstance(found, NodeVerdict)
+    assert (list(found.verdict.outputs), found.verdict.findings) == (["y"], ())
+
+
+@pytest.mark.parametrize(
+    ("made", "inputs", "outputs", "rule", "reason"),
+    [
+        (node("Shape", "x", "y"), [floats(1)], [np.array([1])], "not-mapped", "gives sizes"),
+        (node("Relu", "x", "y"), [floats()], [floats()], "runs-elsewhere", "a tensor has no elements"),
+        (node("Own", "x", "y", domain="own"), [floats(1)], [floats(1)], "not-mapped", "DirectML has no operator"),
+        (
+            node("Gemm", "a b", "y"),
+            [np.ones((1, 2), "f4"), np.ones((3, 1), "f4")],
+            [np.ones((1, 1), "f4")],
+            "not-mapped",
+            "does not take it",
+        ),
+    ],
+)
+def test_what_is_not_judged_says_why(
+    made: Any, inputs: list[Array], outputs: list[Array], rule: str, reason: str
+) -> None:
+    found = judged(made, inputs, outputs)
+    assert isinstance(found, Unjudged)
+    assert found.rule == rule
+    assert reason in found.reason
+
+
+@pytest.mark.parametrize("output", [floats(0, 2, 0), np.array([0.0, 2.0]), np.array([0, 2])])
+def test_an_output_of_another_type_or_other_sizes_is_wrong(output: Array) -> None:
+    found = judged(node("Relu", "x", "y"), [floats(-1, 2)], [output])
+    assert isinstance(found, NodeVerdict)
+    (finding,) = found.verdict.findings
+    assert finding.message.startswith(f"y is {output.dtype} {{{output.size}}}; it must be float32 {{2}}")
+
+
+def test_elements_that_directml_does_not_have_are_not_judged() -> None:
+    for dtype in (object, np.complex64):
+        array = np.ones(2, dtype)
+        found = judged(node("Neg", "x", "y"), [array], [array])
+        assert isinstance(found, Unjudged)
+        assert found.reason == f"a tensor has elements of {np.dtype(dtype)}, which DirectML does not have"
+
+
+def test_sizes_may_follow_from_values() -> None:
+    x, sizes = floats(1, 2, 3, 4), np.array([2, 2])
+    for y, count in ((x.reshape(2, 2), 0), (x.reshape(4, 1), 1)):
+        found = judged(node("Reshape", "x s", "y"), [x, sizes], [y])
+        assert isinstance(found, NodeVerdict)
+        assert len(found.verdict.findings) == count
+
+
+def test_what_the_provider_computes_otherwise_is_judged_so_for_directml_alone() -> None:
+    x = floats(1.0)
+    exact, by_tanh = floats(0.8413447), floats(0.841192)  # 0.5 * (1 + erf(1 / sqrt(2))), and the tanh of the polynomial
+    made = node("FastGelu", "x", "y", domain="com.microsoft")
+    for y, is_directml, findings in ((by_tanh, False, 0), (exact, False, 1), (exact, True, 0), (by_tanh, True, 1)):
+        found = judged(made, [x], [y], is_directml=is_directml)
+        assert isinstance(found, NodeVerdict)
+        assert (found.meaning, len(found.verdict.findings)) == ("provider" if is_directml else "onnx", findings)
+
+
+def test_directml_is_judged_by_the_descs_of_its_provider_first() -> None:
+    meanings = []
+    for is_directml in (False, True):
+        found = judged(node("Relu", "x", "y"), [floats(-1, 2)], [floats(0, 2)], is_directml=is_directml)
+        assert isinstance(found, NodeVerdict)
+        meanings.append((found.meaning, len(found.descs[0].parts["InputTensor"][0].tensor.sizes)))
+    assert meanings == [("onnx", 1), ("provider", 4)]
+
+
+@pytest.mark.parametrize(
+    ("made", "inputs", "outputs", "reason"),
+    [
+        (node("TopK", "x k", "y i", sorted=0), [floats(1, 3, 2), np.array([2])],
+         [floats(2, 3), np.array([2, 1])], "in any order"),
+        (node("Dropout", "x r t", "y"), [floats(1, 2), np.array(0.5, "f4"), np.array(True)], [floats(2, 0)],
+         "draws random numbers"),
+        (node("IsInf", "x", "y", detect_negative=0, detect_positive=0), [floats(np.inf)], [np.array([False])],
+         "finds neither"),
+    ],
+)  # fmt: skip
+def test_what_onnx_means_is_never_what_the_provider_makes_instead(
+    made: Any, inputs: list[Any], outputs: list[Any], reason: str
+) -> None:
+    """All of these are right, and the provider computes something else."""
+    found = judged(made, inputs, outputs)
+    assert isinstance(found, Unjudged)
+    assert (found.rule, reason in found.reason) == ("not-mapped", True)
+    for_directml = judged(made, inputs, outputs, is_directml=True)
+    assert isinstance(for_directml, NodeVerdict)
+    assert for_directml.meaning == "provider"
+
+
+def test_a_layer_of_several_types_is_computed_in_float32() -> None:
+    x, scale = floats(-1, 1).reshape(1, 2), np.array([2, 4], np.float16)
+    made = node("LayerNormalization", "x s", "y", epsilon=0.0)
+    for y, count in (([-2, 4], 0), ([-2, 3], 1)):
+        found = judged(made, [x, scale], [np.array([y], np.float16)], opset=16)
+        assert isinstance(found, NodeVerdict)
+        assert (found.meaning, len(found.verdict.findings)) == ("onnx", count)
+
+
+def test_inputs_without_elements_are_left_out_where_the_operator_allows_it() -> None:
+    x, none = floats(1, 2), np.zeros(0, np.float32)
+    for made, inputs in ((node("ScatterElements", "x i u", "y"), [x, np.zeros(0, np.int64), none]),
+                         (node("Concat", "x u", "y", axis=0), [x, none])):  # fmt: skip
+        found = judged(made, inputs, [x])
+        assert isinstance(found, NodeVerdict)
+        assert found.verdict.findings == ()
+
+
+def test_a_maximum_of_two_is_one_desc() -> None:
+    found = judged(node("Max", "a b", "y"), [floats(1, 5), floats(3, 2)], [floats(3, 5)])
+    assert isinstance(found, NodeVerdict)
+    assert found.operators == ("DML_OPERATOR_ELEMENT_WISE_MAX",)
+
+
+def test_several_steps_are_judged_together_and_are_cases_one_by_one() -> None:
+    x, skip, ones = floats(1, 2, 4).reshape(1, 1, 3), floats(0, 1, 2).reshape(1, 1, 3), np.ones(3, np.float32)
+    made = node("SkipLayerNormalization", "x s g", "y", domain="com.microsoft", epsilon=0.0)
+    summed = (x + skip)[0, 0]  # 1, 3, 6
+    centered = summed - summed.mean()
+    y = (centered / np.sqrt((centered**2).mean())).reshape(1, 1, 3)
+    found = judged(made, [x, skip, ones], [y])
+    assert isinstance(found, NodeVerdict)
+    assert (found.verdict.findings, found.labelled()) == ((), {})
+    first, second = found.steps()
+    assert (first[0].spec.short, second[0].spec.short) == ("ELEMENT_WISE_ADD", "MEAN_VARIANCE_NORMALIZATION2")
+    assert second[1]["InputTensor"].reshape(-1).tolist() == [1, 3, 6]
+    wrong = judged(made, [x, skip, ones], [y * np.float32(1.01)])
+    assert isinstance(wrong, NodeVerdict)
+    assert wrong.verdict.findings
+
+
+def test_numbers_of_four_bits_are_known_by_their_type() -> None:
+    made, scale = node("DequantizeLinear", "x s", "y"), np.array(0.5, np.float32)
+    found = judge_node(made, 21, [np.array([-8, 7], np.int8), scale], [floats(-4, 3.5)], is_directml=False,
+                       limits=Limits("FLOAT32"), elements={"x": "INT4"})  # fmt: skip
+    assert isinstance(found, NodeVerdict)
+    assert (found.operators, found.verdict.findings) == (("DML_OPERATOR_DEQUANTIZE",), ())
+
+
+def test_what_only_the_provider_computes_is_no_judge_of_other_implementations() -> None:
+    """Clipping the gates of a GRU is what DirectML has not: the provider leaves it out."""
+    x, w, r = (np.ones(sizes, np.float32) for sizes in ((1, 1, 2), (1, 6, 2), (1, 6, 2)))
+    gru, y = node("GRU", "x w r", "y", hidden_size=2, clip=0.5), np.zeros((1, 1, 1, 2), np.float32)
+    assert isinstance(judged(gru, [x, w, r], [y]), Unjudged)
+    assert isinstance(judged(gru, [x, w, r], [y], is_directml=True), NodeVerdict)
+
+
+def test_what_onnx_defines_by_a_function_is_judged_by_the_functions_nodes() -> None:
+    scores, targets = np.log(np.array([[0.25, 0.75]], np.float32)), np.array([1])
+    loss = node("NegativeLogLikelihoodLoss", "x t", "y", reduction="sum")
+    right = judged(loss, [scores, targets], [np.float32(np.log(4 / 3)).reshape(())])
+    wrong = judged(loss, [scores, targets], [np.float32(np.log(4 / 3) * (1 + 2.0**-9)).reshape(())])
+    assert isinstance(right, NodeVerdict)
+    assert isinstance(wrong, NodeVerdict)
+    assert (len(right.verdict.findings), len(wrong.verdict.findings)) == (0, 1)
+    assert (right.meaning, len(right.operators) > 1) == ("onnx", True)
+
+
+@pytest.mark.parametrize(("sizes", "rule"), [((2, 3), None), ((0, 3), "runs-elsewhere")])
+def test_a_reduction_has_elements_though_it_may_name_no_axes(sizes: tuple[int, int], rule: str | None) -> None:
+    x = np.ones(sizes, np.float32)
+    made = node("ReduceSum", "x axes", "y", keepdims=0)
+    found = judged(made, [x, np.empty(0, np.int64)], [np.array(x.sum(), np.float32)])
+    assert getattr(found, "rule", None) == rule

@@ -1,0 +1,128 @@
+"""The nodes of ONNX models as case files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from commandline import dmlcheck
+from run_models import constant, onnx, perceptron, random
+from whole_models import model, node, save
+
+from dmlcheck.formats.read import read_file
+from dmlcheck.models import nodes as model_nodes
+from dmlcheck.models.nodes import import_
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def imported(made: Any, **options: Any) -> Any:
+    save(made)
+    (found,) = import_(["model.onnx"], "out", **options)
+    return found
+
+
+def test_every_node_becomes_a_case_file() -> None:
+    found = imported(perceptron(), sizes={"batch": 3})
+    assert (found.source, found.file, found.cases, found.remarks, found.problems) == ("model.onnx", "model", 5, (), ())
+    assert sorted(path.name for path in Path("out/model").glob("*.yaml")) == [
+        "bias.yaml",
+        "down.yaml",
+        "relu.yaml",
+        "softmax.yaml",
+        "up.yaml",
+    ]
+
+
+def test_the_inputs_of_a_node_are_what_the_reference_has_for_them() -> None:
+    np.savez("in.npz", x=np.array([-1, 2], np.float32))
+    made = model([node("Relu", "x", "r"), node("Neg", "r", "y", "minus")], {"x": [2]}, {"y": [2]})
+    imported(made, inputs="in.npz")
+    text = Path("out/model/minus.yaml").read_text(encoding="utf-8")
+    assert "InputTensor: [0, 2]\n" in text.replace("[[[[0, 2]]]]", "[0, 2]")
+    assert "# The node minus (Neg-13) of the ONNX model model.onnx" in text
+    assert "the inputs are from in.npz." in text
+    assert 'source: "ONNX model model.onnx, node minus"\n' in text
+    assert "outputs:" not in text
+
+
+def test_right_implementations_pass_the_cases_and_the_reference_skips_them() -> None:
+    imported(perceptron(), sizes={"batch": 3})
+    result = dmlcheck("run", "out", "--implementation", "onnxruntime")
+    assert (result.exit_code, "5 passed" in result.output) == (0, True)
+    assert dmlcheck("run", "out").exit_code == 5
+
+
+def test_a_node_of_several_operators_has_a_case_of_each() -> None:
+    made = model([node("Max", "x x x x", "y", "most")], {"x": [2]}, {"y": [2]})
+    assert imported(made).cases == 3
+    assert [case.name for case in read_file("out/model/most.yaml").cases] == ["step-1", "step-2", "step-3"]
+
+
+def test_large_inputs_are_files_beside() -> None:
+    made = model([node("MatMul", "x w", "y", "up")], {"x": [1, 16]}, {"y": [1, 300]}, [random("w", 16, 300)])
+    imported(made)
+    (file,) = Path("out/model/up").iterdir()
+    assert np.load(file).size == 16 * 300
+    assert Path("out/model/up.yaml").stat().st_size < 2000
+
+
+def test_no_more_is_written_than_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first two nodes read 16 bytes each, the third would be the one too many."""
+    monkeypatch.setattr(model_nodes, "_MOST_BYTES", 40)
+    nodes = [node("Relu", "x", "r", "relu"), node("Neg", "r", "n", "neg"), node("Abs", "n", "y", "abs")]
+    found = imported(model(nodes, {"x": [4]}, {"y": [4]}))
+    assert sorted(path.stem for path in Path("out/model").glob("*.yaml")) == ["neg", "relu"]
+    assert found.remarks == (
+        "Abs-13 is not imported (1 node: abs): the inputs of the nodes before it fill 0.0 GiB, and no more is written",
+    )
+
+
+def test_what_is_no_case_is_told_with_its_reason() -> None:
+    nodes = [
+        node("Shape", "x", "s", "size"),
+        node("Shape", "x", "t", "other"),
+        node("Gadget", "x", "g", "gadget", domain="own"),
+        node("Relu", "g", "r", "after"),
+        node("Abs", "x", "y", "abs"),
+    ]
+    found = imported(model(nodes, {"x": [2]}, {"y": [2]}))
+    assert found.cases == 1
+    assert found.remarks == (
+        "Shape-15 is not imported (2 nodes: size, other): Shape gives sizes, which DirectML has in descs only",
+        "own.Gadget is not imported (1 node: gadget): DirectML has no operator that computes own.Gadget",
+        "Relu-14 is not imported (1 node: after): it reads g, which nothing gives",
+    )
+
+
+def test_graphs_inside_of_nodes_are_no_cases() -> None:
+    def branch(name: str) -> Any:
+        value = onnx.helper.make_tensor_value_info(name, 1, [2])
+        return onnx.helper.make_graph([node("Neg", "x", name)], name, [], [value])
+
+    made = node("If", "yes", "y", "if", then_branch=branch("t"), else_branch=branch("e"))
+    found = imported(model([made], {"x": [2]}, {"y": [2]}, [constant("yes", True, bool)]))
+    assert (found.file, found.cases) == (None, 0)
+    assert "If-16 is not imported (1 node: if): it runs graphs of its own" in found.remarks[0]
+
+
+def test_what_is_wrong_with_a_model_is_told_and_the_others_are_imported() -> None:
+    save(perceptron())
+    Path("broken.onnx").write_bytes(b"no model")
+    wrong, right = import_(["broken.onnx", "model.onnx"], "out", sizes={"batch": 2})
+    assert ([each.rule for each in wrong.problems], right.cases) == (["onnx-syntax"], 5)
+
+
+def test_on_the_command_line() -> None:
+    save(perceptron())
+    result = dmlcheck("import", "graph", "model.onnx", "-o", "out", "--dim", "batch=3", "--seed", "2")
+    assert (result.exit_code, result.output) == (0, "model.onnx: 5 cases imported to model\n")
+    assert "with the seed 2" in Path("out/model/up.yaml").read_text(encoding="utf-8")
+    result = dmlcheck("import", "graph", "model.onnx", "-o", "out2")
+    assert result.exit_code == 2
+    assert "model.onnx: error[unknown-sizes]: the model's inputs have sizes without a number: batch" in result.output

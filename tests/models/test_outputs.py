@@ -1,0 +1,99 @@
+"""The outputs of models: right where every node is, wrong where one is off, and skipped where nothing can be said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from run_models import ROUNDED, RUNTIME, Runtime, perceptron, runtime
+from whole_models import INT64, model, node, numbers, save, tensor
+
+from dmlcheck.cases.find import Target
+from dmlcheck.models.cases import ModelRequest
+from dmlcheck.models.run import ModelExecution
+from dmlcheck.running.events import Done, Plan
+from dmlcheck.running.results import CaseResult
+from dmlcheck.running.selection import Selection
+
+__all__ = ["runtime"]
+NODES = ["up", "bias", "relu", "down", "softmax"]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def results(made: Any, expression: str | None = None, **asked: Any) -> dict[str, CaseResult]:
+    plan = Plan(implementation=RUNTIME)
+    if expression is not None:
+        plan = plan._replace(selection=Selection(expression))
+    more = ModelRequest({"batch": 3})._replace(**asked)
+    execution = ModelExecution(Target(save(made), "model.onnx", None), plan, more)
+    return {event.result.case.name: event.result for event in execution.events() if isinstance(event, Done)}
+
+
+def test_an_output_of_right_nodes_is_right_from_the_inputs_on(runtime: type[Runtime]) -> None:
+    found = results(perceptron())
+    assert list(found) == [*NODES, "output:y"]
+    assert runtime.calls
+    result = found["output:y"]
+    assert (result.outcome, result.case.id) == ("passed", "model.onnx::output:y")
+    assert result.output is not None
+    assert 0 < (result.output.error or 0) < (result.output.tolerance or 0) < 1e-2
+    assert sum(share for _, share in result.output.shares) == pytest.approx(1)
+
+
+def test_a_node_that_is_off_shows_in_the_output_and_has_the_largest_share(runtime: type[Runtime]) -> None:
+    runtime.factors["down"] = ROUNDED
+    found = results(perceptron())
+    assert [name for name, result in found.items() if result.outcome == "failed"] == ["down", "output:y"]
+    output = found["output:y"].output
+    assert output is not None
+    name, share = output.shares[0]
+    assert (name, share > 0.9) == ("down", True)
+
+
+def test_an_output_alone_needs_all_nodes_and_judges_none(runtime: type[Runtime]) -> None:
+    found = results(perceptron(), "output:y")
+    assert {name: result.outcome for name, result in found.items()} == {"output:y": "passed"}
+    assert len(runtime.calls) == len(NODES)
+
+
+def test_without_outputs_nothing_is_followed(runtime: type[Runtime]) -> None:
+    assert list(results(perceptron(), "not output:")) == NODES
+    assert runtime.calls
+
+
+def test_the_whole_model_has_outputs_too(runtime: type[Runtime]) -> None:
+    assert results(perceptron(), is_whole=True)["output:y"].outcome == "passed"
+    assert runtime.calls
+
+
+def test_where_the_reference_computes_nothing_the_output_is_skipped_with_its_reason(runtime: type[Runtime]) -> None:
+    nodes = [node("Exp", "x", "e", "exp"), node("Det", "e", "d", "det"), node("Neg", "d", "y", "neg")]
+    found = results(model(nodes, {"x": ["batch", 2, 2]}, {"y": ["batch"]}))
+    assert runtime.calls
+    result = found["output:y"]
+    assert result.outcome == "skipped"
+    assert (result.reason or "").startswith("det is not computed: DirectML has no operator that computes Det; ")
+
+
+def test_indices_are_judged_though_directml_has_another_type_for_them(runtime: type[Runtime]) -> None:
+    nodes = [node("TopK", "x k", "v y", "top"), node("Neg", "v", "n", "neg")]
+    k = numbers("k", [2])
+    made = model(nodes, {"x": ["batch", 8]}, {"n": ["batch", 2]}, [k])
+    made.graph.output.append(tensor("y", ["batch", 2], INT64))
+    found = results(made)
+    assert runtime.calls
+    assert {name: result.outcome for name, result in found.items()} == dict.fromkeys(
+        ["top", "neg", "output:n", "output:y"], "passed"
+    )
+
+
+def test_an_output_that_the_implementation_does_not_give_is_skipped(runtime: type[Runtime]) -> None:
+    runtime.raising.add("softmax")
+    found = results(perceptron())
+    assert (found["softmax"].outcome, found["output:y"].outcome) == ("error", "skipped")
+    assert found["output:y"].reason == "missing-tensor: the implementation gave nothing for it"

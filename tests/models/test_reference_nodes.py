@@ -1,0 +1,255 @@
+"""A model on its way through the reference."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from run_models import constant, onnx, perceptron
+from whole_models import FLOAT, model, node, save, tensor
+
+from dmlcheck.cases.find import Target
+from dmlcheck.models import reference_nodes
+from dmlcheck.models.cases import Loaded, ModelRequest, loaded
+from dmlcheck.models.reference_nodes import (
+    ByEvaluator,
+    NodeOutputs,
+    ReferenceNodes,
+    Uncomputed,
+    evaluator_text,
+    names_text,
+)
+
+helper = onnx.helper
+X = np.array([3, -4], np.float32)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def way(made: Any, *kept: str, **inputs: Any) -> ReferenceNodes:
+    save(made)
+    found = loaded(Target("model.onnx", "model.onnx"), ModelRequest({"batch": 3}), None)
+    assert isinstance(found, Loaded)
+    return ReferenceNodes(found._replace(inputs=inputs or found.inputs), kept)
+
+
+def failure(made: Any, **inputs: Any) -> Uncomputed:
+    last = list(way(made, "y", **inputs).nodes())[-1][1]
+    assert isinstance(last, Uncomputed)
+    return last
+
+
+def of_x(nodes: list[Any], constants: list[Any] = [], **more: Any) -> Any:  # noqa: B006
+    return model(nodes, {"x": [2]}, {"y": [2]}, constants, **more)
+
+
+def value(made: Any) -> Any:
+    found = way(made, "y", x=X)
+    assert all(isinstance(each, NodeOutputs) for _, each in found.nodes())
+    return found.value("y").tolist()
+
+
+# ---- nodes one after the other
+
+
+def test_each_node_is_computed_from_what_those_before_it_gave() -> None:
+    found = way(perceptron(), "y")
+    x = found.tensors["x"].astype(np.float64)
+    weights = {name: onnx.numpy_helper.to_array(one).astype(np.float64) for name, one in found.model.constants.items()}
+    nodes = list(found.nodes())
+    assert [node.case.name for node, _ in nodes] == ["up", "bias", "relu", "down", "softmax"]
+    scores = np.maximum(x @ weights["w1"] + weights["b1"], 0) @ weights["w2"]
+    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+    np.testing.assert_allclose(found.value("y"), powers / powers.sum(axis=1, keepdims=True), rtol=1e-5)
+
+
+def test_a_tensor_is_let_go_after_its_last_reader() -> None:
+    found = way(perceptron(), "y")
+    held = [sorted(found.tensors) for _ in found.nodes()]
+    assert held == [["m1", "x"], ["a1", "m1"], ["a1", "r1"], ["m2", "r1"], ["m2", "y"]]
+    assert list(found.tensors) == ["y"]
+
+
+def test_nodes_that_nothing_chosen_depends_on_are_left_out() -> None:
+    names = [node.case.name for node, _ in way(perceptron()).nodes(["bias"])]
+    assert names == ["up", "bias"]
+
+
+def test_a_node_has_the_graph_by_which_it_was_computed() -> None:
+    ((_, found),) = way(of_x([node("Relu", "x", "y", "relu")]), "y", x=X).nodes()
+    assert isinstance(found, NodeOutputs)
+    assert found.mapped is not None
+    assert [step.desc.spec.short for step in found.mapped.graph.steps] == ["ACTIVATION_RELU"]
+    assert (found.tensors["y"].tolist(), found.evaluated) == ([3, 0], "")
+
+
+def test_truth_values_are_those_of_onnx() -> None:
+    made = of_x([node("Greater", "x zero", "m"), node("Where", "m x zero", "y")], [constant("zero", [0.0])])
+    found = way(made, "m", "y", x=X)
+    list(found.nodes())
+    assert (found.value("m").dtype, found.value("m").tolist(), found.value("y").tolist()) == (
+        bool,
+        [True, False],
+        [3, 0],
+    )
+
+
+def test_what_directml_has_no_operator_for_is_left_to_the_evaluator() -> None:
+    nodes = [node("Shape", "x", "s", "size"), node("ConstantOfShape", "s", "z"), node("Add", "x z", "y")]
+    found = way(of_x(nodes), "y", x=X)
+    list(found.nodes())
+    assert found.value("y").tolist() == [3, -4]
+    assert [(one.name, one.operator) for one in found.evaluated] == [("size", "Shape-15")]
+
+
+def test_outputs_of_sizes_that_do_not_follow_are_left_to_the_evaluator() -> None:
+    assert value(of_x([node("NonZero", "x", "n"), node("Cast", "n", "y", to=FLOAT)])) == [[0, 1]]
+
+
+def test_elements_that_are_undefined_are_masked_and_named_where_they_are_read() -> None:
+    made = of_x([node("Cast", "x", "i", to=3), node("Cast", "i", "y", to=FLOAT)])  # INT8 has no 300
+    found = way(made, "i", "y", x=np.array([300, 4], np.float32))
+    list(found.nodes())
+    assert found.masks["i"].tolist() == [True, False]
+    assert list(found.undefined) == ["i"]
+
+
+def test_numbers_of_4_bits_are_those_of_the_constant() -> None:
+    packed = helper.make_tensor("q", onnx.TensorProto.INT4, [2], [-8, 7])
+    made = of_x([node("DequantizeLinear", "q s", "d"), node("Add", "x d", "y")], [packed, constant("s", 2.0)], opset=21)
+    found = way(made, "y", x=X)
+    (_, first), _ = found.nodes()
+    assert found.value("y").tolist() == [-13, 10]
+    assert isinstance(first, NodeOutputs)
+    assert first.mapped is not None
+    (step,) = first.mapped.graph.steps
+    assert step.desc.parts["InputTensor"][0].tensor.data_type == "INT4"
+
+
+def test_outputs_of_descs_with_strides_are_in_the_order_of_the_model() -> None:
+    x = np.arange(1, 7, dtype=np.float32).reshape(1, 1, 2, 3)
+    made = node("MaxPool", "x", "y z", kernel_shape=[1, 1], storage_order=1)  # indices count down the columns
+    found = way(model([made], {"x": [1, 1, 2, 3]}, {"y": [1, 1, 2, 3], "z": [1, 1, 2, 3]}), "y", "z", x=x)
+    list(found.nodes())
+    assert found.value("y").tolist() == x.tolist()
+    assert found.value("z").tolist() == [[[[0, 2, 4], [1, 3, 5]]]]
+
+
+# ---- what is not computed
+
+
+def test_a_node_that_reads_what_nothing_gives_is_not_computed() -> None:
+    assert failure(of_x([node("Relu", "z", "y")])) == Uncomputed("missing-tensor", "it reads z, which nothing gives")
+
+
+@pytest.mark.parametrize(
+    ("made", "rule", "reason"),
+    [
+        (node("Gadget", "x", "y", domain="own"), "not-mapped", "DirectML has no operator that computes own.Gadget"),
+        (node("RandomNormalLike", "x", "y"), "not-mapped", "it draws random numbers"),
+        (node("Dropout", "x half yes", "y"), "not-mapped", "it draws random numbers"),
+        (node("MatMul", "x w", "y"), "not-mapped", "Incompatible dimensions"),
+        (node("ConstantOfShape", "many", "y"), "too-much-work", "its outputs take 3725.3 GiB"),
+        (node("Scan", "x", "y", num_scan_inputs=1, body=helper.make_graph([], "g", [], [])), "not-mapped", "Scan"),
+    ],
+)
+def test_a_node_that_neither_computes_says_why(made: Any, rule: str, reason: str) -> None:
+    constants = [constant("w", np.ones((3, 2))), constant("many", [10**6, 10**6], np.int64)]
+    constants += [constant("half", 0.5), constant("yes", True, bool)]
+    found = failure(of_x([made], constants))
+    assert (found.rule, reason in found.reason) == (rule, True), found
+
+
+def test_texts_are_not_computed() -> None:
+    found = failure(of_x([node("Cast", "x", "t", to=8), node("Cast", "t", "y", to=FLOAT)]))
+    assert found.reason == "it reads texts, whose length has no limit"
+
+
+def test_dropout_is_computed_where_nothing_trains() -> None:
+    assert value(of_x([node("Dropout", "x half no", "y")], [constant("half", 0.5), constant("no", False, bool)])) == [
+        3,
+        -4,
+    ]
+
+
+# ---- If and Loop
+
+
+def branch(name: str, operator: str) -> Any:
+    return helper.make_graph([node(operator, "x", name)], name, [], [tensor(name, [2])])
+
+
+@pytest.mark.parametrize(("condition", "expected"), [(True, [-3, 4]), (False, [3, 4])])
+def test_the_branch_of_an_if_is_computed(condition: bool, expected: list[float]) -> None:
+    made = node("If", "yes", "y", then_branch=branch("t", "Neg"), else_branch=branch("e", "Abs"))
+    assert value(of_x([made], [constant("yes", condition, bool)])) == expected
+
+
+def doubling(limit: str = "") -> Any:
+    """Return the body of a loop that doubles v, gives it in each round, and goes on while its sum is below a limit."""
+    nodes = [node("Add", "v v", "doubled"), node("Identity", "doubled", "shown")]
+    if limit:
+        nodes += [node("ReduceSum", "doubled", "sum", keepdims=0), node("Less", f"sum {limit}", "on")]
+    else:
+        nodes += [node("Identity", "c", "on")]
+    scalar = [helper.make_tensor_value_info(name, kind, []) for name, kind in (("i", 7), ("c", 9), ("on", 9))]
+    outputs = [scalar[2], tensor("doubled", [2]), tensor("shown", [2])]
+    return helper.make_graph(nodes, "body", [*scalar[:2], tensor("v", [2])], outputs)
+
+
+def looped(rounds: str, limit: str = "") -> ReferenceNodes:
+    constants = [constant("three", 3, np.int64), constant("none", 0, np.int64), constant("most", 10.0)]
+    made = of_x([node("Loop", f"{rounds} - x", "y each", "loop", body=doubling(limit))], constants)
+    return way(made, "y", "each", x=np.array([1, 2], np.float32))
+
+
+def test_a_loop_runs_its_rounds_and_gives_what_each_gave() -> None:
+    found = looped("three")
+    list(found.nodes())
+    assert found.value("y").tolist() == [8, 16]
+    assert found.value("each").tolist() == [[2, 4], [4, 8], [8, 16]]
+
+
+def test_a_loop_ends_when_its_condition_does() -> None:
+    found = looped("-", "most")
+    list(found.nodes())
+    assert found.value("each").tolist() == [[2, 4], [4, 8]]
+
+
+def test_a_loop_without_rounds_gives_no_elements() -> None:
+    found = looped("none")
+    list(found.nodes())
+    assert (found.value("y").tolist(), found.value("each").shape) == ([1, 2], (0, 2))
+
+
+@pytest.mark.parametrize(("rounds", "limit"), [("three", ""), ("-", "most")])
+def test_a_loop_of_many_rounds_is_given_up(rounds: str, limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether it has a number of rounds, or ends by its condition alone."""
+    assert reference_nodes._MOST_INSIDE == 20_000
+    monkeypatch.setattr(reference_nodes, "_MOST_INSIDE", 3)
+    ((_, found),) = looped(rounds, limit).nodes()
+    assert isinstance(found, Uncomputed)
+    assert (found.rule, "more than 3 nodes inside of others" in found.reason) == ("too-much-work", True)
+
+
+def test_a_node_inside_that_is_not_computed_is_named() -> None:
+    made = node("If", "yes", "y", then_branch=branch("t", "Gadget"), else_branch=branch("e", "Abs"))
+    found = failure(of_x([made], [constant("yes", True, bool)]))
+    assert found.reason.startswith("Gadget_0 (Gadget), which is inside of it, is not computed: ")
+
+
+# ---- words
+
+
+def test_nodes_of_the_evaluator_are_told_by_operator_and_reason() -> None:
+    made = [ByEvaluator(f"s{number}", "Shape-15", "sizes") for number in range(7)]
+    assert list(evaluator_text([*made, ByEvaluator("n", "NonZero-13", "open")])) == [
+        "Shape-15 (7 nodes: s0, s1, s2, s3, s4 and 2 more) is computed by ONNX's own evaluator: sizes",
+        "NonZero-13 (1 node: n) is computed by ONNX's own evaluator: open",
+    ]
+    assert names_text(["a", "b"]) == "2 nodes: a, b"

@@ -1,0 +1,405 @@
+"""Models judged node by node: the planted node fails and no other, whatever way the model runs."""
+
+from __future__ import annotations
+
+import weakref
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from run_models import ROUNDED, RUNTIME, Runtime, constant, one_input, perceptron, random, runtime
+from whole_models import FLOAT16, model, node, save, tensor
+
+from dmlcheck.cases.find import Target
+from dmlcheck.models import node_values
+from dmlcheck.models.cases import ModelRequest
+from dmlcheck.models.run import ModelExecution
+from dmlcheck.running.events import Done, Ended, Other, Plan
+from dmlcheck.running.results import CaseResult, NotFinite
+from dmlcheck.running.selection import Selection
+from dmlcheck.running.settings import Settings
+
+__all__ = ["runtime"]
+BATCH = {"batch": 3}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def results(made: Any, *, case: str | None = None, plan: Plan | None = None, **asked: Any) -> dict[str, CaseResult]:
+    """Return what becomes of the nodes of a model."""
+    target = Target(save(made), "model.onnx", case)
+    execution = ModelExecution(
+        target, (plan or Plan())._replace(implementation=RUNTIME), ModelRequest(BATCH)._replace(**asked)
+    )
+    found = (event.result for event in execution.events() if isinstance(event, Done))
+    return {result.case.name: result for result in found if result.node is not None or result.is_malformed}
+
+
+def outcomes(made: Any, **more: Any) -> dict[str, str]:
+    return {name: result.outcome for name, result in results(made, **more).items()}
+
+
+@pytest.mark.parametrize("way", [{}, {"is_whole": True}, {"is_whole": True, "keep_bytes": 1}])
+def test_a_right_implementation_passes_every_node(runtime: type[Runtime], way: dict[str, Any]) -> None:
+    found = outcomes(perceptron(), **way)
+    assert found == dict.fromkeys(["up", "bias", "relu", "down", "softmax"], "passed")
+    assert runtime.calls
+
+
+@pytest.mark.parametrize("way", [{}, {"is_whole": True}, {"is_whole": True, "keep_bytes": 1}])
+@pytest.mark.parametrize("wrong", ["up", "bias", "relu", "down", "softmax"])
+def test_the_planted_node_fails_and_no_other(runtime: type[Runtime], wrong: str, way: dict[str, Any]) -> None:
+    runtime.factors[wrong] = ROUNDED
+    # In the whole model the nodes after the planted one have the right tensor, and this is judged as what they read.
+    after = {"up": "bias", "bias": "relu", "relu": "down", "down": "softmax", "softmax": ""}[wrong]
+    expected = {wrong, after} - {""} if way else {wrong}
+    found = outcomes(perceptron(), **way)
+    assert {name for name, outcome in found.items() if outcome == "failed"} == expected
+
+
+def test_a_node_reads_what_the_implementation_gave_before(runtime: type[Runtime]) -> None:
+    runtime.factors["up"] = 0.0
+    found = results(perceptron())
+    assert [name for name, result in found.items() if result.outcome == "failed"] == ["up"]
+    (output,) = found["relu"].outputs.values()
+    assert output.mismatches == 0
+    assert np.isfinite(output.max_ulp)
+
+
+def test_a_node_that_raises_is_an_error_and_what_depends_on_it_is_skipped(runtime: type[Runtime]) -> None:
+    runtime.raising.add("bias")
+    found = results(perceptron())
+    assert {name: result.outcome for name, result in found.items()} == {
+        "up": "passed",
+        "bias": "error",
+        "relu": "skipped",
+        "down": "skipped",
+        "softmax": "skipped",
+    }
+    assert found["bias"].diagnostics[0].rule == "implementation-error"
+    assert "the node ends in tears" in found["bias"].traceback
+    assert {found[name].reason for name in ("relu", "down", "softmax")} == {
+        "missing-tensor: it depends on bias, which gave nothing"
+    }
+
+
+def test_a_whole_model_that_raises_is_one_error(runtime: type[Runtime]) -> None:
+    runtime.raising.add("bias")
+    found = outcomes(perceptron(), is_whole=True)
+    assert found == {**dict.fromkeys(["bias", "relu", "down", "softmax"], "skipped"), "up": "error"}
+
+
+def test_the_operators_of_a_node_are_told(runtime: type[Runtime]) -> None:
+    runtime.factors["softmax"] = ROUNDED
+    found = results(perceptron())
+    about = found["softmax"].node
+    assert about is not None
+    assert (about.name, about.operator, about.meaning) == ("softmax", "Softmax-13", "onnx")
+    assert (about.dml_operators, about.level) == (("DML_OPERATOR_ACTIVATION_SOFTMAX1",), "5_1")
+    assert found["softmax"].case.operator == "DML_OPERATOR_ACTIVATION_SOFTMAX1"
+
+
+def test_nodes_without_a_name_are_called_by_operator_and_place_and_names_are_made_unique() -> None:
+    nodes = [node("Relu", "x", "a"), node("Abs", "a", "b", "same"), node("Neg", "b", "y", "same")]
+    assert list(outcomes(one_input(nodes, [4]))) == ["Relu_0", "same", "same_2"]
+
+
+def test_only_what_a_selected_node_depends_on_runs(runtime: type[Runtime]) -> None:
+    assert outcomes(perceptron(), case="relu") == {"relu": "passed"}
+    assert runtime.calls == [["m1"], ["a1"], ["r1"]]
+    runtime.calls.clear()
+    plan = Plan(selection=Selection("bias or up"))
+    assert outcomes(perceptron(), plan=plan) == {"up": "passed", "bias": "passed"}
+    assert runtime.calls == [["m1"], ["a1"]]
+
+
+def test_nodes_that_are_not_selected_are_events_too() -> None:
+    execution = ModelExecution(Target(save(perceptron()), "model.onnx", "relu"), Plan(RUNTIME), ModelRequest(BATCH))
+    events = list(execution.events())
+    assert [event.id for event in events if isinstance(event, Other)] == [
+        f"model.onnx::{name}" for name in ("up", "bias", "down", "softmax", "output:y")
+    ]
+    assert isinstance(events[-1], Ended)
+    assert execution.total == 1
+
+
+def test_shards_share_the_nodes_out() -> None:
+    parts = [outcomes(perceptron(), plan=Plan(shard=(index, 2))) for index in (1, 2)]
+    assert sorted([*parts[0], *parts[1]]) == ["bias", "down", "relu", "softmax", "up"]
+
+
+def test_a_failing_node_runs_again_and_is_flaky_if_it_passes(
+    runtime: type[Runtime], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = Runtime.run_model
+
+    def wrong_once(self: Runtime, data: bytes, inputs: Any, keep: list[str]) -> dict[str, Any]:
+        given = right(self, data, inputs, keep)
+        first = runtime.calls.count(["a1"]) == 1
+        return {name: array * 2 if name == "a1" and first else array for name, array in given.items()}
+
+    monkeypatch.setattr(Runtime, "run_model", wrong_once)
+    found = results(perceptron(), plan=Plan(retries=1))["bias"]
+    assert (found.outcome, found.is_flaky) == ("passed", True)
+    assert found.reason == "flaky: failed by output-mismatch, then passed"
+
+
+def test_the_settings_of_the_run_decide_what_is_allowed(runtime: type[Runtime]) -> None:
+    made = one_input([node("MatMul", "x w", "y", "product")], [4, 256], [random("w", 256, 256)])
+    runtime.factors["product"] = 1 + 2.0**-12
+    assert outcomes(made)["product"] == "failed"
+    assert outcomes(made, plan=Plan(settings=Settings(accumulate="FLOAT16")))["product"] == "passed"
+
+
+def test_constants_are_no_nodes_and_a_node_of_constants_is_judged() -> None:
+    nodes = [
+        node("Constant", "", "c", "numbers", value=constant("c", [1.0, -2.0])),
+        node("Abs", "c", "d", "abs"),
+        node("Add", "x d", "y", "add"),
+    ]
+    assert outcomes(one_input(nodes, [2])) == {"abs": "passed", "add": "passed"}
+
+
+def test_the_node_that_makes_nan_of_finite_inputs_is_named() -> None:
+    nodes = [node("Sqrt", "x", "r", "root"), node("Log", "r", "y", "log")]
+    found = results(one_input(nodes, [64]))
+    about = [found[name].node for name in ("root", "log")]
+    assert about[0] is not None
+    assert about[1] is not None
+    (made,) = about[0].not_finite
+    assert (made.tensor, made.infinite) == ("r", 0)
+    assert 0 < made.nan < 64
+    assert about[1].not_finite == ()  # its input has NaN already
+
+
+def test_infinities_are_counted_apart() -> None:
+    made = one_input([node("Div", "x z", "y", "divide")], [4], [constant("z", [0.0])])
+    about = results(made)["divide"].node
+    assert about is not None
+    assert about.not_finite == (NotFinite("y", 0, 4),)
+
+
+def test_tensors_of_float16_that_are_close_to_overflow_are_found_where_that_is_asked_for() -> None:
+    nodes = [node("Mul", "x a", "m", "large"), node("Mul", "m b", "y", "small")]
+    constants = [constant("a", [20000.0], np.float16), constant("b", [0.001], np.float16)]
+    made = one_input(nodes, [64], constants, kind=FLOAT16)
+    found = results(made, wants_headroom=True)
+    about = [found[name].node for name in ("large", "small")]
+    assert about[0] is not None
+    assert about[1] is not None
+    assert list(about[0].largest) == ["m"]
+    assert 65504 / 4 <= about[0].largest["m"] <= 65504
+    assert about[1].largest == {}
+    other = results(made)["large"].node
+    assert other is not None
+    assert other.largest == {}
+
+
+def test_a_tensor_is_let_go_after_its_last_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+    alive: dict[str, Any] = {}
+    most: list[int] = []
+    right = Runtime.run_model
+
+    def counted(self: Runtime, data: bytes, inputs: Any, keep: list[str]) -> dict[str, Any]:
+        given = right(self, data, inputs, keep)
+        alive.update((name, weakref.ref(array)) for name, array in given.items())
+        most.append(sum(each() is not None for each in alive.values()))
+        return given
+
+    monkeypatch.setattr(Runtime, "run_model", counted)
+    names = ["x", *(f"t{index}" for index in range(8)), "y"]
+    nodes = [node("Relu", one, other, other) for one, other in pairwise(names)]
+    assert set(outcomes(one_input(nodes, [1000])).values()) == {"passed"}
+    assert max(most) <= 5  # one more for each node that the chain is behind
+
+
+def test_a_tensor_that_nothing_reads_is_let_go_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    alive: list[Any] = []
+    most: list[int] = []
+    right = Runtime.run_model
+
+    def counted(self: Runtime, data: bytes, inputs: Any, keep: list[str]) -> dict[str, Any]:
+        given = right(self, data, inputs, keep)
+        alive.extend(weakref.ref(array) for array in given.values())
+        most.append(sum(each() is not None for each in alive))
+        return given
+
+    monkeypatch.setattr(Runtime, "run_model", counted)
+    nodes = [node("Relu", "x", f"t{index}", f"n{index}") for index in range(8)]
+    outcomes(one_input([*nodes, node("Neg", "x", "y", "neg")], [1000]))
+    assert max(most) <= 3
+
+
+def test_a_large_table_that_is_looked_up_is_an_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    fed: list[list[str]] = []
+    right = Runtime.run_model
+
+    def noted(self: Runtime, data: bytes, inputs: Any, keep: list[str]) -> dict[str, Any]:
+        fed.append(sorted(inputs))
+        return right(self, data, inputs, keep)
+
+    monkeypatch.setattr(Runtime, "run_model", noted)
+    made = model([node("Gather", "w i", "y", "look")], {"i": [3]}, {"y": [3, 4]}, [random("w", 8, 4)], kind=7)
+    assert outcomes(made, case="look") == {"look": "passed"}
+    monkeypatch.setattr(node_values, "_LARGE", 64)  # the table has 128 bytes
+    assert outcomes(made, case="look") == {"look": "passed"}
+    assert fed == [["i"], ["i", "w"]]
+
+
+def test_a_wrong_model_is_one_result() -> None:
+    Path("model.onnx").write_bytes(b"no model")
+    execution = ModelExecution(Target("model.onnx", "model.onnx"), Plan(RUNTIME), ModelRequest())
+    (done, _) = execution.events()
+    assert isinstance(done, Done)
+    assert (done.result.outcome, done.result.is_malformed) == ("error", True)
+    assert done.result.diagnostics[0].rule == "onnx-syntax"
+
+
+def test_sizes_that_are_open_are_told_before_anything_runs(runtime: type[Runtime]) -> None:
+    execution = ModelExecution(Target(save(perceptron()), "model.onnx"), Plan(RUNTIME), ModelRequest())
+    (done, _) = execution.events()
+    assert isinstance(done, Done)
+    (problem,) = done.result.diagnostics
+    assert (problem.rule, problem.file) == ("unknown-sizes", "model.onnx")
+    assert problem.message == "the model's inputs have sizes without a number: batch"
+    assert problem.help == "run with --dim batch=SIZE"
+    assert runtime.calls == []
+
+
+def test_a_node_with_graphs_inside_runs_and_is_not_judged() -> None:
+    from onnx import TensorProto, helper
+
+    def branch(type: str) -> Any:
+        out = helper.make_tensor_value_info(type, TensorProto.FLOAT, [4])
+        return helper.make_graph([node(type, "a", type)], type, [], [out])
+
+    choice = node("If", "yes", "c", "choice", then_branch=branch("Relu"), else_branch=branch("Abs"))
+    made = model(
+        [node("Neg", "x", "a", "neg"), choice, node("Exp", "c", "y", "exp")],
+        {"x": [4]},
+        {"y": [4]},
+        [constant("yes", True, bool)],
+    )
+    found = results(made)
+    assert {name: result.outcome for name, result in found.items()} == {
+        "neg": "passed",
+        "choice": "passed",
+        "exp": "passed",
+    }
+
+
+def test_functions_of_the_model_are_inlined() -> None:
+    from onnx import helper
+
+    opset = helper.make_opsetid("", 17)
+    parts = [node("Relu", "a", "b", "part"), node("Neg", "b", "c", "other")]
+    function = helper.make_function("own", "Twice", ["a"], ["c"], parts, [opset])
+    made = one_input([node("Twice", "x", "y", "call", domain="own")], [4], functions=[function])
+    assert sorted(result.node.operator for result in results(made).values() if result.node) == ["Neg-13", "Relu-14"]
+
+
+def test_a_sequence_passes_through_and_is_not_judged() -> None:
+    nodes = [
+        node("SequenceConstruct", "x x", "s", "both"),
+        node("ConcatFromSequence", "s", "c", "join", axis=0),
+        node("Relu", "c", "y", "relu"),
+    ]
+    found = outcomes(model(nodes, {"x": [4]}, {"y": [8]}))
+    assert found == {"both": "skipped", "join": "skipped", "relu": "passed"}
+
+
+def test_a_division_that_could_end_the_process_does_not_run(
+    runtime: type[Runtime], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if one by 7 could; the rule itself is told what it divides, and not run."""
+    monkeypatch.setattr(
+        "dmlcheck.implementations.onnxruntime.deadly_division",
+        lambda _, below: "a division by 7 could end the process" if (below == 7).any() else None,
+    )
+    constants = [constant("z", [7], np.int64), constant("one", [1], np.int64)]
+    nodes = [node("Div", "z z", "y", "divide"), node("Div", "z one", "w", "by-one")]
+    found = results(model(nodes, {"x": [1]}, {"y": [1]}, constants, kind=7))
+    assert (found["divide"].outcome, found["by-one"].outcome, runtime.calls) == ("skipped", "passed", [["w"]])
+    assert found["divide"].reason == "unsupported-by-implementation: a division by 7 could end the process"
+
+
+def test_a_random_run_is_the_same_for_a_seed_and_another_for_another() -> None:
+    runs = [next(iter(results(perceptron(), seed=seed)["softmax"].outputs.values())) for seed in (0, 0, 1)]
+    assert runs[0] == runs[1]
+    assert runs[0] != runs[2]
+
+
+@pytest.mark.parametrize("way", [{}, {"is_whole": True}])
+@pytest.mark.parametrize("kind", [16, 17, 8])  # BFLOAT16, FLOAT8E4M3FN, STRING
+def test_types_that_directml_does_not_have_are_skipped_with_what_depends_on_them(
+    kind: int, way: dict[str, Any]
+) -> None:
+    nodes = [
+        node("Cast", "x", "b", "there", to=kind),
+        node("Cast", "b", "z", "back", to=1),
+        node("Neg", "x", "y", "neg"),
+    ]
+    target = Target(save(one_input(nodes, [4], opset=19)), "model.onnx")
+    execution = ModelExecution(target, Plan("onnxruntime"), ModelRequest()._replace(**way))
+    found = {event.result.case.name: event.result for event in execution.events() if isinstance(event, Done)}
+    assert {name: result.outcome for name, result in found.items()} == {
+        "there": "skipped",
+        "back": "skipped",
+        "neg": "passed",
+        "output:y": "passed",
+    }
+
+
+def test_a_past_of_no_steps_is_computed() -> None:
+    """As exporters of onnxruntime-genai give the first run: the cache has no elements, and lengths follow the keys."""
+    own = {"domain": "com.microsoft", "num_heads": 4, "kv_num_heads": 2}
+    attend = node("GroupQueryAttention", "q k v pk pv last total", "o nk nv", "attend", **own)
+    cache = {"pk": [1, 2, "past", 8], "pv": [1, 2, "past", 8]}
+    inputs = {"q": [1, 3, 32], "k": [1, 3, 16], "v": [1, 3, 16], **cache}
+    made = model([attend], inputs, {"o": [1, 3, 32], "nk": [1, 2, "n", 8], "nv": [1, 2, "n", 8]})
+    made.graph.input.append(tensor("last", [1, 1], 6))
+    made.graph.input.append(tensor("total", [1], 6))
+    assert outcomes(made) == {"attend": "passed"}
+    assert outcomes(made, sizes={"past": 5}) == {"attend": "passed"}
+
+
+@pytest.mark.parametrize(("places", "outcome"), [
+    ([1, 5, 8, 11, 15, 18], "passed"), ([1, 4, 8, 11, 14, 18], "passed"), ([1, 5, 8, 12, 15, 18], "failed"),
+])  # fmt: skip
+def test_both_sides_of_a_tie_are_right(monkeypatch: pytest.MonkeyPatch, places: list[int], outcome: str) -> None:
+    """20 elements are resized to 6: the coordinate of element 1 is 4.5 exactly, and less with 0.3 in FLOAT32."""
+
+    def chosen(_: Runtime, __: bytes, inputs: Any, keep: list[str]) -> dict[str, Any]:
+        return {keep[0]: inputs["x"][..., places]}
+
+    monkeypatch.setattr(Runtime, "run_model", chosen)
+    resize = node("Resize", "x - - s", "y", "resize", mode="nearest", nearest_mode="round_prefer_ceil")
+    made = model([resize], {"x": [1, 1, 1, 20]}, {"y": [1, 1, 1, 6]}, [constant("s", [1, 1, 1, 6], np.int64)])
+    assert outcomes(made) == {"resize": outcome}
+
+
+def test_sizes_that_contradict_each_other_are_said_where_a_node_fails() -> None:
+    made = model([node("Add", "x m", "y", "mask")], {"x": [2, "seq"], "m": [2, "total_seq"]}, {"y": [2, "n"]})
+    found = results(made, sizes={"seq": 3, "total_seq": 5})["mask"]
+    assert (found.outcome, found.diagnostics[0].rule) == ("error", "implementation-error")
+    help = "the sizes given with --dim contradict each other: total_seq is 5, and past_seq and seq are 3 together"
+    assert found.diagnostics[0].help == help
+
+
+def test_what_the_provider_computes_wrongly_is_named_with_a_node_that_fails(
+    runtime: type[Runtime], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = model([node("MatMul", "x w", "y", "product")], {"x": [2, 3]}, {"y": [2]}, [random("w", 3)])
+    runtime.factors["product"] = 2.0
+    assert results(made)["product"].known == ()
+    monkeypatch.setattr(Runtime, "is_directml", True, raising=False)
+    (known,) = results(made)["product"].known
+    assert known.text == "a MatMul whose second factor is a vector multiplies all elements by its first"
+    assert known.versions == "ONNX Runtime's DirectML provider 1.24.4"
+    runtime.factors.clear()
+    assert results(made)["product"].outcome == "passed"

@@ -1,0 +1,104 @@
+"""Numbers in another format of floats: both neighbours within a bound, the nearest without one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dmlcheck.reference.ball.numbers import Ball
+from dmlcheck.reference.functions.conversions import converted, float_as, in_type_of, to_floats
+from dmlcheck.reference.results import Alternatives
+
+INF = float("inf")
+
+
+def ways(x: Any, output_type: str, input_type: str = "FLOAT64") -> list[list[float]]:
+    """Return all right results, the reference's first."""
+    found = to_floats(x, input_type, output_type)
+    return [way.astype(np.float64).tolist() for way in (found.ways if isinstance(found, Alternatives) else (found,))]
+
+
+@pytest.fixture(autouse=True)
+def without_warnings() -> Any:
+    """Overflow silently, as the engine does."""
+    with np.errstate(all="ignore"):
+        yield
+
+
+def test_a_conversion_rounds_floats_drops_fractions_and_wraps_or_marks_integers() -> None:
+    assert np.array_equal(converted(np.array([0.1]), "FLOAT32", "FLOAT16"), np.array([0.1], np.float16))
+    assert converted(np.array([-1.5, 300]), "FLOAT32", "INT8").where.tolist() == [False, True]
+    assert converted(np.array([-1.5, 3]), "FLOAT32", "INT8").value.tolist() == [-1, 3]
+    assert converted(np.array([300, 7]), "INT32", "UINT8").where.tolist() == [True, False]
+    assert converted(np.array([2**40]), "INT64", "INT32").tolist() == [2**40]
+
+
+def test_a_float_becomes_an_element_of_any_type() -> None:
+    assert float_as(-2.75, "INT16").value == -2
+    assert float_as(np.float64(0.1), "FLOAT16") == np.float16(0.1)
+
+
+def test_without_a_bound_the_nearest_is_the_result() -> None:
+    x = np.array([0.1, 65519.0, 65520, -INF, 2049])
+    assert np.array_equal(to_floats(x, "FLOAT64", "FLOAT16"), x.astype(np.float16))
+
+
+def test_within_a_bound_the_neighbour_on_the_other_side_is_right_too() -> None:
+    x = Ball(np.array([2049.5, -2049.5, 2050, 65519, 65520, -70000, INF]))
+    nearest, other = ways(x, "FLOAT16")
+    assert nearest == [2050, -2050, 2050, 65504, INF, -INF, INF]
+    assert other == [2048, -2048, 2050, INF, 65504, -65504, INF]
+
+
+def test_numbers_that_a_type_has_have_no_other_result() -> None:
+    assert ways(Ball(np.array([0.5, -2048, INF, np.nan])), "FLOAT16") == [
+        pytest.approx([0.5, -2048, INF, np.nan], nan_ok=True)
+    ]
+
+
+@pytest.mark.parametrize(("input_type", "output_type"), [("FLOAT64", "FLOAT32"), ("FLOAT32", "FLOAT64")])
+def test_a_denormal_float32_may_be_0(input_type: str, output_type: str) -> None:
+    x = Ball(np.array([2.0**-140, -(2.0**-130), 2.0**-126, 0]))
+    nearest, *others = ways(x, output_type, input_type)
+    assert nearest == [2.0**-140, -(2.0**-130), 2.0**-126, 0]
+    assert others == [[0, 0, 2.0**-126, 0]]
+
+
+def test_a_denormal_float16_stays() -> None:
+    assert ways(Ball(np.array([2.0**-24])), "FLOAT16") == [[2.0**-24]]
+
+
+@pytest.mark.parametrize(
+    ("number", "others"),
+    [
+        (2**24 + 1, [2**24, 2**24 + 2]),
+        (2**24 + 2, [2**24 + 2]),
+        (-(2**24) - 3, [-(2**24) - 4, -(2**24) - 2]),
+        (2**62 + 2**38 + 1, [2**62 + 2**39, 2**62]),
+        (2**63 - 1, [2**63, 2**63 - 2**39]),
+        (-(2**63), [-(2**63)]),
+        (2**40 + 1, [2**40, 2**40 + 2**17]),
+    ],
+)
+def test_integers_are_beside_two_floats_or_one_of_them(number: int, others: list[int]) -> None:
+    assert [way[0] for way in ways(np.array([number], np.int64), "FLOAT32", "INT64")] == others
+
+
+def test_the_largest_unsigned_integer_is_beside_2_to_the_64() -> None:
+    x = np.array([2**64 - 1, 2**64 - 2**40], np.uint64)
+    assert ways(x, "FLOAT32", "UINT64") == [[2.0**64, 2.0**64 - 2.0**40], [2.0**64 - 2.0**40, 2.0**64 - 2.0**40]]
+
+
+def test_a_float_in_the_type_of_elements_may_be_the_neighbour_toward_0() -> None:
+    found = in_type_of(-2049.5, np.zeros(0, np.float16))
+    assert isinstance(found, Alternatives)
+    assert [float(way) for way in found.ways] == [-2050, -2048]
+    assert in_type_of(2048.5, np.zeros(0, np.float16)) == 2048
+    assert in_type_of(0.5, np.zeros(0, np.float32)) == 0.5
+
+
+def test_a_float_in_the_type_of_integers_is_undefined_where_they_do_not_hold_it() -> None:
+    for number, value, is_undefined in ((2.9, 2, False), (-2.0, -2, False), (128.0, 0, True), (INF, 0, True)):
+        assert in_type_of(number, np.zeros(0, np.int8)) == (value, is_undefined)

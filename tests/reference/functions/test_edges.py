@@ -1,0 +1,81 @@
+"""Tensors that go on beyond their edges."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dmlcheck.reference.engine import blocks_of
+from dmlcheck.reference.functions.edges import continued, sides
+
+X = np.array([1, 2, 3])
+
+
+def whole(x: Any, places: list[range], mode: str) -> tuple[list[Any], list[Any]]:
+    """Return the elements at some places, put together from their blocks, and the mask of undefined ones."""
+    found = continued(x, places, mode)
+    values, mask = np.full(found.shape, -1), np.zeros(found.shape, bool)
+    for cut, part, is_undefined, _ in blocks_of(found):
+        assert (values[cut] == -1).all()
+        values[cut], mask[cut] = part, is_undefined
+    return values.tolist(), mask.tolist()
+
+
+@pytest.mark.parametrize(
+    ("mode", "expected"),
+    [
+        ("EDGE", [1, 1, 1, 1, 1, 2, 3, 3, 3, 3, 3]),
+        ("REFLECTION", [1, 2, 3, 2, 1, 2, 3, 2, 1, 2, 3]),
+        ("SYMMETRIC", [3, 3, 2, 1, 1, 2, 3, 3, 2, 1, 1]),
+        ("WRAP", [3, 1, 2, 3, 1, 2, 3, 1, 2, 3, 1]),
+    ],
+)
+def test_each_mode_goes_on_at_both_edges(mode: str, expected: list[int]) -> None:
+    """The places -4 to 6: the elements 1, 2, 3 are at 0, 1, 2."""
+    assert whole(X, [range(-4, 7)], mode)[0] == expected
+
+
+def test_corners_are_outside_along_both_axes() -> None:
+    x = np.array([[1, 2], [3, 4]])
+    assert whole(x, [range(-1, 3), range(-1, 3)], "SYMMETRIC")[0] == [
+        [1, 1, 2, 2],
+        [1, 1, 2, 2],
+        [3, 3, 4, 4],
+        [3, 3, 4, 4],
+    ]
+
+
+def test_places_may_be_outside_on_one_side_alone() -> None:
+    assert whole(X, [range(4, 6)], "EDGE")[0] == [3, 3]
+    assert whole(X, [range(-2, 0)], "REFLECTION")[0] == [3, 2]
+    assert whole(X, [range(1, 3)], "WRAP")[0] == [2, 3]
+
+
+def test_a_single_element_has_no_reflection() -> None:
+    assert whole(np.array([[7, 8]]), [range(-1, 1), range(3)], "REFLECTION") == (
+        [[7, 8, 7], [7, 8, 7]],
+        [[True, True, True], [False, False, False]],
+    )
+    assert whole(np.array([7]), [range(-1, 2)], "SYMMETRIC") == ([7, 7, 7], [False, False, False])
+
+
+def test_the_inside_is_not_copied() -> None:
+    found = continued(X, [range(-1, 4)], "EDGE")
+    (inside,) = (part for cut, part, *_ in blocks_of(found) if cut == (slice(1, 4),))
+    assert np.shares_memory(inside, X)
+
+
+@pytest.mark.parametrize(
+    ("at", "expected"),
+    [
+        (range(-2, 5), [(0, 2), (2, 5), (5, 7)]),
+        (range(-5, -2), [(0, 3)]),
+        (range(3, 4), [(0, 1)]),
+        (range(1, 3), [(0, 2)]),
+        (range(2, 5), [(0, 1), (1, 3)]),
+    ],
+)
+def test_places_are_before_inside_and_after(at: range, expected: list[tuple[int, int]]) -> None:
+    assert [(part.start, part.stop) for part in sides(at, 3)] == expected

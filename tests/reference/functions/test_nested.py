@@ -1,0 +1,108 @@
+"""Operators inside others: that a sum may be rounded before them, and which results are undefined then."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dmlcheck.reference.ball.numbers import Ball
+from dmlcheck.reference.functions.nested import NONE, Nested, activation
+from dmlcheck.reference.results import PartlyUndefined, separated, ways_of
+
+NAN, INF = float("nan"), float("inf")
+
+
+@pytest.fixture(autouse=True)
+def quiet() -> Iterator[None]:
+    """Ignore what the engine ignores."""
+    with np.errstate(all="ignore"):
+        yield
+
+
+def times(factor: float) -> Any:
+    return lambda x: x * factor
+
+
+def test_without_an_operator_numbers_stay_as_they_are() -> None:
+    x = np.array([1.5, NAN, 1e300, INF])
+    assert NONE(x) is x
+
+
+def test_elements_are_not_rounded_before_the_operator() -> None:
+    assert Nested(times(2), "FLOAT16")(np.array([1.0001, 5e-9])).tolist() == [2.0002, 1e-8]
+
+
+@pytest.mark.parametrize(("data_type", "unit"), [("FLOAT16", 2.0**-10), ("FLOAT32", 2.0**-23)])
+def test_an_implementation_may_round_to_the_type_of_the_tensor_first(data_type: str, unit: float) -> None:
+    found = Nested(lambda x: x, data_type)(Ball(np.array([1.3, 1.25, 1.25]), np.array([1e-12, 0.0, 1e-12])))
+    assert found.value.tolist() == [1.3, 1.25, 1.25]
+    assert found.radius == pytest.approx([unit / 2 + 1e-12, 0, unit / 2 + 1e-12])
+
+
+def test_a_number_that_is_exact_may_be_rounded_too() -> None:
+    found = Nested(lambda x: x, "FLOAT16")(Ball(np.array([1 + 2.0**-12])))
+    assert found.radius.tolist() == [2.0**-12]
+
+
+def test_results_of_an_infinite_number_are_right_as_well() -> None:
+    x = np.array([70000.0, -70000.0, 60000.0, INF])
+    value, is_undefined = separated(Nested(times(0.5), "FLOAT16")(x))
+    assert [way.tolist() for way in ways_of(value)] == [[35000, -35000, 30000, INF], [INF, -INF, 30000, INF]]
+    assert is_undefined is False
+
+
+@pytest.mark.parametrize("formula", [lambda x: np.clip(x, -6, 6), lambda x: x * NAN])
+def test_results_that_are_the_same_for_an_infinite_number_are_there_once(formula: Any) -> None:
+    assert len(ways_of(Nested(formula, "FLOAT16")(np.array([70000.0, -70000.0, 3.0])))) == 1
+
+
+def test_a_bound_has_the_same_results() -> None:
+    x = Ball(np.array([70000.0, 3.0]), np.array([1.0, 1e-3]))
+    first, other = ways_of(Nested(times(0.5), "FLOAT16")(x))
+    assert first.value.tolist() == [35000, 1.5]
+    assert other.value.tolist() == [INF, 1.5]
+    assert np.isfinite(first.radius).all()
+    assert other.radius[1] == first.radius[1]
+
+
+def test_a_result_is_undefined_where_the_operator_has_it_so_of_either_number() -> None:
+    found = Nested(lambda x: PartlyUndefined(x * 0.5, x < 0), "FLOAT16")(np.array([70000.0, -1.0, 1.0]))
+    assert separated(found)[1].tolist() == [False, True, False]
+    found = Nested(lambda x: PartlyUndefined(x * 0.5, np.isinf(x)), "FLOAT16")(np.array([70000.0, -1.0, 1.0]))
+    assert separated(found)[1].tolist() == [True, False, False]
+
+
+# ---- activations within a step
+
+
+def test_an_activation_gives_results_and_which_of_them_are_undefined() -> None:
+    value, mark = activation(Nested(lambda x: PartlyUndefined(2 * x, x < 0), "FLOAT32"))(np.array([1.0, -1.0]))
+    assert (value.tolist(), mark.tolist()) == ([2, -2], [False, True])
+
+
+@pytest.mark.parametrize(
+    ("limit", "marks"), [(2.0, [False, False, True]), (-2.0, [True, True, True]), (NAN, [True, True, True])]
+)
+def test_clipped_numbers_are_undefined_where_they_are_nan_or_the_limit_is_none(limit: float, marks: list[bool]) -> None:
+    value, mark = activation(Nested(times(2), "FLOAT32"), limit)(np.array([3.0, -1.0, NAN]))
+    assert np.broadcast_to(mark, 3).tolist() == marks
+    assert limit != 2 or value[:2].tolist() == [4, -2]
+
+
+def test_results_of_undefined_numbers_are_undefined_and_those_that_overflow_within_a_step() -> None:
+    """4e38 is beyond FLOAT32; infinity as the result of infinity is not on the way to anything else."""
+    x = PartlyUndefined(np.array([1.0, 2.0, 2e38, np.inf]), np.array([True, False, False, False]))
+    for is_last, marks in ((False, [True, False, True, False]), (True, [True, False, False, False])):
+        value, mark = activation(Nested(times(2), "FLOAT32"), is_last=is_last)(x)
+        assert (value.tolist(), mark.tolist()) == ([2, 4, 4e38, np.inf], marks)
+    clipped = activation(Nested(times(2), "FLOAT32"), 1.5)(x)
+    assert (clipped[0].tolist(), clipped[1].tolist()) == ([2, 3, 3, 3], [True, False, False, False])
+
+
+def test_an_activation_that_reduces_makes_all_undefined() -> None:
+    reduced = Nested(lambda x, axes: x - x.max(axis=axes, keepdims=True), "FLOAT32", (3,))
+    value, mark = activation(reduced)(np.array([[1.0, 3.0]]))
+    assert (value.tolist(), mark) == ([[-2, 0]], True)

@@ -1,0 +1,470 @@
+"""Attention against its formula query by query, its properties, what is undefined, and its bounds."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from bounds_of import gathered
+from drawn_descs import TINY, Made, draws
+from elements import misrounded, refused
+from plain_attention import Attention, built, is_hidden, read, right
+from products_of import peak
+
+from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.drawing.attention import ATTENTION, FORMS, MASKS
+from dmlcheck.reference import engine
+from dmlcheck.reference.kernels.attention import tiles as attention_tiles
+from dmlcheck.reference.tiling import cut
+from dmlcheck.specs.records import OUTPUT
+
+Array = np.ndarray[Any, Any]
+
+INF = math.inf
+TYPES = {"FLOAT32": np.float32, "FLOAT16": np.float16}
+RESULTS = ("OutputTensor", "OutputPresentKeyTensor", "OutputPresentValueTensor")
+
+
+# ---- what is right
+
+
+def fits(desc: OperatorDesc) -> bool:
+    """Whether all tensors of a desc fit each other, in the forms that are drawn."""
+    given = [part for name in ("Query", "Key", "Value", "Output") for part in desc.parts[f"{name}Tensor"]]
+    if any(len(part.tensor.sizes) > 3 for part in given) or desc.parts.get("PastSequenceLengthsTensor"):
+        return False
+    if desc.values["MaskType"] not in MASKS:
+        return False
+    return (not desc.parts["MaskTensor"]) == (desc.values["MaskType"] == "NONE")
+
+
+def attentions(operator: str, count: int, **wishes: tuple[Any, ...]) -> Iterator[Made]:
+    """Yield descs whose results are defined, with their inputs."""
+    for desc, inputs in draws(operator, 2 * count, wishes, wanted=fits, sizes=TINY):
+        if not any(found.undefined is not None for found in engine.evaluate(desc, inputs).values()):
+            yield desc, inputs
+            count -= 1
+        if not count:
+            return
+
+
+@pytest.mark.parametrize(("block", "keys"), [(1, 5), (cut.BLOCK, attention_tiles.ELEMENTS_OF_TILE)])
+@pytest.mark.parametrize("operator", ATTENTION)
+def test_each_query_has_the_mean_of_the_values_by_the_softmax_of_its_products(
+    operator: str, block: int, keys: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In tiles of one query with keys in blocks, and in large ones."""
+    monkeypatch.setattr(cut, "BLOCK", block)
+    monkeypatch.setattr(attention_tiles, "ELEMENTS_OF_TILE", keys)
+    seen = set()
+    for desc, inputs in attentions(operator, 120):
+        made = read(desc, inputs)
+        found = engine.run(desc, inputs)
+        for label, expected in zip(RESULTS, right(made), strict=True):
+            if label in found:
+                assert not misrounded(found[label], expected.astype(np.float64)).any(), (desc, label)
+        form = "past" if made.key is None else made.form
+        seen |= {(form, made.mask_type), (form, str(made.query.dtype)), (form, "OutputPresentKeyTensor" in found)}
+    assert seen >= {*itertools.product(FORMS, (*MASKS, "float32", "float16", True, False))}
+
+
+def test_the_output_is_the_same_without_the_present_tensors() -> None:
+    for operator in ATTENTION:
+        for desc, inputs in attentions(operator, 15):
+            made = read(desc, inputs)
+            alone, all_three = (engine.run(*built(operator, made, present=present)) for present in (False, True))
+            assert list(alone) == ["OutputTensor"]
+            assert np.array_equal(alone["OutputTensor"], all_three["OutputTensor"])
+
+
+def simple(data_type: str = "FLOAT32", **more: Any) -> Attention:
+    """Return an attention of 3 queries, 4 keys, and 2 heads of size 2."""
+    generator = np.random.default_rng(3)
+    parts = (generator.normal(size=(2, length, 4)).astype(TYPES[data_type]) for length in (3, 4, 4))
+    return Attention(*parts, 2, 2, "separate", **more)
+
+
+def output(made: Attention, operator: str = "MULTIHEAD_ATTENTION", **fields: Any) -> Array:
+    return engine.run(*built(operator, made, present=False, **fields))["OutputTensor"]
+
+
+def test_a_constant_value_comes_out_whatever_the_weights_are() -> None:
+    made = simple()
+    assert made.value is not None
+    assert (output(made._replace(value=np.full_like(made.value, 0.1))) == np.float32(0.1)).all()
+
+
+def test_the_output_is_linear_in_the_values() -> None:
+    made = simple()
+    assert made.value is not None
+    double = output(made._replace(value=made.value * 2))
+    assert np.array_equal(double, output(made) * 2)
+
+
+def test_the_order_of_keys_and_the_same_number_for_all_products_change_nothing() -> None:
+    made = simple(position=np.zeros((2, 2, 3, 4), np.float32))
+    assert made.key is not None
+    assert made.value is not None
+    first = output(made)
+    turned = made._replace(key=made.key[:, ::-1], value=made.value[:, ::-1])
+    assert output(turned) == pytest.approx(first, rel=1e-6)
+    assert output(made._replace(position=np.full((2, 2, 3, 4), 7, np.float32))) == pytest.approx(first, rel=1e-6)
+
+
+def test_a_past_is_as_good_as_keys_of_this_step() -> None:
+    made = simple()
+    assert made.key is not None
+    assert made.value is not None
+    pasts = [x[:, :3].reshape(2, 3, 2, 2).transpose(0, 2, 1, 3) for x in (made.key, made.value)]
+    later = made._replace(key=made.key[:, 3:], value=made.value[:, 3:], past_key=pasts[0], past_value=pasts[1])
+    assert np.array_equal(output(later), output(made))
+
+
+def test_one_key_head_for_several_query_heads_is_as_good_as_copies_of_it() -> None:
+    made = simple()
+    assert made.key is not None
+    assert made.value is not None
+    copies = [np.repeat(x.reshape(2, 4, 2, 2), 3, axis=2).reshape(2, 4, 12) for x in (made.key, made.value)]
+    query = np.random.default_rng(4).normal(size=(2, 3, 12)).astype(np.float32)
+    shared = output(made._replace(query=query, heads=6), "MULTIHEAD_ATTENTION1")
+    own = made._replace(query=query, key=copies[0], value=copies[1], heads=6, groups=6)
+    assert np.array_equal(shared, output(own))
+
+
+def test_lengths_of_0_let_each_query_have_the_keys_up_to_its_own() -> None:
+    generator = np.random.default_rng(5)
+    x = generator.normal(size=(2, 3, 4)).astype(np.float32)
+    made = Attention(x, x[:, :, :2], x[:, :, 2:], 2, 1, "separate")
+    below = np.broadcast_to(np.tril(np.ones((3, 3), np.int32)), (2, 2, 3, 3)).copy()
+    expected = output(made._replace(mask=below, mask_type="BOOLEAN"), "MULTIHEAD_ATTENTION1")
+    desc, inputs = built("MULTIHEAD_ATTENTION1", made, PastSequenceLengthsTensor={"DataType": "INT32", "Sizes": [2]})
+    found = engine.run(desc, {**inputs, "PastSequenceLengthsTensor": np.zeros(2, np.int32)})
+    assert np.array_equal(found["OutputTensor"], expected)
+
+
+def test_onnx_evaluator_gives_the_same_for_attention_with_additions_and_a_past() -> None:
+    onnx = pytest.importorskip("onnx", reason="the package onnx is not installed")
+    from onnx.reference import ReferenceEvaluator
+
+    stacked = ("StackedQueryKeyTensor", "StackedKeyValueTensor", "StackedQueryKeyValueTensor")
+    for drawn in attentions("MULTIHEAD_ATTENTION1", 40, BiasTensor=(None,), **dict.fromkeys(stacked, (None,))):
+        made = read(*drawn)
+        if made.key is None:
+            continue
+        desc, given = built("MULTIHEAD_ATTENTION1", made)
+        past = [x for x in (made.past_key, made.past_value) if x is not None]
+        query = made.query * np.float32(math.copysign(1, made.scale))
+        sizes = (len(query), made.heads, query.shape[1], desc.values["OutputPresentKeyTensor"].sizes[2])
+        added = np.zeros(sizes) if made.position is None else made.position.astype(np.float64)
+        added += made.filter_value * np.array([is_hidden(made, *at) for at in np.ndindex(*sizes)]).reshape(sizes)
+        names = ["q", "k", "v", "added", *["past_k", "past_v"][: len(past)]]
+        heads = {"q_num_heads": made.heads, "kv_num_heads": made.groups}
+        node = onnx.helper.make_node("Attention", names, list("opr"), scale=abs(float(np.float32(made.scale))), **heads)
+        typed = {name: onnx.helper.make_tensor_value_info(name, 11, None) for name in (*names, *"opr")}
+        graph = onnx.helper.make_graph([node], "g", [typed[name] for name in names], [typed[name] for name in "opr"])
+        model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 23)])
+        arrays = (query, made.key, made.value, added, *past)
+        feeds = {name: np.asarray(x, np.float64) for name, x in zip(names, arrays, strict=True)}
+        bounds = bounds_of(desc, given)
+        for label, found in zip(RESULTS, ReferenceEvaluator(model).run(None, feeds), strict=True):
+            assert not refused(found.astype(np.float32).reshape(-1), bounds[label]).any()
+
+
+def test_onnxruntime_gives_the_same_for_a_first_step_of_grouped_queries() -> None:
+    onnx = pytest.importorskip("onnx", reason="the package onnx is not installed")
+    runtime = pytest.importorskip("onnxruntime", reason="the package onnxruntime is not installed")
+    generator = np.random.default_rng(8)
+    q, k, v = (generator.normal(size=(2, 5, width)).astype(np.float32) for width in (32, 16, 16))
+    fields = {"num_heads": 4, "kv_num_heads": 2, "scale": 0.3}
+    inputs = ["q", "k", "v", "", "", "lengths", "total"]
+    node = onnx.helper.make_node("GroupQueryAttention", inputs, ["o", "pk", "pv"], domain="com.microsoft", **fields)
+    kinds = {
+        name: onnx.TensorProto.INT32 if name in ("lengths", "total") else 1
+        for name in (*inputs, "o", "pk", "pv")
+        if name
+    }
+    typed = {name: onnx.helper.make_tensor_value_info(name, kind, None) for name, kind in kinds.items()}
+    graph = onnx.helper.make_graph(
+        [node], "g", [typed[name] for name in inputs if name], [typed[name] for name in ("o", "pk", "pv")]
+    )
+    opsets = [onnx.helper.make_opsetid("", 20), onnx.helper.make_opsetid("com.microsoft", 1)]
+    model = onnx.helper.make_model(graph, opset_imports=opsets, ir_version=10)
+    session = runtime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    lengths = {"lengths": np.full(2, 4, np.int32), "total": np.array([5], np.int32)}  # of the last key, and of all
+    theirs = session.run(None, {"q": q, "k": k, "v": v, **lengths})
+    fields = {"PastSequenceLengthsTensor": {"DataType": "INT32", "Sizes": [2]}}
+    desc, given = built("MULTIHEAD_ATTENTION1", Attention(q, k, v, 4, 2, "separate", scale=0.3), **fields)
+    given = {**given, "PastSequenceLengthsTensor": np.zeros(2, np.int32)}
+    bounds = bounds_of(desc, given)
+    for label, found in zip(RESULTS, theirs, strict=True):
+        assert not bounds[label].undefined.any()
+        assert not refused(found.reshape(-1), bounds[label]).any()
+
+
+# ---- what is undefined
+
+
+def marks(operator: str, made: Attention, **fields: Any) -> list[Any]:
+    """Return what is undefined of each output: all, none, or which."""
+    desc, inputs = built(operator, made, **fields)
+    found = engine.evaluate(desc, inputs)
+    given = bounds_of(desc, inputs)
+    result: list[Any] = []
+    for label, own in found.items():
+        mark = np.zeros(own.values.shape, bool) if own.undefined is None else own.undefined
+        assert np.array_equal(given[label].undefined, mark.reshape(-1))
+        result.append(mark if mark.any() and not mark.all() else bool(mark.any()))
+    return result
+
+
+def bounds_of(
+    desc: OperatorDesc, inputs: dict[str, Array], accumulate: str = "FLOAT32", *, is_likely: bool = False
+) -> dict[str, engine.Bound]:
+    asked = {part.label: np.ones(part.tensor.sizes, bool) for part in desc.tensors(OUTPUT)}
+    return gathered(desc, inputs, asked, accumulate, is_likely=is_likely)
+
+
+def accepted(made: Attention, found: Array) -> Array:
+    """Say which elements of an output are right."""
+    desc, inputs = built("MULTIHEAD_ATTENTION", made, present=False)
+    given = bounds_of(desc, inputs)["OutputTensor"]
+    assert not given.undefined.any()
+    return ~refused(found.astype(made.query.dtype).reshape(-1), given).reshape(found.shape)
+
+
+@pytest.mark.parametrize("filter_value", [-12, -1, 0, 50])
+def test_a_mask_adds_its_value_or_sets_it_and_nothing_between_is_right(filter_value: float) -> None:
+    lengths = np.array([[2, 9]], np.int32)
+    made = simple(mask=lengths, mask_type="KEY_SEQUENCE_LENGTH", filter_value=filter_value)
+    added, is_set = (right(made, is_set=each)[0].astype(np.float64) for each in (False, True))
+    differ = np.abs(added - is_set) > 1e-5
+    assert differ[0].any()
+    assert not differ[1].any()
+    assert accepted(made, added).all()
+    assert accepted(made, is_set).all()
+    assert not accepted(made, (added + is_set) / 2)[differ].any()
+    assert not accepted(made, 2 * added - is_set)[differ].any()
+
+
+def test_a_query_without_keys_has_the_weights_that_it_has_without_a_mask_or_equal_ones() -> None:
+    mask = np.ones((2, 2, 3, 4), np.int32)
+    mask[1, 0, 2] = 0
+    made = simple(mask=mask, mask_type="BOOLEAN")
+    assert made.value is not None
+    added, mean = right(made._replace(mask=None, mask_type="NONE"))[0].astype(np.float64), made.value[1, :, :2].mean(0)
+    is_set, middle = added.copy(), added.copy()
+    is_set[1, 2, :2], middle[1, 2, :2] = mean, (added[1, 2, :2] + mean) / 2
+    assert accepted(made, added).all()
+    assert accepted(made, is_set).all()
+    assert np.argwhere(~accepted(made, middle)).tolist() == [[1, 2, 0], [1, 2, 1]]
+
+
+def test_an_implementation_may_keep_masked_products_in_float16() -> None:
+    """-10000 leaves steps of 8 there, in which all products of a query without keys are equal."""
+    made = simple("FLOAT16", mask=np.array([[0, 9]], np.int32), mask_type="KEY_SEQUENCE_LENGTH")
+    scores = right(made._replace(mask=None, mask_type="NONE"))[0].astype(np.float64)
+    assert made.value is not None
+    scores[0] = made.value[0].astype(np.float64).mean(0)
+    assert accepted(made, scores).all()
+
+
+def test_masks_of_which_the_page_says_nothing_make_the_output_undefined() -> None:
+    fields = {"MaskType": "KEY_QUERY_SEQUENCE_LENGTH_START_END", "MaskTensor": {"DataType": "INT32", "Sizes": [8]}}
+    made = simple(mask=np.ones((1, 8), np.int32), mask_type="KEY_SEQUENCE_LENGTH")
+    assert marks("MULTIHEAD_ATTENTION", made, **fields) == [True, False, False]
+
+
+def test_a_mask_type_without_a_mask_makes_the_output_undefined() -> None:
+    assert marks("MULTIHEAD_ATTENTION", simple(mask_type="KEY_SEQUENCE_LENGTH")) == [True, False, False]
+
+
+@pytest.mark.parametrize(("data_type", "size"), [("FLOAT16", 300.0), ("FLOAT32", 2.0**64)])
+@pytest.mark.parametrize("scale", [1.0, 1e-3])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_products_beyond_the_type_may_be_infinite(data_type: str, size: float, scale: float, sign: int) -> None:
+    """Then a query whose product is infinity is NaN; a key whose product is minus infinity has no weight either way."""
+    made = simple(data_type, scale=scale)
+    query, key = (np.zeros_like(x) for x in (made.query, made.key))
+    query[0, 1, 0], key[0, 2, 0], query[1, :, 3] = size, sign * size, 1
+    made = made._replace(query=query, key=key)
+    assert made.value is not None
+    found = right(made)[0].astype(np.float64)
+    weighed = made.value[0, 2, :2] if sign > 0 else made.value[0, [0, 1, 3], :2].astype(np.float64).mean(0)
+    assert found[0, 1, :2] == pytest.approx(weighed, rel=1e-3)
+    assert accepted(made, found).all()
+    is_bounded = sign < 0 or (scale < 1 and data_type == "FLOAT16")  # else roundings of the product decide all
+    for wrong, is_right in ((np.nan, sign > 0), (-found[0, 1, :2], not is_bounded)):
+        other = found.copy()
+        other[0, 1, :2] = wrong
+        assert np.argwhere(~accepted(made, other)).tolist() == ([] if is_right else [[0, 1, 0], [0, 1, 1]])
+    assert marks("MULTIHEAD_ATTENTION", made, present=False) == [False]
+
+
+# ---- bounds
+
+
+def in_type(made: Attention, *, is_scaled_first: bool, is_divided_last: bool) -> Array:
+    """Return what an implementation computes in the type of the tensors."""
+    kind = made.query.dtype.type
+    parts = [x.reshape(*x.shape[:2], made.heads, -1).transpose(0, 2, 1, 3) for x in (made.query, made.key, made.value)]
+    assert made.bias is not None
+    q, k, v = (x + own.reshape(made.heads, 1, -1) for x, own in zip(parts, np.split(made.bias, 3), strict=True))
+    scale = kind(made.scale)
+    scores = (scale * q) @ k.swapaxes(-1, -2) if is_scaled_first else scale * (q @ k.swapaxes(-1, -2))
+    scores = scores + made.position
+    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    sums = powers.sum(axis=-1, keepdims=True)
+    found = powers @ v / sums if is_divided_last else (powers / sums) @ v
+    return np.asarray(found.transpose(0, 2, 1, 3).reshape(made.query.shape))
+
+
+def large(data_type: str, count: int = 60) -> Attention:
+    """Return an attention of as many queries as keys, with all that may be added."""
+    generator = np.random.default_rng(6)
+    sizes = (*[(2, count, 12)] * 3, (36,), (2, 3, count, count))
+    q, k, v, bias, position = (generator.normal(size=own).astype(TYPES[data_type]) for own in sizes)
+    return Attention(q, k, v, 3, 3, "separate", bias, position)
+
+
+@pytest.mark.parametrize("is_scaled_first", [False, True])
+@pytest.mark.parametrize("is_divided_last", [False, True])
+@pytest.mark.parametrize("data_type", TYPES)
+def test_an_implementation_in_the_type_of_the_tensors_is_within_the_bounds(
+    data_type: str, *, is_scaled_first: bool, is_divided_last: bool
+) -> None:
+    made = large(data_type)
+    found = in_type(made, is_scaled_first=is_scaled_first, is_divided_last=is_divided_last).reshape(-1)
+    desc, inputs = built("MULTIHEAD_ATTENTION", made, present=False)
+    for is_likely in (False, True):
+        given = bounds_of(desc, inputs, data_type, is_likely=is_likely)["OutputTensor"]
+        assert not refused(found, given).any()
+
+
+def test_an_implementation_may_keep_what_is_on_the_way_in_float16() -> None:
+    made = large("FLOAT16")
+    wide = made._replace(
+        **{name: x.astype(np.float32) for name, x in made._asdict().items() if isinstance(x, np.ndarray)}
+    )
+    desc, inputs = built("MULTIHEAD_ATTENTION", made, present=False)
+    given = bounds_of(desc, inputs)["OutputTensor"]
+    found = in_type(wide, is_scaled_first=False, is_divided_last=False).astype(np.float16)
+    assert not refused(found.reshape(-1), given).any()
+
+    def held(x: Array) -> Array:
+        return x.astype(np.float16).astype(np.float32)
+
+    parts = [x.reshape(2, -1, 3, 4).transpose(0, 2, 1, 3) for x in (wide.query, wide.key, wide.value)]
+    assert wide.bias is not None
+    q, k, v = (held(x + own.reshape(3, 1, 4)) for x, own in zip(parts, np.split(wide.bias, 3), strict=True))
+    scores = held(np.float32(0.5) * (q @ k.swapaxes(-1, -2)) + wide.position)
+    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    found = held(powers / powers.sum(axis=-1, keepdims=True)) @ v
+    assert not refused(found.transpose(0, 2, 1, 3).astype(np.float16).reshape(-1), given).any()
+
+
+FAULTS: dict[str, Callable[[Attention], Attention]] = {
+    "no bias": lambda made: made._replace(bias=np.zeros_like(made.bias)),
+    "no relative position": lambda made: made._replace(position=np.zeros_like(made.position)),
+    "the position is scaled": lambda made: made._replace(position=made.position * np.float32(made.scale)),
+    "no scale": lambda made: made._replace(scale=1),
+    "key and value exchanged": lambda made: made._replace(key=made.value, value=made.key),
+    "the heads turned": lambda made: made._replace(value=np.roll(made.value, 4, axis=2)),
+    "one key less": lambda made: made._replace(
+        key=made.key[:, 1:],
+        value=made.value[:, 1:],
+        position=made.position[..., 1:],
+    ),
+    "the heads interleaved": lambda made: made._replace(
+        value=made.value.reshape(2, -1, 3, 4).swapaxes(2, 3).reshape(2, -1, 12)
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_faults_are_refused(fault: str) -> None:
+    made = large("FLOAT32")
+    desc, inputs = built("MULTIHEAD_ATTENTION", made, present=False)
+    given = bounds_of(desc, inputs)["OutputTensor"]
+    wrong = in_type(FAULTS[fault](made), is_scaled_first=False, is_divided_last=False)
+    assert refused(wrong.reshape(-1), given).mean() > 0.8
+
+
+def test_a_lost_tail_of_the_softmax_is_refused() -> None:
+    made = large("FLOAT32")
+    desc, inputs = built("MULTIHEAD_ATTENTION", made, present=False)
+    given = bounds_of(desc, inputs)["OutputTensor"]
+    right_one = in_type(made, is_scaled_first=True, is_divided_last=True)
+    assert refused((right_one * np.float32(1 + 1e-4)).reshape(-1), given).mean() > 0.9
+
+
+def test_what_is_kept_is_exact_without_a_bias_and_one_rounding_with_it() -> None:
+    made = simple(past_key=np.full((2, 2, 1, 2), 0.1, np.float32), past_value=np.full((2, 2, 1, 2), 0.3, np.float32))
+    for bias in (None, np.full(12, 0.7, np.float32)):
+        desc, inputs = built("MULTIHEAD_ATTENTION", made._replace(bias=bias))
+        given = bounds_of(desc, inputs)
+        for label in RESULTS[1:]:
+            values = engine.run(desc, inputs)[label]
+            assert not refused(values.reshape(-1), given[label]).any()
+            assert given[label].is_rounded == (bias is not None)
+            assert (given[label].radius <= (0 if bias is None else np.abs(given[label].value) * 2**-24)).all()
+
+
+def test_keys_in_blocks_have_the_bounds_of_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = large("FLOAT16")
+    desc, inputs = built("MULTIHEAD_ATTENTION", made, present=False)
+    for is_likely in (False, True):
+        whole = bounds_of(desc, inputs, is_likely=is_likely)["OutputTensor"]
+        monkeypatch.setattr(attention_tiles, "ELEMENTS_OF_TILE", 100)
+        cut = bounds_of(desc, inputs, is_likely=is_likely)["OutputTensor"]
+        monkeypatch.undo()
+        assert (whole.radius > 0).all()
+        assert cut.value == pytest.approx(whole.value)
+        # Which terms are equal is seen in a sample of them.
+        assert cut.radius == pytest.approx(whole.radius, rel=0.3 if is_likely else None)
+
+
+@pytest.mark.parametrize(("operator", "keys", "size"), [(ATTENTION[0], 1 << 15, 64), (ATTENTION[1], 32, 1 << 16)])
+def test_keys_and_values_of_a_large_head_take_little_memory(operator: str, keys: int, size: int) -> None:
+    """A mean of equal rows is the row. Keys and values of 2^21 elements would take 16 MiB each as float64."""
+    row = (np.arange(size) % 512).astype(np.float16)
+    value = np.empty((1, keys, size), np.float16)
+    value[:] = row
+    made = Attention(np.ones((1, 2, size), np.float16), np.ones_like(value), value, 1, 1, "separate")
+    desc, inputs = built(operator, made, present=False)
+    assert (engine.run(desc, inputs)["OutputTensor"] == row).all()
+    assert peak(desc, inputs) < 24 << 20
+
+
+def test_masks_and_positions_share_the_memory_of_the_scores() -> None:
+    """2^21 scores, whose mask and position would take 16 MiB each in 64 bits; each query has the first key alone."""
+    sizes = (1, 1, 1 << 10, 1 << 11)
+    mask = np.zeros(sizes, np.int32)
+    mask[..., 0] = 1
+    parts = (np.ones((1, length, 4), np.float16) for length in (*sizes[2:], sizes[3]))
+    position = np.zeros(sizes, np.float16)
+    made = Attention(*parts, 1, 1, "separate", position=position, mask=mask, mask_type="BOOLEAN")
+    desc, inputs = built("MULTIHEAD_ATTENTION", made, present=False)
+    assert (engine.run(desc, inputs)["OutputTensor"] == 1).all()
+    assert peak(desc, inputs) < 32 << 20
+
+
+@pytest.mark.parametrize("operator", ATTENTION)
+@pytest.mark.parametrize("name", ["MaskTensor", "RelativePositionBiasTensor", "PastKeyTensor", "QueryTensor"])
+def test_sizes_other_than_1_before_the_last_dimensions_make_all_undefined(operator: str, name: str) -> None:
+    """Some of these descs are valid, as where no sizes follow for the heads of the past."""
+    generator = np.random.default_rng(6)
+    past = np.ones((2, 2, 3, 2), np.float32)
+    count = 7 if name == "PastKeyTensor" else 4
+    made = simple(mask=np.ones((2, 2, 3, count), np.int32), mask_type="BOOLEAN")
+    if name == "PastKeyTensor":
+        made = made._replace(past_key=past, past_value=past)
+    made = made._replace(position=generator.normal(size=(2, 2, 3, count)).astype(np.float32))
+    desc, inputs = built(operator, made, present=False)
+    for count in (1, 2):
+        given = {**inputs, name: np.stack([inputs[name]] * count)}
+        found = engine.evaluate(desc, given)["OutputTensor"]
+        assert (found.undefined is not None and bool(found.undefined.all())) == (count == 2)
