@@ -196,13 +196,12 @@ _WIDE = Context(prec=2000, Emin=MIN_EMIN, Emax=MAX_EMAX)
 
 
 def index_of(terms: Sequence[Number], *, largest: bool, last: bool = False) -> int:
-    """Return where the largest or smallest number is, ignoring NaN; 0 where there is nothing but NaN."""
-    numbers = [term for term in terms if term == term]  # noqa: PLR0124 - NaN is not itself
-    if not numbers:
-        return 0
-    extreme = max(numbers) if largest else min(numbers)
-    places = [place for place, term in enumerate(terms) if term == extreme]
-    return places[-1] if last else places[0]
+    """Return where the largest or smallest number is, compared one by one: no number beats NaN, which beats none."""
+    found, best = 0, terms[0]
+    for place, term in enumerate(terms):
+        if (term > best if largest else term < best) or (last and term == best):
+            found, best = place, term
+    return found
 
 
 def reduce_terms(function: str, terms: Sequence[Any], data_type: str) -> Number:

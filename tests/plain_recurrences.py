@@ -85,10 +85,8 @@ def lstm(
     *,
     limit: Number = None,
     is_coupled: bool,
-    of_new_cell: bool = True,
-    is_cell_clipped: bool = False,
 ) -> list[Row]:
-    """Return the states after a step, the output gate with a peephole to the new cell state or the one before."""
+    """Return the states after a step."""
     (f, g, last), (h, c) = functions, states
 
     def summed(gate: int, *more: Row) -> Row:
@@ -98,9 +96,8 @@ def lstm(
     i = [f(v) for v in summed(0, part.of_cell(0, c))]
     forget = [v * 0 + 1 - v for v in i] if is_coupled else [f(v) for v in summed(2, part.of_cell(2, c))]
     new = added(times(forget, c), times(i, [g(v) for v in summed(3)]))
-    o = [f(v) for v in summed(1, part.of_cell(1, new if of_new_cell else c))]
-    shown = [min(max(v, -limit), limit) for v in new] if is_cell_clipped else new
-    return [times(o, [last(v) for v in shown]), new]
+    o = [f(v) for v in summed(1, part.of_cell(1, new))]
+    return [times(o, [last(v) for v in new]), new]
 
 
 def network(

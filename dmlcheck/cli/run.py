@@ -37,15 +37,7 @@ from dmlcheck.cli.run_models import (
     models_that_run,
     print_nodes,
 )
-from dmlcheck.cli.run_options import (
-    DataTypeParam,
-    Jobs,
-    Number,
-    Seconds,
-    Shard,
-    accumulate_option,
-    algorithms_option,
-)
+from dmlcheck.cli.run_options import DataTypeParam, Jobs, Number, Seconds, Shard, accumulate_option, algorithms_option
 from dmlcheck.cli.selection import failed_before, print_ids, select, selector, targets
 from dmlcheck.implementations import KINDS, Unavailable, require_directml, require_models
 from dmlcheck.implementations.protocol import About, Implementation

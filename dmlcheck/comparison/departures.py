@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,7 +15,9 @@ from dmlcheck.reference.kernels.indexing import last_dimensions, within_all
 
 # ---- resampling
 
-AlongAxis = Callable[[Array, int, Array, Any, bool], Array]
+BLOCK, BLOCKS = 8, (8, 4, 1)  # elements of a block along the last axes, and along the axis before those
+
+AlongAxis = Callable[[Array, int, Array, Any, bool, int], Array]
 
 
 def lower(x: Array, like: Array, scales: Any, input_offsets: Any, output_offsets: Any) -> Array:
@@ -25,7 +28,9 @@ def lower(x: Array, like: Array, scales: Any, input_offsets: Any, output_offsets
 def extended(x: Array, like: Array, scales: Any, input_offsets: Any, output_offsets: Any) -> Array:
     """Return the places on lines through two elements, in the sizes of another array.
 
-    The elements are the neighbours of the place that an InputPixelOffset limited to [0, 1] gives.
+    The elements are those beside the place that an InputPixelOffset limited to [0, 1] gives. Along one axis that is so
+    for the first element of each block alone: the others are on the line through those beside the place. It is the last
+    axis after which the sizes make up a BLOCK, or else the first one; along it there is one block, or two or more.
     """
     return _resampled(_extended, x.astype(np.float32), like, scales, input_offsets, output_offsets)
 
@@ -33,19 +38,22 @@ def extended(x: Array, like: Array, scales: Any, input_offsets: Any, output_offs
 def _resampled(along: AlongAxis, x: Array, like: Array, scales: Any, input_offsets: Any, output_offsets: Any) -> Array:
     """Return an array resampled along one axis after the other; offsets are numbers, or one for each axis."""
     each = (np.broadcast_to(np.asarray(own, np.float32), x.ndim) for own in (scales, input_offsets, output_offsets))
+    in_blocks = max((axis for axis in range(x.ndim) if math.prod(like.shape[axis + 1 :]) >= BLOCK), default=0)
     for axis, (size, scale, before, after) in enumerate(zip(like.shape, *each, strict=True)):
         is_still = bool(scale == 1 and before + after == 0)
-        x = along(x, axis, (np.arange(size, dtype=np.float32) - after) / scale, before, is_still)
+        block = next(own for own in BLOCKS if size == own or size >= 2 * own) if axis == in_blocks else 1
+        x = along(x, axis, (np.arange(size, dtype=np.float32) - after) / scale, before, is_still, block)
     return x
 
 
-def _lower(x: Array, axis: int, scaled: Array, offset: Any, is_still: bool) -> Array:  # noqa: FBT001
+def _lower(x: Array, axis: int, scaled: Array, offset: Any, is_still: bool, _: int) -> Array:  # noqa: FBT001
     at = np.arange(scaled.size) if is_still else np.floor(scaled - offset)
     return np.take(x, clamped(at, x.shape[axis]), axis)
 
 
-def _extended(x: Array, axis: int, scaled: Array, offset: Any, is_still: bool) -> Array:  # noqa: FBT001
-    at = np.floor(scaled - np.clip(offset, 0, 1))
+def _extended(x: Array, axis: int, scaled: Array, offset: Any, is_still: bool, block: int) -> Array:  # noqa: FBT001
+    is_first = np.arange(scaled.size) % block == 0
+    at = np.floor(scaled - np.where(is_first, np.clip(offset, 0, 1), offset))
     low, high = (np.take(x, clamped(index, x.shape[axis]), axis) for index in (at, at + 1))
     part = with_ones_after(scaled - offset - at, x.ndim - axis - 1)
     found: Array = low if is_still else low + (high - low) * part

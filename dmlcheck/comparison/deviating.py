@@ -93,7 +93,6 @@ def _explained(row: Deviation, judged: Judged, name: str) -> Array:
     given = _value(row.gives, names, actual.shape)
     if given is None:
         return np.zeros(actual.shape, bool)
-    given = given.astype(actual.dtype)
     is_own = judged.limit.is_directml or bool(row.of)
     return marked & _are_near(actual, given, None if is_own else names[EXPECTED])
 
@@ -162,13 +161,24 @@ def _wide(array: Any) -> Any:
 
 
 def _are_near(actual: Array, given: Array, right: Array | None = None) -> Array:
-    """Return which elements are what DirectML gives: equal, or near it.
+    """Return which elements are what DirectML gives: equal, or near it; integers that are cut off may be 1 off.
 
     With the `right` values they are also much nearer to it than to those: a small error is the implementation's own.
     """
-    found, wanted = actual.astype(np.float64), given.astype(np.float64)
+    kept = _held(given, actual.dtype)
+    found, wanted = actual.astype(np.float64), kept.astype(np.float64)
     off = np.abs(found - wanted)
-    is_near: Array = np.isfinite(wanted) & (off <= _NEAR * np.abs(wanted))
+    is_cut = actual.dtype.kind in "iu" and given.dtype.kind == "f"
+    is_near: Array = np.isfinite(wanted) & (off <= np.maximum(_NEAR * np.abs(wanted), float(is_cut)))
     if right is not None:
         is_near = is_near & (off <= _SHARE * np.abs(wanted - right.astype(np.float64)))
-    return is_near | same(actual, given)
+    return is_near | same(actual, kept)
+
+
+def _held(given: Array, dtype: Any) -> Array:
+    """Return numbers in a data type; integers are cut off toward 0, and to the ends of the type."""
+    if dtype.kind not in "iu" or given.dtype.kind != "f":
+        return given.astype(dtype)
+    ends = np.iinfo(dtype)
+    found: Array = np.trunc(np.clip(np.nan_to_num(given), ends.min, ends.max)).astype(dtype)
+    return found

@@ -67,10 +67,18 @@ class Chain:
 
     # ---- node by node
 
-    def add(self, node: str, graph: Graph, actual: Mapping[str, Array], constants: Mapping[str, Array] = {}) -> None:
+    def add(
+        self,
+        node: str,
+        graph: Graph,
+        actual: Mapping[str, Array],
+        constants: Mapping[str, Array] = {},
+        slack: Mapping[str, Carried] = {},
+    ) -> None:
         """Compute a node from the chain's balls of its inputs.
 
-        `actual` are the outputs of the implementation, `constants` the bytes of the inputs that the model has itself.
+        `actual` are the outputs of the implementation, `constants` the bytes of the inputs that the model has itself,
+        and `slack` those that an implementation may round first.
         """
         before = next((self.lost[name] for name in graph.inputs if name in self.lost and self._is_lost(name)), None)
         held = {**self.held, **constants}
@@ -79,6 +87,7 @@ class Chain:
             self.give_up(actual, f"{node} is not computed: it reads {missing}, which no node gave")
             return
         given = {**graph.constants, **{name: held[name] for name in graph.inputs}}
+        given |= {name: _rounded(given[name], one) for name, one in slack.items() if name in given}
         try:
             made = carried(graph.steps, given, graph.outputs, wants_likely=False, **self._arithmetic())
         except (MemoryError, TooMuchWork, ValueError) as error:
@@ -169,6 +178,15 @@ class Chain:
         total = math.fsum(error for error in self.errors.values() if math.isfinite(error))
         ranked = sorted(self.errors.items(), key=lambda item: -item[1])[:_MOST_SHARES]
         return tuple(NodeShare(name, min(1.0, error / total)) for name, error in ranked if error > 0 and total > 0)
+
+
+def _rounded(held: Array | Carried, by: Carried) -> Carried:
+    """Return a tensor that is rounded before it is read, with the errors of both."""
+    if not isinstance(held, Carried) or held.radius is None or by.radius is None:
+        return by
+    radius = held.radius + by.radius
+    shared = by.radius if held.shared is None else held.shared + by.radius
+    return held._replace(radius=radius, likely=radius, shared=shared)  # likely errors are not used in a chain
 
 
 def _as_carried(found: Array, right: Carried) -> Array:

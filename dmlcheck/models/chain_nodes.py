@@ -35,7 +35,7 @@ def follow_node(
         chain.take(node.case.name, reads, actual, why, is_of_sizes=is_of_sizes(node))
     else:
         constants = {name: data for name, data in mapped.data.items() if name in model.constants}
-        chain.add(node.case.name, mapped.graph, actual, constants)
+        chain.add(node.case.name, mapped.graph, actual, constants, mapped.slack)
 
 
 def is_of_sizes(node: NodeCase) -> bool:

@@ -15,14 +15,7 @@ from dmlcheck.formats.dxdispatch.read import read_model
 from dmlcheck.formats.registry import Opened
 from dmlcheck.graphs.check import CheckDesc, Checked, CheckedDesc, checked
 from dmlcheck.graphs.records import GraphFile
-from dmlcheck.running.legality import (
-    LevelRequest,
-    Validated,
-    ValidatedFile,
-    answer_to,
-    unchecked_rest,
-    validated_cases,
-)
+from dmlcheck.running.legality import LevelRequest, Validated, ValidatedFile, answer_to, unchecked_rest, validated_cases
 from dmlcheck.specs.names import LEVEL_ORDER, NEWEST_LEVEL, highest
 from dmlcheck.validation import check, deviations, minimum_level
 from dmlcheck.validation.releases import accepted_by

@@ -1,4 +1,4 @@
-"""The reference's chain through the graphs of If and Loop, and the verdict on such a node."""
+"""The reference's chain through the graphs of If, Loop and Scan, and the verdict on such a node."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from dmlcheck.models.reference_nodes import (
     graph_named,
     inner_model,
 )
+from dmlcheck.models.scanning import Held, scanning
 from dmlcheck.onnx.descs.node import Unmapped
 from dmlcheck.onnx.model.parts import has_graphs
 from dmlcheck.running.verdict import Limits, Verdict
@@ -39,11 +40,11 @@ class _Results(NamedTuple):
     """The outputs of a graph in order: the reference's arrays, and what the chain holds of each, None if nothing."""
 
     arrays: list[Any]
-    held: list[Array | Carried | None]
+    held: list[Held]
 
 
 def follow_inside(chain: Chain, node: NodeCase, tensors: Mapping[str, Any], model: Loaded) -> dict[str, Any] | Unjudged:
-    """Take an If or a Loop into a chain, with the graphs that run for some tensors, and return the reference's outputs.
+    """Take an If, a Loop or a Scan into a chain, with its graphs, and return the reference's outputs for some tensors.
 
     The tensors inside are the reference's, since the implementation gives none of them.
     """
@@ -91,6 +92,8 @@ class _Inside:
             return self._body(graph_named(graphs, "then_branch" if is_true else "else_branch"), {}, tensors, model)
         if node.node.op_type == "Loop" and not node.node.domain:
             return self._loop(node, graph_named(graphs, "body"), given, tensors, model)
+        if node.node.op_type == "Scan" and not node.node.domain:
+            return self._scan(node, graph_named(graphs, "body"), given, tensors, model)
         raise Unmapped(f"dmlcheck does not compute {node.node.op_type}")
 
     def _body(self, graph: Any, given: Mapping[str, Any], tensors: Mapping[str, Any], model: Loaded) -> _Results:
@@ -123,7 +126,7 @@ class _Inside:
         outputs = {name: values[name] for name in node.node.output if name in values}
         follow_node(self.chain, node, mapped, known_arrays(outputs), model)
 
-    def _held(self, name: str, model: Loaded) -> Array | Carried | None:
+    def _held(self, name: str, model: Loaded) -> Held:
         if name in model.constants and name not in self.chain.held:
             self.chain.exact(name, constant_values(model.constants[name], name))
         return self.chain.held.get(name)
@@ -144,12 +147,7 @@ class _Inside:
             if not body.node and next(self.left, None) is None:
                 raise Unmapped(f"more than {_MOST:,} rounds of it are not followed")
             arrays = [np.array(number, np.int64), np.array(True), *carried]  # noqa: FBT003
-            for name, array, one in zip(formal, arrays, [None, None, *held], strict=False):
-                self.chain.held.pop(name, None)
-                if one is not None:
-                    self.chain.held[name] = one
-                elif len(turns) == 0 or name in formal[:2]:
-                    self.chain.exact(name, np.asarray(array))
+            self._give(formal, arrays, [None, None, *held], formal if not turns else formal[:2])
             made = self._body(body, dict(zip(formal, arrays, strict=False)), tensors, model)
             goes_on = bool(np.asarray(made.arrays[0]).reshape(-1)[:1].any())
             carried, held = made.arrays[1 : 1 + len(carried)], made.held[1 : 1 + len(carried)]
@@ -161,8 +159,43 @@ class _Inside:
         joined = [_joined(each) for each in zip(*(turn.held for turn in turns), strict=True)]
         return _Results([*carried, *arrays], [*held, *joined])
 
+    def _give(self, names: Sequence[str], arrays: Sequence[Any], held: Sequence[Held], exact: Sequence[str]) -> None:
+        """Give the chain the inputs of a turn; those in `exact` of which it holds nothing have no errors."""
+        for name, array, one in zip(names, arrays, held, strict=False):
+            self.chain.held.pop(name, None)
+            if one is not None:
+                self.chain.held[name] = one
+            elif name in exact:
+                self.chain.exact(name, np.asarray(array))
 
-def _joined(parts: Sequence[Array | Carried | None]) -> Array | Carried | None:
+    def _scan(
+        self, node: NodeCase, body: Any, given: Sequence[Any], tensors: Mapping[str, Any], model: Loaded
+    ) -> _Results:
+        """Follow all turns of a Scan: the states after the last one, and the results of all of them, side by side."""
+        way = scanning(node.node, model.opset(node.node), body)
+        formal = [value.name for value in body.input]
+        inputs = [np.asarray(each) for each in given]
+        held = [self._held(name, model) for name in node.node.input]
+        states, states_held = list(inputs[: way.states]), held[: way.states]
+        turns: list[_Results] = []
+        for number in range(way.turns(inputs)):
+            if not body.node and next(self.left, None) is None:
+                raise Unmapped(f"more than {_MOST:,} turns of it are not followed")
+            arrays = [*states, *way.slices(inputs, number)]
+            slices = way.held_slices(held, inputs, number)
+            self._give(formal, arrays, [*states_held, *slices], formal[way.states :] if turns else formal)
+            made = self._body(body, dict(zip(formal, arrays, strict=True)), tensors, model)
+            states, states_held = made.arrays[: way.states], made.held[: way.states]
+            turns.append(_Results(made.arrays[way.states :], made.held[way.states :]))
+        if not turns:
+            empty = [empty_result(value) for value in body.output[way.states :]]
+            return _Results([*states, *empty], [*states_held, *(None for _ in empty)])
+        results = [turn.arrays for turn in turns]
+        stacked = [_joined(each) for each in zip(*(turn.held for turn in turns), strict=True)]
+        return _Results([*states, *way.joined(results)], [*states_held, *way.held_joined(stacked, results)])
+
+
+def _joined(parts: Sequence[Held]) -> Held:
     """Return the tensors of all turns of a Loop one after the other; None if one is missing."""
     known = [part for part in parts if part is not None]
     if len(known) < len(parts) or not known:
@@ -193,7 +226,7 @@ def _value(name: str, tensors: Mapping[str, Any], model: Loaded) -> Any:
 
 
 def judge_inside(node: NodeCase, tensors: Mapping[str, Any], model: Loaded, limits: Limits) -> NodeVerdict | Unjudged:
-    """Judge the outputs of an If or a Loop by the chain through its graphs, from the tensors that it read."""
+    """Judge the outputs of an If, a Loop or a Scan by the chain through its graphs, from the tensors that it read."""
     chain = Chain(known_arrays({name: tensors[name] for name in node.reads if name in tensors}), limits)
     made = follow_inside(chain, node, tensors, model)
     if isinstance(made, Unjudged):

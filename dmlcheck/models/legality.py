@@ -213,7 +213,7 @@ def _descs(
 ) -> Iterator[Validated]:
     """Yield the check of each operator of the graph that a node becomes: its desc, and the mismatches of its edges."""
     level = asked.level or NEWEST_LEVEL
-    known = (_known(node.deviation, file),) if node.deviation else ()
+    known = _known(node, file)
     for one in checked(unchecked_graph(node.name, found), check_desc):
         if one.node is None or one.desc is None:
             continue
@@ -232,11 +232,13 @@ def _descs(
         known = ()
 
 
-def _known(text: str, file: str) -> Diagnostic:
-    """Return the note about a node that the provider computes wrongly, on any device."""
-    row = deviations.of_provider(text)
+def _known(node: ModelNode, file: str) -> tuple[Diagnostic, ...]:
+    """Return the note about a node that the provider computes wrongly, on any device, if one is known."""
+    if not node.deviation:
+        return ()
+    row = deviations.of_provider(node.deviation)
     about = {"of": deviations.PROVIDER, "versions": row.versions, "text": row.text, "source": row.source}
-    return _placed(Finding("known-deviation", ("operator",), about), file)._replace(severity=NOTE)
+    return (_placed(Finding("known-deviation", ("operator",), about), file)._replace(severity=NOTE),)
 
 
 def _unusable(node: ModelNode, why: UnusableNode, file: str) -> Validated:
@@ -246,7 +248,7 @@ def _unusable(node: ModelNode, why: UnusableNode, file: str) -> Validated:
     diagnostic = _placed(Finding(why.rule, (), {"problem": text}, help=why.help and visible(why.help)), file)
     if not why.is_error:
         diagnostic = diagnostic._replace(severity=NOTE)
-    entry = Validated(file, node.name, None, None, None, (diagnostic,), is_plain=False)
+    entry = Validated(file, node.name, None, None, None, (diagnostic, *_known(node, file)), is_plain=False)
     return entry._replace(node=node.name, onnx_operator=node.operator)
 
 

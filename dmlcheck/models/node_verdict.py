@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ from dmlcheck.diagnostics.wording import braces, cut
 from dmlcheck.graphs.buffers import Array, to_bytes
 from dmlcheck.graphs.compute import step_inputs
 from dmlcheck.graphs.records import Graph
+from dmlcheck.graphs.side import Carried
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.models.step_verdict import Named, judge_steps, labelled
 from dmlcheck.onnx.attributes import attributes_of
@@ -23,6 +25,7 @@ from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped
 from dmlcheck.onnx.model.function_steps import steps_of_function
 from dmlcheck.onnx.model.node_outputs import forms_of_outputs
 from dmlcheck.onnx.model.parts import has_graphs
+from dmlcheck.onnx.operators import table
 from dmlcheck.onnx.operators.table import exact_steps, provider_steps, row_of
 from dmlcheck.onnx.reading import DOMAINS, first_line
 from dmlcheck.reference import engine
@@ -33,6 +36,7 @@ from dmlcheck.specs.records import OUTPUT
 from dmlcheck.values.number_formats import NUMPY_TYPES
 
 ONNX, PROVIDER = "onnx", "provider"  # the two bases of a verdict
+_LIKELY = 6 / math.sqrt(3)  # of the largest rounding: six standard deviations of evenly spread ones
 _MOST_REASON = 500  # characters
 KNOWN_TYPES = frozenset([np.dtype(bool), *map(np.dtype, NUMPY_TYPES.values())])  # of tensors that DirectML has
 _MISFITS = (ArithmeticError, LookupError, TypeError, ValueError, AttributeError)
@@ -42,7 +46,8 @@ class NodeVerdict(NamedTuple):
     """The verdict on a node, the graph that it became, and the basis of the verdict: ONNX or PROVIDER.
 
     There is no graph if an output lacks the type or the sizes that follow from the node's inputs. `data` has the bytes
-    of the inputs, and `actual` the implementation's outputs, both by the names of the model.
+    of the inputs, `actual` the implementation's outputs, and `slack` the inputs that it may round first with these
+    errors, all by the names of the model.
     """
 
     verdict: Verdict
@@ -50,6 +55,7 @@ class NodeVerdict(NamedTuple):
     meaning: str
     data: Mapping[str, Array] = {}
     actual: Mapping[str, Array] = {}
+    slack: Mapping[str, Carried] = {}
 
     @property
     def descs(self) -> tuple[OperatorDesc, ...]:
@@ -117,18 +123,24 @@ def judge_node(
     given = zip(node.output, outputs, strict=True)
     actual = {name: array for name, array in given if array is not None and name in mapped.graph.outputs}
     try:
-        verdict = judge_steps(mapped.graph, mapped.data, actual, limits, Named(f"{file}::{node.name}", file))
+        verdict = judge_steps(
+            mapped.graph, {**mapped.data, **mapped.slack}, actual, limits, Named(f"{file}::{node.name}", file)
+        )
     except (MemoryError, TooMuchWork) as why:
         return Unjudged("too-much-work", cut(str(why), _MOST_REASON) or "the reference engine ran out of memory")
-    return NodeVerdict(verdict, mapped.graph, mapped.meaning, mapped.data, actual)
+    return NodeVerdict(verdict, mapped.graph, mapped.meaning, mapped.data, actual, mapped.slack)
 
 
 class Mapped(NamedTuple):
-    """The graph of a node, its basis, ONNX or PROVIDER, and the bytes of its inputs by name."""
+    """The graph of a node, its basis, ONNX or PROVIDER, and the bytes of its inputs by name.
+
+    `slack` has the inputs that an implementation may round first, with these errors.
+    """
 
     graph: Graph
     meaning: str
     data: Mapping[str, Array]
+    slack: Mapping[str, Carried] = {}
 
 
 def map_node(
@@ -153,7 +165,20 @@ def map_node(
         return Unjudged("not-mapped", "a tensor is of a type that DirectML does not have")
     except MemoryError:
         return Unjudged("too-much-work", "the reference engine ran out of memory")
-    return Mapped(graph, meaning, data)
+    return Mapped(graph, meaning, data, _slack(one, node, data) if meaning == ONNX else {})
+
+
+def _slack(one: OnnxNode, node: Any, data: Mapping[str, Array]) -> dict[str, Carried]:
+    """Return the inputs of a node that implementations may round before they compute, with these errors."""
+    query = row_of(one.type).slack
+    found = {} if query is None else query(one)
+    made = {}
+    for index, errors in found.items():
+        name, x = node.input[index], one.input(index)
+        values = data[name].view(NUMPY_TYPES[x.data_type])
+        radius = errors.reshape(-1)
+        made[name] = Carried(x.data_type, values, radius, radius * _LIKELY, shared=radius)  # all may err one way
+    return made
 
 
 def remark_of(node: Any, opset: int, inputs: Sequence[Array | None], outputs: Sequence[Array | None]) -> str | None:
@@ -163,7 +188,7 @@ def remark_of(node: Any, opset: int, inputs: Sequence[Array | None], outputs: Se
 
 def deviation_of(node: Any, opset: int, inputs: Sequence[Array | None], outputs: Sequence[Array | None]) -> str | None:
     """Return the known mistake of ONNX Runtime's DirectML provider in a node, or None."""
-    return _said(row_of(_type(node)).deviation, node, opset, inputs, outputs)
+    return _said(table.deviation_of, node, opset, inputs, outputs)
 
 
 def _said(

@@ -17,6 +17,7 @@ from dmlcheck.graphs.compute import Output, Results, run_steps
 from dmlcheck.models.cases import Loaded, NodeCase, node_cases
 from dmlcheck.models.node_values import arrays_of, needed
 from dmlcheck.models.node_verdict import Mapped, Unjudged, map_node, remark_of, why_not
+from dmlcheck.models.scanning import scanning
 from dmlcheck.onnx.descs.node import Unmapped
 from dmlcheck.onnx.model.evaluator import RANDOM, evaluate_node
 from dmlcheck.onnx.model.node_outputs import Form, forms_from_values
@@ -25,7 +26,7 @@ from dmlcheck.onnx.reading import first_line
 from dmlcheck.values.layouts import laid_out
 from dmlcheck.values.memory import available_bytes
 
-_MOST_INSIDE = 20_000  # nodes inside of If and Loop that are computed for a model
+_MOST_INSIDE = 20_000  # nodes inside of If, Loop and Scan that are computed for a model
 _MOST_REASON = 500  # characters
 _MOST_NAMES = 5
 _SHARE = 0.5  # of the free memory that the outputs of a node may take
@@ -195,13 +196,15 @@ class ReferenceNodes:
 
     def _inside(self, node: NodeCase) -> NodeOutputs | Uncomputed:
         graphs = {attribute.name: attribute.g for attribute in node.node.attribute if attribute.HasField("g")}
-        if node.node.domain or node.node.op_type not in ("If", "Loop"):
+        if node.node.domain or node.node.op_type not in ("If", "Loop", "Scan"):
             raise Unmapped(f"dmlcheck does not compute {node.node.op_type}")
         if node.node.op_type == "If":
             condition = bool(np.asarray(self.value(node.node.input[0])).reshape(-1)[:1].any())
             made = self._body(graph_named(graphs, "then_branch" if condition else "else_branch"), [])
-        else:
+        elif node.node.op_type == "Loop":
             made = self._loop(node.node, graph_named(graphs, "body"))
+        else:
+            made = self._scan(node.node, graph_named(graphs, "body"))
         if isinstance(made, Uncomputed):
             return made
         return NodeOutputs({name: value for name, value in zip(node.node.output, made, strict=False) if name})
@@ -239,6 +242,21 @@ class ReferenceNodes:
         if rounds:
             return [*carried, *(np.stack(each) for each in zip(*rounds, strict=True))]
         return [*carried, *(empty_result(value) for value in body.output[1 + len(carried) :])]
+
+    def _scan(self, node: Any, body: Any) -> list[Any] | Uncomputed:
+        """Return the outputs of a Scan: its states after the last turn, and the results of all turns, side by side."""
+        way = scanning(node, self.model.opset(node), body)
+        given = [np.asarray(self.value(name)) for name in node.input]
+        states, turns = list(given[: way.states]), []
+        for number in range(way.turns(given)):
+            if not body.node and next(self.left, None) is None:
+                return Uncomputed("too-much-work", f"it takes more than {_MOST_INSIDE:,} turns")
+            made = self._body(body, [*states, *way.slices(given, number)])
+            if isinstance(made, Uncomputed):
+                return made
+            states = made[: way.states]
+            turns.append(made[way.states :])
+        return [*states, *(way.joined(turns) if turns else map(empty_result, body.output[way.states :]))]
 
 
 def inner_model(model: Loaded, graph: Any, tensors: Mapping[str, Any]) -> Loaded:

@@ -15,7 +15,7 @@ from dmlcheck.comparison.tolerances import Limit
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.diagnostics.record import Finding
 from dmlcheck.graphs.buffers import Array, from_bytes, to_bytes
-from dmlcheck.graphs.carry import carried
+from dmlcheck.graphs.carry import Given, carried
 from dmlcheck.graphs.compute import step_inputs
 from dmlcheck.graphs.records import Graph, Step
 from dmlcheck.graphs.side import Carried
@@ -36,17 +36,16 @@ class Named(NamedTuple):
     file: str
 
 
-def judge_steps(
-    graph: Graph, data: Mapping[str, Array], actual: Mapping[str, Array], limits: Limits, named: Named
-) -> Verdict:
+def judge_steps(graph: Graph, data: Given, actual: Mapping[str, Array], limits: Limits, named: Named) -> Verdict:
     """Compare the outputs of a graph with the reference's, whose tolerance is carried through its steps.
 
-    `data` has the bytes of the inputs, `actual` the outputs as arrays, by name. TooMuchWork and MemoryError if the
-    reference cannot compute a step.
+    `data` has the bytes of the inputs, or their bounds, `actual` the outputs as arrays, by name. TooMuchWork and
+    MemoryError if the reference cannot compute a step.
     """
     held = {**graph.constants, **data}
-    if len(graph.steps) == 1:
-        return _judged_alone(graph.steps[0], held, actual, limits, named)
+    exact = {name: x for name, x in held.items() if not isinstance(x, Carried)}
+    if len(graph.steps) == 1 and len(exact) == len(held):
+        return _judged_alone(graph.steps[0], exact, actual, limits, named)
     limit = limit_of(graph, limits)
     verdict = _judged_together(graph, held, actual, limit)
     found = (row for step in graph.steps for row in of_peer(step.desc, limits.peer) if row.errors)
@@ -57,7 +56,7 @@ def judge_steps(
     return verdict if wider.findings else verdict._replace(known=tuple(rows.values()))
 
 
-def _judged_together(graph: Graph, held: Mapping[str, Array], actual: Mapping[str, Array], limit: Limit) -> Verdict:
+def _judged_together(graph: Graph, held: Given, actual: Mapping[str, Array], limit: Limit) -> Verdict:
     made = carried(graph.steps, held, graph.outputs, **limit.arithmetic)
     return judge_carried({name: made[name] for name in graph.outputs}, actual, limit)
 

@@ -101,7 +101,10 @@ def bounds(
     has_twins = with_likely and not is_likely and not is_winograd and row(desc.spec.operator).kernel.has_twins
     arithmetic = arithmetic_of(desc, accumulate, factors, is_likely=is_likely, is_directml=is_directml, peer=peer)
     arithmetic = arithmetic._replace(
-        unit=unit, has_twins=has_twins, has_one_cause=has_one_cause, is_exact=without_roundings
+        unit=unit,
+        has_twins=has_twins,
+        has_one_cause=has_one_cause or arithmetic.has_one_cause,
+        is_exact=without_roundings,
     )
     found = _quietly(_bounds(desc, inputs, asked, arithmetic, with_measured=with_measured))
     if not is_winograd:
@@ -242,7 +245,8 @@ def arithmetic_of(
     half = desc.half if is_directml and used == "FLOAT32" else None
     if half is None:
         return found
-    return _stored_in_halves(found)._replace(stored=half.stored, has_narrow_functions=half.has_narrow_functions)
+    own = {name: getattr(half, name) for name in ("stored", "has_narrow_functions", "has_one_cause")}
+    return _stored_in_halves(found)._replace(**own)
 
 
 def _stored_in_halves(arithmetic: Arithmetic) -> Arithmetic:

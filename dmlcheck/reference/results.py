@@ -92,11 +92,12 @@ def alternatives(first: Any, *others: Any, of: Callable[[Any], Any] = lambda x: 
 def any_of(*results: Any) -> Any:
     """Return the results of several readings of the documentation as alternatives, the reference's first.
 
-    An element is undefined if it is undefined in one of the readings.
+    An element is undefined, or measured, if it is so in one of the readings.
     """
-    values, marks = zip(*map(separated, results), strict=True)
+    values, *masks = zip(*map(with_measured, results), strict=True)
     found = blockwise(alternatives, *(way for value in values for way in ways_of(value)))
-    mark = reduce(union, marks)
+    mark, measured = (reduce(union, each) for each in masks)
+    found = found if measured is False else AsMeasured(found, measured)
     return found if mark is False else PartlyUndefined(found, mark)
 
 
@@ -114,11 +115,14 @@ def or_nan(x: Any, where: Any) -> Any:
 
 def stacked(parts: Sequence[Any]) -> Any:
     """Return the results of several parts as one stack; the last alternative of a part with fewer is repeated."""
-    values, marks = zip(*map(separated, parts), strict=True)
+    values, *masks = zip(*map(with_measured, parts), strict=True)
     ways = [ways_of(value) for value in values]
     found = [np.stack([own[min(at, len(own) - 1)] for own in ways]) for at in range(max(map(len, ways)))]
-    whole = np.stack([np.broadcast_to(mark, own[0].shape) for mark, own in zip(marks, ways, strict=True)])
-    return PartlyUndefined(alternatives(*found), whole)
+    whole, measured = (
+        np.stack([np.broadcast_to(mark, own[0].shape) for mark, own in zip(marks, ways, strict=True)])
+        for marks in masks
+    )
+    return PartlyUndefined(AsMeasured(alternatives(*found), measured), whole)
 
 
 class Approximate(NamedTuple):

@@ -170,10 +170,12 @@ class InWindows(NamedTuple):
     Tensors have an element for each place of `window`; from other tensors `first` makes such arrays, for some batches
     and channels at a time. A formula gets the elements for all windows that contain an element of the tile, and the
     View of them (`seen`); one with a parameter `places` gets the places of the tile, a range for each dimension.
+    `options` has further arguments of the formula, the same for all tiles.
     """
 
     window: Window
     first: Mapping[str, PerWindow] = {}
+    options: Mapping[str, Any] = {}
 
 
 class Correlations(NamedTuple):
@@ -198,10 +200,6 @@ class Correlations(NamedTuple):
     is_backward: Callable[[Given], bool] = lambda _: False
     made: Mapping[str, Callable[[Given], Any]] = {}
     magnitudes: Callable[[Given], Callable[..., Any] | None] = lambda _: None
-
-
-class AllUndefined(NamedTuple):
-    """All results are undefined for any values of the tensors: the formula is not called."""
 
 
 class Neighbours(NamedTuple):
@@ -236,25 +234,18 @@ class Direction(NamedTuple):
     options: Mapping[str, Any]
 
 
-def _one_reading(_: Given) -> Sequence[Mapping[str, Any]]:
-    return [{}]
-
-
 class Recurrence(NamedTuple):
     """Each result is a state after a step of a sequence: the batch may be cut, and each direction has its own tiles.
 
     The formula computes one step: it gets the input of the step and the `states`, as {batch, state}, and returns the
     next states. It also gets the weights of its direction: `gates` makes them of the tensors weight, recurrence, bias
-    and peephole. `readings` returns arguments for each reading of the documentation, the reference's first; each is
-    right for a whole sequence. After the end of a sequence the states are 0; unless `is_padded`, they may also be its
-    last state. Each thread takes up to 20 bytes for each weight, beyond the tensors and 256 MiB.
+    and peephole. After the end of a sequence the states are 0. Each thread takes up to 20 bytes for each weight, beyond
+    the tensors and 256 MiB.
     """
 
     gates: Callable[..., Any]
     states: Sequence[State]
     directions: Callable[[Given], Sequence[Direction]]
-    readings: Callable[[Given], Sequence[Mapping[str, Any]]] = _one_reading
-    is_padded: bool = False
 
 
 Tiles = (
@@ -269,7 +260,6 @@ Tiles = (
     | Neighbours
     | InWindows
     | Correlations
-    | AllUndefined
 )
 UNCUT = Cut(lambda _: ())  # one tile
 

@@ -6,16 +6,7 @@ from collections.abc import Iterator
 
 from dmlcheck.diagnostics.wording import counted, figure, is_or_are, visible
 from dmlcheck.reports.records import level_text
-from dmlcheck.running.results import (
-    PASSED,
-    SKIPPED,
-    Bisected,
-    CaseResult,
-    ModelOutput,
-    NodeOfCase,
-    NotFinite,
-    Together,
-)
+from dmlcheck.running.results import PASSED, SKIPPED, Bisected, CaseResult, ModelOutput, NodeOfCase, NotFinite, Together
 from dmlcheck.specs.names import short_operator
 
 _MOST_LISTED = 10  # tensors, or nodes

@@ -240,7 +240,8 @@ def _undefined(raw: dict[str, Any], operator: str) -> Undefined:
 
 def _half(raw: dict[str, Any]) -> Half:
     given, stored = tuple(raw.get("given", ())), raw.get("stored", "")
-    return Half(tuple(raw["values"]), raw["source"], given, stored, raw.get("has_narrow_functions", False))
+    are = {name: bool(raw.get(name, False)) for name in ("has_narrow_functions", "has_one_cause")}
+    return Half(tuple(raw["values"]), raw["source"], given, stored, **are)
 
 
 def _measured(raw: dict[str, str]) -> Measured:

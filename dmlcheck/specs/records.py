@@ -233,7 +233,8 @@ class Half(NamedTuple):
 
     Sums are still added in FLOAT32. `stored` says that they are `stored` in FLOAT16 as such, or in `parts`, and
     "" that only what is computed from them is, like a mean. `has_narrow_functions` says that functions are made of
-    FLOAT16 operations. With fields in `given` it is so for descs that give one of them: other ones have no further
+    FLOAT16 operations, `has_one_cause` that their errors add up: conversions cut off toward 0, and each value is made
+    of many before it. With fields in `given` it is so for descs that give one of them: other ones have no further
     step.
     """
 
@@ -242,6 +243,7 @@ class Half(NamedTuple):
     given: tuple[str, ...] = ()
     stored: str = ""
     has_narrow_functions: bool = False
+    has_one_cause: bool = False
 
 
 UNDEFINED = "undefined"

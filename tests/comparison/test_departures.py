@@ -29,6 +29,29 @@ def test_averages_are_on_a_line_through_two_elements(
     assert np.allclose(found, [given, 2 * np.array(given)], equal_nan=True)
 
 
+@pytest.mark.parametrize(
+    ("sizes", "axis", "limited"),
+    [
+        ((1,), 0, [0]), ((3,), 0, [0, 1, 2]), ((4,), 0, [0]), ((7,), 0, [*range(7)]), ((8,), 0, [0]),
+        ((9,), 0, [0, 4, 8]), ((15,), 0, [0, 4, 8, 12]), ((17,), 0, [0, 8, 16]), ((9, 3), 0, [0, 4, 8]),
+        ((3, 9), 1, [*range(9)]), ((2, 9, 7), 1, [*range(9)]), ((2, 9, 8), 1, [0, 4, 8]), ((2, 9, 2, 4), 1, [0, 4, 8]),
+        ((9, 2, 8), 0, [*range(9)]),
+    ],
+)  # fmt: skip
+def test_along_one_axis_the_offset_is_limited_for_the_first_of_a_block(
+    sizes: tuple[int, ...], axis: int, limited: list[int]
+) -> None:
+    """DirectML 1.13.1 and 1.15.4, vkd3d-proton on Mesa lavapipe 25.0, 2026-11-29; of places from 1.9 to 12.5."""
+    line, shape = np.arange(60, dtype=np.float32) ** 2, [1] * len(sizes)
+    shape[axis] = 60
+    x = np.broadcast_to(line.reshape(shape), [60 if at == axis else size for at, size in enumerate(sizes)])
+    moved = [at == axis for at in range(len(sizes))]
+    given = (np.where(moved, *pair) for pair in ((1.5, 1), (3, 0.5), (-7.3, -0.5)))
+    found = np.moveaxis(extended(x, np.zeros(sizes), *given), axis, 0).reshape(sizes[axis], -1)
+    right = np.interp((np.arange(sizes[axis]) + 7.3) / 1.5 - 3, np.arange(60), line)
+    assert np.flatnonzero(~np.isclose(found, right[:, None], rtol=1e-4).all(axis=1)).tolist() == limited
+
+
 def test_integers_are_those_before_a_place() -> None:
     x = X[:4].astype(np.int8)
     assert lower(x, np.zeros(8), [2], 0.5, -0.5).tolist() == [3, 3, 3, -17, -17, 45, 45, 7]

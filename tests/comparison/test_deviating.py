@@ -8,13 +8,17 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dmlcheck.cases.records import Case
 from dmlcheck.comparison.compare import compare
 from dmlcheck.comparison.deviating import Judged, explaining
 from dmlcheck.comparison.tolerances import Limit
 from dmlcheck.descs.read import read_desc
+from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference.bounds import bounds
+from dmlcheck.running.one_case import Run, run_case
 from dmlcheck.specs.records import OUTPUT, Deviation, Tolerance
 from dmlcheck.validation.deviations import known_deviations
+from dmlcheck.values.number_formats import NUMPY_TYPES
 
 EXACT = Limit(Tolerance(exact=True), is_own=True)
 
@@ -121,6 +125,152 @@ def test_an_output_that_is_right_for_other_inputs_is_explained(actual: list[floa
     given = row(values="any(IndicesTensor > 1)", as_if={"IndicesTensor": "2 - IndicesTensor"})
     assert texts(made, given) == (["known"] if is_known else [])
     assert texts(made, given._replace(as_if={"ScaleTensor": "IndicesTensor"})) == []
+
+
+# ---- the rows of specs: what DirectML 1.13.1 and 1.15.4 gave on vkd3d-proton on Mesa lavapipe 25.0, 2026-11-29
+
+
+OUTPUTS = ("OutputTensor", "OutputGradientTensor")
+
+
+class Given:
+    name, device, version, is_directml = "given", "", "", True
+
+    def __init__(self, values: Any) -> None:
+        self.values = values
+
+    def run(self, desc: OperatorDesc, _: dict[str, Any]) -> dict[str, Any]:
+        (output,) = desc.spec.outputs
+        tensor = desc.values[output.name]
+        return {output.name: np.array(self.values, NUMPY_TYPES[tensor.data_type]).reshape(tensor.sizes)}
+
+
+def outcome(operator: str, fields: dict[str, Any], tensors: dict[str, tuple[str, Any]], values: Any) -> str:
+    """Return the outcome of a case on a DirectML that gives these values; tensors have a type and values."""
+    desc = {name: {"DataType": kind, "Sizes": list(np.shape(given))} for name, (kind, given) in tensors.items()}
+    inputs = {name: given for name, (_, given) in tensors.items() if name not in OUTPUTS}
+    case = Case("it", "it", "it.yaml", operator, None, {**desc, **fields}, inputs)
+    return run_case(case, Run(Given(values))).outcome
+
+
+@pytest.mark.parametrize(
+    ("zero_point", "bias", "given", "expected"),
+    [
+        (3, [2**30, -(2**30), 100], [-128, -128, 127], "xfailed"),
+        (3, [2**30, -(2**30), 100], [127, -128, 127], "passed"),
+        (3, [2**30, -(2**30), 100], [0, -128, 127], "failed"),
+        (3, [2**30, -(2**30), 100], [127, 127, 127], "failed"),
+        (-3, [2**30, -(2**30), 100], [127, 127, 127], "xfailed"),
+        (0, [2**30, -(2**30), 100], [-128, -128, 127], "failed"),
+    ],
+)
+def test_a_quotient_beyond_int32_wraps_with_a_zero_point(
+    zero_point: int, bias: list[int], given: list[int], expected: str
+) -> None:
+    one = ("FLOAT32", [[[1.0]]])
+    tensors = {
+        "InputTensor": ("INT8", [[[0]]]),
+        "InputScaleTensor": one,
+        "FilterTensor": ("INT8", [[[0]]] * 3),
+        "FilterScaleTensor": ("FLOAT32", [[[2.0]]]),
+        "BiasTensor": ("INT32", [[[each] for each in bias]]),
+        "OutputScaleTensor": one,
+        "OutputZeroPointTensor": ("INT8", [[[zero_point]]]),
+        "OutputTensor": ("INT8", [[[0]] * 3]),
+    }
+    fields = {"Strides": [1], "Dilations": [1], "StartPadding": [0], "EndPadding": [0], "GroupCount": 1}
+    assert outcome("QUANTIZED_LINEAR_CONVOLUTION", fields, tensors, given) == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ([[-128, 127], [-128, -128]], "xfailed"),
+        ([[127, 127], [-128, -128]], "passed"),
+        ([[-128, -128], [-128, -128]], "xfailed"),
+        ([[0, 127], [-128, -128]], "failed"),
+    ],
+)
+def test_a_quotient_of_a_matrix_product_wraps_too(given: Any, expected: str) -> None:
+    tensors = {
+        "ATensor": ("INT8", [[100], [-100]]),
+        "AScaleTensor": ("FLOAT32", [[1000.0]]),
+        "BTensor": ("INT8", [[100, 1]]),
+        "BScaleTensor": ("FLOAT32", [[1000.0]]),
+        "OutputScaleTensor": ("FLOAT32", [[1.0]]),
+        "OutputZeroPointTensor": ("INT8", [[3]]),
+        "OutputTensor": ("INT8", [[0, 0]] * 2),
+    }
+    assert outcome("QUANTIZED_LINEAR_MATRIX_MULTIPLY", {}, tensors, given) == expected
+
+
+LARGE, ONES = 3.4028234663852886e38, [1, -1] * 15
+
+
+@pytest.mark.parametrize(
+    ("data_type", "x", "given", "expected"),
+    [
+        ("FLOAT16", [60000, *[0] * 29], [*[0] * 30, *ONES], "xfailed"),
+        ("FLOAT16", [60000, *[0] * 29], [0] * 60, "failed"),
+        ("FLOAT16", [400, *[0] * 29], [*[0] * 30, *ONES], "failed"),
+        ("FLOAT32", [LARGE, *[0] * 29], [*[0] * 30, *ONES], "xfailed"),
+        ("FLOAT32", [LARGE, *[0] * 28, LARGE], [*[np.nan] * 30, *ONES], "xfailed"),
+        ("FLOAT32", [1e18, *[0] * 29], [*[0] * 30, *ONES], "failed"),
+    ],
+)
+@pytest.mark.parametrize("version", ["", "1", "2"])
+def test_a_variance_that_overflows_is_infinite_in_its_group(
+    data_type: str, x: Any, given: Any, expected: str, version: str
+) -> None:
+    tensors = {name: (data_type, [[[x], [ONES]]]) for name in ("InputTensor", "OutputTensor")}
+    chosen: dict[str, Any] = {"NormalizeVariance": True, "CrossChannel": False} if version == "" else {"Axes": [3]}
+    chosen |= {"1": {"NormalizeVariance": True}, "2": {"UseMean": True, "UseVariance": True}}.get(version, {})
+    found = outcome(f"MEAN_VARIANCE_NORMALIZATION{version}", {**chosen, "Epsilon": 0}, tensors, given)
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("data_type", "x", "alpha", "given", "expected"),
+    [
+        ("FLOAT16", 300, 0.01, [0, 1], "xfailed"),
+        ("FLOAT16", 300, 0.01, [0, 0], "failed"),
+        ("FLOAT16", 200, 0.01, [0, 1], "failed"),
+        ("FLOAT32", 1e20, 1e-30, [0, 1], "xfailed"),
+        ("FLOAT32", 1e18, 1e-26, [0, 1], "failed"),
+    ],
+)
+def test_a_sum_of_squares_that_overflows_is_infinite_in_its_region(
+    data_type: str, x: float, alpha: float, given: list[float], expected: str
+) -> None:
+    """Without it the first result is half of the gradient / (Alpha * x ^ 2) ^ 0.25; the second is the gradient."""
+    batches = {"InputTensor": [x, 0], "InputGradientTensor": [100, 1], "OutputGradientTensor": [0, 0]}
+    tensors = {name: (data_type, [[[[each]]] for each in values]) for name, values in batches.items()}
+    fields = {"CrossChannel": False, "LocalSize": 1, "Alpha": alpha, "Beta": 0.25, "Bias": 1}
+    assert outcome("LOCAL_RESPONSE_NORMALIZATION_GRAD", fields, tensors, given) == expected
+
+
+@pytest.mark.parametrize(
+    ("x", "given", "expected"),
+    [
+        ([np.inf, 1, 1], [np.inf, np.nan, 1], "xfailed"),
+        ([np.inf, 1, 1], [np.inf, 7, 1], "failed"),
+        ([2, 1, 1], [2, np.nan, 1], "failed"),
+    ],
+)
+def test_results_beside_an_infinite_gradient_may_be_nan(x: list[float], given: list[float], expected: str) -> None:
+    tensors = {"InputGradientTensor": ("FLOAT32", x), "OutputGradientTensor": ("FLOAT32", [0, 0, 0])}
+    fields = {"InterpolationMode": "LINEAR", "Scales": [1], "InputPixelOffsets": [0.5], "OutputPixelOffsets": [-0.5]}
+    assert outcome("RESAMPLE_GRAD", fields, tensors, given) == expected
+    assert outcome("RESAMPLE_GRAD1", {**fields, "RoundingDirection": "DECREASING"}, tensors, given) == expected
+
+
+def test_an_average_of_integers_is_cut_off_and_to_the_ends_of_the_type() -> None:
+    made = of_squares([-1, 2, 3], [1, 2, 3], [5, 2, 3])
+    integers = made._replace(actual={"OutputTensor": np.int8([127, 2, 3])}, expected={"OutputTensor": (
+        made.expected["OutputTensor"][0], np.int8([1, 2, 3]))})  # fmt: skip
+    assert texts(integers, row(values="InputTensor < 0", gives="InputTensor * -200.5")) == ["known"]
+    assert texts(integers, row(values="InputTensor < 0", gives="InputTensor * -125.5")) == []
+    assert texts(integers, row(values="InputTensor < 0", gives="InputTensor * -126.9")) == ["known"]
 
 
 # ---- rows that are shipped: what DirectML 1.13.1 and 1.15.4 gave on vkd3d-proton on Mesa lavapipe 25.0, and the like

@@ -119,3 +119,120 @@ def test_a_sum_is_kept_in_float16_for_a_further_step(data_type: str, fields: dic
     assert (own.data_type, own.computed_in) == (("FLOAT16", "FLOAT32") if keeps else ("FLOAT32", ""))
     assert (own.unit_roundoff, own.stored) == ((2.0**-10, "stored") if keeps else (2.0**-24, ""))
     assert arithmetic_of(desc, "FLOAT16", is_directml=True) == arithmetic_of(desc, "FLOAT16")
+
+
+# ---- scaled integers
+
+SCALED = [
+    [0.37060546875, 4.4453125, 8.890625],
+    [0.654296875, 7.8515625, 15.703125],
+    [0.958984375, 11.5078125, 23.015625],
+    [1.2646484375, 15.171875, 30.34375],
+    [1.5703125, 18.828125, 37.65625],
+    [2.091796875, 25.109375, 50.21875],
+]
+
+
+@pytest.mark.parametrize(
+    ("given", "is_directml", "outcome"),
+    [(SCALED, True, "passed"), (SCALED, False, "failed"), (np.multiply(SCALED, 1.004).tolist(), True, "failed")],
+)
+def test_scaled_integers_are_in_float16(given: Any, is_directml: bool, outcome: str) -> None:
+    """DirectML 1.15.4, vkd3d-proton on Mesa lavapipe 25.0, 2026-11-29: both factors are cut off, and their product."""
+    inputs = {
+        "ATensor": [[20], [33], [47], [61], [75], [99]],
+        "AScaleTensor": [[0.2066650390625]],
+        "AZeroPointTensor": [[3]],
+        "BTensor": [[7, 29, 53]],
+        "BScaleTensor": [[0.05279541015625]],
+        "BZeroPointTensor": [[5]],
+    }
+    desc = {
+        name: {"DataType": "FLOAT16" if "Scale" in name else "INT8", "Sizes": list(np.shape(values))}
+        for name, values in inputs.items()
+    }
+    desc["OutputTensor"] = tensor(6, 3)
+    made = Made(lambda *_: np.array(given), is_directml=is_directml)
+    case = Case("it", "it", "it.yaml", "MATRIX_MULTIPLY_INTEGER_TO_FLOAT", None, desc, inputs)
+    assert run_case(case, Run(made)).outcome == outcome
+
+
+# ---- recurrent networks
+
+
+def rnn(data_type: str, x: Array, h: Array | None, w: Array, r: Array, bias: Array | None) -> dict[str, Any]:
+    """Return a case of RNN without an activation: x is {steps, batch, size}, w {hidden, size}, r {hidden, hidden}."""
+    given = {
+        "InputTensor": x[None],
+        "WeightTensor": w[None, None],
+        "RecurrenceTensor": r[None, None],
+        "BiasTensor": None if bias is None else bias[None, None, None],
+        "HiddenInitTensor": None if h is None else h[None, None],
+    }
+    inputs = {name: values for name, values in given.items() if values is not None}
+    sizes = {name: list(values.shape) for name, values in inputs.items()}
+    sizes["OutputSequenceTensor"] = [len(x), 1, x.shape[1], len(r)]
+    desc = {name: {"DataType": data_type, "Sizes": own} for name, own in sizes.items()}
+    desc |= {"ActivationDescs": [{"Type": "ACTIVATION_IDENTITY"}], "Direction": "FORWARD"}
+    return {"desc": desc, "inputs": {name: values.tolist() for name, values in inputs.items()}}
+
+
+class Given:
+    name = "given"
+    device = ""
+    version = ""
+
+    def __init__(self, states: Array, *, is_directml: bool) -> None:
+        self.states, self.is_directml = states, is_directml
+
+    def run(self, _: OperatorDesc, inputs: dict[str, Any]) -> dict[str, Array]:
+        return {"OutputSequenceTensor": self.states[:, None].astype(inputs["InputTensor"].dtype)}
+
+
+def result_of(case: dict[str, Any], states: Array, *, is_directml: bool) -> CaseResult:
+    made = Given(states, is_directml=is_directml)
+    return run_case(Case("it", "it", "it.yaml", "RNN", None, case["desc"], case["inputs"]), Run(made))
+
+
+MEASURED = [-0.0205078125, 0.0, 0.0205078125, 0.041015625, 0.0615234375, 0.08203125]
+
+
+@pytest.mark.parametrize(
+    ("given", "is_directml", "outcome"),
+    [
+        (MEASURED, True, "passed"),
+        (MEASURED, False, "failed"),
+        ([*MEASURED[:-1], MEASURED[-1] + 0.01], True, "failed"),
+        ([-each for each in MEASURED], True, "failed"),
+    ],
+)
+def test_the_products_of_a_gate_are_each_in_float16(given: list[float], is_directml: bool, outcome: str) -> None:
+    """DirectML 1.15.4, vkd3d-proton on Mesa lavapipe 25.0, 2026-11-29: the products are near 1.8, and cancel."""
+    x = np.array([1.0625, 1.1875, 1.3125, 1.4375, 1.5625, 1.6875])[:, None]
+    weights = (np.array([[each]]) for each in (1.376953125, -1.2119140625))
+    case = rnn("FLOAT16", x[None], x, *weights, np.array([1.1171875, -1.3134765625]))
+    assert result_of(case, np.array(given)[None, :, None], is_directml=is_directml).outcome == outcome
+
+
+@pytest.mark.parametrize(("is_directml", "outcome"), [(True, "passed"), (False, "failed")])
+def test_errors_of_states_that_are_all_cut_off_add_up(is_directml: bool, outcome: str) -> None:
+    """Each state is the mean of 64 before it: their errors are all below 0, and nothing of them cancels."""
+    steps, size = 40, 64
+    x = np.full((steps, 1, 1), np.float16(2**-11)).astype(np.float64)
+    states, h = [], np.full((1, size), 1.0)
+    for step in x:
+        h = cut(h.mean(axis=1, keepdims=True) + cut(step)).astype(np.float64) * np.ones((1, size))
+        states.append(h)
+    case = rnn("FLOAT16", x, np.full((1, size), 1.0), np.ones((size, 1)), np.full((size, size), 1 / size), None)
+    assert result_of(case, np.array(states), is_directml=is_directml).outcome == outcome
+
+
+@pytest.mark.parametrize(
+    ("later", "beside", "outcome"), [(1.7014117e38, 1, "xfailed"), (2e38, 1, "xfailed"), (1.7014117e38, 3, "failed")]
+)
+def test_the_next_states_follow_from_one_that_is_clipped(later: float, beside: float, outcome: str) -> None:
+    """DirectML 1.15.4, vkd3d-proton on Mesa lavapipe 25.0, 2026-11-29: 4e38 is 3.4e38, half of which is 1.7e38."""
+    x = np.array([[2e38, 1], [0, 0]])[..., None]
+    case = rnn("FLOAT32", x, np.zeros((2, 1)), np.array([[2.0]]), np.array([[0.5]]), None)
+    states = np.array([[3.4028235e38, 2], [later, beside]])[..., None]
+    assert result_of(case, states, is_directml=True).outcome == outcome

@@ -182,6 +182,7 @@ OPERATOR = record(
                 given=items(TEXT),
                 stored={"enum": ["", "stored", "parts"]},
                 has_narrow_functions={"type": "boolean"},
+                has_one_cause={"type": "boolean"},
             ),
         ]
     },

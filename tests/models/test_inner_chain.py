@@ -1,4 +1,4 @@
-"""If and Loop judged by the chain through their graphs."""
+"""If, Loop and Scan judged by the chain through their graphs."""
 
 from __future__ import annotations
 
@@ -132,6 +132,32 @@ def test_a_loop_of_no_nodes_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     loop = node("Loop", "n - x", "y", "loop", body=body)
     found = results(model([loop], {"x": [2]}, {"y": [2]}, [constant("n", 9, np.int64)]))["loop"]
     assert (found.outcome, found.reason) == ("skipped", "not-mapped: more than 5 rounds of it are not followed")
+
+
+def scanning(**attributes: Any) -> Any:
+    """Return a scan whose state is the softmax of its sum with each slice, and that gives each state's square."""
+    nodes = [node("Add", "s v", "a"), node("Softmax", "a", "b", axis=0), node("Mul", "b b", "square")]
+    body = graph(nodes, [tensor("s", [3]), tensor("v", [3])], [tensor("b", [3]), tensor("square", [3])])
+    scan = node("Scan", "start x", "last all", "scan", body=body, num_scan_inputs=1, **attributes)
+    made = model([scan], {"x": [3, 3]}, {"last": [3]}, [constant("start", [0.1, 0.2, 0.3])])
+    made.graph.output.append(tensor("all", [3, 3]))
+    return made
+
+
+@pytest.mark.parametrize(
+    "attributes", [{}, {"scan_input_axes": [1], "scan_output_axes": [1], "scan_output_directions": [1]}]
+)
+def test_all_turns_of_a_scan_are_judged(runtime: type[Runtime], attributes: dict[str, Any]) -> None:
+    assert outcomes(scanning(**attributes)) == dict.fromkeys(["scan", "output:last", "output:all"], "passed")
+    runtime.factors["scan"] = ROUNDED
+    assert outcomes(scanning(**attributes))["scan"] == "failed"
+
+
+def test_a_scan_of_no_nodes_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inner_chain, "_MOST", 5)
+    body = graph([], [tensor("v", [2])], [tensor("v", [2])])
+    found = results(model([node("Scan", "x", "y", "scan", body=body, num_scan_inputs=1)], {"x": [9, 2]}, {"y": [9, 2]}))
+    assert found["scan"].reason == "not-mapped: more than 5 turns of it are not followed"
 
 
 def test_what_is_not_followed_says_why(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,16 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from network_faults import FAULTY, Faulty, half_sums, large_epsilon, one_off, zero_tile
-from networks import (
-    diffusion,
-    generating,
-    quantized,
-    quantized_image,
-    recurrent,
-    residual,
-    several_steps,
-    transformer,
-)
+from networks import diffusion, generating, quantized, quantized_image, recurrent, residual, several_steps, transformer
 from run_models import runtime
 from whole_models import save
 

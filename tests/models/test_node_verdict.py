@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -227,3 +228,57 @@ def test_a_reduction_has_elements_though_it_may_name_no_axes(sizes: tuple[int, i
     made = node("ReduceSum", "x axes", "y", keepdims=0)
     found = judged(made, [x, np.empty(0, np.int64)], [np.array(x.sum(), np.float32)])
     assert getattr(found, "rule", None) == rule
+
+
+BLOCKS = {"N": 8, "K": 64, "bits": 8, "block_size": 32}
+
+
+def product_of_blocks(level: int, rounded: Callable[[Array], Array], factor: float = 1) -> NodeVerdict:
+    """Judge a product whose first factor is rounded, and whose second block of weights is multiplied by a factor."""
+    rng = np.random.default_rng(0)
+    x, weights = rng.standard_normal((4, 64)).astype(np.float32), rng.integers(0, 256, (8, 2, 32)).astype(np.uint8)
+    scales = rng.uniform(0.01, 0.1, 16).astype(np.float32)
+    numbers = (weights.astype("f8") - 128) * scales.reshape(8, 2, 1) * [[[1], [factor]]]
+    y = (rounded(x.astype("f8")) @ numbers.reshape(8, 64).T).astype(np.float32)
+    made = node("MatMulNBits", "x w s", "y", domain="com.microsoft", accuracy_level=level, **BLOCKS)
+    found = judged(made, [x, weights, scales], [y])
+    assert isinstance(found, NodeVerdict)
+    return found
+
+
+def to_int8(x: Array) -> Array:
+    """Round to INT8 in blocks of 32, each with a scale of its own, as the operator's text lets an implementation do."""
+    blocks = x.reshape(-1, 2, 32)
+    step = np.abs(blocks).max(-1, keepdims=True) / 127
+    return (np.rint(blocks / step) * step).reshape(x.shape)
+
+
+@pytest.mark.parametrize(
+    ("level", "rounded", "is_right"),
+    [
+        (0, np.float32, True),
+        (0, to_int8, False),
+        (1, to_int8, False),
+        (2, np.float16, True),
+        (2, to_int8, False),
+        (3, np.float16, True),
+        (4, to_int8, True),
+        (4, np.float32, True),
+    ],
+)
+def test_a_factor_may_be_rounded_as_far_as_the_accuracy_level_lets_it(level: int, rounded: Any, is_right: bool) -> None:
+    verdict = product_of_blocks(level, lambda x: rounded(x).astype("f8")).verdict
+    assert (not verdict.findings and not verdict.unlikely) == is_right
+
+
+def test_a_wrong_scale_is_found_whatever_the_accuracy_level() -> None:
+    assert product_of_blocks(4, to_int8, factor=2).verdict.findings
+
+
+def test_directml_rounds_no_factor() -> None:
+    """Its provider takes no notice of the accuracy_level: DEQUANTIZE, GEMM."""
+    x, weights, one = np.ones((4, 64), np.float32), np.full((8, 2, 32), 129, np.uint8), np.ones(16, np.float32)
+    made = node("MatMulNBits", "x w s", "y", domain="com.microsoft", accuracy_level=4, **BLOCKS)
+    found = judged(made, [x, weights, one], [np.full((4, 8), 64.1, np.float32)], is_directml=True)
+    assert isinstance(found, NodeVerdict)
+    assert (found.meaning, bool(found.verdict.findings), found.slack) == ("provider", True, {})

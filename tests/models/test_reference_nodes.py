@@ -177,7 +177,7 @@ def test_dropout_is_computed_where_nothing_trains() -> None:
     ]
 
 
-# ---- If and Loop
+# ---- If, Loop and Scan
 
 
 def branch(name: str, operator: str) -> Any:
@@ -225,6 +225,41 @@ def test_a_loop_without_rounds_gives_no_elements() -> None:
     found = looped("none")
     list(found.nodes())
     assert (found.value("y").tolist(), found.value("each").shape) == ([1, 2], (0, 2))
+
+
+def scanned(*slices: list[float], **attributes: Any) -> ReferenceNodes:
+    """Return a scan that adds up the slices of x, and gives the sum so far as well."""
+    nodes = [node("Add", "s v", "sum"), node("Identity", "sum", "shown")]
+    names = [[tensor(name, [2]) for name in names] for names in (("s", "v"), ("sum", "shown"))]
+    body = helper.make_graph(nodes, "body", *names)
+    scan = node("Scan", "zero x", "y each", "scan", body=body, num_scan_inputs=1, **attributes)
+    found = way(of_x([scan], [constant("zero", [0.0, 0])]), "y", "each", x=np.array(slices, np.float32).reshape(-1, 2))
+    list(found.nodes())
+    return found
+
+
+def test_a_scan_goes_through_its_input() -> None:
+    """As test_scan9_sum of onnx."""
+    assert scanned([1, 2], [3, 4]).value("y").tolist() == [4, 6]
+    assert scanned([1, 2], [3, 4]).value("each").tolist() == [[1, 2], [4, 6]]
+
+
+def test_a_scan_without_turns_gives_no_elements() -> None:
+    assert scanned().value("y").tolist() == [0, 0]
+    assert scanned().value("each").shape == (0, 2)
+
+
+def test_a_scan_of_many_turns_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reference_nodes, "_MOST_INSIDE", 3)
+    body = helper.make_graph([], "body", [tensor("v", [])], [tensor("v", [])])
+    made = of_x([node("Scan", "w", "y", body=body, num_scan_inputs=1)], [constant("w", [1.0, 2, 3, 4])])
+    assert failure(made).reason == "it takes more than 3 turns"
+
+
+def test_a_scan_goes_along_other_axes_and_backwards() -> None:
+    found = scanned([1, 2], [3, 4], scan_input_axes=[1], scan_input_directions=[1], scan_output_directions=[1])
+    assert found.value("y").tolist() == [3, 7]
+    assert found.value("each").tolist() == [[3, 7], [2, 4]]
 
 
 @pytest.mark.parametrize(("rounds", "limit"), [("three", ""), ("-", "most")])

@@ -888,7 +888,7 @@ KNOWN = [
     Known(
         "onnxruntime",
         "GRU",
-        ("FLOAT32",),
+        FLOATS,
         "without a threshold it clips sums at the largest number, which makes numbers of infinity and NaN",
         lambda seen: ~np.isfinite(seen.expected) | any(not np.isfinite(x).all() for x in seen.inputs.values()),
     ),

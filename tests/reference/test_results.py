@@ -63,10 +63,14 @@ def test_results_may_be_nan_in_some_places() -> None:
 def test_parts_are_stacked_with_as_many_readings_as_any_of_them_has() -> None:
     parts = [np.array([1.0, 2]), Alternatives((np.array([3.0, 4]), np.array([5.0, 4]), np.array([6.0, 4])))]
     found = stacked([*parts, PartlyUndefined(np.array([7.0, 8]), np.array([True, False]))])
-    assert [way.tolist() for way in found.value.ways] == [[[1, 2], [x, 4], [7, 8]] for x in (3, 5, 6)]
-    assert found.where.tolist() == [[False, False], [False, False], [True, False]]
-    alone = stacked([all_undefined((2,)), parts[0]])
-    assert (alone.value.tolist(), alone.where.tolist()) == ([[0, 0], [1, 2]], [[True, True], [False, False]])
+    value, is_undefined, is_measured = with_measured(found)
+    assert [way.tolist() for way in value.ways] == [[[1, 2], [x, 4], [7, 8]] for x in (3, 5, 6)]
+    assert is_undefined.tolist() == [[False, False], [False, False], [True, False]]
+    assert not is_measured.any()
+    alone = stacked([all_undefined((2,)), AsMeasured(parts[0], np.array([False, True]))])
+    assert [each.tolist() for each in with_measured(alone)] == [
+        [[0, 0], [1, 2]], [[True, True], [False, False]], [[False, False], [False, True]],
+    ]  # fmt: skip
 
 
 def test_results_of_several_ways_each_of_several_results_are_one_list() -> None:

@@ -230,3 +230,39 @@ def test_values_of_peers_are_told_by_the_values_that_they_gave() -> None:
     given = [(2147483647, "1.32.0"), (2147483647, "1.23.0"), (2147483646, "1.32.0"), (-2147483644, "1.32.0")]
     found = [run_cases([case], Sums(*each))[0].outcome for each in given]
     assert found == ["xfailed", "failed", "failed", "passed"]
+
+
+HUGE = 3e38
+VECTOR = {"DataType": "FLOAT32", "Sizes": [1, 1, 1, 2]}
+ONE = {"DataType": "FLOAT32", "Sizes": [1, 1, 1, 1]}
+WINDOW = {"Strides": [1, 1], "StartPadding": [0, 0], "EndPadding": [0, 0]}
+
+
+@pytest.mark.parametrize(
+    ("operator", "tensors", "fields"),
+    [
+        ("GEMM", {"ATensor": VECTOR, "BTensor": VECTOR},
+         {"TransA": "NONE", "TransB": "TRANSPOSE", "Alpha": 0.125, "Beta": 0}),
+        ("CONVOLUTION", {"InputTensor": VECTOR, "FilterTensor": VECTOR},
+         {**WINDOW, "Mode": "CROSS_CORRELATION", "Direction": "FORWARD", "Dilations": [1, 1], "OutputPadding": [0, 0],
+          "GroupCount": 1}),
+        ("AVERAGE_POOLING", {"InputTensor": VECTOR}, {**WINDOW, "WindowSize": [1, 2], "IncludePadding": 0}),
+        ("REDUCE", {"InputTensor": VECTOR}, {"Function": "AVERAGE", "Axes": [3]}),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize(("largest", "outcome"), [(HUGE, "xfailed"), (1.0, "failed")])
+def test_what_overflows_in_a_peer_is_expected_beside_huge_numbers_alone(
+    operator: str, tensors: dict[str, Any], fields: dict[str, Any], largest: float, outcome: str
+) -> None:
+    """A sum of two huge numbers, or of two products with one and -1, is infinite on the way in FLOAT32."""
+
+    class Infinite:
+        name, is_directml, deviates_as, version = "infinite", False, "onnxruntime", "1.32.0"
+
+        def run(self, *_: Any) -> dict[str, Any]:
+            return {"OutputTensor": np.full((1, 1, 1, 1), np.inf, np.float32)}
+
+    numbers = dict(zip(tensors, ([[[[largest, largest / 2]]]], [[[[1.0, -1.0]]]]), strict=False))
+    desc = {**tensors, "OutputTensor": ONE, **fields}
+    (result,) = run_cases([Case("c", "c", "c.yaml", f"DML_OPERATOR_{operator}", None, desc, numbers)], Infinite())
+    assert result.outcome == outcome

@@ -9,14 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tensor_values import (
-    INFINITY,
-    WIDTHS,
-    accepted,
-    place,
-    read,
-    refused,
-)
+from tensor_values import INFINITY, WIDTHS, accepted, place, read, refused
 
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.diagnostics.record import collected

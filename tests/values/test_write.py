@@ -9,14 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tensor_values import (
-    BINARY,
-    INFINITY,
-    LIMITS,
-    WIDTHS,
-    power_of_two,
-    written,
-)
+from tensor_values import BINARY, INFINITY, LIMITS, WIDTHS, power_of_two, written
 
 from dmlcheck.values.write import values_text
 

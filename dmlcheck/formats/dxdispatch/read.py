@@ -12,13 +12,7 @@ from dmlcheck.diagnostics.record import MAX_PROBLEMS, Checking, Diagnostic, Find
 from dmlcheck.diagnostics.wording import describe
 from dmlcheck.files.document import Document, Path
 from dmlcheck.formats.dxdispatch.bindings import Resources, binding_findings, read_bindings
-from dmlcheck.formats.dxdispatch.form import (
-    count_findings,
-    file_path_findings,
-    missing_key,
-    name_findings,
-    wrong_type,
-)
+from dmlcheck.formats.dxdispatch.form import count_findings, file_path_findings, missing_key, name_findings, wrong_type
 from dmlcheck.formats.dxdispatch.model import DEFERRED, DxModel, ModelBinding, ModelCommand
 from dmlcheck.formats.dxdispatch.notation import data_type, plain_desc
 from dmlcheck.formats.registry import takers

@@ -34,15 +34,11 @@ from dmlcheck.onnx.model.parts import has_graphs
 from dmlcheck.onnx.model.placement import origin_of_outputs, place_of
 from dmlcheck.onnx.model.values import CONSTANT, GIVEN, HOST, MOST_DIMENSIONS, Value, initial, limited
 from dmlcheck.onnx.operators.row import Refusal
-from dmlcheck.onnx.operators.table import provider_steps, row_of
+from dmlcheck.onnx.operators.table import deviation_of, is_left_out, provider_steps, row_of
 from dmlcheck.onnx.provider.cpu_kernels import DOMAINS_OF_RUNTIME, is_known, kernels_of, meant, not_taken
-from dmlcheck.onnx.provider.registrations import (
-    Typed,
-    left_to_others,
-    registration_of,
-    registrations,
-)
+from dmlcheck.onnx.provider.registrations import Typed, left_to_others, registration_of, registrations
 from dmlcheck.onnx.reading import first_line, tensor_of
+from dmlcheck.onnx.schemas import schema_of
 
 NO_PROVIDER = "no-provider"
 PROVIDER_REFUSES = "provider-refuses"
@@ -285,7 +281,7 @@ def _visited_anew(node: Any, of: Context, scope: Scope) -> ModelNode:
             value if value.is_sized else inside.get(name, value)
             for name, value in zip(node.output, outputs, strict=True)
         ]
-    is_taken = not isinstance(found, UnusableNode) or found.rule not in ("runs-elsewhere", NO_PROVIDER)
+    is_taken = _is_computed(found) or (registered is not None and row_of(type_of(node)).is_on_cpu)
     origin = origin_of_outputs(node, inputs, place, is_taken=is_taken, is_static=of.is_static)
     before = next((value.root for value in inputs if value.root and value.is_unknown), "")
     root = before or _root_of_output(node, name)
@@ -297,6 +293,10 @@ def _visited_anew(node: Any, of: Context, scope: Scope) -> ModelNode:
     return ModelNode(name, operator, found, deviation=_deviation(node, of, inputs, outputs, found))
 
 
+def _is_computed(found: Sequence[Counterpart] | UnusableNode) -> bool:
+    return not isinstance(found, UnusableNode) or found.rule not in ("runs-elsewhere", NO_PROVIDER)
+
+
 def _deviation(
     node: Any,
     of: Context,
@@ -305,10 +305,9 @@ def _deviation(
     found: Sequence[Counterpart] | UnusableNode,
 ) -> str:
     """Return the known mistake of the provider in a node that it takes, "" if none is known."""
-    query = row_of(type_of(node)).deviation
-    if query is None or isinstance(found, UnusableNode):
+    if isinstance(found, UnusableNode) and found.reason != _EMPTY:
         return ""
-    text = _mapped(_node(node, of, inputs, outputs), query)
+    text = _mapped(_node(node, of, inputs, outputs), deviation_of)
     return text if isinstance(text, str) else ""
 
 
@@ -339,6 +338,9 @@ def _found(
 
     The rule is NO_PROVIDER where neither DirectML nor the CPU takes it as it is.
     """
+    refused = _unknown_attribute(node, version)
+    if refused is not None:
+        return refused
     made = _node(node, of, inputs, outputs)
     left = None if place == CONSTANT else _mapped(made, lambda one: left_to_others(one, version, typed))
     if isinstance(left, UnusableNode):
@@ -350,23 +352,33 @@ def _found(
             return _untaken(node, of, left, problem)
         refused = _refusal(row_of(made.type).refusal_of_cpu, made)
         return UnusableNode("runs-elsewhere", left) if refused is None else refused
-    return _described(node, of, made, inputs, outputs, _PLACED.get(place) or row_of(made.type).elsewhere)
+    if place:
+        return UnusableNode("runs-elsewhere", _PLACED[place])
+    return _described(node, of, made, inputs, outputs)
+
+
+def _unknown_attribute(node: Any, version: int) -> UnusableNode | None:
+    """Return the error about an attribute of a version that onnx had not yet when the release was made, or None."""
+    found = registrations()
+    if found.later.get(type_of(node)) != version:
+        return None
+    known = schema_of(node.op_type, version - 1).attributes
+    name = next((attribute.name for attribute in node.attribute if attribute.name not in known), None)
+    if name is None:
+        return None
+    reason = f"{found.release} knows no attribute {name} of {node.op_type}: version {version} is newer"
+    return UnusableNode(PROVIDER_REFUSES, reason, f"export the model without {name}, or with other operators instead")
 
 
 def _described(
-    node: Any,
-    of: Context,
-    made: OnnxNode,
-    inputs: Sequence[Value],
-    outputs: Sequence[Value],
-    elsewhere: str | None,
+    node: Any, of: Context, made: OnnxNode, inputs: Sequence[Value], outputs: Sequence[Value]
 ) -> Sequence[Counterpart] | UnusableNode:
-    """Return the descs of a node that the provider takes; `elsewhere` gives the reason if it still has none."""
-    if elsewhere is not None:
-        return UnusableNode("runs-elsewhere", elsewhere)
+    """Return the descs of a node that the provider takes."""
     refused = _refusal(row_of(made.type).refusal, made)
     if refused is not None:
         return refused
+    if (elsewhere := row_of(made.type).elsewhere) is not None:
+        return UnusableNode("runs-elsewhere", elsewhere)
     read, given = (
         [(name, value) for name, value in zip(names, values, strict=True) if name and name in of.used]
         for names, values in ((node.input, inputs), (node.output, outputs))
@@ -375,12 +387,7 @@ def _described(
     unknown = next(filter(None, (_unknown_size(name, value) for name, value in needed)), None)
     if unknown is not None:
         return UnusableNode("unknown-sizes", unknown)
-    row = row_of(made.type)
-    numbers = None if row.may_be_empty is None else next(iter(node.input[row.may_be_empty :]), None)
-    full = given if row.leaves_out_empty else [*(each for each in read if each[0] != numbers), *given]
-    if any(0 in (value.sizes or ()) for _, value in full):
-        return UnusableNode("runs-elsewhere", _EMPTY)
-    return _mapped(made, provider_steps)
+    return UnusableNode("runs-elsewhere", _EMPTY) if is_left_out(made) else _mapped(made, provider_steps)
 
 
 def _refusal(refusal: Refusal | None, made: OnnxNode) -> UnusableNode | None:

@@ -43,10 +43,11 @@ def _stays(value: Value, *, is_read_on_cpu: bool) -> bool:
 def origin_of_outputs(node: Any, inputs: Sequence[Value], place: str, *, is_taken: bool, is_static: bool) -> str:
     """Return the origin of the outputs of a node at a place, as `place_of` returns it.
 
-    `is_static` says that no size of the model is left to a run: a Shape is then a constant.
+    `is_static` says that no size of the model is left to a run: a Shape is then a constant. Where the provider does not
+    take a Shape, as of opset 23, what follows from it alone does not stay on the CPU.
     """
-    if row_of(type_of(node)).is_on_cpu:
-        return CONSTANT if node.op_type == "Shape" and is_static and inputs[0].is_sized else HOST
+    if type_of(node) == "Shape" and is_static and inputs[0].is_sized:
+        return CONSTANT
     if place or is_taken:
-        return place
+        return place or (HOST if row_of(type_of(node)).is_on_cpu else "")
     return HOST if any(value.origin == HOST for value in inputs) else ""

@@ -54,6 +54,14 @@ def _modulus(node: OnnxNode) -> list[Counterpart]:
     return _binary(f"ELEMENT_WISE_{operator}", node)
 
 
+def _exact_modulus(node: OnnxNode) -> list[Counterpart]:
+    """MODULUS, but for a rest of a division by infinity that is rounded down, which version 28 of ONNX says."""
+    by = node.input(1)
+    if by.dtype.kind == "f" and not node.get("fmod", 0) and np.isinf(node.numbers_of(1)).any():
+        raise Unmapped("Mod by infinity, for which DirectML gives NaN")
+    return _modulus(node)
+
+
 def _shift(node: OnnxNode) -> list[Counterpart]:
     direction = node.get("direction")
     if direction not in ("LEFT", "RIGHT"):
@@ -77,8 +85,13 @@ def _shift_of_bits(node: OnnxNode) -> list[Counterpart]:
 
 
 def _power(node: OnnxNode) -> list[Counterpart]:
-    """POW, also of a constant exponent: the provider registers no constant input of Pow."""
-    output, names = node.output(), ("InputTensor", "ExponentTensor")
+    """POW; in a model whose exponent is one constant, CONSTANT_POW, unless graph optimizations are disabled."""
+    output, exponent = node.output(), node.input(1)
+    known = exponent.values
+    if not node.has_outputs and exponent.size == 1 and known is not None:
+        value = shortest(float(known.reshape(-1)[0]))
+        return [Counterpart("ELEMENT_WISE_CONSTANT_POW", {**node.tensors(), "Exponent": value})]
+    names = ("InputTensor", "ExponentTensor")
     tensors = {name: repeated(node.input(index), output.shape) for index, name in enumerate(names)}
     return [Counterpart("ELEMENT_WISE_POW", {**tensors, "OutputTensor": output})]
 
@@ -246,7 +259,7 @@ OPERATORS: dict[str, Row] = {
     "Max": Row(partial(_of_any_number, "MAX")),
     "Mean": Row(_mean),
     "Min": Row(partial(_of_any_number, "MIN")),
-    "Mod": Row(_modulus),
+    "Mod": Row(_modulus, exact=_exact_modulus),
     "Pow": Row(_power, exact=_exact_power),
     "Round": Row(_round),
     "Sum": Row(partial(_of_any_number, "ADD")),

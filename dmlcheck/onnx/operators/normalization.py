@@ -13,8 +13,8 @@ import numpy as np
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, axes_of, axis_of, shortest
 from dmlcheck.onnx.descs.padded import padded
-from dmlcheck.onnx.descs.steps import unary
-from dmlcheck.onnx.descs.tensors import channels, ranked, sized
+from dmlcheck.onnx.descs.steps import pair, step, unary
+from dmlcheck.onnx.descs.tensors import channels, ranked, repeated, sized
 from dmlcheck.onnx.operators.row import Row, not_taken
 
 
@@ -98,6 +98,22 @@ def _batch_normalization_in_training(node: OnnxNode) -> list[Counterpart]:
     fields = {**tensors, **own, "Epsilon": shortest(node.get("epsilon", 1e-5))}
     note = "The running mean and variance are not compared."
     return [Counterpart("BATCH_NORMALIZATION_TRAINING", fields, note, frozenset(own))]
+
+
+def _norm_of_meaning(node: OnnxNode) -> list[Counterpart]:
+    """LP_NORMALIZATION, and 0 for what is 0 where a norm is: the quotient of both is none."""
+    (made,) = _norm(node)
+    x, output = node.input(0), node.output()
+    values = x.values
+    if values is None or values.any(axis=made.fields["Axis"]).all():
+        return [made]
+    quotients, is_zero = output.unknown(), TensorRef("UINT8", x.shape)
+    zeros = repeated(TensorRef.of(np.zeros((), x.dtype)), x.shape)
+    return [
+        made.with_fields(OutputTensor=quotients),
+        pair("LOGICAL_EQUALS", x, zeros, is_zero),
+        step("ELEMENT_WISE_IF", ConditionTensor=is_zero, ATensor=zeros, BTensor=quotients, OutputTensor=output),
+    ]
 
 
 _ADDED = 1e-9  # to the deviation, by ONNX
@@ -198,7 +214,7 @@ OPERATORS: dict[str, Row] = {
     "InstanceNormalization": Row(_instances, provider=_instances_of_provider),
     "LRN": Row(_local_response),
     "LayerNormalization": _row_of_layer(1, outputs=3),
-    "LpNormalization": Row(_norm, provider=_norm_of_provider),
+    "LpNormalization": Row(exact=_norm_of_meaning, provider=_norm_of_provider),
     "MeanVarianceNormalization": Row(exact=_mean_variance_of_meaning, provider=_mean_variance_of_provider),
     "RMSNormalization": Row(partial(_layer, 0)),
     "SimplifiedLayerNormalization": _row_of_layer(0),

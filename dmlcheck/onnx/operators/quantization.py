@@ -163,7 +163,7 @@ def _deviation(node: OnnxNode) -> str | None:  # noqa: ARG001 - as other operato
 
 OPERATORS: dict[str, Row] = {
     "Cast": Row(_cast, provider=_cast_of_provider),
-    "CastLike": Row(_cast, provider=_cast_of_provider),
+    "CastLike": Row(_cast, provider=_cast_of_provider, may_be_empty=1),
     "DequantizeLinear": _row("DEQUANTIZE", _of_each_element, is_kept=True),
     "DynamicQuantizeLinear": Row(_by_range, outputs=3, deviation=_deviation),
     "QuantizeLinear": _row("QUANTIZE", _of_each_element),

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.graphs.tensors import TensorRef
-from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, RefusedNode, Unmapped, axis_of, shortest
+from dmlcheck.graphs.tensors import Array, TensorRef
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, RefusedNode, Unmapped, axis_of
 from dmlcheck.onnx.descs.padded import padded
 from dmlcheck.onnx.descs.steps import pair, product, step
 from dmlcheck.onnx.descs.tensors import along, channels, channels_second, converted, repeated, sized
@@ -55,7 +55,8 @@ def _matrices(node: OnnxNode, second: int) -> tuple[int, dict[str, TensorRef]]:
     return output.ndim, batches(a, b, output)
 
 
-def _product_of_integers(node: OnnxNode) -> list[Counterpart]:
+def product_of_integers(node: OnnxNode) -> list[Counterpart]:
+    """MATRIX_MULTIPLY_INTEGER."""
     rank, tensors = _matrices(node, 1)
     points = _tensors(node, (2, "AZeroPointTensor", _of_rows(rank)), (3, "BZeroPointTensor", _of_columns(rank)))
     return [Counterpart("MATRIX_MULTIPLY_INTEGER", {**tensors, **points})]
@@ -151,54 +152,37 @@ def _average(node: OnnxNode, *, is_global: bool = False) -> list[Counterpart]:
 # ---- computed in floating point, or quantized first
 
 
-def _scaled(operator: str, x: TensorRef, scale: TensorRef, zero: TensorRef, output: TensorRef) -> Counterpart:
+def scaled(operator: str, x: TensorRef, scale: TensorRef, zero: TensorRef, output: TensorRef) -> Counterpart:
     """Return a QUANTIZE_LINEAR or DEQUANTIZE_LINEAR, its numbers repeated to all elements."""
     tensors = {"ScaleTensor": along(scale, 0, x.shape), "ZeroPointTensor": along(zero, 0, x.shape)}
     return Counterpart(f"ELEMENT_WISE_{operator}_LINEAR", {"InputTensor": x, **tensors, "OutputTensor": output})
 
 
-def _dequantized(x: TensorRef, scale: TensorRef, zero: TensorRef) -> tuple[Counterpart, TensorRef]:
+def dequantized(x: TensorRef, scale: TensorRef, zero: TensorRef) -> tuple[Counterpart, TensorRef]:
     """Return a DEQUANTIZE_LINEAR, and the floats that it gives."""
     made = TensorRef("FLOAT32", x.shape)
-    return _scaled("DEQUANTIZE", x, scale, zero, made), made
+    return scaled("DEQUANTIZE", x, scale, zero, made), made
 
 
 def _sigmoid(node: OnnxNode) -> list[Counterpart]:
     """DEQUANTIZE_LINEAR, SIGMOID, QUANTIZE_LINEAR; both zero points must be there."""
-    return _through_float(node, node.input(2), node.input(4), "ACTIVATION_SIGMOID")
+    return through_float(node, node.input(2), node.input(4), "ACTIVATION_SIGMOID")
 
 
-def _leaky(node: OnnxNode) -> list[Counterpart]:
-    """DEQUANTIZE_LINEAR, LEAKY_RELU, QUANTIZE_LINEAR."""
-    zeros = _zero(node, 2, node.input(0)), _zero(node, 4, node.output())
-    return _through_float(node, *zeros, "ACTIVATION_LEAKY_RELU", Alpha=shortest(node.get("alpha", 0.01)))
-
-
-def _through_float(
+def through_float(
     node: OnnxNode, zero: TensorRef, zero_of_output: TensorRef, operator: str, **fields: Any
 ) -> list[Counterpart]:
     """DEQUANTIZE_LINEAR, an operator of floats, QUANTIZE_LINEAR."""
-    first, numbers = _dequantized(node.input(0), node.input(1), zero)
+    first, numbers = dequantized(node.input(0), node.input(1), zero)
     output = node.output()
     made = TensorRef("FLOAT32", output.shape)
     inner = step(operator, InputTensor=numbers, OutputTensor=made, **fields)._replace(least=4)
-    return [first, inner, _scaled("QUANTIZE", made, node.input(3), zero_of_output, output)]
+    return [first, inner, scaled("QUANTIZE", made, node.input(3), zero_of_output, output)]
 
 
-def _zero(node: OnnxNode, index: int, like: TensorRef) -> TensorRef:
+def zero_of(node: OnnxNode, index: int, like: TensorRef) -> TensorRef:
     """Return a zero point, 0 if it is left out."""
     return node.optional(index) or TensorRef.of(np.zeros((), like.dtype))
-
-
-def _multiplied(node: OnnxNode) -> list[Counterpart]:
-    """DEQUANTIZE_LINEAR of both factors, MULTIPLY, QUANTIZE_LINEAR."""
-    output = node.output()
-    factors = ((index, node.input(index)) for index in (0, 3))
-    given = [_dequantized(x, node.input(index + 1), _zero(node, index + 2, x)) for index, x in factors]
-    before, parts = zip(*given, strict=True)
-    made = TensorRef("FLOAT32", output.shape)
-    last = _scaled("QUANTIZE", made, node.input(6), _zero(node, 7, output), output)
-    return [*before, pair("MULTIPLY", parts[0], parts[1], made), last]
 
 
 def _query_q_linear_sigmoid(node: OnnxNode) -> str | None:
@@ -212,12 +196,12 @@ def _concat(node: OnnxNode) -> list[Counterpart]:
     if count < 1 or rest:
         raise Unmapped(f"{node.type} of {len(node.inputs)} inputs, which are not each with a scale and a zero point")
     starts = range(2, 2 + 3 * count, 3)
-    given = [_dequantized(*(node.input(start + more) for more in range(3))) for start in starts]
+    given = [dequantized(*(node.input(start + more) for more in range(3))) for start in starts]
     first, parts = zip(*given, strict=True)
     output = node.output()
     made = TensorRef("FLOAT32", output.shape)
     fields = {"InputTensors": list(parts), "OutputTensor": made, "Axis": axis_of(node.whole("axis"), output.ndim)}
-    last = _scaled("QUANTIZE", made, node.input(0), node.input(1), output)
+    last = scaled("QUANTIZE", made, node.input(0), node.input(1), output)
     return [*first, Counterpart("JOIN", fields), last]
 
 
@@ -272,14 +256,27 @@ def _zero_points(packed: TensorRef, sizes: tuple[int, ...], bits: int) -> Tensor
 
 def _product_with_bias(node: OnnxNode) -> list[Counterpart]:
     """DEQUANTIZE of the weights and GEMM, and the bias, which the provider does not take."""
-    if node.whole("accuracy_level", 0) == 4:
-        raise Unmapped(f"{node.type} of accuracy_level 4, which lets an implementation round the first factor to INT8")
     if node.has(3) and node.input(3).element != "UINT8":
         raise Unmapped(f"{node.type} whose zero points are {node.input(3).data_type}, not packed in UINT8")
     bias, output = node.optional(5), node.output()
     product = output if bias is None else output.unknown()
     made = _product_of_blocks(node._replace(inputs=node.inputs[:5], outputs=(product,)))
     return made if bias is None else [*made, pair("ADD", product, bias, output)]
+
+
+_LEAST_ACCURATE = 4  # an accuracy_level: INT8, in blocks as those of the weights
+_HALF_A_STEP = 0.5 / 127  # of the largest magnitude of a block
+_ROUNDINGS = {2: 2.0**-11, 3: 2.0**-8}  # of levels: to FLOAT16 and BFLOAT16, of each magnitude
+
+
+def _slack(node: OnnxNode) -> dict[int, Array]:
+    """Return how far an accuracy_level lets the first factor be rounded."""
+    level, x = node.whole("accuracy_level", 0), np.abs(node.numbers_of(0).astype(np.float64))
+    if level != _LEAST_ACCURATE:
+        return {0: x * _ROUNDINGS[level]} if level in _ROUNDINGS else {}
+    columns, block = x.shape[-1], node.positive("block_size")
+    largest = np.maximum.reduceat(x, range(0, columns, block), axis=-1)
+    return {0: np.repeat(largest, block, axis=-1)[..., :columns] * _HALF_A_STEP}
 
 
 def _query_mat_mul_n_bits(node: OnnxNode) -> str | None:
@@ -296,19 +293,17 @@ def _query_mat_mul_n_bits(node: OnnxNode) -> str | None:
 
 OPERATORS: dict[str, Row] = {
     "ConvInteger": Row(_convolution_of_integers),
-    "MatMulInteger": Row(_product_of_integers),
+    "MatMulInteger": Row(product_of_integers),
     "QLinearConv": Row(_quantized_convolution, refusal=_refusal_of_convolution),
     "QLinearMatMul": Row(_quantized_product, exact=_product_by_float32),
     "com.microsoft.DynamicQuantizeMatMul": Row(_product_of_quantized),
     "com.microsoft.MatMulIntegerToFloat": Row(_product_to_float),
     "com.microsoft.MatMulNBits": Row(
-        exact=_product_with_bias, provider=_product_of_blocks, query=_query_mat_mul_n_bits
+        exact=_product_with_bias, provider=_product_of_blocks, query=_query_mat_mul_n_bits, slack=_slack
     ),
     "com.microsoft.QLinearAdd": Row(_sum),
     "com.microsoft.QLinearAveragePool": Row(_average),
     "com.microsoft.QLinearConcat": Row(_concat),
     "com.microsoft.QLinearGlobalAveragePool": Row(partial(_average, is_global=True)),
-    "com.microsoft.QLinearLeakyRelu": Row(exact=_leaky),
-    "com.microsoft.QLinearMul": Row(exact=_multiplied),
     "com.microsoft.QLinearSigmoid": Row(_sigmoid, query=_query_q_linear_sigmoid),
 }

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
+from dmlcheck.graphs.tensors import Array
 from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, RefusedNode
 
 Maker = Callable[[OnnxNode], list[Counterpart]]
 Query = Callable[[OnnxNode], "str | None"]
+Slack = Callable[[OnnxNode], "Mapping[int, Array]"]
 Refusal = Callable[[OnnxNode], "RefusedNode | None"]
 
 BY_SIZES = "DirectML computes nothing for it: the result follows from sizes, or is one of the inputs"
@@ -24,7 +26,8 @@ class Row(NamedTuple):
     returns why the provider refuses a node that it takes, though sizes may be unknown; `refusal_of_cpu` is that of the
     CPU. `reason` is why no steps have the meaning, after the operator's name, and `elsewhere` why the provider has no
     descs. `remark` returns words about the results of a node, None if there is nothing to say, and `deviation` about
-    those that the provider gets wrong on any device. `outputs` is the most outputs of the steps, None if they check it
+    those that the provider gets wrong on any device. `slack` returns how far ONNX lets implementations round the
+    elements of some inputs before they compute. `outputs` is the most outputs of the steps, None if they check it
     themselves.
     """
 
@@ -38,10 +41,11 @@ class Row(NamedTuple):
     elsewhere: str | None = None
     remark: Query | None = None
     deviation: Query | None = None
+    slack: Slack | None = None
     outputs: int | None = 1
     is_sized_by_inputs: bool = False  # the descs have no sizes of outputs
     leaves_out_empty: bool = False  # the descs leave out inputs that have no elements
-    may_be_empty: int | None = None  # an input of numbers, which may be none
+    may_be_empty: int | None = None  # an input whose elements, if any, are not computed with
     is_kept: bool = False  # ONNX Runtime does not compute it at load, though all its inputs are constant
     is_on_cpu: bool = False  # its outputs are on the CPU, whoever computes them
 

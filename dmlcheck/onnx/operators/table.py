@@ -26,6 +26,7 @@ from dmlcheck.onnx.operators import (
     normalization,
     pooling,
     quantization,
+    quantized_on_cpu,
     quantized_operators,
     recurrent,
     reduction,
@@ -54,6 +55,7 @@ OPERATORS: dict[str, Row] = {
     **normalization.OPERATORS,
     **pooling.OPERATORS,
     **quantization.OPERATORS,
+    **quantized_on_cpu.OPERATORS,
     **quantized_operators.OPERATORS,
     **recurrent.OPERATORS,
     **reduction.OPERATORS,
@@ -63,6 +65,7 @@ OPERATORS: dict[str, Row] = {
     **without_operators.OPERATORS,
 }
 _UNKNOWN = Row()
+_LEFT = "nothing is computed where a tensor has no elements: outputs that have some hold what was in memory before"
 
 
 def row_of(operator: str) -> Row:
@@ -90,6 +93,21 @@ def provider_steps(node: OnnxNode) -> list[Counterpart]:
     if make is None:
         raise Unmapped(f"the DirectML provider has no descs of {node.type}")
     return list(map(padded, _made(make, row, node)))
+
+
+def is_left_out(node: OnnxNode) -> bool:
+    """Whether the provider makes no operator of a node that it takes, since a tensor has no elements."""
+    row = row_of(node.type)
+    read = [x for index, x in enumerate(node.inputs) if index != row.may_be_empty and not row.leaves_out_empty]
+    return any(x is not None and not x.size for x in (*read, *node.outputs))
+
+
+def deviation_of(node: OnnxNode) -> str | None:
+    """Return the known mistake of the provider in a node that it takes, None if none is known."""
+    if is_left_out(node):
+        return _LEFT if any(x is not None and x.size for x in node.outputs) else None
+    query = row_of(node.type).deviation
+    return None if query is None else query(node)
 
 
 def _made(make: Maker, row: Row, node: OnnxNode) -> list[Counterpart]:

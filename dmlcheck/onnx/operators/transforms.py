@@ -5,7 +5,7 @@ From DmlSTFT.h, DmlDFT.h and DmlGridSample.h of ONNX Runtime's DirectML provider
 
 from __future__ import annotations
 
-from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, RefusedNode, Unmapped
 from dmlcheck.onnx.descs.steps import identity, pair
 from dmlcheck.onnx.operators.row import BY_SHADERS, Row
 
@@ -24,8 +24,16 @@ def _frames(node: OnnxNode) -> list[Counterpart]:
     return [pair("MULTIPLY", overlapping, window.reshape(-1), frames)]
 
 
+def _refusal_of_dft(node: OnnxNode) -> RefusedNode | None:
+    """Return the refusal of an inverse of half the frequencies: the onnx of the release infers no sizes of it."""
+    if not (node.get("inverse", 0) and node.get("onesided", 0)):
+        return None
+    help = "give DFT all frequencies, with onesided 0: the missing half is the other one, conjugated and backwards"
+    return RefusedNode("ONNX Runtime refuses a DFT that is both inverse and onesided", help)
+
+
 OPERATORS: dict[str, Row] = {
-    "DFT": Row(elsewhere=BY_SHADERS),
+    "DFT": Row(elsewhere=BY_SHADERS, refusal=_refusal_of_dft),
     "GridSample": Row(elsewhere=BY_SHADERS),
     "STFT": Row(provider=_frames),
 }

@@ -17,7 +17,7 @@ from dmlcheck.onnx.provider.registrations import (
     types_of_row,
 )
 
-DOMAINS_OF_RUNTIME = ("", "ai.onnx.ml", "com.microsoft", "com.microsoft.nchwc")
+DOMAINS_OF_RUNTIME = ("", "ai.onnx.ml", "ai.onnx.preview.training", "com.microsoft", "com.microsoft.nchwc")
 _NOT_TYPES = ("versions", "inputs", "outputs")
 
 

@@ -35,11 +35,13 @@ class Registration(NamedTuple):
 class Registrations(NamedTuple):
     """All rows of registrations.yaml by operator, and their release of ONNX Runtime with its newest opset.
 
-    `level` is the feature level that the provider asks for when it makes a device.
+    `later` are versions of operators, of these opsets, that only a later onnx has. `level` is the feature level that
+    the provider asks for when it makes a device.
     """
 
     release: str
     opset: int
+    later: Mapping[str, int]
     level: str
     rows: Mapping[str, tuple[Registration, ...]]
 
@@ -49,7 +51,8 @@ def registrations() -> Registrations:
     """Return the registrations of the DirectML provider."""
     value, release = read_registered(os.path.join(os.path.dirname(__file__), "registrations.yaml"))
     rows = {name: tuple(_row(row, value["types"]) for row in given) for name, given in value["operators"].items()}
-    return Registrations(release, value["source"]["opset"], value["device"]["level"], rows)
+    source = value["source"]
+    return Registrations(release, source["opset"], source["later"], value["device"]["level"], rows)
 
 
 def read_registered(path: str) -> tuple[Any, str]:

@@ -95,6 +95,11 @@ def limits(data_type: str) -> tuple[float, float]:
     return (0, 2**bits - 1) if kind == "uint" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
 
 
+def beginning(data_type: str) -> Any:
+    """Return the number that DirectML's maxima of floats begin with: in FLOAT32 it is finite."""
+    return element(limits(data_type)[0] if data_type == "FLOAT32" else -np.inf, data_type)
+
+
 def overflows(data_type: str, x: Any) -> Any:
     """Return a mask of the numbers that are beyond a data type; floats, after they are rounded to it."""
     numbers, (least, most) = raw(x), limits(data_type)

@@ -43,6 +43,17 @@ def extreme(x: Any, axes: Axes, with_nan: np.ufunc, without_nan: np.ufunc) -> Pa
     return PartlyUndefined(found, is_nan)
 
 
+def beginnings(x: Any, axes: Axes) -> Any:
+    """Return the first element of each group, or None if DirectML compares groups of this size in parts."""
+    firsts = tuple(slice(1) if axis in axes else slice(None) for axis in range(x.ndim))
+    if isinstance(x, Blocks) or x.size > ONE_BY_ONE * x[firsts].size:
+        return None
+    return x[firsts]
+
+
+ONE_BY_ONE = 512  # elements of a group: larger ones were seen to be compared in parts
+
+
 def positions(x: Any, axes: Axes) -> Any:
     """Return the row-major position of each element in its group along `axes`."""
 

@@ -114,10 +114,18 @@ def _of_a_number(number: float, dtype: Any, unit_roundoff: float) -> Array | Non
 
 
 def _distance(value: Any, size: Any, arithmetic: Arithmetic) -> Array:
-    """Return the distance to the nearest number of the type; beyond its largest number, u times the value."""
+    """Return the distance to the nearest number of the type; beyond its largest number, u times the value.
+
+    Where results are stored in another type than they are computed in, that may cut them off toward 0.
+    """
     most = arithmetic.unit_roundoff * size
     dtype = _TYPES.get(arithmetic.data_type)
-    return np.asarray(most if dtype is None else np.fmin(np.abs(value - value.astype(dtype)), most))
+    if dtype is None:
+        return np.asarray(most)
+    near = np.asarray(value).astype(dtype)
+    if arithmetic.computed_in:
+        near = np.where(np.abs(near) > np.abs(value), np.nextafter(near, dtype(0)), near)
+    return np.asarray(np.fmin(np.abs(value - near), most))
 
 
 def correctly_rounded(value: Any, size: Any, moved: Any, arithmetic: Arithmetic) -> Array:
@@ -290,7 +298,7 @@ HALF_POWERS = frozenset(["cosh", "sinh"])  # functions that are half a power whe
 
 def summing_error(
     count: Any, sums: Any, absolute: Any, squares: Any, arithmetic: Arithmetic, walked: Any = 0.0, absorbed: Any = 0.0,
-    alike: Any = 0.0,
+    alike: Any = 0.0, parts: Any = None,
 ) -> Any:  # fmt: skip
     """Return the largest error of a sum with `count` additions in any order, or its likely error.
 
@@ -299,12 +307,12 @@ def summing_error(
     random order the squares of the partial sums are at most about the square of the whole sum plus the squares of the
     terms; in the order of the terms their sum is `walked`. Roundings are not independent for equal terms, where `alike`
     is the chance that two terms are equal, and for terms that are too small for the partial sums, whose sum is
-    `absorbed`.
+    `absorbed`. Where parts of a sum are stored, the sizes of these add up to `parts`, by default to `absolute`.
     """
     if arithmetic.computed_in:
         wider = arithmetic._replace(unit_roundoff=FORMATS[arithmetic.computed_in].unit_roundoff, computed_in="")
         own = summing_error(count, sums, absolute, squares, wider, walked, absorbed, alike)
-        return own + _stored(sums, absolute, arithmetic)
+        return own + _stored(sums, absolute if parts is None else parts, arithmetic)
     error = (count + (np.asarray(count) > 0)) * arithmetic.unit_roundoff * absolute
     if arithmetic.is_likely:
         chance, is_spread = alike, _is_spread(count + 1, sums, squares, arithmetic)
@@ -321,9 +329,9 @@ def summing_error(
     return error
 
 
-def _stored(sums: Any, absolute: Any, arithmetic: Arithmetic) -> Any:
+def _stored(sums: Any, parts: Any, arithmetic: Arithmetic) -> Any:
     """Return the error of storing sums in the type of the arithmetic, or parts of them; infinite if one overflows."""
-    size = absolute if arithmetic.stored == PARTS else np.abs(sums)
+    size = parts if arithmetic.stored == PARTS else np.abs(sums)
     return plus(arithmetic.unit_roundoff * size, beyond(size, arithmetic))
 
 

@@ -75,6 +75,7 @@ class _Accumulator:
         self.of_each = of_each
         self.value: Any = None
         self.absolute: Any = None
+        self.parts: Any = None
         self.squares: Any = 0.0
         self.carried: Any = None
         self.rounded: factors.Moved | None = None
@@ -91,6 +92,8 @@ class _Accumulator:
                 function, *(factors.UNITS[arithmetic.unit](x, arithmetic.factors) for x in (part.x, part.y))
             )
         self.value = plus(self.value, part.value)
+        if arithmetic.stored:
+            self.parts = plus(self.parts, np.abs(part.value))
         if is_rounded and not arithmetic.unit:
             of_these = factors.moved(
                 function, [part.x, part.y], [s, t], arithmetic.factors, is_likely=arithmetic.is_likely
@@ -120,7 +123,9 @@ class _Accumulator:
             is_even = of.is_even(count, value, self.squares) if arithmetic.is_likely else True
             moved = plus(moved, self.rounded.likely(is_even))
         if count > 1:
-            own = summing_error(count - 1, value, self.absolute, self.squares, arithmetic, alike=self.alike)
+            own = summing_error(
+                count - 1, value, self.absolute, self.squares, arithmetic, alike=self.alike, parts=self.parts
+            )
             error = plus(own, moved)
         else:
             error = of.correctly_rounded(np.asarray(value), np.abs(value), moved, arithmetic)

@@ -25,10 +25,7 @@ Rounding = Callable[[Any], Any]
 
 
 def coordinates(places: Iterable[range], scales: Any, input_offsets: Any, output_offsets: Any) -> list[Any]:
-    """Return the places in the input of places o of an output: (o - OutputPixelOffset) / Scale - InputPixelOffset.
-
-    They are NaN where Scale is not positive.
-    """
+    """Return the places in the input of places o of an output: (o - OutputPixelOffset) / Scale - InputPixelOffset."""
     return list(map(_coordinates, map(numbers_of, places), scales, input_offsets, output_offsets))
 
 
@@ -37,7 +34,7 @@ def _coordinates(places: Array, scale: Any, input_offset: Any, output_offset: An
     if raw(scale) == 1 and raw(input_offset) + raw(output_offset) == 0:
         return places
     own = Ball(places, None, scale.arithmetic) if isinstance(scale, Ball) else places
-    return (own - output_offset) / (scale if raw(scale) > 0 else np.nan) - input_offset
+    return (own - output_offset) / scale - input_offset
 
 
 def interpolated(x: Array, places: Sequence[Any], mode: str, rounding: Rounding) -> Any:

@@ -38,7 +38,7 @@ class Nested(NamedTuple):
         if not beyond.any():
             return found
         infinite = np.where(beyond, np.copysign(np.inf, raw(x)), stored(x, self.data_type))
-        return any_of(found, self.formula(infinite))
+        return any_of(found, unmeasured(self.formula(infinite)))
 
 
 def unchanged(x: Any) -> Any:
@@ -78,17 +78,14 @@ def activation(nested: Nested, limit: Any = None, *, is_last: bool = False) -> C
 def _activated(nested: Nested, x: Any, limit: Any = None) -> tuple[Any, Any]:
     """Return the results of an activation, and a mask of the undefined ones.
 
-    Undefined are all results of an activation that reduces the hidden state, results for numbers that are undefined and
-    for NaN that is clipped, all for a limit that is NaN or negative, and those that differ if a number is rounded to
-    infinity first. Unless the activation `is_last`, so are results that overflow.
+    Undefined are results for numbers that are undefined and for NaN that is clipped, all for a limit that is NaN or
+    negative, and those that differ if a number is rounded to infinity first. Unless the activation `is_last`, so are
+    results that overflow.
     """
     x, is_lost = separated(x)
     if limit is not None:
         value, mark = _activated(nested, np.clip(x, -limit, limit))
         return value, mark | np.isnan(raw(x)) | ~(raw(limit) >= 0) | is_lost
-    if nested.axes:
-        value, _ = separated(nested.formula(raw(x), axes=(1,)))
-        return value.astype(np.float64), True
     found, mark = separated(nested(x))
     value, *others = ways_of(found)
     dtype = NUMPY_TYPES[nested.data_type if nested.is_last else "FLOAT64"]

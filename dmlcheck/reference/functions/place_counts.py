@@ -1,4 +1,4 @@
-"""How many places a window has along a dimension, and how large the output of a transposed window is."""
+"""How many places a window has along a dimension."""
 
 from __future__ import annotations
 
@@ -13,11 +13,6 @@ def may_be_place_count(count: int, size: int, taps: int, stride: int, dilation: 
     steps, rest = divmod(_room(size, taps, dilation, padding, end), stride)
     has_one_more = rest > 0 and (steps + 1) * stride < size + padding
     return steps >= 0 and (count == steps + 1 or (has_one_more and count == steps + 2))
-
-
-def transposed_size(size: int, taps: int, stride: int, dilation: int, padding: int, end: int) -> int:
-    """Return the size of the output of a transposed convolution along a dimension, without output padding."""
-    return (size - 1) * stride + (taps - 1) * dilation + 1 - padding - end
 
 
 def _room(size: int, taps: int, dilation: int, padding: int, end: int) -> int:

@@ -8,22 +8,18 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.arrays.data_types import as_bits, cast, is_float, limits, overflows, stored, width, wrapped
-from dmlcheck.reference.functions.several_ways import (
-    as_measured_powers,
-    of_values,
-    powers,
-    sums_or_infinity,
-)
+from dmlcheck.reference.functions.several_ways import as_measured_powers, of_values, powers, sums_or_infinity
 from dmlcheck.reference.results import AsMeasured, PartlyUndefined, alternatives, flushing
 from dmlcheck.reference.rows import CHOICES, REMAINDERS, Kernel, elementwise, exact
 
 
 def quotient(a: Any, b: Any, *, output_type: str) -> Any:
-    """A / B of integers, rounded toward 0; undefined for signed B = 0, and for the least number / -1."""
+    """A / B of integers, rounded toward 0; undefined for signed B = 0. The least number / -1 wraps."""
     found = (a - np.fmod(a, b)) // b
     if a.dtype.kind == "u":
         return by_0(found, b, output_type)
-    return PartlyUndefined(found, (b == 0) | (a == np.iinfo(a.dtype).min) & (b == -1))
+    is_wrapped = (a == limits(output_type)[0]) & (b == -1)
+    return PartlyUndefined(AsMeasured(np.where(is_wrapped, a, found), is_wrapped), b == 0)
 
 
 def by_0(found: Any, divisor: Any, data_type: str) -> AsMeasured:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from functools import reduce
+from operator import sub
 from typing import Any
 
 import numpy as np
@@ -14,11 +14,10 @@ from dmlcheck.reference.arrays.places import Places, numbers_of
 from dmlcheck.reference.ball.winograd import WINOGRAD
 from dmlcheck.reference.functions.magnitudes import of_convolution
 from dmlcheck.reference.functions.nested import Nested
-from dmlcheck.reference.functions.place_counts import place_count, transposed_size
 from dmlcheck.reference.functions.products import dot, dot_of_scaled, plus
 from dmlcheck.reference.functions.quantization import difference, requantized
 from dmlcheck.reference.functions.windows import Window
-from dmlcheck.reference.results import PartlyUndefined, any_of, separated, ways_of
+from dmlcheck.reference.results import AsMeasured, PartlyUndefined, any_of
 from dmlcheck.reference.rows import PRODUCTS, Correlations, Given, Kernel, Spread
 
 Sizes = tuple[int, ...]
@@ -46,8 +45,16 @@ def in_groups(given: Given) -> Any:
 
 
 def convolution(
-    input: Any, filter: Any, bias: Any, *, places: Places, ends: Sequence[float], unmet: Any, fused_activation: Nested
-) -> PartlyUndefined:
+    input: Any,
+    filter: Any,
+    bias: Any,
+    *,
+    places: Places,
+    ends: Sequence[int],
+    unmet: Any,
+    direction: str,
+    fused_activation: Nested,
+) -> PartlyUndefined | AsMeasured:
     """FusedActivation(Bias[k] + the sum over a group's channels c and the window w of Filter[k, c, w] * Input[c, i]).
 
     FORWARD: i = o * Strides + w * Dilations - StartPadding, and Input is 0 outside InputTensor.
@@ -55,39 +62,27 @@ def convolution(
     BACKWARD: i * Strides = o + StartPadding - w * Dilations, over the w for which there is such an i, with Filter[c, k,
     w].
 
-    Mode CONVOLUTION uses w in the opposite order. The elements that OutputPadding adds may be 0 before the bias, before
-    FusedActivation or after it.
+    Mode CONVOLUTION uses w in the opposite order. The last elements, as many as OutputPadding says, are
+    FusedActivation(0), or such sums as ONNX has there.
     """
     sums, is_added = dot(filter, input), beyond(places[2:], ends)
-    found = finished(sums, bias, fused_activation)
-    if is_added.any():
-        found = any_of(found, *zeros_added(sums, is_added, bias, fused_activation))
-    return PartlyUndefined(found, unmet)
-
-
-def finished(sums: Any, bias: Any, fused: Nested) -> Any:
-    """fused(sums + bias)."""
-    return fused(sums if bias is None else plus(sums, bias))
-
-
-def zeros_added(sums: Any, is_added: Any, bias: Any, fused: Nested) -> list[Any]:
-    """Return the results with 0 in the elements of OutputPadding: before the bias, before `fused`, or after it."""
+    if direction == "FORWARD":  # DirectML multiplies all weights, by 0 in the padding
+        sums = np.where(unmet, np.nan, sums)
     biased = sums if bias is None else plus(sums, bias)
-    before = finished(np.where(is_added, 0, sums), bias, fused), fused(np.where(is_added, 0, biased))
-    found, _ = separated(fused(biased))
-    return [*before, *(np.where(is_added, 0, way) for way in ways_of(found))]
+    found = fused_activation(biased)
+    if is_added.any():
+        found = any_of(fused_activation(np.where(is_added, 0, biased)), found)
+    return AsMeasured(found, unmet) if direction == "FORWARD" else PartlyUndefined(found, unmet)
 
 
-def beyond(places: Places, ends: Sequence[float]) -> Any:
+def beyond(places: Places, ends: Sequence[int]) -> Any:
     """Return a mask of the places, in row-major order, that are at or beyond an end of a dimension."""
     return reduce(np.logical_or.outer, map(np.greater_equal, map(numbers_of, places), ends)).ravel()
 
 
-def ends_of_sums(given: Given) -> list[float]:
-    """Return the first place that OutputPadding adds, by dimension; infinity where it adds none."""
-    count = transposed_size if is_backward(given) else place_count
-    ends = [*map(count, given["input"].shape[2:], *window_of(given), given["end_padding"])]
-    return list(np.where(given["output_padding"], ends, math.inf))
+def ends_of_sums(given: Given) -> list[int]:
+    """Return the first of the last places that are OutputPadding, by dimension."""
+    return [*map(sub, given["output"].sizes[2:], given["output_padding"])]
 
 
 # ---- integers

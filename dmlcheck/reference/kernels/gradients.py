@@ -31,21 +31,9 @@ from dmlcheck.reference.functions.windows import (
     seen_count,
     windows,
     windows_by_dimension,
-    without_repeats,
 )
-from dmlcheck.reference.results import PartlyUndefined, any_of
-from dmlcheck.reference.rows import (
-    AllUndefined,
-    Axes,
-    Given,
-    InWindows,
-    Kernel,
-    Neighbours,
-    PerWindow,
-    Spread,
-    Tiles,
-    shared_by,
-)
+from dmlcheck.reference.results import AsMeasured, PartlyUndefined, any_of
+from dmlcheck.reference.rows import Axes, Given, InWindows, Kernel, Neighbours, PerWindow, Spread, shared_by
 
 Sizes = tuple[int, ...]
 
@@ -54,10 +42,10 @@ Sizes = tuple[int, ...]
 
 
 def window_of(given: Given) -> Window:
-    """Return the window of the forward operator, which covers no element twice."""
+    """Return the window of the forward operator."""
     size = given["window_size"]
     dilations = given.get("dilations", (1,) * len(size))
-    return without_repeats(Window(size, given["strides"], dilations, given["start_padding"]))
+    return Window(size, given["strides"], dilations, given["start_padding"])
 
 
 def is_forward(given: Given) -> bool:
@@ -80,23 +68,24 @@ def average_pooling_grad(
     end_padding: Sizes,
     include_padding: bool,
     output_gradient: TensorDesc,
+    is_open: bool,
 ) -> Any:
     """The sum of InputGradient[o] / n[o] over all o and w for which o * Strides + w - StartPadding is the element.
 
-    n[o] is the number of elements of window o inside OutputGradientTensor. With IncludePadding it is the number of all
-    its elements, or of those up to EndPadding.
+    n[o] is the number of elements of window o inside OutputGradientTensor. With IncludePadding it is the number of
+    those up to EndPadding, or of all its elements.
     """
     window, sizes = Window(window_size, strides, (1,) * len(strides), start_padding), output_gradient.sizes[2:]
     counted = from_padding(window, tuple(map(add, sizes, end_padding))) if include_padding else (window, sizes)
     shares = over(np.add, input_gradient / np.maximum(count_at(indices_in_part(seen), *counted), 1), seen)
-    if not include_padding:
-        return shares
-    return any_of(equal_shares(input_gradient, float(math.prod(window_size)), seen), shares)
+    if is_open or not include_padding:
+        return AsMeasured(shares, is_open)
+    return any_of(shares, equal_shares(input_gradient, float(math.prod(window_size)), seen))
 
 
-def from_averages(given: Given) -> Tiles:
-    """Return the windows that contain each element; undefined for sizes that pooling cannot have."""
-    return InWindows(window_of(given)) if is_forward(given) else AllUndefined()
+def from_averages(given: Given) -> InWindows:
+    """Return the windows that contain each element; results are open for sizes that pooling cannot have."""
+    return InWindows(window_of(given), options={"is_open": not is_forward(given)})
 
 
 # ---- maxima
@@ -110,22 +99,24 @@ class Largest(NamedTuple):
 
 
 def largest(input: Any, *, seen: View) -> Largest:
-    """Return the position of the largest element of each window, the first of equal ones.
+    """Return the position of the largest element of each window, the first of equal ones; 0 where it has no element.
 
-    It is in doubt where a window has both numbers and NaN, and where minus infinity is the largest beside padding.
+    NaN counts as minus infinity, as in DirectML. The position is in doubt where a window has both numbers and NaN, and
+    where minus infinity is the largest beside padding.
     """
-    x = comparable(input)
-    top, is_nan = over(np.maximum, x, seen), np.isnan(x)
-    hits = (windows(x, seen) == with_ones_after(top, len(seen.sizes))) | windows(is_nan, seen)
+    x, is_nan = comparable(input), np.isnan(input)
+    numbers = np.where(is_nan, -np.inf, x)
+    top = over(np.maximum, numbers, seen)
+    hits = windows(numbers, seen) == with_ones_after(top, len(seen.sizes))
     count, nans = seen_count(seen.places, seen.window, seen.sizes), over(np.add, is_nan.astype(int), seen)
-    is_lost = np.isneginf(top) & (count < math.prod(seen.window.size))
-    number = first_place(hits, seen, seen.sizes) + 1
+    is_lost = np.isneginf(over(np.maximum, x, seen)) & (count < math.prod(seen.window.size))
+    number = np.where(count, first_place(hits, seen, seen.sizes) + 1, 0)
     return Largest(number.astype(np.uint32), (nans > 0) & (nans < count) | is_lost)
 
 
 def max_pooling_grad(
-    input: Largest, input_gradient: Any, *, seen: View, places: Places, output_gradient: TensorDesc
-) -> PartlyUndefined:
+    input: Largest, input_gradient: Any, *, seen: View, places: Places, output_gradient: TensorDesc, is_open: bool
+) -> AsMeasured:
     """The sum of InputGradient[o] over all o whose window has its maximum at the element.
 
     The window of o is Input[o * Strides + w * Dilations - StartPadding]. Among equal elements the first wins; so does
@@ -138,16 +129,15 @@ def max_pooling_grad(
     several = reduced(np.add, np.where(hits, given, 0), rank)
     only = reduced(np.maximum, np.where(hits, given, -np.inf), rank)
     found = np.where(count == 0, 0.0, np.where(count == 1, only, several))
-    return PartlyUndefined(found, over(np.logical_or, input.in_doubt, seen))
+    return AsMeasured(found, is_open | over(np.logical_or, input.in_doubt, seen))
 
 
-def from_maxima(given: Given) -> Tiles:
-    """Return the windows that contain each element, with their largest elements; undefined if a window has none."""
+def from_maxima(given: Given) -> InWindows:
+    """Return the windows that contain each element, with their largest elements; results are open if one has none."""
     window, counts, sizes = window_of(given), given["input_gradient"].shape[2:], given["input"].shape[2:]
     seen = map(seen_count, [(slice(0, count),) for count in counts], windows_by_dimension(window), zip(sizes))
-    if not is_forward(given) or not all(map(np.all, seen)):
-        return AllUndefined()
-    return InWindows(window, {"input": PerWindow(largest, window, -np.inf)})
+    is_open = not (is_forward(given) and all(map(np.all, seen)))
+    return InWindows(window, {"input": PerWindow(largest, window, -np.inf)}, {"is_open": is_open})
 
 
 # ---- batches

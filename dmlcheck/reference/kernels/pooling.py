@@ -6,12 +6,12 @@ import math
 from functools import partial
 from itertools import product
 from operator import add
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
-from dmlcheck.reference.arrays.data_types import is_float
+from dmlcheck.reference.arrays.data_types import beginning, is_float
 from dmlcheck.reference.arrays.grouped import comparable
 from dmlcheck.reference.arrays.needs import CHANNELS, REGIONS, batches_and_channels
 from dmlcheck.reference.arrays.places import Places, with_ones_after
@@ -28,8 +28,9 @@ from dmlcheck.reference.functions.windows import (
     windows,
     without_repeats,
 )
-from dmlcheck.reference.results import PartlyUndefined, all_undefined, any_of, stacked
+from dmlcheck.reference.results import AsMeasured, PartlyUndefined, all_undefined, any_of, stacked
 from dmlcheck.reference.rows import NORMS, UNCUT, Cut, Given, Kernel, Spread, Windows, exact_row
+from dmlcheck.values.number_formats import FORMATS
 
 Sizes = tuple[int, ...]
 
@@ -65,7 +66,7 @@ def average_pooling1(input: Any, *, seen: View, end_padding: Sizes, include_padd
     """
     sums = over(np.add, input, seen)
     counts = divisors(seen, end_padding, include_padding=include_padding)
-    return any_of(*(PartlyUndefined(sums / np.maximum(count, 1), count == 0) for count in counts))
+    return any_of(*(AsMeasured(sums / count, count == 0) for count in counts))
 
 
 def average_pooling(input: Any, *, seen: View, end_padding: Sizes, include_padding: bool) -> Any:
@@ -107,6 +108,33 @@ def window_without_repeats(given: Given) -> Window:
     return without_repeats(window_of(given))
 
 
+class Maxima(NamedTuple):
+    """The largest element of each window, the elements that were compared, and a mask of those undefined."""
+
+    largest: Any
+    compared: Any
+    is_open: Any
+
+
+def maxima(input: Any, seen: View) -> Maxima:
+    """Return the largest element of each window; what has NaN, which DirectML leaves out, or none is open."""
+    x = comparable(input)
+    best = over(np.maximum, x, seen)
+    is_open = np.isnan(best)
+    if is_open.any():
+        x = np.where(np.isnan(x), -np.inf, x)
+        best = over(np.maximum, x, seen)
+    return Maxima(best, x, is_open | (seen_count(seen.places, seen.window, seen.sizes) == 0))
+
+
+def largest(found: Maxima, data_type: str) -> AsMeasured:
+    """Return the largest elements as DirectML gives them: in FLOAT32 none of these is below the finite numbers."""
+    best = found.largest
+    if data_type in FORMATS:
+        best = np.where(found.is_open, np.maximum(best, beginning(data_type)), best)
+    return AsMeasured(best, found.is_open)
+
+
 def max_pooling2(
     input: Any, *, seen: View, places: Places, output: TensorDesc, output_indices: TensorDesc | None
 ) -> dict[str, Any]:
@@ -114,15 +142,15 @@ def max_pooling2(
 
     Among equal elements the first wins.
     """
-    best = over(np.maximum, comparable(input), seen)
-    count, rank = seen_count(seen.places, seen.window, seen.sizes), len(seen.sizes)
-    is_undefined = (count == 0) | np.isnan(best)
+    found, rank = maxima(input, seen), len(seen.sizes)
     if output_indices is None:
-        return {"output": PartlyUndefined(best, is_undefined)}
-    hits = windows(comparable(input), seen) == with_ones_after(best, rank)
+        return {"output": largest(found, output.data_type)}
+    hits = windows(found.compared, seen) == with_ones_after(found.largest, rank)
     planes = np.add.outer(np.asarray(places[0]) * output.sizes[1], np.asarray(places[1])) * math.prod(seen.sizes)
     index = with_ones_after(planes, rank) + first_place(hits, seen, seen.sizes)
-    return {"output": PartlyUndefined(best, is_undefined), "output_indices": PartlyUndefined(index, is_undefined)}
+    has_none = seen_count(seen.places, seen.window, seen.sizes) == 0
+    where = AsMeasured(np.where(has_none, 0, index), found.is_open)
+    return {"output": largest(found, output.data_type), "output_indices": where}
 
 
 def max_pooling1(
@@ -135,10 +163,9 @@ def max_pooling1(
     return max_pooling2(input, seen=seen, places=places, output=output, output_indices=output_indices)
 
 
-def max_pooling(input: Any, *, seen: View) -> PartlyUndefined:
+def max_pooling(input: Any, *, seen: View, output_type: str) -> AsMeasured:
     """The maximum of Input[o * Strides + w - StartPadding] over w."""
-    best = over(np.maximum, comparable(input), seen)
-    return PartlyUndefined(best, (seen_count(seen.places, seen.window, seen.sizes) == 0) | np.isnan(best))
+    return largest(maxima(input, seen), output_type)
 
 
 # ---- quantized averages
@@ -197,11 +224,11 @@ def largest_of_region(input: Any, row: Any, scale: Any, pooled_size: Any) -> Any
     return any_of(*(largest_within(input[int(image)], corner, sizes) for corner in found))
 
 
-def largest_within(image: Any, region: Corners, sizes: Sizes) -> PartlyUndefined:
+def largest_within(image: Any, region: Corners, sizes: Sizes) -> AsMeasured:
     """Return the largest elements of the parts of a region of an image."""
     x1, y1, x2, y2 = region
     rows, columns = map(parts_of, (y1, x1), (y2, x2), sizes, image.shape[1:])
-    return PartlyUndefined(*largest_of_parts(image, rows, columns))
+    return AsMeasured(*largest_of_parts(image, rows, columns))
 
 
 def parts_of(first: int, last: int, count: int, size: int) -> list[slice]:
@@ -212,15 +239,19 @@ def parts_of(first: int, last: int, count: int, size: int) -> list[slice]:
 
 
 def largest_of_parts(image: Any, rows: list[slice], columns: list[slice]) -> tuple[Any, Any]:
-    """Return the largest element of each channel in each part of an image; undefined where a part is empty."""
+    """Return the largest element of each channel in each part of an image, and a mask of those undefined.
+
+    That are parts that are empty, with 0, and those with NaN, which DirectML leaves out.
+    """
     found = np.zeros((len(image), len(rows), len(columns)), image.dtype)
-    is_empty = np.zeros(found.shape[1:], bool)
+    is_open = np.zeros(found.shape, bool)
     for (y, row), (x, column) in product(enumerate(rows), enumerate(columns)):
         seen = image[:, row, column]
-        is_empty[y, x] = not seen.size
+        is_nan = np.isnan(seen)
+        is_open[:, y, x] = is_nan.any(axis=(1, 2)) | (not seen.size)
         if seen.size:
-            found[:, y, x] = seen.max(axis=(1, 2))
-    return found, is_empty | np.isnan(found)
+            found[:, y, x] = np.where(is_nan, beginning(image.dtype.name.upper()), seen).max(axis=(1, 2))
+    return found, is_open
 
 
 # ---- max unpooling

@@ -9,10 +9,9 @@ import numpy as np
 
 from dmlcheck.reference.arrays.data_types import as_float, infinite, limits, nearest
 from dmlcheck.reference.arrays.needs import repeated
-from dmlcheck.reference.arrays.places import Places
 from dmlcheck.reference.functions.quantization import as_floats, difference, differences, quantized_nan
-from dmlcheck.reference.results import AsMeasured, PartlyUndefined, alternatives
-from dmlcheck.reference.rows import EVERYTHING, Axes, Cut, Given, Kernel, elementwise
+from dmlcheck.reference.results import AsMeasured, alternatives
+from dmlcheck.reference.rows import EVERYTHING, Axes, Cut, Kernel, elementwise
 
 
 def quantize_linear(input: Any, scale: Any, zero_point: Any, *, output_type: str) -> AsMeasured:
@@ -30,7 +29,7 @@ def dequantize_linear(input: Any, scale: Any, zero_point: Any, *, input_type: st
 # ---- blocks
 
 
-def quantize(input: Any, quantizations: Sequence[Any], are_uneven: Any, *, output_type: str) -> PartlyUndefined:
+def quantize(input: Any, quantizations: Sequence[Any], *, output_type: str) -> AsMeasured:
     """clamp(rint(x / Scale) + ZeroPoint, Min, Max), with the Scale and ZeroPoint of the block that x is in.
 
     Along each dimension, block size = InputTensor size / scale size. Min and Max are the limits of OutputTensor's type.
@@ -39,25 +38,17 @@ def quantize(input: Any, quantizations: Sequence[Any], are_uneven: Any, *, outpu
     scale, zero_point = (*quantizations, middle(output_type))[:2]
     least, _ = limits(output_type)
     found = quantized_nan(as_float(input, scale) / scale, zero_point, output_type, of_nan=least)
-    return PartlyUndefined(AsMeasured(found, scale == 0), are_uneven)
+    return AsMeasured(found, scale == 0)
 
 
-def dequantize(
-    input: Any,
-    quantizations: Sequence[Any],
-    are_uneven: Any,
-    *,
-    input_type: str,
-    output_type: str,
-) -> PartlyUndefined:
+def dequantize(input: Any, quantizations: Sequence[Any], *, input_type: str, output_type: str) -> Any:
     """(x - ZeroPoint) * Scale, with the Scale and ZeroPoint of the block that x is in.
 
     Along each dimension, block size = InputTensor size / scale size. With SCALE, ZeroPoint is 0 for a signed type, and
     the middle of an unsigned one: 128 for UINT8, 8 for UINT4.
     """
     scale, zero_point = (*quantizations, middle(input_type))[:2]
-    found = dequantize_linear(input, scale, zero_point, input_type=input_type, output_type=output_type)
-    return PartlyUndefined(found, are_uneven)
+    return dequantize_linear(input, scale, zero_point, input_type=input_type, output_type=output_type)
 
 
 def middle(data_type: str) -> float:
@@ -66,12 +57,7 @@ def middle(data_type: str) -> float:
     return 0 if least else (most + 1) // 2
 
 
-def uneven(_: Any, __: Places, given: Given) -> bool:
-    """Whether a size of the input is not a multiple of that of the scale or the zero point."""
-    return any(any(np.mod(given["input"].shape, x.shape)) for x in given["quantizations"])
-
-
-BLOCKS = Cut(needs={"quantizations": repeated, "are_uneven": uneven})
+BLOCKS = Cut(needs={"quantizations": repeated})
 
 
 # ---- ranges

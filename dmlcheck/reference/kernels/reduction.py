@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.arrays.grouped import comparable, extreme, first, positions
+from dmlcheck.reference.arrays.grouped import beginnings, comparable, extreme, first, positions
 from dmlcheck.reference.functions.sums import fmean, fsum, ftotal, product, total, total_less_1
 from dmlcheck.reference.results import AsMeasured, PartlyUndefined
 from dmlcheck.reference.rows import MARK, PLACE, WHOLE_STEPS, Axes, Groups, Kernel, along, exact_row
@@ -46,11 +46,18 @@ def limit(x: Any, axes: Axes, *, of: Callable[..., PartlyUndefined], none: float
     return AsMeasured(np.where(np.isnan(best), none, best) if is_nan.any() else best, is_nan)
 
 
-def place(x: Any, axes: Axes, *, of: Callable[..., PartlyUndefined], last: bool = False) -> PartlyUndefined:
-    """Return the position of the largest or smallest element, of equal ones the first or last; NaN is undefined."""
+def place(x: Any, axes: Axes, *, of: Callable[..., PartlyUndefined], last: bool = False) -> Any:
+    """Return the position of the largest or smallest element, of equal ones the first or last; NaN is undefined.
+
+    In groups that DirectML compares one by one, a NaN is passed over, unless it is the first: then nothing beats it.
+    """
     x = comparable(x)
     best, is_nan = of(x, axes)
-    return PartlyUndefined(first(x == best, axes, last=last), is_nan)
+    found = first(x == best, axes, last=last)
+    begins = beginnings(x, axes) if is_nan.any() else None
+    if begins is None:
+        return PartlyUndefined(found, is_nan)
+    return AsMeasured(np.where(np.isnan(begins), 0, found), is_nan)
 
 
 EXACT: dict[str, Callable[..., Any]] = {
@@ -87,23 +94,23 @@ def reduce_integers(input: Any, *, function: str, axes: Axes) -> Any:
     return INTEGERS[function](input, axes)
 
 
-def argmax(input: Any, *, axes: Axes, axis_direction: str) -> PartlyUndefined:
+def argmax(input: Any, *, axes: Axes, axis_direction: str) -> Any:
     """The index of the largest element along Axes; among equal elements the first, with DECREASING the last."""
     return place(input, axes, of=largest, last=axis_direction == "DECREASING")
 
 
-def argmin(input: Any, *, axes: Axes, axis_direction: str) -> PartlyUndefined:
+def argmin(input: Any, *, axes: Axes, axis_direction: str) -> Any:
     """The index of the smallest element along Axes; among equal elements the first, with DECREASING the last."""
     return place(input, axes, of=smallest, last=axis_direction == "DECREASING")
 
 
-def hardmax1(input: Any, *, axes: Axes) -> PartlyUndefined:
+def hardmax1(input: Any, *, axes: Axes) -> Any:
     """1 at the first largest element of each group along Axes, 0 elsewhere."""
-    at, is_nan = place(input, axes, of=largest)
-    return PartlyUndefined(positions(input, axes) == at, is_nan)
+    found = place(input, axes, of=largest)
+    return found._replace(value=positions(input, axes) == found.value)
 
 
-def hardmax(input: Any, *, axes: Axes) -> PartlyUndefined:
+def hardmax(input: Any, *, axes: Axes) -> Any:
     """1 at the first largest element of each row of the last dimension, 0 elsewhere."""
     return hardmax1(input, axes=axes)
 

@@ -7,30 +7,31 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.functions.sums import total, total_less_1
-from dmlcheck.reference.results import PartlyUndefined
+from dmlcheck.reference.results import AsMeasured
 from dmlcheck.reference.rows import Axes, Groups, Kernel, along
 
 
-def softmax1(input: Any, *, axes: Axes) -> PartlyUndefined:
+def softmax1(input: Any, *, axes: Axes) -> AsMeasured:
     """exp(x) / (the sum of exp over the group along Axes)."""
     top = np.maximum.reduce(input, axis=axes, keepdims=True)
     powers = np.exp(input - top)
-    return PartlyUndefined(powers / total(powers, axes), np.isinf(top))
+    return AsMeasured(powers / total(powers, axes), np.isinf(top))
 
 
-def softmax(input: Any, *, axes: Axes) -> PartlyUndefined:
+def softmax(input: Any, *, axes: Axes) -> AsMeasured:
     """exp(x) / (the sum of exp over the row of the last dimension)."""
     return softmax1(input, axes=axes)
 
 
-def log_softmax1(input: Any, *, axes: Axes) -> PartlyUndefined:
+def log_softmax1(input: Any, *, axes: Axes) -> AsMeasured:
     """log(exp(x) / (the sum of exp over the group along Axes))."""
     top = np.maximum.reduce(input, axis=axes, keepdims=True)
     less = input - top
-    return PartlyUndefined(less - np.log1p(total_less_1(np.exp(less), axes)), np.isinf(top))
+    is_infinite = np.isinf(top)
+    return AsMeasured(less - np.where(is_infinite, 0.0, np.log1p(total_less_1(np.exp(less), axes))), is_infinite)
 
 
-def log_softmax(input: Any, *, axes: Axes) -> PartlyUndefined:
+def log_softmax(input: Any, *, axes: Axes) -> AsMeasured:
     """log(exp(x) / (the sum of exp over the row of the last dimension))."""
     return log_softmax1(input, axes=axes)
 

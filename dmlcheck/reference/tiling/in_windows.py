@@ -28,7 +28,7 @@ Made = Mapping[str, Callable[[], Any]]
 def of_in_windows(declared: InWindows, request: Request) -> Iterator[Tile]:
     """Yield tiles with the elements of all windows that contain an element of the tile."""
     ((label, sizes),) = request.outputs.items()
-    window, first = declared
+    window, first, options = declared
     given = {name: x for name, x in request.tensors.items() if name not in first}
     counts = next(iter(given.values())).shape[2:]
     for index in _parts(sizes, counts) if first else [(slice(0, sizes[0]), slice(0, sizes[1]))]:
@@ -36,8 +36,8 @@ def of_in_windows(declared: InWindows, request: Request) -> Iterator[Tile]:
         own = {name: x[index] for name, x in given.items()}
         for results in parts_of_results(window, counts, (*(at.stop - at.start for at in index), *sizes[2:])):
             where = results.within(index)
-            options = {"places": ranges(where, sizes)} if request.asks_for("places") else {}
-            formula = partial(request.formula, seen=results.seen, **options)
+            own_places = {"places": ranges(where, sizes)} if request.asks_for("places") else {}
+            formula = partial(request.formula, seen=results.seen, **options, **own_places)
             operands = tuple(part(x[results.lead], results.seen) for x in own.values())
             yield Tile(request.where({label: where}), partial(_called, formula, made, results, tuple(own)), operands)
 

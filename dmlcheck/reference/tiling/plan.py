@@ -14,9 +14,7 @@ from dmlcheck.reference.ball.numbers import Arithmetic
 from dmlcheck.reference.bindings import Binding, Inputs, attributes_of, fields_of, parameter, row, tensors_of
 from dmlcheck.reference.limits.deadline import in_time
 from dmlcheck.reference.limits.work import Work
-from dmlcheck.reference.results import PartlyUndefined
 from dmlcheck.reference.rows import (
-    AllUndefined,
     Correlations,
     Cut,
     EachOutput,
@@ -110,13 +108,6 @@ def _cutting(declared: type) -> Callable[[Any, Request], Iterator[Tile]]:
     return cut
 
 
-def of_undefined(_: AllUndefined, request: Request) -> Iterator[Tile]:
-    """Yield one tile of undefined results."""
-    outputs = request.outputs
-    found = {name: PartlyUndefined(np.broadcast_to(np.zeros(()), sizes), where=True) for name, sizes in outputs.items()}
-    yield Tile(request.where(dict.fromkeys(outputs, ())), lambda: request.where(found))
-
-
 _CUTTING: Mapping[type, tuple[str, str]] = {
     SeparateOutputs: ("separate_outputs", "of_separate_outputs"),
     Correlations: ("correlations", "of_correlations"),
@@ -128,6 +119,5 @@ _CUTTING: Mapping[type, tuple[str, str]] = {
     Neighbours: ("neighbours", "of_neighbours"),
     Products: ("products", "of_products"),
     Recurrence: ("recurrence", "of_recurrence"),
-    AllUndefined: ("plan", "of_undefined"),
     Windows: ("windows", "of_windows"),
 }

@@ -15,7 +15,7 @@ from dmlcheck.reference.ball.numbers import raw
 from dmlcheck.reference.functions.nested import stored
 from dmlcheck.reference.functions.overflowing import is_beyond
 from dmlcheck.reference.kernels.recurrent.gates import without
-from dmlcheck.reference.results import PartlyUndefined, alternatives, any_of
+from dmlcheck.reference.results import AsMeasured, PartlyUndefined, any_of
 from dmlcheck.reference.rows import Recurrence
 from dmlcheck.reference.tiling.request import Request
 from dmlcheck.reference.tiling.tile import Tile
@@ -33,8 +33,8 @@ def of_recurrence(declared: Recurrence, request: Request) -> Iterator[Tile]:
     width = max(1, LARGEST // (max(count, STEPS) * (size + hidden)))
     data_type = request.desc.tensors()[0].tensor.data_type
     for way, direction in enumerate(declared.directions(given)):
-        steps = [partial(request.formula, **direction.options, **options) for options in declared.readings(given)]
-        formula = partial(states_of, Walk(declared, steps, data_type, direction.is_backward))
+        step = partial(request.formula, **direction.options)
+        formula = partial(states_of, Walk(declared, step, data_type, direction.is_backward))
         for start in range(0, batch, width):
             part = slice(start, min(batch, start + width))
             last = {state.last: (0, way, part) for state in declared.states}
@@ -59,10 +59,10 @@ def operands(declared: Recurrence, given: Mapping[str, Any], way: int, batch: sl
 
 
 class Walk(NamedTuple):
-    """The steps along sequences in one direction: a function for each reading of the documentation."""
+    """The steps along sequences in one direction."""
 
     declared: Recurrence
-    steps: Sequence[Step]
+    step: Step
     data_type: str
     is_backward: bool
 
@@ -93,6 +93,11 @@ class Lengths(NamedTuple):
         """A mask of the sequences whose length is below 1 or above the number of steps."""
         return ((self.own < 1) | (self.own > self.steps))[:, None]
 
+    @property
+    def is_lost(self) -> Any:
+        """A mask of the sequences of a wrong length whose last states are undefined, which are known backward alone."""
+        return self.is_wrong & (not self.is_backward)
+
     def begin(self, t: int) -> Any:
         """Return a mask of the sequences that have their first step at time t."""
         return (self.own - 1 == t if self.is_backward else np.full(self.own.shape, t == 0))[:, None]
@@ -102,25 +107,20 @@ def states_of(walk: Walk, x: Blocks, lengths: Any, *tensors: Any) -> Iterator[di
     """Yield the states of some sequences, block by block of steps, and then their last states."""
     count, batch, _ = x.shape
     own = Lengths(np.full(batch, count) if lengths is None else lengths, count, walk.is_backward)
-    courses = courses_of(walk, batch, *tensors)
+    courses = [course_of(walk, batch, *tensors)]
     for cut in reversed(x.cuts) if walk.is_backward else x.cuts:
         done = [part for course in courses for part in along(walk, course, x, cut, own)]
         courses = [course for course, _ in done]
-        yield {SEQUENCE: blockwise(any_of, *(states for _, states in done))}
+        yield {SEQUENCE: AsMeasured(blockwise(any_of, *(states for _, states in done)), own.is_wrong)}
     for place, state in enumerate(walk.declared.states):
-        ways = (
-            PartlyUndefined(course.states[place].value, course.states[place].where | own.is_wrong) for course in courses
-        )
-        yield {state.last: any_of(*ways)}
+        found = any_of(*(course.states[place] for course in courses))
+        yield {state.last: AsMeasured(PartlyUndefined(found, own.is_lost), own.is_wrong)}
 
 
-def courses_of(
-    walk: Walk, batch: int, weight: Any, recurrence: Any, bias: Any, peephole: Any, *initial: Any
-) -> list[Course]:
-    """Return the courses of all readings before the first step.
+def course_of(walk: Walk, batch: int, weight: Any, recurrence: Any, bias: Any, peephole: Any, *initial: Any) -> Course:
+    """Return the course before the first step.
 
-    An initial state that is left out is 0; if it is multiplied by an infinity or NaN, there is a second course, whose
-    first step leaves its products out.
+    An initial state that is left out is 0, and its products are left out of the first step: they may be with NaN.
     """
     gates = walk.declared.gates(weight, recurrence, bias, peephole)
     factors = {"recurrence": recurrence, "peephole": peephole}
@@ -128,14 +128,11 @@ def courses_of(
     is_out = {factor: not is_given and not is_finite(factors[factor]) for factor, is_given in given.items()}
     shape = (batch, recurrence.shape[1])
     states = [PartlyUndefined(np.zeros(shape) if x is None else x, np.zeros(shape, bool)) for x in initial]
-    ways: list[Any] = [None]
-    if any(is_out.values()):
-        ways.append(without(gates, hidden=is_out["recurrence"], cell=is_out.get("peephole", False)))
-    return [
-        Course(partial(step, gates=gates), None if way is None else partial(step, gates=way), states)
-        for step in walk.steps
-        for way in ways
-    ]
+    course = Course(partial(walk.step, gates=gates), None, states)
+    if not any(is_out.values()):
+        return course
+    own = without(gates, hidden=is_out["recurrence"], cell=is_out.get("peephole", False))
+    return course._replace(first=partial(walk.step, gates=own))
 
 
 def is_finite(x: Any) -> bool:
@@ -156,7 +153,7 @@ def along(walk: Walk, course: Course, x: Blocks, cut: Index, lengths: Lengths) -
         states = after(course, now, states, runs, lengths.begin(t), walk.data_type)
         value, mark = states[0]
         rows[t] = (value, mark, np.broadcast_to(runs, value.shape))
-    block = partial(stacked, rows, is_padded=walk.declared.is_padded, is_wrong=lengths.is_wrong)
+    block = partial(stacked, rows)
     is_forked = has_overflowed and not course.rounds and not course.is_forked
     sizes = (x.shape[0], *states[0].value.shape)
     yield course._replace(states=states, is_forked=course.is_forked or is_forked), Blocks(sizes, [cut], block)
@@ -171,13 +168,10 @@ def steps_of(x: Blocks, cut: Index, *, is_backward: bool) -> Iterator[tuple[int,
         yield t, part[t - times.start]
 
 
-def stacked(rows: dict[int, tuple[Any, Any, Any]], _: Index, *, is_padded: bool, is_wrong: Any) -> PartlyUndefined:
-    """Return the states of a block of steps as one array; after the end of a sequence they are 0, or its last state."""
+def stacked(rows: dict[int, tuple[Any, Any, Any]], _: Index) -> PartlyUndefined:
+    """Return the states of a block of steps as one array; after the end of a sequence they are 0."""
     value, mark, runs = (np.stack(each) for each in zip(*(rows[t] for t in sorted(rows)), strict=True))
-    ended = np.where(runs, value, 0.0)
-    if is_padded:
-        return PartlyUndefined(ended, mark & runs | is_wrong)
-    return PartlyUndefined(alternatives(ended, value), mark | is_wrong)
+    return PartlyUndefined(np.where(runs, value, 0.0), mark & runs)
 
 
 def after(

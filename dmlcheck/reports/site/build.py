@@ -12,12 +12,7 @@ from dmlcheck.inspection.executed import executed_runs
 from dmlcheck.inspection.operator_record import OperatorRecord, operator_record
 from dmlcheck.reports.executed import executed_text
 from dmlcheck.reports.site.guide import GuidePage, guide_pages, guide_values
-from dmlcheck.reports.site.links import (
-    address_of_level,
-    address_of_operator,
-    address_of_rule,
-    address_of_type,
-)
+from dmlcheck.reports.site.links import address_of_level, address_of_operator, address_of_rule, address_of_type
 from dmlcheck.reports.site.lists import (
     TYPES,
     corrections_values,

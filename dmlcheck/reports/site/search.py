@@ -10,12 +10,7 @@ from dmlcheck.diagnostics.catalog import RULES
 from dmlcheck.diagnostics.pages import page
 from dmlcheck.inspection.operator_record import OperatorRecord
 from dmlcheck.reports.site.guide import GuidePage
-from dmlcheck.reports.site.links import (
-    address_of_level,
-    address_of_operator,
-    address_of_rule,
-    address_of_type,
-)
+from dmlcheck.reports.site.links import address_of_level, address_of_operator, address_of_rule, address_of_type
 from dmlcheck.reports.site.lists import TYPES
 from dmlcheck.reports.site.templates import with_minus
 from dmlcheck.specs.names import ENUMS, LEVELS, first_windows, level_and_version

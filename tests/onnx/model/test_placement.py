@@ -73,6 +73,7 @@ def test_sizes_are_on_the_cpu_and_constant_where_no_size_has_a_name() -> None:
     assert origin(shape, [known], is_static=True) == CONSTANT
     assert origin(shape, [unknown], is_static=True) == HOST
     assert origin(node("Size", "x", "y"), [known], is_static=True) == HOST
+    assert origin(node("Size", "x", "y"), [value(CONSTANT, 2)], CONSTANT, is_static=True) == CONSTANT
     assert origin(node("SequenceLength", "s", "y"), [unknown], is_static=True) == HOST
 
 
@@ -81,6 +82,27 @@ def test_the_cpu_goes_on_with_what_the_provider_does_not_take() -> None:
     assert origin(ADD, [value(HOST), value("")], is_taken=False) == HOST
     assert origin(ADD, [value(HOST), value("")]) == ""
     assert origin(ADD, [value(""), value("")], is_taken=False) == ""
+
+
+def test_sizes_that_the_provider_does_not_give_keep_nothing_on_the_cpu() -> None:
+    """As it does not from opset 23 on: ONNX Runtime 1.24.4 with DirectML 1.15.4, 2026-11-29."""
+    shape = node("Shape", "x", "y")
+    assert origin(shape, [value("", 2)], is_taken=False) == ""
+    assert origin(shape, [value(HOST, 2)], is_taken=False) == HOST
+    assert origin(shape, [value("", 2)], is_taken=False, is_static=True) == CONSTANT
+
+
+@pytest.mark.parametrize(("opset", "made"), [(21, None), (23, "ELEMENT_WISE_ADD")])
+def test_arithmetic_of_sizes_is_computed_by_the_provider_from_opset_23_on(
+    tmp_path: Any, opset: int, made: str | None
+) -> None:
+    nodes = [node("Shape", "x", "s", "shape"), node("Add", "s one", "y", "add")]
+    constants = [helper.make_tensor("one", INT64, [2], [1, 1])]
+    of = model(nodes, {"x": ["n", 4]}, {"y": [2]}, constants)
+    of.opset_import[0].version = opset
+    of.graph.output[0].type.tensor_type.elem_type = INT64
+    found = list(nodes_of(read_whole(save(of, str(tmp_path / "model.onnx")), {"n": 3})))[-1].found
+    assert (None if isinstance(found, UnusableNode) else found[0].operator) == made
 
 
 def test_a_fill_of_a_shape_is_computed_by_the_provider_unless_the_shape_is_constant(tmp_path: Any) -> None:

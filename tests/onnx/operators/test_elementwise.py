@@ -121,6 +121,14 @@ def test_shifts_that_directml_does_not_have_are_refused() -> None:
         found("BitShift", [x, one], x, direction="RIGHT")
 
 
+def test_a_rest_of_a_division_by_infinity_that_is_rounded_down_has_no_counterpart() -> None:
+    """Version 28 of ONNX says 3 and infinity for 3 and -3, where DirectML subtracts infinity times 0."""
+    given = [floats(3, -3), floats(np.inf, np.inf)]
+    assert found("Mod", given, floats(3, -3), fmod=1).operator == "ELEMENT_WISE_MODULUS_TRUNCATE"
+    with pytest.raises(Unmapped, match="Mod by infinity"):
+        found("Mod", given, floats(3, np.inf))
+
+
 @pytest.mark.parametrize("dtype", [np.int64, np.uint64])
 def test_exponents_of_64_bits_are_those_of_32(dtype: Any) -> None:
     made = found("Pow", [floats(2, 3), np.array([3, 4], dtype)], floats(8, 81))

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from node_graphs import computed, float32, node_of
 from onnx_nodes import Desc, agrees, descs, fields, found, node, zeros
 
 from dmlcheck.onnx.descs.node import Unmapped
@@ -70,12 +71,18 @@ def test_a_local_response_is_one_across_channels() -> None:
 
 
 def test_a_norm_has_an_axis_and_an_order() -> None:
-    made = found("LpNormalization", [X], X, p=1)
+    made = found("LpNormalization", [X + 1], X, p=1)
     assert (made.operator, fields(made)) == ("LP_NORMALIZATION", {"Axis": 3, "Epsilon": 0, "P": 1})
 
 
 def floats(*values: Any) -> Any:
     return np.array(values, np.float32)
+
+
+def test_what_has_the_norm_0_stays_0() -> None:
+    """As the text of LpNormalization has it: 3 and 4 have the norm 5."""
+    one = node_of("LpNormalization", [floats([3, 0, -4], [0, 0, 0])], float32(2, 3))
+    assert np.allclose(computed(one), [[[0.6, 0, -0.8], [0, 0, 0]]])
 
 
 def test_batch_normalization_in_training_compares_the_result() -> None:

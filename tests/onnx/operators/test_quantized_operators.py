@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from node_graphs import computed, node_of
+from node_graphs import node_of
 from onnx_nodes import Array, Desc, agrees, descs, fields, found, zeros
 
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.node import Unmapped
+from dmlcheck.onnx.operators.table import row_of
 
 
 def whole(*sizes: int) -> Array:
@@ -259,30 +260,17 @@ def test_blocks_that_do_not_go_together_are_refused(count: int, attributes: dict
         descs(f"{OWN}MatMulNBits", inputs, zeros(5, 16), **attributes)
 
 
-# ---- by way of floats; expected values by hand: numbers are scaled, computed, scaled back and rounded to even
-
-
-def test_a_product_of_quantized_numbers_is_rounded_to_the_output() -> None:
-    a, b = np.array([[0, 10, 255], [128, 130, 20]], np.uint8), np.array([3, 128, 255], np.uint8)
-    numbers = [np.float32(0.5), np.uint8(128), np.float32(0.25), np.uint8(3), np.float32(2), np.uint8(100)]
-    inputs = [a, numbers[0], numbers[1], b, numbers[2], numbers[3], numbers[4], numbers[5]]
-    scaled = (a.astype("f8") - 128) * 0.5 * (b.astype("f8") - 3) * 0.25
-    expected = np.clip(np.rint(scaled / 2 + 100), 0, 255).astype(np.uint8)
-    assert expected.tolist() == [[100, 0, 255], [100, 116, 0]]
-    (made,) = computed(node_of("com.microsoft.QLinearMul", inputs, TensorRef("UINT8", (2, 3))))
-    assert made.tolist() == expected.tolist()
-    (signed,) = computed(
-        node_of(
-            "com.microsoft.QLinearMul",
-            [np.int8([-4, 6]), np.float32(0.5), None, np.int8([2]), np.float32(1), None, np.float32(0.5), None],
-            TensorRef("INT8", (2,)),
-        )
+@pytest.mark.parametrize(
+    ("level", "slack"),
+    [(1, None), (2, [0.5, 4, 1, 0]), (3, [4, 32, 8, 0]), (4, [32.25, 32.25, 8.0625, 8.0625])],
+)
+def test_a_first_factor_may_be_rounded(level: int, slack: list[float] | None) -> None:
+    """To 11 bits, to 8 bits, or to a step of the largest of a block over 127: half of each, by hand."""
+    x = np.array([[1024, -8192, 2048, 0]], np.float32)
+    one = node_of(
+        f"{OWN}MatMulNBits", [x], TensorRef("FLOAT32", (1, 4)), K=4, N=4, bits=8, block_size=2, accuracy_level=level
     )
-    assert signed.tolist() == [-8, 12]
-
-
-def test_a_leaky_rectifier_of_quantized_numbers_goes_through_floats() -> None:
-    x = np.array([[-100, -4, 0, 50]], np.int8)
-    inputs = [x, np.float32(0.5), np.int8(0), np.float32(0.25), np.int8(-10)]
-    (made,) = computed(node_of("com.microsoft.QLinearLeakyRelu", inputs, TensorRef("INT8", (1, 4)), alpha=0.125))
-    assert made.tolist() == [[-35, -11, -10, 90]]
+    found = row_of(one.type).slack(one)
+    assert {index: each.ravel().tolist() for index, each in found.items()} == (
+        {} if slack is None else {0: pytest.approx(slack, rel=1e-3)}
+    )

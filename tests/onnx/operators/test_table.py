@@ -130,6 +130,27 @@ def test_no_operator_is_in_two_families() -> None:
     assert sum(map(len, families)) == len(OPERATORS)
 
 
-def test_only_axes_of_reductions_may_have_no_elements() -> None:
+def test_only_axes_of_reductions_and_what_only_gives_a_type_may_have_no_elements() -> None:
     found = {name: row.may_be_empty for name, row in OPERATORS.items() if row.may_be_empty is not None}
-    assert found == {name: 1 for name in OPERATORS if name.startswith("Reduce")}
+    assert found == {name: 1 for name in OPERATORS if name.startswith("Reduce") or name == "CastLike"}
+
+
+def test_what_only_gives_a_type_may_have_no_elements() -> None:
+    """ONNX Runtime 1.24.4 with DirectML 1.15.4, 2026-11-29, of test_reduce_l2_empty_set_expanded of onnx."""
+    (made,) = provider_steps(node("CastLike", [X, zeros(2, 0, 4)], X))
+    assert made.operator == "CAST"
+
+
+@pytest.mark.parametrize(
+    ("made", "is_known"),
+    [
+        (node("Split", [X, zeros(2, dtype="int64")], X, zeros(0, 2)), True),
+        (node("ReduceMax", [zeros(0, 2), zeros(1, dtype="int64")], zeros(1, 2)), True),
+        (node("Concat", [X, zeros(0, 2)], X, axis=0), False),  # which leaves such tensors out
+        (node("ReduceMax", [X, zeros(0, dtype="int64")], zeros(1, 1)), False),
+        (node("Abs", [zeros(0, 2)], zeros(0, 2)), False),
+    ],
+)
+def test_nothing_of_a_node_is_computed_if_a_tensor_has_no_elements(made: OnnxNode, is_known: bool) -> None:
+    """ONNX Runtime 1.24.4 with DirectML 1.15.4, 2026-11-29: onnx's RotaryEmbedding by its parts, and reductions."""
+    assert ("no elements" in str(table.deviation_of(made))) == is_known

@@ -11,11 +11,7 @@ from onnx_nodes import node, zeros
 from dmlcheck.files import yaml
 from dmlcheck.onnx import provider
 from dmlcheck.onnx.operators.table import OPERATORS, row_of
-from dmlcheck.onnx.provider.registrations import (
-    Typed,
-    left_to_others,
-    registrations,
-)
+from dmlcheck.onnx.provider.registrations import Typed, left_to_others, registrations
 
 X = zeros(1, 1, 4, 4)
 

@@ -12,13 +12,7 @@ from hypothesis import strategies as st
 from long_groups import in_blocks, numbered, shapes, shapes_and_axes, whole
 
 from dmlcheck.reference.arrays import blocks
-from dmlcheck.reference.arrays.blocks import (
-    Blocks,
-    blockwise,
-    hull,
-    in_rows,
-    tiles,
-)
+from dmlcheck.reference.arrays.blocks import Blocks, blockwise, hull, in_rows, tiles
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball, Condition
 
 Array = np.ndarray[Any, Any]

@@ -16,7 +16,6 @@ from dmlcheck.reference.functions.interpolation import (
     half_up,
     interpolated,
     is_any_lost,
-    is_lost,
     is_whole,
     linear,
     nearest,
@@ -42,13 +41,6 @@ def test_coordinates_that_change_nothing_stay_integers() -> None:
         [0, 1, 2, 3], [-1, 0, 1, 2], [-0.25, 0.25, 0.75, 1.25], [-2.25, -0.25, 1.75, 3.75],
     ]  # fmt: skip
     assert coordinates([range(2, 4)], [2.0], [0], [0])[0].tolist() == [1, 1.5]
-
-
-def test_a_scale_that_is_not_positive_gives_no_coordinates() -> None:
-    with np.errstate(all="ignore"):
-        found = coordinates([range(2)] * 3, np.array([-1.0, 0, np.nan]), [0] * 3, [0.5] * 3)
-        assert not np.isfinite(found).any()
-        assert np.all(is_lost(found))
 
 
 def test_a_quotient_by_a_power_of_two_is_exact_and_any_other_is_not() -> None:

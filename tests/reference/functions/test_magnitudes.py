@@ -8,12 +8,7 @@ import numpy as np
 import pytest
 
 from dmlcheck.reference.arrays.blocks import Blocks
-from dmlcheck.reference.functions.magnitudes import (
-    absolute,
-    magnitudes_of_products,
-    of_convolution,
-    of_gemm,
-)
+from dmlcheck.reference.functions.magnitudes import absolute, magnitudes_of_products, of_convolution, of_gemm
 from dmlcheck.reference.functions.nested import NONE
 
 A, B = np.array([[1.0, -2.0]], np.float32), np.array([[3.0], [0.5]], np.float32)

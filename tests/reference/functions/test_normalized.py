@@ -10,13 +10,7 @@ import pytest
 from dmlcheck.reference.arrays.blocks import Blocks
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball
 from dmlcheck.reference.functions.nested import NONE
-from dmlcheck.reference.functions.normalized import (
-    affine,
-    centred_gradient,
-    fused_within,
-    moment,
-    quotients,
-)
+from dmlcheck.reference.functions.normalized import affine, centred_gradient, fused_within, moment, quotients
 from dmlcheck.reference.results import Alternatives
 
 Array = np.ndarray[Any, Any]

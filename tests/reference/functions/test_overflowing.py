@@ -9,12 +9,7 @@ import pytest
 
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball
 from dmlcheck.reference.functions import overflowing
-from dmlcheck.reference.functions.overflowing import (
-    may_overflow,
-    norm,
-    products_depend_on_order,
-    terms_depend_on_order,
-)
+from dmlcheck.reference.functions.overflowing import may_overflow, norm, products_depend_on_order, terms_depend_on_order
 
 INF, NAN = np.inf, np.nan
 pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered", "ignore:invalid value encountered")

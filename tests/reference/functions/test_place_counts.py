@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dmlcheck.reference.functions.place_counts import may_be_place_count, place_count, transposed_size
+from dmlcheck.reference.functions.place_counts import may_be_place_count, place_count
 
 # Size, elements of the window, stride, dilation, padding at the start and at the end.
 FITS = (7, 3, 2, 1, 0, 0)  # begins at 0, 2 and 4, and ends at the last element
@@ -16,13 +16,6 @@ def test_places_are_those_that_end_inside() -> None:
     assert place_count(*CUT) == 3
     assert place_count(5, 3, 1, 2, 0, 0) == 1  # a dilated window that is as long as the dimension
     assert place_count(5, 3, 2, 1, 1, 2) == 3  # begins at -1, 1 and 3
-
-
-def test_a_transposed_window_reaches_from_its_first_place_to_the_end_of_its_last() -> None:
-    """3 places with a stride of 4 are at 0, 4 and 8; a window of 3 elements, 2 apart, ends 4 after its place."""
-    assert transposed_size(3, 3, 4, 2, 0, 0) == 13
-    assert transposed_size(3, 3, 4, 2, 1, 3) == 9
-    assert transposed_size(1, 1, 4, 2, 0, 0) == 1
 
 
 @pytest.mark.parametrize(

@@ -171,12 +171,12 @@ def readings(made: Made) -> list[list[float]]:
     ("fields", "count", "bias", "expected"),
     [
         ({"OutputPadding": [0]}, 2, None, [[12, 23]]),
-        ({"OutputPadding": [1]}, 2, None, [[12, 23]]),
-        ({"OutputPadding": [2]}, 4, None, [[12, 23, 30, 0], [12, 23, 0, 0]]),
-        ({"OutputPadding": [1]}, 3, 5, [[17, 28, 35], [17, 28, 5], [17, 28, 0]]),
-        ({"OutputPadding": [1]} | LINEAR, 3, 5, [[37, 59, 73], [37, 59, 13], [37, 59, 3], [37, 59, 0]]),
+        ({"OutputPadding": [1]}, 2, None, [[12, 0], [12, 23]]),
+        ({"OutputPadding": [2]}, 4, None, [[12, 23, 0, 0], [12, 23, 30, 0]]),
+        ({"OutputPadding": [1]}, 3, 5, [[17, 28, 0], [17, 28, 35]]),
+        ({"OutputPadding": [1]} | LINEAR, 3, 5, [[37, 59, 3], [37, 59, 73]]),
         ({"OutputPadding": [1]} | BACKWARD, 5, None, [[10, 21, 32, 3, 0]]),
-        ({"OutputPadding": [1], "EndPadding": [2]} | BACKWARD, 3, None, [[10, 21, 32], [10, 21, 0]]),
+        ({"OutputPadding": [1], "EndPadding": [2]} | BACKWARD, 3, None, [[10, 21, 0], [10, 21, 32]]),
     ],
 )
 def test_what_output_padding_adds_is_a_sum_or_0(
@@ -189,7 +189,7 @@ def test_what_output_padding_adds_is_a_sum_or_0(
 def test_places_are_beyond_an_end_along_any_dimension() -> None:
     assert beyond([range(1, 13, 3)], [7]).tolist() == [False, False, True, True]
     assert beyond([range(7, 13, 3)], [8]).tolist() == [False, True]
-    assert not beyond([range(4)], [INF]).any()
+    assert not beyond([range(4)], [4]).any()
     assert beyond([range(2), range(2)], [1, 1]).tolist() == [False, True, True, True]
 
 

@@ -388,11 +388,11 @@ def test_the_extreme_of_nothing_but_nan_is_infinite(function: str, data_type: st
 
 
 @pytest.mark.parametrize("data_type", FLOATS)
-def test_hardmax1_ignores_nan_and_marks_the_first_where_there_is_nothing_else(data_type: str) -> None:
+def test_hardmax1_passes_over_nan_unless_it_is_the_first(data_type: str) -> None:
     nan = math.nan
     tensor = array([nan, 2, 3, 3, nan, nan, nan, nan, 1, nan, -math.inf, nan], data_type, (3, 4))
     found = computed("ACTIVATION_HARDMAX1", tensor, Axes=[1])
-    assert found.tolist() == [[0, 0, 1, 0], [1, 0, 0, 0], [1, 0, 0, 0]]
+    assert found.tolist() == [[1, 0, 0, 0], [1, 0, 0, 0], [1, 0, 0, 0]]
 
 
 @pytest.mark.parametrize("count", [3, 17, 64, 1000])

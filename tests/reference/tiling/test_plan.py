@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from installed import TOP_K, Install, described, install
 
-from dmlcheck.reference import engine
 from dmlcheck.reference.ball.numbers import Arithmetic
-from dmlcheck.reference.rows import AllUndefined, Groups, Kernel
+from dmlcheck.reference.rows import Groups, Kernel
 from dmlcheck.reference.tiling.plan import tiles_of
 
 __all__ = ["install"]
@@ -24,16 +23,6 @@ def test_groups_have_the_axes_that_the_row_gives_of_any_field_and_places_in_all_
     (tile,) = tiles_of(described("TOP_K", **TOP_K), {"InputTensor": X})
     assert tile.where == {"output_value": (), "output_index": ()}
     assert tile.formula(*tile.operands) == {"output_value": (X.tolist(), (1,), 2)}
-
-
-def test_undefined_results_are_marked_in_all_outputs_and_the_formula_is_not_asked(install: Install) -> None:
-    def top_k(input: Any) -> Any:
-        raise AssertionError(input)
-
-    install("TOP_K", Kernel(top_k, lambda given: AllUndefined() if given["k"] == 2 else Groups()))
-    found = engine.evaluate(described("TOP_K", **TOP_K), {"InputTensor": X})
-    assert [computed.values.shape for computed in found.values()] == [(2, 2), (2, 2)]
-    assert all(computed.undefined is not None and computed.undefined.all() for computed in found.values())
 
 
 def test_a_formula_has_the_attributes_of_its_own_desc_whichever_came_before() -> None:

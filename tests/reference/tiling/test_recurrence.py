@@ -20,17 +20,16 @@ Array = np.ndarray[Any, Any]
 HIDDEN = State("hidden_init", "recurrence", "output_single")
 
 
-def doubled(x: Any, h: Any, *, gates: Any, factor: float = 1.0) -> list[PartlyUndefined]:
+def doubled(x: Any, h: Any, *, gates: Any) -> list[PartlyUndefined]:
     """Return 2 h + x times the weight: each state shows the order of the steps before it."""
-    return [PartlyUndefined(2 * h + factor * gates * x, np.zeros(h.shape, bool))]
+    return [PartlyUndefined(2 * h + gates * x, np.zeros(h.shape, bool))]
 
 
 def directions(given: Any) -> list[Direction]:
     return [Direction(is_backward=given["direction"] == "BACKWARD", options={})]
 
 
-def declared(**more: Any) -> Recurrence:
-    return Recurrence(lambda weight, *_: weight, [HIDDEN], directions, **more)
+RECURRENCE = Recurrence(lambda weight, *_: weight, [HIDDEN], directions)
 
 
 def inputs(*lengths: int) -> dict[str, Array]:
@@ -59,26 +58,25 @@ def run(given: dict[str, Array], direction: str = "FORWARD") -> tuple[Any, Any]:
 
 
 def test_each_state_is_of_the_one_before(install: Install) -> None:
-    install("RNN", Kernel(doubled, declared()))
+    install("RNN", Kernel(doubled, RECURRENCE))
     assert run(inputs()) == ([[1, 1000], [12, 12000], [124, 124000]], [124, 124000])
     assert run(inputs(), "BACKWARD") == ([[421, 421000], [210, 210000], [100, 100000]], [421, 421000])
 
 
 def test_steps_begin_with_the_initial_state(install: Install) -> None:
-    install("RNN", Kernel(doubled, declared()))
+    install("RNN", Kernel(doubled, RECURRENCE))
     first = {"HiddenInitTensor": np.array([5, 0], np.float32).reshape(1, 1, 2, 1)}
     assert run({**inputs(), **first})[1] == [124 + 8 * 5, 124000]
 
 
-@pytest.mark.parametrize("is_padded", [False, True])
-def test_a_sequence_ends_at_its_length_and_is_0_after_it(install: Install, *, is_padded: bool) -> None:
-    install("RNN", Kernel(doubled, declared(is_padded=is_padded)))
+def test_a_sequence_ends_at_its_length_and_is_0_after_it(install: Install) -> None:
+    install("RNN", Kernel(doubled, RECURRENCE))
     assert run(inputs(2, 3)) == ([[1, 1000], [12, 12000], [0, 124000]], [12, 124000])
     assert run(inputs(2, 3), "BACKWARD") == ([[21, 421000], [10, 210000], [0, 100000]], [21, 421000])
 
 
 def test_all_of_a_sequence_without_a_right_length_is_undefined(install: Install) -> None:
-    install("RNN", Kernel(doubled, declared()))
+    install("RNN", Kernel(doubled, RECURRENCE))
     assert run(inputs(0, 3)) == ([[-1, 1000], [-1, 12000], [-1, 124000]], [-1, 124000])
     assert run(inputs(4, 3))[1] == [-1, 124000]
 
@@ -86,7 +84,7 @@ def test_all_of_a_sequence_without_a_right_length_is_undefined(install: Install)
 def test_tiles_have_some_sequences_each_and_results_do_not_depend_on_them(
     install: Install, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    install("RNN", Kernel(doubled, declared()))
+    install("RNN", Kernel(doubled, RECURRENCE))
     monkeypatch.setattr(recurrence, "LARGEST", 1)
     monkeypatch.setattr(recurrence, "STEPS", 2)
     assert run(inputs(2, 3)) == ([[1, 1000], [12, 12000], [0, 124000]], [12, 124000])
@@ -96,8 +94,3 @@ def test_tiles_have_some_sequences_each_and_results_do_not_depend_on_them(
     fields = {"ActivationDescs": [{"Type": "ACTIVATION_IDENTITY"}], "Direction": "FORWARD"}
     found = tiles_of(described("RNN", **tensors, **outputs, **fields), given)
     assert [tile.where["output_single"] for tile in found] == [(0, 0, slice(0, 1)), (0, 0, slice(1, 2))]
-
-
-def test_the_first_reading_is_the_reference(install: Install) -> None:
-    install("RNN", Kernel(doubled, declared(readings=lambda _: [{"factor": 1.0}, {"factor": 2.0}])))
-    assert run(inputs())[1] == [124, 124000]

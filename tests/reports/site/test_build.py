@@ -10,17 +10,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from site_pages import (
-    MOST_BYTES,
-    MOST_OF_A_PAGE,
-    MOST_PAGES,
-    cases_of,
-    dead_links,
-    facts_of,
-    files,
-    leaves,
-    trees,
-)
+from site_pages import MOST_BYTES, MOST_OF_A_PAGE, MOST_PAGES, cases_of, dead_links, facts_of, files, leaves, trees
 
 from dmlcheck.diagnostics.catalog import RULES
 from dmlcheck.inspection.executed import executed_dict, runs_of

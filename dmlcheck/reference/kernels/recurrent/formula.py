@@ -6,9 +6,8 @@ state before it. Activations return their results and a mask of the undefined on
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -71,8 +70,6 @@ def lstm(
     clip_threshold: Any,
     use_clip_threshold: bool,
     couple_input_forget: bool,
-    sees_new_cell: bool,
-    is_cell_clipped: bool,
 ) -> list[PartlyUndefined]:
     """H(t) = ot . h(C(t)) and C(t) = ft . C(t-1) + it . gt.
 
@@ -82,27 +79,26 @@ def lstm(
 
     gt = g(clip(X(t) Wc^T + H(t-1) Rc^T + Wbc + Rbc)).
 
-    ot = f(clip(X(t) Wo^T + H(t-1) Ro^T + Po . C(t) + Wbo + Rbo)), or with Po . C(t-1) at every step.
+    ot = f(clip(X(t) Wo^T + H(t-1) Ro^T + Po . C(t) + Wbo + Rbo)).
 
     The dot multiplies element by element; clip limits to ClipThreshold on both sides of 0 where UseClipThreshold is
-    TRUE, and may be in h(clip(C(t))) too. Backward, H(t+1) and C(t+1) take the place of H(t-1) and C(t-1).
+    TRUE. Backward, H(t+1) and C(t+1) take the place of H(t-1) and C(t-1).
     """
     limit = clip_threshold if use_clip_threshold else None
     of_i, of_o, of_f, of_g = gates
     f, g = (activation(each, limit) for each in activation_descs[:2])
-    shown = activation(activation_descs[2], limit if is_cell_clipped else None)
     inputs = step_inputs(x, h, c)
     i, i_undefined = f(summed(of_i, inputs))
     forget, f_undefined = (1 - i, i_undefined) if couple_input_forget else f(summed(of_f, inputs))
     new, g_undefined = g(summed(of_g, inputs))
     cell, is_lost = summed_in_type(activation_descs[0].data_type, forget * c, i * new)
-    o, o_undefined = f(summed(of_o, inputs, cell if sees_new_cell else None))
-    hidden, h_undefined = shown(cell)
+    o, o_undefined = f(summed(of_o, inputs, cell))
+    hidden, h_undefined = activation(activation_descs[2])(cell)
     is_undefined = i_undefined | f_undefined | g_undefined | is_lost
     return [PartlyUndefined(o * hidden, is_undefined | o_undefined | h_undefined), PartlyUndefined(cell, is_undefined)]
 
 
-# ---- directions and readings
+# ---- directions
 
 
 def directions(count: int, given: Given) -> list[Direction]:
@@ -115,22 +111,11 @@ def directions(count: int, given: Given) -> list[Direction]:
     ]
 
 
-def readings_of_lstm(given: Given) -> list[Mapping[str, Any]]:
-    """Return the readings of LSTM's page: the cell state that the output gate uses, and whether h clips its operand."""
-    of_output = [True] if given["peephole"] is None else [True, False]
-    of_cell = [False, True] if given["use_clip_threshold"] else [False]
-    return [{"sees_new_cell": sees, "is_cell_clipped": clips} for sees, clips in product(of_output, of_cell)]
-
-
 HIDDEN = State("hidden_init", "recurrence", "output_single")
 CELL = State("cell_mem_init", "peephole", "output_cell_single")
 
 KERNELS: dict[str, Kernel] = {
     "GRU": Kernel(gru, Recurrence(partial(gates_of, 3), [HIDDEN], partial(directions, 2)), sums=PRODUCTS),
-    "LSTM": Kernel(
-        lstm, Recurrence(partial(gates_of, 4), [HIDDEN, CELL], partial(directions, 3), readings_of_lstm), sums=PRODUCTS
-    ),
-    "RNN": Kernel(
-        rnn, Recurrence(partial(gates_of, 1), [HIDDEN], partial(directions, 1), is_padded=True), sums=PRODUCTS
-    ),
+    "LSTM": Kernel(lstm, Recurrence(partial(gates_of, 4), [HIDDEN, CELL], partial(directions, 3)), sums=PRODUCTS),
+    "RNN": Kernel(rnn, Recurrence(partial(gates_of, 1), [HIDDEN], partial(directions, 1)), sums=PRODUCTS),
 }

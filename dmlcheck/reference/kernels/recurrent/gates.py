@@ -40,7 +40,7 @@ def gates_of(count: int, weight: Any, recurrence: Any, bias: Any, peephole: Any)
     inputs, hidden = (transposed(x.reshape(count, size, x.shape[1])) for x in (weight, recurrence))
     biases = [[None] * count] * 2 if bias is None else bias.reshape(2, count, size)
     cells = [None] * count if peephole is None else [*peephole.reshape(count - 1, size), None]
-    most = max(norm(x) for x in (weight, recurrence, bias, peephole) if x is not None)
+    most = float(np.max([norm(x) for x in (weight, recurrence, bias, peephole) if x is not None]))
     return [Gate(*each)._replace(largest=most) for each in zip(inputs, hidden, *biases, cells, cells, strict=True)]
 
 

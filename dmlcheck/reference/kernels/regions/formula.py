@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.reference.arrays.places import Places
-from dmlcheck.reference.functions.interpolation import (
-    Sums,
-    computed,
-    is_any_lost,
-    shares,
-    spread,
-    total_together,
-)
+from dmlcheck.reference.functions.interpolation import Sums, computed, is_any_lost, shares, spread, total_together
 from dmlcheck.reference.kernels.regions.samples import (
     ONE,
     Counts,
@@ -28,6 +21,7 @@ from dmlcheck.reference.kernels.regions.samples import (
     has_part,
     is_in,
     kinks,
+    largest,
     limits,
     places_of_samples,
     readings,
@@ -40,6 +34,7 @@ from dmlcheck.reference.kernels.regions.samples import (
 from dmlcheck.reference.kernels.regions.tiles import crops, gradients
 from dmlcheck.reference.results import (
     Alternatives,
+    AsMeasured,
     PartlyUndefined,
     all_undefined,
     alternatives,
@@ -80,12 +75,13 @@ def roi_align1(
     range from MinimumSamplesPerOutput to MaximumSamplesPerOutput; size is (x2 - x1) * SpatialScaleX. The y axis is
     treated alike.
 
-    Up to one element beyond an edge, the edge element is used; farther out, OutOfBoundsInputValue.
+    Less than one element beyond an edge, the edge element is used; farther out, or anywhere beyond an edge with
+    AlignRegionsToCorners, OutOfBoundsInputValue.
     """
     names, scales = (interpolation_mode, reduction_function), (spatial_scale_y, spatial_scale_x)
     counts = (minimum_samples_per_output, maximum_samples_per_output)
     sampling = Sampling(*names, scales, *counts, input_pixel_offset, output_pixel_offset, align_regions_to_corners)
-    return crop(input, roi, batch_indices, sampling, out_of_bounds_input_value, output.sizes[2:], places)
+    return crop(input, roi, batch_indices, sampling, out_of_bounds_input_value, output, places)
 
 
 @same_parameters(roi_align1)
@@ -96,30 +92,33 @@ def roi_align(*tensors: Any, **fields: Any) -> Any:
     limited to the range from MinimumSamplesPerOutput to MaximumSamplesPerOutput; size is (x2 - x1) * SpatialScaleX. The
     y axis is treated alike.
 
-    Up to one element beyond an edge, the edge element is used; farther out, OutOfBoundsInputValue.
+    Less than one element beyond an edge, the edge element is used; farther out, OutOfBoundsInputValue.
     """
     return roi_align1(*tensors, **fields)
 
 
 def crop(
-    input: Any, roi: Any, batch_indices: Any, sampling: Sampling, outside: Any, sizes: Sizes, places: Places
+    input: Any, roi: Any, batch_indices: Any, sampling: Sampling, outside: Any, output: TensorDesc, places: Places
 ) -> Any:
     """Return some channels, rows and columns of a region: each element is the average or maximum of its samples."""
-    (region, channels, *tile), (counts,) = places, sample_counts(roi, sizes, sampling)
-    if counts is None:
+    sizes = output.sizes[2:]
+    (region, channels, *tile), (own,) = places, sample_counts(roi, sizes, sampling)
+    if own is None:
         return all_undefined([*map(len, places)])
+    counts = own.counts
     image = input[batch_indices.flat[region.start], channels.start : channels.stop]
     at = places_of_samples(roi[0], tile, sizes, counts, sampling)
     of_each = (len(channels), len(tile[0]), counts[0], len(tile[1]), counts[1])
-    samples = cache(partial(samples_at, image, at, is_single=counts == ONE))
-    plane = image.shape[1:]
-    ways = [bounded(samples(way.rounding), at, plane, way, outside) for way in readings(at, plane, sampling)]
-    return any_of(*(reduced(found, sampling.function, of_each) for found in ways))
+    samples, plane = samples_at(image, at, rounding_of(sampling), is_single=counts == ONE), image.shape[1:]
+    ways = [bounded(samples, at, plane, way, outside) for way in readings(at, plane, sampling)]
+    reduction = partial(largest, data_type=output.data_type) if sampling.function == "MAX" else average
+    found = any_of(*(reduced(way, reduction, of_each) for way in ways))
+    return AsMeasured(found, where=True) if own.is_measured else found
 
 
-def reduced(samples: PartlyUndefined, function: str, sizes: Sizes) -> PartlyUndefined:
+def reduced(samples: PartlyUndefined, of_each: Callable[[Any], Any], sizes: Sizes) -> PartlyUndefined:
     """Return the average or maximum of the samples of each element; `sizes` has their counts on axes 2 and 4."""
-    of_each, ways = largest if function == "MAX" else average, ways_of(samples.value)
+    ways = ways_of(samples.value)
     value = alternatives(*ways, of=lambda way: of_each(way.reshape(sizes)))
     return PartlyUndefined(value, np.broadcast_to(samples.where, ways[0].shape).reshape(sizes).any(axis=(2, 4)))
 
@@ -127,12 +126,6 @@ def reduced(samples: PartlyUndefined, function: str, sizes: Sizes) -> PartlyUnde
 def average(samples: Any) -> Any:
     """Return the averages of the samples of each element; the errors of their places may all have one direction."""
     return total_together(samples, (2, 4)) / (samples.shape[2] * samples.shape[4])
-
-
-def largest(samples: Any) -> PartlyUndefined:
-    """Return the largest sample of each element; undefined where one is NaN."""
-    found = samples.max(axis=(2, 4))
-    return PartlyUndefined(found, np.isnan(found))
 
 
 # ---- gradients
@@ -174,6 +167,12 @@ def roi_align_grad(
     return {"output_roi_gradient": either_reading(gradient_of_regions, sampling, *tensors, places)}
 
 
+def certain_counts(corners: Any, sizes: Sizes, sampling: Sampling) -> list[Counts | None]:
+    """Return the numbers of samples as `sample_counts` does; None also where they were only measured of crops."""
+    found = sample_counts(corners, sizes, sampling)
+    return [None if own is None or own.is_measured else own.counts for own in found]
+
+
 def either_reading(formula: Callable[..., Any], sampling: Sampling, *operands: Any) -> Any:
     """Return a gradient in both readings: with the pixel offsets of the forward operator, and with them exchanged."""
     before, after = sampling.input_offset, sampling.output_offset
@@ -198,7 +197,7 @@ def gradient_of_image(
     """Return the gradient of some channels, rows and columns of an image, from all of its regions."""
     image, channels, *tile = places
     total = Sums(np.zeros([*map(len, places[1:])]), np.zeros((), bool))
-    counts = sample_counts(roi, gradient.shape[2:], sampling)
+    counts = certain_counts(roi, gradient.shape[2:], sampling)
     if None in counts:
         return all_undefined([*map(len, places)])
     own = None if input is None else input[image.start, channels.start : channels.stop]
@@ -237,7 +236,7 @@ def gradient_of_regions(
 ) -> Any:
     """Return the gradients of some regions; they are defined for averages of one linear sample."""
     numbers, is_known = places[-2], (sampling.mode, sampling.function) == ("LINEAR", "AVERAGE")
-    counts = sample_counts(roi, gradient.shape[2:], sampling)
+    counts = certain_counts(roi, gradient.shape[2:], sampling)
     found = [
         gradient_of_region(sampling, input[batch_indices[number]], gradient[number], corners)
         if is_known and of_each == ONE

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dmlcheck.reference.arrays.data_types import beginning
 from dmlcheck.reference.arrays.places import Places, numbers_of
 from dmlcheck.reference.ball.numbers import Array, Ball, Condition, hull, radius, raw
 from dmlcheck.reference.functions.interpolation import (
@@ -27,7 +28,7 @@ from dmlcheck.reference.functions.interpolation import (
     spread,
     taken,
 )
-from dmlcheck.reference.results import PartlyUndefined, alternatives, ways_of, without_alternatives
+from dmlcheck.reference.results import AsMeasured, PartlyUndefined, alternatives, ways_of, without_alternatives
 
 Counts = tuple[int, int]  # of samples of an element along height and width
 ONE: Counts = (1, 1)
@@ -54,7 +55,14 @@ class Sampling(NamedTuple):
 # ---- counts
 
 
-def sample_counts(corners: Any, sizes: Sequence[int], sampling: Sampling) -> list[Counts | None]:
+class OfEach(NamedTuple):
+    """The numbers of samples of an element along height and width, and whether they were only measured on DirectML."""
+
+    counts: Counts
+    is_measured: bool = False
+
+
+def sample_counts(corners: Any, sizes: Sequence[int], sampling: Sampling) -> list[OfEach | None]:
     """Return the numbers of samples of an element along height and width, by region; None where undefined."""
     numbers = [float(raw(x)) for x in (*sampling.scales, sampling.input_offset, sampling.output_offset)]
     exact = raw(corners)
@@ -62,26 +70,32 @@ def sample_counts(corners: Any, sizes: Sequence[int], sampling: Sampling) -> lis
         return [None] * len(exact)
     plain = sampling._replace(scales=(numbers[0], numbers[1]))
     found = [_counts(ends(Ball(exact), axis, plain), size, plain) for axis, size in enumerate(sizes)]
-    is_known = np.asarray(np.isfinite(exact).all(axis=-1)).tolist()
+    is_finite = np.asarray(np.isfinite(exact).all(axis=-1)).tolist()
     return [
-        None if not known or 0 in own or (sampling.is_aligned and 1 in map(operator.mul, own, sizes)) else own
-        for known, own in zip(is_known, zip(*found, strict=True), strict=True)
+        _of_each(rows, columns, sizes, sampling) if finite else None
+        for finite, rows, columns in zip(is_finite, *found, strict=True)
     ]
 
 
-def _counts(region: tuple[Ball, Ball], size: int, sampling: Sampling) -> list[int]:
-    """Return the number of samples of an element along an axis, by region: |region| / size within the limits.
+def _of_each(rows: tuple[int, bool], columns: tuple[int, bool], sizes: Sequence[int], sampling: Sampling) -> Any:
+    counts, is_open = zip(rows, columns, strict=True)
+    has_one = sampling.is_aligned and 1 in map(operator.mul, counts, sizes)
+    return None if 0 in counts else OfEach(counts, any(is_open) or has_one)
 
-    It is 0, for undefined, where that is not a whole number, or only within its error, or depends on the size of a
-    mirrored region.
+
+def _counts(region: tuple[Ball, Ball], size: int, sampling: Sampling) -> list[tuple[int, bool]]:
+    """Return the number of samples of an element along an axis, by region, and whether it is what DirectML takes alone.
+
+    It is |region| / size within the limits. DirectML rounds it up; it is 0, for undefined, where an error decides that.
     """
     if sampling.least >= sampling.most or sampling.least < 1:
-        return [sampling.least if 1 <= sampling.least == sampling.most else 0] * len(region[0])
+        return [(sampling.least if 1 <= sampling.least == sampling.most else 0, False)] * len(region[0])
     quotient = (region[1] - region[0]) / size
     value, error = raw(quotient), quotient.radius
     size_, low, high = np.clip([value, abs(value) - error, abs(value) + error], sampling.least, sampling.most)
     is_known = (size_ == low) & (low == high) & (np.rint(size_) == size_)
-    return np.where(is_known, size_, 0).astype(np.int64).tolist()  # type: ignore[no-any-return]
+    found = np.where(np.ceil(low) == np.ceil(high), np.ceil(low), 0).astype(np.int64)
+    return list(zip(found.tolist(), np.asarray(~is_known).tolist(), strict=True))
 
 
 # ---- places
@@ -95,9 +109,12 @@ def ends(corners: Any, axis: int, sampling: Sampling) -> tuple[Any, Any]:
 def places_along(corners: Any, axis: int, samples: Array, counts: tuple[int, int], sampling: Sampling) -> Any:
     """Return the places of some samples of a region along height or width.
 
-    `counts` are the numbers of samples along the region, and of an element.
+    `counts` are those of the samples along the region, and of an element. A single one between corners is in the
+    middle, as DirectML has it.
     """
     start, stop = ends(corners, axis, sampling)
+    if sampling.is_aligned and counts[0] == 1:
+        return (start + stop) / 2 - sampling.input_offset + samples
     count = counts[0] - 1 if sampling.is_aligned else counts[0]
     step = (stop - start) / count
     found = (samples - sampling.output_offset) * step + start - sampling.input_offset
@@ -122,39 +139,24 @@ def places_of_samples(
 # ---- values
 
 
-class SampleReading(NamedTuple):
-    """A reading of the documentation about samples near an edge, and halfway between two elements.
-
-    `outside` returns the mask of places that are outside an axis of a size; `rounding` returns the nearest elements,
-    and is None for averages.
-    """
-
-    outside: Callable[[Any, int], Any]
-    rounding: Rounding | None
+Outside = Callable[[Any, int], Any]  # the mask of the places that are outside an axis of a size
 
 
 def rounding_of(sampling: Sampling) -> Rounding | None:
-    """Return the reference's rounding of places to nearest elements; None for averages."""
+    """Return the rounding of places to nearest elements; None for averages."""
     return None if sampling.mode == "LINEAR" else half_up
 
 
-def readings(at: Sequence[Any], sizes: Sequence[int], sampling: Sampling) -> list[SampleReading]:
-    """Return the readings that give different samples at some places, the reference's first.
+def readings(at: Sequence[Any], sizes: Sequence[int], sampling: Sampling) -> list[Outside]:
+    """Return the readings of what is outside that differ at some places, the reference's first.
 
-    They differ on whether a place that is exactly one element beyond an edge is outside; for nearest elements, or with
-    AlignRegionsToCorners, on whether all places beyond an edge are; and on the nearest element of a place halfway
-    between two.
+    They differ on a place that is exactly one element beyond an edge. With AlignRegionsToCorners, all places beyond an
+    edge are outside.
     """
-    outsides: list[Callable[[Any, int], Any]] = [_is_beyond]
-    roundings = [rounding_of(sampling)]
-    if any(np.any((raw(x) == -1) | (raw(x) == size)) for x, size in zip(at, sizes, strict=True)):
-        outsides.append(_is_at_least_one_beyond)
-    is_strict = sampling.is_aligned or sampling.mode != "LINEAR"
-    if is_strict and any(np.any(possible(_is_off(x, size))) for x, size in zip(at, sizes, strict=True)):
-        outsides.append(_is_off)
-    if sampling.mode != "LINEAR" and any(np.any(np.floor(raw(x)) + 0.5 == raw(x)) for x in at):
-        roundings += [half_down, np.rint]
-    return [SampleReading(*ways) for ways in product(outsides, roundings)]
+    if sampling.is_aligned:
+        return [_is_off]
+    is_at_end = any(np.any((raw(x) == -1) | (raw(x) == size)) for x, size in zip(at, sizes, strict=True))
+    return [_is_at_least_one_beyond, _is_beyond] if is_at_end else [_is_at_least_one_beyond]
 
 
 def samples_at(image: Array, at: Sequence[Any], rounding: Rounding | None, *, is_single: bool) -> PartlyUndefined:
@@ -170,10 +172,10 @@ def samples_at(image: Array, at: Sequence[Any], rounding: Rounding | None, *, is
 
 
 def bounded(
-    found: PartlyUndefined, at: Sequence[Any], sizes: Sequence[int], reading: SampleReading, outside: Any
+    found: PartlyUndefined, at: Sequence[Any], sizes: Sequence[int], is_outside: Outside, outside: Any
 ) -> PartlyUndefined:
     """Return samples at some places of an image, with the value `outside` at those that a reading puts outside."""
-    beyond = _crossed(*map(reading.outside, at, sizes))
+    beyond = _crossed(*map(is_outside, at, sizes))
     values = alternatives(*(np.where(beyond, outside, way) for way in ways_of(found.value)))
     return PartlyUndefined(values, found.where & ~certain(beyond))
 
@@ -224,6 +226,15 @@ def certain(condition: Any) -> Any:
     return condition.value & ~condition.doubt if isinstance(condition, Condition) else condition
 
 
+def largest(samples: Any, data_type: str) -> Any:
+    """Return the largest sample of each element; what has NaN, which DirectML leaves out, is measured."""
+    is_nan = np.isnan(raw(samples))
+    if not is_nan.any():
+        return samples.max(axis=(2, 4))
+    found = np.where(is_nan, beginning(data_type), samples).max(axis=(2, 4))
+    return AsMeasured(found, is_nan.any(axis=(2, 4)))
+
+
 # ---- gradients
 
 
@@ -239,9 +250,8 @@ def gradient_of_samples(
     given = np.repeat(np.repeat(gradient, counts[0], 1), counts[1], 2)
     if sampling.function == "AVERAGE":
         return PartlyUndefined(np.where(beyond, 0.0, given / math.prod(counts)), unclear)
-    reading = SampleReading(_is_beyond, rounding_of(sampling))
-    inside = samples_at(image, at, reading.rounding, is_single=False)
-    samples = without_alternatives(bounded(inside, at, image.shape[1:], reading, np.nan))
+    inside = samples_at(image, at, rounding_of(sampling), is_single=False)
+    samples = without_alternatives(bounded(inside, at, image.shape[1:], _is_beyond, np.nan))
     chosen = _which_is_largest(samples.value, counts)
     is_undefined = _in_each(np.any, samples.where | unclear | possible(beyond), given.shape, counts) | chosen.where
     is_none = beyond | (raw(chosen.value) + radius(chosen.value) == 0)

@@ -7,16 +7,7 @@ from typing import NamedTuple
 
 from dmlcheck.reports.site.example import Grid
 from dmlcheck.reports.site.pictures.influence import Place
-from dmlcheck.reports.site.pictures.shapes import (
-    WIDEST,
-    Rectangle,
-    around,
-    arrow,
-    drawing,
-    rect,
-    text,
-    text_width,
-)
+from dmlcheck.reports.site.pictures.shapes import WIDEST, Rectangle, around, arrow, drawing, rect, text, text_width
 from dmlcheck.reports.site.pictures.shown import indices
 
 _HEIGHT, _NARROWEST, _GAP, _BESIDE, _LABEL = 28.0, 34.0, 10.0, 44.0, 18.0

@@ -103,6 +103,11 @@ def test_a_sum_that_overflows_in_one_order_alone_is_undefined() -> None:
     ]
 
 
+def test_beside_nan_nothing_is_known_of_the_sizes_of_weights() -> None:
+    found = gates_of(1, np.ones((1, 1)), np.array([[NAN]]), None, None)
+    assert math.isnan(found[0].largest)
+
+
 def test_a_share_of_a_sum_that_overflows_alone_is_undefined() -> None:
     """A quarter of 4e38 is 1e38, or infinite if 4e38 is so first; three times 4e38 is infinite either way."""
     wide = gate(input=np.array([[0.0, 0.0]]), hidden=np.array([[2.0, 2.0], [2.0, 2.0]]))
