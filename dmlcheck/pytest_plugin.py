@@ -18,7 +18,7 @@ from dmlcheck.specs.names import parse_level, parse_version
 if TYPE_CHECKING:
     from dmlcheck.cases.records import Case
     from dmlcheck.diagnostics.record import Diagnostic
-    from dmlcheck.implementations import About
+    from dmlcheck.implementations.protocol import About
     from dmlcheck.reports.records import RunInfo
     from dmlcheck.running.expectations import Names
     from dmlcheck.running.results import CaseResult
@@ -256,18 +256,18 @@ def _about(name: str, directml_version: str | None) -> About:
 
     A usage error if it is not available, or is not the expected version of DirectML.
     """
-    from dmlcheck.implementations import Unavailable, about, close, make, require_directml
+    from dmlcheck.implementations import Unavailable, make, require_directml
 
     option = "--dmlcheck-implementation"
     try:
         implementation = make(name)
-        close(implementation)
+        implementation.close()
         if directml_version is not None:
             option = f"--dmlcheck-directml-version {directml_version}"
             require_directml(implementation)
     except Unavailable as error:
         raise pytest.UsageError(f"{option}: {error}") from None
-    return about(implementation)
+    return implementation.about
 
 
 _WEEK = 7 * 24 * 3600.0
@@ -525,7 +525,7 @@ def _repeated(config: pytest.Config) -> Iterator[str]:
 def _made_runner(config: pytest.Config) -> Runner:
     """Return a runner in this process, or in another if only that can keep the time limit."""
     from dmlcheck.cases.find import Target
-    from dmlcheck.implementations import close, keeps_time, make
+    from dmlcheck.implementations import make
     from dmlcheck.running.events import Plan
     from dmlcheck.running.isolated import IsolatedRunner
     from dmlcheck.running.known_failures import judged_directml
@@ -534,11 +534,11 @@ def _made_runner(config: pytest.Config) -> Runner:
     name, timeout = config.getoption("--dmlcheck-implementation"), config.getoption("--dmlcheck-timeout")
     settings = _settings(config)
     implementation = make(name, timeout)
-    if timeout is None or keeps_time(implementation):
-        config.add_cleanup(lambda: close(implementation))
+    if timeout is None or implementation.keeps_time:
+        config.add_cleanup(implementation.close)
         return lambda case, _: run_case(case, Run(implementation, settings))
     directml = judged_directml(implementation, settings.directml_version)
-    close(implementation)
+    implementation.close()
     isolated = IsolatedRunner(Plan(name, settings, timeout=timeout, details=True), directml)
     config.add_cleanup(isolated.close)
     return lambda case, path: isolated.run(Target(path, case.file, case.name), case)

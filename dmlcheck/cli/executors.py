@@ -13,7 +13,7 @@ from dmlcheck.implementations import Unavailable
 from dmlcheck.values import memory
 
 if TYPE_CHECKING:
-    from dmlcheck.implementations import About
+    from dmlcheck.implementations.protocol import About
     from dmlcheck.processes.cluster import Cluster
 
 _LOCAL, _DASK = "local", "dask"

@@ -39,7 +39,8 @@ from dmlcheck.cli.run_models import (
 )
 from dmlcheck.cli.run_options import DataTypeParam, Jobs, Number, Seconds, Shard, accumulate_option, algorithms_option
 from dmlcheck.cli.selection import failed_before, print_ids, select, selector, targets
-from dmlcheck.implementations import KINDS, About, Implementation, Unavailable, about, require_directml, require_models
+from dmlcheck.implementations import KINDS, Unavailable, require_directml, require_models
+from dmlcheck.implementations.protocol import About, Implementation
 from dmlcheck.reports.records import Earlier, RunInfo
 from dmlcheck.running.accuracy import EXPECTED_WITHIN, Baseline, Watch
 from dmlcheck.running.events import DEFAULT_TIMEOUT, Plan, Running
@@ -390,7 +391,7 @@ def _about(options: Options, cluster: Cluster | None = None, *, is_for_models: b
     if cluster is not None:
         return about_on(cluster, options.implementation, options.directml_version)
     with _judged_by(options, is_for_models=is_for_models) as implementation:
-        return about(implementation)
+        return implementation.about
 
 
 def _selected(options: Options) -> tuple[list[Target], list[Target], dict[str, str]]:
@@ -409,7 +410,7 @@ def _other(name: str | None, cluster: Cluster | None) -> RunInfo | None:
         said = about_on(cluster, name, None, option="--against")
     else:
         with made(name, option="--against") as implementation:
-            said = about(implementation)
+            said = implementation.about
     return RunInfo(name, version=said.version, device=said.device)
 
 

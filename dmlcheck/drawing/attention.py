@@ -8,7 +8,6 @@ from dmlcheck.drawing.chance import Chance
 from dmlcheck.drawing.draft import Raw, Sizes
 from dmlcheck.specs.records import OperatorSpec
 
-ATTENTION = ("MULTIHEAD_ATTENTION", "MULTIHEAD_ATTENTION1")
 FORMS = ("separate", "StackedQueryKey", "StackedKeyValue", "StackedQueryKeyValue")
 MASKS = ("NONE", "BOOLEAN", "KEY_SEQUENCE_LENGTH", "KEY_SEQUENCE_END_START")
 

@@ -19,7 +19,7 @@ from dmlcheck.diagnostics.record import Finding
 from dmlcheck.drawing.units import Unit, drawn_broken, drawn_desc, drawn_unit
 from dmlcheck.formats.read import read_file
 from dmlcheck.fuzzing.answers import TrialAnswer, answer_of
-from dmlcheck.implementations import Unavailable, close, keeps_time, make, may_crash
+from dmlcheck.implementations import Unavailable, make
 from dmlcheck.processes.body import questions, tell
 from dmlcheck.processes.child import SHUTDOWN_TIME, Child, LostChild
 from dmlcheck.processes.pool import Job, Pool
@@ -95,11 +95,11 @@ class Bench(Protocol):
 def bench(implementation: str, settings: Settings, timeout: float | None, jobs: int = 1) -> Bench:
     """Return the bench for the implementation of a name: one job runs in this process if it cannot crash or hang."""
     made = make(implementation, timeout)
-    is_timed = timeout is None or keeps_time(made)
-    if jobs == 1 and is_timed and not may_crash(made):
+    is_timed = timeout is None or made.keeps_time
+    if jobs == 1 and is_timed and not made.may_crash:
         return BenchHere(made, settings)
-    shutdown_time = SHUTDOWN_TIME if keeps_time(made) else 0.0
-    close(made)
+    shutdown_time = SHUTDOWN_TIME if made.keeps_time else 0.0
+    made.close()
     return BenchApart(implementation, settings, timeout, shutdown_time, jobs)
 
 
@@ -132,7 +132,7 @@ class BenchHere:
 
     def close(self) -> None:
         """End the implementation."""
-        close(self.run.implementation)
+        self.run.implementation.close()
 
 
 def result_of(trial: Trial, run: Run) -> CaseResult:

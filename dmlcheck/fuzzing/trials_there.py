@@ -13,7 +13,7 @@ from dmlcheck.drawing.units import Unit
 from dmlcheck.formats.read import read_file
 from dmlcheck.fuzzing.answers import TrialAnswer
 from dmlcheck.fuzzing.trials import CaseOfFile, Trial, Work, bench, lost_trial
-from dmlcheck.implementations import close, make, validates
+from dmlcheck.implementations import make
 from dmlcheck.processes.cluster import Cluster, Lost
 from dmlcheck.processes.kept import kept
 from dmlcheck.running.results import ERRORED
@@ -95,6 +95,6 @@ def validates_there(name: str) -> bool:
     """Whether the implementation of a name says that it refuses descs, on a worker."""
     made = make(name)
     try:
-        return validates(made)
+        return made.validates
     finally:
-        close(made)
+        made.close()

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dmlcheck.implementations import close, make
+from dmlcheck.implementations import make
+from dmlcheck.implementations.protocol import Adapted
 from dmlcheck.processes.body import questions, tell
 from dmlcheck.processes.child import Child, LateChild, LostChild
 from dmlcheck.running import computed
@@ -33,26 +34,24 @@ class ModelTensors(NamedTuple):
     ran_elsewhere: bool = False
 
 
-class ModelProcess:
+class ModelProcess(Adapted):
     """An implementation that runs models, in a process that is started with it and again after each crash.
 
-    For everything else it uses the implementation in this process, `here`. `timeout` are the most seconds of a model,
+    For everything else it uses the implementation in this process, `given`. `timeout` are the most seconds of a model,
     None any.
     """
 
+    ran_elsewhere = False
+
     def __init__(self, here: Any, name: str, timeout: float | None = None) -> None:
         """Start the process, which makes the implementation of a name again."""
-        self.here = here
+        super().__init__(here)
         self.made_by = name
         self.timeout = timeout
-        self.ran_elsewhere = False
         self._child: Child | None = self._started()
 
     def _started(self) -> Child:
         return Child(__name__, self.made_by, start_time=_START_TIME)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.here, name)
 
     def tensors(
         self, model: bytes | str, inputs: Mapping[str, Any], names: list[str], *, is_optimized: bool
@@ -67,7 +66,7 @@ class ModelProcess:
             return Nothing(*late.result(self.made_by, self.timeout))
         except LostChild as loss:
             self._stop()
-            return failed(self.here, loss.problem)
+            return failed(self.given, loss.problem)
         self.ran_elsewhere = given.ran_elsewhere
         return given.found
 
@@ -79,7 +78,7 @@ class ModelProcess:
     def close(self) -> None:
         """End the process, at once if it is busy, and close the implementation."""
         self._stop()
-        close(self.here)
+        self.given.close()
 
 
 def tensors_of(
@@ -91,11 +90,7 @@ def tensors_of(
     """
     if isinstance(implementation, ModelProcess):
         return implementation.tensors(model, inputs, names, is_optimized=is_optimized)
-    return computed.tensors_of(model, inputs, names, _optimizing(implementation) if is_optimized else implementation)
-
-
-def _optimizing(implementation: Any) -> Any:
-    return implementation.optimizing() if hasattr(implementation, "optimizing") else implementation
+    return computed.tensors_of(model, inputs, names, implementation.optimizing() if is_optimized else implementation)
 
 
 # ---- in the process
@@ -108,13 +103,13 @@ def serve(connection: Connection, name: str) -> None:
         for asked in questions(connection):
             _send(connection, _given(connection.recv_bytes(), asked, implementation), implementation)
     finally:
-        close(implementation)
+        implementation.close()
 
 
 def _given(model: bytes, asked: TensorRequest, implementation: Any) -> ModelTensors:
-    one = _optimizing(implementation) if asked.is_optimized else implementation
+    one = implementation.optimizing() if asked.is_optimized else implementation
     found = computed.tensors_of(model.decode() if asked.is_path else model, asked.inputs, asked.names, one)
-    return ModelTensors(found, bool(getattr(one, "ran_elsewhere", False)))
+    return ModelTensors(found, one.ran_elsewhere)
 
 
 def _send(connection: Connection, given: ModelTensors, implementation: Any) -> None:

@@ -11,7 +11,8 @@ from dmlcheck.cases.find import Target
 from dmlcheck.cases.records import Case, CaseFile
 from dmlcheck.diagnostics.record import Finding
 from dmlcheck.formats.read import read_file
-from dmlcheck.implementations import About, about, close, make, require_directml
+from dmlcheck.implementations import make, require_directml
+from dmlcheck.implementations.protocol import About
 from dmlcheck.processes.cluster import Cluster, Lost
 from dmlcheck.processes.kept import kept
 from dmlcheck.running.events import Done, Ended, Event, Other, Plan, chosen, digest
@@ -123,6 +124,6 @@ def about_there(name: str, directml_version: str | None) -> About:
     try:
         if directml_version is not None:
             require_directml(implementation)
-        return about(implementation)
+        return implementation.about
     finally:
-        close(implementation)
+        implementation.close()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from dmlcheck.cases.find import Target
 from dmlcheck.cases.records import Case
-from dmlcheck.implementations import Implementation, close, keeps_time, may_crash
+from dmlcheck.implementations.protocol import Implementation
 from dmlcheck.running.events import DEFAULT_TIMEOUT, Done, Ended, Event, Executor, Plan, file_events
 from dmlcheck.running.files import Files
 from dmlcheck.running.known_failures import judged_directml
@@ -83,7 +83,7 @@ class Runner:
         self._here: Implementation | None = make_all(plan.implementation, plan.against, plan.timeout)
         if not self._runs_here(self._here):
             self._pool = self._pool_for(self._here)
-            close(self._here)  # each process makes its own
+            self._here.close()  # each process makes its own
             self._here = None
 
     @property
@@ -101,8 +101,8 @@ class Runner:
 
     def _runs_here(self, implementation: Implementation) -> bool:
         """Whether the cases run in this process: one is enough, and no case can crash it or exceed a time limit."""
-        is_timed = self._limit is None or keeps_time(implementation)
-        return self.jobs == 1 and is_timed and not may_crash(implementation)
+        is_timed = self._limit is None or implementation.keeps_time
+        return self.jobs == 1 and is_timed and not implementation.may_crash
 
     def _pool_for(self, implementation: Implementation) -> Pool[FileJob]:
         """Return the processes that the cases run in; none of them is started yet."""
@@ -111,12 +111,12 @@ class Runner:
         from dmlcheck.running.file_jobs import FileJob
 
         limit = self._limit
-        shutdown_time = SHUTDOWN_TIME if keeps_time(implementation) else 0.0
+        shutdown_time = SHUTDOWN_TIME if implementation.keeps_time else 0.0
         self._job = partial(
             FileJob,
             plan=self.plan,
             limit=None if limit is None else limit * self.plan.runs_of_a_case + shutdown_time,
-            announces=may_crash(implementation) or (limit is not None and not self._is_default_of_reference),
+            announces=implementation.may_crash or (limit is not None and not self._is_default_of_reference),
             directml=judged_directml(implementation, self.plan.settings.directml_version),
         )
         return Pool(partial(Child, "dmlcheck.running.worker", self.plan, shutdown_time=shutdown_time), self.jobs)
@@ -152,6 +152,6 @@ class Runner:
     def close(self) -> None:
         """End the implementation, or the processes."""
         if self._here is not None:
-            close(self._here)
+            self._here.close()
         else:
             self._pool.close()

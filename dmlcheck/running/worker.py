@@ -16,7 +16,6 @@ from dmlcheck.comparison.records import OutputResult
 from dmlcheck.diagnostics.wording import brief
 from dmlcheck.files.document import Position
 from dmlcheck.formats.read import read_file
-from dmlcheck.implementations import close
 from dmlcheck.processes.body import questions, tell
 from dmlcheck.running.events import Done, Event, Plan, file_events
 from dmlcheck.running.pair import make_all
@@ -69,7 +68,7 @@ def serve(connection: Connection, plan: Plan) -> None:
                 outbox.add(portable(event, details=plan.details))
             outbox.send()
     finally:
-        close(implementation)
+        implementation.close()
         gc.freeze()  # everything goes with the process: there is no garbage to search for
 
 

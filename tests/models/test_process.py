@@ -114,6 +114,6 @@ def test_a_process_that_is_at_work_is_ended_at_once(implementation: ModelProcess
 
 
 def test_without_a_process_the_implementation_is_asked_itself(implementation: ModelProcess) -> None:
-    here = implementation.here
+    here = implementation.given
     assert tensors_of(b"add", X, ["y"], here)["y"].tolist() == [1, 2, 3]
     assert tensors_of(b"add", X, ["y"], here, is_optimized=True)["y"].tolist() == [2, 3, 4]

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from asked_library import E_INVALIDARG, AskedLibrary
 
-from dmlcheck import implementations
 from dmlcheck.cases.records import Case
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.formats.read import read_file
@@ -335,7 +334,7 @@ def test_an_implementation_that_is_made_for_some_cases_is_closed_and_any_other_i
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     closed: list[str] = []
-    monkeypatch.setattr(implementations, "close", lambda implementation: closed.append(implementation.name))
+    monkeypatch.setattr(Reference, "close", lambda implementation: closed.append(implementation.name))
     assert [result.outcome for result in run_cases([case(), case()])] == ["passed", "passed"]
     assert closed == ["reference"]
     run_cases([case()], Reference())

@@ -13,6 +13,7 @@ from dmlcheck.implementations.directml.com import hresult_text
 from dmlcheck.implementations.directml.library import Library, find
 from dmlcheck.implementations.directml.loading import NONE, WARP, Setup, environment_for
 from dmlcheck.implementations.directml.structs import image_of
+from dmlcheck.implementations.protocol import Implementation
 from dmlcheck.processes.child import IsolatedChild, LateChild, LostChild
 from dmlcheck.specs.names import FEATURE_LEVELS, LEVELS, RELEASES
 
@@ -70,7 +71,7 @@ def _split(place: str) -> list[str]:
     return parts
 
 
-class DirectMLLibrary:
+class DirectMLLibrary(Implementation):
     """DirectML's library in a process of its own, which is started again after a desc that ended it."""
 
     name = "directml"

@@ -19,7 +19,7 @@ from dmlcheck.reference.functions.several_ways import of_values
 from dmlcheck.reference.kernels.attention.heads import AttentionInputs, is_alone, last_four, parts_of
 from dmlcheck.reference.kernels.attention.tiles import ALL_UNDEFINED, queries, sections
 from dmlcheck.reference.results import UNDEFINED, PartlyUndefined, any_of
-from dmlcheck.reference.rows import Given, Kernel, SeparateOutputs, same_parameters
+from dmlcheck.reference.rows import PRODUCTS, Given, Kernel, SeparateOutputs, same_parameters
 
 Sizes = tuple[int, ...]
 
@@ -164,6 +164,6 @@ def present(own: Any, bias: Any) -> Any:
 
 
 KERNELS: dict[str, Kernel] = {
-    "MULTIHEAD_ATTENTION": Kernel(multihead_attention, attention),
-    "MULTIHEAD_ATTENTION1": Kernel(multihead_attention1, attention),
+    "MULTIHEAD_ATTENTION": Kernel(multihead_attention, attention, sums=PRODUCTS),
+    "MULTIHEAD_ATTENTION1": Kernel(multihead_attention1, attention, sums=PRODUCTS),
 }
