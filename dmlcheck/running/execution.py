@@ -80,6 +80,7 @@ class Runner:
         self.plan = plan
         self.jobs = jobs
         self._case: list[tuple[Case, float]] = []  # that runs in this process
+        self._jobs: list[FileJob] = []  # begun in other processes, and not over
         self._here: Implementation | None = make_all(plan.implementation, plan.against, plan.timeout)
         if not self._runs_here(self._here):
             self._pool = self._pool_for(self._here)
@@ -126,10 +127,15 @@ class Runner:
         if self._here is not None:
             yield from self._events_here(files, self._here)
         else:
-            for job, event in self._pool.through(map(self._job, files.targets)):
+            for job, event in self._pool.through(map(self._begun, files.targets)):
                 if isinstance(event, Ended):
+                    self._jobs.remove(job)
                     files.ended(job.question.target, job.done)
                 yield event
+
+    def _begun(self, target: Target) -> FileJob:
+        self._jobs.append(self._job(target))
+        return self._jobs[-1]
 
     def _events_here(self, files: Files, implementation: Implementation) -> Iterator[Event]:
         def begin(case: Case) -> None:
@@ -144,10 +150,10 @@ class Runner:
             files.ended(target, cases)
 
     def running(self) -> list[tuple[Case, float]]:
-        """Return the cases that run, and since when."""
+        """Return the cases that run, or ran when the run was interrupted, and since when."""
         if self._here is not None:
             return self._case
-        return [(job.case, job.since) for job in self._pool.busy if job.case is not None]
+        return [(job.case, job.since) for job in self._jobs if job.case is not None]
 
     def close(self) -> None:
         """End the implementation, or the processes."""
