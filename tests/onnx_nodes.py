@@ -17,6 +17,10 @@ from dmlcheck.onnx.operators.table import exact_steps, provider_steps
 Array = np.ndarray[Any, Any]
 
 
+def floats(*values: Any) -> Any:
+    return np.array(values, np.float32)
+
+
 def zeros(*sizes: int, dtype: str = "float32") -> Array:
     return np.zeros(sizes, dtype)
 
