@@ -18,7 +18,7 @@ from dmlcheck.specs.names import parse_level, parse_version
 if TYPE_CHECKING:
     from dmlcheck.cases.records import Case
     from dmlcheck.diagnostics.record import Diagnostic
-    from dmlcheck.implementations import About
+    from dmlcheck.implementations.protocol import About
     from dmlcheck.reports.records import RunInfo
     from dmlcheck.running.expectations import Names
     from dmlcheck.running.results import CaseResult
@@ -256,18 +256,18 @@ def _about(name: str, directml_version: str | None) -> About:
 
     A usage error if it is not available, or is not the expected version of DirectML.
     """
-    from dmlcheck.implementations import Unavailable, about, close, make, require_directml
+    from dmlcheck.implementations import Unavailable, make, require_directml
 
     option = "--dmlcheck-implementation"
     try:
         implementation = make(name)
-        close(implementation)
+        implementation.close()
         if directml_version is not None:
             option = f"--dmlcheck-directml-version {directml_version}"
             require_directml(implementation)
     except Unavailable as error:
         raise pytest.UsageError(f"{option}: {error}") from None
-    return about(implementation)
+    return implementation.about
 
 
 _WEEK = 7 * 24 * 3600.0
@@ -489,12 +489,12 @@ def _settings(config: pytest.Config) -> Settings:
     option = config.getoption
     within = option("--dmlcheck-expected-within")
     return Settings(
-        _level(config),
-        option("--dmlcheck-accumulate").upper(),
-        option("--dmlcheck-strict"),
-        option("--dmlcheck-directml-version"),
-        option("--dmlcheck-inputs").upper(),
-        EXPECTED_WITHIN if within is None else within,
+        feature_level=_level(config),
+        accumulate=option("--dmlcheck-accumulate").upper(),
+        is_strict=option("--dmlcheck-strict"),
+        directml_version=option("--dmlcheck-directml-version"),
+        inputs=option("--dmlcheck-inputs").upper(),
+        expected_within=EXPECTED_WITHIN if within is None else within,
         algorithms=tuple(option("--dmlcheck-algorithms")),
     )
 
@@ -503,20 +503,13 @@ def _info(config: pytest.Config, said: About | None = None) -> RunInfo:
     """Return the description of a session for its reports."""
     from dmlcheck.reports.records import RunInfo
 
-    settings = _settings(config)
     return RunInfo(
         config.getoption("--dmlcheck-implementation"),
-        settings.feature_level,
+        _settings(config),
         parse_shard(config.getoption("--dmlcheck-shard") or ""),
-        "" if said is None else said.version,
-        "" if said is None else said.device,
-        accumulate=settings.accumulate,
-        is_strict=settings.is_strict,
-        directml_version=settings.directml_version,
-        inputs=settings.inputs,
-        expected_within=settings.expected_within,
+        version="" if said is None else said.version,
+        device="" if said is None else said.device,
         options=tuple(_repeated(config)),
-        algorithms=settings.algorithms,
     )
 
 
@@ -532,7 +525,7 @@ def _repeated(config: pytest.Config) -> Iterator[str]:
 def _made_runner(config: pytest.Config) -> Runner:
     """Return a runner in this process, or in another if only that can keep the time limit."""
     from dmlcheck.cases.find import Target
-    from dmlcheck.implementations import close, keeps_time, make
+    from dmlcheck.implementations import make
     from dmlcheck.running.events import Plan
     from dmlcheck.running.isolated import IsolatedRunner
     from dmlcheck.running.known_failures import judged_directml
@@ -541,11 +534,11 @@ def _made_runner(config: pytest.Config) -> Runner:
     name, timeout = config.getoption("--dmlcheck-implementation"), config.getoption("--dmlcheck-timeout")
     settings = _settings(config)
     implementation = make(name, timeout)
-    if timeout is None or keeps_time(implementation):
-        config.add_cleanup(lambda: close(implementation))
+    if timeout is None or implementation.keeps_time:
+        config.add_cleanup(implementation.close)
         return lambda case, _: run_case(case, Run(implementation, settings))
     directml = judged_directml(implementation, settings.directml_version)
-    close(implementation)
+    implementation.close()
     isolated = IsolatedRunner(Plan(name, settings, timeout=timeout, details=True), directml)
     config.add_cleanup(isolated.close)
     return lambda case, path: isolated.run(Target(path, case.file, case.name), case)

@@ -1,29 +1,38 @@
-"""What a process does that is asked, for the tests of `_asked`; its folder is all that it imports from."""
+"""The body of a child, for the tests of `processes`: it does what each question says, a name and an argument."""
 
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
 from typing import Any
 
+from dmlcheck.processes.body import questions, tell
 
-def serve(handle: int) -> None:
-    """Do what each question says, a name and an argument."""
-    sys.path.append(os.environ["DMLCHECK_ROOT"])
-    from dmlcheck.implementations._asked import connected
 
-    connection = connected(handle)
-    while True:
-        try:
-            name, argument = connection.recv()
-        except EOFError:
-            return
-        if name == "close":
-            connection.close()
-            time.sleep(argument)
-        connection.send(ACTIONS[name](argument))
+def serve(connection: Any, *arguments: Any) -> None:
+    """Answer each question; the first arguments of the process are in the answer to `arguments`."""
+    if "never ready" in arguments:
+        time.sleep(60)
+    if "not made" in arguments:
+        os._exit(5)
+    if "deaf" in arguments:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        for name, argument in questions(connection):
+            if name == "close":
+                connection.close()
+                time.sleep(argument)
+            if name == "messages":
+                for number in range(argument):
+                    tell(connection, number)
+            tell(connection, arguments if name == "arguments" else ACTIONS[name](argument))
+    finally:
+        for path in arguments:
+            if os.path.isdir(path):
+                open(os.path.join(path, f"ended-{os.getpid()}"), "x").close()
 
 
 def write(data: bytes) -> int:
@@ -47,8 +56,11 @@ def start(seconds: int) -> int:
 
 ACTIONS: dict[str, Any] = {
     "echo": lambda value: value,
+    "messages": lambda _: "end",
     "variable": os.environ.get,
     "place": lambda _: (sys.path[0], sys.flags.isolated, sys.flags.no_site, "site" in sys.modules),
+    "path": lambda _: sys.path,
+    "pid": lambda _: os.getpid(),
     "input": lambda _: sys.stdin.read(),
     "write": write,
     "exit": os._exit,

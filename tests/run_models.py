@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from whole_models import model, node
 
+from dmlcheck.implementations.protocol import Implementation
+
 onnx = pytest.importorskip("onnx", reason="the package onnx is not installed")
 ort = pytest.importorskip("onnxruntime", reason="the package onnxruntime is not installed")
 
@@ -45,7 +47,7 @@ def one_input(nodes: list[Any], sizes: list[Any], constants: list[Any] = [], **m
     return model(nodes, {"x": sizes}, {"y": sizes}, constants, **more)
 
 
-class Runtime:
+class Runtime(Implementation):
     """ONNX Runtime's CPU, with what a test plants, by the names of nodes.
 
     `factors` are those of the first output of a node, `off_by_one` nodes one whole number of which is 1 too large, and

@@ -13,8 +13,8 @@ from dmlcheck.implementations import Unavailable
 from dmlcheck.values import memory
 
 if TYPE_CHECKING:
-    from dmlcheck.implementations import About
-    from dmlcheck.running.cluster import Cluster
+    from dmlcheck.implementations.protocol import About
+    from dmlcheck.processes.cluster import Cluster
 
 _LOCAL, _DASK = "local", "dask"
 
@@ -55,7 +55,7 @@ def cluster_of(address: str | None, jobs: int) -> Iterator[Cluster | None]:
         text = f"-j {jobs} is for processes of this machine; the cluster at {address} has workers of its own"
         raise click.UsageError(text)
     from dmlcheck.folders.exporting import MissingRequirement
-    from dmlcheck.running.cluster import Cluster
+    from dmlcheck.processes.cluster import Cluster
 
     cluster = Cluster(address, jobs if jobs > 1 else memory.cores())
     with contextlib.ExitStack() as stack:

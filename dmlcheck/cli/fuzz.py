@@ -23,7 +23,7 @@ from dmlcheck.cli.run_options import Jobs, Seconds
 from dmlcheck.diagnostics.wording import did_you_mean
 from dmlcheck.drawing.where import DATA_TYPE, Where
 from dmlcheck.folders.export_folder import Occupied, check
-from dmlcheck.implementations import Unavailable, about, executes, require_models, validates
+from dmlcheck.implementations import Unavailable, require_models
 from dmlcheck.specs.load import load_spec, operator_names
 from dmlcheck.specs.names import LEVEL_ORDER, NEWEST_LEVEL, level_name
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from dmlcheck.fuzzing.graph_campaign import GraphCampaign
     from dmlcheck.fuzzing.known_findings import KnownFindings
     from dmlcheck.fuzzing.trials import Bench
-    from dmlcheck.running.cluster import Cluster
+    from dmlcheck.processes.cluster import Cluster
 
 _SECONDS = 60.0  # where neither --seconds nor --examples says when to stop
 
@@ -175,7 +175,7 @@ def _library(implementation: str) -> tuple[str, bool]:
     if implementation.partition(":")[0] != "directml":
         return "", False
     with made(implementation) as library:
-        return about(library).feature_level, not executes(library)
+        return library.about.feature_level, not library.executes
 
 
 def _check_executor(executor: str | None, jobs: int, *, is_of_graphs: bool) -> None:
@@ -198,11 +198,11 @@ def _judged(judging: Judging, cluster: Cluster | None, *, with_invalid: bool, is
         said, refuses = about_on(cluster, name, None), not with_invalid or cluster.ask(validates_there, name)
     else:
         with made(name) as implementation:
-            refuses = not with_invalid or validates(implementation)
+            refuses = not with_invalid or implementation.validates
             if is_of_graphs:
                 require_models(implementation)
                 _require_onnx()
-            said = about(implementation)
+            said = implementation.about
     if not refuses:
         raise click.UsageError(f"--invalid: {name} does not say that it refuses descs; {_VALIDATES}")
     return f"{name} {said.version}".rstrip() + (f" ({said.device})" if said.device else "")

@@ -9,7 +9,8 @@ from typing import Any
 import click
 
 from dmlcheck.cli.options import completing
-from dmlcheck.implementations import KINDS, Implementation, Unavailable, close, make
+from dmlcheck.implementations import KINDS, Unavailable, make
+from dmlcheck.implementations.protocol import Implementation
 
 
 def implementation_option(help: str, *, is_required: bool = False) -> Callable[[Any], Any]:
@@ -33,6 +34,6 @@ def made(name: str, option: str = "--implementation") -> Iterator[Implementation
         try:
             yield implementation
         finally:
-            close(implementation)
+            implementation.close()
     except Unavailable as error:
         raise click.UsageError(f"{option}: {error}") from None

@@ -39,18 +39,19 @@ from dmlcheck.cli.run_models import (
 )
 from dmlcheck.cli.run_options import DataTypeParam, Jobs, Number, Seconds, Shard, accumulate_option, algorithms_option
 from dmlcheck.cli.selection import failed_before, print_ids, select, selector, targets
-from dmlcheck.implementations import KINDS, About, Implementation, Unavailable, about, require_directml, require_models
+from dmlcheck.implementations import KINDS, Unavailable, require_directml, require_models
+from dmlcheck.implementations.protocol import About, Implementation
 from dmlcheck.reports.records import Earlier, RunInfo
 from dmlcheck.running.accuracy import EXPECTED_WITHIN, Baseline, Watch
 from dmlcheck.running.events import DEFAULT_TIMEOUT, Plan, Running
-from dmlcheck.running.processes import Execution, usual_jobs
+from dmlcheck.running.execution import Execution, usual_jobs
 from dmlcheck.running.selection import Selection
 from dmlcheck.running.settings import Settings
 from dmlcheck.specs.names import DATA_TYPES
 
 if TYPE_CHECKING:
     from dmlcheck.cli.exit_codes import Exit
-    from dmlcheck.running.cluster import Cluster
+    from dmlcheck.processes.cluster import Cluster
     from dmlcheck.running.expectations import Expectations
 
 _CLOSE = 0.5  # the share of a bound above which a case that an implementation passes is named, without --warn-above
@@ -95,26 +96,39 @@ class Options(NamedTuple):
     wanted: ReportRequest
     asked: ModelOptions
 
+    @property
+    def settings(self) -> Settings:
+        """The settings of a run."""
+        return Settings(
+            feature_level=self.level,
+            accumulate=self.accumulate.upper(),
+            inputs=self.inputs_as.upper(),
+            algorithms=self.algorithms,
+            is_strict=self.strict,
+            expected_within=self.expected_within,
+            directml_version=self.directml_version,
+            keep=self.keep,
+        )
+
     def plan(self) -> Plan:
         """Return the plan of a run; read the report of the run whose failures are asked for."""
-        settings = Settings(
-            self.level,
-            self.accumulate.upper(),
-            self.strict,
-            self.directml_version,
-            self.inputs_as.upper(),
-            self.expected_within,
-            self.keep,
-            self.algorithms,
-        )
         # Each of these may fail a case that passes, or is skipped.
         details = self.expected is not None or self.compare_to is not None or self.fail_on_skipped
         details = details or self.fail_on_flaky
         digests = self.wanted.files["json"] is not None
         timeout = self.timeout or None
         selection = Selection(self.expression, frozenset(self.tags), frozenset(self.types), self._failed())
-        run = Plan(self.implementation, settings, selection, self.shard, timeout, details, digests, self.retries)
-        return run._replace(against=self.against)
+        return Plan(
+            self.implementation,
+            self.settings,
+            selection,
+            shard=self.shard,
+            timeout=timeout,
+            details=details,
+            digests=digests,
+            retries=self.retries,
+            against=self.against,
+        )
 
     def _failed(self) -> frozenset[str] | None:
         """Return the ids of the cases that failed before, None for all cases."""
@@ -134,20 +148,14 @@ class Options(NamedTuple):
         """Return the description of a run, with its implementation's description of itself."""
         return RunInfo(
             self.implementation,
-            self.level or said.feature_level or None,
+            self.settings._replace(feature_level=self.level or said.feature_level or None),
             self.shard,
-            said.version,
-            said.device,
-            self.accumulate.upper(),
-            self.warned_above,
-            earlier,
-            self.strict,
-            self.directml_version,
-            self.inputs_as.upper(),
-            self.expected_within,
-            tuple(self._repeated()),
-            is_selected,
-            self.algorithms,
+            version=said.version,
+            device=said.device,
+            warn_above=self.warned_above,
+            compared_to=earlier,
+            options=tuple(self._repeated()),
+            is_selection=is_selected,
         )
 
     def _repeated(self) -> Iterator[str]:
@@ -383,7 +391,7 @@ def _about(options: Options, cluster: Cluster | None = None, *, is_for_models: b
     if cluster is not None:
         return about_on(cluster, options.implementation, options.directml_version)
     with _judged_by(options, is_for_models=is_for_models) as implementation:
-        return about(implementation)
+        return implementation.about
 
 
 def _selected(options: Options) -> tuple[list[Target], list[Target], dict[str, str]]:
@@ -402,7 +410,7 @@ def _other(name: str | None, cluster: Cluster | None) -> RunInfo | None:
         said = about_on(cluster, name, None, option="--against")
     else:
         with made(name, option="--against") as implementation:
-            said = about(implementation)
+            said = implementation.about
     return RunInfo(name, version=said.version, device=said.device)
 
 

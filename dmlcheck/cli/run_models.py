@@ -169,7 +169,6 @@ def models_that_run(found: list[Target], plan: Plan, *, is_elsewhere: bool) -> l
 def _why_no_models(plan: Plan, *, is_elsewhere: bool) -> str | None:
     """Return why models do not run along with cases, None if they do."""
     from dmlcheck.folders.exporting import MissingRequirement
-    from dmlcheck.implementations import runs_models
     from dmlcheck.onnx.exporter import require
 
     if is_elsewhere or plan.shard is not None or not plan.selection.is_all:
@@ -179,7 +178,7 @@ def _why_no_models(plan: Plan, *, is_elsewhere: bool) -> str | None:
     except MissingRequirement as error:
         return str(error)
     with made(plan.implementation) as implementation:
-        is_able = plan.implementation == "reference" or runs_models(implementation)
+        is_able = plan.implementation == "reference" or implementation.run_model is not None
     return None if is_able else f"{plan.implementation} runs no ONNX models"
 
 
@@ -190,7 +189,7 @@ def is_judged(form: Format | None) -> bool:
 
 def execution_of(target: Target, plan: Plan, asked: ModelOptions, *, is_listing: bool = False) -> ModelExecution:
     """Return the run of a model that was read with its inputs; a usage error if the options do not fit it."""
-    from dmlcheck.implementations import Unavailable, close
+    from dmlcheck.implementations import Unavailable
     from dmlcheck.models.cases import ModelRequest, unknown_size
 
     _check_way(plan.implementation, asked)
@@ -217,7 +216,7 @@ def execution_of(target: Target, plan: Plan, asked: ModelOptions, *, is_listing:
         raise click.UsageError(str(error)) from None
     unknown = unknown_size(more.sizes, execution.model.symbols)
     if unknown is not None:
-        close(execution.implementation)
+        execution.implementation.close()
         raise click.UsageError(unknown)
     if asked.output is not None and not is_listing:
         from dmlcheck.cli.folder import written

@@ -97,7 +97,7 @@ def _opened(library: str | None) -> Iterator[Any]:
     if library is None:
         yield None
         return
-    from dmlcheck.implementations import Unavailable, close
+    from dmlcheck.implementations import Unavailable
     from dmlcheck.implementations.directml import DirectMLLibrary
 
     try:
@@ -107,7 +107,7 @@ def _opened(library: str | None) -> Iterator[Any]:
     try:
         yield asked
     finally:
-        close(asked)
+        asked.close()
 
 
 class _Found(NamedTuple):

@@ -83,3 +83,27 @@ def _replaced(x: Array, indices: Sequence[Any], updates: Array) -> Array:
     found = x.copy()
     found.flat[place[is_inside]] = updates.reshape(place.shape)[is_inside]
     return found
+
+
+# ---- attention
+
+
+def opened(mask: Array) -> Array:
+    """Return a mask of lengths, or of ends and starts, that hides nothing in a batch where it would leave no key."""
+    ends, starts = _ends_and_starts(mask)
+    is_empty = ends <= starts
+    widest = [np.iinfo(np.int32).max, 0][: mask.shape[-2]]
+    return np.where(is_empty, np.reshape(widest, (-1, 1)), mask)
+
+
+def of_visible(position: Array, mask: Array) -> Array:
+    """Return biases of positions, 0 for the keys that a mask of lengths, or of ends and starts, hides."""
+    ends, starts = (each.reshape(-1, 1, 1, 1) for each in _ends_and_starts(opened(mask)))
+    keys = np.arange(position.shape[-1])
+    return np.where((keys >= ends) | (keys < starts), np.zeros((), position.dtype), position)
+
+
+def _ends_and_starts(mask: Array) -> tuple[Array, Array]:
+    """Return the rows of a mask: ends, and starts, which are 0 where it has lengths."""
+    ends = mask[..., :1, :]
+    return ends, mask[..., 1:, :] if mask.shape[-2] > 1 else np.zeros_like(ends)

@@ -37,6 +37,8 @@ FUNCTIONS: dict[str, Any] = {
     "tuple": tuple,
     "extended": departures.extended,
     "lower": departures.lower,
+    "of_visible": departures.of_visible,
+    "opened": departures.opened,
     "scattered": departures.scattered,
     "scattered_nd": departures.scattered_nd,
 }
@@ -98,14 +100,14 @@ def _explained(row: Deviation, judged: Judged, name: str) -> Array:
 
 
 def _are_right(as_if: Mapping[str, str], names: Mapping[str, Any], judged: Judged, name: str) -> Array | bool:
-    """Return which elements are right for other inputs, with a limit; none are if the desc has no such inputs."""
+    """Return which elements are right for other inputs, or near without a limit; none if the desc lacks such inputs."""
     changed = {}
     for field, expression in as_if.items():
         given = judged.inputs.get(field)
         other = None if given is None else _value(expression, names, given.shape)
         if given is None or other is None:
             return False
-        changed[field] = other.astype(given.dtype)
+        changed[field] = other if given.dtype.kind == "f" else other.astype(given.dtype)
     inputs = {**judged.inputs, **changed}
     made = engine.evaluate(judged.desc, inputs)[name]
     right = {name: (judged.expected[name][0], made.values)}
@@ -113,7 +115,8 @@ def _are_right(as_if: Mapping[str, str], names: Mapping[str, Any], judged: Judge
     found = compare(right, {name: judged.actual[name]}, judged.limit, bounds_of)[name]
     is_limited = np.isfinite(allowed(right, judged.limit, bounds_of)[name])
     is_known = True if made.unknown is None else ~made.unknown
-    return is_limited & is_known & (True if found.refused is None else ~found.refused)
+    is_right = is_limited | _are_near(judged.actual[name], made.values)
+    return is_right & is_known & (True if found.refused is None else ~found.refused)
 
 
 def _value(expression: str | None, names: Mapping[str, Any], shape: tuple[int, ...]) -> Array | None:

@@ -16,10 +16,10 @@ from dmlcheck.comparison.compare import Bounds, Comparison, compare
 from dmlcheck.comparison.tolerances import INPUTS, Limit, is_float
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.reference.ball.factors import UNITS
-from dmlcheck.reference.ball.operators import OF_PRODUCTS
-from dmlcheck.reference.bindings import Inputs
+from dmlcheck.reference.bindings import Inputs, row
 from dmlcheck.reference.bounds import arithmetic_of, bounds
 from dmlcheck.reference.engine import Array
+from dmlcheck.reference.rows import PRODUCTS
 
 MOST = 2**22  # elements of all tensors together: an output is computed up to ten times
 _LEAST = 0.7  # correlation of the errors with the errors of rounded factors
@@ -80,7 +80,7 @@ def _is_off(one: Comparison) -> bool:
 def _may_be_rounded(judged: JudgedOutputs, limit: Limit) -> bool:
     """Whether rounded factors may be the cause: the case has no tolerance of its own, and the search is short."""
     desc = judged.desc
-    if limit.is_own or desc.spec.short not in OF_PRODUCTS:
+    if limit.is_own or row(desc.spec.operator).kernel.sums != PRODUCTS:
         return False
     if sum(max(part.tensor.element_count, part.tensor.extent) for part in desc.tensors()) > MOST:
         return False

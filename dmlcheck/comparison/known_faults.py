@@ -19,7 +19,9 @@ from dmlcheck.comparison.wrong_output import WrongOutput
 from dmlcheck.descs.records import OperatorDesc, TensorDesc, TensorPart
 from dmlcheck.descs.strides import packed_strides
 from dmlcheck.reference.ball.winograd import WINOGRAD, may_be_winograd
+from dmlcheck.reference.bindings import row
 from dmlcheck.reference.engine import Array
+from dmlcheck.reference.rows import MARK
 from dmlcheck.specs.records import INPUT
 from dmlcheck.values.layouts import laid_out, viewed
 
@@ -92,10 +94,9 @@ def _patterns(wrong: WrongOutput) -> Iterator[str]:
 
 def _searched(wrong: WrongOutput) -> tuple[tuple[int, ...], bool] | None:
     """Return the axes along which an extreme element is sought, and whether it is marked; None for other operators."""
-    name, values = wrong.desc.spec.short, wrong.desc.values
-    marks = name in ("ACTIVATION_HARDMAX", "ACTIVATION_HARDMAX1")
-    if marks or name in ("ARGMAX", "ARGMIN") or values.get("Function") in ("ARGMAX", "ARGMIN"):
-        return tuple(values.get("Axes", (wrong.expected.ndim - 1,))), marks
+    seeks, values = row(wrong.desc.spec.operator).kernel.seeks, wrong.desc.values
+    if seeks or values.get("Function") in ("ARGMAX", "ARGMIN"):
+        return tuple(values.get("Axes", (wrong.expected.ndim - 1,))), seeks == MARK
     return None
 
 
@@ -267,7 +268,7 @@ _SUMS: dict[str, tuple[_Terms, np.ufunc, Callable[[Array, Any], Array]]] = {
 def _accumulator(wrong: WrongOutput) -> str | None:
     """Add up in FLOAT32 and in FLOAT16, in the usual orders."""
     function = wrong.desc.values.get("Function", "")
-    if not wrong.is_float or wrong.desc.spec.short != "REDUCE" or function not in _SUMS:
+    if not wrong.is_float or function not in _SUMS:
         return None
     work = "multiplying" if function == "MULTIPLY" else "adding up"
     if any(map(wrong.explained_by, _added_up(wrong, np.float32))):

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.wording import figure
-from dmlcheck.reference.ball.operators import WITH_VARIANCE
 from dmlcheck.specs.names import DATA_TYPES
 from dmlcheck.specs.records import Peer, Tolerance
 
@@ -123,22 +122,25 @@ def limit_for(
     is_directml: bool = False,
 ) -> Limit:
     """Return the tolerance of a case: its own, or the ones for its operator."""
+    from dmlcheck.reference.bindings import row as kernel_row
+    from dmlcheck.reference.rows import VARIANCE
+
     name = desc.spec.short
     if own is not None:
         return Limit(own, is_own=True, accumulate=accumulate, whose="the case's own tolerance", inputs=inputs)
     row, chosen = published(desc)
     whose = f"the published limit of {name}" + (f" with {chosen}" if chosen else "")
-    is_capped = name not in WITH_VARIANCE
+    kernel = kernel_row(desc.spec.operator).kernel
     given: dict[str, Any] = {
         "accumulate": accumulate,
         "inputs": inputs,
-        "algorithms": algorithms if name == "CONVOLUTION" else (),
+        "algorithms": tuple(way for way in algorithms if way in kernel.algorithms),
         "is_directml": is_directml,
     }
     half = desc.half if is_directml and accumulate == FLOAT32 else None
     if half is not None:
         given["kept"] = half.values
-    return Limit(row, whose=whose, is_capped=is_capped, **given)
+    return Limit(row, whose=whose, is_capped=kernel.sums != VARIANCE, **given)
 
 
 def published(desc: OperatorDesc) -> tuple[Tolerance | None, str]:

@@ -8,7 +8,6 @@ from dmlcheck.drawing.chance import Chance
 from dmlcheck.drawing.draft import Raw, Sizes
 from dmlcheck.specs.records import OperatorSpec
 
-ATTENTION = ("MULTIHEAD_ATTENTION", "MULTIHEAD_ATTENTION1")
 FORMS = ("separate", "StackedQueryKey", "StackedKeyValue", "StackedQueryKeyValue")
 MASKS = ("NONE", "BOOLEAN", "KEY_SEQUENCE_LENGTH", "KEY_SEQUENCE_END_START")
 
@@ -40,7 +39,7 @@ def attention(spec: OperatorSpec, raw: Raw, chance: Chance, sizes: Sizes) -> Non
     kind, has_groups = raw["OutputTensor"]["DataType"], "KeyValueHeadCount" in spec.fields
     form = _form(chance, sizes, has_groups=has_groups)
     is_first = has_groups and form.name == "separate" and not form.past and chance.often(0.4)
-    if is_first:  # with lengths of the past, which are 0, there are as many keys as queries
+    if is_first:  # with lengths of the past, which are 0, there are as many keys as queries, and no mask
         form = form._replace(keys=form.length)
     tensors = {**_parts(form), **_optional(form, chance), "Output": [form.batch, form.length, form.heads * form.width]}
     for field in (*spec.inputs, *spec.outputs):
@@ -48,7 +47,8 @@ def attention(spec: OperatorSpec, raw: Raw, chance: Chance, sizes: Sizes) -> Non
     raw.update({f"{name}Tensor": {"DataType": kind, "Sizes": of} for name, of in tensors.items()})
     if is_first:
         raw["PastSequenceLengthsTensor"] = {"DataType": "INT32", "Sizes": [form.batch]}
-    raw["MaskType"] = mask = chance.of(MASKS)
+        raw.pop("RelativePositionBiasTensor", None)
+    raw["MaskType"] = mask = "NONE" if is_first else chance.of(MASKS)
     masks = {
         "BOOLEAN": form.products,
         "KEY_SEQUENCE_LENGTH": [1, form.batch],

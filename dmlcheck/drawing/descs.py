@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.drawing.attention import ATTENTION, attention
+from dmlcheck.drawing.attention import attention
 from dmlcheck.drawing.chance import Chance
 from dmlcheck.drawing.draft import SMALL, Raw, Sizes, draft
 from dmlcheck.drawing.repair import repaired
@@ -49,7 +49,7 @@ def drawn_fields(
     spec = load_spec(operator)
     for _ in range(_TRIES):
         first = draft(spec, chance, sizes, level)
-        if spec.short in ATTENTION and chance.often(_FITTING):
+        if "MaskType" in spec.fields and chance.often(_FITTING):
             attention(spec, first, chance, sizes)
         wished = {**first, **deepcopy(dict(wishes))}
         given = {name: value for name, value in wished.items() if value is not None}

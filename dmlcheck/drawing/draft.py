@@ -154,6 +154,7 @@ def _pair(field: Field, chance: Chance, _: int, sizes: Sizes) -> Any:
     return found
 
 
+# The fields of the operators that another one may hold: each needs numbers of its own to be a valid desc.
 FUSED = {
     "ACTIVATION_RELU": {},
     "ACTIVATION_SIGMOID": {},

@@ -11,7 +11,6 @@ import numpy as np
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
 
 Array = np.ndarray[Any, Any]
-_TUPLES = ("GATHER_ND", "GATHER_ND1", "SCATTER_ND")
 
 
 def is_sound(desc: OperatorDesc, inputs: Mapping[str, Any]) -> bool:
@@ -33,16 +32,17 @@ def _is_within(values: Array, limits: tuple[Any, Any]) -> bool:
 
 
 def _indices(desc: OperatorDesc, tensor: TensorDesc) -> tuple[Any, Any]:
-    short, values = desc.spec.short, desc.values
-    if short == "MAX_UNPOOLING":
-        return 0, math.prod(_sizes(desc, "OutputTensor")) - 1
-    if short in _TUPLES:
+    fields, values = desc.spec.fields, desc.values
+    is_beyond_allowed = "ValuesTensor" in fields  # where it is none of the values
+    if "IndicesDimensionCount" in fields:
         sizes = _sizes(desc, "InputTensor")
         source = sizes[len(sizes) - values["InputDimensionCount"] :][values.get("BatchDimensionCount") or 0 :]
         counts = np.array(source[: tensor.sizes[-1]])
+    elif "Axis" in fields:
+        counts = np.array(_sizes(desc, "OutputTensor" if is_beyond_allowed else "InputTensor")[values["Axis"]])
     else:
-        counts = np.array(_sizes(desc, "OutputTensor" if short == "ONE_HOT" else "InputTensor")[values["Axis"]])
-    last = counts * math.inf if short == "ONE_HOT" else counts - 1  # beyond its values is none of them
+        return 0, math.prod(_sizes(desc, "OutputTensor")) - 1
+    last = counts * math.inf if is_beyond_allowed else counts - 1
     return (-counts if tensor.data_type.startswith("INT") else counts * 0), last
 
 
@@ -52,7 +52,7 @@ def _batches(desc: OperatorDesc, _: TensorDesc) -> tuple[Any, Any]:
 
 
 def _regions(desc: OperatorDesc, tensor: TensorDesc) -> tuple[Any, Any]:
-    if desc.spec.short != "ROI_POOLING":
+    if "BatchIndicesTensor" in desc.spec.fields:
         return -math.inf, math.inf
     _, last = _batches(desc, tensor)
     return np.array([0.0]), np.array([float(last)])
@@ -60,7 +60,7 @@ def _regions(desc: OperatorDesc, tensor: TensorDesc) -> tuple[Any, Any]:
 
 def _lengths(desc: OperatorDesc, _: TensorDesc) -> tuple[Any, Any]:
     """Return the lengths of sequences; a longer one to reverse is as long as the axis."""
-    return 1, math.inf if desc.spec.short == "REVERSE_SUBSEQUENCES" else _sizes(desc, "InputTensor")[1]
+    return 1, math.inf if "Axis" in desc.values else _sizes(desc, "InputTensor")[1]
 
 
 def _sizes(desc: OperatorDesc, name: str) -> tuple[int, ...]:

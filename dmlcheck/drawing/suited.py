@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from dmlcheck.drawing.chance import Chance
 from dmlcheck.specs.names import DATA_TYPES, integer_range
@@ -25,9 +25,9 @@ def suit(spec: OperatorSpec, raw: Raw, chance: Chance) -> None:
                 raw[name] = float(max(1, min(math.ceil(raw[name]), most)))
             if field.type == "SCALE_BIAS" and name in raw and kind.bits < _WIDE:
                 raw[name] = {"Scale": 2.0, "Bias": 1.0}
-    own = _OWN.get(spec.short)
+    own = next((change for change in _CHANGES if change.is_for(spec)), None)
     if own is not None:
-        own(raw, chance)
+        own.make(raw, chance)
 
 
 _OF_ELEMENTS = ("ACTIVATION", "ELEMENT_WISE")
@@ -328,43 +328,42 @@ def _padding(raw: Raw, chance: Chance) -> None:
             made[:] = [sum(each) for each in zip(given, starts, ends, strict=True)]
 
 
-_OWN: dict[str, Callable[[Raw, Chance], None]] = {
-    **dict.fromkeys(("CONVOLUTION", "CONVOLUTION_INTEGER", "QUANTIZED_LINEAR_CONVOLUTION"), _groups),
-    "AVERAGE_POOLING_GRAD": _pooling_gradient,
-    "BATCH_NORMALIZATION_GRAD": _statistics,
-    "BATCH_NORMALIZATION_TRAINING": _statistics,
-    "BATCH_NORMALIZATION_TRAINING_GRAD": _statistics,
-    "DEQUANTIZE": _blocks,
-    "DIAGONAL_MATRIX": _diagonal,
-    "ELEMENT_WISE_CLIP1": _scalar_limits,
-    "ELEMENT_WISE_CLIP_GRAD1": _scalar_limits,
-    "ELEMENT_WISE_POW": _power,
-    "FILL_VALUE_CONSTANT": _constants,
-    "FILL_VALUE_SEQUENCE": _constants,
-    "FOLD": _one_type,
-    "GATHER": _indices,
-    "GATHER_ND": _tuples,
-    "GATHER_ND1": _tuples,
-    "JOIN": _parts,
-    "MATRIX_MULTIPLY_INTEGER_TO_FLOAT": _products_of_bytes,
-    "MAX_POOLING_GRAD": _window,
-    "MAX_UNPOOLING": _unpooled,
-    "PADDING": _padding,
-    "PADDING1": _padding,
-    "QUANTIZED_LINEAR_AVERAGE_POOLING": _per_tensor,
-    **dict.fromkeys(("RESAMPLE", "RESAMPLE1", "RESAMPLE2", "RESAMPLE3"), _resampled),
-    "RESAMPLE_GRAD": _resampled,
-    "RESAMPLE_GRAD1": _resampled,
-    "ROI_ALIGN": _samples,
-    "ROI_ALIGN1": _samples,
-    "ROI_ALIGN_GRAD": _samples,
-    "SCATTER": _scatter,
-    "SCATTER_ND": _tuples,
-    "SLICE": _slice,
-    "SLICE1": _window_of_slice,
-    "SLICE_GRAD": _window_of_slice,
-    "SPLIT": _parts,
-    "UNFOLD": _one_type,
-    "QUANTIZE": _blocks,
-    "VALUE_SCALE_2D": _channels,
-}
+class _Change(NamedTuple):
+    """A change to the descs of the operators that have some fields, and none of others."""
+
+    fields: tuple[str, ...]
+    make: Callable[[Raw, Chance], None]
+    without: tuple[str, ...] = ()
+
+    def is_for(self, spec: OperatorSpec) -> bool:
+        """Whether it is a change to an operator's descs."""
+        return spec.fields.keys() >= {*self.fields} and not spec.fields.keys() & {*self.without}
+
+
+_CHANGES = (  # of which the first is made
+    _Change(("FilterTensor",), _groups),
+    _Change(("InputGradientTensor", "IncludePadding"), _pooling_gradient),
+    _Change(("InputGradientTensor", "Dilations"), _window),
+    _Change(("OutputMeanTensor", "OutputVarianceTensor"), _statistics),
+    _Change(("OutputScaleGradientTensor",), _statistics),
+    _Change(("QuantizationTensors",), _blocks),
+    _Change(("Offset",), _diagonal),
+    _Change(("MinMaxDataType",), _scalar_limits),
+    _Change(("ExponentTensor",), _power),
+    _Change(("ValueDataType",), _constants, without=("DiagonalFillBegin",)),
+    _Change(("WindowSizes",), _one_type),
+    _Change(("IndexDimensions",), _indices),
+    _Change(("IndicesDimensionCount",), _tuples),
+    _Change(("InputTensors", "Axis"), _parts),
+    _Change(("OutputTensors", "Axis"), _parts),
+    _Change(("AScaleTensor", "BiasTensor"), _products_of_bytes),
+    _Change(("InputTensor", "IndicesTensor"), _unpooled, without=("Axis", "BatchIndicesTensor")),
+    _Change(("PaddingMode",), _padding),
+    _Change(("IncludePadding", "InputScaleTensor"), _per_tensor),
+    _Change(("Scales",), _resampled),
+    _Change(("BatchIndicesTensor",), _samples),
+    _Change(("Axis", "UpdatesTensor"), _scatter),
+    _Change(("Offsets",), _slice),
+    _Change(("InputWindowOffsets",), _window_of_slice),
+    _Change(("ChannelCount",), _channels),
+)

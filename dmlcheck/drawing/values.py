@@ -18,6 +18,8 @@ from dmlcheck.cases.prepare import value_findings
 from dmlcheck.descs.records import OperatorDesc, TensorDesc, TensorPart
 from dmlcheck.drawing.fitted import consistent
 from dmlcheck.drawing.sound import is_sound
+from dmlcheck.reference.bindings import row
+from dmlcheck.reference.rows import MARK
 from dmlcheck.specs.names import NEWEST_LEVEL
 from dmlcheck.values.number_formats import NUMPY_TYPES
 
@@ -93,22 +95,6 @@ def plain(generator: Generator, tensor: TensorDesc, style: str) -> Array:
 
 # ---- by operator
 
-# intervals of float inputs outside which an operator has no result
-DOMAINS: dict[str, tuple[float, float]] = {
-    "ELEMENT_WISE_ACOS": (-0.98, 0.98),
-    "ELEMENT_WISE_ACOSH": (1.02, 30),
-    "ELEMENT_WISE_ASIN": (-0.98, 0.98),
-    "ELEMENT_WISE_ATANH": (-0.98, 0.98),
-    "ELEMENT_WISE_COSH": (-8, 8),
-    "ELEMENT_WISE_EXP": (-9, 9),
-    "ELEMENT_WISE_LOG": (0.01, 30),
-    "ELEMENT_WISE_SINH": (-8, 8),
-    "ELEMENT_WISE_SQRT": (0.01, 60),
-    "ELEMENT_WISE_TAN": (-1.3, 1.3),
-    "ELEMENT_WISE_CONSTANT_POW": (0.1, 9),
-    "ELEMENT_WISE_POW": (0.1, 9),
-    "CUMULATIVE_PRODUCT": (0.8, 1.25),
-}
 POSITIVE = ("VarianceTensor", "InputSecondMomentTensor")
 
 
@@ -133,14 +119,14 @@ def sorted_out(desc: OperatorDesc, part: TensorPart, generator: Generator, style
     values = plain(generator, tensor, style)
     if desc.spec.short in _OF_SPECIALS and style == "edges":
         return np.where(generator.random(tensor.sizes) < 1 / 2, generator.choice(_SPECIALS, tensor.sizes), values)
-    if desc.spec.short in _OF_LARGEST and generator.random() < 1 / 4:
+    if row(desc.spec.operator).kernel.seeks == MARK and generator.random() < 1 / 4:
         values[..., -4:] += values.dtype.type(8)  # so that the end of a long row counts
     if ("DIVIDE" in desc.spec.short or "MODULUS" in desc.spec.short) and name == "BTensor":
         return np.where(np.abs(values.astype(np.float64)) < 0.01, values.dtype.type(3), values)
     return values
 
 
-_OF_LARGEST = ("ACTIVATION_HARDMAX", "ACTIVATION_HARDMAX1")
+# They ask for these numbers; no field says so.
 _OF_SPECIALS = ("ELEMENT_WISE_IS_INFINITY", "ELEMENT_WISE_IS_NAN")
 _SPECIALS = (np.float16(np.nan), np.float16(np.inf), np.float16(-np.inf))
 
@@ -152,7 +138,7 @@ def of_name(desc: OperatorDesc, name: str, tensor: TensorDesc) -> tuple[float, f
         return 0.05, 4
     if name == "ExponentTensor":
         return -3 if dtype.kind == "f" else 0, 3
-    if short == "MATRIX_MULTIPLY_INTEGER_TO_FLOAT" and dtype.kind in "iu" and dtype.itemsize > 1:
+    if desc.spec.fields.keys() >= {"AScaleTensor", "BiasTensor"} and dtype.kind in "iu" and dtype.itemsize > 1:
         return (-900 if dtype.kind == "i" else 0), 900  # whose sums fit INT32
     if "SHIFT" in short and name == "BTensor":
         return 0, 8 * dtype.itemsize - 1
@@ -163,24 +149,24 @@ def of_domain(desc: OperatorDesc, tensor: TensorDesc, style: str) -> tuple[float
     """Return the interval on which a function of floats is defined, and does not overflow."""
     if style == "edges" or np.dtype(NUMPY_TYPES[tensor.data_type]).kind != "f":
         return None
-    if desc.spec.short == "REDUCE":
+    if "Function" in desc.values:
         return {"MULTIPLY": (0.8, 1.25), "LOG_SUM": (0.01, 3)}.get(desc.values["Function"])
-    return DOMAINS.get(desc.spec.short) if desc.values.get("ScaleBias") is None else None
+    return row(desc.spec.operator).kernel.domain if desc.values.get("ScaleBias") is None else None
 
 
 def indices(desc: OperatorDesc, part: TensorPart, generator: Generator) -> Array:
     """Return valid indices, unique where repeats are wrong; half of the signed ones are negative."""
-    short, tensor, values = desc.spec.short, part.tensor, desc.values
+    fields, tensor, values = desc.spec.fields, part.tensor, desc.values
     dtype = np.dtype(NUMPY_TYPES[tensor.data_type])
-    if short == "MAX_UNPOOLING":
+    if "IndicesDimensionCount" in fields:
+        return tuples(desc, tensor, generator, dtype)
+    if "Axis" not in fields:
         count = math.prod(desc.parts["OutputTensor"][0].tensor.sizes)
         picked = generator.permutation(count)
         return np.resize(picked, tensor.sizes).astype(dtype)
-    if short in ("GATHER_ND", "GATHER_ND1", "SCATTER_ND"):
-        return tuples(desc, tensor, generator, dtype)
     axis = values["Axis"]
-    target = desc.parts["OutputTensor" if short == "ONE_HOT" else "InputTensor"][0].tensor.sizes[axis]
-    if short == "SCATTER":
+    target = desc.parts["OutputTensor" if "ValuesTensor" in fields else "InputTensor"][0].tensor.sizes[axis]
+    if "UpdatesTensor" in fields:
         rows = np.argsort(generator.random((*tensor.sizes[:axis], *tensor.sizes[axis + 1 :], target)), axis=-1)
         found = np.moveaxis(rows[..., : tensor.sizes[axis]], -1, axis)
         if found.shape != tensor.sizes:
@@ -188,7 +174,7 @@ def indices(desc: OperatorDesc, part: TensorPart, generator: Generator) -> Array
     else:
         found = generator.integers(0, target, tensor.sizes)
     found = from_either_end(generator, found, target, dtype)
-    return some_beyond(generator, found, target) if short == "ONE_HOT" else found
+    return some_beyond(generator, found, target) if "ValuesTensor" in fields else found
 
 
 def from_either_end(generator: Generator, found: Array, count: Any, dtype: np.dtype[Any]) -> Array:
@@ -204,9 +190,8 @@ def tuples(desc: OperatorDesc, tensor: TensorDesc, generator: Generator, dtype: 
     source = sizes[len(sizes) - desc.values["InputDimensionCount"] :][desc.values.get("BatchDimensionCount", 0) :]
     source = source[: tensor.sizes[-1]]
     rows, count = math.prod(tensor.sizes[:-1]), math.prod(source)
-    flat = (
-        generator.permutation(count)[:rows] if desc.spec.short == "SCATTER_ND" else generator.integers(0, count, rows)
-    )
+    is_scattered = "UpdatesTensor" in desc.spec.fields
+    flat = generator.permutation(count)[:rows] if is_scattered else generator.integers(0, count, rows)
     if len(flat) < rows:
         raise ValueError("more indices than places")
     found = np.stack(np.unravel_index(flat, source), axis=-1).reshape(tensor.sizes)
@@ -230,9 +215,9 @@ def rois(desc: OperatorDesc, part: TensorPart, generator: Generator) -> Array:
     x = np.sort(generator.uniform(-0.3 - beyond, width + beyond, shape), axis=-1) / scales[0]
     y = np.sort(generator.uniform(-0.3 - beyond, height + beyond, shape), axis=-1) / scales[1]
     corners = np.stack([x[..., 0], y[..., 0], x[..., 1], y[..., 1]], axis=-1)
-    is_mirrored = generator.random((*tensor.sizes[:-1], 1)) < _MIRRORED * (desc.spec.short != "ROI_POOLING")
+    is_mirrored = generator.random((*tensor.sizes[:-1], 1)) < _MIRRORED * ("BatchIndicesTensor" in desc.spec.fields)
     corners = np.where(is_mirrored, corners[..., [2, 3, 0, 1]], corners)
-    if desc.spec.short == "ROI_POOLING":
+    if "BatchIndicesTensor" not in desc.spec.fields:
         batch = generator.integers(0, images[0].tensor.sizes[0], (*tensor.sizes[:-1], 1))
         corners = np.concatenate([batch, np.maximum(corners, 0)], axis=-1)
     return corners.astype(NUMPY_TYPES[tensor.data_type])
@@ -252,10 +237,10 @@ def batches(desc: OperatorDesc, part: TensorPart, generator: Generator) -> Array
 def lengths(desc: OperatorDesc, part: TensorPart, generator: Generator) -> Array:
     """Return lengths of sequences; in every second draw all are whole, so that their last steps count."""
     sizes = desc.parts["InputTensor"][0].tensor.sizes
-    longest = sizes[desc.values["Axis"]] if desc.spec.short == "REVERSE_SUBSEQUENCES" else sizes[1]
+    longest = sizes[desc.values["Axis"]] if "Axis" in desc.values else sizes[1]
     least = longest if generator.integers(0, 2) else 1
     found = generator.integers(least, longest + 1, part.tensor.sizes).astype(NUMPY_TYPES[part.tensor.data_type])
-    return some_beyond(generator, found, longest) if desc.spec.short == "REVERSE_SUBSEQUENCES" else found
+    return some_beyond(generator, found, longest) if "Axis" in desc.values else found
 
 
 def some_beyond(generator: Generator, found: Array, count: int) -> Array:

@@ -22,7 +22,6 @@ from dmlcheck.fuzzing.reduce_case import NotReducible, start_of
 from dmlcheck.fuzzing.reducing import reduced
 from dmlcheck.fuzzing.reducing_graphs import FailingGraph, GraphReducer, kind_of
 from dmlcheck.fuzzing.trials import Bench
-from dmlcheck.implementations import close
 from dmlcheck.models.cases import ModelRequest
 from dmlcheck.models.run import ModelExecution, implementation_of
 from dmlcheck.onnx.export.records import Inexpressible
@@ -73,7 +72,7 @@ class GraphCampaign:
                 yield from self._of_draw(number, implementation)
                 number += 1
         finally:
-            close(implementation)
+            implementation.close()
 
     def _is_over(self, number: int) -> bool:
         asked = self.asked

@@ -6,11 +6,8 @@ is the trial's answer, and another goes on after it.
 
 from __future__ import annotations
 
-import contextlib
-from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from queue import SimpleQueue
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from dmlcheck.cases.prepare import Prepared
@@ -22,8 +19,10 @@ from dmlcheck.diagnostics.record import Finding
 from dmlcheck.drawing.units import Unit, drawn_broken, drawn_desc, drawn_unit
 from dmlcheck.formats.read import read_file
 from dmlcheck.fuzzing.answers import TrialAnswer, answer_of
-from dmlcheck.implementations import Unavailable, close, keeps_time, make, may_crash
-from dmlcheck.running.children import Child, ending, leave_interrupts_to_the_parent, started
+from dmlcheck.implementations import Unavailable, make
+from dmlcheck.processes.body import questions, tell
+from dmlcheck.processes.child import SHUTDOWN_TIME, Child, LostChild
+from dmlcheck.processes.pool import Job, Pool
 from dmlcheck.running.one_case import Run, run_case
 from dmlcheck.running.results import ERRORED, SKIPPED, CaseResult
 from dmlcheck.running.settings import Settings
@@ -34,7 +33,7 @@ from dmlcheck.validation.releases import is_accepted
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
-_GRACE = 5.0  # seconds more for an implementation that ends its own work, and for a process to end by itself
+_START_TIME = 120.0  # seconds for a process to make its implementation: devices and runtimes take their time
 NO_DRAW = "no valid draw"  # why a unit has no answer
 
 
@@ -96,13 +95,12 @@ class Bench(Protocol):
 def bench(implementation: str, settings: Settings, timeout: float | None, jobs: int = 1) -> Bench:
     """Return the bench for the implementation of a name: one job runs in this process if it cannot crash or hang."""
     made = make(implementation, timeout)
-    is_timed = timeout is None or keeps_time(made)
-    if jobs == 1 and is_timed and not may_crash(made):
+    is_timed = timeout is None or made.keeps_time
+    if jobs == 1 and is_timed and not made.may_crash:
         return BenchHere(made, settings)
-    patience = _GRACE if keeps_time(made) else 0.0
-    close(made)
-    benches = [BenchApart(implementation, settings, timeout, patience) for _ in range(jobs)]
-    return benches[0] if jobs == 1 else BenchesApart(benches)
+    shutdown_time = SHUTDOWN_TIME if made.keeps_time else 0.0
+    made.close()
+    return BenchApart(implementation, settings, timeout, shutdown_time, jobs)
 
 
 # ---- in this process
@@ -134,7 +132,7 @@ class BenchHere:
 
     def close(self) -> None:
         """End the implementation."""
-        close(self.run.implementation)
+        self.run.implementation.close()
 
 
 def result_of(trial: Trial, run: Run) -> CaseResult:
@@ -173,129 +171,62 @@ def _of_file(written: CaseOfFile, run: Run) -> TrialAnswer:
     return TrialAnswer(ERRORED, "the case cannot be read") if case is None else answer_of(run_case(case, run))
 
 
-# ---- in another process
+# ---- in other processes
 
 
 class BenchApart:
-    """Runs trials in a process of their own, which is started again after a trial that ended it."""
+    """Runs trials in processes, each of which is started again after a trial that ended it.
 
-    def __init__(self, implementation: str, settings: Settings, timeout: float | None, patience: float) -> None:
-        """Prepare; the process is started for the first trial."""
+    Draws are answered in their order, as by one process.
+    """
+
+    def __init__(
+        self, implementation: str, settings: Settings, timeout: float | None, shutdown_time: float, jobs: int = 1
+    ) -> None:
+        """Prepare; processes are started for the first trials."""
         self.implementation = implementation
-        self.settings = settings
         self.timeout = timeout
-        self.patience = patience
-        self.child: Child | None = None
-        self.is_busy = False
+        self._limit = None if timeout is None else timeout + shutdown_time
+        start = partial(Child, __name__, implementation, settings, timeout)
+        start = partial(start, start_time=_START_TIME, shutdown_time=shutdown_time)
+        self._pool: Pool[Job] = Pool(start, jobs)
+        self._most = 2 * jobs - 1  # one job has no draw begun beside that which is answered
 
     def answer(self, work: Work) -> TrialAnswer:
         """Return the answer of the implementation to a unit of work, or the error that ended the process."""
-        try:
-            child = self.child = self.child or self._started()
-            self.is_busy = True
-            child.connection.send(work)
-            limit = None if self.timeout is None else self.timeout + self.patience
-            if limit is not None and not child.connection.poll(limit):
-                return self._lost("timed out", Finding("timeout", (), {"seconds": f"{self.timeout:g}"}))
-            answer: TrialAnswer = child.connection.recv()
-        except (EOFError, OSError):
-            return self._crashed()
-        self.is_busy = False
+        answer: TrialAnswer = self._pool.answer(self._job(work))
         return answer
-
-    def _started(self) -> Child:
-        """Start the process, and wait until it has made the implementation."""
-        child = started(serve, self.implementation, self.settings, self.timeout)
-        try:
-            is_ready = child.connection.poll(_START) and child.connection.recv() == _READY
-        except (EOFError, OSError):
-            is_ready = False
-        if not is_ready:
-            problem = ending(child.stop(0.0))
-            raise Unavailable(f"{self.implementation} cannot be made in a process of its own: it {problem}")
-        return child
-
-    def _crashed(self) -> TrialAnswer:
-        code = None
-        if self.child is not None:
-            self.child.process.join(_GRACE)
-            code = self.child.process.exitcode
-        params = {"implementation": self.implementation, "problem": ending(code)}
-        return self._lost("the process ended", Finding("implementation-error", (), params))
-
-    def _lost(self, reason: str, finding: Finding) -> TrialAnswer:
-        """Return the answer of a trial that ended the process, and clean up after it."""
-        self.close()
-        case = Case("trial", "trial", "", "", None, {})
-        return answer_of(CaseResult(case, ERRORED, reason, (finding.diagnostic(),)))
-
-    def answers(self, units: Iterable[Unit]) -> Iterator[tuple[Unit, TrialAnswer]]:
-        """Yield the answer to each draw, one after the other."""
-        return ((unit, self.answer(unit)) for unit in units)
-
-    def close(self) -> None:
-        """End the process: at once during a trial, unless its implementation has something to end."""
-        child, self.child, is_busy = self.child, None, self.is_busy
-        self.is_busy = False
-        if child is None:
-            return
-        if not is_busy:
-            with contextlib.suppress(OSError):
-                child.connection.send(None)
-        elif self.patience:
-            child.process.terminate()
-        child.stop(self.patience if is_busy else _GRACE)
-
-
-class BenchesApart:
-    """Runs trials in several processes at a time; draws are answered in their order, as by one process."""
-
-    def __init__(self, benches: Sequence[Bench]) -> None:
-        """Take the benches, each for one trial at a time."""
-        self.benches = benches
-        self._free: SimpleQueue[Bench] = SimpleQueue()
-        for each in benches:
-            self._free.put(each)
-        self._threads = ThreadPoolExecutor(len(benches))
-
-    def answer(self, work: Work) -> TrialAnswer:
-        """Return the answer of the implementation to a unit of work, from the next bench that is free."""
-        bench = self._free.get()
-        try:
-            return bench.answer(work)
-        finally:
-            self._free.put(bench)
 
     def answers(self, units: Iterable[Unit]) -> Iterator[tuple[Unit, TrialAnswer]]:
         """Yield the answer to each draw; some of the next ones run meanwhile."""
-        running: deque[tuple[Unit, Future[TrialAnswer]]] = deque()
-        for unit in units:
-            running.append((unit, self._threads.submit(self.answer, unit)))
-            if len(running) >= 2 * len(self.benches):
-                first, answer = running.popleft()
-                yield first, answer.result()
-        for first, answer in running:
-            yield first, answer.result()
+        for job, answer in self._pool.through(map(self._job, units), self._most):
+            yield job.question, answer
+
+    def _job(self, work: Work) -> Job:
+        return Job(work, self._limit, self._lost)
+
+    def _lost(self, loss: LostChild) -> TrialAnswer:
+        """Return the answer of a trial that lost its process; Unavailable if that did not make the implementation."""
+        if not loss.was_ready:
+            raise Unavailable(f"{self.implementation} cannot be made in a process of its own: it {loss.problem}")
+        return lost_trial(*loss.result(self.implementation, self.timeout))
 
     def close(self) -> None:
-        """End the processes; draws that have not begun are dropped."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
-        for each in self.benches:
-            each.close()
+        """End the processes: at once during a trial, unless the implementation has something to end."""
+        self._pool.close()
 
 
-_READY = "ready"
-_START = 120.0  # seconds for a process to make its implementation: devices and runtimes take their time
+def lost_trial(reason: str, finding: Finding) -> TrialAnswer:
+    """Return the answer of a trial that lost its process."""
+    case = Case("trial", "trial", "", "", None, {})
+    return answer_of(CaseResult(case, ERRORED, reason, (finding.diagnostic(),)))
 
 
 def serve(connection: Connection, implementation: str, settings: Settings, timeout: float | None) -> None:
-    """Answer units of work as they are asked; the body of a process."""
-    leave_interrupts_to_the_parent()
+    """Answer units of work."""
     here = BenchHere(make(implementation, timeout), settings)
-    connection.send(_READY)
     try:
-        with contextlib.suppress(EOFError, BrokenPipeError):  # nobody listens any more
-            while (work := connection.recv()) is not None:
-                connection.send(here.answer(work))
+        for work in questions(connection):
+            tell(connection, here.answer(work))
     finally:
         here.close()

@@ -8,16 +8,15 @@ from itertools import islice
 from typing import NamedTuple
 
 from dmlcheck.cases.prepare import prepare
-from dmlcheck.cases.records import Case
 from dmlcheck.diagnostics.record import Finding
 from dmlcheck.drawing.units import Unit
 from dmlcheck.formats.read import read_file
-from dmlcheck.fuzzing.answers import TrialAnswer, answer_of
-from dmlcheck.fuzzing.trials import CaseOfFile, Trial, Work, bench
-from dmlcheck.implementations import close, make, validates
-from dmlcheck.running.cluster import Cluster, Lost
-from dmlcheck.running.kept import kept
-from dmlcheck.running.results import ERRORED, CaseResult
+from dmlcheck.fuzzing.answers import TrialAnswer
+from dmlcheck.fuzzing.trials import CaseOfFile, Trial, Work, bench, lost_trial
+from dmlcheck.implementations import make
+from dmlcheck.processes.cluster import Cluster, Lost
+from dmlcheck.processes.kept import kept
+from dmlcheck.running.results import ERRORED
 from dmlcheck.running.settings import Settings
 
 _TOGETHER = 32  # draws of a batch
@@ -58,9 +57,7 @@ class BenchThere:
 
     def _lost(self, lost: Lost) -> TrialAnswer:
         params = {"implementation": self.judge.implementation, "problem": f"was lost with its worker: {lost.problem}"}
-        finding = Finding("implementation-error", (), params)
-        case = Case("trial", "trial", "", "", None, {})
-        return answer_of(CaseResult(case, ERRORED, "the worker died", (finding.diagnostic(),)))
+        return lost_trial("the worker died", Finding("implementation-error", (), params))
 
     def close(self) -> None:
         """Do nothing: the workers end what they started."""
@@ -98,6 +95,6 @@ def validates_there(name: str) -> bool:
     """Whether the implementation of a name says that it refuses descs, on a worker."""
     made = make(name)
     try:
-        return validates(made)
+        return made.validates
     finally:
-        close(made)
+        made.close()

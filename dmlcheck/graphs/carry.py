@@ -15,10 +15,10 @@ from dmlcheck.graphs.records import Step
 from dmlcheck.graphs.side import Carried, Side, rounding
 from dmlcheck.reference.arrays.data_types import infinite
 from dmlcheck.reference.ball.errors import Arithmetic
-from dmlcheck.reference.ball.numbers import Ball
-from dmlcheck.reference.bindings import row
+from dmlcheck.reference.ball.numbers import Ball, NoBound
+from dmlcheck.reference.bindings import parameter, row
 from dmlcheck.reference.bounds import arithmetic_of, bounds, function_range
-from dmlcheck.reference.rows import ELEMENTS
+from dmlcheck.reference.rows import ELEMENTS, NORMS, RANKS, REMAINDERS, Spread
 from dmlcheck.specs.records import INPUT, OUTPUT
 from dmlcheck.values.layouts import viewed
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
@@ -125,57 +125,40 @@ def _of_step(
     balls = {label: x for label, x in inputs.items() if isinstance(x, Ball)}
     if not balls:
         return run(inputs)
-    if _may_spread(step.desc, balls, outputs):
+    kernel = row(step.desc.spec.operator).kernel
+    spread = kernel.spread or Spread()
+    if kernel.spread is not None and _may_spread(step.desc, spread, balls, outputs):
         values = {label: np.asarray(x.value) if isinstance(x, Ball) else x for label, x in inputs.items()}
-        power = 1 if has_one_cause or step.desc.spec.short in _NORMS else 2
-        return _spread(run(values), exactly(_errors(inputs, power)), power)
+        power = 1 if has_one_cause or spread.by == NORMS else 2
+        return _spread(run(values), exactly(_errors(inputs, spread, power)), power)
     try:
-        if step.desc.spec.short != "CAST":
-            sides = run(inputs)
-            if row(step.desc.spec.operator).kernel.tiles is ELEMENTS:
-                _stay_unbounded(sides, balls)
-            return sides
-    except (ArithmeticError, AttributeError, IndexError, RecursionError, TypeError, ValueError):
-        pass  # of a kernel that takes no errors in one of its inputs
-    sides = _lost(run({label: _rounded(x, parts[label]) for label, x in inputs.items()}))
-    if step.desc.spec.short in ("TOP_K", "TOP_K1"):
-        _sort(sides["OutputValueTensor"], balls["InputTensor"], step.desc.values["Axis"])
+        sides = run(inputs)
+    except NoBound:
+        sides = _lost(run({label: _rounded(x, parts[label]) for label, x in inputs.items()}))
+        if spread.by == RANKS:
+            _sort(sides["OutputValueTensor"], balls["InputTensor"], step.desc.values["Axis"])
+        return sides
+    if kernel.tiles is ELEMENTS:
+        _stay_unbounded(sides, balls)
     return sides
 
 
-# Operators whose results move no more than the errors of their inputs do when they are put in the inputs' place: they
-# move elements, take the largest, or add them with factors, of which the absolute values are taken.
-_MOVING = (
-    "AVERAGE_POOLING AVERAGE_POOLING1 AVERAGE_POOLING_GRAD CONVOLUTION FOLD GATHER GATHER_ND GATHER_ND1 LP_POOLING"
-    " LP_POOLING1 MAX_POOLING MAX_POOLING1 MAX_POOLING2 MAX_UNPOOLING PADDING PADDING1 RESAMPLE RESAMPLE1"
-    " RESAMPLE2 RESAMPLE3 RESAMPLE_GRAD RESAMPLE_GRAD1 ROI_ALIGN ROI_ALIGN1 ROI_POOLING SCATTER SCATTER_ND SLICE_GRAD"
-    " UNFOLD UPSAMPLE_2D"
-)
-_SPREADING = frozenset(_MOVING.split())
-_NORMS = ("LP_POOLING", "LP_POOLING1")  # of sums that are no sums of squares
-# Operators whose results jump, so that a remainder of 0 may be the whole divisor. An implementation jumps in all
-# elements or in none: these errors do not add up as independent ones do, so the elements are left without a bound.
-_JUMPING = ("ELEMENT_WISE_MODULUS_FLOOR", "ELEMENT_WISE_MODULUS_TRUNCATE")
-# Inputs that say where elements are, and factors: errors in these are another matter.
-_PLACES = ("IndicesTensor", "ROITensor", "BatchIndicesTensor")
-_FACTORS = ("FilterTensor",)
-
-
-def _may_spread(desc: OperatorDesc, inexact: Collection[str], outputs: Iterable[TensorPart]) -> bool:
+def _may_spread(desc: OperatorDesc, spread: Spread, inexact: Collection[str], outputs: Iterable[TensorPart]) -> bool:
     """Whether the errors of some inputs of an operator spread to its outputs as the inputs do."""
-    if desc.spec.short == "CAST":
-        return all(part.tensor.data_type in FORMATS for part in outputs)
+    if spread.by == RANKS or (spread.of_floats and any(part.tensor.data_type not in FORMATS for part in outputs)):
+        return False
     is_fused = desc.values.get("FusedActivation") is not None
-    return desc.spec.short in _SPREADING and not is_fused and not {*_PLACES, *_FACTORS} & set(inexact)
+    is_about_elements = not {*spread.places, *spread.factors} & set(map(parameter, inexact))
+    return is_about_elements and not is_fused
 
 
-def _errors(inputs: Mapping[str, Any], power: int) -> dict[str, Any]:
-    """Return inputs replaced by a power of their errors; indices stay, and factors become their absolute values."""
+def _errors(inputs: Mapping[str, Any], spread: Spread, power: int) -> dict[str, Any]:
+    """Return inputs replaced by a power of their errors; places stay, and factors become their absolute values."""
     found = {}
     for label, x in inputs.items():
-        if label in _PLACES:
+        if parameter(label) in spread.places:
             found[label] = x
-        elif label in _FACTORS:
+        elif parameter(label) in spread.factors:
             found[label] = np.abs(x.astype(np.float64)) ** power
         else:
             found[label] = x.radius**power if isinstance(x, Ball) else np.zeros_like(x)
@@ -220,7 +203,9 @@ def _lost(sides: dict[str, Side]) -> dict[str, Side]:
 def _sort(side: Side, x: Ball, axis: int) -> None:
     """Bound elements that were sorted: an element of any rank moves no more than the most of all along the axis."""
     most = np.broadcast_to(x.radius.max(axis=axis, keepdims=True), side.tensor.sizes).reshape(-1)
-    side.radius = most + rounding(np.zeros(1) if side.value is None else side.value, most, side.tensor.data_type)
+    is_float = side.tensor.data_type in FORMATS
+    value = np.zeros(1) if side.value is None else side.value
+    side.radius = most + rounding(value, most, side.tensor.data_type) if is_float else most
 
 
 def _rounded(x: Any, tensor: TensorDesc) -> Any:
@@ -233,7 +218,7 @@ def _rounded(x: Any, tensor: TensorDesc) -> Any:
 def _bounded(
     desc: OperatorDesc, outputs: list[TensorPart], inputs: Mapping[str, Any], **arithmetic: Any
 ) -> dict[str, Side]:
-    has_jumps, limits = desc.spec.short in _JUMPING, function_range(desc)
+    limits, has_jumps = function_range(desc), row(desc.spec.operator).kernel.jumps == REMAINDERS
     sides = {part.label: Side(part.tensor, limits, has_jumps=has_jumps) for part in outputs}
     asked = {part.label: np.broadcast_to(np.True_, part.tensor.sizes) for part in outputs}
     for label, at, bound in bounds(desc, _by_field(desc, inputs), asked, **arithmetic):

@@ -17,36 +17,11 @@ from dmlcheck.graphs.side import Side
 from dmlcheck.reference.ball.errors import plus
 from dmlcheck.reference.ball.numbers import Ball
 from dmlcheck.reference.bindings import row
-from dmlcheck.reference.rows import ELEMENTS
+from dmlcheck.reference.rows import CHOICES, ELEMENTS, PRODUCTS, WHOLE_STEPS
+from dmlcheck.specs.records import INPUT
 from dmlcheck.values.number_formats import FORMATS
 
 Compute = Callable[..., dict[str, Side]]
-# Operators whose results jump by much more than their operands do.
-_JUMPING_RESULTS = (
-    "ACTIVATION_HARDMAX",
-    "ACTIVATION_HARDMAX1",
-    "ELEMENT_WISE_CEIL",
-    "ELEMENT_WISE_FLOOR",
-    "ELEMENT_WISE_ROUND",
-    "ELEMENT_WISE_SIGN",
-)
-# Operators whose results are operands, or jump from one to another.
-_CHOOSING = ("ACTIVATION_SHRINK", "ACTIVATION_THRESHOLDED_RELU", "ELEMENT_WISE_IF")
-# Operators whose own errors are correlated in all channels: they come from weights that are computed once.
-_INTERPOLATING = (
-    "RESAMPLE",
-    "RESAMPLE1",
-    "RESAMPLE2",
-    "RESAMPLE3",
-    "RESAMPLE_GRAD",
-    "RESAMPLE_GRAD1",
-    "ROI_ALIGN",
-    "ROI_ALIGN1",
-    "ROI_ALIGN_GRAD",
-    "UPSAMPLE_2D",
-)
-# Operators of sums of products, whose factors take errors in both directions.
-_PRODUCTS = ("GEMM", "GRU", "LSTM", "MULTIHEAD_ATTENTION", "MULTIHEAD_ATTENTION1", "RNN")
 
 
 def add_shared(
@@ -68,7 +43,7 @@ def add_shared(
             side.shared = side.radius
     elif row(desc.spec.operator).kernel.tiles is ELEMENTS:
         _of_elements(desc, inputs, shared, sides, compute)
-    elif shared or desc.spec.short in _INTERPOLATING:
+    elif shared or row(desc.spec.operator).kernel.interpolates:
         _of_sums(desc, inputs, shared, sides, compute)
 
 
@@ -80,8 +55,9 @@ def _of_elements(
         others = compute({label: _parted(x, shared.get(label))[0] for label, x in inputs.items()})
         for label, side in sides.items():
             side.shared = _excess(side.radius, others[label].radius)
-    radii = [x.radius.reshape(-1) for name, x in inputs.items() if isinstance(x, Ball) and name != "ConditionTensor"]
-    if desc.spec.short in _CHOOSING and radii:
+    floats = [inputs[part.label] for part in desc.tensors(INPUT) if part.tensor.data_type in FORMATS]
+    radii = [x.radius.reshape(-1) for x in floats if isinstance(x, Ball)]
+    if row(desc.spec.operator).kernel.jumps == CHOICES and radii:
         for side in sides.values():
             is_jump = side.radius > 2 * np.maximum.reduce(radii)
             side.shared = np.fmax(0.0 if side.shared is None else side.shared, np.where(is_jump, side.radius, 0.0))
@@ -100,9 +76,11 @@ def _of_sums(
             rest = others[label].radius
             side.widen(rest + _excess(moved[label].radius, exact[label].radius))
             side.shared = _excess(side.radius, rest)
-    has_factors = desc.spec.short in _PRODUCTS or bool(desc.parts.get("FilterTensor"))
+    kernel = row(desc.spec.operator).kernel
+    # The factors of sums of products take errors in both directions, but for whole numbers.
+    has_factors = kernel.sums == PRODUCTS and desc.tensors(INPUT)[0].tensor.data_type in FORMATS
     for label, side in sides.items():
-        more = exact[label].radius if desc.spec.short in _INTERPOLATING else None
+        more = exact[label].radius if kernel.interpolates else None
         side.shared = None if has_factors else plus(side.shared, more)
 
 
@@ -134,4 +112,5 @@ def _excess(radius: Array, other: Array) -> Array:
 
 def _jumps(desc: OperatorDesc, sides: Mapping[str, Side]) -> bool:
     """Whether the results of an operator jump where its operands are within their errors of a limit."""
-    return desc.spec.short in _JUMPING_RESULTS or any(side.tensor.data_type not in FORMATS for side in sides.values())
+    jumps = row(desc.spec.operator).kernel.jumps
+    return jumps == WHOLE_STEPS or any(side.tensor.data_type not in FORMATS for side in sides.values())

@@ -8,41 +8,9 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
-from types import MethodType
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import NamedTuple
 
-from dmlcheck.descs.records import OperatorDesc
-
-if TYPE_CHECKING:
-    from dmlcheck.reference.engine import Array
-
-
-class Implementation(Protocol):
-    """One implementation under test.
-
-    `name` is for diagnostics; `version` and `device` describe the implementation, "" if they are not known. An object
-    with only `run` will do: its name is then that of its class, and it can run every desc.
-    """
-
-    name: str
-    version: str
-    device: str
-
-    def unsupported(self, desc: OperatorDesc) -> str | None:
-        """Return why the implementation cannot run a desc, or None if nothing in the desc prevents it."""
-
-    def run(self, desc: OperatorDesc, inputs: dict[str, Any]) -> dict[str, Array]:
-        """Return the outputs of a valid desc, by label, each of the shape and type that the desc gives it.
-
-        `inputs` has an array in the shape and type of each input tensor by field, a list of them for an array of
-        tensors; their strides in memory mean nothing, the desc's `strides` give the layout of the tensor in a buffer.
-        Raises Unsupported, Failure or TimedOut; any other exception is a failure too. An implementation with a true
-        attribute `validates` also gets invalid descs, with zeros as inputs, and refuses them by raising Refused or
-        ValueError.
-        """
-
-    def close(self) -> None:
-        """End everything that was started: processes, devices, temporary files."""
+from dmlcheck.implementations.protocol import Adapted, Implementation, adapted
 
 
 class Unavailable(ValueError):
@@ -173,35 +141,18 @@ def _of_python(name: str, place: str) -> Implementation:
         raise Unavailable(f"{name} is not an implementation; write python:MODULE:NAME")
     try:
         with _current_folder_first():
-            made: Implementation = getattr(import_module(module), attribute)()
+            given = getattr(import_module(module), attribute)()
     except Exception as error:
         raise Unavailable(f"{name} cannot be made: {type(error).__name__}: {error}{_raised_at(error)}") from error
-    _check_calls(name, made)
-    if callable(getattr(made, "run", None)) or tensor_reader(made) is not None:
-        return made
-    if not runs_models(made):
+    made = Adapted(given)
+    if (problem := made.wrong_call(name)) is not None:
+        raise Unavailable(problem)
+    if made.runs_descs or made.tensor is not None:
+        return adapted(given)
+    if made.run_model is None:
         raise Unavailable(f"{name} has no method run, which computes a desc, and no run_model, which runs a model")
-    through_models: Implementation = import_module("dmlcheck.implementations.desc_models").DescsAsModels(made)
+    through_models: Implementation = import_module("dmlcheck.implementations.desc_models").DescsAsModels(given)
     return through_models
-
-
-_CALLS = {"run": ("desc", "inputs"), "unsupported": ("desc",), "run_model": ("model", "inputs", "names")}
-
-
-def _check_calls(name: str, made: Any) -> None:
-    """Raise Unavailable for an object with a method that does not take what it is called with."""
-    from inspect import signature
-
-    for method, arguments in _CALLS.items():
-        function = getattr(made, method, None)
-        if not isinstance(function, MethodType):
-            continue
-        taken = signature(function)
-        try:
-            taken.bind(*arguments)
-        except TypeError as error:
-            call = f"{method}({', '.join(arguments)})"
-            raise Unavailable(f"{name} is called with {call}, and its method is {method}{taken}: {error}") from None
 
 
 @contextmanager
@@ -229,72 +180,13 @@ def _raised_at(error: Exception) -> str:
     return "" if last is None or file.startswith("<frozen") or file == __file__ else f" ({file}:{last.tb_lineno})"
 
 
-class About(NamedTuple):
-    """An implementation's description of itself; the feature level if it is DirectML's library, which knows it."""
-
-    version: str = ""
-    device: str = ""
-    feature_level: str = ""
-
-
-def about(implementation: Any) -> About:
-    """Return an implementation's description of itself."""
-    return About(*(str(getattr(implementation, field, "") or "") for field in About._fields))
-
-
-def name_of(implementation: Any) -> str:
-    """Return an implementation's name for diagnostics; that of its class if it gives none."""
-    return str(getattr(implementation, "name", None) or type(implementation).__name__)
-
-
-def runs_models(implementation: Any) -> bool:
-    """Whether an implementation can run an ONNX model and give any of its tensors."""
-    return callable(getattr(implementation, "run_model", None))
-
-
-def tensor_reader(implementation: Any) -> Any:
-    """Return the source of a model's recorded tensors by name, or None."""
-    return getattr(implementation, "tensor", None) if hasattr(implementation, "tensor_names") else None
-
-
-def require_models(implementation: Any) -> None:
+def require_models(implementation: Implementation) -> None:
     """Raise Unavailable for an implementation that neither runs models nor has the tensors of one."""
-    if not (runs_models(implementation) or tensor_reader(implementation)):
+    if implementation.run_model is None and implementation.tensor is None:
         raise Unavailable(
-            f"{name_of(implementation)} runs no ONNX models; judge a model with --implementation "
+            f"{implementation.name} runs no ONNX models; judge a model with --implementation "
             "onnxruntime[:PROVIDER], python:MODULE:NAME (an object with run_model), or recorded:FILE.npz"
         )
-
-
-def keeps_time(implementation: Any) -> bool:
-    """Whether an implementation ends its own work when a case takes too long: it then has a process of its own."""
-    return bool(getattr(implementation, "keeps_time", False))
-
-
-def may_crash(implementation: Any) -> bool:
-    """Whether an implementation is native code, which may end the process that it is in: a run gives it another."""
-    return bool(getattr(implementation, "may_crash", False))
-
-
-def errors_of(implementation: Any) -> str:
-    """Return the standard error of the program behind an implementation for the last case, "" if there is none."""
-    said = getattr(implementation, "errors", "")
-    return said if isinstance(said, str) else ""
-
-
-def validates(implementation: Any) -> bool:
-    """Whether an implementation says that it refuses descs that are not valid."""
-    return bool(getattr(implementation, "validates", False))
-
-
-def asked_directly(implementation: Any) -> Any:
-    """Return the method that gives DirectML's own answer to a desc (an LibraryAnswer), None if there is none."""
-    return getattr(implementation, "create_operator", None) if is_directml(implementation) else None
-
-
-def executes(implementation: Any) -> bool:
-    """Whether an implementation computes outputs; a library of DirectML without a device is only asked."""
-    return bool(getattr(implementation, "executes", True))
 
 
 def is_invalid_argument(text: str) -> bool:
@@ -305,23 +197,10 @@ def is_invalid_argument(text: str) -> bool:
 _INVALID_ARGUMENT = r"E_INVALIDARG|(?<![0-9A-F])80070057(?![0-9A-F])|-2147024809(?!\d)"
 
 
-def is_directml(implementation: Any) -> bool | None:
-    """Whether an implementation is DirectML itself, run by any program; None if it does not say."""
-    said = getattr(implementation, "is_directml", None)
-    return None if said is None else bool(said)
-
-
-def require_directml(implementation: Any) -> None:
+def require_directml(implementation: Implementation) -> None:
     """Raise Unavailable for an implementation that says that it is not DirectML, and so none of its versions."""
-    if is_directml(implementation) is False:
+    if implementation.is_directml is False:
         raise Unavailable(
-            f"{name_of(implementation)} is not DirectML; judge DirectML with --implementation: dxdispatch:EXE, "
+            f"{implementation.name} is not DirectML; judge DirectML with --implementation: dxdispatch:EXE, "
             "recorded:DIR, onnxruntime:DmlExecutionProvider, or what calls it (command:CMD, python:MODULE:NAME)"
         )
-
-
-def close(implementation: Any) -> None:
-    """Release an implementation."""
-    ending = getattr(implementation, "close", None)
-    if ending is not None:
-        ending()

@@ -15,7 +15,7 @@ from queue import Empty, SimpleQueue
 from typing import IO, Any
 
 from dmlcheck.implementations import Failure, TimedOut
-from dmlcheck.implementations._process import ALONE, ended_text, kill
+from dmlcheck.processes.programs import ALONE, ended_text, kill
 
 MAX_LINE = 2**20  # bytes
 _MAX_WAITING = 16  # lines that nobody has asked for

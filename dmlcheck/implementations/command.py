@@ -25,6 +25,7 @@ from dmlcheck.files.plain import open_plain
 from dmlcheck.implementations import Failure, Refused, TimedOut, Unavailable, Unsupported, Unusable, is_invalid_argument
 from dmlcheck.implementations._folders import TemporaryFolder
 from dmlcheck.implementations._program import Program, excerpt, plain_text
+from dmlcheck.implementations.protocol import Implementation
 from dmlcheck.reference.engine import Array
 from dmlcheck.specs.load import operator_names
 from dmlcheck.specs.names import OPERATOR_PREFIX, OTHER_NAMES, short_operator
@@ -39,7 +40,7 @@ _MAX_EXACT = 2**53  # whole numbers up to here are exact in a JSON reader that h
 _ANSWERS = ("ok", "error", "unsupported", "invalid")
 
 
-class Command:
+class Command(Implementation):
     """A program that is started once, and again after it went wrong."""
 
     keeps_time = True

@@ -6,7 +6,8 @@ import math
 from typing import Any, NamedTuple
 
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.implementations import Unsupported, name_of
+from dmlcheck.implementations import Unsupported
+from dmlcheck.implementations.protocol import Adapted
 from dmlcheck.onnx.export.four_bits import with_bytes
 from dmlcheck.onnx.export.mappings import build
 from dmlcheck.onnx.export.records import ExportedGraph, Inexpressible
@@ -38,24 +39,19 @@ def feed_of(graph: ExportedGraph, inputs: dict[str, Any]) -> dict[str, Array]:
     return feed
 
 
-class DescsAsModels:
+class DescsAsModels(Adapted):
     """An object that runs models and no descs, with a `run` that gives it the model of a desc."""
 
     validates = False  # a desc that is not valid has no model
 
     def __init__(self, runner: Any) -> None:
         """Take the object; its other attributes are found here, too."""
-        self._runner = runner
+        super().__init__(runner)
         self._last: tuple[OperatorDesc, DescModel] | None = None
-        self.name = name_of(runner)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._runner, name)
 
     def unsupported(self, desc: OperatorDesc) -> str | None:
         """Return why the object cannot run a desc, or why ONNX cannot express it exactly."""
-        says = getattr(self._runner, "unsupported", None)
-        reason: str | None = None if says is None else says(desc)
+        reason = self.says(desc)
         if reason is not None:
             return reason
         try:
@@ -70,7 +66,7 @@ class DescsAsModels:
         """Return the outputs of a valid desc."""
         model = self._model(desc)
         names = [value.name for value in model.graph.outputs]
-        outputs: dict[str, Array] = self._runner.run_model(model.data, feed_of(model.graph, inputs), names)
+        outputs: dict[str, Array] = self.run_model(model.data, feed_of(model.graph, inputs), names)
         return outputs
 
     def _model(self, desc: OperatorDesc) -> DescModel:

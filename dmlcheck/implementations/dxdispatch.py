@@ -12,7 +12,9 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.formats.dxdispatch import descs, outputs, write
 from dmlcheck.implementations import Failure, Refused, Unavailable, Unusable
 from dmlcheck.implementations._folders import TemporaryFolder
-from dmlcheck.implementations._process import Exited, ended_text, run, sentence_end
+from dmlcheck.implementations._process import Exited, run, sentence_end
+from dmlcheck.implementations.protocol import Implementation
+from dmlcheck.processes.programs import ended_text
 from dmlcheck.reference.engine import Array
 
 VERSION = re.compile(r"dxdispatch version (\S+)")
@@ -21,7 +23,7 @@ _ADAPTER = re.compile(r"^([^\s-][^\r\n]*)\r?\n-", re.MULTILINE)  # the first tha
 _SECONDS = 20.0  # for the executable's description of itself
 
 
-class DxDispatch:
+class DxDispatch(Implementation):
     """DxDispatch, and through it the DirectML that it comes with, on its default adapter."""
 
     name = "dxdispatch"
@@ -81,9 +83,6 @@ class DxDispatch:
                 return outputs.read_outputs(desc, folder)
             except ValueError as error:
                 raise Unusable(str(error) + sentence_end(ended.text)) from None
-
-    def close(self) -> None:
-        """End nothing: each run ends with its case."""
 
 
 def _refuses(ended: Exited) -> bool:

@@ -18,6 +18,7 @@ from typing import Any
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.implementations import Failure, Unavailable, Unsupported
 from dmlcheck.implementations.desc_models import DescModel, feed_of, model_of
+from dmlcheck.implementations.protocol import Implementation
 from dmlcheck.onnx.export.records import ExportedGraph, Inexpressible
 from dmlcheck.reference.engine import Array
 
@@ -49,7 +50,7 @@ _PLACE = re.compile(
 _CHECK = re.compile(r".* was false\. (?=\S)|.*\[with [^\]]*\] ")
 
 
-class OnnxRuntime:
+class OnnxRuntime(Implementation):
     """One execution provider of ONNX Runtime.
 
     `place` is its name, `cpu` or `dml`, and empty for the CPU's. Options of the provider may follow, as in

@@ -13,9 +13,11 @@ from dmlcheck.files.plain import open_plain
 from dmlcheck.folders.export_folder import read_manifest
 from dmlcheck.formats.dxdispatch import descs, outputs, scripts, write
 from dmlcheck.implementations import Failure, Unavailable
-from dmlcheck.implementations._process import MOST, code_text, sentence_end
+from dmlcheck.implementations._process import MOST, sentence_end
 from dmlcheck.implementations.dxdispatch import DEVICE, VERSION
+from dmlcheck.implementations.protocol import Implementation
 from dmlcheck.implementations.recorded_tensors import RecordedTensors
+from dmlcheck.processes.programs import code_text
 from dmlcheck.reference.engine import Array
 
 _ENDING = ".npz"  # of the tensors of a model
@@ -29,7 +31,7 @@ def recorded(place: str, timeout: float | None = None) -> Recorded | RecordedTen
     return Recorded(place, timeout)
 
 
-class Recorded:
+class Recorded(Implementation):
     """An exported folder after it was run elsewhere; cases are found in it by their desc and inputs, not by name."""
 
     name = "recorded"
@@ -113,9 +115,6 @@ class Recorded:
                 return file.read(MOST).decode("utf-8", "replace")
         except OSError:
             return ""
-
-    def close(self) -> None:
-        """End nothing: nothing was started."""
 
 
 _MAKE = "`dmlcheck export --to dxdispatch CASES -o DIR` makes one"

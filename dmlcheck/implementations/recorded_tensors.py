@@ -10,6 +10,7 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.files.npz import names_in, read_array
 from dmlcheck.files.plain import reason
 from dmlcheck.implementations import Failure, Unavailable
+from dmlcheck.implementations.protocol import Implementation
 from dmlcheck.reference.engine import Array
 from dmlcheck.values.memory import available_bytes
 
@@ -19,11 +20,10 @@ _MOST_NAME = 1000  # bytes of that array
 _WRONG = (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError)
 
 
-class RecordedTensors:
+class RecordedTensors(Implementation):
     """The tensors of a file, each read when it is asked for."""
 
     name = "recorded"
-    version = ""
 
     def __init__(self, place: str) -> None:
         """Read the names; Unavailable if the file cannot be read."""
@@ -58,6 +58,3 @@ class RecordedTensors:
     def run(self, desc: OperatorDesc, inputs: dict[str, Any]) -> dict[str, Array]:  # noqa: ARG002
         """Fail: nothing is run."""
         raise Failure("has the tensors of a model, and runs no cases")
-
-    def close(self) -> None:
-        """End nothing: nothing was started."""

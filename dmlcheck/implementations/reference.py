@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from dmlcheck import __version__
 from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.implementations.protocol import Implementation
 
 if TYPE_CHECKING:
     from dmlcheck.reference.engine import Array, ComputedOutput
 
 
-class Reference:
+class Reference(Implementation):
     """The NumPy reference engine. It is imported when it first computes: a process that only reports needs none."""
 
     name = "reference"
@@ -26,9 +27,6 @@ class Reference:
 
         return f"NumPy {np.__version__}"
 
-    def unsupported(self, desc: OperatorDesc) -> str | None:
-        """Return None: it computes every operator."""
-
     def run(self, desc: OperatorDesc, inputs: dict[str, Any]) -> dict[str, Array]:
         """Return the outputs of a valid desc."""
         return self._engine.run(desc, inputs)  # type: ignore[no-any-return]
@@ -36,9 +34,6 @@ class Reference:
     def evaluate(self, desc: OperatorDesc, inputs: dict[str, Any]) -> dict[str, ComputedOutput]:
         """Return the outputs of a valid desc, each with a mask of its undefined elements."""
         return self._engine.evaluate(desc, inputs)  # type: ignore[no-any-return]
-
-    def close(self) -> None:
-        """End nothing: nothing was started."""
 
     @cached_property
     def _engine(self) -> Any:

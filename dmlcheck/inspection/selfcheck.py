@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from importlib import import_module
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -18,6 +17,7 @@ from dmlcheck.inspection.about_checks import about_problems
 from dmlcheck.inspection.bases import basis_problems
 from dmlcheck.inspection.case_checks import case_problems
 from dmlcheck.inspection.coverage import table_edges
+from dmlcheck.inspection.kernel_checks import kernel_problems
 from dmlcheck.inspection.spec_conditions import condition_problems, row_problems, unreached
 from dmlcheck.reference.ball.errors import PARTS
 from dmlcheck.specs.load import data_folder, full_name, load_spec, operator_names
@@ -77,7 +77,7 @@ def _problems(known: list[OperatorSpec], cases: Mapping[str, list[Case]]) -> Ite
         own = cases.get(spec.short.lower(), [])
         for text in (*_spec_problems(spec), *case_problems(spec, own), *about_problems(spec, own)):
             yield f"{spec.operator}: {text}"
-    yield from _kernel_problems(known)
+    yield from kernel_problems(known)
     yield from _word_problems(known)
     for folder in sorted(cases):
         if full_name(folder.upper()) is None:
@@ -242,16 +242,6 @@ def _table_problems(spec: OperatorSpec, table: SupportTable) -> Iterator[str]:
     order = [LEVEL_ORDER.get(level, -1) for level in table.rows]
     if order != sorted(order, reverse=True):
         yield "the rows of a support table do not stand newest first"
-
-
-def _kernel_problems(known: list[OperatorSpec]) -> Iterator[str]:
-    for family in sorted({spec.kernel for spec in known}):
-        kernels = import_module(f"dmlcheck.reference.kernels.{family}").KERNELS
-        named = {spec.short for spec in known if spec.kernel == family}
-        yield from (
-            f"{name}: kernels/{family}.py has a kernel and no spec names it" for name in sorted(kernels.keys() - named)
-        )
-        yield from (f"{name}: kernels/{family}.py has no kernel for it" for name in sorted(named - kernels.keys()))
 
 
 def _word_problems(known: list[OperatorSpec]) -> Iterator[str]:

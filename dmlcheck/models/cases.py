@@ -10,7 +10,6 @@ from dmlcheck.cases.records import Case
 from dmlcheck.diagnostics.record import Diagnostic, Finding
 from dmlcheck.diagnostics.wording import cut, did_you_mean
 from dmlcheck.files.document import Position
-from dmlcheck.implementations import tensor_reader
 from dmlcheck.models.inputs import given_inputs, random_inputs
 from dmlcheck.onnx.descs.node import Unmapped
 from dmlcheck.onnx.export.records import BYTES_OF
@@ -116,7 +115,7 @@ def loaded(target: Target, asked: ModelRequest, implementation: Any) -> Loaded |
         read = read_to_run(target.file, asked.sizes)
         proto = read.proto
         given = given_inputs(proto, asked.inputs) if asked.inputs is not None else None
-        tensors = tensor_reader(implementation)
+        tensors = None if implementation is None else implementation.tensor
         if given is None and tensors is None and not asked.is_listing:
             given = random_inputs(proto, read.weights, asked.sizes, asked.seed)
         if given is not None and given.findings:

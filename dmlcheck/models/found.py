@@ -7,23 +7,16 @@ from typing import Any
 
 from dmlcheck.cases.find import Target
 from dmlcheck.formats.find import inputs_beside
-from dmlcheck.implementations import close
+from dmlcheck.implementations.protocol import Adapted
 from dmlcheck.models.cases import Loaded, ModelRequest, node_cases
 from dmlcheck.models.reference_nodes import ReferenceNodes, Uncomputed
 from dmlcheck.models.run import ModelExecution, implementation_of
 from dmlcheck.running.events import Ended, Event, Plan
-from dmlcheck.running.processes import Execution
+from dmlcheck.running.execution import Execution
 
 
-class ReferenceModels:
+class ReferenceModels(Adapted):
     """The reference engine as an implementation that runs models, node by node."""
-
-    def __init__(self, reference: Any) -> None:
-        """Take the reference engine as an implementation of descs."""
-        self.reference = reference
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.reference, name)
 
     def run_model(self, model: bytes, inputs: dict[str, Any], keep: list[str]) -> dict[str, Any]:
         """Return tensors of a model; ValueError for a node that is not computed."""
@@ -67,7 +60,7 @@ class WithModels:
                 for event in model.events():
                     yield event._replace(bisected=None) if isinstance(event, Ended) else event
         finally:
-            close(self.implementation)
+            self.implementation.close()
 
     def slowest(self) -> tuple[str, float] | None:
         """Return the case or node that has run longest, and for how many seconds."""

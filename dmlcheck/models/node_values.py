@@ -98,8 +98,7 @@ def run_node(
     found = tensors_of(data, {**inputs, **tables}, names, implementation)
     if isinstance(found, Nothing):
         return NodeTensors(inputs, nothing=found)
-    elsewhere = bool(getattr(implementation, "ran_elsewhere", False))
-    return _of_found(found, inputs, model.kinds, elsewhere=elsewhere)
+    return _of_found(found, inputs, model.kinds, elsewhere=implementation.ran_elsewhere)
 
 
 def _of_found(

@@ -13,7 +13,7 @@ from dmlcheck.descs.read import read_desc
 from dmlcheck.descs.write import notation
 from dmlcheck.diagnostics.record import NOTE, WARNING, Diagnostic
 from dmlcheck.diagnostics.wording import counted
-from dmlcheck.implementations import Failure, close, make, runs_models, tensor_reader
+from dmlcheck.implementations import Failure, make
 from dmlcheck.models.beside import one_ahead
 from dmlcheck.models.bisect import ModelBisection
 from dmlcheck.models.cases import Loaded, ModelOrigin, ModelRequest, NodeCase, UnusableModel, loaded, node_cases
@@ -77,7 +77,7 @@ class ModelExecution:
         self.is_given = implementation is not None
         is_whole = asked.is_whole or asked.is_optimized
         self.implementation = implementation if self.is_given else implementation_of(plan, is_whole=is_whole)
-        self.tensor = tensor_reader(self.implementation)
+        self.tensor = self.implementation.tensor
         self.run = Run(self.implementation, plan.settings)
         self.run.limits.once_a_kind = True
         self.model = self._loaded()
@@ -150,7 +150,7 @@ class ModelExecution:
             if self.outputs is not None:
                 self.outputs.close()
             if not self.is_given:
-                close(self.implementation)
+                self.implementation.close()
             if self.files is not None:
                 self.files.close()
 
@@ -350,7 +350,7 @@ def implementation_of(plan: Plan, *, is_whole: bool) -> Any:
     A whole model has no time limit but the user's.
     """
     here = make(plan.implementation)
-    if plan.timeout is None or tensor_reader(here) is not None or not runs_models(here):
+    if plan.timeout is None or here.tensor is not None or here.run_model is None:
         return here
     limit = None if is_whole and plan.timeout == DEFAULT_TIMEOUT else plan.timeout
     return ModelProcess(here, plan.implementation, limit)

@@ -20,8 +20,9 @@ from dmlcheck.graphs.compute import step_inputs
 from dmlcheck.graphs.records import Graph, Step
 from dmlcheck.graphs.side import Carried
 from dmlcheck.graphs.tensors import element_of
-from dmlcheck.reference.ball.operators import WITH_VARIANCE
+from dmlcheck.reference.bindings import row
 from dmlcheck.reference.bounds import Bound
+from dmlcheck.reference.rows import VARIANCE
 from dmlcheck.running.verdict import Limits, Verdict, judge, verdict_of
 from dmlcheck.specs.records import OUTPUT
 from dmlcheck.validation.deviations import of_peer
@@ -62,9 +63,9 @@ def _judged_together(graph: Graph, held: Given, actual: Mapping[str, Array], lim
 
 def limit_of(graph: Graph, limits: Limits) -> Limit:
     """Return the tolerance of the outputs of several steps: the one that follows from their formulas."""
-    names = {step.desc.spec.short for step in graph.steps}
+    has_variance = any(row(step.desc.spec.operator).kernel.sums == VARIANCE for step in graph.steps)
     whose = f"the formulas of {len(graph.steps)} operators, one after the other"
-    return limits.of_formula(whose, is_capped=not names & WITH_VARIANCE)
+    return limits.of_formula(whose, is_capped=not has_variance)
 
 
 def judge_carried(right: Mapping[str, Carried], actual: Mapping[str, Array], limit: Limit) -> Verdict:

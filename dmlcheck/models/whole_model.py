@@ -92,7 +92,7 @@ def _groups(nodes: Mapping[str, Sequence[str]], sizes: Mapping[str, int], most: 
 
 def takes_paths(implementation: Any) -> bool:
     """Whether an implementation also takes the path of a model: ONNX Runtime does, a Python object gets bytes."""
-    return hasattr(implementation, "optimized_model")
+    return implementation.optimized_model is not None
 
 
 @contextlib.contextmanager

@@ -15,12 +15,11 @@ from dmlcheck.reference.arrays.data_types import limits
 from dmlcheck.reference.arrays.operands import as_balls, as_numbers
 from dmlcheck.reference.ball.errors import largest
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball, radius, raw
-from dmlcheck.reference.ball.operators import WITH_TWINS, WITH_VARIANCE
 from dmlcheck.reference.ball.winograd import WINOGRAD, lost_by_winograd, may_be_winograd
 from dmlcheck.reference.bindings import Inputs, parameter, row
 from dmlcheck.reference.engine import Array, blocks_of, overflowed, refuse_too_much
 from dmlcheck.reference.results import Alternatives, union
-from dmlcheck.reference.rows import ELEMENTS
+from dmlcheck.reference.rows import ELEMENTS, VARIANCE
 from dmlcheck.reference.tiling.plan import tiles_of
 from dmlcheck.reference.tiling.tile import Tile, parts_of
 from dmlcheck.specs.records import Peer
@@ -99,7 +98,7 @@ def bounds(
     """
     refuse_too_much(desc, inputs)
     is_winograd = WINOGRAD in algorithms and may_be_winograd(desc)
-    has_twins = with_likely and not is_likely and not is_winograd and desc.spec.short in WITH_TWINS
+    has_twins = with_likely and not is_likely and not is_winograd and row(desc.spec.operator).kernel.has_twins
     arithmetic = arithmetic_of(desc, accumulate, factors, is_likely=is_likely, is_directml=is_directml, peer=peer)
     arithmetic = arithmetic._replace(
         unit=unit,
@@ -242,7 +241,7 @@ def arithmetic_of(
     rounded = factors if types & FORMATS.keys() == {"FLOAT32"} else "FLOAT32"
     given = (used, attributes, of.unit_roundoff, 2.0**of.least_exponent, is_likely, rounded)
     known = tuple(known for row in of_peer(desc, peer) for known in row.errors.items())
-    found = Arithmetic(*given, has_short_sums=desc.spec.short in WITH_VARIANCE, errors=known)
+    found = Arithmetic(*given, has_short_sums=row(desc.spec.operator).kernel.sums == VARIANCE, errors=known)
     half = desc.half if is_directml and used == "FLOAT32" else None
     if half is None:
         return found
@@ -338,18 +337,7 @@ def _range_of(desc: OperatorDesc, label: str) -> tuple[float, float]:
 def function_range(desc: OperatorDesc) -> tuple[float, float]:
     """Return the range of an operator's function; infinities if it has no limits."""
     fused = desc.values.get("FusedActivation")
-    last = fused.spec.short if isinstance(fused, OperatorDesc) else desc.spec.short
-    return _RANGES.get(last, (-math.inf, math.inf))
-
-
-_RANGES = {
-    **dict.fromkeys(("ACTIVATION_SIGMOID", "ACTIVATION_HARD_SIGMOID"), (0.0, 1.0)),
-    **dict.fromkeys(("ACTIVATION_SOFTMAX", "ACTIVATION_SOFTMAX1"), (0.0, 1.0)),
-    **dict.fromkeys(("ACTIVATION_TANH", "ACTIVATION_SOFTSIGN"), (-1.0, 1.0)),
-    **dict.fromkeys((f"ELEMENT_WISE_{name}" for name in ("SIN", "COS", "TANH", "ERF")), (-1.0, 1.0)),
-    "ELEMENT_WISE_ACOS": (0.0, math.pi),
-    **dict.fromkeys(("ELEMENT_WISE_ASIN", "ELEMENT_WISE_ATAN"), (-math.pi / 2, math.pi / 2)),
-}
+    return row((fused if isinstance(fused, OperatorDesc) else desc).spec.operator).kernel.range
 
 
 def _data_type(desc: OperatorDesc, label: str) -> str:

@@ -5,6 +5,7 @@ A row declares which axes of an output may be cut, and which part of each tensor
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial, wraps
 from typing import Any, NamedTuple
@@ -263,6 +264,35 @@ Tiles = (
 UNCUT = Cut(lambda _: ())  # one tile
 
 
+OVERFLOWS = ("", "narrow", "all")
+PRODUCTS, VARIANCE = "products", "variance"
+SUMS = ("", PRODUCTS, VARIANCE)
+
+WHOLE_STEPS, CHOICES, REMAINDERS = "whole steps", "choices", "remainders"
+JUMPS = ("", WHOLE_STEPS, CHOICES, REMAINDERS)
+
+PLACE, MARK = "place", "mark"
+SEEKS = ("", PLACE, MARK)
+
+TERMS, NORMS, RANKS = "terms", "norms", "ranks"
+
+
+class Spread(NamedTuple):
+    """How far the errors of tensors move the results, where the formula itself is not run on numbers with errors.
+
+    `by` has one of three ways. TERMS: the results move no more than those of the formula for the errors in the place of
+    the elements: it moves elements, takes the largest, or adds them up, so that the squares of independent errors add
+    up. NORMS: the same for sums of other powers, in which the errors themselves add up. RANKS: elements are sorted. By
+    parameter, `places` are tensors that say where elements are, whose errors nothing bounds, and `factors` multiply the
+    elements. With `of_floats` it is so where all outputs are floats.
+    """
+
+    by: str = TERMS
+    places: tuple[str, ...] = ()
+    factors: tuple[str, ...] = ()
+    of_floats: bool = False
+
+
 class Kernel(NamedTuple):
     """A row of a family's table: the formula of an operator, and how the engine runs it.
 
@@ -275,6 +305,21 @@ class Kernel(NamedTuple):
     - `integers` is the formula for integer tensors, if that is another.
     - `overflow` says which integer results are undefined where they do not fit the output's type: "" for none (they
       wrap), "narrow" for 8 and 16 bits, or "all".
+
+    The others are facts about the formula that tolerances, drawn values and the search for faults depend on:
+
+    - `range` has the least and the largest number that it returns.
+    - `domain` is an interval of float operands in which it is defined, and its results are far from overflow: from
+      there operands are drawn; None for any.
+    - `sums` says that it has sums of PRODUCTS of two float tensors or of their results, or a VARIANCE; one that is
+      computed in one pass is right, but its error is not a likely one.
+    - `has_twins` says that the likely errors are computed in one pass with the others.
+    - `algorithms` are other ways of computing it that lose more: those of `--algorithms`.
+    - `spread` is for errors of tensors that the formula does not carry to its results.
+    - `jumps` says how the results jump where operands have errors: in WHOLE_STEPS, by much more than the operands
+      move; as CHOICES, from one operand to another; or as REMAINDERS, by a divisor, in all elements or in none.
+    - `interpolates` says that it has weights of places, which an implementation computes once for all channels.
+    - `seeks` says that it finds the largest or smallest of a group, and returns its PLACE or a MARK.
     """
 
     function: Callable[..., Any]
@@ -282,27 +327,26 @@ class Kernel(NamedTuple):
     is_exact: bool | Callable[[Given], bool] = False
     integers: Callable[..., Any] | None = None
     overflow: str = ""
+    range: tuple[float, float] = (-math.inf, math.inf)
+    domain: tuple[float, float] | None = None
+    sums: str = ""
+    has_twins: bool = False
+    algorithms: tuple[str, ...] = ()
+    spread: Spread | None = None
+    jumps: str = ""
+    interpolates: bool = False
+    seeks: str = ""
 
     def rounds_nothing(self, given: Given) -> bool:
         """Whether the formula rounds nothing for these tensors and attributes."""
         return self.is_exact(given) if callable(self.is_exact) else self.is_exact
 
 
-def elementwise(
-    formula: Callable[..., Any], *, integers: Callable[..., Any] | None = None, overflow: str = ""
-) -> Kernel:
-    """Return the row of a formula over elements, which are float64, int64 or uint64."""
-    return Kernel(formula, ELEMENTS, integers=integers, overflow=overflow)
-
-
-def exact(formula: Callable[..., Any], *, integers: Callable[..., Any] | None = None, overflow: str = "") -> Kernel:
-    """Return the row of a formula over elements that rounds nothing, and takes them in the tensor's own type.
-
-    With `overflow` integers come in 64 bits, which show the results that do not fit.
-    """
-    return Kernel(formula, ELEMENTS, is_exact=True, integers=integers, overflow=overflow)
-
-
+# Of a formula over elements, which are float64, int64 or uint64.
+elementwise = partial(Kernel, tiles=ELEMENTS)
+# Of a formula over elements that rounds nothing, and takes them in the tensor's own type. With `overflow` integers come
+# in 64 bits, which show the results that do not fit.
+exact = partial(Kernel, tiles=ELEMENTS, is_exact=True)
 exact_row = partial(Kernel, is_exact=True)  # of a formula that rounds nothing
 
 # A decorator: the formula has the parameters of another one, which it calls, and a text of its own.

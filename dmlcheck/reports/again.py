@@ -24,23 +24,24 @@ def again(info: RunInfo, result: CaseResult) -> str:
 
 
 def _options(info: RunInfo, result: CaseResult) -> Iterator[str]:
+    settings = info.settings
     if not info.is_of_reference:
         yield from ("--implementation", info.implementation)
-    if info.accumulate != "FLOAT32":
-        yield from ("--accumulate", info.accumulate.lower())
-    if info.inputs != "FLOAT32":
-        yield from ("--input-precision", info.inputs.lower())
-    for algorithm in info.algorithms:
+    if settings.accumulate != "FLOAT32":
+        yield from ("--accumulate", settings.accumulate.lower())
+    if settings.inputs != "FLOAT32":
+        yield from ("--input-precision", settings.inputs.lower())
+    for algorithm in settings.algorithms:
         yield from ("--algorithms", algorithm)
-    if info.directml_version is not None:
-        yield from ("--directml-version", info.directml_version)
+    if settings.directml_version is not None:
+        yield from ("--directml-version", settings.directml_version)
     yield from (*info.options, *_of_model(info, result))
     rules = {found.rule for found in result.diagnostics}
     strict = {found.rule for found in result.diagnostics if found.severity == ERROR} & {UNLIKELY, UNLIMITED, INACCURATE}
     if result.outcome == FAILED and strict:
         yield "--strict"
-    if INACCURATE in rules and info.expected_within != EXPECTED_WITHIN:
-        yield from ("--expected-within", f"{info.expected_within:g}")
+    if INACCURATE in rules and settings.expected_within != EXPECTED_WITHIN:
+        yield from ("--expected-within", f"{settings.expected_within:g}")
     if info.compared_to is not None and result.drift:
         yield from ("--compare-to", info.compared_to.file)
         if info.compared_to.max_drift is not None:

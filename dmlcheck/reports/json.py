@@ -39,19 +39,20 @@ class JsonReport:
         self.accuracy = Accuracy()
         self.against = side_by_side(info)
         self.drift: list[dict[str, Any]] = []
+        settings = info.settings
         head = {
             "schema": RUN_SCHEMA,
             "tool": {"name": "dmlcheck", "version": __version__},
             "implementation": info.implementation,
             "implementation_version": info.version or None,
             "device": info.device or None,
-            "feature_level": info.feature_level,
-            "accumulate": info.accumulate.lower(),
-            "inputs": info.inputs.lower(),
-            **({"algorithms": list(info.algorithms)} if info.algorithms else {}),
-            "strict": info.is_strict,
-            **({} if info.expected_within == EXPECTED_WITHIN else {"expected_within": info.expected_within}),
-            **({} if info.directml_version is None else {"directml_version": info.directml_version}),
+            "feature_level": settings.feature_level,
+            "accumulate": settings.accumulate.lower(),
+            "inputs": settings.inputs.lower(),
+            **({"algorithms": list(settings.algorithms)} if settings.algorithms else {}),
+            "strict": settings.is_strict,
+            **({} if settings.expected_within == EXPECTED_WITHIN else {"expected_within": settings.expected_within}),
+            **({} if settings.directml_version is None else {"directml_version": settings.directml_version}),
             "warn_above": info.warn_above,
             "compared_to": None if info.compared_to is None else info.compared_to._asdict(),
             **({"selection": True} if info.is_selection else {}),

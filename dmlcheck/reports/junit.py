@@ -100,12 +100,12 @@ class JunitReport:
             "implementation": info.implementation,
             "implementation_version": info.version,
             "device": info.device,
-            "feature_level": info.feature_level or EACH_ITS_OWN,
+            "feature_level": info.settings.feature_level or EACH_ITS_OWN,
             "cases": str(sum(suite.tests for suite in self.suites.values())),
             "computed": str(summary.computed),
             "descs_checked": str(summary.descs),
-            "accumulate": info.accumulate,
-            "inputs": info.inputs,
+            "accumulate": info.settings.accumulate,
+            "inputs": info.settings.inputs,
             "operators": " ".join(sorted(suite.operators)),
         }
         lines = [f"   {_tag('<property', name=key, value=value)}/>\n" for key, value in properties.items() if value]

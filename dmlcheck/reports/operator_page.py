@@ -8,7 +8,6 @@ from dmlcheck.comparison.tolerances import limit_parts
 from dmlcheck.diagnostics.wording import dimension_counts_text
 from dmlcheck.inspection.executed import runs_of
 from dmlcheck.inspection.operator_record import OperatorRecord
-from dmlcheck.reference.ball.operators import OF_PRODUCTS
 from dmlcheck.reports.conditions import condition_text, constraint_text, taken_text, taken_values_text
 from dmlcheck.reports.executed import executed_text
 from dmlcheck.reports.layout import Line, Table, Text
@@ -271,13 +270,15 @@ def _tolerances(spec: OperatorSpec) -> Iterator[Line]:
 def derived_texts(spec: OperatorSpec) -> list[str]:
     """Return the tolerance that follows from the formula in words, nothing where every result is exact."""
     from dmlcheck.inspection.formulas import is_computed
+    from dmlcheck.reference.bindings import row
+    from dmlcheck.reference.rows import PRODUCTS
 
     if not is_computed(spec.operator) or (spec.tolerance and all(row.exact and not row.when for row in spec.tolerance)):
         return []
     types = "in FLOAT32 (FLOAT16 with `--accumulate float16`)"
     text = f"floats: the rounding of each operation {types}, carried through the formula, + 1 ULP"
     texts = [f"{text}{', or a published limit, if larger' if spec.tolerance else ''}"]
-    if spec.short in OF_PRODUCTS:
+    if row(spec.operator).kernel.sums == PRODUCTS:
         inputs = "rounded to TF32 or BFLOAT16 with `--input-precision tf32` or `--input-precision bfloat16`"
         texts.append(f"FLOAT32 factors in sums of products: not rounded; {inputs}")
     return texts + ([] if spec.half is None else [_half_text(spec.half)])

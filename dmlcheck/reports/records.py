@@ -6,14 +6,9 @@ from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
 from dmlcheck.diagnostics.wording import counted, is_or_are, plural
-from dmlcheck.running.accuracy import (
-    EXPECTED_WITHIN,
-    Compared,
-    inaccurate_warnings,
-    unlikely_errors,
-    unlimited_warnings,
-)
+from dmlcheck.running.accuracy import Compared, inaccurate_warnings, unlikely_errors, unlimited_warnings
 from dmlcheck.running.results import ERRORED, FAILURES, OUTCOMES, PASSED, SKIPPED, XFAILED, Bisected, CaseResult
+from dmlcheck.running.settings import Settings
 from dmlcheck.specs.names import LEVELS, level_and_version
 
 CHECKED = "checked"  # in place of passed, where only dmlcheck checked a desc
@@ -123,33 +118,24 @@ class Summary(NamedTuple):
 
 
 class RunInfo(NamedTuple):
-    """The description of a run: the implementation, the feature level that it was limited to, and its shard (1 of 3).
+    """The description of a run: the implementation, the settings, and its shard (1 of 3).
 
-    `version` and `device` are the implementation's description of itself, "" without one. `accumulate` is the type that
-    it may accumulate in, `inputs` the type to which it may round the factors of products; `warn_above` and
-    `compared_to` ask for warnings about passed cases, `is_strict` says whether the run fails those with an unlikely
-    error, an unlimited tolerance or an inaccurate expectation, `expected_within` how many ULP an expected value may be
-    from the exact result. The known failures of `directml_version` are expected. `options` are words of the command
-    line that affect the result of any case, for the command that runs one again. `is_selection` says that the command
-    line selects only some cases of its files, `algorithms` are further allowed ways to compute. `model` says how the
-    nodes of a model are judged, if these are the cases, `against` describes the second implementation of a run of two.
+    `version` and `device` are the implementation's description of itself, "" without one. `warn_above` and
+    `compared_to` ask for warnings about passed cases. `options` are words of the command line that affect the result
+    of any case, for the command that runs one again. `is_selection` says that the command line selects only some cases
+    of its files. `model` says how the nodes of a model are judged, if these are the cases, `against` describes the
+    second implementation of a run of two.
     """
 
     implementation: str
-    feature_level: str | None = None
+    settings: Settings = Settings()
     shard: tuple[int, int] | None = None
     version: str = ""
     device: str = ""
-    accumulate: str = "FLOAT32"
     warn_above: float | None = None
     compared_to: Earlier | None = None
-    is_strict: bool = False
-    directml_version: str | None = None
-    inputs: str = "FLOAT32"
-    expected_within: float = EXPECTED_WITHIN
     options: tuple[str, ...] = ()
     is_selection: bool = False
-    algorithms: tuple[str, ...] = ()
     model: str = ""
     against: RunInfo | None = None
 
@@ -161,23 +147,24 @@ class RunInfo(NamedTuple):
 
     def scope(self, cases: int) -> str:
         """Return how many cases it has, in words, with their highest feature level, the arithmetic and the shard."""
-        most = self.feature_level
+        settings = self.settings
+        most = settings.feature_level
         own = "at the feature level of its file" if cases == 1 else "at the feature levels of their files"
         level = f"{counted(cases, 'case')} {own if most is None else f'up to {level_text(most)}'}"
         level = f"{counted(cases, 'case')} of a model, {self.model}" if self.model else level
         shard = "" if self.shard is None else f", shard {self.shard[0]} of {self.shard[1]}"
-        known = (
-            "" if self.directml_version is None else f", with the known failures of DirectML {self.directml_version}"
-        )
-        inputs = "" if self.inputs == "FLOAT32" else f", inputs in {self.inputs}"
-        ways = f", {' and '.join(self.algorithms)} allowed" if self.algorithms else ""
-        return f"{level}; tolerances assume sums in {self.accumulate}{inputs}{ways}{shard}{known}{self._halves}"
+        directml = settings.directml_version
+        known = "" if directml is None else f", with the known failures of DirectML {directml}"
+        inputs = "" if settings.inputs == "FLOAT32" else f", inputs in {settings.inputs}"
+        ways = f", {' and '.join(settings.algorithms)} allowed" if settings.algorithms else ""
+        return f"{level}; tolerances assume sums in {settings.accumulate}{inputs}{ways}{shard}{known}{self._halves}"
 
     @property
     def _halves(self) -> str:
         """The intermediate results that DirectML keeps in FLOAT16 in words, if it is known that this is DirectML."""
-        version = self.version if self.implementation.partition(":")[0] == "directml" else self.directml_version
-        if not version or self.accumulate != "FLOAT32":
+        settings = self.settings
+        version = self.version if self.implementation.partition(":")[0] == "directml" else settings.directml_version
+        if not version or settings.accumulate != "FLOAT32":
             return ""
         return f"; FLOAT16: intermediate results in FLOAT16, as DirectML {version} does"
 

@@ -73,12 +73,12 @@ def _properties(info: RunInfo, summary: Summary) -> dict[str, Any]:
         "implementation": encodable(info.implementation),
         "implementationVersion": encodable(info.version) or None,
         "device": encodable(info.device) or None,
-        "featureLevel": info.feature_level,
+        "featureLevel": info.settings.feature_level,
         "cases": summary.total,
         "computed": summary.computed,
         "descsChecked": summary.descs,
-        "accumulate": info.accumulate,
-        "inputs": info.inputs,
+        "accumulate": info.settings.accumulate,
+        "inputs": info.settings.inputs,
     }
 
 

@@ -23,6 +23,7 @@ from dmlcheck.reports.records import Earlier, RunInfo, Summary, Tally
 from dmlcheck.running.accuracy import EXPECTED_WITHIN, Compared
 from dmlcheck.running.events import digest, digest_of
 from dmlcheck.running.results import OUTCOMES, CaseResult
+from dmlcheck.running.settings import Settings
 
 _ALIKE = {
     "implementation": "implementation",
@@ -151,9 +152,8 @@ def _summary(shards: list[_Shard], results: list[CaseResult], *, is_of_reference
 def _info(shards: list[_Shard]) -> RunInfo:
     """Return the description of a run by its first shard, with all the versions and devices that the shards ran on."""
     infos = [_info_of(shard) for shard in shards]
-    versions, devices = (
-        [*dict.fromkeys(filter(None, said))] for said in zip(*(info[3:5] for info in infos), strict=True)
-    )
+    versions = dict.fromkeys(info.version for info in infos if info.version)
+    devices = dict.fromkeys(info.device for info in infos if info.device)
     return infos[0]._replace(version=" and ".join(versions), device=" and ".join(devices))
 
 
@@ -165,25 +165,32 @@ def _word_of(report: Mapping[str, Any], key: str, words: tuple[str, ...]) -> str
     return found
 
 
+def _words_of(report: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    """Return the words of a list that a report may have under a key."""
+    return tuple(value_of({"word": word}, "word", TEXT) for word in value_of(report, key, (list,), []))
+
+
 def _info_of(shard: _Shard) -> RunInfo:
     report = shard.report
     try:
+        settings = Settings(
+            value_of(report, "feature_level", TEXT_OR_NONE),
+            accumulate=_word_of(report, "accumulate", ("float32", "float16")).upper(),
+            is_strict=report.get("strict") is True,
+            directml_version=value_of(report, "directml_version", TEXT_OR_NONE),
+            inputs=_word_of(report, "inputs", ("float32", "tf32", "bfloat16")).upper(),
+            expected_within=value_of(report, "expected_within", NUMBER, EXPECTED_WITHIN),
+            algorithms=_words_of(report, "algorithms"),
+        )
         return RunInfo(
             report["implementation"],
-            value_of(report, "feature_level", TEXT_OR_NONE),
-            None,
-            value_of(report, "implementation_version", TEXT_OR_NONE) or "",
-            value_of(report, "device", TEXT_OR_NONE) or "",
-            _word_of(report, "accumulate", ("float32", "float16")).upper(),
-            value_of(report, "warn_above", NUMBER_OR_NONE),
-            _earlier(report.get("compared_to")),
-            report.get("strict") is True,
-            value_of(report, "directml_version", TEXT_OR_NONE),
-            _word_of(report, "inputs", ("float32", "tf32", "bfloat16")).upper(),
-            value_of(report, "expected_within", NUMBER, EXPECTED_WITHIN),
-            tuple(value_of({"word": word}, "word", TEXT) for word in value_of(report, "options", (list,), [])),
-            report.get("selection") is True,
-            tuple(value_of({"word": word}, "word", TEXT) for word in value_of(report, "algorithms", (list,), [])),
+            settings,
+            version=value_of(report, "implementation_version", TEXT_OR_NONE) or "",
+            device=value_of(report, "device", TEXT_OR_NONE) or "",
+            warn_above=value_of(report, "warn_above", NUMBER_OR_NONE),
+            compared_to=_earlier(report.get("compared_to")),
+            options=_words_of(report, "options"),
+            is_selection=report.get("selection") is True,
         )
     except (AttributeError, TypeError):
         raise ReportError(f"{shard.path}: its head is not as `dmlcheck run` writes it") from None

@@ -96,12 +96,12 @@ def shown_info(info: RunInfo) -> RunInfo:
         earlier = earlier._replace(
             file=shown(earlier.file), version=shown(earlier.version), implementation=shown(earlier.implementation)
         )
+    level, directml = shown(info.settings.feature_level), shown(info.settings.directml_version)
     return info._replace(
         implementation=shown(info.implementation),
+        settings=info.settings._replace(feature_level=level, directml_version=directml),
         version=shown(info.version),
         device=shown(info.device),
         compared_to=earlier,
-        feature_level=shown(info.feature_level),
-        directml_version=shown(info.directml_version),
         against=info.against and shown_info(info.against),
     )

@@ -6,19 +6,19 @@ import gc
 import os
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache, partial
-from typing import Any
 
 from dmlcheck.cases.find import Target
 from dmlcheck.cases.records import Case, CaseFile
 from dmlcheck.diagnostics.record import Finding
 from dmlcheck.formats.read import read_file
-from dmlcheck.implementations import About, about, close, make, require_directml
-from dmlcheck.running.cluster import Cluster, Lost
-from dmlcheck.running.events import Done, Ended, Event, Other, Plan, chosen, digest, file_events
+from dmlcheck.implementations import make, require_directml
+from dmlcheck.implementations.protocol import About
+from dmlcheck.processes.cluster import Cluster, Lost
+from dmlcheck.processes.kept import kept
+from dmlcheck.running.events import Done, Ended, Event, Other, Plan, chosen, digest
+from dmlcheck.running.execution import Runner
+from dmlcheck.running.file_jobs import never_ended
 from dmlcheck.running.files import Files
-from dmlcheck.running.kept import kept
-from dmlcheck.running.pair import make_all
-from dmlcheck.running.processes import Execution, Pool, never_ended
 from dmlcheck.running.worker import RARE, Row, portable, whole
 
 _MOST, _LEAST = 2**18, 2**15  # bytes of a batch; a file of at least twice as many is cut
@@ -100,35 +100,8 @@ def run_batch(plan: Plan, batch: Batch) -> list[Event | Row]:
     """
     gc.set_threshold(RARE)
     with kept(("run", plan), lambda: Runner(plan)) as runner:
-        return [portable(event, details=plan.details) for event in runner.events(batch)]
-
-
-class Runner:
-    """The implementation of a plan: in this process, or in one of its own if it may end it or exceed the time limit."""
-
-    def __init__(self, plan: Plan) -> None:
-        """Make the implementation, which `close` ends."""
-        self.plan = plan
-        self.implementation = make_all(plan.implementation, plan.against, plan.timeout)
-        execution = Execution([], plan)
-        self.crew = None if execution.runs_here(self.implementation) else execution.crew(self.implementation)
-        if self.crew is not None:
-            close(self.implementation)  # the process makes its own
-
-    def events(self, batch: Batch) -> Iterator[Event]:
-        """Yield the events of a batch."""
-        if self.crew is not None:
-            yield from Pool(Files(batch, self.plan), self.crew, 1).events()
-            return
-        for target in batch:
-            yield from file_events(_read(target.file, target.name), target, self.plan, self.implementation, _ignored)
-
-    def close(self) -> None:
-        """End the implementation."""
-        if self.crew is None:
-            close(self.implementation)
-        else:
-            self.crew.close()
+        files = Files(batch, plan, _read)
+        return [portable(event, details=plan.details) for event in runner.events(files)]
 
 
 def _read(path: str, name: str) -> CaseFile:
@@ -145,16 +118,12 @@ def _last_read(path: str, name: str, _time: int, _size: int) -> CaseFile:
     return read_file(path, name)
 
 
-def _ignored(_: Any) -> None:
-    """Ignore the case that is about to run."""
-
-
 def about_there(name: str, directml_version: str | None) -> About:
     """Return an implementation's description of itself, on a worker; Unavailable if it cannot be made there."""
     implementation = make(name)
     try:
         if directml_version is not None:
             require_directml(implementation)
-        return about(implementation)
+        return implementation.about
     finally:
-        close(implementation)
+        implementation.close()

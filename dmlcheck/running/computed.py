@@ -17,7 +17,6 @@ from dmlcheck.implementations import (
     Unsupported,
     Unusable,
     is_invalid_argument,
-    name_of,
 )
 from dmlcheck.implementations.reference import Reference
 from dmlcheck.reference.limits.deadline import OutOfTime
@@ -77,14 +76,11 @@ def is_reference(implementation: Any) -> bool:
 def why_unsupported(desc: OperatorDesc, implementation: Any) -> Nothing | None:
     """Return why an implementation cannot run a desc, judging by the desc, or that it failed to say; else None."""
     try:
-        says = getattr(implementation, "unsupported", None)
-        reason = None if says is None else says(desc)
+        reason = implementation.unsupported(desc)
     except MemoryError:
         raise
     except Exception as error:  # noqa: BLE001 - any exception: the run goes on
         return _nothing(error, implementation)
-    if reason is None and not callable(getattr(implementation, "run", None)):
-        reason = f"{name_of(implementation)} has no method run: it runs models, and no descs"
     return None if reason is None else Nothing(f"{_UNSUPPORTED}: {reason}")
 
 
@@ -169,7 +165,7 @@ def timed_out(error: Exception) -> Nothing:
 
 def failed(implementation: Any, problem: str) -> Nothing:
     """Return the failure of an implementation; `problem` goes on after its name in a sentence."""
-    params = {"implementation": name_of(implementation), "problem": problem}
+    params = {"implementation": implementation.name, "problem": problem}
     return Nothing("the implementation failed", Finding("implementation-error", (), params))
 
 

@@ -13,7 +13,8 @@ from dmlcheck.diagnostics.record import Diagnostic, Finding
 from dmlcheck.diagnostics.wording import braces, did_you_mean
 from dmlcheck.formats.read import cases_in
 from dmlcheck.formats.registry import Opened
-from dmlcheck.implementations import Implementation, make
+from dmlcheck.implementations import make
+from dmlcheck.implementations.protocol import Implementation, adapted
 from dmlcheck.running.computed import Computed, Nothing, computed, failed, why_unsupported
 from dmlcheck.running.legality import all_problems
 from dmlcheck.specs.records import OUTPUT
@@ -81,7 +82,7 @@ def evaluate_case(case: Case, implementation: Any = None) -> Evaluated:
     if desc is None or findings:
         return _refused(case, *findings)
     try:
-        given = _given(desc, prepared.inputs, implementation or make("reference"))
+        given = _given(desc, prepared.inputs, adapted(implementation or make("reference")))
     except MemoryError:
         return _refused(case, out_of_memory(desc))
     if isinstance(given, Nothing):

@@ -12,7 +12,7 @@ from dmlcheck.cases.records import Case, CaseFile, FileOrigin, Origin
 from dmlcheck.diagnostics.catalog import RULES
 from dmlcheck.diagnostics.record import ERROR, MAX_PROBLEMS, Diagnostic
 from dmlcheck.formats.read import read_file
-from dmlcheck.implementations import Implementation
+from dmlcheck.implementations.protocol import Implementation
 from dmlcheck.running.results import ERRORED, FAILED, PASSED, Bisected, CaseResult
 from dmlcheck.running.selection import Selection
 from dmlcheck.running.settings import Settings

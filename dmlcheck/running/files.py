@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from threading import Lock
 
 from dmlcheck.cases.find import Target
@@ -16,10 +16,11 @@ MOST_KEPT = 1 << 24  # characters of the files that are read before their turn a
 class Files:
     """The files of a run. A report asks for the number of cases while some of them run, perhaps in another thread."""
 
-    def __init__(self, targets: Sequence[Target], plan: Plan) -> None:
-        """Begin with nothing read."""
+    def __init__(self, targets: Sequence[Target], plan: Plan, read: Callable[[str, str], CaseFile] = read_file) -> None:
+        """Begin with nothing read; `read` returns the file at a path under its name."""
         self.targets = targets
         self.plan = plan
+        self.read = read
         self._numbers: dict[Target, int] = {}
         self._kept: dict[tuple[str, str], CaseFile] = {}
         self._room = MOST_KEPT
@@ -34,7 +35,7 @@ class Files:
                 return self._now[1]
             file = self._kept.pop(key, None)
             if file is None:
-                file = read_file(*key)
+                file = self.read(*key)
             else:
                 self._room += len(file.document.text)
             self._now = (key, file)
@@ -61,7 +62,7 @@ class Files:
             return self._now[1]
         file = self._kept.get(key)
         if file is None:
-            file = read_file(*key)
+            file = self.read(*key)
             size = len(file.document.text)
             if size <= self._room:
                 self._room -= size

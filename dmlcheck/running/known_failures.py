@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple, TypeVar
 
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.implementations import about, is_directml
 from dmlcheck.running.results import ERRORED, FAILURES, PASSED, XFAILED, CaseResult, Ending
 from dmlcheck.specs.records import Deviation, Peer
 from dmlcheck.validation import deviations
@@ -25,16 +24,16 @@ def judged_directml(implementation: Any, version: str | None) -> DirectML | None
 
     With a `version` an implementation counts as DirectML unless it denies it.
     """
-    said = is_directml(implementation)
+    said = implementation.is_directml
     if said is False or (said is None and version is None):
         return None
-    return DirectML(version, about(implementation).device)
+    return DirectML(version, implementation.about.device)
 
 
 def peer_of(implementation: Any) -> Peer | None:
     """Return the implementation as one whose own deviations are known, or None."""
-    name = getattr(implementation, "deviates_as", "")
-    return Peer(str(name), about(implementation).version) if name else None
+    name = implementation.deviates_as
+    return Peer(name, implementation.version) if name else None
 
 
 def of_values(desc: OperatorDesc, directml: DirectML | None, peer: Peer | None = None) -> tuple[Deviation, ...]:

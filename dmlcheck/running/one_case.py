@@ -14,7 +14,7 @@ from dmlcheck.descs.read import read_desc
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import WARNING, Finding
 from dmlcheck.diagnostics.wording import cut
-from dmlcheck.implementations import about, asked_directly, errors_of, executes, validates
+from dmlcheck.implementations.protocol import adapted
 from dmlcheck.reference.engine import too_much_work
 from dmlcheck.reference.limits.deadline import Limited, OutOfTime
 from dmlcheck.reference.limits.work import TooMuchWork
@@ -69,7 +69,7 @@ class Run:
 
         If it is the reference engine, `timeout` limits the seconds of a case: the engine ends it in this process.
         """
-        self.implementation = implementation
+        self.implementation = implementation = adapted(implementation)
         self.settings = settings or Settings()
         self.against: Run | None = None  # of a second implementation
         self.is_compared = False  # whether the outputs of cases are compared with another implementation's
@@ -78,12 +78,12 @@ class Run:
             self.implementation = implementation = implementation.first
             self.is_compared = self.against.is_compared = True
         self.outputs: Mapping[str, Any] = {}  # of the last case, as the implementation computed them
-        self.is_asked = asked_directly(implementation) is not None
-        self.is_only_asked = self.is_asked and not executes(implementation)
+        self.is_asked = implementation.create_operator is not None
+        self.is_only_asked = self.is_asked and not implementation.executes
         self.foreseen: str | None = None  # the release that foresees the answers of DirectML's library
         if self.is_asked:
-            self.foreseen = asked_release(about(implementation).version)
-            self.settings = self.settings.of_library(about(implementation))
+            self.foreseen = asked_release(implementation.about.version)
+            self.settings = self.settings.of_library(implementation.about)
         self.is_reference = is_reference(implementation)
         self.time_limit = Limited(timeout if self.is_reference else None)
         self.directml = judged_directml(implementation, self.settings.directml_version)
@@ -98,7 +98,7 @@ class Run:
 
 def run_cases(cases: Iterable[Case], implementation: Any = None, feature_level: str | None = None) -> list[CaseResult]:
     """Run cases against an implementation (the reference engine by default) and return their results in order."""
-    from dmlcheck.implementations import close, make
+    from dmlcheck.implementations import make
 
     is_own = implementation is None or isinstance(implementation, str)
     made = make(implementation or "reference") if is_own else implementation
@@ -107,7 +107,7 @@ def run_cases(cases: Iterable[Case], implementation: Any = None, feature_level: 
         return [run_case(case, run) for case in cases]
     finally:
         if is_own:
-            close(made)
+            made.close()
 
 
 def run_case(case: Case, run: Run, prepared: Prepared | None = None) -> CaseResult:
@@ -258,7 +258,7 @@ def _of_negative(case: Case, prepared: Prepared, run: Run) -> Ending:
 def _of_refusal(case: Case, run: Run) -> Ending:
     """Return the ending of a negative case with the right rules: it fails if the implementation accepts the desc."""
     implementation = run.implementation
-    refuses = validates(implementation) and not run.is_reference
+    refuses = implementation.validates and not run.is_reference
     level = level_of_release(run.foreseen) if run.foreseen else run.settings.feature_level or NEWEST_LEVEL
     wrong = wrong_desc(case, level, is_asked=run.is_asked) if refuses else None
     if wrong is None:
@@ -373,7 +373,7 @@ def ending_of(verdict: Verdict, settings: Settings) -> Ending:
 
 def _with_words(ending: Ending, implementation: Any) -> Ending:
     """Return an ending with the text that the program wrote to its standard error during the case."""
-    errors, first = errors_of(implementation), ending.findings[0]
+    errors, first = implementation.errors, ending.findings[0]
     if not errors or "problem" not in first.params:
         return ending
     from dmlcheck.implementations._program import it_wrote
@@ -388,6 +388,6 @@ def _kept(case: Case, desc: OperatorDesc, prepared: Prepared, actual: Mapping[st
 
     try:
         values = evidence_of(case, prepared, actual, run.limits)
-        return keep(str(run.settings.keep), case, desc, values, errors_of(run.implementation))
+        return keep(str(run.settings.keep), case, desc, values, run.implementation.errors)
     except (OSError, MemoryError, TooMuchWork) as error:
         return f"nothing: {error or 'out of memory'}"

@@ -4,27 +4,28 @@ from __future__ import annotations
 
 from typing import Any
 
-from dmlcheck.implementations import Implementation, close, keeps_time, make, may_crash
+from dmlcheck.implementations import make
+from dmlcheck.implementations.protocol import Adapted, Implementation, adapted
 
 
-class Pair:
+class Pair(Adapted):
     """Two implementations that run the same cases; where one is asked for, it is the first."""
+
+    keeps_time = may_crash = False
 
     def __init__(self, first: Any, second: Any) -> None:
         """Take the implementation under test, and the second one."""
-        self.first, self.second = first, second
-        self.may_crash = may_crash(first) or may_crash(second)
-        self.keeps_time = keeps_time(first) and keeps_time(second)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.first, name)
+        super().__init__(first)
+        self.first, self.second = adapted(first), adapted(second)
+        self.may_crash = self.first.may_crash or self.second.may_crash
+        self.keeps_time = self.first.keeps_time and self.second.keeps_time
 
     def close(self) -> None:
         """End both."""
         try:
-            close(self.first)
+            self.first.close()
         finally:
-            close(self.second)
+            self.second.close()
 
 
 def make_all(name: str, against: str | None, timeout: float | None) -> Implementation:
@@ -35,5 +36,5 @@ def make_all(name: str, against: str | None, timeout: float | None) -> Implement
     try:
         return Pair(first, make(against, timeout))
     except BaseException:
-        close(first)
+        first.close()
         raise

@@ -11,7 +11,7 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.descs.write import notation
 from dmlcheck.diagnostics.catalog import RULES
 from dmlcheck.diagnostics.record import Diagnostic, Finding
-from dmlcheck.implementations import LibraryAnswer, name_of
+from dmlcheck.implementations import LibraryAnswer
 from dmlcheck.specs.c_types import c_type
 from dmlcheck.specs.names import DATA_TYPES, level_name
 from dmlcheck.validation import check
@@ -111,7 +111,7 @@ def accepted(case: Case, wrong: InvalidDesc, implementation: Any) -> Finding:
     told = [_told(diagnostic) for diagnostic, _ in pairs[:_MOST_NAMED]]
     more = f"; and {len(pairs) - _MOST_NAMED:,} more" if len(pairs) > _MOST_NAMED else ""
     params = {
-        "implementation": name_of(implementation),
+        "implementation": implementation.name,
         "level": level_name(wrong.level),
         "mistakes": "; ".join(told) + more,
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from dmlcheck.implementations import About
+from dmlcheck.implementations.protocol import About
 from dmlcheck.running.accuracy import EXPECTED_WITHIN
 
 

@@ -6,7 +6,6 @@ about to run only if it is asked to: that is one message a case.
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import threading
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -17,8 +16,7 @@ from dmlcheck.comparison.records import OutputResult
 from dmlcheck.diagnostics.wording import brief
 from dmlcheck.files.document import Position
 from dmlcheck.formats.read import read_file
-from dmlcheck.implementations import close
-from dmlcheck.running.children import leave_interrupts_to_the_parent
+from dmlcheck.processes.body import questions, tell
 from dmlcheck.running.events import Done, Event, Plan, file_events
 from dmlcheck.running.pair import make_all
 from dmlcheck.running.results import PASSED, SKIPPED, CaseResult
@@ -55,24 +53,22 @@ Row = tuple[Any, ...]  # what there is to send of a case that passed or was skip
 Message = list["Event | Started | Row"]
 
 
-def work(connection: Connection, plan: Plan) -> None:
-    """Run requested files and send the events; the body of a process."""
-    leave_interrupts_to_the_parent()
+def serve(connection: Connection, plan: Plan) -> None:
+    """Run requested files and send the events."""
     gc.set_threshold(RARE)
     implementation = make_all(plan.implementation, plan.against, plan.timeout)
     outbox = Outbox(connection)
     outbox.start()
     try:
-        with contextlib.suppress(EOFError, BrokenPipeError):  # nobody listens any more
-            while (task := connection.recv()) is not None:
-                outbox.announces = task.announces
-                target = task.target
-                file = read_file(target.file, target.name)
-                for event in file_events(file, target, plan, implementation, outbox.begin, task.skip, task.tried):
-                    outbox.add(portable(event, details=plan.details))
-                outbox.send()
+        for task in questions(connection):
+            outbox.announces = task.announces
+            target = task.target
+            file = read_file(target.file, target.name)
+            for event in file_events(file, target, plan, implementation, outbox.begin, task.skip, task.tried):
+                outbox.add(portable(event, details=plan.details))
+            outbox.send()
     finally:
-        close(implementation)
+        implementation.close()
         gc.freeze()  # everything goes with the process: there is no garbage to search for
 
 
@@ -92,9 +88,8 @@ class Outbox:
 
     def _send_now_and_then(self) -> None:
         pause = threading.Event()
-        with contextlib.suppress(OSError):  # nobody listens any more
-            while not pause.wait(PAUSE):
-                self.send()
+        while not pause.wait(PAUSE):
+            self.send()
 
     def begin(self, case: Case) -> None:
         """Note that a case is about to run, and announce it at once if that is asked for."""
@@ -118,7 +113,7 @@ class Outbox:
                 self._kept.append(Started(bare(self._case)))
                 self._case = None
             if self._kept:
-                self.connection.send(self._kept)
+                tell(self.connection, self._kept)
                 self._kept = []
 
 

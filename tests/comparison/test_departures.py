@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dmlcheck.comparison.departures import extended, lower, scattered, scattered_nd
+from dmlcheck.comparison.departures import extended, lower, of_visible, opened, scattered, scattered_nd
 
 X = np.array([3, -17, 45, 7, -101, 60, 220, -9], np.float32)
 INF, NAN = np.inf, np.nan
@@ -91,3 +91,26 @@ def test_tuples_far_outside_are_counted_on(tuple_of: tuple[int, ...], columns: i
         place: value for value, place in enumerate(found, 1)
     }
     assert not x.any()
+
+
+@pytest.mark.parametrize(
+    ("mask", "kept"),
+    [
+        ([[3]], [1, 2, 3, 0, 0]), ([[0]], [1, 2, 3, 4, 5]), ([[-1]], [1, 2, 3, 4, 5]), ([[9]], [1, 2, 3, 4, 5]),
+        ([[4], [1]], [0, 2, 3, 4, 0]), ([[2], [2]], [1, 2, 3, 4, 5]), ([[1], [3]], [1, 2, 3, 4, 5]),
+        ([[7], [6]], [0, 0, 0, 0, 0]), ([[4], [-3]], [1, 2, 3, 4, 0]),
+    ],
+)  # fmt: skip
+def test_positions_are_those_of_visible_keys_or_all_where_a_mask_leaves_none(
+    mask: list[list[int]], kept: list[int]
+) -> None:
+    """DirectML 1.13.1 and 1.15.4, vkd3d-proton on Mesa lavapipe 25.0, 2026-11-29; the second batch has all keys."""
+    given = np.array([[row[0], all_keys] for row, all_keys in zip(mask, (99, 0), strict=False)], np.int32)
+    position = np.broadcast_to(np.arange(1, 6, dtype=np.float32), (2, 1, 1, 5))
+    assert of_visible(position, given).reshape(2, 5).tolist() == [kept, [1, 2, 3, 4, 5]]
+    assert of_visible(position, opened(given)).tolist() == of_visible(position, given).tolist()
+
+
+def test_a_mask_that_leaves_no_key_is_opened() -> None:
+    assert opened(np.int32([[0, 2, -1]])).tolist() == [[2**31 - 1, 2, 2**31 - 1]]
+    assert opened(np.int32([[3, 2], [3, 1]])).tolist() == [[2**31 - 1, 2], [0, 1]]

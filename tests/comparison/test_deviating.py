@@ -351,3 +351,77 @@ def test_nan_among_the_inputs_of_steps_may_give_a_number(x: float, actual: float
     expected = NAN if x != x else 0.880797  # noqa: PLR0124 - NaN
     made = judged("RNN", STEP, inputs, *(np.full((1, 1, 1, 1), value, np.float32) for value in (expected, actual)))
     assert is_explained(made) == is_known
+
+
+SIX = {"DataType": "FLOAT32", "Sizes": [1, 6, 1]}
+ATTENTION = {
+    "QueryTensor": {"DataType": "FLOAT32", "Sizes": [1, 1, 1]}, "KeyTensor": SIX,
+    "ValueTensor": {"DataType": "FLOAT32", "Sizes": [1, 6, 6]},
+    "OutputTensor": {"DataType": "FLOAT32", "Sizes": [1, 1, 6]},
+    "RelativePositionBiasTensor": {"DataType": "FLOAT32", "Sizes": [1, 1, 1, 6]}, "Scale": 0.5, "MaskFilterValue": -3,
+}  # fmt: skip
+KEYS, POSITIONS = [0, 1, 2, 3, 4, 5], [0, 0.25, -0.5, 0.75, 0.1, 0.3]
+HEADS = {"MULTIHEAD_ATTENTION": {"HeadCount": 1}, "MULTIHEAD_ATTENTION1": {"QueryHeadCount": 1, "KeyValueHeadCount": 1}}
+
+
+def weights_of(scores: list[float]) -> Any:
+    powers = np.exp(np.array(scores, np.float64))
+    return (powers / powers.sum()).astype(np.float32).reshape(1, 1, -1)
+
+
+@pytest.mark.parametrize("operator", HEADS)
+@pytest.mark.parametrize(
+    ("mask_type", "mask", "right", "given"),
+    [
+        ("KEY_SEQUENCE_LENGTH", [[3]], [0, 0.75, 0.5, -0.75, -0.9, -0.2], [0, 0.75, 0.5, -1.5, -1, -0.5]),
+        ("KEY_SEQUENCE_END_START", [[4], [1]], [-3, 0.75, 0.5, 2.25, -0.9, -0.2], [-3, 0.75, 0.5, 2.25, -1, -0.5]),
+        ("BOOLEAN", [[[[1, 1, 0, 1, 0, 1]]]], [0, 0.75, -2.5, 2.25, -0.9, 2.8], [0, 0.625, -2.25, 1.875, -0.95, 2.65]),
+    ],
+)
+def test_masks_change_what_the_bias_of_positions_does(
+    operator: str, mask_type: str, mask: Any, right: list[float], given: list[float]
+) -> None:
+    """The scores follow from the weights that DirectML gave; each value is of one key."""
+    masking = np.array(mask, np.int32)
+    fields = {**ATTENTION, **HEADS[operator], "MaskType": mask_type}
+    fields["MaskTensor"] = {"DataType": "INT32", "Sizes": list(masking.shape)}
+    arrays = {"QueryTensor": [1], "KeyTensor": KEYS, "ValueTensor": np.eye(6), "RelativePositionBiasTensor": POSITIONS}
+    inputs = {name: np.float32(x).reshape(fields[name]["Sizes"]) for name, x in arrays.items()}
+    inputs["MaskTensor"] = masking
+    near = Limit(Tolerance(absolute=1e-5), is_own=True)
+    for actual, is_known in ((given, True), (given[::-1], False)):
+        made = judged(operator, fields, inputs, weights_of(right), weights_of(actual))
+        assert is_explained(made._replace(limit=near)) == is_known
+
+
+@pytest.mark.parametrize(("position", "is_known"), [(-INF, True), (INF, False)])
+def test_a_boolean_mask_with_a_negative_scale_makes_minus_infinity_nan(position: float, *, is_known: bool) -> None:
+    fields = {**ATTENTION, **HEADS["MULTIHEAD_ATTENTION"], "MaskType": "BOOLEAN", "Scale": -0.5}
+    fields["MaskTensor"] = {"DataType": "INT32", "Sizes": [1, 1, 1, 6]}
+    arrays = {"QueryTensor": [0], "KeyTensor": KEYS, "ValueTensor": np.eye(6)}
+    arrays["RelativePositionBiasTensor"] = [0, position, 0, 0, 0, 0]
+    inputs = {name: np.float32(x).reshape(fields[name]["Sizes"]) for name, x in arrays.items()}
+    inputs["MaskTensor"] = np.ones((1, 1, 1, 6), np.int32)
+    made = judged(
+        "MULTIHEAD_ATTENTION", fields, inputs, weights_of([0, -INF, 0, 0, 0, 0]), np.full((1, 1, 6), NAN, np.float32)
+    )
+    assert is_explained(made) == is_known
+
+
+@pytest.mark.parametrize(("given", "is_known"), [([0.798, 0.202], True), ([0.5, 0.5], False)])
+def test_a_result_that_is_near_for_other_inputs_is_explained_without_a_limit(
+    given: list[float], *, is_known: bool
+) -> None:
+    """Products beyond FLOAT16 have none: they may be infinite. The weights of e^(1000 * (37.5 - 37.46875) / 8 - 8)."""
+    halves = {name: {**ATTENTION[name], "DataType": "FLOAT16"} for name in ATTENTION if name.endswith("Tensor")}
+    sizes = {"KeyTensor": [1, 2, 1], "ValueTensor": [1, 2, 2], "OutputTensor": [1, 1, 2]}
+    sizes |= {"RelativePositionBiasTensor": [1, 1, 1, 2], "MaskTensor": [1, 1, 1, 2]}
+    fields = {**ATTENTION, **halves, **HEADS["MULTIHEAD_ATTENTION"], "Scale": 0.125, "MaskType": "BOOLEAN"}
+    fields |= {name: {"DataType": "FLOAT16", "Sizes": own} for name, own in sizes.items()}
+    fields["MaskTensor"]["DataType"] = "INT32"
+    arrays = {"QueryTensor": [300], "KeyTensor": [300, 299.75], "ValueTensor": np.eye(2)}
+    arrays["RelativePositionBiasTensor"] = [0, 64]
+    inputs = {name: np.float16(x).reshape(fields[name]["Sizes"]) for name, x in arrays.items()}
+    inputs["MaskTensor"] = np.ones((1, 1, 1, 2), np.int32)
+    made = judged("MULTIHEAD_ATTENTION", fields, inputs, *(np.float16(x).reshape(1, 1, 2) for x in ([0, 1], given)))
+    assert is_explained(made._replace(limit=Limit(None))) == is_known

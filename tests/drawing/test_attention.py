@@ -6,13 +6,15 @@ from itertools import product
 
 import pytest
 
-from dmlcheck.drawing.attention import ATTENTION, FORMS, MASKS
+from dmlcheck.drawing.attention import FORMS, MASKS
 from dmlcheck.drawing.chance import seeded
 from dmlcheck.drawing.descs import drawn
 from dmlcheck.drawing.units import LONG, Unit, drawn_unit
 from dmlcheck.reference import engine
 
 STACKED = tuple(form for form in FORMS if form.startswith("Stacked"))
+
+ATTENTION = ("MULTIHEAD_ATTENTION", "MULTIHEAD_ATTENTION1")
 
 
 @pytest.mark.parametrize("short", ATTENTION)

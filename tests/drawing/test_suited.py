@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from dmlcheck.drawing.chance import Chance, seeded
-from dmlcheck.drawing.suited import suit
-from dmlcheck.specs.load import load_spec
+from dmlcheck.drawing.suited import _CHANGES, suit
+from dmlcheck.specs.load import load_spec, operator_names
 
 LAST = Chance(lambda _, high: high)
 
@@ -174,3 +174,10 @@ def test_most_gradients_of_regions_of_many_channels_are_interpolated(channels: i
         suit(spec, fields, seeded(str(seed)))
         changed += (fields["InterpolationMode"], fields["ReductionFunction"]) == ("LINEAR", "AVERAGE")
     assert least <= changed <= most
+
+
+def test_every_change_is_made_to_the_descs_of_some_operator() -> None:
+    specs = [load_spec(operator) for operator in operator_names()]
+    first = {next((change for change in _CHANGES if change.is_for(spec)), None) for spec in specs}
+    assert first - {None} == {*_CHANGES}
+    assert len(specs) > 4 * len(_CHANGES)  # most need none

@@ -12,8 +12,8 @@ from dmlcheck.drawing.units import Unit
 from dmlcheck.fuzzing import trials_there
 from dmlcheck.fuzzing.trials import CaseOfFile
 from dmlcheck.fuzzing.trials_there import BenchThere, Judge, answers_there, validates_there
-from dmlcheck.running.cluster import Lost
-from dmlcheck.running.kept import end_kept
+from dmlcheck.processes.cluster import Lost
+from dmlcheck.processes.kept import end_kept
 from dmlcheck.running.settings import Settings
 
 JUDGE = Judge("reference", Settings(), None)

@@ -21,7 +21,9 @@ from dmlcheck.graphs.side import Carried
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.node import OnnxNode
 from dmlcheck.reference import engine
+from dmlcheck.reference.bindings import row
 from dmlcheck.reference.limits.work import TooMuchWork
+from dmlcheck.reference.tiling import plan
 from dmlcheck.specs.load import load_spec, operator_names
 from dmlcheck.specs.names import DATA_TYPES
 from dmlcheck.specs.records import INPUT, OUTPUT
@@ -282,6 +284,31 @@ def test_what_no_kernel_takes_errors_in_has_no_bound() -> None:
     assert bound.radius is not None
     assert np.isinf(bound.radius).all()
     assert bound.value.tolist() == x[[0, 2]].reshape(-1).astype(np.float64).tolist()
+
+
+@pytest.mark.parametrize("kind", [TypeError, AttributeError, IndexError, ValueError])
+def test_an_exception_of_a_kernel_is_not_taken_for_the_lack_of_a_bound(
+    kind: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def faulty(*_: Any, **__: Any) -> Any:
+        raise kind("a fault of the kernel")
+
+    node = node_of("Erf", [random(3)], float32(3))
+    steps = graph(node)
+    made = Carried("FLOAT32", np.ones(3), np.full(3, 0.1), np.full(3, 0.1))
+    bound = row("DML_OPERATOR_ELEMENT_WISE_ERF")
+    monkeypatch.setattr(plan, "row", lambda *_, **__: bound._replace(function=faulty))
+    with pytest.raises(kind, match="a fault of the kernel"):
+        carried(steps.steps, {"input 0": made})
+
+
+def test_sorted_whole_numbers_with_errors_move_no_more_than_these() -> None:
+    x, kinds = np.array([5, 1, 3], np.int32), (TensorRef("INT32", (2,)), TensorRef("INT64", (2,)))
+    steps = graph(node_of("TopK", [x, np.array([2])], *kinds, axis=0))
+    errors = np.array([1.0, 0.0, 2.0])
+    bound = carried(steps.steps, {"input 0": Carried("INT32", x.astype(np.float64), errors, errors)})["output 0"]
+    assert bound.radius is not None
+    assert bound.radius.tolist() == [2, 2]
 
 
 def bound_of(node: OnnxNode, **given: Carried) -> list[bool]:

@@ -25,7 +25,7 @@ from left_processes import left_of
 from dmlcheck import load_cases, run_cases
 from dmlcheck.descs.read import read_desc
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.implementations import Failure, TimedOut, Unavailable, Unsupported, about, command, make
+from dmlcheck.implementations import Failure, TimedOut, Unavailable, Unsupported, command, make
 from dmlcheck.implementations._program import Program
 
 HERE = Path(__file__).parent.parent
@@ -328,7 +328,7 @@ def test_a_program_that_is_not_there_is_refused_before_the_run() -> None:
 
 def test_a_program_says_what_it_is() -> None:
     program = make(SUMS)
-    assert (program.name, about(program)) == ("sums", ("1.5", "CPU", ""))
+    assert (program.name, program.about) == ("sums", ("1.5", "CPU", ""))
     program.close()
     write("a.yaml", 1)
     found = report("a.yaml", "--implementation", SUMS)

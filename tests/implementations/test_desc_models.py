@@ -12,7 +12,7 @@ pytest.importorskip("onnx", reason="the extra `onnx` is not installed")
 
 from valid_descs import valid
 
-from dmlcheck.implementations import Unsupported, validates
+from dmlcheck.implementations import Unsupported
 from dmlcheck.implementations.desc_models import DescsAsModels
 
 TWO = {"DataType": "FLOAT32", "Sizes": [2]}
@@ -47,7 +47,7 @@ def test_a_desc_is_run_as_a_model() -> None:
 def test_what_the_object_says_of_itself_is_kept() -> None:
     runner = DescsAsModels(Evaluator())
     assert (runner.name, runner.device) == ("Evaluator", "none")
-    assert not validates(runner)  # no desc that is not valid becomes a model
+    assert not runner.validates  # no desc that is not valid becomes a model
 
 
 def test_why_a_desc_is_not_run_is_said_by_the_object_first_then_by_onnx(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from commandline import dmlcheck, json_of
 from dxdispatch_cases import CASES, COUNT, TENSOR, a_folder_of_cases, desc_of
 from standin_dxdispatch import installed
 
-from dmlcheck.implementations import Failure, about, dxdispatch, make
+from dmlcheck.implementations import Failure, dxdispatch, make
 from dmlcheck.implementations._process import Exited
 
 
@@ -141,12 +141,12 @@ def test_without_the_executable_it_says_where_it_is_to_be_had(folder: Path) -> N
 
 
 def test_an_executable_that_says_nothing_of_itself_is_judged_all_the_same(folder: Path) -> None:
-    assert about(make(f"dxdispatch:{installed(folder / 'bin', '--silent')}")) == ("0.17.0", "Stand-in Adapter", "")
+    assert make(f"dxdispatch:{installed(folder / 'bin', '--silent')}").about == ("0.17.0", "Stand-in Adapter", "")
     path = folder / ("mute.cmd" if sys.platform == "win32" else "mute")
     path.write_text("@exit /b 7\n" if sys.platform == "win32" else "#!/bin/sh\nexit 7\n", encoding="utf-8")
     path.chmod(0o755)
     mute = make(f"dxdispatch:{path}")
-    assert about(mute) == ("", "", "")
+    assert mute.about == ("", "", "")
     desc = desc_of("ACTIVATION_IDENTITY", InputTensor=TENSOR, OutputTensor=TENSOR)
     with pytest.raises(Failure, match="ended with exit code 7, and printed nothing"):
         mute.run(desc, {})

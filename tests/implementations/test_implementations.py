@@ -11,19 +11,8 @@ import numpy as np
 import pytest
 
 import dmlcheck
-from dmlcheck.implementations import (
-    KINDS,
-    Failure,
-    TimedOut,
-    Unavailable,
-    Unsupported,
-    about,
-    close,
-    is_invalid_argument,
-    make,
-    name_of,
-    validates,
-)
+from dmlcheck.implementations import KINDS, Failure, TimedOut, Unavailable, Unsupported, is_invalid_argument, make
+from dmlcheck.implementations.protocol import adapted
 
 CASE = """
 operator: REDUCE
@@ -70,13 +59,13 @@ def test_every_kind_is_spelt_with_what_follows_it() -> None:
 
 def test_the_reference_says_its_version() -> None:
     reference = make("reference")
-    assert about(reference) == (dmlcheck.__version__, f"NumPy {np.__version__}", "")
-    close(reference)
+    assert reference.about == (dmlcheck.__version__, f"NumPy {np.__version__}", "")
+    reference.close()
 
 
 def test_an_implementation_need_not_say_what_it_is() -> None:
-    assert about(SimpleNamespace(name="mine")) == ("", "", "")
-    close(SimpleNamespace(name="mine"))
+    assert adapted(SimpleNamespace(name="mine")).about == ("", "", "")
+    adapted(SimpleNamespace(name="mine")).close()
 
 
 @pytest.mark.parametrize("values", [[4, 6], [4, 7]])
@@ -128,7 +117,7 @@ def test_directml_refuses_descs_with_one_error(text: str, *, is_so: bool) -> Non
 
 
 def test_an_implementation_refuses_descs_where_it_says_so() -> None:
-    assert [validates(SimpleNamespace(**said)) for said in ({}, {"validates": False}, {"validates": True})] == [
+    assert [adapted(SimpleNamespace(**said)).validates for said in ({}, {"validates": False}, {"validates": True})] == [
         False,
         False,
         True,
@@ -203,8 +192,8 @@ def test_an_object_that_computes_nothing_is_no_implementation(tmp_path: Path, mo
 
 
 def test_an_implementation_without_a_name_has_that_of_its_class() -> None:
-    assert name_of(type("Mine", (), {})()) == "Mine"
-    assert name_of(type("Mine", (), {"name": "engine"})()) == "engine"
+    assert adapted(type("Mine", (), {})()).name == "Mine"
+    assert adapted(type("Mine", (), {"name": "engine"})()).name == "engine"
 
 
 def test_what_cannot_be_made_says_where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,7 @@ from dmlcheck import load_cases, run_cases, validation
 from dmlcheck.comparison.compare import compare
 from dmlcheck.comparison.tolerances import limit_for
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.implementations import Failure, Unavailable, Unsupported, about, close, make
+from dmlcheck.implementations import Failure, Unavailable, Unsupported, make
 from dmlcheck.implementations.reference import Reference
 from dmlcheck.reference.bounds import bounds
 from dmlcheck.running.results import ALL_UNDEFINED
@@ -82,10 +82,10 @@ def cli(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize("name", ["onnxruntime", "onnxruntime:cpu", "onnxruntime:CPU", f"onnxruntime:{CPU}"])
 def test_the_cpu_is_the_default_and_says_what_was_judged(name: str) -> None:
     made = make(name)
-    version, device, _ = about(made)
+    version, device, _ = made.about
     assert (made.name, version) == (f"onnxruntime:{CPU}", runtime.__version__)
     assert device.startswith(f"{CPU} on ")
-    close(made)
+    made.close()
 
 
 def test_a_provider_that_is_none_is_refused_with_those_that_are_there() -> None:

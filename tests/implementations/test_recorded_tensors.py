@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dmlcheck.implementations import Failure, Unavailable, is_directml, make, require_models, tensor_reader
+from dmlcheck.implementations import Failure, Unavailable, make, require_models
 from dmlcheck.implementations.recorded_tensors import RecordedTensors
 
 pytestmark = pytest.mark.usefixtures("folder")
@@ -18,7 +18,7 @@ def test_a_file_gives_its_tensors_by_name() -> None:
     made = make("recorded:run.npz")
     assert isinstance(made, RecordedTensors)
     require_models(made)
-    tensor = tensor_reader(made)
+    tensor = made.tensor
     assert tensor("/a").tolist() == [1, 2]
     assert tensor("b") is None
 
@@ -29,7 +29,7 @@ def test_a_file_gives_its_tensors_by_name() -> None:
 def test_the_provider_that_ran_the_model_may_be_named(provider: str | None, expected: bool | None) -> None:
     np.savez("run.npz", **({} if provider is None else {"dmlcheck.provider": np.array(provider)}), x=np.zeros(1))
     made = RecordedTensors("run.npz")
-    assert is_directml(made) is expected
+    assert made.is_directml is expected
     assert made.device == (provider or "")
 
 

@@ -9,7 +9,6 @@ import numpy as np
 from dmlcheck import __version__
 from dmlcheck.descs.read import read_desc
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.implementations import about
 from dmlcheck.implementations.reference import Reference
 
 
@@ -39,5 +38,5 @@ def test_it_marks_what_the_documentation_leaves_open() -> None:
 
 
 def test_it_says_which_version_it_is_and_what_it_runs_on() -> None:
-    assert about(Reference()) == (__version__, f"NumPy {np.__version__}", "")
+    assert Reference().about == (__version__, f"NumPy {np.__version__}", "")
     assert Reference().name == "reference"

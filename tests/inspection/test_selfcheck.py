@@ -95,12 +95,6 @@ def test_a_fault_in_a_spec_is_found(change: Change, words: str) -> None:
     assert found(selfcheck._spec_problems(change(SPEC)), words), list(selfcheck._spec_problems(change(SPEC)))
 
 
-def test_a_kernel_without_a_spec_and_a_spec_without_a_kernel_are_found() -> None:
-    problems = list(selfcheck._kernel_problems([SPEC._replace(operator="DML_OPERATOR_NOWHERE")]))
-    assert any(problem.startswith("NOWHERE: kernels/") for problem in problems)
-    assert any(problem.startswith("REDUCE: kernels/") for problem in problems)
-
-
 def test_a_word_that_no_constraint_uses_is_found() -> None:
     assert found(selfcheck._word_problems([SPEC]), "no constraint uses the word")
 

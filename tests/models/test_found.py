@@ -17,7 +17,7 @@ from dmlcheck.cases.find import Target
 from dmlcheck.implementations import make
 from dmlcheck.models.found import ReferenceModels, WithModels
 from dmlcheck.running.events import Done, Ended, Plan
-from dmlcheck.running.processes import Execution
+from dmlcheck.running.execution import Execution
 
 MODEL = "found/graph-1/model.onnx"
 TWICE = model([node("Abs", "x", "a", "abs"), node("Add", "a a", "y", "add")], {"x": [2]}, {"y": [2]})

@@ -106,14 +106,14 @@ def test_a_process_that_is_at_work_is_ended_at_once(implementation: ModelProcess
     asked(implementation, "add")
     child = implementation._child
     assert child is not None
-    implementation._is_asked = True  # as after an interrupt
+    child.is_busy = True  # as after an interrupt
     start = time.monotonic()
     implementation.close()
     assert time.monotonic() - start < 4
-    assert not child.process.is_alive()
+    assert child.process.poll() is not None
 
 
 def test_without_a_process_the_implementation_is_asked_itself(implementation: ModelProcess) -> None:
-    here = implementation.here
+    here = implementation.given
     assert tensors_of(b"add", X, ["y"], here)["y"].tolist() == [1, 2, 3]
     assert tensors_of(b"add", X, ["y"], here, is_optimized=True)["y"].tolist() == [2, 3, 4]

@@ -14,6 +14,7 @@ from results import failed
 from dmlcheck.reports.again import again
 from dmlcheck.reports.records import Earlier, RunInfo
 from dmlcheck.running.results import CaseResult, Drift, Together
+from dmlcheck.running.settings import Settings
 
 
 @pytest.mark.slow
@@ -48,7 +49,7 @@ INFO = RunInfo("reference")
         (INFO, failed("x", "-f.yaml"), "dmlcheck run -- -f.yaml::x"),
         (INFO, failed(is_malformed=True), "dmlcheck run cases/sum.yaml"),
         (
-            INFO._replace(implementation="command:./it", accumulate="FLOAT16", inputs="BFLOAT16"),
+            INFO._replace(implementation="command:./it", settings=Settings(accumulate="FLOAT16", inputs="BFLOAT16")),
             failed(),
             (
                 "dmlcheck run --implementation command:./it --accumulate float16 --input-precision bfloat16"
@@ -56,7 +57,7 @@ INFO = RunInfo("reference")
             ),
         ),
         (
-            INFO._replace(algorithms=("winograd",)),
+            INFO._replace(settings=Settings(algorithms=("winograd",))),
             failed(),
             "dmlcheck run --algorithms winograd cases/sum.yaml::sum",
         ),
@@ -66,7 +67,7 @@ INFO = RunInfo("reference")
             "dmlcheck run --timeout 3 --expectations 'a b.yaml' --fail-on-skipped cases/sum.yaml::sum",
         ),
         (
-            INFO._replace(directml_version="1.8.0"),
+            INFO._replace(settings=Settings(directml_version="1.8.0")),
             failed(),
             "dmlcheck run --directml-version 1.8.0 cases/sum.yaml::sum",
         ),

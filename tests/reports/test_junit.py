@@ -21,10 +21,11 @@ from dmlcheck.reports.records import RunInfo
 from dmlcheck.reports.text import TextReport
 from dmlcheck.reports.visible import shown_lines
 from dmlcheck.running.results import CaseResult
+from dmlcheck.running.settings import Settings
 
 HERE = Path(__file__).parent.parent
 SCHEMA = etree.XMLSchema(file=str(HERE / "schemas" / "junit-10.xsd"))
-INFO = RunInfo("reference", "6_4")
+INFO = RunInfo("reference", Settings("6_4"))
 
 
 def written(path: Path, results: list[CaseResult], info: RunInfo = INFO, *, interrupted: bool = False) -> Any:
@@ -111,7 +112,7 @@ def properties(root: Any) -> dict[str, str]:
 
 def test_a_suite_says_what_was_run(tmp_path: Path) -> None:
     results = [CaseResult(case(operator=operator), "passed") for operator in ("REDUCE", "DML_OPERATOR_ARGMAX", "ODD")]
-    info = RunInfo("onnxruntime", "6_4", version="1.31.1", device="GPU 0", accumulate="FLOAT16", inputs="TF32")
+    info = RunInfo("onnxruntime", Settings("6_4", "FLOAT16", inputs="TF32"), version="1.31.1", device="GPU 0")
     assert properties(written(tmp_path / "report.xml", [*results, failed(file="b.yaml")], info)) == {
         "dmlcheck": __version__,
         "implementation": "onnxruntime",

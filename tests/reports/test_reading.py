@@ -15,6 +15,7 @@ from dmlcheck.reports.json import JsonReport, case_dict
 from dmlcheck.reports.reading import ReportError, case_result, read_errors, read_head, read_report
 from dmlcheck.reports.records import RunInfo
 from dmlcheck.running.results import LEGAL, OUTCOMES, CaseResult, Drift, NodeOfCase, NotFinite
+from dmlcheck.running.settings import Settings
 from dmlcheck.specs.records import Deviation
 
 
@@ -22,7 +23,7 @@ from dmlcheck.specs.records import Deviation
 def path(tmp_path: Path) -> str:
     """Write the report of a run that ends in every way."""
     path = str(tmp_path / "r.json")
-    report(JsonReport(path, RunInfo("onnxruntime", "4_1", version="1.2")), every_outcome())
+    report(JsonReport(path, RunInfo("onnxruntime", Settings("4_1"), version="1.2")), every_outcome())
     return path
 
 

@@ -8,6 +8,7 @@ from results import UNLIKELY, case, every_outcome, failed, summary_of
 from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.reports.records import Earlier, OfClass, RunInfo, Tally, outcomes_text
 from dmlcheck.running.results import FOR_IMPLEMENTATIONS, LEGAL, CaseResult, Drift
+from dmlcheck.running.settings import Settings
 
 
 def passed(**fields: object) -> CaseResult:
@@ -148,7 +149,7 @@ def test_outcomes_are_told_in_words(results: list[CaseResult], text: str) -> Non
     [
         (RunInfo("x"), "x", "1 case at the feature level of its file; tolerances assume sums in FLOAT32"),
         (
-            RunInfo("x", directml_version="1.8.0"),
+            RunInfo("x", Settings(directml_version="1.8.0")),
             "x",
             (
                 "1 case at the feature level of its file; tolerances assume sums in FLOAT32, "
@@ -165,22 +166,22 @@ def test_outcomes_are_told_in_words(results: list[CaseResult], text: str) -> Non
             ),
         ),
         (
-            RunInfo("directml", version="1.15.4", accumulate="FLOAT16"),
+            RunInfo("directml", Settings(accumulate="FLOAT16"), version="1.15.4"),
             "directml 1.15.4",
             "1 case at the feature level of its file; tolerances assume sums in FLOAT16",
         ),
         (
-            RunInfo("x", "3_0", version="1.2", device="GPU 0", accumulate="FLOAT16"),
+            RunInfo("x", Settings("3_0", "FLOAT16"), version="1.2", device="GPU 0"),
             "x 1.2 (GPU 0)",
             "1 case up to DML_FEATURE_LEVEL_3_0 (DirectML 1.4.0); tolerances assume sums in FLOAT16",
         ),
         (
-            RunInfo("x", inputs="TF32"),
+            RunInfo("x", Settings(inputs="TF32")),
             "x",
             "1 case at the feature level of its file; tolerances assume sums in FLOAT32, inputs in TF32",
         ),
         (
-            RunInfo("x", "7_0", (1, 3), device="GPU"),
+            RunInfo("x", Settings("7_0"), (1, 3), device="GPU"),
             "x (GPU)",
             "1 case up to 7_0; tolerances assume sums in FLOAT32, shard 1 of 3",
         ),

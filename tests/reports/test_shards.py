@@ -18,11 +18,18 @@ from dmlcheck.reports.shards import WholeRun, whole_run
 from dmlcheck.running.accuracy import Compared
 from dmlcheck.running.events import digest, digest_of
 from dmlcheck.running.results import CaseResult
+from dmlcheck.running.settings import Settings
 
 pytestmark = pytest.mark.usefixtures("folder")
 
-INFO = RunInfo("onnxruntime", "4_1", None, "1.2", "CPU", "FLOAT16", 0.5, Earlier("old.json", "1.1", 2.0, "onnxruntime"))
-INFO = INFO._replace(directml_version="1.8.0")
+INFO = RunInfo(
+    "onnxruntime",
+    Settings("4_1", "FLOAT16", directml_version="1.8.0"),
+    version="1.2",
+    device="CPU",
+    warn_above=0.5,
+    compared_to=Earlier("old.json", "1.1", 2.0, "onnxruntime"),
+)
 Change = Callable[[dict[str, Any]], Any]
 
 

@@ -14,6 +14,7 @@ from dmlcheck.reports.layout import Style
 from dmlcheck.reports.records import RunInfo
 from dmlcheck.reports.text import TextReport
 from dmlcheck.running.results import CaseResult
+from dmlcheck.running.settings import Settings
 
 PASSED = CaseResult(case(), "passed", "a reason")
 
@@ -45,7 +46,7 @@ def test_failures_come_as_they_happen_and_the_end_has_the_totals() -> None:
 
 
 def test_a_report_begins_with_what_the_run_is_of() -> None:
-    info = RunInfo("onnxruntime", "3_0", version="1.31.1", device="CPUExecutionProvider on x86_64")
+    info = RunInfo("onnxruntime", Settings("3_0"), version="1.31.1", device="CPUExecutionProvider on x86_64")
     head = [
         f"dmlcheck {__version__}, onnxruntime 1.31.1 (CPUExecutionProvider on x86_64)",
         "1,234 cases up to DML_FEATURE_LEVEL_3_0 (DirectML 1.4.0); tolerances assume sums in FLOAT32",

@@ -11,13 +11,13 @@ from commandline import GOOD, many, write
 
 from dmlcheck.cases.find import Target
 from dmlcheck.implementations import Unavailable
+from dmlcheck.processes import child
+from dmlcheck.processes.cluster import Cluster, Lost
+from dmlcheck.processes.kept import end_kept
 from dmlcheck.running import batches as module
-from dmlcheck.running import processes
 from dmlcheck.running.batches import Batches, about_there, batches_of, run_batch
-from dmlcheck.running.cluster import Cluster, Lost
 from dmlcheck.running.events import Done, Ended, Event, Other, Plan, digest_of
-from dmlcheck.running.kept import end_kept
-from dmlcheck.running.processes import Execution
+from dmlcheck.running.execution import Execution
 from dmlcheck.running.selection import Selection
 from dmlcheck.running.worker import whole
 
@@ -170,16 +170,16 @@ def test_a_worker_reads_a_file_once_until_it_changes(monkeypatch: pytest.MonkeyP
 
 def test_a_worker_keeps_the_process_that_cases_need_until_the_run_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
     started = []
-    real = processes.Worker
-    monkeypatch.setattr(processes, "Worker", lambda *given: started.append(real(*given)) or started[-1])
+    real = child.Child
+    monkeypatch.setattr(child, "Child", lambda *given, **more: started.append(real(*given, **more)) or started[-1])
     target = Target(write("a.yaml", GOOD), "a.yaml")
     for _ in range(3):
         sent = run_batch(Plan(timeout=30.0), (target,))
         assert [type(event) for event in map(whole, sent)] == [Done, Ended]
-    (worker,) = started
-    assert worker.child.process.is_alive()
+    (one,) = started
+    assert one.process.poll() is None
     end_kept()
-    assert worker.child.process.exitcode == 0
+    assert one.process.returncode == 0
 
 
 def test_an_implementation_says_what_it_is_on_a_worker() -> None:

@@ -13,6 +13,7 @@ from dmlcheck import run_cases
 from dmlcheck.cases.records import Case
 from dmlcheck.descs.read import read_desc
 from dmlcheck.implementations import Failure, Refused, TimedOut, Unsupported
+from dmlcheck.implementations.protocol import adapted
 from dmlcheck.implementations.reference import Reference
 from dmlcheck.running.computed import (
     Computed,
@@ -99,9 +100,9 @@ def test_what_cannot_be_run_is_known_before() -> None:
 
 def test_an_implementation_need_not_say_what_it_can_run() -> None:
     assert DESC is not None
-    runs = type("Runs", (), {"run": lambda *_: {}})()
+    runs = adapted(type("Runs", (), {"run": lambda *_: {}})())
     assert why_unsupported(DESC, runs) is None
-    assert why_unsupported(DESC, type("Models", (), {})()) == Nothing(
+    assert why_unsupported(DESC, adapted(type("Models", (), {})())) == Nothing(
         "unsupported-by-implementation: Models has no method run: it runs models, and no descs"
     )
 

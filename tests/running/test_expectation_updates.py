@@ -9,8 +9,8 @@ import pytest
 from click.testing import Result
 from commandline import dmlcheck, json_of
 from misbehaving import WRONG
+from misbehaving_cases import BAD, folder, write  # noqa: F401 - the fixture is used by its name
 from running.test_expectations import expect, run
-from running.test_processes import BAD, folder, write  # noqa: F401 - the fixture is used by its name
 
 
 def update(*words: str) -> Result:

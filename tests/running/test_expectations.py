@@ -11,8 +11,8 @@ import pytest
 from click.testing import Result
 from commandline import dmlcheck, json_of
 from misbehaving import CRASH, WRONG
+from misbehaving_cases import BAD, folder, write  # noqa: F401 - the fixture is used by its name
 from results import case
-from running.test_processes import BAD, folder, write  # noqa: F401 - the fixture is used by its name
 
 from dmlcheck.files.document import Document
 from dmlcheck.files.yaml import parse

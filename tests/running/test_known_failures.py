@@ -12,6 +12,7 @@ from judged import Fake, case_of, giving, result_of
 from dmlcheck.cases.records import Case
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.diagnostics.record import Finding
+from dmlcheck.implementations.protocol import adapted
 from dmlcheck.running.known_failures import (
     DirectML,
     judged_directml,
@@ -48,7 +49,7 @@ def test_what_is_judged_is_directml_where_it_says_so_or_a_version_does_of_what_d
     said: bool | None, version: str | None, directml: DirectML | None
 ) -> None:
     implementation = SimpleNamespace(name="it", device="GPU 0", **({} if said is None else {"is_directml": said}))
-    assert judged_directml(implementation, version) == directml
+    assert judged_directml(adapted(implementation), version) == directml
 
 
 def desc_with(*rows: Deviation) -> OperatorDesc:
@@ -196,8 +197,8 @@ def test_a_refusal_is_expected_of_a_version_by_its_words(version: str, message: 
 
 
 def test_a_peer_is_named_by_the_implementation() -> None:
-    assert peer_of(SimpleNamespace(deviates_as="other", version="2.1")) == Peer("other", "2.1")
-    assert peer_of(SimpleNamespace(version="2.1")) is None
+    assert peer_of(adapted(SimpleNamespace(deviates_as="other", version="2.1"))) == Peer("other", "2.1")
+    assert peer_of(adapted(SimpleNamespace(version="2.1"))) is None
 
 
 def test_values_of_peers_are_told_by_the_values_that_they_gave() -> None:

@@ -12,7 +12,6 @@ import pytest
 from asked_library import E_INVALIDARG, AskedLibrary
 from judged import answering, giving, like_reference
 
-from dmlcheck import implementations
 from dmlcheck.cases.records import Case
 from dmlcheck.formats.read import read_file
 from dmlcheck.implementations import Failure, TimedOut, Unsupported
@@ -313,7 +312,7 @@ def test_an_implementation_that_is_made_for_some_cases_is_closed_and_any_other_i
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     closed: list[str] = []
-    monkeypatch.setattr(implementations, "close", lambda implementation: closed.append(implementation.name))
+    monkeypatch.setattr(Reference, "close", lambda implementation: closed.append(implementation.name))
     assert [result.outcome for result in run_cases([case(), case()])] == ["passed", "passed"]
     assert closed == ["reference"]
     run_cases([case()], Reference())

@@ -19,6 +19,7 @@ from dmlcheck.implementations.reference import Reference
 from dmlcheck.running.one_case import Run, run_case
 from dmlcheck.running.refusals import can_be_asked, wrong_desc, zeros
 from dmlcheck.running.settings import Settings
+from dmlcheck.specs.load import load_spec
 
 HEAD = """\
 operator: ELEMENT_WISE_ADD
@@ -243,6 +244,32 @@ def test_a_desc_that_is_for_no_implementation_is_not_sent_whatever_else_is_broke
         )
         for is_asked in (False, True):
             assert (wrong_desc(case, "6_4", is_asked=is_asked) is not None) == is_sent
+
+
+def tensor_of(data_type: str, sizes: list[int]) -> dict[str, Any]:
+    return {"DataType": data_type, "Sizes": sizes}
+
+
+@pytest.mark.parametrize(("dilation", "is_sent"), [(0x7FFFFFFF, True), (0x80000000, False)])
+def test_a_dilation_that_directml_does_not_end_with_is_not_sent(dilation: int, is_sent: bool) -> None:
+    names = ("InputTensor", "InputGradientTensor", "OutputGradientTensor")
+    wrong = {name: tensor_of("INT32", [1, 1, 4, 4]) for name in names}  # which no release takes
+    window = {"Strides": [1, 1], "WindowSize": [1, 1], "StartPadding": [0, 0], "EndPadding": [0, 0]}
+    desc = {**wrong, **window, "Dilations": [1, dilation]}
+    assert can_be_asked(read_desc("DML_OPERATOR_MAX_POOLING_GRAD", desc)) == is_sent
+
+
+@pytest.mark.parametrize("operator", ["DML_OPERATOR_MULTIHEAD_ATTENTION", "DML_OPERATOR_MULTIHEAD_ATTENTION1"])
+def test_a_mask_type_without_a_mask_is_not_sent(operator: str) -> None:
+    names = ("QueryTensor", "KeyTensor", "ValueTensor", "OutputTensor")
+    desc: dict[str, Any] = {name: tensor_of("INT32", [1, 1, 1]) for name in names}  # which no release takes
+    desc |= {"Scale": 1, "MaskFilterValue": 0, "MaskType": "KEY_SEQUENCE_LENGTH"}
+    desc |= {
+        name: 1 for name in ("HeadCount", "QueryHeadCount", "KeyValueHeadCount") if name in load_spec(operator).fields
+    }
+    assert not can_be_asked(read_desc(operator, desc))
+    assert can_be_asked(read_desc(operator, {**desc, "MaskType": "NONE"}))
+    assert can_be_asked(read_desc(operator, {**desc, "MaskTensor": tensor_of("INT32", [1, 1])}))
 
 
 @pytest.mark.parametrize(

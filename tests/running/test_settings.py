@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dmlcheck.implementations import About
+from dmlcheck.implementations.protocol import About
 from dmlcheck.running.settings import Settings
 
 LIBRARY = About("1.13.1", "none", "6_2")

@@ -136,16 +136,6 @@ def test_a_shipped_deviation_that_no_bundled_case_has_fits_what_it_speaks_of(
     assert fitting(operator, {**raw, **other}) == []
 
 
-@pytest.mark.parametrize("operator", ["MULTIHEAD_ATTENTION", "MULTIHEAD_ATTENTION1"])
-@pytest.mark.parametrize("mask", ["KEY_SEQUENCE_LENGTH", "BOOLEAN"])
-@pytest.mark.parametrize("version", ["1.14.2", "1.15.4"])
-def test_a_mask_type_is_noted_without_a_mask_and_not_with_one(operator: str, mask: str, version: str) -> None:
-    told = [each for each in fitting(operator, {"MaskType": mask}, version) if "without a MaskTensor" in each]
-    assert len(told) == 1
-    masked = {"MaskType": mask, "MaskTensor": {"DataType": "INT32", "Sizes": [1, 2]}}
-    assert not [each for each in fitting(operator, masked, version) if "without a MaskTensor" in each]
-
-
 @pytest.mark.slow
 def test_every_other_shipped_deviation_fits_a_bundled_case_and_not_all_of_them_where_it_has_conditions() -> None:
     for operator in operator_names():

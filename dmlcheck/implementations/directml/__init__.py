@@ -7,20 +7,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.implementations import Failure, LibraryAnswer, NoDevice, Refused, TimedOut, Unavailable, Unsupported
-from dmlcheck.implementations._asked import AskedProcess
 from dmlcheck.implementations._program import it_wrote
 from dmlcheck.implementations.directml import dml
 from dmlcheck.implementations.directml.com import hresult_text
 from dmlcheck.implementations.directml.library import Library, find
 from dmlcheck.implementations.directml.loading import NONE, WARP, Setup, environment_for
 from dmlcheck.implementations.directml.structs import image_of
+from dmlcheck.implementations.protocol import Implementation
+from dmlcheck.processes.child import IsolatedChild, LateChild, LostChild
 from dmlcheck.specs.names import FEATURE_LEVELS, LEVELS, RELEASES
 
 if TYPE_CHECKING:
     from dmlcheck.reference.engine import Array
 
 _SERVING = "dmlcheck.implementations.directml.serving"
-_START_SECONDS = 60.0  # for loading the library and making a device
+_START_TIME = 60.0  # for loading the library and making a device
 
 
 class LibraryOptions(NamedTuple):
@@ -70,7 +71,7 @@ def _split(place: str) -> list[str]:
     return parts
 
 
-class DirectMLLibrary:
+class DirectMLLibrary(Implementation):
     """DirectML's library in a process of its own, which is started again after a desc that ended it."""
 
     name = "directml"
@@ -86,7 +87,7 @@ class DirectMLLibrary:
             raise Unavailable(f"directml: d3d12={self.options.d3d12}: there is no such file")
         self.timeout = timeout
         self.errors = ""  # what the process wrote before it ended
-        self._asked: AskedProcess | None = None
+        self._child: IsolatedChild | None = None
         level, self.device, self.executes = self._opened()
         self.version = self.library.version or FEATURE_LEVELS[level].directml
         self.feature_level = max(level, RELEASES.get(self.version, level), key=LEVELS.index)  # 1.9.1 says 5_0
@@ -136,9 +137,9 @@ class DirectMLLibrary:
 
     def close(self) -> None:
         """End the process."""
-        asked, self._asked = self._asked, None
-        if asked is not None:
-            asked.close()
+        child, self._child = self._child, None
+        if child is not None:
+            child.stop()
 
     # ---- the process
 
@@ -148,12 +149,18 @@ class DirectMLLibrary:
         setup = Setup(self.library.path, d3d12, self.options.device)
         about = f"directml:{self.options.library}".rstrip(":")
         try:
-            asked = self._asked = AskedProcess(_SERVING, environment_for(setup))
-            opened = asked.ask((tuple(setup), [level.value for level in FEATURE_LEVELS.values()]), _START_SECONDS)
+            self._child = IsolatedChild(
+                _SERVING,
+                tuple(setup),
+                [level.value for level in FEATURE_LEVELS.values()],
+                environment=environment_for(setup),
+                start_time=_START_TIME,
+            )
+            opened = self._child.ready()
         except OSError as error:
             raise Unavailable(f"{about}: its process cannot be started: {error.strerror or error}") from None
-        except Failure as error:
-            problem = "the library did not load in time" if isinstance(error, TimedOut) else f"its process {error}"
+        except LostChild as loss:
+            problem = "the library did not load in time" if isinstance(loss, LateChild) else f"its process {loss}"
             raise Unavailable(f"{about}: {problem}{self._drop()}") from None
         if opened[0] != "opened":
             wrote = self._drop()
@@ -165,15 +172,18 @@ class DirectMLLibrary:
     def _ask(self, *question: Any) -> Any:
         """Return the answer to a question; Failure or TimedOut if there is none, and then the process is over."""
         self.errors = ""
-        if self._asked is None:
+        if self._child is None:
             try:
                 self._opened()
             except Unavailable as error:
                 raise Failure(f"could not be loaded again: {error}") from None
-        assert self._asked is not None  # noqa: S101 - it was opened
+        assert self._child is not None  # noqa: S101 - it was opened
         try:
-            return self._asked.ask(question, self.timeout)
-        except BaseException:  # it ended, or is out of time, or this is an interrupt
+            return self._child.ask(question, self.timeout)
+        except LostChild as loss:
+            self._drop()
+            raise (TimedOut(f"{self.timeout:g}") if isinstance(loss, LateChild) else Failure(str(loss))) from None
+        except BaseException:  # an interrupt
             self._drop()
             raise
 
@@ -186,13 +196,11 @@ class DirectMLLibrary:
 
     def _drop(self) -> str:
         """End the process at once, and return what it wrote as the end of a sentence."""
-        asked, self._asked = self._asked, None
-        if asked is None:
+        child, self._child = self._child, None
+        if child is None:
             return ""
-        asked.process.kill()
-        asked.process.wait()
-        self.errors = asked.errors()
-        asked.close(0.0)
+        child.kill()
+        self.errors = child.errors
         return it_wrote(self.errors)
 
 

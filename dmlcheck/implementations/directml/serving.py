@@ -5,17 +5,15 @@ Questions and answers are tuples of plain values, so that nothing but this room 
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import struct
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from dmlcheck.implementations._asked import connected
 from dmlcheck.implementations.directml import dml
 from dmlcheck.implementations.directml.com import ComError
 from dmlcheck.implementations.directml.executor import DeviceExecutor, Failed, InputBytes
 from dmlcheck.implementations.directml.loading import CannotLoad, LoadedLibrary, Setup, load
+from dmlcheck.processes.body import questions, tell
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -23,32 +21,15 @@ if TYPE_CHECKING:
 OPENED, CANNOT = "opened", "cannot"
 
 
-def serve(handle: int) -> None:
-    """Answer until there are no more questions; the first one opens the library."""
-    connection = connected(handle)
-    server = None
-    for question in _questions(connection):
-        if server is None:
-            server, answer = _opened(*question)
-        else:
-            name, *arguments = question
-            answer = getattr(server, name)(*arguments)
-        with contextlib.suppress(OSError):  # nobody waits for it any more
-            connection.send(answer)
-
-
-def _questions(connection: Connection) -> Iterator[Any]:
-    """Yield questions until nobody asks any more."""
-    while True:
-        try:
-            question = connection.recv()
-        except (EOFError, OSError):
-            return
-        yield question
+def serve(connection: Connection, setup: tuple[str, str, str], levels: list[int]) -> None:
+    """Open the library, and answer until there are no more questions."""
+    server, opened = _opened(setup, levels)
+    for name, *arguments in questions(connection, opened):
+        tell(connection, getattr(server, name)(*arguments))
 
 
 def _opened(setup: tuple[str, str, str], levels: list[int]) -> tuple[Server | None, tuple[Any, ...]]:
-    """Return the server of a library, None if it cannot be loaded, and the answer to the first question."""
+    """Return the server of a library, None if it cannot be loaded, and the first message."""
     try:
         server = Server(load(Setup(*setup)), levels)
     except (CannotLoad, ComError) as error:

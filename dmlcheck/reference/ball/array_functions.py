@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.ball.ball import Ball
+from dmlcheck.reference.ball.ball import Ball, NoBound
 from dmlcheck.reference.ball.operands import radius, raw
 
 
@@ -33,6 +33,8 @@ def _joining(function: Any) -> Callable[..., Any]:
 
     def joined(parts: Any, *args: Any, **kwargs: Any) -> Ball:
         balls = [part for part in parts if isinstance(part, Ball)]
+        if not balls:
+            raise NoBound("conditions are not put together")
         value = function([raw(part) for part in parts], *args, **kwargs)
         is_exact = all(part.is_exact for part in balls)
         error = None if is_exact else function([radius(part) for part in parts], *args, **kwargs)

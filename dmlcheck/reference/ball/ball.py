@@ -23,10 +23,41 @@ REDUCTIONS: dict[tuple[np.ufunc, str], Callable[..., Any]] = {}
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 
 
+class NoBound(TypeError):
+    """An operation of arrays that does not take numbers with errors, so that nothing bounds its results."""
+
+
+_OF_ARRAYS = frozenset(["flat", *(name for name, member in vars(np.ndarray).items() if callable(member))])
+
+
+class _Inexact(np.lib.mixins.NDArrayOperatorsMixin):
+    """Numbers with errors, or comparisons of them: in place of the operations that only arrays have is NoBound."""
+
+    __slots__ = ()
+
+    def __array__(self, *_: Any, **__: Any) -> Array:
+        raise NoBound("an array would lose the radii: use raw")
+
+    def __float__(self) -> float:
+        raise NoBound("a number would lose the radius: use raw")
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _OF_ARRAYS and not name.startswith("_"):
+            raise NoBound(f"arrays have {name}, numbers with errors do not")
+        raise AttributeError(f"{type(self).__name__} has no attribute {name}")
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if _has_others(types):
+            return NotImplemented
+        if function not in FUNCTIONS:
+            raise NoBound(f"{function.__name__} does not take numbers with errors")
+        return FUNCTIONS[function](*args, **kwargs)
+
+
 # ---- conditions
 
 
-class Condition(np.lib.mixins.NDArrayOperatorsMixin):
+class Condition(_Inexact):
     """The result of a comparison: booleans for the values, and a mask of doubt where the radii allow both results.
 
     In arithmetic a condition is a ball of 1 or 0.
@@ -50,10 +81,9 @@ class Condition(np.lib.mixins.NDArrayOperatorsMixin):
             return getattr(ufunc, method)(*numbers, **options)
         if method == "reduce":
             return _bounded(partial(logic.reduce, **options), *inputs)
-        return _bounded(logic, *inputs) if method == "__call__" and not options else NotImplemented
-
-    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        return _dispatched(function, types, args, kwargs)
+        if method != "__call__" or options:
+            raise NoBound(f"{ufunc.__name__}.{method} does not take conditions")
+        return _bounded(logic, *inputs)
 
     def __bool__(self) -> bool:
         return bool(self.value)
@@ -115,7 +145,7 @@ LOGIC: dict[np.ufunc, np.ufunc] = {
 # ---- balls
 
 
-class Ball(np.lib.mixins.NDArrayOperatorsMixin):
+class Ball(_Inexact):
     """An array of balls: values, which are their midpoints, and the radii within which an implementation's numbers are.
 
     `radius` has the radii; `is_exact` says that they are all 0 by construction, which saves work. `terms` is the number
@@ -207,10 +237,7 @@ class Ball(np.lib.mixins.NDArrayOperatorsMixin):
         return (self[row] for row in range(len(self)))
 
     def __bool__(self) -> bool:
-        raise TypeError("a ball is no condition: use np.where")
-
-    def __array__(self, *_: Any, **__: Any) -> Array:
-        raise TypeError("an array would lose the radii: use raw")
+        raise NoBound("a ball is no condition: use np.where")
 
     def reshape(self, *sizes: Any) -> Ball:
         """Return the elements in another shape."""
@@ -227,7 +254,7 @@ class Ball(np.lib.mixins.NDArrayOperatorsMixin):
     def astype(self, dtype: Any, **_: Any) -> Ball:
         """Return the ball itself for float64; other types are refused."""
         if np.dtype(dtype) != np.float64:
-            raise TypeError("balls are not rounded: an implementation rounds them as it likes")
+            raise NoBound("balls are not rounded: an implementation rounds them as it likes")
         return self
 
     def sum(self, axis: Any = None, *, keepdims: bool = False) -> Ball:
@@ -248,20 +275,17 @@ class Ball(np.lib.mixins.NDArrayOperatorsMixin):
         return _reduced(np.minimum, self, axis, keepdims=keepdims)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-        if method != "__call__":
-            reduction = REDUCTIONS.get((ufunc, method))
-            return NotImplemented if reduction is None else reduction(*inputs, **options)
-        if options or _has_others(map(type, inputs)):
+        reduction = REDUCTIONS.get((ufunc, method))
+        if reduction is not None:
+            return reduction(*inputs, **options)
+        if _has_others(map(type, inputs)):
             return NotImplemented
-        if ufunc in LOGIC:
+        if method == "__call__" and ufunc in LOGIC and not options:
             return ufunc(*map(as_condition, inputs))
-        if ufunc not in OPERATIONS:
-            return NotImplemented
+        if method != "__call__" or ufunc not in OPERATIONS or options:
+            raise NoBound(f"{ufunc.__name__}.{method} does not take numbers with errors")
         operation = partial(OPERATIONS[ufunc], ufunc)
         return with_twin(operation(*inputs), inputs, operation)
-
-    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        return _dispatched(function, types, args, kwargs)
 
 
 def _reduced(ufunc: np.ufunc, x: Ball, axis: Any, *, keepdims: bool) -> Ball:
@@ -299,8 +323,3 @@ def _has_others(types: Iterable[type]) -> bool:
 
 
 _OURS = (Ball, Condition)
-
-
-def _dispatched(function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-    known = None if _has_others(types) else FUNCTIONS.get(function)
-    return NotImplemented if known is None else known(*args, **kwargs)

@@ -11,7 +11,16 @@ from __future__ import annotations
 import numpy as np
 
 from dmlcheck.reference.ball import array_functions, elementwise, reductions, sums_of_products
-from dmlcheck.reference.ball.ball import FUNCTIONS, OPERATIONS, REDUCTIONS, Ball, Condition, as_condition, with_twin
+from dmlcheck.reference.ball.ball import (
+    FUNCTIONS,
+    OPERATIONS,
+    REDUCTIONS,
+    Ball,
+    Condition,
+    NoBound,
+    as_condition,
+    with_twin,
+)
 from dmlcheck.reference.ball.elementwise import elementary
 from dmlcheck.reference.ball.errors import Arithmetic, Array, summing_error
 from dmlcheck.reference.ball.hulls import hull, where, with_roundings_of
@@ -24,6 +33,7 @@ __all__ = [
     "Array",
     "Ball",
     "Condition",
+    "NoBound",
     "as_condition",
     "elementary",
     "hull",

@@ -12,6 +12,7 @@ import numpy as np
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference.ball.errors import Arithmetic, Array
+from dmlcheck.reference.bindings import row
 
 WINOGRAD = "winograd"
 
@@ -24,7 +25,8 @@ _WINDOW = (3, 3)
 
 def may_be_winograd(desc: OperatorDesc) -> bool:
     """Whether Winograd's algorithms can compute a desc: a convolution with a window of 3 x 3, strides of 1."""
-    if desc.spec.short != "CONVOLUTION" or "FLOAT32" not in {part.tensor.data_type for part in desc.tensors()}:
+    types = {part.tensor.data_type for part in desc.tensors()}
+    if WINOGRAD not in row(desc.spec.operator).kernel.algorithms or "FLOAT32" not in types:
         return False
     window = desc.parts["FilterTensor"][0].tensor.sizes[2:]
     return window == _WINDOW and set(desc.values["Strides"]) == set(desc.values["Dilations"]) == {1}

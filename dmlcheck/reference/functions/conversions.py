@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.arrays.data_types import cast, is_float, limits, narrowed, overflows, stored, truncated
-from dmlcheck.reference.ball.numbers import Ball, raw
+from dmlcheck.reference.ball.numbers import Ball, NoBound, raw
 from dmlcheck.reference.results import AsMeasured, PartlyUndefined, alternatives
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
 
@@ -26,6 +26,8 @@ def as_directml_converts(x: Any, input_type: str, output_type: str) -> Any:
     """Return numbers in another data type as `converted`, with those that do not fit an integer type as measured."""
     if output_type in FORMATS:
         return converted(x, input_type, output_type)
+    if isinstance(x, Ball) and not x.is_exact:
+        raise NoBound("numbers with errors are cut off in one direction or the other")
     if input_type in FORMATS:
         return _limited(x, output_type)
     is_narrow = limits(output_type)[1] < 2**16

@@ -14,7 +14,7 @@ from dmlcheck.reference.arrays.data_types import cast, limits, represents
 from dmlcheck.reference.functions.several_ways import with_known_error, with_published_error
 from dmlcheck.reference.functions.special import erfc, ln_1_exp
 from dmlcheck.reference.results import AsMeasured, PartlyUndefined, alternatives, flushing
-from dmlcheck.reference.rows import Kernel, elementwise, exact
+from dmlcheck.reference.rows import CHOICES, Kernel, elementwise, exact
 
 
 def celu(input: Any, *, alpha: Any) -> AsMeasured:
@@ -158,7 +158,7 @@ KERNELS: dict[str, Kernel] = {
     "ACTIVATION_CELU": elementwise(celu),
     "ACTIVATION_ELU": elementwise(elu),
     "ACTIVATION_GELU": elementwise(gelu),
-    "ACTIVATION_HARD_SIGMOID": elementwise(hard_sigmoid),
+    "ACTIVATION_HARD_SIGMOID": elementwise(hard_sigmoid, range=(0.0, 1.0)),
     "ACTIVATION_HARD_SWISH": elementwise(hard_swish),
     "ACTIVATION_IDENTITY": exact(identity),
     "ACTIVATION_LEAKY_RELU": elementwise(leaky_relu),
@@ -169,12 +169,12 @@ KERNELS: dict[str, Kernel] = {
     "ACTIVATION_RELU_GRAD": exact(relu_grad),
     "ACTIVATION_SCALED_ELU": elementwise(scaled_elu),
     "ACTIVATION_SCALED_TANH": elementwise(scaled_tanh),
-    "ACTIVATION_SHRINK": elementwise(shrink, integers=shrink_integers),
-    "ACTIVATION_SIGMOID": elementwise(sigmoid),
+    "ACTIVATION_SHRINK": elementwise(shrink, integers=shrink_integers, jumps=CHOICES),
+    "ACTIVATION_SIGMOID": elementwise(sigmoid, range=(0.0, 1.0)),
     "ACTIVATION_SOFTPLUS": elementwise(softplus),
-    "ACTIVATION_SOFTSIGN": elementwise(softsign),
+    "ACTIVATION_SOFTSIGN": elementwise(softsign, range=(-1.0, 1.0)),
     "ACTIVATION_SWISH": elementwise(swish),
-    "ACTIVATION_TANH": elementwise(tanh),
-    "ACTIVATION_THRESHOLDED_RELU": elementwise(thresholded_relu),
+    "ACTIVATION_TANH": elementwise(tanh, range=(-1.0, 1.0)),
+    "ACTIVATION_THRESHOLDED_RELU": elementwise(thresholded_relu, jumps=CHOICES),
     "ELEMENT_WISE_ADD1": elementwise(add1),
 }

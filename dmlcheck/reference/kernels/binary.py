@@ -10,7 +10,7 @@ import numpy as np
 from dmlcheck.reference.arrays.data_types import as_bits, cast, is_float, limits, overflows, stored, width, wrapped
 from dmlcheck.reference.functions.several_ways import as_measured_powers, of_values, powers, sums_or_infinity
 from dmlcheck.reference.results import AsMeasured, PartlyUndefined, alternatives, flushing
-from dmlcheck.reference.rows import Kernel, elementwise, exact
+from dmlcheck.reference.rows import CHOICES, REMAINDERS, Kernel, elementwise, exact
 
 
 def quotient(a: Any, b: Any, *, output_type: str) -> Any:
@@ -68,7 +68,7 @@ def modulus(ufunc: np.ufunc) -> Kernel:
         found = ufunc(a, b)
         return by_0(found, b, output_type) if a.dtype.kind == "u" else PartlyUndefined(found, b == 0)
 
-    return elementwise(formula, integers=integers)
+    return elementwise(formula, integers=integers, jumps=REMAINDERS)
 
 
 def power(input: Any, exponent: Any, *, output_type: str) -> Any:
@@ -147,7 +147,7 @@ KERNELS: dict[str, Kernel] = {
     "ELEMENT_WISE_CLIP_GRAD1": exact(clip_grad),
     "ELEMENT_WISE_DIFFERENCE_SQUARE": elementwise(difference_square),
     "ELEMENT_WISE_DIVIDE": elementwise(np.divide, integers=quotient, overflow="all"),
-    "ELEMENT_WISE_IF": exact(if_),
+    "ELEMENT_WISE_IF": exact(if_, jumps=CHOICES),
     "ELEMENT_WISE_LOGICAL_AND": exact(np.logical_and),
     "ELEMENT_WISE_LOGICAL_EQUALS": exact(np.equal),
     "ELEMENT_WISE_LOGICAL_GREATER_THAN": exact(np.greater),
@@ -162,6 +162,6 @@ KERNELS: dict[str, Kernel] = {
     "ELEMENT_WISE_MODULUS_FLOOR": modulus(np.remainder),
     "ELEMENT_WISE_MODULUS_TRUNCATE": modulus(np.fmod),
     "ELEMENT_WISE_MULTIPLY": elementwise(np.multiply, overflow="narrow"),
-    "ELEMENT_WISE_POW": elementwise(power, integers=power_of_integers),
+    "ELEMENT_WISE_POW": elementwise(power, integers=power_of_integers, domain=(0.1, 9)),
     "ELEMENT_WISE_SUBTRACT": elementwise(np.subtract, overflow="narrow"),
 }

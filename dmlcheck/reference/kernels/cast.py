@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dmlcheck.reference.functions.conversions import as_directml_converts
-from dmlcheck.reference.rows import Kernel, elementwise
+from dmlcheck.reference.rows import Kernel, Spread, elementwise
 
 
 def cast(input: Any, *, input_type: str, output_type: str) -> Any:
@@ -18,5 +18,5 @@ def cast(input: Any, *, input_type: str, output_type: str) -> Any:
 
 
 KERNELS: dict[str, Kernel] = {
-    "CAST": elementwise(cast),
+    "CAST": elementwise(cast, spread=Spread(of_floats=True)),
 }

@@ -11,13 +11,14 @@ import numpy as np
 
 from dmlcheck.reference.arrays.grouped import grouped
 from dmlcheck.reference.arrays.places import Places, numbers_of
+from dmlcheck.reference.ball.winograd import WINOGRAD
 from dmlcheck.reference.functions.magnitudes import of_convolution
 from dmlcheck.reference.functions.nested import Nested
 from dmlcheck.reference.functions.products import dot, dot_of_scaled, plus
 from dmlcheck.reference.functions.quantization import difference, requantized
 from dmlcheck.reference.functions.windows import Window
 from dmlcheck.reference.results import AsMeasured, PartlyUndefined, any_of
-from dmlcheck.reference.rows import Correlations, Given, Kernel
+from dmlcheck.reference.rows import PRODUCTS, Correlations, Given, Kernel, Spread
 
 Sizes = tuple[int, ...]
 
@@ -141,7 +142,14 @@ CONVOLVED = Correlations(
 QUANTIZED = Correlations(window_of, in_groups, zero_point)
 
 KERNELS: dict[str, Kernel] = {
-    "CONVOLUTION": Kernel(convolution, CONVOLVED),
+    "CONVOLUTION": Kernel(
+        convolution,
+        CONVOLVED,
+        sums=PRODUCTS,
+        has_twins=True,
+        algorithms=(WINOGRAD,),
+        spread=Spread(factors=("filter",)),
+    ),
     "CONVOLUTION_INTEGER": Kernel(convolution_integer, QUANTIZED, overflow="all"),
-    "QUANTIZED_LINEAR_CONVOLUTION": Kernel(quantized_linear_convolution, QUANTIZED),
+    "QUANTIZED_LINEAR_CONVOLUTION": Kernel(quantized_linear_convolution, QUANTIZED, sums=PRODUCTS),
 }

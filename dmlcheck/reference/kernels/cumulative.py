@@ -52,6 +52,6 @@ def up_to_each(
 LINES = Groups(lambda given: (given["axis"],))
 
 KERNELS: dict[str, Kernel] = {
-    "CUMULATIVE_PRODUCT": Kernel(cumulative_product, LINES),
+    "CUMULATIVE_PRODUCT": Kernel(cumulative_product, LINES, domain=(0.8, 1.25)),
     "CUMULATIVE_SUMMATION": Kernel(cumulative_summation, LINES),
 }

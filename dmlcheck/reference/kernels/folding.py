@@ -12,7 +12,7 @@ from dmlcheck.reference.functions.place_counts import place_count
 from dmlcheck.reference.functions.windows import Window, part, view, windows
 from dmlcheck.reference.limits.work import BLOCKS_OF_LAYERS
 from dmlcheck.reference.results import PartlyUndefined
-from dmlcheck.reference.rows import Cut, Given, Kernel, exact_row
+from dmlcheck.reference.rows import Cut, Given, Kernel, Spread, exact_row
 
 Sizes = tuple[int, ...]
 
@@ -71,6 +71,6 @@ def depth(given: Given) -> int:
 FOLDED = Cut(needs={"input": terms_of_fold}, blocks=BLOCKS_OF_LAYERS, depth=depth)
 
 KERNELS: dict[str, Kernel] = {
-    "FOLD": Kernel(fold, FOLDED, is_exact=lambda given: depth(given) == 1),
-    "UNFOLD": exact_row(unfold, Cut(batches, {"input": BATCHES})),
+    "FOLD": Kernel(fold, FOLDED, is_exact=lambda given: depth(given) == 1, spread=Spread()),
+    "UNFOLD": exact_row(unfold, Cut(batches, {"input": BATCHES}), spread=Spread()),
 }

@@ -33,7 +33,7 @@ from dmlcheck.reference.functions.windows import (
     windows_by_dimension,
 )
 from dmlcheck.reference.results import AsMeasured, PartlyUndefined, any_of
-from dmlcheck.reference.rows import Axes, Given, InWindows, Kernel, Neighbours, PerWindow, shared_by
+from dmlcheck.reference.rows import Axes, Given, InWindows, Kernel, Neighbours, PerWindow, Spread, shared_by
 
 Sizes = tuple[int, ...]
 
@@ -219,7 +219,7 @@ def local_response_normalization_grad(
 
 
 KERNELS: dict[str, Kernel] = {
-    "AVERAGE_POOLING_GRAD": Kernel(average_pooling_grad, from_averages),
+    "AVERAGE_POOLING_GRAD": Kernel(average_pooling_grad, from_averages, spread=Spread()),
     "BATCH_NORMALIZATION_GRAD": Kernel(batch_normalization_grad, shared_by("mean")),
     "BATCH_NORMALIZATION_TRAINING_GRAD": Kernel(batch_normalization_training_grad, shared_by("mean")),
     "LOCAL_RESPONSE_NORMALIZATION_GRAD": Kernel(local_response_normalization_grad, Neighbours(local, is_twice=True)),

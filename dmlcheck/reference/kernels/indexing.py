@@ -26,7 +26,7 @@ from dmlcheck.reference.arrays.places import Places, picked, with_ones_after
 from dmlcheck.reference.functions.ordering import first_in_order
 from dmlcheck.reference.limits.work import BLOCKS_OF_COPIES
 from dmlcheck.reference.results import AsMeasured, PartlyUndefined, alternatives
-from dmlcheck.reference.rows import UNCUT, Cut, Groups, Kernel, exact_row
+from dmlcheck.reference.rows import RANKS, UNCUT, Cut, Groups, Kernel, Spread, exact_row
 
 # ---- indices
 
@@ -281,17 +281,23 @@ GATHER = Cut(needs={"input": lines_of_gather, "indices": indices_of_gather}, blo
 GATHER_ND = Cut(needs={"input": parts_of_gather_nd, "indices": tuples_of_gather_nd})
 SEQUENCES = Groups(lambda given: (given["axis"],), is_whole=True)
 
+INDEXED = Spread(places=("indices",))
+
 KERNELS: dict[str, Kernel] = {
-    "GATHER": exact_row(gather, GATHER),
+    "GATHER": exact_row(gather, GATHER, spread=INDEXED),
     "GATHER_ELEMENTS": exact_row(gather_elements, Cut(needs={"input": LINES})),
-    "GATHER_ND": exact_row(gather_nd, GATHER_ND),
-    "GATHER_ND1": exact_row(gather_nd1, GATHER_ND),
+    "GATHER_ND": exact_row(gather_nd, GATHER_ND, spread=INDEXED),
+    "GATHER_ND1": exact_row(gather_nd1, GATHER_ND, spread=INDEXED),
     "NONZERO_COORDINATES": exact_row(nonzero_coordinates, UNCUT),
     "ONE_HOT": exact_row(one_hot, Cut(needs={"indices": LINES, "values": WHOLE})),
-    "SCATTER": exact_row(scatter, Cut(axes_but_axis, {"indices": LINES, "updates": LINES}, BLOCKS_OF_COPIES)),
-    "SCATTER_ND": exact_row(
-        scatter_nd, Cut(axes_after_tuples, {"indices": WHOLE, "updates": updates_after_tuples}, BLOCKS_OF_COPIES)
+    "SCATTER": exact_row(
+        scatter, Cut(axes_but_axis, {"indices": LINES, "updates": LINES}, BLOCKS_OF_COPIES), spread=INDEXED
     ),
-    "TOP_K": exact_row(top_k, SEQUENCES),
-    "TOP_K1": exact_row(top_k1, SEQUENCES),
+    "SCATTER_ND": exact_row(
+        scatter_nd,
+        Cut(axes_after_tuples, {"indices": WHOLE, "updates": updates_after_tuples}, BLOCKS_OF_COPIES),
+        spread=INDEXED,
+    ),
+    "TOP_K": exact_row(top_k, SEQUENCES, spread=Spread(RANKS)),
+    "TOP_K1": exact_row(top_k1, SEQUENCES, spread=Spread(RANKS)),
 }

@@ -13,7 +13,7 @@ from dmlcheck.reference.functions.nested import Nested
 from dmlcheck.reference.functions.products import dequantized_dot, dot, dot_of_scaled, plus, scaled_dot, with_or_without
 from dmlcheck.reference.functions.quantization import difference, overflows_int32, requantized
 from dmlcheck.reference.results import PartlyUndefined, any_of
-from dmlcheck.reference.rows import Axes, Given, Kernel, Products
+from dmlcheck.reference.rows import PRODUCTS, Axes, Given, Kernel, Products
 
 
 def gemm(a: Any, b: Any, c: Any, *, alpha: Any, beta: Any, fused_activation: Nested) -> Any:
@@ -91,8 +91,10 @@ MATRICES = Products({"a": transposed("trans_a"), "b": transposed("trans_b")}, wh
 QUANTIZED = Products({**OF_ROWS, **OF_COLUMNS})
 
 KERNELS: dict[str, Kernel] = {
-    "GEMM": Kernel(gemm, MATRICES),
+    "GEMM": Kernel(gemm, MATRICES, sums=PRODUCTS, has_twins=True),
     "MATRIX_MULTIPLY_INTEGER": Kernel(matrix_multiply_integer, QUANTIZED, overflow="all"),
-    "MATRIX_MULTIPLY_INTEGER_TO_FLOAT": Kernel(matrix_multiply_integer_to_float, QUANTIZED),
-    "QUANTIZED_LINEAR_MATRIX_MULTIPLY": Kernel(quantized_linear_matrix_multiply, QUANTIZED),
+    "MATRIX_MULTIPLY_INTEGER_TO_FLOAT": Kernel(
+        matrix_multiply_integer_to_float, QUANTIZED, sums=PRODUCTS, has_twins=True
+    ),
+    "QUANTIZED_LINEAR_MATRIX_MULTIPLY": Kernel(quantized_linear_matrix_multiply, QUANTIZED, sums=PRODUCTS),
 }

@@ -25,7 +25,7 @@ from dmlcheck.reference.arrays.places import Index, Places, slices, with_ones_af
 from dmlcheck.reference.functions.conversions import in_type_of
 from dmlcheck.reference.functions.edges import continued
 from dmlcheck.reference.results import AsMeasured, PartlyUndefined, alternatives, separated, ways_of
-from dmlcheck.reference.rows import UNCUT, Cut, Kernel, exact_row
+from dmlcheck.reference.rows import UNCUT, Cut, Kernel, Spread, exact_row
 
 Sizes = tuple[int, ...]
 
@@ -229,12 +229,12 @@ KERNELS: dict[str, Kernel] = {
     "DEPTH_TO_SPACE": exact_row(depth_to_space, DEPTHS),
     "DEPTH_TO_SPACE1": exact_row(depth_to_space, DEPTHS),
     "JOIN": exact_row(join, Cut(needs={"inputs": joined_parts})),
-    "PADDING": exact_row(padding, OF_PLACES),
-    "PADDING1": exact_row(padding1, OF_PLACES),
+    "PADDING": exact_row(padding, OF_PLACES, spread=Spread()),
+    "PADDING1": exact_row(padding1, OF_PLACES, spread=Spread()),
     "REVERSE_SUBSEQUENCES": exact_row(reverse_subsequences, Cut(needs={"input": LINES, "sequence_lengths": LINES})),
     "SLICE": exact_row(slice_, UNCUT),
     "SLICE1": exact_row(slice1, UNCUT),
-    "SLICE_GRAD": exact_row(slice_grad, Cut(needs={"input_gradient": WHOLE})),
+    "SLICE_GRAD": exact_row(slice_grad, Cut(needs={"input_gradient": WHOLE}), spread=Spread()),
     "SPACE_TO_DEPTH": exact_row(space_to_depth, ROWS),
     "SPACE_TO_DEPTH1": exact_row(space_to_depth, ROWS),
     "SPLIT": exact_row(split, Cut(lambda given: tuple(range(given["axis"])), {"input": LINES})),

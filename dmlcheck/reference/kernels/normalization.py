@@ -11,7 +11,7 @@ from dmlcheck.reference.functions.nested import Nested
 from dmlcheck.reference.functions.normalized import affine, fused_within, quotients
 from dmlcheck.reference.functions.sums import mean, mean_and_variance, total
 from dmlcheck.reference.results import AsMeasured, PartlyUndefined
-from dmlcheck.reference.rows import Axes, Given, Groups, Kernel, Neighbours, elementwise, shared_by
+from dmlcheck.reference.rows import VARIANCE, Axes, Given, Groups, Kernel, Neighbours, elementwise, shared_by
 
 # ---- mean and variance of groups
 
@@ -147,10 +147,10 @@ def lp_normalization(input: Any, *, axes: Axes, epsilon: Any, p: int) -> AsMeasu
 
 KERNELS: dict[str, Kernel] = {
     "BATCH_NORMALIZATION": elementwise(batch_normalization),
-    "BATCH_NORMALIZATION_TRAINING": Kernel(batch_normalization_training, shared_by("scale")),
+    "BATCH_NORMALIZATION_TRAINING": Kernel(batch_normalization_training, shared_by("scale"), sums=VARIANCE),
     "LOCAL_RESPONSE_NORMALIZATION": Kernel(local_response_normalization, Neighbours(local)),
     "LP_NORMALIZATION": Kernel(lp_normalization, Groups(lambda given: (given["axis"],))),
-    "MEAN_VARIANCE_NORMALIZATION": Kernel(mean_variance_normalization, Groups(planes)),
-    "MEAN_VARIANCE_NORMALIZATION1": Kernel(mean_variance_normalization1, Groups()),
-    "MEAN_VARIANCE_NORMALIZATION2": Kernel(mean_variance_normalization2, Groups()),
+    "MEAN_VARIANCE_NORMALIZATION": Kernel(mean_variance_normalization, Groups(planes), sums=VARIANCE),
+    "MEAN_VARIANCE_NORMALIZATION1": Kernel(mean_variance_normalization1, Groups(), sums=VARIANCE),
+    "MEAN_VARIANCE_NORMALIZATION2": Kernel(mean_variance_normalization2, Groups(), sums=VARIANCE),
 }

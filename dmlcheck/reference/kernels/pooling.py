@@ -29,7 +29,8 @@ from dmlcheck.reference.functions.windows import (
     without_repeats,
 )
 from dmlcheck.reference.results import AsMeasured, PartlyUndefined, all_undefined, any_of, stacked
-from dmlcheck.reference.rows import UNCUT, Cut, Given, Kernel, Windows, exact_row
+from dmlcheck.reference.rows import NORMS, UNCUT, Cut, Given, Kernel, Spread, Windows, exact_row
+from dmlcheck.values.number_formats import FORMATS
 
 Sizes = tuple[int, ...]
 
@@ -129,7 +130,7 @@ def maxima(input: Any, seen: View) -> Maxima:
 def largest(found: Maxima, data_type: str) -> AsMeasured:
     """Return the largest elements as DirectML gives them: in FLOAT32 none of these is below the finite numbers."""
     best = found.largest
-    if is_float(best):
+    if data_type in FORMATS:
         best = np.where(found.is_open, np.maximum(best, beginning(data_type)), best)
     return AsMeasured(best, found.is_open)
 
@@ -275,14 +276,14 @@ LARGEST = Windows(window_without_repeats, least, lambda given: given.get("output
 POOLED_REGIONS = Cut(batches_and_channels, {"input": CHANNELS, "roi": REGIONS})
 
 KERNELS: dict[str, Kernel] = {
-    "AVERAGE_POOLING": Kernel(average_pooling, POOLED),
-    "AVERAGE_POOLING1": Kernel(average_pooling1, POOLED),
-    "LP_POOLING": Kernel(lp_pooling, POWERS),
-    "LP_POOLING1": Kernel(lp_pooling1, POWERS),
-    "MAX_POOLING": exact_row(max_pooling, LARGEST),
-    "MAX_POOLING1": exact_row(max_pooling1, LARGEST),
-    "MAX_POOLING2": exact_row(max_pooling2, LARGEST),
-    "MAX_UNPOOLING": exact_row(max_unpooling, UNCUT),
+    "AVERAGE_POOLING": Kernel(average_pooling, POOLED, spread=Spread()),
+    "AVERAGE_POOLING1": Kernel(average_pooling1, POOLED, spread=Spread()),
+    "LP_POOLING": Kernel(lp_pooling, POWERS, spread=Spread(NORMS)),
+    "LP_POOLING1": Kernel(lp_pooling1, POWERS, spread=Spread(NORMS)),
+    "MAX_POOLING": exact_row(max_pooling, LARGEST, spread=Spread()),
+    "MAX_POOLING1": exact_row(max_pooling1, LARGEST, spread=Spread()),
+    "MAX_POOLING2": exact_row(max_pooling2, LARGEST, spread=Spread()),
+    "MAX_UNPOOLING": exact_row(max_unpooling, UNCUT, spread=Spread(places=("indices",))),
     "QUANTIZED_LINEAR_AVERAGE_POOLING": Kernel(quantized_linear_average_pooling, Windows(window_of, zero_point)),
-    "ROI_POOLING": exact_row(roi_pooling, POOLED_REGIONS),
+    "ROI_POOLING": exact_row(roi_pooling, POOLED_REGIONS, spread=Spread(places=("roi",))),
 }

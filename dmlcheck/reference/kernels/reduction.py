@@ -11,7 +11,7 @@ import numpy as np
 from dmlcheck.reference.arrays.grouped import beginnings, comparable, extreme, first, positions
 from dmlcheck.reference.functions.sums import fmean, fsum, ftotal, product, total, total_less_1
 from dmlcheck.reference.results import AsMeasured, PartlyUndefined
-from dmlcheck.reference.rows import Axes, Groups, Kernel, along, exact_row
+from dmlcheck.reference.rows import MARK, PLACE, WHOLE_STEPS, Axes, Groups, Kernel, along, exact_row
 
 
 def l2(x: Any, axes: Axes) -> Any:
@@ -117,8 +117,8 @@ def hardmax(input: Any, *, axes: Axes) -> Any:
 
 KERNELS: dict[str, Kernel] = {
     "REDUCE": Kernel(reduce, Groups(), lambda given: given["function"] in EXACT, integers=reduce_integers),
-    "ARGMAX": exact_row(argmax, Groups()),
-    "ARGMIN": exact_row(argmin, Groups()),
-    "ACTIVATION_HARDMAX": exact_row(hardmax, along(-1)),
-    "ACTIVATION_HARDMAX1": exact_row(hardmax1, Groups()),
+    "ARGMAX": exact_row(argmax, Groups(), seeks=PLACE),
+    "ARGMIN": exact_row(argmin, Groups(), seeks=PLACE),
+    "ACTIVATION_HARDMAX": exact_row(hardmax, along(-1), jumps=WHOLE_STEPS, seeks=MARK),
+    "ACTIVATION_HARDMAX1": exact_row(hardmax1, Groups(), jumps=WHOLE_STEPS, seeks=MARK),
 }

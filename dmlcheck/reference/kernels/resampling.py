@@ -21,7 +21,7 @@ from dmlcheck.reference.functions.interpolation import (
 )
 from dmlcheck.reference.limits.work import BLOCKS_OF_SAMPLES
 from dmlcheck.reference.results import PartlyUndefined, all_undefined
-from dmlcheck.reference.rows import Cut, Given, Kernel
+from dmlcheck.reference.rows import Cut, Given, Kernel, Spread
 
 ROUNDINGS: dict[str, Rounding] = {"INCREASING": np.ceil, "DECREASING": np.floor}
 
@@ -173,11 +173,11 @@ RESAMPLED = Cut(needs={"input": WHOLE}, as_is=("input",))
 RETURNED = Cut(needs={"input_gradient": WHOLE}, blocks=BLOCKS_OF_SAMPLES, depth=terms, as_is=("input_gradient",))
 
 KERNELS: dict[str, Kernel] = {
-    "RESAMPLE": Kernel(resample, RESAMPLED),
-    "RESAMPLE1": Kernel(resample1, RESAMPLED),
-    "RESAMPLE2": Kernel(resample2, RESAMPLED),
-    "RESAMPLE3": Kernel(resample3, RESAMPLED),
-    "RESAMPLE_GRAD": Kernel(resample_grad, RETURNED),
-    "RESAMPLE_GRAD1": Kernel(resample_grad1, RETURNED),
-    "UPSAMPLE_2D": Kernel(upsample_2d, RESAMPLED),
+    "RESAMPLE": Kernel(resample, RESAMPLED, spread=Spread(), interpolates=True),
+    "RESAMPLE1": Kernel(resample1, RESAMPLED, spread=Spread(), interpolates=True),
+    "RESAMPLE2": Kernel(resample2, RESAMPLED, spread=Spread(), interpolates=True),
+    "RESAMPLE3": Kernel(resample3, RESAMPLED, spread=Spread(), interpolates=True),
+    "RESAMPLE_GRAD": Kernel(resample_grad, RETURNED, spread=Spread(), interpolates=True),
+    "RESAMPLE_GRAD1": Kernel(resample_grad1, RETURNED, spread=Spread(), interpolates=True),
+    "UPSAMPLE_2D": Kernel(upsample_2d, RESAMPLED, spread=Spread(), interpolates=True),
 }

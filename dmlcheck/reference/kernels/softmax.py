@@ -39,6 +39,6 @@ def log_softmax(input: Any, *, axes: Axes) -> AsMeasured:
 KERNELS: dict[str, Kernel] = {
     "ACTIVATION_LOG_SOFTMAX": Kernel(log_softmax, along(-1)),
     "ACTIVATION_LOG_SOFTMAX1": Kernel(log_softmax1, Groups()),
-    "ACTIVATION_SOFTMAX": Kernel(softmax, along(-1)),
-    "ACTIVATION_SOFTMAX1": Kernel(softmax1, Groups()),
+    "ACTIVATION_SOFTMAX": Kernel(softmax, along(-1), range=(0.0, 1.0)),
+    "ACTIVATION_SOFTMAX1": Kernel(softmax1, Groups(), range=(0.0, 1.0)),
 }

@@ -10,6 +10,7 @@ import numpy as np
 
 from dmlcheck.reference.arrays.blocks import BLOCK, Blocks, ranges, tiles_along
 from dmlcheck.reference.arrays.places import Index
+from dmlcheck.reference.ball.numbers import Ball
 from dmlcheck.reference.functions.windows import View, Window, part, places_at, view
 from dmlcheck.reference.rows import Windows
 from dmlcheck.reference.tiling.extents import LARGE, places_at_once
@@ -36,7 +37,7 @@ def of_windows(declared: Windows, request: Request) -> Iterator[Tile]:
 
 def of_channels(x: Any, rank: int) -> Any:
     """Return a tensor of one element, or of one for each channel, in `rank` dimensions; None stays None."""
-    return x.reshape(1, x.size, *[1] * (rank - 2)) if isinstance(x, np.ndarray) else x
+    return x.reshape(1, x.size, *[1] * (rank - 2)) if isinstance(x, (np.ndarray, Ball)) else x
 
 
 def views(

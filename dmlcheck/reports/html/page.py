@@ -78,7 +78,7 @@ def head(summary: Summary, info: RunInfo, assets: Assets) -> Markup:
 
 
 def _facts(summary: Summary, info: RunInfo) -> Iterator[tuple[str, str]]:
-    level = info.feature_level
+    level = info.settings.feature_level
     yield "dmlcheck", __version__
     yield "Implementation", info.judged
     yield "Feature level", EACH_ITS_OWN if level is None else f"up to {level_text(level)}"
@@ -86,8 +86,8 @@ def _facts(summary: Summary, info: RunInfo) -> Iterator[tuple[str, str]]:
     if summary.descs:
         yield "Passed", f"{summary.computed:,}"
         yield "Descs checked", f"{summary.descs:,}"
-    yield "Accumulation", info.accumulate
-    yield "Inputs of products", info.inputs
+    yield "Accumulation", info.settings.accumulate
+    yield "Inputs of products", info.settings.inputs
     yield from ((f"Consistent with {name} inputs", str(count)) for name, count in summary.consistent.items())
     yield "Time", f"{summary.seconds:,.2f} s"
     if info.shard is not None:

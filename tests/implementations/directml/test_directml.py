@@ -15,11 +15,11 @@ from valid_descs import tensor, valid
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.implementations import Failure, LibraryAnswer, NoDevice, Refused, TimedOut, Unavailable, Unsupported, make
 from dmlcheck.implementations import directml as room
-from dmlcheck.implementations._asked import LostProcess
 from dmlcheck.implementations.directml import DirectMLLibrary, LibraryOptions, options_of
 from dmlcheck.implementations.directml.executor import GUARD
 from dmlcheck.implementations.directml.library import Library
 from dmlcheck.implementations.directml.structs import image_of
+from dmlcheck.processes.child import LateChild, LostChild
 from dmlcheck.specs.names import FEATURE_LEVELS
 
 E_INVALIDARG, E_NOTIMPL, E_FAIL = 0x80070057, 0x80004001, 0x80004005
@@ -29,14 +29,14 @@ GUARDED = b"\xff" * GUARD
 
 
 class Standing:
-    """A process that gives prepared answers; an exception is raised in place of one."""
+    """A child that gives prepared answers; an exception is raised in place of one."""
 
     def __init__(self, answers: list[Any], wrote: str) -> None:
         self.answers = iter(answers)
         self.wrote = wrote
+        self.errors = ""
         self.questions: list[tuple[Any, float | None]] = []
-        self.ends: list[Any] = []
-        self.process = self
+        self.ends: list[str] = []
 
     def ask(self, question: Any, seconds: float | None) -> Any:
         assert not self.ends
@@ -46,21 +46,19 @@ class Standing:
             raise answer
         return answer
 
+    def ready(self) -> Any:
+        assert not self.questions
+        return self.ask("ready", None)
+
     def kill(self) -> None:
         self.ends.append("kill")
+        self.errors = self.wrote
 
-    def wait(self) -> None:
-        self.ends.append("wait")
-
-    def errors(self) -> str:
-        assert self.ends == ["kill", "wait"]  # then all is written
-        return self.wrote
-
-    def close(self, patience: float = 5.0) -> None:
-        self.ends.append(patience)
+    def stop(self) -> None:
+        self.ends.append("stop")
 
 
-KILLED = ["kill", "wait", 0.0]
+KILLED = ["kill"]
 
 
 class Processes:
@@ -71,6 +69,7 @@ class Processes:
         self.prepared: list[Standing | BaseException] = []
         self.started: list[Standing] = []
         self.environments: list[Any] = []
+        self.arguments: list[Any] = []
         self.places: list[str] = []
 
     def prepare(self, *answers: Any, wrote: str = "") -> Standing:
@@ -78,8 +77,9 @@ class Processes:
         self.prepared.append(made)
         return made
 
-    def start(self, module: str, environment: Any) -> Standing:
-        assert module == "dmlcheck.implementations.directml.serving"
+    def start(self, module: str, *arguments: Any, environment: Any, start_time: float) -> Standing:
+        assert (module, start_time) == ("dmlcheck.implementations.directml.serving", 60.0)
+        self.arguments.append(arguments)
         self.environments.append(environment)
         made = self.prepared.pop(0)
         if isinstance(made, BaseException):
@@ -95,7 +95,7 @@ class Processes:
 @pytest.fixture
 def processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Processes]:
     made = Processes(Library(str(tmp_path / "libdirectml.so"), "1.13.1"))
-    monkeypatch.setattr(room, "AskedProcess", made.start)
+    monkeypatch.setattr(room, "IsolatedChild", made.start)
     monkeypatch.setattr(room, "find", made.find)
     yield made
     assert made.prepared == []
@@ -170,7 +170,7 @@ def test_a_value_that_there_is_not_is_told_with_those_that_there_are(place: str,
 # ---- how it begins
 
 
-def test_the_first_question_has_the_place_and_the_levels(processes: Processes, tmp_path: Path) -> None:
+def test_the_process_is_started_with_the_place_and_the_levels(processes: Processes, tmp_path: Path) -> None:
     (tmp_path / "libd3d12.so").touch()
     started = processes.prepare(OPENED)
     made = make(f"directml:a.whl,device=0,d3d12={tmp_path / 'libd3d12.so'}", 3.0)
@@ -181,12 +181,12 @@ def test_the_first_question_has_the_place_and_the_levels(processes: Processes, t
     )  # fmt: skip
     levels = [level.value for level in FEATURE_LEVELS.values()]
     place = (processes.library.path, str(tmp_path / "libd3d12.so"), "0")
-    assert started.questions == [((place, levels), 60.0)]
+    assert processes.arguments == [(place, levels)]
     assert processes.places == ["a.whl"]
     made.close()
-    assert started.ends == [5.0]
+    assert started.ends == ["stop"]
     made.close()
-    assert started.ends == [5.0]
+    assert started.ends == ["stop"]
 
 
 def test_the_loader_looks_beside_the_library(processes: Processes, tmp_path: Path) -> None:
@@ -201,9 +201,9 @@ def test_a_relative_path_of_direct3d_is_that_of_this_folder(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "libd3d12.so").touch()
-    started = processes.prepare(OPENED)
+    processes.prepare(OPENED)
     DirectMLLibrary("d3d12=libd3d12.so")
-    assert started.questions[0][0][0][1] == str(tmp_path / "libd3d12.so")
+    assert processes.arguments[0][0][1] == str(tmp_path / "libd3d12.so")
 
 
 def test_a_library_that_does_not_say_its_release_is_the_first_of_its_level(processes: Processes) -> None:
@@ -224,10 +224,10 @@ def test_the_level_is_the_one_whose_descs_the_release_takes(processes: Processes
 
 
 def test_a_library_that_is_only_asked_has_no_device(processes: Processes) -> None:
-    started = processes.prepare(ASKED_ONLY)
+    processes.prepare(ASKED_ONLY)
     made = DirectMLLibrary.to_ask("a,b.whl,device=warp,half=allowed")
     assert (made.options, made.executes, made.device) == (LibraryOptions("a,b.whl", "none"), False, "none")
-    assert started.questions[0][0][0][2] == "none"
+    assert processes.arguments[0][0][2] == "none"
 
 
 def unavailable(place: str) -> str:
@@ -246,10 +246,10 @@ def test_a_file_of_direct3d_that_is_not_there_is_told_before_anything_is_started
     [
         (("cannot", "libd3d12.so cannot be loaded: no"), "", "libd3d12.so cannot be loaded: no"),
         (("cannot", "no device"), "a line\nanother\n", "no device; it wrote: a line / another"),
-        (TimedOut("60"), "", "the library did not load in time"),
-        (TimedOut("60"), "loading", "the library did not load in time; it wrote: loading"),
-        (LostProcess("ended with SIGSEGV"), "", "its process ended with SIGSEGV"),
-        (LostProcess("ended with exit code 1"), "Boom\n", "its process ended with exit code 1; it wrote: Boom"),
+        (LateChild(), "", "the library did not load in time"),
+        (LateChild(), "loading", "the library did not load in time; it wrote: loading"),
+        (LostChild(-11), "", "its process ended with SIGSEGV"),
+        (LostChild(1), "Boom\n", "its process ended with exit code 1; it wrote: Boom"),
     ],
 )
 @pytest.mark.parametrize(("place", "name"), [("a.whl", "directml:a.whl"), ("", "directml"), ("device=0", "directml")])
@@ -392,8 +392,8 @@ def test_a_step_that_fails_is_told_with_its_code(
 @pytest.mark.parametrize(
     ("lost", "kind", "text"),
     [
-        (LostProcess("ended with SIGSEGV"), Failure, "ended with SIGSEGV"),
-        (TimedOut("3"), TimedOut, "3"),
+        (LostChild(-11), Failure, "ended with SIGSEGV"),
+        (LateChild(), TimedOut, "3"),
         (KeyboardInterrupt(), KeyboardInterrupt, ""),
     ],
 )
@@ -410,13 +410,13 @@ def test_a_process_that_is_lost_costs_one_answer_and_is_started_again(
     second = processes.prepare(ASKED_ONLY, E_INVALIDARG)
     assert made.create_operator(desc()).is_refusal
     assert (made.errors, second.ends) == ("", [])
-    assert [seconds for _, seconds in second.questions] == [60.0, 3.0]
+    assert [seconds for _, seconds in second.questions] == [None, 3.0]
     made.close()
-    assert second.ends == [5.0]
+    assert second.ends == ["stop"]
 
 
 def test_a_library_that_cannot_be_loaded_again_is_a_failure_of_each_case(processes: Processes) -> None:
-    processes.prepare(ASKED_ONLY, LostProcess("ended with SIGSEGV"))
+    processes.prepare(ASKED_ONLY, LostChild(-11))
     made = DirectMLLibrary("a.whl")
     with pytest.raises(Failure, match="SIGSEGV"):
         made.create_operator(desc())

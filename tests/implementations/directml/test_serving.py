@@ -37,11 +37,9 @@ def machine() -> Iterator[Machine]:
     assert made.errors == []
 
 
-def handle_of(connection: Connection) -> int:
-    """Return the handle of a connection, which is no longer the connection's."""
-    handle = connection.fileno()
-    connection._handle = None  # type: ignore[attr-defined]
-    return handle
+def serve(connection: Connection) -> None:
+    """Serve as the body of a child does: the first message has the arguments."""
+    serving.serve(connection, *connection.recv())
 
 
 @pytest.fixture
@@ -54,7 +52,7 @@ def ask(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ask]:
 
 def serving_to() -> Iterator[Ask]:
     ours, theirs = Pipe()
-    thread = threading.Thread(target=serving.serve, args=(handle_of(theirs),))
+    thread = threading.Thread(target=serve, args=(theirs,))
     thread.start()
 
     def asked(question: Any) -> Any:
@@ -70,7 +68,7 @@ def serving_to() -> Iterator[Ask]:
     assert not thread.is_alive()
 
 
-def test_the_first_question_opens_the_library_and_says_what_it_is(ask: Ask, machine: Machine) -> None:
+def test_the_first_message_says_what_the_library_is(ask: Ask, machine: Machine) -> None:
     assert ask((SETUP, LEVELS)) == ("opened", 0x5000, "made for tests", True)
     assert machine.calls[0] == "directml.check_feature_support(0x1000, 0x5000, 0x9000)"
 
@@ -178,7 +176,7 @@ def test_an_access_violation_ends_the_process_that_serves(machine: Machine, monk
     ours.send((SETUP, LEVELS))
     ours.send(("create", ADD))
     with pytest.raises(OSError, match="access violation"):
-        serving.serve(handle_of(theirs))
+        serve(theirs)
     ours.close()
 
 
@@ -193,7 +191,8 @@ def test_an_answer_that_nobody_waits_for_ends_it_without_an_error(
 
     monkeypatch.setattr(serving, "load", load)
     ours.send((SETUP, LEVELS))
-    serving.serve(handle_of(theirs))
+    with pytest.raises(SystemExit):
+        serve(theirs)
 
 
 def test_who_asks_may_go_without_reading_the_answer(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,5 +207,5 @@ def test_who_asks_may_go_without_reading_the_answer(machine: Machine, monkeypatc
 
     thread = threading.Thread(target=go)
     thread.start()
-    serving.serve(handle_of(theirs))
+    serve(theirs)
     thread.join(60)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from balls import as_balls
 
-from dmlcheck.reference.ball.numbers import Ball, Condition, radius
+from dmlcheck.reference.ball.numbers import Ball, Condition, NoBound, radius
 
 
 def test_conditions_combine_like_their_possible_values() -> None:
@@ -100,7 +100,22 @@ def test_moving_denormals_flushes_nothing() -> None:
 
 
 def test_what_would_lose_the_errors_is_refused() -> None:
+    """What arrays do not have either is a mistake, and no lack of a bound."""
     x = as_balls(1)
-    for use in (bool, np.asarray, lambda x: x.astype(np.float32), np.var, lambda x: np.add(x, 1, out=np.zeros(1))):
-        with pytest.raises(TypeError):
+    wide = np.zeros(1)
+    uses = (bool, float, np.asarray, lambda x: x.astype(np.float32), np.var, lambda x: np.add(x, 1, out=wide))
+    for use in (*uses, np.flatnonzero, np.gcd.reduce, lambda x: x.view(np.uint8), lambda x: x.flat[0]):
+        with pytest.raises(NoBound):
             use(x)
+    for use in (
+        np.asarray,
+        np.stack,
+        lambda x: x.transpose(),
+        lambda x: wide[x],
+        lambda x: np.logical_and(x, x, out=x),
+    ):
+        with pytest.raises(NoBound):
+            use(x > 0)
+    for each in (x, x > 0):
+        with pytest.raises(AttributeError, match="has no attribute flats"):
+            each.flats  # noqa: B018 - asked for by mistake

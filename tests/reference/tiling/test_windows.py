@@ -7,6 +7,7 @@ import pytest
 from seen_windows import WINDOWS, seen
 
 from dmlcheck.reference.arrays.blocks import Blocks
+from dmlcheck.reference.ball.numbers import Ball
 from dmlcheck.reference.functions.neighbours import region
 from dmlcheck.reference.functions.windows import Window, over, windows
 from dmlcheck.reference.tiling import extents
@@ -61,3 +62,10 @@ def test_numbers_of_channels_lie_beside_a_tensor() -> None:
     assert of_channels(np.arange(3), 4).shape == (1, 3, 1, 1)
     assert of_channels(None, 4) is None
     assert of_channels(0, 4) == 0
+
+
+def test_numbers_of_each_channel_may_have_errors() -> None:
+    x = Ball(np.array([1.0, 2.0]), np.array([0.5, 0.0]))
+    made = of_channels(x, 3)
+    assert made.shape == (1, 2, 1)
+    assert made.radius.reshape(-1).tolist() == [0.5, 0.0]

@@ -16,6 +16,7 @@ from dmlcheck.files.document import Position
 from dmlcheck.reports.html.report import HtmlReport
 from dmlcheck.reports.records import RunInfo, Summary
 from dmlcheck.running.results import OUTCOMES, CaseResult
+from dmlcheck.running.settings import Settings
 from dmlcheck.specs.records import Deviation
 
 
@@ -70,7 +71,7 @@ def test_nothing_that_a_file_says_is_markup(tmp_path: Path) -> None:
         for outcome in OUTCOMES
     ]
     results = [result._replace(known=(Deviation(EVIL, EVIL, EVIL),)) for result in results]
-    page = HtmlReport(str(tmp_path / "a.html"), RunInfo(EVIL, EVIL), again=lambda _: EVIL)
+    page = HtmlReport(str(tmp_path / "a.html"), RunInfo(EVIL, Settings(EVIL)), again=lambda _: EVIL)
     for result in results:
         page.case(result)
     page.finish(Summary(dict.fromkeys(OUTCOMES, 1), 0.0))

@@ -13,6 +13,7 @@ from dmlcheck.reports.html.page import Assets
 from dmlcheck.reports.html.report import HtmlReport
 from dmlcheck.reports.records import RunInfo, Tally
 from dmlcheck.running.results import OUTCOMES, CaseResult
+from dmlcheck.running.settings import Settings
 
 
 def test_the_page_asks_for_nothing(page: str) -> None:
@@ -42,12 +43,10 @@ def test_the_head_tells_implementation_level_shard_and_interruption(tmp_path: Pa
         tmp_path / "a.html",
         [CaseResult(case(), "passed")],
         interrupted=True,
-        feature_level="4_1",
+        settings=Settings("4_1", "FLOAT16", inputs="TF32"),
         shard=(2, 3),
         version="1.2",
         device="GPU 0",
-        accumulate="FLOAT16",
-        inputs="TF32",
     )
     read = check(text)
     assert "No failures in 1 case" in read.text

@@ -13,13 +13,17 @@ from typing import Any
 
 import numpy as np
 
+from dmlcheck.reference.arrays.blocks import blockwise
+from dmlcheck.reference.arrays.data_types import limits
+from dmlcheck.reference.ball.numbers import raw
 from dmlcheck.reference.functions.nested import stored
-from dmlcheck.reference.functions.products import keep_weight, scaled_scores, weighted_means
+from dmlcheck.reference.functions.products import keep_weight, parts_of, scaled_scores, weighted_means
 from dmlcheck.reference.functions.several_ways import of_values
-from dmlcheck.reference.kernels.attention.heads import AttentionInputs, is_alone, last_four, parts_of
+from dmlcheck.reference.kernels.attention.heads import AttentionInputs, is_alone, last_four
+from dmlcheck.reference.kernels.attention.heads import parts_of as parts_in
 from dmlcheck.reference.kernels.attention.tiles import ALL_UNDEFINED, queries, sections
 from dmlcheck.reference.results import UNDEFINED, PartlyUndefined, any_of
-from dmlcheck.reference.rows import Given, Kernel, SeparateOutputs, same_parameters
+from dmlcheck.reference.rows import PRODUCTS, Given, Kernel, SeparateOutputs, same_parameters
 
 Sizes = tuple[int, ...]
 
@@ -47,17 +51,19 @@ def multihead_attention(
     """
     if q is None:
         return UNDEFINED
-    (q,), keys, values = (with_bias(part, output_type) for part in (q, k, v))
-    ways = scaled_scores(q, keys, scale, output_type)
-    count = ways[0].shape[-1]
-    hidden, later = hidden_keys(masking, mask_type, count), None if last is None else np.arange(count) > last
-    masked = partial(masked_scores, position, hidden, later, mask_filter_value, output_type)
-    scores = [masked(way) for way in ways]
-    if hidden is not None and of_values(partial(keep_weight, hidden), scores[0], mask_filter_value):
-        scores += [masked(way, is_set=True) for way in ways]
-    (result, is_undefined), *others = (means(each, values, output_type) for each in scores)
-    found = any_of(*map(heads_beside, (result, *(other for other, _ in others))))
-    return PartlyUndefined(found, heads_beside(np.broadcast_to(is_undefined, result.shape)))
+    masked = partial(masked_ways, position, masking, last, mask_filter_value, mask_type, output_type)
+
+    def found(*, is_cut: bool) -> list[tuple[Any, Any]]:
+        (query,), keys, values = (with_bias(part, output_type, is_cut=is_cut) for part in (q, k, v))
+        ways = masked(scaled_scores(query, keys, scale, output_type))
+        return [means(scores, values, output_type) for scores in ways]
+
+    (result, is_undefined), *others = found(is_cut=False)
+    results = [result, *(other for other, _ in others)]
+    if any(overflows_with_bias(part, output_type) for part in (q, k, v)):
+        results += [each for other, _ in found(is_cut=True) for each in infinite_or_nan(other)]
+    undefined = heads_beside(np.broadcast_to(is_undefined, result.shape))
+    return PartlyUndefined(any_of(*map(heads_beside, results)), undefined)
 
 
 @same_parameters(multihead_attention)
@@ -66,16 +72,62 @@ def multihead_attention1(*tensors: Any, **fields: Any) -> PartlyUndefined:
 
     q, k and v are Query, Key and Value with their bias; PastKey and PastValue precede k and v. Mask is MaskFilterValue
     for masked keys. Query head h uses head h // (QueryHeadCount / KeyValueHeadCount) of key and value. With
-    PastSequenceLengths of 0, query s uses the keys up to s.
+    PastSequenceLengths of 0, the keys after s are masked for query s.
     """
     return multihead_attention(*tensors, **fields)
 
 
-def with_bias(part: Sequence[Any], data_type: str) -> list[Any]:
-    """Return queries, keys or values: those of earlier steps, then those of this step with their bias."""
+def with_bias(part: Sequence[Any], data_type: str, *, is_cut: bool = False) -> list[Any]:
+    """Return queries, keys or values: those of earlier steps, then those of this step with their bias.
+
+    If it `is_cut`, a sum beyond the data type is infinite.
+    """
     own, bias, *past = part
     here = own if own is None or bias is None else stored(own + bias, data_type)
+    if is_cut and here is not own:
+        here = blockwise(infinite_beyond, here, data_type=data_type)
     return [x for x in (*past, here) if x is not None]
+
+
+def overflows_with_bias(part: Sequence[Any], data_type: str) -> bool:
+    """Whether a query, key or value with its bias is beyond the data type, also if it would be rounded to a number."""
+    own, bias, *_ = part
+    if own is None or bias is None:
+        return False
+    return any(bool(is_beyond(x, data_type).any()) for x in parts_of([own + bias]))
+
+
+def infinite_beyond(x: Any, data_type: str) -> Any:
+    """Return numbers, infinite where they are beyond a data type."""
+    return np.where(is_beyond(x, data_type), np.copysign(np.inf, raw(x)), x)
+
+
+def infinite_or_nan(x: Any) -> list[Any]:
+    """Return results without a radius where they are not finite, and those that are NaN there: a weight may be 0."""
+    is_finite = np.isfinite(raw(x))
+    return [np.where(is_finite, x, raw(x)), np.where(is_finite, x, np.nan)]
+
+
+def is_beyond(x: Any, data_type: str) -> Any:
+    """Return a mask of the finite numbers that are beyond a data type before they are rounded to it."""
+    return (np.abs(raw(x)) > limits(data_type)[1]) & np.isfinite(raw(x))
+
+
+def masked_ways(
+    position: Any, masking: Any, last: Any, filter_value: float, mask_type: str, data_type: str, scores: list[Any]
+) -> list[Any]:
+    """Return alternatives of scores with position and mask: those in which MaskFilterValue is added come first.
+
+    Where hidden keys keep a weight, the others have MaskFilterValue in place of a score, or no later keys at all.
+    """
+    count = scores[0].shape[-1]
+    hidden, instead = hidden_keys(masking, mask_type, count), filter_value
+    if last is not None:
+        hidden, instead = np.arange(count) > last, -np.inf
+    added = [masked_scores(position, hidden, filter_value, data_type, way) for way in scores]
+    if hidden is None or not of_values(partial(keep_weight, hidden), added[0], filter_value):
+        return added
+    return added + [masked_scores(position, hidden, filter_value, data_type, way, instead) for way in scores]
 
 
 def hidden_keys(masking: Any, mask_type: str, count: int) -> Any:
@@ -89,13 +141,13 @@ def hidden_keys(masking: Any, mask_type: str, count: int) -> Any:
 
 
 def masked_scores(
-    position: Any, hidden: Any, later: Any, filter_value: Any, data_type: str, scores: Any, *, is_set: bool = False
+    position: Any, hidden: Any, filter_value: float, data_type: str, scores: Any, instead: float | None = None
 ) -> Any:
-    """Return the scores with position and mask: MaskFilterValue is added for hidden keys, or replaces them."""
+    """Return the scores with position and mask: MaskFilterValue is added for hidden keys, or they have a number."""
     scores = stored(scores if position is None else scores + position, data_type)
-    if hidden is not None:
-        scores = np.where(hidden, filter_value if is_set else stored(scores + filter_value, data_type), scores)
-    return scores if later is None else np.where(later, -np.inf, scores)
+    if hidden is None:
+        return scores
+    return np.where(hidden, stored(scores + filter_value, data_type) if instead is None else instead, scores)
 
 
 def means(scores: Any, values: list[Any], data_type: str) -> tuple[Any, Any]:
@@ -123,7 +175,7 @@ def parts(given: Given) -> AttentionInputs | None:
     PastSequenceLengths is defined only if there are no earlier steps, and as many keys as queries.
     """
     heads = given.get("query_head_count", given.get("head_count"))
-    found = parts_of(given, heads, given.get("key_value_head_count", heads))
+    found = parts_in(given, heads, given.get("key_value_head_count", heads))
     lengths = given.get("past_sequence_lengths")
     if found is None or lengths is None:
         return found
@@ -136,8 +188,8 @@ def are_known(given: Given, sizes: Sizes) -> bool:
     mask, mask_type, position = given.get("mask"), given["mask_type"], last_four(given.get("relative_position_bias"))
     if position is not None and position.shape != sizes:
         return False
-    if mask is None or mask_type == "NONE":
-        return mask is None and mask_type == "NONE"
+    if mask is None:
+        return True
     if mask_type == "BOOLEAN":
         return bool(mask.shape[-4:] == sizes) and is_alone(mask, 4)
     return bool(mask_type != "KEY_QUERY_SEQUENCE_LENGTH_START_END")
@@ -164,6 +216,6 @@ def present(own: Any, bias: Any) -> Any:
 
 
 KERNELS: dict[str, Kernel] = {
-    "MULTIHEAD_ATTENTION": Kernel(multihead_attention, attention),
-    "MULTIHEAD_ATTENTION1": Kernel(multihead_attention1, attention),
+    "MULTIHEAD_ATTENTION": Kernel(multihead_attention, attention, sums=PRODUCTS),
+    "MULTIHEAD_ATTENTION1": Kernel(multihead_attention1, attention, sums=PRODUCTS),
 }

@@ -17,7 +17,7 @@ from dmlcheck.reference.functions.overflowing import may_overflow
 from dmlcheck.reference.functions.several_ways import blended, summed_in_type
 from dmlcheck.reference.kernels.recurrent.gates import Gate, gates_of, step_inputs, summed, summed_with_share
 from dmlcheck.reference.results import PartlyUndefined
-from dmlcheck.reference.rows import Direction, Given, Kernel, Recurrence, State
+from dmlcheck.reference.rows import PRODUCTS, Direction, Given, Kernel, Recurrence, State
 
 # ---- the equations of a step
 
@@ -115,7 +115,7 @@ HIDDEN = State("hidden_init", "recurrence", "output_single")
 CELL = State("cell_mem_init", "peephole", "output_cell_single")
 
 KERNELS: dict[str, Kernel] = {
-    "GRU": Kernel(gru, Recurrence(partial(gates_of, 3), [HIDDEN], partial(directions, 2))),
-    "LSTM": Kernel(lstm, Recurrence(partial(gates_of, 4), [HIDDEN, CELL], partial(directions, 3))),
-    "RNN": Kernel(rnn, Recurrence(partial(gates_of, 1), [HIDDEN], partial(directions, 1))),
+    "GRU": Kernel(gru, Recurrence(partial(gates_of, 3), [HIDDEN], partial(directions, 2)), sums=PRODUCTS),
+    "LSTM": Kernel(lstm, Recurrence(partial(gates_of, 4), [HIDDEN, CELL], partial(directions, 3)), sums=PRODUCTS),
+    "RNN": Kernel(rnn, Recurrence(partial(gates_of, 1), [HIDDEN], partial(directions, 1)), sums=PRODUCTS),
 }

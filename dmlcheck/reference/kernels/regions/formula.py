@@ -42,7 +42,7 @@ from dmlcheck.reference.results import (
     stacked,
     ways_of,
 )
-from dmlcheck.reference.rows import Kernel, same_parameters
+from dmlcheck.reference.rows import Kernel, Spread, same_parameters
 
 Sizes = Sequence[int]
 
@@ -268,7 +268,7 @@ def gradient_of_region(sampling: Sampling, image: Any, gradient: Any, corners: A
 
 
 KERNELS: dict[str, Kernel] = {
-    "ROI_ALIGN": Kernel(roi_align, crops),
-    "ROI_ALIGN1": Kernel(roi_align1, crops),
-    "ROI_ALIGN_GRAD": Kernel(roi_align_grad, gradients),
+    "ROI_ALIGN": Kernel(roi_align, crops, spread=Spread(places=("roi", "batch_indices")), interpolates=True),
+    "ROI_ALIGN1": Kernel(roi_align1, crops, spread=Spread(places=("roi", "batch_indices")), interpolates=True),
+    "ROI_ALIGN_GRAD": Kernel(roi_align_grad, gradients, interpolates=True),
 }

@@ -53,9 +53,9 @@ def row_of(shown: Shown) -> ResampledAxis:
     ends = (float(own[-1]), float(other[-1])) if own and other else (0.5, -0.5)
     if is_gradient:
         ends = ends[1], ends[0]
-    if short == "UPSAMPLE_2D" and not is_linear:
+    if "ScaleSize" in values and not is_linear:
         ends = 0.0, 0.0
-    scale = float(values["ScaleSize"].Width if short == "UPSAMPLE_2D" else values["Scales"][-1])
+    scale = float(values["ScaleSize"].Width if "ScaleSize" in values else values["Scales"][-1])
     places = [(at - ends[1]) / scale - ends[0] for at in range(fine.sizes[-1])]
     sides = [
         (grid.name.replace("Tensor", ""), grid.name, [cell.text for cell in grid.matrices[0][0]])

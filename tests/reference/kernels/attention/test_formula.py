@@ -420,10 +420,6 @@ def test_masks_of_which_the_page_says_nothing_make_the_output_undefined() -> Non
     assert marks("MULTIHEAD_ATTENTION", made, **fields) == [True, False, False]
 
 
-def test_a_mask_type_without_a_mask_makes_the_output_undefined() -> None:
-    assert marks("MULTIHEAD_ATTENTION", simple(mask_type="KEY_SEQUENCE_LENGTH")) == [True, False, False]
-
-
 @pytest.mark.parametrize(("data_type", "size"), [("FLOAT16", 300.0), ("FLOAT32", 2.0**64)])
 @pytest.mark.parametrize("scale", [1.0, 1e-3])
 @pytest.mark.parametrize("sign", [1, -1])
@@ -444,6 +440,38 @@ def test_products_beyond_the_type_may_be_infinite(data_type: str, size: float, s
         other[0, 1, :2] = wrong
         assert np.argwhere(~accepted(made, other)).tolist() == ([] if is_right else [[0, 1, 0], [0, 1, 1]])
     assert marks("MULTIHEAD_ATTENTION", made, present=False) == [False]
+
+
+@pytest.mark.parametrize("filter_value", [-2.0, 0.0])
+def test_keys_after_a_query_have_the_filter_value_added_or_no_weight(filter_value: float) -> None:
+    """DirectML 1.15.4 adds it, vkd3d-proton on Mesa lavapipe 25.0, 2026-11-29."""
+    x = np.random.default_rng(5).normal(size=(2, 3, 4)).astype(np.float32)
+    made = Attention(x, x[:, :, :2], x[:, :, 2:], 2, 1, "separate", filter_value=filter_value)
+    masked = made._replace(mask=np.broadcast_to(np.tril(np.ones((3, 3), np.int32)), (2, 2, 3, 3)), mask_type="BOOLEAN")
+    added, without = (right(each)[0].astype(np.float64) for each in (masked, masked._replace(filter_value=-1e9)))
+    desc, inputs = built("MULTIHEAD_ATTENTION1", made, PastSequenceLengthsTensor={"DataType": "INT32", "Sizes": [2]})
+    inputs |= {"PastSequenceLengthsTensor": np.zeros(2, np.int32)}
+    assert engine.run(desc, inputs)["OutputTensor"] == pytest.approx(added, rel=1e-5)
+    given, differ = bounds_of(desc, inputs)["OutputTensor"], np.abs(added - without) > 1e-3
+    assert differ[:, :2].any()
+    for found, is_right in ((added, True), (without, True), ((added + without) / 2, False)):
+        off = refused(found.astype(np.float32).reshape(-1), given).reshape(found.shape)
+        assert not off.any() if is_right else off[differ].all()
+
+
+@pytest.mark.parametrize(("data_type", "most", "more"), [("FLOAT16", 65504, 8), ("FLOAT32", 3.4028235e38, 3e37)])
+def test_a_value_beyond_the_type_with_its_bias_may_be_infinite(data_type: str, most: float, more: float) -> None:
+    """65512 would be rounded to 65504: DirectML 1.15.4 gives infinity, vkd3d-proton on lavapipe 25.0, 2026-11-29."""
+    made = simple(data_type)
+    assert made.value is not None
+    value, bias = made.value.copy(), np.zeros(12, made.value.dtype)
+    value[0, 1, 0], bias[8] = most, more
+    found = right(made._replace(value=value, bias=bias))[0].astype(np.float64)
+    for place, number, is_right in (((0, 0, 0), INF, True), ((0, 0, 0), 5.0, False), ((0, 0, 1), INF, False)):
+        other = found.copy()
+        other[place] = number
+        assert accepted(made._replace(value=value, bias=bias), other)[place] == is_right
+    assert accepted(made._replace(value=value, bias=bias), found).all()
 
 
 # ---- bounds

@@ -14,8 +14,8 @@ import pytest
 from dask_calls import doubled, ended_once
 
 from dmlcheck.folders.exporting import MissingRequirement
-from dmlcheck.running import cluster as module
-from dmlcheck.running.cluster import Cluster, Lost, packed
+from dmlcheck.processes import cluster as module
+from dmlcheck.processes.cluster import Cluster, Lost, packed
 
 CANNOT_IMPORT = """\
 the worker tcp://w:1 cannot import dmlcheck: ModuleNotFoundError: No module named 'dmlcheck'; \

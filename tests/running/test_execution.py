@@ -17,50 +17,18 @@ from unittest.mock import Mock
 import pytest
 from click.testing import CliRunner, Result
 from misbehaving import CRASH, EXIT, HANG, MEMORY, RAISE, WRONG
+from misbehaving_cases import BAD, folder, write  # noqa: F401 - the fixture is used by its name
 
 import dmlcheck
 from dmlcheck.cases.find import Target
 from dmlcheck.cli import main
 from dmlcheck.implementations.reference import Reference
-from dmlcheck.running import processes, verdict
-from dmlcheck.running.events import Done, Plan, digest_of
-from dmlcheck.running.files import Files
+from dmlcheck.running import execution, verdict
+from dmlcheck.running.events import Plan, digest_of
 from dmlcheck.running.one_case import Run, run_case
-from dmlcheck.running.worker import Task
 from dmlcheck.values import memory
 
-HERE = Path(__file__).parent.parent
-BAD = "python:misbehaving:Misbehaving"
 OLDER = '{"schema": "dmlcheck-report/1", "cases": []}'
-HEAD = """\
-operator: DML_OPERATOR_REDUCE
-source: by hand
-desc:
-  Function: SUM
-  InputTensor: {DataType: INT32, Sizes: [3]}
-  OutputTensor: {DataType: INT32, Sizes: [1]}
-  Axes: [0]
-cases:
-"""
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Run every test in an empty folder, from which the misbehaving implementations can be imported."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(str(HERE))
-    monkeypatch.setenv("PYTHONPATH", str(HERE), prepend=os.pathsep)
-    return tmp_path
-
-
-def write(name: str, *firsts: int) -> None:
-    """Write a file of cases, one for each first element."""
-    Path(name).parent.mkdir(parents=True, exist_ok=True)
-    cases = "".join(
-        f"- {{name: c{number}, inputs: {{InputTensor: [{first}, 1, 2]}}, outputs: {{OutputTensor: [{first + 3}]}}}}\n"
-        for number, first in enumerate(firsts)
-    )
-    Path(name).write_text(HEAD + cases, encoding="utf-8")
 
 
 def run(*words: str) -> Result:
@@ -155,16 +123,14 @@ def test_a_case_that_outlives_its_time_is_its_own_error() -> None:
     ],
 )
 def test_which_runs_have_a_time_limit(
-    monkeypatch: pytest.MonkeyPatch, name: str, jobs: int, timeout: float | None, limit: float | None, announces: Any
+    name: str, jobs: int, timeout: float | None, limit: float | None, announces: Any
 ) -> None:
-    pool = Mock(return_value=Mock(workers=[], events=lambda: iter(())))
-    monkeypatch.setattr(processes, "Pool", pool)
-    assert list(processes.Execution([], Plan(name, timeout=timeout), jobs).events()) == []
+    runner = execution.Runner(Plan(name, timeout=timeout), jobs)
     if announces is None:
-        pool.assert_not_called()
+        assert runner._here is not None
     else:
-        (_, crew, found) = pool.call_args.args
-        assert (crew.limit, crew.announces, found) == (limit, announces, jobs)
+        found = runner._job.keywords
+        assert (found["limit"], found["announces"], runner._pool.size) == (limit, announces, jobs)
 
 
 @pytest.mark.parametrize(
@@ -182,48 +148,14 @@ def test_a_run_of_the_reference_uses_all_cores_where_there_is_work(
     monkeypatch.setattr(memory, "cores", lambda: 8)
     Path("a.yaml").write_bytes(b"#" * size)
     targets = [Target("a.yaml", "a.yaml", case), Target("missing.yaml", "missing.yaml")]
-    assert processes.usual_jobs(targets, Plan(name)) == expected
-
-
-@pytest.mark.slow
-def test_a_case_that_was_not_announced_is_known_when_its_time_is_up() -> None:
-    """As with the reference engine and `-j`, where a case is only named when it takes long."""
-    write("a.yaml", 1, HANG, 2)
-    plan = Plan(BAD, timeout=1.5)
-    crew = processes.Crew(plan, limit=1.5, announces=False)
-    pool = processes.Pool(Files([Target("a.yaml", "a.yaml")], plan), crew, 1)
-    found = [event.result for event in pool.events() if isinstance(event, Done)]
-    crew.close()
-    assert [(result.case.name, result.outcome) for result in found] == [
-        ("c0", "passed"),
-        ("c1", "error"),
-        ("c2", "passed"),
-    ]
-    assert [diagnostic.rule for diagnostic in found[1].diagnostics] == ["timeout"]
-
-
-def test_processes_without_work_run_the_next_files_and_one_that_crashed_is_another() -> None:
-    write("a.yaml", 1, 2)
-    write("b.yaml", 1, CRASH, 2)
-    plan = Plan(BAD)
-    crew = processes.Crew(plan)
-    seen, outcomes = [], []
-    for name in ("a.yaml", "a.yaml", "b.yaml", "a.yaml"):
-        pool = processes.Pool(Files([Target(name, name)], plan), crew, 1)
-        seen.append(pool.workers[0].child.process.pid)
-        outcomes.append([event.result.outcome for event in pool.events() if isinstance(event, Done)])
-    (left,) = crew._idle
-    crew.close()
-    assert outcomes == [["passed", "passed"], ["passed", "passed"], ["passed", "error", "passed"], ["passed", "passed"]]
-    assert seen[0] == seen[1] == seen[2] != seen[3] == left.child.process.pid
-    assert (left.child.process.exitcode, crew._idle) == (0, [])
+    assert execution.usual_jobs(targets, Plan(name)) == expected
 
 
 def test_the_default_limit_is_a_minute_and_0_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     write("a.yaml", 1)
     plans = []
-    real = processes.Execution.events
-    monkeypatch.setattr(processes.Execution, "events", lambda self: (plans.append(self.plan), real(self))[1])
+    real = execution.Execution.events
+    monkeypatch.setattr(execution.Execution, "events", lambda self: (plans.append(self.plan), real(self))[1])
     for words in ([], ["--timeout", "0"], ["--timeout", "2.5"]):
         assert run("a.yaml", *words).exit_code == 0
     assert [plan.timeout for plan in plans] == [60.0, None, 2.5]
@@ -565,7 +497,7 @@ def test_a_process_that_somebody_kills_costs_one_case_at_most() -> None:
             time.sleep(0.3)
             for child in _children(process.pid)[-1:]:
                 with contextlib.suppress(OSError):
-                    if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes():
+                    if b"processes.body" in Path(f"/proc/{child}/cmdline").read_bytes():
                         os.kill(child, signal.SIGKILL)
                         killed += 1
         _, err = process.communicate(timeout=60)
@@ -575,21 +507,3 @@ def test_a_process_that_somebody_kills_costs_one_case_at_most() -> None:
     assert len(lost) <= killed
     assert all("SIGKILL" in case["diagnostics"][0]["message"] for case in lost)
     assert found["summary"]["passed"] >= 8 * 300 - killed
-
-
-@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="signals of POSIX")
-def test_an_interrupt_while_a_process_starts_reaches_this_one_alone(capfd: pytest.CaptureFixture[str]) -> None:
-    """Ctrl-C goes to all processes of a terminal, also to one that cannot ignore it yet."""
-    write("a.yaml", 1, 2)
-    worker = processes.Worker(Plan(), 0.0)
-    for _ in range(20):
-        os.kill(worker.child.process.pid, signal.SIGINT)
-        time.sleep(0.005)
-    worker.give(0, Task(Target("a.yaml", "a.yaml")))
-    outcomes: list[str] = []
-    while len(outcomes) < 2:
-        outcomes.extend(event.result.outcome for event in worker.receive() if isinstance(event, Done))
-    worker.file = None
-    assert (outcomes, worker.stop()) == (["passed", "passed"], 0)
-    assert capfd.readouterr().err == ""
-    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())

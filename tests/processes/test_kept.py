@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import threading
 from collections.abc import Iterator
 
 import pytest
 
-from dmlcheck.running.children import started
-from dmlcheck.running.kept import end_kept, kept
+from dmlcheck.processes.kept import end_kept, kept
 
 
 class Thing:
@@ -71,11 +69,3 @@ def test_one_call_at_a_time_and_one_that_runs_at_the_end_of_a_run_ends_what_was_
     other.join()
     assert order[0] == "first"
     assert (thing.closed, order[1].closed) == (1, 0)
-
-
-def test_a_daemon_can_start_processes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As the workers of dask are, which Python lets have no children."""
-    monkeypatch.setitem(multiprocessing.current_process()._config, "daemon", True)  # type: ignore[attr-defined]
-    with kept("a", Thing):
-        child = started(print)
-    assert child.stop(60) == 0

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from dmlcheck import __version__
 from dmlcheck.diagnostics.wording import cut
 from dmlcheck.folders.exporting import MissingRequirement
-from dmlcheck.running.children import interrupts_held
-from dmlcheck.running.kept import end_kept
+from dmlcheck.processes.child import interrupts_held
+from dmlcheck.processes.kept import end_kept
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -67,8 +67,7 @@ class Cluster:
 
     def __enter__(self) -> Self:
         """Connect, and check the workers."""
-        # An interrupt would end a process that starts with a traceback; it may end the wait for a scheduler.
-        with contextlib.nullcontext() if self.address else interrupts_held():
+        with contextlib.nullcontext() if self.address else _starting():  # an interrupt may end the wait for a scheduler
             method = "spawn" if self.address else _start_method()
             try:
                 import dask
@@ -218,6 +217,15 @@ class _Calls:
 _UNSEEN: dict[str, Any] = {"dashboard_address": "127.0.0.1:0", "scheduler_kwargs": {"dashboard": False}}
 
 _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+
+
+def _starting() -> contextlib.AbstractContextManager[None]:
+    """Hold interrupts back while processes of multiprocessing start."""
+    if sys.platform != "win32":
+        from multiprocessing import resource_tracker
+
+        resource_tracker.ensure_running()  # it starts with the first process, and would let interrupts through
+    return interrupts_held()
 
 
 def _start_method() -> str:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import multiprocessing
 import threading
 from collections.abc import Callable, Hashable, Iterator
 from typing import Any, Protocol
@@ -31,7 +30,6 @@ def kept(key: Hashable, make: Callable[[], Closable]) -> Iterator[Any]:
     with _ONE:
         if key not in _KEPT:
             _end()
-            _let_have_children()
             _KEPT[key] = make()
         _OVER.clear()
         try:
@@ -57,13 +55,3 @@ def _end() -> None:
 
 
 atexit.register(_end)
-
-
-def _let_have_children() -> None:
-    """Let this process start others: those that dask starts are daemons, which Python lets have none.
-
-    A process that is started here ends with this one, since its connection closes.
-    """
-    own = multiprocessing.current_process()
-    if own.daemon:
-        own._config["daemon"] = False  # type: ignore[attr-defined]  # noqa: SLF001 - the attribute cannot be set
