@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 from click.testing import CliRunner, Result
 
@@ -27,9 +29,14 @@ ILLEGAL = GOOD.replace("Axes: [0]", "Axes: [1]")
 DESC = GOOD.partition("inputs")[0]
 
 
-def dmlcheck(*words: str, stdin: str = "") -> Result:
+def dmlcheck(*words: object, stdin: str = "") -> Result:
     """Run a command in this process, letting bugs show as tracebacks."""
-    return CliRunner().invoke(main, words, input=stdin, catch_exceptions=False)
+    return CliRunner().invoke(main, [str(word) for word in words], input=stdin, catch_exceptions=False)
+
+
+def json_of(path: str | Path) -> Any:
+    """Return what a JSON file has."""
+    return json.loads(Path(path).read_text(encoding="utf-8"))
 
 
 def spawned(*words: str, **environment: str) -> subprocess.CompletedProcess[bytes]:

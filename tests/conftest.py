@@ -31,6 +31,13 @@ def _outside_of_workflows(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
 @pytest.fixture(scope="module")
 def made_operators(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Let a module have the operators made for tests among the others."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import struct
 import tempfile
 from collections.abc import Iterator
@@ -10,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from commandline import dmlcheck, json_of
 
-from dmlcheck.cli import main
 from dmlcheck.descs.read import read_desc
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.formats.dxdispatch import write
@@ -88,10 +87,6 @@ def a_folder_of_cases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
     assert list((tmp_path / "temporary").iterdir()) == []
 
 
-def dmlcheck(*words: str) -> Result:
-    return CliRunner().invoke(main, list(words), catch_exceptions=False)
-
-
 def export(*words: str, to: str = "out") -> Result:
     return dmlcheck("export", "--to", "dxdispatch", *words, "-o", to)
 
@@ -107,12 +102,12 @@ TENSOR = {"DataType": "FLOAT32", "Sizes": [1, 1, 2, 2]}
 
 
 def model_of(folder: str) -> Any:
-    return json.loads(Path(folder, write.MODEL).read_text("utf-8"))
+    return json_of(Path(folder, write.MODEL))
 
 
 def model_named(name: str, to: str = "out") -> Any:
     """Return the model that stands for a case."""
-    manifest = json.loads(Path(to, "manifest.json").read_text("utf-8"))
+    manifest = json_of(Path(to, "manifest.json"))
     (entry,) = [entry for entry in manifest["entries"] if f"a.yaml::{name}" in entry["cases"]]
     return model_of(f"{to}/{entry['folder']}")
 

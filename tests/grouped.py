@@ -9,13 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 from bounds_of import gathered
+from valid_descs import valid
 
-from dmlcheck import validation
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference import engine
 from dmlcheck.reference.tiling import cut, groups
-from dmlcheck.specs.load import load_spec
-from dmlcheck.specs.names import NEWEST_LEVEL
 
 Array = np.ndarray[Any, Any]
 REDUCING = ("REDUCE", "ARGMAX", "ARGMIN")
@@ -32,9 +30,7 @@ def built(operator: str, tensor: Array, output_type: str = "", **fields: Any) ->
         "OutputTensor": {"DataType": output_type or data_type, "Sizes": sizes},
         **fields,
     }
-    found, problems = validation.validate(load_spec(f"DML_OPERATOR_{operator}").operator, desc, NEWEST_LEVEL)
-    assert found is not None
-    assert not problems, problems
+    found = valid(operator, desc)
     return found, {"InputTensor": tensor}
 
 

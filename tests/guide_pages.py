@@ -16,12 +16,10 @@ from typing import NamedTuple
 
 import numpy as np
 import yaml
-from click.testing import CliRunner
+from commandline import dmlcheck
 from directml_wheel import wheel_or_reason
 from dml_graphs import matmul_add
 from standin_dxdispatch import installed
-
-from dmlcheck.cli import main
 
 ROOT = Path(__file__).parent.parent
 GUIDE = ROOT / "dmlcheck" / "guide"
@@ -136,7 +134,7 @@ def run(command: str) -> Ran:
 
 def _run(command: str) -> Ran:
     if command.startswith("dmlcheck "):
-        result = CliRunner().invoke(main, shlex.split(_for_here(command))[1:])
+        result = dmlcheck(*shlex.split(_for_here(command))[1:])
         return Ran(result.exit_code, result.stdout)
     if command.startswith("python -m pip download "):
         _download(command.partition(" --dest ")[2].split()[0])

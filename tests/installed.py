@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from valid_descs import valid
 
-from dmlcheck import validation
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference import bindings
 from dmlcheck.reference.rows import Kernel
-from dmlcheck.specs.names import NEWEST_LEVEL
 
 Array = np.ndarray[Any, Any]
 Install = Callable[[str, Any], None]
@@ -48,10 +47,7 @@ def described(operator: str, **fields: Any) -> OperatorDesc:
         return [tensor(part) for part in value] if isinstance(value, list) else value
 
     given = {name: tensor(value) for name, value in fields.items()}
-    desc, problems = validation.validate(f"DML_OPERATOR_{operator}", given, NEWEST_LEVEL)
-    assert desc is not None
-    assert not problems, problems
-    return desc
+    return valid(operator, given)
 
 
 def floats(*values: float) -> Array:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from valid_descs import valid
 
-from dmlcheck import validation
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.specs.names import NEWEST_LEVEL
 
 Array = np.ndarray[Any, Any]
 Made = tuple[OperatorDesc, dict[str, Any]]
@@ -21,9 +20,7 @@ def tensor(data_type: str, sizes: tuple[int, ...]) -> dict[str, Any]:
 
 def built(operator: str, fields: dict[str, Any], inputs: dict[str, Any]) -> Made:
     """Return the desc of these fields with its inputs."""
-    desc, problems = validation.validate(f"DML_OPERATOR_{operator}", fields, NEWEST_LEVEL)
-    assert desc is not None
-    assert not problems, problems
+    desc = valid(operator, fields)
     return desc, inputs
 
 

@@ -8,21 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
-from click.testing import CliRunner, Result
+from commandline import dmlcheck
 
 from dmlcheck.cases.prepare import prepare
 from dmlcheck.cases.records import Case
-from dmlcheck.cli import main
 
 onnx = pytest.importorskip("onnx")
 
 from onnx import TensorProto, helper, numpy_helper  # noqa: E402
-
-
-def dmlcheck(*arguments: object) -> Result:
-    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exc_info
-    return result
 
 
 def write_test(folder: Path, model: Any, *data_sets: tuple[list[Any], list[Any]]) -> Path:

@@ -6,16 +6,19 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from valid_descs import valid
 
 import dmlcheck
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.graph import fields_of
 from dmlcheck.onnx.descs.node import Counterpart, OnnxNode
 from dmlcheck.onnx.operators.table import exact_steps, provider_steps
-from dmlcheck.specs.names import NEWEST_LEVEL
-from dmlcheck.validation import validate
 
 Array = np.ndarray[Any, Any]
+
+
+def floats(*values: Any) -> Any:
+    return np.array(values, np.float32)
 
 
 def zeros(*sizes: int, dtype: str = "float32") -> Array:
@@ -67,8 +70,7 @@ def fields(counterpart: Counterpart) -> dict[str, Any]:
 def computed(made: Counterpart) -> dict[str, Array]:
     """Return what the reference computes for an operator of DirectML and its inputs."""
     fields = fields_of(made.fields)
-    desc, _ = validate(made.operator, fields, NEWEST_LEVEL)
-    assert desc is not None
+    desc = valid(made.operator, fields)
     names = [field.name for field in desc.spec.inputs if field.name in made.fields]
     return dmlcheck.evaluate(made.operator, fields, {name: _values(made.fields[name]) for name in names})
 

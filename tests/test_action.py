@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shlex
@@ -14,7 +13,7 @@ from typing import Any
 
 import pytest
 import yaml
-from commandline import GOOD, WRONG
+from commandline import GOOD, WRONG, json_of
 from guide_pages import PAGES, ROOT, blocks, first_column, section
 
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
@@ -70,7 +69,7 @@ class Workflow:
         )
 
     def report(self, name: str = "dmlcheck-report.json") -> dict[str, Any]:
-        return dict(json.loads((self.folder / name).read_text(encoding="utf-8")))
+        return dict(json_of(self.folder / name))
 
 
 @pytest.fixture

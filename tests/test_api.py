@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from judged import Fake, answering
 
 import dmlcheck
 from dmlcheck import Case, CaseResult, Diagnostic, InvalidInput
@@ -366,10 +365,6 @@ def test_any_iterable_of_cases_is_run(case_file: Path) -> None:
     assert [result.case for result in dmlcheck.run_cases(case for case in cases[:2])] == cases[:2]
 
 
-def implementation(run: Callable[..., Any], reason: str | None = None) -> Any:
-    return SimpleNamespace(name="mine", unsupported=lambda _desc: reason, run=run)
-
-
 def test_an_implementation_of_ones_own_is_judged(case_file: Path) -> None:
     seen: list[Any] = []
 
@@ -377,16 +372,13 @@ def test_an_implementation_of_ones_own_is_judged(case_file: Path) -> None:
         seen.append((desc.spec.short, desc.values["Axes"], inputs["InputTensor"].tolist()))
         return {"OutputTensor": np.array([[1, 2, 2]], dtype=np.uint32)}
 
-    results = dmlcheck.run_cases(dmlcheck.load_cases(case_file), implementation(run))
+    results = dmlcheck.run_cases(dmlcheck.load_cases(case_file), Fake(run))
     assert [result.outcome for result in results] == ["failed", "passed", "passed", "failed"]
     assert seen == [("ARGMAX", (0,), VALUES)] * 3
 
 
 def test_an_implementation_that_raises_is_an_error_of_its_case_alone(case_file: Path) -> None:
-    def run(_desc: Any, _inputs: Any) -> dict[str, Any]:
-        raise RuntimeError("E_INVALIDARG")
-
-    results = dmlcheck.run_cases(dmlcheck.load_cases(case_file), implementation(run))
+    results = dmlcheck.run_cases(dmlcheck.load_cases(case_file), answering(RuntimeError("E_INVALIDARG")))
     assert [result.outcome for result in results] == ["error", "error", "passed", "error"]
     (diagnostic,) = results[0].diagnostics
     assert diagnostic.rule == "implementation-error"
@@ -394,10 +386,7 @@ def test_an_implementation_that_raises_is_an_error_of_its_case_alone(case_file: 
 
 
 def test_what_an_implementation_does_not_support_is_skipped_with_its_reason(case_file: Path) -> None:
-    def run(_desc: Any, _inputs: Any) -> dict[str, Any]:
-        raise AssertionError
-
-    results = dmlcheck.run_cases(dmlcheck.load_cases(case_file), implementation(run, "no ARGMAX here"))
+    results = dmlcheck.run_cases(dmlcheck.load_cases(case_file), answering(AssertionError(), "no ARGMAX here"))
     assert (results[0].outcome, results[0].reason) == ("skipped", "unsupported-by-implementation: no ARGMAX here")
     assert [result.outcome for result in results] == ["skipped", "skipped", "passed", "skipped"]
 

@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 from commandline import dmlcheck as command
+from judged import case_of, giving, like_reference, result_of
 
 import dmlcheck
-from dmlcheck.cases.records import Case
-from dmlcheck.reference import engine
 
 ROOT = Path(__file__).parents[1]
 OPERATORS = sorted(folder.name.upper() for folder in (ROOT / "cases").iterdir() if folder.is_dir())
@@ -146,27 +145,16 @@ def test_small_tensors_take_little_whatever_the_attributes(name: str) -> None:
     assert most < 256 * 2**20
 
 
-class OffALittle:
-    """The reference, with all results a little larger, so that they differ and their bounds are asked for."""
-
-    name = "off-a-little"
-
-    def unsupported(self, desc: Any) -> None:
-        """It takes any desc."""
-
-    def run(self, desc: Any, inputs: dict[str, Any]) -> dict[str, Any]:
-        """Return the next larger numbers."""
-        return {label: np.nextafter(x, np.float32(np.inf)) for label, x in engine.run(desc, inputs).items()}
-
-
 @pytest.mark.parametrize("name", SMALL)
 def test_the_bounds_of_small_tensors_take_little_whatever_the_attributes(name: str) -> None:
     operator, desc, inputs, _ = SMALL[name]
     given = {field: np.asarray(x).tolist() for field, x in inputs.items()}
-    case = Case("", "case", "case", operator, None, desc, given)
+    larger = like_reference(
+        lambda outputs: {label: np.nextafter(x, np.float32(np.inf)) for label, x in outputs.items()}
+    )
     tracemalloc.start()
     try:
-        (result,) = dmlcheck.run_cases([case], OffALittle())
+        result = result_of(case_of(operator, desc, given), larger)
         _, most = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -233,7 +221,7 @@ def test_what_is_too_much_is_refused_with_the_number() -> None:
 def test_a_case_of_too_much_work_is_skipped_with_the_number(tmp_path: Path) -> None:
     path = tmp_path / "case.yaml"
     path.write_text(CASE, encoding="utf-8")
-    for implementation, reasons in ((None, [NUMBER, "no expected outputs"]), (Constant(), [NUMBER, NUMBER])):
+    for implementation, reasons in ((None, [NUMBER, "no expected outputs"]), (giving(1.3750001), [NUMBER, NUMBER])):
         results = dmlcheck.run_cases(dmlcheck.load_cases(path), implementation)
         assert [result.outcome for result in results] == ["skipped", "skipped"]
         for result, reason in zip(results, reasons, strict=True):
@@ -241,16 +229,3 @@ def test_a_case_of_too_much_work_is_skipped_with_the_number(tmp_path: Path) -> N
     done = command("eval", str(path))
     assert done.exit_code == 5
     assert done.stdout.count(NUMBER) == 2
-
-
-class Constant:
-    """Computes what the reference does not."""
-
-    name = "constant"
-
-    def unsupported(self, desc: Any) -> None:
-        """It takes any desc."""
-
-    def run(self, *_: Any) -> dict[str, Any]:
-        """Return a number near the right one."""
-        return {"OutputTensor": np.full((1, 1, 1, 1), 1.3750001, np.float32)}

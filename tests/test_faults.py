@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from functools import cache
 from pathlib import Path
@@ -10,12 +9,11 @@ from typing import Any
 
 import faulty
 import pytest
-from click.testing import CliRunner
+from commandline import dmlcheck, json_of
 from lxml import etree
 
 from dmlcheck import load_cases, run_cases
 from dmlcheck.cases.records import Case
-from dmlcheck.cli import main
 from dmlcheck.running.results import ALL_UNDEFINED, FOR_REFERENCE, CaseResult
 
 CASES = Path(__file__).parent.parent / "cases"
@@ -114,7 +112,7 @@ def reports(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     name = f"python:faulty:{faulty.FAULTS[request.param].__name__}"
     files = ["--json", str(tmp_path / "report.json"), "--junitxml", str(tmp_path / "junit.xml")]
-    result = CliRunner().invoke(main, ["run", str(CASES / file), "--implementation", name, *files])
+    result = dmlcheck("run", str(CASES / file), "--implementation", name, *files)
     assert result.exit_code == 1, result.output
     return words.removesuffix("$"), tmp_path, result.output
 
@@ -124,7 +122,7 @@ def test_the_reports_name_what_is_wrong(reports: tuple[str, Path, str]) -> None:
     said = f"likely cause: .*{words}"
     assert re.search(rf"^    help: {said}", printed, re.MULTILINE)
     assert re.search(rf"^::error .*%0Ahelp: {said}", printed, re.MULTILINE)
-    report: Any = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    report: Any = json_of(folder / "report.json")
     failed = [case for case in report["cases"] if case["outcome"] == "failed"]
     assert failed
     assert all(re.search(said, problem["help"]) for case in failed for problem in case["diagnostics"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from pathlib import Path
@@ -11,6 +10,7 @@ import click
 import numpy as np
 import pytest
 import yaml
+from commandline import json_of
 from guide_pages import (
     GUIDE,
     INDEX,
@@ -286,7 +286,7 @@ def test_a_report_has_the_keys_that_the_page_names(tmp_path: Path, monkeypatch: 
     monkeypatch.chdir(tmp_path)
     lay_out(tmp_path)
     run("dmlcheck run sum.yaml --json report.json")
-    report = json.loads(Path("report.json").read_text(encoding="utf-8"))
+    report = json_of("report.json")
     (case,) = report["cases"]
     part = section(PAGES["reports.md"], "The JSON report")
     cells = dict(re.findall(r"^\| (`.*?) \| (.*) \|$", part, re.MULTILINE))

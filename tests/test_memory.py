@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from commandline import json_of
 
 import dmlcheck
 from dmlcheck.values import memory
@@ -229,7 +230,7 @@ def test_run_takes_its_inputs_its_outputs_and_256_mib(name: str, tmp_path: Path)
     case, report = tmp_path / "case.yaml", tmp_path / "report.json"
     case.write_text(text, encoding="utf-8")
     most, code = map(int, python(RUN, "run", str(case), "--json", str(report)).splitlines()[-1].split())
-    (result,) = json.loads(report.read_text(encoding="utf-8"))["cases"]
+    (result,) = json_of(report)["cases"]
     assert sum(output["mismatches"] for output in result["outputs"].values()) == mismatches
     assert code == (1 if mismatches else 0)
     assert most <= allowed + HEADROOM
@@ -381,7 +382,7 @@ outputs: {{OutputTensor: {values}}}
     most, code = map(int, last.split())
     assert code == 1
     assert "tensor-too-large" in "\n".join(printed)
-    (result,) = json.loads(report.read_text(encoding="utf-8"))["cases"]
+    (result,) = json_of(report)["cases"]
     assert result["outcome"] == "error"
     (diagnostic,) = result["diagnostics"]
     assert diagnostic["rule"] == "tensor-too-large"

@@ -14,8 +14,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from marked_yaml import Marked
-from obeying import at_level, ways_to_obey
+from obeying import Marked, at_level, ways_to_obey
 from test_broken import FILES, FOLDER, diagnostics
 
 from dmlcheck.cases.records import Case

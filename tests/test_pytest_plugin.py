@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from commandline import json_of
 from misbehaving import CRASH, HANG
 
 HERE = Path(__file__).parent
@@ -338,7 +338,7 @@ cases:
 """
 
 
-VAIN = "dmlcheck: 0 cases computed, 2 descs checked: nothing was checked on python:refusing:Unable"
+VAIN = "dmlcheck: 0 cases computed, 2 descs checked: nothing was checked on python:judged:unable"
 
 
 @pytest.mark.slow
@@ -346,9 +346,9 @@ VAIN = "dmlcheck: 0 cases computed, 2 descs checked: nothing was checked on pyth
     ("name", "processes", "code", "outcomes", "line"),
     [
         ("reference", "0", 0, "2 passed, 1 skipped", "dmlcheck: 0 cases computed, 2 descs checked"),
-        ("python:refusing:Refusing", "0", 1, "1 failed, 2 passed", "dmlcheck: 2 cases computed, 1 desc checked"),
-        ("python:refusing:Unable", "0", 5, "2 passed, 1 skipped", VAIN),
-        ("python:refusing:Unable", "2", 5, "2 passed, 1 skipped", VAIN),
+        ("python:judged:refusing", "0", 1, "1 failed, 2 passed", "dmlcheck: 2 cases computed, 1 desc checked"),
+        ("python:judged:unable", "0", 5, "2 passed, 1 skipped", VAIN),
+        ("python:judged:unable", "2", 5, "2 passed, 1 skipped", VAIN),
     ],
 )
 def test_a_session_in_which_an_implementation_computes_nothing_is_not_green(
@@ -367,7 +367,7 @@ def test_a_session_in_which_an_implementation_computes_nothing_is_not_green(
 
 def reported(name: str) -> dict[str, Any]:
     """Return a report without what differs from run to run."""
-    report = dict(json.loads(Path(name).read_text(encoding="utf-8")))
+    report = dict(json_of(name))
     for case in report["cases"]:
         del case["seconds"]
     return report

@@ -7,12 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from judged import like_reference, result_of
 
 from dmlcheck import Case, CaseResult, load_cases, run_cases
 from dmlcheck.cases.prepare import prepare
-from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.implementations.reference import Reference
-from dmlcheck.reference import engine
 from dmlcheck.reference.bounds import bounds
 from dmlcheck.specs.load import load_spec, operator_names
 from dmlcheck.specs.records import UNDEFINED, Tolerance
@@ -88,22 +87,9 @@ def test_every_case_of_an_operator_passes_without_a_warning(shipped: Shipped) ->
     assert len(results) > 30
 
 
-class Itself:
-    """The reference engine under another name, so that cases without outputs are compared."""
-
-    name = "itself"
-    version = "1"
-
-    def unsupported(self, _: OperatorDesc) -> None:
-        return None
-
-    def run(self, desc: OperatorDesc, inputs: dict[str, Any]) -> dict[str, Any]:
-        return engine.run(desc, inputs)
-
-
 @pytest.mark.slow
 def test_every_case_for_implementations_has_a_result_to_compare_with(shipped: Shipped) -> None:
-    results = run_cases((case for case in shipped.cases if case.is_without_results), Itself())
+    results = run_cases((case for case in shipped.cases if case.is_without_results), like_reference(version="1"))
     assert [(result.case.id, result.reason) for result in results if result.outcome != "passed"] == []
     assert len(results) > 5
 
@@ -157,30 +143,19 @@ def test_the_cases_of_another_way_differ_from_the_reference_and_pass() -> None:
         assert all(result.outcome == "passed" for result in run_cases(cases))
 
 
-class Another:
-    """An implementation that gives some outputs, and the others as the reference does."""
-
-    name = "another"
-
-    def __init__(self, given: dict[str, list[float]]) -> None:
-        self.given = given
-
-    def unsupported(self, _: object) -> None:
-        return None
-
-    def run(self, desc: OperatorDesc, inputs: dict[str, Any]) -> dict[str, Any]:
-        outputs = Reference().run(desc, inputs)
-        return {
-            name: np.array(self.given[name], values.dtype).reshape(values.shape) if name in self.given else values
-            for name, values in outputs.items()
-        }
-
-
 @pytest.mark.parametrize("name", FAR_WAYS)
 def test_a_result_of_another_way_passes_beside_the_exact_one(name: str) -> None:
     path, _, case_name = name.partition("::")
     (case,) = [case for case in load_cases(CASES / path) if case.name == case_name]
-    (other,) = run_cases([case], Another(FAR_WAYS[name]))
+    given = FAR_WAYS[name]
+
+    def change(outputs: dict[str, Any]) -> dict[str, Any]:
+        return outputs | {
+            label: np.array(values, outputs[label].dtype).reshape(outputs[label].shape)
+            for label, values in given.items()
+        }
+
+    other = result_of(case, like_reference(change))
     # Sums of integers that are exact are likelier than those of scaled numbers.
     rules = ["unlikely-error"] if case_name == "scaled-numbers-added-in-float32" else []
     assert (other.outcome, [found.rule for found in other.diagnostics]) == ("passed", rules)

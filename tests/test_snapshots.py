@@ -7,9 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
-
-from dmlcheck.cli import main
+from commandline import dmlcheck
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 OUTPUTS = {
@@ -50,7 +48,7 @@ OUTPUTS = {
 
 def printed(command: str) -> str:
     """Return what a command prints and its exit code, with all times 0 and without NumPy's version."""
-    result = CliRunner().invoke(main, command.split(), catch_exceptions=False)
+    result = dmlcheck(*command.split())
     text = re.sub(r"\d+\.\d\d( s)?$", r"0.00\1", result.stdout, flags=re.MULTILINE)
     text = re.sub(r"\(NumPy [^)]+\)", "(NumPy 2)", text)
     parts = [f"$ dmlcheck {command}\n", text]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import itertools
-import json
 import os
 import subprocess
 import sys
@@ -14,7 +13,7 @@ from types import SimpleNamespace
 
 import click
 import pytest
-from commandline import FILES, GOOD, WRONG, dmlcheck, spawned, write
+from commandline import FILES, GOOD, WRONG, dmlcheck, json_of, spawned, write
 
 from dmlcheck.cli import console, main
 from dmlcheck.cli.console import Console
@@ -105,7 +104,7 @@ def test_a_reader_that_has_seen_enough_does_not_cost_the_report(folder: Path) ->
     command = f"{sys.executable} -m dmlcheck run a.yaml -v --json report.json | head -n 1"
     result = subprocess.run(["sh", "-c", command], capture_output=True, check=False, timeout=60)
     assert result.stderr == b""
-    assert len(json.loads((folder / "report.json").read_text(encoding="utf-8"))["cases"]) == 3000
+    assert len(json_of(folder / "report.json")["cases"]) == 3000
 
 
 @pytest.mark.slow

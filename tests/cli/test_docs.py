@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import builtins
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from commandline import dmlcheck
+from commandline import dmlcheck, json_of
 
 from dmlcheck.reports.site import build
 from dmlcheck.reports.site.build import File
@@ -25,7 +24,7 @@ def test_the_files_and_a_manifest_are_written(tmp_path: Path) -> None:
     done = dmlcheck("docs", "-o", str(tmp_path / "site"))
     assert done.exit_code == 0
     assert (tmp_path / "site/index.html").read_bytes() == "<p>é</p>".encode()
-    assert json.loads((tmp_path / "site/manifest.json").read_text())["files"] == [
+    assert json_of(tmp_path / "site/manifest.json")["files"] == [
         "index.html",
         "style.css",
         "manifest.json",

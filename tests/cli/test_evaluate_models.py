@@ -10,10 +10,7 @@ from commandline import GOOD, dmlcheck, write
 from run_models import perceptron
 from whole_models import model, node, save
 
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 def test_the_outputs_of_a_model_are_printed_after_remarks() -> None:

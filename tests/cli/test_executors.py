@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from commandline import GOOD, WRONG, dmlcheck, many, spawned, write
+from commandline import GOOD, WRONG, dmlcheck, json_of, many, spawned, write
 
 from dmlcheck.cli.executors import ExecutorParam
 
@@ -63,7 +62,7 @@ def test_the_report_of_a_cluster_is_that_of_one_process() -> None:
 
 def timeless(path: Path) -> Any:
     """Return a report without its times."""
-    report = json.loads(path.read_text(encoding="utf-8"))
+    report = json_of(path)
     for part in (report["summary"], *report["cases"]):
         part.pop("seconds")
     return report

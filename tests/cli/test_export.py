@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
-from commandline import DESC, GOOD, dmlcheck, many, write
+from commandline import DESC, GOOD, dmlcheck, json_of, many, write
 
 
 def test_how_many_cases_went_to_how_many_models_is_said_and_why_others_did_not() -> None:
@@ -18,7 +17,7 @@ def test_how_many_cases_went_to_how_many_models_is_said_and_why_others_did_not()
         "3 cases exported to 1 model in out",
         "1 case not exported: a plain desc: nothing to run",
     ]
-    assert len(json.loads(Path("out/manifest.json").read_text(encoding="utf-8"))["entries"]) > 0
+    assert len(json_of("out/manifest.json")["entries"]) > 0
 
 
 def test_a_case_that_is_not_legal_fails_the_export_and_the_others_go() -> None:

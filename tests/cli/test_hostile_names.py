@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commandline import GOOD, WRONG, dmlcheck, spawned, write
+from commandline import GOOD, WRONG, dmlcheck, json_of, spawned, write
 
 from dmlcheck.running.events import digest, digest_of
 
@@ -151,4 +151,4 @@ def test_a_report_does_not_take_the_number_of_a_closed_stream(folder: Path) -> N
     write("a.yaml", WRONG)
     command = f"'{sys.executable}' -m dmlcheck run a.yaml --json r.json <&- >&- 2>&-"
     assert subprocess.run(["sh", "-c", command], cwd=folder, check=False, timeout=60).returncode == 1
-    assert json.loads((folder / "r.json").read_text("utf-8"))["summary"]["failed"] == 1
+    assert json_of(folder / "r.json")["summary"]["failed"] == 1

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from click.testing import Result
-from commandline import GOOD, WRONG, dmlcheck, write
+from commandline import GOOD, WRONG, dmlcheck, json_of, write
 
 from dmlcheck.running.events import digest, digest_of
 
@@ -75,7 +75,7 @@ def report() -> dict[str, Any]:
         "0",
     ]
     assert dmlcheck("run", "a.yaml", *words).exit_code == 1
-    report: dict[str, Any] = json.loads(Path("new.json").read_text(encoding="utf-8"))
+    report: dict[str, Any] = json_of("new.json")
     return report
 
 
@@ -106,7 +106,7 @@ def test_merge_takes_or_refuses_whatever_stands_anywhere(
 def test_so_does_compare_to(value: Any, report: dict[str, Any]) -> None:
     write("good.yaml", GOOD)
     dmlcheck("run", "good.yaml", "--json", "old.json")
-    old = json.loads(Path("old.json").read_text(encoding="utf-8"))
+    old = json_of("old.json")
     for steps in places(old):
         Path("new.json").write_text(json.dumps(changed(old, steps, value)), encoding="utf-8")
         result = dmlcheck("run", "good.yaml", "--compare-to", "new.json", "--max-drift", "1", *REPORTS)

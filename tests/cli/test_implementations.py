@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,8 +11,9 @@ from unittest.mock import Mock
 import click
 import pytest
 from click.testing import CliRunner
+from commandline import dmlcheck, json_of
 
-from dmlcheck.cli import implementations, main
+from dmlcheck.cli import implementations
 from dmlcheck.cli.implementations import implementation_option, made
 from dmlcheck.implementations import Unavailable
 from dmlcheck.reports.reading import case_result
@@ -86,15 +86,15 @@ def test_what_is_raised_is_in_every_report_with_its_traceback(
     Path("abs.yaml").write_text(text, encoding="utf-8")
     files = [f"--{kind}={kind}.out" for kind in ("json", "junitxml", "html", "sarif")]
     words = ["run", "abs.yaml", "--implementation", "python:raising_here:Raising", "-j", jobs, *files]
-    brief, whole = (CliRunner().invoke(main, [*words, *more], catch_exceptions=False) for more in ([], ["-v"]))
+    brief, whole = (dmlcheck(*words, *more) for more in ([], ["-v"]))
     assert (brief.exit_code, whole.exit_code) == (1, 1)
     assert f"  |     {LINE}\n" in whole.stdout
     assert "  | KeyError: 'NoTensor'\n" in whole.stdout
     assert LINE not in brief.stdout
     assert "  | the traceback: -v prints it\n" in brief.stdout
-    (case,) = json.loads(Path("json.out").read_text("utf-8"))["cases"]
+    (case,) = json_of("json.out")["cases"]
     assert LINE in case["traceback"]
-    (result,) = json.loads(Path("sarif.out").read_text("utf-8"))["runs"][0]["results"]
+    (result,) = json_of("sarif.out")["runs"][0]["results"]
     assert result["properties"]["traceback"] == case["traceback"]
     escaped = html.escape(LINE)
     assert escaped in Path("html.out").read_text("utf-8")

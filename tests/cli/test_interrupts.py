@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commandline import GOOD, dmlcheck, many, spawned, write
+from commandline import GOOD, dmlcheck, json_of, many, spawned, write
 
 from dmlcheck.cli.interrupts import SIGNALS, Interrupts
 from dmlcheck.cli.outcome import Outcome
@@ -135,9 +134,9 @@ def test_an_interrupt_after_the_last_case_leaves_whole_reports(
     monkeypatch.setattr(Outcome, "finish", interrupted)
     write("a.yaml", many(3))
     result = dmlcheck("run", "a.yaml", "--json", "r.json", "--sarif", "r.sarif")
-    report = json.loads(Path("r.json").read_text(encoding="utf-8"))
+    report = json_of("r.json")
     assert (result.exit_code, report["summary"]["total"], report.get("interrupted")) == (130, 3, None)
-    assert json.loads(Path("r.sarif").read_text(encoding="utf-8"))["runs"]
+    assert json_of("r.sarif")["runs"]
     assert (result.stdout.splitlines()[-1].startswith("3 passed in "), left()) == (True, [])
 
 
@@ -171,7 +170,7 @@ def test_an_interrupt_of_a_case_leaves_the_reports_so_far(number: signal.Signals
     words = ["--implementation", "python:interrupting:Interrupting", "--json", "r.json", "--junitxml", "r.xml"]
     words += ["--timeout", "0"]  # it interrupts its own process, which is then that of the run
     result = spawned("run", "a.yaml", *words, NUMBER=str(int(number)))
-    report = json.loads(Path("r.json").read_text(encoding="utf-8"))
+    report = json_of("r.json")
     assert (result.returncode, report["summary"]["total"], report["interrupted"]) == (130, 2, True)
     assert (Path("r.xml").exists(), left()) == (True, [])
 
@@ -195,7 +194,7 @@ def test_an_interrupted_export_leaves_a_manifest_of_what_is_whole(
     monkeypatch.setattr(Folder, "write", interrupted)
     write("a.yaml", many(5))
     result = dmlcheck("export", "--to", form, "a.yaml", "-o", "out")
-    manifest = json.loads(Path("out/manifest.json").read_text(encoding="utf-8"))
+    manifest = json_of("out/manifest.json")
     assert (result.exit_code, sorted(manifest["files"])) == (130, sorted([*files[:2], "manifest.json"]))
     monkeypatch.setattr(Folder, "write", put)
     assert dmlcheck("export", "--to", form, "a.yaml", "-o", "out").exit_code == 0
@@ -229,7 +228,7 @@ def test_the_end_of_the_terminal_ends_all_processes_of_a_run_and_keeps_its_repor
             threading.Event().wait(0.05)
         os.killpg(process.pid, signal.SIGHUP)  # all that a terminal ends
         process.communicate(timeout=30)
-    report = json.loads(Path("r.json").read_text(encoding="utf-8"))
+    report = json_of("r.json")
     assert (process.returncode, report["interrupted"], left()) == (130, True, [])
     assert list((folder / "temporary").iterdir()) == []
 
@@ -256,5 +255,5 @@ def test_a_terminal_that_is_closed_over_its_progress_bar_costs_no_report() -> No
     command = ["run", "a.yaml", "--json", "r.json", "--implementation", f"command:{sys.executable} sleeper.py"]
     words = [sys.executable, "-c", TERMINAL, "-m", "dmlcheck", *command]
     ended = subprocess.run(words, check=False, timeout=60, env={**os.environ, "TERM": "xterm"})
-    report = json.loads(Path("r.json").read_text(encoding="utf-8"))
+    report = json_of("r.json")
     assert (ended.returncode, report["interrupted"], left()) == (130, True, [])

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
-from commandline import GOOD, dmlcheck, many, write
+from commandline import GOOD, dmlcheck, json_of, many, write
 
 
 def shards(text: str) -> list[str]:
@@ -26,7 +25,7 @@ def test_merged_shards_end_as_the_whole_run_does(text: str, code: int, last: str
     result = dmlcheck("merge", *shards(text), "--json", "all.json")
     assert (result.exit_code, dmlcheck("run", "a.yaml").exit_code) == (code, code)
     assert result.stdout.splitlines()[-1].startswith(last)
-    assert json.loads(Path("all.json").read_text(encoding="utf-8"))["summary"]["total"] == 6
+    assert json_of("all.json")["summary"]["total"] == 6
 
 
 def test_shards_of_nothing_are_nothing_collected() -> None:
@@ -80,7 +79,7 @@ def test_the_whole_run_of_an_implementation_counts_what_it_computed() -> None:
         dmlcheck("run", "a.yaml", *misbehaving, "--shard", f"{number}/2", "--json", f"{number}.json")
     result = dmlcheck("merge", "1.json", "2.json", "--json", "all.json")
     assert (result.exit_code, result.stdout.splitlines()[-1].partition(" in ")[0]) == (0, "1 passed, 2 descs checked")
-    summary = json.loads(Path("all.json").read_text(encoding="utf-8"))["summary"]
+    summary = json_of("all.json")["summary"]
     assert (summary["passed"], summary["computed"], summary["legal"]) == (3, 1, 1)
 
 

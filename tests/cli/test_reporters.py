@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from commandline import GOOD, WRONG, dmlcheck, write
+from commandline import GOOD, WRONG, dmlcheck, json_of, write
 
 KINDS = ["json", "junitxml", "html", "sarif"]
 
@@ -48,7 +47,7 @@ def test_an_empty_file_and_the_null_device_take_a_report() -> None:
     write("r.json", "")
     result = dmlcheck("run", "a.yaml", "--json", "r.json", "--html", os.devnull, "--sarif", os.devnull)
     assert result.exit_code == 0
-    assert json.loads(Path("r.json").read_text("utf-8"))["summary"]["passed"] == 1
+    assert json_of("r.json")["summary"]["passed"] == 1
 
 
 @pytest.mark.slow
@@ -57,7 +56,7 @@ def test_a_report_may_go_into_a_pipe(folder: Path) -> None:
     write("a.yaml", GOOD)
     os.mkfifo(folder / "pipe")
     with subprocess.Popen([sys.executable, "-m", "dmlcheck", "run", "a.yaml", "--json", "pipe"]) as process:
-        report = json.loads((folder / "pipe").read_text(encoding="utf-8"))
+        report = json_of(folder / "pipe")
         assert process.wait(timeout=60) == 0
     assert report["summary"]["passed"] == 1
     assert (folder / "pipe").is_fifo()

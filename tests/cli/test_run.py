@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -12,7 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
-from commandline import DESC, FILES, GOOD, WRONG, dmlcheck, write
+from commandline import DESC, FILES, GOOD, WRONG, dmlcheck, json_of, write
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -101,7 +100,7 @@ def test_a_run_stops_after_so_many_failures(words: list[str]) -> None:
     assert last.startswith("1 passed, 1 failed, 3 not run in ")
     last = dmlcheck("run", "f", "--max-failures", "2", "--json", "report.json").stdout.splitlines()[-1]
     assert last.startswith("2 passed, 2 failed, 1 not run in ")
-    assert json.loads(Path("report.json").read_text(encoding="utf-8"))["not_run"] == 1
+    assert json_of("report.json")["not_run"] == 1
     write("f/4.yaml", WRONG)
     assert dmlcheck("run", "f", "--max-failures", "3").stdout.splitlines()[-1].startswith("2 passed, 3 failed in ")
 
@@ -116,7 +115,7 @@ def test_a_plain_desc_is_legal_or_fails_whatever_the_implementation() -> None:
         legal = dmlcheck("run", "legal.yaml", "-v", "--json", "report.json", *words)
         assert (legal.exit_code, legal.stdout.splitlines()[-1].startswith(ONE_DESC)) == (code, True)
         assert "PASSED legal.yaml::legal   a valid desc" in legal.stdout
-        summary = json.loads(Path("report.json").read_text(encoding="utf-8"))["summary"]
+        summary = json_of("report.json")["summary"]
         assert (summary["passed"], summary["legal"], summary["computed"]) == (1, 1, 0)
         wrong = dmlcheck("run", "not.yaml", *words)
         assert (wrong.exit_code, "error[unknown-enum-value]" in wrong.stdout) == (1, True)
@@ -141,9 +140,9 @@ cases:
 OUTCOMES = {
     # plain, axis, field, early, sum, random
     "reference": ("passed passed passed passed passed skipped", 1, 0, "1 passed, 4 descs checked, 1 skipped (1 for "),
-    "Refusing": ("passed passed passed passed error error", 1, 1, "1 passed, 3 descs checked, 2 errors"),
-    "Taking": ("passed failed passed passed failed failed", 0, 1, "3 descs checked, 3 failed"),
-    "Unable": ("passed passed passed passed skipped skipped", 0, 5, "4 descs checked, 2 skipped"),
+    "refusing": ("passed passed passed passed error error", 1, 1, "1 passed, 3 descs checked, 2 errors"),
+    "zeros": ("passed failed passed passed failed failed", 0, 1, "3 descs checked, 3 failed"),
+    "unable": ("passed passed passed passed skipped skipped", 0, 5, "4 descs checked, 2 skipped"),
 }
 
 
@@ -152,13 +151,13 @@ OUTCOMES = {
 def test_what_the_implementation_did_not_do_is_not_counted_as_passed(name: str, jobs: str) -> None:
     outcomes, computed, code, last = OUTCOMES[name]
     write("a.yaml", MIXED)
-    implementation = name if name == "reference" else f"python:refusing:{name}"
+    implementation = name if name == "reference" else f"python:judged:{name}"
     result = dmlcheck("run", "a.yaml", "-j", jobs, "--implementation", implementation, "--json", "report.json")
-    report = json.loads(Path("report.json").read_text(encoding="utf-8"))
+    report = json_of("report.json")
     assert [case["outcome"] for case in report["cases"]] == outcomes.split()
     assert (report["summary"]["computed"], report["summary"]["legal"]) == (computed, 1)
     assert (result.exit_code, result.stdout.splitlines()[-1].startswith(last)) == (code, True)
-    assert ("error[invalid-desc-accepted]: refusing accepts a desc" in result.stdout) == (name == "Taking")
+    assert ("error[invalid-desc-accepted]: fake accepts a desc" in result.stdout) == (name == "zeros")
     assert ("1 case is for implementations, which are compared with the reference engine" in result.stdout) == (
         name == "reference"
     )
@@ -170,7 +169,7 @@ def test_a_desc_that_is_wrong_at_the_level_of_the_run_alone_is_sent_there() -> N
     """REDUCE sums INT64 from 5_0 on."""
     write("a.yaml", MIXED)
     for level, code in (("4_1", 1), ("5_0", 5)):
-        words = ["-k", "early", "--feature-level", level, "--implementation", "python:refusing:Taking"]
+        words = ["-k", "early", "--feature-level", level, "--implementation", "python:judged:zeros"]
         assert dmlcheck("run", "a.yaml", *words).exit_code == code
 
 
@@ -201,7 +200,7 @@ def test_skipped_cases_fail_a_run_that_allows_none(jobs: str) -> None:
     write("f/right.yaml", GOOD)
     result = dmlcheck("run", "f", "--fail-on-skipped", "-j", jobs, "--json", "report.json")
     assert result.exit_code == 1
-    cases = json.loads(Path("report.json").read_text(encoding="utf-8"))["cases"]
+    cases = json_of("report.json")["cases"]
     assert [("Axes: [0]" in case["desc"]) for case in cases if case["outcome"] == "failed"] == [True]
     assert "FAILED f/skipped.yaml::skipped   skipped-case" in result.stdout
     assert "f/skipped.yaml:1:1: error[skipped-case]: skipped: no expected outputs: nothing independent" in result.stdout
@@ -232,7 +231,7 @@ def test_an_interrupted_run_keeps_its_report(folder: Path) -> None:
     assert process.returncode == 130
     assert err == b""
     assert b"interrupted after" in out
-    report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    report = json_of(folder / "report.json")
     assert 0 < report["summary"]["total"] == len(report["cases"]) < 10_000
 
 
@@ -248,7 +247,7 @@ def test_a_mismatch_points_at_the_value_as_the_file_gives_it(values: str, pointe
     desc = GOOD.replace("Sizes: [3]", "Sizes: [2, 3, 2]").replace("Sizes: [1]", "Sizes: [2, 1, 2]")
     write("a.yaml", desc.replace("Axes: [0]", "Axes: [1]").replace("[1, 2, 3]", "{fill: 2}").replace("[6]", values))
     dmlcheck("run", "a.yaml", "--json", "report.json")
-    (case,) = json.loads(Path("report.json").read_text(encoding="utf-8"))["cases"]
+    (case,) = json_of("report.json")["cases"]
     (diagnostic,) = case["diagnostics"]
     assert (diagnostic["pointer"], diagnostic["column"]) == (pointer, column)
 
@@ -272,7 +271,7 @@ def test_operators_go_by_their_full_names_in_reports() -> None:
     write("a.yaml", GOOD.replace("DML_OPERATOR_", ""))
     write("b.yaml", GOOD)
     result = dmlcheck("run", "a.yaml", "b.yaml", "--json", "report.json")
-    cases = json.loads(Path("report.json").read_text(encoding="utf-8"))["cases"]
+    cases = json_of("report.json")["cases"]
     assert [case["operator"] for case in cases] == ["DML_OPERATOR_REDUCE"] * 2
     assert len([line for line in result.stdout.splitlines() if line.startswith("REDUCE ")]) == 1
 
@@ -287,7 +286,7 @@ def test_values_that_find_no_memory_cost_the_case_only(folder: Path) -> None:
     command = f"ulimit -v 3000000; {sys.executable} -m dmlcheck run a.yaml b.yaml c.yaml --json r.json"
     result = subprocess.run(["sh", "-c", command], capture_output=True, check=False, timeout=120)
     assert (result.returncode, result.stderr) == (1, b"")
-    cases = json.loads((folder / "r.json").read_text(encoding="utf-8"))["cases"]
+    cases = json_of(folder / "r.json")["cases"]
     assert [case["outcome"] for case in cases] == ["passed", "error", "passed"]
     assert [diagnostic["rule"] for diagnostic in cases[1]["diagnostics"]] == ["tensor-too-large"]
 
@@ -310,7 +309,7 @@ def test_failures_that_are_known_of_a_version_of_directml_are_expected(jobs: str
     assert dmlcheck(*words).exit_code == 1
     result = dmlcheck(*words, "--directml-version", "1.8.0", "--json", "r.json", "-j", jobs)
     assert (result.exit_code, result.stdout.splitlines()[-1].split(" in ")[0]) == (0, "1 xfailed")
-    report = json.loads(Path("r.json").read_text(encoding="utf-8"))
+    report = json_of("r.json")
     (case,) = report["cases"]
     assert (case["outcome"], case["reason"][:23]) == ("xfailed", "FLOAT16 SUM and AVERAGE")
     assert report["directml_version"] == "1.8.0"
@@ -346,7 +345,7 @@ def test_an_output_that_is_not_compared_is_said_in_text_and_json() -> None:
     assert "  not compared, as the case gives no values: OutputTensors[1]" in lines
     at = lines.index("1 case with outputs that are not compared, as no values are given for them:")
     assert lines[at + 1] == "  a.yaml::a: OutputTensors[1]"
-    (case,) = json.loads(Path("r.json").read_text(encoding="utf-8"))["cases"]
+    (case,) = json_of("r.json")["cases"]
     assert case["not_compared"] == ["OutputTensors[1]"]
 
 
@@ -530,7 +529,7 @@ def pair(folder: Path, first: str, second: str, *words: str) -> tuple[int, list[
     write("b.yaml", WRONG)
     names = "--implementation", f"python:sums:{first}", "--against", f"python:sums:{second}"
     result = dmlcheck("run", "a.yaml", "b.yaml", *names, "--json", "report.json", *words)
-    return result.exit_code, result.stdout.splitlines(), json.loads((folder / "report.json").read_text("utf-8"))
+    return result.exit_code, result.stdout.splitlines(), json_of(folder / "report.json")
 
 
 @pytest.mark.parametrize("words", [(), ("-j", "2"), ("--timeout", "0")])

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import run_models
-from commandline import GOOD, dmlcheck, write
+from commandline import GOOD, dmlcheck, json_of, write
 from run_models import ROUNDED, RUNTIME, Runtime, onnx, ort, perceptron, plant, runtime
 from whole_models import save
 
@@ -32,7 +31,7 @@ def run(*words: str) -> Any:
 
 
 def report() -> dict[str, Any]:
-    return json.loads(Path("r.json").read_text(encoding="utf-8"))  # type: ignore[no-any-return]
+    return json_of("r.json")  # type: ignore[no-any-return]
 
 
 def test_a_right_model_passes() -> None:

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from commandline import dmlcheck
+from commandline import dmlcheck, json_of
 
 from dmlcheck.cases.find import each_once
 from dmlcheck.cli.selection import targets
@@ -114,7 +114,7 @@ def test_the_id_of_a_bundled_case_is_accepted_where_its_file_is_not() -> None:
     assert dmlcheck("run", "--list", BUNDLED).stdout == f"{BUNDLED}\n"
     report = dmlcheck("run", BUNDLED, "--json", "r.json", "--junitxml", "j.xml")
     assert report.exit_code == 0
-    (case,) = json.loads(Path("r.json").read_text(encoding="utf-8"))["cases"]
+    (case,) = json_of("r.json")["cases"]
     assert (case["id"], case["command"]) == (BUNDLED, f"dmlcheck run {BUNDLED}")
     assert '<testcase classname="cases.argmax.example" name="example"' in Path("j.xml").read_text(encoding="utf-8")
     assert '<testsuite name="cases/argmax/example.yaml"' in Path("j.xml").read_text(encoding="utf-8")
@@ -138,7 +138,7 @@ def test_a_file_of_ones_own_comes_before_a_bundled_one() -> None:
     own.write_text(CASE, encoding="utf-8")
     assert dmlcheck("run", "--list", "cases/argmax/example.yaml").stdout == "cases/argmax/example.yaml::example\n"
     dmlcheck("run", "-k", "argmax/example", "--json", "r.json")
-    (case,) = json.loads(Path("r.json").read_text(encoding="utf-8"))["cases"]
+    (case,) = json_of("r.json")["cases"]
     assert case["id"] == BUNDLED
     assert case["command"] == f"dmlcheck run {case['file']}::example" != f"dmlcheck run {BUNDLED}"
 

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from commandline import dmlcheck, write
+from commandline import dmlcheck, json_of, write
 
 MATRIX = """\
 operator: DML_OPERATOR_ELEMENT_WISE_ADD
@@ -47,7 +47,7 @@ def test_a_run_ends_each_case_and_tells_the_diagnostics_of_the_first() -> None:
     files = {f"--{kind}": f"r.{kind}" for kind in ("json", "junitxml", "html", "sarif")}
     result = dmlcheck("run", "a.yaml", *(word for pair in files.items() for word in pair))
     assert result.exit_code == 1
-    cases = json.loads(Path("r.json").read_text("utf-8"))["cases"]
+    cases = json_of("r.json")["cases"]
     assert (len(cases), {case["outcome"] for case in cases}) == (1000, {"failed"})
     assert 1000 < sum(len(case["diagnostics"]) for case in cases) < 1010
     silent = [case for case in cases if not case["diagnostics"]]

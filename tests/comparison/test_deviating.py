@@ -7,18 +7,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from judged import case_of, giving, result_of
 
-from dmlcheck.cases.records import Case
 from dmlcheck.comparison.compare import compare
 from dmlcheck.comparison.deviating import Judged, explaining
 from dmlcheck.comparison.tolerances import Limit
 from dmlcheck.descs.read import read_desc
-from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference.bounds import bounds
-from dmlcheck.running.one_case import Run, run_case
 from dmlcheck.specs.records import OUTPUT, Deviation, Tolerance
 from dmlcheck.validation.deviations import known_deviations
-from dmlcheck.values.number_formats import NUMPY_TYPES
 
 EXACT = Limit(Tolerance(exact=True), is_own=True)
 
@@ -133,24 +130,11 @@ def test_an_output_that_is_right_for_other_inputs_is_explained(actual: list[floa
 OUTPUTS = ("OutputTensor", "OutputGradientTensor")
 
 
-class Given:
-    name, device, version, is_directml = "given", "", "", True
-
-    def __init__(self, values: Any) -> None:
-        self.values = values
-
-    def run(self, desc: OperatorDesc, _: dict[str, Any]) -> dict[str, Any]:
-        (output,) = desc.spec.outputs
-        tensor = desc.values[output.name]
-        return {output.name: np.array(self.values, NUMPY_TYPES[tensor.data_type]).reshape(tensor.sizes)}
-
-
 def outcome(operator: str, fields: dict[str, Any], tensors: dict[str, tuple[str, Any]], values: Any) -> str:
     """Return the outcome of a case on a DirectML that gives these values; tensors have a type and values."""
     desc = {name: {"DataType": kind, "Sizes": list(np.shape(given))} for name, (kind, given) in tensors.items()}
     inputs = {name: given for name, (_, given) in tensors.items() if name not in OUTPUTS}
-    case = Case("it", "it", "it.yaml", operator, None, {**desc, **fields}, inputs)
-    return run_case(case, Run(Given(values))).outcome
+    return result_of(case_of(operator, {**desc, **fields}, inputs), giving(values, is_directml=True)).outcome
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from judged import Fake, case_of, giving, result_of
 
-from dmlcheck.cases.records import Case
 from dmlcheck.descs.read import read_desc
-from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference.bounds import arithmetic_of
-from dmlcheck.running.one_case import Run, run_case
 from dmlcheck.running.results import CaseResult
 
 Array = Any
@@ -40,27 +38,23 @@ def without_the_largest(x: Array) -> Array:
     return cut(powers / (1 + powers.sum(axis=-1, keepdims=True)))
 
 
-class Made:
-    name = "made"
-    device = ""
-    version = ""
-
-    def __init__(self, compute: Callable[..., Array], *, is_directml: bool) -> None:
-        self.compute, self.is_directml = compute, is_directml
-
-    def run(self, _: OperatorDesc, inputs: dict[str, Any]) -> dict[str, Array]:
-        found = self.compute(*(x.astype(np.float32) for x in inputs.values()))
-        return {"OutputTensor": found.astype(np.float16)}
-
-
 def tensor(*sizes: int) -> dict[str, Any]:
     return {"DataType": "FLOAT16", "Sizes": list(sizes)}
 
 
-def result(operator: str, desc: dict[str, Any], made: Made, *inputs: Array) -> CaseResult:
+def made(compute: Callable[..., Array], *, is_directml: bool) -> Any:
+    """Return an implementation that computes in FLOAT32 from its inputs, and rounds to FLOAT16."""
+
+    def of(_: Any, inputs: dict[str, Any]) -> dict[str, Array]:
+        return {"OutputTensor": compute(*(x.astype(np.float32) for x in inputs.values())).astype(np.float16)}
+
+    return Fake(of, is_directml=is_directml)
+
+
+def result(operator: str, desc: dict[str, Any], implementation: Any, *inputs: Array) -> CaseResult:
     names = ("ATensor", "BTensor") if operator == "GEMM" else ("InputTensor",)
     given = {name: values.astype(np.float16).tolist() for name, values in zip(names, inputs, strict=True)}
-    return run_case(Case("it", "it", "it.yaml", operator, None, desc, given), Run(made))
+    return result_of(case_of(operator, desc, given), implementation)
 
 
 @pytest.mark.parametrize(
@@ -79,7 +73,7 @@ def test_values_in_float16_are_right_for_directml_alone_and_faults_stay_wrong(
 ) -> None:
     x = np.random.default_rng(5).uniform(-3, 3, (4, 50))
     desc = {"InputTensor": tensor(4, 50), "OutputTensor": tensor(4, 50), "Axes": [1]}
-    found = result("ACTIVATION_SOFTMAX1", desc, Made(compute, is_directml=is_directml), x)
+    found = result("ACTIVATION_SOFTMAX1", desc, made(compute, is_directml=is_directml), x)
     assert found.outcome == outcome, found.outputs
     told = found.outputs["OutputTensor"].decided_by
     assert ("as DirectML does: the exponentials, their sum" in told) == is_directml
@@ -95,11 +89,11 @@ GEMM |= {"TransA": "NONE", "TransB": "NONE", "Alpha": 1, "Beta": 0}
 )
 def test_the_largest_number_stands_for_an_overflow_of_directml(largest: float, is_directml: bool, outcome: str) -> None:
     a, b = np.full((1, 1, 40, 64), 100), np.full((1, 1, 64, 40), 100)
-    made = Made(lambda x, y: np.full_like(np.matmul(x, y), largest), is_directml=is_directml)
-    assert result("GEMM", GEMM, made, a, b).outcome == outcome
+    one = giving(largest, is_directml=is_directml)
+    assert result("GEMM", GEMM, one, a, b).outcome == outcome
     a[..., 0] = 0
     b = np.where(np.arange(64)[:, None] == 1, np.inf, b)  # an infinity of the inputs is not cut off
-    assert result("GEMM", GEMM, made, a, b).outcome == "failed"
+    assert result("GEMM", GEMM, one, a, b).outcome == "failed"
 
 
 @pytest.mark.parametrize(
@@ -152,9 +146,8 @@ def test_scaled_integers_are_in_float16(given: Any, is_directml: bool, outcome: 
         for name, values in inputs.items()
     }
     desc["OutputTensor"] = tensor(6, 3)
-    made = Made(lambda *_: np.array(given), is_directml=is_directml)
-    case = Case("it", "it", "it.yaml", "MATRIX_MULTIPLY_INTEGER_TO_FLOAT", None, desc, inputs)
-    assert run_case(case, Run(made)).outcome == outcome
+    case = case_of("MATRIX_MULTIPLY_INTEGER_TO_FLOAT", desc, inputs)
+    assert result_of(case, giving(given, is_directml=is_directml)).outcome == outcome
 
 
 # ---- recurrent networks
@@ -177,21 +170,8 @@ def rnn(data_type: str, x: Array, h: Array | None, w: Array, r: Array, bias: Arr
     return {"desc": desc, "inputs": {name: values.tolist() for name, values in inputs.items()}}
 
 
-class Given:
-    name = "given"
-    device = ""
-    version = ""
-
-    def __init__(self, states: Array, *, is_directml: bool) -> None:
-        self.states, self.is_directml = states, is_directml
-
-    def run(self, _: OperatorDesc, inputs: dict[str, Any]) -> dict[str, Array]:
-        return {"OutputSequenceTensor": self.states[:, None].astype(inputs["InputTensor"].dtype)}
-
-
-def result_of(case: dict[str, Any], states: Array, *, is_directml: bool) -> CaseResult:
-    made = Given(states, is_directml=is_directml)
-    return run_case(Case("it", "it", "it.yaml", "RNN", None, case["desc"], case["inputs"]), Run(made))
+def rnn_result(case: dict[str, Any], states: Array, *, is_directml: bool) -> CaseResult:
+    return result_of(case_of("RNN", **case), giving(states, is_directml=is_directml))
 
 
 MEASURED = [-0.0205078125, 0.0, 0.0205078125, 0.041015625, 0.0615234375, 0.08203125]
@@ -211,7 +191,7 @@ def test_the_products_of_a_gate_are_each_in_float16(given: list[float], is_direc
     x = np.array([1.0625, 1.1875, 1.3125, 1.4375, 1.5625, 1.6875])[:, None]
     weights = (np.array([[each]]) for each in (1.376953125, -1.2119140625))
     case = rnn("FLOAT16", x[None], x, *weights, np.array([1.1171875, -1.3134765625]))
-    assert result_of(case, np.array(given)[None, :, None], is_directml=is_directml).outcome == outcome
+    assert rnn_result(case, np.array(given)[None, :, None], is_directml=is_directml).outcome == outcome
 
 
 @pytest.mark.parametrize(("is_directml", "outcome"), [(True, "passed"), (False, "failed")])
@@ -224,7 +204,7 @@ def test_errors_of_states_that_are_all_cut_off_add_up(is_directml: bool, outcome
         h = cut(h.mean(axis=1, keepdims=True) + cut(step)).astype(np.float64) * np.ones((1, size))
         states.append(h)
     case = rnn("FLOAT16", x, np.full((1, size), 1.0), np.ones((size, 1)), np.full((size, size), 1 / size), None)
-    assert result_of(case, np.array(states), is_directml=is_directml).outcome == outcome
+    assert rnn_result(case, np.array(states), is_directml=is_directml).outcome == outcome
 
 
 @pytest.mark.parametrize(
@@ -235,4 +215,4 @@ def test_the_next_states_follow_from_one_that_is_clipped(later: float, beside: f
     x = np.array([[2e38, 1], [0, 0]])[..., None]
     case = rnn("FLOAT32", x, np.zeros((2, 1)), np.array([[2.0]]), np.array([[0.5]]), None)
     states = np.array([[3.4028235e38, 2], [later, beside]])[..., None]
-    assert result_of(case, states, is_directml=True).outcome == outcome
+    assert rnn_result(case, states, is_directml=True).outcome == outcome

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from judged import like_reference
+from valid_descs import valid
 
 from dmlcheck import load_cases, run_cases
 from dmlcheck.comparison import known_faults
@@ -21,7 +23,6 @@ from dmlcheck.comparison.wrong_output import WrongOutput
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.reference.bounds import bounds
 from dmlcheck.specs.records import Tolerance
-from dmlcheck.validation import validate
 
 Array = np.ndarray[Any, Any]
 CASES = Path(__file__).parent.parent.parent / "cases"
@@ -43,10 +44,7 @@ def reduction(
 
 
 def desc_of(operator: str, **fields: Any) -> OperatorDesc:
-    desc, findings = validate(operator, fields, "6_4")
-    assert desc is not None, findings
-    assert not findings
-    return desc
+    return valid(operator, fields)
 
 
 def cause(desc: OperatorDesc, given: Any, expected: Any, actual: Any, limit: Limit | None = None) -> str | None:
@@ -195,23 +193,15 @@ def test_nothing_is_named_for_what_is_right() -> None:
     assert cause(reduction("SUM", [1, 2], [1]), [1, 2], 3, 3) is None
 
 
-class Mistaken:
-    """The reference, with what it gives changed by no fault that is known."""
+def mistaken(mistake: str) -> Any:
+    """Return the reference, with what it gives changed by no fault that is known."""
 
-    name = "mistaken"
-
-    def __init__(self, change: Callable[[Array], Array]) -> None:
-        self.change = change
-
-    def unsupported(self, _: OperatorDesc) -> str | None:
-        return None
-
-    def run(self, desc: OperatorDesc, inputs: dict[str, Any]) -> dict[str, Array]:
-        from dmlcheck.implementations.reference import Reference
-
-        found = Reference().run(desc, inputs)["OutputTensor"]
+    def change(outputs: dict[str, Array]) -> dict[str, Array]:
+        found = outputs["OutputTensor"]
         with np.errstate(all="ignore"):
-            return {"OutputTensor": np.ascontiguousarray(self.change(found).astype(found.dtype))}
+            return {"OutputTensor": np.ascontiguousarray(MISTAKES[mistake](found).astype(found.dtype))}
+
+    return like_reference(change)
 
 
 MISTAKES: dict[str, Callable[[Array], Array]] = {
@@ -232,7 +222,7 @@ def test_a_mistake_that_is_no_known_fault_is_given_no_cause_but_by_chance(mistak
         for case in load_cases(CASES / folder)
         if case.outputs is not None and "large" not in case.file
     ]
-    results = run_cases(cases, Mistaken(MISTAKES[mistake]))
+    results = run_cases(cases, mistaken(mistake))
     helps = [found.help for result in results if result.outcome == "failed" for found in result.diagnostics]
     assert len(helps) > 100
     # An index that is one more, say, is that of the last of two equal elements in a few cases.
@@ -272,7 +262,7 @@ def test_a_search_that_fails_costs_the_cause_and_not_the_verdict(
     monkeypatch.setattr(known_faults, "likely_cause", broken)
     result = next(
         result
-        for result in run_cases(load_cases(CASES / "argmax" / "documented.yaml"), Mistaken(MISTAKES["one-more"]))
+        for result in run_cases(load_cases(CASES / "argmax" / "documented.yaml"), mistaken("one-more"))
         if result.outcome != "skipped"
     )
     assert (result.outcome, result.diagnostics[0].help) == ("failed", None)

@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from commandline import dmlcheck
 from products_of import product
+from valid_descs import valid
 
-from dmlcheck import validation
-from dmlcheck.cli import main
 from dmlcheck.comparison.compare import compare
 from dmlcheck.comparison.records import OutputResult
 from dmlcheck.comparison.tolerances import limit_for, published
@@ -23,7 +22,6 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.inspection import selfcheck
 from dmlcheck.reference.bounds import bounds
 from dmlcheck.specs.load import load_spec, operator_names
-from dmlcheck.specs.names import NEWEST_LEVEL
 from dmlcheck.specs.records import Tolerance
 
 SPECS = [load_spec(name) for name in operator_names()]
@@ -38,10 +36,7 @@ def described(operator: str, data_type: str = "FLOAT32", **fields: Any) -> Opera
     tensor = {"DataType": data_type, "Sizes": [1, 1, 1, 1]}
     spec = load_spec("DML_OPERATOR_" + operator)
     tensors = {field.name: tensor for field in (*spec.inputs, *spec.outputs) if not field.optional}
-    desc, findings = validation.validate(operator, {**tensors, **fields}, NEWEST_LEVEL)
-    assert desc is not None
-    assert not findings
-    return desc
+    return valid(operator, {**tensors, **fields})
 
 
 def limits_of(operator: str, data_type: str = "FLOAT32", **fields: Any) -> dict[str, Any]:
@@ -285,23 +280,23 @@ def test_the_inputs_that_a_run_accepts_are_told_with_the_bound() -> None:
 
 
 def test_show_prints_the_formula_with_its_roundings_and_the_published_rows() -> None:
-    text = " ".join(CliRunner().invoke(main, ["show", "ACTIVATION_SIGMOID"]).output.split())
+    text = " ".join(dmlcheck("show", "ACTIVATION_SIGMOID").output.split())
     assert "Formula 1 / (1 + exp(-x))." in text
     assert "floats: the rounding of each operation in FLOAT32 (FLOAT16 with `--accumulate float16`)" in text
     assert "exp: 4 ULP, and 1 ULP of the operand (HLSL, exp (sm4 - asm)" in text
     assert "DataType is FLOAT32: 34 ULP (WPT, " in text
-    text = " ".join(CliRunner().invoke(main, ["show", "ELEMENT_WISE_ABS"]).output.split())
+    text = " ".join(dmlcheck("show", "ELEMENT_WISE_ABS").output.split())
     assert "Formula" not in text
     assert "exact (only the sign changes" in text
 
 
 def test_show_has_the_rows_as_json() -> None:
-    output = CliRunner().invoke(main, ["show", "ELEMENT_WISE_EXP", "--format", "json"]).output
+    output = dmlcheck("show", "ELEMENT_WISE_EXP", "--format", "json").output
     rows = json.loads(output)["tolerance"]
     assert [row["when"] for row in rows] == [{"DataType": ["FLOAT32"]}, {"DataType": ["FLOAT16"]}]
     assert (rows[1]["ulp"], rows[1]["ulp_per_exponent"], "absolute" in rows[1]) == (1, 2, False)
     assert all(row["source"] for row in rows)
-    exact = json.loads(CliRunner().invoke(main, ["show", "TILE", "--format", "json"]).output)["tolerance"]
+    exact = json.loads(dmlcheck("show", "TILE", "--format", "json").output)["tolerance"]
     assert [(row["exact"], sorted(row)) for row in exact] == [(True, ["exact", "source"])]
 
 

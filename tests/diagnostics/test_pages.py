@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from commandline import dmlcheck
 
-from dmlcheck.cli import main
 from dmlcheck.diagnostics.catalog import RULES
 from dmlcheck.diagnostics.pages import page
 from dmlcheck.files import yaml
@@ -83,7 +82,7 @@ def test_a_page_says_what_is_wrong_and_why(rule: str) -> None:
     found = page(rule)
     assert found.summary[0].islower() or found.summary.startswith(("TotalTensorSize", "Guaranteed"))
     assert len(found.why) > 40
-    printed = CliRunner().invoke(main, ["explain", rule]).stdout
+    printed = dmlcheck("explain", rule).stdout
     for text in (found.why.split()[0], *found.wrong.splitlines(), *found.right.splitlines()):
         assert text in printed
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from valid_descs import valid
+
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.descs.write import notation
 from dmlcheck.drawing.broken import broken, broken_entry, varied
@@ -25,9 +27,7 @@ def entry(**fields: Any) -> str | None:
 
 
 def reduce() -> OperatorDesc:
-    desc, _ = validate("DML_OPERATOR_REDUCE", REDUCE, NEWEST_LEVEL)
-    assert desc is not None
-    return desc
+    return valid("REDUCE", REDUCE)
 
 
 def test_a_desc_with_one_mistake_has_an_entry_and_one_with_two_or_none_has_not() -> None:

@@ -10,10 +10,7 @@ import pytest
 
 from dmlcheck.files.npz import names_in, read_array
 
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 def test_arrays_are_read_by_their_names() -> None:

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from commandline import json_of
 
 from dmlcheck.folders.export_folder import (
     MANIFEST,
@@ -66,7 +67,7 @@ def test_an_export_that_is_cut_off_leaves_a_manifest_that_a_later_one_clears(tmp
 def test_a_manifest_clears_nothing_outside_of_its_folder(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("keep", encoding="utf-8")
     exported(tmp_path / "out")
-    manifest = json.loads((tmp_path / "out" / MANIFEST).read_text("utf-8"))
+    manifest = json_of(tmp_path / "out" / MANIFEST)
     (tmp_path / "out" / MANIFEST).write_text(json.dumps({**manifest, "files": ["../mine.txt"]}), encoding="utf-8")
     exported(tmp_path / "out")
     assert (tmp_path / "mine.txt").exists()

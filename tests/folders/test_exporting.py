@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from commandline import json_of
 
 from dmlcheck.cases.records import Case
 from dmlcheck.folders.export_folder import Folder
@@ -83,7 +83,7 @@ def test_an_import_ends_with_a_manifest_of_its_files_and_of_what_it_left_out(tmp
 
     found = import_all(["a", "none", "b"], str(tmp_path / "made"), "cases", convert)
     assert [one.file for one in found] == ["a-0.yaml", None, "b-2.yaml"]
-    manifest = json.loads((tmp_path / "made" / "manifest.json").read_text(encoding="utf-8"))
+    manifest = json_of(tmp_path / "made" / "manifest.json")
     assert [entry["source"] for entry in manifest["entries"]] == ["a", "b"]
     assert manifest["left_out"] == [{"source": "none", "reason": "left out: it has no cases"}]
     assert sorted(path.name for path in (tmp_path / "made").iterdir()) == ["a-0.yaml", "b-2.yaml", "manifest.json"]

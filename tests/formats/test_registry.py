@@ -23,12 +23,9 @@ from dmlcheck.formats.registry import (
     text_format,
 )
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 USES = ("cases", "validated", "evaluated", "exported", "judged")
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def word(path: str) -> str | None:

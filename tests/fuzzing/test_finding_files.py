@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
+from commandline import json_of
 from valid_descs import tensor, valid
 
 from dmlcheck.descs.records import OperatorDesc
@@ -38,7 +38,7 @@ def test_a_finding_is_a_case_file_with_where_it_is_from_and_what_is_right(tmp_pa
     assert (case.source, case.note, case.feature_level) == ("drawn by a test", "likely cause: a cause", "5_0")
     assert case.outputs == {"OutputTensor": [0, 0, 1]}
     assert Path(path).read_text(encoding="utf-8").startswith("# OutputTensor is wrong\n# Found by dmlcheck ")
-    manifest = json.loads((tmp_path / "found" / "manifest.json").read_text(encoding="utf-8"))
+    manifest = json_of(tmp_path / "found" / "manifest.json")
     assert manifest["format"] == "findings"
 
 

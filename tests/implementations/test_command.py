@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 import shutil
@@ -17,13 +16,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from commandline import dmlcheck, json_of
 from commands import sums
 from guide_pages import PAGES, blocks, file_name
 from left_processes import left_of
 
 from dmlcheck import load_cases, run_cases
-from dmlcheck.cli import main
 from dmlcheck.descs.read import read_desc
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.implementations import Failure, TimedOut, Unavailable, Unsupported, command, make
@@ -80,13 +79,13 @@ def write(name: str, *firsts: int) -> None:
 
 
 def run(*words: str) -> Result:
-    return CliRunner().invoke(main, ["run", *words], catch_exceptions=False)
+    return dmlcheck("run", *words)
 
 
 def report(*words: str) -> Any:
     result = run(*words, "--json", "report.json")
     assert result.exit_code in (0, 1, 5), result.output
-    return json.loads(Path("report.json").read_text(encoding="utf-8"))
+    return json_of("report.json")
 
 
 def messages(case: Any) -> list[str]:
@@ -434,7 +433,7 @@ def keeping() -> Iterator[Any]:
 
 
 def asked() -> Any:
-    return json.loads(Path("asked.json").read_text(encoding="utf-8"))
+    return json_of("asked.json")
 
 
 def described(operator: str, raw: Any) -> OperatorDesc:

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dxdispatch_cases import CASES, COUNT, TENSOR, a_folder_of_cases, desc_of, dmlcheck
+from commandline import dmlcheck, json_of
+from dxdispatch_cases import CASES, COUNT, TENSOR, a_folder_of_cases, desc_of
 from standin_dxdispatch import installed
 
 from dmlcheck.implementations import Failure, dxdispatch, make
@@ -26,7 +27,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def run(exe: str, *words: str) -> Any:
     result = dmlcheck("run", "a.yaml", "--implementation", f"dxdispatch:{exe}", "--json", "report.json", *words)
     assert result.exit_code in (0, 1), result.output
-    return json.loads(Path("report.json").read_text(encoding="utf-8"))
+    return json_of("report.json")
 
 
 def outcomes(report: Any) -> list[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commandline import dmlcheck, write
+from commandline import dmlcheck, json_of, write
 from guide_pages import GUIDE, PAGES, blocks
 
 HARNESS = GUIDE / "harness.cpp"
@@ -141,7 +141,7 @@ def outcomes(program: Path, text: str) -> dict[str, dict[str, Any]]:
     write("a.yaml", text)
     result = dmlcheck("run", "a.yaml", "--implementation", f"command:{program.as_posix()}", "--json", "r.json")
     assert result.exit_code in (0, 1), result.output
-    return {case["name"]: case for case in json.loads(Path("r.json").read_text(encoding="utf-8"))["cases"]}
+    return {case["name"]: case for case in json_of("r.json")["cases"]}
 
 
 def test_it_runs_what_it_implements_and_skips_the_rest(built: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import re
@@ -16,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from commandline import json_of
 
 from dmlcheck import load_cases, run_cases, validation
 from dmlcheck.comparison.compare import compare
@@ -433,7 +433,7 @@ def test_native_code_that_crashes_or_hangs_is_one_cases_error(
     words = ["--implementation", "python:fragile_onnxruntime:Fragile", *options, "--json", str(report)]
     done = cli(*words, str(tmp_path / "case.yaml"), PYTHONPATH=str(HERE))
     assert done.returncode == 1, done.stderr
-    cases = json.loads(report.read_text(encoding="utf-8"))["cases"]
+    cases = json_of(report)["cases"]
     assert [case["outcome"] for case in cases] == ["passed", "error", "passed"]
     assert [found["rule"] for found in cases[1]["diagnostics"]] == [rule]
 
@@ -488,7 +488,7 @@ def test_the_bundled_cases_fail_only_where_it_is_known_and_said_why(
     words = ["--json", str(report), *part, str(CASES)]
     done = cli("--implementation", "onnxruntime", *words)
     assert done.stderr == ""
-    found = json.loads(report.read_text(encoding="utf-8"))
+    found = json_of(report)
     assert found["summary"]["passed"] > 3500 // shards
     assert [case["id"] for case in found["cases"] if case["outcome"] == "error"] == []
     reasons = {case["reason"] for case in found["cases"] if case["outcome"] == "skipped"}

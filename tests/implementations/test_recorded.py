@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from commandline import dmlcheck, json_of
 from standin_dxdispatch import installed
 
-from dmlcheck.cli import main
 from dmlcheck.formats.dxdispatch import outputs, scripts, write
 
 # Results by hand.
@@ -28,10 +27,6 @@ cases:
   - {name: max, desc: {Function: MAX}, outputs: {OutputTensor: [[2], [3]]}}
   - {name: wrong-axis, desc: {Function: MAX, Axes: [2]}, invalid: [REDUCE/C2]}
 """
-
-
-def dmlcheck(*words: str) -> Result:
-    return CliRunner().invoke(main, list(words), catch_exceptions=False)
 
 
 def carry_out(folder: Path, exe: str, *options: str, script: str = "") -> subprocess.CompletedProcess[str]:
@@ -47,7 +42,7 @@ def judged(words: tuple[str, ...] = ()) -> dict[str, Any]:
     """Return the results of the cases, by name, with their reports' head under ""."""
     result = dmlcheck("run", "a.yaml", "--implementation", "recorded:moved/here", "--json", "report.json", *words)
     assert result.exit_code in (0, 1), result.output
-    report = json.loads(Path("report.json").read_text(encoding="utf-8"))
+    report = json_of("report.json")
     return {"": report, **{case["name"]: case for case in report["cases"]}}
 
 
@@ -79,7 +74,7 @@ def recorded(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
 
 def model(recorded: Path, name: str) -> Path:
     """Return the folder of a case's model."""
-    entries = json.loads((recorded / "manifest.json").read_text("utf-8"))["entries"]
+    entries = json_of(recorded / "manifest.json")["entries"]
     (folder,) = [entry["folder"] for entry in entries if any(case.endswith(f"::{name}") for case in entry["cases"])]
     return recorded / str(folder)
 
@@ -211,7 +206,7 @@ def test_what_is_no_export_is_wrong_usage(name: str, manifest: str | None, probl
 
 
 def test_entries_that_dmlcheck_did_not_write_are_no_recordings(recorded: Path) -> None:
-    manifest = json.loads((recorded / "manifest.json").read_text("utf-8"))
+    manifest = json_of(recorded / "manifest.json")
     for entry, folder in zip(manifest["entries"], ("../../elsewhere", "a\0b"), strict=True):
         entry["folder"] = folder
     manifest["entries"] += [None, 1, {}, {"digest": [], "folder": {}}]

@@ -10,10 +10,7 @@ import pytest
 from dmlcheck.implementations import Failure, Unavailable, make, require_models
 from dmlcheck.implementations.recorded_tensors import RecordedTensors
 
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 def test_a_file_gives_its_tensors_by_name() -> None:

@@ -7,7 +7,7 @@ import json
 import jsonschema
 import pytest
 from commandline import dmlcheck
-from reports.test_json import COUNT, LEVEL, NUMBER, TEXT, items, record, with_optional
+from report_schema import COUNT, LEVEL, NUMBER, TEXT, items, record, with_optional
 
 from dmlcheck.inspection.executed import CaseCounts
 from dmlcheck.inspection.operator_pages import levels_dict

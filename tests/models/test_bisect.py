@@ -24,12 +24,9 @@ from dmlcheck.running.events import Done, Ended, Plan
 from dmlcheck.running.results import Bisected, CaseResult, ModelOutput
 from dmlcheck.running.verdict import Limits
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 __all__ = ["runtime"]
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def chain_of(count: int, kind: int = 1) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,10 +13,7 @@ from dmlcheck.cases.find import Target
 from dmlcheck.diagnostics.record import Finding
 from dmlcheck.models.cases import Loaded, ModelOrigin, ModelRequest, UnusableModel, loaded
 
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 def read(made: Any, **asked: Any) -> Loaded | UnusableModel:

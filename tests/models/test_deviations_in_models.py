@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from commandline import dmlcheck
+from commandline import dmlcheck, json_of
 
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
+
+pytestmark = pytest.mark.usefixtures("folder")
 
 DEVICE = """
 import numpy as np
@@ -52,13 +53,8 @@ def save(*nodes: Any) -> None:
 
 def outcomes(implementation: str) -> tuple[int, dict[str, tuple[str, Any]]]:
     result = dmlcheck("run", "m.onnx", "--inputs", "x.npz", "--implementation", implementation, "--json", "r.json")
-    cases = json.loads(Path("r.json").read_text(encoding="utf-8"))["cases"]
+    cases = json_of("r.json")["cases"]
     return result.exit_code, {case["name"]: (case["outcome"], case["reason"]) for case in cases}
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def test_a_model_of_sigmoids_does_not_fail_and_its_output_is_judged() -> None:

@@ -22,12 +22,9 @@ from dmlcheck.models.graphs import GraphResult, validated_dispatches, validated_
 from dmlcheck.running.legality import LevelRequest
 from dmlcheck.validation import minimum_level
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 CASES = Path(__file__).parent.parent.parent / "cases"
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def checked(data: bytes, level: str | None = None) -> GraphResult:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,14 +16,11 @@ from dmlcheck.models.run import ModelExecution
 from dmlcheck.running.events import Done, Plan
 from dmlcheck.running.results import CaseResult
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 __all__ = ["runtime"]
 helper = onnx.helper
 BOOL = 9
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def results(made: Any) -> dict[str, CaseResult]:

@@ -13,10 +13,7 @@ from whole_models import INT64, model, node, tensor
 from dmlcheck.models import inputs as model_inputs
 from dmlcheck.models.inputs import ModelInputs, given_inputs
 
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 def two_inputs() -> Any:

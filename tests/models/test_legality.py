@@ -14,10 +14,7 @@ from dmlcheck.formats.registry import opened
 from dmlcheck.models.legality import ModelResult, validated_file, validated_model
 from dmlcheck.running.legality import LevelRequest
 
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 def levels(result: ModelResult) -> dict[str, str | None]:

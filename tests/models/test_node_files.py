@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from commandline import dmlcheck
+from commandline import dmlcheck, json_of
 from run_models import ROUNDED, RUNTIME, Runtime, perceptron, runtime
 from whole_models import save
 
@@ -73,7 +72,7 @@ def test_what_is_kept_of_a_failed_node_is_a_case_too() -> None:
     (folder,) = Path("kept").iterdir()
     assert np.load(folder / "actual" / "OutputTensor.npy").shape == (3, 8)
     assert dmlcheck("run", str(folder / "case.yaml"), "--implementation", "onnxruntime").exit_code == 0
-    cases = json.loads(Path("r.json").read_text(encoding="utf-8"))["cases"]
+    cases = json_of("r.json")["cases"]
     (kept,) = (case["kept"] for case in cases if "kept" in case)
     assert Path(kept) == folder
 

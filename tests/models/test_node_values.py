@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,13 +15,10 @@ from dmlcheck.models.cases import Loaded, ModelRequest, loaded
 from dmlcheck.models.node_values import array_of, arrays_of, by_node, of_whole, recorded_tensors, run_node
 from dmlcheck.models.node_verdict import Unjudged
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 __all__ = ["runtime"]
 ALL = ("up", "bias", "relu", "down", "softmax")
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def read(made: Any) -> Loaded:

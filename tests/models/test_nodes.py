@@ -15,10 +15,7 @@ from dmlcheck.formats.read import read_file
 from dmlcheck.models import nodes as model_nodes
 from dmlcheck.models.nodes import import_
 
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 def imported(made: Any, **options: Any) -> Any:

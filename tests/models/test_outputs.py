@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,13 +15,10 @@ from dmlcheck.running.events import Done, Plan
 from dmlcheck.running.results import CaseResult
 from dmlcheck.running.selection import Selection
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 __all__ = ["runtime"]
 NODES = ["up", "bias", "relu", "down", "softmax"]
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def results(made: Any, expression: str | None = None, **asked: Any) -> dict[str, CaseResult]:

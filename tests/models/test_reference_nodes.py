@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,13 +21,10 @@ from dmlcheck.models.reference_nodes import (
     names_text,
 )
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 helper = onnx.helper
 X = np.array([3, -4], np.float32)
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def way(made: Any, *kept: str, **inputs: Any) -> ReferenceNodes:

@@ -21,13 +21,10 @@ from dmlcheck.running.results import CaseResult, NotFinite
 from dmlcheck.running.selection import Selection
 from dmlcheck.running.settings import Settings
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 __all__ = ["runtime"]
 BATCH = {"batch": 3}
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def results(made: Any, *, case: str | None = None, plan: Plan | None = None, **asked: Any) -> dict[str, CaseResult]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,12 +17,9 @@ from dmlcheck.running.events import Done, Plan
 from dmlcheck.running.results import CaseResult
 from dmlcheck.running.selection import Selection
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 __all__ = ["runtime"]
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def together(made: Any, *, case: str | None = None, plan: Plan = Plan(), **asked: Any) -> CaseResult | None:  # noqa: B008

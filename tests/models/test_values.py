@@ -15,13 +15,10 @@ from dmlcheck.implementations import make
 from dmlcheck.models.values import evaluated_model
 from dmlcheck.running.evaluate import Evaluated, EvaluationRequest
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 helper = onnx.helper
 OF_SIZES = "Shape gives sizes, which DirectML has in descs only"
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def evaluated(made: Any, **wanted: Any) -> list[Evaluated]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import os
 import shutil
 import sys
@@ -14,10 +13,10 @@ from unittest.mock import Mock
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from commandline import dmlcheck, json_of
 
 import dmlcheck as api
-from dmlcheck.cli import main
 from dmlcheck.formats.dxdispatch import exporter as dxdispatch_exporter
 from dmlcheck.onnx import exporter as onnx_exporter
 
@@ -100,10 +99,6 @@ def run_by_onnx(folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[int, set
     assert result.errors == []
     failed = {test.id().rpartition(".")[2].removesuffix("_cpu") for test, _ in result.failures}
     return planned - len(result.skipped), failed
-
-
-def dmlcheck(*arguments: object) -> Result:
-    return CliRunner().invoke(main, [str(argument) for argument in arguments])
 
 
 def export(tmp_path: Path, *paths: Path) -> tuple[Path, Result]:
@@ -207,14 +202,14 @@ def test_a_tolerance_is_what_onnxs_runner_has_for_it(
 ) -> None:
     folder, _ = export_text(tmp_path, SUM + f"tolerance: {tolerance}\n")
     path = only(folder) / "data.json"
-    assert (json.loads(path.read_text()) if path.exists() else None) == limits
+    assert (json_of(path) if path.exists() else None) == limits
 
 
 def test_the_bound_of_a_sum_is_the_tolerance_where_onnxs_own_is_smaller(tmp_path: Path) -> None:
     text = SUM.replace("[[1, 2, 3], [4, 5, 6]]", "[[0x10000000, 1, -0x10000000], [4, 5, 6]]").replace("[[6]", "[[1]")
     folder, result = export_text(tmp_path, text)
     assert result.exit_code == 0, result.output
-    limits = json.loads((only(folder) / "data.json").read_text())
+    limits = json_of(only(folder) / "data.json")
     # n * u * sum|terms|: three terms, 2^-24, 2^28 + 1 + 2^28; of which rtol has a thousandth of the result, which is 1.
     assert limits == {"rtol": 1e-3, "atol": pytest.approx(3 * 2**-24 * (2**29 + 1) - 1e-3)}
 
@@ -223,7 +218,7 @@ def test_what_onnx_cannot_say_is_left_out_with_the_reason(tmp_path: Path) -> Non
     folder, result = export_text(tmp_path, SUM.replace("Function: SUM", "Function: MAX").replace("FLOAT32", "UINT16"))
     assert result.exit_code == 5
     assert "1 case not exported: ONNX's ReduceMax has no UINT16 for data" in result.output
-    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest = json_of(folder / "manifest.json")
     assert [entry["reason"] for entry in manifest["left_out"]] == ["ONNX's ReduceMax has no UINT16 for data"]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,13 +27,10 @@ from dmlcheck.running.legality import LevelRequest
 
 pytest.importorskip("onnx")
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 ADD, MULTIPLY, GEMM = "ELEMENT_WISE_ADD 1_0", "ELEMENT_WISE_MULTIPLY 1_0", "GEMM 1_0"
 SIGMOID, SPLIT, COPY = "ACTIVATION_SIGMOID 1_0", "SPLIT 1_0", "ELEMENT_WISE_IDENTITY 1_0"
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def validated(made: Any, sizes: Mapping[str, int] | None = None) -> ModelResult:

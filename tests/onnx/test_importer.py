@@ -18,10 +18,11 @@ from dmlcheck.running.results import CaseResult
 
 onnx = pytest.importorskip("onnx")
 
+from commandline import dmlcheck  # noqa: E402
 from onnx import numpy_helper  # noqa: E402
 from onnx.backend.test import loader  # noqa: E402
 from onnx.reference import ReferenceEvaluator  # noqa: E402
-from onnx_backend_tests import arrays, dmlcheck, floats, imported, model_of, write_test  # noqa: E402
+from onnx_backend_tests import arrays, floats, imported, model_of, write_test  # noqa: E402
 
 from dmlcheck.onnx.operators.table import OPERATORS  # noqa: E402
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from commandline import dmlcheck
+from commandline import dmlcheck, json_of
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: python -m pip install torch")
 
@@ -32,7 +31,7 @@ def outcomes(*folders: Path) -> tuple[int, dict[str, set[str]]]:
     """Run cases, and return how that ends, with the operators of each outcome."""
     result = dmlcheck("run", *map(str, folders), *JUDGED, "--timeout", "0", "--json", "report.json")
     found: dict[str, set[str]] = {}
-    for case in json.loads(Path("report.json").read_text(encoding="utf-8"))["cases"]:
+    for case in json_of("report.json")["cases"]:
         found.setdefault(case["outcome"], set()).add(case["operator"])
     return result.exit_code, found
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from itertools import product
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from bounds_of import gathered
 from elements import built
 from grouped import bound as bound_of_groups
 from grouped import built as built_groups
+from judged import answering
 from products_of import built as built_products
 
 import dmlcheck
@@ -300,10 +300,9 @@ def outcomes(tmp_path: Path, case: str, field: str, results: list[float]) -> lis
     path.write_text(case, encoding="utf-8")
 
     def outcome(result: float) -> str:
-        given = SimpleNamespace(
-            name="mine", unsupported=lambda _: None, run=lambda *_: {field: np.full((1, 1, 1, 1), result, np.float32)}
+        (found,) = dmlcheck.run_cases(
+            dmlcheck.load_cases(path), answering({field: np.full((1, 1, 1, 1), result, np.float32)})
         )
-        (found,) = dmlcheck.run_cases(dmlcheck.load_cases(path), given)
         return found.outcome
 
     return [outcome(result) for result in results]

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from drawn_descs import MODEST, TINY, draws
+from valid_descs import valid
 
 from dmlcheck import load_cases, validation
 from dmlcheck.cases.prepare import prepare
@@ -503,8 +504,7 @@ def leaves_range(seen: Seen) -> Any:
 def limits_pairs() -> bool:
     """Whether onnxruntime limits sums of two products of UINT8 and INT8 to INT16, as it does by AVX2."""
     tensors = {name: {"DataType": kind, "Sizes": [2, 2]} for name, kind in PAIRED.items()}
-    desc, _ = validation.validate("DML_OPERATOR_MATRIX_MULTIPLY_INTEGER", tensors, NEWEST_LEVEL)
-    assert desc is not None
+    desc = valid("MATRIX_MULTIPLY_INTEGER", tensors)
     inputs = {"ATensor": np.full((2, 2), 255, np.uint8), "BTensor": np.full((2, 2), 127, np.int8)}
     found = OnnxRuntime().run(desc, inputs)["OutputTensor"]
     return bool((found == np.iinfo(np.int16).max).all())

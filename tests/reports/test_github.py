@@ -6,10 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from commandline import dmlcheck
 from results import MISMATCH, every_outcome, failed, report
 
-from dmlcheck.cli import main
 from dmlcheck.diagnostics.pages import page
 from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.reports.github import GithubReport, annotate
@@ -151,14 +150,14 @@ def test_in_a_workflow_paths_start_at_the_root_of_the_repository(folder: Path, m
 def validation(*paths: str) -> list[str]:
     """Return the lines that `validate` prints for files."""
     words = ["validate", *paths, "--format", "github"]
-    return CliRunner().invoke(main, words, catch_exceptions=False).stdout.splitlines()
+    return dmlcheck(*words).stdout.splitlines()
 
 
 def test_descs_are_annotated_where_the_text_report_shows_them() -> None:
     path = (FILES / "bad.yaml").as_posix()
     found = [command(line) for line in validation(path)]
     places = [f"{at['file']}:{at['line']}:{at['col']}: {kind}[{at['title'].split(':')[0]}]" for kind, at, _ in found]
-    text = CliRunner().invoke(main, ["validate", path]).stdout
+    text = dmlcheck("validate", path).stdout
     assert places == [line.partition("]: ")[0] + "]" for line in text.split("\n") if line.startswith(path)]
     assert len(places) > 1
 
@@ -186,7 +185,7 @@ def test_a_run_in_a_workflow_annotates_and_sums_up(folder: Path, monkeypatch: py
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(folder / "summary.md"))
     path = (FILES / "case.yaml").as_posix()
-    output = CliRunner().invoke(main, ["run", path], catch_exceptions=False).stdout
+    output = dmlcheck("run", path).stdout
     found = [command(line)[1] for line in output.split("\n") if line.startswith("::error")]
     places = [f"  {at['file']}:{at['line']}:{at['col']}: error[{at['title'].split(':')[0]}]" for at in found]
     assert places == re.findall(r"^  \S+:\d+:\d+: error\[[a-z-]+\]", output, re.MULTILINE)

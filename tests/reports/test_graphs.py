@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from dml_graphs import FLOAT32, add, gemm, graph, matmul_add, operator, save, tensor
 
@@ -12,12 +10,9 @@ from dmlcheck.reports.graphs import graph_lines
 from dmlcheck.reports.layout import PLAIN, printed
 from dmlcheck.running.legality import LevelRequest
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 PLACE = "Partition_0.bin: error[edge-mismatch]: nodes[3].desc.ATensor.TotalTensorSizeInBytes: "
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def lines(data: bytes, level: str | None = None) -> list[str]:

@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
+from commandline import dmlcheck
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from lxml import etree
 from results import OUTPUT, case, every_outcome, failed, report, summary_of
 
 from dmlcheck import __version__
-from dmlcheck.cli import main
 from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.reports.junit import JunitReport
 from dmlcheck.reports.layout import indent
@@ -283,7 +282,7 @@ def test_characters_of_many_bytes_are_put_aside_whole(tmp_path: Path) -> None:
 def test_a_real_run_is_valid(tmp_path: Path) -> None:
     path = tmp_path / "report.xml"
     files = [str(HERE / "snapshots" / "files" / name) for name in ("case.yaml", "bad.yaml", "levels.yaml")]
-    printed = CliRunner().invoke(main, ["run", *files, "--junitxml", str(path)], catch_exceptions=False).stdout
+    printed = dmlcheck("run", *files, "--junitxml", str(path)).stdout
     root = valid(path)
     assert len(root) == 3
     assert {part.tag for testcase in root.iter("testcase") for part in testcase} == {"failure", "error", "skipped"}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from fused_patterns import attention_block, layer_norm, quick_gelu, whole
 from whole_models import attention_layer, model, node, residual_block, save, tensor
@@ -13,16 +11,13 @@ from dmlcheck.reports.layout import PLAIN, printed
 from dmlcheck.reports.models import model_lines
 from dmlcheck.running.legality import LevelRequest
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 SOFTMAX = (
     "model.onnx::softmax: Softmax-13 becomes DML_OPERATOR_ACTIVATION_SOFTMAX1, from DML_FEATURE_LEVEL_5_1 "
     "(DirectML 1.9.0)"
 )
 ACCEPTED = "ONNX Runtime accepts DirectML.dll 1.8.0 and later"
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def lines(made: object, level: str | None = None, **sizes: int) -> list[str]:

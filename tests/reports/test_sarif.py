@@ -11,11 +11,10 @@ from urllib.parse import unquote_to_bytes
 
 import jsonschema
 import pytest
-from click.testing import CliRunner
+from commandline import dmlcheck
 from results import MISMATCH, case, every_outcome, failed, report, summary_of
 
 from dmlcheck import __version__
-from dmlcheck.cli import main
 from dmlcheck.diagnostics.catalog import RULES
 from dmlcheck.diagnostics.pages import page
 from dmlcheck.diagnostics.record import Diagnostic
@@ -59,7 +58,7 @@ def written(path: Path, results: list[CaseResult], *, interrupted: bool = False)
 
 def validation(*paths: str) -> Any:
     """Return the run that `validate` prints for files."""
-    return parsed(CliRunner().invoke(main, ["validate", *paths, "--format", "sarif"], catch_exceptions=False).stdout)
+    return parsed(dmlcheck("validate", *paths, "--format", "sarif").stdout)
 
 
 def where(result: Any) -> tuple[str, dict[str, int]]:
@@ -152,7 +151,7 @@ def test_a_rule_has_its_page(folder: Path) -> None:
     assert rule["defaultConfiguration"] == {"level": "error"}
     assert found.wrong.rstrip() in rule["help"]["markdown"]
     assert f"Right:\n\n```yaml\n{found.right.rstrip()}\n```" in rule["help"]["markdown"]
-    shown = CliRunner().invoke(main, ["explain", "output-mismatch"]).stdout
+    shown = dmlcheck("explain", "output-mismatch").stdout
     assert rule["help"]["text"] == shown.rstrip("\n")
 
 
@@ -247,7 +246,7 @@ def test_a_validation_has_the_columns_of_the_file() -> None:
     for result in run["results"]:
         region = where(result)[1]
         marked.append(lines[region["startLine"] - 1][region["startColumn"] - 1 : region["endColumn"] - 1])
-    printed = CliRunner().invoke(main, ["validate", str(FILES / "bad.yaml")]).stdout
+    printed = dmlcheck("validate", str(FILES / "bad.yaml")).stdout
     carets = re.findall(r"^ *\d+ \| (.*)\n +\| ( *)(\^+)", printed, re.MULTILINE)
     assert marked
     assert marked == [line[len(margin) : len(margin) + len(mark)] for line, margin, mark in carets]
@@ -311,7 +310,7 @@ def test_many_failures_take_little_memory(folder: Path) -> None:
 def test_a_real_run_is_valid(folder: Path) -> None:
     path = folder / "run.sarif"
     files = [str(FILES / name) for name in ("case.yaml", "bad.yaml", "levels.yaml")]
-    CliRunner().invoke(main, ["run", *files, "--sarif", str(path), "--json", "run.json"], catch_exceptions=False)
+    dmlcheck("run", *files, "--sarif", str(path), "--json", "run.json")
     cases = json.loads((folder / "run.json").read_text("utf-8"))["cases"]
     expected = [
         (problem["rule"], problem["line"], problem["column"])

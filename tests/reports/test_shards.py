@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from commandline import json_of
 from results import failed, summary_of
 
 from dmlcheck.reports.json import JsonReport
@@ -19,6 +20,8 @@ from dmlcheck.running.events import digest, digest_of
 from dmlcheck.running.results import CaseResult
 from dmlcheck.running.settings import Settings
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 INFO = RunInfo(
     "onnxruntime",
     Settings("4_1", "FLOAT16", directml_version="1.8.0"),
@@ -28,11 +31,6 @@ INFO = RunInfo(
     compared_to=Earlier("old.json", "1.1", 2.0, "onnxruntime"),
 )
 Change = Callable[[dict[str, Any]], Any]
-
-
-@pytest.fixture(autouse=True)
-def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def shard(number: int, of: int, *results: CaseResult, seconds: float = 1.0) -> str:
@@ -48,7 +46,7 @@ def shard(number: int, of: int, *results: CaseResult, seconds: float = 1.0) -> s
 
 def settled(names: list[str]) -> None:
     """Write into reports the digest of the cases that they hold together."""
-    reports = {name: json.loads(Path(name).read_text(encoding="utf-8")) for name in names}
+    reports = {name: json_of(name) for name in names}
     whole = digest_of([digest(case["id"] for case in report["cases"]) for report in reports.values()])
     for name, report in reports.items():
         Path(name).write_text(json.dumps({**report, "digest": whole}), encoding="utf-8")
@@ -126,7 +124,7 @@ def test_shards_of_different_versions_and_devices_are_told_with_all_of_them(monk
 def test_shards_that_are_not_one_run_are_refused(change: Change, words: str) -> None:
     names = [shard(1, 2, numbered("a", 0)), shard(2, 2, numbered("b", 1))]
     settled(names)
-    spoilt = json.loads(Path(names[1]).read_text(encoding="utf-8"))
+    spoilt = json_of(names[1])
     change(spoilt)
     Path(names[1]).write_text(json.dumps(spoilt), encoding="utf-8")
     with pytest.raises(ReportError) as refused:
@@ -149,7 +147,7 @@ def test_shards_that_are_not_one_run_are_refused(change: Change, words: str) -> 
 )
 def test_a_head_that_somebody_changed_is_refused(change: dict[str, Any]) -> None:
     name = shard(1, 1, numbered("a", 0))
-    spoilt = json.loads(Path(name).read_text(encoding="utf-8"))
+    spoilt = json_of(name)
     Path(name).write_text(json.dumps({**spoilt, **change}), encoding="utf-8")
     with pytest.raises(ReportError, match=r"1-1\.json: its head is not as `dmlcheck run` writes it"):
         merged([name])
@@ -166,7 +164,7 @@ def test_of_very_many_missing_shards_the_first_are_named() -> None:
 @pytest.mark.parametrize("number", [(0, 1), (2, 1), (True, 1), (1, True), (1.0, 1), (None, 1), (-1, -1)])
 def test_a_shard_that_there_cannot_be_is_none(number: tuple[Any, Any]) -> None:
     path = shard(1, 1, numbered("a", 0))
-    report = json.loads(Path(path).read_text("utf-8"))
+    report = json_of(path)
     report["shard"] = {"index": number[0], "count": number[1]}
     Path(path).write_text(json.dumps(report), encoding="utf-8")
     with pytest.raises(ReportError, match="not a shard of a run"):

@@ -10,15 +10,14 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import jsonschema
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
-from reports.test_json import REPORT
+from click.testing import Result
+from commandline import dmlcheck, json_of
+from report_schema import checked_report
 from reports.test_sarif import SCHEMA as SARIF
 from without_roundings import no_roundings
 
-from dmlcheck.cli import main
 from dmlcheck.comparison import compare
 from dmlcheck.comparison.records import Element
 from dmlcheck.comparison.tolerances import Limit
@@ -79,20 +78,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def run(*words: str, implementation: str = NAME, **answers: float) -> Result:
     """Judge an implementation that answers `six` and `hundred` as given."""
     Answering.answers = {float({"six": 6, "hundred": 100}[name]): value for name, value in answers.items()}
-    words = ("run", "sums.yaml", "--implementation", implementation, "--timeout", "0", *words)
-    return CliRunner().invoke(main, words, catch_exceptions=False)
+    return dmlcheck("run", "sums.yaml", "--implementation", implementation, "--timeout", "0", *words)
 
 
 def report(*words: str, path: str = "report.json", **answers: float) -> dict[str, Any]:
     """Return the JSON report of a run, which is as its schema says."""
     run(*words, "--json", path, **answers)
-    return read(path)
-
-
-def read(path: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(Path(path).read_text(encoding="utf-8"))
-    jsonschema.validate(found, REPORT)
-    return found
+    return checked_report(path)
 
 
 def refused(result: Result) -> str:
@@ -171,7 +163,7 @@ def test_the_report_has_the_worst_by_operator_and_type() -> None:
         {"case": f"sums.yaml::{name}", "output": "OutputTensor", "index": [0, 0]} for name in ("six", "hundred")
     )
     nowhere = dict.fromkeys(six)
-    assert read("report.json")["accuracy"] == [
+    assert checked_report("report.json")["accuracy"] == [
         {
             "operator": "DML_OPERATOR_REDUCE",
             "data_type": "FLOAT32",
@@ -241,7 +233,6 @@ def test_a_run_in_several_processes_has_the_same_table(monkeypatch: pytest.Monke
         "import numpy as np\n"
         "class Off:\n"
         "    name = 'off'\n"
-        "    def unsupported(self, desc): return None\n"
         "    def run(self, desc, inputs):\n"
         "        total = inputs['InputTensor'].sum()\n"
         f"        return {{'OutputTensor': np.full((1, 1), total + (total == 6) * {4 * SIX!r}, np.float32)}}\n",
@@ -252,9 +243,9 @@ def test_a_run_in_several_processes_has_the_same_table(monkeypatch: pytest.Monke
     Path("more.yaml").write_text(SUMS, encoding="utf-8")
     words = ("run", "more.yaml", "sums.yaml", "--timeout", "0", "--implementation", "python:slightly:Off")
     for jobs in ("1", "2"):
-        result = CliRunner().invoke(main, [*words, "-j", jobs, "--json", f"{jobs}.json"], catch_exceptions=False)
+        result = dmlcheck(*words, "-j", jobs, "--json", f"{jobs}.json")
         assert result.exit_code == 0, result.output
-    one, two = read("1.json"), read("2.json")
+    one, two = checked_report("1.json"), checked_report("2.json")
     assert one["accuracy"] == two["accuracy"]
     assert (one["warned"], two["warned"]) == (2, 2)
     (worst,) = one["accuracy"]
@@ -281,7 +272,7 @@ def test_a_run_in_several_processes_has_the_same_table(monkeypatch: pytest.Monke
 def test_a_case_above_the_share_is_named_and_passes(words: tuple[str, ...], units: int, warned: bool) -> None:
     result = run(*words, "--json", "report.json", six=6 + units * SIX)
     assert result.exit_code == (1 if units > 6 else 0)
-    found = read("report.json")
+    found = checked_report("report.json")
     share = pytest.approx(units / 6, rel=1e-12)
     warnings = [{"output": "OutputTensor", "share": share, "ulp": units, "index": [0, 0]}] if warned else None
     assert found["cases"][0].get("warnings") == warnings
@@ -300,7 +291,7 @@ def test_the_reference_is_not_warned_of_unless_asked_for() -> None:
     Path("sums.yaml").write_text(text, encoding="utf-8")
     result = run("--json", "report.json", implementation="reference")
     assert (result.exit_code, "close to the tolerance" in result.stdout) == (0, False)
-    assert read("report.json")["warn_above"] is None
+    assert checked_report("report.json")["warn_above"] is None
     assert "(1 close to the tolerance)" in run("--warn-above", "0.5", implementation="reference").stdout
 
 
@@ -331,7 +322,7 @@ def test_other_reports_say_what_is_near_the_bound(monkeypatch: pytest.MonkeyPatc
     assert f"<system-out>warning: {said}</system-out>" in Path("a.xml").read_text(encoding="utf-8")
     assert 'failures="0"' in Path("a.xml").read_text(encoding="utf-8")
     assert f'<b class="noted warning">warning</b> <span>{said}</span>' in Path("a.html").read_text(encoding="utf-8")
-    sarif = json.loads(Path("a.sarif").read_text(encoding="utf-8"))
+    sarif = json_of("a.sarif")
     SARIF.validate(sarif)
     (found,) = sarif["runs"][0]["results"]
     assert (found["ruleId"], found["level"]) == ("near-the-bound", "warning")
@@ -371,7 +362,7 @@ def test_a_run_fails_where_an_error_rose_by_more_than_it_may(
     earlier(six=6 + 2 * SIX)
     result = run("--compare-to", "old.json", *words, "--json", "new.json", six=6 - units * SIX)
     assert result.exit_code == (outcome == "drifted"), result.output
-    found = read("new.json")
+    found = checked_report("new.json")
     drift = {"output": "OutputTensor", "old_ulp": 2, "new_ulp": units, "failure": outcome == "drifted"}
     assert found["cases"][0]["outcome"] == "passed"
     assert found["cases"][0].get("drift") == ([drift] if outcome else None)
@@ -419,10 +410,10 @@ def test_only_what_was_right_and_is_right_is_compared() -> None:
     earlier(six=6 + 2 * SIX)  # wrong then, by less than what is right now
     Path("sums.yaml").write_text(SUMS, encoding="utf-8")
     mended = run("--compare-to", "old.json", "--max-drift", "0", "--json", "new.json", six=6 + 5 * SIX)
-    assert (mended.exit_code, read("new.json")["drift"]) == (0, [])
+    assert (mended.exit_code, checked_report("new.json")["drift"]) == (0, [])
     earlier()
     broken = run("--compare-to", "old.json", "--max-drift", "0", "--json", "new.json", six=7.0)
-    assert (broken.exit_code, read("new.json")["drift"], "DRIFTED" in broken.stdout) == (1, [], False)
+    assert (broken.exit_code, checked_report("new.json")["drift"], "DRIFTED" in broken.stdout) == (1, [], False)
 
 
 def test_a_case_that_the_earlier_report_does_not_have_is_counted() -> None:
@@ -435,7 +426,7 @@ def test_a_case_that_the_earlier_report_does_not_have_is_counted() -> None:
 
 def test_a_report_of_other_cases_is_no_comparison() -> None:
     earlier()
-    old = read("old.json")
+    old = checked_report("old.json")
     for case in old["cases"]:
         case["id"] = f"elsewhere/{case['id']}"
     Path("old.json").write_text(json.dumps(old), encoding="utf-8")
@@ -447,7 +438,7 @@ def test_another_version_is_what_a_report_is_compared_with() -> None:
     Answering.version = "2.0"
     result = run("--compare-to", "old.json", "--max-drift", "0", "--json", "new.json")
     assert (result.exit_code, f"compared with old.json ({NAME} 1.0)" in result.stdout) == (0, True)
-    assert read("new.json")["implementation_version"] == "2.0"
+    assert checked_report("new.json")["implementation_version"] == "2.0"
 
 
 def test_another_place_of_the_same_kind_of_implementation_may_be_compared() -> None:
@@ -458,7 +449,7 @@ def test_another_place_of_the_same_kind_of_implementation_may_be_compared() -> N
 
 def spoil(path: str, **keys: Any) -> None:
     """Change keys of a report."""
-    found = json.loads(Path(path).read_text(encoding="utf-8"))
+    found = json_of(path)
     Path(path).write_text(json.dumps({**found, **keys}), encoding="utf-8")
 
 
@@ -535,7 +526,7 @@ def test_other_reports_say_what_drifted(monkeypatch: pytest.MonkeyPatch) -> None
     assert f'<b class="noted drifted">drifted</b> <span>{said}</span>' in html
     assert "1 of 2 cases drifted" in html
     assert re.findall(r'<details open id="c\d+" class="case passed"', html)  # told in full, as a failure is
-    sarif = json.loads(Path("a.sarif").read_text(encoding="utf-8"))
+    sarif = json_of("a.sarif")
     SARIF.validate(sarif)
     (found,) = sarif["runs"][0]["results"]
     assert (found["ruleId"], found["level"]) == ("accuracy-drift", "error")
@@ -553,7 +544,7 @@ def test_without_a_limit_drift_is_a_warning_in_other_reports() -> None:
     assert result.exit_code == 0
     said = "warning: OutputTensor[0, 0]: 3 ULP, and was 0 ULP"
     assert f"<system-out>{said}</system-out>" in Path("a.xml").read_text(encoding="utf-8")
-    (found,) = json.loads(Path("a.sarif").read_text(encoding="utf-8"))["runs"][0]["results"]
+    (found,) = json_of("a.sarif")["runs"][0]["results"]
     assert (found["ruleId"], found["level"]) == ("accuracy-drift", "warning")
 
 
@@ -565,16 +556,16 @@ def shards(*words: str, **answers: float) -> list[str]:
     names = ["1.json", "2.json"]
     for number, name in enumerate(names, 1):
         run(*words, "--shard", f"{number}/2", "--json", name, **answers)
-        assert read(name)["cases"]
+        assert checked_report(name)["cases"]
     return names
 
 
 def merge(*words: str) -> Result:
-    return CliRunner().invoke(main, ["merge", *words], catch_exceptions=False)
+    return dmlcheck("merge", *words)
 
 
 def timeless(path: str) -> dict[str, Any]:
-    found = read(path)
+    found = checked_report(path)
     for part in (found["summary"], *found["cases"]):
         part["seconds"] = 0
     return found
@@ -604,7 +595,7 @@ def test_merged_shards_have_the_accuracy_of_the_whole(words: tuple[str, ...]) ->
     merged = merge(*shards(*words, **answers), "--json", "merged.json")
     assert merged.exit_code == whole.exit_code == ("--max-drift" in words), merged.output
     assert timeless("merged.json") == timeless("whole.json")
-    assert len(read("merged.json")["accuracy"]) == 1
+    assert len(checked_report("merged.json")["accuracy"]) == 1
     assert _stable(merged.stdout) == _stable(whole.stdout)
 
 

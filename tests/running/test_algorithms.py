@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from commandline import dmlcheck
+from commandline import dmlcheck, json_of
 
 FILE = """\
 operator: CONVOLUTION
@@ -35,9 +34,6 @@ import numpy as np
 class Off:
     name = "off"
 
-    def unsupported(self, desc):
-        return None
-
     def run(self, desc, inputs):
         x, w = (inputs[name].astype(np.float64) for name in ("InputTensor", "FilterTensor"))
         seen = np.lib.stride_tricks.sliding_window_view(x, (3, 3), (2, 3))
@@ -63,14 +59,14 @@ def test_errors_of_winograds_size_fail_and_are_named() -> None:
     result = run("--json", "report.json")
     assert result.exit_code == 1, result.output
     assert "which `--algorithms winograd` allows" in result.output
-    assert "algorithms" not in json.loads(Path("report.json").read_text(encoding="utf-8"))
+    assert "algorithms" not in json_of("report.json")
 
 
 def test_they_pass_where_they_are_allowed_and_reports_say_so() -> None:
     result = run("--algorithms", "winograd", "--strict", "--json", "report.json")
     assert result.exit_code == 0, result.output
     assert result.output.splitlines()[1].endswith("sums in FLOAT32, winograd allowed")
-    assert json.loads(Path("report.json").read_text(encoding="utf-8"))["algorithms"] == ["winograd"]
+    assert json_of("report.json")["algorithms"] == ["winograd"]
 
 
 def test_shards_with_other_algorithms_are_no_run() -> None:

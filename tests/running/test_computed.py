@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from judged import Fake, answering
 
 from dmlcheck import run_cases
 from dmlcheck.cases.records import Case
@@ -33,23 +35,6 @@ INPUTS = {
 }
 
 
-class Answering:
-    """An implementation that gives one answer, or raises it."""
-
-    name = "answering"
-
-    def __init__(self, answer: Any, reason: str | None = None) -> None:
-        self.answer, self.reason = answer, reason
-
-    def unsupported(self, _: Any) -> str | None:
-        return self.reason
-
-    def run(self, _: Any, __: Any) -> Any:
-        if isinstance(self.answer, BaseException):
-            raise self.answer
-        return self.answer
-
-
 def given_by(implementation: Any) -> Computed | Nothing:
     assert DESC is not None
     return computed(DESC, INPUTS, ["OutputTensor"], implementation)
@@ -66,7 +51,7 @@ def test_the_reference_also_says_what_is_left_open() -> None:
 
 def test_another_implementation_gives_values_alone() -> None:
     answer = {"OutputTensor": np.zeros(2, dtype=np.float32)}
-    assert given_by(Answering(answer)) == Computed(answer)
+    assert given_by(answering(answer)) == Computed(answer)
 
 
 FAILED, ERROR = "the implementation failed", "implementation-error"
@@ -85,7 +70,7 @@ FAILED, ERROR = "the implementation failed", "implementation-error"
     ],
 )
 def test_what_gives_nothing_says_why(answer: Any, reason: str, rule: str | None, params: dict[str, str]) -> None:
-    nothing = given_by(Answering(answer))
+    nothing = given_by(answering(answer))
     assert isinstance(nothing, Nothing)
     assert nothing.reason == reason
     if rule is None:
@@ -98,19 +83,19 @@ def test_what_gives_nothing_says_why(answer: Any, reason: str, rule: str | None,
 
 def test_memory_that_ends_is_not_a_failure_of_the_implementation() -> None:
     with pytest.raises(MemoryError):
-        given_by(Answering(MemoryError()))
+        given_by(answering(MemoryError()))
 
 
 def test_a_failure_names_the_implementation() -> None:
-    finding = failed(Answering(None), "died").finding
+    finding = failed(answering(None), "died").finding
     assert finding is not None
-    assert finding.message == "answering died"
+    assert finding.message == "fake died"
 
 
 def test_what_cannot_be_run_is_known_before() -> None:
     assert DESC is not None
-    assert why_unsupported(DESC, Answering(None, "no MAX")) == Nothing("unsupported-by-implementation: no MAX")
-    assert why_unsupported(DESC, Answering(None)) is None
+    assert why_unsupported(DESC, answering(None, "no MAX")) == Nothing("unsupported-by-implementation: no MAX")
+    assert why_unsupported(DESC, answering(None)) is None
 
 
 def test_an_implementation_need_not_say_what_it_can_run() -> None:
@@ -135,7 +120,7 @@ def test_an_implementation_may_write_to_its_inputs() -> None:
 
 
 def test_an_implementation_that_is_called_reference_is_not_taken_for_the_engine() -> None:
-    namesake = Answering({"OutputTensor": np.array([9, 9], np.float32)})
+    namesake = answering({"OutputTensor": np.array([9, 9], np.float32)})
     namesake.name = "reference"
     assert (is_reference(Reference()), is_reference(namesake)) == (True, False)
     assert not is_reference(type("Derived", (Reference,), {})())
@@ -160,12 +145,12 @@ def test_an_implementation_that_is_called_reference_is_not_taken_for_the_engine(
 )
 def test_a_desc_is_refused_or_taken(answer: Any, expected: Refusal | Nothing) -> None:
     assert DESC is not None
-    assert refusal(DESC, INPUTS, Answering(answer)) == expected
+    assert refusal(DESC, INPUTS, answering(answer)) == expected
 
 
 def test_who_refuses_a_valid_desc_has_failed() -> None:
     for answer, problem in ((Refused("answered: no"), "answered: no"), (ValueError("no"), "raised ValueError: no")):
-        nothing = given_by(Answering(answer))
+        nothing = given_by(answering(answer))
         assert isinstance(nothing, Nothing)
         assert nothing.finding is not None
         assert nothing.finding.params["problem"] == problem
@@ -190,23 +175,15 @@ def test_what_fails_to_say_what_it_can_run_has_failed() -> None:
     assert "in why_unsupported" not in nothing.traceback
 
 
-class Gives:
-    """An implementation that answers a model with what a test says."""
-
-    name = "gives"
-
-    def __init__(self, answer: Any) -> None:
-        self.answer = answer
-
-    def run_model(self, _: bytes, __: Any, ___: list[str]) -> Any:
-        if isinstance(self.answer, Exception):
-            raise self.answer
-        return self.answer
+def models(answer: Any) -> Any:
+    """Return an implementation that gives one answer for each model, or raises it."""
+    fake = answering(answer)
+    return SimpleNamespace(name="fake", run_model=lambda model, inputs, _: fake.run(model, inputs))
 
 
 def test_the_tensors_of_a_model_are_those_that_were_asked_for() -> None:
     x, parts = np.ones(2), [np.ones(1)]
-    assert tensors_of(b"", {}, ["x", "s"], Gives({"x": x, "s": parts, "more": x})) == {"x": x, "s": parts}
+    assert tensors_of(b"", {}, ["x", "s"], models({"x": x, "s": parts, "more": x})) == {"x": x, "s": parts}
 
 
 def test_an_implementation_may_write_to_the_inputs_of_a_model() -> None:
@@ -233,24 +210,22 @@ def test_an_implementation_may_write_to_the_inputs_of_a_model() -> None:
     ],
 )
 def test_an_implementation_that_gives_no_tensors_has_failed(answer: Any, problem: str) -> None:
-    found = tensors_of(b"", {}, ["x"], Gives(answer))
+    found = tensors_of(b"", {}, ["x"], models(answer))
     assert isinstance(found, Nothing)
     assert found.finding is not None
-    assert found.finding.message == f"gives {problem}"
+    assert found.finding.message == f"fake {problem}"
 
 
 def test_what_it_cannot_run_is_no_failure() -> None:
-    found = tensors_of(b"", {}, ["x"], Gives(Unsupported("no kernel")))
+    found = tensors_of(b"", {}, ["x"], models(Unsupported("no kernel")))
     assert found == Nothing("unsupported-by-implementation: no kernel")
 
 
 def test_no_implementation_changes_the_inputs_that_the_reference_computes_from() -> None:
-    class Writing(Answering):
-        def run(self, _: Any, inputs: Any) -> Any:
-            inputs["ATensor"][:] = 0
-            return self.answer
+    def writing(_: Any, inputs: Any) -> Any:
+        inputs["ATensor"][:] = 0
+        return {"OutputTensor": np.zeros(2, dtype=np.float32)}
 
-    Writing.__module__ = "dmlcheck.implementations.command"  # wherever it comes from
-    given = given_by(Writing({"OutputTensor": np.zeros(2, dtype=np.float32)}))
+    given = given_by(Fake(writing))
     assert isinstance(given, Computed)
     assert INPUTS["ATensor"][0] == 5

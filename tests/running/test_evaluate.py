@@ -7,6 +7,7 @@ from unittest.mock import Mock
 
 import numpy as np
 import pytest
+from judged import answering, giving
 
 from dmlcheck.cases.records import Case
 from dmlcheck.implementations import Unsupported
@@ -65,25 +66,8 @@ def test_memory_that_ends_is_told_with_the_tensors(monkeypatch: pytest.MonkeyPat
     assert (found.rule, "ATensor FLOAT32 {2}" in found.message) == ("tensor-too-large", True)
 
 
-class Giving:
-    """An implementation that gives one answer, or raises it."""
-
-    name = "giving"
-
-    def __init__(self, answer: Any, reason: str | None = None) -> None:
-        self.answer, self.reason = answer, reason
-
-    def unsupported(self, _: Any) -> str | None:
-        return self.reason
-
-    def run(self, _: Any, __: Any) -> Any:
-        if isinstance(self.answer, Exception):
-            raise self.answer
-        return {"OutputTensor": self.answer}
-
-
 def test_another_implementation_may_compute_a_case() -> None:
-    evaluated = evaluate_case(ONE, Giving(np.array([7, 8], dtype=np.float32)))
+    evaluated = evaluate_case(ONE, giving([7, 8]))
     assert evaluated.outputs["OutputTensor"][0].tolist() == [7, 8]
     assert evaluated.undefined == {}
 
@@ -91,22 +75,25 @@ def test_another_implementation_may_compute_a_case() -> None:
 @pytest.mark.parametrize(
     ("answer", "problem"),
     [
-        (np.array([7.0, 8.0]), "returned float64 {2} for OutputTensor instead of float32 {2}"),
-        (np.array([7], dtype=np.float32), "returned float32 {1} for OutputTensor instead of float32 {2}"),
-        ([7, 8], "returned list for OutputTensor instead of an array"),
+        ({"OutputTensor": np.array([7.0, 8.0])}, "returned float64 {2} for OutputTensor instead of float32 {2}"),
+        (
+            {"OutputTensor": np.array([7], dtype=np.float32)},
+            "returned float32 {1} for OutputTensor instead of float32 {2}",
+        ),
+        ({"OutputTensor": [7, 8]}, "returned list for OutputTensor instead of an array"),
         (ZeroDivisionError("no"), "raised ZeroDivisionError: no"),
     ],
 )
 def test_an_implementation_that_fails_is_told_as_wrong(answer: Any, problem: str) -> None:
-    evaluated = evaluate_case(ONE, Giving(answer))
+    evaluated = evaluate_case(ONE, answering(answer))
     assert [(found.rule, found.message) for found in evaluated.diagnostics] == [
-        ("implementation-error", f"giving {problem}")
+        ("implementation-error", f"fake {problem}")
     ]
     assert evaluated.outputs == {}
 
 
-@pytest.mark.parametrize("implementation", [Giving(None, "no ADD"), Giving(Unsupported("no ADD"))])
-def test_what_an_implementation_cannot_run_is_remarked(implementation: Giving) -> None:
+@pytest.mark.parametrize("implementation", [answering(None, "no ADD"), answering(Unsupported("no ADD"))])
+def test_what_an_implementation_cannot_run_is_remarked(implementation: Any) -> None:
     evaluated = evaluate_case(ONE, implementation)
     assert (evaluated.remark, evaluated.outputs) == ("unsupported-by-implementation: no ADD", {})
 

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from judged import like_reference
 from misbehaving_cases import folder, write  # noqa: F401 - the fixture is used by its name
 
 from dmlcheck.cases.find import Target
-from dmlcheck.implementations.reference import Reference
+from dmlcheck.implementations.protocol import adapted
 from dmlcheck.running import pair
 from dmlcheck.running.events import Done, Ended, Other, Plan, digest_of, digest_of_ids, in_shard
 from dmlcheck.running.execution import Execution
@@ -91,12 +92,11 @@ def test_the_case_that_is_running_is_known_by_name(monkeypatch: pytest.MonkeyPat
     execution = Execution([Target("a.yaml", "a.yaml")], Plan())
     running = []
 
-    class Asking(Reference):
-        def run(self, desc: Any, inputs: dict[str, Any]) -> dict[str, Any]:
-            running.append(execution.slowest())
-            return super().run(desc, inputs)
+    def note(outputs: dict[str, Any]) -> dict[str, Any]:
+        running.append(execution.slowest())
+        return outputs
 
-    monkeypatch.setattr(pair, "make", lambda *_: Asking())
+    monkeypatch.setattr(pair, "make", lambda *_: adapted(like_reference(note)))
     between = [execution.slowest() for _ in execution.events()]
     assert [slow and slow[0] for slow in running] == ["a.yaml::c0", "a.yaml::c1"]
     assert between == [None, None, None]

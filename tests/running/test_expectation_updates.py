@@ -6,17 +6,16 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from commandline import dmlcheck, json_of
 from misbehaving import WRONG
 from misbehaving_cases import BAD, folder, write  # noqa: F401 - the fixture is used by its name
 from running.test_expectations import expect, run
 
-from dmlcheck.cli import main
-
 
 def update(*words: str) -> Result:
     command = ["expectations", "update", "r.json", "known.yaml", *words]
-    return CliRunner().invoke(main, command, catch_exceptions=False)
+    return dmlcheck(*command)
 
 
 KNOWN = """\
@@ -54,7 +53,7 @@ def test_entries_that_no_longer_hold_are_dropped_and_the_others_stay_as_they_are
 def test_new_failures_are_added_only_when_asked_for_and_with_a_reason() -> None:
     write("a.yaml", 1, WRONG, WRONG)
     expect("- {cases: '*::c1', expect: failed, reason: known}\n")
-    CliRunner().invoke(main, ["run", "a.yaml", "--implementation", BAD, "--json", "r.json"])
+    dmlcheck("run", "a.yaml", "--implementation", BAD, "--json", "r.json")
     assert update().stdout == "known.yaml: 0 dropped, 0 added\n"
     assert update("--add").exit_code == 2
     assert update("--reason", "x").exit_code == 2
@@ -70,7 +69,7 @@ def test_entries_for_files_that_a_run_did_not_read_stay() -> None:
     write("a.yaml", 1, WRONG)
     text = "- {cases: 'b.yaml::c0', expect: failed, reason: x}\n- {cases: 'a.yaml::gone', expect: failed, reason: y}\n"
     expect(text)
-    CliRunner().invoke(main, ["run", "./a.yaml", "--implementation", BAD, "--json", "r.json"])
+    dmlcheck("run", "./a.yaml", "--implementation", BAD, "--json", "r.json")
     assert update().stdout.splitlines()[0] == "dropped a.yaml::gone (failed): no case has such an id"
     assert Path("known.yaml").read_text(encoding="utf-8") == text.splitlines(keepends=True)[0]
 
@@ -78,7 +77,7 @@ def test_entries_for_files_that_a_run_did_not_read_stay() -> None:
 def test_a_failure_is_not_added_that_an_entry_names_by_the_end_of_its_path() -> None:
     write("s/a.yaml", WRONG)
     expect("- {cases: 's/a.yaml::c0', expect: failed, reason: x}\n")
-    CliRunner().invoke(main, ["run", "./s", "--implementation", BAD, "--json", "r.json"])
+    dmlcheck("run", "./s", "--implementation", BAD, "--json", "r.json")
     assert update("--add", "--reason", "new").stdout == "known.yaml: 0 dropped, 0 added\n"
 
 
@@ -104,7 +103,7 @@ def test_the_last_entry_may_go() -> None:
 def test_what_is_added_makes_a_list_with_what_is_there(text: str) -> None:
     write("a.yaml", 1, WRONG, WRONG)
     expect(text)
-    CliRunner().invoke(main, ["run", "a.yaml", "--implementation", BAD, "--json", "r.json"])
+    dmlcheck("run", "a.yaml", "--implementation", BAD, "--json", "r.json")
     assert update("--add", "--reason", "new").exit_code == 0
     outcome, found = run()
     assert outcome.exit_code == 0
@@ -116,7 +115,7 @@ def test_nothing_is_added_to_a_list_in_brackets() -> None:
     write("a.yaml", 1, WRONG, WRONG)
     text = "[{cases: '*::c1', expect: failed, reason: known}]\n"
     expect(text)
-    CliRunner().invoke(main, ["run", "a.yaml", "--implementation", BAD, "--json", "r.json"])
+    dmlcheck("run", "a.yaml", "--implementation", BAD, "--json", "r.json")
     result = update("--add", "--reason", "new")
     assert result.exit_code == 2
     assert "a list with a dash before each" in result.output
@@ -143,12 +142,12 @@ def test_a_case_of_any_name_is_added_and_expected_from_then_on() -> None:
     Path("a.json").write_text(json.dumps({"cases": [{**case, "outputs": outputs}]}), encoding="utf-8")
     expect("[]\n")
     words = ["run", "a.json", "--implementation", BAD, "--expectations", "known.yaml", "--json", "r.json"]
-    assert CliRunner().invoke(main, words, catch_exceptions=False).exit_code == 1
+    assert dmlcheck(*words).exit_code == 1
     result = update("--add", "--reason", f"why {name}")
     assert (result.exit_code, result.stdout.splitlines()[-1]) == (0, "known.yaml: 0 dropped, 1 added")
 
     assert len(Path("known.yaml").read_text("utf-8").split("\n")) == 5
-    assert CliRunner().invoke(main, words, catch_exceptions=False).exit_code == 0
-    (found,) = json.loads(Path("r.json").read_text("utf-8"))["cases"]
+    assert dmlcheck(*words).exit_code == 0
+    (found,) = json_of("r.json")["cases"]
     assert (found["name"], found["outcome"]) == (name, "xfailed")
     assert found["reason"] == f"why {name}".replace("\ud800", "\ufffd")

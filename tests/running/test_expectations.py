@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import datetime as dt
-import json
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from commandline import dmlcheck, json_of
 from misbehaving import CRASH, WRONG
 from misbehaving_cases import BAD, folder, write  # noqa: F401 - the fixture is used by its name
 from results import case
 
-from dmlcheck.cli import main
 from dmlcheck.files.document import Document
 from dmlcheck.files.yaml import parse
 from dmlcheck.running.expectations import (
@@ -50,8 +49,8 @@ def run(*words: str) -> tuple[Result, dict[str, Any]]:
         *words,
     ]
     Path("r.json").unlink(missing_ok=True)
-    result = CliRunner().invoke(main, command, catch_exceptions=False)
-    found = json.loads(Path("r.json").read_text(encoding="utf-8")) if Path("r.json").exists() else {"cases": []}
+    result = dmlcheck(*command)
+    found = json_of("r.json") if Path("r.json").exists() else {"cases": []}
     return result, {case["name"]: (case["outcome"], case["reason"]) for case in found["cases"]}
 
 
@@ -279,9 +278,9 @@ def test_expectations_hold_however_a_path_is_given(given: str, folder: Path, mon
     expect("- {cases: 's/a.yaml::c1', expect: failed, reason: x}\n")
     words = ["--implementation", BAD, "--expectations", str(folder / "known.yaml")]
     path = given.format(absolute=folder.as_posix())
-    assert CliRunner().invoke(main, ["run", path, *words]).exit_code == 0
+    assert dmlcheck("run", path, *words).exit_code == 0
     monkeypatch.chdir(folder / "s")
-    assert CliRunner().invoke(main, ["run", "a.yaml", *words]).exit_code == 0
+    assert dmlcheck("run", "a.yaml", *words).exit_code == 0
 
 
 @pytest.mark.parametrize(
@@ -305,7 +304,7 @@ def test_entries_for_what_was_not_read_are_not_asked_for(entry: str, paths: list
     write("a.yaml", 1, 2)
     write("b.yaml", 1, 2)
     expect(f"- {{cases: '{entry}', expect: failed, reason: x}}\n")
-    result = CliRunner().invoke(main, ["run", *paths, "--expectations", "known.yaml"])
+    result = dmlcheck("run", *paths, "--expectations", "known.yaml")
     assert (result.exit_code, "unmatched-expectation" in result.stderr) == (code, code == 2)
 
 
@@ -324,9 +323,6 @@ import numpy as np
 
 class Scaled:
     name = "scaled"
-
-    def unsupported(self, desc):
-        return None
 
     def run(self, desc, inputs):
         given = inputs["InputTensor"]
@@ -376,8 +372,8 @@ def test_a_failure_that_is_worse_than_its_entry_says_is_a_failure(
     Path("a.yaml").write_text(IDENTITY, encoding="utf-8")
     expect(f"- {{cases: 'a.yaml::{name}', {keys}, reason: known}}\n")
     words = ["--implementation", "python:scaled:Scaled", "--expectations", "known.yaml", "--json", "r.json"]
-    result = CliRunner().invoke(main, ["run", f"a.yaml::{name}", "--timeout", "0", *words], catch_exceptions=False)
-    (case,) = json.loads(Path("r.json").read_text(encoding="utf-8"))["cases"]
+    result = dmlcheck("run", f"a.yaml::{name}", "--timeout", "0", *words)
+    (case,) = json_of("r.json")["cases"]
     assert (case["outcome"], result.exit_code) == (outcome, 0 if outcome == "xfailed" else 1)
     assert ("worse than expected" in case["reason"]) == (outcome != "xfailed")
 

@@ -5,31 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
 import pytest
-
-from dmlcheck.cases.records import Case
-from dmlcheck.running.one_case import Run, run_case
-from dmlcheck.running.settings import Settings
+from judged import case_of, giving, result_of
 
 NAN = math.nan
 SMALL = 1e-40  # below 2^-126, 1.2e-38
-
-
-class Giving:
-    """An implementation that gives some values as its output."""
-
-    name, version, device = "giving", "", ""
-    is_reference = is_directml = False
-
-    def __init__(self, values: Any) -> None:
-        self.values = values
-
-    def unsupported(self, _: Any) -> str | None:
-        return None
-
-    def run(self, _: Any, __: dict[str, Any]) -> dict[str, Any]:
-        return {"OutputTensor": self.values}
 
 
 def outcome(operator: str, inputs: list[float], found: float, data_type: str = "FLOAT32", **fields: Any) -> str:
@@ -38,9 +18,7 @@ def outcome(operator: str, inputs: list[float], found: float, data_type: str = "
     tensor = {"DataType": data_type, "Sizes": [1]}
     desc = {**dict.fromkeys([*names, "OutputTensor"], tensor), **fields}
     values = {name: [value] for name, value in zip(names, inputs, strict=True)}
-    case = Case("f::one", "one", "f", operator, None, desc, values, None)
-    dtype = np.float32 if data_type == "FLOAT32" else np.float16
-    return run_case(case, Run(Giving(np.array([found], dtype)), Settings(is_strict=True))).outcome
+    return result_of(case_of(operator, desc, values), giving(found, is_directml=False), is_strict=True).outcome
 
 
 JUMPS: list[tuple[str, list[float], float, float, float, dict[str, Any]]] = [

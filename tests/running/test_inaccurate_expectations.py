@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import jsonschema
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
-from reports.test_json import REPORT
+from click.testing import Result
+from commandline import dmlcheck, json_of
+from judged import giving
+from report_schema import checked_report
 
 from dmlcheck.cases.records import DetachedOrigin
-from dmlcheck.cli import main
 from dmlcheck.files.yaml import parse
 from dmlcheck.formats.read import read_document
 from dmlcheck.implementations.reference import Reference
@@ -32,24 +31,6 @@ desc:
 inputs: {InputTensor: [3, 7, 2]}
 tolerance: {absolute: 1e-2}
 """
-
-
-class Answering:
-    """An implementation that gives the same whatever it is asked."""
-
-    name = "answering"
-
-    def __init__(self, *answer: float) -> None:
-        self.answer = answer
-
-    def unsupported(self, _: Any) -> str | None:
-        """Take everything."""
-
-    def run(self, desc: Any, _: Any) -> dict[str, Any]:
-        """Return the answer."""
-        (name,) = [part.label for part in desc.tensors("output_tensor")]
-        tensor = desc.tensor(name)
-        return {name: np.array(self.answer, dtype=tensor.data_type.lower()).reshape(tensor.sizes)}
 
 
 def results(text: str, implementation: Any = None, **settings: Any) -> list[CaseResult]:
@@ -92,7 +73,7 @@ INACCURATE = "inaccurate-expectation"
         ("{buffer: [0.3333, 0.1428, 0.5]}", ".buffer[1]"),
     ],
 )
-@pytest.mark.parametrize("implementation", [None, Answering(1 / 3, 1 / 7, 0.5)])
+@pytest.mark.parametrize("implementation", [None, giving([1 / 3, 1 / 7, 0.5])])
 def test_the_digits_that_a_file_writes_count(outputs: str, place: str | None, implementation: Any) -> None:
     found = result(outputs, implementation)
     assert found.outcome == "passed"
@@ -107,7 +88,7 @@ def test_numbers_without_digits_are_measured_in_ulp_alone(tmp_path: Path) -> Non
     np.save(tmp_path / "y.npy", np.array([[0.3333, 1 / 7, 0.5]], dtype=np.float32))
     path = tmp_path / "case.yaml"
     path.write_text(RECIP + "outputs: {OutputTensor: {file: y.npy}}\n", encoding="utf-8")
-    ran = CliRunner().invoke(main, ["run", str(path), "--strict"], catch_exceptions=False)
+    ran = dmlcheck("run", str(path), "--strict")
     assert ran.exit_code == 1
     assert "OutputTensor[0, 0] is expected to be 0.3333, and the exact result is 0.3333333333333333" in ran.stdout
 
@@ -185,12 +166,12 @@ desc: {InputTensor: &one {DataType: FLOAT16, Sizes: [1]}, OutputTensor: *one}
 inputs: {InputTensor: [0x1p-17]}
 outputs: {OutputTensor: [60000]}
 """
-    ((found,),) = [one.diagnostics for one in results(text, Answering(60000))]
+    ((found,),) = [one.diagnostics for one in results(text, giving(60000))]
     assert found.help == "write .inf"
 
 
 def test_what_is_any_is_not_measured() -> None:
-    answering = Answering(9, 1 / 7, 0.5)
+    answering = giving([9, 1 / 7, 0.5])
     assert named(result("[any, 0.142857, 0.5]", answering)) == []
     assert named(result("[any, 0.142, 0.5]", answering)) == [(INACCURATE, "outputs.OutputTensor[1]")]
 
@@ -210,7 +191,7 @@ cases:
 
 
 def test_infinity_is_named_where_an_implementation_gives_it_too() -> None:
-    found = result("[0.333333, 0.142857, inf]", Answering(1 / 3, 1 / 7, np.inf))
+    found = result("[0.333333, 0.142857, inf]", giving([1 / 3, 1 / 7, np.inf]))
     assert (found.outcome, named(found)) == ("passed", [(INACCURATE, "outputs.OutputTensor[2]")])
     assert "is expected to be .inf, and the exact result is 0.5" in found.diagnostics[0].message
     (found,) = results(RECIP.replace("[3, 7, 2]", "[3, 7, 1e-39]") + "outputs: {OutputTensor: [0.333, 0.143, inf]}\n")
@@ -220,16 +201,16 @@ def test_infinity_is_named_where_an_implementation_gives_it_too() -> None:
 def test_what_the_reference_finds_wrong_is_told_once_and_of_others_both_are() -> None:
     wrong = result("[0.333333, 0.142857, 0.7]")
     assert (wrong.outcome, [rule for rule, _ in named(wrong)]) == ("failed", ["output-mismatch"])
-    right = result("[0.333333, 0.142857, 1]", Answering(1 / 3, 1 / 7, 0.5))
+    right = result("[0.333333, 0.142857, 1]", giving([1 / 3, 1 / 7, 0.5]))
     assert [(one.rule, one.severity) for one in right.diagnostics] == [("output-mismatch", "error")]  # 0.5 to 1.5
-    right = result("[0.333333, 0.142857, 0.7]", Answering(1 / 3, 1 / 7, 0.5))
+    right = result("[0.333333, 0.142857, 0.7]", giving([1 / 3, 1 / 7, 0.5]))
     assert [(one.rule, one.severity) for one in right.diagnostics] == [
         ("output-mismatch", "error"),
         (INACCURATE, "warning"),
     ]
 
 
-@pytest.mark.parametrize("implementation", [None, Answering(1 / 3, 1 / 7, 0.5)])
+@pytest.mark.parametrize("implementation", [None, giving([1 / 3, 1 / 7, 0.5])])
 def test_a_strict_run_fails_the_case(implementation: Any) -> None:
     found = result("[0.33334, 0.142857, 0.5]", implementation, is_strict=True)
     assert (found.outcome, found.reason, found.is_failure) == ("failed", "inaccurate expectation", True)
@@ -237,7 +218,7 @@ def test_a_strict_run_fails_the_case(implementation: Any) -> None:
     assert result("[0.3333, 0.14286, 0.5]", implementation, is_strict=True).outcome == "passed"
 
 
-@pytest.mark.parametrize("implementation", [None, Answering(1, *[0] * 27, 0.74170806, 1.2582919, 0, 0)])
+@pytest.mark.parametrize("implementation", [None, giving([1, *[0] * 27, 0.74170806, 1.2582919, 0, 0])])
 def test_what_rounding_decides_is_measured_whatever_is_judged(implementation: Any) -> None:
     """The second place is 28.63, or 0 in FLOAT32: an implementation may give either, a case is to have the first."""
     text = f"""\
@@ -298,14 +279,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(*words: str) -> Result:
-    return CliRunner().invoke(main, ["run", "case.yaml", *words], catch_exceptions=False)
+    return dmlcheck("run", "case.yaml", *words)
 
 
 def report(*words: str, path: str = "report.json") -> dict[str, Any]:
     run(*words, "--json", path)
-    found: dict[str, Any] = json.loads(Path(path).read_text(encoding="utf-8"))
-    jsonschema.validate(found, REPORT)
-    return found
+    return checked_report(path)
 
 
 @pytest.mark.usefixtures("folder")
@@ -332,16 +311,9 @@ def test_a_strict_text_report_fails_and_says_how_to_see_it_again() -> None:
     assert concise[0] == f"{AT}: {INACCURATE}: case.yaml::off: {SAID}"
 
 
-class Ones(Answering):
-    """An implementation that gives ones."""
-
-    def __init__(self) -> None:
-        super().__init__(1, 1, 1)
-
-
 @pytest.mark.usefixtures("folder")
 def test_a_mismatch_of_another_implementation_has_the_warning_beside_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "answering", SimpleNamespace(Ones=Ones))  # type: ignore[misc]
+    monkeypatch.setitem(sys.modules, "answering", SimpleNamespace(Ones=lambda: giving(1)))
     lines = run(
         "--timeout", "0", "--implementation", "python:answering:Ones", "--expected-within", "3"
     ).stdout.splitlines()
@@ -383,7 +355,7 @@ def test_other_reports_tell_of_it(strict: bool, monkeypatch: pytest.MonkeyPatch)
     (annotation,) = [line for line in ran.stdout.splitlines() if line.startswith("::")]
     assert annotation.startswith(f"::{level} file=case.yaml,line=9,col=40,")
     assert SAID in annotation
-    (found,) = json.loads(Path("a.sarif").read_text(encoding="utf-8"))["runs"][0]["results"]
+    (found,) = json_of("a.sarif")["runs"][0]["results"]
     assert (found["ruleId"], found["level"]) == (INACCURATE, level)
     assert found["locations"][0]["physicalLocation"]["region"]["startColumn"] == 40
     html = re.sub("<[^>]+>", "", Path("a.html").read_text(encoding="utf-8"))
@@ -399,14 +371,14 @@ def test_merged_shards_tell_the_same_as_the_whole() -> None:
     whole = report(*words, path="whole.json")
     for number in ("1", "2"):
         report(*words, "--shard", f"{number}/2", path=f"{number}.json")
-    merged = CliRunner().invoke(main, ["merge", "1.json", "2.json", "--json", "merged.json"], catch_exceptions=False)
+    merged = dmlcheck("merge", "1.json", "2.json", "--json", "merged.json")
     assert (merged.exit_code, "(1 with an inaccurate expectation)" in merged.stdout) == (0, True)
-    found = json.loads(Path("merged.json").read_text(encoding="utf-8"))
+    found = json_of("merged.json")
     for part in (found["summary"], whole["summary"], *found["cases"], *whole["cases"]):
         part["seconds"] = 0
     assert found == whole
     report("--shard", "2/2", path="2.json")
-    refused = CliRunner().invoke(main, ["merge", "1.json", "2.json"], catch_exceptions=False)
+    refused = dmlcheck("merge", "1.json", "2.json")
     assert refused.exit_code == 2
     assert "another --expected-within than" in refused.stderr
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from commandline import dmlcheck
+from commandline import dmlcheck, json_of
 
 from dmlcheck.running.keep import folder_of
 
@@ -35,9 +34,6 @@ class Sevens:
     name = "sevens"
     errors = "a warning\\nof two lines"
 
-    def unsupported(self, desc):
-        return None
-
     def run(self, desc, inputs):
         if desc.values["Axis"]:
             raise OSError("no device")
@@ -62,7 +58,7 @@ def run(*words: str) -> Any:
 def test_a_failed_case_is_a_folder_that_runs_again_and_fails_again(folder: Path) -> None:
     result = run("--keep", "kept", "--json", "report.json")
     assert result.exit_code == 1
-    report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    report = json_of(folder / "report.json")
     kept = {case["name"]: case.get("kept") for case in report["cases"]}
     assert kept["right"] is None
     assert sorted(path.name for path in (folder / "kept").iterdir()) == sorted(
@@ -109,19 +105,6 @@ cases:
 - {name: one, outputs: {OutputValueTensor: [[[[3]]]], OutputIndexTensor: null}}
 - {name: none, outputs: {OutputValueTensor: null, OutputIndexTensor: null}}
 """
-ZEROS = """
-import numpy as np
-
-class Zeros:
-    name = "zeros"
-
-    def unsupported(self, desc):
-        return None
-
-    def run(self, desc, inputs):
-        one = (1, 1, 1, 1)
-        return {"OutputValueTensor": np.zeros(one, np.float32), "OutputIndexTensor": np.zeros(one, np.uint32)}
-"""
 
 
 @pytest.mark.parametrize("name", ["one", "none"])
@@ -129,9 +112,8 @@ def test_what_is_kept_of_a_case_that_expects_nothing_of_an_output_runs_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     (tmp_path / "cases.yaml").write_text(TWO_OUTPUTS, encoding="utf-8")
-    (tmp_path / "only_zeros.py").write_text(ZEROS, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    zeros = ("--implementation", "python:only_zeros:Zeros")
+    zeros = ("--implementation", "python:judged:zeros")
     assert dmlcheck("run", f"cases.yaml::{name}", *zeros, "--keep", "kept").exit_code == 1
     (place,) = (tmp_path / "kept").iterdir()
     again = dmlcheck("run", str(place / "case.yaml"), *zeros)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from judged import Fake, case_of, giving, result_of
 
 from dmlcheck.cases.records import Case
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
@@ -71,7 +72,7 @@ def test_a_failure_that_is_known_of_the_version_and_device_is_expected_and_other
     outcome: str, directml: DirectML, is_expected: bool, texts: str
 ) -> None:
     desc = desc_with(*ROWS)
-    result = CaseResult(Case("a", "a", "a.yaml", "ACTIVATION_RELU", None, {}), outcome, "why")
+    result = CaseResult(case_of("ACTIVATION_RELU", {}), outcome, "why")
     found = with_known(result, desc, directml)
     told = found.reason if is_expected else " ".join(row.text for row in found.known)
     assert (found.outcome, told) == ("xfailed" if is_expected else outcome, texts)
@@ -119,69 +120,58 @@ def test_values_are_looked_at_for_directml_and_for_others_where_what_it_gives_is
 
 @pytest.mark.parametrize(("outcome", "count"), [("passed", 0), ("failed", 1), ("error", 1)])
 def test_what_the_provider_is_known_for_is_said_of_a_failure(outcome: str, count: int) -> None:
-    found = with_known_of_provider(
-        CaseResult(Case("a", "a", "a.yaml", "ACTIVATION_RELU", None, {}), outcome), "It adds wrongly."
-    )
+    found = with_known_of_provider(CaseResult(case_of("ACTIVATION_RELU", {}), outcome), "It adds wrongly.")
     assert [row.text for row in found.known] == ["It adds wrongly."] * count
     assert found.outcome == outcome
 
 
 def test_nothing_is_said_where_nothing_is_known_of_the_provider() -> None:
-    result = CaseResult(Case("a", "a", "a.yaml", "ACTIVATION_RELU", None, {}), "failed")
+    result = CaseResult(case_of("ACTIVATION_RELU", {}), "failed")
     assert with_known_of_provider(result, None) is result
 
 
 # ---- implementations other than DirectML
 
 
-class Sigmoids:
-    """A Sigmoid in FLOAT32 with an error, as one whose deviations are known."""
+def sigmoids(error: float | list[float], peer: str = "onnxruntime") -> Any:
+    """Return a Sigmoid in FLOAT32 with an error, as one whose deviations are known."""
 
-    name = "sigmoids"
-    is_directml = False
-    version = "1.32.0"
-
-    def __init__(self, error: float, peer: str = "onnxruntime") -> None:
-        self.error = error
-        self.deviates_as = peer
-
-    def run(self, _: OperatorDesc, inputs: dict[str, Any]) -> dict[str, Any]:
+    def compute(_: OperatorDesc, inputs: dict[str, Any]) -> dict[str, Any]:
         x = inputs["InputTensor"].astype(np.float64)
-        return {"OutputTensor": (1 / (1 + np.exp(-x)) + self.error).astype(np.float32)}
+        return {"OutputTensor": (1 / (1 + np.exp(-x)) + error).astype(np.float32)}
+
+    return Fake(compute, is_directml=False, version="1.32.0", deviates_as=peer)
+
+
+PEER = {"is_directml": False, "deviates_as": "onnxruntime"}
 
 
 def sigmoid_case(values: list[float]) -> Case:
     tensor = {"DataType": "FLOAT32", "Sizes": [len(values)]}
     desc = {"InputTensor": tensor, "OutputTensor": tensor}
-    return Case("s", "s", "s.yaml", "DML_OPERATOR_ACTIVATION_SIGMOID", None, desc, {"InputTensor": values})
+    return case_of("ACTIVATION_SIGMOID", desc, {"InputTensor": values})
 
 
 @pytest.mark.parametrize(
     ("implementation", "outcome"),
     [
-        (Sigmoids(0), "passed"),
-        (Sigmoids(1.7e-7), "xfailed"),  # twice the right result at -16, and within the known error
-        (Sigmoids(3e-7), "failed"),
-        (Sigmoids(-1e-5), "failed"),
-        (Sigmoids(1.7e-7, "another"), "failed"),
-        (Sigmoids(1.7e-7, ""), "failed"),
+        (sigmoids(0), "passed"),
+        (sigmoids(1.7e-7), "xfailed"),  # twice the right result at -16, and within the known error
+        (sigmoids(3e-7), "failed"),
+        (sigmoids(-1e-5), "failed"),
+        (sigmoids(1.7e-7, "another"), "failed"),
+        (sigmoids(1.7e-7, ""), "failed"),
     ],
 )
-def test_only_an_error_that_a_peer_is_known_to_have_is_expected(implementation: Sigmoids, outcome: str) -> None:
-    (result,) = run_cases([sigmoid_case([-16, -3, 0, 5])], implementation)
+def test_only_an_error_that_a_peer_is_known_to_have_is_expected(implementation: Any, outcome: str) -> None:
+    result = result_of(sigmoid_case([-16, -3, 0, 5]), implementation)
     assert result.outcome == outcome
     is_told = result.reason is not None and result.reason.startswith("Sigmoid is a rational approximation whose error")
     assert is_told == (outcome == "xfailed")
 
 
 def test_an_error_in_one_element_is_not_hidden_by_known_ones_in_others() -> None:
-    class One(Sigmoids):
-        def run(self, desc: OperatorDesc, inputs: dict[str, Any]) -> dict[str, Any]:
-            found = super().run(desc, inputs)
-            found["OutputTensor"][2] += np.float32(1e-3)
-            return found
-
-    (result,) = run_cases([sigmoid_case([-16, -3, 0, 5])], One(1.7e-7))
+    result = result_of(sigmoid_case([-16, -3, 0, 5]), sigmoids([1.7e-7, 1.7e-7, 1.7e-7 + 1e-3, 1.7e-7]))
     assert result.outcome == "failed"
 
 
@@ -214,21 +204,12 @@ def test_a_peer_is_named_by_the_implementation() -> None:
 def test_values_of_peers_are_told_by_the_values_that_they_gave() -> None:
     """INT32 sums are clamped by ONNX Runtime from 1.24 on; other wrong sums are failures."""
 
-    class Sums:
-        name, is_directml, deviates_as = "sums", False, "onnxruntime"
-
-        def __init__(self, found: int, version: str) -> None:
-            self.found, self.version = found, version
-
-        def run(self, *_: Any) -> dict[str, Any]:
-            return {"OutputTensor": np.array([[self.found]], np.int32)}
-
     sizes = {"InputTensor": [1, 2], "OutputTensor": [1, 1]}
     desc: dict[str, Any] = {name: {"DataType": "INT32", "Sizes": size} for name, size in sizes.items()}
     desc |= {"Function": "SUM", "Axes": [1]}
-    case = Case("r", "r", "r.yaml", "DML_OPERATOR_REDUCE", None, desc, {"InputTensor": [[2147483647, 5]]})
+    case = case_of("REDUCE", desc, {"InputTensor": [[2147483647, 5]]})
     given = [(2147483647, "1.32.0"), (2147483647, "1.23.0"), (2147483646, "1.32.0"), (-2147483644, "1.32.0")]
-    found = [run_cases([case], Sums(*each))[0].outcome for each in given]
+    found = [result_of(case, giving(each, **PEER, version=version)).outcome for each, version in given]
     assert found == ["xfailed", "failed", "failed", "passed"]
 
 
@@ -256,13 +237,10 @@ def test_what_overflows_in_a_peer_is_expected_beside_huge_numbers_alone(
 ) -> None:
     """A sum of two huge numbers, or of two products with one and -1, is infinite on the way in FLOAT32."""
 
-    class Infinite:
-        name, is_directml, deviates_as, version = "infinite", False, "onnxruntime", "1.32.0"
-
-        def run(self, *_: Any) -> dict[str, Any]:
-            return {"OutputTensor": np.full((1, 1, 1, 1), np.inf, np.float32)}
-
     numbers = dict(zip(tensors, ([[[[largest, largest / 2]]]], [[[[1.0, -1.0]]]]), strict=False))
     desc = {**tensors, "OutputTensor": ONE, **fields}
-    (result,) = run_cases([Case("c", "c", "c.yaml", f"DML_OPERATOR_{operator}", None, desc, numbers)], Infinite())
+    (result,) = run_cases(
+        [Case("c", "c", "c.yaml", f"DML_OPERATOR_{operator}", None, desc, numbers)],
+        giving(np.inf, **PEER, version="1.32.0"),
+    )
     assert result.outcome == outcome

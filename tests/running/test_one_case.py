@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 from asked_library import E_INVALIDARG, AskedLibrary
+from judged import answering, giving, like_reference
 
 from dmlcheck.cases.records import Case
-from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.formats.read import read_file
 from dmlcheck.implementations import Failure, TimedOut, Unsupported
 from dmlcheck.implementations.reference import Reference
@@ -31,24 +31,6 @@ INPUTS = {"ATensor": [1, 2], "BTensor": [3, 4]}
 RIGHT = {"OutputTensor": [4, 6]}
 
 
-class Answering:
-    """An implementation that gives one answer, or raises it."""
-
-    name = "answering"
-
-    def __init__(self, answer: Any, reason: str | None = None) -> None:
-        self.answer = answer
-        self.reason = reason
-
-    def unsupported(self, _: OperatorDesc) -> str | None:
-        return self.reason
-
-    def run(self, _: OperatorDesc, __: dict[str, Any]) -> Any:
-        if isinstance(self.answer, BaseException):
-            raise self.answer
-        return self.answer
-
-
 def case(**fields: Any) -> Case:
     known = {"operator": "ELEMENT_WISE_ADD", "desc": ADD, "inputs": INPUTS, "outputs": RIGHT, **fields}
     return Case("f.yaml::one", "one", "f.yaml", feature_level=known.pop("feature_level", None), **known)
@@ -64,7 +46,7 @@ def ending(given: Case, implementation: Any = None, **settings: Any) -> tuple[st
 # ---- plain descs
 
 
-@pytest.mark.parametrize("implementation", [None, Answering({}, "no FLOAT32")])
+@pytest.mark.parametrize("implementation", [None, answering({}, "no FLOAT32")])
 def test_a_plain_desc_is_judged_by_its_legality(implementation: Any) -> None:
     plain = {"inputs": None, "outputs": None}
     assert ending(case(**plain), implementation) == ("passed", "a valid desc", [])
@@ -125,7 +107,7 @@ def test_the_desc_of_a_case_for_implementations_is_checked() -> None:
 
 
 def test_another_implementation_is_judged_on_random_values() -> None:
-    run = Run(Answering({"OutputTensor": np.zeros(2, np.float32)}))
+    run = Run(answering({"OutputTensor": np.zeros(2, np.float32)}))
     result = run_case(
         case(inputs={"ATensor": {"random": {"seed": 1, "low": 1, "high": 2}}, "BTensor": [0, 0]}, outputs=None), run
     )
@@ -135,8 +117,8 @@ def test_another_implementation_is_judged_on_random_values() -> None:
 
 def test_what_an_implementation_does_not_support_is_skipped() -> None:
     reason = "unsupported-by-implementation: no FLOAT32"
-    assert ending(case(), Answering({}, "no FLOAT32")) == ("skipped", reason, [])
-    assert ending(case(), Answering(Unsupported("no FLOAT32"))) == ("skipped", reason, [])
+    assert ending(case(), answering({}, "no FLOAT32")) == ("skipped", reason, [])
+    assert ending(case(), answering(Unsupported("no FLOAT32"))) == ("skipped", reason, [])
 
 
 # ---- cases that are wrong
@@ -208,7 +190,7 @@ def test_a_negative_case_may_be_about_its_values() -> None:
     ],
 )
 def test_the_implementation_has_a_part_in_what_it_is_run_on(fields: Any, answer: Any, *, is_computed: bool) -> None:
-    assert run_case(case(**fields), Run(Answering(answer))).is_computed is is_computed
+    assert run_case(case(**fields), Run(answering(answer))).is_computed is is_computed
 
 
 # ---- what an implementation gives
@@ -233,7 +215,7 @@ def test_a_wrong_result_fails_at_its_first_wrong_element() -> None:
     ("answer", "reason", "rule", "problem"),
     [
         (TimedOut("3"), "timed out", "timeout", "3 s"),
-        (Failure("gave up"), "the implementation failed", "implementation-error", "answering gave up"),
+        (Failure("gave up"), "the implementation failed", "implementation-error", "fake gave up"),
         (KeyError("x"), "the implementation failed", "implementation-error", "raised KeyError: 'x'"),
         ([1], "the implementation failed", "implementation-error", "returned list instead of its outputs by name"),
         ({}, "the implementation failed", "implementation-error", "returned no OutputTensor"),
@@ -242,20 +224,20 @@ def test_a_wrong_result_fails_at_its_first_wrong_element() -> None:
     ],
 )
 def test_whatever_an_implementation_does_is_the_cases_error(answer: Any, reason: str, rule: str, problem: str) -> None:
-    result = run_case(case(), Run(Answering(answer)))
+    result = run_case(case(), Run(answering(answer)))
     assert (result.outcome, result.reason, [found.rule for found in result.diagnostics]) == ("error", reason, [rule])
     assert problem in result.diagnostics[0].message
 
 
 def test_an_output_of_another_shape_fails() -> None:
-    result = run_case(case(), Run(Answering({"OutputTensor": np.zeros(3, np.float32)})))
+    result = run_case(case(), Run(answering({"OutputTensor": np.zeros(3, np.float32)})))
     assert (result.outcome, result.diagnostics[0].pointer) == ("failed", "outputs.OutputTensor")
 
 
 def test_without_expected_outputs_the_reference_says_what_is_right() -> None:
     right = {"OutputTensor": np.array([4, 6], np.float32)}
-    assert ending(case(outputs=None), Answering(right)) == ("passed", None, [])
-    wrong = run_case(case(outputs=None), Run(Answering({"OutputTensor": np.array([4, 7], np.float32)})))
+    assert ending(case(outputs=None), answering(right)) == ("passed", None, [])
+    wrong = run_case(case(outputs=None), Run(giving([4, 7])))
     assert (wrong.outcome, wrong.diagnostics[0].pointer) == ("failed", "desc.OutputTensor")
 
 
@@ -271,10 +253,6 @@ def open_counts(given: Case, implementation: Any = None) -> tuple[str, str | Non
     """Return how a case ends, and how many elements of its output are left open."""
     result = run_case(given, Run(implementation or Reference()))
     return result.outcome, result.reason, result.outputs["OutputTensor"].undefined
-
-
-def answering(*elements: float, dtype: Any = np.int32) -> Answering:
-    return Answering({"OutputTensor": np.array(elements, dtype)})
 
 
 def test_the_reference_passes_any_only_where_it_leaves_the_element_open() -> None:
@@ -301,30 +279,30 @@ def test_the_reference_is_not_judged_by_a_value_for_an_open_element_of_a_case_wi
 @pytest.mark.parametrize("answer", [4, 7])
 def test_no_other_implementation_is_judged_by_an_open_element(element: Any, answer: float) -> None:
     given = case(**ONE_BY_0, outputs={"OutputTensor": [3, element]})
-    assert open_counts(given, answering(3, answer)) == ("passed", None, 1)
-    assert open_counts(given, answering(2, answer)) == ("failed", "output mismatch", 1)
+    assert open_counts(given, giving([3, answer])) == ("passed", None, 1)
+    assert open_counts(given, giving([2, answer])) == ("failed", "output mismatch", 1)
 
 
 def test_no_implementation_is_judged_by_any_where_the_reference_does_not_leave_it_open() -> None:
     given = case(outputs={"OutputTensor": ["any", 6]})
-    assert open_counts(given, answering(7, 6, dtype=np.float32)) == ("passed", None, 1)
+    assert open_counts(given, giving([7, 6])) == ("passed", None, 1)
 
 
 @pytest.mark.parametrize("answer", [(3, 4), (7, 7)])
 @pytest.mark.parametrize("outputs", [None, {"OutputTensor": [3, 4]}, {"OutputTensor": [3, "any"]}])
 def test_a_case_that_leaves_every_element_open_is_skipped(outputs: Any, answer: tuple[float, float]) -> None:
-    assert open_counts(case(**ALL_BY_0, outputs=outputs), answering(*answer)) == ("skipped", ALL_UNDEFINED, 2)
+    assert open_counts(case(**ALL_BY_0, outputs=outputs), giving(answer)) == ("skipped", ALL_UNDEFINED, 2)
 
 
 def test_a_case_that_says_any_for_every_element_passes() -> None:
     given = case(**ALL_BY_0, outputs={"OutputTensor": ["any", "any"]})
     assert open_counts(given) == ("passed", None, 2)
-    assert open_counts(given, answering(7, 7)) == ("passed", None, 2)
+    assert open_counts(given, giving([7, 7])) == ("passed", None, 2)
 
 
 def test_an_output_of_another_shape_fails_also_where_every_element_is_open() -> None:
     given = case(**ALL_BY_0, outputs={"OutputTensor": ["any", "any"]})
-    assert run_case(given, Run(answering(1, 2, 3))).outcome == "failed"
+    assert run_case(given, Run(answering({"OutputTensor": np.zeros(3, np.int32)}))).outcome == "failed"
 
 
 # ---- several cases
@@ -353,10 +331,7 @@ def test_cases_of_one_run_share_what_holds_for_their_desc() -> None:
 # ---- what is known of DirectML
 
 
-class DirectMLLike(Answering):
-    """An implementation that is DirectML."""
-
-    is_directml = True
+DIRECTML = {"is_directml": True}
 
 
 @pytest.mark.parametrize("answer", [{}, {"OutputTensor": np.zeros(1, np.float16)}], ids=["error", "failed"])
@@ -364,10 +339,10 @@ def test_what_directml_gets_wrong_is_told_where_it_is_directml_that_fails(answer
     tensor = {"DataType": "FLOAT16", "Sizes": [2]}
     desc = {"InputTensor": tensor, "OutputTensor": {**tensor, "Sizes": [1]}, "Axes": [0], "Function": "SUM"}
     given = case(operator="REDUCE", desc=desc, inputs={"InputTensor": [1, 2]}, outputs={"OutputTensor": [3]})
-    found = [run_case(given, Run(kind(answer))).known for kind in (DirectMLLike, Answering)]
+    found = [run_case(given, Run(answering(answer, **said))).known for said in (DIRECTML, {})]
     assert [[row.text[:8] for row in known] for known in found] == [["FLOAT16 "], []]
     right = {"OutputTensor": np.full(1, 3, np.float16)}
-    assert run_case(given, Run(DirectMLLike(right))).known == ()
+    assert run_case(given, Run(answering(right, **DIRECTML))).known == ()
 
 
 @pytest.mark.parametrize(("given", "outcomes"), [(0, ["passed", "passed"]), (7, ["failed", "passed"])])
@@ -381,7 +356,7 @@ def test_directml_alone_is_judged_by_what_was_measured(given: int, outcomes: lis
     answer = {"OutputTensor": np.array([given, 3], np.uint8)}
     for outputs in ({"OutputTensor": [0, 3]}, None):
         one = case(operator="ELEMENT_WISE_QUANTIZE_LINEAR", desc=desc, inputs=inputs, outputs=outputs)
-        assert [run_case(one, Run(kind(answer))).outcome for kind in (DirectMLLike, Answering)] == outcomes
+        assert [run_case(one, Run(answering(answer, **said))).outcome for said in (DIRECTML, {})] == outcomes
 
 
 def test_the_reference_gives_what_was_measured() -> None:
@@ -399,21 +374,8 @@ def test_the_reference_gives_what_was_measured() -> None:
     assert [each.outcome for each in found] == ["passed", "skipped", "passed"]
 
 
-class ReferenceAsDirectML(Answering):
-    """The reference engine, judged as DirectML is."""
-
-    is_directml = True
-
-    def __init__(self) -> None:
-        super().__init__({})
-        self.reference = Reference()
-
-    def run(self, desc: Any, inputs: Any) -> Any:
-        return self.reference.run(desc, inputs)
-
-
 def test_the_reference_gives_the_results_of_all_cases_that_were_measured() -> None:
-    run = Run(ReferenceAsDirectML())
+    run = Run(like_reference(**DIRECTML))
     cases = [one for path in sorted(CASES.glob("*/measured.yaml")) for one in read_file(str(path)).cases]
     assert len(cases) > 300
     assert [one.id for one in cases if run_case(one, run).outcome != "passed"] == []
@@ -434,7 +396,6 @@ GROUPS = (
     "Wrong results of 2-D convolutions with GroupCount > 1 for some combinations of parameters; "
     "a depth-wise one with 4 groups was seen."
 )
-CONVOLVED_RIGHT = np.array([10, 40], np.float32).reshape(1, 2, 1, 1)
 
 
 @pytest.mark.parametrize(
@@ -452,8 +413,7 @@ def test_failures_that_are_known_of_a_version_of_directml_are_expected_of_it_and
     version: str | None, expected: list[int], outcome: str, reason: str | None
 ) -> None:
     given = case(**CONVOLVED, outputs={"OutputTensor": expected})
-    answering = Answering({"OutputTensor": CONVOLVED_RIGHT})
-    assert ending(given, answering, directml_version=version)[:2] == (outcome, reason)
+    assert ending(given, giving([10, 40]), directml_version=version)[:2] == (outcome, reason)
 
 
 def test_nothing_that_is_known_of_directml_is_expected_of_what_says_that_it_is_not() -> None:
@@ -464,8 +424,8 @@ def test_nothing_that_is_known_of_directml_is_expected_of_what_says_that_it_is_n
 
 def test_an_error_is_expected_as_a_wrong_result_is() -> None:
     given = case(**CONVOLVED, outputs={"OutputTensor": [10, 40]})
-    assert ending(given, Answering(Failure("E_FAIL")), directml_version="1.8.0")[:2] == ("xfailed", GROUPS)
-    assert ending(given, Answering({}, "no groups"), directml_version="1.8.0")[0] == "skipped"
+    assert ending(given, answering(Failure("E_FAIL")), directml_version="1.8.0")[:2] == ("xfailed", GROUPS)
+    assert ending(given, answering({}, "no groups"), directml_version="1.8.0")[0] == "skipped"
 
 
 @pytest.mark.parametrize(("device", "outcome"), [("", "failed"), ("Intel(R) Iris(R) Xe Graphics", "xfailed")])
@@ -482,9 +442,7 @@ def test_a_failure_of_one_device_is_expected_where_the_device_says_that_it_is_th
     }
     inputs = {"InputTensor": {"fill": 0}, "FilterTensor": {"fill": 0}}
     given = case(operator="CONVOLUTION", desc=desc, inputs=inputs, outputs={"OutputTensor": {"fill": 0}})
-    answering = Answering({"OutputTensor": np.ones((4, 16, 32, 32), np.float32)})
-    answering.device = device  # type: ignore[attr-defined]
-    result = run_case(given, Run(answering, Settings(directml_version="1.13.0")))
+    result = run_case(given, Run(giving(1, device=device), Settings(directml_version="1.13.0")))
     assert result.outcome == outcome
     assert bool(result.known) == (device == "")
 
@@ -497,9 +455,9 @@ NO_OUTPUTS = "no expected outputs: nothing independent to compare with"
 @pytest.mark.parametrize("outputs", [None, {}, {"OutputTensor": None}])
 def test_outputs_without_values_are_none(outputs: Any) -> None:
     assert ending(case(outputs=outputs)) == ("skipped", NO_OUTPUTS, [])
-    right = Answering({"OutputTensor": np.float32([4, 6])})
+    right = giving([4, 6])
     assert ending(case(outputs=outputs), right)[0] == "passed"
-    wrong = Answering({"OutputTensor": np.float32([4, 7])})
+    wrong = giving([4, 7])
     assert ending(case(outputs=outputs), wrong)[0] == "failed"
 
 
@@ -522,7 +480,7 @@ def test_an_output_that_a_case_leaves_out_beside_another_is_not_compared_and_nam
         ("OutputTensors[1]",),
     )
     assert run_case(case(), Run(Reference())).uncompared == ()
-    assert run_case(case(outputs=None), Run(Answering({"OutputTensor": np.float32([4, 6])}))).uncompared == ()
+    assert run_case(case(outputs=None), Run(giving([4, 6]))).uncompared == ()
 
 
 # ---- masked arrays
@@ -531,7 +489,7 @@ def test_an_output_that_a_case_leaves_out_beside_another_is_not_compared_and_nam
 @pytest.mark.parametrize("mask", [True, [False, True], False])
 def test_a_masked_array_is_no_output(mask: Any) -> None:
     answer = np.ma.masked_array(np.float32([4, 6]), mask)
-    result = run_case(case(), Run(Answering({"OutputTensor": answer})))
+    result = run_case(case(), Run(answering({"OutputTensor": answer})))
     assert (result.outcome, [found.rule for found in result.diagnostics]) == ("error", ["implementation-error"])
     assert "returned a masked array for OutputTensor" in result.diagnostics[0].message
 
@@ -557,7 +515,7 @@ def test_the_reference_has_a_time_limit_in_this_process(tiles: int, monkeypatch:
 
 def test_a_result_in_time_passes_and_only_the_reference_keeps_the_limit() -> None:
     assert run_case(case(), Run(Reference(), timeout=60.0)).outcome == "passed"
-    assert Run(Answering(None), timeout=1.0).time_limit.seconds is None
+    assert Run(answering(None), timeout=1.0).time_limit.seconds is None
 
 
 # ---- DirectML's library, which is asked and computes nothing
@@ -661,10 +619,10 @@ def test_a_negative_case_about_notation_is_no_question_for_a_library() -> None:
 def test_a_case_for_the_reference_alone_is_skipped_by_others_and_its_desc_is_checked() -> None:
     case = Case("it", "it", "it.yaml", "ELEMENT_WISE_ADD", None, ADD, INPUTS, RIGHT, tags=("reference-only",))
     assert run_case(case, Run(Reference())).outcome == "passed"
-    found = run_case(case, Run(Answering(AssertionError())))
+    found = run_case(case, Run(answering(AssertionError())))
     assert (found.outcome, found.reason) == ("skipped", FOR_REFERENCE)
     broken = case._replace(desc={**ADD, "BTensor": {**TENSOR, "Sizes": [3]}})
-    assert run_case(broken, Run(Answering(AssertionError()))).outcome == "failed"
+    assert run_case(broken, Run(answering(AssertionError()))).outcome == "failed"
 
 
 # ---- two implementations
@@ -678,12 +636,8 @@ def both(given: Case, first: Any, second: Any, **settings: Any) -> tuple[str, st
     return result.outcome, result.against.result.outcome, found
 
 
-def answer(*values: float) -> Answering:
-    return Answering({"OutputTensor": np.array(values, np.float32)})
-
-
 def test_two_implementations_are_judged_and_compared() -> None:
-    right, near, off = answer(4, 6), answer(4, np.nextafter(np.float32(6), np.float32(7))), answer(5, 6)
+    right, near, off = giving([4, 6]), giving([4, np.nextafter(np.float32(6), np.float32(7))]), giving([5, 6])
     assert both(case(), right, right) == ("passed", "passed", {"OutputTensor": (0, 0)})
     assert both(case(), right, near) == ("passed", "passed", {"OutputTensor": (1, 0)})
     assert both(case(), right, off) == ("passed", "failed", {"OutputTensor": (1, 1)})
@@ -692,29 +646,29 @@ def test_two_implementations_are_judged_and_compared() -> None:
 
 
 def test_a_case_without_outputs_is_judged_in_both_by_the_reference() -> None:
-    assert both(case(outputs=None), answer(4, 6), answer(4, 7)) == ("passed", "failed", {"OutputTensor": (1, 1)})
+    assert both(case(outputs=None), giving([4, 6]), giving([4, 7])) == ("passed", "failed", {"OutputTensor": (1, 1)})
 
 
 def test_elements_that_are_left_open_are_not_compared() -> None:
     given = case(outputs={"OutputTensor": ["any", 6]})
-    assert both(given, answer(1, 6), answer(2, 6)) == ("passed", "passed", {"OutputTensor": (0, 0)})
+    assert both(given, giving([1, 6]), giving([2, 6])) == ("passed", "passed", {"OutputTensor": (0, 0)})
 
 
 def test_an_implementation_without_results_leaves_the_other_one_judged() -> None:
-    gone = Answering(Failure("the device is gone"))
-    assert both(case(), gone, answer(4, 6)) == ("error", "passed", {})
-    assert both(case(), answer(4, 6), Answering(Unsupported("no"))) == ("passed", "skipped", {})
-    wrong_form = Answering({"OutputTensor": np.zeros(3, np.float32)})
+    gone = answering(Failure("the device is gone"))
+    assert both(case(), gone, giving([4, 6])) == ("error", "passed", {})
+    assert both(case(), giving([4, 6]), answering(Unsupported("no"))) == ("passed", "skipped", {})
+    wrong_form = answering({"OutputTensor": np.zeros(3, np.float32)})
     assert both(case(), wrong_form, wrong_form) == ("failed", "failed", {})
 
 
 def test_a_case_without_a_part_for_implementations_is_the_same_in_both() -> None:
-    assert both(case(outputs=None, inputs=None), answer(4, 6), answer(5, 6)) == ("passed", "passed", {})
-    assert both(case(desc=INT64, feature_level="1_0"), answer(4, 6), answer(5, 6)) == ("failed", "failed", {})
+    assert both(case(outputs=None, inputs=None), giving([4, 6]), giving([5, 6])) == ("passed", "passed", {})
+    assert both(case(desc=INT64, feature_level="1_0"), giving([4, 6]), giving([5, 6])) == ("failed", "failed", {})
 
 
 def test_what_is_known_of_a_version_or_kept_is_of_the_first_one(tmp_path: Path) -> None:
-    run = Run(Pair(answer(5, 6), answer(5, 6)), Settings(directml_version="1.8.0", keep=str(tmp_path)))
+    run = Run(Pair(giving([5, 6]), giving([5, 6])), Settings(directml_version="1.8.0", keep=str(tmp_path)))
     assert run.against is not None
     assert (run.against.settings.directml_version, run.against.settings.keep) == (None, None)
     result = run_case(case(), run)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
+from judged import answering
 
 from dmlcheck.cases.read import read_cases
 from dmlcheck.cases.records import Case
 from dmlcheck.descs.read import read_desc
-from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.files import yaml
 from dmlcheck.implementations import Failure, Refused, TimedOut, Unsupported, Unusable
 from dmlcheck.implementations.reference import Reference
@@ -42,24 +44,7 @@ def negative(
 SMALL = negative("{BTensor: {DataType: FLOAT32, Sizes: [2, 4]}}")
 
 
-class Answering:
-    """An implementation that refuses descs, and gives one answer, or raises it."""
-
-    name = "answering"
-    validates: Any = True
-
-    def __init__(self, answer: Any = None, reason: str | None = None) -> None:
-        self.answer, self.reason = answer, reason
-        self.asked: list[tuple[OperatorDesc, dict[str, Any]]] = []
-
-    def unsupported(self, _: OperatorDesc) -> str | None:
-        return self.reason
-
-    def run(self, desc: OperatorDesc, inputs: dict[str, Any]) -> Any:
-        self.asked.append((desc, inputs))
-        if isinstance(self.answer, BaseException):
-            raise self.answer
-        return self.answer
+willing = partial(answering, validates=True)
 
 
 def ending(case: Case, implementation: Any, level: str | None = None) -> tuple[str, str | None, list[str], bool]:
@@ -92,29 +77,26 @@ def ending(case: Case, implementation: Any, level: str | None = None) -> tuple[s
     ],
 )
 def test_only_a_refusal_passes(answer: Any, expected: tuple[str, str | None, list[str], bool]) -> None:
-    assert ending(SMALL, Answering(answer)) == expected
+    assert ending(SMALL, willing(answer)) == expected
 
 
 def test_what_is_not_supported_is_no_refusal_and_the_desc_is_checked_without_the_implementation() -> None:
     reason = "checked without the implementation; unsupported-by-implementation: no ADD"
     expected = ("passed", reason, [], False)
-    assert ending(SMALL, Answering(Unsupported("no ADD"))) == expected
-    unable = Answering({}, "no ADD")
+    assert ending(SMALL, willing(Unsupported("no ADD"))) == expected
+    unable = willing({}, "no ADD")
     assert (ending(SMALL, unable), unable.asked) == (expected, [])
 
 
 def test_an_unsupported_that_raises_is_the_cases_error() -> None:
-    class Odd(Answering):
-        def unsupported(self, _: OperatorDesc) -> str | None:
-            raise KeyError("Alpha")
-
-    assert ending(SMALL, Odd())[::2] == ("error", ["implementation-error"])
+    odd = willing({}, unsupported=Mock(side_effect=KeyError("Alpha")))
+    assert ending(SMALL, odd)[::2] == ("error", ["implementation-error"])
 
 
 def test_an_accepted_desc_is_told_with_what_is_wrong_with_it_and_where() -> None:
-    (found,) = run_case(SMALL, Run(Answering({}))).diagnostics
+    (found,) = run_case(SMALL, Run(willing({}))).diagnostics
     assert found.message == (
-        "answering accepts a desc that DML_FEATURE_LEVEL_6_4 does not allow: "
+        "fake accepts a desc that DML_FEATURE_LEVEL_6_4 does not allow: "
         "size-mismatch (ELEMENT_WISE_ADD/C3) at line 7: BTensor.Sizes[1] is 4; it must be 3"
     )
     assert (found.line, found.pointer, found.severity) == (7, "desc.BTensor.Sizes[1]", "error")
@@ -128,21 +110,20 @@ def test_of_many_mistakes_the_first_three_are_told() -> None:
     assert wrong is not None
     assert [found.rule for found in wrong.findings].count("unsupported-data-type") == 3
     case = case._replace(invalid=tuple({found.rule for found in wrong.findings}))
-    (found,) = run_case(case, Run(Answering({}))).diagnostics
+    (found,) = run_case(case, Run(willing({}))).diagnostics
     assert found.message.count(" at line 7: ") == 3
     assert found.message.endswith("; and 1 more")
 
 
 @pytest.mark.parametrize("validates", [False, None, 0])
 def test_who_does_not_say_that_it_refuses_descs_is_not_asked(validates: Any) -> None:
-    silent = Answering({})
-    silent.validates = validates
+    silent = answering({}, validates=validates)
     assert (ending(SMALL, silent), silent.asked) == (("passed", None, [], False), [])
     assert ending(SMALL, Reference()) == ("passed", None, [], False)
 
 
 def test_a_case_that_does_not_list_what_is_wrong_fails_before_anybody_is_asked() -> None:
-    asked = Answering(Refused("no"))
+    asked = willing(Refused("no"))
     wrong = SMALL._replace(invalid=("rank-mismatch",))
     assert ending(wrong, asked) == (
         "failed",
@@ -157,7 +138,7 @@ def test_a_case_that_does_not_list_what_is_wrong_fails_before_anybody_is_asked()
 
 
 def test_a_desc_is_sent_as_it_is_with_zeros() -> None:
-    asked = Answering(Refused("no"))
+    asked = willing(Refused("no"))
     ending(SMALL, asked)
     ((desc, inputs),) = asked.asked
     assert desc.tensor("BTensor").sizes == (2, 4)  # type: ignore[union-attr]
@@ -183,13 +164,13 @@ def test_a_desc_that_is_valid_at_the_level_of_the_run_is_not_sent() -> None:
     """ADD takes INT64 from 4_1 on."""
     case = negative(_whole(INT64), "[unsupported-data-type]", "4_0")
     assert wrong_desc(case, "4_1") is None
-    asked = Answering({})
+    asked = willing({})
     assert (ending(case, asked), asked.asked) == (("passed", None, [], False), [])
-    assert ending(case, Answering({}), "6_2")[0] == "passed"
-    assert ending(case, Answering({}), "4_0")[2] == ["invalid-desc-accepted"]
+    assert ending(case, willing({}), "6_2")[0] == "passed"
+    assert ending(case, willing({}), "4_0")[2] == ["invalid-desc-accepted"]
     assert (
         "DML_FEATURE_LEVEL_4_0 does not allow"
-        in run_case(case, Run(Answering({}), Settings("4_0"))).diagnostics[0].message
+        in run_case(case, Run(willing({}), Settings("4_0"))).diagnostics[0].message
     )
 
 

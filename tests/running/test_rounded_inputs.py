@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
-from click.testing import CliRunner, Result
-from reports.test_json import REPORT
-
-from dmlcheck.cli import main
+from click.testing import Result
+from commandline import dmlcheck, json_of
+from report_schema import checked_report
 
 FILE = """\
 operator: DML_OPERATOR_GEMM
@@ -49,9 +46,6 @@ class Tf32:
     name = "tensor cores"
     bits = 11
 
-    def unsupported(self, desc):
-        return None
-
     def run(self, desc, inputs):
         drop = 24 - self.bits
         a, b = (
@@ -83,15 +77,12 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(*words: str, unit: str = "Tf32") -> Result:
-    command = ["run", "products.yaml", "--implementation", f"python:units:{unit}", *words]
-    return CliRunner().invoke(main, command, catch_exceptions=False)
+    return dmlcheck("run", "products.yaml", "--implementation", f"python:units:{unit}", *words)
 
 
 def report(*words: str, unit: str = "Tf32", path: str = "report.json") -> dict[str, Any]:
     run(*words, "--json", path, unit=unit)
-    found: dict[str, Any] = json.loads(Path(path).read_text(encoding="utf-8"))
-    jsonschema.validate(found, REPORT)
-    return found
+    return checked_report(path)
 
 
 @pytest.mark.parametrize(
@@ -146,8 +137,8 @@ def test_merged_shards_tell_the_same_as_the_whole() -> None:
     whole = report("--strict")
     for index in (1, 2):
         run("--strict", "--shard", f"{index}/2", "--json", f"{index}.json")
-    CliRunner().invoke(main, ["merge", "1.json", "2.json", "--json", "merged.json"], catch_exceptions=False)
-    merged = json.loads(Path("merged.json").read_text(encoding="utf-8"))
+    dmlcheck("merge", "1.json", "2.json", "--json", "merged.json")
+    merged = json_of("merged.json")
     assert merged["consistent_with"] == whole["consistent_with"] == {"tf32": {"failures": 2, "warnings": 0}}
     assert [case.get("consistent_with") for case in merged["cases"]] == ["tf32", "tf32", None]
 
@@ -155,7 +146,7 @@ def test_merged_shards_tell_the_same_as_the_whole() -> None:
 def test_shards_with_other_inputs_are_no_run() -> None:
     run("--shard", "1/2", "--json", "1.json")
     run("--shard", "2/2", "--json", "2.json", "--input-precision", "tf32")
-    result = CliRunner().invoke(main, ["merge", "1.json", "2.json"])
+    result = dmlcheck("merge", "1.json", "2.json")
     assert (result.exit_code, "another --input-precision" in result.output) == (2, True)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import sys
@@ -10,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from commandline import dmlcheck, json_of
 
 from dmlcheck.cases.find import Target
 from dmlcheck.cases.records import Case
-from dmlcheck.cli import main
 from dmlcheck.running.expectations import Entry, expected_result
 from dmlcheck.running.results import CaseResult
 from dmlcheck.running.selection import Selection, parse_type
@@ -46,9 +45,6 @@ import pathlib, os
 class Flaky:
     name = "flaky"
 
-    def unsupported(self, desc):
-        return None
-
     def run(self, desc, inputs):
         given = inputs["InputTensor"]
         seen = pathlib.Path(f"seen-{given.dtype}")
@@ -73,7 +69,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(*words: str) -> Result:
-    return CliRunner().invoke(main, ["run", *words], catch_exceptions=False)
+    return dmlcheck("run", *words)
 
 
 def listed(*words: str) -> list[str]:
@@ -140,7 +136,7 @@ def test_what_failed_runs_again_from_any_folder(folder: Path, monkeypatch: pytes
     assert listed("a.yaml", "--failed", "../r.json") == ["wrong"]
     result = run("a.yaml", "--failed", "../r.json", "--json", "again.json")
     assert result.exit_code == 1
-    report = json.loads(Path("again.json").read_text("utf-8"))
+    report = json_of("again.json")
     assert ([case["name"] for case in report["cases"]], report["selection"]) == (["wrong"], True)
 
 
@@ -163,7 +159,7 @@ def test_a_selection_says_nothing_of_the_entries_that_it_leaves_out() -> None:
     text = "- {cases: 'a.yaml::wrong', expect: failed, reason: known}\n"
     Path("known.yaml").write_text(text, encoding="utf-8")
     assert run("s", "--tag", "half", "--expectations", "known.yaml").exit_code == 0
-    CliRunner().invoke(main, ["expectations", "update", "r.json", "known.yaml"], catch_exceptions=False)
+    dmlcheck("expectations", "update", "r.json", "known.yaml")
     assert Path("known.yaml").read_text(encoding="utf-8") == text
 
 
@@ -185,7 +181,7 @@ def flaky(*words: str) -> tuple[int, dict[str, Any], str]:
     for seen in Path().glob("seen-*"):
         seen.unlink()
     result = run("s", "--implementation", "python:flaky_here:Flaky", "--json", "r.json", *words)
-    cases = json.loads(Path("r.json").read_text("utf-8"))["cases"]
+    cases = json_of("r.json")["cases"]
     return (
         result.exit_code,
         {case["name"]: (case["outcome"], case["flaky"], case["reason"]) for case in cases},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,12 +16,9 @@ from dmlcheck.models.reference_nodes import stand_in
 from dmlcheck.models.run import ModelExecution
 from dmlcheck.running.events import Done, Plan
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 OWN = "com.microsoft"
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def groups() -> Any:

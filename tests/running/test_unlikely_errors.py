@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
-from click.testing import CliRunner, Result
-from reports.test_json import REPORT
-
-from dmlcheck.cli import main
+from click.testing import Result
+from commandline import dmlcheck, json_of
+from report_schema import checked_report
 
 COUNT = 100_000
 FILE = f"""\
@@ -33,9 +30,6 @@ import numpy as np
 class Sums:
     name = "adding"
     dtype = np.float16
-
-    def unsupported(self, desc):
-        return None
 
     def run(self, desc, inputs):
         x = inputs["InputTensor"].astype(self.dtype)
@@ -68,15 +62,12 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(*words: str, name: str = NAME) -> Result:
-    command = ["run", "sums.yaml", "--implementation", name, *words]
-    return CliRunner().invoke(main, command, catch_exceptions=False)
+    return dmlcheck("run", "sums.yaml", "--implementation", name, *words)
 
 
 def report(*words: str, name: str = NAME, path: str = "report.json") -> dict[str, Any]:
     run(*words, "--json", path, name=name)
-    found: dict[str, Any] = json.loads(Path(path).read_text(encoding="utf-8"))
-    jsonschema.validate(found, REPORT)
-    return found
+    return checked_report(path)
 
 
 def said(text: str) -> float:
@@ -155,7 +146,7 @@ def test_other_reports_tell_of_an_unlikely_error(strict: bool, monkeypatch: pyte
     (annotation,) = [line for line in result.stdout.splitlines() if line.startswith("::")]
     assert annotation.startswith(f"::{level} file=sums.yaml,line=6,")
     assert said(annotation.rpartition("::")[2]) > 1
-    (found,) = json.loads(Path("a.sarif").read_text(encoding="utf-8"))["runs"][0]["results"]
+    (found,) = json_of("a.sarif")["runs"][0]["results"]
     assert (found["ruleId"], found["level"]) == ("unlikely-error", level)
     html = Path("a.html").read_text(encoding="utf-8")
     assert f'<b class="noted warning">warning</b> <span>{"OutputTensor: 1 of 1"}' in html or strict
@@ -183,10 +174,10 @@ def test_merged_shards_tell_the_same_as_the_whole(strict: bool) -> None:
     whole = report(*words, path="whole.json")
     for number in ("1", "2"):
         assert report(*words, "--shard", f"{number}/2", path=f"{number}.json")["cases"]
-    merged = CliRunner().invoke(main, ["merge", "1.json", "2.json", "--json", "merged.json"], catch_exceptions=False)
+    merged = dmlcheck("merge", "1.json", "2.json", "--json", "merged.json")
     assert merged.exit_code == int(strict)
     assert strict or "4 passed (2 beyond the likely error)" in merged.stdout
-    found = json.loads(Path("merged.json").read_text(encoding="utf-8"))
+    found = json_of("merged.json")
     for part in (found["summary"], whole["summary"], *found["cases"], *whole["cases"]):
         part["seconds"] = 0
     assert found == whole
@@ -195,7 +186,7 @@ def test_merged_shards_tell_the_same_as_the_whole(strict: bool) -> None:
 def test_shards_of_which_one_is_strict_are_no_run() -> None:
     report("--shard", "1/2", path="1.json")
     report("--strict", "--shard", "2/2", path="2.json")
-    result = CliRunner().invoke(main, ["merge", "1.json", "2.json"], catch_exceptions=False)
+    result = dmlcheck("merge", "1.json", "2.json")
     assert result.exit_code == 2
     assert "another --strict than" in result.stderr
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
-from click.testing import CliRunner, Result
-from reports.test_json import REPORT
-
-from dmlcheck.cli import main
+from click.testing import Result
+from commandline import dmlcheck, json_of
+from report_schema import checked_report
 
 # 1e-40 may be flushed to 0, so its reciprocal may be anything; that of infinity is 0.
 FILE = """\
@@ -25,19 +22,7 @@ cases:
   - {name: none, inputs: {InputTensor: [.inf, -.inf]}}
   - {name: own, inputs: {InputTensor: [1e-40, .inf]}, tolerance: {absolute: .inf}}
 """
-MODULE = """\
-import numpy as np
-
-class Zeros:
-    name = "zeros"
-
-    def unsupported(self, desc):
-        return None
-
-    def run(self, desc, inputs):
-        return {"OutputTensor": np.zeros_like(inputs["InputTensor"])}
-"""
-NAME = "python:nothing:Zeros"
+NAME = "python:judged:zeros"
 WHERE = ", where the tolerance allows all that the operator can return"
 
 
@@ -46,19 +31,16 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(".")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    Path("nothing.py").write_text(MODULE, encoding="utf-8")
     Path("recip.yaml").write_text(FILE.replace("  - {name: own", "  # - {name: own"), encoding="utf-8")
 
 
 def run(*words: str, name: str = NAME, path: str = "recip.yaml") -> Result:
-    return CliRunner().invoke(main, ["run", path, "--implementation", name, *words], catch_exceptions=False)
+    return dmlcheck("run", path, "--implementation", name, *words)
 
 
 def report(*words: str, **options: Any) -> dict[str, Any]:
     run(*words, "--json", "report.json", **options)
-    found: dict[str, Any] = json.loads(Path("report.json").read_text(encoding="utf-8"))
-    jsonschema.validate(found, REPORT)
-    return found
+    return checked_report("report.json")
 
 
 def outcomes(found: dict[str, Any]) -> list[tuple[str, str, int]]:
@@ -127,12 +109,12 @@ def test_other_reports_tell_of_them(strict: bool, monkeypatch: pytest.MonkeyPatc
     (annotation,) = [line for line in result.stdout.splitlines() if line.startswith("::")]
     assert annotation.startswith(f"::{level} file=recip.yaml,line=3,")
     assert annotation.endswith(said)
-    (found,) = json.loads(Path("a.sarif").read_text(encoding="utf-8"))["runs"][0]["results"]
+    (found,) = json_of("a.sarif")["runs"][0]["results"]
     assert (found["ruleId"], found["level"]) == ("unlimited-tolerance", level)
     assert said in Path("a.html").read_text(encoding="utf-8")
     summary = Path("summary.md").read_text(encoding="utf-8")
     assert ("with an unlimited tolerance" in summary) != strict
-    merged = CliRunner().invoke(main, ["merge", "a.json"], catch_exceptions=False)
+    merged = dmlcheck("merge", "a.json")
     assert ("(1 with an unlimited tolerance)" in merged.stdout) != strict
 
 
@@ -187,9 +169,6 @@ import numpy as np
 
 class Normalized:
     name = "normalized"
-
-    def unsupported(self, desc):
-        return None
 
     def run(self, desc, inputs):
         x = inputs["InputTensor"]

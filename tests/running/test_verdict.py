@@ -7,40 +7,22 @@ from typing import Any
 
 import numpy as np
 import pytest
+from judged import answering, case_of, result_of
 from valid_descs import valid
 
-from dmlcheck.cases.records import Case
 from dmlcheck.comparison.records import OutputResult
 from dmlcheck.diagnostics.record import Diagnostic
-from dmlcheck.implementations.reference import Reference
-from dmlcheck.running.one_case import Run, run_case
 from dmlcheck.running.verdict import Limits
 
 SQUARE = {"DataType": "FLOAT32", "Sizes": [2, 2]}
 ABS = {"InputTensor": SQUARE, "OutputTensor": SQUARE}
 
 
-class Giving(Reference):
-    """An implementation that gives some outputs, whatever the inputs."""
-
-    name = "giving"
-
-    def __init__(self, outputs: dict[str, Any]) -> None:
-        self.outputs = outputs
-
-    def unsupported(self, _: Any) -> str | None:
-        return None
-
-    def run(self, _: Any, __: dict[str, Any]) -> dict[str, Any]:
-        return self.outputs
-
-
 def wrong(outputs: Any, given: Any, desc: Any = None, operator: str = "ELEMENT_WISE_ABS") -> list[Diagnostic]:
     """Return what is said of outputs beside those that a case gives."""
     inputs = {"InputTensor": [[1, 2], [3, 4]]}
-    case = Case("f::one", "one", "f", operator, None, desc or ABS, inputs, outputs)
     arrays = {name: np.array(values, np.float32) for name, values in given.items()}
-    result = run_case(case, Run(Giving(arrays)))
+    result = result_of(case_of(operator, desc or ABS, inputs, outputs), answering(arrays, is_directml=False))
     assert result.outcome == "failed"
     return list(result.diagnostics)
 

@@ -13,12 +13,9 @@ from dmlcheck.descs.records import TensorDesc
 from dmlcheck.diagnostics.record import Finding, collected
 from dmlcheck.formats.dml_graph.given import load_given
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 ROW = TensorDesc("UINT16", (1, 2))
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def given(place: str | None, name: str = "x", tensor: TensorDesc = ROW) -> tuple[list[int] | None, list[Finding]]:

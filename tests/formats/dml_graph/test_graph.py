@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from dml_graphs import add, gemm, graph, matmul_add, operator, save, tensor, uint32
 
@@ -12,10 +10,7 @@ from dmlcheck.formats.dml_graph.graph import read_graph
 from dmlcheck.graphs.check import valid_steps
 from dmlcheck.graphs.records import Constant, GraphFile, Step
 
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 def steps(data: bytes) -> tuple[tuple[Step, ...], list[Finding]]:

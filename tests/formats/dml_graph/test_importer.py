@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
-from commandline import dmlcheck
+from commandline import dmlcheck, json_of
 from dml_graphs import gemm, matmul_add, operator, save, tensor
 
 from dmlcheck import load_cases
@@ -58,7 +57,7 @@ def test_what_is_imported_is_ready_to_run() -> None:
     assert dmlcheck("run", "out").exit_code == 5  # every case is for implementations
     result = dmlcheck("run", "out", "--implementation", "python:off_by_one:Off", "--json", "report.json")
     assert result.exit_code == 1
-    assert json.loads(Path("report.json").read_text(encoding="utf-8"))["summary"]["failed"] == 2
+    assert json_of("report.json")["summary"]["failed"] == 2
 
 
 def test_large_constants_are_files_beside_their_case() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import struct
-from pathlib import Path
 
 import pytest
 from dml_graphs import (
@@ -30,12 +29,9 @@ from dmlcheck.formats.dml_graph.records import Attribute, FileConstant, Operator
 from dmlcheck.models.graphs import validated_graph
 from dmlcheck.running.legality import LevelRequest
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 FLOAT32 = "DML_TENSOR_DATA_TYPE_FLOAT32"
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def read(data: bytes) -> Stored:

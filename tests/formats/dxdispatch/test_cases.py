@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from click.testing import CliRunner
+from commandline import dmlcheck
 from dml_graphs import add, gemm, graph, matmul_add, operator, raw_constant, save, tensor
 from dxdispatch_models import DESC, TEXT
 
 from dmlcheck.cases.records import Case
-from dmlcheck.cli import main
 from dmlcheck.diagnostics.record import Finding
 from dmlcheck.formats.dml_graph.graph import read_graph
 from dmlcheck.formats.dxdispatch.cases import node_cases
@@ -46,7 +45,7 @@ def test_what_is_not_directml_is_noted_and_not_checked(tmp_path: Path) -> None:
 def test_what_is_not_directml_breaks_nothing(tmp_path: Path) -> None:
     path = tmp_path / "model.json"
     path.write_text('{"resources": {}, "dispatchables": {"a": {"type": "hlsl"}}, "commands": []}', encoding="utf-8")
-    done = CliRunner().invoke(main, ["validate", str(path), "--format", "json"])
+    done = dmlcheck("validate", str(path), "--format", "json")
     read = json.loads(done.stdout)
     assert (done.exit_code, read["valid"], [desc["valid"] for desc in read["descs"]]) == (0, True, [True])
 

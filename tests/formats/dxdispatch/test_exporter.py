@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dxdispatch_cases import CASES, COUNT, FOLDED, dmlcheck, export
+from commandline import dmlcheck, json_of
+from dxdispatch_cases import CASES, COUNT, FOLDED, export
 
 from dmlcheck.folders import export_folder
 from dmlcheck.formats.dxdispatch import exporter
@@ -90,7 +91,7 @@ def test_an_earlier_export_is_replaced_and_what_else_is_there_is_kept(folder: Pa
 
 def test_a_manifest_cannot_make_an_export_remove_what_lies_elsewhere(folder: Path) -> None:
     export("a.yaml::strides")
-    manifest = json.loads((folder / "out" / "manifest.json").read_text("utf-8"))
+    manifest = json_of(folder / "out" / "manifest.json")
     manifest["files"] += ["../a.yaml", str(folder / "a.yaml"), "..", ""]
     (folder / "out" / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
     assert export("a.yaml::strides").exit_code == 0
@@ -108,7 +109,7 @@ def test_an_export_that_is_cut_off_can_be_made_again(folder: Path, monkeypatch: 
     with monkeypatch.context() as patch:
         patch.setattr(exporter, "digest_of", interrupted)
         assert export("a.yaml").exit_code == 130
-    (entry,) = json.loads((folder / "out" / "manifest.json").read_text("utf-8"))["entries"]
+    (entry,) = json_of(folder / "out" / "manifest.json")["entries"]
     assert (entry["digest"], len(entry["cases"])) == ("0" * 64, 1)
     assert export("a.yaml").exit_code == 0
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from commandline import dmlcheck
+from commandline import dmlcheck, json_of
 from dml_graphs import add, gemm, matmul_add, save
 
 from dmlcheck.diagnostics.record import Diagnostic
@@ -119,7 +119,7 @@ def test_validate_tells_each_mistake_once() -> None:
 def test_run_checks_the_descs_of_the_graph() -> None:
     result = dmlcheck("run", saved(), "--json", "report.json")
     assert result.exit_code == 0
-    cases = json.loads(Path("report.json").read_text(encoding="utf-8"))["cases"]
+    cases = json_of("report.json")["cases"]
     assert [(case["id"], case["outcome"]) for case in cases] == [
         ("model.json::g/matmul", "passed"),
         ("model.json::g/add", "passed"),
@@ -151,7 +151,7 @@ def test_a_graph_that_is_not_in_the_folder_is_wrong_input(command: str, place: s
 
 def test_a_graph_of_several_dispatchables_is_read_once() -> None:
     path = saved()
-    model = json.loads(Path(path).read_text(encoding="utf-8"))
+    model = json_of(path)
     model["dispatchables"]["again"] = model["dispatchables"]["g"]
     Path(path).write_text(json.dumps(model), encoding="utf-8")
     graphs = read_model(yaml.read(path)).graphs

@@ -10,13 +10,13 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 import yaml
-from click.testing import CliRunner, Result
+from click.testing import Result
+from commandline import dmlcheck, json_of
 
 import dmlcheck as api
 from dmlcheck import validation
 from dmlcheck.cases.prepare import prepare
 from dmlcheck.cases.records import Case
-from dmlcheck.cli import main
 from dmlcheck.descs.write import notation
 from dmlcheck.formats.dxdispatch import importer
 
@@ -45,12 +45,6 @@ def model_of(**changes: Any) -> dict[str, Any]:
 
 def dispatch(name: str, **bindings: Any) -> dict[str, Any]:
     return {"type": "dispatch", "dispatchable": name, "bindings": bindings}
-
-
-def dmlcheck(*arguments: object) -> Result:
-    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exc_info
-    return result
 
 
 def imported(tmp_path: Path, model: Any, name: str = "model-1.json") -> tuple[Any, Result]:
@@ -202,7 +196,7 @@ def test_an_export_comes_back_as_the_same_descs_and_inputs(tmp_path: Path) -> No
     dmlcheck("export", "--to", "dxdispatch", *paths, "-o", tmp_path / "exported")
     dmlcheck("import", "dxdispatch", tmp_path / "exported", "-o", tmp_path / "back")
     cases = {case.id: case for path in paths for case in api.load_cases(str(path))}
-    entries = json.loads((tmp_path / "exported" / "manifest.json").read_text(encoding="utf-8"))["entries"]
+    entries = json_of(tmp_path / "exported" / "manifest.json")["entries"]
     assert len(entries) > 100
     for entry in entries:
         back = list(api.load_cases(str(tmp_path / "back" / f"{entry['folder']}.yaml")))
@@ -258,7 +252,7 @@ def test_the_case_of_an_export_has_the_names_that_it_was_exported_from(
     (tmp_path / "two.yaml").write_text(TWO_CASES, encoding="utf-8")
     assert dmlcheck("export", "--to", "dxdispatch", tmp_path / "two.yaml", "-o", tmp_path / "models").exit_code == 0
     manifest = tmp_path / "models" / "manifest.json"
-    manifest.write_text(json.dumps(change(json.loads(manifest.read_text(encoding="utf-8")))), encoding="utf-8")
+    manifest.write_text(json.dumps(change(json_of(manifest))), encoding="utf-8")
     assert dmlcheck("import", "dxdispatch", tmp_path / "models", "-o", tmp_path / "back").exit_code == 0
     listed = dmlcheck("run", tmp_path / "back", "--list").stdout.splitlines()
     assert [line.partition(".yaml::")[2] for line in listed] == names

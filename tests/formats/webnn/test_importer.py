@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
-from commandline import dmlcheck
+from commandline import dmlcheck, json_of
 from webnn_tests import cases, graph, imported, operator, page, tensor, write_page
 
 from dmlcheck.formats.webnn import importer
@@ -58,7 +57,7 @@ def test_what_is_left_out_is_named_with_the_reason() -> None:
         "(ops.https.any.js:7:38)\n"
         "ops.https.any.js: 1 case imported to ops.yaml\n"
     )
-    manifest = json.loads(Path("cases/manifest.json").read_text(encoding="utf-8"))
+    manifest = json_of("cases/manifest.json")
     assert manifest["entries"] == [{"source": "ops.https.any.js", "file": "ops.yaml"}]
     assert [one["reason"].partition(":")[0] for one in manifest["left_out"]] == ["left out", "left out"]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import recorded_answers as record
-from commandline import dmlcheck
+from commandline import dmlcheck, json_of
 from directml_wheel import VERSION, wheel
 from recorded_answers import LETTERS
 
@@ -94,7 +94,7 @@ def test_a_run_without_a_device_asks_and_skips_what_it_would_have_to_compute(tmp
     path, report = tmp_path / "add.yaml", tmp_path / "report.json"
     path.write_text(cases, encoding="utf-8")
     done = dmlcheck("run", str(path), "--implementation", f"directml:{wheel()},device=none", "--json", str(report))
-    found = json.loads(report.read_text(encoding="utf-8"))
+    found = json_of(report)
     assert done.exit_code == 0, done.output
     assert (found["implementation_version"], found["device"], found["feature_level"]) == (VERSION, "none", "6_2")
     endings = {case["name"]: (case["outcome"], case["reason"]) for case in found["cases"]}

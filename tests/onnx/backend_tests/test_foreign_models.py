@@ -14,8 +14,9 @@ from dmlcheck.running.one_case import run_cases
 
 onnx = pytest.importorskip("onnx")
 
+from commandline import dmlcheck  # noqa: E402
 from onnx import TensorProto, helper, numpy_helper  # noqa: E402
-from onnx_backend_tests import arrays, dmlcheck, floats, imported, model_of, write_test  # noqa: E402
+from onnx_backend_tests import arrays, floats, imported, model_of, write_test  # noqa: E402
 
 
 def test_a_reduction_keeps_the_dimensions_that_onnx_drops(tmp_path: Path) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
+from commandline import dmlcheck, json_of
 
 import dmlcheck as api
 from dmlcheck import validation
@@ -17,7 +17,7 @@ from dmlcheck.descs.write import notation
 
 onnx = pytest.importorskip("onnx")
 
-from onnx_backend_tests import arrays, dmlcheck  # noqa: E402
+from onnx_backend_tests import arrays  # noqa: E402
 from onnx_models import labelled  # noqa: E402
 
 CASES = Path(__file__).parent.parent.parent.parent / "cases"
@@ -48,7 +48,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
     paths = [path for name in REDUCTIONS for path in sorted((CASES / name).iterdir()) if path.name != "large.yaml"]
     dmlcheck("export", "--to", "onnx", *paths, "-o", folder)
     cases = {case.id: case for path in paths for case in api.load_cases(str(path))}
-    entries = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["entries"]
+    entries = json_of(folder / "manifest.json")["entries"]
     return folder, {entry["folder"]: cases[entry["cases"][0]] for entry in entries}
 
 
@@ -69,7 +69,7 @@ def test_an_export_comes_back_as_the_same_cases(tmp_path: Path, exported: tuple[
 def test_4_bit_elements_come_back(operator: str, tmp_path: Path) -> None:
     path = CASES / operator / "values.yaml"
     dmlcheck("export", "--to", "onnx", path, "-o", tmp_path / "models")
-    entries = json.loads((tmp_path / "models" / "manifest.json").read_text(encoding="utf-8"))["entries"]
+    entries = json_of(tmp_path / "models" / "manifest.json")["entries"]
     dmlcheck("import", "onnx", tmp_path / "models", "-o", tmp_path / "back")
     cases = {case.id: case for case in api.load_cases(str(path)) if "int4" in case.id}
     pairs = [(entry["folder"], cases[entry["cases"][0]]) for entry in entries if entry["cases"][0] in cases]

@@ -14,8 +14,9 @@ import dmlcheck as api
 
 onnx = pytest.importorskip("onnx")
 
+from commandline import dmlcheck  # noqa: E402
 from onnx import TensorProto, numpy_helper  # noqa: E402
-from onnx_backend_tests import arrays, dmlcheck, floats, model_of, write_test  # noqa: E402
+from onnx_backend_tests import arrays, floats, model_of, write_test  # noqa: E402
 
 
 def test_each_data_set_is_a_case(tmp_path: Path) -> None:

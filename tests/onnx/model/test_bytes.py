@@ -15,12 +15,9 @@ from dmlcheck.onnx.model.bytes import model_bytes
 from dmlcheck.onnx.reading import Unreadable
 
 onnx = pytest.importorskip("onnx")
+
+pytestmark = pytest.mark.usefixtures("folder")
 helper = onnx.helper
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def read(made: Any) -> Any:

@@ -18,12 +18,9 @@ from dmlcheck.onnx.model.inlined_size import graphs_of
 from dmlcheck.onnx.reading import Unreadable
 
 onnx = pytest.importorskip("onnx")
+
+pytestmark = pytest.mark.usefixtures("folder")
 helper = onnx.helper
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def test_weights_are_left_out_and_small_constants_kept() -> None:

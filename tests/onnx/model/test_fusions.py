@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,12 +26,9 @@ from dmlcheck.onnx.model.file import read_whole
 from dmlcheck.onnx.model.nodes import ModelNode, UnusableNode, nodes_and_fusions, nodes_of
 
 onnx = pytest.importorskip("onnx")
+
+pytestmark = pytest.mark.usefixtures("folder")
 NAMES = {name for _, names in CASES.values() for name in names}
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def fused(made: Any, sizes: Mapping[str, int] | None = None) -> list[ModelNode]:

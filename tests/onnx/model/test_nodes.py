@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tracemalloc
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -31,12 +30,9 @@ from dmlcheck.onnx.model.nodes import ModelNode, UnusableNode, nodes_of
 
 helper = pytest.importorskip("onnx.helper")
 onnx = pytest.importorskip("onnx")
+
+pytestmark = pytest.mark.usefixtures("folder")
 TensorProto = onnx.TensorProto
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def found(made: Any, sizes: Mapping[str, int] | None = None) -> list[ModelNode]:

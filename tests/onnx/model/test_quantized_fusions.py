@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,10 +13,7 @@ from dmlcheck.onnx.model.nodes import ModelNode, UnusableNode, nodes_and_fusions
 
 helper = pytest.importorskip("onnx.helper")
 
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 def fused(made: Any) -> list[ModelNode]:

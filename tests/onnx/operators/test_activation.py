@@ -6,13 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx_nodes import agrees, fields, found, zeros
+from onnx_nodes import agrees, fields, floats, found, zeros
 
 X = zeros(2, 3)
-
-
-def floats(*values: Any) -> Any:
-    return np.array(values, np.float32)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from node_graphs import computed, float32, node_of
-from onnx_nodes import Desc, agrees, descs, fields, found, node, zeros
+from onnx_nodes import Desc, agrees, descs, fields, floats, found, node, zeros
 
 from dmlcheck.onnx.descs.node import Unmapped
 from dmlcheck.onnx.operators.table import provider_steps
@@ -66,10 +66,6 @@ def test_limits_of_a_clip_are_inputs_or_those_of_the_type(limits: Any, operator:
     made = found("Clip", [X, *limits], X)
     assert made.operator == f"ELEMENT_WISE_{operator}"
     assert (made.fields["Min"], made.fields["Max"]) == expected
-
-
-def floats(*values: Any) -> Any:
-    return np.array(values, np.float32)
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from node_graphs import computed, float32, node_of
-from onnx_nodes import Desc, agrees, descs, fields, found, node, zeros
+from onnx_nodes import Desc, agrees, descs, fields, floats, found, node, zeros
 
 from dmlcheck.onnx.descs.node import Unmapped
 from dmlcheck.onnx.operators.table import provider_steps
@@ -73,10 +71,6 @@ def test_a_local_response_is_one_across_channels() -> None:
 def test_a_norm_has_an_axis_and_an_order() -> None:
     made = found("LpNormalization", [X + 1], X, p=1)
     assert (made.operator, fields(made)) == ("LP_NORMALIZATION", {"Axis": 3, "Epsilon": 0, "P": 1})
-
-
-def floats(*values: Any) -> Any:
-    return np.array(values, np.float32)
 
 
 def test_what_has_the_norm_0_stays_0() -> None:

@@ -6,15 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx_nodes import agrees, descs, found, zeros
+from onnx_nodes import agrees, descs, floats, found, zeros
 
 from dmlcheck.onnx.descs.node import Unmapped
 
 X = zeros(1, 2, 5, 5)
-
-
-def floats(*values: Any) -> Any:
-    return np.array(values, np.float32)
 
 
 def test_pooling_takes_windows_or_all_that_follows_the_channels() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -32,12 +31,6 @@ FLOAT16 = Arithmetic("FLOAT16", "FLOAT16", 2.0**-11, 2.0**-14)
 LIKELY = FLOAT32._replace(is_likely=True)
 U = 2.0**-24
 INF, NAN = float("inf"), float("nan")
-
-
-@pytest.fixture(autouse=True)
-def _as_in_the_engine() -> Iterator[None]:
-    with np.errstate(all="ignore"):
-        yield
 
 
 def wide(*values: float) -> np.ndarray[Any, Any]:

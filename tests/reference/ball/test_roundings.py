@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +22,6 @@ F = np.float32
 GRANTED = 2.0**-21 * 7 / 8  # of which the rounding of the result to FLOAT32 makes 2^-21
 FLOAT16 = Arithmetic("FLOAT16", "FLOAT16", 2.0**-11, 2.0**-14)
 ROWS = [(name, data_type) for name, rows in ROUNDINGS.items() for data_type in rows]
-
-
-@pytest.fixture(autouse=True)
-def _as_in_the_engine() -> Iterator[None]:
-    with np.errstate(all="ignore"):
-        yield
 
 
 def between(low: float, high: float, count: int = 20_001) -> Array:

@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 from bounds_of import gathered
 from grouped import blocks_of
+from valid_descs import valid
 
-from dmlcheck import validation
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference import engine
 from dmlcheck.reference.bounds import Bound
-from dmlcheck.specs.names import NEWEST_LEVEL
 
 Array = np.ndarray[Any, Any]
 
@@ -26,10 +25,7 @@ def built(operator: str, data_type: str, sizes: list[int], **fields: Any) -> Ope
     """Return the desc of an operator with one output, whose scalars have its type."""
     output = {"OutputTensor": {"DataType": data_type, "Sizes": sizes}}
     kind = {} if operator == "DIAGONAL_MATRIX" else {"ValueDataType": data_type}
-    desc, findings = validation.validate(f"DML_OPERATOR_{operator}", output | kind | fields, NEWEST_LEVEL)
-    assert desc is not None
-    assert not findings, findings
-    return desc
+    return valid(operator, output | kind | fields)
 
 
 def computed(operator: str, data_type: str, sizes: list[int], input: Array | None = None, **fields: Any) -> list[Any]:

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from drawn_descs import TINY, Made, draws
 from products_of import peak
+from valid_descs import valid
 
-from dmlcheck import validation
 from dmlcheck.comparison.compare import compare
 from dmlcheck.comparison.tolerances import limit_for
 from dmlcheck.descs.records import OperatorDesc
@@ -21,7 +21,6 @@ from dmlcheck.descs.write import notation
 from dmlcheck.reference import engine
 from dmlcheck.reference.bounds import bounds
 from dmlcheck.reference.tiling import cut, groups
-from dmlcheck.specs.names import NEWEST_LEVEL
 from dmlcheck.specs.records import OUTPUT
 
 Array = np.ndarray[Any, Any]
@@ -91,9 +90,7 @@ def test_random_descs_give_what_plain_python_gives_in_tiles_of_any_size(
 
 
 def output_of(operator: str, desc: dict[str, Any], inputs: dict[str, Array]) -> Array:
-    found, problems = validation.validate(f"DML_OPERATOR_{operator}", desc, NEWEST_LEVEL)
-    assert found is not None
-    assert not problems, problems
+    found = valid(operator, desc)
     return engine.run(found, inputs)["OutputTensor"]
 
 
@@ -157,8 +154,7 @@ def test_the_first_k_are_the_start_of_a_whole_sort() -> None:
         for k in (7, 500):
             outputs = {"OutputValueTensor": ("FLOAT32", (3, k)), "OutputIndexTensor": ("UINT32", (3, k))}
             desc = desc_of({"InputTensor": x}, outputs, Axis=1, K=k, AxisDirection=direction)
-            built, _ = validation.validate("DML_OPERATOR_TOP_K1", desc, NEWEST_LEVEL)
-            assert built is not None
+            built = valid("TOP_K1", desc)
             found[k] = engine.run(built, {"InputTensor": x})
         for name, whole in found[500].items():
             assert np.array_equal(found[7][name], whole[:, :7])
@@ -175,8 +171,7 @@ def test_many_long_sequences_take_three_times_their_tensors_at_most(data_type: s
     x = np.stack([numbers, numbers[::-1]], axis=1).astype(data_type)  # whose elements are not side by side
     outputs = {"OutputValueTensor": (data_type.upper(), (k, 2)), "OutputIndexTensor": ("UINT32", (k, 2))}
     fields = desc_of({"InputTensor": x}, outputs, Axis=0, K=k, AxisDirection="INCREASING")
-    desc, _ = validation.validate("DML_OPERATOR_TOP_K1", fields, NEWEST_LEVEL)
-    assert desc is not None
+    desc = valid("TOP_K1", fields)
     found = engine.run(desc, {"InputTensor": x})
     assert np.array_equal(found["OutputValueTensor"], np.stack([np.arange(k)] * 2, axis=1))
     assert np.array_equal(found["OutputIndexTensor"][:, 0], np.argsort(numbers, kind="stable")[:k])

@@ -15,12 +15,11 @@ from bounds_of import gathered
 from elements import misrounded, refused
 from grouped import blocks_of
 from oracle import groups
+from valid_descs import valid
 
-from dmlcheck import validation
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference import engine
 from dmlcheck.reference.tiling import extents, neighbours
-from dmlcheck.specs.names import NEWEST_LEVEL
 
 Array = np.ndarray[Any, Any]
 
@@ -39,9 +38,7 @@ def built(operator: str, inputs: dict[str, Array], **fields: Any) -> tuple[Opera
     desc["OutputTensor"] = described(inputs["Input"])
     if operator.endswith("TRAINING"):
         desc |= {name: described(inputs["Scale"]) for name in ("OutputMeanTensor", "OutputVarianceTensor")}
-    found, problems = validation.validate(f"DML_OPERATOR_{operator}", {**desc, **fields}, NEWEST_LEVEL)
-    assert found is not None
-    assert not problems, problems
+    found = valid(operator, {**desc, **fields})
     return found, given
 
 

@@ -9,13 +9,12 @@ import numpy as np
 import pytest
 from bounds_of import gathered
 from grouped import blocks_of
+from valid_descs import valid
 
-from dmlcheck import validation
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference import engine
 from dmlcheck.reference.bounds import Bound, bounds
 from dmlcheck.reference.tiling import cut
-from dmlcheck.specs.names import NEWEST_LEVEL
 
 Array = np.ndarray[Any, Any]
 
@@ -40,9 +39,7 @@ def built(operator: str, output: Any, **tensors: Array) -> tuple[OperatorDesc, d
     fields = {name: {"DataType": x.dtype.name.upper(), "Sizes": list(x.shape)} for name, x in inputs.items()}
     sizes = next(iter(inputs.values())).shape
     fields["OutputTensor"] = {"DataType": np.dtype(output).name.upper(), "Sizes": list(sizes)}
-    desc, findings = validation.validate(f"DML_OPERATOR_ELEMENT_WISE_{operator}", fields, NEWEST_LEVEL)
-    assert desc is not None
-    assert not findings
+    desc = valid(f"ELEMENT_WISE_{operator}", fields)
     return desc, inputs
 
 
@@ -286,9 +283,7 @@ def in_blocks(
         "QuantizationTensors": tensors,
         "OutputTensor": {"DataType": output_type, "Sizes": list(input.shape)},
     }
-    desc, findings = validation.validate(f"DML_OPERATOR_{operator}", fields, NEWEST_LEVEL)
-    assert desc is not None
-    assert not findings
+    desc = valid(operator, fields)
     return desc, {"InputTensor": input, "QuantizationTensors": quantizations}
 
 
@@ -358,9 +353,7 @@ def dynamic(x: Array, output: str = "UINT8") -> tuple[OperatorDesc, dict[str, Ar
         "OutputScaleTensor": {"DataType": "FLOAT32", "Sizes": one},
         "OutputZeroPointTensor": {"DataType": output, "Sizes": one},
     }
-    desc, findings = validation.validate("DML_OPERATOR_DYNAMIC_QUANTIZE_LINEAR", fields, NEWEST_LEVEL)
-    assert desc is not None
-    assert not findings
+    desc = valid("DYNAMIC_QUANTIZE_LINEAR", fields)
     return desc, {"InputTensor": x}
 
 

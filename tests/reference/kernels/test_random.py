@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 from grouped import blocks_of
+from valid_descs import valid
 
-from dmlcheck import validation
 from dmlcheck.reference import engine
-from dmlcheck.specs.names import NEWEST_LEVEL
 
 Array = np.ndarray[Any, Any]
 
@@ -27,9 +26,7 @@ def generated(state: list[int], sizes: list[int], *, has_state: bool = True) -> 
         "OutputStateTensor": of_state if has_state else None,
         "Type": "PHILOX_4X32_10",
     }
-    desc, findings = validation.validate("DML_OPERATOR_RANDOM_GENERATOR", fields, NEWEST_LEVEL)
-    assert desc is not None
-    assert not findings
+    desc = valid("RANDOM_GENERATOR", fields)
     found = engine.run(desc, {"InputStateTensor": np.array(state, np.uint32)})
     assert all(values.dtype == np.uint32 for values in found.values())
     after = found["OutputStateTensor"].tolist() if has_state else None

@@ -29,15 +29,14 @@ from elements import (
     results,
 )
 from mpmath import mpf
+from valid_descs import valid
 
-from dmlcheck import validation
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference import engine
 from dmlcheck.reference.bounds import Bound, bounds
 from dmlcheck.reference.kernels import unary
 from dmlcheck.reference.results import separated, ways_of
 from dmlcheck.reference.tiling.plan import tiles_of
-from dmlcheck.specs.names import NEWEST_LEVEL
 
 # ---- values from mpmath
 
@@ -485,9 +484,7 @@ def scaled_images(
     """Return what the engine computes, its bound of all elements in row-major order, and the desc."""
     tensor = {"DataType": x.dtype.name.upper(), "Sizes": list(x.shape)}
     fields = {"InputTensor": tensor, "OutputTensor": tensor, "Scale": scale, "Bias": bias}
-    desc, problems = validation.validate("DML_OPERATOR_VALUE_SCALE_2D", fields, NEWEST_LEVEL)
-    assert desc is not None
-    assert not problems
+    desc = valid("VALUE_SCALE_2D", fields)
     inputs = {"InputTensor": x}
     asked = {"OutputTensor": np.ones(x.shape, bool)}
     return engine.run(desc, inputs)["OutputTensor"], gathered(desc, inputs, asked, accumulate)["OutputTensor"], desc

@@ -12,6 +12,7 @@ import pytest
 from grouped import blocks_of, built
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from long_groups import numbered, shapes_and_axes
 
 from dmlcheck.reference.arrays.blocks import Blocks
 from dmlcheck.reference.rows import Groups
@@ -23,13 +24,6 @@ from dmlcheck.reference.tiling.tile import Tile
 Array = np.ndarray[Any, Any]
 
 anytime = settings(deadline=None)
-shapes = st.lists(st.integers(1, 5), min_size=1, max_size=5).map(tuple)
-
-
-@st.composite
-def shapes_and_axes(draw: st.DrawFn) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    shape = draw(shapes)
-    return shape, tuple(draw(st.lists(st.integers(0, len(shape) - 1), unique=True)))
 
 
 def groups(formula: Any, axes: tuple[int, ...], *operands: Any, is_exact: bool = False) -> Iterator[Tile]:
@@ -43,11 +37,6 @@ def groups(formula: Any, axes: tuple[int, ...], *operands: Any, is_exact: bool =
         everywhere=lambda index: index,
     )
     return of_groups(Groups(lambda _: axes), request)
-
-
-def numbered(sizes: tuple[int, ...]) -> Array:
-    """Return a tensor whose elements are their own places in row-major order."""
-    return np.arange(math.prod(sizes)).reshape(sizes)
 
 
 def itself(x: Any) -> Any:
