@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.values.layouts import empty_buffer, laid_out, viewed
+from dmlcheck.values.layouts import empty_buffer, viewed
 
 Array = np.ndarray[Any, Any]
 
@@ -165,10 +165,12 @@ class ColumnMajor(Right):
 
 
 class IgnoredStrides(Right):
-    """Reads and writes the buffers of strided tensors as if they were packed; beyond a buffer's end it reads 0."""
+    """Reads and writes the buffers of strided tensors as if they were packed; beyond the end and in gaps it reads 0."""
 
     def read(self, tensor: Any, values: Array) -> Array:
-        elements = laid_out(tensor, values)[: values.size]
+        elements = np.zeros(tensor.extent, values.dtype)
+        viewed(tensor, elements)[...] = values
+        elements = elements[: values.size]
         packed = np.zeros(values.size, values.dtype)
         packed[: elements.size] = elements
         return packed.reshape(values.shape)

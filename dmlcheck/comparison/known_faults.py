@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
-from itertools import chain, islice
+from itertools import chain, islice, product
 from time import monotonic
 from typing import Any
 
@@ -164,24 +164,33 @@ def _is_strided(tensor: TensorDesc) -> bool:
     return any(size > 1 and stride != step for size, stride, step in zip(tensor.sizes, strides, packed, strict=True))
 
 
-def _packed(labels: list[str], part: TensorPart, values: Array) -> Array:
-    """Return a strided tensor's buffer read as if it were packed, 0 beyond its end."""
+def _packed(labels: list[str], part: TensorPart, values: Array, *, has_zeros: bool) -> Array:
+    """Return a strided tensor's buffer read as if it were packed, 0 beyond its end; it may have zeros in its gaps."""
     if part.label not in labels:
         return values
-    elements = laid_out(part.tensor, values)[: values.size]
+    elements = laid_out(part.tensor, values)
+    if has_zeros:
+        is_gap = np.ones(elements.shape, bool)
+        is_gap[viewed(part.tensor, np.arange(elements.size))] = False
+        elements = np.where(is_gap, elements.dtype.type(0), elements)
+    elements = elements[: values.size]
     read = np.zeros(values.size, values.dtype)
     read[: elements.size] = elements
     return read.reshape(values.shape)
 
 
 def _strides(wrong: WrongOutput) -> str | None:
-    """Write the output packed; read the strided inputs so, all and one by one, and then write the output so as well."""
+    """Write the output packed; read the strided inputs so, all and one by one, and then write the output so as well.
+
+    Between the elements, a buffer has its initial bytes: every bit set, or 0.
+    """
     text = "the strides of {} seem to be ignored: the result is that of a packed buffer"
     if _written_packed(wrong, wrong.expected):
         return text.format(wrong.label)
     strided = [part.label for part in wrong.desc.tensors(INPUT) if _is_strided(part.tensor)]
-    for labels in ([strided] if len(strided) > 1 else []) + [[label] for label in strided]:
-        predicted = wrong.recomputed(wrong.changed(partial(_packed, labels)))
+    read = ([strided] if len(strided) > 1 else []) + [[label] for label in strided]
+    for labels, has_zeros in product(read, (False, True)):
+        predicted = wrong.recomputed(wrong.changed(partial(_packed, labels, has_zeros=has_zeros)))
         if wrong.explained_by(predicted):
             return text.format(" and ".join(labels))
         if _written_packed(wrong, predicted):

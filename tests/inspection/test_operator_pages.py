@@ -242,8 +242,10 @@ def test_undefined_results_are_told_as_parts_and_in_one_text() -> None:
     read = json.loads(dmlcheck("show", "ROI_POOLING", "--format", "json").stdout)
     assert [row["kind"] for row in read["undefined"]] == ["alternatives", "undefined", "undefined"]
     assert read["undefined"][0]["outcomes"][2] == "It is rounded away from 0."
-    condition, reference = (read["undefined"][1][key] for key in ("condition", "reference"))
-    assert read["unspecified"] == [f"{condition} {reference}", read["undefined"][2]["condition"]]
+    condition, reference, (measured,) = (read["undefined"][1][key] for key in ("condition", "reference", "measured"))
+    where = f"Measured: {measured['library']} on {measured['device']}, {measured['date']}."
+    text = f"{condition} {reference} {measured['text']} {where}"
+    assert read["unspecified"] == [text, read["undefined"][2]["condition"]]
     printed = " ".join(dmlcheck("show", "ROI_POOLING").stdout.split())
     assert "1. It is rounded to the even number. 2. It is rounded to the larger number. 3." in printed
     assert f"- {read['unspecified'][0]} - {read['unspecified'][1]} - The sign of a zero" in printed
@@ -255,11 +257,12 @@ def test_a_known_deviation_has_its_versions_and_its_device_as_data() -> None:
         (None, None, None),
         ("1.7.0", "1.8.2", None),
         (None, None, "Intel(R) Iris(R) Xe"),
-        (None, None, None),
     ]
     assert rows[1]["conditions"] == {"where": "GroupCount > 1 and len(InputTensor.Sizes) == 4"}
     assert (rows[2]["as_of"], rows[2]["graphs_alone"]) == ("2023-12", False)
-    assert (rows[3]["conditions"]["values"], rows[3]["gives"]) == ("expected == expected", "0")
+    (row,) = json.loads(dmlcheck("show", "ELEMENT_WISE_ROUND", "--format", "json").stdout)["known_deviations"]
+    assert row["conditions"] == {"when": {"RoundingMode": ["TOWARD_INFINITY"]}, "values": "isfinite(InputTensor)"}
+    assert row["gives"] == "sign(InputTensor) * floor(abs(InputTensor) + 0.5)"
 
 
 def test_recipes_are_printed_and_their_cases_are_data() -> None:
