@@ -22,7 +22,7 @@ from dmlcheck.reports.site.build import site_files
 from dmlcheck.specs.load import data_folder, load_spec, operator_names
 
 # The longest page is an operator's with 74 constraints: each has a wrong desc, and half of the page is these.
-MOST_PAGES, MOST_BYTES, MOST_OF_A_PAGE = 310, 8_400_000, 150_000
+MOST_PAGES, MOST_BYTES, MOST_OF_A_PAGE = 310, 8_600_000, 160_000
 
 
 FOLDER: list[Path] = []  # that the workers of a run share

@@ -33,7 +33,7 @@ REASONS = {
     "BATCH_NORMALIZATION_TRAINING": _SATURATED,
     "BATCH_NORMALIZATION_TRAINING_GRAD": _GRADIENTS,
     "CUMULATIVE_PRODUCT": "products of 1,031 numbers: later factors make the rounding of a denormal product large",
-    "ELEMENT_WISE_TAN": "angles beside a pole",
+    "ELEMENT_WISE_TAN": "angles near a pole",
     "GRU": _GROWING,
     "MEAN_VARIANCE_NORMALIZATION": _SATURATED,
     "MEAN_VARIANCE_NORMALIZATION1": _SATURATED,

@@ -18,10 +18,10 @@ from dmlcheck.comparison.variants import explaining, in_time
 from dmlcheck.comparison.wrong_output import WrongOutput
 from dmlcheck.descs.records import OperatorDesc, TensorDesc, TensorPart
 from dmlcheck.descs.strides import packed_strides
-from dmlcheck.reference.ball.winograd import WINOGRAD, may_be_winograd
+from dmlcheck.reference.ball.winograd import may_be_winograd
 from dmlcheck.reference.bindings import row
 from dmlcheck.reference.engine import Array
-from dmlcheck.reference.rows import MARK
+from dmlcheck.reference.rows import MARK, WINOGRAD
 from dmlcheck.specs.records import INPUT
 from dmlcheck.values.layouts import laid_out, viewed
 

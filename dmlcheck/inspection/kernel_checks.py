@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from importlib import import_module
 
-from dmlcheck.reference.ball.winograd import WINOGRAD
 from dmlcheck.reference.bindings import parameter
 from dmlcheck.reference.rows import (
     JUMPS,
@@ -16,6 +15,7 @@ from dmlcheck.reference.rows import (
     SEEKS,
     SUMS,
     TERMS,
+    WINOGRAD,
     Correlations,
     Kernel,
     Products,

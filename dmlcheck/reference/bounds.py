@@ -15,11 +15,11 @@ from dmlcheck.reference.arrays.data_types import limits
 from dmlcheck.reference.arrays.operands import as_balls, as_numbers
 from dmlcheck.reference.ball.errors import largest
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball, radius, raw
-from dmlcheck.reference.ball.winograd import WINOGRAD, lost_by_winograd, may_be_winograd
+from dmlcheck.reference.ball.winograd import lost_by_winograd, may_be_winograd
 from dmlcheck.reference.bindings import Inputs, parameter, row
 from dmlcheck.reference.engine import Array, blocks_of, overflowed, refuse_too_much
 from dmlcheck.reference.results import Alternatives, union
-from dmlcheck.reference.rows import ELEMENTS, VARIANCE
+from dmlcheck.reference.rows import ELEMENTS, VARIANCE, WINOGRAD
 from dmlcheck.reference.tiling.plan import tiles_of
 from dmlcheck.reference.tiling.tile import Tile, parts_of
 from dmlcheck.specs.records import Peer

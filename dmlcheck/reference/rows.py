@@ -271,6 +271,8 @@ SUMS = ("", PRODUCTS, VARIANCE)
 WHOLE_STEPS, CHOICES, REMAINDERS = "whole steps", "choices", "remainders"
 JUMPS = ("", WHOLE_STEPS, CHOICES, REMAINDERS)
 
+WINOGRAD = "winograd"  # an algorithm
+
 PLACE, MARK = "place", "mark"
 SEEKS = ("", PLACE, MARK)
 

@@ -56,7 +56,7 @@ def test_new_operators_are_listed_and_the_others_say_what_they_gain() -> None:
 def test_levels_that_do_not_differ_say_so_in_a_line() -> None:
     assert list(printed(diff_lines([], "4_0", "4_0"), None)) == [
         "DML_FEATURE_LEVEL_4_0 to DML_FEATURE_LEVEL_4_0: 0 new operators, 0 that accept more",
-        "No build of DirectML that reports this level was found. Its rows are those of the documentation.",
+        "No build of DirectML that reports this level was found. Its rows come from the documentation.",
     ]
 
 

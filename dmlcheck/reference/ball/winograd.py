@@ -13,8 +13,7 @@ import numpy as np
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference.ball.errors import Arithmetic, Array
 from dmlcheck.reference.bindings import row
-
-WINOGRAD = "winograd"
+from dmlcheck.reference.rows import WINOGRAD
 
 # In u * sum(max|x| * sum|w|). The largest errors that were measured are 15 for tiles of 4 x 4 and 62 for 6 x 6, with 1
 # to 64 channels of normal, positive and widely spread numbers.

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from dmlcheck.reference.arrays.blocks import blockwise
 from dmlcheck.reference.arrays.data_types import limits, overflows
 from dmlcheck.reference.ball.numbers import Ball, radius, raw
 
@@ -92,3 +93,26 @@ def _errors(x: Any) -> Any:
     """Return the radii, and 0 for those without a limit, which allow all numbers anyway."""
     error = radius(x)
     return np.where(np.isfinite(error), error, 0.0)
+
+
+# ---- what an overflow may leave
+
+
+def is_too_large(x: Any, data_type: str) -> Any:
+    """Return a mask of the finite numbers that are beyond a data type before they are rounded to it."""
+    return (np.abs(raw(x)) > limits(data_type)[1]) & np.isfinite(raw(x))
+
+
+def infinite_beyond(x: Any, data_type: str) -> Any:
+    """Return numbers, infinite where they are beyond a data type."""
+    return blockwise(_infinite_beyond, x, data_type=data_type)
+
+
+def _infinite_beyond(x: Any, data_type: str) -> Any:
+    return np.where(is_too_large(x, data_type), np.copysign(np.inf, raw(x)), x)
+
+
+def infinite_or_nan(x: Any) -> list[Any]:
+    """Return results without a radius where they are not finite, and those that are NaN there: a weight may be 0."""
+    is_finite = np.isfinite(raw(x))
+    return [np.where(is_finite, x, raw(x)), np.where(is_finite, x, np.nan)]

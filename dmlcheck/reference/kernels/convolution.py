@@ -11,14 +11,13 @@ import numpy as np
 
 from dmlcheck.reference.arrays.grouped import grouped
 from dmlcheck.reference.arrays.places import Places, numbers_of
-from dmlcheck.reference.ball.winograd import WINOGRAD
 from dmlcheck.reference.functions.magnitudes import of_convolution
 from dmlcheck.reference.functions.nested import Nested
 from dmlcheck.reference.functions.products import dot, dot_of_scaled, plus
 from dmlcheck.reference.functions.quantization import difference, requantized
 from dmlcheck.reference.functions.windows import Window
 from dmlcheck.reference.results import AsMeasured, PartlyUndefined, any_of
-from dmlcheck.reference.rows import PRODUCTS, Correlations, Given, Kernel, Spread
+from dmlcheck.reference.rows import PRODUCTS, WINOGRAD, Correlations, Given, Kernel, Spread
 
 Sizes = tuple[int, ...]
 

@@ -30,7 +30,6 @@ from dmlcheck.reference.functions.windows import (
 )
 from dmlcheck.reference.results import AsMeasured, PartlyUndefined, all_undefined, any_of, stacked
 from dmlcheck.reference.rows import NORMS, UNCUT, Cut, Given, Kernel, Spread, Windows, exact_row
-from dmlcheck.values.number_formats import FORMATS
 
 Sizes = tuple[int, ...]
 
@@ -130,7 +129,7 @@ def maxima(input: Any, seen: View) -> Maxima:
 def largest(found: Maxima, data_type: str) -> AsMeasured:
     """Return the largest elements as DirectML gives them: in FLOAT32 none of these is below the finite numbers."""
     best = found.largest
-    if data_type in FORMATS:
+    if is_float(best):
         best = np.where(found.is_open, np.maximum(best, beginning(data_type)), best)
     return AsMeasured(best, found.is_open)
 

@@ -30,7 +30,7 @@ from dmlcheck.onnx.model.values import CONSTANT
 from dmlcheck.onnx.provider.registrations import is_registered, registrations
 from dmlcheck.validation import minimum_level
 
-FILE = Path(__file__).parent / "onnx" / "provider" / "recorded_node_tests.json.gz"
+FILE = Path(__file__).parent / "recorded_node_tests.json.gz"
 ONNX = "1.23.2"
 
 

@@ -18,8 +18,9 @@ from dmlcheck.comparison.wrong_output import WrongOutput
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference import engine
 from dmlcheck.reference.ball.errors import Arithmetic
-from dmlcheck.reference.ball.winograd import WINOGRAD, lost_by_winograd, may_be_winograd
+from dmlcheck.reference.ball.winograd import lost_by_winograd, may_be_winograd
 from dmlcheck.reference.bounds import bounds
+from dmlcheck.reference.rows import WINOGRAD
 
 Array = np.ndarray[Any, Any]
 F32 = np.float32

@@ -13,10 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.arrays.blocks import blockwise
-from dmlcheck.reference.arrays.data_types import limits
-from dmlcheck.reference.ball.numbers import raw
 from dmlcheck.reference.functions.nested import stored
+from dmlcheck.reference.functions.overflowing import infinite_beyond, infinite_or_nan, is_too_large
 from dmlcheck.reference.functions.products import keep_weight, parts_of, scaled_scores, weighted_means
 from dmlcheck.reference.functions.several_ways import of_values
 from dmlcheck.reference.kernels.attention.heads import AttentionInputs, is_alone, last_four
@@ -85,7 +83,7 @@ def with_bias(part: Sequence[Any], data_type: str, *, is_cut: bool = False) -> l
     own, bias, *past = part
     here = own if own is None or bias is None else stored(own + bias, data_type)
     if is_cut and here is not own:
-        here = blockwise(infinite_beyond, here, data_type=data_type)
+        here = infinite_beyond(here, data_type)
     return [x for x in (*past, here) if x is not None]
 
 
@@ -94,23 +92,7 @@ def overflows_with_bias(part: Sequence[Any], data_type: str) -> bool:
     own, bias, *_ = part
     if own is None or bias is None:
         return False
-    return any(bool(is_beyond(x, data_type).any()) for x in parts_of([own + bias]))
-
-
-def infinite_beyond(x: Any, data_type: str) -> Any:
-    """Return numbers, infinite where they are beyond a data type."""
-    return np.where(is_beyond(x, data_type), np.copysign(np.inf, raw(x)), x)
-
-
-def infinite_or_nan(x: Any) -> list[Any]:
-    """Return results without a radius where they are not finite, and those that are NaN there: a weight may be 0."""
-    is_finite = np.isfinite(raw(x))
-    return [np.where(is_finite, x, raw(x)), np.where(is_finite, x, np.nan)]
-
-
-def is_beyond(x: Any, data_type: str) -> Any:
-    """Return a mask of the finite numbers that are beyond a data type before they are rounded to it."""
-    return (np.abs(raw(x)) > limits(data_type)[1]) & np.isfinite(raw(x))
+    return any(bool(is_too_large(x, data_type).any()) for x in parts_of([own + bias]))
 
 
 def masked_ways(

@@ -17,11 +17,13 @@ from made_descs import Made, tensor
 from products_of import peak
 
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.drawing.attention import ATTENTION, FORMS, MASKS
+from dmlcheck.drawing.attention import FORMS, MASKS
 from dmlcheck.reference import engine
 from dmlcheck.reference.kernels.attention import tiles as attention_tiles
 from dmlcheck.reference.tiling import cut
 from dmlcheck.specs.records import OUTPUT
+
+ATTENTION = ("MULTIHEAD_ATTENTION", "MULTIHEAD_ATTENTION1")
 
 Array = np.ndarray[Any, Any]
 
