@@ -66,8 +66,8 @@ class Samples:
         return found
 
 
-def sample(plane: Any, mode: str, outside: float) -> Callable[..., float]:
-    """Return the function that reads an image between its elements."""
+def sample(plane: Any, mode: str, outside: float, *, margin: int = 1) -> Callable[..., float]:
+    """Return the function that reads an image between its elements, and up to a margin beyond its edges."""
 
     def along(x: float, n: int) -> list[tuple[int, float]]:
         """Return the elements beside a place, and their weights."""
@@ -78,7 +78,7 @@ def sample(plane: Any, mode: str, outside: float) -> Callable[..., float]:
         return [(below, 1 - (x - below)), (min(below + 1, n - 1), x - below)]
 
     def read(y: float, x: float) -> float:
-        if any(at < -1 or at > n for at, n in zip((y, x), plane.shape, strict=True)):
+        if any(at < -margin or at > n - 1 + margin for at, n in zip((y, x), plane.shape, strict=True)):
             return outside
         near = itertools.product(along(y, plane.shape[0]), along(x, plane.shape[1]))
         return math.fsum(plane[row, column] * above * beside for (row, above), (column, beside) in near)
@@ -99,7 +99,8 @@ def cropped(case: Case, equations: Sequence[str]) -> Iterator[Pair]:
         samples = Samples(case, equations, corners, written.shape[2:])
         for channel, place in itertools.product(range(written.shape[1]), places(written.shape[2:])):
             image = given["InputTensor"][int(given["BatchIndicesTensor"][region]), channel]
-            read = sample(image, case.desc["InterpolationMode"], case.desc["OutOfBoundsInputValue"])
+            margin = 0 if case.desc.get("AlignRegionsToCorners") else 1
+            read = sample(image, case.desc["InterpolationMode"], case.desc["OutOfBoundsInputValue"], margin=margin)
             names = {**samples.names(place), "sample": read}
             at = (region, channel, *place)
             yield from checked([first], {}, {**names, "i_h": 0, "i_w": 0}, lambda *_, at=at: float(written[at]))
