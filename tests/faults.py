@@ -30,7 +30,7 @@ from dmlcheck.cases.records import Case
 from dmlcheck.comparison.compare import compare
 from dmlcheck.comparison.tolerances import Limit, limit_for
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
-from dmlcheck.drawing.layouts import laid
+from dmlcheck.drawing.units import laid
 from dmlcheck.drawing.values import STYLES, drawn_values
 from dmlcheck.reference import engine
 from dmlcheck.reference.bounds import bounds

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import traceback
 from collections.abc import Iterable, Mapping
+from types import TracebackType
 from typing import Any, NamedTuple
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import Finding
+from dmlcheck.diagnostics.wording import cut
 from dmlcheck.implementations import (
     Failure,
     LibraryAnswer,
@@ -152,7 +156,6 @@ def _nothing(error: Exception, implementation: Any) -> Nothing:
         return timed_out(error)
     if isinstance(error, Failure):
         return failed(implementation, str(error))
-    from dmlcheck.running.raised import traceback_text
 
     told = failed(implementation, f"raised {type(error).__name__}: {error}")
     return told._replace(traceback=traceback_text(error))
@@ -200,3 +203,29 @@ def _is_masked(array: Any) -> bool:
     """Whether an array is a masked one of NumPy's; as long as nobody has imported numpy.ma, none is."""
     masked = sys.modules.get("numpy.ma")
     return masked is not None and isinstance(array, masked.MaskedArray)
+
+
+# ---- exceptions of implementations as text
+
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+_FIRST, _LAST = 10, 30  # lines
+_WIDTH = 500  # characters of a line
+
+
+def traceback_text(error: BaseException) -> str:
+    """Return the traceback of an exception without the frames that only led to the implementation."""
+    shown = traceback.TracebackException(type(error), error, _from_outside(error.__traceback__))
+    lines = [cut(line, _WIDTH) for part in shown.format() for line in part.rstrip("\n").split("\n")]
+    left = len(lines) - _FIRST - _LAST
+    if left > 0:
+        lines[_FIRST:-_LAST] = [f"  ... {left:,} lines left out ..."]
+    return "\n".join(lines)
+
+
+def _from_outside(found: TracebackType | None) -> TracebackType | None:
+    """Return a traceback from the first frame outside this package on; all of it if there is none."""
+    first = found
+    while first is not None and os.path.dirname(os.path.abspath(first.tb_frame.f_code.co_filename)) == _HERE:
+        first = first.tb_next
+    return first or found

@@ -9,7 +9,7 @@ import pytest
 from valid_descs import valid
 
 from dmlcheck.comparison.compare import compare
-from dmlcheck.comparison.steps import in_float16, overflow
+from dmlcheck.comparison.known_faults import in_float16, overflow
 from dmlcheck.comparison.tolerances import limit_for
 from dmlcheck.comparison.wrong_output import WrongOutput
 from dmlcheck.reference import engine

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from latex2mathml.converter import convert
 from markupsafe import Markup
 
 from dmlcheck.cases.records import Case
@@ -20,13 +21,27 @@ from dmlcheck.reports.conditions import condition_text, constraint_text, deviati
 from dmlcheck.reports.executed import executed_text
 from dmlcheck.reports.operator_page import derived_texts, general_texts, limit_text
 from dmlcheck.reports.site.example import example_of, recipe_yaml
-from dmlcheck.reports.site.mathml import mathml
-from dmlcheck.reports.site.matrix import levels_of, supports
 from dmlcheck.reports.site.mistakes import mistakes
 from dmlcheck.reports.site.pictures.table import pictures
 from dmlcheck.specs.counterparts import FOUND_IN
-from dmlcheck.specs.names import FEATURE_LEVELS, first_windows, releases_text, releases_with
-from dmlcheck.specs.records import ALTERNATIVES, UNDEFINED, Constraint, Deviation, OperatorSpec
+from dmlcheck.specs.names import (
+    DATA_TYPES,
+    FEATURE_LEVELS,
+    LEVEL_ORDER,
+    LEVELS,
+    first_windows,
+    releases_text,
+    releases_with,
+)
+from dmlcheck.specs.records import (
+    ALTERNATIVES,
+    UNDEFINED,
+    Constraint,
+    Deviation,
+    OperatorSpec,
+    SupportTable,
+    TensorSupport,
+)
 
 
 class NearbyOperators(NamedTuple):
@@ -145,3 +160,94 @@ def _evidence_rows(found: Evidence) -> dict[str, Any]:
         "has_onnx": found.has_onnx,
         "executed": [executed_text(*one) for one in runs_of(found.operator)],
     }
+
+
+# ---- MathML
+
+
+# Commands and texts stay as they are.
+_KEPT = re.compile(r"(\\text\{[^}]*\}|\\(?:begin|end)\{[^}]*\}|\\[a-zA-Z]+|\\.)")
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]+")
+
+
+def mathml(equation: str, display: str = "block") -> str:
+    """Return an equation as an element `math`, on a line of its own or `inline`, with words upright."""
+    text: str = convert(_with_names(equation), display=display)
+    return text
+
+
+def _with_names(equation: str) -> str:
+    """Return an equation with each name as a text, which is set as one word."""
+    parts = _KEPT.split(equation)
+    return "".join(part if number % 2 else _NAME.sub(r"\\text{\g<0>}", part) for number, part in enumerate(parts))
+
+
+# ---- support tables as matrices
+
+
+class TypeRow(NamedTuple):
+    """A data type and one mark for each feature level: "" for no support, "new" for the first level, "on" after it."""
+
+    data_type: str
+    marks: tuple[str, ...]
+
+
+class Matrix(NamedTuple):
+    """The common part of some tensors of one support table: types by level, and the numbers of dimensions by level."""
+
+    tensors: tuple[str, ...]
+    rows: tuple[TypeRow, ...]
+    dimensions: tuple[tuple[str, str], ...]  # from a level on: `4_1`, `1 to 8`
+
+
+class Support(NamedTuple):
+    """A support table: its condition in words, "" for all descs, and a matrix for each different tensor."""
+
+    when: str
+    matrices: tuple[Matrix, ...]
+
+
+def levels_of(spec: OperatorSpec) -> tuple[str, ...]:
+    """Return the feature levels that have an operator, which are the columns of its matrices."""
+    return LEVELS[LEVEL_ORDER[spec.introduced] :]
+
+
+def supports(spec: OperatorSpec) -> tuple[Support, ...]:
+    """Return the support tables of an operator."""
+    return tuple(
+        Support(condition_text(table.when) if table.when else "", tuple(_matrices(spec, table)))
+        for table in spec.support
+    )
+
+
+def _matrices(spec: OperatorSpec, table: SupportTable) -> Iterator[Matrix]:
+    names = [name for name in spec.fields if any(name in row for row in table.rows.values())]
+    groups: dict[tuple[TensorSupport | None, ...], list[str]] = {}
+    for name in names:
+        groups.setdefault(_by_level(spec, table, name), []).append(name)
+    for found, tensors in groups.items():
+        yield Matrix(tuple(tensors), tuple(_type_rows(found)), tuple(_dimensions(spec, found)))
+
+
+def _by_level(spec: OperatorSpec, table: SupportTable, name: str) -> tuple[TensorSupport | None, ...]:
+    headings = [table.heading_at(level) for level in levels_of(spec)]
+    return tuple(None if heading is None else table.rows[heading].get(name) for heading in headings)
+
+
+def _type_rows(found: tuple[TensorSupport | None, ...]) -> Iterator[TypeRow]:
+    for data_type in DATA_TYPES:
+        has = [support is not None and data_type in support.types for support in found]
+        if any(has):
+            before = [False, *has[:-1]]
+            yield TypeRow(
+                data_type,
+                tuple("" if not now else "on" if earlier else "new" for now, earlier in zip(has, before, strict=True)),
+            )
+
+
+def _dimensions(spec: OperatorSpec, found: tuple[TensorSupport | None, ...]) -> Iterator[tuple[str, str]]:
+    last: tuple[int, ...] | None = None
+    for level, support in zip(levels_of(spec), found, strict=True):
+        if support is not None and support.dims != last:
+            last = support.dims
+            yield level, dimension_counts_text(last)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from dmlcheck.reports.site.facts import leaves
 from dmlcheck.reports.site.links import address_of_level, address_of_operator, address_of_rule, address_of_type
 from dmlcheck.specs.names import short_operator
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 
@@ -93,3 +94,19 @@ def _environment() -> Environment:
         type_url=address_of_type,
     )
     return environment
+
+
+# ---- the facts of a record that a page says in words, as machines read them
+
+
+def leaves(value: Any, path: str) -> Iterator[tuple[str, str]]:
+    """Yield the place and the text of each value in a part of a record; a list is one text, empty values are none."""
+    if value in (None, "", [], ()):
+        return
+    if isinstance(value, Mapping):
+        for key, part in value.items():
+            yield from leaves(part, f"{path}.{key}")
+    elif isinstance(value, (list, tuple)):
+        yield path, " ".join(map(str, value))
+    else:
+        yield path, value if isinstance(value, str) else json.dumps(value)

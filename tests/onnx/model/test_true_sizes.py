@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dmlcheck.onnx.model.node_outputs import forms_from_values, forms_of_outputs
-from dmlcheck.onnx.model.true_sizes import true_sizes
+from dmlcheck.onnx.model.node_outputs import forms_from_values, forms_of_outputs, true_sizes
 
 helper = pytest.importorskip("onnx.helper")
 

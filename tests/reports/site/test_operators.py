@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+from lxml import etree
+
 from dmlcheck.inspection.operator_record import operator_record
 from dmlcheck.reports.site.build import neighbours
-from dmlcheck.reports.site.operators import operator_values
-from dmlcheck.specs.load import load_spec
+from dmlcheck.reports.site.operators import levels_of, operator_values, supports
+from dmlcheck.specs.about import load_about
+from dmlcheck.specs.load import load_spec, operator_names
+from dmlcheck.specs.names import LEVELS
 
 
 def values_of(operator: str) -> dict[str, Any]:
@@ -72,3 +77,69 @@ def test_a_field_leads_to_the_constraints_that_name_it_and_are_not_its_limits() 
     assert "C5" in values["naming"]["CTensor"]
     shown = {field["name"]: [one["constraint"] for one in field["limits"]] for field in values["record"]["fields"]}
     assert all(set(ids).isdisjoint(shown[name]) for name, ids in values["naming"].items())
+
+
+# ---- equations as MathML
+
+
+mathml = pytest.importorskip("dmlcheck.reports.site.operators").mathml
+
+NAMESPACE = "{http://www.w3.org/1998/Math/MathML}"
+
+
+def parts(equation: str, tag: str) -> list[str]:
+    return [element.text or "" for element in etree.fromstring(mathml(equation)).iter(NAMESPACE + tag)]
+
+
+def test_words_are_set_as_one_and_letters_as_variables() -> None:
+    assert parts(r"y = Alpha \cdot x", "mtext") == ["Alpha"]
+    assert parts(r"y = Alpha \cdot x", "mi") == ["y", "x"]
+    assert parts(r"\text{two words} \cdot \max(Beta1, x)", "mtext") == ["two\xa0words", "Beta1"]
+
+
+def test_an_equation_stands_on_a_line_of_its_own_and_fractions_stay_fractions() -> None:
+    element = etree.fromstring(mathml(r"y = \frac{x}{Scale}"))
+    assert element.get("display") == "block"
+    assert len(list(element.iter(NAMESPACE + "mfrac"))) == 1
+
+
+@pytest.mark.parametrize("operator", operator_names())
+def test_every_equation_becomes_mathml_without_a_command_left(operator: str) -> None:
+    for equation in load_about(operator).equations:
+        element = etree.fromstring(mathml(equation))
+        assert "\\" not in "".join(element.itertext())
+
+
+# ---- support tables as matrices of types and levels
+
+
+def test_tensors_of_the_same_support_share_a_matrix() -> None:
+    (support,) = supports(load_spec("DML_OPERATOR_GEMM"))
+    (matrix,) = support.matrices
+    assert matrix.tensors == ("ATensor", "BTensor", "CTensor", "OutputTensor")
+    assert matrix.dimensions == (("1_0", "4"), ("4_0", "2 to 4"))
+    assert [row.data_type for row in matrix.rows] == ["FLOAT32", "FLOAT16"]
+
+
+def test_the_level_that_added_a_type_is_marked() -> None:
+    spec = load_spec("DML_OPERATOR_ARGMAX")
+    input, output = supports(spec)[0].matrices
+    rows = {row.data_type: dict(zip(levels_of(spec), row.marks, strict=True)) for row in input.rows}
+    assert (input.tensors, output.tensors) == (("InputTensor",), ("OutputTensor",))
+    assert [rows["INT64"][level] for level in ("3_0", "4_0", "4_1", "5_0")] == ["", "", "new", "on"]
+    assert [rows["FLOAT32"][level] for level in ("3_0", "4_0")] == ["new", "on"]
+
+
+@pytest.mark.parametrize(
+    ("operator", "expected"), [("GEMM", LEVELS), ("RESAMPLE3", ("6_4",)), ("QUANTIZE", ("6_3", "6_4"))]
+)
+def test_levels_before_the_operator_have_no_column(operator: str, expected: tuple[str, ...]) -> None:
+    spec = load_spec(f"DML_OPERATOR_{operator}")
+    assert levels_of(spec) == expected
+    marks = {len(row.marks) for support in supports(spec) for matrix in support.matrices for row in matrix.rows}
+    assert marks == {len(expected)}
+
+
+def test_a_table_that_is_for_some_descs_says_for_which() -> None:
+    whens = [support.when for support in supports(load_spec("DML_OPERATOR_REDUCE"))]
+    assert any(when.startswith("Function is ") for when in whens)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from jinja2 import UndefinedError
 
-from dmlcheck.reports.site.templates import breakable, file_text, linked, prose, render, with_minus
+from dmlcheck.reports.site.templates import breakable, file_text, leaves, linked, prose, render, with_minus
 
 VALUES = {"title": "<A>", "summary": '"b"', "section": "", "version": "1", "sections": (), "address": "a", "body": "&"}
 
@@ -50,3 +50,16 @@ def test_addresses_and_threads_are_links() -> None:
 def test_style_and_script_are_files() -> None:
     assert ".frame" in file_text("style.css")
     assert len(file_text("script.js")) < 10_000
+
+
+# ---- the facts of a record that a page says in words
+
+
+def test_each_leaf_has_its_place() -> None:
+    record = {"when": {"Function": ["MIN", "MAX"]}, "since": "4_1", "exact": True, "ulp": 1.5}
+    assert list(leaves(record, "row.0")) == [
+        ("row.0.when.Function", "MIN MAX"),
+        ("row.0.since", "4_1"),
+        ("row.0.exact", "true"),
+        ("row.0.ulp", "1.5"),
+    ]

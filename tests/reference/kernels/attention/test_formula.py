@@ -17,7 +17,7 @@ from made_descs import Made, tensor
 from products_of import peak
 
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.drawing.attention import FORMS, MASKS
+from dmlcheck.drawing.descs import FORMS, MASKS
 from dmlcheck.reference import engine
 from dmlcheck.reference.kernels.attention import tiles as attention_tiles
 from dmlcheck.reference.tiling import cut
