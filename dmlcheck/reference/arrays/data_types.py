@@ -96,8 +96,9 @@ def limits(data_type: str) -> tuple[float, float]:
 
 
 def beginning(data_type: str) -> Any:
-    """Return the number that DirectML's maxima of floats begin with: in FLOAT32 it is finite."""
-    return element(limits(data_type)[0] if data_type == "FLOAT32" else -np.inf, data_type)
+    """Return the number that DirectML's maxima begin with: the least one, of FLOAT16 and FLOAT64 -infinity."""
+    is_finite = data_type == "FLOAT32" or data_type not in FORMATS
+    return element(limits(data_type)[0] if is_finite else -np.inf, data_type)
 
 
 def overflows(data_type: str, x: Any) -> Any:

@@ -128,10 +128,8 @@ def maxima(input: Any, seen: View) -> Maxima:
 
 def largest(found: Maxima, data_type: str) -> AsMeasured:
     """Return the largest elements as DirectML gives them: in FLOAT32 none of these is below the finite numbers."""
-    best = found.largest
-    if is_float(best):
-        best = np.where(found.is_open, np.maximum(best, beginning(data_type)), best)
-    return AsMeasured(best, found.is_open)
+    best = np.maximum(found.largest, beginning(data_type))
+    return AsMeasured(np.where(found.is_open, best, found.largest), found.is_open)
 
 
 def max_pooling2(
