@@ -137,8 +137,6 @@ def tolerance_of(value: Any) -> Tolerance:
 
 def unknown_keys(value: Mapping[str, Any], known: Collection[str], where: str) -> Iterator[Finding]:
     """Yield the keys of a mapping that are not known."""
-    if all(key in known for key in value):
-        return
     for key, help in unknown_names(value, known):
         yield Finding("unknown-key", (key,), {"where": where, "key": key}, help, at_key=True)
 

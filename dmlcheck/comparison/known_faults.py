@@ -274,9 +274,8 @@ def _packed(labels: list[str], part: TensorPart, values: Array, *, has_zeros: bo
         return values
     elements = laid_out(part.tensor, values)
     if has_zeros:
-        is_gap = np.ones(elements.shape, bool)
-        is_gap[viewed(part.tensor, np.arange(elements.size))] = False
-        elements = np.where(is_gap, elements.dtype.type(0), elements)
+        elements = np.zeros_like(elements)
+        viewed(part.tensor, elements)[...] = values
     elements = elements[: values.size]
     read = np.zeros(values.size, values.dtype)
     read[: elements.size] = elements

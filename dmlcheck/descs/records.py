@@ -199,3 +199,9 @@ class OperatorDesc(NamedTuple):
         """Return the tensors of the desc, or of one kind; inputs first."""
         fields = self.spec.fields
         return [part for name, parts in self.parts.items() if kind in (None, fields[name].kind) for part in parts]
+
+    def inputs_by_field(self, by_label: Mapping[str, Any]) -> dict[str, Any]:
+        """Return by field the values that input tensors have by label: a list of them for an array of tensors."""
+        found = {field.name: [by_label[part.label] for part in self.parts[field.name]] for field in self.spec.inputs}
+        fields = self.spec.fields
+        return {name: x[0] if fields[name].type == "TENSOR_DESC" else x for name, x in found.items() if x}

@@ -221,18 +221,9 @@ def _bounded(
     limits, has_jumps = function_range(desc), row(desc.spec.operator).kernel.jumps == REMAINDERS
     sides = {part.label: Side(part.tensor, limits, has_jumps=has_jumps) for part in outputs}
     asked = {part.label: np.broadcast_to(np.True_, part.tensor.sizes) for part in outputs}
-    for label, at, bound in bounds(desc, _by_field(desc, inputs), asked, **arithmetic):
+    for label, at, bound in bounds(desc, desc.inputs_by_field(inputs), asked, **arithmetic):
         sides[label].put(at, bound)
     return sides
-
-
-def _by_field(desc: OperatorDesc, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for field in desc.spec.inputs:
-        each = [inputs[part.label] for part in desc.parts[field.name]]
-        if each:
-            found[field.name] = each[0] if field.type == "TENSOR_DESC" else each
-    return found
 
 
 def _input(tensor: TensorDesc, given: Array | Carried, arithmetic: Arithmetic) -> Any:

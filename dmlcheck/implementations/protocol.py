@@ -121,9 +121,7 @@ class Adapted(Implementation):
     optimized_model = _method("optimized_model")
     run: Any = property(lambda self: self.given.run)
     tensor = property(lambda self: getattr(self.given, "tensor", None) if hasattr(self.given, "tensor_names") else None)
-    create_operator = property(
-        lambda self: getattr(self.given, "create_operator", None) if self.is_directml else None
-    )  # fmt: skip
+    create_operator = property(lambda self: getattr(self.given, "create_operator", None) if self.is_directml else None)
     name = property(lambda self: str(getattr(self.given, "name", None) or type(self.given).__name__))
     is_directml = property(
         lambda self: None if (said := getattr(self.given, "is_directml", None)) is None else bool(said)

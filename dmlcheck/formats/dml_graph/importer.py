@@ -114,11 +114,11 @@ def node_inputs(desc: OperatorDesc, constants: Mapping[str, Array]) -> dict[str,
     """
     for made in _candidates(desc):
         values: Mapping[str, Any] = {**made, **constants}
-        if too_large(desc, _by_field(desc, made), {}) is not None:
+        if too_large(desc, desc.inputs_by_field(made), {}) is not None:
             return None
         arrays = {label: _array(values[label], part.tensor) for label, part in _inputs(desc)}
-        if not value_findings(desc, _by_field(desc, arrays), NEWEST_LEVEL):
-            return _by_field(desc, values)
+        if not value_findings(desc, desc.inputs_by_field(arrays), NEWEST_LEVEL):
+            return desc.inputs_by_field(values)
     return None
 
 
@@ -163,12 +163,3 @@ def _array(given: Any, tensor: TensorDesc) -> Array:
     else:
         flat = sequence(tensor.data_type, count, of["start"], of["step"])
     return flat.reshape(tensor.sizes)
-
-
-def _by_field(desc: OperatorDesc, values: Mapping[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for field in desc.spec.inputs:
-        parts = [values[part.label] for part in desc.parts[field.name]]
-        if parts:
-            found[field.name] = parts[0] if field.type == "TENSOR_DESC" else parts
-    return found
