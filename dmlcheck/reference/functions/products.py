@@ -32,8 +32,8 @@ def with_or_without(term: Any, factor: Any) -> list[Any]:
 
 
 def plus(sums: Any, start: Any) -> Any:
-    """Return sums of products plus a term, which may be the first term of the sums."""
-    return plus_start(sums, start)
+    """Return sums of products plus an optional term, which may be the first term of the sums."""
+    return sums if start is None else plus_start(sums, start)
 
 
 def dequantized_dot(a: Any, b: Any, a_scale: Any, b_scale: Any, integers: Any) -> Any:

@@ -1,7 +1,7 @@
 """RNN, GRU and LSTM: a function for the equations of one step of each.
 
-x is the input of the step, h the hidden state before it, and c the cell state before it. A Step knows which results are
-undefined: where anything before them is.
+x is the input of the step, h the hidden state before it, and c the cell state before it. A RecurrentStep knows which
+results are undefined: where anything before them is.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from dmlcheck.reference.arrays.shapes import Batch, Floats, Hidden, Size
 from dmlcheck.reference.functions.nested import Nested
 from dmlcheck.reference.functions.several_ways import blended, summed_in_type
-from dmlcheck.reference.kernels.recurrent.gates import Gate, Step, gates_of
+from dmlcheck.reference.kernels.recurrent.gates import Gate, RecurrentStep, gates_of
 from dmlcheck.reference.results import PartlyUndefined
 from dmlcheck.reference.rows import PRODUCTS, Direction, Given, Kernel, Recurrence, State
 
@@ -27,7 +27,7 @@ def rnn(
 
     Backward, H(t+1) takes the place of H(t-1). The first H is HiddenInit, or 0; OutputSingle is the last one.
     """
-    (gate,), (f,), step = gates, activation_descs, Step(activation_descs[0].data_type, x, h)
+    (gate,), (f,), step = gates, activation_descs, RecurrentStep(activation_descs[0].data_type, x, h)
     return [step.result(step.function(f, is_last=True)(step.sum(gate)))]
 
 
@@ -51,7 +51,7 @@ def gru(
     The dot multiplies element by element. Backward, H(t+1) takes the place of H(t-1). The first H is HiddenInit, or 0;
     OutputSingle is the last one.
     """
-    (of_z, of_r, of_n), step = gates, Step(activation_descs[0].data_type, x, h)
+    (of_z, of_r, of_n), step = gates, RecurrentStep(activation_descs[0].data_type, x, h)
     f, g = map(step.function, activation_descs)
     r = f(step.sum(of_r))
     n = g(step.sum_with_share(of_n, r) if linear_before_reset else step.sum_with_reset(of_n, r))
@@ -83,7 +83,7 @@ def lstm(
     The dot multiplies element by element; clip limits to ClipThreshold on both sides of 0 where UseClipThreshold is
     TRUE. Backward, H(t+1) and C(t+1) take the place of H(t-1) and C(t-1).
     """
-    (of_i, of_o, of_f, of_g), step = gates, Step(activation_descs[0].data_type, x, h, c)
+    (of_i, of_o, of_f, of_g), step = gates, RecurrentStep(activation_descs[0].data_type, x, h, c)
     limit = clip_threshold if use_clip_threshold else None
     f, g = (step.function(each, limit) for each in activation_descs[:2])
     i = f(step.sum(of_i))

@@ -64,7 +64,7 @@ def without(gates: Sequence[Gate], *, hidden: bool, cell: bool) -> list[Gate]:
     return [gate._replace(**left_out) for gate in gates]
 
 
-class Step:
+class RecurrentStep:
     """A step of a network: the operands of its gates, and a mask of the results that are undefined so far."""
 
     def __init__(self, data_type: str, x: Any, h: Any, c: Any = None) -> None:

@@ -11,7 +11,7 @@ import pytest
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball
 from dmlcheck.reference.functions.nested import Nested
 from dmlcheck.reference.kernels.recurrent import gates
-from dmlcheck.reference.kernels.recurrent.gates import Gate, Step, gates_of, without
+from dmlcheck.reference.kernels.recurrent.gates import Gate, RecurrentStep, gates_of, without
 from dmlcheck.reference.results import PartlyUndefined
 
 Array = np.ndarray[Any, Any]
@@ -26,8 +26,8 @@ def gate(**more: Any) -> Gate:
     return Gate(**{**given, **more})
 
 
-def step(x: Any = X, h: Any = H, c: Any = None) -> Step:
-    return Step("FLOAT32", x, h, c)
+def step(x: Any = X, h: Any = H, c: Any = None) -> RecurrentStep:
+    return RecurrentStep("FLOAT32", x, h, c)
 
 
 def times(factor: float) -> Nested:
