@@ -105,9 +105,12 @@ class Section(NamedTuple):
 
 
 class SeparateOutputs(NamedTuple):
-    """The formula computes only the first output; the others, by parameter, consist of sections."""
+    """The formula computes only the first output; the others, by parameter, consist of sections.
 
-    first: Cut
+    Without tiles of the first output, it consists of sections too.
+    """
+
+    first: Cut | None
     others: Mapping[str, Sequence[Section]]
 
 
@@ -184,8 +187,8 @@ class Correlations(NamedTuple):
     - `window` returns the window of the filter over the input, which has `fill` beyond its edges. If `is_backward`, the
       convolution is transposed: the input has an element for each place of the window.
     - `taps` returns the filter as {groups, output channels of a group, input channels of a group, ...}.
-    - `edges` makes the parameter `edges` of the formula from the desc, the places of the tile, and a mask of the results
-      whose sums leave out an infinity or NaN of the filter.
+    - `edges` makes the parameter `edges` of the formula from the desc, the places of the tile, and a mask of the sums
+      that leave out an infinity or NaN of the filter.
     - `magnitudes` returns the function that computes the magnitudes of the sums of a tile (`magnitudes.Magnitudes`), or
       None.
 
