@@ -13,6 +13,7 @@ import click
 from dmlcheck.cli.implementations import implementation_option
 from dmlcheck.cli.options import level_option
 from dmlcheck.cli.run_options import Seconds, accumulate_option, algorithms_option
+from dmlcheck.reference.limits.precision import Precision
 from dmlcheck.running.events import DEFAULT_TIMEOUT
 from dmlcheck.running.settings import Settings
 
@@ -33,8 +34,7 @@ class Judging(NamedTuple):
     @property
     def settings(self) -> Settings:
         """The settings of a run."""
-        accumulate, inputs = self.accumulate.upper(), self.inputs.upper()
-        return Settings(self.level, accumulate, inputs=inputs, algorithms=self.algorithms)
+        return Settings(self.level, Precision(self.accumulate.upper(), self.inputs.upper(), self.algorithms))
 
     @property
     def most_seconds(self) -> float | None:

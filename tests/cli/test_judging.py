@@ -6,6 +6,7 @@ import pytest
 from commandline import dmlcheck
 
 from dmlcheck.cli.judging import Judging
+from dmlcheck.reference.limits.precision import Precision
 
 PLAIN = Judging("onnxruntime", None, "float32", "float32", (), 60.0)
 
@@ -24,7 +25,7 @@ def test_no_time_limit_is_none(timeout: float, expected: float | None) -> None:
 
 def test_settings_are_those_of_a_run() -> None:
     settings = PLAIN._replace(level="5_0", accumulate="float16").settings
-    assert (settings.feature_level, settings.accumulate, settings.inputs) == ("5_0", "FLOAT16", "FLOAT32")
+    assert (settings.feature_level, settings.precision) == ("5_0", Precision("FLOAT16"))
 
 
 @pytest.mark.parametrize("words", [["fuzz"], ["reduce", "case.yaml", "-o", "reduced.yaml"]])

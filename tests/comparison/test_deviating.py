@@ -14,6 +14,7 @@ from dmlcheck.comparison.deviating import Judged, explaining
 from dmlcheck.comparison.tolerances import Limit
 from dmlcheck.descs.read import read_desc
 from dmlcheck.reference.bounds import bounds
+from dmlcheck.reference.limits.precision import Precision
 from dmlcheck.specs.records import OUTPUT, Deviation, Tolerance
 from dmlcheck.validation.deviations import known_deviations
 
@@ -88,7 +89,7 @@ def test_what_is_near_the_right_value_too_is_an_implementations_own_error(
     made = of_squares([-1, 2], [-2, 2], [actual, 2])
     known = row(values="InputTensor < 0", gives="InputTensor * float32(2.02)")
     assert texts(made, known) == (["known"] if is_of_another else [])
-    of_directml = made._replace(limit=EXACT._replace(is_directml=True))
+    of_directml = made._replace(limit=EXACT._replace(precision=Precision(is_directml=True)))
     assert texts(of_directml, known) == (["known"] if is_of_directml else [])
 
 
