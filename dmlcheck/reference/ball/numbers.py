@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dmlcheck.reference.ball import array_functions, elementwise, reductions, sums_of_products
+from dmlcheck.reference.ball import elementwise, reductions, sums_of_products
 from dmlcheck.reference.ball.ball import (
     FUNCTIONS,
     OPERATIONS,
@@ -55,4 +55,4 @@ __all__ = [
 
 OPERATIONS.update({**elementwise.RULES, **sums_of_products.RULES})
 REDUCTIONS.update(reductions.RULES)
-FUNCTIONS.update({np.where: where, **array_functions.FUNCTIONS, **sums_of_products.FUNCTIONS})
+FUNCTIONS.update({np.where: where, **elementwise.FUNCTIONS, **sums_of_products.FUNCTIONS})

@@ -7,8 +7,7 @@ from typing import Any
 from dmlcheck.reference.arrays.data_types import sum_of_terms
 from dmlcheck.reference.arrays.needs import BATCHES, batches
 from dmlcheck.reference.arrays.places import Places
-from dmlcheck.reference.functions.layers import depth_of, layers_at
-from dmlcheck.reference.functions.place_counts import place_count
+from dmlcheck.reference.functions.phases import depth_of, layers_at, place_count
 from dmlcheck.reference.functions.windows import Window, part, view, windows
 from dmlcheck.reference.limits.work import BLOCKS_OF_LAYERS
 from dmlcheck.reference.results import PartlyUndefined

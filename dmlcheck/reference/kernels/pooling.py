@@ -15,8 +15,7 @@ from dmlcheck.reference.arrays.data_types import beginning, is_float
 from dmlcheck.reference.arrays.grouped import comparable
 from dmlcheck.reference.arrays.needs import CHANNELS, REGIONS, batches_and_channels
 from dmlcheck.reference.arrays.places import Places, with_ones_after
-from dmlcheck.reference.functions.corners import Corners, corners
-from dmlcheck.reference.functions.norms import absolute_norm, alternatives_of_signs, has_plain_powers
+from dmlcheck.reference.functions.pooled import Corners, absolute_norm, alternatives_of_signs, corners, has_plain_powers
 from dmlcheck.reference.functions.quantization import difference, requantized
 from dmlcheck.reference.functions.windows import (
     View,

@@ -1,18 +1,18 @@
-"""Tiles of the rows `Cut` and `EachOutput`: cut along some axes, with the parts of tensors that their row declares."""
+"""Tiles of the rows `Cut`, `EachOutput` and `SeparateOutputs`: parts along some axes, with the tensors they need."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from dmlcheck.reference.arrays.blocks import BLOCK, BLOCK_AS_IS, ranges, tiles_along
 from dmlcheck.reference.arrays.needs import WHOLE
 from dmlcheck.reference.arrays.places import Index, Places, part_at
-from dmlcheck.reference.rows import Cut, EachOutput, Given, Need
-from dmlcheck.reference.tiling.request import Request
-from dmlcheck.reference.tiling.tile import Tile
+from dmlcheck.reference.rows import Cut, EachOutput, Given, Need, SeparateOutputs
+from dmlcheck.reference.tiling.request import Request, Tile
 
 Sizes = tuple[int, ...]
 
@@ -86,3 +86,27 @@ def _needed(need: Need, name: str, places: Places, request: Request) -> Any:
 def _same(x: Any, places: Places, _: Given) -> Any:
     """Return the same places of a tensor, and all of it along axes on which it has size 1."""
     return part_at(x, places)
+
+
+# ---- outputs in sections
+
+
+def of_separate_outputs(declared: SeparateOutputs, request: Request) -> Iterator[Tile]:
+    """Yield the tiles of the first output, then of the sections of the other outputs that the desc has."""
+    names, tiles = iter(request.outputs), []
+    if declared.first is not None:
+        tiles.append(_of_output(next(names), declared.first, request, request.formula))
+    for name in names:
+        for part in declared.others[name]:
+            own = request._replace(tensors={}, is_exact=part.is_exact)
+            tiles.append(_of_output(name, part.tiles, own, part.formula))
+    return chain.from_iterable(tiles)
+
+
+def _of_output(name: str, declared: Cut, request: Request, formula: Callable[..., Any]) -> Iterator[Tile]:
+    """Yield the tiles of one output, whose formula returns a dict with its name."""
+    return of_cut(declared, request._replace(names=[name], formula=partial(_named, name, formula)))
+
+
+def _named(name: str, formula: Callable[..., Any], *operands: Any, **more: Any) -> dict[str, Any]:
+    return {name: formula(*operands, **more)}

@@ -9,14 +9,12 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.reference.arrays.blocks import BLOCK, tiles
-from dmlcheck.reference.arrays.operands import widened
+from dmlcheck.reference.arrays.blocks import BLOCK, tiles, widened
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball, raw
 from dmlcheck.reference.bindings import scale_bias
 from dmlcheck.reference.results import PartlyUndefined, alternatives
 from dmlcheck.reference.rows import Elements
-from dmlcheck.reference.tiling.request import Request
-from dmlcheck.reference.tiling.tile import Tile
+from dmlcheck.reference.tiling.request import Request, Tile
 from dmlcheck.specs.records import INPUT
 from dmlcheck.values.number_formats import NUMPY_TYPES
 

@@ -12,8 +12,7 @@ import numpy as np
 from dmlcheck.reference.arrays.blocks import BLOCK, BLOCK_AS_IS, COLUMNS, Blocks, tiles_along
 from dmlcheck.reference.arrays.places import Index
 from dmlcheck.reference.rows import Axes, Groups
-from dmlcheck.reference.tiling.request import Request
-from dmlcheck.reference.tiling.tile import Tile
+from dmlcheck.reference.tiling.request import Request, Tile
 
 
 def of_groups(declared: Groups, request: Request) -> Iterator[Tile]:

@@ -16,10 +16,8 @@ from dmlcheck.reference.arrays.places import Index
 from dmlcheck.reference.functions.phases import lines
 from dmlcheck.reference.functions.windows import View, Window, joined, part, places_at
 from dmlcheck.reference.rows import InWindows, PerWindow
-from dmlcheck.reference.tiling.extents import LARGE
-from dmlcheck.reference.tiling.request import Request
-from dmlcheck.reference.tiling.tile import Tile
-from dmlcheck.reference.tiling.windows import views
+from dmlcheck.reference.tiling.request import Request, Tile
+from dmlcheck.reference.tiling.windows import LARGE, views
 
 Sizes = tuple[int, ...]
 Made = Mapping[str, Callable[[], Any]]

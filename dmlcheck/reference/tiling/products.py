@@ -10,8 +10,7 @@ from dmlcheck.reference.arrays.blocks import blocks_along, steps
 from dmlcheck.reference.arrays.places import Index
 from dmlcheck.reference.functions.magnitudes import Magnitudes
 from dmlcheck.reference.rows import Products
-from dmlcheck.reference.tiling.request import Request
-from dmlcheck.reference.tiling.tile import Tile
+from dmlcheck.reference.tiling.request import Request, Tile
 
 LARGEST = 1 << 20  # elements of a part of a factor or of the product: 8 megabytes of float64
 LONG = 1 << 10  # columns of a factor and rows of the other: more of them come in blocks

@@ -1,8 +1,9 @@
-"""Tiles of the row `Windows`: each result depends on the elements of a tensor in a window."""
+"""Tiles of the rows `Windows` and `Neighbours`: each result depends on the elements in a window, or around its own."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -11,11 +12,65 @@ import numpy as np
 from dmlcheck.reference.arrays.blocks import BLOCK, Blocks, ranges, tiles_along
 from dmlcheck.reference.arrays.places import Index
 from dmlcheck.reference.ball.numbers import Ball
-from dmlcheck.reference.functions.windows import View, Window, part, places_at, view
-from dmlcheck.reference.rows import Windows
-from dmlcheck.reference.tiling.extents import LARGE, places_at_once
-from dmlcheck.reference.tiling.request import Request
-from dmlcheck.reference.tiling.tile import Tile
+from dmlcheck.reference.functions.neighbours import Everything, Region, has_everything, region
+from dmlcheck.reference.functions.windows import View, Window, is_long_run, most_seen, part, places_at, run_at, view
+from dmlcheck.reference.rows import Groups, Neighbours, Windows
+from dmlcheck.reference.tiling.groups import of_groups
+from dmlcheck.reference.tiling.request import Request, Tile
+
+# ---- how many elements windows cover
+
+
+def places_at_once(
+    counts: Sequence[int], window: Window, sizes: Sequence[int], *, is_whole: bool = False, is_reduced: bool = False
+) -> int:
+    """Return how many places, in row-major order, fit into a block; `counts` may have dimensions before the spatial."""
+    most = _most(window, sizes, is_whole=is_whole)
+    at_once = max(1, BLOCK // max(1, math.prod(most)))
+    if is_reduced:
+        rest = _rest(counts, window, most)
+        while at_once < BLOCK // rest and _takes(2 * at_once, counts, window, most) <= LARGE:
+            at_once *= 2
+    return at_once
+
+
+def terms_of(
+    counts: Sequence[int], window: Window, sizes: Sequence[int], *, is_whole: bool = False, is_reduced: bool = False
+) -> int:
+    """Return about how many terms the reductions of all windows have, and a block for each part of them."""
+    at_once = places_at_once(counts, window, sizes, is_whole=is_whole, is_reduced=is_reduced)
+    most = _most(window, sizes, is_whole=is_whole)
+    parts = -(-math.prod(counts) // at_once)
+    of_part = at_once * math.prod(most)
+    if is_reduced and at_once > 1:
+        of_part = min(of_part, 16 * _takes(at_once, counts, window, most) + at_once * _rest(counts, window, most))
+    return parts * (of_part + BLOCK)
+
+
+def _most(window: Window, sizes: Sequence[int], *, is_whole: bool) -> list[int]:
+    """Return the most elements that the window covers along each dimension."""
+    own = zip(sizes, window.size, window.dilations, strict=True)
+    return [size if is_whole else most_seen(total, size, gap) for total, size, gap in own]
+
+
+def _rest(counts: Sequence[int], window: Window, most: Sequence[int]) -> int:
+    """Return how many elements a window covers, without the dimensions that are reduced as long runs."""
+    own = counts[len(counts) - len(most) :]
+    return math.prod(1 if is_long_run(axis, own, window) else size for axis, size in enumerate(most))
+
+
+def _takes(at_once: int, counts: Sequence[int], window: Window, most: Sequence[int]) -> int:
+    """Return how many elements of the tensor the windows of `at_once` places need in memory."""
+    lead = len(counts) - len(most)
+    first = next(tiles_along(range(len(counts)), tuple(counts), at_once))
+    found = [at.stop - at.start for at in places_at(first, counts)]
+    elements: int = math.prod(found[:lead])
+    for count, own, size, stride, gap in zip(found[lead:], most, *window[:3], strict=True):
+        elements *= min(count * own, (count - 1) * stride + (size - 1) * gap + 1)
+    return elements
+
+
+LARGE = 1 << 20  # elements: 8 megabytes of float64
 
 
 def of_windows(declared: Windows, request: Request) -> Iterator[Tile]:
@@ -72,3 +127,37 @@ def in_blocks(x: Any, seen: View) -> Any:
     under = x[(..., *(slice(None, None, step) for step in window.dilations))]
     spatial = range(under.ndim - len(seen.places), under.ndim)
     return Blocks(under.shape, list(tiles_along(spatial, under.shape, BLOCK)), under.__getitem__)
+
+
+# ---- neighbours
+
+
+def of_neighbours(declared: Neighbours, request: Request) -> Iterator[Tile]:
+    """Yield tiles with their neighbours; whole groups, if each region contains all elements along the axes."""
+    sizes, axes, reach = (next(iter(request.outputs.values())), *declared.of(request.given))
+    asks = request.asks_for("inside")
+    if has_everything(sizes, axes, reach):
+        more = {"inside": True} if asks else {}
+        formula = partial(request.formula, region=Everything(axes), **more)
+        yield from of_groups(Groups(lambda _: axes), request._replace(formula=formula))
+        return
+    own = region(sizes, axes, reach)
+    window = own.twice.window if declared.is_twice else own.window
+    formula = partial(request.formula, region=own)
+    for index in _tiles(sizes, axes, window):
+        places = places_at(index, sizes)
+        operands = tuple(part(x, run_at(places, window)) for x in request.tensors.values())
+        yield Tile(index, partial(formula, inside=_inside(sizes, places, own)) if asks else formula, operands)
+
+
+def _inside(sizes: Sequence[int], places: Sequence[slice], own: Region) -> Any:
+    """Return a mask of the elements around some places: true where they are inside the tensor, not beyond its edges."""
+    return part(np.broadcast_to(np.True_, tuple(sizes)), run_at(places, own.window))
+
+
+def _tiles(sizes: tuple[int, ...], axes: Sequence[int], window: Window) -> Iterator[Index]:
+    """Yield the indices of tiles: with whole axes, so that no neighbour is read twice, unless these are long."""
+    whole = math.prod(sizes[axis] for axis in axes)
+    if whole <= BLOCK:
+        return tiles_along([axis for axis in range(len(sizes)) if axis not in axes], sizes, max(1, BLOCK // whole))
+    return tiles_along(range(len(sizes)), sizes, places_at_once(sizes, window, sizes, is_reduced=True))

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from installed import Install, described, floats, install
 
+from dmlcheck.reference.arrays.blocks import widened
 from dmlcheck.reference.arrays.needs import LINES, WHOLE
-from dmlcheck.reference.arrays.operands import widened
 from dmlcheck.reference.rows import UNCUT, Cut, EachOutput, Kernel
 from dmlcheck.reference.tiling import cut
 from dmlcheck.reference.tiling.plan import tiles_of

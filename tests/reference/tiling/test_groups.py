@@ -19,7 +19,7 @@ from dmlcheck.reference.rows import Groups
 from dmlcheck.reference.tiling import groups as tiling
 from dmlcheck.reference.tiling.groups import of_groups
 from dmlcheck.reference.tiling.plan import tiles_of
-from dmlcheck.reference.tiling.tile import Tile
+from dmlcheck.reference.tiling.request import Tile
 
 Array = np.ndarray[Any, Any]
 
