@@ -13,7 +13,7 @@ from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.reference.arrays.blocks import Blocks, Numbers, as_numbers
 from dmlcheck.reference.ball.numbers import Condition
 from dmlcheck.reference.bindings import Inputs, parameter
-from dmlcheck.reference.functions.magnitudes import Magnitudes
+from dmlcheck.reference.functions.products import Magnitudes
 from dmlcheck.reference.limits.work import TooMuchWork, Work
 from dmlcheck.reference.results import Alternatives, Approximate, union, with_measured
 from dmlcheck.reference.tiling.plan import plan_of, work_of

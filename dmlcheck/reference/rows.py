@@ -125,10 +125,6 @@ class EachOutput(NamedTuple):
     work: Work | None = None
 
 
-def _no_axes(_: Given) -> Axes:
-    return ()
-
-
 class Products(NamedTuple):
     """Each result depends on a row of the matrix `a` and a column of the matrix `b`: all axes may be cut.
 
@@ -139,7 +135,7 @@ class Products(NamedTuple):
     """
 
     views: Mapping[str, Callable[[Any, Given], Any]] = {}
-    whole: Callable[[Given], Axes] = _no_axes
+    whole: Callable[[Given], Axes] = lambda _: ()
     magnitudes: Callable[[Given], Callable[..., Any] | None] | None = None
 
 

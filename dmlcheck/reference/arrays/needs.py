@@ -59,12 +59,11 @@ def joined_parts(inputs: Sequence[Any], places: Places, given: Given) -> list[An
     """Return the parts of the joined tensors at some places of the output."""
     axis, index = given["axis"], slices(places)
     starts = accumulate((part.shape[axis] for part in inputs), initial=0)
-    own = [(x, range(x.shape[axis])[_from(places[axis], start)]) for x, start in zip(inputs, starts, strict=False)]
+    own = [
+        (x, range(x.shape[axis])[max(0, places[axis].start - start) : max(0, places[axis].stop - start)])
+        for x, start in zip(inputs, starts, strict=False)
+    ]
     return [x[(*index[:axis], slice(at.start, at.stop), *index[axis + 1 :])] for x, at in own if at]
-
-
-def _from(at: range, start: int) -> slice:
-    return slice(max(0, at.start - start), max(0, at.stop - start))
 
 
 def channels_in_blocks(x: Any, places: Places, given: Given) -> Any:

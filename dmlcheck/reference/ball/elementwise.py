@@ -11,8 +11,7 @@ import numpy as np
 from dmlcheck.reference.ball import errors as of
 from dmlcheck.reference.ball.ball import Ball, Condition, NoBound, with_twin
 from dmlcheck.reference.ball.errors import Arithmetic, Array, Errors, plus
-from dmlcheck.reference.ball.hulls import enclosing
-from dmlcheck.reference.ball.operands import LEAST, operands, radius, raw, rounded
+from dmlcheck.reference.ball.operands import LEAST, enclosing, operands, radius, raw, rounded
 from dmlcheck.reference.ball.roundings import rounding
 
 
@@ -149,10 +148,6 @@ _JUMPS = {
 }  # near a jump the ball contains the results of both sides
 
 
-def _of_the_same_size(ufunc: np.ufunc, x: Ball) -> Ball:
-    return x.around(ufunc(raw(x)))
-
-
 def _compared(ufunc: np.ufunc, x: Any, y: Any) -> Condition:
     _, _, (a, b), errors = operands((x, y))
     margin = plus(*errors)
@@ -192,7 +187,7 @@ RULES: dict[np.ufunc, Callable[..., Any]] = {
     **dict.fromkeys(
         (np.maximum, np.minimum, np.fmax, np.fmin, np.floor, np.ceil, np.rint, np.trunc, np.sign), _growing
     ),
-    **dict.fromkeys((np.negative, np.positive, np.absolute, np.fabs), _of_the_same_size),
+    **dict.fromkeys((np.negative, np.positive, np.absolute, np.fabs), lambda ufunc, x: x.around(ufunc(raw(x)))),
     np.signbit: _sign_bit,
     **dict.fromkeys((np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal), _compared),
     **dict.fromkeys((np.isnan, np.isinf, np.isfinite), lambda ufunc, x: ufunc(x.value)),

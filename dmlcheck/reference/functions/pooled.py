@@ -58,15 +58,11 @@ def _rounded(rounding: Callable[[Any], Any], products: Any, reach: Any) -> Itera
             yield x1, y1, x2, y2
 
 
-def _half_up(x: Any) -> Any:
-    return np.floor(x + 0.5)
-
-
-def _half_away_from_0(x: Any) -> Any:
-    return np.copysign(np.floor(np.abs(x) + 0.5), x)
-
-
-ROUNDINGS: tuple[Callable[[Any], Any], ...] = (np.rint, _half_up, _half_away_from_0)  # the reference's first
+ROUNDINGS: tuple[Callable[[Any], Any], ...] = (  # the reference's first
+    np.rint,
+    lambda x: np.floor(x + 0.5),
+    lambda x: np.copysign(np.floor(np.abs(x) + 0.5), x),
+)
 
 
 # ---- norms of windows

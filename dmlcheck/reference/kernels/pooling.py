@@ -101,11 +101,6 @@ def least(given: Given) -> Any:
     return -np.inf if is_float(given["input"]) else np.iinfo(dtype).min
 
 
-def window_without_repeats(given: Given) -> Window:
-    """Return the window of a pooling, which covers no element twice."""
-    return without_repeats(window_of(given))
-
-
 class Maxima(NamedTuple):
     """The largest element of each window, the elements that were compared, and a mask of those undefined."""
 
@@ -268,7 +263,9 @@ def max_unpooling(input: Any, indices: Any, *, output: TensorDesc) -> PartlyUnde
 
 POOLED = Windows(window_of)
 POWERS = Windows(window_of, is_reduced=has_plain_powers)
-LARGEST = Windows(window_without_repeats, least, lambda given: given.get("output_indices") is None)
+LARGEST = Windows(
+    lambda given: without_repeats(window_of(given)), least, lambda given: given.get("output_indices") is None
+)
 POOLED_REGIONS = Cut(batches_and_channels, {"input": CHANNELS, "roi": REGIONS})
 
 KERNELS: dict[str, Kernel] = {

@@ -12,8 +12,8 @@ import numpy as np
 from dmlcheck.reference.arrays.blocks import ranges, tiles_along
 from dmlcheck.reference.arrays.grouped import grouped
 from dmlcheck.reference.arrays.places import Index
-from dmlcheck.reference.functions.magnitudes import Magnitudes
 from dmlcheck.reference.functions.phases import phases
+from dmlcheck.reference.functions.products import Magnitudes
 from dmlcheck.reference.functions.windows import Places, View, Window, part, places_at, view, windows
 from dmlcheck.reference.rows import Correlations
 from dmlcheck.reference.tiling.request import Request, Tile

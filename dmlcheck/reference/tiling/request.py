@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference.ball.numbers import Arithmetic
 from dmlcheck.reference.bindings import Binding, parameter
-from dmlcheck.reference.functions.magnitudes import Magnitudes
+from dmlcheck.reference.functions.products import Magnitudes
 
 TENSORS = "TENSOR_DESC_ARRAY"
 

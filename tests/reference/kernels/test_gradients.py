@@ -24,7 +24,6 @@ from dmlcheck.reference import engine
 from dmlcheck.reference.arrays import blocks
 from dmlcheck.reference.bounds import bounds
 from dmlcheck.reference.results import ways_of
-from dmlcheck.reference.tiling import in_windows
 from dmlcheck.reference.tiling import windows as of_windows
 from dmlcheck.reference.tiling.plan import tiles_of
 from dmlcheck.specs.records import OUTPUT
@@ -185,7 +184,7 @@ class Drawn:
 def test_each_window_of_an_average_gives_all_its_elements_the_same(
     data_type: str, block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(in_windows, "BLOCK", block)
+    monkeypatch.setattr(of_windows, "BLOCK", block)
     generator = np.random.default_rng(1)
     for _ in range(60):
         made = Drawn("AVERAGE", generator, data_type)
@@ -200,8 +199,8 @@ def test_each_window_of_an_average_gives_all_its_elements_the_same(
 def test_each_window_of_a_maximum_gives_the_first_largest_its_gradient(
     data_type: str, block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(in_windows, "BLOCK", block)
-    monkeypatch.setattr(in_windows, "LARGE", 2 * block)
+    monkeypatch.setattr(of_windows, "BLOCK", block)
+    monkeypatch.setattr(of_windows, "LARGE", 2 * block)
     generator = np.random.default_rng(2)
     for _ in range(60):
         made = Drawn("MAX", generator, data_type)

@@ -34,7 +34,7 @@ def gradients(given: Given) -> EachOutput:
         return EachOutput({"output_roi_gradient": corners}, work_of_samples(math.prod(shape[2:]), math.prod(shape)))
     sizes = given["output_gradient"].sizes
     samples = [count * math.prod(shape[2:]) for count in samples_of_each(given, shape[2:])]
-    numbers = numbers_of_each(samples, sizes)
+    numbers = 1 + max(samples) / math.prod(sizes[2:])  # of an element: itself, and its share of a region's samples
     images = Cut(
         needs={**tensors, "roi": regions_on_image},
         blocks=BLOCKS_OF_SAMPLES,
@@ -50,11 +50,6 @@ def samples_of_each(given: Given, window: Sequence[int]) -> list[int]:
     """Return the number of samples of an element, by region; 1 where it is undefined."""
     counts = sample_counts(given["roi"].reshape(-1, 4), window, sampling_of(given))
     return [1 if own is None else math.prod(own.counts) for own in counts]
-
-
-def numbers_of_each(samples: Sequence[int], sizes: Sequence[int]) -> float:
-    """Return the numbers in memory for each element of an image: itself, and its share of the samples of a region."""
-    return float(1 + max(samples) / math.prod(sizes[2:]))
 
 
 def work_of_samples(of_one: int, count: int) -> Work:
