@@ -13,7 +13,7 @@ import numpy as np
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.reference.arrays.data_types import beginning, is_float
 from dmlcheck.reference.arrays.grouped import comparable
-from dmlcheck.reference.arrays.needs import CHANNELS, REGIONS, batches_and_channels
+from dmlcheck.reference.arrays.needs import CHANNELS, REGIONS
 from dmlcheck.reference.arrays.places import Places, with_ones_after
 from dmlcheck.reference.functions.pooled import Corners, absolute_norm, alternatives_of_signs, corners, has_plain_powers
 from dmlcheck.reference.functions.quantization import difference, requantized
@@ -266,7 +266,7 @@ POWERS = Windows(window_of, is_reduced=has_plain_powers)
 LARGEST = Windows(
     lambda given: without_repeats(window_of(given)), least, lambda given: given.get("output_indices") is None
 )
-POOLED_REGIONS = Cut(batches_and_channels, {"input": CHANNELS, "roi": REGIONS})
+POOLED_REGIONS = Cut((0, 1), {"input": CHANNELS, "roi": REGIONS})
 
 KERNELS: dict[str, Kernel] = {
     "AVERAGE_POOLING": Kernel(average_pooling, POOLED, spread=Spread()),

@@ -38,7 +38,9 @@ def _tiles(declared: Cut, request: Request, outputs: Mapping[str, Sizes]) -> Ite
     sizes = next(iter(outputs.values())) if declared.sizes is None else declared.sizes(given)
     if 0 in sizes:
         return
-    axes = range(len(sizes)) if declared.axes is None else declared.axes(given)
+    axes: Sequence[int] = range(len(sizes))
+    if declared.axes is not None:
+        axes = declared.axes(given) if callable(declared.axes) else declared.axes
     asks = request.asks_for("places")
     usual: Need = (lambda x, places, _: part_at(x, places)) if axes else WHOLE
     needs = {**dict.fromkeys(request.tensors, usual), **declared.needs}
