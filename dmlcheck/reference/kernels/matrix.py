@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dmlcheck.reference.functions.conversions import difference, overflows_int32, requantized
 from dmlcheck.reference.functions.nested import Nested
 from dmlcheck.reference.functions.products import (
     dequantized_dot,
@@ -18,7 +19,6 @@ from dmlcheck.reference.functions.products import (
     scaled_dot,
     with_or_without,
 )
-from dmlcheck.reference.functions.quantization import difference, overflows_int32, requantized
 from dmlcheck.reference.results import PartlyUndefined, any_of
 from dmlcheck.reference.rows import PRODUCTS, Axes, Given, Kernel, Products
 

@@ -15,8 +15,8 @@ from dmlcheck.reference.arrays.data_types import beginning, is_float
 from dmlcheck.reference.arrays.grouped import comparable
 from dmlcheck.reference.arrays.needs import CHANNELS, REGIONS
 from dmlcheck.reference.arrays.places import Places, with_ones_after
+from dmlcheck.reference.functions.conversions import difference, requantized
 from dmlcheck.reference.functions.pooled import Corners, absolute_norm, alternatives_of_signs, corners, has_plain_powers
-from dmlcheck.reference.functions.quantization import difference, requantized
 from dmlcheck.reference.functions.windows import (
     View,
     Window,
