@@ -340,7 +340,7 @@ class CaseFileCollector(pytest.File):
 
     def collect(self) -> Iterator[pytest.Item]:
         """Yield the cases; a file that is wrong as a whole is one item, which fails."""
-        from dmlcheck.formats.read import read_file
+        from dmlcheck.formats.registry import read_file
         from dmlcheck.running.legality import all_problems
 
         name = self.nodeid or self.path.as_posix()

@@ -19,10 +19,11 @@ from dmlcheck.reference.ball.winograd import lost_by_winograd, may_be_winograd
 from dmlcheck.reference.bindings import Inputs, parameter, row
 from dmlcheck.reference.engine import Array, blocks_of, overflowed, refuse_too_much
 from dmlcheck.reference.limits.precision import IN_FLOAT32, Precision
-from dmlcheck.reference.results import Alternatives, union
+from dmlcheck.reference.results import Alternatives, union, ways_of
 from dmlcheck.reference.rows import ELEMENTS, VARIANCE, WINOGRAD
 from dmlcheck.reference.tiling.plan import tiles_of
 from dmlcheck.reference.tiling.request import Tile, parts_of
+from dmlcheck.specs.records import OUTPUT
 from dmlcheck.validation.deviations import of_peer
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
 
@@ -134,7 +135,7 @@ def _bounds(
     *,
     with_measured: bool = False,
 ) -> Iterator[tuple[str, Array, Bound]]:
-    blocks = partial(_blocks, with_measured=with_measured)
+    blocks = partial(_blocks, desc, with_measured=with_measured)
     labels = {parameter(label): label for label in asked}
     only = next(iter(labels), "")
     is_elementwise = row(desc.spec.operator).kernel.tiles is ELEMENTS
@@ -166,11 +167,16 @@ def _bounds(
 
 
 def _blocks(
-    result: Any, is_asked: Callable[[Any], Any] = lambda _: True, *, with_measured: bool
+    desc: OperatorDesc, result: Any, is_asked: Callable[[Any], Any] = lambda _: True, *, with_measured: bool
 ) -> Iterator[tuple[Any, Any, Any]]:
     """Yield the blocks of a result: index, values, and the mask of elements by which nothing is judged."""
+    overflow, dtype = row(desc.spec.operator).kernel.overflow, NUMPY_TYPES[desc.tensors(OUTPUT)[0].tensor.data_type]
     for cut, value, is_undefined, is_measured in blocks_of(result, is_asked):
-        yield cut, value, is_undefined if with_measured else union(is_undefined, is_measured)
+        if with_measured:
+            yield cut, value, is_undefined
+            continue
+        is_wrapped = overflowed(overflow, raw(ways_of(value)[0]), np.dtype(dtype)) if overflow else False
+        yield cut, value, union(union(is_undefined, is_measured), is_wrapped)
 
 
 def _of_element(
@@ -263,10 +269,8 @@ def _bound(desc: OperatorDesc, label: str, value: Any, is_undefined: Any, at: Ar
     """Return the bound of a part of an output at row-major positions in it."""
     if isinstance(value, Alternatives):
         return _of_any([_bound(desc, label, way, is_undefined, at) for way in value.ways])
-    numbers, overflow = raw(getattr(value, "value", value)), row(desc.spec.operator).kernel.overflow
+    numbers = raw(getattr(value, "value", value))
     numbers = numbers.astype(np.uint8) if numbers.dtype.kind == "b" else numbers
-    if overflow:
-        is_undefined = is_undefined | overflowed(overflow, numbers, NUMPY_TYPES[_data_type(desc, label)])
 
     def picked(x: Any) -> Array:
         if np.ndim(x) == 0:

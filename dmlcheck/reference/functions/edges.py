@@ -32,14 +32,14 @@ def sides(at: range, size: int) -> Iterator[slice]:
     return (part for part in (slice(0, start), slice(start, stop), slice(stop, len(at))) if part.start < part.stop)
 
 
-def _region(x: Any, places: Places, mode: str, cut: Index) -> PartlyUndefined:
-    """Return x at the places of a region. An axis of size 1 has no other element to reflect."""
+def _region(x: Any, places: Places, mode: str, cut: Index) -> AsMeasured:
+    """Return x at the places of a region. An axis of size 1 has no other element to reflect: DirectML repeats it."""
     own = [at[part] for at, part in zip(places, cut, strict=True)]
     outside = {axis: at for axis, at in enumerate(own) if not 0 <= at.start < x.shape[axis]}
     found = x[tuple(slice(None) if axis in outside else slice(at.start, at.stop) for axis, at in enumerate(own))]
     for axis, at in outside.items():
         found = found.take(ORIGINS[mode](numbers_of(at), x.shape[axis]), axis)
-    return PartlyUndefined(found, mode == "REFLECTION" and any(x.shape[axis] == 1 for axis in outside))
+    return AsMeasured(found, mode == "REFLECTION" and any(x.shape[axis] == 1 for axis in outside))
 
 
 def mirrored(at: Any, period: int, shift: int) -> Any:

@@ -488,7 +488,10 @@ def test_a_state_whose_terms_overflow_to_both_sides_may_be_nan_and_no_other(oper
 
 @pytest.mark.parametrize("direction", ["FORWARD", "BACKWARD"])
 def test_the_products_of_a_state_that_is_left_out_are_left_out_beside_infinity(direction: str) -> None:
-    """The first sequence has one step, of 1; the other has two, of 2 and 3, and the later meets infinity."""
+    """The first sequence has one step, of 1; the other has two, of 2 and 3, and the later meets infinity.
+
+    Backward the first step is one of the other sequence alone.
+    """
     inputs = {
         "InputTensor": np.array([[1, 2], [9, 3]], np.float32).reshape(1, 2, 2, 1),
         "WeightTensor": np.ones((1, 1, 1, 1), np.float32),
@@ -497,7 +500,7 @@ def test_the_products_of_a_state_that_is_left_out_are_left_out_beside_infinity(d
     }
     desc = linear(inputs, direction)
     is_forward = direction == "FORWARD"
-    left_out = [[1, 2], [0, math.inf]] if is_forward else [[1, math.inf], [0, 3]]
+    left_out = [[1, 2], [0, math.inf]] if is_forward else [[math.nan, math.inf], [0, 3]]
     ways = [np.array([[math.nan, math.nan], [0, math.nan]]), np.array(left_out), np.array(left_out) + 1]
     at = 1 if is_forward else 0
     outputs = [
