@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.reference.arrays.blocks import as_balls, as_numbers
 from dmlcheck.reference.arrays.data_types import limits
-from dmlcheck.reference.arrays.operands import as_balls, as_numbers
 from dmlcheck.reference.ball.errors import largest
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball, radius, raw
 from dmlcheck.reference.ball.winograd import lost_by_winograd, may_be_winograd
@@ -22,7 +22,7 @@ from dmlcheck.reference.limits.precision import IN_FLOAT32, Precision
 from dmlcheck.reference.results import Alternatives, union, ways_of
 from dmlcheck.reference.rows import ELEMENTS, VARIANCE, WINOGRAD
 from dmlcheck.reference.tiling.plan import tiles_of
-from dmlcheck.reference.tiling.tile import Tile, parts_of
+from dmlcheck.reference.tiling.request import Tile, parts_of
 from dmlcheck.specs.records import OUTPUT
 from dmlcheck.validation.deviations import of_peer
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES

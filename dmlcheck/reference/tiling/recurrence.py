@@ -16,8 +16,7 @@ from dmlcheck.reference.functions.overflowing import is_beyond
 from dmlcheck.reference.kernels.recurrent.gates import without
 from dmlcheck.reference.results import AsMeasured, PartlyUndefined, any_of
 from dmlcheck.reference.rows import Recurrence
-from dmlcheck.reference.tiling.request import Request
-from dmlcheck.reference.tiling.tile import Tile
+from dmlcheck.reference.tiling.request import Request, Tile
 
 STEPS = 8  # of a block, which are in memory as float64 at once
 LARGEST = 1 << 21  # elements of the sequences of a tile, of STEPS steps or more: 16 megabytes of float64

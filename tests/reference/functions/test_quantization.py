@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball
-from dmlcheck.reference.functions.quantization import difference, differences, overflows_int32, quantized, requantized
+from dmlcheck.reference.functions.conversions import difference, differences, overflows_int32, quantized, requantized
 
 INF, NAN = math.inf, math.nan
 
