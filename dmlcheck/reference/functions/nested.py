@@ -19,14 +19,16 @@ class Nested(NamedTuple):
     """A nested operator: its formula, and the data type of its operand.
 
     `axes` are the axes that it reduces, which may not be cut; none for an element-wise operator. An implementation may
-    round the operand to the data type first. The radius covers both; where the rounding overflows, the results for the
-    number and for infinity are alternatives. `is_last` says that its results become an output of the data type.
+    round the operand to the data type first. The radius covers both; where the rounding overflows, the results for
+    infinity, which DirectML gives, and for the number are alternatives. `is_step` says that the results are of a step
+    of a network, where the number comes first. `is_last` says that the results become an output of the data type.
     """
 
     formula: Callable[..., Any]
     data_type: str
     axes: tuple[int, ...] = ()
     is_last: bool = True
+    is_step: bool = False
 
     def __call__(self, x: Any) -> Any:
         """Return the operator's results for x, which has all elements along `axes`."""
@@ -38,7 +40,8 @@ class Nested(NamedTuple):
         if not beyond.any():
             return found
         infinite = np.where(beyond, np.copysign(np.inf, raw(x)), stored(x, self.data_type))
-        return any_of(found, unmeasured(self.formula(infinite)))
+        ways = found, unmeasured(self.formula(infinite))
+        return any_of(*(ways if self.is_step else ways[::-1]))
 
 
 def unchanged(x: Any) -> Any:
@@ -72,7 +75,7 @@ def activation(nested: Nested, limit: Any = None, *, is_last: bool = False) -> C
 
     Unless it `is_last`, its results are not rounded to the data type.
     """
-    return partial(_activated, nested._replace(is_last=is_last), limit=limit)
+    return partial(_activated, nested._replace(is_last=is_last, is_step=True), limit=limit)
 
 
 def _activated(nested: Nested, x: Any, limit: Any = None) -> tuple[Any, Any]:
