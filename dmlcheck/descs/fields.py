@@ -6,8 +6,7 @@ import math
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from dmlcheck.diagnostics.claims import ABSENT, ONE_OF, PRESENT, TYPE, Claim
-from dmlcheck.diagnostics.record import Checking, Finding
+from dmlcheck.diagnostics.record import ABSENT, ONE_OF, PRESENT, TYPE, Checking, Claim, Finding
 from dmlcheck.diagnostics.wording import describe, did_you_mean, misspelt, unknown_names
 from dmlcheck.files.document import Path
 from dmlcheck.specs.names import ENUMS, UINT_MAX, enum_prefix

@@ -22,8 +22,7 @@ from dmlcheck.descs.fields import (
 )
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.descs.tensors import read_tensor
-from dmlcheck.diagnostics.claims import ABSENT, AT_MOST, BETWEEN, EQUAL, LENGTH, Claim
-from dmlcheck.diagnostics.record import Checking, Finding, collected
+from dmlcheck.diagnostics.record import ABSENT, AT_MOST, BETWEEN, EQUAL, LENGTH, Checking, Claim, Finding, collected
 from dmlcheck.diagnostics.wording import counted, describe, misspelt
 from dmlcheck.files.document import Path
 from dmlcheck.specs.load import full_name, load_spec

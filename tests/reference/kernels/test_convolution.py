@@ -17,7 +17,6 @@ from products_of import Array, bound, built, evaluated, marks, opened, peak, ran
 from slow_convolution import Sums, convolved
 
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.reference.kernels.convolution import beyond
 
 INF = float("inf")
 STEPS = ("Strides", "Dilations", "StartPadding")
@@ -184,13 +183,6 @@ def test_what_output_padding_adds_is_a_sum_or_0(
 ) -> None:
     more = None if bias is None else f32([[[bias]]])
     assert readings(convolution(f32([[[1, 2, 3]]]), f32([[[10, 1]]]), (1, 1, count), more, **fields)) == expected
-
-
-def test_places_are_beyond_an_end_along_any_dimension() -> None:
-    assert beyond([range(1, 13, 3)], [7]).tolist() == [False, False, True, True]
-    assert beyond([range(7, 13, 3)], [8]).tolist() == [False, True]
-    assert not beyond([range(4)], [4]).any()
-    assert beyond([range(2), range(2)], [1, 1]).tolist() == [False, True, True, True]
 
 
 @pytest.mark.parametrize(("taps", "expected"), [([INF, 1], [None, INF, -INF]), ([1, INF], [INF, -INF, None])])

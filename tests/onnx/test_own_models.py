@@ -20,7 +20,7 @@ onnx = pytest.importorskip("onnx")
 from onnx_backend_tests import arrays  # noqa: E402
 from onnx_models import labelled  # noqa: E402
 
-CASES = Path(__file__).parent.parent.parent.parent / "cases"
+CASES = Path(__file__).parent.parent.parent / "cases"
 
 
 REDUCTIONS = ("argmax", "argmin", "reduce", "activation_hardmax", "activation_hardmax1")
