@@ -8,7 +8,7 @@ import numpy as np
 
 from dmlcheck.reference.functions.neighbours import Region, local
 from dmlcheck.reference.functions.nested import Nested
-from dmlcheck.reference.functions.normalized import affine, fused_within, quotients
+from dmlcheck.reference.functions.normalized import affine, fused_within, may_have_root, quotients
 from dmlcheck.reference.functions.sums import mean, mean_and_variance, total
 from dmlcheck.reference.results import AsMeasured, PartlyUndefined
 from dmlcheck.reference.rows import (
@@ -56,14 +56,19 @@ def mean_variance_normalization2(
     """
     scale, bias = 1 if scale is None else scale, 0 if bias is None else bias
     centre, spread = statistics(input, axes, use_mean=use_mean, use_variance=use_variance)
+    is_whole = use_mean and use_variance
+    spread = input if is_whole and not axes else spread  # as DirectML has it
     square = None if spread is None else spread + epsilon
     factor = scale if square is None else scale / np.sqrt(square)
     has_no_root = square is not None and square <= 0
-    is_undefined = has_no_root | np.isinf(factor) | (not axes) | (not use_mean and not use_variance)
+    is_measured = has_no_root | np.isinf(factor) | (not axes) | (not use_mean and spread is None)
     result = affine(input, centre, factor, bias)
-    if use_mean and use_variance:
-        return PartlyUndefined(fused_within(result, centre, scale, bias, None, epsilon, fused_activation), is_undefined)
-    return PartlyUndefined(fused_activation(result), is_undefined)
+    if is_whole:
+        result = fused_within(result, centre, scale, bias, None, epsilon, fused_activation)
+    else:
+        result = fused_activation(result)
+    is_open = square is not None and may_have_root(square, spread, epsilon)
+    return PartlyUndefined(AsMeasured(result, is_measured), is_open)
 
 
 def mean_variance_normalization1(
@@ -92,11 +97,11 @@ def mean_variance_normalization(*tensors: Any, **fields: Any) -> PartlyUndefined
 
 def batch_normalization(
     input: Any, mean: Any, variance: Any, scale: Any, bias: Any, *, epsilon: Any, fused_activation: Nested
-) -> PartlyUndefined:
+) -> AsMeasured:
     """FusedActivation(Scale * (x - Mean) / sqrt(Variance + Epsilon) + Bias)."""
     square = variance + epsilon
     factor = scale / np.sqrt(square)
-    return PartlyUndefined(fused_activation(affine(input, mean, factor, bias)), (square <= 0) | np.isinf(factor))
+    return AsMeasured(fused_activation(affine(input, mean, factor, bias)), (square <= 0) | np.isinf(factor))
 
 
 def batch_normalization_training(
@@ -109,10 +114,11 @@ def batch_normalization_training(
     centre, spread = mean_and_variance(input, axes)
     square = spread + epsilon
     factor = scale / np.sqrt(square)
-    result = affine(input, centre, factor, bias)
+    result = affine(input, centre, factor, bias, is_multiplied_first=True)
     result = fused_within(result, centre, scale, bias, fused_add, epsilon, fused_activation)
-    is_undefined = (square <= 0) | np.isinf(factor) | (not axes)
-    return {"output": PartlyUndefined(result, is_undefined), "output_mean": centre, "output_variance": spread}
+    measured = AsMeasured(result, (square <= 0) | np.isinf(factor) | (not axes))
+    is_open = may_have_root(square, spread, epsilon)
+    return {"output": PartlyUndefined(measured, is_open), "output_mean": centre, "output_variance": spread}
 
 
 # ---- neighbours
@@ -126,8 +132,10 @@ def local_response_normalization(
     The region is LocalSize channels, or without CrossChannel LocalSize rows and columns. It is from
     (LocalSize - 1) // 2 before x to LocalSize // 2 after it, as far as these are in the tensor.
     """
-    base = bias + alpha / local_size * region.sums(np.square(input))
-    return PartlyUndefined(region.inner(input) / np.power(base, beta), base <= 0)
+    sums = alpha / local_size * region.sums(np.square(input))
+    base = bias + sums
+    found = np.where(base < 0, np.nan, region.inner(input) / np.power(base, beta))
+    return PartlyUndefined(AsMeasured(found, base < 0), may_have_root(base, bias, sums))
 
 
 # ---- norms

@@ -249,16 +249,20 @@ def largest_of_parts(image: Any, rows: list[slice], columns: list[slice]) -> tup
 
 
 def max_unpooling(input: Any, indices: Any, *, output: TensorDesc) -> PartlyUndefined:
-    """Output[Indices[j]] = Input[j], counted through all of OutputTensor, and 0 everywhere else."""
+    """Output[Indices[j]] = Input[j], counted through all of OutputTensor, and 0 everywhere else.
+
+    DirectML leaves out what is outside.
+    """
     size = math.prod(output.sizes)
     is_inside = indices.ravel() < size
     own = slice(None) if is_inside.all() else is_inside
     places, values = indices.ravel()[own].astype(np.intp), input.ravel()[own]
-    found, is_undefined = np.zeros(size, input.dtype), np.full(size, own is is_inside)
+    found, is_undefined = np.zeros(size, input.dtype), np.zeros(size, bool)
     found[places] = values
     is_other = (found[places] != values) & ~(np.isnan(found[places]) & np.isnan(values))
     is_undefined[places[is_other]] = True
-    return PartlyUndefined(found.reshape(output.sizes), is_undefined.reshape(output.sizes))
+    measured = AsMeasured(found.reshape(output.sizes), own is is_inside)
+    return PartlyUndefined(measured, is_undefined.reshape(output.sizes))
 
 
 POOLED = Windows(window_of)
