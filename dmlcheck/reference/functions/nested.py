@@ -10,7 +10,7 @@ import numpy as np
 
 from dmlcheck.reference.arrays.blocks import blockwise
 from dmlcheck.reference.ball.numbers import Ball, Condition, raw, with_twin
-from dmlcheck.reference.functions.overflowing import is_beyond, may_overflow
+from dmlcheck.reference.functions.overflowing import infinite_beyond, is_beyond, may_overflow
 from dmlcheck.reference.results import any_of, separated, unmeasured, ways_of
 from dmlcheck.values.number_formats import NUMPY_TYPES, ulp
 
@@ -94,6 +94,18 @@ def _activated(nested: Nested, x: Any, limit: Any = None) -> tuple[Any, Any]:
     if not nested.is_last:
         mark = mark | may_overflow(nested.data_type, value)
     return value, (mark.value if isinstance(mark, Condition) else mark) | is_lost
+
+
+def of_either(function: Callable[[Any], tuple[Any, Any]], x: Any, data_type: str) -> tuple[Any, Any]:
+    """Return results of numbers with a mask: undefined are those that are others for numbers beyond the data type.
+
+    These may be infinite instead.
+    """
+    found, mark = function(x)
+    if not is_beyond(data_type, x).any():
+        return found, mark
+    other, _ = function(infinite_beyond(x, data_type))
+    return found, mark | _differ(raw(other), raw(found))
 
 
 def _differ(x: Any, y: Any) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.functions.nested import Nested, activation
+from dmlcheck.reference.functions.nested import Nested, activation, of_either
 from dmlcheck.reference.functions.overflowing import may_overflow
 from dmlcheck.reference.functions.several_ways import blended, summed_in_type
 from dmlcheck.reference.kernels.recurrent.gates import Gate, gates_of, step_inputs, summed, summed_with_share
@@ -92,7 +92,7 @@ def lstm(
     forget, f_undefined = (1 - i, i_undefined) if couple_input_forget else f(summed(of_f, inputs))
     new, g_undefined = g(summed(of_g, inputs))
     cell, is_lost = summed_in_type(activation_descs[0].data_type, forget * c, i * new)
-    o, o_undefined = f(summed(of_o, inputs, cell))
+    o, o_undefined = of_either(lambda cell: f(summed(of_o, inputs, cell)), cell, activation_descs[0].data_type)
     hidden, h_undefined = activation(activation_descs[2])(cell)
     is_undefined = i_undefined | f_undefined | g_undefined | is_lost
     return [PartlyUndefined(o * hidden, is_undefined | o_undefined | h_undefined), PartlyUndefined(cell, is_undefined)]
