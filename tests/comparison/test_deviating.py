@@ -72,6 +72,13 @@ def test_a_deviation_explains_an_output_if_all_wrong_elements_are_where_and_what
     assert texts(made, row(**fields)) == (["known"] if is_known else [])
 
 
+@pytest.mark.parametrize(("actual", "is_known"), [(0.015, True), (-0.014, True), (0.018, False)])
+def test_what_cancels_is_near_if_its_distance_from_the_right_value_is_large(actual: float, *, is_known: bool) -> None:
+    made = of_squares([-1, 2, 3], [1, 2, 3], [actual, 2, 3])
+    found = texts(made._replace(limit=made.limit._replace(is_directml=True)), row(values="x == -1", gives="x + 1.001"))
+    assert found == (["known"] if is_known else [])
+
+
 @pytest.mark.parametrize(
     ("actual", "is_of_another", "is_of_directml"),
     [
