@@ -269,6 +269,25 @@ def test_a_large_region_of_few_elements_lacks_rows(size: int, columns: int, expe
     assert outcome("LOCAL_RESPONSE_NORMALIZATION_GRAD", fields, tensors, 0) == expected
 
 
+@pytest.mark.parametrize(("gradient", "given", "expected"), [(1e-45, 7e-45, "xfailed"), (1e-40, 3e-40, "failed")])
+def test_the_smallest_gradients_are_off_by_some_of_the_smallest_numbers(
+    gradient: float, given: float, expected: str
+) -> None:
+    tensors = {"InputTensor": [0], "InputGradientTensor": [gradient], "OutputGradientTensor": [0]}
+    fields = {"CrossChannel": False, "LocalSize": 1, "Alpha": 1, "Beta": 1, "Bias": 1}
+    typed = {name: ("FLOAT32", [[[x]]]) for name, x in tensors.items()}
+    assert outcome("LOCAL_RESPONSE_NORMALIZATION_GRAD", fields, typed, [given]) == expected
+
+
+@pytest.mark.parametrize(("dilation", "expected"), [(2**31 - 1, "xfailed"), (2**30, "failed")])
+def test_a_dilation_near_2_to_the_31_loses_gradients(dilation: int, expected: str) -> None:
+    arrays = {"InputTensor": [1, -1], "InputGradientTensor": [1, 1], "OutputGradientTensor": [0, 0]}
+    tensors = {name: ("FLOAT32", [[[each]]]) for name, each in arrays.items()}
+    fields = {"WindowSize": [1, 1], "Strides": [1, 1], "Dilations": [dilation, 1]}
+    fields |= {"StartPadding": [0, 0], "EndPadding": [0, 0]}
+    assert outcome("MAX_POOLING_GRAD", fields, tensors, [1, 0]) == expected
+
+
 LOWEST = -3.4028234663852886e38
 
 

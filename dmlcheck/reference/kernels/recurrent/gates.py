@@ -88,14 +88,14 @@ def summed(gate: Gate, of: StepInputs, new_c: Any = None) -> PartlyUndefined:
 
 
 def summed_with_share(gate: Gate, of: StepInputs, share: Any, data_type: str) -> PartlyUndefined:
-    """Return x W^T + share . (h R^T + Rb) + Wb.
+    """Return x W^T + share . (h R^T + Rb) + Wb; without R and Rb, the share is of 0.
 
     It is undefined where one of the sums overflows in only one order, or where only the inner one overflows the data
     type, and not the share of it.
     """
     of_hidden = _of_hidden(gate, of.h)
     if not of_hidden:
-        return _sum(_of_input(gate, of.x), _most(gate, of))
+        return _sum([*_of_input(gate, of.x), (np.multiply, share, 0.0)], _most(gate, of))
     inner, inner_mark = _sum(of_hidden, _most(gate, of))
     total, mark = _sum(
         [*_of_input(gate, of.x), (np.multiply, share, inner)], _most(gate, of) + norm(share) * norm(inner)
