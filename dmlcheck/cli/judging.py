@@ -13,6 +13,7 @@ import click
 from dmlcheck.cli.implementations import implementation_option
 from dmlcheck.cli.options import judged_version_option, level_option
 from dmlcheck.cli.run_options import Seconds, accumulate_option, algorithms_option
+from dmlcheck.reference.limits.precision import Precision
 from dmlcheck.running.events import DEFAULT_TIMEOUT
 from dmlcheck.running.settings import Settings
 
@@ -34,9 +35,8 @@ class Judging(NamedTuple):
     @property
     def settings(self) -> Settings:
         """The settings of a run."""
-        accumulate, inputs = self.accumulate.upper(), self.inputs.upper()
-        version = self.directml_version
-        return Settings(self.level, accumulate, directml_version=version, inputs=inputs, algorithms=self.algorithms)
+        precision = Precision(self.accumulate.upper(), self.inputs.upper(), self.algorithms)
+        return Settings(self.level, precision, directml_version=self.directml_version)
 
     @property
     def most_seconds(self) -> float | None:

@@ -41,6 +41,7 @@ from dmlcheck.cli.run_options import DataTypeParam, Jobs, Number, Seconds, Shard
 from dmlcheck.cli.selection import failed_before, print_ids, select, selector, targets
 from dmlcheck.implementations import KINDS, require_models
 from dmlcheck.implementations.protocol import About, Implementation
+from dmlcheck.reference.limits.precision import Precision
 from dmlcheck.reports.records import Earlier, RunInfo
 from dmlcheck.running.accuracy import EXPECTED_WITHIN, Baseline, Watch
 from dmlcheck.running.events import DEFAULT_TIMEOUT, Plan, Running
@@ -101,9 +102,7 @@ class Options(NamedTuple):
         """The settings of a run."""
         return Settings(
             feature_level=self.level,
-            accumulate=self.accumulate.upper(),
-            inputs=self.inputs_as.upper(),
-            algorithms=self.algorithms,
+            precision=Precision(self.accumulate.upper(), self.inputs_as.upper(), self.algorithms),
             is_strict=self.strict,
             expected_within=self.expected_within,
             directml_version=self.directml_version,

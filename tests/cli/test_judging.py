@@ -8,6 +8,7 @@ import pytest
 from commandline import dmlcheck
 
 from dmlcheck.cli.judging import Judging
+from dmlcheck.reference.limits.precision import Precision
 
 CASE = """\
 operator: ACTIVATION_RELU
@@ -35,7 +36,7 @@ def test_no_time_limit_is_none(timeout: float, expected: float | None) -> None:
 
 def test_settings_are_those_of_a_run() -> None:
     settings = PLAIN._replace(level="5_0", accumulate="float16", directml_version="1.8.0").settings
-    assert (settings.feature_level, settings.accumulate, settings.inputs) == ("5_0", "FLOAT16", "FLOAT32")
+    assert (settings.feature_level, settings.precision) == ("5_0", Precision("FLOAT16"))
     assert settings.directml_version == "1.8.0"
 
 

@@ -14,6 +14,7 @@ from dmlcheck.comparison.deviating import Judged, explaining
 from dmlcheck.comparison.tolerances import Limit
 from dmlcheck.descs.read import read_desc
 from dmlcheck.reference.bounds import bounds
+from dmlcheck.reference.limits.precision import Precision
 from dmlcheck.specs.records import OUTPUT, Deviation, Tolerance
 from dmlcheck.validation.deviations import known_deviations
 
@@ -75,7 +76,10 @@ def test_a_deviation_explains_an_output_if_all_wrong_elements_are_where_and_what
 @pytest.mark.parametrize(("actual", "is_known"), [(0.015, True), (-0.014, True), (0.018, False)])
 def test_what_cancels_is_near_if_its_distance_from_the_right_value_is_large(actual: float, *, is_known: bool) -> None:
     made = of_squares([-1, 2, 3], [1, 2, 3], [actual, 2, 3])
-    found = texts(made._replace(limit=made.limit._replace(is_directml=True)), row(values="x == -1", gives="x + 1.001"))
+    found = texts(
+        made._replace(limit=EXACT._replace(precision=Precision(is_directml=True))),
+        row(values="x == -1", gives="x + 1.001"),
+    )
     assert found == (["known"] if is_known else [])
 
 
@@ -96,7 +100,7 @@ def test_what_is_near_the_right_value_too_is_an_implementations_own_error(
     made = of_squares([-1, 2], [-2, 2], [actual, 2])
     known = row(values="InputTensor < 0", gives="InputTensor * float32(2.02)")
     assert texts(made, known) == (["known"] if is_of_another else [])
-    of_directml = made._replace(limit=EXACT._replace(is_directml=True))
+    of_directml = made._replace(limit=EXACT._replace(precision=Precision(is_directml=True)))
     assert texts(of_directml, known) == (["known"] if is_of_directml else [])
 
 

@@ -24,6 +24,7 @@ from dmlcheck.comparison.tolerances import limit_for
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference import engine
 from dmlcheck.reference.bounds import bounds
+from dmlcheck.reference.limits.precision import Precision
 from dmlcheck.reference.tiling import recurrence
 from dmlcheck.reference.tiling.plan import tiles_of
 
@@ -92,10 +93,8 @@ def marks(desc: OperatorDesc, inputs: Inputs, label: str) -> Array:
 def passes(desc: OperatorDesc, inputs: Inputs, actual: Inputs, accumulate: str = "FLOAT32") -> bool:
     """Whether results of an implementation are within the bounds."""
     expected = {part.label: (part.tensor, values(desc, inputs)[part.label]) for part in desc.tensors("output_tensor")}
-    own = {label: actual[label] for label in expected}
-    found = compare(
-        expected, own, limit_for(desc, None, accumulate), partial(bounds, desc, inputs, accumulate=accumulate)
-    )
+    own, precision = {label: actual[label] for label in expected}, Precision(accumulate)
+    found = compare(expected, own, limit_for(desc, None, precision), partial(bounds, desc, inputs, precision=precision))
     return all(comparison.result.mismatches == 0 and not comparison.result.shape for comparison in found.values())
 
 
