@@ -273,6 +273,16 @@ def test_a_large_region_of_few_elements_lacks_rows(size: int, columns: int, expe
     assert outcome("LOCAL_RESPONSE_NORMALIZATION_GRAD", fields, tensors, 0) == expected
 
 
+@pytest.mark.parametrize(
+    ("x", "between", "expected"),
+    [(3e38, [-INF, -INF], "xfailed"), (3e38, [INF, INF], "failed"), (1e37, [-INF, -INF], "failed")],
+)
+def test_the_difference_of_two_elements_overflows(x: float, between: list[float], expected: str) -> None:
+    tensors = {"InputTensor": ("FLOAT32", [x, -x]), "OutputTensor": ("FLOAT32", [0, 0, 0, 0])}
+    fields = {"InterpolationMode": "LINEAR", "Scales": [2]}
+    assert outcome("RESAMPLE", fields, tensors, [x, *between, -x]) == expected
+
+
 @pytest.mark.parametrize(("gradient", "given", "expected"), [(1e-45, 7e-45, "xfailed"), (1e-40, 3e-40, "failed")])
 def test_the_smallest_gradients_are_off_by_some_of_the_smallest_numbers(
     gradient: float, given: float, expected: str
