@@ -103,10 +103,9 @@ class _Accumulator:
         if s is None and t is None:
             self.absolute = plus(self.absolute, part.absolute)
         else:
-            p, q = part.sizes
-            self.absolute = plus(self.absolute, ProductSums(function, plus(p, s), plus(q, t)).absolute)
+            self.absolute = plus(self.absolute, part.of(_most(part.x, s), _most(part.y, t)).absolute)
             carry = _carried_of_one_cause if arithmetic.has_one_cause else _carried
-            self.carried = plus(self.carried, carry(function, p, q, s, t))
+            self.carried = plus(self.carried, carry(part, s, t))
         if arithmetic.is_likely:
             self.squares = self.squares + part.squares
             self.alike = max(self.alike, float(np.max(of.alike(part.x))) * float(np.max(of.alike(part.y))))
@@ -134,20 +133,26 @@ class _Accumulator:
         return rounded(value, error, arithmetic, terms, partial(is_bounded, self.carried))
 
 
-def _carried(function: Callable[..., Any], p: Array, q: Array, s: Array | None, t: Array | None) -> Any:
-    """Return the sums of the squared radii of products, for factors of size p and q with radii s and t; None for 0."""
-    of_first = None if s is None else ProductSums(function, s, q).carried
+def _carried(part: ProductSums, s: Array | None, t: Array | None) -> Any:
+    """Return the sums of the squared radii of products, for factors with radii s and t; None for 0."""
+    of_first = None if s is None else part.of(s, part.y).carried
     if t is None:
         return of_first
-    most = plus(p, s)
-    squares = ProductSums(function, most, t).carried
-    return squares if s is None else of_first + 2 * function(s * most, q * t) + squares
+    most, q = _most(part.x, s), np.abs(part.y)
+    squares = part.of(most, t).carried
+    return squares if s is None else of_first + 2 * part.function(s * most, q * t) + squares
 
 
-def _carried_of_one_cause(function: Callable[..., Any], p: Array, q: Array, s: Array | None, t: Array | None) -> Any:
-    """Return the sums of the radii of products, for factors of size p and q with radii s and t; None for 0."""
-    of_first = None if s is None else function(s, q)
-    return of_first if t is None else plus(of_first, function(plus(p, s), t))
+def _carried_of_one_cause(part: ProductSums, s: Array | None, t: Array | None) -> Any:
+    """Return the sums of the radii of products, for factors with radii s and t; None for 0."""
+    p, q = part.sizes
+    of_first = None if s is None else part.function(s, q)
+    return of_first if t is None else plus(of_first, part.function(plus(p, s), t))
+
+
+def _most(x: Array, radius: Array | None) -> Array:
+    """Return the largest sizes of numbers with radii; the numbers themselves if they have none."""
+    return x if radius is None else np.abs(x) + radius
 
 
 RULES: dict[np.ufunc, Callable[..., Any]] = {np.matmul: lambda _, a, b: product(a, b)}
