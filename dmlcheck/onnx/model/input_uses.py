@@ -18,7 +18,7 @@ _INDEXES_AXIS = {"Gather": (1, 0), "GatherElements": (1, 0), "ScatterElements": 
 _INDEXES_ROWS = {
     ("EmbedLayerNormalization", 0): 2,
     ("EmbedLayerNormalization", 1): 4,
-    ("EmbedLayerNormalization", 7): 3,
+    ("EmbedLayerNormalization", 8): 3,
     ("QEmbedLayerNormalization", 0): 2,
     ("QEmbedLayerNormalization", 1): 4,
     ("RotaryEmbedding", 1): 2,  # onnxruntime's own
@@ -26,7 +26,7 @@ _INDEXES_ROWS = {
     ("GatherBlockQuantized", 1): 0,
 }
 _MASKS = {
-    ("EmbedLayerNormalization", 6),
+    ("EmbedLayerNormalization", 7),
     ("QEmbedLayerNormalization", 7),
     ("MultiHeadAttention", 4),
     ("Attention", 3),
