@@ -66,7 +66,9 @@ def _is_of_desc(row: Deviation, desc: OperatorDesc) -> bool:
     named = set(re.findall(r"\w+", row.values))
     inputs = {field.name for field in desc.spec.fields.values() if field.kind == INPUT}
     tensors = inputs | {field.name for field in desc.spec.fields.values() if field.kind == OUTPUT}
-    return (named | {*(row.as_if or {})}).isdisjoint(tensors - desc.values.keys()) and named.isdisjoint(inputs | _VALUES)
+    return (named | {*(row.as_if or {})}).isdisjoint(tensors - desc.values.keys()) and named.isdisjoint(
+        inputs | _VALUES
+    )
 
 
 def note(row: Deviation) -> Finding:
