@@ -9,7 +9,7 @@ import click
 from dmlcheck.cases.find import located
 from dmlcheck.cli.console import Console, say, write
 from dmlcheck.cli.exit_codes import Exit
-from dmlcheck.cli.implementations import made
+from dmlcheck.cli.implementations import check_version, made
 from dmlcheck.cli.interrupts import Interrupts
 from dmlcheck.cli.judging import Judging, judging_options, require_extra
 from dmlcheck.cli.model_options import dim_option, no_model_has, rounded_or_given_inputs, seed_option
@@ -79,8 +79,8 @@ def reduce(
     if judging.implementation == "reference":
         write("dmlcheck: the reference engine would be compared with itself; name an implementation", to_errors=True)
         sys.exit(Exit.NOTHING_CHECKED)
-    with made(judging.implementation):
-        pass
+    with made(judging.implementation) as implementation:
+        check_version(implementation, judging.directml_version)
     try:
         sys.exit(_reduce(file, name, path, seconds, dict(chosen.values()), judging))
     except (Unavailable, MissingRequirement) as error:

@@ -95,7 +95,7 @@ def _explained(row: Deviation, judged: Judged, name: str) -> Array:
     given = _value(row.gives, names, actual.shape)
     if given is None:
         return np.zeros(actual.shape, bool)
-    is_own = judged.limit.is_directml or bool(row.of)
+    is_own = judged.limit.precision.is_directml or bool(row.of)
     return marked & _are_near(actual, given, None if is_own else names[EXPECTED])
 
 
@@ -111,7 +111,7 @@ def _are_right(as_if: Mapping[str, str], names: Mapping[str, Any], judged: Judge
     inputs = {**judged.inputs, **changed}
     made = engine.evaluate(judged.desc, inputs)[name]
     right = {name: (judged.expected[name][0], made.values)}
-    bounds_of = partial(bounds, judged.desc, inputs, **judged.limit.arithmetic, with_measured=True)
+    bounds_of = partial(bounds, judged.desc, inputs, precision=judged.limit.precision, with_measured=True)
     found = compare(right, {name: judged.actual[name]}, judged.limit, bounds_of)[name]
     is_limited = np.isfinite(allowed(right, judged.limit, bounds_of)[name])
     is_known = True if made.unknown is None else ~made.unknown

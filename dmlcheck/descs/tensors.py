@@ -18,8 +18,18 @@ from dmlcheck.descs.fields import (
 )
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.descs.strides import elements_overlap, is_output_taken, packed_strides
-from dmlcheck.diagnostics.claims import ABSENT, AT_LEAST, AT_MOST, ELEMENTS, EQUAL, LENGTH, ONE_OF, Claim
-from dmlcheck.diagnostics.record import Checking, Finding
+from dmlcheck.diagnostics.record import (
+    ABSENT,
+    AT_LEAST,
+    AT_MOST,
+    ELEMENTS,
+    EQUAL,
+    LENGTH,
+    ONE_OF,
+    Checking,
+    Claim,
+    Finding,
+)
 from dmlcheck.diagnostics.wording import brackets, counted, dimensions_text, misspelt
 from dmlcheck.files.document import Path
 from dmlcheck.specs.names import DATA_TYPES, MAX_ELEMENTS, UINT64_MAX, UINT_MAX, enum_prefix

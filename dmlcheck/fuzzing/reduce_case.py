@@ -13,8 +13,7 @@ from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.diagnostics.wording import did_you_mean
 from dmlcheck.folders.export_folder import safe_name
 from dmlcheck.formats.find import find_files
-from dmlcheck.formats.read import read_file
-from dmlcheck.formats.registry import Opened
+from dmlcheck.formats.registry import Opened, read_file
 from dmlcheck.fuzzing.answers import TrialAnswer
 from dmlcheck.fuzzing.campaign import failing_of
 from dmlcheck.fuzzing.reducing import Failing, Taken

@@ -107,10 +107,8 @@ class _Output:
     def _put(self, where: Any, cut: Any, value: Any, is_undefined: Any, is_measured: Any, overflow: str) -> None:
         part = self.values[where][cut]
         value = value.ways[0] if isinstance(value, Alternatives) else value
-        if overflow == "narrow":  # sums, differences and products wrap
+        if overflow:  # DirectML's integers wrap
             is_measured = is_measured | overflowed(overflow, value, self.values.dtype)
-        elif overflow:
-            is_undefined = is_undefined | overflowed(overflow, value, self.values.dtype)
         if isinstance(value, Approximate):
             value = _rounded(value, self.tensor.data_type)
         value = np.asarray(value)

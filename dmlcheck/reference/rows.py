@@ -105,9 +105,12 @@ class Section(NamedTuple):
 
 
 class SeparateOutputs(NamedTuple):
-    """The formula computes only the first output; the others, by parameter, consist of sections."""
+    """The formula computes only the first output; the others, by parameter, consist of sections.
 
-    first: Cut
+    Without tiles of the first output, it consists of sections too.
+    """
+
+    first: Cut | None
     others: Mapping[str, Sequence[Section]]
 
 
@@ -184,21 +187,20 @@ class Correlations(NamedTuple):
     - `window` returns the window of the filter over the input, which has `fill` beyond its edges. If `is_backward`, the
       convolution is transposed: the input has an element for each place of the window.
     - `taps` returns the filter as {groups, output channels of a group, input channels of a group, ...}.
-    - `made` has, by parameter, functions that make further values of the desc, the same for all tiles.
+    - `edges` makes the parameter `edges` of the formula from the desc, the places of the tile, and a mask of the sums
+      that leave out an infinity or NaN of the filter.
     - `magnitudes` returns the function that computes the magnitudes of the sums of a tile (`magnitudes.Magnitudes`), or
       None.
 
     A formula gets the filter as rows, one for each output channel, and the windows as columns, one for each place, so
     that the sums are filter @ input. Of each other tensor it gets one element for each output channel, or one for all.
-    A formula with a parameter `places` gets the places of the tile; one with `unmet` gets a mask of the results whose
-    sums leave out an infinity or NaN of the filter.
     """
 
     window: Callable[[Given], Window]
     taps: Callable[[Given], Any]
     fill: Callable[[Given], Any] = lambda _: 0
     is_backward: Callable[[Given], bool] = lambda _: False
-    made: Mapping[str, Callable[[Given], Any]] = {}
+    edges: Callable[[Given, Places, Any], Any] | None = None
     magnitudes: Callable[[Given], Callable[..., Any] | None] = lambda _: None
 
 

@@ -12,8 +12,7 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import ERROR, MAX_PROBLEMS, NOTE, WARNING, Diagnostic, Finding
 from dmlcheck.diagnostics.wording import counted, is_or_are
 from dmlcheck.files.document import Document
-from dmlcheck.formats.read import cases_in
-from dmlcheck.formats.registry import Opened
+from dmlcheck.formats.registry import Opened, cases_in
 from dmlcheck.running.negatives import check_invalid, lists_values
 from dmlcheck.specs.load import full_name
 from dmlcheck.specs.names import LEVELS

@@ -13,7 +13,7 @@ from asked_library import E_INVALIDARG, AskedLibrary
 from judged import answering, giving, like_reference
 
 from dmlcheck.cases.records import Case
-from dmlcheck.formats.read import read_file
+from dmlcheck.formats.registry import read_file
 from dmlcheck.implementations import Failure, TimedOut, Unsupported
 from dmlcheck.implementations.reference import Reference
 from dmlcheck.reference.limits import deadline

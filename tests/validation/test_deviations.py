@@ -9,7 +9,7 @@ import pytest
 from dmlcheck.descs.read import read_desc
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.formats.find import find_files
-from dmlcheck.formats.read import read_file
+from dmlcheck.formats.registry import read_file
 from dmlcheck.specs.load import data_folder, load_spec, operator_names
 from dmlcheck.specs.names import parse_version
 from dmlcheck.specs.records import Deviation

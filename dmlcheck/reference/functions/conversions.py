@@ -6,7 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.arrays.data_types import cast, is_float, limits, narrowed, overflows, stored, truncated
+from dmlcheck.reference.arrays.data_types import (
+    as_processor_converts,
+    cast,
+    element,
+    is_float,
+    limits,
+    narrowed,
+    overflows,
+    stored,
+    truncated,
+)
 from dmlcheck.reference.ball.numbers import Ball, NoBound, raw
 from dmlcheck.reference.results import AsMeasured, PartlyUndefined, alternatives
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
@@ -47,8 +57,10 @@ def _limited(x: Any, data_type: str) -> AsMeasured:
 
 
 def float_as(number: Any, output_type: str) -> Any:
-    """Return a FLOAT as an element of a data type."""
-    return converted(number, "FLOAT32", output_type)
+    """Return a FLOAT as an element of a data type, of integers as `in_type_of`."""
+    if output_type in FORMATS:
+        return converted(number, "FLOAT32", output_type)
+    return in_type_of(number, element(0, output_type))
 
 
 def to_floats(x: Any, input_type: str, output_type: str) -> Any:
@@ -71,11 +83,14 @@ def in_type_of(number: Any, elements: Any) -> Any:
     """Return a FLOAT in the data type of elements.
 
     In a type of floats it is the nearest number, or, if that is farther from 0 than the FLOAT, its neighbour toward 0.
-    In a type of integers it is the number without its fraction, and undefined if the type does not hold that.
+    In a type of integers it is the number without its fraction; if the type does not hold that, what a processor makes
+    of it, which is measured except for UINT64.
     """
     exact, value = float(raw(number)), cast(number, elements)
     if not is_float(elements):
-        return PartlyUndefined(value, float(value) != np.trunc(exact))
+        is_beyond = bool(float(value) != np.trunc(exact))
+        found = as_processor_converts(exact, elements) if is_beyond else value
+        return PartlyUndefined(AsMeasured(found, is_beyond), elements.dtype == np.uint64 and exact >= 2.0**64)
     is_larger = abs(float(value)) > abs(exact)
     return alternatives(value, np.nextafter(value, value.dtype.type(0))) if is_larger else value
 

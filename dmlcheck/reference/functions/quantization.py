@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.arrays.blocks import blockwise
-from dmlcheck.reference.arrays.data_types import as_float, limits, nearest, overflows
+from dmlcheck.reference.arrays.data_types import as_float, limits, nearest, overflows, wrapped
 from dmlcheck.reference.ball.numbers import hull, raw
 from dmlcheck.reference.results import AsMeasured, PartlyUndefined
 
@@ -60,9 +60,13 @@ def requantized(
 ) -> PartlyUndefined:
     """Return sums of integers * factor / scale, quantized; implementations may compute `in_floats`() / scale.
 
-    Undefined if a scale is 0 or not finite, or a sum overflows INT32.
+    Undefined if a scale is 0 or not finite. A sum that overflows INT32 wraps, as it does in DirectML.
     """
-    ratio = factor / scale
-    quotient = hull(lambda: sums * factor / scale, lambda: sums * ratio, lambda: in_floats() / scale)
-    is_undefined = ~np.isfinite(ratio) | (raw(ratio) == 0) | overflows_int32(sums)
-    return PartlyUndefined(quantized(quotient, zero_point, output_type), is_undefined)
+    ratio, is_wrapped, sums = factor / scale, overflows_int32(sums), wrapped("INT32", sums)
+    quotient = hull(
+        lambda: sums * factor / scale,
+        lambda: sums * ratio,
+        lambda: np.where(is_wrapped, sums * factor, in_floats()) / scale,
+    )
+    found = AsMeasured(quantized(quotient, zero_point, output_type), is_wrapped)
+    return PartlyUndefined(found, ~np.isfinite(ratio) | (raw(ratio) == 0))

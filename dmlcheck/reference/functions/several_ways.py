@@ -24,13 +24,16 @@ def of_values(condition: Callable[..., Any], *numbers: Any) -> Any:
 def sequence(i: Any, start: float, delta: float, output_type: str) -> Any:
     """Return start + i * delta, with a radius that also contains the running sum.
 
-    In an implementation that multiplies, i * delta may be infinite where the sum is not, and 0 * delta is NaN for an
-    infinite delta.
+    In an implementation that multiplies, as DirectML does in FLOAT32, i * delta may be infinite where the sum is not,
+    and 0 * delta is NaN for an infinite delta.
     """
     value, steps = progression(i, start, delta), infinite(output_type, raw(i) * delta)
     if not np.isfinite(delta):
         return alternatives(value, np.where(raw(i) == 0, start, value))
-    return alternatives(value, np.where(np.isinf(steps), start + steps, value)) if np.isinf(steps).any() else value
+    if not np.isinf(steps).any():
+        return value
+    ways = np.where(np.isinf(steps), start + steps, value), value
+    return alternatives(*(ways if output_type == "FLOAT32" else ways[::-1]))
 
 
 def powers(x: Any, y: Any) -> Any:

@@ -212,7 +212,7 @@ def local_response_normalization_grad(
     """
     share = alpha / local_size
     x, dy = region.inner(input), region.inner(input_gradient)
-    base = np.where(inside, bias + share * region.sums(np.square(input)), 1)
+    base = np.where(inside, bias + share * region.sums(np.power(np.abs(input), 2)), 1)
     sums = region.sums(dy * x * np.power(base, -beta - 1))
     result = region.inner(dy) * np.power(region.inner(base), -beta) - 2 * share * beta * region.inner(x) * sums
     return PartlyUndefined(result, region.any(of_values(np.less_equal, base, 0)))

@@ -11,7 +11,6 @@ import numpy as np
 from dmlcheck.reference.arrays.blocks import Blocks, blockwise
 from dmlcheck.reference.arrays.data_types import infinite
 from dmlcheck.reference.arrays.places import Index
-from dmlcheck.reference.ball.numbers import raw
 from dmlcheck.reference.functions.nested import stored
 from dmlcheck.reference.functions.overflowing import is_beyond
 from dmlcheck.reference.kernels.recurrent.gates import without
@@ -70,7 +69,7 @@ class Walk(NamedTuple):
 class Course(NamedTuple):
     """One of several right ways to compute the states of sequences, with the states so far.
 
-    `first` is another function for the first step of a sequence, or None. A course that `rounds` makes states that
+    `first` is another function for the first step of all sequences, or None. A course that `rounds` makes states that
     overflow the data type infinite after each step; one that `is_forked` has a second course that does.
     """
 
@@ -98,9 +97,9 @@ class Lengths(NamedTuple):
         """A mask of the sequences of a wrong length whose last states are undefined, which are known backward alone."""
         return self.is_wrong & (not self.is_backward)
 
-    def begin(self, t: int) -> Any:
-        """Return a mask of the sequences that have their first step at time t."""
-        return (self.own - 1 == t if self.is_backward else np.full(self.own.shape, t == 0))[:, None]
+    def begins(self, t: int) -> bool:
+        """Whether time t is the first step of all sequences; backward, shorter ones begin later, with states of 0."""
+        return t == (self.steps - 1 if self.is_backward else 0)
 
 
 def states_of(walk: Walk, x: Blocks, lengths: Any, *tensors: Any) -> Iterator[dict[str, Any]]:
@@ -123,9 +122,7 @@ def course_of(walk: Walk, batch: int, weight: Any, recurrence: Any, bias: Any, p
     An initial state that is left out is 0, and its products are left out of the first step: they may be with NaN.
     """
     gates = walk.declared.gates(weight, recurrence, bias, peephole)
-    factors = {"recurrence": recurrence, "peephole": peephole}
-    given = {state.factor: x is not None for state, x in zip(walk.declared.states, initial, strict=True)}
-    is_out = {factor: not is_given and not is_finite(factors[factor]) for factor, is_given in given.items()}
+    is_out = {state.factor: x is None for state, x in zip(walk.declared.states, initial, strict=True)}
     shape = (batch, recurrence.shape[1])
     states = [PartlyUndefined(np.zeros(shape) if x is None else x, np.zeros(shape, bool)) for x in initial]
     course = Course(partial(walk.step, gates=gates), None, states)
@@ -133,11 +130,6 @@ def course_of(walk: Walk, batch: int, weight: Any, recurrence: Any, bias: Any, p
         return course
     own = without(gates, hidden=is_out["recurrence"], cell=is_out.get("peephole", False))
     return course._replace(first=partial(walk.step, gates=own))
-
-
-def is_finite(x: Any) -> bool:
-    """Whether an optional tensor has neither infinity nor NaN."""
-    return x is None or bool(np.isfinite(raw(x)).all())
 
 
 def along(walk: Walk, course: Course, x: Blocks, cut: Index, lengths: Lengths) -> Iterator[tuple[Course, Blocks]]:
@@ -150,7 +142,7 @@ def along(walk: Walk, course: Course, x: Blocks, cut: Index, lengths: Lengths) -
     for t, now in steps_of(x, cut, is_backward=walk.is_backward):
         runs = (t < lengths.own)[:, None]
         has_overflowed = has_overflowed or any(is_beyond(walk.data_type, value).any() for value, _ in states)
-        states = after(course, now, states, runs, lengths.begin(t), walk.data_type)
+        states = after(course, now, states, runs, walk.data_type, is_first=lengths.begins(t))
         value, mark = states[0]
         rows[t] = (value, mark, np.broadcast_to(runs, value.shape))
     block = partial(stacked, rows)
@@ -175,7 +167,7 @@ def stacked(rows: dict[int, tuple[Any, Any, Any]], _: Index) -> PartlyUndefined:
 
 
 def after(
-    course: Course, x: Any, states: Sequence[PartlyUndefined], runs: Any, begins: Any, data_type: str
+    course: Course, x: Any, states: Sequence[PartlyUndefined], runs: Any, data_type: str, *, is_first: bool
 ) -> list[PartlyUndefined]:
     """Return the states after a step; sequences that have ended keep theirs.
 
@@ -183,9 +175,8 @@ def after(
     """
     doubt = np.logical_or.reduce([mark.any(axis=1, keepdims=True) for _, mark in states])
     values = [infinite(data_type, value) if course.rounds else value for value, _ in states]
-    found = course.step(x, *values)
-    if course.first is not None and begins.any():
-        found = [chosen(begins, *ways) for ways in zip(course.first(x, *values), found, strict=True)]
+    step = course.first if is_first and course.first is not None else course.step
+    found = step(x, *values)
     found = [
         PartlyUndefined(stored(value, data_type), np.broadcast_to(doubt | mark, value.shape)) for value, mark in found
     ]

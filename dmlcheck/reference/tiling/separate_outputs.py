@@ -15,9 +15,10 @@ from dmlcheck.reference.tiling.tile import Tile
 
 def of_separate_outputs(declared: SeparateOutputs, request: Request) -> Iterator[Tile]:
     """Yield the tiles of the first output, then of the sections of the other outputs that the desc has."""
-    there = list(request.outputs)
-    tiles = [_of_output(there[0], declared.first, request, request.formula)]
-    for name in there[1:]:
+    names, tiles = iter(request.outputs), []
+    if declared.first is not None:
+        tiles.append(_of_output(next(names), declared.first, request, request.formula))
+    for name in names:
         for part in declared.others[name]:
             own = request._replace(tensors={}, is_exact=part.is_exact)
             tiles.append(_of_output(name, part.tiles, own, part.formula))

@@ -197,8 +197,8 @@ def _facts(summary: Summary, info: RunInfo) -> Iterator[tuple[str, str]]:
     if summary.descs:
         yield "Passed", f"{summary.computed:,}"
         yield "Descs checked", f"{summary.descs:,}"
-    yield "Accumulation", info.settings.accumulate
-    yield "Inputs of products", info.settings.inputs
+    yield "Accumulation", info.settings.precision.accumulate
+    yield "Inputs of products", info.settings.precision.factors
     yield from ((f"Consistent with {name} inputs", str(count)) for name, count in summary.consistent.items())
     yield "Time", f"{summary.seconds:,.2f} s"
     if info.shard is not None:

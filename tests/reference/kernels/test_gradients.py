@@ -791,6 +791,22 @@ def passes(desc: OperatorDesc, inputs: dict[str, Array], actual: Array) -> bool:
     return found[label].result.mismatches == 0
 
 
+@pytest.mark.parametrize("scale", [1, 16])
+def test_a_square_has_the_error_of_a_power(scale: float) -> None:
+    """The squares are 2e-7 too large, which shows where little is left of the base; others are 16 times as much off.
+
+    Measured on DirectML 1.13.1 and 1.15.4, vkd3d-proton on Mesa lavapipe 25.0, 2026-11-29.
+    """
+    x = np.array([-1.0328766, -1.028566, -1.014786, 1.0800757], np.float32).reshape(1, 1, 1, 4)
+    right = np.array([375.21939, 307.13724, 177.1803, 162081.73])
+    measured = np.array([375.22156, 307.13889, 177.18102, 162077.16])
+    fields = {"CrossChannel": True, "LocalSize": 1, "Alpha": -1.7, "Beta": 1.5, "Bias": 2}
+    sizes = dict.fromkeys(("Input", "InputGradient", "OutputGradient"), x.shape)
+    desc = described("LOCAL_RESPONSE_NORMALIZATION_GRAD", sizes, "FLOAT32", **fields)
+    actual = (right + scale * (measured - right)).reshape(x.shape)
+    assert passes(desc, {"InputTensor": x, "InputGradientTensor": np.ones_like(x)}, actual) == (scale == 1)
+
+
 @pytest.mark.parametrize("block", [5, 65_536])
 @pytest.mark.parametrize(("cross", "size"), [(True, 1), (True, 3), (True, 2), (False, 1), (False, 3), (False, 2)])
 def test_an_even_region_is_longer_after_its_element_and_no_other_is_right(

@@ -191,7 +191,7 @@ def test_a_wrong_element_is_refused_and_one_that_is_undefined_is_not(operator: s
         expected = {part.label: (part.tensor, results[part.label].values) for part in desc.tensors(OUTPUT)}
         wrong = {label: changed(generator, part) for label, part in results.items()}
         actual = {label: faulty for label, (faulty, _) in wrong.items()}
-        found = compare(expected, actual, limit_for(desc, None, "FLOAT32"), partial(bounds, desc, inputs))
+        found = compare(expected, actual, limit_for(desc, None), partial(bounds, desc, inputs))
         for label, (_, place) in wrong.items():
             refused = found[label].refused
             assert (refused is None) == (place is None)

@@ -12,6 +12,7 @@ from results import failed
 
 from dmlcheck import __version__
 from dmlcheck.diagnostics.record import Diagnostic
+from dmlcheck.reference.limits.precision import Precision
 from dmlcheck.reports.html.report import Assets, HtmlReport
 from dmlcheck.reports.records import RunInfo, Summary, Tally
 from dmlcheck.running.results import OUTCOMES, CaseResult
@@ -162,7 +163,7 @@ def test_the_head_tells_implementation_level_shard_and_interruption(tmp_path: Pa
         tmp_path / "a.html",
         [CaseResult(case(), "passed")],
         interrupted=True,
-        settings=Settings("4_1", "FLOAT16", inputs="TF32"),
+        settings=Settings("4_1", Precision("FLOAT16", "TF32")),
         shard=(2, 3),
         version="1.2",
         device="GPU 0",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from itertools import accumulate
 from typing import Any
@@ -11,12 +10,59 @@ import numpy as np
 
 from dmlcheck.reference.arrays.blocks import blocks_along
 from dmlcheck.reference.arrays.places import Index, Places, part_at, slices
-from dmlcheck.reference.kernels.attention.heads import ELEMENTS_OF_TILE, AttentionInput, AttentionInputs
+from dmlcheck.reference.kernels.attention.heads import (
+    ELEMENTS_OF_TILE,
+    AttentionInput,
+    AttentionInputs,
+    is_alone,
+    last_four,
+    parts_of,
+)
 from dmlcheck.reference.limits.work import BLOCKS_OF_SCORES
 from dmlcheck.reference.results import UNDEFINED, PartlyUndefined
-from dmlcheck.reference.rows import Cut, Given, Need, Section
+from dmlcheck.reference.rows import UNCUT, Cut, Given, Need, Section, SeparateOutputs
 
 Sizes = tuple[int, ...]
+
+# ---- the tiles of a desc
+
+
+def attention(given: Given) -> SeparateOutputs:
+    """Return the tiles of OutputTensor, and the sections of OutputPresentKey and OutputPresentValue."""
+    found = parts(given)
+    _, k, v = found or (None, None, None)
+    of_steps = {"output_present_key": k, "output_present_value": v}
+    outputs = {name: sections(given, name, part) for name, part in of_steps.items() if given.get(name) is not None}
+    if found is not None and are_known(given, found.sizes_of_scores):
+        return SeparateOutputs(queries(given, found), outputs)
+    return SeparateOutputs(None, {"output": [Section(undefined, UNCUT)], **outputs})
+
+
+def parts(given: Given) -> AttentionInputs | None:
+    """Return query, key and value, or None where the documentation does not define their use together.
+
+    PastSequenceLengths is defined only if there are no earlier steps, and as many keys as queries.
+    """
+    heads = given.get("query_head_count", given.get("head_count"))
+    found = parts_of(given, heads, given.get("key_value_head_count", heads))
+    lengths = given.get("past_sequence_lengths")
+    if found is None or lengths is None:
+        return found
+    is_first = found.k.past is None and found.v.past is None and not np.any(lengths)
+    return found if is_first and found.k.length == found.q.length else None
+
+
+def are_known(given: Given, sizes: Sizes) -> bool:
+    """Whether the documentation defines mask and position for scores of {batch, heads, queries, keys}."""
+    mask, mask_type, position = given.get("mask"), given["mask_type"], last_four(given.get("relative_position_bias"))
+    if position is not None and position.shape != sizes:
+        return False
+    if mask is None:
+        return True
+    if mask_type == "BOOLEAN":
+        return bool(mask.shape[-4:] == sizes) and is_alone(mask, 4)
+    return bool(mask_type != "KEY_QUERY_SEQUENCE_LENGTH_START_END")
+
 
 # ---- queries
 
@@ -42,9 +88,6 @@ def queries(given: Given, found: AttentionInputs) -> Cut:
     }
     depth = found.depth(of_scores)
     return Cut(None, needs, BLOCKS_OF_SCORES, lambda _: depth, lambda _: sizes[:4], partial(side_by_side, share))
-
-
-ALL_UNDEFINED = Cut(lambda _: (), dict.fromkeys(("q", "k", "v", "position", "masking", "last"), lambda *_: None))
 
 
 def side_by_side(share: int, places: Places, given: Given) -> Index:
@@ -88,16 +131,18 @@ def as_scores(mask: Any, mask_type: str, sizes: Sizes) -> Any:
 # ---- keys and values of all steps
 
 
+def present(own: Any, bias: Any) -> Any:
+    """PresentKey = PastKey, then Key + its bias; PresentValue = PastValue, then Value + its bias."""
+    return own if bias is None else own + bias
+
+
 def undefined() -> PartlyUndefined:
     """Return undefined results."""
     return UNDEFINED
 
 
-def sections(given: Given, name: str, part: AttentionInput | None, *, of_step: Callable[..., Any]) -> list[Section]:
-    """Return the sections of an output of keys or values: earlier steps, this step, and the undefined rest.
-
-    `of_step` is the formula of its elements: the tensor of a step and its bias, or None.
-    """
+def sections(given: Given, name: str, part: AttentionInput | None) -> list[Section]:
+    """Return the sections of an output of keys or values: earlier steps, this step, and the undefined rest."""
     *lead, batch, heads, length, size = given[name].sizes
     has_room = given.get("past_sequence_lengths") is not None
     past, own, bias = tensors_for((batch, heads, length, size), part, has_room=has_room)
@@ -112,8 +157,8 @@ def sections(given: Given, name: str, part: AttentionInput | None, *, of_step: C
         return Cut(needs=needs, sizes=lambda _: (batch, heads, stop - start, size), where=where)
 
     return [
-        Section(of_step, tiles(0, middle, own=past, bias=None), is_exact=True),
-        Section(of_step, tiles(middle, end, own=own, bias=bias), is_exact=bias is None),
+        Section(present, tiles(0, middle, own=past, bias=None), is_exact=True),
+        Section(present, tiles(middle, end, own=own, bias=bias), is_exact=bias is None),
         Section(undefined, tiles(end, length)),
     ]
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from dmlcheck.reference.arrays.needs import WHOLE, region_axis, region_of_crop, regions_on_image, regions_with_gradients
-from dmlcheck.reference.kernels.regions.samples import Sampling, sample_counts
+from dmlcheck.reference.kernels.regions.samples import sample_counts, sampling_of
 from dmlcheck.reference.limits.work import BLOCKS_OF_SAMPLES, ELEMENTS_OF_BLOCK, SAMPLES, SAMPLES_AT_ONCE, Work
 from dmlcheck.reference.rows import Cut, EachOutput, Given
 
@@ -48,11 +48,7 @@ def gradients(given: Given) -> EachOutput:
 
 def samples_of_each(given: Given, window: Sequence[int]) -> list[int]:
     """Return the number of samples of an element, by region; 1 where it is undefined."""
-    names, scales = ("", ""), (given["spatial_scale_y"], given["spatial_scale_x"])
-    least, most = given["minimum_samples_per_output"], given["maximum_samples_per_output"]
-    offsets = (given.get("input_pixel_offset", 0.5), given.get("output_pixel_offset", -0.5))
-    sampling = Sampling(*names, scales, least, most, *offsets, given.get("align_regions_to_corners", False))
-    counts = sample_counts(given["roi"].reshape(-1, 4), window, sampling)
+    counts = sample_counts(given["roi"].reshape(-1, 4), window, sampling_of(given))
     return [1 if own is None else math.prod(own.counts) for own in counts]
 
 

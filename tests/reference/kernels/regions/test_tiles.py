@@ -15,6 +15,8 @@ from dmlcheck.reference.limits.work import SAMPLES_AT_ONCE, Work
 REGIONS = np.array([[[[0, 0, 8, 4], [0, 0, 8, 8]]]], np.float32)
 GIVEN: dict[str, Any] = {
     "roi": REGIONS,
+    "interpolation_mode": "LINEAR",
+    "reduction_function": "AVERAGE",
     "spatial_scale_x": 1.0,
     "spatial_scale_y": 1.0,
     "minimum_samples_per_output": 1,
