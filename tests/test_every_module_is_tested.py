@@ -15,7 +15,6 @@ ELSEWHERE = {
     "__main__.py": "test_main.py",
     "reference/functions/layers.py": "reference/kernels/test_folding.py",
     "reference/tiling/request.py": "reference/test_engine.py",
-    "reference/tiling/tile.py": "reference/test_engine.py",
 }
 
 
