@@ -15,7 +15,14 @@ import numpy as np
 
 from dmlcheck.reference.ball.numbers import Condition, raw, sum_of_products
 from dmlcheck.reference.functions.nested import Nested
-from dmlcheck.reference.functions.overflowing import NONE, may_overflow, norm, products_depend_on_order
+from dmlcheck.reference.functions.overflowing import (
+    NONE,
+    infinite_beyond,
+    is_beyond,
+    may_overflow,
+    norm,
+    products_depend_on_order,
+)
 from dmlcheck.reference.results import PartlyUndefined, separated, ways_of
 from dmlcheck.values.number_formats import NUMPY_TYPES
 
@@ -105,14 +112,14 @@ class RecurrentStep:
         return self.sum(gate, reset=reset)
 
     def sum_with_share(self, gate: Gate, r: Any) -> Any:
-        """Return x W^T + r . (h R^T + Rb) + Wb.
+        """Return x W^T + r . (h R^T + Rb) + Wb; without R and Rb, the share is of 0.
 
         It is undefined where one of the sums overflows in only one order, or where only the inner one overflows the
         data type, and not the share of it.
         """
         of_hidden, most = _of_hidden(gate, self.h), self._most(gate, self.norms[1])
         if not of_hidden:
-            return self._sum(_of_input(gate, self.x), most)
+            return self._sum([*_of_input(gate, self.x), (np.multiply, r, 0.0)], most)
         inner = self._sum(of_hidden, most)
         self.undefined |= may_overflow(self.data_type, inner) & ~may_overflow(self.data_type, r * inner)
         return self._sum([*_of_input(gate, self.x), (np.multiply, r, inner)], most + norm(r) * norm(inner))
@@ -126,19 +133,31 @@ class RecurrentStep:
         total = sum_of_products(products)
         return self.defined(PartlyUndefined(total, products_depend_on_order(total, products, most)))
 
+    def either(self, function: Callable[[Any], Any], x: Any) -> Any:
+        """Return results of a function, undefined where they are others for infinity in place of numbers too large."""
+        found, known = function(x), self.undefined
+        if is_beyond(self.data_type, x).any():
+            other = function(infinite_beyond(x, self.data_type))
+            self.undefined = known | _differ(raw(other), raw(found))
+        return found
+
     def function(self, nested: Nested, limit: Any = None, *, is_last: bool = False) -> Callable[[Any], Any]:
         """Return an activation, clipped to a limit; unless it `is_last`, its results are not rounded to the data type.
 
-        Undefined are results for NaN that is clipped, all for a limit that is NaN or negative, and those that differ if
-        a number is rounded to infinity first. Unless the activation `is_last`, so are results that overflow.
+        Undefined are results for NaN that is clipped, which is the limit below, and those that differ if a number is
+        rounded to infinity first. Unless the activation `is_last`, so are results that overflow. DirectML leaves a
+        number as it is for a limit of NaN, and all are the limit if that is negative, where -infinity is undefined.
         """
 
         def clipped(x: Any) -> Any:
-            self.undefined = self.undefined | np.isnan(raw(x)) | ~(raw(limit) >= 0)
-            return activated(np.clip(x, -limit, limit))
+            if np.isnan(raw(limit)):
+                return activated(x)
+            is_nan = np.isnan(raw(x))
+            self.undefined = self.undefined | is_nan & (raw(limit) >= 0) | np.isneginf(raw(limit))
+            return activated(np.clip(np.where(is_nan, -limit, x), -limit, limit))
 
         def activated(x: Any) -> Any:
-            value, *others = ways_of(self.defined(nested(x)))
+            value, *others = ways_of(self.defined(nested._replace(is_step=True)(x)))
             dtype = NUMPY_TYPES[self.data_type if is_last else "FLOAT64"]
             for other in others:
                 self.undefined = self.undefined | _differ(raw(other).astype(dtype), raw(value).astype(dtype))
