@@ -12,7 +12,7 @@ from dmlcheck.reference.functions.magnitudes import of_gemm
 from dmlcheck.reference.functions.nested import Nested
 from dmlcheck.reference.functions.products import dequantized_dot, dot, dot_of_scaled, plus, scaled_dot, with_or_without
 from dmlcheck.reference.functions.quantization import difference, overflows_int32, requantized
-from dmlcheck.reference.results import AsMeasured, PartlyUndefined, any_of
+from dmlcheck.reference.results import AsMeasured, any_of
 from dmlcheck.reference.rows import PRODUCTS, Axes, Given, Kernel, Products
 
 
@@ -73,7 +73,7 @@ def quantized_linear_matrix_multiply(
     output_zero_point: Any,
     *,
     output_type: str,
-) -> PartlyUndefined:
+) -> AsMeasured:
     """clamp(rint(q) + OutputZeroPoint, Min, Max).
 
     q = ((A - AZeroPoint) * AScale) @ ((B - BZeroPoint) * BScale) / OutputScale. OutputScale and OutputZeroPoint have
