@@ -8,10 +8,20 @@ from typing import Any
 
 import numpy as np
 
+from dmlcheck.reference.arrays.data_types import beginning
 from dmlcheck.reference.arrays.places import with_ones_after
 from dmlcheck.reference.ball.numbers import Array
-from dmlcheck.reference.functions.interpolation import clamped
+from dmlcheck.reference.functions.interpolation import beside, clamped
 from dmlcheck.reference.kernels.indexing import last_dimensions, within_all
+from dmlcheck.reference.kernels.regions.samples import (
+    Sampling,
+    bounded,
+    places_of_samples,
+    readings,
+    rounding_of,
+    sample_counts,
+)
+from dmlcheck.reference.results import PartlyUndefined, separated
 
 # ---- resampling
 
@@ -57,6 +67,47 @@ def _extended(x: Array, axis: int, scaled: Array, offset: Any, is_still: bool, b
     low, high = (np.take(x, clamped(index, x.shape[axis]), axis) for index in (at, at + 1))
     part = with_ones_after(scaled - offset - at, x.ndim - axis - 1)
     found: Array = low if is_still else low + (high - low) * part
+    return found
+
+
+# ---- regions
+
+
+def cropped(x: Array, regions: Array, images: Array, like: Array, outside: Any, *fields: Any) -> Array:
+    """Return the crops of regions in FLOAT32, with averages as low + (high - low) * part along width, then height.
+
+    The sum of samples begins with 0, the largest sample with the least number; NaN is left out of it. The fields are
+    those of `Sampling`, in order.
+    """
+    sampling, each = Sampling(*fields), zip(images.reshape(-1).tolist(), regions.reshape(-1, 4), strict=True)
+    return np.stack([_crop(x[number], corners, like, sampling, outside) for number, corners in each])
+
+
+def _crop(image: Array, corners: Array, like: Array, sampling: Sampling, outside: Any) -> Array:
+    sizes, plane = like.shape[2:], image.shape[1:]
+    (own,) = sample_counts(corners[None], sizes, sampling)
+    if own is None:
+        return np.full((len(image), *sizes), np.nan)
+    at = places_of_samples(corners, [range(size) for size in sizes], sizes, own.counts, sampling)
+    samples = image.astype(np.float32)
+    for axis, x in ((2, at[1]), (1, at[0])):
+        samples = _sampled_along(samples, axis, x.astype(np.float32), rounding_of(sampling))
+    inside = bounded(PartlyUndefined(samples, where=False), at, plane, readings(at, plane, sampling)[0], outside)
+    (rows, columns), numbers = own.counts, separated(inside)[0].astype(np.float32)
+    each = numbers.reshape(len(image), sizes[0], rows, sizes[1], columns).swapaxes(2, 3)
+    every = each.reshape(len(image), *sizes, rows * columns)
+    if sampling.reduction_function == "MAX":
+        return np.asarray(np.fmax.reduce(every, axis=-1, initial=beginning(like.dtype.name.upper())))
+    found: Array = np.cumsum(every, axis=-1)[..., -1] / np.float32(rows * columns)
+    return found
+
+
+def _sampled_along(x: Array, axis: int, places: Array, rounding: Any) -> Array:
+    if rounding is not None:
+        return np.take(x, clamped(rounding(places), x.shape[axis]), axis)
+    near = beside(places, x.shape[axis])[0]
+    low, high = (np.take(x, index, axis) for index in (near.low, near.high))
+    found: Array = low + (high - low) * with_ones_after(near.part, 2 - axis)
     return found
 
 

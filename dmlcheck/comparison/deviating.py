@@ -35,6 +35,7 @@ FUNCTIONS: dict[str, Any] = {
     "inf": np.inf,
     "nan": np.nan,
     "tuple": tuple,
+    "cropped": departures.cropped,
     "extended": departures.extended,
     "lower": departures.lower,
     "of_visible": departures.of_visible,

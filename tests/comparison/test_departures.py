@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dmlcheck.comparison.departures import extended, lower, of_visible, opened, scattered, scattered_nd
+from dmlcheck.comparison.departures import cropped, extended, lower, of_visible, opened, scattered, scattered_nd
 
 X = np.array([3, -17, 45, 7, -101, 60, 220, -9], np.float32)
 INF, NAN = np.inf, np.nan
@@ -114,3 +114,39 @@ def test_positions_are_those_of_visible_keys_or_all_where_a_mask_leaves_none(
 def test_a_mask_that_leaves_no_key_is_opened() -> None:
     assert opened(np.int32([[0, 2, -1]])).tolist() == [[2**31 - 1, 2, 2**31 - 1]]
     assert opened(np.int32([[3, 2], [3, 1]])).tolist() == [[2**31 - 1, 2], [0, 1]]
+
+
+LOWEST = float(np.finfo(np.float32).min)
+
+
+@pytest.mark.parametrize(
+    ("infinity", "place", "at", "maximum", "average"),
+    [
+        (INF, (0, 1), (0, 0), LOWEST, NAN),
+        (INF, (0, 1), (0.5, 0.5), LOWEST, NAN),
+        (INF, (1, 1), (0.5, 0.5), INF, INF),
+        (INF, (1, 0), (0.25, 1), 2.75, 2.75),
+        (INF, (1, 1), (-0.5, 0.5), 1.5, 1.5),
+        (-INF, (1, 1), (0.5, 0.5), LOWEST, -INF),
+        (NAN, (0, 1), (0.5, 0), LOWEST, NAN),
+        (NAN, (0, 1), (2.5, 0), 7, 7),
+    ],
+)
+def test_samples_are_on_lines_through_infinities(
+    infinity: float, place: tuple[int, int], at: tuple[float, float], maximum: float, average: float
+) -> None:
+    image = np.arange(1, 10, dtype=np.float32).reshape(1, 1, 3, 3)
+    image[(0, 0, *place)] = infinity
+    regions, like = np.array([[*at[::-1], *at[::-1]]]), np.zeros((1, 1, 1, 1), np.float32)
+    for function, expected in (("MAX", maximum), ("AVERAGE", average)):
+        fields = ("LINEAR", function, 1.0, 1.0, 1, 1, 0.0, 0.0, False)
+        with np.errstate(invalid="ignore"):
+            found = cropped(image, regions, np.array([0]), like, -7.0, *fields)
+        assert np.array_equal(found.reshape(-1), [expected], equal_nan=True)
+
+
+def test_a_sum_of_samples_is_of_float32() -> None:
+    image, like = np.full((1, 1, 1, 1), 3e38, np.float32), np.zeros((1, 1, 1, 1), np.float32)
+    fields = ("NEAREST_NEIGHBOR", "AVERAGE", 1.0, 1.0, 2, 2, 0.0, 0.0, False)
+    with np.errstate(over="ignore"):
+        assert cropped(image, np.zeros((1, 4)), np.array([0]), like, 0.0, *fields).item() == INF

@@ -19,13 +19,15 @@ class Nested(NamedTuple):
     """A nested operator: its formula, and the data type of its operand.
 
     `axes` are the axes that it reduces, which may not be cut; none for an element-wise operator. An implementation may
-    round the operand to the data type first. The radius covers both; where the rounding overflows, the results for the
-    number and for infinity are alternatives.
+    round the operand to the data type first. The radius covers both; where the rounding overflows, the results for
+    infinity, which DirectML gives, and for the number are alternatives. `is_step` says that the operator is in a step
+    of a recurrent network, where the number comes first.
     """
 
     formula: Callable[..., Any]
     data_type: str
     axes: tuple[int, ...] = ()
+    is_step: bool = False
 
     def __call__(self, x: Any) -> Any:
         """Return the operator's results for x, which has all elements along `axes`."""
@@ -37,7 +39,8 @@ class Nested(NamedTuple):
         if not beyond.any():
             return found
         infinite = np.where(beyond, np.copysign(np.inf, raw(x)), stored(x, self.data_type))
-        return any_of(found, unmeasured(self.formula(infinite)))
+        ways = found, unmeasured(self.formula(infinite))
+        return any_of(*(ways if self.is_step else ways[::-1]))
 
 
 def unchanged(x: Any) -> Any:

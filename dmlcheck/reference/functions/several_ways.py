@@ -51,6 +51,13 @@ def as_measured_powers(found: Any, where: Any, of_0: Any, output_type: str) -> P
     return PartlyUndefined(AsMeasured(found, where), where & of_0 & (output_type == "FLOAT16"))
 
 
+def remainders_beyond(found: AsMeasured, a: Any, is_beyond: Any, output_type: str) -> Any:
+    """Return remainders of a, where the quotient is beyond the type: in FLOAT32 infinite, else undefined."""
+    if output_type != "FLOAT32":
+        return PartlyUndefined(found, is_beyond)
+    return AsMeasured(np.where(is_beyond, np.copysign(np.inf, -raw(a)), found.value), found.where | is_beyond)
+
+
 def sums_or_infinity(total: Any, output_type: str) -> tuple[Any, Any]:
     """Return sums, and the same where those beyond the type are infinite; first the ones that DirectML computes with.
 

@@ -18,8 +18,13 @@ from dmlcheck.reference.arrays.data_types import (
     width,
     wrapped,
 )
-from dmlcheck.reference.ball.numbers import raw
-from dmlcheck.reference.functions.several_ways import as_measured_powers, of_values, powers, sums_or_infinity
+from dmlcheck.reference.functions.several_ways import (
+    as_measured_powers,
+    of_values,
+    powers,
+    remainders_beyond,
+    sums_or_infinity,
+)
 from dmlcheck.reference.results import AsMeasured, PartlyUndefined, alternatives, flushing
 from dmlcheck.reference.rows import CHOICES, REMAINDERS, Kernel, elementwise, exact
 
@@ -72,12 +77,8 @@ def modulus(ufunc: np.ufunc) -> Kernel:
     """
 
     def formula(a: Any, b: Any, *, output_type: str) -> Any:
-        is_beyond, is_infinite = overflows(output_type, a / b), np.isinf(b)
-        found = np.where(is_infinite, np.nan, ufunc(a, b))
-        if output_type != "FLOAT32":
-            return PartlyUndefined(AsMeasured(found, is_infinite), is_beyond)
-        beyond = np.where(is_beyond, np.copysign(np.inf, -raw(a)), found)
-        return AsMeasured(beyond, is_infinite | is_beyond)
+        found = AsMeasured(np.where(np.isinf(b), np.nan, ufunc(a, b)), np.isinf(b))
+        return remainders_beyond(found, a, overflows(output_type, a / b), output_type)
 
     def integers(a: Any, b: Any, *, output_type: str) -> Any:
         found = ufunc(a, b)

@@ -13,11 +13,10 @@ import numpy as np
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.reference.arrays.data_types import beginning, is_float
 from dmlcheck.reference.arrays.grouped import comparable
-from dmlcheck.reference.arrays.needs import CHANNELS, REGIONS, batches_and_channels
+from dmlcheck.reference.arrays.needs import CHANNELS, REGIONS
 from dmlcheck.reference.arrays.places import Places, with_ones_after
-from dmlcheck.reference.functions.corners import Corners, corners
-from dmlcheck.reference.functions.norms import absolute_norm, alternatives_of_signs, has_plain_powers
-from dmlcheck.reference.functions.quantization import difference, requantized
+from dmlcheck.reference.functions.conversions import difference, requantized
+from dmlcheck.reference.functions.pooled import Corners, absolute_norm, alternatives_of_signs, corners, has_plain_powers
 from dmlcheck.reference.functions.windows import (
     View,
     Window,
@@ -100,11 +99,6 @@ def least(given: Given) -> Any:
     """Return the least number of the tensor's type, which pads it."""
     dtype = given["input"].dtype
     return -np.inf if is_float(given["input"]) else np.iinfo(dtype).min
-
-
-def window_without_repeats(given: Given) -> Window:
-    """Return the window of a pooling, which covers no element twice."""
-    return without_repeats(window_of(given))
 
 
 class Maxima(NamedTuple):
@@ -255,22 +249,28 @@ def largest_of_parts(image: Any, rows: list[slice], columns: list[slice]) -> tup
 
 
 def max_unpooling(input: Any, indices: Any, *, output: TensorDesc) -> PartlyUndefined:
-    """Output[Indices[j]] = Input[j], counted through all of OutputTensor, and 0 everywhere else."""
+    """Output[Indices[j]] = Input[j], counted through all of OutputTensor, and 0 everywhere else.
+
+    DirectML leaves out what is outside.
+    """
     size = math.prod(output.sizes)
     is_inside = indices.ravel() < size
     own = slice(None) if is_inside.all() else is_inside
     places, values = indices.ravel()[own].astype(np.intp), input.ravel()[own]
-    found, is_undefined = np.zeros(size, input.dtype), np.full(size, own is is_inside)
+    found, is_undefined = np.zeros(size, input.dtype), np.zeros(size, bool)
     found[places] = values
     is_other = (found[places] != values) & ~(np.isnan(found[places]) & np.isnan(values))
     is_undefined[places[is_other]] = True
-    return PartlyUndefined(found.reshape(output.sizes), is_undefined.reshape(output.sizes))
+    measured = AsMeasured(found.reshape(output.sizes), own is is_inside)
+    return PartlyUndefined(measured, is_undefined.reshape(output.sizes))
 
 
 POOLED = Windows(window_of)
 POWERS = Windows(window_of, is_reduced=has_plain_powers)
-LARGEST = Windows(window_without_repeats, least, lambda given: given.get("output_indices") is None)
-POOLED_REGIONS = Cut(batches_and_channels, {"input": CHANNELS, "roi": REGIONS})
+LARGEST = Windows(
+    lambda given: without_repeats(window_of(given)), least, lambda given: given.get("output_indices") is None
+)
+POOLED_REGIONS = Cut((0, 1), {"input": CHANNELS, "roi": REGIONS})
 
 KERNELS: dict[str, Kernel] = {
     "AVERAGE_POOLING": Kernel(average_pooling, POOLED, spread=Spread()),

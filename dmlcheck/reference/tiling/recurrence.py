@@ -17,8 +17,7 @@ from dmlcheck.reference.functions.overflowing import is_beyond
 from dmlcheck.reference.kernels.recurrent.gates import without
 from dmlcheck.reference.results import AsMeasured, PartlyUndefined, any_of
 from dmlcheck.reference.rows import Recurrence
-from dmlcheck.reference.tiling.request import Request
-from dmlcheck.reference.tiling.tile import Tile
+from dmlcheck.reference.tiling.request import Request, Tile
 
 STEPS = 8  # of a block, which are in memory as float64 at once
 LARGEST = 1 << 21  # elements of the sequences of a tile, of STEPS steps or more: 16 megabytes of float64
@@ -34,7 +33,8 @@ def of_recurrence(declared: Recurrence, request: Request) -> Iterator[Tile]:
     data_type = request.desc.tensors()[0].tensor.data_type
     for way, direction in enumerate(declared.directions(given)):
         step = partial(request.formula, **direction.options)
-        formula = partial(states_of, Walk(declared, step, data_type, direction.is_backward))
+        walk = Walk(declared, step, data_type, direction.is_backward, declared.is_measured(given))
+        formula = partial(states_of, walk)
         for start in range(0, batch, width):
             part = slice(start, min(batch, start + width))
             last = {state.last: (0, way, part) for state in declared.states}
@@ -65,6 +65,7 @@ class Walk(NamedTuple):
     step: Step
     data_type: str
     is_backward: bool
+    is_measured: bool = False
 
 
 class Course(NamedTuple):
@@ -107,14 +108,14 @@ def states_of(walk: Walk, x: Blocks, lengths: Any, *tensors: Any) -> Iterator[di
     """Yield the states of some sequences, block by block of steps, and then their last states."""
     count, batch, _ = x.shape
     own = Lengths(np.full(batch, count) if lengths is None else lengths, count, walk.is_backward)
-    courses = [course_of(walk, batch, *tensors)]
+    courses, is_measured = [course_of(walk, batch, *tensors)], own.is_wrong | walk.is_measured
     for cut in reversed(x.cuts) if walk.is_backward else x.cuts:
         done = [part for course in courses for part in along(walk, course, x, cut, own)]
         courses = [course for course, _ in done]
-        yield {SEQUENCE: AsMeasured(blockwise(of_courses, *(states for _, states in done)), own.is_wrong)}
+        yield {SEQUENCE: AsMeasured(blockwise(of_courses, *(states for _, states in done)), is_measured)}
     for place, state in enumerate(walk.declared.states):
         found = of_courses(*(course.states[place] for course in courses))
-        yield {state.last: AsMeasured(PartlyUndefined(found, own.is_lost), own.is_wrong)}
+        yield {state.last: AsMeasured(PartlyUndefined(found, own.is_lost), is_measured)}
 
 
 def of_courses(first: PartlyUndefined, *others: PartlyUndefined) -> Any:

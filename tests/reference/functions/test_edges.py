@@ -16,12 +16,13 @@ X = np.array([1, 2, 3])
 
 
 def whole(x: Any, places: list[range], mode: str) -> tuple[list[Any], list[Any]]:
-    """Return the elements at some places, put together from their blocks, and the mask of undefined ones."""
+    """Return the elements at some places, put together from their blocks, and the mask of those measured."""
     found = continued(x, places, mode)
     values, mask = np.full(found.shape, -1), np.zeros(found.shape, bool)
-    for cut, part, is_undefined, _ in blocks_of(found):
+    for cut, part, is_undefined, is_measured in blocks_of(found):
         assert (values[cut] == -1).all()
-        values[cut], mask[cut] = part, is_undefined
+        assert not is_undefined
+        values[cut], mask[cut] = part, is_measured
     return values.tolist(), mask.tolist()
 
 

@@ -144,16 +144,20 @@ class RecurrentStep:
     def function(self, nested: Nested, limit: Any = None, *, is_last: bool = False) -> Callable[[Any], Any]:
         """Return an activation, clipped to a limit; unless it `is_last`, its results are not rounded to the data type.
 
-        Undefined are results for NaN that is clipped, all for a limit that is NaN or negative, and those that differ if
-        a number is rounded to infinity first. Unless the activation `is_last`, so are results that overflow.
+        Undefined are results for NaN that is clipped, which is the limit below, and those that differ if a number is
+        rounded to infinity first. Unless the activation `is_last`, so are results that overflow. DirectML leaves a
+        number as it is for a limit of NaN, and all are the limit if that is negative, where -infinity is undefined.
         """
 
         def clipped(x: Any) -> Any:
-            self.undefined = self.undefined | np.isnan(raw(x)) | ~(raw(limit) >= 0)
-            return activated(np.clip(x, -limit, limit))
+            if np.isnan(raw(limit)):
+                return activated(x)
+            is_nan = np.isnan(raw(x))
+            self.undefined = self.undefined | is_nan & (raw(limit) >= 0) | np.isneginf(raw(limit))
+            return activated(np.clip(np.where(is_nan, -limit, x), -limit, limit))
 
         def activated(x: Any) -> Any:
-            value, *others = ways_of(self.defined(nested(x)))
+            value, *others = ways_of(self.defined(nested._replace(is_step=True)(x)))
             dtype = NUMPY_TYPES[self.data_type if is_last else "FLOAT64"]
             for other in others:
                 self.undefined = self.undefined | _differ(raw(other).astype(dtype), raw(value).astype(dtype))

@@ -594,7 +594,7 @@ def test_after_its_end_a_sequence_is_0(operator: str, direction: str) -> None:
 
 
 @pytest.mark.parametrize("limit", [-1.0, math.nan])
-def test_a_threshold_that_is_none_makes_all_undefined_where_it_is_used(limit: float) -> None:
+def test_a_threshold_that_is_none_leaves_all_undefined_or_measured_where_it_is_used(limit: float) -> None:
     desc, inputs = lstm_of(0, UseClipThreshold=True, ClipThreshold=limit)
     assert all(marks(desc, inputs, label).all() for label in OUTPUTS["LSTM"])
     desc, inputs = lstm_of(0, UseClipThreshold=False, ClipThreshold=limit)
