@@ -22,6 +22,7 @@ FAMILIES = (
     "fills_and_diagonals",
     "fused_attention",
     "fused_normalization",
+    "fused_on_cpu",
     "gathering",
     "gelu",
     "grouped_attention",
