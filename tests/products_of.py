@@ -13,7 +13,6 @@ from dmlcheck import validation
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference import engine
 from dmlcheck.reference.bounds import Bound
-from dmlcheck.reference.tiling import threads
 from dmlcheck.specs.load import load_spec
 from dmlcheck.specs.names import NEWEST_LEVEL
 
@@ -67,9 +66,9 @@ def bound(desc: OperatorDesc, inputs: dict[str, Array], accumulate: str = "FLOAT
 
 def peak(desc: OperatorDesc, inputs: dict[str, Array]) -> int:
     """Return how many bytes the results take, and what one thread needs on the way to them."""
-    threads.keep_memory()  # an array that the first results of a process need
+    engine.keep_memory()  # an array that the first results of a process need
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(threads, "_MOST_THREADS", 1)
+        patch.setattr(engine, "_MOST_THREADS", 1)
         tracemalloc.start()
         try:
             engine.evaluate(desc, inputs)

@@ -23,8 +23,7 @@ from dmlcheck.implementations import (
     is_invalid_argument,
 )
 from dmlcheck.implementations.reference import Reference
-from dmlcheck.reference.limits.deadline import OutOfTime
-from dmlcheck.reference.limits.work import TooMuchWork
+from dmlcheck.reference.limits.work import OutOfTime, TooMuchWork
 from dmlcheck.running.undefined_elements import Masks, masks_of
 
 _UNSUPPORTED = "unsupported-by-implementation"  # how the reason of a skipped case begins

@@ -16,8 +16,7 @@ from dmlcheck.diagnostics.record import WARNING, Finding
 from dmlcheck.diagnostics.wording import cut
 from dmlcheck.implementations.protocol import adapted
 from dmlcheck.reference.engine import too_much_work
-from dmlcheck.reference.limits.deadline import Limited, OutOfTime
-from dmlcheck.reference.limits.work import TooMuchWork
+from dmlcheck.reference.limits.work import Limited, OutOfTime, TooMuchWork
 from dmlcheck.running.computed import (
     Computed,
     Nothing,

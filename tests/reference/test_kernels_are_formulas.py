@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import inspect
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -74,3 +76,12 @@ def test_a_formula_fits_in_the_eye_and_most_have_a_few_lines() -> None:
     found = {name: lines for path in FAMILIES for name, lines in lengths(path).items()}
     assert {name: lines for name, lines in found.items() if lines > LONGEST} == {}
     assert sorted(found.values())[len(found) // 2] <= 6
+
+
+@pytest.mark.parametrize("name", ["attention", "convolution", "recurrent", "regions"])
+def test_tensors_of_several_dimensions_say_which(name: str) -> None:
+    rows = import_module(f"{kernels.__name__}.{name}").KERNELS
+    assert len(rows) >= 2
+    for row in rows.values():
+        tensors = [own for own in inspect.signature(row.function).parameters.values() if own.kind != own.KEYWORD_ONLY]
+        assert [own.name for own in tensors if "[" not in str(own.annotation)] == []

@@ -16,7 +16,7 @@ from dmlcheck.cases.records import Case
 from dmlcheck.formats.registry import read_file
 from dmlcheck.implementations import Failure, TimedOut, Unsupported
 from dmlcheck.implementations.reference import Reference
-from dmlcheck.reference.limits import deadline
+from dmlcheck.reference.limits import work
 from dmlcheck.running import one_case
 from dmlcheck.running.one_case import Run, run_case, run_cases
 from dmlcheck.running.pair import Pair
@@ -514,7 +514,7 @@ def test_a_masked_array_is_no_input() -> None:
 @pytest.mark.parametrize("tiles", [0, 1])  # in the second place the result is there, and its tolerance is not
 def test_the_reference_has_a_time_limit_in_this_process(tiles: int, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter([0.0, *[1.0] * tiles, *[3.0] * 9])
-    monkeypatch.setattr(deadline, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    monkeypatch.setattr(work, "time", SimpleNamespace(monotonic=lambda: next(clock)))
     late = run_case(case(outputs={"OutputTensor": [4, 7]}), Run(Reference(), timeout=2.0))
     assert (late.outcome, late.reason, [found.rule for found in late.diagnostics]) == (
         "error",

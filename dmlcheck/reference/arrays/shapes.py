@@ -24,9 +24,9 @@ else:
 One = NewType("One", int)  # size 1, which is broadcast
 Batch = NewType("Batch", int)
 Size = NewType("Size", int)  # the numbers of one element of a sequence
+Group = NewType("Group", int)  # channels that are convolved with each other, or query heads that share one of the keys
 
 # ---- windows
-Group = NewType("Group", int)  # channels that are convolved with each other
 Channel = NewType("Channel", int)  # of OutputTensor, in a group for convolutions
 Term = NewType("Term", int)  # an element of the window in an input channel of the group
 Place = NewType("Place", int)  # of the window, in row-major order of the output's elements
@@ -35,7 +35,7 @@ Place = NewType("Place", int)  # of the window, in row-major order of the output
 Hidden = NewType("Hidden", int)  # elements of a state
 
 # ---- attention
-Share = NewType("Share", int)  # query heads for one head of the keys
+Share = NewType("Share", int)  # query heads of a group
 Query = NewType("Query", int)
 Key = NewType("Key", int)
 

@@ -15,8 +15,7 @@ from dmlcheck.reference.ball.numbers import Arithmetic
 from dmlcheck.reference.bindings import Binding, Inputs, attributes_of, fields_of, parameter, row, tensors_of
 from dmlcheck.reference.functions.neighbours import has_everything, region
 from dmlcheck.reference.functions.phases import most_places
-from dmlcheck.reference.limits.deadline import in_time
-from dmlcheck.reference.limits.work import Work, multiplications, terms
+from dmlcheck.reference.limits.work import Work, in_time, multiplications, terms
 from dmlcheck.reference.rows import (
     Correlations,
     Cut,

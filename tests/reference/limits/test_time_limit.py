@@ -9,8 +9,8 @@ import pytest
 
 from dmlcheck.descs.read import read_desc
 from dmlcheck.reference import engine
-from dmlcheck.reference.limits import deadline
-from dmlcheck.reference.limits.deadline import Limited, OutOfTime, in_time
+from dmlcheck.reference.limits import work
+from dmlcheck.reference.limits.work import Limited, OutOfTime, in_time
 
 TENSOR = {"DataType": "FLOAT32", "Sizes": [2]}
 DESC = read_desc("ACTIVATION_RELU", {"InputTensor": TENSOR, "OutputTensor": TENSOR}).desc
@@ -18,7 +18,7 @@ DESC = read_desc("ACTIVATION_RELU", {"InputTensor": TENSOR, "OutputTensor": TENS
 
 def test_parts_are_computed_until_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter([10.0, 10.0, 12.0, 12.5])  # at the beginning, and before each part
-    monkeypatch.setattr(deadline, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    monkeypatch.setattr(work, "time", SimpleNamespace(monotonic=lambda: next(clock)))
     seen: list[int] = []
     with Limited(2.0), pytest.raises(OutOfTime, match=r"^2$"):
         any(map(seen.append, in_time(range(3))))

@@ -16,7 +16,6 @@ from bounds_of import gathered
 from grouped import built
 
 from dmlcheck.reference import engine
-from dmlcheck.reference.tiling import threads
 from dmlcheck.reference.tiling.plan import tiles_of
 from dmlcheck.reference.tiling.request import Tile
 from dmlcheck.values import memory
@@ -44,10 +43,10 @@ def test_results_are_the_same_in_any_number_of_threads(
 ) -> None:
     desc, inputs = built(operator, ELEMENTS.reshape(sizes), **fields)
     alone = engine.evaluate(desc, inputs)["OutputTensor"].values  # has too few elements for threads
-    monkeypatch.setattr(threads, "_MANY", ELEMENTS.size)
+    monkeypatch.setattr(engine, "_MANY", ELEMENTS.size)
     used: list[int] = []
-    shared = threads._shared
-    monkeypatch.setattr(threads, "_shared", lambda tiles, work, count: used.append(count) or shared(tiles, work, count))
+    shared = engine._shared
+    monkeypatch.setattr(engine, "_shared", lambda tiles, work, count: used.append(count) or shared(tiles, work, count))
     for cores in (1, 2, 3, 64):
         monkeypatch.setattr(memory, "cores", lambda cores=cores: cores)
         together = engine.evaluate(desc, inputs)["OutputTensor"].values
@@ -71,7 +70,7 @@ def test_threads_share_the_tiles() -> None:
         with lock:
             places.append(tile.where)
 
-    threads.compute_all(counted(80), compute, 2)
+    engine.compute_all(counted(80), compute, 2)
     assert len(seen) == 2
     assert sorted(places) == sorted(number % 8 for number in range(80))
 
@@ -87,7 +86,7 @@ def test_an_error_in_one_thread_ends_the_others_and_is_raised() -> None:
         begun.set()
 
     with pytest.raises(MemoryError, match="no more"):
-        threads.compute_all(counted(LIMIT), compute, 2)
+        engine.compute_all(counted(LIMIT), compute, 2)
     assert 0 < done[0] < LIMIT
 
 
@@ -98,7 +97,7 @@ def test_an_error_of_the_kernel_itself_is_raised_in_threads_too() -> None:
 
     for count in (1, 2):
         with pytest.raises(ValueError, match="a kernel that fails"):
-            threads.compute_all(failing(), lambda _: None, count)
+            engine.compute_all(failing(), lambda _: None, count)
 
 
 @pytest.mark.parametrize("most", [0, 1])
@@ -114,7 +113,7 @@ def test_what_a_system_gives_no_threads_for_is_done_in_one(most: int, monkeypatc
 
     monkeypatch.setattr(threading.Thread, "start", refuse)
     places: list[Any] = []
-    threads.compute_all(counted(8), lambda tile: places.append(tile.where), 3)
+    engine.compute_all(counted(8), lambda tile: places.append(tile.where), 3)
     assert sorted(places) == list(range(8))
     assert len(started) == most
 
@@ -139,11 +138,11 @@ def test_a_long_row_is_never_widened_whole(operator: str) -> None:
 
 
 def test_a_large_tensor_among_several_is_shared_among_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(threads, "_MANY", 4)
+    monkeypatch.setattr(engine, "_MANY", 4)
     monkeypatch.setattr(memory, "cores", lambda: 2)
     few, many = np.zeros(3), np.zeros(4)
     given = ({"InputTensors": [few, few]}, {"InputTensors": [few, many]}, {"ATensor": many, "BTensor": None})
-    assert [threads.threads_for(inputs) for inputs in given] == [1, 2, 2]
+    assert [engine.threads_for(inputs) for inputs in given] == [1, 2, 2]
 
 
 def test_small_tensors_start_no_threads() -> None:
@@ -164,7 +163,7 @@ def test_small_tensors_start_no_threads() -> None:
 FAULTS = """
 import resource
 import numpy as np
-from dmlcheck.reference.tiling.threads import keep_memory
+from dmlcheck.reference.engine import keep_memory
 keep_memory()
 
 def tile():
