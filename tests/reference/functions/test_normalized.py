@@ -85,7 +85,12 @@ def test_moments_may_be_taken_about_0_first() -> None:
 
 def test_a_gradient_may_be_about_either_point() -> None:
     x, centred, one = np.array([1.0, 2, 4]), np.array([0.5, 0, -1]), (2.0, 3.0)
-    assert centred_gradient(x, centred, 10.0, one, (2.5, 3.0)).tolist() == [35, 0, -70]
-    found = centred_gradient(Ball(x, 0.0, Arithmetic()), centred, 10.0, one, (2.5, 3.0))
+    assert centred_gradient(x, centred, 10.0, one, (2.5, 3.0), False).tolist() == [35, 0, -70]
+    found = centred_gradient(Ball(x, 0.0, Arithmetic()), centred, 10.0, one, (2.5, 3.0), False)
     assert np.allclose(found.value, [42.5, 7.5, -62.5])
     assert np.allclose(found.radius, 7.5, rtol=1e-4)
+
+
+def test_where_it_says_so_a_gradient_is_about_the_second_point() -> None:
+    x, centred, by_second = np.array([1.0, 2, 4]), np.array([0.5, 0, -1]), np.array([False, True, False])
+    assert centred_gradient(x, centred, 10.0, (2.0, 3.0), (2.5, 3.0), by_second).tolist() == [35, 15, -70]
