@@ -13,6 +13,7 @@ from dmlcheck.reference.arrays.data_types import (
     as_processor_converts,
     cast,
     element,
+    in_32_bits,
     is_float,
     limits,
     narrowed,
@@ -165,12 +166,26 @@ def _quantized(quotient: Any, zero_point: Any, output_type: str) -> tuple[Any, A
     return np.clip(moved, *limits(output_type)), is_nan
 
 
+def quantized_in_32_bits(quotient: Any, zero_point: Any, output_type: str) -> Any:
+    """Return quotients as integers of 32 bits, where NaN is 0, and to which the zero point is added modulo 2^32."""
+    whole = in_32_bits(np.rint(raw(quotient)), np.dtype(np.int32)).astype(np.int64)
+    moved = whole if zero_point is None else whole + raw(zero_point).astype(np.int64)
+    return np.clip(wrapped("INT32", moved), *limits(output_type))
+
+
 def requantized(
-    sums: Any, in_floats: Callable[[], Any], factor: Any, scale: Any, zero_point: Any, output_type: str
-) -> PartlyUndefined:
+    sums: Any,
+    in_floats: Callable[[], Any],
+    factor: Any,
+    scale: Any,
+    zero_point: Any,
+    output_type: str,
+    of_extremes: Callable[[], Any] | None = None,
+) -> AsMeasured:
     """Return sums of integers * factor / scale, quantized; implementations may compute `in_floats`() / scale.
 
-    Undefined if a scale is 0 or not finite. A sum that overflows INT32 wraps, as it does in DirectML.
+    A sum that overflows INT32 wraps, as it does in DirectML. If a scale is 0 or not finite, the results are those of
+    `of_extremes`, or else of quotients in 32 bits.
     """
     ratio, is_wrapped, sums = factor / scale, overflows_int32(sums), wrapped("INT32", sums)
     quotient = hull(
@@ -178,5 +193,10 @@ def requantized(
         lambda: sums * ratio,
         lambda: np.where(is_wrapped, sums * factor, in_floats()) / scale,
     )
-    found = AsMeasured(quantized(quotient, zero_point, output_type), is_wrapped)
-    return PartlyUndefined(found, ~np.isfinite(ratio) | (raw(ratio) == 0))
+    found, _ = _quantized(quotient, zero_point, output_type)
+    is_extreme = ~np.isfinite(raw(ratio)) | (raw(ratio) == 0)
+    if not is_extreme.any():
+        return AsMeasured(found, is_wrapped)
+    quotient = raw(sums) * raw(factor) / raw(scale)
+    extreme = of_extremes() if of_extremes else quantized_in_32_bits(quotient, zero_point, output_type)
+    return AsMeasured(np.where(is_extreme, extreme, found), is_wrapped | is_extreme)

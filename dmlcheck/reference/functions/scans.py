@@ -1,6 +1,7 @@
 """Scans along an axis: running sums, products and the like, which continue from block to block.
 
-A parallel scan may associate its operations in any way. If only some ways overflow, the result is undefined.
+A parallel scan may associate its operations in any way. If only some ways overflow, only the result of DirectML is
+known, which computes one after the other.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from dmlcheck.reference.arrays.blocks import Blocks, blockwise
 from dmlcheck.reference.arrays.data_types import overflows
 from dmlcheck.reference.arrays.places import Index
 from dmlcheck.reference.ball.numbers import raw
-from dmlcheck.reference.results import PartlyUndefined
+from dmlcheck.reference.results import AsMeasured
 from dmlcheck.values.number_formats import FORMATS
 
 
@@ -51,8 +52,8 @@ def scanned(formula: Callable[[Any, Scan], Any], x: Any, axis: int, *, is_revers
     """
 
     def turned(part: Any) -> Any:
-        if isinstance(part, PartlyUndefined):
-            return PartlyUndefined(*map(turned, part))
+        if isinstance(part, AsMeasured):
+            return AsMeasured(*map(turned, part))
         return np.flip(part, axis) if is_reversed else part
 
     scan = Scan(axis)
@@ -75,30 +76,35 @@ def scanned(formula: Callable[[Any, Scan], Any], x: Any, axis: int, *, is_revers
 
 
 def sums_up_to_each(x: Any, axis: int, data_type: str, *, is_reversed: bool) -> Any:
-    """Return the sum of each element and those before it, undefined where only some associations overflow."""
+    """Return the sum of each element and those before it; measured where only some associations overflow."""
     mark = no_marks
     if data_type in FORMATS:
         sizes = blockwise(lambda part: np.abs(raw(part)), x)
         is_safe = (np.add.reduce(sizes, axis=(axis,), keepdims=True) <= FORMATS[data_type].largest).all()
         mark = no_marks if is_safe else partial(undefined_sums, data_type)
-    return scanned(partial(_up_to_each, np.add, mark), x, axis, is_reversed=is_reversed)
+    return scanned(partial(_up_to_each, np.add, mark, data_type), x, axis, is_reversed=is_reversed)
 
 
 def products_up_to_each(x: Any, axis: int, data_type: str, *, is_reversed: bool) -> Any:
-    """Return the product of each element and those before it, undefined where only some associations overflow."""
+    """Return the product of each element and those before it; measured where only some associations overflow."""
     mark = partial(undefined_products, data_type) if data_type in FORMATS else no_marks
-    return scanned(partial(_up_to_each, np.multiply, mark), x, axis, is_reversed=is_reversed)
+    return scanned(partial(_up_to_each, np.multiply, mark, data_type), x, axis, is_reversed=is_reversed)
 
 
-def _up_to_each(ufunc: np.ufunc, mark: Callable[..., Any], x: Any, scan: Scan) -> PartlyUndefined:
-    return PartlyUndefined(scan("results", ufunc, x), mark(x, scan))
+def _up_to_each(ufunc: np.ufunc, mark: Callable[..., Any], data_type: str, x: Any, scan: Scan) -> AsMeasured:
+    """Return running results; where the association decides, those of DirectML, one after the other in FLOAT32."""
+    found, where = scan("results", ufunc, x), mark(x, scan)
+    if mark is no_marks:
+        return AsMeasured(found, where)
+    in_order = scan("in order", ufunc, raw(x).astype(np.float64 if data_type == "FLOAT64" else np.float32))
+    return AsMeasured(np.where(where, in_order, found), where)
 
 
 def before_each(results: Any, axis: int, first: float, *, is_reversed: bool) -> Any:
     """Return the result of the element before each, and `first` for the first element."""
 
-    def shifted(part: PartlyUndefined, scan: Scan) -> PartlyUndefined:
-        return PartlyUndefined(scan.shifted("values", part.value, first), scan.shifted("marks", part.where, 0))
+    def shifted(part: AsMeasured, scan: Scan) -> AsMeasured:
+        return AsMeasured(scan.shifted("values", part.value, first), scan.shifted("marks", part.where, 0))
 
     return scanned(shifted, results, axis, is_reversed=is_reversed)
 

@@ -13,7 +13,7 @@ from dmlcheck.reference.functions.edges import SumsAtEdges, sums_at_edges
 from dmlcheck.reference.functions.nested import Nested
 from dmlcheck.reference.functions.products import dot, dot_of_scaled, of_convolution, plus
 from dmlcheck.reference.functions.windows import Window
-from dmlcheck.reference.results import PartlyUndefined
+from dmlcheck.reference.results import AsMeasured
 from dmlcheck.reference.rows import PRODUCTS, WINOGRAD, Correlations, Given, Kernel, Spread
 
 
@@ -94,7 +94,7 @@ def quantized_linear_convolution(
     output_zero_point: Integers[One] | None,
     *,
     output_type: str,
-) -> PartlyUndefined:
+) -> AsMeasured:
     """clamp(rint(q) + OutputZeroPoint, Min, Max), q = (Bias[k] + s) * InputScale * FilterScale[k] / OutputScale.
 
     s is the result of CONVOLUTION_INTEGER; implementations scale it, or add up scaled numbers. Min and Max are the

@@ -19,7 +19,7 @@ from dmlcheck.reference.functions.products import (
     scaled_dot,
     with_or_without,
 )
-from dmlcheck.reference.results import AsMeasured, PartlyUndefined, any_of
+from dmlcheck.reference.results import AsMeasured, any_of
 from dmlcheck.reference.rows import PRODUCTS, Axes, Given, Kernel, Products
 
 
@@ -80,7 +80,7 @@ def quantized_linear_matrix_multiply(
     output_zero_point: Any,
     *,
     output_type: str,
-) -> PartlyUndefined:
+) -> AsMeasured:
     """clamp(rint(q) + OutputZeroPoint, Min, Max).
 
     q = ((A - AZeroPoint) * AScale) @ ((B - BZeroPoint) * BScale) / OutputScale. OutputScale and OutputZeroPoint have

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
-from dmlcheck.reference.arrays.data_types import beginning, is_float
+from dmlcheck.reference.arrays.data_types import beginning, is_float, limits
 from dmlcheck.reference.arrays.grouped import comparable
 from dmlcheck.reference.arrays.needs import CHANNELS, REGIONS
 from dmlcheck.reference.arrays.places import Places, with_ones_after
-from dmlcheck.reference.functions.conversions import difference, requantized
+from dmlcheck.reference.functions.conversions import difference, quantized_nan, requantized
 from dmlcheck.reference.functions.pooled import Corners, absolute_norm, alternatives_of_signs, corners, has_plain_powers
 from dmlcheck.reference.functions.windows import (
     View,
@@ -167,6 +167,16 @@ def zero_point(given: Given) -> Any:
     return 0 if given["input_zero_point"] is None else given["input_zero_point"]
 
 
+def of_nan(zero_point: Any, output_type: str) -> float:
+    """Return what DirectML makes of an average that is NaN: the least number, or the largest without a zero point."""
+    return limits(output_type)[zero_point is None]
+
+
+def quantized_extremes(average: Any, scale: Any, zero_point: Any, output_type: str) -> Any:
+    """Return averages quantized by a scale, where the quotient may be infinite or NaN."""
+    return quantized_nan(average / scale, zero_point, output_type, of_nan(zero_point, output_type)).value
+
+
 def quantized_linear_average_pooling(
     input: Any,
     input_scale: Any,
@@ -186,10 +196,14 @@ def quantized_linear_average_pooling(
     """
     whole, total = difference(input, input_zero_point), partial(over, np.add, seen=seen)
 
-    def over_count(count: Any) -> PartlyUndefined:
+    def over_count(count: Any) -> AsMeasured:
         divisor = np.maximum(count, 1)
         ways, scale = (total(whole), lambda: total(whole * input_scale) / divisor), input_scale / divisor
-        return PartlyUndefined(requantized(*ways, scale, output_scale, output_zero_point, output_type), count == 0)
+        to = output_scale, output_zero_point, output_type
+        found = requantized(*ways, scale, *to, lambda: quantized_extremes(ways[1](), *to))
+        return AsMeasured(
+            np.where(count == 0, of_nan(output_zero_point, output_type), found.value), found.where | (count == 0)
+        )
 
     return any_of(*map(over_count, divisors(seen, end_padding, include_padding=include_padding)))
 
@@ -207,12 +221,13 @@ def roi_pooling(input: Any, roi: Any, *, spatial_scale: Any, pooled_size: Any) -
 
 
 def largest_of_region(input: Any, row: Any, scale: Any, pooled_size: Any) -> Any:
-    """Return the largest elements of the parts of a region; undefined if its image does not exist."""
+    """Return the largest elements of the parts of a region; of an image that does not exist, of the nearest one."""
     image, sizes = float(row[0]), (pooled_size.Height, pooled_size.Width)
     found = corners(row[1:], scale)
-    if not (found and image.is_integer() and 0 <= image < len(input)):
+    if not found:
         return all_undefined((input.shape[1], *sizes))
-    return any_of(*(largest_within(input[int(image)], corner, sizes) for corner in found))
+    held = 0 if np.isnan(image) else int(np.clip(np.trunc(image), 0, len(input) - 1))
+    return AsMeasured(any_of(*(largest_within(input[held], corner, sizes) for corner in found)), held != image)
 
 
 def largest_within(image: Any, region: Corners, sizes: Sizes) -> AsMeasured:

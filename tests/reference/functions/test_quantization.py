@@ -9,7 +9,14 @@ import numpy as np
 import pytest
 
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball
-from dmlcheck.reference.functions.conversions import difference, differences, overflows_int32, quantized, requantized
+from dmlcheck.reference.functions.conversions import (
+    difference,
+    differences,
+    overflows_int32,
+    quantized,
+    quantized_in_32_bits,
+    requantized,
+)
 from dmlcheck.reference.results import with_measured
 
 INF, NAN = math.inf, math.nan
@@ -51,7 +58,7 @@ def test_sums_are_scaled_and_quantized() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sums", "factor", "scale", "is_undefined"),
+    ("sums", "factor", "scale", "is_measured"),
     [
         (5, 1, 1, False),
         (5, 0, 1, True),
@@ -60,13 +67,20 @@ def test_sums_are_scaled_and_quantized() -> None:
         (5, 1, INF, True),
         (5, NAN, 1, True),
         (2**31 - 1, 1, 1, False),
-        (2**31, 1, 1, False),
+        (2**31, 1, 1, True),
     ],
 )
-def test_a_scale_of_0_is_undefined(sums: int, factor: float, scale: float, is_undefined: bool) -> None:
+def test_a_scale_of_0_is_measured(sums: int, factor: float, scale: float, is_measured: bool) -> None:
     with np.errstate(all="ignore"):
         found = requantized(of(sums), lambda: of(0), np.float64(factor), np.float64(scale), None, "INT8")
-    assert bool(np.any(found.where)) == is_undefined
+    assert bool(np.any(found.where)) == is_measured
+
+
+def test_quotients_in_32_bits_wrap_with_their_zero_point() -> None:
+    """As DirectML 1.13.1 and 1.15.4 gave it for an output scale of 0: 27 / 0 + 7 is the least number."""
+    quotients = of(INF, -INF, NAN, 2.5)
+    assert quantized_in_32_bits(quotients, of(7), "UINT8").tolist() == [0, 0, 7, 9]
+    assert quantized_in_32_bits(quotients, None, "INT8").tolist() == [127, -128, 0, 2]
 
 
 @pytest.mark.parametrize(("sums", "expected"), [(2**31 - 1, 64), (2**31, -64), (-(2**31) - 1, 64), (2**32 + 2**25, 1)])

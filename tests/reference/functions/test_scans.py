@@ -20,7 +20,7 @@ from dmlcheck.reference.functions.scans import (
     undefined_products,
     undefined_sums,
 )
-from dmlcheck.reference.results import PartlyUndefined
+from dmlcheck.reference.results import AsMeasured
 
 Array = np.ndarray[Any, Any]
 
@@ -44,12 +44,12 @@ def gathered(found: Any) -> list[Array]:
     return parts
 
 
-def running(x: Any, scan: Scan) -> PartlyUndefined:
-    return PartlyUndefined(scan("sums", np.add, x), scan("negative", np.logical_or, raw(x) < 0))
+def running(x: Any, scan: Scan) -> AsMeasured:
+    return AsMeasured(scan("sums", np.add, x), scan("negative", np.logical_or, raw(x) < 0))
 
 
-def later(x: Any, scan: Scan) -> PartlyUndefined:
-    return PartlyUndefined(scan.shifted("values", x, 7), scan.shifted("marks", raw(x) < 0, 0))
+def later(x: Any, scan: Scan) -> AsMeasured:
+    return AsMeasured(scan.shifted("values", x, 7), scan.shifted("marks", raw(x) < 0, 0))
 
 
 @pytest.mark.parametrize("axis", [0, 1, 2])
@@ -115,8 +115,8 @@ def test_marks_of_blocks_are_those_of_the_whole(mark: Any, is_reversed: bool) ->
     generator = np.random.default_rng(3)
     values = [0.0, 1, -2, 3e4, -4e4, 6e4, 1e-3, 300, np.inf, -np.inf, np.nan]
 
-    def formula(x: Any, scan: Scan) -> PartlyUndefined:
-        return PartlyUndefined(x, mark("FLOAT16", x, scan))
+    def formula(x: Any, scan: Scan) -> AsMeasured:
+        return AsMeasured(x, mark("FLOAT16", x, scan))
 
     seen = 0
     for _ in range(60):
