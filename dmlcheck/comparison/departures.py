@@ -76,7 +76,7 @@ def _extended(x: Array, axis: int, scaled: Array, offset: Any, is_still: bool, b
 
 
 def cropped(x: Array, regions: Array, images: Array, like: Array, outside: Any, *fields: Any) -> Array:
-    """Return the crops of regions in FLOAT32, with averages as low + (high - low) * part along width, then height.
+    """Return the crops of regions in FLOAT32, with averages as low + (high - low) * part along height, then width.
 
     The sum of samples begins with 0, the largest sample with the least number; NaN is left out of it. The fields are
     those of `Sampling`, in order.
@@ -92,7 +92,7 @@ def _crop(image: Array, corners: Array, like: Array, sampling: Sampling, outside
         return np.full((len(image), *sizes), np.nan)
     at = places_of_samples(corners, [range(size) for size in sizes], sizes, own.counts, sampling)
     samples = image.astype(np.float32)
-    for axis, x in ((2, at[1]), (1, at[0])):
+    for axis, x in ((1, at[0]), (2, at[1])):
         samples = _sampled_along(samples, axis, x.astype(np.float32), rounding_of(sampling))
     inside = bounded(PartlyUndefined(samples, where=False), at, plane, readings(at, plane, sampling)[0], outside)
     (rows, columns), numbers = own.counts, separated(inside)[0].astype(np.float32)

@@ -155,6 +155,16 @@ def test_samples_are_on_lines_through_infinities(
         assert np.array_equal(found.reshape(-1), [expected], equal_nan=True)
 
 
+@pytest.mark.parametrize(("image", "expected"), [([[3e38, 1], [-3e38, 1]], NAN), ([[3e38, -3e38], [1, 1]], 0.0)])
+def test_samples_are_first_on_lines_along_the_height(image: list[list[float]], expected: float) -> None:
+    """Measured on DirectML 1.13.1 and 1.15.4, vkd3d-proton on Mesa lavapipe 25.0, 2026-11-29."""
+    x, like = np.array([[image]], np.float32), np.zeros((1, 1, 1, 1), np.float32)
+    fields = ("LINEAR", "AVERAGE", 1.0, 1.0, 1, 1, 0.0, 0.0, False)
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = cropped(x, np.full((1, 4), 0.5), np.array([0]), like, 0.0, *fields)
+    assert np.array_equal(found.reshape(-1), [expected], equal_nan=True)
+
+
 def test_a_sum_of_samples_is_of_float32() -> None:
     image, like = np.full((1, 1, 1, 1), 3e38, np.float32), np.zeros((1, 1, 1, 1), np.float32)
     fields = ("NEAREST_NEIGHBOR", "AVERAGE", 1.0, 1.0, 2, 2, 0.0, 0.0, False)

@@ -139,7 +139,7 @@ def test_an_output_that_is_right_for_other_inputs_is_explained(actual: list[floa
 # ---- the rows of specs: what DirectML 1.13.1 and 1.15.4 gave on vkd3d-proton on Mesa lavapipe 25.0, 2026-11-29
 
 
-OUTPUTS = ("OutputTensor", "OutputGradientTensor")
+OUTPUTS = ("OutputSingleTensor", "OutputTensor", "OutputGradientTensor")
 
 
 def outcome(operator: str, fields: dict[str, Any], tensors: dict[str, tuple[str, Any]], values: Any) -> str:
@@ -281,6 +281,16 @@ def test_the_difference_of_two_elements_overflows(x: float, between: list[float]
     tensors = {"InputTensor": ("FLOAT32", [x, -x]), "OutputTensor": ("FLOAT32", [0, 0, 0, 0])}
     fields = {"InterpolationMode": "LINEAR", "Scales": [2]}
     assert outcome("RESAMPLE", fields, tensors, [x, *between, -x]) == expected
+
+
+@pytest.mark.parametrize(("x", "expected"), [(INF, "xfailed"), (1, "failed")])
+def test_the_last_state_after_an_infinite_one_follows_from_a_clipped_one(x: float, expected: str) -> None:
+    """ELU of minus infinity is -1, and of -3.4e38 + 3.4e38 another number."""
+    tensors = {"InputTensor": [[[x]], [[3e38]]], "WeightTensor": [[[1]]], "RecurrenceTensor": [[[-1]]]}
+    typed = {name: ("FLOAT32", np.reshape(each, (1, -1, 1, 1)).tolist()) for name, each in tensors.items()}
+    typed["OutputSingleTensor"] = ("FLOAT32", [[[[0]]]])
+    fields = {"ActivationDescs": [{"Type": "ACTIVATION_ELU", "Alpha": 1}], "Direction": "FORWARD"}
+    assert outcome("RNN", fields, typed, [-0.5]) == expected
 
 
 @pytest.mark.parametrize(("gradient", "given", "expected"), [(1e-45, 7e-45, "xfailed"), (1e-40, 3e-40, "failed")])
