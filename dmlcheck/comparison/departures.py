@@ -40,7 +40,8 @@ def extended(x: Array, like: Array, scales: Any, input_offsets: Any, output_offs
 
     The elements are those beside the place that an InputPixelOffset limited to [0, 1] gives. Along one axis that is so
     for the first element of each block alone: the others are on the line through those beside the place. It is the last
-    axis after which the sizes make up a BLOCK, or else the first one; along it there is one block, or two or more.
+    axis, longer than 1, after which the sizes make up a BLOCK, or else the first one; along it there is one block, or
+    two or more.
     """
     return _resampled(_extended, x.astype(np.float32), like, scales, input_offsets, output_offsets)
 
@@ -48,7 +49,8 @@ def extended(x: Array, like: Array, scales: Any, input_offsets: Any, output_offs
 def _resampled(along: AlongAxis, x: Array, like: Array, scales: Any, input_offsets: Any, output_offsets: Any) -> Array:
     """Return an array resampled along one axis after the other; offsets are numbers, or one for each axis."""
     each = (np.broadcast_to(np.asarray(own, np.float32), x.ndim) for own in (scales, input_offsets, output_offsets))
-    in_blocks = max((axis for axis in range(x.ndim) if math.prod(like.shape[axis + 1 :]) >= BLOCK), default=0)
+    long = (axis for axis, size in enumerate(like.shape) if size > 1 and math.prod(like.shape[axis + 1 :]) >= BLOCK)
+    in_blocks = max(long, default=0)
     for axis, (size, scale, before, after) in enumerate(zip(like.shape, *each, strict=True)):
         is_still = bool(scale == 1 and before + after == 0)
         block = next(own for own in BLOCKS if size == own or size >= 2 * own) if axis == in_blocks else 1

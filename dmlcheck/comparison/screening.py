@@ -19,7 +19,7 @@ from dmlcheck.comparison.tolerances import Limit
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference.ball.errors import Arithmetic
 from dmlcheck.reference.bounds import FEW, arithmetic_of
-from dmlcheck.reference.functions.magnitudes import Magnitudes
+from dmlcheck.reference.functions.products import Magnitudes
 from dmlcheck.reference.limits.precision import Precision
 from dmlcheck.reference.results import separated
 from dmlcheck.specs.records import OUTPUT

@@ -14,7 +14,7 @@ from dmlcheck.graphs.one_cause import add_shared, of_one_cause
 from dmlcheck.graphs.records import Step
 from dmlcheck.graphs.side import Carried, Side, rounding
 from dmlcheck.reference.arrays.data_types import infinite
-from dmlcheck.reference.ball.errors import Arithmetic
+from dmlcheck.reference.ball.errors import Arithmetic, largest
 from dmlcheck.reference.ball.numbers import Ball, NoBound
 from dmlcheck.reference.bindings import parameter, row
 from dmlcheck.reference.bounds import arithmetic_of, bounds, function_range
@@ -188,7 +188,7 @@ def _stay_unbounded(sides: dict[str, Side], balls: Mapping[str, Ball]) -> None:
     """Leave elements without a bound where an input has none, though the function has limits: they may be NaN."""
     for side in sides.values():
         for x in balls.values():
-            if x.shape == side.tensor.sizes:
+            if x.shape == side.tensor.sizes and not largest(x.radius) < np.inf:
                 side.radius = np.where(np.isinf(x.radius).reshape(-1), np.inf, side.radius)
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.graphs.buffers import Array
+from dmlcheck.reference.ball.errors import least
 from dmlcheck.reference.bounds import Bound
 from dmlcheck.values.layouts import viewed
 from dmlcheck.values.number_formats import FORMATS
@@ -50,16 +51,20 @@ class Side:
         value, radius = _within(*_hull(bound, self.tensor.data_type), *self.limits)
         if self.has_jumps:
             radius = np.where(radius > np.abs(value) / 2, np.inf, radius)
+        if bound.is_rounded and self.tensor.data_type in FORMATS:
+            radius = radius + rounding(value, radius, self.tensor.data_type)
+        if bound.undefined.any():
+            radius = np.where(bound.undefined, np.inf, radius)
+        self._put(_run(at), value, radius)
+        self.terms = max(self.terms, bound.terms)
+
+    def _put(self, places: Any, value: Array, radius: Array) -> None:
         if self.value is None:
             self.value = np.zeros(self.radius.size, value.dtype)
         elif self.value.dtype != value.dtype:
             self.value = self.value.astype(np.float64)
-        if bound.is_rounded and self.tensor.data_type in FORMATS:
-            radius = radius + rounding(value, radius, self.tensor.data_type)
-        places = slice(None) if at.size == self.radius.size and at[:1] == 0 else at  # they come in their order
         self.value[places] = value
-        self.radius[places] = np.where(bound.undefined, np.inf, radius)
-        self.terms = max(self.terms, bound.terms)
+        self.radius[places] = radius
 
     def widen(self, radius: Array) -> None:
         """Make radii as large as others, within the range of the function."""
@@ -87,6 +92,12 @@ class Side:
         buffer = np.zeros(self.tensor.extent, elements.dtype)
         viewed(self.tensor, buffer)[...] = elements.reshape(self.tensor.sizes)
         return buffer
+
+
+def _run(at: Array) -> Any:
+    """Return places as a slice if they are a run: they come in their order."""
+    is_run = at.size > 0 and at[-1] - at[0] == at.size - 1
+    return slice(int(at[0]), int(at[0]) + at.size) if is_run else at
 
 
 def _hull(bound: Bound, data_type: str) -> tuple[Array, Array]:
@@ -122,6 +133,7 @@ def _within(value: Array, radius: Array, low: float, high: float) -> tuple[Array
 
 def rounding(value: Array, radius: Array, data_type: str) -> Array:
     """Return how far the rounding of results to their type may take them; denormals may be flushed."""
-    form = FORMATS[data_type]
     size = np.abs(value) + radius
-    return np.where(size < _smallest(data_type), size, size * form.unit_roundoff)
+    most: Array = size * FORMATS[data_type].unit_roundoff
+    smallest = _smallest(data_type)
+    return most if least(size) >= smallest else np.where(size < smallest, size, most)

@@ -61,9 +61,8 @@ class TensorRef:
     @classmethod
     def of(cls, values: Array, element: str | None = None) -> TensorRef:
         """Return a tensor of known values; `element` says which 4-bit type bytes are of."""
-        flat = (
-            np.ma.ravel(values) if isinstance(values, np.ma.MaskedArray) else np.ascontiguousarray(values).reshape(-1)
-        )
+        is_masked = type(values) is not np.ndarray and isinstance(values, np.ma.MaskedArray)  # np.ma imports much
+        flat = np.ma.ravel(values) if is_masked else np.ascontiguousarray(values).reshape(-1)
         kind = element or element_of(values.dtype)
         return cls(kind, values.shape, None, Buffer(kind, flat))
 

@@ -201,18 +201,25 @@ def _size(size: int | str, sizes: Mapping[str, int]) -> int | None:
 
 
 def _random(one: Input, shape: tuple[int, ...], use: Use, rng: np.random.Generator) -> Any:
-    kind = one.dtype.kind
-    if kind == "b":
+    if use.related is not None:
+        return np.array(use.related(shape)).reshape(shape).astype(one.dtype)
+    if one.dtype.kind in "iu":
+        return _whole(one, shape, use, rng).astype(one.dtype)
+    if one.dtype.kind == "b":
         return np.ones(shape, bool) if use.is_mask else rng.integers(0, 2, shape).astype(bool)
-    if kind in "iu":
-        if use.most is not None:
-            return rng.integers(0, max(1, use.most), shape).astype(one.dtype)
-        if use.is_mask:
-            return np.ones(shape, one.dtype)
-        limits = np.iinfo(one.dtype)
-        low, high = (limits.min, limits.max + 1) if one.dtype.itemsize == 1 else (0, _MOST_WHOLE)
-        return rng.integers(low, high, shape).astype(one.dtype)
+    if use.floats is not None:
+        return rng.uniform(*use.floats, shape).astype(one.dtype)
     return rng.standard_normal(shape).astype(one.dtype)
+
+
+def _whole(one: Input, shape: tuple[int, ...], use: Use, rng: np.random.Generator) -> Any:
+    if use.most is not None:
+        return rng.integers(use.least, max(use.least + 1, use.most), shape)
+    if use.is_mask:
+        return np.ones(shape)
+    limits = np.iinfo(one.dtype)
+    low, high = (limits.min, limits.max + 1) if one.dtype.itemsize == 1 else (0, _MOST_WHOLE)
+    return rng.integers(low, high, shape)
 
 
 def _length(use: Use, shapes: Mapping[str, Any], arrays: Mapping[str, Any], uses: Mapping[str, Use]) -> int:

@@ -54,7 +54,7 @@ def _imported(asked: ModelRequest, path: str, place: Folder, taken: set[str]) ->
     left_out: list[tuple[NodeCase, str]] = []
     cases, room = 0, _MOST_BYTES
     source = inputs_text(model, asked.seed, asked.inputs)
-    for node, found in ReferenceNodes(model).nodes():
+    for node, found in _with_inner(ReferenceNodes(model, keeps_inner=True)):
         written = _cases(node, found, name)
         if not isinstance(written, str):
             room -= sum(_bytes(values) for one in written for values in (one.inputs or {}).values())
@@ -73,12 +73,19 @@ def _imported(asked: ModelRequest, path: str, place: Folder, taken: set[str]) ->
     return Imported(name, stem if cases else None, cases, tuple(_remarks(left_out)), document=document)
 
 
+def _with_inner(way: ReferenceNodes) -> Iterator[tuple[NodeCase, NodeOutputs | Uncomputed]]:
+    """Yield all nodes with their outputs, and after a node those inside of it."""
+    for node, found in way.nodes():
+        yield node, found
+        yield from way.inner
+
+
 def _cases(node: NodeCase, found: NodeOutputs | Uncomputed, file: str) -> list[Written] | str:
     """Return each desc of a node as a case, or why there are none."""
     if isinstance(found, Uncomputed):
         return found.reason
     if found.mapped is None:
-        return found.evaluated or "it runs graphs of its own, and DirectML has operators only"
+        return found.evaluated or "it runs graphs of its own, whose nodes are cases"
     wide = next(filter(None, (wide_span(step.desc) for step in found.mapped.graph.steps)), None)
     if wide is not None:
         return wide

@@ -62,15 +62,38 @@ class ByEvaluator(NamedTuple):
     reason: str
 
 
+class ComputedNode(NamedTuple):
+    """A node with its outputs; the name of its case begins with those of the nodes and graphs around it."""
+
+    node: NodeCase
+    found: NodeOutputs
+
+    def inside(self, outer: str) -> ComputedNode:
+        """Return the node inside of another one, whose name and graph are `outer`."""
+        case = self.node.case._replace(name=f"{outer}/{self.node.case.name}")
+        return ComputedNode(self.node._replace(case=case), self.found)
+
+
 class ReferenceNodes:
     """A model that the reference computes node by node; a tensor is dropped after its last reader.
 
     `tensors` are those with readers to come, `evaluated` the nodes that ONNX's evaluator computed, `undefined` the
-    tensors with undefined elements that nodes read, `remarks` what there is to say of the results of nodes.
+    tensors with undefined elements that nodes read, `remarks` what there is to say of the results of nodes. `inner` has
+    the nodes inside of the last node, if they are to be kept: of a loop those of its first and of its last turn.
     """
 
-    def __init__(self, model: Loaded, kept: Collection[str] = (), outer: ReferenceNodes | None = None) -> None:
+    def __init__(
+        self,
+        model: Loaded,
+        kept: Collection[str] = (),
+        outer: ReferenceNodes | None = None,
+        *,
+        keeps_inner: bool = False,
+    ) -> None:
         """Take a model with its inputs, and the names of tensors to keep; `outer` has the node that the model is in."""
+        self.keeps_inner: bool = keeps_inner if outer is None else outer.keeps_inner
+        self.inner: list[ComputedNode] = []
+        self._turns: list[list[ComputedNode]] = []
         self.model = model
         self.kept = frozenset(kept)
         self.read = self.kept.union(*(node.reads for node in model.nodes))
@@ -117,6 +140,7 @@ class ReferenceNodes:
         if self.is_inside and next(self.left, None) is None:
             return Uncomputed("too-much-work", f"more than {_MOST_INSIDE:,} nodes inside of others are computed")
         self.undefined.update(dict.fromkeys(name for name in node.reads if name in self.masks))
+        self.inner, self._turns = [], []
         try:
             return self._inside(node) if has_graphs(node.node) else self._plain(node)
         except Unmapped as why:
@@ -200,31 +224,38 @@ class ReferenceNodes:
             raise Unmapped(f"dmlcheck does not compute {node.node.op_type}")
         if node.node.op_type == "If":
             condition = bool(np.asarray(self.value(node.node.input[0])).reshape(-1)[:1].any())
-            made = self._body(graph_named(graphs, "then_branch" if condition else "else_branch"), [])
+            branch = "then_branch" if condition else "else_branch"
+            made = self._body(graph_named(graphs, branch), [], f"{node.case.name}/{branch}")
         elif node.node.op_type == "Loop":
-            made = self._loop(node.node, graph_named(graphs, "body"))
+            made = self._loop(node, graph_named(graphs, "body"))
         else:
-            made = self._scan(node.node, graph_named(graphs, "body"))
+            made = self._scan(node, graph_named(graphs, "body"))
+        self.inner = [one for turn in self._turns for one in turn]
         if isinstance(made, Uncomputed):
             return made
         return NodeOutputs({name: value for name, value in zip(node.node.output, made, strict=False) if name})
 
-    def _body(self, graph: Any, given: Sequence[Any]) -> list[Any] | Uncomputed:
-        """Return the outputs of a graph inside of a node, for its inputs in order."""
+    def _body(self, graph: Any, given: Sequence[Any], name: str) -> list[Any] | Uncomputed:
+        """Return the outputs of a graph of some name inside of a node, for its inputs in order."""
         names = [value.name for value in graph.input]
         inner = inner_model(self.model, graph, {**self.tensors, **dict(zip(names, given, strict=False))})
         outputs = [value.name for value in graph.output]
         way = ReferenceNodes(inner, outputs, self)
+        seen: list[ComputedNode] = []
         for node, found in way.nodes():
+            if self.keeps_inner and isinstance(found, NodeOutputs):
+                seen += [one.inside(name) for one in (ComputedNode(node, found), *way.inner)]
             if isinstance(found, Uncomputed):
                 where = f"{node.case.name} ({node.operator}), which is inside of it, is not computed"
                 return found._replace(reason=cut(f"{where}: {found.reason}", _MOST_REASON))
+        self._turns[1:] = [seen] if self._turns else []
+        self._turns = self._turns or [seen]
         self.undefined.update(dict.fromkeys(name for name in outputs if name in way.masks))
         return [way.value(name) for name in outputs]
 
-    def _loop(self, node: Any, body: Any) -> list[Any] | Uncomputed:
+    def _loop(self, node: NodeCase, body: Any) -> list[Any] | Uncomputed:
         """Return the outputs of a Loop: the values after its last round, and the results of all rounds, joined."""
-        trips, condition, *carried = [self.value(name) if name else None for name in node.input]
+        trips, condition, *carried = [self.value(name) if name else None for name in node.node.input]
         most = None if trips is None else int(np.asarray(trips).reshape(-1)[0])
         goes_on = condition is None or bool(np.asarray(condition).reshape(-1)[0])
         rounds: list[list[Any]] = []
@@ -233,7 +264,8 @@ class ReferenceNodes:
                 break
             if not body.node and next(self.left, None) is None:
                 return Uncomputed("too-much-work", f"it takes more than {_MOST_INSIDE:,} rounds")
-            made = self._body(body, [np.array(number, np.int64), np.array(True), *carried])  # noqa: FBT003
+            given = [np.array(number, np.int64), np.array(True), *carried]  # noqa: FBT003
+            made = self._body(body, given, _turn(node, number))
             if isinstance(made, Uncomputed):
                 return made
             goes_on = bool(np.asarray(made[0]).reshape(-1)[:1].any())
@@ -243,20 +275,25 @@ class ReferenceNodes:
             return [*carried, *(np.stack(each) for each in zip(*rounds, strict=True))]
         return [*carried, *(empty_result(value) for value in body.output[1 + len(carried) :])]
 
-    def _scan(self, node: Any, body: Any) -> list[Any] | Uncomputed:
+    def _scan(self, node: NodeCase, body: Any) -> list[Any] | Uncomputed:
         """Return the outputs of a Scan: its states after the last turn, and the results of all turns, side by side."""
-        way = scanning(node, self.model.opset(node), body)
-        given = [np.asarray(self.value(name)) for name in node.input]
+        way = scanning(node.node, self.model.opset(node.node), body)
+        given = [np.asarray(self.value(name)) for name in node.node.input]
         states, turns = list(given[: way.states]), []
         for number in range(way.turns(given)):
             if not body.node and next(self.left, None) is None:
                 return Uncomputed("too-much-work", f"it takes more than {_MOST_INSIDE:,} turns")
-            made = self._body(body, [*states, *way.slices(given, number)])
+            made = self._body(body, [*states, *way.slices(given, number)], _turn(node, number))
             if isinstance(made, Uncomputed):
                 return made
             states = made[: way.states]
             turns.append(made[way.states :])
         return [*states, *(way.joined(turns) if turns else map(empty_result, body.output[way.states :]))]
+
+
+def _turn(node: NodeCase, number: int) -> str:
+    """Return the name of a body in a turn of a loop, which the first one does not say."""
+    return f"{node.case.name}/body" + (f"/turn {number + 1}" if number else "")
 
 
 def inner_model(model: Loaded, graph: Any, tensors: Mapping[str, Any]) -> Loaded:

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.reference.arrays.blocks import as_balls, as_numbers
 from dmlcheck.reference.arrays.data_types import limits
-from dmlcheck.reference.arrays.operands import as_balls, as_numbers
 from dmlcheck.reference.ball.errors import largest
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball, radius, raw
 from dmlcheck.reference.ball.winograd import lost_by_winograd, may_be_winograd
@@ -22,7 +22,7 @@ from dmlcheck.reference.limits.precision import IN_FLOAT32, Precision
 from dmlcheck.reference.results import Alternatives, union, ways_of
 from dmlcheck.reference.rows import ELEMENTS, VARIANCE, WINOGRAD
 from dmlcheck.reference.tiling.plan import tiles_of
-from dmlcheck.reference.tiling.tile import Tile, parts_of
+from dmlcheck.reference.tiling.request import Tile, parts_of
 from dmlcheck.specs.records import OUTPUT
 from dmlcheck.validation.deviations import of_peer
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
@@ -338,15 +338,23 @@ def positions(sizes: tuple[int, ...], where: Any, cut: Any, mask: Array) -> Arra
 
     Both are made of integers and slices.
     """
-    start, steps = 0, [math.prod(sizes[axis + 1 :]) for axis in range(len(sizes))]
+    start, steps = 0, _packed(sizes)
     for index in (where, cut):
         start, sizes, steps = _at(start, sizes, steps, index if isinstance(index, tuple) else (index,))
     if sizes and 8 * np.count_nonzero(mask) < mask.size:
         numbers = np.unravel_index(np.flatnonzero(mask), sizes)
         return start + sum((own * step for own, step in zip(numbers, steps, strict=True)), np.zeros(1, np.int64))
+    is_all = mask.all()
+    if is_all and steps == _packed(sizes):
+        return np.arange(start, start + mask.size)
     along = (np.arange(size) * step for size, step in zip(sizes, steps, strict=True))
     every: Array = reduce(np.add.outer, along, np.asarray(start)).reshape(-1)
-    return every if mask.all() else every[np.flatnonzero(mask)]
+    return every if is_all else every[np.flatnonzero(mask)]
+
+
+def _packed(sizes: Sequence[int]) -> list[int]:
+    """Return the steps between the elements of a packed array along its axes."""
+    return [math.prod(sizes[axis + 1 :]) for axis in range(len(sizes))]
 
 
 def _at(start: int, sizes: Sequence[int], steps: list[int], index: tuple[Any, ...]) -> tuple[int, Any, list[int]]:

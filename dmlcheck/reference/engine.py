@@ -10,16 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
-from dmlcheck.reference.arrays.blocks import Blocks
-from dmlcheck.reference.arrays.operands import Numbers, as_numbers
+from dmlcheck.reference.arrays.blocks import Blocks, Numbers, as_numbers
 from dmlcheck.reference.ball.numbers import Condition
 from dmlcheck.reference.bindings import Inputs, parameter
-from dmlcheck.reference.functions.magnitudes import Magnitudes
+from dmlcheck.reference.functions.products import Magnitudes
 from dmlcheck.reference.limits.work import TooMuchWork, Work
 from dmlcheck.reference.results import Alternatives, Approximate, union, with_measured
 from dmlcheck.reference.tiling.plan import plan_of, work_of
+from dmlcheck.reference.tiling.request import Tile, parts_of
 from dmlcheck.reference.tiling.threads import compute_all, threads_for
-from dmlcheck.reference.tiling.tile import Tile, parts_of
 from dmlcheck.values.number_formats import NUMPY_TYPES, have_equal_bytes
 
 Array = NDArray[Any]

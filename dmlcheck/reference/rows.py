@@ -70,7 +70,7 @@ class Cut(NamedTuple):
 
     Further outputs are cut along the same axes if their sizes there are the same; else each tile has all of them.
 
-    - `axes` returns the axes that may be cut; by default all.
+    - `axes` has or returns the axes that may be cut; by default all.
     - `needs` has, by parameter, the part of a tensor that a tile needs, by default the places of the tile: one of the
       functions of `needs`, which take the tensor, the places and the desc's values. For a parameter that is no tensor
       of the desc the function gets None, and makes its value.
@@ -86,7 +86,7 @@ class Cut(NamedTuple):
     A formula with a parameter `places` gets the places of the tile, a range for each dimension.
     """
 
-    axes: Callable[[Given], Axes] | None = None
+    axes: Axes | Callable[[Given], Axes] | None = None
     needs: Mapping[str, Need] = {}
     blocks: int | None = None
     depth: Callable[[Given], float | Sequence[float]] = lambda _: 1
@@ -125,10 +125,6 @@ class EachOutput(NamedTuple):
     work: Work | None = None
 
 
-def _no_axes(_: Given) -> Axes:
-    return ()
-
-
 class Products(NamedTuple):
     """Each result depends on a row of the matrix `a` and a column of the matrix `b`: all axes may be cut.
 
@@ -139,7 +135,7 @@ class Products(NamedTuple):
     """
 
     views: Mapping[str, Callable[[Any, Given], Any]] = {}
-    whole: Callable[[Given], Axes] = _no_axes
+    whole: Callable[[Given], Axes] = lambda _: ()
     magnitudes: Callable[[Given], Callable[..., Any] | None] | None = None
 
 
@@ -264,7 +260,7 @@ Tiles = (
     | InWindows
     | Correlations
 )
-UNCUT = Cut(lambda _: ())  # one tile
+UNCUT = Cut(())  # one tile
 
 
 OVERFLOWS = ("", "narrow", "all")

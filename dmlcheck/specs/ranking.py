@@ -75,7 +75,7 @@ class Search:
 
         A name of another library may begin with a module: `np.matmul`.
         """
-        queries = [_query(asked), _query(asked.rpartition(".")[2])]
+        queries = dict.fromkeys(map(_query, (asked, asked.rpartition(".")[2])))
         found = self._labelled(asked)
         for rank in (_rank, _slips):
             for query in queries:
@@ -182,7 +182,7 @@ def distance(a: str, b: str, most: int) -> int:
 
     The rows are those of the dynamic programme for the distance of Damerau and Levenshtein.
     """
-    if abs(len(a) - len(b)) > most:
+    if abs(len(a) - len(b)) > most or len({*a} - {*b}) > most:
         return most + 1
     before: Sequence[int] = ()
     above: Sequence[int] = range(len(b) + 1)

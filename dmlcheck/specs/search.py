@@ -131,9 +131,15 @@ def _operators() -> Search:
 @cache
 def _others() -> Search:
     """Return the search among what has a name and is no operator: rules, fields, enumerations, data types."""
+    fields, enums = _fields_and_enums()
+    with_values = (IndexEntry(name, names=" ".join(ENUMS[name])) for name in enums)
+    return Search([*map(IndexEntry, (*RULES, *fields)), *with_values, *map(type_entry, _TYPES)])
+
+
+@cache
+def _fields_and_enums() -> tuple[dict[str, list[str]], dict[str, tuple[str, str]]]:
     specs = list(map(load_spec, operator_names()))
-    enums = (IndexEntry(name, names=" ".join(ENUMS[name])) for name in enums_of(specs))
-    return Search([*map(IndexEntry, (*RULES, *fields_of(specs))), *enums, *map(type_entry, _TYPES)])
+    return fields_of(specs), enums_of(specs)
 
 
 @cache
@@ -199,12 +205,12 @@ def meaning(name: str) -> str | None:
     """Return the kind of thing that a name is if it is no operator's, as a sentence without its end, or None."""
     if name.removeprefix(DATA_TYPE_PREFIX) in DATA_TYPES:
         return f"{name} is a data type"
-    specs = list(map(load_spec, operator_names()))
-    having = fields_of(specs).get(name)
+    fields, enums = _fields_and_enums()
+    having = fields.get(name)
     if having:
         more = f" and of {counted(len(having) - 1, 'other operator')}" if len(having) > 1 else ""
         return f"{name} is a field of {having[0]}{more}"
-    for enum, (operator, field) in enums_of(specs).items():
+    for enum, (operator, field) in enums.items():
         if name == enum or name.removeprefix(enum_prefix(enum)) in ENUMS[enum]:
             kind = "an enumeration" if name == enum else f"a value of {enum}"
             return f"{name} is {kind}, of {field} of {operator}"

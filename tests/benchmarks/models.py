@@ -1,11 +1,14 @@
-"""Judging whole models: `python tests/benchmarks/models.py` runs ResNet-50 and BERT-base on ONNX Runtime's CPU.
+"""Judging whole models: `python tests/benchmarks/models.py` runs three networks on ONNX Runtime's CPU.
 
-It prints the seconds of the run and of its parts, what judging costs as a multiple of the reference's own computing,
-and the memory above that of the weights, where the system tells it. The weights are random.
+They are like YOLOv8n, ResNet-50 and BERT-base, with random weights. It prints the seconds of the run and of its parts,
+what judging costs as a multiple of the reference's own computing, the memory above that of the weights, where the
+system tells it, and the processor seconds of `dmlcheck run` as a multiple of those of `dmlcheck eval`. `run` of an
+implementation whose Sigmoids are wrong has some forty failing nodes in the first network.
 """
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -111,6 +114,45 @@ def bert(path: Path, layers: int = 12, hidden: int = 768, heads: int = 12, lengt
     made.save(path, ("ids", TensorProto.INT64, [1, length]), x, [1, length, hidden])
 
 
+def yolo(path: Path, size: int = 320) -> None:
+    """Convolutions with SiLU at three sizes, upsampled and joined, as YOLOv8n has them."""
+    made = Network()
+
+    def conv(x: str, inner: int, outer: int, taps: int = 3, step: int = 1) -> str:
+        weights = random(outer, inner, taps, taps, scale=(2 / (inner * taps * taps)) ** 0.5)
+        x = made.add(
+            "Conv", x, weights, random(outer), kernel_shape=[taps] * 2, strides=[step] * 2, pads=[taps // 2] * 4
+        )
+        return made.add("Mul", x, made.add("Sigmoid", x))
+
+    def bottlenecks(x: str, inner: int, outer: int, count: int) -> str:
+        half = outer // 2
+        parts = [conv(x, inner, half, 1), conv(x, inner, half, 1)]
+        for _ in range(count):
+            parts.append(made.add("Add", conv(conv(parts[-1], half, half), half, half), parts[-1]))
+        return conv(made.add("Concat", *parts, axis=1), half * len(parts), outer, 1)
+
+    x, levels = conv(conv("x", 3, 16, step=2), 16, 32, step=2), []
+    for inner, outer in ((32, 64), (64, 128), (128, 256)):
+        x = conv(bottlenecks(x, inner, inner, 1), inner, outer, step=2)
+        levels.append(x)
+    for level, inner, outer in ((1, 256, 128), (0, 128, 64)):
+        wide = made.add("Resize", x, "", np.array([1, 1, 2, 2], np.float32), mode="nearest")
+        x = bottlenecks(made.add("Concat", wide, levels[level], axis=1), inner + outer, outer, 1)
+    y = made.add("Conv", conv(conv(x, 64, 64), 64, 64), random(84, 64, 1, 1), random(84), kernel_shape=[1, 1])
+    made.save(path, ("x", TensorProto.FLOAT, [1, 3, size, size]), y, [1, 84, size // 8, size // 8])
+
+
+class WrongSigmoid(OnnxRuntime):
+    """ONNX Runtime with Sigmoids that are a thousandth too large."""
+
+    def run_model(self, model: bytes | str, inputs: dict[str, Any], keep: list[str]) -> dict[str, Any]:
+        """Return tensors of a model, whose Sigmoids are wrong if it is one node."""
+        found = super().run_model(model, inputs, keep)
+        is_sigmoid = isinstance(model, bytes) and onnx.load_from_string(model).graph.node[0].op_type == "Sigmoid"
+        return {name: array * np.float32(1.001) for name, array in found.items()} if is_sigmoid else found
+
+
 class Watch:
     """The seconds that calls of some functions take."""
 
@@ -178,14 +220,36 @@ def peak() -> float:
     return next(int(line.split()[1]) / 1024 for line in status.splitlines() if line.startswith("VmHWM"))
 
 
+def compare(path: Path, implementation: str = "onnxruntime") -> None:
+    """Print the processor seconds of `dmlcheck run` of a model as a multiple of those of `dmlcheck eval`."""
+    seconds = []
+    for words in (["eval", str(path)], ["run", str(path), "--implementation", implementation]):
+        before = os.times()
+        subprocess.run(
+            [sys.executable, "-m", "dmlcheck", *words], env=ONE_THREAD, stdout=subprocess.DEVNULL, check=False
+        )
+        after = os.times()
+        seconds.append(sum(after[2:4]) - sum(before[2:4]))
+    sys.stdout.write(f"  run {seconds[1]:.1f} s / eval {seconds[0]:.1f} s = {seconds[1] / seconds[0]:.1f}")
+    sys.stdout.write(f" ({implementation})\n")
+    sys.stdout.flush()
+
+
+# Threads of a product that wait for each other count as busy.
+ONE_THREAD = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+WRONG = "python:tests.benchmarks.models:WrongSigmoid"
+
+
 def main() -> None:
     """Measure the model that is named, or each in a process of its own, which shows its own memory."""
-    makers = {"resnet": resnet, "bert": bert}
+    makers = {"yolo": yolo, "resnet": resnet, "bert": bert}
     if len(sys.argv) == 1:
         with tempfile.TemporaryDirectory() as folder:
             for name, make in makers.items():
                 make(path := Path(folder) / f"{name}.onnx")
                 subprocess.run([sys.executable, __file__, str(path)], check=True)
+                for implementation in ("onnxruntime", *[WRONG] * (name == "yolo")):
+                    compare(path, implementation)
     else:
         measure(Path(sys.argv[1]))
 

@@ -52,6 +52,16 @@ def test_along_one_axis_the_offset_is_limited_for_the_first_of_a_block(
     assert np.flatnonzero(~np.isclose(found, right[:, None], rtol=1e-4).all(axis=1)).tolist() == limited
 
 
+@pytest.mark.parametrize("sizes", [(10, 8), (10, 1, 8)])
+def test_an_axis_of_one_element_has_no_blocks(sizes: tuple[int, ...]) -> None:
+    """Measured on DirectML 1.13.1 and 1.15.4, vkd3d-proton on Mesa lavapipe 25.0, 2026-11-29: blocks of four."""
+    x = np.repeat(np.float32([0, 8, 32, 72, 128]), 8).reshape(5, *sizes[1:])
+    others = len(sizes) - 1
+    fields = ([2, *[1] * others], [-0.5, *[0.5] * others], [0.25, *[-0.5] * others])
+    found = extended(x, np.zeros(sizes), *fields).reshape(10, 8)
+    assert found[:, 0].tolist() == [0, 7, 17, 29, 41, 67, 93, 121, 149, 128]
+
+
 def test_integers_are_those_before_a_place() -> None:
     x = X[:4].astype(np.int8)
     assert lower(x, np.zeros(8), [2], 0.5, -0.5).tolist() == [3, 3, 3, -17, -17, 45, 45, 7]

@@ -73,6 +73,16 @@ def test_a_deviation_explains_an_output_if_all_wrong_elements_are_where_and_what
     assert texts(made, row(**fields)) == (["known"] if is_known else [])
 
 
+@pytest.mark.parametrize(("actual", "is_known"), [(0.015, True), (-0.014, True), (0.018, False)])
+def test_what_cancels_is_near_if_its_distance_from_the_right_value_is_large(actual: float, *, is_known: bool) -> None:
+    made = of_squares([-1, 2, 3], [1, 2, 3], [actual, 2, 3])
+    found = texts(
+        made._replace(limit=EXACT._replace(precision=Precision(is_directml=True))),
+        row(values="x == -1", gives="x + 1.001"),
+    )
+    assert found == (["known"] if is_known else [])
+
+
 @pytest.mark.parametrize(
     ("actual", "is_of_another", "is_of_directml"),
     [
@@ -261,6 +271,35 @@ def test_a_large_region_of_few_elements_lacks_rows(size: int, columns: int, expe
     tensors = dict.fromkeys(("InputTensor", "InputGradientTensor", "OutputGradientTensor"), ("FLOAT32", ones))
     fields = {"CrossChannel": False, "LocalSize": size, "Alpha": size, "Beta": -2, "Bias": 0}
     assert outcome("LOCAL_RESPONSE_NORMALIZATION_GRAD", fields, tensors, 0) == expected
+
+
+@pytest.mark.parametrize(
+    ("x", "between", "expected"),
+    [(3e38, [-INF, -INF], "xfailed"), (3e38, [INF, INF], "failed"), (1e37, [-INF, -INF], "failed")],
+)
+def test_the_difference_of_two_elements_overflows(x: float, between: list[float], expected: str) -> None:
+    tensors = {"InputTensor": ("FLOAT32", [x, -x]), "OutputTensor": ("FLOAT32", [0, 0, 0, 0])}
+    fields = {"InterpolationMode": "LINEAR", "Scales": [2]}
+    assert outcome("RESAMPLE", fields, tensors, [x, *between, -x]) == expected
+
+
+@pytest.mark.parametrize(("gradient", "given", "expected"), [(1e-45, 7e-45, "xfailed"), (1e-40, 3e-40, "failed")])
+def test_the_smallest_gradients_are_off_by_some_of_the_smallest_numbers(
+    gradient: float, given: float, expected: str
+) -> None:
+    tensors = {"InputTensor": [0], "InputGradientTensor": [gradient], "OutputGradientTensor": [0]}
+    fields = {"CrossChannel": False, "LocalSize": 1, "Alpha": 1, "Beta": 1, "Bias": 1}
+    typed = {name: ("FLOAT32", [[[x]]]) for name, x in tensors.items()}
+    assert outcome("LOCAL_RESPONSE_NORMALIZATION_GRAD", fields, typed, [given]) == expected
+
+
+@pytest.mark.parametrize(("dilation", "expected"), [(2**31 - 1, "xfailed"), (2**30, "failed")])
+def test_a_dilation_near_2_to_the_31_loses_gradients(dilation: int, expected: str) -> None:
+    arrays = {"InputTensor": [1, -1], "InputGradientTensor": [1, 1], "OutputGradientTensor": [0, 0]}
+    tensors = {name: ("FLOAT32", [[[each]]]) for name, each in arrays.items()}
+    fields = {"WindowSize": [1, 1], "Strides": [1, 1], "Dilations": [dilation, 1]}
+    fields |= {"StartPadding": [0, 0], "EndPadding": [0, 0]}
+    assert outcome("MAX_POOLING_GRAD", fields, tensors, [1, 0]) == expected
 
 
 LOWEST = -3.4028234663852886e38

@@ -37,3 +37,16 @@ def test_errors_of_one_cause_are_no_larger_than_all_errors_and_lie_in_the_buffer
     assert found.shared is not None
     assert (found.radius.tolist(), found.shared.tolist()) == ([0.5, 0, 0.25], [0.25, 0, 0.25])
     assert found.likely_shared is None
+
+
+@pytest.mark.parametrize("places", [[0, 1, 2, 3, 4, 5], [2, 3, 4], [5], [0, 2, 4], [0, 1, 4, 5]])
+def test_bounds_of_runs_and_of_other_places_are_put_there(places: list[int]) -> None:
+    made, at = Side(TensorDesc("FLOAT64", (6,)), (-np.inf, np.inf)), np.array(places)
+    value, undefined = at + 0.5, at == places[-1]
+    made.put(at, Bound(value, np.full(at.size, 0.25), undefined, is_rounded=False))
+    assert made.value is not None
+    assert made.value[at].tolist() == value.tolist()
+    assert made.radius[at].tolist() == [0.25] * (at.size - 1) + [np.inf]
+    others = np.delete(np.arange(6), at)
+    assert not made.value[others].any()
+    assert not made.radius[others].any()

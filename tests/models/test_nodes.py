@@ -97,15 +97,43 @@ def test_what_is_no_case_is_told_with_its_reason() -> None:
     )
 
 
-def test_graphs_inside_of_nodes_are_no_cases() -> None:
-    def branch(name: str) -> Any:
-        value = onnx.helper.make_tensor_value_info(name, 1, [2])
-        return onnx.helper.make_graph([node("Neg", "x", name)], name, [], [value])
+def graph(nodes: list[Any], inputs: dict[str, Any], outputs: list[str]) -> Any:
+    values = onnx.helper.make_tensor_value_info
+    given = [values(name, *kind) for name, kind in inputs.items()]
+    return onnx.helper.make_graph(nodes, "body", given, [values(name, 1, [2]) for name in outputs])
 
-    made = node("If", "yes", "y", "if", then_branch=branch("t"), else_branch=branch("e"))
-    found = imported(model([made], {"x": [2]}, {"y": [2]}, [constant("yes", True, bool)]))
-    assert (found.file, found.cases) == (None, 0)
-    assert "If-16 is not imported (1 node: if): it runs graphs of its own" in found.remarks[0]
+
+def test_nodes_of_the_branch_that_is_taken_are_cases() -> None:
+    negated, doubled = (graph([node(kind, reads, "b", "inner")], {}, ["b"]) for kind, reads in NEGATED_AND_DOUBLED)
+    np.savez("in.npz", x=np.array([-1, 2], np.float32))
+    made = node("If", "yes", "y", "if", then_branch=negated, else_branch=doubled)
+    found = imported(
+        model([made], {"x": [2]}, {"y": [2]}, [constant("yes", False, bool)]),
+        inputs="in.npz",
+    )
+    assert (found.file, found.cases) == ("model", 1)
+    assert "If-16 is not imported (1 node: if): it runs graphs of its own, whose nodes are cases" in found.remarks[0]
+    text = Path("out/model/if-else_branch-inner.yaml").read_text(encoding="utf-8")
+    assert "# The node if/else_branch/inner (Add-14) of" in text
+    assert text.count("[-1, 2]") == 2
+
+
+NEGATED_AND_DOUBLED = (("Neg", "x"), ("Add", "x x"))
+
+
+def test_nodes_of_the_first_and_the_last_turn_are_cases() -> None:
+    """By hand: 1 is doubled by three turns, which read 1, 2 and 4."""
+    np.savez("in.npz", x=np.array([1, -1], np.float32))
+    inputs = {"number": (7, []), "before": (9, []), "state": (1, [2])}
+    body = graph([node("Add", "state state", "next", "double")], inputs, ["next"])
+    body.output.insert(0, onnx.helper.make_tensor_value_info("before", 9, []))
+    made = node("Loop", "most - x", "y", "loop", body=body)
+    found = imported(model([made], {"x": [2]}, {"y": [2]}, [constant("most", 3, np.int64)]), inputs="in.npz")
+    assert found.cases == 2
+    first, last = (Path(f"out/model/loop-body-{name}.yaml").read_text(encoding="utf-8")
+                   for name in ("double", "turn-3-double"))  # fmt: skip
+    assert (first.count("[1, -1]"), last.count("[4, -4]")) == (2, 2)
+    assert dmlcheck("run", "out", "--implementation", "onnxruntime").exit_code == 0
 
 
 def test_what_is_wrong_with_a_model_is_told_and_the_others_are_imported() -> None:

@@ -32,12 +32,7 @@ INFO = RunInfo("onnxruntime", Settings("6_4", Precision("FLOAT16", "TF32")), ver
 URI = re.compile(r"(file://)?([A-Za-z0-9._~/:!$&'()*+,;=@-]|%[0-9A-F]{2})*")
 
 
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Run every test in an empty folder, outside any workflow."""
-    monkeypatch.delenv("GITHUB_WORKSPACE", raising=False)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 def parsed(text: str) -> Any:

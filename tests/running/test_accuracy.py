@@ -6,6 +6,7 @@ import json
 import re
 import sys
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -560,8 +561,7 @@ def shards(*words: str, **answers: float) -> list[str]:
     return names
 
 
-def merge(*words: str) -> Result:
-    return dmlcheck("merge", *words)
+merge = partial(dmlcheck, "merge")
 
 
 def timeless(path: str) -> dict[str, Any]:

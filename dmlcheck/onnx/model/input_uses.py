@@ -1,4 +1,4 @@
-"""The uses of a model's inputs: as indices, with their range, as masks or as lengths."""
+"""The uses of a model's inputs: as indices, with their range, as masks, as lengths, or as what else has limits."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from dmlcheck.onnx.model.inlined_size import all_nodes
+from dmlcheck.onnx.model.sound_values import Made, floats, related, spans
 
 # Through which an index, a mask or a length passes as it is.
 _PASSES = frozenset(
@@ -17,12 +18,22 @@ _INDEXES_AXIS = {"Gather": (1, 0), "GatherElements": (1, 0), "ScatterElements": 
 _INDEXES_ROWS = {
     ("EmbedLayerNormalization", 0): 2,
     ("EmbedLayerNormalization", 1): 4,
-    ("EmbedLayerNormalization", 7): 3,
+    ("EmbedLayerNormalization", 8): 3,
+    ("QEmbedLayerNormalization", 0): 2,
+    ("QEmbedLayerNormalization", 1): 4,
     ("RotaryEmbedding", 1): 2,  # onnxruntime's own
     ("RotaryEmbedding", 3): 1,  # ONNX's
     ("GatherBlockQuantized", 1): 0,
 }
-_MASKS = {("EmbedLayerNormalization", 6), ("MultiHeadAttention", 4), ("Attention", 3), ("QAttention", 5), ("Where", 0)}
+_MASKS = {
+    ("EmbedLayerNormalization", 7),
+    ("QEmbedLayerNormalization", 7),
+    ("MultiHeadAttention", 4),
+    ("Attention", 3),
+    ("QAttention", 5),
+    ("Where", 0),
+    ("Loop", 1),
+}
 _LENGTHS = {("GroupQueryAttention", 5): "last", ("GroupQueryAttention", 6): "total"}
 _PAST_KEY = 3  # the input of GroupQueryAttention that has keys of earlier runs
 
@@ -30,8 +41,9 @@ _PAST_KEY = 3  # the input of GroupQueryAttention that has keys of earlier runs
 class Use(NamedTuple):
     """How an input is used: it indexes so many elements, or is a mask, or a length of attention; or none of these.
 
-    `length` is "total" for the number of keys, "last" for the place of the last one, and `past` names the input that
-    has the keys of earlier runs, `new` those of the keys and queries of this one.
+    Its whole numbers are from `least` to below `most`, its floats in the range `floats`; or `related` makes its numbers
+    for its shape. `length` is "total" for the number of keys, "last" for the place of the last one, and `past` names
+    the input that has the keys of earlier runs, `new` those of the keys and queries of this one.
     """
 
     most: int | None = None
@@ -39,6 +51,9 @@ class Use(NamedTuple):
     length: str = ""
     past: str = ""
     new: tuple[str, ...] = ()
+    least: int = 0
+    related: Made | None = None
+    floats: tuple[float, float] | None = None
 
 
 def uses_of(model: Any, sizes: Mapping[str, Sequence[int]]) -> dict[str, Use]:
@@ -51,7 +66,9 @@ def uses_of(model: Any, sizes: Mapping[str, Sequence[int]]) -> dict[str, Use]:
 
 
 def _use(name: str, readers: Mapping[str, list[tuple[Any, int]]], sizes: Mapping[str, Sequence[int]]) -> Use:
-    limits: list[int] = []
+    limits: list[tuple[int, int]] = []
+    made: Made | None = None
+    shares: tuple[float, float] | None = None
     is_mask = "mask" in name.lower()
     for node, index in _reached(name, readers):
         length = _LENGTHS.get((node.op_type, index))
@@ -59,8 +76,12 @@ def _use(name: str, readers: Mapping[str, list[tuple[Any, int]]], sizes: Mapping
             past = node.input[_PAST_KEY] if len(node.input) > _PAST_KEY else ""
             return Use(length=length, past=past, new=(*node.input[1:2], *node.input[:1]))
         is_mask = is_mask or (node.op_type, index) in _MASKS
-        limits += _limit(node, index, sizes)
-    return Use(min(limits), is_mask) if limits else Use(None, is_mask)
+        limits += [(0, limit) for limit in _limit(node, index, sizes)]
+        limits += spans(node, index, sizes)
+        made = made or related(node, index, sizes)
+        shares = shares or floats(node, index)
+    most = min((most for _, most in limits), default=None)
+    return Use(most, is_mask, least=max((least for least, _ in limits), default=0), related=made, floats=shares)
 
 
 def _reached(name: str, readers: Mapping[str, list[tuple[Any, int]]]) -> Iterator[tuple[Any, int]]:

@@ -51,7 +51,7 @@ def _query_skip_layer_normalization(node: OnnxNode) -> str | None:
 # ---- embeddings
 
 
-def _embeddings(node: OnnxNode) -> list[Counterpart]:
+def embeddings(node: OnnxNode) -> list[Counterpart]:
     """GATHER of words, positions and segments, their sum, normalized; the mask's ones are counted."""
     ids, words = node.input(0), node.input(2)
     if (ids.ndim, words.ndim) != (2, 2):
@@ -168,7 +168,7 @@ OPERATORS: dict[str, Row] = {
         name: Row(partial(_skip_layer, use_mean=use_mean), query=_query_skip_layer_normalization, outputs=None)
         for name, use_mean in _SKIPPED.items()
     },
-    "com.microsoft.EmbedLayerNormalization": Row(_embeddings, outputs=None),
+    "com.microsoft.EmbedLayerNormalization": Row(embeddings, outputs=None),
     "com.microsoft.GroupNorm": Row(_groups),
     "com.microsoft.SkipGroupNorm": Row(exact=_skip_groups, outputs=None),
 }

@@ -11,6 +11,7 @@ from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, axis_of, shortest
 from dmlcheck.onnx.descs.steps import pair, step
 from dmlcheck.onnx.descs.tensors import repeated
+from dmlcheck.onnx.operators.fused_normalization import embeddings
 from dmlcheck.onnx.operators.quantized_operators import dequantized, product_of_integers, scaled, through_float, zero_of
 from dmlcheck.onnx.operators.row import Row
 
@@ -83,7 +84,28 @@ def _gemm(node: OnnxNode) -> list[Counterpart]:
     return [*steps, *last]
 
 
+def _embeddings(node: OnnxNode) -> list[Counterpart]:
+    """DEQUANTIZE_LINEAR of the tables and of both factors, and the steps of EmbedLayerNormalization."""
+    inputs = [node.optional(index) for index in range(8)]
+    before = []
+    for index in _TABLES:
+        x = inputs[index]
+        if x is not None:
+            made, inputs[index] = dequantized(x, node.input(index + _TO_SCALE), zero_of(node, index + _TO_ZERO, x))
+            before.append(made)
+    plain = node._replace(type="com.microsoft.EmbedLayerNormalization", inputs=tuple(inputs))
+    return [*before, *embeddings(plain)]
+
+
+_TABLES = range(2, 7)  # words, positions, segments, gamma and beta
+_TO_SCALE, _TO_ZERO = 6, 11  # how many inputs later each has its scale and its zero point
+
 OPERATORS: dict[str, Row] = {
+    "com.microsoft.DynamicQuantizeLSTM": Row(reason="quantizes its state anew in each step, and no operator does that"),
+    "com.microsoft.MatMulInteger16": Row(
+        reason="multiplies integers of 16 bits, and no product of DirectML takes them"
+    ),
+    "com.microsoft.QEmbedLayerNormalization": Row(exact=_embeddings, outputs=None),
     "com.microsoft.QGemm": Row(exact=_gemm),
     "com.microsoft.QLinearLeakyRelu": Row(exact=_leaky),
     "com.microsoft.QLinearMul": Row(exact=_multiplied),

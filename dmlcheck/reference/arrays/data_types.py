@@ -173,6 +173,10 @@ def wrapped(data_type: str, x: Any) -> Any:
 
 def infinite(data_type: str, x: Any) -> Any:
     """Return floats, infinite where they overflow a float type; the same array if none does."""
+    least, most = limits(data_type)
+    numbers = raw(x)
+    if numbers.min(initial=most) >= least and numbers.max(initial=least) <= most:
+        return x
     beyond = overflows(data_type, x)
     return np.where(beyond, np.copysign(np.inf, raw(x)), x) if beyond.any() else x
 

@@ -193,9 +193,10 @@ class Ball(_Inexact):
             if self._radius is not None and self._radius.any():
                 error = plus(error, self.radius)
             size = np.abs(wide)
-            is_small = (size < self.arithmetic.smallest) & (size > 0)
-            if is_small.any():
-                error = np.where(is_small, np.maximum(plus(0.0, error), size), plus(0.0, error))
+            if not of.least(size) >= self.arithmetic.smallest:
+                is_small = (size < self.arithmetic.smallest) & (size > 0)
+                if is_small.any():
+                    error = np.where(is_small, np.maximum(plus(0.0, error), size), plus(0.0, error))
             self._operand = wide, error
         return self._operand
 

@@ -83,7 +83,7 @@ class SumsAtEdges(NamedTuple):
 
 
 def sums_at_edges(given: Given, places: Places, unmet: Any) -> SumsAtEdges:
-    """Return what the edges make of the sums at some places of a convolution's output."""
+    """Return the sums at the edges among those at some places of a convolution's output."""
     ends = map(sub, given["output"].sizes[2:], given["output_padding"])
     beyond = reduce(np.logical_or.outer, map(np.greater_equal, map(numbers_of, places[2:]), ends))
     return SumsAtEdges(unmet, beyond.ravel(), given["direction"] == "FORWARD")

@@ -8,11 +8,10 @@ import numpy as np
 
 from dmlcheck.reference.arrays.grouped import grouped
 from dmlcheck.reference.arrays.shapes import Batch, Channel, Floats, Group, Integers, One, Place, Term
+from dmlcheck.reference.functions.conversions import difference, requantized
 from dmlcheck.reference.functions.edges import SumsAtEdges, sums_at_edges
-from dmlcheck.reference.functions.magnitudes import of_convolution
 from dmlcheck.reference.functions.nested import Nested
-from dmlcheck.reference.functions.products import dot, dot_of_scaled, plus
-from dmlcheck.reference.functions.quantization import difference, requantized
+from dmlcheck.reference.functions.products import dot, dot_of_scaled, of_convolution, plus
 from dmlcheck.reference.functions.windows import Window
 from dmlcheck.reference.results import AsMeasured
 from dmlcheck.reference.rows import PRODUCTS, WINOGRAD, Correlations, Given, Kernel, Spread

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.arrays.data_types import element
-from dmlcheck.reference.arrays.needs import diagonals_at, row_major_index
-from dmlcheck.reference.arrays.places import Places
+from dmlcheck.reference.arrays.needs import row_major_index
+from dmlcheck.reference.arrays.places import Places, columns_less_rows
 from dmlcheck.reference.functions.conversions import float_as
 from dmlcheck.reference.functions.several_ways import sequence
 from dmlcheck.reference.results import AsMeasured, PartlyUndefined, alternatives, ways_of, with_measured
@@ -60,7 +60,7 @@ def diagonal_matrix1(
     return np.where(is_filled, number, np.zeros_like(number) if input is None else input)
 
 
-DIAGONALS = Cut(needs={"diagonals": diagonals_at})
+DIAGONALS = Cut(needs={"diagonals": lambda _, places, __: columns_less_rows(places)})
 
 KERNELS: dict[str, Kernel] = {
     "DIAGONAL_MATRIX": exact_row(diagonal_matrix, DIAGONALS),

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from dmlcheck.reference.arrays.data_types import sum_of_terms
-from dmlcheck.reference.arrays.needs import BATCHES, batches
+from dmlcheck.reference.arrays.needs import BATCHES
 from dmlcheck.reference.arrays.places import Places
-from dmlcheck.reference.functions.layers import depth_of, layers_at
-from dmlcheck.reference.functions.place_counts import place_count
+from dmlcheck.reference.functions.phases import depth_of, layers_at, place_count
 from dmlcheck.reference.functions.windows import Window, part, view, windows
 from dmlcheck.reference.limits.work import BLOCKS_OF_LAYERS
 from dmlcheck.reference.results import AsMeasured, PartlyUndefined
@@ -73,5 +72,5 @@ FOLDED = Cut(needs={"input": terms_of_fold}, blocks=BLOCKS_OF_LAYERS, depth=dept
 
 KERNELS: dict[str, Kernel] = {
     "FOLD": Kernel(fold, FOLDED, is_exact=lambda given: depth(given) == 1, spread=Spread()),
-    "UNFOLD": exact_row(unfold, Cut(batches, {"input": BATCHES}), spread=Spread()),
+    "UNFOLD": exact_row(unfold, Cut((0,), {"input": BATCHES}), spread=Spread()),
 }

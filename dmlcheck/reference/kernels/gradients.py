@@ -14,8 +14,7 @@ from dmlcheck.reference.arrays.grouped import comparable
 from dmlcheck.reference.arrays.places import Places, numbers_at, with_ones_after
 from dmlcheck.reference.functions.neighbours import Region, local
 from dmlcheck.reference.functions.normalized import centred_gradient, may_have_root, moment
-from dmlcheck.reference.functions.phases import equal_shares
-from dmlcheck.reference.functions.place_counts import may_be_place_count
+from dmlcheck.reference.functions.phases import equal_shares, may_be_place_count
 from dmlcheck.reference.functions.several_ways import of_values
 from dmlcheck.reference.functions.sums import mean as mean_of
 from dmlcheck.reference.functions.sums import total

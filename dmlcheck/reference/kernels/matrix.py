@@ -8,10 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.functions.magnitudes import of_gemm
+from dmlcheck.reference.functions.conversions import difference, overflows_int32, requantized
 from dmlcheck.reference.functions.nested import Nested
-from dmlcheck.reference.functions.products import dequantized_dot, dot, dot_of_scaled, plus, scaled_dot, with_or_without
-from dmlcheck.reference.functions.quantization import difference, overflows_int32, requantized
+from dmlcheck.reference.functions.products import (
+    dequantized_dot,
+    dot,
+    dot_of_scaled,
+    of_gemm,
+    plus,
+    scaled_dot,
+    with_or_without,
+)
 from dmlcheck.reference.results import AsMeasured, any_of
 from dmlcheck.reference.rows import PRODUCTS, Axes, Given, Kernel, Products
 

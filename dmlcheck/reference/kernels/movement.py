@@ -15,8 +15,6 @@ from dmlcheck.reference.arrays.grouped import AXES_OF_BLOCKS, split_channels
 from dmlcheck.reference.arrays.needs import (
     LINES,
     WHOLE,
-    batches_and_channels,
-    batches_and_rows,
     channels_in_blocks,
     joined_parts,
     rows_in_blocks,
@@ -223,8 +221,8 @@ def space_to_depth(input: Any, *, block_size: int, order: str = "DEPTH_COLUMN_RO
 
 
 OF_PLACES = Cut(needs={"input": WHOLE})
-DEPTHS = Cut(batches_and_channels, {"input": channels_in_blocks})
-ROWS = Cut(batches_and_rows, {"input": rows_in_blocks})
+DEPTHS = Cut((0, 1), {"input": channels_in_blocks})
+ROWS = Cut((0, 2), {"input": rows_in_blocks})
 
 KERNELS: dict[str, Kernel] = {
     "DEPTH_TO_SPACE": exact_row(depth_to_space, DEPTHS),

@@ -11,7 +11,17 @@ from dmlcheck.reference.functions.nested import Nested
 from dmlcheck.reference.functions.normalized import affine, fused_within, may_have_root, quotients
 from dmlcheck.reference.functions.sums import mean, mean_and_variance, total
 from dmlcheck.reference.results import AsMeasured, PartlyUndefined
-from dmlcheck.reference.rows import VARIANCE, Axes, Given, Groups, Kernel, Neighbours, elementwise, shared_by
+from dmlcheck.reference.rows import (
+    VARIANCE,
+    Axes,
+    Given,
+    Groups,
+    Kernel,
+    Neighbours,
+    elementwise,
+    same_parameters,
+    shared_by,
+)
 
 # ---- mean and variance of groups
 
@@ -23,52 +33,9 @@ def statistics(x: Any, axes: Axes, *, use_mean: bool, use_variance: bool) -> tup
     return (mean(x, axes), None) if use_mean else (0, mean(np.square(x), axes) if use_variance else None)
 
 
-def of_group(
-    x: Any, scale: Any, bias: Any, *, axes: Axes, use_mean: bool, use_variance: bool, epsilon: Any, fused: Nested
-) -> PartlyUndefined:
-    """fused(Scale * (x - Mean) / sqrt(Variance + Epsilon) + Bias); without UseMean, Mean is 0."""
-    scale, bias = 1 if scale is None else scale, 0 if bias is None else bias
-    centre, spread = statistics(x, axes, use_mean=use_mean, use_variance=use_variance)
-    spread = x if use_mean and use_variance and not axes else spread  # as DirectML has it
-    square = None if spread is None else spread + epsilon
-    factor = scale if square is None else scale / np.sqrt(square)
-    is_measured = (
-        (square is not None and square <= 0) | np.isinf(factor) | (not axes) | (not use_mean and spread is None)
-    )
-    result = affine(x, centre, factor, bias)
-    result = (
-        fused_within(result, centre, scale, bias, None, epsilon, fused) if use_mean and use_variance else fused(result)
-    )
-    is_open = square is not None and may_have_root(square, spread, epsilon)
-    return PartlyUndefined(AsMeasured(result, is_measured), is_open)
-
-
 def planes(given: Given) -> Axes:
     """Return the dimensions of a group: height and width, with CrossChannel the channels too."""
     return (1, 2, 3) if given["cross_channel"] else (2, 3)
-
-
-def mean_variance_normalization(
-    input: Any, scale: Any, bias: Any, *, axes: Axes, normalize_variance: bool, epsilon: Any, fused_activation: Nested
-) -> PartlyUndefined:
-    """FusedActivation(Scale * (x - Mean) / sqrt(Variance + Epsilon) + Bias).
-
-    Mean and Variance are taken over height and width, with CrossChannel over the channels too. Without
-    NormalizeVariance there is no division.
-    """
-    use: dict[str, Any] = {"use_mean": True, "use_variance": normalize_variance}
-    return of_group(input, scale, bias, axes=axes, **use, epsilon=epsilon, fused=fused_activation)
-
-
-def mean_variance_normalization1(
-    input: Any, scale: Any, bias: Any, *, axes: Axes, normalize_variance: bool, epsilon: Any, fused_activation: Nested
-) -> PartlyUndefined:
-    """FusedActivation(Scale * (x - Mean) / sqrt(Variance + Epsilon) + Bias).
-
-    Mean and Variance are taken over the group along Axes. Without NormalizeVariance there is no division.
-    """
-    use: dict[str, Any] = {"use_mean": True, "use_variance": normalize_variance}
-    return of_group(input, scale, bias, axes=axes, **use, epsilon=epsilon, fused=fused_activation)
 
 
 def mean_variance_normalization2(
@@ -87,8 +54,42 @@ def mean_variance_normalization2(
     Mean and Variance are taken over the group along Axes. Without UseMean, it is FusedActivation(Scale * x / sqrt(the
     mean of x^2 + Epsilon) + Bias). Without UseVariance there is no division.
     """
-    use: dict[str, Any] = {"use_mean": use_mean, "use_variance": use_variance}
-    return of_group(input, scale, bias, axes=axes, **use, epsilon=epsilon, fused=fused_activation)
+    scale, bias = 1 if scale is None else scale, 0 if bias is None else bias
+    centre, spread = statistics(input, axes, use_mean=use_mean, use_variance=use_variance)
+    is_whole = use_mean and use_variance
+    spread = input if is_whole and not axes else spread  # as DirectML has it
+    square = None if spread is None else spread + epsilon
+    factor = scale if square is None else scale / np.sqrt(square)
+    has_no_root = square is not None and square <= 0
+    is_measured = has_no_root | np.isinf(factor) | (not axes) | (not use_mean and spread is None)
+    result = affine(input, centre, factor, bias)
+    if is_whole:
+        result = fused_within(result, centre, scale, bias, None, epsilon, fused_activation)
+    else:
+        result = fused_activation(result)
+    is_open = square is not None and may_have_root(square, spread, epsilon)
+    return PartlyUndefined(AsMeasured(result, is_measured), is_open)
+
+
+def mean_variance_normalization1(
+    input: Any, scale: Any, bias: Any, *, axes: Axes, normalize_variance: bool, epsilon: Any, fused_activation: Nested
+) -> PartlyUndefined:
+    """FusedActivation(Scale * (x - Mean) / sqrt(Variance + Epsilon) + Bias).
+
+    Mean and Variance are taken over the group along Axes. Without NormalizeVariance there is no division.
+    """
+    fields: dict[str, Any] = {"axes": axes, "epsilon": epsilon, "fused_activation": fused_activation}
+    return mean_variance_normalization2(input, scale, bias, use_mean=True, use_variance=normalize_variance, **fields)
+
+
+@same_parameters(mean_variance_normalization1)
+def mean_variance_normalization(*tensors: Any, **fields: Any) -> PartlyUndefined:
+    """FusedActivation(Scale * (x - Mean) / sqrt(Variance + Epsilon) + Bias).
+
+    Mean and Variance are taken over height and width, with CrossChannel over the channels too. Without
+    NormalizeVariance there is no division.
+    """
+    return mean_variance_normalization1(*tensors, **fields)
 
 
 # ---- batches

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.arrays.needs import only_number
 from dmlcheck.reference.functions.several_ways import moving_mean
 from dmlcheck.reference.results import AsMeasured, PartlyUndefined
 from dmlcheck.reference.rows import Cut, Kernel
@@ -39,4 +38,6 @@ def adam_optimizer(
     return {"output_parameters": result, "output_first_moment": first, "output_second_moment": second}
 
 
-KERNELS: dict[str, Kernel] = {"ADAM_OPTIMIZER": Kernel(adam_optimizer, Cut(needs={"training_step": only_number}))}
+# The step is an integer; its powers have errors.
+STEP = Cut(needs={"training_step": lambda step, _, __: step.reshape(()).astype(np.float64)})
+KERNELS: dict[str, Kernel] = {"ADAM_OPTIMIZER": Kernel(adam_optimizer, STEP)}

@@ -13,11 +13,10 @@ import numpy as np
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.reference.arrays.data_types import beginning, is_float, limits
 from dmlcheck.reference.arrays.grouped import comparable
-from dmlcheck.reference.arrays.needs import CHANNELS, REGIONS, batches_and_channels
+from dmlcheck.reference.arrays.needs import CHANNELS, REGIONS
 from dmlcheck.reference.arrays.places import Places, with_ones_after
-from dmlcheck.reference.functions.corners import Corners, corners
-from dmlcheck.reference.functions.norms import absolute_norm, alternatives_of_signs, has_plain_powers
-from dmlcheck.reference.functions.quantization import difference, quantized_nan, requantized
+from dmlcheck.reference.functions.conversions import difference, quantized_nan, requantized
+from dmlcheck.reference.functions.pooled import Corners, absolute_norm, alternatives_of_signs, corners, has_plain_powers
 from dmlcheck.reference.functions.windows import (
     View,
     Window,
@@ -100,11 +99,6 @@ def least(given: Given) -> Any:
     """Return the least number of the tensor's type, which pads it."""
     dtype = given["input"].dtype
     return -np.inf if is_float(given["input"]) else np.iinfo(dtype).min
-
-
-def window_without_repeats(given: Given) -> Window:
-    """Return the window of a pooling, which covers no element twice."""
-    return without_repeats(window_of(given))
 
 
 class Maxima(NamedTuple):
@@ -288,8 +282,10 @@ def max_unpooling(input: Any, indices: Any, *, output: TensorDesc) -> PartlyUnde
 
 POOLED = Windows(window_of)
 POWERS = Windows(window_of, is_reduced=has_plain_powers)
-LARGEST = Windows(window_without_repeats, least, lambda given: given.get("output_indices") is None)
-POOLED_REGIONS = Cut(batches_and_channels, {"input": CHANNELS, "roi": REGIONS})
+LARGEST = Windows(
+    lambda given: without_repeats(window_of(given)), least, lambda given: given.get("output_indices") is None
+)
+POOLED_REGIONS = Cut((0, 1), {"input": CHANNELS, "roi": REGIONS})
 
 KERNELS: dict[str, Kernel] = {
     "AVERAGE_POOLING": Kernel(average_pooling, POOLED, spread=Spread()),

@@ -12,12 +12,11 @@ import numpy as np
 from dmlcheck.reference.arrays.blocks import ranges, tiles_along
 from dmlcheck.reference.arrays.grouped import grouped
 from dmlcheck.reference.arrays.places import Index
-from dmlcheck.reference.functions.magnitudes import Magnitudes
 from dmlcheck.reference.functions.phases import phases
+from dmlcheck.reference.functions.products import Magnitudes
 from dmlcheck.reference.functions.windows import Places, View, Window, part, places_at, view, windows
 from dmlcheck.reference.rows import Correlations
-from dmlcheck.reference.tiling.request import Request
-from dmlcheck.reference.tiling.tile import Tile
+from dmlcheck.reference.tiling.request import Request, Tile
 
 LARGEST = 1 << 20  # elements of the windows of a tile: 8 megabytes of float64
 ROWS = 4  # times as many elements of the filter in a tile, so that fewer tiles have the same windows

@@ -9,16 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.reference.arrays.blocks import BLOCK, tiles
+from dmlcheck.reference.arrays.blocks import BLOCK, tiles, widened
 from dmlcheck.reference.arrays.data_types import in_32_bits, stored, width
-from dmlcheck.reference.arrays.operands import widened
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball, raw
 from dmlcheck.reference.bindings import scale_bias
 from dmlcheck.reference.results import AsMeasured, PartlyUndefined, alternatives, ways_of, with_measured
 from dmlcheck.reference.rows import Elements
-from dmlcheck.reference.tiling.request import Request
-from dmlcheck.reference.tiling.tile import Tile
+from dmlcheck.reference.tiling.request import Request, Tile
 from dmlcheck.specs.records import INPUT
 from dmlcheck.values.number_formats import NUMPY_TYPES
 
@@ -30,7 +27,8 @@ def of_elements(_: Elements, request: Request) -> Iterator[Tile]:
     operands = [x if x is None or x.shape == sizes else np.broadcast_to(x, sizes) for x in request.tensors.values()]
     is_exact = is_exact and not (request.is_integer and request.bound.kernel.overflow)
     limit = BLOCK
-    if desc.values.get("ScaleBias") is not None and not _is_wide(desc):
+    is_scaled = desc.values.get("ScaleBias") is not None  # a valid one changes nothing of 64 bits
+    if is_scaled and np.dtype(NUMPY_TYPES[desc.tensors(INPUT)[0].tensor.data_type]).itemsize < 8:
         used = None if request.is_integer else request.arithmetic
         formula = partial(_scaled, formula, *scale_bias(desc, used), arithmetic=used, is_exact=is_exact)
         is_exact = True
@@ -38,11 +36,6 @@ def of_elements(_: Elements, request: Request) -> Iterator[Tile]:
         limit *= 8 // max(x.dtype.itemsize for x in operands if x is not None)
     for index in tiles(sizes, limit):
         yield Tile(index, formula, tuple(None if x is None else x[index] for x in operands), is_exact)
-
-
-def _is_wide(desc: OperatorDesc) -> bool:
-    """Whether elements have 64 bits, where a valid ScaleBias changes nothing."""
-    return np.dtype(NUMPY_TYPES[desc.tensors(INPUT)[0].tensor.data_type]).itemsize == 8
 
 
 def _scaled(

@@ -11,13 +11,13 @@ import numpy as np
 from dmlcheck.reference.arrays.blocks import Blocks, blockwise
 from dmlcheck.reference.arrays.data_types import infinite
 from dmlcheck.reference.arrays.places import Index
+from dmlcheck.reference.ball.numbers import raw
 from dmlcheck.reference.functions.nested import stored
 from dmlcheck.reference.functions.overflowing import is_beyond
 from dmlcheck.reference.kernels.recurrent.gates import without
 from dmlcheck.reference.results import AsMeasured, PartlyUndefined, any_of
 from dmlcheck.reference.rows import Recurrence
-from dmlcheck.reference.tiling.request import Request
-from dmlcheck.reference.tiling.tile import Tile
+from dmlcheck.reference.tiling.request import Request, Tile
 
 STEPS = 8  # of a block, which are in memory as float64 at once
 LARGEST = 1 << 21  # elements of the sequences of a tile, of STEPS steps or more: 16 megabytes of float64
@@ -112,10 +112,17 @@ def states_of(walk: Walk, x: Blocks, lengths: Any, *tensors: Any) -> Iterator[di
     for cut in reversed(x.cuts) if walk.is_backward else x.cuts:
         done = [part for course in courses for part in along(walk, course, x, cut, own)]
         courses = [course for course, _ in done]
-        yield {SEQUENCE: AsMeasured(blockwise(any_of, *(states for _, states in done)), is_measured)}
+        yield {SEQUENCE: AsMeasured(blockwise(of_courses, *(states for _, states in done)), is_measured)}
     for place, state in enumerate(walk.declared.states):
-        found = any_of(*(course.states[place] for course in courses))
+        found = of_courses(*(course.states[place] for course in courses))
         yield {state.last: AsMeasured(PartlyUndefined(found, own.is_lost), is_measured)}
+
+
+def of_courses(first: PartlyUndefined, *others: PartlyUndefined) -> Any:
+    """Return the states of any of some courses, undefined where they are NaN in one of them alone."""
+    found, is_nan = any_of(first, *others), np.isnan(raw(first.value))
+    marks = (is_nan != np.isnan(raw(value)) for value, _ in others)
+    return PartlyUndefined(found, np.logical_or.reduce(list(marks))) if others else found
 
 
 def course_of(walk: Walk, batch: int, weight: Any, recurrence: Any, bias: Any, peephole: Any, *initial: Any) -> Course:

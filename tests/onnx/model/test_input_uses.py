@@ -31,6 +31,8 @@ def use(*nodes: Any, name: str = "i") -> Use:
         (node("RotaryEmbedding", "x i table sin", "y", domain="com.microsoft"), 7),
         (node("RotaryEmbedding", "x table sin i", "y"), 7),
         (node("EmbedLayerNormalization", "i s table", "y", domain="com.microsoft"), 7),
+        (node("EmbedLayerNormalization", "x s w table k g b m i", "y", domain="com.microsoft"), 7),
+        (node("QEmbedLayerNormalization", "x i w p table", "y", domain="com.microsoft"), 7),
         (node("Gather", "i table", "y"), None),
         (node("Add", "i i", "y"), None),
     ],
@@ -51,6 +53,7 @@ def test_the_smallest_limit_holds() -> None:
 def test_masks_are_known_by_name_and_by_use() -> None:
     assert use(node("Cast", "attention_mask", "y", to=1), name="attention_mask").is_mask
     assert use(node("MultiHeadAttention", "q k v b i", "y", domain="com.microsoft")).is_mask
+    assert use(node("EmbedLayerNormalization", "x s w p k g b i", "y", domain="com.microsoft")).is_mask
     assert use(node("Where", "i table table", "y")).is_mask
     assert not use(node("Where", "table i table", "y")).is_mask
 

@@ -9,6 +9,8 @@ import pytest
 from node_graphs import computed, node_of
 
 from dmlcheck.graphs.tensors import TensorRef
+from dmlcheck.onnx.descs.node import Unmapped
+from dmlcheck.onnx.operators.table import exact_steps
 
 
 def test_a_product_of_quantized_numbers_is_rounded_to_the_output() -> None:
@@ -79,3 +81,32 @@ def test_a_product_of_quantized_matrices_is_one_of_whole_numbers(attributes: dic
     inputs[7:] = [np.float32(4), np.uint8(100)]
     (made,) = computed(node_of("com.microsoft.QGemm", inputs, TensorRef("UINT8", (2, 2)), alpha=2.0, **attributes))
     assert made.tolist() == np.clip(np.rint(whole / 4) + 100, 0, 255).tolist()
+
+
+def test_quantized_tables_of_embeddings_are_scaled_looked_up_added_and_normalized() -> None:
+    """By NumPy: rows of three tables, less their mean, in standard deviations, times gamma plus beta."""
+    random = np.random.default_rng(5)
+    tables = [random.integers(0, 256, sizes, np.uint8) for sizes in ((7, 4), (5, 4), (2, 4), (4,), (4,))]
+    scales = [np.float32(0.01 * (index + 1)) for index in range(5)]
+    zeros = [np.uint8(100 + index) for index in range(5)]
+    ids, segments, mask = (np.array(rows, np.int32) for rows in ([[3, 6], [0, 3]], [[0, 1], [1, 1]], [[1, 0], [1, 1]]))
+    inputs = [ids, segments, *tables, mask, *scales, *zeros]
+    made = (TensorRef("FLOAT32", (2, 2, 4)), TensorRef("INT32", (2,)))
+    one = node_of("com.microsoft.QEmbedLayerNormalization", inputs, *made, epsilon=0.125)
+    words, positions, kinds, gamma, beta = (
+        (table.astype("f8") - zero) * scale for table, scale, zero in zip(tables, scales, zeros, strict=True)
+    )
+    sums = words[ids] + positions[[0, 1]] + kinds[segments]
+    away = sums - sums.mean(-1, keepdims=True)
+    right = away / np.sqrt((away**2).mean(-1, keepdims=True) + 0.125) * gamma + beta
+    found, lengths = computed(one)
+    assert found == pytest.approx(right, rel=1e-5, abs=1e-6)
+    assert lengths.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("name", ["DynamicQuantizeLSTM", "MatMulInteger16"])
+def test_what_no_operator_computes_has_a_reason(name: str) -> None:
+    with pytest.raises(
+        Unmapped, match=f"com.microsoft.{name} (quantizes its state anew|multiplies integers of 16 bits)"
+    ):
+        exact_steps(node_of(f"com.microsoft.{name}", [A], TensorRef("FLOAT32", (2, 2))))

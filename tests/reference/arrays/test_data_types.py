@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -35,10 +34,7 @@ from dmlcheck.reference.results import separated
 INF, NAN = float("inf"), float("nan")
 
 
-@pytest.fixture(autouse=True)
-def _as_in_the_engine() -> Iterator[None]:
-    with np.errstate(all="ignore"):
-        yield
+pytestmark = pytest.mark.usefixtures("quiet")
 
 
 def of(data_type: str, *values: Any) -> np.ndarray[Any, Any]:

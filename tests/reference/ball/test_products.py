@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dmlcheck.reference.ball.products import ProductSums
+from dmlcheck.reference.ball.sums_of_products import ProductSums
 
 Array = np.ndarray[Any, Any]
 RANDOM = np.random.default_rng(12)
@@ -16,7 +16,7 @@ RANDOM = np.random.default_rng(12)
 
 @pytest.fixture(autouse=True)
 def _all_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dmlcheck.reference.ball.products.LARGE", 1)
+    monkeypatch.setattr("dmlcheck.reference.ball.sums_of_products.LARGE", 1)
 
 
 def is_in_float32(products: ProductSums) -> bool:
@@ -82,7 +82,7 @@ def test_few_products_other_functions_and_what_float32_cannot_hold_are_in_float6
             assert not is_in_float32(products)
             np.testing.assert_array_equal(products.absolute, np.abs(first) @ np.abs(second))
             np.testing.assert_array_equal(products.squares, (first * first) @ (second * second))
-    monkeypatch.setattr("dmlcheck.reference.ball.products.LARGE", 5 * 60 * 4 + 1)
+    monkeypatch.setattr("dmlcheck.reference.ball.sums_of_products.LARGE", 5 * 60 * 4 + 1)
     assert not is_in_float32(ProductSums(np.matmul, x, y))
     assert not is_in_float32(ProductSums(np.multiply, x, x))
 
@@ -103,3 +103,24 @@ def test_the_same_factors_are_multiplied_once() -> None:
     assert len(calls) == 2
     assert products.of(x.copy(), y) is not products
     assert products.of(x, y.copy()) is not products
+
+
+def test_a_factor_of_several_sums_is_scaled_once() -> None:
+    x, y = factors()
+    first = ProductSums(np.matmul, x, y)
+    second = first.of(np.abs(x) + 1, y)
+    assert is_in_float32(first)
+    assert is_in_float32(second)
+    assert first._scaled is not None
+    assert second._scaled is not None
+    assert second._scaled[1] is first._scaled[1]
+    assert second._scaled[0] is not first._scaled[0]
+
+
+def test_a_factor_whose_least_numbers_are_lost_in_float32_is_in_float64() -> None:
+    """2^-180 as a share of the largest is 0 in FLOAT32, as 0 itself is, which does no harm."""
+    x, y = factors()
+    x[0, 0] = 0.0
+    assert is_in_float32(ProductSums(np.matmul, x, y))
+    x[0, 0] = 2.0**-180
+    assert not is_in_float32(ProductSums(np.matmul, x, y))

@@ -20,11 +20,7 @@ def ways(x: Any, output_type: str, input_type: str = "FLOAT64") -> list[list[flo
     return [way.astype(np.float64).tolist() for way in (found.ways if isinstance(found, Alternatives) else (found,))]
 
 
-@pytest.fixture(autouse=True)
-def without_warnings() -> Any:
-    """Overflow silently, as the engine does."""
-    with np.errstate(all="ignore"):
-        yield
+pytestmark = pytest.mark.usefixtures("quiet")
 
 
 def test_a_conversion_rounds_floats_drops_fractions_and_wraps_or_marks_integers() -> None:

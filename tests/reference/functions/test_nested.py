@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,11 +14,7 @@ from dmlcheck.reference.results import PartlyUndefined, separated, ways_of
 NAN, INF = float("nan"), float("inf")
 
 
-@pytest.fixture(autouse=True)
-def quiet() -> Iterator[None]:
-    """Ignore what the engine ignores."""
-    with np.errstate(all="ignore"):
-        yield
+pytestmark = pytest.mark.usefixtures("quiet")
 
 
 def times(factor: float) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball
-from dmlcheck.reference.functions.quantization import (
+from dmlcheck.reference.functions.conversions import (
     difference,
     differences,
     overflows_int32,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -26,11 +25,7 @@ from dmlcheck.reference.results import AsMeasured
 Array = np.ndarray[Any, Any]
 
 
-@pytest.fixture(autouse=True)
-def without_warnings() -> Iterator[None]:
-    """Overflow silently, as the engine does."""
-    with np.errstate(all="ignore"):
-        yield
+pytestmark = pytest.mark.usefixtures("quiet")
 
 
 def cut(x: Any, axis: int, count: int) -> Blocks:

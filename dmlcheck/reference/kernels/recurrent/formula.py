@@ -90,7 +90,7 @@ def lstm(
     forget = 1 - i if couple_input_forget else f(step.sum(of_f))
     cell = step.defined(summed_in_type(step.data_type, forget * c, i * g(step.sum(of_g))))
     new_c = step.result(cell)
-    o = f(step.sum(of_o, new_c=cell))
+    o = step.either(lambda new_c: f(step.sum(of_o, new_c=new_c)), cell)
     return [step.result(o * step.function(activation_descs[2])(cell)), new_c]
 
 

@@ -15,7 +15,14 @@ import numpy as np
 
 from dmlcheck.reference.ball.numbers import Condition, raw, sum_of_products
 from dmlcheck.reference.functions.nested import Nested
-from dmlcheck.reference.functions.overflowing import NONE, may_overflow, norm, products_depend_on_order
+from dmlcheck.reference.functions.overflowing import (
+    NONE,
+    infinite_beyond,
+    is_beyond,
+    may_overflow,
+    norm,
+    products_depend_on_order,
+)
 from dmlcheck.reference.results import PartlyUndefined, separated, ways_of
 from dmlcheck.values.number_formats import NUMPY_TYPES
 
@@ -105,14 +112,14 @@ class RecurrentStep:
         return self.sum(gate, reset=reset)
 
     def sum_with_share(self, gate: Gate, r: Any) -> Any:
-        """Return x W^T + r . (h R^T + Rb) + Wb.
+        """Return x W^T + r . (h R^T + Rb) + Wb; without R and Rb, the share is of 0.
 
         It is undefined where one of the sums overflows in only one order, or where only the inner one overflows the
         data type, and not the share of it.
         """
         of_hidden, most = _of_hidden(gate, self.h), self._most(gate, self.norms[1])
         if not of_hidden:
-            return self._sum(_of_input(gate, self.x), most)
+            return self._sum([*_of_input(gate, self.x), (np.multiply, r, 0.0)], most)
         inner = self._sum(of_hidden, most)
         self.undefined |= may_overflow(self.data_type, inner) & ~may_overflow(self.data_type, r * inner)
         return self._sum([*_of_input(gate, self.x), (np.multiply, r, inner)], most + norm(r) * norm(inner))
@@ -125,6 +132,14 @@ class RecurrentStep:
     def _sum(self, products: list[Any], most: float) -> Any:
         total = sum_of_products(products)
         return self.defined(PartlyUndefined(total, products_depend_on_order(total, products, most)))
+
+    def either(self, function: Callable[[Any], Any], x: Any) -> Any:
+        """Return results of a function, undefined where they are others for infinity in place of numbers too large."""
+        found, known = function(x), self.undefined
+        if is_beyond(self.data_type, x).any():
+            other = function(infinite_beyond(x, self.data_type))
+            self.undefined = known | _differ(raw(other), raw(found))
+        return found
 
     def function(self, nested: Nested, limit: Any = None, *, is_last: bool = False) -> Callable[[Any], Any]:
         """Return an activation, clipped to a limit; unless it `is_last`, its results are not rounded to the data type.

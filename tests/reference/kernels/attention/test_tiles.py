@@ -10,7 +10,7 @@ import pytest
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.reference.arrays.blocks import Blocks
 from dmlcheck.reference.kernels.attention import tiles
-from dmlcheck.reference.kernels.attention.heads import AttentionInput, AttentionInputs
+from dmlcheck.reference.kernels.attention.tiles import AttentionInput, AttentionInputs
 
 PLACES = [range(1, 2), range(1, 3), range(1), range(5, 7)]  # batch, key heads, own heads of each, queries
 KEY = np.arange(12, dtype=np.float32).reshape(1, 2, 1, 3, 2)  # 2 heads, 3 keys of 2 elements

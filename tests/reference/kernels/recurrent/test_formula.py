@@ -513,6 +513,38 @@ def test_the_products_of_a_state_that_is_left_out_are_left_out_beside_infinity(d
     assert [passes(desc, inputs, output) for output in outputs] == [False, True, False]
 
 
+def lstm_in_float16(given: dict[str, Any], *activations: str) -> tuple[OperatorDesc, Inputs]:
+    """Return an LSTM of one hidden element, whose weights are 0 if they are not given."""
+    zeros = dict.fromkeys(("WeightTensor", "RecurrenceTensor"), np.zeros((1, 1, 4, 1), np.float16))
+    inputs = zeros | {name: np.array(values, np.float16) for name, values in given.items()}
+    outputs = outputs_of(inputs, ("OutputSingleTensor", "OutputCellSingleTensor"))
+    fields = {**DEFAULTS["LSTM"], "Direction": "FORWARD"}
+    fields["ActivationDescs"] = [{"Type": f"ACTIVATION_{name}"} for name in activations]
+    return described("LSTM", inputs, outputs, **fields), inputs
+
+
+@pytest.mark.parametrize(("peephole", "is_open"), [(-0.001, True), (0.001, False), (None, False)])
+def test_an_output_gate_of_a_cell_that_overflows_takes_infinity_too(peephole: float | None, *, is_open: bool) -> None:
+    """C is 300 * -300, and H the output gate, clipped at 0, times 0: for infinity that is NaN, or 0 too."""
+    given = {"InputTensor": [[[[1]]]], "WeightTensor": [[[[0], [0], [300], [0]]]], "CellMemInitTensor": [[[[-300]]]]}
+    given |= {} if peephole is None else {"PeepholeTensor": [[[[0, peephole, 0]]]]}
+    desc, inputs = lstm_in_float16(given, "RELU", "IDENTITY", "RELU")
+    assert marks(desc, inputs, "OutputSingleTensor").item() is is_open
+    assert not marks(desc, inputs, "OutputCellSingleTensor").any()
+    assert values(desc, inputs)["OutputCellSingleTensor"].item() == -math.inf
+
+
+@pytest.mark.parametrize(("later", "is_open"), [(0, True), (1, False)])
+def test_a_state_after_one_that_overflows_is_open_where_infinity_makes_nan_of_it(
+    later: float, *, is_open: bool
+) -> None:
+    """C is 300 * 300, and then 0 or 1 times it."""
+    given = {"InputTensor": [[[[300]], [[later]]]], "WeightTensor": [[[[0], [0], [1], [0]]]]}
+    given |= {"CellMemInitTensor": [[[[300]]]]}
+    desc, inputs = lstm_in_float16(given, "IDENTITY", "IDENTITY", "TANH")
+    assert marks(desc, inputs, "OutputCellSingleTensor").item() is is_open
+
+
 def lstm_of(peephole: float, *, steps: int = 2, **fields: Any) -> tuple[OperatorDesc, Inputs]:
     """Return an LSTM of three sequences, with a peephole of the output gate in the second hidden element alone."""
     desc, inputs = usual("LSTM", steps, 3, **fields)

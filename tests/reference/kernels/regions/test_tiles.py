@@ -65,6 +65,17 @@ def test_images_of_many_parts_take_the_samples_once_for_each() -> None:
     assert amount(tiles.gradients(given).work) == (8 + 16) * 4 * 12
 
 
+def test_regions_are_those_of_a_crop_of_a_gradient_or_of_an_image() -> None:
+    given = GRADIENT | {"roi": np.arange(12).reshape(1, 1, 3, 4), "batch_indices": np.array([0, 7, 7])}
+    one, two = [4, 5, 6, 7], [8, 9, 10, 11]
+    crop, cuts = tiles.crops(CROPS).needs["roi"], tiles.gradients(given).cuts
+    assert crop(given["roi"], [range(1, 2), range(5, 6)], {}).tolist() == [one]
+    corners, image = (cuts[f"output_{name}gradient"] for name in ("roi_", ""))
+    assert corners.needs["roi"](given["roi"], [range(5, 6), range(1, 3), range(4)], {}).tolist() == [one, two]
+    assert image.needs["roi"](given["roi"], [range(7, 8)], {}).tolist() == [one, two]
+    assert corners.axes == (2,)
+
+
 @pytest.mark.parametrize(("of_one", "unit"), [(SAMPLES_AT_ONCE, "samples"), (SAMPLES_AT_ONCE + 1, "at once")])
 def test_samples_that_do_not_fit_into_memory_are_counted_for_one(of_one: int, unit: str) -> None:
     found = tiles.work_of_samples(of_one, 1 << 40)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dmlcheck.reference.functions.corners import Corners, corners
+from dmlcheck.reference.functions.pooled import Corners, corners
 
 
 @pytest.mark.parametrize(
