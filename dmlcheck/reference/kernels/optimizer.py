@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.functions.several_ways import moving_mean
-from dmlcheck.reference.results import AsMeasured
+from dmlcheck.reference.results import AsMeasured, PartlyUndefined
 from dmlcheck.reference.rows import Cut, Kernel
 
 
@@ -32,8 +32,9 @@ def adam_optimizer(
     second = moving_mean(input_second_moment, np.square(gradient), beta2)
     below = 1 - np.power(beta1, training_step)
     correction = np.where(training_step == 0, 1.0, np.sqrt(1 - np.power(beta2, training_step)) / below)
-    result = input_parameters - learning_rate * correction * first / (np.sqrt(second) + epsilon)
-    result = AsMeasured(result, below == 0)
+    share = first / (np.sqrt(second) + epsilon)
+    moved = AsMeasured(input_parameters - learning_rate * correction * share, below == 0)
+    result = PartlyUndefined(moved, (training_step == 0) & ~np.isfinite(share))
     return {"output_parameters": result, "output_first_moment": first, "output_second_moment": second}
 
 

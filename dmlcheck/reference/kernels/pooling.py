@@ -168,7 +168,7 @@ def zero_point(given: Given) -> Any:
 
 
 def of_nan(zero_point: Any, output_type: str) -> float:
-    """Return what DirectML makes of an average that is NaN: the least number, or the largest without a zero point."""
+    """Return the result for an average that is NaN: the least number, or without a zero point the largest."""
     return limits(output_type)[zero_point is None]
 
 
