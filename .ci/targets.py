@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import inspect
 import io
 import statistics
 import sys
@@ -73,7 +74,8 @@ def followed(*words: str) -> tuple[int, int]:
     def note(frame: FrameType, event: str, _: Any) -> None:
         nonlocal changes, last
         name = str(frame.f_globals.get("__name__", ""))
-        if event != "call" or not name.startswith("dmlcheck.") or frame.f_code.co_name == "<module>":
+        is_function = frame.f_code.co_flags & inspect.CO_OPTIMIZED  # the body of a module or a class is none
+        if event != "call" or not name.startswith("dmlcheck.") or not is_function:
             return
         modules.add(name)
         package = name.split(".")[1]

@@ -12,7 +12,7 @@ from dmlcheck.cases.records import Case
 from dmlcheck.descs.read import read_desc
 from dmlcheck.diagnostics.record import NOTE, Diagnostic, Finding
 from dmlcheck.formats.find import find_files
-from dmlcheck.formats.read import read_file
+from dmlcheck.formats.registry import read_file
 from dmlcheck.reference.limits.work import TooMuchWork
 from dmlcheck.running.results import CaseResult
 from dmlcheck.specs.names import LEVELS, NEWEST_LEVEL, parse_level, parse_version

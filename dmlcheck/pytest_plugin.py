@@ -340,7 +340,7 @@ class CaseFileCollector(pytest.File):
 
     def collect(self) -> Iterator[pytest.Item]:
         """Yield the cases; a file that is wrong as a whole is one item, which fails."""
-        from dmlcheck.formats.read import read_file
+        from dmlcheck.formats.registry import read_file
         from dmlcheck.running.legality import all_problems
 
         name = self.nodeid or self.path.as_posix()
@@ -483,6 +483,7 @@ def _runner(config: pytest.Config) -> Runner:
 
 def _settings(config: pytest.Config) -> Settings:
     """Return the settings of the options."""
+    from dmlcheck.reference.limits.precision import Precision
     from dmlcheck.running.accuracy import EXPECTED_WITHIN
     from dmlcheck.running.settings import Settings
 
@@ -490,12 +491,14 @@ def _settings(config: pytest.Config) -> Settings:
     within = option("--dmlcheck-expected-within")
     return Settings(
         feature_level=_level(config),
-        accumulate=option("--dmlcheck-accumulate").upper(),
+        precision=Precision(
+            option("--dmlcheck-accumulate").upper(),
+            option("--dmlcheck-inputs").upper(),
+            tuple(option("--dmlcheck-algorithms")),
+        ),
         is_strict=option("--dmlcheck-strict"),
         directml_version=option("--dmlcheck-directml-version"),
-        inputs=option("--dmlcheck-inputs").upper(),
         expected_within=EXPECTED_WITHIN if within is None else within,
-        algorithms=tuple(option("--dmlcheck-algorithms")),
     )
 
 

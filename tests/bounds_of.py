@@ -9,16 +9,25 @@ import numpy as np
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference.bounds import Bound, bounds
+from dmlcheck.reference.limits.precision import Precision
 
 Array = np.ndarray[Any, Any]
 
 
 def gathered(
-    desc: OperatorDesc, inputs: Mapping[str, Any], asked: Mapping[str, Array], *args: Any, **options: Any
+    desc: OperatorDesc,
+    inputs: Mapping[str, Any],
+    asked: Mapping[str, Array],
+    accumulate: str = "FLOAT32",
+    **options: Any,
 ) -> dict[str, Bound]:
-    """Return the bounds of the elements where masks are true, in row-major order, by output."""
+    """Return the bounds of the elements where masks are true, in row-major order, by output.
+
+    Options are those of `bounds`, and the fields of its precision.
+    """
+    fields = {name: options.pop(name) for name in Precision._fields if name in options}
     found: dict[str, list[tuple[Array, Bound]]] = {label: [] for label in asked}
-    for label, at, bound in bounds(desc, inputs, asked, *args, **options):
+    for label, at, bound in bounds(desc, inputs, asked, Precision(accumulate, **fields), **options):
         found[label].append((at, bound))
     return {label: _joined(parts) for label, parts in found.items()}
 

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,9 @@ DESC = GOOD.partition("inputs")[0]
 def dmlcheck(*words: object, stdin: str = "") -> Result:
     """Run a command in this process, letting bugs show as tracebacks."""
     return CliRunner().invoke(main, [str(word) for word in words], input=stdin, catch_exceptions=False)
+
+
+run = partial(dmlcheck, "run")
 
 
 def json_of(path: str | Path) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 from dmlcheck.descs.fields import ScaleBias, Size2D
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.specs.load import load_spec, operator_names
-from dmlcheck.specs.names import ENUMS, enum_prefix
+from dmlcheck.specs.names import ENUMS, FEATURE_LEVELS, enum_prefix
 from dmlcheck.specs.records import Field, OperatorSpec
 
 _PLAIN = """\
@@ -103,7 +103,11 @@ _SINCE = {
     0x6300: "MEAN_VARIANCE_NORMALIZATION2 MULTIHEAD_ATTENTION1 QUANTIZE DEQUANTIZE",
     0x6400: "RESAMPLE3 FOLD UNFOLD",
 }
-VERSIONS = {name: version for version, names in _SINCE.items() for name in names.split()}
+_RECORDED = {name: version for version, names in _SINCE.items() for name in names.split()}
+_LATER = [spec for spec in map(load_spec, operator_names()) if spec.short not in _RECORDED]
+VERSIONS = _RECORDED | {
+    spec.short: FEATURE_LEVELS[spec.introduced].value for spec in sorted(_LATER, key=lambda spec: spec.number)
+}
 _ALWAYS = 0x1000
 
 

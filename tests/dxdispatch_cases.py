@@ -77,8 +77,9 @@ cases:
 COUNT = 8  # of models
 
 
-def a_folder_of_cases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Run a test in a folder with one case file, and see that no temporary file is left: the body of a fixture."""
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Run every test in a folder with one case file, and see that no temporary file is left."""
     (tmp_path / "temporary").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
     monkeypatch.chdir(tmp_path)

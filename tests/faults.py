@@ -60,7 +60,7 @@ class Judged(NamedTuple):
             return False
 
         def bounds_of(asked: Mapping[str, Any], *, is_likely: bool = False) -> Any:
-            return bounds(self.desc, self.inputs, asked, self.limit.accumulate, is_likely=is_likely)
+            return bounds(self.desc, self.inputs, asked, self.limit.precision, is_likely=is_likely)
 
         with np.errstate(all="ignore"):
             compared = compare(self.expected, actual, self.limit, bounds_of, self.undefined)

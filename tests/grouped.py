@@ -13,7 +13,7 @@ from valid_descs import valid
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference import engine
-from dmlcheck.reference.tiling import cut, groups
+from dmlcheck.reference.tiling import cut
 
 Array = np.ndarray[Any, Any]
 REDUCING = ("REDUCE", "ARGMAX", "ARGMIN")
@@ -64,7 +64,6 @@ def bound(
 def blocks_of(count: int) -> Iterator[None]:
     """Cut results into blocks of so many elements, and groups that are longer than that."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (cut, groups):
-            patch.setattr(module, "BLOCK", count)
-            patch.setattr(module, "BLOCK_AS_IS", count)
+        patch.setattr(cut, "BLOCK", count)
+        patch.setattr(cut, "BLOCK_AS_IS", count)
         yield

@@ -10,7 +10,7 @@ from typing import Any
 from dmlcheck.cases.records import Case, DetachedOrigin
 from dmlcheck.comparison.records import Element, OutputResult
 from dmlcheck.files.document import Position
-from dmlcheck.formats.read import read_file
+from dmlcheck.formats.registry import read_file
 from dmlcheck.implementations.reference import Reference
 from dmlcheck.reports.html.report import HtmlReport
 from dmlcheck.reports.records import RunInfo, Tally

@@ -105,7 +105,7 @@ def cause_of(judged: faults.Judged, actual: Mapping[str, Any]) -> tuple[bool, st
     """Return whether outputs fail, and which cause is named."""
 
     def bounds_of(asked: Mapping[str, Any], *, is_likely: bool = False) -> Any:
-        return bounds(judged.desc, judged.inputs, asked, judged.limit.accumulate, is_likely=is_likely)
+        return bounds(judged.desc, judged.inputs, asked, judged.limit.precision, is_likely=is_likely)
 
     with np.errstate(all="ignore"):
         compared = compare(judged.expected, actual, judged.limit, bounds_of, judged.undefined)

@@ -17,7 +17,7 @@ from lxml import html
 from dmlcheck.cases.records import Case
 from dmlcheck.cli.case_files import by_operator
 from dmlcheck.formats.find import find_files
-from dmlcheck.formats.read import read_file
+from dmlcheck.formats.registry import read_file
 from dmlcheck.reports.site.build import site_files
 from dmlcheck.specs.load import data_folder, load_spec, operator_names
 

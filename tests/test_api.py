@@ -79,6 +79,13 @@ def test_everything_that_is_wrong_is_returned_as_diagnostics() -> None:
     assert "DML_FEATURE_LEVEL_4_1" in str(by_rule["unsupported-data-type"].help)
 
 
+def test_what_the_library_refuses_comes_before_what_it_takes() -> None:
+    window = {"InputWindowOffsets": [4], "InputWindowSizes": [0], "InputWindowStrides": [1]}
+    tensors = {"InputGradientTensor": {**INPUT, "Sizes": [1]}, "OutputGradientTensor": {**INPUT, "Sizes": [4]}}
+    found = dmlcheck.validate("SLICE_GRAD", {**tensors, **window})
+    assert [one.constraint for one in found] == ["SLICE_GRAD/C6", "SLICE_GRAD/C4"]
+
+
 @pytest.mark.parametrize(
     "level",
     ["4_0", "4.0", 4.0, "DML_FEATURE_LEVEL_4_0", "0x4000", 0x4000, " 4_0 "],

@@ -14,7 +14,7 @@ import pytest
 from dmlcheck import validation
 from dmlcheck.diagnostics.catalog import RULES
 from dmlcheck.diagnostics.record import Diagnostic
-from dmlcheck.formats.read import read_file
+from dmlcheck.formats.registry import read_file
 from dmlcheck.running.legality import all_problems
 
 FOLDER = Path(__file__).parent / "broken"

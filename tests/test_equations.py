@@ -14,7 +14,7 @@ from equation_scopes import SCOPES, pairs
 from equations import Equation, Unknown, computed
 
 from dmlcheck.cases.records import Case
-from dmlcheck.formats.read import read_file
+from dmlcheck.formats.registry import read_file
 from dmlcheck.inspection.about_checks import example
 from dmlcheck.specs.about import load_about
 from dmlcheck.specs.load import data_folder, load_spec, operator_names

@@ -13,12 +13,12 @@ import click
 import pytest
 import yaml
 from guide_pages import GUIDE, ROOT, prose
+from source_trees import PACKAGE, trees
 
 from dmlcheck.cli import main
 from dmlcheck.diagnostics.catalog import RULES
 from dmlcheck.diagnostics.pages import page as rule_page
 
-PACKAGE = ROOT / "dmlcheck"
 PAGE = GUIDE / "glossary.md"
 _ROW = re.compile(r"^\| ([^|]+) \| ([^|]+) \| ([^|]*) \|$", re.MULTILINE)
 _CODE = re.compile(r"```.*?```|``.*?``|`[^`\n]*`", re.DOTALL)
@@ -87,24 +87,22 @@ def helps() -> Iterator[tuple[str, str]]:
 
 def strings() -> Iterator[tuple[str, str]]:
     """Yield the texts of several words in the code, but for those that document it."""
-    for path in sorted(PACKAGE.rglob("*.py")):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+    for module, tree in trees().items():
         documents = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
         inside = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
         for node in ast.walk(tree):
             text = _text(node)
             if text is not None and " " in text.strip() and id(node) not in documents | inside:
-                yield f"{path.relative_to(ROOT).as_posix()}:{getattr(node, 'lineno', 0)}", text
+                yield f"dmlcheck/{module}:{getattr(node, 'lineno', 0)}", text
 
 
 def docstrings() -> Iterator[tuple[str, str]]:
     """Yield the sentences of all docstrings."""
-    for path in sorted(PACKAGE.rglob("*.py")):
-        name = path.relative_to(PACKAGE).as_posix()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for module, tree in trees().items():
+        for node in ast.walk(tree):
             if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)):
                 text = " ".join((ast.get_docstring(node) or "").split())
-                yield from ((name, sentence) for sentence in re.split(r"(?<=[.:;])\s", text))
+                yield from ((module, sentence) for sentence in re.split(r"(?<=[.:;])\s", text))
 
 
 def riddle_in(sentence: str) -> str | None:

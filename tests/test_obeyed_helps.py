@@ -19,7 +19,7 @@ from test_broken import FILES, FOLDER, diagnostics
 
 from dmlcheck.cases.records import Case
 from dmlcheck.diagnostics.record import Diagnostic
-from dmlcheck.formats.read import read_file
+from dmlcheck.formats.registry import read_file
 from dmlcheck.specs.names import NEWEST_LEVEL
 
 CASES = Path(__file__).parents[1] / "cases"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-from pathlib import Path
+
+from source_trees import trees
 
 from dmlcheck.specs.load import operator_names
 from dmlcheck.specs.names import short_operator
 
-PACKAGE = Path(__file__).parent.parent / "dmlcheck"
 # Where a name of an operator is the matter itself, by module or folder.
 REASONS = {
     "cli/": "examples in the help of a command",
@@ -29,9 +29,8 @@ REASONS = {
 }
 
 
-def named_in(path: Path) -> set[str]:
+def named_in(tree: ast.Module) -> set[str]:
     """Return the operators that the strings of a module name, but for its docstrings."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
     told = {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     strings = [n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and n not in told]
     words = {word for text in strings if isinstance(text, str) for word in re.findall(r"[A-Z][A-Z0-9_]+", text)}
@@ -42,6 +41,6 @@ NAMES = {name for operator in operator_names() for name in (operator, short_oper
 
 
 def test_no_other_module_names_an_operator() -> None:
-    naming = {path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py") if named_in(path)}
+    naming = {module for module, tree in trees().items() if named_in(tree)}
     assert sorted(module for module in naming if not module.startswith(tuple(REASONS))) == []
     assert [reason for reason in REASONS if not any(module.startswith(reason) for module in naming)] == []

@@ -13,6 +13,7 @@ from dmlcheck import Case, CaseResult, load_cases, run_cases
 from dmlcheck.cases.prepare import prepare
 from dmlcheck.implementations.reference import Reference
 from dmlcheck.reference.bounds import bounds
+from dmlcheck.reference.limits.precision import Precision
 from dmlcheck.specs.load import load_spec, operator_names
 from dmlcheck.specs.records import UNDEFINED, Tolerance
 from dmlcheck.values.number_formats import ulp
@@ -127,7 +128,7 @@ def _is_right_in_float64(case: Case) -> bool:
     found = Reference().run(prepared.desc, prepared.inputs)
     expected = prepared.expected
     asked = {label: values != found[label] for label, (_, values) in expected.items()}
-    for label, at, bound in bounds(prepared.desc, prepared.inputs, asked, "FLOAT64"):
+    for label, at, bound in bounds(prepared.desc, prepared.inputs, asked, Precision("FLOAT64")):
         tensor, values = expected[label]
         wanted = values.reshape(-1)[at].astype(np.float64)
         if not (np.abs(wanted - bound.value) <= bound.radius + ulp(wanted, tensor.data_type) / 2).all():

@@ -204,7 +204,7 @@ class _Reader:
             get("outputs"),
             self.shared_tuple(get("invalid")),
             None if tolerance is None else tolerance_of(tolerance),
-            None if source is None else cut(source, MOST_TEXT),
+            source if source is None or len(source) <= MOST_TEXT else cut(source, MOST_TEXT),
             self.shared_tuple(get("tags")) or (),
             get("note"),
             origin,

@@ -29,12 +29,17 @@ class Origin(Protocol):
 
 
 def in_order(origin: Origin, findings: Iterable[Finding]) -> tuple[Diagnostic, ...]:
-    """Return findings with their places in a case's file, in the order of these; of too many the first and a word."""
+    """Return findings with their places in a case's file, in the order of these; of too many the first and a word.
+
+    Those for which no release of DirectML refuses the desc come last.
+    """
     found = list(islice(findings, MAX_PROBLEMS + 1))
     if len(found) > MAX_PROBLEMS:
         params = {"path": "the case", "most": MAX_PROBLEMS, "rest": "the others are not listed"}
         found[MAX_PROBLEMS:] = [Finding("too-many-problems", (), params)]
-    return tuple(sorted(map(origin.diagnostic, found), key=Diagnostic.place))
+    refused = [origin.diagnostic(finding) for finding in found if not finding.taken_by]
+    taken = [origin.diagnostic(finding) for finding in found if finding.taken_by]
+    return (*sorted(refused, key=Diagnostic.place), *sorted(taken, key=Diagnostic.place))
 
 
 class DetachedOrigin(NamedTuple):

@@ -11,7 +11,7 @@ from dmlcheck.cli.console import Console, say
 from dmlcheck.cli.selection import say_no_cases
 from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.files.document import Document
-from dmlcheck.formats.read import read_file
+from dmlcheck.formats.registry import read_file
 from dmlcheck.specs.load import full_name
 
 

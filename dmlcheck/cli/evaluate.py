@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from itertools import repeat
 
 import click
 
@@ -14,12 +16,14 @@ from dmlcheck.cli.model_options import dim_option, seed_option
 from dmlcheck.cli.options import complete_files, examples, select_option
 from dmlcheck.cli.selection import check_is_file, check_option, check_taken, selector, split_case
 from dmlcheck.files.document import Document
+from dmlcheck.files.yaml_text import key
 from dmlcheck.folders.exporting import MissingRequirement
 from dmlcheck.formats.registry import Opened, opened
 from dmlcheck.reports.diagnostics import at_pointer
-from dmlcheck.reports.evaluation import evaluated_text
 from dmlcheck.reports.mistakes import ReportedMistakes
 from dmlcheck.running.evaluate import Evaluated, EvaluationRequest
+from dmlcheck.values.literals import ANY, Array
+from dmlcheck.values.number_formats import spell
 
 
 @click.command(
@@ -106,3 +110,39 @@ def _end(one: Evaluated) -> Exit:
     if one.diagnostics:
         return Exit.WRONG_INPUT if one.is_wrong else Exit.FAILED
     return Exit.GOOD if one.outputs or one.is_done else Exit.NOTHING_CHECKED
+
+
+# ---- values as JSON
+
+
+def values_text(values: Array, data_type: str, is_any: Array | None = None) -> Iterator[str]:
+    """Yield an array as a nested YAML flow list, piece by piece, each element as the shortest text that reads back.
+
+    The elements of a mask `is_any` are `any`.
+    """
+    if values.ndim <= 1:
+        marks = repeat(False) if is_any is None else is_any.reshape(-1).tolist()  # noqa: FBT003 - of each element
+        elements = zip(values.reshape(-1).tolist(), marks, strict=False)
+        yield "[" + ", ".join(ANY if mark else spell(element, data_type) for element, mark in elements) + "]"
+        return
+    yield "["
+    for index, part in enumerate(values):
+        if index:
+            yield ", "
+        yield from values_text(part, data_type, None if is_any is None else is_any[index])
+    yield "]"
+
+
+# ---- outputs as text
+
+
+def evaluated_text(evaluated: Evaluated) -> Iterator[str]:
+    """Yield the values of every output, `any` for undefined elements, under the name of the case or command, if any."""
+    indent = ""
+    if evaluated.name is not None:
+        yield f"{key(evaluated.name)}:\n"
+        indent = "  "
+    for name, (values, data_type) in evaluated.outputs.items():
+        yield f"{indent}{key(name)}: "
+        yield from values_text(values, data_type, evaluated.undefined.get(name))
+        yield "\n"

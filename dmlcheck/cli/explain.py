@@ -10,11 +10,10 @@ from dmlcheck.cli.console import print_page
 from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.options import completing, examples
 from dmlcheck.diagnostics.catalog import RULES
-from dmlcheck.diagnostics.wording import did_you_mean
 from dmlcheck.reports.message_page import message_lines, nearest_lines
 from dmlcheck.reports.rule_page import constraint_lines, rule_lines, rules_lines
 from dmlcheck.specs.load import full_name, load_spec
-from dmlcheck.specs.search import closest_operator
+from dmlcheck.specs.search import closest_operator, meant
 
 
 @click.command(
@@ -66,6 +65,8 @@ def _explain_constraint(label: str) -> None:
     spec = load_spec(name)
     row = next((row for row in spec.constraints if row.id == row_id), None)
     if row is None:
+        if any(erratum.id == row_id for erratum in spec.errata):
+            raise click.UsageError(f"{label} is an erratum; `dmlcheck show {spec.short} --errata` shows it")
         known = ", ".join(row.id for row in spec.constraints)
         raise click.UsageError(f"{name} has no constraint {row_id}; it has {known}")
     print_page(constraint_lines(spec, row))
@@ -78,4 +79,4 @@ def _hint(label: str, operator: str, row_id: str) -> str:
     close = closest_operator(operator) if operator else None
     if close:
         return f"did you mean {close}/{row_id}?"
-    return did_you_mean(label, RULES) or "`dmlcheck explain` lists the rules"
+    return meant(label) or "`dmlcheck explain` lists the rules"

@@ -13,7 +13,7 @@ from dmlcheck.cli.console import Console, write
 from dmlcheck.cli.executors import about_on, cluster_of, executor_option
 from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.expectations import load
-from dmlcheck.cli.implementations import made
+from dmlcheck.cli.implementations import check_version, made
 from dmlcheck.cli.interrupts import Interrupts
 from dmlcheck.cli.judging import Judging, judging_options, require_extra
 from dmlcheck.cli.model_options import rounding_option
@@ -195,9 +195,13 @@ def _judged(judging: Judging, cluster: Cluster | None, *, with_invalid: bool, is
     if cluster is not None:
         from dmlcheck.fuzzing.trials_there import validates_there
 
-        said, refuses = about_on(cluster, name, None), not with_invalid or cluster.ask(validates_there, name)
+        said, refuses = (
+            about_on(cluster, name, judging.directml_version),
+            not with_invalid or cluster.ask(validates_there, name),
+        )
     else:
         with made(name) as implementation:
+            check_version(implementation, judging.directml_version)
             refuses = not with_invalid or implementation.validates
             if is_of_graphs:
                 require_models(implementation)

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from dmlcheck.cli.options import completing
-from dmlcheck.implementations import KINDS, Unavailable, make
+from dmlcheck.implementations import KINDS, Unavailable, make, require_directml
 from dmlcheck.implementations.protocol import Implementation
 
 
@@ -37,3 +37,12 @@ def made(name: str, option: str = "--implementation") -> Iterator[Implementation
             implementation.close()
     except Unavailable as error:
         raise click.UsageError(f"{option}: {error}") from None
+
+
+def check_version(implementation: Implementation, version: str | None) -> None:
+    """Raise a usage error for a version of DirectML with an implementation that is not DirectML."""
+    try:
+        if version is not None:
+            require_directml(implementation)
+    except Unavailable as error:
+        raise click.UsageError(f"--directml-version {version}: {error}") from None

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 import click
 
 from dmlcheck.cli.implementations import implementation_option
-from dmlcheck.cli.options import level_option
+from dmlcheck.cli.options import judged_version_option, level_option
 from dmlcheck.cli.run_options import Seconds, accumulate_option, algorithms_option
+from dmlcheck.reference.limits.precision import Precision
 from dmlcheck.running.events import DEFAULT_TIMEOUT
 from dmlcheck.running.settings import Settings
 
@@ -29,12 +30,13 @@ class Judging(NamedTuple):
     inputs: str
     algorithms: tuple[str, ...]
     timeout: float
+    directml_version: str | None = None
 
     @property
     def settings(self) -> Settings:
         """The settings of a run."""
-        accumulate, inputs = self.accumulate.upper(), self.inputs.upper()
-        return Settings(self.level, accumulate, inputs=inputs, algorithms=self.algorithms)
+        precision = Precision(self.accumulate.upper(), self.inputs.upper(), self.algorithms)
+        return Settings(self.level, precision, directml_version=self.directml_version)
 
     @property
     def most_seconds(self) -> float | None:
@@ -55,6 +57,8 @@ class Judging(NamedTuple):
             yield from ("--input-precision", self.inputs)
         for algorithm in self.algorithms:
             yield from ("--algorithms", algorithm)
+        if self.directml_version is not None:
+            yield from ("--directml-version", self.directml_version)
         if self.timeout != DEFAULT_TIMEOUT:
             yield from ("--timeout", f"{self.timeout:g}")
 
@@ -75,6 +79,7 @@ _OPTIONS: list[Callable[[Any], Any]] = [
     level_option,
     accumulate_option,
     algorithms_option,
+    judged_version_option,
     click.option(
         "--timeout",
         type=Seconds(),

@@ -72,6 +72,9 @@ def version_option(help: str) -> Callable[[Any], Any]:
     return click.option("--directml-version", type=VersionParam(), metavar="VERSION", help=help)
 
 
+judged_version_option = version_option(
+    "It is this version of DirectML (1.8.0): expect the failures that are known of it."
+)
 complete_levels = completing(lambda: LEVELS)
 level_option = click.option(
     "--feature-level",

@@ -9,7 +9,7 @@ import click
 from dmlcheck.cases.find import located
 from dmlcheck.cli.console import Console, say, write
 from dmlcheck.cli.exit_codes import Exit
-from dmlcheck.cli.implementations import made
+from dmlcheck.cli.implementations import check_version, made
 from dmlcheck.cli.interrupts import Interrupts
 from dmlcheck.cli.judging import Judging, judging_options, require_extra
 from dmlcheck.cli.model_options import dim_option, no_model_has, rounded_or_given_inputs, seed_option
@@ -79,10 +79,11 @@ def reduce(
     if judging.implementation == "reference":
         write("dmlcheck: the reference engine would be compared with itself; name an implementation", to_errors=True)
         sys.exit(Exit.NOTHING_CHECKED)
-    with made(judging.implementation):
-        pass
+    with made(judging.implementation) as implementation:
+        check_version(implementation, judging.directml_version)
+        level = judging.settings.of_library(implementation.about).feature_level
     try:
-        sys.exit(_reduce(file, name, path, seconds, dict(chosen.values()), judging))
+        sys.exit(_reduce(file, name, path, seconds, dict(chosen.values()), judging, level))
     except (Unavailable, MissingRequirement) as error:
         raise click.UsageError(str(error)) from None
     except OSError as error:
@@ -90,7 +91,13 @@ def reduce(
 
 
 def _reduce(
-    file: Opened, name: str | None, path: str, seconds: float, options: dict[str, object], judging: Judging
+    file: Opened,
+    name: str | None,
+    path: str,
+    seconds: float,
+    options: dict[str, object],
+    judging: Judging,
+    level: str | None,
 ) -> Exit:
     """Reduce a case and write it, and say what became of it."""
     from dmlcheck.fuzzing.finding_files import FindingSource, write_case
@@ -103,7 +110,7 @@ def _reduce(
     judge = bench(judging.implementation, judging.settings, judging.most_seconds)
     with Interrupts():
         try:
-            start = start_of(file, name, judge, options)
+            start = start_of(file, name, judge, options, level)
             found = reduced(judge, start.failing, start.level, seconds or None)
         except NotReducible as error:
             say(f"dmlcheck: {error}", to_errors=True)

@@ -15,11 +15,10 @@ from dmlcheck.cases.find import real_path
 from dmlcheck.cli.console import Console, say, write_command
 from dmlcheck.cli.options import colour_option, complete_files
 from dmlcheck.reports.again import again
-from dmlcheck.reports.concise import ConciseReport
 from dmlcheck.reports.failure import Again
 from dmlcheck.reports.files import JSON_HEAD, is_replaceable
 from dmlcheck.reports.records import Reporter, RunInfo, Summary
-from dmlcheck.reports.text import TextReport
+from dmlcheck.reports.text import ConciseReport, TextReport
 
 
 class ReportKind(NamedTuple):

@@ -14,16 +14,16 @@ from dmlcheck.cases.find import Target
 from dmlcheck.cli.console import Console
 from dmlcheck.cli.executors import about_on, cluster_of, executor_option
 from dmlcheck.cli.expectations import load
-from dmlcheck.cli.implementations import implementation_option, made
+from dmlcheck.cli.implementations import check_version, implementation_option, made
 from dmlcheck.cli.interrupts import Interrupts
 from dmlcheck.cli.options import (
     complete_files,
     completing,
     examples,
+    judged_version_option,
     level_option,
     listed,
     select_option,
-    version_option,
 )
 from dmlcheck.cli.outcome import Outcome
 from dmlcheck.cli.reporters import ReportRequest, open_reporters, report_options
@@ -39,8 +39,9 @@ from dmlcheck.cli.run_models import (
 )
 from dmlcheck.cli.run_options import DataTypeParam, Jobs, Number, Seconds, Shard, accumulate_option, algorithms_option
 from dmlcheck.cli.selection import failed_before, print_ids, select, selector, targets
-from dmlcheck.implementations import KINDS, Unavailable, require_directml, require_models
+from dmlcheck.implementations import KINDS, require_models
 from dmlcheck.implementations.protocol import About, Implementation
+from dmlcheck.reference.limits.precision import Precision
 from dmlcheck.reports.records import Earlier, RunInfo
 from dmlcheck.running.accuracy import EXPECTED_WITHIN, Baseline, Watch
 from dmlcheck.running.events import DEFAULT_TIMEOUT, Plan, Running
@@ -101,9 +102,7 @@ class Options(NamedTuple):
         """The settings of a run."""
         return Settings(
             feature_level=self.level,
-            accumulate=self.accumulate.upper(),
-            inputs=self.inputs_as.upper(),
-            algorithms=self.algorithms,
+            precision=Precision(self.accumulate.upper(), self.inputs_as.upper(), self.algorithms),
             is_strict=self.strict,
             expected_within=self.expected_within,
             directml_version=self.directml_version,
@@ -225,7 +224,7 @@ class Options(NamedTuple):
     shell_complete=completing(lambda: KINDS),
     help="A second implementation: judge both, and say where they differ from each other.",
 )
-@version_option("It is this version of DirectML (1.8.0): expect the failures that are known of it.")
+@judged_version_option
 @accumulate_option
 @algorithms_option
 @click.option(
@@ -425,11 +424,7 @@ def _known(options: Options, implementation: str | None) -> Expectations | None:
 def _judged_by(options: Options, *, is_for_models: bool = False) -> Iterator[Implementation]:
     """Yield the implementation under test; refuse one that cannot be judged."""
     with made(options.implementation) as implementation:
-        try:
-            if options.directml_version is not None:
-                require_directml(implementation)
-        except Unavailable as error:
-            raise click.UsageError(f"--directml-version {options.directml_version}: {error}") from None
+        check_version(implementation, options.directml_version)
         if is_for_models:
             require_models(implementation)
         yield implementation

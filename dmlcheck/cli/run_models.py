@@ -19,8 +19,7 @@ from dmlcheck.cli.options import complete_files
 from dmlcheck.cli.run_options import Memory
 from dmlcheck.cli.selection import split_case
 from dmlcheck.files.document import Document
-from dmlcheck.formats.read import read_file
-from dmlcheck.formats.registry import Format, binary_format
+from dmlcheck.formats.registry import Format, binary_format, read_file
 
 if TYPE_CHECKING:
     from dmlcheck.cases.records import Case

@@ -11,7 +11,6 @@ import click
 from dmlcheck.cases.select import parse_shard
 from dmlcheck.running.selection import parse_type
 from dmlcheck.specs.names import DATA_TYPES
-from dmlcheck.specs.search import type_help
 from dmlcheck.values import memory
 
 _WEEK = 7 * 24 * 3600.0
@@ -58,6 +57,8 @@ class DataTypeParam(click.ParamType):  # type: ignore[type-arg]
         found = parse_type(str(value))
         if found is not None:
             return found
+        from dmlcheck.specs.search import type_help
+
         help = type_help(str(value)) or f"there are {', '.join(DATA_TYPES)}"
         return self.fail(f"{value!r} is not a data type; {help}", param, ctx)
 

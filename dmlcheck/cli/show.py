@@ -103,7 +103,7 @@ def _show_errata(operators: list[str], kind: str | None, form: str) -> None:
 
 def _show_bases(operators: list[str], form: str) -> None:
     from dmlcheck.inspection.bases import basis_counts
-    from dmlcheck.reports.bases import bases_dict, bases_lines
+    from dmlcheck.reports.evidence import bases_dict, bases_lines
 
     counts = basis_counts(load_spec(name) for name in operators)
     if form == "json":

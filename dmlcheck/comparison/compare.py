@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dmlcheck.comparison.records import LARGEST, MOST_LIKELY, MOST_SYSTEMATIC, Element, OutputResult
-from dmlcheck.comparison.tolerances import FLOAT32, Limit
+from dmlcheck.comparison.tolerances import Limit
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.diagnostics.wording import braces
 from dmlcheck.reference.arrays.blocks import tiles
+from dmlcheck.reference.limits.precision import FLOAT32
 from dmlcheck.specs.records import Tolerance
 from dmlcheck.values.number_formats import FORMATS, have_equal_bytes, ulp
 
@@ -403,7 +404,7 @@ class _Tally:
         Errors of factors that are truncated to another type all have one direction, and the size of the likely error.
         """
         count = self.elements - self.undefined
-        if self.data_type not in FORMATS or self.limit.inputs != FLOAT32 or self.mismatches or count < _FEW:
+        if self.data_type not in FORMATS or self.limit.precision.factors != FLOAT32 or self.mismatches or count < _FEW:
             return None
         share = math.sqrt(self.squares / count)
         return share if share > MOST_SYSTEMATIC else None
@@ -569,7 +570,7 @@ def _judge_floats(wanted: Array, found: Array, data_type: str, limit: Limit, bou
         is_near |= np.isinf(bound.radius) & ~np.isfinite(reference) & ~np.isfinite(actual)
         share, accepted, allowed = np.fmin(share, near), accepted | is_near, np.maximum(allowed, reach)
     units = _distance(actual, reference) / unit
-    if limit.is_directml and data_type == "FLOAT16" and bound is not None:
+    if limit.precision.is_directml and data_type == "FLOAT16" and bound is not None:
         is_cut = _is_cut(actual, reference, bound, data_type)
         share, units, accepted = np.where(is_cut, 0.0, share), np.where(is_cut, 0.0, units), accepted | is_cut
     share = np.where(np.isinf(allowed) & accepted, np.nan, share)

@@ -8,10 +8,20 @@ from typing import Any
 
 import numpy as np
 
+from dmlcheck.reference.arrays.data_types import beginning
 from dmlcheck.reference.arrays.places import with_ones_after
 from dmlcheck.reference.ball.numbers import Array
-from dmlcheck.reference.functions.interpolation import clamped
+from dmlcheck.reference.functions.interpolation import beside, clamped
 from dmlcheck.reference.kernels.indexing import last_dimensions, within_all
+from dmlcheck.reference.kernels.regions.samples import (
+    Sampling,
+    bounded,
+    places_of_samples,
+    readings,
+    rounding_of,
+    sample_counts,
+)
+from dmlcheck.reference.results import PartlyUndefined, separated
 
 # ---- resampling
 
@@ -30,7 +40,8 @@ def extended(x: Array, like: Array, scales: Any, input_offsets: Any, output_offs
 
     The elements are those beside the place that an InputPixelOffset limited to [0, 1] gives. Along one axis that is so
     for the first element of each block alone: the others are on the line through those beside the place. It is the last
-    axis after which the sizes make up a BLOCK, or else the first one; along it there is one block, or two or more.
+    axis, longer than 1, after which the sizes make up a BLOCK, or else the first one; along it there is one block, or
+    two or more.
     """
     return _resampled(_extended, x.astype(np.float32), like, scales, input_offsets, output_offsets)
 
@@ -38,7 +49,8 @@ def extended(x: Array, like: Array, scales: Any, input_offsets: Any, output_offs
 def _resampled(along: AlongAxis, x: Array, like: Array, scales: Any, input_offsets: Any, output_offsets: Any) -> Array:
     """Return an array resampled along one axis after the other; offsets are numbers, or one for each axis."""
     each = (np.broadcast_to(np.asarray(own, np.float32), x.ndim) for own in (scales, input_offsets, output_offsets))
-    in_blocks = max((axis for axis in range(x.ndim) if math.prod(like.shape[axis + 1 :]) >= BLOCK), default=0)
+    long = (axis for axis, size in enumerate(like.shape) if size > 1 and math.prod(like.shape[axis + 1 :]) >= BLOCK)
+    in_blocks = max(long, default=0)
     for axis, (size, scale, before, after) in enumerate(zip(like.shape, *each, strict=True)):
         is_still = bool(scale == 1 and before + after == 0)
         block = next(own for own in BLOCKS if size == own or size >= 2 * own) if axis == in_blocks else 1
@@ -57,6 +69,47 @@ def _extended(x: Array, axis: int, scaled: Array, offset: Any, is_still: bool, b
     low, high = (np.take(x, clamped(index, x.shape[axis]), axis) for index in (at, at + 1))
     part = with_ones_after(scaled - offset - at, x.ndim - axis - 1)
     found: Array = low if is_still else low + (high - low) * part
+    return found
+
+
+# ---- regions
+
+
+def cropped(x: Array, regions: Array, images: Array, like: Array, outside: Any, *fields: Any) -> Array:
+    """Return the crops of regions in FLOAT32, with averages as low + (high - low) * part along width, then height.
+
+    The sum of samples begins with 0, the largest sample with the least number; NaN is left out of it. The fields are
+    those of `Sampling`, in order.
+    """
+    sampling, each = Sampling(*fields), zip(images.reshape(-1).tolist(), regions.reshape(-1, 4), strict=True)
+    return np.stack([_crop(x[number], corners, like, sampling, outside) for number, corners in each])
+
+
+def _crop(image: Array, corners: Array, like: Array, sampling: Sampling, outside: Any) -> Array:
+    sizes, plane = like.shape[2:], image.shape[1:]
+    (own,) = sample_counts(corners[None], sizes, sampling)
+    if own is None:
+        return np.full((len(image), *sizes), np.nan)
+    at = places_of_samples(corners, [range(size) for size in sizes], sizes, own.counts, sampling)
+    samples = image.astype(np.float32)
+    for axis, x in ((2, at[1]), (1, at[0])):
+        samples = _sampled_along(samples, axis, x.astype(np.float32), rounding_of(sampling))
+    inside = bounded(PartlyUndefined(samples, where=False), at, plane, readings(at, plane, sampling)[0], outside)
+    (rows, columns), numbers = own.counts, separated(inside)[0].astype(np.float32)
+    each = numbers.reshape(len(image), sizes[0], rows, sizes[1], columns).swapaxes(2, 3)
+    every = each.reshape(len(image), *sizes, rows * columns)
+    if sampling.reduction_function == "MAX":
+        return np.asarray(np.fmax.reduce(every, axis=-1, initial=beginning(like.dtype.name.upper())))
+    found: Array = np.cumsum(every, axis=-1)[..., -1] / np.float32(rows * columns)
+    return found
+
+
+def _sampled_along(x: Array, axis: int, places: Array, rounding: Any) -> Array:
+    if rounding is not None:
+        return np.take(x, clamped(rounding(places), x.shape[axis]), axis)
+    near = beside(places, x.shape[axis])[0]
+    low, high = (np.take(x, index, axis) for index in (near.low, near.high))
+    found: Array = low + (high - low) * with_ones_after(near.part, 2 - axis)
     return found
 
 

@@ -18,8 +18,8 @@ from dmlcheck.reference.engine import Array
 from dmlcheck.specs.records import Deviation
 from dmlcheck.validation.expressions import of_values
 
-_NEAR = 2.0**-6  # of a result that DirectML is known to give, which is computed in FLOAT32 as it is written
-_SHARE = 0.25  # of the distance between that and the right one
+_NEAR = 2.0**-6  # of what DirectML is known to give, computed in FLOAT32 as it is written, or of its distance
+_SHARE = 0.25  # of the distance between that and the right result
 _NAMES = ("abs", "cumsum", "exp", "floor", "isfinite", "isinf", "isnan", "log", "sign", "sqrt", "where")
 FUNCTIONS: dict[str, Any] = {
     **{name: getattr(np, name) for name in _NAMES},
@@ -35,6 +35,7 @@ FUNCTIONS: dict[str, Any] = {
     "inf": np.inf,
     "nan": np.nan,
     "tuple": tuple,
+    "cropped": departures.cropped,
     "extended": departures.extended,
     "lower": departures.lower,
     "of_visible": departures.of_visible,
@@ -95,8 +96,8 @@ def _explained(row: Deviation, judged: Judged, name: str) -> Array:
     given = _value(row.gives, names, actual.shape)
     if given is None:
         return np.zeros(actual.shape, bool)
-    is_own = judged.limit.is_directml or bool(row.of)
-    return marked & _are_near(actual, given, None if is_own else names[EXPECTED])
+    is_own = judged.limit.precision.is_directml or bool(row.of)
+    return marked & _are_near(actual, given, names[EXPECTED], is_own=is_own)
 
 
 def _are_right(as_if: Mapping[str, str], names: Mapping[str, Any], judged: Judged, name: str) -> Array | bool:
@@ -111,7 +112,7 @@ def _are_right(as_if: Mapping[str, str], names: Mapping[str, Any], judged: Judge
     inputs = {**judged.inputs, **changed}
     made = engine.evaluate(judged.desc, inputs)[name]
     right = {name: (judged.expected[name][0], made.values)}
-    bounds_of = partial(bounds, judged.desc, inputs, **judged.limit.arithmetic, with_measured=True)
+    bounds_of = partial(bounds, judged.desc, inputs, precision=judged.limit.precision, with_measured=True)
     found = compare(right, {name: judged.actual[name]}, judged.limit, bounds_of)[name]
     is_limited = np.isfinite(allowed(right, judged.limit, bounds_of)[name])
     is_known = True if made.unknown is None else ~made.unknown
@@ -163,18 +164,20 @@ def _wide(array: Any) -> Any:
     return array.astype(np.float32) if getattr(array, "dtype", None) == np.float16 else array
 
 
-def _are_near(actual: Array, given: Array, right: Array | None = None) -> Array:
+def _are_near(actual: Array, given: Array, right: Array | None = None, *, is_own: bool = True) -> Array:
     """Return which elements are what DirectML gives: equal, or near it; integers that are cut off may be 1 off.
 
-    With the `right` values they are also much nearer to it than to those: a small error is the implementation's own.
+    An error is small beside what is given, or beside its distance from the `right` value. Unless DirectML `is_own`, it
+    is also much smaller than that distance: a small error is the implementation's own.
     """
     kept = _held(given, actual.dtype)
     found, wanted = actual.astype(np.float64), kept.astype(np.float64)
-    off = np.abs(found - wanted)
+    distance = 0.0 if right is None else np.abs(wanted - right.astype(np.float64))
+    off, size = np.abs(found - wanted), np.maximum(np.abs(wanted), np.where(np.isfinite(distance), distance, 0.0))
     is_cut = actual.dtype.kind in "iu" and given.dtype.kind == "f"
-    is_near: Array = np.isfinite(wanted) & (off <= np.maximum(_NEAR * np.abs(wanted), float(is_cut)))
-    if right is not None:
-        is_near = is_near & (off <= _SHARE * np.abs(wanted - right.astype(np.float64)))
+    is_near: Array = np.isfinite(wanted) & (off <= np.maximum(_NEAR * size, float(is_cut)))
+    if not is_own:
+        is_near = is_near & (off <= _SHARE * distance)
     return is_near | same(actual, kept)
 
 

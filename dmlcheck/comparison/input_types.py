@@ -13,12 +13,13 @@ from typing import NamedTuple
 import numpy as np
 
 from dmlcheck.comparison.compare import Bounds, Comparison, compare
-from dmlcheck.comparison.tolerances import INPUTS, Limit, is_float
+from dmlcheck.comparison.tolerances import Limit, is_float
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.reference.ball.factors import UNITS
 from dmlcheck.reference.bindings import Inputs, row
 from dmlcheck.reference.bounds import arithmetic_of, bounds
 from dmlcheck.reference.engine import Array
+from dmlcheck.reference.limits.precision import FACTORS, Precision
 from dmlcheck.reference.rows import PRODUCTS
 
 MOST = 2**22  # elements of all tensors together: an output is computed up to ten times
@@ -45,7 +46,7 @@ class JudgedOutputs(NamedTuple):
 
     def bounds_of(self, asked: Mapping[str, Array], *, is_likely: bool = False, limit: Limit, unit: str = "") -> Bounds:
         """Return the bounds of some elements in an arithmetic, or of a unit that rounds factors in one way."""
-        return bounds(self.desc, self.inputs, asked, **limit.arithmetic, is_likely=is_likely, unit=unit)
+        return bounds(self.desc, self.inputs, asked, limit.precision, is_likely=is_likely, unit=unit)
 
     def made_by(self, unit: str, limit: Limit) -> dict[str, Array]:
         """Return the outputs, unrounded, of a unit that rounds every factor in one way."""
@@ -65,8 +66,8 @@ def consistent_type(judged: JudgedOutputs, limit: Limit) -> str | None:
     if not off or not _may_be_rounded(judged, limit) or not all(map(partial(_is_comparable, judged), off)):
         return None
     with np.errstate(all="ignore"):
-        for data_type in INPUTS[INPUTS.index(limit.inputs) + 1 :]:
-            looser = limit._replace(inputs=data_type)
+        for data_type in FACTORS[FACTORS.index(limit.precision.factors) + 1 :]:
+            looser = limit._replace(precision=limit.precision._replace(factors=data_type))
             is_made = any(_is_made_by(judged, unit, looser, off) for unit in UNITS)
             if is_made and judged.within(looser, judged.expected):
                 return data_type
@@ -84,7 +85,7 @@ def _may_be_rounded(judged: JudgedOutputs, limit: Limit) -> bool:
         return False
     if sum(max(part.tensor.element_count, part.tensor.extent) for part in desc.tensors()) > MOST:
         return False
-    return arithmetic_of(desc, limit.accumulate, INPUTS[-1]).factors == INPUTS[-1]
+    return arithmetic_of(desc, Precision(limit.precision.accumulate, FACTORS[-1])).factors == FACTORS[-1]
 
 
 def _is_comparable(judged: JudgedOutputs, name: str) -> bool:

@@ -97,11 +97,11 @@ def in_float16(wrong: WrongOutput) -> str | None:
     They have the size of the errors of the formula with every step in FLOAT16, correlate with them, and keep its
     bounds.
     """
-    if wrong.tensor.data_type != "FLOAT16" or wrong.limit.is_own or wrong.limit.accumulate == "FLOAT16":
+    if wrong.tensor.data_type != "FLOAT16" or wrong.limit.is_own or wrong.limit.precision.accumulate == "FLOAT16":
         return None
     wanted = wrong.expected.astype(np.float64)
     errors = wrong.actual.astype(np.float64) - wanted
-    looser = wrong.limit._replace(accumulate="FLOAT16")
+    looser = wrong.limit._replace(precision=wrong.limit.precision._replace(accumulate="FLOAT16"))
     if int(wrong.mask.sum()) < _LEAST or not np.isfinite(errors).all() or not goes_both_ways(wanted, errors):
         return None
     if not any(_are_alike(errors, made - wanted) for made in _in_float16(wrong)):
@@ -390,7 +390,7 @@ def _accumulator(wrong: WrongOutput) -> str | None:
     # Many FLOAT32 elements are beyond the range of FLOAT16: the comparison would tell nothing.
     found = wrong.actual[wrong.mask]
     tells = found.dtype == np.float16 or (np.isfinite(found) & (found != 0)).any()
-    is_fault = tells and wrong.limit.accumulate != "FLOAT16"
+    is_fault = tells and wrong.limit.precision.accumulate != "FLOAT16"
     if is_fault and any(map(wrong.explained_by, _added_up(wrong, np.float16))):
         return f"the result is what {work} in FLOAT16 gives: is the accumulator FLOAT16 instead of FLOAT32?"
     return None
@@ -435,9 +435,9 @@ def _orders(terms: Array, ufunc: np.ufunc) -> Iterator[Array]:
 def _winograd(wrong: WrongOutput) -> str | None:
     """Errors of a convolution that Winograd's algorithms may have."""
     limit = wrong.limit
-    if limit.is_own or WINOGRAD in limit.algorithms or not may_be_winograd(wrong.desc):
+    if limit.is_own or WINOGRAD in limit.precision.algorithms or not may_be_winograd(wrong.desc):
         return None
-    looser = limit._replace(algorithms=(WINOGRAD,))
+    looser = limit._replace(precision=limit.precision._replace(algorithms=(WINOGRAD,)))
     if not wrong.is_right_for(wrong.expected, wrong.desc, wrong.inputs, looser):
         return None
     return f"the errors are as large as those of Winograd's algorithms, which `--algorithms {WINOGRAD}` allows"
@@ -454,7 +454,7 @@ _ROUNDED = frozenset(("divide", "reciprocal", "sqrt"))  # functions that devices
 def _function(wrong: WrongOutput) -> str | None:
     """Small errors of DirectML in what a function gives: the driver computes functions, and not DirectML."""
     names = [name for name in wrong.desc.spec.functions if name not in _ROUNDED]
-    if not (wrong.limit.is_directml and names and wrong.is_float):
+    if not (wrong.limit.precision.is_directml and names and wrong.is_float):
         return None
     found, wanted = (x[wrong.mask].astype(np.float64) for x in (wrong.actual, wrong.expected))
     size = np.maximum(np.abs(wanted), np.finfo(wrong.expected.dtype).smallest_normal)

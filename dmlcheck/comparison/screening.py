@@ -19,7 +19,8 @@ from dmlcheck.comparison.tolerances import Limit
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference.ball.errors import Arithmetic
 from dmlcheck.reference.bounds import FEW, arithmetic_of
-from dmlcheck.reference.functions.magnitudes import Magnitudes
+from dmlcheck.reference.functions.products import Magnitudes
+from dmlcheck.reference.limits.precision import Precision
 from dmlcheck.reference.results import separated
 from dmlcheck.specs.records import OUTPUT
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
@@ -63,7 +64,7 @@ class Screen:
 
     def __init__(self, desc: OperatorDesc, actual: Mapping[str, Any], limit: Limit) -> None:
         """Take the outputs of an implementation, by name."""
-        self.arithmetic = arithmetic_of(desc, limit.accumulate)
+        self.arithmetic = arithmetic_of(desc, Precision(limit.precision.accumulate))
         outputs = desc.tensors(OUTPUT)
         self.parts: list[_Part] = []
         self._lock = threading.Lock()

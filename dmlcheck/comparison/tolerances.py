@@ -3,51 +3,31 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.wording import figure
+from dmlcheck.reference.limits.precision import FLOAT32, IN_FLOAT32, Precision
 from dmlcheck.specs.names import DATA_TYPES
-from dmlcheck.specs.records import Peer, Tolerance
-
-FLOAT32 = "FLOAT32"
-INPUTS = (FLOAT32, "TF32", "BFLOAT16")  # types to which FLOAT32 factors may be rounded, the finest first
+from dmlcheck.specs.records import Tolerance
 
 
 class Limit(NamedTuple):
     """The tolerances of an output.
 
     `tolerance` is the case's own if `is_own`. Otherwise the bound follows from the operator's formula, with the
-    roundings of the type in `accumulate`, and of the factors of sums of products to the type in `inputs`; `tolerance`
-    is then the row of the operator's spec for the desc, or None, and counts if it is wider. `whose` names the tolerance
-    in words. If `is_capped`, elements far beyond the likely errors are wrong; `algorithms` are further allowed ways to
-    compute: "winograd". `formula` names the formula in words. `is_directml` is for DirectML, which keeps the values
-    in `kept` in FLOAT16, and cuts results off where Direct3D converts them to FLOAT16. `peer` is an
-    implementation other than DirectML; its functions may have the errors that the spec lists for it.
+    roundings of a `precision`; `tolerance` is then the row of the operator's spec for the desc, or None, and counts if
+    it is wider. `whose` names the tolerance in words. If `is_capped`, elements far beyond the likely errors are wrong.
+    `formula` names the formula in words, and `kept` has the values that DirectML keeps in FLOAT16.
     """
 
     tolerance: Tolerance | None
     is_own: bool = False
-    accumulate: str = "FLOAT32"
+    precision: Precision = IN_FLOAT32
     whose: str = ""
-    inputs: str = FLOAT32
     is_capped: bool = True
-    algorithms: tuple[str, ...] = ()
     formula: str = "the formula of the operator"
-    is_directml: bool = False
-    peer: Peer | None = None
     kept: tuple[str, ...] = ()
-
-    @property
-    def arithmetic(self) -> dict[str, Any]:
-        """The arguments for `reference.bounds.bounds`."""
-        return {
-            "accumulate": self.accumulate,
-            "factors": self.inputs,
-            "algorithms": self.algorithms,
-            "is_directml": self.is_directml,
-            "peer": self.peer,
-        }
 
     def has_bound(self, data_type: str) -> bool:
         """Whether it may accept elements that differ, for any formula: an operator's own limit is for floats."""
@@ -72,10 +52,11 @@ class Limit(NamedTuple):
         own = f"{self.whose}: {why}" if why else self.whose
         if not self.is_own and (is_rounded or (is_float(data_type) and not (row is not None and row.exact))):
             sums = f", sums of up to {terms:,} terms in any order" if terms > 1 else ""
-            factors = "" if self.inputs == FLOAT32 else f", FLOAT32 factors of sums of products to {self.inputs}"
-            ways = ", or by Winograd's algorithms" if self.algorithms else ""
+            of = self.precision
+            factors = "" if of.factors == FLOAT32 else f", FLOAT32 factors of sums of products to {of.factors}"
+            ways = ", or by Winograd's algorithms" if of.algorithms else ""
             kept = f" (intermediate results in FLOAT16, as DirectML does: {', '.join(self.kept)})" if self.kept else ""
-            rounded = f"with each operation rounded to {self.accumulate}{kept}{factors}{sums}{ways}"
+            rounded = f"with each operation rounded to {of.accumulate}{kept}{factors}{sums}{ways}"
             formula = f"{self.formula}, {rounded}"
             if most_likely:
                 formula = f"{formula}; at most {most_likely:g} times the likely error"
@@ -112,35 +93,22 @@ def limit_parts(tolerance: Tolerance) -> list[str]:
     return parts
 
 
-def limit_for(
-    desc: OperatorDesc,
-    own: Tolerance | None,
-    accumulate: str = "FLOAT32",
-    inputs: str = FLOAT32,
-    algorithms: tuple[str, ...] = (),
-    *,
-    is_directml: bool = False,
-) -> Limit:
+def limit_for(desc: OperatorDesc, own: Tolerance | None, precision: Precision = IN_FLOAT32) -> Limit:
     """Return the tolerance of a case: its own, or the ones for its operator."""
     from dmlcheck.reference.bindings import row as kernel_row
     from dmlcheck.reference.rows import VARIANCE
 
     name = desc.spec.short
     if own is not None:
-        return Limit(own, is_own=True, accumulate=accumulate, whose="the case's own tolerance", inputs=inputs)
+        plain = Precision(precision.accumulate, precision.factors)
+        return Limit(own, is_own=True, precision=plain, whose="the case's own tolerance")
     row, chosen = published(desc)
     whose = f"the published limit of {name}" + (f" with {chosen}" if chosen else "")
     kernel = kernel_row(desc.spec.operator).kernel
-    given: dict[str, Any] = {
-        "accumulate": accumulate,
-        "inputs": inputs,
-        "algorithms": tuple(way for way in algorithms if way in kernel.algorithms),
-        "is_directml": is_directml,
-    }
-    half = desc.half if is_directml and accumulate == FLOAT32 else None
-    if half is not None:
-        given["kept"] = half.values
-    return Limit(row, whose=whose, is_capped=kernel.sums != VARIANCE, **given)
+    known = precision._replace(algorithms=tuple(way for way in precision.algorithms if way in kernel.algorithms))
+    half = desc.half if known.is_directml and known.accumulate == FLOAT32 else None
+    kept = () if half is None else half.values
+    return Limit(row, precision=known, whose=whose, is_capped=kernel.sums != VARIANCE, kept=kept)
 
 
 def published(desc: OperatorDesc) -> tuple[Tolerance | None, str]:

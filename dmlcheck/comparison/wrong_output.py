@@ -74,7 +74,7 @@ class WrongOutput(NamedTuple):
     def is_right_for(self, predicted: Array, desc: OperatorDesc, inputs: Inputs, limit: Limit | None = None) -> bool:
         """Whether the output is within the tolerance of a prediction, made of a desc and its inputs."""
         limit = limit or self.limit
-        bounds_of = partial(bounds, desc, inputs, **limit.arithmetic)
+        bounds_of = partial(bounds, desc, inputs, precision=limit.precision)
         expected, actual = {self.label: (self.tensor, predicted)}, {self.label: self.actual}
         return not compare(expected, actual, limit, bounds_of)[self.label].result.mismatches
 

@@ -6,12 +6,10 @@ import math
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from dmlcheck.diagnostics.claims import ABSENT, ONE_OF, PRESENT, TYPE, Claim
-from dmlcheck.diagnostics.record import Checking, Finding
+from dmlcheck.diagnostics.record import ABSENT, ONE_OF, PRESENT, TYPE, Checking, Claim, Finding
 from dmlcheck.diagnostics.wording import describe, did_you_mean, misspelt, unknown_names
 from dmlcheck.files.document import Path
 from dmlcheck.specs.names import ENUMS, UINT_MAX, enum_prefix
-from dmlcheck.specs.search import type_help
 
 EXPECTED = {
     "UINT": "a whole number from 0 to 4294967295",
@@ -117,6 +115,8 @@ def read_enum(enum: str, label: str, given: Any, path: Path) -> Checking[str | N
     suffix = given.removeprefix(enum_prefix(enum))
     if suffix in ENUMS[enum]:
         return suffix
+    from dmlcheck.specs.search import type_help
+
     help = type_help(suffix) if enum == "DML_TENSOR_DATA_TYPE" else did_you_mean(suffix, known)
     params, own = {"found": given, "enum": enum}, Claim(path, ONE_OF, known)
     yield Finding("unknown-enum-value", path, params, help=help, note=f"one of {values}", claim=own)

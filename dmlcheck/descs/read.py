@@ -22,14 +22,12 @@ from dmlcheck.descs.fields import (
 )
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.descs.tensors import read_tensor
-from dmlcheck.diagnostics.claims import ABSENT, AT_MOST, BETWEEN, EQUAL, LENGTH, Claim
-from dmlcheck.diagnostics.record import Checking, Finding, collected
+from dmlcheck.diagnostics.record import ABSENT, AT_MOST, BETWEEN, EQUAL, LENGTH, Checking, Claim, Finding, collected
 from dmlcheck.diagnostics.wording import counted, describe, misspelt
 from dmlcheck.files.document import Path
 from dmlcheck.specs.load import full_name, load_spec
 from dmlcheck.specs.names import DATA_TYPES, ENUMS, integer_range
 from dmlcheck.specs.records import OUTPUT, Field, OperatorSpec
-from dmlcheck.specs.search import meant_operator
 
 
 class Reading(NamedTuple):
@@ -52,6 +50,8 @@ def read_desc(operator: str, raw: Any) -> Reading:
 
 
 def _unknown_operator(operator: str, path: Path) -> Finding:
+    from dmlcheck.specs.search import meant_operator
+
     return Finding("unknown-operator", path, {"found": operator or "''"}, help=meant_operator(operator, most=1))
 
 

@@ -18,8 +18,18 @@ from dmlcheck.descs.fields import (
 )
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.descs.strides import elements_overlap, is_output_taken, packed_strides
-from dmlcheck.diagnostics.claims import ABSENT, AT_LEAST, AT_MOST, ELEMENTS, EQUAL, LENGTH, ONE_OF, Claim
-from dmlcheck.diagnostics.record import Checking, Finding
+from dmlcheck.diagnostics.record import (
+    ABSENT,
+    AT_LEAST,
+    AT_MOST,
+    ELEMENTS,
+    EQUAL,
+    LENGTH,
+    ONE_OF,
+    Checking,
+    Claim,
+    Finding,
+)
 from dmlcheck.diagnostics.wording import brackets, counted, dimensions_text, misspelt
 from dmlcheck.files.document import Path
 from dmlcheck.specs.names import DATA_TYPES, MAX_ELEMENTS, UINT64_MAX, UINT_MAX, enum_prefix
@@ -34,6 +44,7 @@ TENSOR_FIELDS = (
     "TotalTensorSizeInBytes",
     "GuaranteedBaseOffsetAlignment",
 )
+_FIELDS = frozenset(TENSOR_FIELDS)
 _DATA_TYPE_OF = {f"{prefix}{name}": name for name in DATA_TYPES for prefix in ("", enum_prefix("DML_TENSOR_DATA_TYPE"))}
 
 
@@ -42,6 +53,8 @@ def read_tensor(label: str, given: Any, path: Path, *, is_output: bool) -> Check
     if not isinstance(given, Mapping):
         yield mistyped(label, given, path, EXPECTED["TENSOR_DESC"])
         return None
+    if given.keys() <= _FIELDS:
+        return (yield from _Tensor(label, given, path, is_output).read())
     if "Desc" in misspelt(given, (*TENSOR_FIELDS, *LONG_FORM)).values():
         yield from beside_desc(label, given, path)
         return None
@@ -49,6 +62,7 @@ def read_tensor(label: str, given: Any, path: Path, *, is_output: bool) -> Check
         given, path = yield from _long_form(label, given, path)
         if given is None:
             return None
+    yield from unknown_fields(label, given, TENSOR_FIELDS, path, "a tensor's fields are")
     return (yield from _Tensor(label, given, path, is_output).read())
 
 
@@ -83,7 +97,6 @@ class _Tensor(NamedTuple):
         return Finding(rule, path, {"tensor": self.label, **params}, help, claim=Claim(path, *asked))
 
     def read(self) -> Checking[TensorDesc | None]:
-        yield from unknown_fields(self.label, self.given, TENSOR_FIELDS, self.path, "a tensor's fields are")
         data_type = yield from self.data_type()
         sizes = yield from self.uints("Sizes")
         if len(self.given) > 2 or data_type is None or sizes is None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from copy import deepcopy
 from typing import Any
 
-from dmlcheck.diagnostics.claims import (
+from dmlcheck.diagnostics.record import (
     ABSENT,
     AT_MOST,
     BETWEEN,
@@ -20,8 +20,8 @@ from dmlcheck.diagnostics.claims import (
     RANK,
     TYPE,
     Claim,
+    Finding,
 )
-from dmlcheck.diagnostics.record import Finding
 from dmlcheck.drawing.chance import Chance
 from dmlcheck.drawing.draft import FUSED, SMALL, Raw, attribute
 from dmlcheck.files.document import Path

@@ -168,6 +168,14 @@ def _samples(raw: Raw, chance: Chance) -> None:
 _LONG = 512
 
 
+def _region(raw: Raw, _: Chance) -> None:
+    """Limit the region of a gradient: DirectML goes through all its rows and columns for each element, also outside."""
+    raw["LocalSize"] = min(raw["LocalSize"], _LARGEST_REGION)
+
+
+_LARGEST_REGION = 128  # 65535 take minutes
+
+
 def _channels(raw: Raw, chance: Chance) -> None:
     """Make ChannelCount 1 or 3, which is also a size; now and then add nothing, so that small results stay small."""
     sizes = raw["InputTensor"]["Sizes"]
@@ -366,4 +374,5 @@ _CHANGES = (  # of which the first is made
     _Change(("Offsets",), _slice),
     _Change(("InputWindowOffsets",), _window_of_slice),
     _Change(("ChannelCount",), _channels),
+    _Change(("InputGradientTensor", "LocalSize"), _region),
 )

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any, NamedTuple
 
+from dmlcheck.cases.records import CaseFile
 from dmlcheck.diagnostics.record import Diagnostic, Finding
 from dmlcheck.files import yaml
 from dmlcheck.files.document import Document
@@ -206,3 +207,24 @@ def importers() -> dict[str, list[Format]]:
 def endings(use: str) -> tuple[str, ...]:
     """Return the endings of the files that have a function for a use."""
     return tuple(dict.fromkeys(ending for one in takers(use).values() for ending in one.endings))
+
+
+# ---- cases of a file
+
+
+def read_file(path: str, name: str | None = None) -> CaseFile:
+    """Read the cases of a file; `name` is the path that ids start with."""
+    return cases_in(opened(path), name)
+
+
+def read_document(document: Document, name: str | None = None) -> CaseFile:
+    """Read the cases of a document by its format."""
+    found: CaseFile = text_format(document.value).call("cases", document, name)
+    return found
+
+
+def cases_in(file: Opened, name: str | None = None) -> CaseFile:
+    """Return the cases of a file that is recognised; one of a format without cases has a problem."""
+    if not file.format.cases:
+        return CaseFile(file.document, (), {}, (not_accepted(file, "cases"),))
+    return read_document(file.document, name)

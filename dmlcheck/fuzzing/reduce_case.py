@@ -13,8 +13,7 @@ from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.diagnostics.wording import did_you_mean
 from dmlcheck.folders.export_folder import safe_name
 from dmlcheck.formats.find import find_files
-from dmlcheck.formats.read import read_file
-from dmlcheck.formats.registry import Opened
+from dmlcheck.formats.registry import Opened, read_file
 from dmlcheck.fuzzing.answers import TrialAnswer
 from dmlcheck.fuzzing.campaign import failing_of
 from dmlcheck.fuzzing.reducing import Failing, Taken
@@ -44,14 +43,16 @@ class Start(NamedTuple):
     failing: Failing | Taken
 
 
-def start_of(file: Opened, name: str | None, bench: Bench, options: Mapping[str, Any]) -> Start:
+def start_of(
+    file: Opened, name: str | None, bench: Bench, options: Mapping[str, Any], most: str | None = None
+) -> Start:
     """Return the first case of a file that fails; the cases of a model or a graph are its nodes.
 
-    `options` are the options of `import graph` for a model. NotReducible if none fails, UnusableFile if the file is
-    wrong.
+    `options` are the options of `import graph` for a model, and `most` is the implementation's feature level, at which
+    a case is tried that names none. NotReducible if none fails, UnusableFile if the file is wrong.
     """
     if "graph" not in file.format.imported:
-        return _first(_named(_cases(file.path), name), bench)
+        return _first((_at_most(case, most) for case in _named(_cases(file.path), name)), bench)
     with tempfile.TemporaryDirectory() as folder:
         nodes = os.path.join(folder, "nodes")
         found = file.format.call_import("graph", [file.path], nodes, **options)
@@ -63,7 +64,7 @@ def start_of(file: Opened, name: str | None, bench: Bench, options: Mapping[str,
             remarks = "; ".join(remark for one in found for remark in one.remarks)
             raise NotReducible(f"there is no node {name} that is a case{f': {remarks}' if remarks else ''}")
         chosen = paths.values() if name is None else [paths[safe_name(name)]]
-        return _first((case for path in chosen for case in _cases(path)), bench)
+        return _first((_at_most(case, most) for path in chosen for case in _cases(path)), bench)
 
 
 def _cases(path: str) -> list[Case]:
@@ -73,6 +74,11 @@ def _cases(path: str) -> list[Case]:
     if file.problems or broken:
         raise UnusableFile((*file.problems, *broken), file)
     return list(file.cases)
+
+
+def _at_most(case: Case, level: str | None) -> Case:
+    """Return a case at a level if it names none itself; what is wrong with a negative one is said at the newest."""
+    return case if case.feature_level is not None or case.is_negative else case._replace(feature_level=level)
 
 
 def _named(cases: list[Case], name: str | None) -> list[Case]:

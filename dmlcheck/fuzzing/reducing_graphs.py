@@ -9,15 +9,28 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+from dmlcheck.descs.records import OperatorDesc, TensorDesc
+from dmlcheck.drawing.draft import Raw
 from dmlcheck.drawing.fitted import cut
-from dmlcheck.drawing.graphs import DrawnGraph
-from dmlcheck.drawing.shrink_graphs import GRAPH_STEPS, GraphStep, part_of, simpler_graphs, weight_of
+from dmlcheck.drawing.graphs import DrawnGraph, DrawnStep
+from dmlcheck.drawing.shrink import (
+    ShrinkStep,
+    counts_in,
+    fewer_groups,
+    made_valid,
+    resizings,
+    weight,
+    with_defaults,
+    without_counts,
+    without_fields,
+)
 from dmlcheck.drawing.simpler_values import weight_of as weight_of_values
 from dmlcheck.fuzzing.answers import FailureKind, TrialAnswer, answer_of
 from dmlcheck.fuzzing.drawn_models import values_of
 from dmlcheck.fuzzing.reducing import Reducing, Weight
 from dmlcheck.models.smallest_group import Group, Smallest
 from dmlcheck.running.results import CaseResult
+from dmlcheck.specs.records import INPUT, OUTPUT
 
 Judge = Callable[[DrawnGraph, Mapping[str, Any]], Sequence[CaseResult]]  # the results of a graph as a model
 _OUTPUT, _TOGETHER = "output", "nodes together"
@@ -117,3 +130,121 @@ class GraphReducer(Reducing):
             return None
         alike = next((result for result in wrong if kind_of(result) == self.kind), None)
         return None if alike is None else FailingGraph(graph, inputs, alike)
+
+
+# ---- smaller graphs
+
+
+GraphStep = Callable[[DrawnGraph, str], Iterator[DrawnGraph]]
+Sizes = Mapping[str, tuple[int, ...]]
+_OF_ONE: tuple[ShrinkStep, ...] = (without_fields, fewer_groups, with_defaults)
+
+
+def weight_of(graph: DrawnGraph) -> tuple[int, ...]:
+    """Return how complicated a graph is: the number of its steps counts most, then what counts for their descs."""
+    return len(graph.steps), *map(sum, zip(*(weight(step.desc) for step in graph.steps), strict=True))
+
+
+def part_of(graph: DrawnGraph, group: Sequence[int]) -> DrawnGraph:
+    """Return some steps of a graph, by their positions; a tensor that none of them writes is an input."""
+    return _of_steps([graph.steps[at] for at in group], tensors_of(graph))
+
+
+def tensors_of(graph: DrawnGraph) -> dict[str, TensorDesc]:
+    """Return the tensors of a graph by name: its inputs, and the outputs of its steps."""
+    return {**graph.inputs, **{step.writes: step.desc.tensors(OUTPUT)[0].tensor for step in graph.steps}}
+
+
+def _of_steps(steps: Sequence[DrawnStep], tensors: Mapping[str, TensorDesc]) -> DrawnGraph:
+    made = {step.writes for step in steps}
+    read = dict.fromkeys(name for step in steps for name in step.reads.values() if name not in made)
+    return DrawnGraph(tuple(steps), {name: tensors[name] for name in read})
+
+
+def smaller(graph: DrawnGraph, level: str) -> Iterator[DrawnGraph]:
+    """Yield the graph with a smaller size: wherever it is, in all tensors along a dimension, or in one tensor."""
+    tensors = tensors_of(graph)
+    names, sizes = list(tensors), [tensor.sizes for tensor in tensors.values()]
+    counts = (count for step in graph.steps for count in counts_in(step.desc.spec, without_counts(step.desc)))
+    for places, size in resizings(sizes, counts):
+        changed = [list(each) for each in sizes]
+        for index, axis in places:
+            changed[index][axis] = size
+        made = _remade(graph, dict(zip(names, map(tuple, changed), strict=True)), level)
+        if made is not None:
+            yield made
+
+
+def simpler_steps(graph: DrawnGraph, level: str) -> Iterator[DrawnGraph]:
+    """Yield the graph with one step without an optional field, with fewer groups, or with a simpler attribute."""
+    sizes = {name: tensor.sizes for name, tensor in tensors_of(graph).items()}
+    for at, step in enumerate(graph.steps):
+        for change in _OF_ONE:
+            for raw in change(step.desc.spec, without_counts(step.desc)):
+                desc = made_valid(step.desc.spec, raw, level)
+                made = None if desc is None else _with_desc(graph, at, desc, sizes, level)
+                if made is not None:
+                    yield made
+
+
+def _with_desc(graph: DrawnGraph, at: int, desc: OperatorDesc, sizes: Sizes, level: str) -> DrawnGraph | None:
+    """Return a graph with another desc of a step; those that read its output get the sizes that it has then."""
+    step = graph.steps[at]
+    reads = {part.label: step.reads.get(part.label, "") for part in desc.tensors(INPUT)}
+    if not all(reads.values()):
+        return None
+    steps = [*graph.steps[:at], DrawnStep(desc, reads, step.writes), *graph.steps[at + 1 :]]
+    tensors = tensors_of(graph)
+    given = {reads[part.label]: part.tensor.sizes for part in desc.tensors(INPUT)}
+    made = {step.writes: desc.tensors(OUTPUT)[0].tensor.sizes}
+    return _remade(_of_steps(steps, tensors), {**sizes, **given, **made}, level)
+
+
+def _remade(graph: DrawnGraph, sizes: Sizes, level: str) -> DrawnGraph | None:
+    """Return a graph whose tensors have other sizes; the output of a step has those that follow from its inputs.
+
+    None where a step takes no such sizes.
+    """
+    now, tensors = dict(sizes), tensors_of(graph)
+    steps = []
+    for step in graph.steps:
+        desc = made_valid(step.desc.spec, _resized(step, now), level)
+        parts = [] if desc is None else desc.tensors(INPUT)
+        if desc is None or {part.label for part in parts} != step.reads.keys():
+            return None
+        output = desc.tensors(OUTPUT)[0].tensor
+        now[step.writes] = output.sizes
+        read = [(part.tensor, step.reads[part.label]) for part in parts]
+        if not all(_is_of(tensor, name, now, tensors) for tensor, name in (*read, (output, step.writes))):
+            return None
+        steps.append(step._replace(desc=desc))
+    resized = {name: tensor._replace(sizes=now[name]) for name, tensor in tensors.items()}
+    return _of_steps(steps, resized)
+
+
+def _is_of(tensor: TensorDesc, name: str, sizes: Sizes, tensors: Mapping[str, TensorDesc]) -> bool:
+    """Whether a tensor has the data type of the graph's tensor of a name, and its new sizes."""
+    return (tensor.data_type, tensor.sizes) == (tensors[name].data_type, sizes[name])
+
+
+def _resized(step: DrawnStep, sizes: Sizes) -> Raw:
+    """Return the fields of a step's desc with other sizes of its tensors."""
+    raw = without_counts(step.desc)
+    names = {**step.reads, step.desc.tensors(OUTPUT)[0].label: step.writes}
+    for part in step.desc.tensors():
+        raw[part.label] = {"DataType": part.tensor.data_type, "Sizes": list(sizes[names[part.label]])}
+    return raw
+
+
+GRAPH_STEPS: tuple[GraphStep, ...] = (smaller, simpler_steps)
+
+
+def simpler_graphs(graph: DrawnGraph, level: str, step: GraphStep) -> Iterator[DrawnGraph]:
+    """Yield the valid graphs that a step makes of one, each of them simpler."""
+    now = weight_of(graph)
+    known: set[str] = set()
+    for made in step(graph, level):
+        text = repr(made)
+        if weight_of(made) < now and text not in known:
+            known.add(text)
+            yield made

@@ -17,7 +17,7 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.descs.write import notation
 from dmlcheck.diagnostics.record import Finding
 from dmlcheck.drawing.units import Unit, drawn_broken, drawn_desc, drawn_unit
-from dmlcheck.formats.read import read_file
+from dmlcheck.formats.registry import read_file
 from dmlcheck.fuzzing.answers import TrialAnswer, answer_of
 from dmlcheck.implementations import Unavailable, make
 from dmlcheck.processes.body import questions, tell

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from dmlcheck.cases.prepare import prepare
 from dmlcheck.diagnostics.record import Finding
 from dmlcheck.drawing.units import Unit
-from dmlcheck.formats.read import read_file
+from dmlcheck.formats.registry import read_file
 from dmlcheck.fuzzing.answers import TrialAnswer
 from dmlcheck.fuzzing.trials import CaseOfFile, Trial, Work, bench, lost_trial
 from dmlcheck.implementations import make

@@ -18,6 +18,7 @@ from dmlcheck.reference.ball.errors import Arithmetic, largest
 from dmlcheck.reference.ball.numbers import Ball, NoBound
 from dmlcheck.reference.bindings import parameter, row
 from dmlcheck.reference.bounds import arithmetic_of, bounds, function_range
+from dmlcheck.reference.limits.precision import FLOAT32, IN_FLOAT32, Precision
 from dmlcheck.reference.rows import ELEMENTS, NORMS, RANKS, REMAINDERS, Spread
 from dmlcheck.specs.records import INPUT, OUTPUT
 from dmlcheck.values.layouts import viewed
@@ -30,11 +31,11 @@ def carried(
     steps: Iterable[Step],
     given: Given,
     wanted: Collection[str] | None = None,
+    precision: Precision = IN_FLOAT32,
     *,
     wants_likely: bool = True,
-    **arithmetic: Any,
 ) -> dict[str, Carried]:
-    """Return the wanted results of steps, by name, or all; `arithmetic` are the arguments of `bounds`.
+    """Return the wanted results of steps, by name, or all, for an implementation of a precision.
 
     A tensor that is not wanted is kept until its last reader has it. Without `wants_likely` the likely errors are as
     large as the others, and take no time. TooMuchWork if a step would take too long.
@@ -45,7 +46,7 @@ def carried(
     made: dict[str, Carried] = {}
     for number, step in enumerate(steps):
         with np.errstate(all="ignore"):
-            found = _carried(step, held, arithmetic, wants_likely=wants_likely)
+            found = _carried(step, held, precision, wants_likely=wants_likely)
         made.update(found if wanted is None else {name: found[name] for name in found.keys() & wanted})
         held.update({name: tensor for name, tensor in found.items() if last.get(name, -1) > number})
         del found
@@ -54,24 +55,22 @@ def carried(
     return made
 
 
-def _carried(step: Step, held: Given, arithmetic: Mapping[str, Any], *, wants_likely: bool) -> dict[str, Carried]:
+def _carried(step: Step, held: Given, precision: Precision, *, wants_likely: bool) -> dict[str, Carried]:
     outputs = [part for part in step.desc.tensors(OUTPUT) if step.outputs.get(part.label)]
-    hard = _sides(step, outputs, held, arithmetic, is_likely=False)
-    likely = _sides(step, outputs, held, arithmetic, is_likely=True) if wants_likely else hard
+    hard = _sides(step, outputs, held, precision, is_likely=False)
+    likely = _sides(step, outputs, held, precision, is_likely=True) if wants_likely else hard
     return {step.outputs[label]: side.carried(likely[label]) for label, side in hard.items()}
 
 
 def _sides(
-    step: Step, outputs: list[TensorPart], held: Given, arithmetic: Mapping[str, Any], *, is_likely: bool
+    step: Step, outputs: list[TensorPart], held: Given, precision: Precision, *, is_likely: bool
 ) -> dict[str, Side]:
     """Return the bounds of a step's outputs by label."""
-    is_directml = arithmetic.get("is_directml", False)
-    accumulate, peer = arithmetic.get("accumulate", "FLOAT32"), arithmetic.get("peer")
-    own = arithmetic_of(step.desc, accumulate, is_likely=is_likely, is_directml=is_directml, peer=peer)
+    own = arithmetic_of(step.desc, precision._replace(factors=FLOAT32), is_likely=is_likely)
     parts = {part.label: part.tensor for part in step.desc.tensors(INPUT)}
     inputs = {label: _input(tensor, held[step.inputs[label]], own) for label, tensor in parts.items()}
     stored = {label: _stored(x, parts[label]) for label, x in inputs.items()}
-    compute = partial(_of_step, step, outputs, parts, arithmetic=arithmetic, is_likely=is_likely)
+    compute = partial(_of_step, step, outputs, parts, precision=precision, is_likely=is_likely)
     sides = compute(inputs)
     shared = {label: _shared(tensor, held[step.inputs[label]], own) for label, tensor in parts.items()}
     add_shared(step.desc, inputs, {label: x for label, x in shared.items() if x is not None}, sides, compute)
@@ -105,7 +104,7 @@ def _of_step(
     parts: Mapping[str, TensorDesc],
     inputs: Mapping[str, Any],
     *,
-    arithmetic: Mapping[str, Any],
+    precision: Precision,
     is_likely: bool,
     has_one_cause: bool = False,
 ) -> dict[str, Side]:
@@ -115,7 +114,7 @@ def _of_step(
     """
 
     def run(given: Mapping[str, Any]) -> dict[str, Side]:
-        return _bounded(step.desc, outputs, given, is_likely=is_likely, has_one_cause=has_one_cause, **arithmetic)
+        return _bounded(step.desc, outputs, given, precision, is_likely=is_likely, has_one_cause=has_one_cause)
 
     def exactly(given: Mapping[str, Any]) -> dict[str, Side]:
         return _bounded(_without_padding(step.desc), outputs, given, without_roundings=True)
@@ -216,12 +215,16 @@ def _rounded(x: Any, tensor: TensorDesc) -> Any:
 
 
 def _bounded(
-    desc: OperatorDesc, outputs: list[TensorPart], inputs: Mapping[str, Any], **arithmetic: Any
+    desc: OperatorDesc,
+    outputs: list[TensorPart],
+    inputs: Mapping[str, Any],
+    precision: Precision = IN_FLOAT32,
+    **options: Any,
 ) -> dict[str, Side]:
     limits, has_jumps = function_range(desc), row(desc.spec.operator).kernel.jumps == REMAINDERS
     sides = {part.label: Side(part.tensor, limits, has_jumps=has_jumps) for part in outputs}
     asked = {part.label: np.broadcast_to(np.True_, part.tensor.sizes) for part in outputs}
-    for label, at, bound in bounds(desc, desc.inputs_by_field(inputs), asked, **arithmetic):
+    for label, at, bound in bounds(desc, desc.inputs_by_field(inputs), asked, precision, **options):
         sides[label].put(at, bound)
     return sides
 

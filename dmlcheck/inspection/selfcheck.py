@@ -12,7 +12,7 @@ from dmlcheck.cases.records import Case, CaseFile
 from dmlcheck.diagnostics.catalog import RULES
 from dmlcheck.diagnostics.wording import counted
 from dmlcheck.formats.find import find_files
-from dmlcheck.formats.read import read_file
+from dmlcheck.formats.registry import read_file
 from dmlcheck.inspection.about_checks import about_problems
 from dmlcheck.inspection.bases import basis_problems
 from dmlcheck.inspection.case_checks import case_problems

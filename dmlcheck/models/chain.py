@@ -89,7 +89,8 @@ class Chain:
         given = {**graph.constants, **{name: held[name] for name in graph.inputs}}
         given |= {name: _rounded(given[name], one) for name, one in slack.items() if name in given}
         try:
-            made = carried(graph.steps, given, graph.outputs, wants_likely=False, **self._arithmetic())
+            precision = self.limits.precision._replace(peer=self.limits.peer)
+            made = carried(graph.steps, given, graph.outputs, precision, wants_likely=False)
         except (MemoryError, TooMuchWork, ValueError) as error:
             self.give_up(actual, f"{node} is not computed: {error or 'out of memory'}")
             return
@@ -135,9 +136,6 @@ class Chain:
         """Drop tensors that no node reads any more."""
         for name in names:
             self.held.pop(name, None)
-
-    def _arithmetic(self) -> dict[str, object]:
-        return self.limits.of_formula("")._replace(peer=self.limits.peer).arithmetic
 
     def _is_lost(self, name: str) -> bool:
         held = self.held.get(name)

@@ -52,12 +52,12 @@ def judge_steps(graph: Graph, data: Given, actual: Mapping[str, Array], limits: 
     rows = {row.text: row for row in found}
     if not (rows and verdict.findings):
         return verdict
-    wider = _judged_together(graph, held, actual, limit._replace(peer=limits.peer))
+    wider = _judged_together(graph, held, actual, limit._replace(precision=limit.precision._replace(peer=limits.peer)))
     return verdict if wider.findings else verdict._replace(known=tuple(rows.values()))
 
 
 def _judged_together(graph: Graph, held: Given, actual: Mapping[str, Array], limit: Limit) -> Verdict:
-    made = carried(graph.steps, held, graph.outputs, **limit.arithmetic)
+    made = carried(graph.steps, held, graph.outputs, limit.precision)
     return judge_carried({name: made[name] for name in graph.outputs}, actual, limit)
 
 

@@ -7,21 +7,29 @@ onnx.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from dmlcheck import __version__
+from dmlcheck import __version__, validation
+from dmlcheck.descs.records import OperatorDesc, TensorPart
 from dmlcheck.files.document import Document
 from dmlcheck.files.yaml_text import one_line
 from dmlcheck.folders.case_file import FORM, Written, write_cases
 from dmlcheck.folders.export_folder import Folder, free_name, safe_name
 from dmlcheck.folders.exporting import Imported, import_all
-from dmlcheck.onnx import exporter
-from dmlcheck.onnx.backend_tests.foreign_models import foreign_case
-from dmlcheck.onnx.backend_tests.own_models import own_case
-from dmlcheck.onnx.backend_tests.read import BackendTest, tests_of
-from dmlcheck.onnx.descs.node import Unmapped
-from dmlcheck.onnx.reading import Unreadable, opset_of, read_model
+from dmlcheck.graphs.tensors import Array, TensorRef
+from dmlcheck.onnx import exporter, metadata
+from dmlcheck.onnx.attributes import attributes_of, is_graph
+from dmlcheck.onnx.backend_tests import BackendTest, tests_of
+from dmlcheck.onnx.descs.case import case_of
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped
+from dmlcheck.onnx.export.mappings import build
+from dmlcheck.onnx.export.records import Inexpressible
+from dmlcheck.onnx.operators.table import exact_steps
+from dmlcheck.onnx.proto import model_proto
+from dmlcheck.onnx.reading import DOMAINS, Unreadable, constant, first_line, opset_of, read_model, tensor_of
+from dmlcheck.specs.names import NEWEST_LEVEL
+from dmlcheck.specs.records import Field
 
 
 def import_(paths: Iterable[str], folder: str) -> list[Imported]:
@@ -89,3 +97,120 @@ def _source(name: str, path: str, model: Any) -> str:
     own = os.path.realpath(os.path.dirname(onnx.__file__))
     version = f", onnx {onnx.__version__}" if os.path.realpath(path).startswith(own + os.sep) else ""
     return f"ONNX backend test {one_line(name)}, opset {opset_of(model)}{version}"
+
+
+# ---- tests whose model is one of dmlcheck's descs
+
+
+_KEYS = ("feature_level", "source", "tolerance", "tags", "note")
+
+
+def own_case(test: BackendTest) -> Written | None:
+    """Return the case that a model was exported from, or None if its metadata and its graph do not agree."""
+    kept = metadata.case_metadata(test.model)
+    desc = _desc(kept, test.model)
+    if desc is None:
+        return None
+    given = {label: values for label, values in test.outputs.items() if label in kept.get("given", ())}
+    inputs = _by_field(desc, desc.spec.inputs, test.inputs, needed=True)
+    outputs = _by_field(desc, desc.spec.outputs, given, needed=False)
+    more = {key: kept.get(key) for key in _KEYS}
+    more["source"] = more["source"] or f"exported from {kept.get('case')}"
+    return Written("", desc, inputs, outputs or None, {key: value for key, value in more.items() if value})
+
+
+def _desc(kept: Mapping[str, Any], model: Any) -> OperatorDesc | None:
+    """Return the desc in a model's metadata, None if the desc's graph is another than the model's."""
+    if "operator" not in kept or "desc" not in kept:
+        return None
+    level = kept.get("feature_level") or NEWEST_LEVEL
+    try:
+        desc, findings = validation.validate(kept["operator"], kept["desc"], level)
+        return desc if desc is not None and not findings and _is_model_of(desc, model) else None
+    except (Inexpressible, ArithmeticError, LookupError, TypeError, ValueError):
+        return None
+
+
+def _is_model_of(desc: OperatorDesc, model: Any) -> bool:
+    made = model_proto(build(desc))
+    return bool(made.graph == model.graph and list(made.opset_import) == list(model.opset_import))
+
+
+def _by_field(
+    desc: OperatorDesc, fields: Sequence[Field], given: Mapping[str, TensorRef], *, needed: bool
+) -> dict[str, Any]:
+    """Return values by field instead of by label; Unmapped if they have not the types and sizes of the desc."""
+    section: dict[str, Any] = {}
+    for field in fields:
+        parts = [part for part in desc.parts[field.name] if needed or part.label in given]
+        arrays = [_checked(part, given.get(part.label)) for part in parts]
+        if arrays:
+            section[field.name] = arrays[0] if field.type == "TENSOR_DESC" else arrays
+    return section
+
+
+def _checked(part: TensorPart, given: TensorRef | None) -> Array:
+    values = None if given is None else given.values
+    if values is None or given is None or (given.data_type, given.shape) != (part.tensor.data_type, part.tensor.sizes):
+        raise Unmapped(f"the values of {part.label} are not those of its tensor")
+    return values
+
+
+# ---- tests of other models
+
+
+def foreign_case(test: BackendTest, source: str) -> Written:
+    """Return a model of one operator as a case; Unmapped if DirectML has no such operator, or not of these values."""
+    node = _only_node(test)
+    try:
+        return case_of(_only_step(node), source=source)
+    except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
+        raise Unmapped(f"its {node.type} does not go with its values: {first_line(error)}") from None
+
+
+# ---- the node
+
+
+def _only_node(test: BackendTest) -> OnnxNode:
+    """Return the only operator of a model with its attributes, by default those of the schema."""
+    constants, nodes = _apart(test.model.graph)
+    values = {**test.inputs, **constants}
+    if len(nodes) != 1:
+        raise Unmapped(f"the model has {len(nodes)} operators, and a case has one")
+    (node,) = nodes
+    empty = next((name for name, output in test.outputs.items() if not output.size), None)
+    if empty is not None:
+        raise Unmapped(f"{empty} has no elements, and a tensor of DirectML has at least one")
+    opset = opset_of(test.model)
+    graphs = {attribute.name: attribute.g for attribute in node.attribute if is_graph(attribute)}
+    return OnnxNode(
+        node.op_type if node.domain in DOMAINS else f"{node.domain}.{node.op_type}",
+        opset,
+        {**attributes_of(node, opset), **graphs},
+        tuple(values.get(name) if name else None for name in node.input),
+        tuple(test.outputs.get(name) if name else None for name in node.output),
+    )
+
+
+def _apart(graph: Any) -> tuple[dict[str, TensorRef], list[Any]]:
+    """Return the constants of a graph by name, and its nodes that are none."""
+    values = {tensor.name: constant(tensor, tensor.name) for tensor in graph.initializer}
+    nodes = []
+    for node in graph.node:
+        given = tensor_of(node) if node.op_type == "Constant" and node.domain in DOMAINS else None
+        if given is None:
+            nodes.append(node)
+        else:
+            values[node.output[0]] = constant(given, node.output[0])
+    return values, nodes
+
+
+# ---- the case
+
+
+def _only_step(node: OnnxNode) -> Counterpart:
+    """Return the operator of DirectML that computes ONNX's meaning; Unmapped if it takes several."""
+    made = exact_steps(node)
+    if len(made) != 1:
+        raise Unmapped(f"{node.type} becomes {len(made)} operators of DirectML, and a case has one")
+    return made[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial, reduce
 from itertools import zip_longest
 from typing import Any, NamedTuple
@@ -11,18 +11,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.reference.arrays.blocks import as_balls, as_numbers
 from dmlcheck.reference.arrays.data_types import limits
-from dmlcheck.reference.arrays.operands import as_balls, as_numbers
 from dmlcheck.reference.ball.errors import largest
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball, radius, raw
 from dmlcheck.reference.ball.winograd import lost_by_winograd, may_be_winograd
 from dmlcheck.reference.bindings import Inputs, parameter, row
 from dmlcheck.reference.engine import Array, blocks_of, overflowed, refuse_too_much
-from dmlcheck.reference.results import Alternatives, union
+from dmlcheck.reference.limits.precision import IN_FLOAT32, Precision
+from dmlcheck.reference.results import Alternatives, union, ways_of
 from dmlcheck.reference.rows import ELEMENTS, VARIANCE, WINOGRAD
 from dmlcheck.reference.tiling.plan import tiles_of
-from dmlcheck.reference.tiling.tile import Tile, parts_of
-from dmlcheck.specs.records import Peer
+from dmlcheck.reference.tiling.request import Tile, parts_of
+from dmlcheck.specs.records import OUTPUT
 from dmlcheck.validation.deviations import of_peer
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
 
@@ -71,35 +72,28 @@ def bounds(
     desc: OperatorDesc,
     inputs: Inputs,
     asked: Mapping[str, Array],
-    accumulate: str = "FLOAT32",
-    factors: str = "FLOAT32",
+    precision: Precision = IN_FLOAT32,
     *,
     is_likely: bool = False,
     with_likely: bool = False,
     unit: str = "",
-    algorithms: Collection[str] = (),
     has_one_cause: bool = False,
-    is_directml: bool = False,
     with_measured: bool = False,
     without_roundings: bool = False,
-    peer: Peer | None = None,
 ) -> Iterator[tuple[str, Array, Bound]]:
     """Yield the bounds of the elements where the masks `asked` are true, tile by tile.
 
     Each comes with the output's label, and the positions of the elements in row-major order. Only tiles with an asked
-    element are computed. An implementation may accumulate in one type, and round the factors of sums of products to
-    another: FLOAT32, TF32 or BFLOAT16. With a `unit`, nearest or cut, the bounds are for a matrix unit that rounds
-    every factor so. `algorithms` may have WINOGRAD. `is_likely` asks for the bounds of likely errors, `with_likely` for
-    both: the bounds of likely errors are included if sharing work makes them cheap. `has_one_cause` adds up the errors
-    of inputs as correlated ones. `is_directml` is for the intermediate results that DirectML keeps in FLOAT16, `peer`
-    another implementation, whose functions may have the errors that the spec lists. `with_measured` also bounds the
-    undefined elements whose results were measured on DirectML. `without_roundings` asks only for the exact results.
-    TooMuchWork if that would take too long.
+    element are computed. With a `unit`, nearest or cut, the bounds are for a matrix unit that rounds every factor so.
+    `is_likely` asks for the bounds of likely errors, `with_likely` for both: the bounds of likely errors are included
+    if sharing work makes them cheap. `has_one_cause` adds up the errors of inputs as correlated ones. `with_measured`
+    also bounds the undefined elements whose results were measured on DirectML. `without_roundings` asks only for the
+    exact results. TooMuchWork if that would take too long.
     """
     refuse_too_much(desc, inputs)
-    is_winograd = WINOGRAD in algorithms and may_be_winograd(desc)
+    is_winograd = WINOGRAD in precision.algorithms and may_be_winograd(desc)
     has_twins = with_likely and not is_likely and not is_winograd and row(desc.spec.operator).kernel.has_twins
-    arithmetic = arithmetic_of(desc, accumulate, factors, is_likely=is_likely, is_directml=is_directml, peer=peer)
+    arithmetic = arithmetic_of(desc, precision, is_likely=is_likely)
     arithmetic = arithmetic._replace(
         unit=unit,
         has_twins=has_twins,
@@ -120,7 +114,7 @@ def own_errors(desc: OperatorDesc, inputs: Inputs, asked: Mapping[str, Array]) -
 
     Its unit roundoff is taken twice: half a unit in the last place, added to a float64, is lost again.
     """
-    arithmetic = arithmetic_of(desc, "FLOAT64")
+    arithmetic = arithmetic_of(desc, Precision("FLOAT64"))
     yield from _quietly(_bounds(desc, inputs, asked, arithmetic._replace(unit_roundoff=2 * arithmetic.unit_roundoff)))
 
 
@@ -141,7 +135,7 @@ def _bounds(
     *,
     with_measured: bool = False,
 ) -> Iterator[tuple[str, Array, Bound]]:
-    blocks = partial(_blocks, with_measured=with_measured)
+    blocks = partial(_blocks, desc, with_measured=with_measured)
     labels = {parameter(label): label for label in asked}
     only = next(iter(labels), "")
     is_elementwise = row(desc.spec.operator).kernel.tiles is ELEMENTS
@@ -173,11 +167,16 @@ def _bounds(
 
 
 def _blocks(
-    result: Any, is_asked: Callable[[Any], Any] = lambda _: True, *, with_measured: bool
+    desc: OperatorDesc, result: Any, is_asked: Callable[[Any], Any] = lambda _: True, *, with_measured: bool
 ) -> Iterator[tuple[Any, Any, Any]]:
     """Yield the blocks of a result: index, values, and the mask of elements by which nothing is judged."""
+    overflow, dtype = row(desc.spec.operator).kernel.overflow, NUMPY_TYPES[desc.tensors(OUTPUT)[0].tensor.data_type]
     for cut, value, is_undefined, is_measured in blocks_of(result, is_asked):
-        yield cut, value, is_undefined if with_measured else union(is_undefined, is_measured)
+        if with_measured:
+            yield cut, value, is_undefined
+            continue
+        is_wrapped = overflowed(overflow, raw(ways_of(value)[0]), np.dtype(dtype)) if overflow else False
+        yield cut, value, union(union(is_undefined, is_measured), is_wrapped)
 
 
 def _of_element(
@@ -220,29 +219,21 @@ def _is_asked(mask: Array, cut: Any) -> bool:
     return bool(mask[cut].any())
 
 
-def arithmetic_of(
-    desc: OperatorDesc,
-    accumulate: str,
-    factors: str = "FLOAT32",
-    *,
-    is_likely: bool = False,
-    is_directml: bool = False,
-    peer: Peer | None = None,
-) -> Arithmetic:
+def arithmetic_of(desc: OperatorDesc, precision: Precision, *, is_likely: bool = False) -> Arithmetic:
     """Return the arithmetic that an implementation of a desc may use: FLOAT64 tensors are computed in FLOAT64.
 
-    The factors of sums of products are rounded to `factors` only if all float tensors are FLOAT32. A mean of nearly
+    The factors of sums of products are rounded only if all float tensors are FLOAT32. A mean of nearly
     equal elements, added one by one, loses their differences: a variance needs more.
     """
     types = {part.tensor.data_type for part in desc.tensors()}
-    used = "FLOAT64" if "FLOAT64" in types else accumulate
+    used = "FLOAT64" if "FLOAT64" in types else precision.accumulate
     attributes = "FLOAT16" if "FLOAT16" in (used, *types) else "FLOAT32"
     of = FORMATS[used]
-    rounded = factors if types & FORMATS.keys() == {"FLOAT32"} else "FLOAT32"
+    rounded = precision.factors if types & FORMATS.keys() == {"FLOAT32"} else "FLOAT32"
     given = (used, attributes, of.unit_roundoff, 2.0**of.least_exponent, is_likely, rounded)
-    known = tuple(known for row in of_peer(desc, peer) for known in row.errors.items())
+    known = tuple(known for row in of_peer(desc, precision.peer) for known in row.errors.items())
     found = Arithmetic(*given, has_short_sums=row(desc.spec.operator).kernel.sums == VARIANCE, errors=known)
-    half = desc.half if is_directml and used == "FLOAT32" else None
+    half = desc.half if precision.is_directml and used == "FLOAT32" else None
     if half is None:
         return found
     own = {name: getattr(half, name) for name in ("stored", "has_narrow_functions", "has_one_cause")}
@@ -278,10 +269,8 @@ def _bound(desc: OperatorDesc, label: str, value: Any, is_undefined: Any, at: Ar
     """Return the bound of a part of an output at row-major positions in it."""
     if isinstance(value, Alternatives):
         return _of_any([_bound(desc, label, way, is_undefined, at) for way in value.ways])
-    numbers, overflow = raw(getattr(value, "value", value)), row(desc.spec.operator).kernel.overflow
+    numbers = raw(getattr(value, "value", value))
     numbers = numbers.astype(np.uint8) if numbers.dtype.kind == "b" else numbers
-    if overflow:
-        is_undefined = is_undefined | overflowed(overflow, numbers, NUMPY_TYPES[_data_type(desc, label)])
 
     def picked(x: Any) -> Array:
         if np.ndim(x) == 0:

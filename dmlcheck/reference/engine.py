@@ -10,16 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
-from dmlcheck.reference.arrays.blocks import Blocks
-from dmlcheck.reference.arrays.operands import Numbers, as_numbers
+from dmlcheck.reference.arrays.blocks import Blocks, Numbers, as_numbers
 from dmlcheck.reference.ball.numbers import Condition
 from dmlcheck.reference.bindings import Inputs, parameter
-from dmlcheck.reference.functions.magnitudes import Magnitudes
+from dmlcheck.reference.functions.products import Magnitudes
 from dmlcheck.reference.limits.work import TooMuchWork, Work
 from dmlcheck.reference.results import Alternatives, Approximate, union, with_measured
 from dmlcheck.reference.tiling.plan import plan_of, work_of
+from dmlcheck.reference.tiling.request import Tile, parts_of
 from dmlcheck.reference.tiling.threads import compute_all, threads_for
-from dmlcheck.reference.tiling.tile import Tile, parts_of
 from dmlcheck.values.number_formats import NUMPY_TYPES, have_equal_bytes
 
 Array = NDArray[Any]
@@ -107,10 +106,8 @@ class _Output:
     def _put(self, where: Any, cut: Any, value: Any, is_undefined: Any, is_measured: Any, overflow: str) -> None:
         part = self.values[where][cut]
         value = value.ways[0] if isinstance(value, Alternatives) else value
-        if overflow == "narrow":  # sums, differences and products wrap
+        if overflow:  # DirectML's integers wrap
             is_measured = is_measured | overflowed(overflow, value, self.values.dtype)
-        elif overflow:
-            is_undefined = is_undefined | overflowed(overflow, value, self.values.dtype)
         if isinstance(value, Approximate):
             value = _rounded(value, self.tensor.data_type)
         value = np.asarray(value)

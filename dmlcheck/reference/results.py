@@ -146,15 +146,11 @@ def flushing(formula: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(formula)
     def of_both(*operands: Any, **options: Any) -> Any:
         found = formula(*operands, **options)
-        if not any(map(_has_denormals, operands)):
+        if not any(_is_denormal(x).any() for x in operands if getattr(x, "dtype", None) == np.float32):
             return found
         return Alternatives((found, formula(*map(_flushed, operands), **options)))
 
     return of_both
-
-
-def _has_denormals(x: Any) -> bool:
-    return bool(_is_denormal(x).any()) if getattr(x, "dtype", None) == np.float32 else False
 
 
 def _is_denormal(x: Any) -> Any:

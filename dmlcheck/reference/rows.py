@@ -70,7 +70,7 @@ class Cut(NamedTuple):
 
     Further outputs are cut along the same axes if their sizes there are the same; else each tile has all of them.
 
-    - `axes` returns the axes that may be cut; by default all.
+    - `axes` has or returns the axes that may be cut; by default all.
     - `needs` has, by parameter, the part of a tensor that a tile needs, by default the places of the tile: one of the
       functions of `needs`, which take the tensor, the places and the desc's values. For a parameter that is no tensor
       of the desc the function gets None, and makes its value.
@@ -86,7 +86,7 @@ class Cut(NamedTuple):
     A formula with a parameter `places` gets the places of the tile, a range for each dimension.
     """
 
-    axes: Callable[[Given], Axes] | None = None
+    axes: Axes | Callable[[Given], Axes] | None = None
     needs: Mapping[str, Need] = {}
     blocks: int | None = None
     depth: Callable[[Given], float | Sequence[float]] = lambda _: 1
@@ -105,9 +105,12 @@ class Section(NamedTuple):
 
 
 class SeparateOutputs(NamedTuple):
-    """The formula computes only the first output; the others, by parameter, consist of sections."""
+    """The formula computes only the first output; the others, by parameter, consist of sections.
 
-    first: Cut
+    Without tiles of the first output, it consists of sections too.
+    """
+
+    first: Cut | None
     others: Mapping[str, Sequence[Section]]
 
 
@@ -122,10 +125,6 @@ class EachOutput(NamedTuple):
     work: Work | None = None
 
 
-def _no_axes(_: Given) -> Axes:
-    return ()
-
-
 class Products(NamedTuple):
     """Each result depends on a row of the matrix `a` and a column of the matrix `b`: all axes may be cut.
 
@@ -136,7 +135,7 @@ class Products(NamedTuple):
     """
 
     views: Mapping[str, Callable[[Any, Given], Any]] = {}
-    whole: Callable[[Given], Axes] = _no_axes
+    whole: Callable[[Given], Axes] = lambda _: ()
     magnitudes: Callable[[Given], Callable[..., Any] | None] | None = None
 
 
@@ -184,21 +183,20 @@ class Correlations(NamedTuple):
     - `window` returns the window of the filter over the input, which has `fill` beyond its edges. If `is_backward`, the
       convolution is transposed: the input has an element for each place of the window.
     - `taps` returns the filter as {groups, output channels of a group, input channels of a group, ...}.
-    - `made` has, by parameter, functions that make further values of the desc, the same for all tiles.
+    - `edges` makes the parameter `edges` of the formula from the desc, the places of the tile, and a mask of the sums
+      that leave out an infinity or NaN of the filter.
     - `magnitudes` returns the function that computes the magnitudes of the sums of a tile (`magnitudes.Magnitudes`), or
       None.
 
     A formula gets the filter as rows, one for each output channel, and the windows as columns, one for each place, so
     that the sums are filter @ input. Of each other tensor it gets one element for each output channel, or one for all.
-    A formula with a parameter `places` gets the places of the tile; one with `unmet` gets a mask of the results whose
-    sums leave out an infinity or NaN of the filter.
     """
 
     window: Callable[[Given], Window]
     taps: Callable[[Given], Any]
     fill: Callable[[Given], Any] = lambda _: 0
     is_backward: Callable[[Given], bool] = lambda _: False
-    made: Mapping[str, Callable[[Given], Any]] = {}
+    edges: Callable[[Given, Places, Any], Any] | None = None
     magnitudes: Callable[[Given], Callable[..., Any] | None] = lambda _: None
 
 
@@ -239,13 +237,14 @@ class Recurrence(NamedTuple):
 
     The formula computes one step: it gets the input of the step and the `states`, as {batch, state}, and returns the
     next states. It also gets the weights of its direction: `gates` makes them of the tensors weight, recurrence, bias
-    and peephole. After the end of a sequence the states are 0. Each thread takes up to 20 bytes for each weight, beyond
-    the tensors and 256 MiB.
+    and peephole. After the end of a sequence the states are 0. `is_measured` says whether all results are what DirectML
+    gives alone. Each thread takes up to 20 bytes for each weight, beyond the tensors and 256 MiB.
     """
 
     gates: Callable[..., Any]
     states: Sequence[State]
     directions: Callable[[Given], Sequence[Direction]]
+    is_measured: Callable[[Given], bool] = lambda _: False
 
 
 Tiles = (
@@ -261,7 +260,7 @@ Tiles = (
     | InWindows
     | Correlations
 )
-UNCUT = Cut(lambda _: ())  # one tile
+UNCUT = Cut(())  # one tile
 
 
 OVERFLOWS = ("", "narrow", "all")

@@ -27,11 +27,11 @@ def _options(info: RunInfo, result: CaseResult) -> Iterator[str]:
     settings = info.settings
     if not info.is_of_reference:
         yield from ("--implementation", info.implementation)
-    if settings.accumulate != "FLOAT32":
-        yield from ("--accumulate", settings.accumulate.lower())
-    if settings.inputs != "FLOAT32":
-        yield from ("--input-precision", settings.inputs.lower())
-    for algorithm in settings.algorithms:
+    if settings.precision.accumulate != "FLOAT32":
+        yield from ("--accumulate", settings.precision.accumulate.lower())
+    if settings.precision.factors != "FLOAT32":
+        yield from ("--input-precision", settings.precision.factors.lower())
+    for algorithm in settings.precision.algorithms:
         yield from ("--algorithms", algorithm)
     if settings.directml_version is not None:
         yield from ("--directml-version", settings.directml_version)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dmlcheck.diagnostics.wording import counted
+from dmlcheck.inspection.bases import BasisCount
 from dmlcheck.inspection.evidence import KINDS, Evidence
 from dmlcheck.reports.layout import Line, Table, Text
 from dmlcheck.specs.names import short_operator
@@ -67,3 +68,23 @@ def evidence_dict(found: list[Evidence]) -> dict[str, Any]:
             for one in found
         ],
     }
+
+
+# ---- decided rules
+
+
+BASES_SCHEMA = "dmlcheck-bases/1"
+
+
+def bases_lines(counts: list[BasisCount]) -> Iterator[Line]:
+    """Yield the numbers of constraints and errata on each basis."""
+    total = BasisCount("all", *(sum(numbers) for numbers in zip(*(row[1:] for row in counts), strict=True)))
+    rows = [[row.basis, *(f"{number:,}" for number in row[1:])] for row in (*counts, total)]
+    yield Table(("basis", "constraints", "accepted", "errata"), rows)
+    yield ""
+    yield Text("", "accepted: of the constraints, those that some releases do not enforce")
+
+
+def bases_dict(counts: list[BasisCount]) -> dict[str, Any]:
+    """Return the report of `show --bases --format json`."""
+    return {"schema": BASES_SCHEMA, "bases": [row._asdict() for row in counts]}

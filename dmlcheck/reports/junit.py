@@ -104,8 +104,8 @@ class JunitReport:
             "cases": str(sum(suite.tests for suite in self.suites.values())),
             "computed": str(summary.computed),
             "descs_checked": str(summary.descs),
-            "accumulate": info.settings.accumulate,
-            "inputs": info.settings.inputs,
+            "accumulate": info.settings.precision.accumulate,
+            "inputs": info.settings.precision.factors,
             "operators": " ".join(sorted(suite.operators)),
         }
         lines = [f"   {_tag('<property', name=key, value=value)}/>\n" for key, value in properties.items() if value]

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 from dmlcheck.cases.records import Case, DetachedOrigin
 from dmlcheck.comparison.records import LARGEST, Element, OutputResult
-from dmlcheck.comparison.tolerances import INPUTS
 from dmlcheck.diagnostics.record import ERROR, Diagnostic
 from dmlcheck.diagnostics.wording import cut
 from dmlcheck.files.document import Position
 from dmlcheck.files.plain import MAX_REPORT, read_plain
 from dmlcheck.files.plain import reason as reason_of
+from dmlcheck.reference.limits.precision import FACTORS
 from dmlcheck.reports.json import RUN_SCHEMA
 from dmlcheck.running.results import (
     FAILURES,
@@ -315,7 +315,7 @@ def _uncompared(raw: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _consistent(raw: Mapping[str, Any]) -> str | None:
     name: str = value_of(raw, "consistent_with", TEXT, "").upper()
-    if name and name not in INPUTS:
+    if name and name not in FACTORS:
         raise ValueError(name)
     return name or None
 

@@ -155,16 +155,17 @@ class RunInfo(NamedTuple):
         shard = "" if self.shard is None else f", shard {self.shard[0]} of {self.shard[1]}"
         directml = settings.directml_version
         known = "" if directml is None else f", with the known failures of DirectML {directml}"
-        inputs = "" if settings.inputs == "FLOAT32" else f", inputs in {settings.inputs}"
-        ways = f", {' and '.join(settings.algorithms)} allowed" if settings.algorithms else ""
-        return f"{level}; tolerances assume sums in {settings.accumulate}{inputs}{ways}{shard}{known}{self._halves}"
+        precision = settings.precision
+        inputs = "" if precision.factors == "FLOAT32" else f", inputs in {precision.factors}"
+        ways = f", {' and '.join(precision.algorithms)} allowed" if precision.algorithms else ""
+        return f"{level}; tolerances assume sums in {precision.accumulate}{inputs}{ways}{shard}{known}{self._halves}"
 
     @property
     def _halves(self) -> str:
         """The intermediate results that DirectML keeps in FLOAT16 in words, if it is known that this is DirectML."""
         settings = self.settings
         version = self.version if self.implementation.partition(":")[0] == "directml" else settings.directml_version
-        if not version or settings.accumulate != "FLOAT32":
+        if not version or settings.precision.accumulate != "FLOAT32":
             return ""
         return f"; FLOAT16: intermediate results in FLOAT16, as DirectML {version} does"
 

@@ -77,8 +77,8 @@ def _properties(info: RunInfo, summary: Summary) -> dict[str, Any]:
         "cases": summary.total,
         "computed": summary.computed,
         "descsChecked": summary.descs,
-        "accumulate": info.settings.accumulate,
-        "inputs": info.settings.inputs,
+        "accumulate": info.settings.precision.accumulate,
+        "inputs": info.settings.precision.factors,
     }
 
 

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from dmlcheck.diagnostics.wording import brief
+from dmlcheck.reference.limits.precision import Precision
 from dmlcheck.reports.reading import (
     NUMBER,
     NUMBER_OR_NONE,
@@ -175,12 +176,14 @@ def _info_of(shard: _Shard) -> RunInfo:
     try:
         settings = Settings(
             value_of(report, "feature_level", TEXT_OR_NONE),
-            accumulate=_word_of(report, "accumulate", ("float32", "float16")).upper(),
+            precision=Precision(
+                _word_of(report, "accumulate", ("float32", "float16")).upper(),
+                _word_of(report, "inputs", ("float32", "tf32", "bfloat16")).upper(),
+                _words_of(report, "algorithms"),
+            ),
             is_strict=report.get("strict") is True,
             directml_version=value_of(report, "directml_version", TEXT_OR_NONE),
-            inputs=_word_of(report, "inputs", ("float32", "tf32", "bfloat16")).upper(),
             expected_within=value_of(report, "expected_within", NUMBER, EXPECTED_WITHIN),
-            algorithms=_words_of(report, "algorithms"),
         )
         return RunInfo(
             report["implementation"],

@@ -11,7 +11,15 @@ from dmlcheck.diagnostics.wording import counted, visible
 from dmlcheck.reports.against import side_by_side
 from dmlcheck.reports.diagnostics import diagnostic_text
 from dmlcheck.reports.elements import open_lines
-from dmlcheck.reports.failure import Again, again_by_id, failure_lines, group_text, shared_cause, short_line
+from dmlcheck.reports.failure import (
+    Again,
+    again_by_id,
+    failure_lines,
+    group_text,
+    placed_line,
+    shared_cause,
+    short_line,
+)
 from dmlcheck.reports.layout import PLAIN, Style, columns_of, indent
 from dmlcheck.reports.mistakes import ReportedMistakes
 from dmlcheck.reports.nodes import NodesOverview
@@ -266,3 +274,27 @@ def end_line(summary: Summary, style: Style = PLAIN) -> str:
     case, seconds = summary.running or ("", 0.0)
     running = f", while {visible(case)} was running ({seconds:.1f} s)" if case else ""
     return f"{style(end_text(summary), colour)} in {summary.seconds:.2f} s{running}"
+
+
+# ---- concise
+
+
+class ConciseReport:
+    """A run for programs that read a log: `FILE:LINE:COL: RULE: ID: message` for each failure, and how the run ended.
+
+    Without `tells_failures` it is only the last line: where annotations tell them.
+    """
+
+    def __init__(self, echo: Callable[[str], None], *, style: Style = PLAIN, tells_failures: bool = True) -> None:
+        self.echo = echo
+        self.style = style
+        self.tells_failures = tells_failures
+
+    def case(self, result: CaseResult) -> None:
+        """Print a failure."""
+        if result.is_failure and self.tells_failures:
+            self.echo(placed_line(shown_result(result)))
+
+    def finish(self, summary: Summary) -> None:
+        """Print the last line."""
+        self.echo(end_line(summary, self.style))

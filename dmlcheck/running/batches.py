@@ -10,7 +10,7 @@ from functools import lru_cache, partial
 from dmlcheck.cases.find import Target
 from dmlcheck.cases.records import Case, CaseFile
 from dmlcheck.diagnostics.record import Finding
-from dmlcheck.formats.read import read_file
+from dmlcheck.formats.registry import read_file
 from dmlcheck.implementations import make, require_directml
 from dmlcheck.implementations.protocol import About
 from dmlcheck.processes.cluster import Cluster, Lost

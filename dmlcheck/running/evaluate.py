@@ -11,8 +11,7 @@ from dmlcheck.cases.records import Case, in_order
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import Diagnostic, Finding
 from dmlcheck.diagnostics.wording import braces, did_you_mean
-from dmlcheck.formats.read import cases_in
-from dmlcheck.formats.registry import Opened
+from dmlcheck.formats.registry import Opened, cases_in
 from dmlcheck.implementations import make
 from dmlcheck.implementations.protocol import Implementation, adapted
 from dmlcheck.running.computed import Computed, Nothing, computed, failed, why_unsupported

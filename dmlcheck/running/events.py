@@ -11,7 +11,7 @@ from dmlcheck.cases.find import Target
 from dmlcheck.cases.records import Case, CaseFile, FileOrigin, Origin
 from dmlcheck.diagnostics.catalog import RULES
 from dmlcheck.diagnostics.record import ERROR, MAX_PROBLEMS, Diagnostic
-from dmlcheck.formats.read import read_file
+from dmlcheck.formats.registry import read_file
 from dmlcheck.implementations.protocol import Implementation
 from dmlcheck.running.results import ERRORED, FAILED, PASSED, Bisected, CaseResult
 from dmlcheck.running.selection import Selection

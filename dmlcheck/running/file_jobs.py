@@ -14,7 +14,7 @@ from dmlcheck.cases.records import Case, DetachedOrigin
 from dmlcheck.descs.read import read_desc
 from dmlcheck.diagnostics.record import Diagnostic, Finding
 from dmlcheck.files.document import diagnostic_at
-from dmlcheck.formats.read import read_file
+from dmlcheck.formats.registry import read_file
 from dmlcheck.processes.child import LateChild, LostChild
 from dmlcheck.processes.pool import Job
 from dmlcheck.running.events import Done, Ended, Event, Plan, case_of_file, how_it_ended

@@ -7,7 +7,7 @@ from threading import Lock
 
 from dmlcheck.cases.find import Target
 from dmlcheck.cases.records import CaseFile
-from dmlcheck.formats.read import read_file
+from dmlcheck.formats.registry import read_file
 from dmlcheck.running.events import Plan, number_of_cases
 
 MOST_KEPT = 1 << 24  # characters of the files that are read before their turn and kept: more of them are read twice

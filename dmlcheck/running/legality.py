@@ -12,8 +12,7 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import ERROR, MAX_PROBLEMS, NOTE, WARNING, Diagnostic, Finding
 from dmlcheck.diagnostics.wording import counted, is_or_are
 from dmlcheck.files.document import Document
-from dmlcheck.formats.read import cases_in
-from dmlcheck.formats.registry import Opened
+from dmlcheck.formats.registry import Opened, cases_in
 from dmlcheck.running.negatives import check_invalid, lists_values
 from dmlcheck.specs.load import full_name
 from dmlcheck.specs.names import LEVELS
@@ -174,7 +173,7 @@ def _validated_case(case: Case, asked: LevelRequest) -> Validated:
     level = asked.level or case.level
     reading = read_desc(case.operator, case.desc)
     findings = check(reading, level)
-    found = _refused_first(case, findings)
+    found = in_order(case.origin, findings)
     if case.is_negative and level == case.level:
         found = _beside_its_list(case, findings, found)
     levels = _at_levels(case, reading) if asked.all_levels else ()
@@ -191,13 +190,6 @@ def _validated_case(case: Case, asked: LevelRequest) -> Validated:
     answer, doubts = answer_to(reading, asked.library)
     told = tuple(doubt._replace(severity=WARNING) for doubt in in_order(case.origin, doubts))
     return made._replace(answer=answer, notes=(*notes, *told))
-
-
-def _refused_first(case: Case, findings: Iterable[Finding]) -> tuple[Diagnostic, ...]:
-    """Return findings in the order of the file, those for which no release of DirectML refuses the desc last."""
-    refused = in_order(case.origin, (finding for finding in findings if not finding.taken_by))
-    taken = in_order(case.origin, (finding for finding in findings if finding.taken_by))
-    return (*refused, *taken)
 
 
 def answer_to(reading: Reading, library: Any) -> tuple[LibraryAnswer | None, tuple[Finding, ...]]:

@@ -88,10 +88,9 @@ class Run:
         self.time_limit = Limited(timeout if self.is_reference else None)
         self.directml = judged_directml(implementation, self.settings.directml_version)
         self.descs = LegalDescs()
-        asked = self.settings
-        self.limits = Limits(asked.accumulate, asked.inputs, asked.expected_within, asked.algorithms)
-        self.limits.guesses = asked.guesses
-        self.limits.is_directml = self.directml is not None
+        precision = self.settings.precision._replace(is_directml=self.directml is not None)
+        self.limits = Limits(precision, self.settings.expected_within)
+        self.limits.guesses = self.settings.guesses
         self.limits.peer = peer_of(implementation)
         self.limits.deviations = partial(of_values, directml=self.directml, peer=self.limits.peer)
 

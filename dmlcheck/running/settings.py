@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from dmlcheck.implementations.protocol import About
+from dmlcheck.reference.limits.precision import IN_FLOAT32, Precision
 from dmlcheck.running.accuracy import EXPECTED_WITHIN
 
 
@@ -12,8 +13,7 @@ class Settings(NamedTuple):
     """The settings of a run.
 
     - `feature_level`: cases of higher levels are skipped.
-    - `accumulate`, `inputs`: the types that an implementation may accumulate in, and round factors of products to.
-    - `algorithms`: further algorithms that it may use: "winograd".
+    - `precision`: how precisely an implementation must compute.
     - `is_strict`: cases also fail for unlikely errors, for errors without a limit, and for expected values that are
       more than `expected_within` ULP from the exact result.
     - `directml_version`: the implementation is that version of DirectML; its known failures are expected.
@@ -22,13 +22,11 @@ class Settings(NamedTuple):
     """
 
     feature_level: str | None = None
-    accumulate: str = "FLOAT32"
+    precision: Precision = IN_FLOAT32
     is_strict: bool = False
     directml_version: str | None = None
-    inputs: str = "FLOAT32"
     expected_within: float = EXPECTED_WITHIN
     keep: str | None = None
-    algorithms: tuple[str, ...] = ()
     guesses: bool = True
 
     @property

@@ -14,6 +14,7 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import Finding
 from dmlcheck.diagnostics.wording import braces, counted, error_text, figure, is_or_are, share_text
 from dmlcheck.reference import engine
+from dmlcheck.reference.limits.precision import IN_FLOAT32, Precision
 from dmlcheck.reference.limits.work import TooMuchWork
 from dmlcheck.running.inaccurate_expectations import gives_floats, inaccurate_expectations, without_mismatches
 from dmlcheck.running.places import path_in_case
@@ -54,20 +55,15 @@ class Limits:
 
     `within` is how many ULP an expected value may be from the exact result without a warning. `guesses` says whether
     likely causes are looked for, `once_a_kind` that this is done only for the first of several failures of one kind:
-    the nodes of a model often fail in the same way, for the same reason. `is_directml` says whether DirectML is judged,
-    also by what was measured. `deviations` returns the known deviations that may explain wrong values of a desc. `peer`
+    the nodes of a model often fail in the same way, for the same reason. DirectML is also judged by what was measured.
+    `deviations` returns the known deviations that may explain wrong values of a desc. `peer`
     is an implementation whose own deviations are known.
     """
 
-    def __init__(
-        self, accumulate: str, inputs: str = "FLOAT32", within: float = 0.0, algorithms: tuple[str, ...] = ()
-    ) -> None:
-        self.accumulate = accumulate
-        self.inputs = inputs
-        self.algorithms = algorithms
+    def __init__(self, precision: Precision = IN_FLOAT32, within: float = 0.0) -> None:
+        self.precision = precision
         self.within = within
         self.guesses = True
-        self.is_directml = False
         self.peer: Peer | None = None
         self.deviations: Callable[[OperatorDesc], tuple[Deviation, ...]] = lambda _: ()
         self.once_a_kind = False
@@ -80,23 +76,14 @@ class Limits:
         if self._last is None or self._last[:2] != (desc, own):
             from dmlcheck.comparison.tolerances import limit_for
 
-            limit = limit_for(desc, own, self.accumulate, self.inputs, self.algorithms, is_directml=self.is_directml)
-            self._last = (desc, own, limit)
+            self._last = (desc, own, limit_for(desc, own, self.precision))
         return self._last[2]
 
     def of_formula(self, formula: str, *, is_capped: bool = True) -> Limit:
         """Return the limit that follows from the formulas of several operators, which `formula` names in words."""
         from dmlcheck.comparison.tolerances import Limit
 
-        return Limit(
-            None,
-            accumulate=self.accumulate,
-            inputs=self.inputs,
-            algorithms=self.algorithms,
-            formula=formula,
-            is_capped=is_capped,
-            is_directml=self.is_directml,
-        )
+        return Limit(None, precision=self.precision, formula=formula, is_capped=is_capped)
 
     def try_once_more(self, file: str) -> bool:
         """Count one more wrong output of a file, and return whether faults are tried for it.
@@ -153,7 +140,7 @@ def judge(
         outputs = equal_outputs(prepared.expected, actual, limit)
         if outputs:
             return Verdict(outputs)  # most cases: nothing more to find
-    with_measured = limits.is_directml or of_reference is not None
+    with_measured = limits.precision.is_directml or of_reference is not None
     right = _right(desc, prepared, actual, of_reference, limit, with_measured=with_measured)
     expected, is_undefined = right.expected, right.is_undefined
     undefined = union(is_undefined, prepared.is_any)
@@ -199,7 +186,7 @@ def _known(
         return ()
     inaccurate = tuple(row for row in of_peer(desc, limits.peer) if row.errors)
     if inaccurate:
-        wider = limit._replace(peer=limits.peer)
+        wider = limit._replace(precision=limit.precision._replace(peer=limits.peer))
         again = compare(expected, actual, wider, _bounds_of(desc, inputs, wider), undefined)
         if not any(_is_wrong(found.result) for found in again.values()):
             return inaccurate
@@ -280,7 +267,7 @@ def differences(
     if desc is None:
         raise ValueError(case.id)
     limit = limits.of(desc, case.tolerance)
-    with_measured = limits.is_directml
+    with_measured = limits.precision.is_directml
     right = _right(desc, prepared, first, None, limit, with_measured=with_measured)
     wanted = {
         label: (tensor, values)
@@ -389,8 +376,8 @@ def _bounds_of(desc: OperatorDesc, inputs: dict[str, Any], limit: Limit, *, with
     def bounds_of(asked: Mapping[str, Any], *, is_likely: bool = False) -> Any:
         from dmlcheck.reference.bounds import bounds
 
-        given = {**limit.arithmetic, "is_likely": is_likely, "with_measured": with_measured}
-        return bounds(desc, inputs, asked, **given, with_likely=True)
+        ways: dict[str, Any] = {"is_likely": is_likely, "with_likely": True, "with_measured": with_measured}
+        return bounds(desc, inputs, asked, limit.precision, **ways)
 
     return bounds_of
 

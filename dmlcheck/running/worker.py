@@ -15,7 +15,7 @@ from dmlcheck.cases.records import Case, DetachedOrigin
 from dmlcheck.comparison.records import OutputResult
 from dmlcheck.diagnostics.wording import brief
 from dmlcheck.files.document import Position
-from dmlcheck.formats.read import read_file
+from dmlcheck.formats.registry import read_file
 from dmlcheck.processes.body import questions, tell
 from dmlcheck.running.events import Done, Event, Plan, file_events
 from dmlcheck.running.pair import make_all

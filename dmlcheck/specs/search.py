@@ -6,13 +6,14 @@ an enumeration's or a data type's.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
+from itertools import islice
 from typing import NamedTuple
 
-from dmlcheck.diagnostics.wording import closest, counted, did_you_mean
-from dmlcheck.specs.about import has_about, load_about
+from dmlcheck.diagnostics.catalog import RULES
+from dmlcheck.diagnostics.wording import counted
+from dmlcheck.specs.about import AboutOperator, has_about, load_about
 from dmlcheck.specs.load import full_name, load_spec, operator_names
 from dmlcheck.specs.names import (
     DATA_TYPE_PREFIX,
@@ -23,10 +24,8 @@ from dmlcheck.specs.names import (
     enum_prefix,
     short_operator,
 )
-
-_SHORTEST_PREFIX = 3  # letters
-_SHORTEST_TAIL = 4
-_NEAR = 0.75  # of a misspelt name, as difflib measures it
+from dmlcheck.specs.ranking import Found, IndexEntry, Search
+from dmlcheck.specs.records import OperatorSpec
 
 
 class ForeignName(NamedTuple):
@@ -77,62 +76,100 @@ def _by_name(names_of: Mapping[str, Mapping[str, Sequence[str]]]) -> dict[str, t
     return {key: tuple(each) for key, each in found.items()}
 
 
+# ---- what a name may mean: entries for the search
+
+
+def operator_entry(spec: OperatorSpec, about: AboutOperator | None) -> IndexEntry:
+    """Return an operator to find by its names everywhere, the search words of its page, its constraints and errata.
+
+    `RELU` and `ADD1` are ACTIVATION_RELU and ELEMENT_WISE_ADD1.
+    """
+    short = spec.short
+    plain = [short.removeprefix(family) for family in _FAMILIES if short.startswith(family)]
+    others = [other for other, own in OTHER_NAMES.items() if own == short]
+    texts = (spec.names, about.names) if about else (spec.names,)
+    foreign = [name for names in texts for own in names.values() for name in own]
+    names = dict.fromkeys((*plain, *others, *foreign, *map(_bare, foreign)))
+    labels = [*(row.id for row in spec.constraints), *(row.id for row in spec.errata)]
+    words = about.keywords if about else ()
+    return IndexEntry(short, names=" ".join(names), words=" ".join(words), labels=" ".join(labels))
+
+
+_FAMILIES = ("ACTIVATION_", "ELEMENT_WISE_")
+
+
+def fields_of(specs: Iterable[OperatorSpec]) -> dict[str, list[str]]:
+    """Return the fields of some operators, and the short names of the operators that have each."""
+    having: dict[str, list[str]] = {}
+    for spec in specs:
+        for name in spec.fields:
+            having.setdefault(name, []).append(spec.short)
+    return having
+
+
+def enums_of(specs: Iterable[OperatorSpec]) -> dict[str, tuple[str, str]]:
+    """Return the enumerations of some operators, and where each is used first: the operator and its field."""
+    first: dict[str, tuple[str, str]] = {}
+    for spec in specs:
+        for field in spec.fields.values():
+            if field.enum is not None:
+                first.setdefault(field.enum, (spec.short, field.name))
+    return first
+
+
+def type_entry(data_type: str) -> IndexEntry:
+    """Return a data type to find by the names that it, and what it can stand for, has in other systems."""
+    return IndexEntry(data_type, names=" ".join(_type_names(data_type)))
+
+
+@cache
+def _operators() -> Search:
+    texts = {name: load_about(name) for name in operator_names() if has_about(name)}
+    return Search(operator_entry(load_spec(name), texts.get(name)) for name in operator_names())
+
+
+@cache
+def _others() -> Search:
+    """Return the search among what has a name and is no operator: rules, fields, enumerations, data types."""
+    fields, enums = _fields_and_enums()
+    with_values = (IndexEntry(name, names=" ".join(ENUMS[name])) for name in enums)
+    return Search([*map(IndexEntry, (*RULES, *fields)), *with_values, *map(type_entry, _TYPES)])
+
+
+@cache
+def _fields_and_enums() -> tuple[dict[str, list[str]], dict[str, tuple[str, str]]]:
+    specs = list(map(load_spec, operator_names()))
+    return fields_of(specs), enums_of(specs)
+
+
+@cache
+def _types() -> Search:
+    return Search(map(type_entry, _TYPES))
+
+
+_SURE = 8  # the rank of a name with all of several words: what has some of them is no suggestion
+
+
 @lru_cache(maxsize=1024)  # a file may spell a name wrong in any number of ways
+def _likeliest(name: str, most: int) -> tuple[str, ...]:
+    """Return the meanings of a name, all equally likely: operators, or else rules, fields, types and the like."""
+    return _sure(_operators().find(name), most) or _sure(_others().find(name), most)
+
+
+def _sure(found: Sequence[Found], most: int) -> tuple[str, ...]:
+    names = (one.name for one in found if one.rank == found[0].rank and one.rank <= _SURE)
+    return tuple(islice(dict.fromkeys(names), most))
+
+
 def closest_operator(name: str) -> str | None:
     """Return the operator that a name most likely means, spelt in full or short as the name was, or None."""
-    return next(_meant(name), None)
+    return next(iter(nearest_operators(name, 1)), None)
 
 
 def nearest_operators(name: str, most: int = 3) -> list[str]:
     """Return the operators that a name may mean, spelt in full or short as the name was, the most likely first."""
-    return list(dict.fromkeys(_meant(name)))[:most]
-
-
-def _meant(name: str) -> Iterator[str]:
-    """Yield operators that end like a name (ADD1 is ELEMENT_WISE_ADD1), else begin like it, or are spelt nearly so.
-
-    RELU is ACTIVATION_RELU, not ACTIVATION_LEAKY_RELU. A name of ONNX or WebNN has no prefix of DirectML's.
-    """
-    if name.upper().startswith(OPERATOR_PREFIX):
-        yield from (OPERATOR_PREFIX + short for short in _near(name[len(OPERATOR_PREFIX) :].upper(), ()))
-    else:
-        yield from _near(name.upper(), foreign_names(name))
-
-
-def _near(bare: str, foreign: tuple[ForeignName, ...]) -> Iterator[str]:
-    known = [*map(short_operator, operator_names()), *OTHER_NAMES]
-    ends_so = [operator for operator in known if bare and operator.endswith("_" + bare)]
-    if ends_so:
-        yield min(ends_so, key=len)
-        return
-    yield from (operator for one in foreign for operator in one.operators)
-    if len(bare) >= _SHORTEST_PREFIX:
-        yield from sorted((operator for operator in known if operator.startswith(bare)), key=len)
-    if not foreign:
-        yield from _misspelt(bare, known)
-
-
-def _misspelt(bare: str, known: Sequence[str]) -> Iterator[str]:
-    """Yield the operators whose names, or names in other libraries, are spelt nearly so; a part of a name may do."""
-    from difflib import get_close_matches
-
-    meant: dict[str, list[str]] = {name: [name] for name in known}
-    for name in sorted(known, key=len):
-        steps = name.split("_")
-        for number in range(1, len(steps)):
-            tail = "_".join(steps[number:])
-            if len(tail) >= _SHORTEST_TAIL:
-                meant.setdefault(tail, [name])
-    found: list[str] = []
-    if len(bare) <= _LONGEST:
-        for name in get_close_matches(bare, meant, n=2, cutoff=_NEAR):
-            found += (*meant[name], *(own for one in foreign_names(name) for own in one.operators))
-        lower = get_close_matches(bare.casefold(), [*_by_foreign_name(), *_by_framework_name()], n=1, cutoff=_NEAR)
-        found += (own for name in lower for one in foreign_names(name) for own in one.operators)
-    yield from found or filter(None, [closest(bare, known)])
-
-
-_LONGEST = 60  # letters of a name that is compared with all others
+    prefix = OPERATOR_PREFIX if name.upper().startswith(OPERATOR_PREFIX) else ""
+    return [prefix + near for near in _likeliest(name, most) if full_name(near)]
 
 
 # ---- what a name is, and what it may mean
@@ -145,8 +182,18 @@ def meant_operator(name: str, most: int = 3) -> str:
         own = dict.fromkeys(operator for one in foreign for operator in one.operators)
         return f"{foreign_text(foreign)}: write {' or '.join(own)}"
     near = nearest_operators(name, most)
-    other = f"did you mean {' or '.join(near)}?" if near else "`dmlcheck show` lists the operators"
-    return meaning(name) or other
+    if near and not meaning(name):
+        return f"did you mean {' or '.join(near)}?"
+    return meant(name, most) or "`dmlcheck show` lists the operators"
+
+
+def meant(name: str, most: int = 3) -> str | None:
+    """Return the help for a name: its kind, or the operators, rules, constraints, fields and so on that it may mean."""
+    near = _likeliest(name, most)
+    said = meaning(name) or (meaning(near[0]) if len(near) == 1 else None)
+    if near and near[0] != name and not meaning(name):
+        return f"did you mean {' or '.join(near)}?{f' {said}' if said else ''}"
+    return said
 
 
 def foreign_text(names: Sequence[ForeignName]) -> str:
@@ -158,56 +205,58 @@ def meaning(name: str) -> str | None:
     """Return the kind of thing that a name is if it is no operator's, as a sentence without its end, or None."""
     if name.removeprefix(DATA_TYPE_PREFIX) in DATA_TYPES:
         return f"{name} is a data type"
-    having = [operator for operator in operator_names() if name in load_spec(operator).fields]
+    fields, enums = _fields_and_enums()
+    having = fields.get(name)
     if having:
         more = f" and of {counted(len(having) - 1, 'other operator')}" if len(having) > 1 else ""
-        return f"{name} is a field of {short_operator(having[0])}{more}"
-    for enum, values in ENUMS.items():
-        if name == enum or name.removeprefix(enum_prefix(enum)) in values:
-            owner = _owner(enum)
-            return f"{name} is {'an enumeration' if name == enum else f'a value of {enum}'}{owner}"
+        return f"{name} is a field of {having[0]}{more}"
+    for enum, (operator, field) in enums.items():
+        if name == enum or name.removeprefix(enum_prefix(enum)) in ENUMS[enum]:
+            kind = "an enumeration" if name == enum else f"a value of {enum}"
+            return f"{name} is {kind}, of {field} of {operator}"
     return other_type(name)
-
-
-def _owner(enum: str) -> str:
-    """Return where an enumeration is used first, as the end of a sentence."""
-    for operator in operator_names():
-        for field in load_spec(operator).fields.values():
-            if field.enum == enum:
-                return f", of {field.name} of {short_operator(operator)}"
-    return ""
 
 
 def type_help(name: str) -> str | None:
     """Return the help for a name that is no data type's: what there is for it, or the closest; None if nothing is."""
-    bare = name.removeprefix(DATA_TYPE_PREFIX)
-    known = [data_type for data_type in DATA_TYPES if data_type != "UNKNOWN"]
-    return other_type(bare) or did_you_mean(bare, known)
+    near = _types().find(name)
+    return other_type(name.removeprefix(DATA_TYPE_PREFIX)) or (f"did you mean {near[0].name}?" if near else None)
 
 
 def other_type(name: str) -> str | None:
     """Return the help for a data type of another system, as a sentence; None if it is none."""
-    upper = name.upper()
-    short = re.fullmatch(r"(?:(FP?)|(BF)|([IS])|(U))(4|8|16|32|64)", upper, re.ASCII)
-    if short is not None:
-        kind = "FLOAT" if short[1] else "BFLOAT" if short[2] else "INT" if short[3] else "UINT"
-        upper = f"{kind}{short[5]}"
-    said = _OTHER_TYPES.get(upper)
-    return said or (f"did you mean {upper}?" if short is not None and upper in DATA_TYPES else None)
+    own = next((own for own in _TYPES if name.upper() in _type_names(own)), None)
+    if own is None or name.upper() == own:
+        return None
+    missing = next((said for others, _, said in _MISSING_TYPES if name.upper() in others), None)
+    return missing or f"did you mean {own}?"
 
 
+def _type_names(data_type: str) -> list[str]:
+    """Return the names of a data type in other systems, and of types that DirectML does not have and it stands for."""
+    kind, bits = DATA_TYPES[data_type]
+    short = [f"{letters}{bits}" for letters in {"float": ("F", "FP"), "uint": ("U",), "int": ("I", "S")}[kind]]
+    missing = (other for others, own, _ in _MISSING_TYPES if own == data_type for other in others)
+    return [DATA_TYPE_PREFIX + data_type, *short, *_OTHER_TYPES.get(data_type, ()), *missing]
+
+
+_TYPES = tuple(name for name, kind in DATA_TYPES.items() if kind.bits)
 _OTHER_TYPES = {
-    "BFLOAT16": "DirectML has no BFLOAT16; cast to FLOAT32",
-    "BOOL": "DirectML has no BOOL; its logical operators use UINT8",
-    "BOOLEAN": "DirectML has no BOOLEAN; its logical operators use UINT8",
-    "DOUBLE": "did you mean FLOAT64?",
-    "FLOAT": "did you mean FLOAT32?",
-    "HALF": "did you mean FLOAT16?",
-    "INT": "did you mean INT32?",
-    "LONG": "did you mean INT64?",
-    "UINT": "did you mean UINT32?",
-    **dict.fromkeys(
-        ("FLOAT8E4M3FN", "FLOAT8E4M3FNUZ", "FLOAT8E5M2", "FLOAT8E5M2FNUZ", "FLOAT8"),
+    "FLOAT64": ("DOUBLE",),
+    "FLOAT32": ("FLOAT", "SINGLE"),
+    "FLOAT16": ("HALF",),
+    "INT64": ("LONG",),
+    "INT32": ("INT",),
+    "UINT32": ("UINT",),
+}
+# Types that DirectML does not have, the type that stands for them, and what is said of them.
+_MISSING_TYPES = (
+    (("BFLOAT16", "BF16"), "FLOAT32", "DirectML has no BFLOAT16; cast to FLOAT32"),
+    (("BOOL",), "UINT8", "DirectML has no BOOL; its logical operators use UINT8"),
+    (("BOOLEAN",), "UINT8", "DirectML has no BOOLEAN; its logical operators use UINT8"),
+    (
+        ("FLOAT8", "FP8", "F8", "FLOAT8E4M3FN", "FLOAT8E4M3FNUZ", "FLOAT8E5M2", "FLOAT8E5M2FNUZ"),
+        "FLOAT16",
         "DirectML has no 8-bit floats; cast to FLOAT16",
     ),
-}
+)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from dmlcheck.descs.records import OperatorDesc, TensorDesc, TensorPart
-from dmlcheck.diagnostics.claims import (
+from dmlcheck.diagnostics.record import (
     ABSENT,
     AT_LEAST,
     AT_MOST,
@@ -25,8 +25,8 @@ from dmlcheck.diagnostics.claims import (
     PRESENT,
     RANK,
     Claim,
+    Finding,
 )
-from dmlcheck.diagnostics.record import Finding
 from dmlcheck.diagnostics.wording import braces, describe, dimensions_text, pointer
 from dmlcheck.files.document import Path
 from dmlcheck.validation.expressions import evaluate

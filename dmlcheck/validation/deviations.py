@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import Finding
 from dmlcheck.specs.names import parse_version
-from dmlcheck.specs.records import Deviation, Peer
+from dmlcheck.specs.records import INPUT, OUTPUT, Deviation, Peer
 from dmlcheck.validation.expressions import evaluate
 
 PROVIDER = "ONNX Runtime's DirectML provider"
 _RELEASE = "1.24.4"  # of ONNX Runtime, whose provider was run
+_EVERY_ELEMENT = "expected == expected"  # as rows mark it
+_VALUES = {"expected", "finite", "x"}  # what an expression over values calls them, beside the names of inputs
 _RUN = "seen with DirectML 1.15.4, vkd3d-proton on Mesa lavapipe 25.0, 2026-11-29"
 
 
@@ -52,7 +56,19 @@ def notes(desc: OperatorDesc, version: str | None = None, *, in_graph: bool = Fa
     There is none about what only some values show, or one device refuses.
     """
     rows = known_deviations(desc, version, in_graph=in_graph)
-    return [note(row) for row in rows if row.values is None and (row.refusal is None or row.device is None)]
+    return [note(row) for row in rows if _is_of_desc(row, desc) and (row.refusal is None or row.device is None)]
+
+
+def _is_of_desc(row: Deviation, desc: OperatorDesc) -> bool:
+    """Whether a desc has the tensors that a deviation is about, and shows it whatever their values are."""
+    if row.values is None or row.values == _EVERY_ELEMENT:
+        return True
+    named = set(re.findall(r"\w+", row.values))
+    inputs = {field.name for field in desc.spec.fields.values() if field.kind == INPUT}
+    tensors = inputs | {field.name for field in desc.spec.fields.values() if field.kind == OUTPUT}
+    return (named | {*(row.as_if or {})}).isdisjoint(tensors - desc.values.keys()) and named.isdisjoint(
+        inputs | _VALUES
+    )
 
 
 def note(row: Deviation) -> Finding:

@@ -29,13 +29,17 @@ def validate(operator: str, raw: Any, level: str) -> tuple[OperatorDesc | None, 
 
 
 def check(reading: Reading, level: str) -> list[Finding]:
-    """Return the findings about a desc at a feature level, in no particular order: all, or more than are reported."""
+    """Return the findings about a desc at a feature level: all, or more than are reported.
+
+    Those for which no release of DirectML refuses the desc come last.
+    """
     desc = reading.desc
     if desc is None:
         return list(reading.findings)
     found = (with_count(finding, desc, level) for finding in reading.findings)
     read = (finding._replace(help=finding.help or axis_help(desc, finding)) for finding in found)
-    return [*read, *islice(_at_level(desc, level, is_told=True), MAX_PROBLEMS + 1)]
+    all_found = [*read, *islice(_at_level(desc, level, is_told=True), MAX_PROBLEMS + 1)]
+    return sorted(all_found, key=lambda finding: bool(finding.taken_by))
 
 
 def untold(reading: Reading, level: str) -> Iterator[Finding]:

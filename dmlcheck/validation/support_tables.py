@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from dmlcheck.descs.records import OperatorDesc, TensorPart
-from dmlcheck.diagnostics.claims import ONE_OF, RANK, Claim
-from dmlcheck.diagnostics.record import Finding
+from dmlcheck.diagnostics.record import ONE_OF, RANK, Claim, Finding
 from dmlcheck.diagnostics.wording import dimension_counts_text, dimensions_text, plural
 from dmlcheck.specs.names import DATA_TYPES, LEVEL_ORDER, level_and_version, level_name
 from dmlcheck.specs.records import OUTPUT, Field, OperatorSpec, SupportTable, TensorSupport

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.diagnostics.claims import AT_LEAST, AT_MOST, DIVIDES, ELEMENTS, EQUAL, ONE_OF, RANK
+from dmlcheck.diagnostics.record import AT_LEAST, AT_MOST, DIVIDES, ELEMENTS, EQUAL, ONE_OF, RANK
 from dmlcheck.files.document import Path
 from dmlcheck.validation.expressions import evaluate
 

@@ -275,7 +275,7 @@ def judged(operator: str, desc: dict[str, Any], inputs: dict[str, Any], found: A
     valid, _ = validation.validate(operator, {**tensors, "OutputTensor": output, **desc}, NEWEST_LEVEL)
     if valid is None:
         raise ValueError(operator)
-    case, limits = Case(operator, operator, "", operator, None, {}, inputs), Limits("FLOAT32")
+    case, limits = Case(operator, operator, "", operator, None, {}, inputs), Limits()
     prepared, actual = Prepared(valid, inputs), {"OutputTensor": found}
     return lambda: judge(case, prepared, actual, limits), lambda: engine.evaluate(valid, inputs)
 

@@ -13,7 +13,7 @@ from case_files import DESC, PLAIN, cases_of, names_of, read, rules_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dmlcheck.formats.read import read_file
+from dmlcheck.formats.registry import read_file
 from dmlcheck.specs.records import Tolerance
 
 EXPLOSION = 10.0  # seconds; what is read here takes well under one
@@ -25,7 +25,7 @@ try:
     resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
 except (ImportError, ValueError, OSError):
     pass
-from dmlcheck.formats.read import read_file
+from dmlcheck.formats.registry import read_file
 file = read_file(sys.argv[1])
 print(json.dumps([len(file.cases), len(file.broken), len(file.problems)]))
 """

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from dmlcheck.cases.form import CASE_KEYS
 from dmlcheck.files import yaml
 from dmlcheck.files.document import Position
-from dmlcheck.formats.read import read_document, read_file
+from dmlcheck.formats.registry import read_document, read_file
 from dmlcheck.specs.records import Tolerance
 from dmlcheck.validation import validate
 

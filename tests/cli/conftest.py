@@ -8,7 +8,6 @@ import pytest
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(folder: Path) -> Path:
     """Run every test in an empty folder."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+    return folder

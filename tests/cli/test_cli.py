@@ -10,11 +10,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 from commandline import DESC, GOOD, ILLEGAL, WRONG, dmlcheck, spawned, write
 
 from dmlcheck import __version__
 from dmlcheck.specs.load import operator_names
 from dmlcheck.specs.names import NEWEST_LEVEL
+
+ROOT = Path(__file__).parent.parent.parent
 
 
 @pytest.mark.parametrize(
@@ -93,12 +96,22 @@ def test_the_version_is_that_of_the_package() -> None:
     assert spawned("--version").stdout.decode().splitlines() == [own, computing, tables]
 
 
+def workflow() -> str:
+    return (ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
+
+
 def test_the_index_says_which_versions_of_python_are_run() -> None:
-    root = Path(__file__).parent.parent.parent
-    project = (root / "pyproject.toml").read_text(encoding="utf-8")
-    workflow = (root / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     said = set(re.findall(r'Python :: (3\.\d+)"', project))
-    assert said == set(re.findall(r'"(3\.\d+)"', workflow))
+    assert said == set(re.findall(r'"(3\.\d+)"', workflow()))
+
+
+def test_each_package_has_a_job_for_its_tests() -> None:
+    """PyTorch's tests, and its acceptance, have the job of the implementations, which installs it."""
+    jobs = yaml.safe_load(workflow())["jobs"]
+    named = set(jobs["package"]["strategy"]["matrix"]["package"])
+    folders = {path.relative_to(ROOT / "tests").parts[0] for path in (ROOT / "tests").glob("*/**/test_*.py")}
+    assert named == folders - {"pytorch", "acceptance"}
 
 
 def test_the_help_ends_with_the_folder_of_the_guide() -> None:

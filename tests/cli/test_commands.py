@@ -10,8 +10,7 @@ import click
 import pytest
 from commandline import DESC, GOOD, WRONG, dmlcheck, write
 
-from dmlcheck.cli import main
-from dmlcheck.cli.commands import COMMANDS, GROUPS
+from dmlcheck.cli import COMMANDS, GROUPS, main
 from dmlcheck.implementations import KINDS
 
 MODEL = """\

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+import yaml
 from commandline import GOOD, dmlcheck
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tensor_values import BINARY, INFINITY, LIMITS, WIDTHS, power_of_two, written
 
+from dmlcheck.cli.evaluate import evaluated_text, values_text
 from dmlcheck.reference import engine
+from dmlcheck.running.evaluate import Evaluated
 
 
 def test_memory_that_ends_in_eval_is_a_diagnostic(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,3 +127,97 @@ def test_eval_prints_a_resource_again_in_another_document() -> None:
 
 def test_eval_of_a_model_without_commands_computes_nothing() -> None:
     assert dmlcheck("eval", "-", stdin='{"resources": {}, "dispatchables": {}, "commands": []}').exit_code == 5
+
+
+# ---- values as text
+
+
+@pytest.mark.slow
+@settings(deadline=None)
+@given(st.sampled_from(sorted(WIDTHS)), st.data())
+def test_printed_values_read_back_to_the_same_bits(data_type: str, data: st.DataObject) -> None:
+    kind, width = WIDTHS[data_type][0], int(WIDTHS[data_type][1]) * 8
+    sizes = data.draw(st.lists(st.integers(1, 3), min_size=1, max_size=3).map(tuple))
+    if data_type in BINARY:
+        patterns = data.draw(
+            st.lists(st.integers(0, 2**width - 1), min_size=math.prod(sizes), max_size=math.prod(sizes))
+        )
+        values = np.array(patterns, dtype=f"u{width // 8}").view(WIDTHS[data_type]).reshape(sizes)
+    else:
+        numbers = st.integers(*LIMITS[data_type])
+        values = np.array(
+            data.draw(st.lists(numbers, min_size=math.prod(sizes), max_size=math.prod(sizes))), WIDTHS[data_type]
+        )
+        values = values.reshape(sizes)
+    again, findings = written("".join(values_text(values, data_type)), data_type, *sizes)
+    assert findings == []
+    if kind == "f":
+        assert np.array_equal(np.isnan(again), np.isnan(values))
+        again, values = np.where(np.isnan(again), 0, again), np.where(np.isnan(values), 0, values)
+    assert again.tobytes() == values.tobytes()
+
+
+@pytest.mark.parametrize("width", [2, 4, 8])
+def test_printed_edge_values_read_back_to_the_same_bits(width: int) -> None:
+    data_type = f"FLOAT{8 * width}"
+    precision, least, most = BINARY[data_type]
+    numbers = [
+        0.0, -0.0, 1.0, -1.0, 0.1, 2.0**least, 2.0 ** (least - precision + 1), -(2.0 ** (least - precision + 1)),
+        float(power_of_two(most + 1) - power_of_two(most - precision + 1)), 2.0**precision, 2.0**precision - 1,
+        INFINITY, -INFINITY, 1e4, 123456.0 / 1024, 1 / 3, 6e-5, 1 + 2.0 ** (1 - precision),
+    ]  # fmt: skip
+    values = np.array(numbers, dtype=f"f{width}")
+    again, findings = written("".join(values_text(values, data_type)), data_type, len(numbers))
+    assert findings == []
+    assert again.tobytes() == values.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("values", "data_type", "text"),
+    [
+        (np.array([1, 2], np.int32), "INT32", "[1, 2]"),
+        (np.array([[1.5, -0.0], [np.inf, np.nan]], np.float32), "FLOAT32", "[[1.5, -0.0], [.inf, .nan]]"),
+        (np.array([[[0.1]], [[1e20]]], np.float32), "FLOAT32", "[[[0.1]], [[1.0e+20]]]"),
+        (np.array([2**64 - 1], np.uint64), "UINT64", "[18446744073709551615]"),
+        (np.array([6e-8, 65504], np.float16), "FLOAT16", "[6.0e-08, 65504]"),
+        (np.float64(-np.inf), "FLOAT64", "[-.inf]"),
+    ],
+)
+def test_values_are_printed_as_nested_flow_lists(values: Any, data_type: str, text: str) -> None:
+    assert "".join(values_text(np.asarray(values), data_type)) == text
+
+
+def test_marked_elements_are_printed_as_any() -> None:
+    values, marks = np.array([[1, 2], [3, 4]], np.int32), np.array([[False, True], [False, False]])
+    assert "".join(values_text(values, "INT32", marks)) == "[[1, any], [3, 4]]"
+
+
+# ---- outputs as text
+
+
+VALUES = np.array([[1, 0.5], [-2, 3]], np.float32)
+
+
+def test_a_case_has_its_outputs_under_its_name() -> None:
+    evaluated = Evaluated("one", {"OutputTensor": (VALUES, "FLOAT32"), "OutputTensors[1]": (VALUES[0], "FLOAT32")})
+    assert "".join(evaluated_text(evaluated)) == (
+        'one:\n  OutputTensor: [[1, 0.5], [-2, 3]]\n  "OutputTensors[1]": [1, 0.5]\n'
+    )
+
+
+def test_a_resource_has_its_elements_as_they_lie() -> None:
+    assert (
+        "".join(evaluated_text(Evaluated(None, {"out": (VALUES.reshape(-1), "FLOAT32")}))) == "out: [1, 0.5, -2, 3]\n"
+    )
+
+
+def test_a_name_that_yaml_reads_as_something_else_is_quoted() -> None:
+    for name in ("no", "1", "a: b", "x[DataType=FLOAT32]", ""):
+        text = "".join(evaluated_text(Evaluated(name, {"out": (VALUES[0], "FLOAT32")})))
+        assert yaml.safe_load(text) == {name: {"out": [1, 0.5]}}
+
+
+def test_elements_that_are_left_open_are_any() -> None:
+    marks = {"out": np.array([[False, True], [False, False]])}
+    evaluated = Evaluated("one", {"out": (VALUES, "FLOAT32")}, undefined=marks)
+    assert "".join(evaluated_text(evaluated)) == "one:\n  out: [[1, any], [-2, 3]]\n"

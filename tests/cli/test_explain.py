@@ -27,6 +27,10 @@ def test_a_constraint_goes_by_its_label(label: str) -> None:
         ("reduse/c2", "is neither a rule nor a constraint; did you mean REDUCE/C2?"),
         ("ZZZZ/C1", "is neither a rule nor a constraint; `dmlcheck explain` lists the rules"),
         ("REDUCE/C99", "DML_OPERATOR_REDUCE has no constraint C99; it has C1, C2"),
+        ("C37", "did you mean MULTIHEAD_ATTENTION/C37 or MULTIHEAD_ATTENTION1/C37?"),
+        ("gemm/e1", "gemm/e1 is an erratum; `dmlcheck show GEMM --errata` shows it"),
+        ("softmx", "did you mean ACTIVATION_SOFTMAX or ACTIVATION_SOFTMAX1?"),
+        ("Axis", "Axis is a field of CUMULATIVE_PRODUCT and of 11 other operators"),
     ],
 )
 def test_what_is_neither_is_refused_with_what_there_is(given: str, words: str) -> None:

@@ -13,8 +13,7 @@ from dmlcheck.fuzzing import campaign, trials_there
 
 
 @pytest.fixture(autouse=True)
-def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def _without_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(campaign, "_REDUCING", None)  # on a busy machine a reduction may not end within its time
 
 

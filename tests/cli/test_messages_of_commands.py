@@ -4,17 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from commandline import dmlcheck
 
 from dmlcheck.diagnostics.catalog import RULES
 from dmlcheck.files import yaml
 from dmlcheck.inspection.messages import messages
-
-
-@pytest.fixture(autouse=True)
-def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def test_a_folder_is_not_said_to_be_missing() -> None:

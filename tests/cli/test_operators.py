@@ -28,6 +28,12 @@ def test_scatter_goes_by_both_names_of_the_header(given: str) -> None:
         ("RecurrenceTensor", "RecurrenceTensor is a field of GRU and of 2 other operators"),
         ("FLOAT16", "FLOAT16 is a data type"),
         ("FP32", "did you mean FLOAT32?"),
+        (
+            "FusedActivatoin",
+            "did you mean FusedActivation? FusedActivation is a field of BATCH_NORMALIZATION and of 7 other operators",
+        ),
+        ("size-mismach", "did you mean size-mismatch?"),
+        ("C37", "did you mean MULTIHEAD_ATTENTION/C37 or MULTIHEAD_ATTENTION1/C37?"),
         ("BOOL", "DirectML has no BOOL; its logical operators use UINT8"),
         ("CROSS_CORRELATION", "CROSS_CORRELATION is a value of DML_CONVOLUTION_MODE, of Mode of CONVOLUTION"),
     ],

@@ -16,8 +16,7 @@ inputs: {InputTensor: {random: {seed: 1, low: -1, high: 1}}}
 
 
 @pytest.fixture(autouse=True)
-def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def _file() -> None:
     Path("a.yaml").write_text(FILE, encoding="utf-8")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +22,11 @@ AGAIN = f"dmlcheck run --implementation {RUNTIME} --timeout 0 --dim batch=3"
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def _model() -> None:
     save(perceptron())
 
 
-def run(*words: str) -> Any:
-    return dmlcheck("run", *WORDS, "--dim", "batch=3", *words)
+run = partial(dmlcheck, "run", *WORDS, "--dim", "batch=3")
 
 
 def report() -> dict[str, Any]:

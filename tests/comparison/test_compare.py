@@ -22,6 +22,7 @@ from dmlcheck.comparison.records import Element, OutputResult
 from dmlcheck.comparison.tolerances import Limit, limit_for
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.reference.bounds import Bound, bounds
+from dmlcheck.reference.limits.precision import Precision
 from dmlcheck.specs.names import NEWEST_LEVEL
 from dmlcheck.specs.records import Tolerance
 
@@ -65,7 +66,7 @@ def compared(
 
 def bounds_of(desc: OperatorDesc, tensor: Array, accumulate: str = "FLOAT32") -> Bounds:
     """Return what gives the bounds of an operator of one input."""
-    return partial(bounds, desc, {"InputTensor": tensor}, accumulate=accumulate)
+    return partial(bounds, desc, {"InputTensor": tensor}, precision=Precision(accumulate))
 
 
 def accepts(expected: float, actual: float, data_type: str, limit: Limit) -> bool:
@@ -294,7 +295,7 @@ def reduction(
     desc = reduce_desc(function, data_type, [1, len(values)], [1])
     tensor = np.array([values], dtype=oracle.NUMPY[data_type])
     expected = oracle.reduce(function, tensor.tolist(), [1, len(values)], [1], data_type)
-    limit = limit_for(desc, None, accumulate)
+    limit = limit_for(desc, None, Precision(accumulate))
     return judged(expected, [actual], data_type, limit, (1, 1), bounds_of(desc, tensor, accumulate))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dmlcheck.comparison.departures import extended, lower, of_visible, opened, scattered, scattered_nd
+from dmlcheck.comparison.departures import cropped, extended, lower, of_visible, opened, scattered, scattered_nd
 
 X = np.array([3, -17, 45, 7, -101, 60, 220, -9], np.float32)
 INF, NAN = np.inf, np.nan
@@ -50,6 +50,16 @@ def test_along_one_axis_the_offset_is_limited_for_the_first_of_a_block(
     found = np.moveaxis(extended(x, np.zeros(sizes), *given), axis, 0).reshape(sizes[axis], -1)
     right = np.interp((np.arange(sizes[axis]) + 7.3) / 1.5 - 3, np.arange(60), line)
     assert np.flatnonzero(~np.isclose(found, right[:, None], rtol=1e-4).all(axis=1)).tolist() == limited
+
+
+@pytest.mark.parametrize("sizes", [(10, 8), (10, 1, 8)])
+def test_an_axis_of_one_element_has_no_blocks(sizes: tuple[int, ...]) -> None:
+    """Measured on DirectML 1.13.1 and 1.15.4, vkd3d-proton on Mesa lavapipe 25.0, 2026-11-29: blocks of four."""
+    x = np.repeat(np.float32([0, 8, 32, 72, 128]), 8).reshape(5, *sizes[1:])
+    others = len(sizes) - 1
+    fields = ([2, *[1] * others], [-0.5, *[0.5] * others], [0.25, *[-0.5] * others])
+    found = extended(x, np.zeros(sizes), *fields).reshape(10, 8)
+    assert found[:, 0].tolist() == [0, 7, 17, 29, 41, 67, 93, 121, 149, 128]
 
 
 def test_integers_are_those_before_a_place() -> None:
@@ -114,3 +124,39 @@ def test_positions_are_those_of_visible_keys_or_all_where_a_mask_leaves_none(
 def test_a_mask_that_leaves_no_key_is_opened() -> None:
     assert opened(np.int32([[0, 2, -1]])).tolist() == [[2**31 - 1, 2, 2**31 - 1]]
     assert opened(np.int32([[3, 2], [3, 1]])).tolist() == [[2**31 - 1, 2], [0, 1]]
+
+
+LOWEST = float(np.finfo(np.float32).min)
+
+
+@pytest.mark.parametrize(
+    ("infinity", "place", "at", "maximum", "average"),
+    [
+        (INF, (0, 1), (0, 0), LOWEST, NAN),
+        (INF, (0, 1), (0.5, 0.5), LOWEST, NAN),
+        (INF, (1, 1), (0.5, 0.5), INF, INF),
+        (INF, (1, 0), (0.25, 1), 2.75, 2.75),
+        (INF, (1, 1), (-0.5, 0.5), 1.5, 1.5),
+        (-INF, (1, 1), (0.5, 0.5), LOWEST, -INF),
+        (NAN, (0, 1), (0.5, 0), LOWEST, NAN),
+        (NAN, (0, 1), (2.5, 0), 7, 7),
+    ],
+)
+def test_samples_are_on_lines_through_infinities(
+    infinity: float, place: tuple[int, int], at: tuple[float, float], maximum: float, average: float
+) -> None:
+    image = np.arange(1, 10, dtype=np.float32).reshape(1, 1, 3, 3)
+    image[(0, 0, *place)] = infinity
+    regions, like = np.array([[*at[::-1], *at[::-1]]]), np.zeros((1, 1, 1, 1), np.float32)
+    for function, expected in (("MAX", maximum), ("AVERAGE", average)):
+        fields = ("LINEAR", function, 1.0, 1.0, 1, 1, 0.0, 0.0, False)
+        with np.errstate(invalid="ignore"):
+            found = cropped(image, regions, np.array([0]), like, -7.0, *fields)
+        assert np.array_equal(found.reshape(-1), [expected], equal_nan=True)
+
+
+def test_a_sum_of_samples_is_of_float32() -> None:
+    image, like = np.full((1, 1, 1, 1), 3e38, np.float32), np.zeros((1, 1, 1, 1), np.float32)
+    fields = ("NEAREST_NEIGHBOR", "AVERAGE", 1.0, 1.0, 2, 2, 0.0, 0.0, False)
+    with np.errstate(over="ignore"):
+        assert cropped(image, np.zeros((1, 4)), np.array([0]), like, 0.0, *fields).item() == INF

@@ -14,9 +14,11 @@ from dmlcheck.comparison.deviating import Judged, explaining
 from dmlcheck.comparison.tolerances import Limit
 from dmlcheck.descs.read import read_desc
 from dmlcheck.reference.bounds import bounds
+from dmlcheck.reference.limits.precision import Precision
 from dmlcheck.specs.records import OUTPUT, Deviation, Tolerance
 from dmlcheck.validation.deviations import known_deviations
 
+NAN, INF = np.nan, np.inf
 EXACT = Limit(Tolerance(exact=True), is_own=True)
 
 
@@ -71,6 +73,16 @@ def test_a_deviation_explains_an_output_if_all_wrong_elements_are_where_and_what
     assert texts(made, row(**fields)) == (["known"] if is_known else [])
 
 
+@pytest.mark.parametrize(("actual", "is_known"), [(0.015, True), (-0.014, True), (0.018, False)])
+def test_what_cancels_is_near_if_its_distance_from_the_right_value_is_large(actual: float, *, is_known: bool) -> None:
+    made = of_squares([-1, 2, 3], [1, 2, 3], [actual, 2, 3])
+    found = texts(
+        made._replace(limit=EXACT._replace(precision=Precision(is_directml=True))),
+        row(values="x == -1", gives="x + 1.001"),
+    )
+    assert found == (["known"] if is_known else [])
+
+
 @pytest.mark.parametrize(
     ("actual", "is_of_another", "is_of_directml"),
     [
@@ -88,7 +100,7 @@ def test_what_is_near_the_right_value_too_is_an_implementations_own_error(
     made = of_squares([-1, 2], [-2, 2], [actual, 2])
     known = row(values="InputTensor < 0", gives="InputTensor * float32(2.02)")
     assert texts(made, known) == (["known"] if is_of_another else [])
-    of_directml = made._replace(limit=EXACT._replace(is_directml=True))
+    of_directml = made._replace(limit=EXACT._replace(precision=Precision(is_directml=True)))
     assert texts(of_directml, known) == (["known"] if is_of_directml else [])
 
 
@@ -233,6 +245,116 @@ def test_a_sum_of_squares_that_overflows_is_infinite_in_its_region(
     assert outcome("LOCAL_RESPONSE_NORMALIZATION_GRAD", fields, tensors, given) == expected
 
 
+@pytest.mark.parametrize(("x", "expected"), [(200, "xfailed"), (140, "failed")])
+def test_a_base_that_overflows_is_infinite(x: float, expected: str) -> None:
+    """The sum of squares does not overflow, but twice it."""
+    batches = {"InputTensor": [[[[x]]]], "InputGradientTensor": [[[[10]]]], "OutputGradientTensor": [[[[0]]]]}
+    fields = {"CrossChannel": True, "LocalSize": 1, "Alpha": 2, "Beta": -0.5, "Bias": 1}
+    tensors = {name: ("FLOAT16", values) for name, values in batches.items()}
+    assert outcome("LOCAL_RESPONSE_NORMALIZATION_GRAD", fields, tensors, np.inf) == expected
+
+
+@pytest.mark.parametrize(("given", "expected"), [(np.inf, "xfailed"), (5, "failed")])
+def test_an_infinite_gradient_of_neighbours_is_infinite_or_nan(given: float, expected: str) -> None:
+    tensors = {"InputTensor": [0], "InputGradientTensor": [np.inf], "OutputGradientTensor": [0]}
+    fields = {"CrossChannel": False, "LocalSize": 1, "Alpha": 1, "Beta": 1, "Bias": 1}
+    typed = {name: ("FLOAT32", [[[x]]]) for name, x in tensors.items()}
+    assert outcome("LOCAL_RESPONSE_NORMALIZATION_GRAD", fields, typed, [given]) == expected
+
+
+@pytest.mark.parametrize(
+    ("size", "columns", "expected"), [(10, 9, "xfailed"), (10, 99, "xfailed"), (9, 9, "failed"), (10, 100, "failed")]
+)
+def test_a_large_region_of_few_elements_lacks_rows(size: int, columns: int, expected: str) -> None:
+    """Without the row of the elements nothing is left of the sum of squares."""
+    ones = [[[[1] * columns]]]
+    tensors = dict.fromkeys(("InputTensor", "InputGradientTensor", "OutputGradientTensor"), ("FLOAT32", ones))
+    fields = {"CrossChannel": False, "LocalSize": size, "Alpha": size, "Beta": -2, "Bias": 0}
+    assert outcome("LOCAL_RESPONSE_NORMALIZATION_GRAD", fields, tensors, 0) == expected
+
+
+@pytest.mark.parametrize(
+    ("x", "between", "expected"),
+    [(3e38, [-INF, -INF], "xfailed"), (3e38, [INF, INF], "failed"), (1e37, [-INF, -INF], "failed")],
+)
+def test_the_difference_of_two_elements_overflows(x: float, between: list[float], expected: str) -> None:
+    tensors = {"InputTensor": ("FLOAT32", [x, -x]), "OutputTensor": ("FLOAT32", [0, 0, 0, 0])}
+    fields = {"InterpolationMode": "LINEAR", "Scales": [2]}
+    assert outcome("RESAMPLE", fields, tensors, [x, *between, -x]) == expected
+
+
+@pytest.mark.parametrize(("gradient", "given", "expected"), [(1e-45, 7e-45, "xfailed"), (1e-40, 3e-40, "failed")])
+def test_the_smallest_gradients_are_off_by_some_of_the_smallest_numbers(
+    gradient: float, given: float, expected: str
+) -> None:
+    tensors = {"InputTensor": [0], "InputGradientTensor": [gradient], "OutputGradientTensor": [0]}
+    fields = {"CrossChannel": False, "LocalSize": 1, "Alpha": 1, "Beta": 1, "Bias": 1}
+    typed = {name: ("FLOAT32", [[[x]]]) for name, x in tensors.items()}
+    assert outcome("LOCAL_RESPONSE_NORMALIZATION_GRAD", fields, typed, [given]) == expected
+
+
+@pytest.mark.parametrize(("dilation", "expected"), [(2**31 - 1, "xfailed"), (2**30, "failed")])
+def test_a_dilation_near_2_to_the_31_loses_gradients(dilation: int, expected: str) -> None:
+    arrays = {"InputTensor": [1, -1], "InputGradientTensor": [1, 1], "OutputGradientTensor": [0, 0]}
+    tensors = {name: ("FLOAT32", [[[each]]]) for name, each in arrays.items()}
+    fields = {"WindowSize": [1, 1], "Strides": [1, 1], "Dilations": [dilation, 1]}
+    fields |= {"StartPadding": [0, 0], "EndPadding": [0, 0]}
+    assert outcome("MAX_POOLING_GRAD", fields, tensors, [1, 0]) == expected
+
+
+LOWEST = -3.4028234663852886e38
+
+
+@pytest.mark.parametrize(
+    ("x", "window", "dilation", "padding", "given", "expected"),
+    [
+        ([1, 2, 3, 4], [2, 1], 2, 1, [1, 0, 0, 0], "xfailed"),  # the first of four windows beside the row
+        ([1, 2, 3, 4], [2, 1], 2, 1, [0, 1, 0, 0], "failed"),
+        ([1, 2, 3, 4], [3, 1], 1, 1, [1, 1, 1, 1], "passed"),
+        ([1, 2, 3, 4], [3, 1], 1, 1, [2, 1, 1, 1], "failed"),
+        ([-INF, LOWEST, 3], [1, 2], 1, 0, [1, 0, 1], "xfailed"),
+        ([-INF, LOWEST, 3], [1, 2], 1, 0, [0, 2, 0], "failed"),
+        ([-INF, -1, 3], [1, 2], 1, 0, [1, 0, 1], "failed"),
+    ],
+)
+def test_a_gradient_of_maxima_goes_to_the_first_element(
+    x: list[float], window: list[int], dilation: int, padding: int, given: list[float], expected: str
+) -> None:
+    count = len(x) + 1 - window[1]
+    arrays = {"InputTensor": [x], "InputGradientTensor": [[1] * count], "OutputGradientTensor": [x]}
+    tensors = {name: ("FLOAT32", [[each]]) for name, each in arrays.items()}
+    pads = {"StartPadding": [padding, 0], "EndPadding": [padding, 0]}
+    fields = {"WindowSize": window, "Strides": [1, 1], "Dilations": [dilation, 1], **pads}
+    assert outcome("MAX_POOLING_GRAD", fields, tensors, given) == expected
+
+
+@pytest.mark.parametrize(("stride", "expected"), [(2**32 - 1, "xfailed"), (100, "failed")])
+def test_a_stride_near_2_to_the_32_wraps(stride: int, expected: str) -> None:
+    tensors = {"InputGradientTensor": ("FLOAT32", [[[[8]]]]), "OutputGradientTensor": ("FLOAT32", [[[[0] * 5]]])}
+    pads = {"StartPadding": [0, 0], "EndPadding": [0, 0], "IncludePadding": False}
+    fields = {"WindowSize": [1, 2], "Strides": [1, stride], **pads}
+    assert outcome("AVERAGE_POOLING_GRAD", fields, tensors, [4, 0, 0, 4, 4]) == expected
+
+
+@pytest.mark.parametrize(
+    ("function", "b", "given", "expected"),
+    [
+        ("RELU", [-INF, -1], [NAN, 0], "xfailed"),
+        ("RELU", [-INF, -1], [1, 0], "failed"),
+        ("RELU", [-2, -1], [NAN, 0], "failed"),
+        ("IDENTITY", [-INF, -1], [NAN, -1], "failed"),
+    ],
+)
+def test_a_fused_relu_of_minus_infinity_may_be_nan(
+    function: str, b: list[float], given: list[float], expected: str
+) -> None:
+    tensors = {"ATensor": [[[[1]]]], "BTensor": [[[b]]], "OutputTensor": [[[b]]]}
+    fields = {"TransA": "NONE", "TransB": "NONE", "Alpha": 1, "Beta": 0}
+    fused = {"FusedActivation": {"Type": f"ACTIVATION_{function}"}}
+    typed = {name: ("FLOAT32", each) for name, each in tensors.items()}
+    assert outcome("GEMM", {**fields, **fused}, typed, given) == expected
+
+
 @pytest.mark.parametrize(
     ("x", "given", "expected"),
     [
@@ -259,7 +381,6 @@ def test_an_average_of_integers_is_cut_off_and_to_the_ends_of_the_type() -> None
 
 # ---- rows that are shipped: what DirectML 1.13.1 and 1.15.4 gave on vkd3d-proton on Mesa lavapipe 25.0, and the like
 
-NAN, INF = np.nan, np.inf
 HALVES = {"DataType": "FLOAT16", "Sizes": [1, 1, 2, 2]}
 SQUARE = {"DataType": "FLOAT32", "Sizes": [1, 1, 2, 2]}
 LINES = {"InputTensor": HALVES, "OutputTensor": HALVES, "Epsilon": 0}

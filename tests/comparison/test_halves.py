@@ -11,6 +11,7 @@ from judged import Fake, case_of, giving, result_of
 
 from dmlcheck.descs.read import read_desc
 from dmlcheck.reference.bounds import arithmetic_of
+from dmlcheck.reference.limits.precision import Precision
 from dmlcheck.running.results import CaseResult
 
 Array = Any
@@ -109,10 +110,10 @@ def test_a_sum_is_kept_in_float16_for_a_further_step(data_type: str, fields: dic
     desc = read_desc("GEMM", {**GEMM, **typed, **fields}).desc
     assert desc is not None
     assert (desc.half is not None) == keeps
-    own = arithmetic_of(desc, "FLOAT32", is_directml=True)
+    own = arithmetic_of(desc, Precision(is_directml=True))
     assert (own.data_type, own.computed_in) == (("FLOAT16", "FLOAT32") if keeps else ("FLOAT32", ""))
     assert (own.unit_roundoff, own.stored) == ((2.0**-10, "stored") if keeps else (2.0**-24, ""))
-    assert arithmetic_of(desc, "FLOAT16", is_directml=True) == arithmetic_of(desc, "FLOAT16")
+    assert arithmetic_of(desc, Precision("FLOAT16", is_directml=True)) == arithmetic_of(desc, Precision("FLOAT16"))
 
 
 # ---- scaled integers

@@ -17,6 +17,7 @@ from dmlcheck.comparison.tolerances import Limit, limit_for
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference import engine
 from dmlcheck.reference.bounds import bounds
+from dmlcheck.reference.limits.precision import Precision
 from dmlcheck.specs.records import OUTPUT, Tolerance
 
 Array = np.ndarray[Any, Any]
@@ -44,7 +45,7 @@ def named(made: Made, actual: Array, limit: Limit | None = None) -> str | None:
     limit = limit_for(desc, None) if limit is None else limit
     right = engine.run(desc, inputs)
     expected = {part.label: (part.tensor, right[part.label]) for part in desc.tensors(OUTPUT)}
-    bounds_of = partial(bounds, desc, inputs, accumulate=limit.accumulate, factors=limit.inputs)
+    bounds_of = partial(bounds, desc, inputs, precision=limit.precision)
     found = {"OutputTensor": actual}
     compared = compare(expected, found, limit, bounds_of)
     return consistent_type(JudgedOutputs(desc, inputs, expected, found, {}, compared), limit)
@@ -136,8 +137,8 @@ def test_only_what_the_run_does_not_accept_is_named() -> None:
     made = matrices()
     limit = limit_for(made[0], None)
     brain = of_rounded(made, partial(rounded, data_type="BFLOAT16"))
-    assert named(made, brain, limit._replace(inputs="TF32")) == "BFLOAT16"
-    assert named(made, brain, limit._replace(inputs="BFLOAT16")) is None
+    assert named(made, brain, limit._replace(precision=Precision(factors="TF32"))) == "BFLOAT16"
+    assert named(made, brain, limit._replace(precision=Precision(factors="BFLOAT16"))) is None
 
 
 def test_a_cases_own_tolerance_is_about_no_arithmetic() -> None:

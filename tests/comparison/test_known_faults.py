@@ -22,6 +22,7 @@ from dmlcheck.comparison.tolerances import Limit, limit_for
 from dmlcheck.comparison.wrong_output import WrongOutput
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.reference.bounds import bounds
+from dmlcheck.reference.limits.precision import Precision
 from dmlcheck.specs.records import Tolerance
 
 Array = np.ndarray[Any, Any]
@@ -60,7 +61,7 @@ def cause_of(
     desc: OperatorDesc, inputs: dict[str, Array], wanted: tuple[TensorDesc, Array], found: Array, limit: Limit
 ) -> str | None:
     """Return the likely cause of what a comparison finds wrong."""
-    bounds_of = partial(bounds, desc, inputs, accumulate=limit.accumulate)
+    bounds_of = partial(bounds, desc, inputs, precision=limit.precision)
     marks = compare({"OutputTensor": wanted}, {"OutputTensor": found}, limit, bounds_of)["OutputTensor"].refused
     wrong = None if marks is None else WrongOutput(desc, inputs, "OutputTensor", *wanted, found, limit, marks)
     return None if wrong is None else likely_cause(wrong)
@@ -93,7 +94,7 @@ def test_known_faults_are_not_tried_when_the_time_is_over(monkeypatch: pytest.Mo
 
 def test_a_float16_accumulator_is_no_fault_where_it_is_asked_for() -> None:
     desc = reduction("SUM", [1, 4096], [1], "FLOAT16")
-    limit = Limit(Tolerance(ulp=1.0), is_own=True, accumulate="FLOAT16")
+    limit = Limit(Tolerance(ulp=1.0), is_own=True, precision=Precision("FLOAT16"))
     assert cause(desc, [1] * 4096, 4096, 2048, limit) is None
 
 
@@ -295,5 +296,7 @@ def test_small_errors_of_a_function_are_the_devices_where_directml_is_judged(
     tensor = {"DataType": "FLOAT32", "Sizes": [3]}
     desc = desc_of(f"ELEMENT_WISE_{operator}", InputTensor=tensor, OutputTensor=tensor)
     function = getattr(np, operator.lower())
-    text = cause(desc, [0, 1, 2], function([0, 1, 2]), actual, limit_for(desc, None, is_directml=is_directml))
+    text = cause(
+        desc, [0, 1, 2], function([0, 1, 2]), actual, limit_for(desc, None, Precision(is_directml=is_directml))
+    )
     assert ("the device's exp: all errors are small" in (text or "")) == is_named

@@ -21,6 +21,7 @@ from dmlcheck.comparison.tolerances import limit_for, published
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.inspection import selfcheck
 from dmlcheck.reference.bounds import bounds
+from dmlcheck.reference.limits.precision import Precision
 from dmlcheck.specs.load import load_spec, operator_names
 from dmlcheck.specs.records import Tolerance
 
@@ -155,7 +156,7 @@ def test_an_operator_that_moves_data_computes_where_it_scales() -> None:
 
 
 def test_words_say_what_decides() -> None:
-    limit = limit_for(described("ELEMENT_WISE_EXP", "FLOAT16"), None, "FLOAT16")
+    limit = limit_for(described("ELEMENT_WISE_EXP", "FLOAT16"), None, Precision("FLOAT16"))
     text = limit.decided_by("FLOAT16", terms=1000)
     formula = (
         "the formula of the operator, with each operation rounded to FLOAT16, sums of up to 1,000 terms in any order"
@@ -270,7 +271,7 @@ def test_an_activation_carries_the_error_of_what_it_is_fused_with() -> None:
 def test_the_inputs_that_a_run_accepts_are_told_with_the_bound() -> None:
     desc, _ = product(*(np.zeros((1, 1, 2, 2), np.float32) for _ in range(2)))
     assert "FLOAT32" not in limit_for(desc, None).decided_by("FLOAT32").replace("to FLOAT32", "")
-    assert limit_for(desc, None, inputs="TF32").decided_by("FLOAT32", terms=2) == (
+    assert limit_for(desc, None, Precision(factors="TF32")).decided_by("FLOAT32", terms=2) == (
         "the formula of the operator, with each operation rounded to FLOAT32, "
         "FLOAT32 factors of sums of products to TF32, sums of up to 2 terms in any order"
     )

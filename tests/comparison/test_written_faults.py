@@ -25,7 +25,7 @@ def causes(name: str, fault: WrittenFault) -> Iterator[str | None]:
         (part,) = desc.tensors(OUTPUT)
         assert found.shape == tuple(part.tensor.sizes)
         case = Case(name, name, name, fault.operator, None, given.fields)
-        verdict = judge(case, Prepared(desc, dict(given.inputs)), {part.label: found}, Limits("FLOAT32"))
+        verdict = judge(case, Prepared(desc, dict(given.inputs)), {part.label: found}, Limits())
         yield from (one.help for one in verdict.findings if one.rule == "output-mismatch")
 
 

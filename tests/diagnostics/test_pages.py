@@ -10,7 +10,7 @@ from commandline import dmlcheck
 from dmlcheck.diagnostics.catalog import RULES
 from dmlcheck.diagnostics.pages import page
 from dmlcheck.files import yaml
-from dmlcheck.formats.read import read_document
+from dmlcheck.formats.registry import read_document
 from dmlcheck.implementations.reference import Reference
 from dmlcheck.running.one_case import Run, run_case
 from dmlcheck.validation import validate

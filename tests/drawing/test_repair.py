@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dmlcheck.descs.read import read_desc
-from dmlcheck.diagnostics.claims import (
+from dmlcheck.diagnostics.record import (
     ABSENT,
     AT_LEAST,
     AT_MOST,
@@ -21,11 +21,11 @@ from dmlcheck.diagnostics.claims import (
     ONE_OF,
     PRESENT,
     Claim,
+    Finding,
 )
-from dmlcheck.diagnostics.record import Finding
 from dmlcheck.drawing.chance import Chance, seeded
 from dmlcheck.drawing.repair import repaired
-from dmlcheck.formats.read import read_file
+from dmlcheck.formats.registry import read_file
 from dmlcheck.specs.load import full_name, load_spec
 from dmlcheck.specs.names import NEWEST_LEVEL
 from dmlcheck.validation import check

@@ -40,6 +40,12 @@ def test_images_have_1_or_3_channels() -> None:
     assert suited("VALUE_SCALE_2D", InputTensor=of(1, 1, 2, 2))["InputTensor"]["Sizes"] == [1, 1, 2, 2]
 
 
+def test_regions_of_gradients_are_small_and_those_of_results_are_any() -> None:
+    assert suited("LOCAL_RESPONSE_NORMALIZATION_GRAD", LocalSize=65535)["LocalSize"] == 128
+    assert suited("LOCAL_RESPONSE_NORMALIZATION_GRAD", LocalSize=5)["LocalSize"] == 5
+    assert suited("LOCAL_RESPONSE_NORMALIZATION", LocalSize=65535)["LocalSize"] == 65535
+
+
 def test_no_more_is_scattered_along_an_axis_than_there_are_places() -> None:
     made = suited("SCATTER", InputTensor=of(2, 3), IndicesTensor=of(2, 9), UpdatesTensor=of(2, 9), Axis=1)
     assert made["IndicesTensor"]["Sizes"] == made["UpdatesTensor"]["Sizes"] == [2, 3]

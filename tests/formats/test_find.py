@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dmlcheck.formats.find import find_files, inputs_beside, is_report, search
-from dmlcheck.formats.read import read_file
+from dmlcheck.formats.registry import read_file
 
 
 def make(folder: Path, *names: str, text: str = "{}") -> None:

@@ -15,7 +15,7 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.descs.write import notation
 from dmlcheck.drawing.units import Unit
 from dmlcheck.files import yaml
-from dmlcheck.formats.read import read_file
+from dmlcheck.formats.registry import read_file
 from dmlcheck.fuzzing.answers import TrialAnswer
 from dmlcheck.fuzzing.campaign import Campaign, CampaignFinding, CampaignRequest, CampaignTally, failing_of
 from dmlcheck.fuzzing.finding_files import FindingFiles

@@ -11,7 +11,7 @@ from valid_descs import tensor, valid
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.folders.export_folder import Occupied
-from dmlcheck.formats.read import read_file
+from dmlcheck.formats.registry import read_file
 from dmlcheck.fuzzing.answers import FailureKind, TrialAnswer
 from dmlcheck.fuzzing.finding_files import FindingFiles, FindingSource, expected, finding_name, write_case
 from dmlcheck.fuzzing.reducing import Failing, Taken

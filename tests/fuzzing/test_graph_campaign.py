@@ -14,7 +14,7 @@ import onnx
 from commandline import dmlcheck
 from onnx.reference import ReferenceEvaluator
 
-from dmlcheck.formats.read import read_file
+from dmlcheck.formats.registry import read_file
 from dmlcheck.fuzzing.campaign import CampaignFinding, CampaignRequest, CampaignTally
 from dmlcheck.fuzzing.finding_files import FindingFiles
 from dmlcheck.fuzzing.graph_campaign import GraphCampaign

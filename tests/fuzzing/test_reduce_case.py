@@ -50,6 +50,17 @@ def test_the_first_case_that_fails_is_taken_or_the_one_that_is_named(file: Path)
     assert start(file, "large", fuzzed.LosesLast()).failing.desc["InputTensor"].sizes == (4,)
 
 
+def test_a_case_that_names_no_level_is_tried_at_that_of_the_implementation(file: Path) -> None:
+    bench = BenchHere(fuzzed.LosesLast(), Settings("5_0"))
+    with pytest.raises(NotReducible, match="asks for DML_FEATURE_LEVEL_6_4; this run is at DML_FEATURE_LEVEL_5_0"):
+        start_of(opened(str(file)), "large", bench, {})
+    found = start_of(opened(str(file)), "large", bench, {}, "5_0")
+    assert (found.name, found.level) == ("large", "5_0")
+    file.write_text(f'feature_level: "5_1"\n{FILE}', encoding="utf-8")
+    with pytest.raises(NotReducible, match="asks for DML_FEATURE_LEVEL_5_1"):
+        start_of(opened(str(file)), "large", bench, {}, "5_0")
+
+
 def test_a_case_that_only_expects_something_else_is_not_reduced(file: Path) -> None:
     with pytest.raises(NotReducible, match="agrees with the reference engine"):
         start(file, "small", fuzzed.Right())

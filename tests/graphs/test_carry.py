@@ -12,7 +12,7 @@ import pytest
 from node_graphs import float32, graph, node_of
 
 from dmlcheck.cases.prepare import Prepared, prepare
-from dmlcheck.formats.read import read_file
+from dmlcheck.formats.registry import read_file
 from dmlcheck.graphs import carry
 from dmlcheck.graphs.buffers import to_bytes
 from dmlcheck.graphs.carry import carried

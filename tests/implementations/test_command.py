@@ -16,8 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import Result
-from commandline import dmlcheck, json_of
+from commandline import json_of, run
 from commands import sums
 from guide_pages import PAGES, blocks, file_name
 from left_processes import left_of
@@ -76,10 +75,6 @@ def write(name: str, *firsts: int) -> None:
         for number, first in enumerate(firsts)
     )
     Path(name).write_text(HEAD + cases, encoding="utf-8")
-
-
-def run(*words: str) -> Result:
-    return dmlcheck("run", *words)
 
 
 def report(*words: str) -> Any:

@@ -5,23 +5,18 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from commandline import dmlcheck, json_of
-from dxdispatch_cases import CASES, COUNT, TENSOR, a_folder_of_cases, desc_of
+from dxdispatch_cases import CASES, COUNT, TENSOR, desc_of, folder
 from standin_dxdispatch import installed
 
 from dmlcheck.implementations import Failure, dxdispatch, make
 from dmlcheck.implementations._process import Exited
 
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Run every test in a folder with one case file, and see that no temporary file is left."""
-    yield from a_folder_of_cases(tmp_path, monkeypatch)
+__all__ = ["folder"]
 
 
 def run(exe: str, *words: str) -> Any:

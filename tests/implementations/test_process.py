@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from dxdispatch_cases import a_folder_of_cases
+from dxdispatch_cases import folder
 from standin_dxdispatch import installed
 
 from dmlcheck.implementations import TimedOut, _process
 from dmlcheck.processes.programs import ended_text
 
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Run every test in a folder with one case file, and see that no temporary file is left."""
-    yield from a_folder_of_cases(tmp_path, monkeypatch)
+__all__ = ["folder"]
 
 
 def test_of_what_an_executable_prints_only_the_end_is_kept(folder: Path) -> None:

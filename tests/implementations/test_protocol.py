@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import ast
 import inspect
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from source_trees import trees
+
 from dmlcheck.implementations.protocol import Adapted, Implementation, adapted
 from dmlcheck.implementations.reference import Reference
-
-PACKAGE = Path(__file__).parents[2] / "dmlcheck"
 
 
 class RunsAlone:
@@ -80,8 +79,8 @@ def test_nothing_else_asks_what_an_implementation_has() -> None:
     """The members of implementations are asked for as attributes: what they lack is filled in here."""
     members = {name for name, _ in inspect.getmembers(Implementation) if not name.startswith("_")}
     found = []
-    for path in sorted(PACKAGE.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for module, tree in trees().items():
+        for node in ast.walk(tree):
             if (
                 isinstance(node, ast.Call)
                 and isinstance(node.func, ast.Name)
@@ -90,6 +89,6 @@ def test_nothing_else_asks_what_an_implementation_has() -> None:
                 of, name = node.args[0], node.args[1]
                 is_member = isinstance(name, ast.Constant) and name.value in members
                 if is_member or "implementation" in ast.unparse(of):
-                    found.append(path.relative_to(PACKAGE).as_posix())
+                    found.append(module)
     assert set(found) == {"implementations/protocol.py", "implementations/__init__.py"}
     assert found.count("implementations/__init__.py") == 1  # the class of an implementation, in its module

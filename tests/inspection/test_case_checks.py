@@ -66,6 +66,7 @@ def test_a_tolerance_of_its_own_needs_a_reason_or_a_source_for_what_is_exact(fie
         (lambda case: case.invalid is None, "no case is rejected for the operator at 2_1"),
         (lambda case: case.invalid is not None, "no case is accepted in table 1 from 4_1"),
         (lambda case: case.outputs is None, "no case with outputs has "),
+        (lambda case: not case.is_without_results, "no case has inputs without outputs"),
         (lambda case: "example" not in (case.source or ""), "no case has the page's example"),
     ],
 )

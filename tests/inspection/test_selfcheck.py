@@ -9,7 +9,7 @@ import pytest
 
 from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.files.yaml import parse
-from dmlcheck.formats.read import read_document
+from dmlcheck.formats.registry import read_document
 from dmlcheck.inspection import selfcheck
 from dmlcheck.inspection.selfcheck import condition_problems, row_problems, unreached
 from dmlcheck.specs.load import load_spec, operator_names

@@ -245,7 +245,7 @@ def bisection(keep: int = 2**20) -> ModelBisection:
     asked = ModelRequest({"batch": 3}, keep_bytes=keep)
     found = loaded(Target(save(perceptron()), "model.onnx", None), asked, Runtime())
     assert isinstance(found, Loaded)
-    return ModelBisection(found, "model.onnx", Runtime(), Limits("FLOAT32"), asked, is_directml=False)
+    return ModelBisection(found, "model.onnx", Runtime(), Limits(), asked, is_directml=False)
 
 
 def test_tensors_for_which_there_is_no_memory_are_let_go() -> None:

@@ -39,7 +39,7 @@ def named(type: str, inputs: dict[str, Array], output: str, like: TensorRef, **a
 def layers(count: int, fault: int = -1) -> tuple[Chain, Array]:
     """Return the chain through layers of MatMul and Relu, and what FLOAT32 gives; one may be off by 2^-9."""
     x, weights = random(4, 16), [random(16, 16) / 4 for _ in range(count)]
-    chain = Chain({"x0": x, **{f"w{i}": w for i, w in enumerate(weights)}}, Limits("FLOAT32"))
+    chain = Chain({"x0": x, **{f"w{i}": w for i, w in enumerate(weights)}}, Limits())
     for i, w in enumerate(weights):
         y = x @ w
         y = y * np.float32(1 + 2.0**-9) if i == fault else y
@@ -87,7 +87,7 @@ def test_sizes_and_what_follows_from_exact_tensors_stay_exact() -> None:
 
 def test_where_the_tolerance_becomes_infinite_is_named() -> None:
     x = np.array([0.5, 2.0], np.float32)
-    chain = Chain({"x": x}, Limits("FLOAT32"))
+    chain = Chain({"x": x}, Limits())
     chain.give_up({"y": x}, "Custom is not computed: no operator")
     chain.add("Neg", named("Neg", {"y": x}, "z", float32(2)), {"z": -x})
     assert chain.output("z", -x, 2).reason == "Custom is not computed: no operator"
@@ -96,7 +96,7 @@ def test_where_the_tolerance_becomes_infinite_is_named() -> None:
 def test_a_tolerance_above_the_largest_element_is_of_no_use() -> None:
     """The difference of two numbers that are a rounding apart may be anything."""
     x = {"x": np.array([1.0], np.float32), "y": np.array([1.0 + 2.0**-23], np.float32)}
-    chain, one = Chain(x, Limits("FLOAT32")), float32(1)
+    chain, one = Chain(x, Limits()), float32(1)
     powers = {f"exp {name}": np.exp(values) for name, values in x.items()}
     for name, values in x.items():
         chain.add(f"Exp {name}", named("Exp", {name: values}, f"exp {name}", one), {f"exp {name}": np.exp(values)})
@@ -113,7 +113,7 @@ def test_a_tensor_that_no_node_gave_is_named() -> None:
 
 
 def test_the_shares_are_of_squared_relative_errors() -> None:
-    chain = Chain({}, Limits("FLOAT32"))
+    chain = Chain({}, Limits())
     y = np.array([3.0, 4.0], np.float32)  # 25 in all
     for name, squares in (("first", 0.25), ("second", 0.75), ("third", 0.0)):
         chain.note(name, {"y": OutputResult(2, squares=squares)}, {"y": y})
@@ -128,7 +128,7 @@ def test_tensors_that_nobody_reads_are_let_go() -> None:
 
 def test_an_output_that_is_the_implementations_own_is_not_judged() -> None:
     whole, floats = np.arange(3), random(3)
-    chain = Chain({"x": random(3)}, Limits("FLOAT32"))
+    chain = Chain({"x": random(3)}, Limits())
     chain.take("NonZero", ["x"], {"y": whole}, "it has none")
     chain.take("Odd", ["x"], {"z": floats}, "it has none")
     chain.take("Fixed", [], {"w": floats}, "it has none")
@@ -139,7 +139,7 @@ def test_an_output_that_is_the_implementations_own_is_not_judged() -> None:
 
 def test_floats_of_a_node_that_is_not_computed_leave_no_bound_to_what_follows() -> None:
     x = random(4, 16)
-    chain = Chain({"x": x}, Limits("FLOAT32"))
+    chain = Chain({"x": x}, Limits())
     chain.take("Odd", ["x"], {"z": x}, "it has none")
     chain.add("Relu", named("Relu", {"z": x}, "y", float32(4, 16)), {"y": np.maximum(x, 0)})
     assert chain.output("y", np.maximum(x, 0), 2).reason == "Odd is not computed: it has none"

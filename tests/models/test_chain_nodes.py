@@ -23,7 +23,7 @@ def test_a_node_that_is_not_computed_is_exact_if_it_gives_sizes() -> None:
     shape, det = node_cases(made, "m", {})
     model = Loaded(made, {}, (shape, det), {})
     x = np.ones((2, 2), np.float32)
-    chain = Chain({"x": x}, Limits("FLOAT32"))
+    chain = Chain({"x": x}, Limits())
     assert (is_of_sizes(shape), is_of_sizes(det)) == (True, False)
     follow_node(chain, shape, Unjudged("not-mapped", "so"), {"s": np.array([2, 2])}, model)
     follow_node(chain, det, Unjudged("not-mapped", "so"), {"y": np.zeros((), np.float32)}, model)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -21,9 +20,11 @@ from dmlcheck.running.results import CaseResult
 __all__ = ["runtime"]
 
 
+pytestmark = pytest.mark.usefixtures("folder")
+
+
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def _right(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Faulty, "spoil", {})
 
 

@@ -18,7 +18,7 @@ Array = Any
 def judged(
     made: Any, inputs: list[Array | None], outputs: list[Array | None], *, opset: int = 17, is_directml: bool = False
 ) -> NodeVerdict | Unjudged:
-    return judge_node(made, opset, inputs, outputs, is_directml=is_directml, limits=Limits("FLOAT32"), file="m.onnx")
+    return judge_node(made, opset, inputs, outputs, is_directml=is_directml, limits=Limits(), file="m.onnx")
 
 
 def floats(*values: float) -> Array:
@@ -198,7 +198,7 @@ def test_several_steps_are_judged_together_and_are_cases_one_by_one() -> None:
 def test_numbers_of_four_bits_are_known_by_their_type() -> None:
     made, scale = node("DequantizeLinear", "x s", "y"), np.array(0.5, np.float32)
     found = judge_node(made, 21, [np.array([-8, 7], np.int8), scale], [floats(-4, 3.5)], is_directml=False,
-                       limits=Limits("FLOAT32"), elements={"x": "INT4"})  # fmt: skip
+                       limits=Limits(), elements={"x": "INT4"})  # fmt: skip
     assert isinstance(found, NodeVerdict)
     assert (found.operators, found.verdict.findings) == (("DML_OPERATOR_DEQUANTIZE",), ())
 

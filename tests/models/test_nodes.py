@@ -11,7 +11,7 @@ from commandline import dmlcheck
 from run_models import constant, onnx, perceptron, random
 from whole_models import model, node, save
 
-from dmlcheck.formats.read import read_file
+from dmlcheck.formats.registry import read_file
 from dmlcheck.models import nodes as model_nodes
 from dmlcheck.models.nodes import import_
 

@@ -16,6 +16,7 @@ from dmlcheck.cases.find import Target
 from dmlcheck.models import node_values
 from dmlcheck.models.cases import ModelRequest
 from dmlcheck.models.run import ModelExecution
+from dmlcheck.reference.limits.precision import Precision
 from dmlcheck.running.events import Done, Ended, Other, Plan
 from dmlcheck.running.results import CaseResult, NotFinite
 from dmlcheck.running.selection import Selection
@@ -150,7 +151,7 @@ def test_the_settings_of_the_run_decide_what_is_allowed(runtime: type[Runtime]) 
     made = one_input([node("MatMul", "x w", "y", "product")], [4, 256], [random("w", 256, 256)])
     runtime.factors["product"] = 1 + 2.0**-12
     assert outcomes(made)["product"] == "failed"
-    assert outcomes(made, plan=Plan(settings=Settings(accumulate="FLOAT16")))["product"] == "passed"
+    assert outcomes(made, plan=Plan(settings=Settings(precision=Precision("FLOAT16"))))["product"] == "passed"
 
 
 def test_constants_are_no_nodes_and_a_node_of_constants_is_judged() -> None:

@@ -16,7 +16,7 @@ from dmlcheck.specs.records import Peer
 
 Array = np.ndarray[Any, Any]
 RANDOM = np.random.default_rng(3)
-LIMITS = Limits("FLOAT32")
+LIMITS = Limits()
 SKIP = "com.microsoft.SkipLayerNormalization"
 
 
@@ -120,7 +120,7 @@ def test_a_sigmoid_among_several_steps_may_be_as_far_off_as_the_implementation_i
     x = np.linspace(-17, -9, 64).astype(np.float32)
     node = node_of("com.microsoft.QuickGelu", [x], float32(64), alpha=1.0)
     exact = 1 / (1 + np.exp(-x.astype(np.float64)))
-    peers = Limits("FLOAT32")
+    peers = Limits()
     peers.peer = Peer("onnxruntime", "1.32.0")
     for error, texts in ((1.7e-7, 1), (1e-6, 0)):
         values = (x * (exact + error)).astype(np.float32)

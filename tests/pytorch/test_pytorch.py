@@ -26,6 +26,8 @@ JUDGED = ("--implementation", NAME, "--expectations", str(KNOWN))
 SAMPLE = ("element_wise_divide", "element_wise_bit_count", "cast", "reduce", "gather_nd1", "padding", "fold", "top_k1",
           "max_pooling2", "convolution_integer", "element_wise_clip", "gru")  # fmt: skip
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 
 def outcomes(*folders: Path) -> tuple[int, dict[str, set[str]]]:
     """Run cases, and return how that ends, with the operators of each outcome."""
@@ -34,11 +36,6 @@ def outcomes(*folders: Path) -> tuple[int, dict[str, set[str]]]:
     for case in json_of("report.json")["cases"]:
         found.setdefault(case["outcome"], set()).add(case["operator"])
     return result.exit_code, found
-
-
-@pytest.fixture(autouse=True)
-def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def test_pytorch_computes_most_operators() -> None:

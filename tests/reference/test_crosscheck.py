@@ -32,6 +32,7 @@ from dmlcheck.onnx.export.four_bits import with_bytes
 from dmlcheck.onnx.export.mappings import build, mappings
 from dmlcheck.onnx.export.records import ExportedNode, Inexpressible
 from dmlcheck.reference.bounds import bounds
+from dmlcheck.reference.limits.precision import Precision
 from dmlcheck.specs.load import full_name, load_spec, operator_names
 from dmlcheck.specs.names import NEWEST_LEVEL
 from dmlcheck.specs.records import INPUT, OUTPUT
@@ -966,8 +967,8 @@ def judge(
     outputs = {label: (tensor, expected[label]) for label, _, tensor in desc.tensors(OUTPUT)}
     # onnx's evaluator rounds every step to the type of its tensors, where DirectML may accumulate in FLOAT32.
     is_half = any(tensor.data_type == "FLOAT16" for tensor, _ in outputs.values())
-    limit = limit_for(desc, None, "FLOAT16" if program == "onnx" and is_half else "FLOAT32")
-    bounds_of = partial(bounds, desc, inputs, accumulate=limit.accumulate)
+    limit = limit_for(desc, None, Precision("FLOAT16" if program == "onnx" and is_half else "FLOAT32"))
+    bounds_of = partial(bounds, desc, inputs, precision=limit.precision)
     for label, (found, marks) in compare(outputs, actual, limit, bounds_of).items():
         if found.shape:
             judge_failure(program, desc, f"the result {found.shape}", tally)

@@ -23,7 +23,7 @@ INF, NAN = float("inf"), float("nan")
 
 def each_along(axis: int) -> Cut:
     """Return tiles of one place along an axis each."""
-    return Cut(lambda _: (axis,), depth=lambda _: BLOCK)
+    return Cut((axis,), depth=lambda _: BLOCK)
 
 
 # ---- tiles
@@ -113,7 +113,7 @@ def test_results_in_blocks_are_rounded_block_by_block(install: Install) -> None:
         assert isinstance(input, Blocks)
         return PartlyUndefined(input * 3, input == 4)
 
-    install("ELEMENT_WISE_IDENTITY", Kernel(formula, Cut(lambda _: (), {"input": in_blocks})))
+    install("ELEMENT_WISE_IDENTITY", Kernel(formula, Cut((), {"input": in_blocks})))
     desc = described("ELEMENT_WISE_IDENTITY", InputTensor=("FLOAT32", 5), OutputTensor=("FLOAT32", 5))
     inputs = {"InputTensor": floats(1, 2, 3, 4, 5)}
     result = engine.evaluate(desc, inputs)["OutputTensor"]

@@ -11,6 +11,7 @@ import pytest
 from commandline import WRONG, dmlcheck, write
 from results import failed
 
+from dmlcheck.reference.limits.precision import Precision
 from dmlcheck.reports.again import again
 from dmlcheck.reports.records import Earlier, RunInfo
 from dmlcheck.running.results import CaseResult, Drift, Together
@@ -49,7 +50,7 @@ INFO = RunInfo("reference")
         (INFO, failed("x", "-f.yaml"), "dmlcheck run -- -f.yaml::x"),
         (INFO, failed(is_malformed=True), "dmlcheck run cases/sum.yaml"),
         (
-            INFO._replace(implementation="command:./it", settings=Settings(accumulate="FLOAT16", inputs="BFLOAT16")),
+            INFO._replace(implementation="command:./it", settings=Settings(precision=Precision("FLOAT16", "BFLOAT16"))),
             failed(),
             (
                 "dmlcheck run --implementation command:./it --accumulate float16 --input-precision bfloat16"
@@ -57,7 +58,7 @@ INFO = RunInfo("reference")
             ),
         ),
         (
-            INFO._replace(settings=Settings(algorithms=("winograd",))),
+            INFO._replace(settings=Settings(precision=Precision(algorithms=("winograd",)))),
             failed(),
             "dmlcheck run --algorithms winograd cases/sum.yaml::sum",
         ),

@@ -21,13 +21,7 @@ FILES = Path(__file__).parent.parent / "snapshots" / "files"
 INFO = RunInfo("onnxruntime", version="1.31.1", device="GPU *0*")
 
 
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Run every test in an empty folder, outside any workflow."""
-    for name in ("GITHUB_WORKSPACE", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 def command(line: str) -> tuple[str, dict[str, str], str]:

@@ -15,6 +15,7 @@ from results import OUTPUT, case, every_outcome, failed, report, summary_of
 
 from dmlcheck import __version__
 from dmlcheck.diagnostics.record import Diagnostic
+from dmlcheck.reference.limits.precision import Precision
 from dmlcheck.reports.junit import JunitReport
 from dmlcheck.reports.layout import indent
 from dmlcheck.reports.records import RunInfo
@@ -112,7 +113,7 @@ def properties(root: Any) -> dict[str, str]:
 
 def test_a_suite_says_what_was_run(tmp_path: Path) -> None:
     results = [CaseResult(case(operator=operator), "passed") for operator in ("REDUCE", "DML_OPERATOR_ARGMAX", "ODD")]
-    info = RunInfo("onnxruntime", Settings("6_4", "FLOAT16", inputs="TF32"), version="1.31.1", device="GPU 0")
+    info = RunInfo("onnxruntime", Settings("6_4", Precision("FLOAT16", "TF32")), version="1.31.1", device="GPU 0")
     assert properties(written(tmp_path / "report.xml", [*results, failed(file="b.yaml")], info)) == {
         "dmlcheck": __version__,
         "implementation": "onnxruntime",

@@ -6,6 +6,7 @@ import pytest
 from results import UNLIKELY, case, every_outcome, failed, summary_of
 
 from dmlcheck.diagnostics.record import Diagnostic
+from dmlcheck.reference.limits.precision import Precision
 from dmlcheck.reports.records import Earlier, OfClass, RunInfo, Tally, outcomes_text
 from dmlcheck.running.results import FOR_IMPLEMENTATIONS, LEGAL, CaseResult, Drift
 from dmlcheck.running.settings import Settings
@@ -166,17 +167,17 @@ def test_outcomes_are_told_in_words(results: list[CaseResult], text: str) -> Non
             ),
         ),
         (
-            RunInfo("directml", Settings(accumulate="FLOAT16"), version="1.15.4"),
+            RunInfo("directml", Settings(precision=Precision("FLOAT16")), version="1.15.4"),
             "directml 1.15.4",
             "1 case at the feature level of its file; tolerances assume sums in FLOAT16",
         ),
         (
-            RunInfo("x", Settings("3_0", "FLOAT16"), version="1.2", device="GPU 0"),
+            RunInfo("x", Settings("3_0", Precision("FLOAT16")), version="1.2", device="GPU 0"),
             "x 1.2 (GPU 0)",
             "1 case up to DML_FEATURE_LEVEL_3_0 (DirectML 1.4.0); tolerances assume sums in FLOAT16",
         ),
         (
-            RunInfo("x", Settings(inputs="TF32")),
+            RunInfo("x", Settings(precision=Precision(factors="TF32"))),
             "x",
             "1 case at the feature level of its file; tolerances assume sums in FLOAT32, inputs in TF32",
         ),

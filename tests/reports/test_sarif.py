@@ -18,6 +18,7 @@ from dmlcheck import __version__
 from dmlcheck.diagnostics.catalog import RULES
 from dmlcheck.diagnostics.pages import page
 from dmlcheck.diagnostics.record import Diagnostic
+from dmlcheck.reference.limits.precision import Precision
 from dmlcheck.reports.records import RunInfo
 from dmlcheck.reports.sarif import SarifReport, file_uri
 from dmlcheck.running.results import CaseResult
@@ -26,17 +27,12 @@ from dmlcheck.running.settings import Settings
 HERE = Path(__file__).parent.parent
 FILES = HERE / "snapshots" / "files"
 SCHEMA = jsonschema.Draft4Validator(json.loads((HERE / "schemas" / "sarif-schema-2.1.0.json").read_text("utf-8")))
-INFO = RunInfo("onnxruntime", Settings("6_4", "FLOAT16", inputs="TF32"), version="1.31.1")
+INFO = RunInfo("onnxruntime", Settings("6_4", Precision("FLOAT16", "TF32")), version="1.31.1")
 # RFC 3986: what may stand in the path of a reference.
 URI = re.compile(r"(file://)?([A-Za-z0-9._~/:!$&'()*+,;=@-]|%[0-9A-F]{2})*")
 
 
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Run every test in an empty folder, outside any workflow."""
-    monkeypatch.delenv("GITHUB_WORKSPACE", raising=False)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 def parsed(text: str) -> Any:

@@ -11,6 +11,7 @@ import pytest
 from commandline import json_of
 from results import failed, summary_of
 
+from dmlcheck.reference.limits.precision import Precision
 from dmlcheck.reports.json import JsonReport
 from dmlcheck.reports.reading import ReportError
 from dmlcheck.reports.records import Earlier, RunInfo
@@ -24,7 +25,7 @@ pytestmark = pytest.mark.usefixtures("folder")
 
 INFO = RunInfo(
     "onnxruntime",
-    Settings("4_1", "FLOAT16", directml_version="1.8.0"),
+    Settings("4_1", Precision("FLOAT16"), directml_version="1.8.0"),
     version="1.2",
     device="CPU",
     warn_above=0.5,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dmlcheck.reports.html.page import Assets
+from dmlcheck.reports.html.report import Assets
 from dmlcheck.reports.html.templates import file_text as of_the_report
 from dmlcheck.reports.site.build import site_files
 from dmlcheck.reports.site.templates import file_text as of_the_site

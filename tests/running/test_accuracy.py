@@ -6,6 +6,7 @@ import json
 import re
 import sys
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -23,7 +24,7 @@ from dmlcheck.comparison.records import Element
 from dmlcheck.comparison.tolerances import Limit
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.files.yaml import parse
-from dmlcheck.formats.read import read_document
+from dmlcheck.formats.registry import read_document
 from dmlcheck.running.accuracy import Spot, Worst, worst_text
 from dmlcheck.specs.records import Tolerance
 
@@ -560,8 +561,7 @@ def shards(*words: str, **answers: float) -> list[str]:
     return names
 
 
-def merge(*words: str) -> Result:
-    return dmlcheck("merge", *words)
+merge = partial(dmlcheck, "merge")
 
 
 def timeless(path: str) -> dict[str, Any]:

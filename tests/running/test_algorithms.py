@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 from commandline import dmlcheck, json_of
@@ -44,15 +44,12 @@ class Off:
 
 
 @pytest.fixture(autouse=True)
-def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(".")
-    Path("off_by_some.py").write_text(MODULE, encoding="utf-8")
-    Path("convolution.yaml").write_text(FILE, encoding="utf-8")
+def _folder(importable: Path) -> None:
+    (importable / "off_by_some.py").write_text(MODULE, encoding="utf-8")
+    (importable / "convolution.yaml").write_text(FILE, encoding="utf-8")
 
 
-def run(*words: str) -> Any:
-    return dmlcheck("run", "convolution.yaml", "--implementation", "python:off_by_some:Off", *words)
+run = partial(dmlcheck, "run", "convolution.yaml", "--implementation", "python:off_by_some:Off")
 
 
 def test_errors_of_winograds_size_fail_and_are_named() -> None:

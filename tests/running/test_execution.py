@@ -10,18 +10,18 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
 import pytest
-from click.testing import CliRunner, Result
+from commandline import dmlcheck, run
 from misbehaving import CRASH, EXIT, HANG, MEMORY, RAISE, WRONG
 from misbehaving_cases import BAD, folder, write  # noqa: F401 - the fixture is used by its name
 
-import dmlcheck
+from dmlcheck import load_cases
 from dmlcheck.cases.find import Target
-from dmlcheck.cli import main
 from dmlcheck.implementations.reference import Reference
 from dmlcheck.running import execution, verdict
 from dmlcheck.running.events import Plan, digest_of
@@ -29,10 +29,6 @@ from dmlcheck.running.one_case import Run, run_case
 from dmlcheck.values import memory
 
 OLDER = '{"schema": "dmlcheck-report/1", "cases": []}'
-
-
-def run(*words: str) -> Result:
-    return CliRunner().invoke(main, ["run", *words], catch_exceptions=False)
 
 
 def report(*words: str) -> Any:
@@ -175,7 +171,7 @@ def test_memory_that_ends_in_the_comparison_is_the_cases_error(monkeypatch: pyte
     write("a.yaml", 1, 2)
     judge = Mock(side_effect=[MemoryError, None])
     monkeypatch.setattr(verdict, "equal_outputs", judge)
-    (case, other) = dmlcheck.load_cases("a.yaml")
+    (case, other) = load_cases("a.yaml")
     result = run_case(case, Run(Reference()))
     assert (result.outcome, result.reason) == ("error", "out of memory")
     assert [diagnostic.rule for diagnostic in result.diagnostics] == ["tensor-too-large"]
@@ -284,8 +280,7 @@ def shards(count: int, *words: str) -> list[str]:
     return names
 
 
-def merge(*words: str) -> Result:
-    return CliRunner().invoke(main, ["merge", *words], catch_exceptions=False)
+merge = partial(dmlcheck, "merge")
 
 
 def test_merged_shards_are_the_whole_run() -> None:

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
-from click.testing import Result
 from commandline import dmlcheck, json_of
 from misbehaving import WRONG
 from misbehaving_cases import BAD, folder, write  # noqa: F401 - the fixture is used by its name
 from running.test_expectations import expect, run
 
-
-def update(*words: str) -> Result:
-    command = ["expectations", "update", "r.json", "known.yaml", *words]
-    return dmlcheck(*command)
+update = partial(dmlcheck, "expectations", "update", "r.json", "known.yaml")
 
 
 KNOWN = """\

@@ -40,21 +40,9 @@ def expect(text: str) -> None:
 
 
 def run(*words: str) -> tuple[Result, dict[str, Any]]:
-    command = [
-        "run",
-        "a.yaml",
-        "--implementation",
-        BAD,
-        "--expectations",
-        "known.yaml",
-        "--json",
-        "r.json",
-        "--timeout",
-        "0",
-        *words,
-    ]
     Path("r.json").unlink(missing_ok=True)
-    result = dmlcheck(*command)
+    settings = ("--expectations", "known.yaml", "--json", "r.json", "--timeout", "0")
+    result = dmlcheck("run", "a.yaml", "--implementation", BAD, *settings, *words)
     found = json_of("r.json") if Path("r.json").exists() else {"cases": []}
     return result, {case["name"]: (case["outcome"], case["reason"]) for case in found["cases"]}
 

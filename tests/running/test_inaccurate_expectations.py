@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import re
 import sys
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import Result
 from commandline import dmlcheck, json_of
 from judged import giving
 from report_schema import checked_report
 
 from dmlcheck.cases.records import DetachedOrigin
 from dmlcheck.files.yaml import parse
-from dmlcheck.formats.read import read_document
+from dmlcheck.formats.registry import read_document
 from dmlcheck.implementations.reference import Reference
 from dmlcheck.running.one_case import Run, run_case
 from dmlcheck.running.results import CaseResult
@@ -278,8 +278,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def run(*words: str) -> Result:
-    return dmlcheck("run", "case.yaml", *words)
+run = partial(dmlcheck, "run", "case.yaml")
 
 
 def report(*words: str, path: str = "report.json") -> dict[str, Any]:

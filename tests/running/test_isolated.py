@@ -7,7 +7,7 @@ from misbehaving import CRASH, EXIT, HANG
 from misbehaving_cases import BAD, folder, write  # noqa: F401 - the fixture is used by its name
 
 from dmlcheck.cases.find import Target
-from dmlcheck.formats.read import read_file
+from dmlcheck.formats.registry import read_file
 from dmlcheck.running.events import Plan
 from dmlcheck.running.isolated import IsolatedRunner
 from dmlcheck.running.known_failures import DirectML

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -51,8 +51,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def run(*words: str) -> Any:
-    return dmlcheck("run", "cases.yaml", "--implementation", "python:sevens:Sevens", *words)
+run = partial(dmlcheck, "run", "cases.yaml", "--implementation", "python:sevens:Sevens")
 
 
 def test_a_failed_case_is_a_folder_that_runs_again_and_fails_again(folder: Path) -> None:

@@ -12,7 +12,7 @@ from dmlcheck.cases.records import Case
 from dmlcheck.descs import read as reading
 from dmlcheck.diagnostics.record import ERROR, NOTE, Diagnostic
 from dmlcheck.files import yaml
-from dmlcheck.formats.read import read_document
+from dmlcheck.formats.registry import read_document
 from dmlcheck.implementations import Failure, LibraryAnswer
 from dmlcheck.running import legality
 from dmlcheck.running.legality import LevelRequest, Validated, all_problems, errors_in, validated

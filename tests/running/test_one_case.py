@@ -13,7 +13,7 @@ from asked_library import E_INVALIDARG, AskedLibrary
 from judged import answering, giving, like_reference
 
 from dmlcheck.cases.records import Case
-from dmlcheck.formats.read import read_file
+from dmlcheck.formats.registry import read_file
 from dmlcheck.implementations import Failure, TimedOut, Unsupported
 from dmlcheck.implementations.reference import Reference
 from dmlcheck.reference.limits import deadline
@@ -127,6 +127,17 @@ def test_what_an_implementation_does_not_support_is_skipped() -> None:
 def test_a_desc_that_is_not_legal_fails() -> None:
     wrong = {**ADD, "BTensor": {"DataType": "FLOAT16", "Sizes": [2]}}
     assert ending(case(desc=wrong)) == ("failed", "the desc is not valid", ["data-type-mismatch"])
+
+
+def test_what_the_library_refuses_comes_before_what_it_takes(tmp_path: Path) -> None:
+    file = tmp_path / "a.yaml"
+    file.write_text(
+        "operator: REDUCE\n"
+        "desc: {Axes: [1, 1], Function: SUM, OutputTensor: {DataType: FLOAT32, Sizes: [2, 1]},"
+        " InputTensor: {DataType: FLOAT64, Sizes: [2, 3]}}\n"
+    )
+    (result,) = run_cases(read_file(str(file)).cases)
+    assert [found.rule for found in result.diagnostics] == ["unsupported-data-type", "duplicate-axis"]
 
 
 def test_values_that_cannot_be_used_are_an_error_also_where_nothing_would_run() -> None:

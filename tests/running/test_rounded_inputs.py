@@ -68,12 +68,9 @@ class LastRow(Tf32):
 
 
 @pytest.fixture(autouse=True)
-def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(".")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    Path("units.py").write_text(MODULE, encoding="utf-8")
-    Path("products.yaml").write_text(FILE, encoding="utf-8")
+def _folder(importable: Path) -> None:
+    (importable / "units.py").write_text(MODULE, encoding="utf-8")
+    (importable / "products.yaml").write_text(FILE, encoding="utf-8")
 
 
 def run(*words: str, unit: str = "Tf32") -> Result:

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import Result
-from commandline import dmlcheck, json_of
+from commandline import dmlcheck, json_of, run
 
 from dmlcheck.cases.find import Target
 from dmlcheck.cases.records import Case
@@ -66,10 +65,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("s").mkdir()
     Path("s/a.yaml").write_text(CASES, encoding="utf-8")
     return tmp_path
-
-
-def run(*words: str) -> Result:
-    return dmlcheck("run", *words)
 
 
 def listed(*words: str) -> list[str]:

@@ -53,12 +53,9 @@ NAME = "python:adding:Sums"
 
 
 @pytest.fixture(autouse=True)
-def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(".")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    Path("adding.py").write_text(MODULE, encoding="utf-8")
-    Path("sums.yaml").write_text(FILE, encoding="utf-8")
+def _folder(importable: Path) -> None:
+    (importable / "adding.py").write_text(MODULE, encoding="utf-8")
+    (importable / "sums.yaml").write_text(FILE, encoding="utf-8")
 
 
 def run(*words: str, name: str = NAME) -> Result:

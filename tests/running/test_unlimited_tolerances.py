@@ -27,11 +27,8 @@ WHERE = ", where the tolerance allows all that the operator can return"
 
 
 @pytest.fixture(autouse=True)
-def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(".")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    Path("recip.yaml").write_text(FILE.replace("  - {name: own", "  # - {name: own"), encoding="utf-8")
+def _folder(importable: Path) -> None:
+    (importable / "recip.yaml").write_text(FILE.replace("  - {name: own", "  # - {name: own"), encoding="utf-8")
 
 
 def run(*words: str, name: str = NAME, path: str = "recip.yaml") -> Result:

@@ -58,7 +58,7 @@ def test_an_output_of_another_shape_is_shown_as_a_whole() -> None:
 
 
 def test_faults_are_tried_for_the_first_wrong_outputs_of_a_file_only() -> None:
-    limits = Limits("FLOAT32")
+    limits = Limits()
     assert [limits.try_once_more("a.yaml") for _ in range(22)] == [True] * 20 + [False] * 2
     assert limits.try_once_more("b.yaml")
 
@@ -68,7 +68,7 @@ def off(**more: Any) -> Mapping[str, OutputResult]:
 
 
 def test_causes_are_looked_for_once_a_kind_of_failure() -> None:
-    limits = Limits("FLOAT32")
+    limits = Limits()
     row, other = ({"DataType": "FLOAT32", "Sizes": sizes} for sizes in ([2, 2], [2, 3]))
     relu, of_other_sizes = (
         valid("DML_OPERATOR_ACTIVATION_RELU", InputTensor=tensor, OutputTensor=tensor) for tensor in (row, other)

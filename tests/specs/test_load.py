@@ -103,7 +103,6 @@ def test_a_spec_that_is_not_yaml_is_an_error_of_dmlcheck(specs: Path) -> None:
 
 
 def test_every_spec_is_named_after_its_operator() -> None:
-    assert len(load.operator_names()) == 177
     for name in load.operator_names():
         assert load.load_spec(name).operator == name
 

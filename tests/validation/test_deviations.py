@@ -9,7 +9,7 @@ import pytest
 from dmlcheck.descs.read import read_desc
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.formats.find import find_files
-from dmlcheck.formats.read import read_file
+from dmlcheck.formats.registry import read_file
 from dmlcheck.specs.load import data_folder, load_spec, operator_names
 from dmlcheck.specs.names import parse_version
 from dmlcheck.specs.records import Deviation
@@ -188,6 +188,36 @@ def test_nothing_is_noted_of_a_desc_that_only_values_or_a_device_show() -> None:
     desc = desc_of(*rows)
     assert texts(desc) == ["values", "device", "code"]
     assert [note.params["text"] for note in notes(desc)] == ["code"]
+
+
+def test_what_a_desc_shows_with_any_values_is_noted_of_it() -> None:
+    rows = (
+        row("every element", values="expected == expected"),
+        row("an output", values="output == 'OutputTensor'"),
+        row("a limit", values="actual >= Axes[0]"),
+        row("right values", values="expected == 0"),
+    )
+    assert [note.params["text"] for note in notes(desc_of(*rows))] == ["every element", "an output", "a limit"]
+
+
+@pytest.mark.parametrize(
+    ("operator", "raw", "other", "words"),
+    [
+        ("ELEMENT_WISE_CLIP", {"Min": 2, "Max": 1}, {"Max": 2}, "A Min above Max"),
+        (
+            "MULTIHEAD_ATTENTION",
+            {"MaskType": "BOOLEAN", "RelativePositionBiasTensor": IRIS["InputTensor"], "OutputTensor": FOUR},
+            {"RelativePositionBiasTensor": None},
+            "With a BOOLEAN mask the bias",
+        ),
+    ],
+)
+def test_a_shipped_deviation_of_all_elements_is_noted_of_the_descs_that_it_speaks_of(
+    operator: str, raw: dict[str, Any], other: dict[str, Any], words: str
+) -> None:
+    found = [read_desc(operator, fields).desc for fields in (raw, {**raw, **other})]
+    texts = [[str(note.params["text"])[: len(words)] for note in notes(desc)] for desc in found if desc is not None]
+    assert texts == [[words], []]
 
 
 def test_every_shipped_deviation_says_when_and_has_a_source() -> None:

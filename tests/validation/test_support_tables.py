@@ -13,7 +13,7 @@ from five_operators import GOOD_ARG, LEVELS, X4, arg, hardmax, reduce, tensor
 from dmlcheck.descs.read import Reading, read_desc
 from dmlcheck.diagnostics.record import Finding
 from dmlcheck.diagnostics.wording import pointer
-from dmlcheck.formats.read import read_file
+from dmlcheck.formats.registry import read_file
 from dmlcheck.specs.load import load_spec, operator_names
 from dmlcheck.specs.names import DATA_TYPES
 from dmlcheck.specs.records import SupportTable, TensorSupport

@@ -1,7 +1,7 @@
 """Loads DirectML's library into this process, and makes a device of it.
 
 On Linux the library is linked with Direct3D 12 and DXCore. Where there is no GPU for them, as anywhere but in WSL, the
-wheel's own stand for both, and DXCore's one function is led to an object of ours.
+wheel's own stand for both, ours where it has none, and DXCore's one function is led to an object of ours.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 import ctypes
 import os
 import struct
+import tempfile
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from dmlcheck.implementations.directml import answering, d3d12, dml
@@ -23,10 +25,14 @@ from dmlcheck.implementations.directml.com import (
     function_of,
     put,
 )
+from dmlcheck.implementations.directml.linked import refusing
 
 WSL = "/usr/lib/wsl/lib"
 NONE, WARP = "none", "warp"
 _FEATURE_LEVEL_11_0 = 0xB000
+_DIRECT3D, _DXCORE = "libd3d12.so", "libdxcore.so"
+_OF_DIRECT3D = ("D3D12CreateDevice", "D3D12SerializeVersionedRootSignature")
+_OF_DXCORE = ("DXCoreCreateAdapterFactory",)
 
 
 class CannotLoad(Exception):
@@ -125,7 +131,9 @@ def _device(create: Any, adapter: IDXGIAdapter) -> tuple[d3d12.ID3D12Device, str
 
 
 def _linux(setup: Setup) -> LoadedLibrary:
-    direct3d, dxcore = _library(setup.d3d12 or "libd3d12.so"), _library("libdxcore.so")
+    must_execute = setup.d3d12 or setup.device not in ("", NONE)
+    direct3d = _library(setup.d3d12 or _DIRECT3D) if must_execute else _linked(_DIRECT3D, _OF_DIRECT3D)
+    dxcore = _linked(_DXCORE, _OF_DXCORE)
     device = None if setup.device == NONE else _linux_device(direct3d, setup)
     alive: list[Any] = [direct3d]
     if device is None or not os.path.isdir(WSL):
@@ -136,6 +144,20 @@ def _linux(setup: Setup) -> LoadedLibrary:
         return LoadedLibrary(_directml(library, device.address), device, _linux_name(setup), (library, alive))
     answers = answering.device()
     return LoadedLibrary(_directml(library, answers.address), None, NONE, (library, alive, answers))
+
+
+def _linked(name: str, functions: Sequence[str]) -> Any:
+    """Load a library that DirectML's is linked with, or where there is none, one whose functions refuse."""
+    try:
+        return _library(name)
+    except CannotLoad as error:
+        if f"{name}: cannot open" not in str(error):
+            raise
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, name)
+        with open(path, "wb") as file:
+            file.write(refusing(name, functions))
+        return _library(path)
 
 
 def environment_for(setup: Setup) -> dict[str, str]:

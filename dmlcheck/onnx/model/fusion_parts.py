@@ -103,11 +103,6 @@ class Parts:
         value = self.values.get(name)
         return None if value is None else value.sizes
 
-    def is_vector(self, name: str, *, of: int | str | None = None) -> bool:
-        """Whether a value has one dimension, of a size where one is given."""
-        sizes = self.sizes(name)
-        return sizes is not None and len(sizes) == 1 and of in (None, sizes[0])
-
     def is_constant(self, name: str) -> bool:
         """Whether a value is in the model."""
         value = self.values.get(name)

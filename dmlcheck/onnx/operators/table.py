@@ -6,63 +6,44 @@ these tables.
 
 from __future__ import annotations
 
+from importlib import import_module
+
 from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped
 from dmlcheck.onnx.descs.padded import padded
-from dmlcheck.onnx.operators import (
-    activation,
-    attention,
-    convolution,
-    einsum,
-    elementwise,
-    experimental,
-    fills_and_diagonals,
-    fused_attention,
-    fused_normalization,
-    gathering,
-    gelu,
-    grouped_attention,
-    matrix_products,
-    moved_elements,
-    normalization,
-    pooling,
-    quantization,
-    quantized_on_cpu,
-    quantized_operators,
-    recurrent,
-    reduction,
-    resampling,
-    rotary,
-    transforms,
-    without_operators,
-)
 from dmlcheck.onnx.operators.row import Maker, Row
 
+FAMILIES = (
+    "activation",
+    "attention",
+    "convolution",
+    "einsum",
+    "elementwise",
+    "experimental",
+    "fills_and_diagonals",
+    "fused_attention",
+    "fused_normalization",
+    "fused_on_cpu",
+    "gathering",
+    "gelu",
+    "grouped_attention",
+    "matrix_products",
+    "moved_elements",
+    "normalization",
+    "pooling",
+    "quantization",
+    "quantized_on_cpu",
+    "quantized_operators",
+    "recurrent",
+    "reduction",
+    "resampling",
+    "rotary",
+    "transforms",
+    "without_operators",
+)
 OPERATORS: dict[str, Row] = {
-    **activation.OPERATORS,
-    **attention.OPERATORS,
-    **convolution.OPERATORS,
-    **einsum.OPERATORS,
-    **elementwise.OPERATORS,
-    **experimental.OPERATORS,
-    **fills_and_diagonals.OPERATORS,
-    **fused_attention.OPERATORS,
-    **fused_normalization.OPERATORS,
-    **gathering.OPERATORS,
-    **gelu.OPERATORS,
-    **grouped_attention.OPERATORS,
-    **matrix_products.OPERATORS,
-    **moved_elements.OPERATORS,
-    **normalization.OPERATORS,
-    **pooling.OPERATORS,
-    **quantization.OPERATORS,
-    **quantized_on_cpu.OPERATORS,
-    **quantized_operators.OPERATORS,
-    **recurrent.OPERATORS,
-    **reduction.OPERATORS,
-    **resampling.OPERATORS,
-    **rotary.OPERATORS,
-    **transforms.OPERATORS,
-    **without_operators.OPERATORS,
+    operator: row
+    for family in FAMILIES
+    for operator, row in import_module(f"dmlcheck.onnx.operators.{family}").OPERATORS.items()
 }
 _UNKNOWN = Row()
 _LEFT = "nothing is computed where a tensor has no elements: outputs that have some hold what was in memory before"

@@ -1,10 +1,10 @@
-"""Cutting tensors into runs of elements, and arrays that come in blocks since they are too long for memory."""
+"""Runs of elements, arrays that come in blocks since they are too long for memory, and operands of formulas."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from functools import reduce
+from functools import partial, reduce
 from itertools import chain
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from dmlcheck.reference.arrays.places import Index
 from dmlcheck.reference.ball import numbers
-from dmlcheck.reference.ball.numbers import Ball, total_of_parts
+from dmlcheck.reference.ball.numbers import Arithmetic, Ball, total_of_parts
 from dmlcheck.reference.limits.work import ELEMENTS_OF_BLOCK
 
 BLOCK = ELEMENTS_OF_BLOCK
@@ -133,3 +133,40 @@ def in_rows(x: Any, axes: Axes) -> Any:
     """Return a matrix with a row for each group along `axes`, in row-major order."""
     others = [axis for axis in range(x.ndim) if axis not in axes]
     return x.transpose(*others, *sorted(axes)).reshape(-1, math.prod(x.shape[axis] for axis in axes))
+
+
+# ---- operands
+
+
+Numbers = Callable[[Any], Any]
+
+
+def as_numbers(x: Any, numbers: Numbers | None) -> Any:
+    """Return an operand, or each tensor of a list, as float64, int64 or uint64, or as other numbers made of them."""
+    if isinstance(x, list):
+        return [as_numbers(part, numbers) for part in x]
+    wide = widened(x)
+    if numbers is None:
+        return wide
+    return blockwise(numbers, wide) if isinstance(wide, Blocks) else numbers(wide)
+
+
+def widened(x: Any) -> Any:
+    """Return elements as float64, int64 or uint64."""
+    if isinstance(x, Blocks):
+        return blockwise(widened, x)
+    return x.astype(_WIDE[x.dtype.kind], copy=False) if isinstance(x, np.ndarray) else x
+
+
+_WIDE: dict[str, Any] = {"f": np.float64, "i": np.int64, "u": np.uint64, "b": np.uint64}
+
+
+def as_balls(x: Any, arithmetic: Arithmetic, *, is_exact: bool = False) -> Any:
+    """Return an operand as balls if it has floats; integers as int64 or uint64, and exact operands as they are."""
+    if isinstance(x, list):
+        return [as_balls(part, arithmetic, is_exact=is_exact) for part in x]
+    if isinstance(x, Blocks):
+        return blockwise(partial(as_balls, arithmetic=arithmetic, is_exact=is_exact), x)
+    if is_exact or not isinstance(x, np.ndarray):
+        return x
+    return Ball(x, 0.0, arithmetic) if x.dtype.kind == "f" else widened(x)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball, raw
-from dmlcheck.reference.results import PartlyUndefined
+from dmlcheck.reference.results import AsMeasured, PartlyUndefined
 from dmlcheck.specs.names import DATA_TYPES
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
 
@@ -28,6 +28,25 @@ def limited(number: Any, elements: Any) -> Any:
     value, ends = float(raw(number)), np.iinfo(elements.dtype)
     whole = 0 if np.isnan(value) else ends.max if value >= ends.max else ends.min if value <= ends.min else int(value)
     return elements.dtype.type(whole)
+
+
+def as_processor_converts(number: Any, elements: Any) -> Any:
+    """Return a FLOAT as an x64 processor converts it to the integer type of elements.
+
+    It loses its fraction and becomes a signed integer of 32 bits, or of 64 for types that need more, whose low bits
+    are kept; the least such integer stands for all others.
+    """
+    value, dtype = float(raw(number)), elements.dtype
+    most = 2 ** (31 if dtype.itemsize < 4 or dtype == np.int32 else 63)
+    whole = int(value) if -most <= value < most else int(value) if dtype == np.uint64 and 0 < value < 2.0**64 else -most
+    return np.array(whole % 2**64, np.uint64).astype(dtype)[()]
+
+
+def in_32_bits(x: Any, dtype: Any) -> Any:
+    """Return floats as integers of 32 bits, as DirectML computes with those of a type: NaN is 0, others are limited."""
+    wide = np.dtype(np.uint32 if dtype.kind == "u" else np.int32)
+    ends = np.iinfo(wide)
+    return np.clip(np.trunc(np.where(np.isnan(x), 0, x)), ends.min, ends.max).astype(wide)
 
 
 def stored(whole: Any, data_type: str) -> Any:
@@ -132,10 +151,13 @@ def narrowed(data_type: str, x: Any) -> Any:
 
 
 def sum_of_terms(terms: Sequence[Any], data_type: str) -> Any:
-    """Return the sum of several tensors, integers as results of a type; balls as one sum in any order."""
+    """Return the sum of several tensors, integers as DirectML stores them; balls as one sum in any order."""
     if isinstance(terms[0], Ball):
         return np.stack(terms).sum(axis=0)
-    return narrowed(data_type, reduce(np.add, terms))
+    total = reduce(np.add, terms)
+    if data_type in FORMATS or DATA_TYPES[data_type].bits >= 32:
+        return total
+    return AsMeasured(stored(total, data_type), overflows(data_type, total))
 
 
 def wrapped(data_type: str, x: Any) -> Any:

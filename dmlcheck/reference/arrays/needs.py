@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.arrays.grouped import AXES_OF_BLOCKS, split_channels
-from dmlcheck.reference.arrays.places import Places, columns_less_rows, right_aligned, row_major, slices, whole_along
+from dmlcheck.reference.arrays.places import Places, right_aligned, row_major, slices, whole_along
 from dmlcheck.reference.rows import Axes, Given, Need
 
 
@@ -35,21 +35,7 @@ def taken(axis: int, of: int) -> Need:
 
 BATCHES = taken(0, of=0)
 CHANNELS = taken(1, of=1)
-
-
-def batches(_: Given) -> Axes:
-    """Return the axis of batches, the first one."""
-    return (0,)
-
-
-def batches_and_channels(_: Given) -> Axes:
-    """Return the axes of batches and channels, the first two."""
-    return (0, 1)
-
-
-def batches_and_rows(_: Given) -> Axes:
-    """Return the axes of batches and rows of images."""
-    return (0, 2)
+REGIONS = taken(2, of=0)  # one for each batch of the output
 
 
 # ---- joined tensors, and channels in blocks
@@ -59,12 +45,11 @@ def joined_parts(inputs: Sequence[Any], places: Places, given: Given) -> list[An
     """Return the parts of the joined tensors at some places of the output."""
     axis, index = given["axis"], slices(places)
     starts = accumulate((part.shape[axis] for part in inputs), initial=0)
-    own = [(x, range(x.shape[axis])[_from(places[axis], start)]) for x, start in zip(inputs, starts, strict=False)]
+    own = [
+        (x, range(x.shape[axis])[max(0, places[axis].start - start) : max(0, places[axis].stop - start)])
+        for x, start in zip(inputs, starts, strict=False)
+    ]
     return [x[(*index[:axis], slice(at.start, at.stop), *index[axis + 1 :])] for x, at in own if at]
-
-
-def _from(at: range, start: int) -> slice:
-    return slice(max(0, at.start - start), max(0, at.stop - start))
 
 
 def channels_in_blocks(x: Any, places: Places, given: Given) -> Any:
@@ -141,31 +126,6 @@ def axes_but_axis(given: Given) -> Axes:
     return tuple(axis for axis in range(given["input"].ndim) if axis != given["axis"])
 
 
-# ---- regions
-
-REGIONS = taken(2, of=0)  # one for each batch of the output
-
-
-def region_of_crop(roi: Any, places: Places, _: Given) -> Any:
-    """Return the region of a tile of a crop, as an array of one region."""
-    return roi.reshape(-1, 4)[slices(places)[0]]
-
-
-def regions_with_gradients(roi: Any, places: Places, _: Given) -> Any:
-    """Return the regions of a tile of the gradient of regions."""
-    return roi.reshape(-1, 4)[slices(places)[-2]]
-
-
-def regions_on_image(roi: Any, places: Places, given: Given) -> Any:
-    """Return the regions of the image of a tile."""
-    return roi.reshape(-1, 4)[given["batch_indices"].reshape(-1) == places[0].start]
-
-
-def region_axis(given: Given) -> Axes:
-    """Return the axis of the regions."""
-    return (given["roi"].ndim - 2,)
-
-
 # ---- blocks of quantization
 
 
@@ -191,13 +151,3 @@ def row_major_index(_: Any, places: Places, given: Given) -> Any:
     """Return the row-major index of each element at some places, in the type of ValueDelta."""
     dtype = np.uint64 if isinstance(given["value_delta"], int) else np.float64
     return row_major(places, given["output"].sizes, dtype)
-
-
-def diagonals_at(_: Any, places: Places, __: Given) -> Any:
-    """Return x - y of each element at some places, with column x and row y."""
-    return columns_less_rows(places)
-
-
-def only_number(x: Any, _: Places, __: Given) -> Any:
-    """Return the only element of a tensor of integers as a float, so that its powers have errors."""
-    return x.reshape(()).astype(np.float64)

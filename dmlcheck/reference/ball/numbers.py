@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dmlcheck.reference.ball import array_functions, elementwise, reductions, sums_of_products
+from dmlcheck.reference.ball import elementwise, reductions, sums_of_products
 from dmlcheck.reference.ball.ball import (
     FUNCTIONS,
     OPERATIONS,
@@ -23,8 +23,7 @@ from dmlcheck.reference.ball.ball import (
 )
 from dmlcheck.reference.ball.elementwise import elementary
 from dmlcheck.reference.ball.errors import Arithmetic, Array, summing_error
-from dmlcheck.reference.ball.hulls import hull, where, with_roundings_of
-from dmlcheck.reference.ball.operands import radius, raw, unmoved
+from dmlcheck.reference.ball.operands import hull, radius, raw, unmoved, where, with_roundings_of
 from dmlcheck.reference.ball.reductions import plus_start, total, total_of_parts, total_of_shared
 from dmlcheck.reference.ball.sums_of_products import product, product_of_parts, sum_of_products
 
@@ -55,4 +54,4 @@ __all__ = [
 
 OPERATIONS.update({**elementwise.RULES, **sums_of_products.RULES})
 REDUCTIONS.update(reductions.RULES)
-FUNCTIONS.update({np.where: where, **array_functions.FUNCTIONS, **sums_of_products.FUNCTIONS})
+FUNCTIONS.update({np.where: where, **elementwise.FUNCTIONS, **sums_of_products.FUNCTIONS})

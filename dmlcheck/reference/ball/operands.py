@@ -1,14 +1,15 @@
-"""The operands of an operation on balls as arrays of values and radii, and the balls of its results."""
+"""The operands of an operation on balls as arrays, the balls of its results, and the hulls of several results."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from dmlcheck.reference.ball import errors as of
-from dmlcheck.reference.ball.ball import Ball, Condition
+from dmlcheck.reference.ball.ball import FLOAT32, Ball, Condition, as_condition, with_twin
 from dmlcheck.reference.ball.errors import Arithmetic, Array
 
 
@@ -65,3 +66,75 @@ def rounded(
             if not is_finite.all():
                 error = np.where(is_finite | is_certain(np.asarray(value)), error, np.inf)
     return Ball.result(value, error, arithmetic, terms)
+
+
+# ---- hulls
+
+
+def where(condition: Any, x: Any, y: Any) -> Any:
+    """Return elements of x or y; where the condition is in doubt, the hull of both."""
+    chosen = as_condition(condition)
+    in_doubt = chosen.doubt.any()
+    balls = [part for part in (x, y) if isinstance(part, Ball)]
+    if not balls and not in_doubt:
+        return np.where(chosen.value, x, y)
+    a, b = raw(x), raw(y)
+    value = np.where(chosen.value, a, b)
+    error: Any = None
+    if in_doubt or not all(part.is_exact for part in balls):
+        error = np.where(chosen.value, radius(x), radius(y))
+    if in_doubt:
+        midpoint, reach = enclosing(np.minimum(a - radius(x), b - radius(y)), np.maximum(a + radius(x), b + radius(y)))
+        is_bounded = np.isfinite(reach)
+        is_same = (value == np.where(chosen.value, b, a)) | (np.isnan(a) & np.isnan(b))
+        value = np.where(chosen.doubt & is_bounded, midpoint, value)
+        error = np.where(chosen.doubt, np.where(is_bounded, reach, np.where(is_same, error, np.inf)), error)
+    arithmetic = balls[0].arithmetic if balls else FLOAT32
+    found = Ball(value, error, arithmetic, max((part.terms for part in balls), default=0))
+    return with_twin(found, (condition, x, y), where)
+
+
+def enclosing(low: Array, high: Array) -> tuple[Array, Array]:
+    """Return the midpoint and the radius of the smallest ball that contains two numbers."""
+    reach = (high - low) / 2
+    return low + reach, reach
+
+
+def hull(*ways: Callable[[], Any], is_first_likely: bool = False) -> Any:
+    """Return the hull of the results of several ways to compute something; of plain arrays, the first way's result.
+
+    If `is_first_likely`, the likely radius is that of only the first way.
+    """
+    first = ways[0]()
+    if not isinstance(first, Ball) or (is_first_likely and first.arithmetic.is_likely):
+        return first
+    others = [way() for way in ways[1:]]
+    return with_twin(_around(first, *others), (first, *others), _first if is_first_likely else _around)
+
+
+def with_roundings_of(way: Callable[..., Any], result: Any, *operands: Any) -> Any:
+    """Return a result whose radius also has the roundings of another way to compute it; plain arrays as they are.
+
+    These are the roundings for exact operands: the result has the radii of the operands already.
+    """
+    if not isinstance(result, Ball):
+        return result
+    other = way(*(Ball(raw(x), None, result.arithmetic) for x in operands))
+    return Ball(result.value, result.radius + other.radius, result.arithmetic, result.terms)
+
+
+def _first(first: Ball, *_: Any) -> Ball:
+    return first
+
+
+def _around(first: Ball, *others: Any) -> Ball:
+    return reduce(_both, others, first)
+
+
+def _both(x: Ball, y: Any) -> Ball:
+    """Return the hull of two balls; x, with the larger radius, where the hull is infinite."""
+    other, own = raw(y), radius(y)
+    midpoint, reach = enclosing(np.fmin(raw(x) - x.radius, other - own), np.fmax(raw(x) + x.radius, other + own))
+    is_bounded = np.isfinite(reach)
+    value, error = np.where(is_bounded, midpoint, raw(x)), np.where(is_bounded, reach, np.fmax(x.radius, own))
+    return Ball(value, error, x.arithmetic, max(x.terms, getattr(y, "terms", 0)))

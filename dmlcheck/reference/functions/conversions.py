@@ -1,13 +1,29 @@
-"""Conversions of numbers to another data type; where a float is rounded, both of its neighbours may be right."""
+"""Conversions between data types with their roundings, and quantization."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.arrays.data_types import cast, is_float, limits, narrowed, overflows, stored, truncated
-from dmlcheck.reference.ball.numbers import Ball, NoBound, raw
+from dmlcheck.reference.arrays.blocks import blockwise
+from dmlcheck.reference.arrays.data_types import (
+    as_float,
+    as_processor_converts,
+    cast,
+    element,
+    in_32_bits,
+    is_float,
+    limits,
+    narrowed,
+    nearest,
+    overflows,
+    stored,
+    truncated,
+    wrapped,
+)
+from dmlcheck.reference.ball.numbers import Ball, NoBound, hull, raw
 from dmlcheck.reference.results import AsMeasured, PartlyUndefined, alternatives
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
 
@@ -47,8 +63,10 @@ def _limited(x: Any, data_type: str) -> AsMeasured:
 
 
 def float_as(number: Any, output_type: str) -> Any:
-    """Return a FLOAT as an element of a data type."""
-    return converted(number, "FLOAT32", output_type)
+    """Return a FLOAT as an element of a data type, of integers as `in_type_of`."""
+    if output_type in FORMATS:
+        return converted(number, "FLOAT32", output_type)
+    return in_type_of(number, element(0, output_type))
 
 
 def to_floats(x: Any, input_type: str, output_type: str) -> Any:
@@ -71,11 +89,14 @@ def in_type_of(number: Any, elements: Any) -> Any:
     """Return a FLOAT in the data type of elements.
 
     In a type of floats it is the nearest number, or, if that is farther from 0 than the FLOAT, its neighbour toward 0.
-    In a type of integers it is the number without its fraction, and undefined if the type does not hold that.
+    In a type of integers it is the number without its fraction; if the type does not hold that, what a processor makes
+    of it, which is measured except for UINT64.
     """
     exact, value = float(raw(number)), cast(number, elements)
     if not is_float(elements):
-        return PartlyUndefined(value, float(value) != np.trunc(exact))
+        is_beyond = bool(float(value) != np.trunc(exact))
+        found = as_processor_converts(exact, elements) if is_beyond else value
+        return PartlyUndefined(AsMeasured(found, is_beyond), elements.dtype == np.uint64 and exact >= 2.0**64)
     is_larger = abs(float(value)) > abs(exact)
     return alternatives(value, np.nextafter(value, value.dtype.type(0))) if is_larger else value
 
@@ -98,3 +119,84 @@ def _beyond(nearest: Any, x: Any) -> Any:
 
 _LOW = 2**32 - 1
 _SMALLEST = 2.0 ** FORMATS["FLOAT32"].least_exponent
+
+
+# ---- quantization
+
+
+def difference(x: Any, zero_point: Any) -> Any:
+    """X - ZeroPoint, exactly."""
+    wide = blockwise(lambda part: part.astype(np.float64), x)
+    return wide if zero_point is None else wide - zero_point
+
+
+def differences(x: Any, zero_point: Any, input_type: str) -> list[Any]:
+    """X - ZeroPoint, exactly; first of all, for integers of 32 bits, as DirectML subtracts them, in FLOAT32."""
+    ways = [difference(x, zero_point)]
+    if zero_point is None or input_type not in ("INT32", "UINT32"):
+        return ways
+    return [difference(x.astype(np.float32), zero_point.astype(np.float32)), *ways]
+
+
+def as_floats(x: Any) -> Any:
+    """Return elements as floats."""
+    return blockwise(lambda part: as_float(part, part), x)
+
+
+def overflows_int32(sums: Any) -> Any:
+    """Say which sums of products of 8-bit integers INT32 does not hold, the type in which they are added up."""
+    return overflows("INT32", sums)
+
+
+def quantized(quotient: Any, zero_point: Any, output_type: str) -> PartlyUndefined:
+    """clamp(rint(quotient) + ZeroPoint, Min, Max), with the limits of an integer type; NaN is undefined."""
+    return PartlyUndefined(*_quantized(quotient, zero_point, output_type))
+
+
+def quantized_nan(quotient: Any, zero_point: Any, output_type: str, of_nan: float) -> AsMeasured:
+    """`quantized`, where DirectML gives the number `of_nan` for NaN."""
+    found, is_nan = _quantized(quotient, zero_point, output_type)
+    return AsMeasured(np.where(is_nan, of_nan, found), is_nan)
+
+
+def _quantized(quotient: Any, zero_point: Any, output_type: str) -> tuple[Any, Any]:
+    is_nan = np.isnan(quotient)
+    whole = nearest(np.where(is_nan, 0.0, quotient))
+    moved = whole if zero_point is None else whole + zero_point
+    return np.clip(moved, *limits(output_type)), is_nan
+
+
+def quantized_in_32_bits(quotient: Any, zero_point: Any, output_type: str) -> Any:
+    """Return quotients as integers of 32 bits, where NaN is 0, and to which the zero point is added modulo 2^32."""
+    whole = in_32_bits(np.rint(raw(quotient)), np.dtype(np.int32)).astype(np.int64)
+    moved = whole if zero_point is None else whole + raw(zero_point).astype(np.int64)
+    return np.clip(wrapped("INT32", moved), *limits(output_type))
+
+
+def requantized(
+    sums: Any,
+    in_floats: Callable[[], Any],
+    factor: Any,
+    scale: Any,
+    zero_point: Any,
+    output_type: str,
+    of_extremes: Callable[[], Any] | None = None,
+) -> AsMeasured:
+    """Return sums of integers * factor / scale, quantized; implementations may compute `in_floats`() / scale.
+
+    A sum that overflows INT32 wraps, as it does in DirectML. If a scale is 0 or not finite, the results are those of
+    `of_extremes`, or else of quotients in 32 bits.
+    """
+    ratio, is_wrapped, sums = factor / scale, overflows_int32(sums), wrapped("INT32", sums)
+    quotient = hull(
+        lambda: sums * factor / scale,
+        lambda: sums * ratio,
+        lambda: np.where(is_wrapped, sums * factor, in_floats()) / scale,
+    )
+    found, _ = _quantized(quotient, zero_point, output_type)
+    is_extreme = ~np.isfinite(raw(ratio)) | (raw(ratio) == 0)
+    if not is_extreme.any():
+        return AsMeasured(found, is_wrapped)
+    quotient = raw(sums) * raw(factor) / raw(scale)
+    extreme = of_extremes() if of_extremes else quantized_in_32_bits(quotient, zero_point, output_type)
+    return AsMeasured(np.where(is_extreme, extreme, found), is_wrapped | is_extreme)

@@ -18,12 +18,27 @@ from dmlcheck.reference.functions.sums import total
 from dmlcheck.reference.results import Alternatives, PartlyUndefined, alternatives
 
 
-def affine(x: Any, centre: Any, factor: Any, bias: Any) -> Any:
-    """Return factor * (x - centre) + bias."""
-    return hull(
+def affine(x: Any, centre: Any, factor: Any, bias: Any, *, is_multiplied_first: bool = False) -> Any:
+    """Return factor * (x - centre) + bias; with a factor that is not finite, as DirectML computes it."""
+    found = hull(
         lambda: factor * (x - centre) + bias,
         lambda: blockwise(_multiplied_first, x, centre, factor, bias),
     )
+
+    def of_block(found: Any, x: Any, centre: Any, factor: Any, bias: Any) -> Any:
+        x, centre, factor, bias = map(raw, (x, centre, factor, bias))
+        if np.isfinite(factor).all():
+            return found
+        value = x * factor + (bias - centre * factor) if is_multiplied_first else factor * (x - centre) + bias
+        return np.where(np.isfinite(factor), found, value)
+
+    return blockwise(of_block, found, x, centre, factor, bias)
+
+
+def may_have_root(square: Any, *terms: Any) -> Any:
+    """Return a mask of the sums of at most 0 that roundings may take beyond it, by the sizes of their terms."""
+    value = raw(square)
+    return (value <= 0) & (np.abs(value) <= 2.0**-8 * sum(np.abs(raw(term)) for term in terms))
 
 
 def _multiplied_first(x: Any, centre: Any, factor: Any, bias: Any) -> Any:
@@ -80,6 +95,12 @@ def moment(x: Any, dy: Any, point: Any, sums: Any, axes: Axes) -> Any:
     return hull(lambda: total(dy * (x - point), axes), lambda: total(dy * x, axes) - point * sums)
 
 
-def centred_gradient(x: Any, centred: Any, factor: Any, first: tuple[Any, Any], second: tuple[Any, Any]) -> Any:
-    """Return factor * (centred - (x - point) * slope) for a first or a second pair of point and slope."""
-    return hull(*(lambda of=of: factor * (centred - (x - of[0]) * of[1]) for of in (first, second)))
+def centred_gradient(
+    x: Any, centred: Any, factor: Any, first: tuple[Any, Any], second: tuple[Any, Any], by_second: Any
+) -> Any:
+    """Return factor * (centred - (x - point) * slope) for a first or a second pair of point and slope.
+
+    Where `by_second` is true it is the second one.
+    """
+    ways = [lambda of=of: factor * (centred - (x - of[0]) * of[1]) for of in (first, second)]
+    return np.where(raw(by_second), ways[1](), hull(*ways)) if raw(by_second).any() else hull(*ways)

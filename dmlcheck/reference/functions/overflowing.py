@@ -105,11 +105,11 @@ def is_too_large(x: Any, data_type: str) -> Any:
 
 def infinite_beyond(x: Any, data_type: str) -> Any:
     """Return numbers, infinite where they are beyond a data type."""
-    return blockwise(_infinite_beyond, x, data_type=data_type)
 
+    def cut(part: Any) -> Any:
+        return np.where(is_too_large(part, data_type), np.copysign(np.inf, raw(part)), part)
 
-def _infinite_beyond(x: Any, data_type: str) -> Any:
-    return np.where(is_too_large(x, data_type), np.copysign(np.inf, raw(x)), x)
+    return blockwise(cut, x)
 
 
 def infinite_or_nan(x: Any) -> list[Any]:

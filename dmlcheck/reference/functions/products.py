@@ -1,17 +1,18 @@
-"""Products of matrices and their scaling, in all orders in which implementations compute them."""
+"""Products of matrices in all orders in which implementations compute them, and the magnitudes of their sums."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable
+from functools import partial, reduce
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dmlcheck.reference.arrays.blocks import Blocks
-from dmlcheck.reference.arrays.data_types import limits
 from dmlcheck.reference.ball.numbers import hull, plus_start, product_of_parts, raw
-from dmlcheck.reference.functions.nested import stored
-from dmlcheck.reference.functions.sums import total
+from dmlcheck.reference.functions.nested import NONE
+from dmlcheck.reference.rows import Given
 
 
 def dot(a: Any, b: Any) -> Any:
@@ -32,8 +33,8 @@ def with_or_without(term: Any, factor: Any) -> list[Any]:
 
 
 def plus(sums: Any, start: Any) -> Any:
-    """Return sums of products plus a term, which may be the first term of the sums."""
-    return plus_start(sums, start)
+    """Return sums of products plus an optional term, which may be the first term of the sums."""
+    return sums if start is None else plus_start(sums, start)
 
 
 def dequantized_dot(a: Any, b: Any, a_scale: Any, b_scale: Any, integers: Any) -> Any:
@@ -50,68 +51,66 @@ def dot_of_scaled(a: Any, b: Any, a_scale: Any, b_scale: Any) -> Any:
     return dot(a * a_scale, b * b_scale)
 
 
-# ---- attention
+# ---- the magnitudes of sums of products
 
 
-def scaled_scores(q: Any, keys: list[Any], scale: Any, data_type: str) -> list[Any]:
-    """Return scale * q @ k^T for keys in several parts, as a list of alternatives.
+class Magnitudes(NamedTuple):
+    """The magnitudes of sums of products: the sums of the absolute values of their terms, as FLOAT32.
 
-    The radius also contains the products of a scaled q, which may be rounded to the data type. A product that overflows
-    the data type may stay as it is, or become infinite, before it is scaled or after.
+    Each sum has `products` products. `added` is the largest absolute value that is added to a sum besides, or None.
     """
-    dots = scores(q, keys)
-    found = hull(lambda: scale * dots, lambda: scores(stored(scale * q, data_type), keys))
-    sums, factor, most = raw(dots), raw(scale), limits(data_type)[1]
-    if not np.fmax(np.fmax.reduce(sums, axis=None), -np.fmin.reduce(sums, axis=None)) * max(1, abs(factor)) > most:
-        return [found]
-    after = np.abs(factor * sums) > most
-    before = after | (np.abs(sums) > most)
-    ways = [before] if np.array_equal(before, after) or not after.any() else [before, after]
-    return [found, *(np.where(beyond, np.copysign(np.inf, sums) * factor, found) for beyond in ways)]
+
+    sums: NDArray[np.float32]
+    products: int
+    added: float | None = None
+
+    @property
+    def terms(self) -> int:
+        """The number of terms of each sum."""
+        return self.products + (self.added is not None)
 
 
-def scores(q: Any, keys: list[Any]) -> Any:
-    """Return q @ k^T for keys in several parts."""
-    found = [q @ x.swapaxes(-1, -2) for x in parts_of(keys)]
-    return found[0] if len(found) == 1 else np.concatenate(found, axis=-1)
+def magnitudes_of(sums: NDArray[np.float32], products: int, added: Any) -> Magnitudes:
+    """Return magnitudes from the sums of the products' absolute values, and the array added to them, or None."""
+    if added is None:
+        return Magnitudes(sums, products)
+    more = np.abs(added.astype(np.float32, copy=False))
+    return Magnitudes(sums + more, products, float(more.max(initial=0)))
 
 
-def keep_weight(hidden: Any, scores: Any, filter_value: Any) -> bool:
-    """Whether a hidden key has a weight above 0, be MaskFilterValue added to its score or put in its place."""
-    least = scores.max(axis=-1, keepdims=True) + LEAST_POWER
-    return bool((hidden & ((scores > least) | (filter_value > least))).any())
+def magnitudes_of_products(a: Any, b: Any, c: Any, *, alpha: float, beta: float) -> Magnitudes:
+    """Return the magnitudes of the sums alpha * a @ b + beta * c."""
+    sums = absolute(a, b)
+    sums = sums if alpha == 1 else sums * np.float32(abs(alpha))
+    return magnitudes_of(sums, a.shape[-1], c if c is None or beta == 1 else c.astype(np.float32) * np.float32(beta))
 
 
-LEAST_POWER = -746.0  # exp of this and of anything less is 0 in float64
+def absolute(a: Any, b: Any) -> NDArray[np.float32]:
+    """Return |a| @ |b| of FLOAT32 or FLOAT16 matrices, in FLOAT32."""
+    parts = zip(a.parts(), b.parts(), strict=True) if isinstance(a, Blocks) else ((a, b),)
+    found: NDArray[np.float32] = reduce(np.add, (_single(x) @ _single(y) for x, y in parts))
+    return found
 
 
-def weighted_means(weights: Any, values: list[Any], data_type: str) -> Any:
-    """Return weights @ values / the sums of the weights, for values in several parts.
-
-    The radius also contains the result for weights that are divided first, and rounded to the data type.
-    """
-    sums = total(weights, (-1,))
-    return hull(
-        lambda: weighted_sums(weights, values) / sums,
-        lambda: weighted_sums(stored(weights / sums, data_type), values),
-    )
+def _single(x: Any) -> NDArray[np.float32]:
+    return np.asarray(np.abs(x.astype(np.float32, copy=False)))
 
 
-def weighted_sums(weights: Any, values: list[Any]) -> Any:
-    """Return weights @ values for values in several parts."""
-    return product_of_parts(weighted_parts(weights, values))
+# ---- of operators
 
 
-def weighted_parts(weights: Any, values: list[Any]) -> Iterator[tuple[Any, Any]]:
-    """Yield the weights and the values of each part."""
-    start = 0
-    for x in parts_of(values):
-        stop = start + x.shape[-2]
-        yield weights[..., start:stop], x
-        start = stop
+def of_gemm(given: Given) -> Callable[..., Magnitudes] | None:
+    """Return the function that computes the magnitudes of GEMM's sums, or None if the results are not these sums."""
+    alpha, beta = given["alpha"], given["beta"]
+    if given["fused_activation"] is not NONE or alpha == 0 or (given["c"] is not None and beta == 0):
+        return None
+    return partial(magnitudes_of_products, alpha=alpha, beta=beta)
 
 
-def parts_of(tensors: list[Any]) -> Iterator[Any]:
-    """Yield several tensors, those that are Blocks block by block."""
-    for x in tensors:
-        yield from x.parts() if isinstance(x, Blocks) else (x,)
+def of_convolution(given: Given) -> Callable[..., Magnitudes] | None:
+    """Return the function that computes the magnitudes of a convolution's sums, or None with a fused activation."""
+    return _of_sums if given["fused_activation"] is NONE else None
+
+
+def _of_sums(input: Any, filter: Any, bias: Any) -> Magnitudes:
+    return magnitudes_of_products(filter, input, bias, alpha=1, beta=1)

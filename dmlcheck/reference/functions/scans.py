@@ -1,6 +1,7 @@
 """Scans along an axis: running sums, products and the like, which continue from block to block.
 
-A parallel scan may associate its operations in any way. If only some ways overflow, the result is undefined.
+A parallel scan may associate its operations in any way. If only some ways overflow, only the result of DirectML is
+known, which computes one after the other.
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.arrays.blocks import Axes, Blocks, blockwise
+from dmlcheck.reference.arrays.blocks import Blocks, blockwise
 from dmlcheck.reference.arrays.data_types import overflows
 from dmlcheck.reference.arrays.places import Index
 from dmlcheck.reference.ball.numbers import raw
-from dmlcheck.reference.results import PartlyUndefined
+from dmlcheck.reference.results import AsMeasured
 from dmlcheck.values.number_formats import FORMATS
 
 
@@ -44,27 +45,26 @@ class Scan:
         return x[(*[slice(None)] * self.axis, slice(start, stop))]
 
 
-def scanned(formula: Callable[[Any, Scan], PartlyUndefined], x: Any, axis: int, *, is_reversed: bool) -> Any:
+def scanned(formula: Callable[[Any, Scan], Any], x: Any, axis: int, *, is_reversed: bool) -> Any:
     """Return the results of a formula that scans along an axis, from its start or its end.
 
     For Blocks they are Blocks, which can be computed once, in the order of the scan.
     """
 
     def turned(part: Any) -> Any:
+        if isinstance(part, AsMeasured):
+            return AsMeasured(*map(turned, part))
         return np.flip(part, axis) if is_reversed else part
-
-    def computed(part: Any) -> PartlyUndefined:
-        return PartlyUndefined(*map(turned, formula(turned(part), scan)))
 
     scan = Scan(axis)
     if not isinstance(x, Blocks):
-        return computed(x)
-    cuts = x.cuts[::-1] if is_reversed else x.cuts
+        return turned(formula(turned(x), scan))
+    cuts = sorted(x.cuts, key=lambda cut: cut[axis].start, reverse=is_reversed)
     ahead = iter(cuts)
 
-    def block(index: Index) -> PartlyUndefined:
+    def block(index: Index) -> Any:
         for cut in ahead:
-            found = computed(x.block(cut))
+            found = turned(formula(turned(x.block(cut)), scan))
             if cut == index:
                 return found
         raise IndexError(index)
@@ -72,21 +72,49 @@ def scanned(formula: Callable[[Any, Scan], PartlyUndefined], x: Any, axis: int, 
     return Blocks(x.shape, cuts, block)
 
 
+# ---- running sums and products
+
+
+def sums_up_to_each(x: Any, axis: int, data_type: str, *, is_reversed: bool) -> Any:
+    """Return the sum of each element and those before it; measured where only some associations overflow."""
+    mark = no_marks
+    if data_type in FORMATS:
+        sizes = blockwise(lambda part: np.abs(raw(part)), x)
+        is_safe = (np.add.reduce(sizes, axis=(axis,), keepdims=True) <= FORMATS[data_type].largest).all()
+        mark = no_marks if is_safe else partial(undefined_sums, data_type)
+    return scanned(partial(_up_to_each, np.add, mark, data_type), x, axis, is_reversed=is_reversed)
+
+
+def products_up_to_each(x: Any, axis: int, data_type: str, *, is_reversed: bool) -> Any:
+    """Return the product of each element and those before it; measured where only some associations overflow."""
+    mark = partial(undefined_products, data_type) if data_type in FORMATS else no_marks
+    return scanned(partial(_up_to_each, np.multiply, mark, data_type), x, axis, is_reversed=is_reversed)
+
+
+def _up_to_each(ufunc: np.ufunc, mark: Callable[..., Any], data_type: str, x: Any, scan: Scan) -> AsMeasured:
+    """Return running results; where the association decides, those of DirectML, one after the other in FLOAT32."""
+    found, where = scan("results", ufunc, x), mark(x, scan)
+    if mark is no_marks:
+        return AsMeasured(found, where)
+    in_order = scan("in order", ufunc, raw(x).astype(np.float64 if data_type == "FLOAT64" else np.float32))
+    return AsMeasured(np.where(where, in_order, found), where)
+
+
+def before_each(results: Any, axis: int, first: float, *, is_reversed: bool) -> Any:
+    """Return the result of the element before each, and `first` for the first element."""
+
+    def shifted(part: AsMeasured, scan: Scan) -> AsMeasured:
+        return AsMeasured(scan.shifted("values", part.value, first), scan.shifted("marks", part.where, 0))
+
+    return scanned(shifted, results, axis, is_reversed=is_reversed)
+
+
 # ---- results that depend on the association
 
 
-def marks_of_sums(data_type: str, x: Any, axes: Axes) -> Callable[[Any, Scan], Any] | None:
-    """Return the function for the mask of undefined running sums along `axes`; None if no sum can overflow."""
-    if data_type not in FORMATS:
-        return None
-    sizes = blockwise(lambda part: np.abs(raw(part)), x)
-    is_safe = (np.add.reduce(sizes, axis=axes, keepdims=True) <= FORMATS[data_type].largest).all()
-    return None if is_safe else partial(undefined_sums, data_type)
-
-
-def marks_of_products(data_type: str, _: Any, __: Axes) -> Callable[[Any, Scan], Any] | None:
-    """Return the function for the mask of undefined running products; None for integers."""
-    return partial(undefined_products, data_type) if data_type in FORMATS else None
+def no_marks(x: Any, _: Scan) -> Any:
+    """Return a mask of no element."""
+    return np.zeros(x.shape, dtype=bool)
 
 
 def undefined_sums(data_type: str, numbers: Any, scan: Scan) -> Any:

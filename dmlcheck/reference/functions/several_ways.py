@@ -24,13 +24,16 @@ def of_values(condition: Callable[..., Any], *numbers: Any) -> Any:
 def sequence(i: Any, start: float, delta: float, output_type: str) -> Any:
     """Return start + i * delta, with a radius that also contains the running sum.
 
-    In an implementation that multiplies, i * delta may be infinite where the sum is not, and 0 * delta is NaN for an
-    infinite delta.
+    In an implementation that multiplies, as DirectML does in FLOAT32, i * delta may be infinite where the sum is not,
+    and 0 * delta is NaN for an infinite delta.
     """
     value, steps = progression(i, start, delta), infinite(output_type, raw(i) * delta)
     if not np.isfinite(delta):
         return alternatives(value, np.where(raw(i) == 0, start, value))
-    return alternatives(value, np.where(np.isinf(steps), start + steps, value)) if np.isinf(steps).any() else value
+    if not np.isinf(steps).any():
+        return value
+    ways = np.where(np.isinf(steps), start + steps, value), value
+    return alternatives(*(ways if output_type == "FLOAT32" else ways[::-1]))
 
 
 def powers(x: Any, y: Any) -> Any:
@@ -46,6 +49,13 @@ def _has_two_powers(x: Any, y: Any) -> Any:
 def as_measured_powers(found: Any, where: Any, of_0: Any, output_type: str) -> PartlyUndefined:
     """Return powers that the documentation leaves undefined in places, as measured, except powers of 0 in FLOAT16."""
     return PartlyUndefined(AsMeasured(found, where), where & of_0 & (output_type == "FLOAT16"))
+
+
+def remainders_beyond(found: AsMeasured, a: Any, is_beyond: Any, output_type: str) -> Any:
+    """Return remainders of a, where the quotient is beyond the type: in FLOAT32 infinite, else undefined."""
+    if output_type != "FLOAT32":
+        return PartlyUndefined(found, is_beyond)
+    return AsMeasured(np.where(is_beyond, np.copysign(np.inf, -raw(a)), found.value), found.where | is_beyond)
 
 
 def sums_or_infinity(total: Any, output_type: str) -> tuple[Any, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.arrays.data_types import cast, limits, represents
+from dmlcheck.reference.arrays.data_types import cast, element, in_32_bits, limits, represents, stored
 from dmlcheck.reference.functions.several_ways import with_known_error, with_published_error
 from dmlcheck.reference.functions.special import erfc, ln_1_exp
 from dmlcheck.reference.results import AsMeasured, PartlyUndefined, alternatives, flushing
@@ -99,10 +99,10 @@ def shrink(input: Any, *, bias: Any, threshold: Any) -> AsMeasured:
     return AsMeasured(value, np.isnan(input) | above & below)
 
 
-def shrink_integers(input: Any, *, bias: Any, threshold: Any, input_type: str) -> PartlyUndefined:
+def shrink_integers(input: Any, *, bias: Any, threshold: Any, input_type: str) -> AsMeasured:
     """As for floats, computed exactly or in FLOAT32.
 
-    Undefined where the type does not hold a number of the formula, and for unsigned x up to Threshold.
+    Where the type does not hold a number of the formula, and for unsigned x up to Threshold, it is rounded to nearest.
     """
     x = input.astype(np.float64)
     exact, is_undefined = shrink(x, bias=bias, threshold=threshold)
@@ -113,8 +113,9 @@ def shrink_integers(input: Any, *, bias: Any, threshold: Any, input_type: str) -
     is_unsigned = limits(input_type)[0] == 0
     is_undefined = is_undefined | ~fits | ~(represents(input_type, bias) & represents(input_type, threshold))
     is_undefined = is_undefined | is_unsigned & (threshold != 0) & (x <= threshold)
-    return PartlyUndefined(
-        alternatives(*(np.where(is_undefined, 0, number) for number in (exact, single))), is_undefined
+    beyond = stored(in_32_bits(np.rint(single), element(0, input_type).dtype), input_type)
+    return AsMeasured(
+        alternatives(*(np.where(is_undefined, beyond, number) for number in (exact, single))), is_undefined
     )
 
 
@@ -125,7 +126,8 @@ def sigmoid(input: Any) -> Any:
 
 def softplus(input: Any, *, steepness: Any) -> PartlyUndefined:
     """ln(1 + exp(Steepness * x)) / Steepness."""
-    return PartlyUndefined(ln_1_exp(steepness * input) / steepness, steepness == 0)
+    by_0 = steepness == 0
+    return PartlyUndefined(AsMeasured(ln_1_exp(steepness * input) / steepness, by_0), by_0 & ~np.isfinite(input))
 
 
 def softsign(input: Any) -> AsMeasured:
@@ -144,9 +146,10 @@ def tanh(input: Any) -> Any:
     return np.tanh(input)
 
 
-def thresholded_relu(input: Any, *, alpha: Any) -> PartlyUndefined:
+def thresholded_relu(input: Any, *, alpha: Any) -> AsMeasured:
     """x where x > Alpha, else 0."""
-    return PartlyUndefined(np.where(input > alpha, input, 0.0), np.isnan(input))
+    is_nan = np.isnan(input)
+    return AsMeasured(np.where((input > alpha) | is_nan, input, 0.0), is_nan)
 
 
 def add1(a: Any, b: Any, *, fused_activation: Callable[[Any], Any]) -> Any:

@@ -7,8 +7,24 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.arrays.data_types import as_bits, cast, is_float, limits, overflows, stored, width, wrapped
-from dmlcheck.reference.functions.several_ways import as_measured_powers, of_values, powers, sums_or_infinity
+from dmlcheck.reference.arrays.data_types import (
+    as_bits,
+    as_processor_converts,
+    is_float,
+    limited,
+    limits,
+    overflows,
+    stored,
+    width,
+    wrapped,
+)
+from dmlcheck.reference.functions.several_ways import (
+    as_measured_powers,
+    of_values,
+    powers,
+    remainders_beyond,
+    sums_or_infinity,
+)
 from dmlcheck.reference.results import AsMeasured, PartlyUndefined, alternatives, flushing
 from dmlcheck.reference.rows import CHOICES, REMAINDERS, Kernel, elementwise, exact
 
@@ -57,12 +73,12 @@ def chosen(ufunc: np.ufunc, other: np.ufunc) -> Callable[..., Any]:
 def modulus(ufunc: np.ufunc) -> Kernel:
     """Return the row of A - B * whole(A / B).
 
-    Undefined are signed integers where B is 0, and floats where A / B is beyond the type.
+    Undefined are signed integers where B is 0, and floats where A / B is beyond FLOAT16. Beyond FLOAT32 it is infinite.
     """
 
     def formula(a: Any, b: Any, *, output_type: str) -> Any:
         found = AsMeasured(np.where(np.isinf(b), np.nan, ufunc(a, b)), np.isinf(b))
-        return PartlyUndefined(found, overflows(output_type, a / b))
+        return remainders_beyond(found, a, overflows(output_type, a / b), output_type)
 
     def integers(a: Any, b: Any, *, output_type: str) -> Any:
         found = ufunc(a, b)
@@ -130,9 +146,10 @@ def clip_grad(input: Any, input_gradient: Any, *, min: Any, max: Any) -> Any:
 
 
 def clip_grad_of_integers(input: Any, input_gradient: Any, *, min: Any, max: Any) -> Any:
-    """The gradient where Min < x < Max, else 0; undefined where Min or Max is not a number of the type."""
-    low, high = cast(min, input), cast(max, input)
-    return PartlyUndefined(np.where((input > low) & (input < high), input_gradient, 0), (low != min) | (high != max))
+    """The gradient where Min < x < Max, else 0; Min and Max lose their fractions, and are limited to the type."""
+    ends = [as_processor_converts(end, input) if np.isnan(end) else limited(end, input) for end in (min, max)]
+    passed = AsMeasured(np.where((input > ends[0]) & (input < ends[1]), input_gradient, 0), ends != [min, max])
+    return PartlyUndefined(passed, input.dtype == np.uint64 and bool(np.isnan([min, max]).any()))
 
 
 KERNELS: dict[str, Kernel] = {

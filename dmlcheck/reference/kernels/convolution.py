@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import reduce
-from operator import sub
 from typing import Any
 
 import numpy as np
 
 from dmlcheck.reference.arrays.grouped import grouped
-from dmlcheck.reference.arrays.places import Places, numbers_of
-from dmlcheck.reference.functions.magnitudes import of_convolution
+from dmlcheck.reference.arrays.shapes import Batch, Channel, Floats, Group, Integers, One, Place, Term
+from dmlcheck.reference.functions.conversions import difference, requantized
+from dmlcheck.reference.functions.edges import SumsAtEdges, sums_at_edges
 from dmlcheck.reference.functions.nested import Nested
-from dmlcheck.reference.functions.products import dot, dot_of_scaled, plus
-from dmlcheck.reference.functions.quantization import difference, requantized
+from dmlcheck.reference.functions.products import dot, dot_of_scaled, of_convolution, plus
 from dmlcheck.reference.functions.windows import Window
-from dmlcheck.reference.results import AsMeasured, PartlyUndefined, any_of
+from dmlcheck.reference.results import AsMeasured
 from dmlcheck.reference.rows import PRODUCTS, WINOGRAD, Correlations, Given, Kernel, Spread
-
-Sizes = tuple[int, ...]
 
 
 def window_of(given: Given) -> Window:
@@ -44,16 +39,13 @@ def in_groups(given: Given) -> Any:
 
 
 def convolution(
-    input: Any,
-    filter: Any,
-    bias: Any,
+    input: Floats[Batch, Group, Term, Place],
+    filter: Floats[Group, Channel, Term],
+    bias: Floats[Group, Channel, One] | None,
     *,
-    places: Places,
-    ends: Sequence[int],
-    unmet: Any,
-    direction: str,
+    edges: SumsAtEdges,
     fused_activation: Nested,
-) -> PartlyUndefined | AsMeasured:
+) -> Any:
     """FusedActivation(Bias[k] + the sum over a group's channels c and the window w of Filter[k, c, w] * Input[c, i]).
 
     FORWARD: i = o * Strides + w * Dilations - StartPadding, and Input is 0 outside InputTensor.
@@ -64,30 +56,19 @@ def convolution(
     Mode CONVOLUTION uses w in the opposite order. The last elements, as many as OutputPadding says, are
     FusedActivation(0), or such sums as ONNX has there.
     """
-    sums, is_added = dot(filter, input), beyond(places[2:], ends)
-    if direction == "FORWARD":  # DirectML multiplies all weights, by 0 in the padding
-        sums = np.where(unmet, np.nan, sums)
-    biased = sums if bias is None else plus(sums, bias)
-    found = fused_activation(biased)
-    if is_added.any():
-        found = any_of(fused_activation(np.where(is_added, 0, biased)), found)
-    return AsMeasured(found, unmet) if direction == "FORWARD" else PartlyUndefined(found, unmet)
-
-
-def beyond(places: Places, ends: Sequence[int]) -> Any:
-    """Return a mask of the places, in row-major order, that are at or beyond an end of a dimension."""
-    return reduce(np.logical_or.outer, map(np.greater_equal, map(numbers_of, places), ends)).ravel()
-
-
-def ends_of_sums(given: Given) -> list[int]:
-    """Return the first of the last places that are OutputPadding, by dimension."""
-    return [*map(sub, given["output"].sizes[2:], given["output_padding"])]
+    sums = edges.of_all(dot(filter, input))
+    return edges.results(fused_activation, plus(sums, bias))
 
 
 # ---- integers
 
 
-def convolution_integer(input: Any, input_zero_point: Any, filter: Any, filter_zero_point: Any) -> Any:
+def convolution_integer(
+    input: Integers[Batch, Group, Term, Place],
+    input_zero_point: Integers[One] | None,
+    filter: Integers[Group, Channel, Term],
+    filter_zero_point: Integers[Group, Channel, One] | None,
+) -> Any:
     """The sum over c and w of (Input[c, i] - InputZeroPoint) * (Filter[k, c, w] - FilterZeroPoint[k]).
 
     i = o * Strides + w * Dilations - StartPadding; outside InputTensor, Input is InputZeroPoint. Sums of up to
@@ -102,18 +83,18 @@ def zero_point(given: Given) -> Any:
 
 
 def quantized_linear_convolution(
-    input: Any,
-    input_scale: Any,
-    input_zero_point: Any,
-    filter: Any,
-    filter_scale: Any,
-    filter_zero_point: Any,
-    bias: Any,
-    output_scale: Any,
-    output_zero_point: Any,
+    input: Integers[Batch, Group, Term, Place],
+    input_scale: Floats[One],
+    input_zero_point: Integers[One] | None,
+    filter: Integers[Group, Channel, Term],
+    filter_scale: Floats[Group, Channel, One],
+    filter_zero_point: Integers[Group, Channel, One] | None,
+    bias: Integers[Group, Channel, One] | None,
+    output_scale: Floats[One],
+    output_zero_point: Integers[One] | None,
     *,
     output_type: str,
-) -> PartlyUndefined:
+) -> AsMeasured:
     """clamp(rint(q) + OutputZeroPoint, Min, Max), q = (Bias[k] + s) * InputScale * FilterScale[k] / OutputScale.
 
     s is the result of CONVOLUTION_INTEGER; implementations scale it, or add up scaled numbers. Min and Max are the
@@ -131,13 +112,7 @@ def quantized_linear_convolution(
     )
 
 
-CONVOLVED = Correlations(
-    window_of,
-    in_groups,
-    is_backward=is_backward,
-    made={"ends": ends_of_sums},
-    magnitudes=of_convolution,
-)
+CONVOLVED = Correlations(window_of, in_groups, is_backward=is_backward, edges=sums_at_edges, magnitudes=of_convolution)
 QUANTIZED = Correlations(window_of, in_groups, zero_point)
 
 KERNELS: dict[str, Kernel] = {

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
-import numpy as np
-
-from dmlcheck.reference.functions.scans import Scan, marks_of_products, marks_of_sums, scanned
-from dmlcheck.reference.results import PartlyUndefined
+from dmlcheck.reference.functions.scans import before_each, products_up_to_each, sums_up_to_each
 from dmlcheck.reference.rows import Groups, Kernel
 
 
@@ -20,9 +15,9 @@ def cumulative_summation(
 
     Integers wrap.
     """
-    mark = marks_of_sums(input_type, input, (axis,))
-    formula = partial(up_to_each, ufunc=np.add, is_exclusive=has_exclusive_sum, mark=mark)
-    return scanned(formula, input, axis, is_reversed=axis_direction == "DECREASING")
+    is_reversed = axis_direction == "DECREASING"
+    sums = sums_up_to_each(input, axis, input_type, is_reversed=is_reversed)
+    return before_each(sums, axis, 0, is_reversed=is_reversed) if has_exclusive_sum else sums
 
 
 def cumulative_product(
@@ -32,21 +27,9 @@ def cumulative_product(
 
     Integers wrap.
     """
-    mark = marks_of_products(input_type, input, (axis,))
-    formula = partial(up_to_each, ufunc=np.multiply, is_exclusive=has_exclusive_product, mark=mark)
-    return scanned(formula, input, axis, is_reversed=axis_direction == "DECREASING")
-
-
-def up_to_each(
-    x: Any, scan: Scan, *, ufunc: np.ufunc, is_exclusive: bool, mark: Callable[..., Any] | None
-) -> PartlyUndefined:
-    """Return the running results of a ufunc; `mark` returns a mask of the undefined ones."""
-    results = scan("results", ufunc, x)
-    is_undefined = np.zeros(x.shape, dtype=bool) if mark is None else mark(x, scan)
-    if not is_exclusive:
-        return PartlyUndefined(results, is_undefined)
-    before = scan.shifted("exclusive", results, ufunc.identity)
-    return PartlyUndefined(before, scan.shifted("undefined", is_undefined, 0))
+    is_reversed = axis_direction == "DECREASING"
+    products = products_up_to_each(input, axis, input_type, is_reversed=is_reversed)
+    return before_each(products, axis, 1, is_reversed=is_reversed) if has_exclusive_product else products
 
 
 LINES = Groups(lambda given: (given["axis"],))

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.arrays.data_types import element
-from dmlcheck.reference.arrays.needs import diagonals_at, row_major_index
-from dmlcheck.reference.arrays.places import Places
+from dmlcheck.reference.arrays.needs import row_major_index
+from dmlcheck.reference.arrays.places import Places, columns_less_rows
 from dmlcheck.reference.functions.conversions import float_as
 from dmlcheck.reference.functions.several_ways import sequence
-from dmlcheck.reference.results import PartlyUndefined, alternatives, separated, ways_of
+from dmlcheck.reference.results import AsMeasured, PartlyUndefined, alternatives, ways_of, with_measured
 from dmlcheck.reference.rows import Cut, Kernel, exact_row
 
 MASK = 2**64 - 1
@@ -41,10 +41,10 @@ def diagonal_matrix(diagonals: Any, *, offset: int, value: Any, output_type: str
     In integer types Value loses its fraction. In FLOAT16 either neighbour of Value is right.
     """
     is_filled = diagonals == offset
-    number, is_undefined = separated(float_as(value, output_type))
-    return PartlyUndefined(
-        alternatives(*ways_of(number), of=lambda way: np.where(is_filled, way, 0)), is_filled & is_undefined
-    )
+    number, *marks = with_measured(float_as(value, output_type))
+    found = alternatives(*ways_of(number), of=lambda way: np.where(is_filled, way, 0))
+    is_undefined, is_measured = (is_filled & mark for mark in marks)
+    return PartlyUndefined(AsMeasured(found, is_measured), is_undefined)
 
 
 def diagonal_matrix1(
@@ -60,7 +60,7 @@ def diagonal_matrix1(
     return np.where(is_filled, number, np.zeros_like(number) if input is None else input)
 
 
-DIAGONALS = Cut(needs={"diagonals": diagonals_at})
+DIAGONALS = Cut(needs={"diagonals": lambda _, places, __: columns_less_rows(places)})
 
 KERNELS: dict[str, Kernel] = {
     "DIAGONAL_MATRIX": exact_row(diagonal_matrix, DIAGONALS),

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from dmlcheck.reference.arrays.data_types import sum_of_terms
-from dmlcheck.reference.arrays.needs import BATCHES, batches
+from dmlcheck.reference.arrays.needs import BATCHES
 from dmlcheck.reference.arrays.places import Places
-from dmlcheck.reference.functions.layers import depth_of, layers_at
-from dmlcheck.reference.functions.place_counts import place_count
+from dmlcheck.reference.functions.phases import depth_of, layers_at, place_count
 from dmlcheck.reference.functions.windows import Window, part, view, windows
 from dmlcheck.reference.limits.work import BLOCKS_OF_LAYERS
-from dmlcheck.reference.results import PartlyUndefined
+from dmlcheck.reference.results import AsMeasured, PartlyUndefined
 from dmlcheck.reference.rows import Cut, Given, Kernel, Spread, exact_row
 
 Sizes = tuple[int, ...]
@@ -39,7 +38,7 @@ def unfold(
     seen = view([slice(0, count) for count in counts], window, spatial, is_whole=True)
     columns, rank = windows(part(input, seen), seen), len(spatial)
     order = [0, 1, *range(2 + rank, 2 + 2 * rank), *range(2, 2 + rank)]
-    return PartlyUndefined(columns.transpose(order), 0 in dilations or input_type != output_type)
+    return PartlyUndefined(AsMeasured(columns.transpose(order), 0 in dilations), input_type != output_type)
 
 
 def fold(input: list[Any], *, dilations: Sizes, input_type: str, output_type: str) -> PartlyUndefined:
@@ -48,7 +47,8 @@ def fold(input: list[Any], *, dilations: Sizes, input_type: str, output_type: st
     w is an element of the window and b a position of the window, both counted in row-major order. P is the number of
     elements of the window.
     """
-    return PartlyUndefined(sum_of_terms(input, output_type), 0 in dilations or input_type != output_type)
+    found = AsMeasured(0 * input[0], where=True) if 0 in dilations else sum_of_terms(input, output_type)
+    return PartlyUndefined(found, input_type != output_type)
 
 
 def window_of(given: Given) -> Window:
@@ -72,5 +72,5 @@ FOLDED = Cut(needs={"input": terms_of_fold}, blocks=BLOCKS_OF_LAYERS, depth=dept
 
 KERNELS: dict[str, Kernel] = {
     "FOLD": Kernel(fold, FOLDED, is_exact=lambda given: depth(given) == 1, spread=Spread()),
-    "UNFOLD": exact_row(unfold, Cut(batches, {"input": BATCHES}), spread=Spread()),
+    "UNFOLD": exact_row(unfold, Cut((0,), {"input": BATCHES}), spread=Spread()),
 }

@@ -13,9 +13,8 @@ from dmlcheck.reference.arrays.data_types import unit_roundoff
 from dmlcheck.reference.arrays.grouped import comparable
 from dmlcheck.reference.arrays.places import Places, numbers_at, with_ones_after
 from dmlcheck.reference.functions.neighbours import Region, local
-from dmlcheck.reference.functions.normalized import centred_gradient, moment
-from dmlcheck.reference.functions.phases import equal_shares
-from dmlcheck.reference.functions.place_counts import may_be_place_count
+from dmlcheck.reference.functions.normalized import centred_gradient, may_have_root, moment
+from dmlcheck.reference.functions.phases import equal_shares, may_be_place_count
 from dmlcheck.reference.functions.several_ways import of_values
 from dmlcheck.reference.functions.sums import mean as mean_of
 from dmlcheck.reference.functions.sums import total
@@ -153,11 +152,9 @@ def batch_normalization_grad(
     """
     square = variance if epsilon is None else variance + epsilon
     root, sums = np.sqrt(square), total(input_gradient, axes)
-    is_undefined = (square <= 0) | (epsilon is None)
     slope = moment(input, input_gradient, mean, sums, axes) / root
-    return by_output(
-        PartlyUndefined(input_gradient * (scale / root), is_undefined), PartlyUndefined(slope, is_undefined), sums
-    )
+    gradient, slope = (AsMeasured(each, square <= 0) for each in (input_gradient * (scale / root), slope))
+    return by_output(PartlyUndefined(gradient, epsilon is None), PartlyUndefined(slope, epsilon is None), sums)
 
 
 def batch_normalization_training_grad(
@@ -175,15 +172,12 @@ def batch_normalization_training_grad(
     point, middle = mean_of(x, axes), sums / count
     about_point, about_mean = (moment(x, dy, each, sums, axes) for each in (point, mean))
     slope, slope_of_mean = (each / count / square for each in (about_point, about_mean))
-    result = centred_gradient(x, dy - middle, factor, (point, slope), (mean, slope_of_mean))
-    is_undefined = (square <= 0) | np.isinf(factor)
+    is_measured = (square <= 0) | np.isinf(factor)
     is_other = np.abs(mean - point) > 2 * unit_roundoff(input_type) * count * mean_of(np.abs(x), axes)
     is_lost = (np.isnan(mean) & ~np.isnan(point)) | (np.isinf(point) & ~np.isinf(mean))
-    return by_output(
-        PartlyUndefined(result, is_undefined | is_other | is_lost | (not axes)),
-        PartlyUndefined(about_mean / root, is_undefined),
-        sums,
-    )
+    by_mean = is_other | is_lost | (not axes)
+    result = centred_gradient(x, dy - middle, factor, (point, slope), (mean, slope_of_mean), by_mean)
+    return by_output(AsMeasured(result, is_measured | by_mean), AsMeasured(about_mean / root, is_measured), sums)
 
 
 def by_output(gradient: Any, scale: Any, bias: Any) -> dict[str, Any]:
@@ -212,10 +206,12 @@ def local_response_normalization_grad(
     """
     share = alpha / local_size
     x, dy = region.inner(input), region.inner(input_gradient)
-    base = np.where(inside, bias + share * region.sums(np.square(input)), 1)
+    squares = share * region.sums(np.power(np.abs(input), 2))
+    base = np.where(inside, bias + squares, 1)
     sums = region.sums(dy * x * np.power(base, -beta - 1))
     result = region.inner(dy) * np.power(region.inner(base), -beta) - 2 * share * beta * region.inner(x) * sums
-    return PartlyUndefined(result, region.any(of_values(np.less_equal, base, 0)))
+    found = AsMeasured(result, region.any(of_values(np.less_equal, base, 0)))
+    return PartlyUndefined(found, region.any(may_have_root(base, bias, squares)))
 
 
 KERNELS: dict[str, Kernel] = {

@@ -11,6 +11,7 @@ import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.reference.arrays.data_types import as_bits, is_float
+from dmlcheck.reference.arrays.grouped import first_in_order
 from dmlcheck.reference.arrays.needs import (
     LINES,
     WHOLE,
@@ -23,7 +24,6 @@ from dmlcheck.reference.arrays.needs import (
     updates_after_tuples,
 )
 from dmlcheck.reference.arrays.places import Places, picked, with_ones_after
-from dmlcheck.reference.functions.ordering import first_in_order
 from dmlcheck.reference.limits.work import BLOCKS_OF_COPIES
 from dmlcheck.reference.results import AsMeasured, PartlyUndefined, alternatives
 from dmlcheck.reference.rows import RANKS, UNCUT, Cut, Groups, Kernel, Spread, exact_row

@@ -8,11 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.functions.magnitudes import of_gemm
+from dmlcheck.reference.functions.conversions import difference, overflows_int32, requantized
 from dmlcheck.reference.functions.nested import Nested
-from dmlcheck.reference.functions.products import dequantized_dot, dot, dot_of_scaled, plus, scaled_dot, with_or_without
-from dmlcheck.reference.functions.quantization import difference, overflows_int32, requantized
-from dmlcheck.reference.results import PartlyUndefined, any_of
+from dmlcheck.reference.functions.products import (
+    dequantized_dot,
+    dot,
+    dot_of_scaled,
+    of_gemm,
+    plus,
+    scaled_dot,
+    with_or_without,
+)
+from dmlcheck.reference.results import AsMeasured, any_of
 from dmlcheck.reference.rows import PRODUCTS, Axes, Given, Kernel, Products
 
 
@@ -54,12 +61,12 @@ def row(x: Any, given: Given) -> Any:
 
 def matrix_multiply_integer_to_float(
     a: Any, a_scale: Any, a_zero_point: Any, b: Any, b_scale: Any, b_zero_point: Any, bias: Any
-) -> PartlyUndefined:
+) -> AsMeasured:
     """((A - AZeroPoint) * AScale) @ ((B - BZeroPoint) * BScale) + Bias."""
     left, right = difference(a, a_zero_point), difference(b, b_zero_point)
     integers = dot(left, right)
     sums = dequantized_dot(left, right, a_scale, b_scale, integers)
-    return PartlyUndefined(sums if bias is None else sums + bias, overflows_int32(integers))
+    return AsMeasured(sums if bias is None else sums + bias, overflows_int32(integers))
 
 
 def quantized_linear_matrix_multiply(
@@ -73,7 +80,7 @@ def quantized_linear_matrix_multiply(
     output_zero_point: Any,
     *,
     output_type: str,
-) -> PartlyUndefined:
+) -> AsMeasured:
     """clamp(rint(q) + OutputZeroPoint, Min, Max).
 
     q = ((A - AZeroPoint) * AScale) @ ((B - BZeroPoint) * BScale) / OutputScale. OutputScale and OutputZeroPoint have

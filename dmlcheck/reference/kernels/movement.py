@@ -15,8 +15,6 @@ from dmlcheck.reference.arrays.grouped import AXES_OF_BLOCKS, split_channels
 from dmlcheck.reference.arrays.needs import (
     LINES,
     WHOLE,
-    batches_and_channels,
-    batches_and_rows,
     channels_in_blocks,
     joined_parts,
     rows_in_blocks,
@@ -24,7 +22,7 @@ from dmlcheck.reference.arrays.needs import (
 from dmlcheck.reference.arrays.places import Index, Places, slices, with_ones_after
 from dmlcheck.reference.functions.conversions import in_type_of
 from dmlcheck.reference.functions.edges import continued
-from dmlcheck.reference.results import AsMeasured, PartlyUndefined, alternatives, separated, ways_of
+from dmlcheck.reference.results import AsMeasured, PartlyUndefined, alternatives, ways_of, with_measured
 from dmlcheck.reference.rows import UNCUT, Cut, Kernel, Spread, exact_row
 
 Sizes = tuple[int, ...]
@@ -116,9 +114,10 @@ def pasted(x: Any, at: Places, places: Places, value: Any) -> PartlyUndefined:
         found[where] = part
         return found
 
-    value, is_undefined = separated(value)
+    value, *marks = with_measured(value)
     found = alternatives(*ways_of(value), of=lambda way: around(way, x[own]))
-    return PartlyUndefined(found, is_undefined and around(is_undefined, np.zeros_like(x[own], bool)))
+    is_undefined, is_measured = (mark and around(mark, np.zeros_like(x[own], bool)) for mark in marks)
+    return PartlyUndefined(AsMeasured(found, is_measured), is_undefined)
 
 
 def inside(at: range, part: range) -> slice:
@@ -222,8 +221,8 @@ def space_to_depth(input: Any, *, block_size: int, order: str = "DEPTH_COLUMN_RO
 
 
 OF_PLACES = Cut(needs={"input": WHOLE})
-DEPTHS = Cut(batches_and_channels, {"input": channels_in_blocks})
-ROWS = Cut(batches_and_rows, {"input": rows_in_blocks})
+DEPTHS = Cut((0, 1), {"input": channels_in_blocks})
+ROWS = Cut((0, 2), {"input": rows_in_blocks})
 
 KERNELS: dict[str, Kernel] = {
     "DEPTH_TO_SPACE": exact_row(depth_to_space, DEPTHS),

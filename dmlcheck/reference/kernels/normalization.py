@@ -8,10 +8,20 @@ import numpy as np
 
 from dmlcheck.reference.functions.neighbours import Region, local
 from dmlcheck.reference.functions.nested import Nested
-from dmlcheck.reference.functions.normalized import affine, fused_within, quotients
+from dmlcheck.reference.functions.normalized import affine, fused_within, may_have_root, quotients
 from dmlcheck.reference.functions.sums import mean, mean_and_variance, total
 from dmlcheck.reference.results import AsMeasured, PartlyUndefined
-from dmlcheck.reference.rows import VARIANCE, Axes, Given, Groups, Kernel, Neighbours, elementwise, shared_by
+from dmlcheck.reference.rows import (
+    VARIANCE,
+    Axes,
+    Given,
+    Groups,
+    Kernel,
+    Neighbours,
+    elementwise,
+    same_parameters,
+    shared_by,
+)
 
 # ---- mean and variance of groups
 
@@ -23,48 +33,9 @@ def statistics(x: Any, axes: Axes, *, use_mean: bool, use_variance: bool) -> tup
     return (mean(x, axes), None) if use_mean else (0, mean(np.square(x), axes) if use_variance else None)
 
 
-def of_group(
-    x: Any, scale: Any, bias: Any, *, axes: Axes, use_mean: bool, use_variance: bool, epsilon: Any, fused: Nested
-) -> PartlyUndefined:
-    """fused(Scale * (x - Mean) / sqrt(Variance + Epsilon) + Bias); without UseMean, Mean is 0."""
-    scale, bias = 1 if scale is None else scale, 0 if bias is None else bias
-    centre, spread = statistics(x, axes, use_mean=use_mean, use_variance=use_variance)
-    square = None if spread is None else spread + epsilon
-    factor = scale if square is None else scale / np.sqrt(square)
-    has_no_root = square is not None and square <= 0
-    is_undefined = has_no_root | np.isinf(factor) | (not axes) | (not use_mean and not use_variance)
-    result = affine(x, centre, factor, bias)
-    if use_mean and use_variance:
-        return PartlyUndefined(fused_within(result, centre, scale, bias, None, epsilon, fused), is_undefined)
-    return PartlyUndefined(fused(result), is_undefined)
-
-
 def planes(given: Given) -> Axes:
     """Return the dimensions of a group: height and width, with CrossChannel the channels too."""
     return (1, 2, 3) if given["cross_channel"] else (2, 3)
-
-
-def mean_variance_normalization(
-    input: Any, scale: Any, bias: Any, *, axes: Axes, normalize_variance: bool, epsilon: Any, fused_activation: Nested
-) -> PartlyUndefined:
-    """FusedActivation(Scale * (x - Mean) / sqrt(Variance + Epsilon) + Bias).
-
-    Mean and Variance are taken over height and width, with CrossChannel over the channels too. Without
-    NormalizeVariance there is no division.
-    """
-    use: dict[str, Any] = {"use_mean": True, "use_variance": normalize_variance}
-    return of_group(input, scale, bias, axes=axes, **use, epsilon=epsilon, fused=fused_activation)
-
-
-def mean_variance_normalization1(
-    input: Any, scale: Any, bias: Any, *, axes: Axes, normalize_variance: bool, epsilon: Any, fused_activation: Nested
-) -> PartlyUndefined:
-    """FusedActivation(Scale * (x - Mean) / sqrt(Variance + Epsilon) + Bias).
-
-    Mean and Variance are taken over the group along Axes. Without NormalizeVariance there is no division.
-    """
-    use: dict[str, Any] = {"use_mean": True, "use_variance": normalize_variance}
-    return of_group(input, scale, bias, axes=axes, **use, epsilon=epsilon, fused=fused_activation)
 
 
 def mean_variance_normalization2(
@@ -83,8 +54,42 @@ def mean_variance_normalization2(
     Mean and Variance are taken over the group along Axes. Without UseMean, it is FusedActivation(Scale * x / sqrt(the
     mean of x^2 + Epsilon) + Bias). Without UseVariance there is no division.
     """
-    use: dict[str, Any] = {"use_mean": use_mean, "use_variance": use_variance}
-    return of_group(input, scale, bias, axes=axes, **use, epsilon=epsilon, fused=fused_activation)
+    scale, bias = 1 if scale is None else scale, 0 if bias is None else bias
+    centre, spread = statistics(input, axes, use_mean=use_mean, use_variance=use_variance)
+    is_whole = use_mean and use_variance
+    spread = input if is_whole and not axes else spread  # as DirectML has it
+    square = None if spread is None else spread + epsilon
+    factor = scale if square is None else scale / np.sqrt(square)
+    has_no_root = square is not None and square <= 0
+    is_measured = has_no_root | np.isinf(factor) | (not axes) | (not use_mean and spread is None)
+    result = affine(input, centre, factor, bias)
+    if is_whole:
+        result = fused_within(result, centre, scale, bias, None, epsilon, fused_activation)
+    else:
+        result = fused_activation(result)
+    is_open = square is not None and may_have_root(square, spread, epsilon)
+    return PartlyUndefined(AsMeasured(result, is_measured), is_open)
+
+
+def mean_variance_normalization1(
+    input: Any, scale: Any, bias: Any, *, axes: Axes, normalize_variance: bool, epsilon: Any, fused_activation: Nested
+) -> PartlyUndefined:
+    """FusedActivation(Scale * (x - Mean) / sqrt(Variance + Epsilon) + Bias).
+
+    Mean and Variance are taken over the group along Axes. Without NormalizeVariance there is no division.
+    """
+    fields: dict[str, Any] = {"axes": axes, "epsilon": epsilon, "fused_activation": fused_activation}
+    return mean_variance_normalization2(input, scale, bias, use_mean=True, use_variance=normalize_variance, **fields)
+
+
+@same_parameters(mean_variance_normalization1)
+def mean_variance_normalization(*tensors: Any, **fields: Any) -> PartlyUndefined:
+    """FusedActivation(Scale * (x - Mean) / sqrt(Variance + Epsilon) + Bias).
+
+    Mean and Variance are taken over height and width, with CrossChannel over the channels too. Without
+    NormalizeVariance there is no division.
+    """
+    return mean_variance_normalization1(*tensors, **fields)
 
 
 # ---- batches
@@ -92,11 +97,11 @@ def mean_variance_normalization2(
 
 def batch_normalization(
     input: Any, mean: Any, variance: Any, scale: Any, bias: Any, *, epsilon: Any, fused_activation: Nested
-) -> PartlyUndefined:
+) -> AsMeasured:
     """FusedActivation(Scale * (x - Mean) / sqrt(Variance + Epsilon) + Bias)."""
     square = variance + epsilon
     factor = scale / np.sqrt(square)
-    return PartlyUndefined(fused_activation(affine(input, mean, factor, bias)), (square <= 0) | np.isinf(factor))
+    return AsMeasured(fused_activation(affine(input, mean, factor, bias)), (square <= 0) | np.isinf(factor))
 
 
 def batch_normalization_training(
@@ -109,10 +114,11 @@ def batch_normalization_training(
     centre, spread = mean_and_variance(input, axes)
     square = spread + epsilon
     factor = scale / np.sqrt(square)
-    result = affine(input, centre, factor, bias)
+    result = affine(input, centre, factor, bias, is_multiplied_first=True)
     result = fused_within(result, centre, scale, bias, fused_add, epsilon, fused_activation)
-    is_undefined = (square <= 0) | np.isinf(factor) | (not axes)
-    return {"output": PartlyUndefined(result, is_undefined), "output_mean": centre, "output_variance": spread}
+    measured = AsMeasured(result, (square <= 0) | np.isinf(factor) | (not axes))
+    is_open = may_have_root(square, spread, epsilon)
+    return {"output": PartlyUndefined(measured, is_open), "output_mean": centre, "output_variance": spread}
 
 
 # ---- neighbours
@@ -126,8 +132,10 @@ def local_response_normalization(
     The region is LocalSize channels, or without CrossChannel LocalSize rows and columns. It is from
     (LocalSize - 1) // 2 before x to LocalSize // 2 after it, as far as these are in the tensor.
     """
-    base = bias + alpha / local_size * region.sums(np.square(input))
-    return PartlyUndefined(region.inner(input) / np.power(base, beta), base <= 0)
+    sums = alpha / local_size * region.sums(np.square(input))
+    base = bias + sums
+    found = np.where(base < 0, np.nan, region.inner(input) / np.power(base, beta))
+    return PartlyUndefined(AsMeasured(found, base < 0), may_have_root(base, bias, sums))
 
 
 # ---- norms

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.arrays.needs import only_number
 from dmlcheck.reference.functions.several_ways import moving_mean
-from dmlcheck.reference.results import PartlyUndefined
+from dmlcheck.reference.results import AsMeasured
 from dmlcheck.reference.rows import Cut, Kernel
 
 
@@ -27,14 +26,17 @@ def adam_optimizer(
     """X' = X - LearningRate * a * M' / (sqrt(V') + Epsilon).
 
     M' = Beta1 * M + (1 - Beta1) * G and V' = Beta2 * V + (1 - Beta2) * G^2. X are the parameters, M and V the first and
-    second moments, G the gradient. At training step T, a is sqrt(1 - Beta2^T) / (1 - Beta1^T).
+    second moments, G the gradient. At training step T, a is sqrt(1 - Beta2^T) / (1 - Beta1^T), and 1 at step 0.
     """
     first = moving_mean(input_first_moment, gradient, beta1)
     second = moving_mean(input_second_moment, np.square(gradient), beta2)
     below = 1 - np.power(beta1, training_step)
-    rate = learning_rate * (np.sqrt(1 - np.power(beta2, training_step)) / below)
-    result = PartlyUndefined(input_parameters - rate * first / (np.sqrt(second) + epsilon), below == 0)
+    correction = np.where(training_step == 0, 1.0, np.sqrt(1 - np.power(beta2, training_step)) / below)
+    result = input_parameters - learning_rate * correction * first / (np.sqrt(second) + epsilon)
+    result = AsMeasured(result, below == 0)
     return {"output_parameters": result, "output_first_moment": first, "output_second_moment": second}
 
 
-KERNELS: dict[str, Kernel] = {"ADAM_OPTIMIZER": Kernel(adam_optimizer, Cut(needs={"training_step": only_number}))}
+# The step is an integer; its powers have errors.
+STEP = Cut(needs={"training_step": lambda step, _, __: step.reshape(()).astype(np.float64)})
+KERNELS: dict[str, Kernel] = {"ADAM_OPTIMIZER": Kernel(adam_optimizer, STEP)}

@@ -11,13 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
-from dmlcheck.reference.arrays.data_types import beginning, is_float
+from dmlcheck.reference.arrays.data_types import beginning, is_float, limits
 from dmlcheck.reference.arrays.grouped import comparable
-from dmlcheck.reference.arrays.needs import CHANNELS, REGIONS, batches_and_channels
+from dmlcheck.reference.arrays.needs import CHANNELS, REGIONS
 from dmlcheck.reference.arrays.places import Places, with_ones_after
-from dmlcheck.reference.functions.corners import Corners, corners
-from dmlcheck.reference.functions.norms import absolute_norm, alternatives_of_signs, has_plain_powers
-from dmlcheck.reference.functions.quantization import difference, requantized
+from dmlcheck.reference.functions.conversions import difference, quantized_nan, requantized
+from dmlcheck.reference.functions.pooled import Corners, absolute_norm, alternatives_of_signs, corners, has_plain_powers
 from dmlcheck.reference.functions.windows import (
     View,
     Window,
@@ -102,11 +101,6 @@ def least(given: Given) -> Any:
     return -np.inf if is_float(given["input"]) else np.iinfo(dtype).min
 
 
-def window_without_repeats(given: Given) -> Window:
-    """Return the window of a pooling, which covers no element twice."""
-    return without_repeats(window_of(given))
-
-
 class Maxima(NamedTuple):
     """The largest element of each window, the elements that were compared, and a mask of those undefined."""
 
@@ -173,6 +167,16 @@ def zero_point(given: Given) -> Any:
     return 0 if given["input_zero_point"] is None else given["input_zero_point"]
 
 
+def of_nan(zero_point: Any, output_type: str) -> float:
+    """Return what DirectML makes of an average that is NaN: the least number, or the largest without a zero point."""
+    return limits(output_type)[zero_point is None]
+
+
+def quantized_extremes(average: Any, scale: Any, zero_point: Any, output_type: str) -> Any:
+    """Return averages quantized by a scale, where the quotient may be infinite or NaN."""
+    return quantized_nan(average / scale, zero_point, output_type, of_nan(zero_point, output_type)).value
+
+
 def quantized_linear_average_pooling(
     input: Any,
     input_scale: Any,
@@ -192,10 +196,14 @@ def quantized_linear_average_pooling(
     """
     whole, total = difference(input, input_zero_point), partial(over, np.add, seen=seen)
 
-    def over_count(count: Any) -> PartlyUndefined:
+    def over_count(count: Any) -> AsMeasured:
         divisor = np.maximum(count, 1)
         ways, scale = (total(whole), lambda: total(whole * input_scale) / divisor), input_scale / divisor
-        return PartlyUndefined(requantized(*ways, scale, output_scale, output_zero_point, output_type), count == 0)
+        to = output_scale, output_zero_point, output_type
+        found = requantized(*ways, scale, *to, lambda: quantized_extremes(ways[1](), *to))
+        return AsMeasured(
+            np.where(count == 0, of_nan(output_zero_point, output_type), found.value), found.where | (count == 0)
+        )
 
     return any_of(*map(over_count, divisors(seen, end_padding, include_padding=include_padding)))
 
@@ -213,12 +221,13 @@ def roi_pooling(input: Any, roi: Any, *, spatial_scale: Any, pooled_size: Any) -
 
 
 def largest_of_region(input: Any, row: Any, scale: Any, pooled_size: Any) -> Any:
-    """Return the largest elements of the parts of a region; undefined if its image does not exist."""
+    """Return the largest elements of the parts of a region; of an image that does not exist, of the nearest one."""
     image, sizes = float(row[0]), (pooled_size.Height, pooled_size.Width)
     found = corners(row[1:], scale)
-    if not (found and image.is_integer() and 0 <= image < len(input)):
+    if not found:
         return all_undefined((input.shape[1], *sizes))
-    return any_of(*(largest_within(input[int(image)], corner, sizes) for corner in found))
+    held = 0 if np.isnan(image) else int(np.clip(np.trunc(image), 0, len(input) - 1))
+    return AsMeasured(any_of(*(largest_within(input[held], corner, sizes) for corner in found)), held != image)
 
 
 def largest_within(image: Any, region: Corners, sizes: Sizes) -> AsMeasured:
@@ -255,22 +264,28 @@ def largest_of_parts(image: Any, rows: list[slice], columns: list[slice]) -> tup
 
 
 def max_unpooling(input: Any, indices: Any, *, output: TensorDesc) -> PartlyUndefined:
-    """Output[Indices[j]] = Input[j], counted through all of OutputTensor, and 0 everywhere else."""
+    """Output[Indices[j]] = Input[j], counted through all of OutputTensor, and 0 everywhere else.
+
+    DirectML leaves out what is outside.
+    """
     size = math.prod(output.sizes)
     is_inside = indices.ravel() < size
     own = slice(None) if is_inside.all() else is_inside
     places, values = indices.ravel()[own].astype(np.intp), input.ravel()[own]
-    found, is_undefined = np.zeros(size, input.dtype), np.full(size, own is is_inside)
+    found, is_undefined = np.zeros(size, input.dtype), np.zeros(size, bool)
     found[places] = values
     is_other = (found[places] != values) & ~(np.isnan(found[places]) & np.isnan(values))
     is_undefined[places[is_other]] = True
-    return PartlyUndefined(found.reshape(output.sizes), is_undefined.reshape(output.sizes))
+    measured = AsMeasured(found.reshape(output.sizes), own is is_inside)
+    return PartlyUndefined(measured, is_undefined.reshape(output.sizes))
 
 
 POOLED = Windows(window_of)
 POWERS = Windows(window_of, is_reduced=has_plain_powers)
-LARGEST = Windows(window_without_repeats, least, lambda given: given.get("output_indices") is None)
-POOLED_REGIONS = Cut(batches_and_channels, {"input": CHANNELS, "roi": REGIONS})
+LARGEST = Windows(
+    lambda given: without_repeats(window_of(given)), least, lambda given: given.get("output_indices") is None
+)
+POOLED_REGIONS = Cut((0, 1), {"input": CHANNELS, "roi": REGIONS})
 
 KERNELS: dict[str, Kernel] = {
     "AVERAGE_POOLING": Kernel(average_pooling, POOLED, spread=Spread()),

@@ -9,7 +9,7 @@ import numpy as np
 
 from dmlcheck.reference.arrays.data_types import as_float, infinite, limits, nearest
 from dmlcheck.reference.arrays.needs import repeated
-from dmlcheck.reference.functions.quantization import as_floats, difference, differences, quantized_nan
+from dmlcheck.reference.functions.conversions import as_floats, difference, differences, quantized_nan
 from dmlcheck.reference.results import AsMeasured, alternatives
 from dmlcheck.reference.rows import EVERYTHING, Axes, Cut, Kernel, elementwise
 

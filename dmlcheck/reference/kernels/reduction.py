@@ -14,16 +14,6 @@ from dmlcheck.reference.results import AsMeasured, PartlyUndefined
 from dmlcheck.reference.rows import MARK, PLACE, WHOLE_STEPS, Axes, Groups, Kernel, along, exact_row
 
 
-def l2(x: Any, axes: Axes) -> Any:
-    """sqrt(x1^2 + ... + xn^2)."""
-    return np.sqrt(total(x * x, axes))
-
-
-def log_sum(x: Any, axes: Axes) -> Any:
-    """log(x1 + ... + xn)."""
-    return np.log(ftotal(x, axes))
-
-
 def log_sum_exp(x: Any, axes: Axes) -> Any:
     """log(exp(x1) + ... + exp(xn)), with the largest element taken out so that nothing overflows."""
     top = np.maximum.reduce(x, axis=axes, keepdims=True)
@@ -69,8 +59,8 @@ EXACT: dict[str, Callable[..., Any]] = {
 FLOATS: dict[str, Callable[..., Any]] = EXACT | {
     "AVERAGE": fmean,
     "L1": lambda x, axes: fsum(np.abs(x), axes),
-    "L2": l2,
-    "LOG_SUM": log_sum,
+    "L2": lambda x, axes: np.sqrt(total(x * x, axes)),
+    "LOG_SUM": lambda x, axes: np.log(ftotal(x, axes)),
     "LOG_SUM_EXP": log_sum_exp,
     "MULTIPLY": product,
     "SUM": fsum,

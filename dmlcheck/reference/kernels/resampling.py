@@ -20,7 +20,7 @@ from dmlcheck.reference.functions.interpolation import (
     taken,
 )
 from dmlcheck.reference.limits.work import BLOCKS_OF_SAMPLES
-from dmlcheck.reference.results import PartlyUndefined, all_undefined
+from dmlcheck.reference.results import AsMeasured, all_undefined
 from dmlcheck.reference.rows import Cut, Given, Kernel, Spread
 
 ROUNDINGS: dict[str, Rounding] = {"INCREASING": np.ceil, "DECREASING": np.floor}
@@ -110,13 +110,13 @@ def resample3(
 def upsample_2d(input: Any, *, scale_size: Any, interpolation_mode: str, places: Places) -> Any:
     """NEAREST_NEIGHBOR: Input[..., floor(y / Height), floor(x / Width)].
 
-    Height and Width are the factors of ScaleSize. LINEAR: the reference gives the values of RESAMPLE.
+    Height and Width are the factors of ScaleSize. LINEAR: the values of RESAMPLE, as DirectML gives them.
     """
     factors = (*[1] * (input.ndim - 2), scale_size.Height, scale_size.Width)
     if interpolation_mode == "NEAREST_NEIGHBOR":
         return taken(input, list(map(np.floor_divide, map(numbers_of, places), factors)))
     x = coordinates(places, factors, [0.5] * input.ndim, [-0.5] * input.ndim)
-    return PartlyUndefined(linear(input, x), max(factors) > 1)
+    return AsMeasured(linear(input, x), max(factors) > 1)
 
 
 # ---- gradients

@@ -12,12 +12,11 @@ import numpy as np
 from dmlcheck.reference.arrays.blocks import ranges, tiles_along
 from dmlcheck.reference.arrays.grouped import grouped
 from dmlcheck.reference.arrays.places import Index
-from dmlcheck.reference.functions.magnitudes import Magnitudes
 from dmlcheck.reference.functions.phases import phases
+from dmlcheck.reference.functions.products import Magnitudes
 from dmlcheck.reference.functions.windows import Places, View, Window, part, places_at, view, windows
 from dmlcheck.reference.rows import Correlations
-from dmlcheck.reference.tiling.request import Request
-from dmlcheck.reference.tiling.tile import Tile
+from dmlcheck.reference.tiling.request import Request, Tile
 
 LARGEST = 1 << 20  # elements of the windows of a tile: 8 megabytes of float64
 ROWS = 4  # times as many elements of the filter in a tile, so that fewer tiles have the same windows
@@ -64,40 +63,36 @@ class Sliding(NamedTuple):
 
     `filter` is {groups, output channels of a group, input channels of a group, ...}; `input` is {batch, groups,
     channels of a group, ...}, with `fill` beyond its edges. Each of `others` has one element, or {groups, output
-    channels of a group, 1}, or is None. `magnitudes` returns the magnitudes of a tile's sums.
+    channels of a group, 1}, or is None. `sizes` are those of the output; `edges` and `magnitudes` are those of the row.
     """
 
-    request: Request
     formula: Callable[..., Any]
     filter: Any
     input: Any
     fill: Any
     others: Mapping[str, Any]
+    sizes: tuple[int, ...]
+    edges: Callable[..., Any] | None
     magnitudes: Callable[..., Magnitudes] | None
     is_finite: bool
 
     def tile(self, one: Pass, box: Box) -> Tile:
         """Return a tile."""
-        seen = view_of(one, box, self.input.shape[3:])
-        parts = {name: _of_channels(x, box) for name, x in self.others.items()}
+        formula, spatial, place = self.formula, self.input.shape[3:], where(one, box)
+        if self.edges is not None:
+            is_unmet = False if self.is_finite else unmet(one, box, self.filter, spatial)
+            formula = partial(formula, edges=self.edges(ranges(place, self.sizes), is_unmet))
+        seen = view_of(one, box, spatial)
+        parts = {name: x if x is None or x.size == 1 else x[box.groups, box.outputs] for name, x in self.others.items()}
         parts["input"] = part(self.input[box.batch, box.groups], seen, self.fill)
         parts["filter"] = one.filter[box.groups, box.outputs]
-        formula = partial(self.formula, **self._asked(one, box))
         return Tile(
-            where(one, box),
+            place,
             partial(_of_matrices, formula, seen, tuple(parts)),
             tuple(parts.values()),
             magnitudes=None if self.magnitudes is None else partial(_of_matrices, self.magnitudes, seen, tuple(parts)),
             of_element=lambda place: self.tile(one, _box_of(one, place)),
         )
-
-    def _asked(self, one: Pass, box: Box) -> dict[str, Any]:
-        """Return the arguments of the formula for a tile."""
-        ways: dict[str, Callable[[], Any]] = {
-            "places": lambda: ranges(where(one, box), next(iter(self.request.outputs.values()))),
-            "unmet": lambda: False if self.is_finite else unmet(one, box, self.filter, self.input.shape[3:]),
-        }
-        return {name: way() for name, way in ways.items() if self.request.asks_for(name)}
 
 
 def of_correlations(declared: Correlations, request: Request) -> Iterator[Tile]:
@@ -106,23 +101,19 @@ def of_correlations(declared: Correlations, request: Request) -> Iterator[Tile]:
     taps, passes = declared.taps(given), backward if declared.is_backward(given) else forward
     others = {name: x for name, x in request.tensors.items() if name not in ("input", "filter")}
     sliding = Sliding(
-        request,
-        partial(request.formula, **{name: make(given) for name, make in declared.made.items()}),
+        request.formula,
         taps,
         grouped(given["input"], len(taps), 1),
         declared.fill(given),
-        {name: _beside(x, len(taps)) for name, x in others.items()},
+        {name: x if x is None else x.reshape(1 if x.size == 1 else len(taps), -1, 1) for name, x in others.items()},
+        sizes,
+        None if declared.edges is None else partial(declared.edges, given),
         declared.magnitudes(given),
         bool(np.isfinite(taps).all()),
     )
     for one in passes(taps, declared.window(given), sizes[2:]):
         for box in _boxes(one, sizes[0]):
             yield sliding.tile(one, box)
-
-
-def _beside(x: Any, count: int) -> Any:
-    """Return a tensor of one element, or one for each output channel, as {groups, channels, 1}; None stays None."""
-    return x if x is None else x.reshape(1 if x.size == 1 else count, -1, 1)
 
 
 def view_of(one: Pass, box: Box, sizes: Sequence[int]) -> View:
@@ -186,11 +177,6 @@ def _box_of(one: Pass, place: tuple[int, ...]) -> Box:
 
 def _slices(start: int, stop: int, step: int) -> list[slice]:
     return [slice(at, min(stop, at + step)) for at in range(start, stop, step)]
-
-
-def _of_channels(x: Any, box: Box) -> Any:
-    """Return the channels of a tile of a tensor; one of one element as it is."""
-    return x if x is None or x.size == 1 else x[box.groups, box.outputs]
 
 
 def where(one: Pass, box: Box) -> Index:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
 
-from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.reference.arrays.blocks import BLOCK, tiles
-from dmlcheck.reference.arrays.operands import widened
+from dmlcheck.reference.arrays.blocks import BLOCK, tiles, widened
+from dmlcheck.reference.arrays.data_types import in_32_bits, stored, width
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball, raw
 from dmlcheck.reference.bindings import scale_bias
-from dmlcheck.reference.results import PartlyUndefined, alternatives
+from dmlcheck.reference.results import AsMeasured, PartlyUndefined, alternatives, ways_of, with_measured
 from dmlcheck.reference.rows import Elements
-from dmlcheck.reference.tiling.request import Request
-from dmlcheck.reference.tiling.tile import Tile
+from dmlcheck.reference.tiling.request import Request, Tile
 from dmlcheck.specs.records import INPUT
 from dmlcheck.values.number_formats import NUMPY_TYPES
 
@@ -28,7 +27,8 @@ def of_elements(_: Elements, request: Request) -> Iterator[Tile]:
     operands = [x if x is None or x.shape == sizes else np.broadcast_to(x, sizes) for x in request.tensors.values()]
     is_exact = is_exact and not (request.is_integer and request.bound.kernel.overflow)
     limit = BLOCK
-    if desc.values.get("ScaleBias") is not None and not _is_wide(desc):
+    is_scaled = desc.values.get("ScaleBias") is not None  # a valid one changes nothing of 64 bits
+    if is_scaled and np.dtype(NUMPY_TYPES[desc.tensors(INPUT)[0].tensor.data_type]).itemsize < 8:
         used = None if request.is_integer else request.arithmetic
         formula = partial(_scaled, formula, *scale_bias(desc, used), arithmetic=used, is_exact=is_exact)
         is_exact = True
@@ -36,11 +36,6 @@ def of_elements(_: Elements, request: Request) -> Iterator[Tile]:
         limit *= 8 // max(x.dtype.itemsize for x in operands if x is not None)
     for index in tiles(sizes, limit):
         yield Tile(index, formula, tuple(None if x is None else x[index] for x in operands), is_exact)
-
-
-def _is_wide(desc: OperatorDesc) -> bool:
-    """Whether elements have 64 bits, where a valid ScaleBias changes nothing."""
-    return np.dtype(NUMPY_TYPES[desc.tensors(INPUT)[0].tensor.data_type]).itemsize == 8
 
 
 def _scaled(
@@ -54,7 +49,7 @@ def _scaled(
     """Return f(x * Scale + Bias, ...) of all operands, in balls if there is an arithmetic.
 
     Integers may be scaled in FLOAT32. A result of integers is undefined if an intermediate value does not fit their
-    type; all are, unless Scale and Bias are whole numbers.
+    type; all are, unless Scale and Bias are whole numbers. DirectML scales in FLOAT32, and goes on in 32 bits.
     """
     integers = [x for x in given if not isinstance(x, Ball) and x.dtype.kind != "f"]
     fits = np.logical_and.reduce([_fits(x, float(raw(scale)), float(raw(bias))) for x in integers])
@@ -70,8 +65,28 @@ def _scaled(
     def of(moved: Any) -> Any:
         return formula(moved if is_exact else widened(moved), *rest)
 
+    found = alternatives(*(np.where(fits, step, 0).astype(x.dtype) for step in (steps[1], *steps[-2:])), of=of)
+    if more or fits.all():
+        return PartlyUndefined(found, ~fits)
+    return _measured_beyond(found, fits, alternatives(*(in_32_bits(step, x.dtype) for step in steps[-2:]), of=of), x)
+
+
+def _measured_beyond(found: Any, fits: Any, in_32: Any, x: Any) -> PartlyUndefined:
+    """Return results of integers, and those of integers of 32 bits where these do not fit their own type.
+
+    It was not measured which limits of 16 bits they have.
+    """
+    (value, is_lost, is_limited), (wide, is_lost_too, _) = with_measured(found), with_measured(in_32)
+    ways = zip_longest(ways_of(value), ways_of(wide))
+    first, more = ways_of(value)[0], ways_of(wide)[0]
+    name = x.dtype.name.upper()
+    values = [
+        np.where(fits, first if own is None else own, stored(more if beyond is None else beyond, name))
+        for own, beyond in ways
+    ]
+    is_open = is_limited & ~fits & (width(x) == 16)
     return PartlyUndefined(
-        alternatives(*(np.where(fits, step, 0).astype(x.dtype) for step in (steps[1], *steps[-2:])), of=of), ~fits
+        AsMeasured(alternatives(*values), is_limited | ~fits), is_open | np.where(fits, is_lost, is_lost_too)
     )
 
 

@@ -1,7 +1,8 @@
-"""The tiles of an operator's results: its kernel's row declares them, and a module for each kind makes them."""
+"""The tiles of an operator's results, which its kernel's row declares, and how much there is to compute for them."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
 from importlib import import_module
@@ -12,13 +13,16 @@ import numpy as np
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference.ball.numbers import Arithmetic
 from dmlcheck.reference.bindings import Binding, Inputs, attributes_of, fields_of, parameter, row, tensors_of
+from dmlcheck.reference.functions.neighbours import has_everything, region
+from dmlcheck.reference.functions.phases import most_places
 from dmlcheck.reference.limits.deadline import in_time
-from dmlcheck.reference.limits.work import Work
+from dmlcheck.reference.limits.work import Work, multiplications, terms
 from dmlcheck.reference.rows import (
     Correlations,
     Cut,
     EachOutput,
     Elements,
+    Given,
     Groups,
     InWindows,
     Neighbours,
@@ -28,10 +32,8 @@ from dmlcheck.reference.rows import (
     Tiles,
     Windows,
 )
-from dmlcheck.reference.tiling.amounts import may_be_much
-from dmlcheck.reference.tiling.amounts import work_of as amount_of
-from dmlcheck.reference.tiling.request import Request
-from dmlcheck.reference.tiling.tile import Tile
+from dmlcheck.reference.tiling.request import Request, Tile
+from dmlcheck.reference.tiling.windows import terms_of
 
 
 class TilePlan(NamedTuple):
@@ -109,15 +111,74 @@ def _cutting(declared: type) -> Callable[[Any, Request], Iterator[Tile]]:
 
 
 _CUTTING: Mapping[type, tuple[str, str]] = {
-    SeparateOutputs: ("separate_outputs", "of_separate_outputs"),
+    SeparateOutputs: ("cut", "of_separate_outputs"),
     Correlations: ("correlations", "of_correlations"),
     Cut: ("cut", "of_cut"),
     EachOutput: ("cut", "of_each"),
     Elements: ("elements", "of_elements"),
-    Groups: ("groups", "of_groups"),
-    InWindows: ("in_windows", "of_in_windows"),
-    Neighbours: ("neighbours", "of_neighbours"),
+    Groups: ("cut", "of_groups"),
+    InWindows: ("windows", "of_in_windows"),
+    Neighbours: ("windows", "of_neighbours"),
     Products: ("products", "of_products"),
     Recurrence: ("recurrence", "of_recurrence"),
     Windows: ("windows", "of_windows"),
+}
+
+
+# ---- how much there is to compute
+
+
+def amount_of(declared: Tiles, given: Given) -> Work | None:
+    """Return the work of a desc; None where it is about as much as its tensors have elements."""
+    if isinstance(declared, (Cut, EachOutput)):
+        return declared.work
+    amount = _AMOUNTS.get(type(declared))
+    return None if amount is None else amount(declared, given)
+
+
+def may_be_much(tiles: Tiles | Callable[[Given], Tiles]) -> bool:
+    """Whether the tiles of a row may be much more work than its tensors have elements."""
+    return callable(tiles) or type(tiles) in _AMOUNTS
+
+
+def of_windows(declared: Windows, given: Given) -> Work:
+    """Return the terms of all windows: each on its own, unless windows are only reduced."""
+    sizes, is_reduced = given["output"].sizes, declared.is_reduced(given)
+    return terms(terms_of(sizes, declared.window(given), given["input"].shape[2:], is_reduced=is_reduced))
+
+
+def of_in_windows(declared: InWindows, given: Given) -> Work:
+    """Return the terms of the windows that contain each element, and of those that are reduced first."""
+    counts, sizes = given["input_gradient"].shape, given["output_gradient"].sizes
+    back = math.prod(map(most_places, sizes[2:], counts[2:], *declared.window))
+    first = sum(terms_of(counts, of.window, sizes[2:]) for of in declared.first.values())
+    return terms(math.prod(sizes) * back + first)
+
+
+def of_correlations(declared: Correlations, given: Given) -> Work:
+    """Return the products of all sums; each pass of a transposed convolution counts as many of them."""
+    taps, sizes = declared.taps(given).shape, given["output"].sizes
+    if not declared.is_backward(given):
+        return multiplications(math.prod(sizes) * math.prod(taps[2:]))
+    passes = math.prod(map(min, declared.window(given).strides, sizes[2:]))
+    return multiplications(given["input"].size * taps[1] * math.prod(taps[3:]) + passes * _PASS)
+
+
+_PASS = 1 << 22  # multiplications that take as long as the rest of a pass
+
+
+def of_neighbours(declared: Neighbours, given: Given) -> Work:
+    """Return the terms of the sums over all regions, and for gradients over those that contain each element."""
+    (axes, reach), sizes = declared.of(given), given["input"].shape
+    if has_everything(sizes, axes, reach):
+        return terms(math.prod(sizes))
+    reach, passes = ((sum(reach),) * 2, 2) if declared.is_twice else (reach, 1)
+    return terms(passes * terms_of(sizes, region(sizes, axes, reach).window, sizes, is_reduced=True))
+
+
+_AMOUNTS: Mapping[type, Callable[[Any, Given], Work]] = {
+    Correlations: of_correlations,
+    InWindows: of_in_windows,
+    Neighbours: of_neighbours,
+    Windows: of_windows,
 }

@@ -8,10 +8,9 @@ from typing import Any
 
 from dmlcheck.reference.arrays.blocks import blocks_along, steps
 from dmlcheck.reference.arrays.places import Index
-from dmlcheck.reference.functions.magnitudes import Magnitudes
+from dmlcheck.reference.functions.products import Magnitudes
 from dmlcheck.reference.rows import Products
-from dmlcheck.reference.tiling.request import Request
-from dmlcheck.reference.tiling.tile import Tile
+from dmlcheck.reference.tiling.request import Request, Tile
 
 LARGEST = 1 << 20  # elements of a part of a factor or of the product: 8 megabytes of float64
 LONG = 1 << 10  # columns of a factor and rows of the other: more of them come in blocks
@@ -20,14 +19,12 @@ LONG = 1 << 10  # columns of a factor and rows of the other: more of them come i
 def of_products(declared: Products, request: Request) -> Iterator[Tile]:
     """Yield tiles of the product of the tensors `a` and `b`; all others are broadcast to its sizes."""
     given = request.given
-    tensors = {name: arranged(x, declared, name, given) for name, x in request.tensors.items()}
+    tensors = {
+        name: declared.views[name](x, given) if x is not None and name in declared.views else x
+        for name, x in request.tensors.items()
+    }
     magnitudes = None if declared.magnitudes is None else declared.magnitudes(given)
     return products(request.formula, tensors, whole=declared.whole(given), magnitudes=magnitudes)
-
-
-def arranged(x: Any, declared: Products, name: str, given: Mapping[str, Any]) -> Any:
-    """Return a tensor as the row arranges it for the products."""
-    return declared.views[name](x, given) if x is not None and name in declared.views else x
 
 
 def products(

@@ -17,8 +17,7 @@ from dmlcheck.reference.functions.overflowing import is_beyond
 from dmlcheck.reference.kernels.recurrent.gates import without
 from dmlcheck.reference.results import AsMeasured, PartlyUndefined, any_of
 from dmlcheck.reference.rows import Recurrence
-from dmlcheck.reference.tiling.request import Request
-from dmlcheck.reference.tiling.tile import Tile
+from dmlcheck.reference.tiling.request import Request, Tile
 
 STEPS = 8  # of a block, which are in memory as float64 at once
 LARGEST = 1 << 21  # elements of the sequences of a tile, of STEPS steps or more: 16 megabytes of float64
@@ -34,7 +33,8 @@ def of_recurrence(declared: Recurrence, request: Request) -> Iterator[Tile]:
     data_type = request.desc.tensors()[0].tensor.data_type
     for way, direction in enumerate(declared.directions(given)):
         step = partial(request.formula, **direction.options)
-        formula = partial(states_of, Walk(declared, step, data_type, direction.is_backward))
+        walk = Walk(declared, step, data_type, direction.is_backward, declared.is_measured(given))
+        formula = partial(states_of, walk)
         for start in range(0, batch, width):
             part = slice(start, min(batch, start + width))
             last = {state.last: (0, way, part) for state in declared.states}
@@ -65,12 +65,13 @@ class Walk(NamedTuple):
     step: Step
     data_type: str
     is_backward: bool
+    is_measured: bool = False
 
 
 class Course(NamedTuple):
     """One of several right ways to compute the states of sequences, with the states so far.
 
-    `first` is another function for the first step of a sequence, or None. A course that `rounds` makes states that
+    `first` is another function for the first step of all sequences, or None. A course that `rounds` makes states that
     overflow the data type infinite after each step; one that `is_forked` has a second course that does.
     """
 
@@ -98,23 +99,30 @@ class Lengths(NamedTuple):
         """A mask of the sequences of a wrong length whose last states are undefined, which are known backward alone."""
         return self.is_wrong & (not self.is_backward)
 
-    def begin(self, t: int) -> Any:
-        """Return a mask of the sequences that have their first step at time t."""
-        return (self.own - 1 == t if self.is_backward else np.full(self.own.shape, t == 0))[:, None]
+    def begins(self, t: int) -> bool:
+        """Whether time t is the first step of all sequences; backward, shorter ones begin later, with states of 0."""
+        return t == (self.steps - 1 if self.is_backward else 0)
 
 
 def states_of(walk: Walk, x: Blocks, lengths: Any, *tensors: Any) -> Iterator[dict[str, Any]]:
     """Yield the states of some sequences, block by block of steps, and then their last states."""
     count, batch, _ = x.shape
     own = Lengths(np.full(batch, count) if lengths is None else lengths, count, walk.is_backward)
-    courses = [course_of(walk, batch, *tensors)]
+    courses, is_measured = [course_of(walk, batch, *tensors)], own.is_wrong | walk.is_measured
     for cut in reversed(x.cuts) if walk.is_backward else x.cuts:
         done = [part for course in courses for part in along(walk, course, x, cut, own)]
         courses = [course for course, _ in done]
-        yield {SEQUENCE: AsMeasured(blockwise(any_of, *(states for _, states in done)), own.is_wrong)}
+        yield {SEQUENCE: AsMeasured(blockwise(of_courses, *(states for _, states in done)), is_measured)}
     for place, state in enumerate(walk.declared.states):
-        found = any_of(*(course.states[place] for course in courses))
-        yield {state.last: AsMeasured(PartlyUndefined(found, own.is_lost), own.is_wrong)}
+        found = of_courses(*(course.states[place] for course in courses))
+        yield {state.last: AsMeasured(PartlyUndefined(found, own.is_lost), is_measured)}
+
+
+def of_courses(first: PartlyUndefined, *others: PartlyUndefined) -> Any:
+    """Return the states of any of some courses, undefined where they are NaN in one of them alone."""
+    found, is_nan = any_of(first, *others), np.isnan(raw(first.value))
+    marks = (is_nan != np.isnan(raw(value)) for value, _ in others)
+    return PartlyUndefined(found, np.logical_or.reduce(list(marks))) if others else found
 
 
 def course_of(walk: Walk, batch: int, weight: Any, recurrence: Any, bias: Any, peephole: Any, *initial: Any) -> Course:
@@ -123,9 +131,7 @@ def course_of(walk: Walk, batch: int, weight: Any, recurrence: Any, bias: Any, p
     An initial state that is left out is 0, and its products are left out of the first step: they may be with NaN.
     """
     gates = walk.declared.gates(weight, recurrence, bias, peephole)
-    factors = {"recurrence": recurrence, "peephole": peephole}
-    given = {state.factor: x is not None for state, x in zip(walk.declared.states, initial, strict=True)}
-    is_out = {factor: not is_given and not is_finite(factors[factor]) for factor, is_given in given.items()}
+    is_out = {state.factor: x is None for state, x in zip(walk.declared.states, initial, strict=True)}
     shape = (batch, recurrence.shape[1])
     states = [PartlyUndefined(np.zeros(shape) if x is None else x, np.zeros(shape, bool)) for x in initial]
     course = Course(partial(walk.step, gates=gates), None, states)
@@ -133,11 +139,6 @@ def course_of(walk: Walk, batch: int, weight: Any, recurrence: Any, bias: Any, p
         return course
     own = without(gates, hidden=is_out["recurrence"], cell=is_out.get("peephole", False))
     return course._replace(first=partial(walk.step, gates=own))
-
-
-def is_finite(x: Any) -> bool:
-    """Whether an optional tensor has neither infinity nor NaN."""
-    return x is None or bool(np.isfinite(raw(x)).all())
 
 
 def along(walk: Walk, course: Course, x: Blocks, cut: Index, lengths: Lengths) -> Iterator[tuple[Course, Blocks]]:
@@ -150,7 +151,7 @@ def along(walk: Walk, course: Course, x: Blocks, cut: Index, lengths: Lengths) -
     for t, now in steps_of(x, cut, is_backward=walk.is_backward):
         runs = (t < lengths.own)[:, None]
         has_overflowed = has_overflowed or any(is_beyond(walk.data_type, value).any() for value, _ in states)
-        states = after(course, now, states, runs, lengths.begin(t), walk.data_type)
+        states = after(course, now, states, runs, walk.data_type, is_first=lengths.begins(t))
         value, mark = states[0]
         rows[t] = (value, mark, np.broadcast_to(runs, value.shape))
     block = partial(stacked, rows)
@@ -175,7 +176,7 @@ def stacked(rows: dict[int, tuple[Any, Any, Any]], _: Index) -> PartlyUndefined:
 
 
 def after(
-    course: Course, x: Any, states: Sequence[PartlyUndefined], runs: Any, begins: Any, data_type: str
+    course: Course, x: Any, states: Sequence[PartlyUndefined], runs: Any, data_type: str, *, is_first: bool
 ) -> list[PartlyUndefined]:
     """Return the states after a step; sequences that have ended keep theirs.
 
@@ -183,9 +184,8 @@ def after(
     """
     doubt = np.logical_or.reduce([mark.any(axis=1, keepdims=True) for _, mark in states])
     values = [infinite(data_type, value) if course.rounds else value for value, _ in states]
-    found = course.step(x, *values)
-    if course.first is not None and begins.any():
-        found = [chosen(begins, *ways) for ways in zip(course.first(x, *values), found, strict=True)]
+    step = course.first if is_first and course.first is not None else course.step
+    found = step(x, *values)
     found = [
         PartlyUndefined(stored(value, data_type), np.broadcast_to(doubt | mark, value.shape)) for value, mark in found
     ]

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import base64
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from urllib.parse import quote
 
+from dmlcheck import __version__
+from dmlcheck.diagnostics.wording import brackets, counted, error_text
 from dmlcheck.reports.files import ReportFile
 from dmlcheck.reports.html.case import alike_row, case_row, case_text, sameness
-from dmlcheck.reports.html.markup import Markup
-from dmlcheck.reports.html.operators import Operators
-from dmlcheck.reports.html.page import Assets, filters, foot, head
+from dmlcheck.reports.html.markup import Markup, plain
+from dmlcheck.reports.html.output import worst_element
 from dmlcheck.reports.html.parts import PageSection
-from dmlcheck.reports.html.templates import fill, joined
-from dmlcheck.reports.records import CHECKED, RunInfo, Summary, kind_of
-from dmlcheck.running.results import FAILED, FAILURES, PASSED, SKIPPED, XFAILED, CaseResult
+from dmlcheck.reports.html.templates import file_text, fill, joined
+from dmlcheck.reports.records import CHECKED, EACH_ITS_OWN, HEADS, RunInfo, Summary, kind_of, level_text
+from dmlcheck.reports.style import styled
+from dmlcheck.running.results import ERRORED, FAILED, FAILURES, OUTCOMES, PASSED, SKIPPED, XFAILED, XPASSED, CaseResult
+from dmlcheck.specs.names import short_operator
 
 _MEGABYTE = 1_000_000
 _MOST_REASONS = 40
@@ -115,3 +121,228 @@ def _reasons(reasons: Mapping[str, int]) -> Markup:
     counts = sorted(reasons.items(), key=lambda entry: (-entry[1], entry[0]))
     listed = (fill("parts.reason", number=f"{number:,}", reason=reason) for reason, number in counts)
     return fill("parts.reasons", reasons=joined(listed))
+
+
+# ---- the page
+
+
+class Assets:
+    """The style and the script, which are files."""
+
+    def __init__(self) -> None:
+        self.style = "\n" + styled(file_text("style.css"))
+        self.script = "\n" + file_text("script.js")
+
+    def policy(self) -> Markup:
+        """Return the content security policy: this page's own style and script, and nothing from anywhere."""
+        return Markup(
+            f"default-src 'none'; style-src {_hash(self.style)}; script-src {_hash(self.script)}; img-src data:; "
+            "base-uri 'none'; form-action 'none'"
+        )
+
+
+def _hash(text: str) -> str:
+    return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
+
+
+# ---- the top
+
+
+def headline(summary: Summary) -> str:
+    """Return the outcome of the run in a few words."""
+    cases = counted(summary.total, "case")
+    if not summary.total:
+        return "Nothing ran"
+    if summary.failed:
+        return f"{_failures(summary)} in {cases}"
+    if summary.drifted:
+        return f"{summary.drifted:,} of {cases} drifted"
+    if summary.is_vain:
+        return f"Nothing was computed in {cases}"
+    return f"No failures in {cases}"
+
+
+def _failures(summary: Summary) -> str:
+    """Return how many cases made the run fail, in each way in which they did: `5 failed and 2 errors`."""
+    failed, errors, passed = (summary.counts.get(outcome, 0) for outcome in (FAILED, ERRORED, XPASSED))
+    numbers = [f"{failed:,} failed"] if failed else []
+    numbers += [counted(errors, "error")] if errors else []
+    numbers += [f"{passed:,} passed against expectation"] if passed else []
+    return " and ".join([", ".join(numbers[:-1]), numbers[-1]] if len(numbers) > 1 else numbers)
+
+
+def head(summary: Summary, info: RunInfo, assets: Assets) -> Markup:
+    """Return the page up to its cases: the outcome of the run, and its settings."""
+    facts = (fill("page.fact", name=name, value=value) for name, value in _facts(summary, info))
+    return fill(
+        "page.head",
+        policy=assets.policy(),
+        title=headline(summary),
+        version=__version__,
+        implementation=info.judged,
+        style=Markup(assets.style),
+        verdict="bad" if summary.failures else "none" if summary.is_vain else "good",
+        stopped=fill("page.stopped") if summary.interrupted else Markup(),
+        shares=_share_bar(summary),
+        facts=joined(facts),
+    )
+
+
+def _facts(summary: Summary, info: RunInfo) -> Iterator[tuple[str, str]]:
+    level = info.settings.feature_level
+    yield "dmlcheck", __version__
+    yield "Implementation", info.judged
+    yield "Feature level", EACH_ITS_OWN if level is None else f"up to {level_text(level)}"
+    yield "Cases", f"{summary.total:,}"
+    if summary.descs:
+        yield "Passed", f"{summary.computed:,}"
+        yield "Descs checked", f"{summary.descs:,}"
+    yield "Accumulation", info.settings.precision.accumulate
+    yield "Inputs of products", info.settings.precision.factors
+    yield from ((f"Consistent with {name} inputs", str(count)) for name, count in summary.consistent.items())
+    yield "Time", f"{summary.seconds:,.2f} s"
+    if info.shard is not None:
+        yield "Shard", f"{info.shard[0]} of {info.shard[1]}"
+
+
+def _share_bar(summary: Summary) -> Markup:
+    """Return a bar of the outcomes, each as wide as its share; a few of very many stay visible."""
+    if not summary.total:
+        return Markup()
+    widths = {kind: max(number / summary.total, 0.006) for kind, number in summary.kinds.items() if number}
+    whole = sum(widths.values())
+    bars, at = [], 0.0
+    for kind, width in widths.items():
+        step = 1000 * width / whole
+        bars.append(fill("page.share", kind=kind, x=f"{at:.1f}", width=f"{step:.1f}"))
+        at += step
+    return fill("page.shares", shares=joined(bars))
+
+
+def filters(summary: Summary, operators: Iterable[str]) -> Markup:
+    """Return the filters for the cases."""
+    chips = (
+        fill(
+            "page.chip",
+            kind=kind if number else f"{kind} empty",
+            outcome=kind,
+            number=f"{number:,}",
+            name=HEADS.get(kind, kind),
+        )
+        for kind, number in summary.kinds.items()
+        if number or kind in (PASSED, FAILED, ERRORED, SKIPPED)
+    )
+    options = (fill("page.operator", name=operator) for operator in sorted(operators))
+    return fill("page.filters", chips=joined(chips), operators=joined(options))
+
+
+# ---- the end
+
+
+def foot(assets: Assets) -> Markup:
+    """Return the end of the page."""
+    return fill("page.foot", script=Markup(assets.script))
+
+
+# ---- operators
+
+
+_MOST_OPERATORS = 400  # a file may name any number that do not exist
+_MOST_UNFOLDED = 12  # operators whose rows are all shown at once
+
+
+class OperatorRow:
+    """The table's row of one operator."""
+
+    def __init__(self) -> None:
+        self.counts = dict.fromkeys((*OUTCOMES, CHECKED), 0)
+        self.seconds = 0.0
+        self.told_in_full = 0
+        self.ulp: float = 0.0
+        self.error = ""
+        self.place = ""
+        self.anchor: str | None = None
+
+    @property
+    def failed(self) -> int:
+        """The number of cases that make a run fail."""
+        return sum(self.counts[outcome] for outcome in FAILURES)
+
+    def add(self, result: CaseResult, anchor: str | None) -> None:
+        """Count a case, which stands on the page where the anchor is."""
+        self.counts[kind_of(result)] += 1
+        self.seconds += result.seconds
+        self.told_in_full += anchor is not None
+        for name, output in result.outputs.items():
+            worst = worst_element(output)
+            if worst is not None and worst.ulp > self.ulp:
+                self.ulp = worst.ulp
+                self.error = error_text(worst.ulp, output.data_type)
+                self.place = f"{plain(result.case.id, 300)} {name}{brackets(worst.place)}"
+                self.anchor = anchor
+
+
+class Operators:
+    """The rows by operator, up to a limit."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, OperatorRow] = {}
+
+    def of(self, name: str) -> tuple[str, OperatorRow]:
+        """Return an operator's name on the page, and its row."""
+        operator = plain(short_operator(name), 80) or "(none)"
+        if operator not in self.rows and len(self.rows) >= _MOST_OPERATORS:
+            operator = "(others)"
+        return operator, self.rows.setdefault(operator, OperatorRow())
+
+    def texts(self) -> Iterator[Markup]:
+        """Yield the table; operators without failures are folded away where there are many."""
+        if not self.rows:
+            return
+        columns = list(_columns(self.rows))
+        listed = sorted(self.rows.items(), key=lambda entry: (-entry[1].failed, entry[0]))
+        failed = [entry for entry in listed if entry[1].failed]
+        good = listed[len(failed) :]
+        if len(listed) <= _MOST_UNFOLDED:
+            tables = [_table("Results by operator", listed, columns)]
+        else:
+            tables = [_table("Operators with failures", failed, columns)] if failed else []
+            number = counted(len(good), "operator")
+            tables.append(
+                fill("operators.folded", number=number, table=_table("Operators without failures", good, columns))
+            )
+        yield fill("operators.section", tables=joined(tables))
+
+
+def _columns(rows: Mapping[str, OperatorRow]) -> Iterator[str]:
+    for kind in (PASSED, CHECKED, FAILED, ERRORED, SKIPPED, XFAILED, XPASSED):
+        if kind in _ALWAYS or any(row.counts[kind] for row in rows.values()):
+            yield kind
+
+
+_ALWAYS = (PASSED, FAILED, ERRORED, SKIPPED)
+
+
+def _table(label: str, listed: Sequence[tuple[str, OperatorRow]], columns: Sequence[str]) -> Markup:
+    heads = ["operator", *(HEADS.get(kind, kind) for kind in columns), "largest error", "seconds"]
+    return fill(
+        "operators.table",
+        label=label,
+        heads=joined(fill("output.head", name=head) for head in heads),
+        rows=joined(_row(operator, row, columns) for operator, row in listed),
+    )
+
+
+def _row(operator: str, row: OperatorRow, columns: Sequence[str]) -> Markup:
+    counts = ((outcome if row.counts[outcome] else "zero", row.counts[outcome]) for outcome in columns)
+    is_linked = row.anchor is not None and row.place != ""
+    return fill(
+        "operators.row",
+        fragment=quote(operator, safe="", errors="replace"),
+        operator=operator,
+        counts=joined(fill("operators.count", kind=kind, number=f"{number:,}") for kind, number in counts),
+        kind="" if row.error else "zero",
+        error=row.error or "0",
+        seconds=f"{row.seconds:,.2f}",
+        where=fill("operators.link", anchor=str(row.anchor), text=row.place) if is_linked else row.place,
+    )

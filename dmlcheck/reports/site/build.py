@@ -25,7 +25,7 @@ from dmlcheck.reports.site.lists import (
 )
 from dmlcheck.reports.site.mistakes import Mistake
 from dmlcheck.reports.site.operators import NearbyOperators, operator_values
-from dmlcheck.reports.site.search import enums, fields, index_text
+from dmlcheck.reports.site.search import enums, fields, search_script, site_entries
 from dmlcheck.reports.site.templates import file_text, render
 from dmlcheck.reports.style import styled
 from dmlcheck.specs.about import FAMILIES
@@ -57,7 +57,7 @@ def site_files(specs: Sequence[OperatorSpec], cases: Mapping[str, Sequence[Case]
     for one in guide:
         if one.address != "rules.html":
             yield _page(one.address, "guide.html", "guide.html", guide_values(one, _markup))
-    yield File("search.js", index_text(records, guide, messages_values()["messages"]))
+    yield File("search.js", search_script(site_entries(records, guide, messages_values()["messages"])))
 
 
 def _page(address: str, template: str, section: str, values: Mapping[str, Any]) -> File:

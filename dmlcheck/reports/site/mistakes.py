@@ -16,7 +16,7 @@ from dmlcheck.drawing.draft import SMALL
 from dmlcheck.files import yaml
 from dmlcheck.files.document import Document
 from dmlcheck.files.yaml_text import flow
-from dmlcheck.formats.read import read_document
+from dmlcheck.formats.registry import read_document
 from dmlcheck.reports.diagnostics import diagnostic_text
 from dmlcheck.specs.records import OperatorSpec
 from dmlcheck.validation import validate

@@ -13,7 +13,7 @@ from dmlcheck.cases.records import Case
 from dmlcheck.diagnostics.record import Finding
 from dmlcheck.formats.dml_graph.graph import read_graph
 from dmlcheck.formats.dxdispatch.cases import node_cases
-from dmlcheck.formats.read import read_file
+from dmlcheck.formats.registry import read_file
 from dmlcheck.graphs.records import GraphFile
 from dmlcheck.validation import validate
 

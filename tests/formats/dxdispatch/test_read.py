@@ -10,7 +10,7 @@ from dxdispatch_models import ARGMAX, DESC, DISPATCH, RESOURCES, TEXT, model_of,
 
 from dmlcheck.files import yaml
 from dmlcheck.formats.dxdispatch.read import read_model
-from dmlcheck.formats.read import read_document, read_file
+from dmlcheck.formats.registry import read_document, read_file
 from dmlcheck.validation import validate
 
 

@@ -21,7 +21,7 @@ from dmlcheck.folders import exporting
 from dmlcheck.formats.dxdispatch import descs, write
 from dmlcheck.formats.dxdispatch.model import DxModel
 from dmlcheck.formats.dxdispatch.read import read_model
-from dmlcheck.formats.read import read_file
+from dmlcheck.formats.registry import read_file
 from dmlcheck.specs.names import NEWEST_LEVEL
 from dmlcheck.validation import validate
 

@@ -11,5 +11,6 @@ pytest.importorskip("tree_sitter_javascript", reason="without tree-sitter-javasc
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def folder(folder: Path) -> Path:
+    """Run every test in an empty folder."""
+    return folder

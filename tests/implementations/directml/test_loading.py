@@ -416,11 +416,21 @@ def test_a_device_that_is_asked_for_and_cannot_be_had_is_said(folder: Path) -> N
 
 @on_linux
 @with_a_compiler
-def test_a_library_without_what_it_is_linked_with_is_said(folder: Path) -> None:
+def test_a_library_without_what_it_is_linked_with_is_only_asked(folder: Path) -> None:
     (folder / "libdxcore.so").unlink()
-    assert asked(folder, str(folder / "libdirectml.so"), "", "").startswith(
-        "cannot: libdxcore.so cannot be loaded: libdxcore.so: "
-    )
+    (folder / "libd3d12.so").unlink()
+    for device in ("", "none"):
+        assert asked(folder, str(folder / "libdirectml.so"), "", device) == "none None 0x5000"
+    said = "cannot: libd3d12.so cannot be loaded: libd3d12.so: "
+    assert asked(folder, str(folder / "libdirectml.so"), "", "0").startswith(said)
+
+
+@on_linux
+@with_a_compiler
+def test_a_library_that_is_broken_is_said(folder: Path) -> None:
+    (folder / "libdxcore.so").write_bytes(b"none")
+    said = "cannot: libdxcore.so cannot be loaded: "
+    assert asked(folder, str(folder / "libdirectml.so"), "", "").startswith(said)
 
 
 @on_linux

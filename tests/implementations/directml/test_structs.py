@@ -150,7 +150,6 @@ def check_read_back(built: Built, descs: list[OperatorDesc], expected: list[Oper
 def test_operators_have_the_numbers_of_the_header() -> None:
     assert {name: load_spec(name).number for name in VERSIONS} == {name: at for at, name in enumerate(VERSIONS, 1)}
     assert {load_spec(name).short for name in operator_names()} == set(VERSIONS)
-    assert (len(VERSIONS), load_spec("UNFOLD").number) == (177, 177)
 
 
 @pytest.mark.slow
@@ -190,7 +189,7 @@ def test_operators_and_enumerations_have_the_compilers_numbers(built: Built) -> 
 @pytest.mark.slow
 def test_an_image_of_each_operator_is_read_back_as_the_desc(built: Built) -> None:
     descs = [*map(shipped, operator_names()), *made().values()]
-    assert len({desc.spec.operator for desc in descs}) == 177
+    assert len({desc.spec.operator for desc in descs}) == len(operator_names())
     check_read_back(built, descs, descs)
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from types import ModuleType
+from importlib import import_module
+from pkgutil import iter_modules
 
 import numpy as np
 import pytest
 from onnx_nodes import found, node, zeros
 
+from dmlcheck.onnx import operators as package
 from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped
 from dmlcheck.onnx.operators import table
-from dmlcheck.onnx.operators.table import OPERATORS, exact_steps, provider_steps, row_of
+from dmlcheck.onnx.operators.table import FAMILIES, OPERATORS, exact_steps, provider_steps, row_of
 from dmlcheck.onnx.provider.registrations import left_to_others, registrations
 
 X = zeros(2, 3)
@@ -125,9 +127,15 @@ def test_inputs_without_elements_are_left_out_by_these_alone() -> None:
         assert operators(provider_steps(node(scatter, [one, none, zeros(0)], one))) == ["ELEMENT_WISE_IDENTITY"]
 
 
-def test_no_operator_is_in_two_families() -> None:
-    families = [vars(module).get("OPERATORS", {}) for module in vars(table).values() if isinstance(module, ModuleType)]
-    assert sum(map(len, families)) == len(OPERATORS)
+def test_every_family_is_in_the_table_and_no_operator_in_two() -> None:
+    modules = [import_module(f"{package.__name__}.{module.name}") for module in iter_modules(package.__path__)]
+    families = {
+        module.__name__.rpartition(".")[2]: module.OPERATORS
+        for module in modules
+        if module is not table and hasattr(module, "OPERATORS")
+    }
+    assert sorted(families) == list(FAMILIES)
+    assert sum(map(len, families.values())) == len(OPERATORS)
 
 
 def test_only_axes_of_reductions_and_what_only_gives_a_type_may_have_no_elements() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,9 +10,11 @@ import pytest
 from dmlcheck.reference.arrays.data_types import (
     as_bits,
     as_float,
+    as_processor_converts,
     cast,
     element,
     fits,
+    in_32_bits,
     infinite,
     is_float,
     limits,
@@ -33,10 +34,7 @@ from dmlcheck.reference.results import separated
 INF, NAN = float("inf"), float("nan")
 
 
-@pytest.fixture(autouse=True)
-def _as_in_the_engine() -> Iterator[None]:
-    with np.errstate(all="ignore"):
-        yield
+pytestmark = pytest.mark.usefixtures("quiet")
 
 
 def of(data_type: str, *values: Any) -> np.ndarray[Any, Any]:
@@ -211,3 +209,34 @@ def test_an_array_of_floats_may_have_been_rounded_to_float16() -> None:
     of_float16 = Ball(np.ones(1), 0.0, Arithmetic(attributes="FLOAT16"))
     assert numbers_for(values, of_float16).radius.tolist() == [0, 1, 0, 70000 - 65504]
     assert isinstance(numbers_for(values, Ball(np.ones(1), 0.0, Arithmetic())), np.ndarray)
+
+
+# ---- integers of DirectML
+
+
+@pytest.mark.parametrize(
+    ("data_type", "number", "expected"),
+    [
+        ("int8", 300.75, 44),
+        ("uint8", -70000.5, 144),
+        ("int16", 5e9, 0),
+        ("int32", np.nan, -(2**31)),
+        ("int32", 5e9, -(2**31)),
+        ("uint32", 5e9, 705032704),
+        ("uint32", -3.5, 2**32 - 3),
+        ("int64", np.inf, -(2**63)),
+        ("uint64", -3.5, 2**64 - 3),
+        ("uint64", -np.inf, 2**63),
+        ("uint64", 2.0**63, 2**63),
+    ],
+)
+def test_a_float_is_converted_as_directml_1_15_4_gave_it(data_type: str, number: float, expected: int) -> None:
+    found = as_processor_converts(number, of(data_type))
+    assert found == expected
+    assert found.dtype == data_type
+
+
+def test_floats_are_limited_to_32_bits_without_their_fraction() -> None:
+    x = np.array([-np.inf, -2.75, np.nan, 2.75, 1e10])
+    assert in_32_bits(x, np.dtype(np.int8)).tolist() == [-(2**31), -2, 0, 2, 2**31 - 1]
+    assert in_32_bits(x, np.dtype(np.uint16)).tolist() == [0, 0, 0, 2, 2**32 - 1]

@@ -22,12 +22,6 @@ def test_batches_channels_and_regions_are_taken_along_the_axes_that_have_them() 
     assert needs.BATCHES(X, places, {}).tolist() == X[1:2].tolist()
     assert needs.CHANNELS(X, places, {}).tolist() == X[:, :2].tolist()
     assert needs.REGIONS(X, places, {}).tolist() == X[:, :, 1:2].tolist()
-    assert [needs.batches({}), needs.batches_and_channels({}), needs.batches_and_rows({})] == [(0,), (0, 1), (0, 2)]
-
-
-def test_the_only_integer_of_a_tensor_is_a_float_that_has_all_of_its_digits() -> None:
-    found = needs.only_number(np.array([[2**24 + 1]], np.uint32), [], {})
-    assert (found, found.dtype, found.shape) == (2**24 + 1, np.dtype(np.float64), ())
 
 
 def test_lines_have_all_of_their_axis() -> None:
@@ -82,15 +76,6 @@ def test_all_axes_but_one() -> None:
     assert needs.axes_but_axis({"input": X, "axis": 1}) == (0, 2)
 
 
-def test_regions_are_those_of_a_crop_of_a_gradient_or_of_an_image() -> None:
-    roi = np.arange(12).reshape(1, 1, 3, 4)
-    one, two = [4, 5, 6, 7], [8, 9, 10, 11]
-    assert needs.region_of_crop(roi, [range(1, 2), range(5, 6)], {}).tolist() == [one]
-    assert needs.regions_with_gradients(roi, [range(5, 6), range(1, 3), range(4)], {}).tolist() == [one, two]
-    assert needs.regions_on_image(roi, [range(7, 8)], {"batch_indices": np.array([0, 7, 7])}).tolist() == [one, two]
-    assert needs.region_axis({"roi": roi}) == (2,)
-
-
 def test_quantizations_are_repeated_over_their_blocks() -> None:
     """4 columns of the input share 2 scales; each of its 2 rows has its own."""
     given = {"input": np.zeros((2, 4))}
@@ -103,4 +88,3 @@ def test_numbers_of_places_are_in_the_type_of_the_step() -> None:
     found = needs.row_major_index(None, [range(1, 2), range(3)], given)
     assert (found.tolist(), found.dtype.kind) == ([[3, 4, 5]], "f")
     assert needs.row_major_index(None, [range(1), range(3)], given | {"value_delta": 1}).dtype == np.uint64
-    assert needs.diagonals_at(None, [range(1, 3), range(2)], {}).tolist() == [[-1, 0], [-2, -1]]

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dmlcheck.reference.arrays.blocks import Blocks
-from dmlcheck.reference.arrays.operands import as_balls, as_numbers, widened
+from dmlcheck.reference.arrays.blocks import Blocks, as_balls, as_numbers, widened
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball
 
 SINGLE = Arithmetic("FLOAT32", "FLOAT32", 2.0**-24, 2.0**-149)

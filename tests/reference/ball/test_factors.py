@@ -18,6 +18,7 @@ from dmlcheck.reference.ball import factors
 from dmlcheck.reference.ball.factors import Moved, cut, moved, nearest
 from dmlcheck.reference.bindings import row
 from dmlcheck.reference.bounds import bounds
+from dmlcheck.reference.limits.precision import Precision
 from dmlcheck.reference.rows import PRODUCTS
 from dmlcheck.specs.load import operator_names
 from dmlcheck.specs.records import OUTPUT
@@ -159,7 +160,7 @@ def test_the_operators_with_sums_of_products_are_those_whose_rows_say_so(monkeyp
     for name, desc, inputs in some_cases():
         monkeypatch.setattr(factors, "moved", lambda *_, name=name, **__: seen.add(name) or Moved(0.0))
         asked = {part.label: np.ones(part.tensor.sizes, bool) for part in desc.tensors(OUTPUT)}
-        for _ in bounds(desc, inputs, asked, factors="TF32"):
+        for _ in bounds(desc, inputs, asked, Precision(factors="TF32")):
             pass
     named = {operator for operator in operator_names() if row(operator).kernel.sums == PRODUCTS}
     assert seen == {operator.removeprefix("DML_OPERATOR_") for operator in named}

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dmlcheck.reference.ball.products import ProductSums
+from dmlcheck.reference.ball.sums_of_products import ProductSums
 
 Array = np.ndarray[Any, Any]
 RANDOM = np.random.default_rng(12)
@@ -16,7 +16,7 @@ RANDOM = np.random.default_rng(12)
 
 @pytest.fixture(autouse=True)
 def _all_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dmlcheck.reference.ball.products.LARGE", 1)
+    monkeypatch.setattr("dmlcheck.reference.ball.sums_of_products.LARGE", 1)
 
 
 def is_in_float32(products: ProductSums) -> bool:
@@ -82,7 +82,7 @@ def test_few_products_other_functions_and_what_float32_cannot_hold_are_in_float6
             assert not is_in_float32(products)
             np.testing.assert_array_equal(products.absolute, np.abs(first) @ np.abs(second))
             np.testing.assert_array_equal(products.squares, (first * first) @ (second * second))
-    monkeypatch.setattr("dmlcheck.reference.ball.products.LARGE", 5 * 60 * 4 + 1)
+    monkeypatch.setattr("dmlcheck.reference.ball.sums_of_products.LARGE", 5 * 60 * 4 + 1)
     assert not is_in_float32(ProductSums(np.matmul, x, y))
     assert not is_in_float32(ProductSums(np.multiply, x, x))
 

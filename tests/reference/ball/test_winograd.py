@@ -20,6 +20,7 @@ from dmlcheck.reference import engine
 from dmlcheck.reference.ball.errors import Arithmetic
 from dmlcheck.reference.ball.winograd import lost_by_winograd, may_be_winograd
 from dmlcheck.reference.bounds import bounds
+from dmlcheck.reference.limits.precision import Precision
 from dmlcheck.reference.rows import WINOGRAD
 
 Array = np.ndarray[Any, Any]
@@ -96,9 +97,9 @@ def judged(
 ) -> tuple[OutputResult, str | None]:
     """Compare what was found, and name the likely cause of what is wrong."""
     label = "OutputTensor"
-    limit = limit_for(desc, None, algorithms=algorithms)
+    limit = limit_for(desc, None, Precision(algorithms=algorithms))
     tensor, expected = desc.parts[label][0].tensor, engine.run(desc, inputs)[label]
-    bounds_of = partial(bounds, desc, inputs, algorithms=limit.algorithms)
+    bounds_of = partial(bounds, desc, inputs, precision=limit.precision)
     result, mask = compare({label: (tensor, expected)}, {label: found}, limit, bounds_of)[label]
     wrong = None if mask is None else WrongOutput(desc, inputs, label, tensor, expected, found, limit, mask)
     return result, None if wrong is None else likely_cause(wrong)

@@ -9,7 +9,7 @@ import pytest
 
 from dmlcheck.reference.ball.numbers import Ball
 from dmlcheck.reference.functions.conversions import converted, float_as, in_type_of, to_floats
-from dmlcheck.reference.results import Alternatives
+from dmlcheck.reference.results import Alternatives, with_measured
 
 INF = float("inf")
 
@@ -20,11 +20,7 @@ def ways(x: Any, output_type: str, input_type: str = "FLOAT64") -> list[list[flo
     return [way.astype(np.float64).tolist() for way in (found.ways if isinstance(found, Alternatives) else (found,))]
 
 
-@pytest.fixture(autouse=True)
-def without_warnings() -> Any:
-    """Overflow silently, as the engine does."""
-    with np.errstate(all="ignore"):
-        yield
+pytestmark = pytest.mark.usefixtures("quiet")
 
 
 def test_a_conversion_rounds_floats_drops_fractions_and_wraps_or_marks_integers() -> None:
@@ -36,7 +32,7 @@ def test_a_conversion_rounds_floats_drops_fractions_and_wraps_or_marks_integers(
 
 
 def test_a_float_becomes_an_element_of_any_type() -> None:
-    assert float_as(-2.75, "INT16").value == -2
+    assert with_measured(float_as(-2.75, "INT16")) == (-2, False, False)
     assert float_as(np.float64(0.1), "FLOAT16") == np.float16(0.1)
 
 
@@ -99,6 +95,7 @@ def test_a_float_in_the_type_of_elements_may_be_the_neighbour_toward_0() -> None
     assert in_type_of(0.5, np.zeros(0, np.float32)) == 0.5
 
 
-def test_a_float_in_the_type_of_integers_is_undefined_where_they_do_not_hold_it() -> None:
-    for number, value, is_undefined in ((2.9, 2, False), (-2.0, -2, False), (128.0, 0, True), (INF, 0, True)):
-        assert in_type_of(number, np.zeros(0, np.int8)) == (value, is_undefined)
+def test_a_float_in_the_type_of_integers_is_measured_where_they_do_not_hold_it() -> None:
+    for number, value, is_measured in ((2.9, 2, False), (-2.0, -2, False), (128.0, -128, True), (INF, 0, True)):
+        assert with_measured(in_type_of(number, np.zeros(0, np.int8))) == (value, False, is_measured)
+    assert with_measured(in_type_of(INF, np.zeros(0, np.uint64)))[1:] == (True, True)

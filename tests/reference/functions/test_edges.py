@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from dmlcheck.reference.engine import blocks_of
-from dmlcheck.reference.functions.edges import continued, sides
+from dmlcheck.reference.functions.edges import SumsAtEdges, continued, sides, sums_at_edges
+from dmlcheck.reference.results import AsMeasured, PartlyUndefined
 
 X = np.array([1, 2, 3])
 
 
 def whole(x: Any, places: list[range], mode: str) -> tuple[list[Any], list[Any]]:
-    """Return the elements at some places, put together from their blocks, and the mask of undefined ones."""
+    """Return the elements at some places, put together from their blocks, and the mask of those measured."""
     found = continued(x, places, mode)
     values, mask = np.full(found.shape, -1), np.zeros(found.shape, bool)
-    for cut, part, is_undefined, _ in blocks_of(found):
+    for cut, part, is_undefined, is_measured in blocks_of(found):
         assert (values[cut] == -1).all()
-        values[cut], mask[cut] = part, is_undefined
+        assert not is_undefined
+        values[cut], mask[cut] = part, is_measured
     return values.tolist(), mask.tolist()
 
 
@@ -79,3 +82,35 @@ def test_the_inside_is_not_copied() -> None:
 )
 def test_places_are_before_inside_and_after(at: range, expected: list[tuple[int, int]]) -> None:
     assert [(part.start, part.stop) for part in sides(at, 3)] == expected
+
+
+# ---- sums at the edges
+
+
+def added(places: list[range], ends: list[int]) -> Any:
+    """Return which places of a plane with one more element on each axis are added at its ends."""
+    sizes = SimpleNamespace(sizes=(1, 1, *(end + 1 for end in ends)))
+    given = {"output": sizes, "output_padding": [1] * len(ends), "direction": "FORWARD"}
+    return sums_at_edges(given, [range(1), range(1), *places], unmet=False).added
+
+
+def test_places_are_added_at_the_end_along_any_dimension() -> None:
+    assert added([range(1, 13, 3)], [7]).tolist() == [False, False, True, True]
+    assert added([range(7, 13, 3)], [8]).tolist() == [False, True]
+    assert not added([range(4)], [4]).any()
+    assert added([range(2), range(2)], [1, 1]).tolist() == [False, True, True, True]
+
+
+def test_sums_that_are_added_are_0_or_what_they_are() -> None:
+    edges = SumsAtEdges(unmet=False, added=np.array([False, True]), padded=False)
+    first, other = edges.results(lambda x: x + 1, np.array([3.0, 5.0])).value.ways
+    assert (first.tolist(), other.tolist()) == ([4, 1], [4, 6])
+
+
+def test_only_a_padded_sum_has_the_products_of_all_of_the_filter() -> None:
+    unmet, sums = np.array([True, False]), np.array([3.0, 5.0])
+    padded, plain = (SumsAtEdges(unmet, np.zeros(2, bool), is_padded) for is_padded in (True, False))
+    assert np.isnan(padded.of_all(sums)).tolist() == [True, False]
+    assert plain.of_all(sums).tolist() == [3, 5]
+    assert isinstance(padded.results(np.negative, sums), AsMeasured)
+    assert isinstance(plain.results(np.negative, sums), PartlyUndefined)

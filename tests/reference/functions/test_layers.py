@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dmlcheck.reference.functions.layers import depth_of, layers_at
+from dmlcheck.reference.functions.phases import depth_of, layers_at
 from dmlcheck.reference.functions.windows import Window
 
 

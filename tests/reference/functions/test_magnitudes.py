@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from dmlcheck.reference.arrays.blocks import Blocks
-from dmlcheck.reference.functions.magnitudes import absolute, magnitudes_of_products, of_convolution, of_gemm
 from dmlcheck.reference.functions.nested import NONE
+from dmlcheck.reference.functions.products import absolute, magnitudes_of_products, of_convolution, of_gemm
 
 A, B = np.array([[1.0, -2.0]], np.float32), np.array([[3.0], [0.5]], np.float32)
 GEMM: dict[str, Any] = {"fused_activation": NONE, "alpha": 0.5, "beta": 2.0, "c": None}

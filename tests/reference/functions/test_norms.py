@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dmlcheck.reference.functions.norms import absolute_norm, alternatives_of_signs
+from dmlcheck.reference.functions.pooled import absolute_norm, alternatives_of_signs
 from dmlcheck.reference.functions.windows import View, Window, run_of
 from dmlcheck.reference.results import ways_of
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dmlcheck.reference.functions.ordering import first_in_order
+from dmlcheck.reference.arrays.grouped import first_in_order
 
 INF = np.inf
 NUMBERS = [3, 0, 7, 3, 1, 7, 0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dmlcheck.reference.functions.place_counts import may_be_place_count, place_count
+from dmlcheck.reference.functions.phases import may_be_place_count, place_count
 
 # Size, elements of the window, stride, dilation, padding at the start and at the end.
 FITS = (7, 3, 2, 1, 0, 0)  # begins at 0, 2 and 4, and ends at the last element

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,25 +9,23 @@ import pytest
 
 from dmlcheck.reference.arrays.blocks import Blocks, tiles_along
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball, radius, raw
+from dmlcheck.reference.functions import scans
 from dmlcheck.reference.functions.scans import (
     Scan,
-    marks_of_products,
-    marks_of_sums,
+    before_each,
     of_runs,
+    products_up_to_each,
     scanned,
+    sums_up_to_each,
     undefined_products,
     undefined_sums,
 )
-from dmlcheck.reference.results import PartlyUndefined
+from dmlcheck.reference.results import AsMeasured
 
 Array = np.ndarray[Any, Any]
 
 
-@pytest.fixture(autouse=True)
-def without_warnings() -> Iterator[None]:
-    """Overflow silently, as the engine does."""
-    with np.errstate(all="ignore"):
-        yield
+pytestmark = pytest.mark.usefixtures("quiet")
 
 
 def cut(x: Any, axis: int, count: int) -> Blocks:
@@ -47,12 +44,12 @@ def gathered(found: Any) -> list[Array]:
     return parts
 
 
-def running(x: Any, scan: Scan) -> PartlyUndefined:
-    return PartlyUndefined(scan("sums", np.add, x), scan("negative", np.logical_or, raw(x) < 0))
+def running(x: Any, scan: Scan) -> AsMeasured:
+    return AsMeasured(scan("sums", np.add, x), scan("negative", np.logical_or, raw(x) < 0))
 
 
-def later(x: Any, scan: Scan) -> PartlyUndefined:
-    return PartlyUndefined(scan.shifted("values", x, 7), scan.shifted("marks", raw(x) < 0, 0))
+def later(x: Any, scan: Scan) -> AsMeasured:
+    return AsMeasured(scan.shifted("values", x, 7), scan.shifted("marks", raw(x) < 0, 0))
 
 
 @pytest.mark.parametrize("axis", [0, 1, 2])
@@ -118,8 +115,8 @@ def test_marks_of_blocks_are_those_of_the_whole(mark: Any, is_reversed: bool) ->
     generator = np.random.default_rng(3)
     values = [0.0, 1, -2, 3e4, -4e4, 6e4, 1e-3, 300, np.inf, -np.inf, np.nan]
 
-    def formula(x: Any, scan: Scan) -> PartlyUndefined:
-        return PartlyUndefined(x, mark("FLOAT16", x, scan))
+    def formula(x: Any, scan: Scan) -> AsMeasured:
+        return AsMeasured(x, mark("FLOAT16", x, scan))
 
     seen = 0
     for _ in range(60):
@@ -132,13 +129,35 @@ def test_marks_of_blocks_are_those_of_the_whole(mark: Any, is_reversed: bool) ->
     assert seen > 10
 
 
-def test_sums_that_cannot_overflow_need_no_marks() -> None:
+def test_sums_that_cannot_overflow_need_no_marks(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(scans, "undefined_sums", lambda of, x, _: (asked.append(of), np.zeros(x.shape, bool))[1])
+
+    def is_asked(x: Any, data_type: str = "FLOAT16") -> bool:
+        asked.clear()
+        gathered(sums_up_to_each(x, 1, data_type, is_reversed=False))
+        return bool(asked)
+
     x = np.array([[3e4, -3e4, 5e3], [1, 2, 3]])
-    assert marks_of_sums("FLOAT16", x, (1,)) is None
-    assert marks_of_sums("FLOAT16", cut(x, 1, 2), (1,)) is None
+    assert not is_asked(x)
+    assert not is_asked(cut(x, 1, 2))
     for number in (1e4, np.inf, np.nan):
         x[0, 2] = number
-        assert marks_of_sums("FLOAT16", x, (1,)) is not None
-    assert marks_of_sums("INT32", x, (1,)) is None
-    assert marks_of_products("INT32", x, (1,)) is None
-    assert marks_of_products("FLOAT32", x, (1,)) is not None
+        assert is_asked(x)
+        assert not is_asked(x, "INT32")
+
+
+def test_only_products_of_floats_have_marks() -> None:
+    x = np.array([1e30, 1e30, 1e-30])
+    for data_type, marks in (("INT32", [False] * 3), ("FLOAT32", [False, False, True])):
+        found = products_up_to_each(x, 0, data_type, is_reversed=False)
+        assert found.where.tolist() == marks
+
+
+@pytest.mark.parametrize("is_reversed", [False, True])
+def test_results_move_to_the_next_element(is_reversed: bool) -> None:
+    x = np.array([2.0, 3, 5, 7])
+    for whole in (x, cut(x, 0, 3)):
+        products = products_up_to_each(whole, 0, "FLOAT32", is_reversed=is_reversed)
+        found, _, _ = gathered(before_each(products, 0, 1, is_reversed=is_reversed))
+        assert found.tolist() == ([105, 35, 7, 1] if is_reversed else [1, 2, 6, 30])

@@ -20,7 +20,7 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.descs.write import notation
 from dmlcheck.reference import engine
 from dmlcheck.reference.bounds import bounds
-from dmlcheck.reference.tiling import cut, groups
+from dmlcheck.reference.tiling import cut
 from dmlcheck.specs.records import OUTPUT
 
 Array = np.ndarray[Any, Any]
@@ -75,9 +75,8 @@ def test_random_descs_give_what_plain_python_gives_in_tiles_of_any_size(
     monkeypatch: pytest.MonkeyPatch, operator: str, limit: int | None
 ) -> None:
     if limit is not None:
-        for module in (cut, groups):
-            monkeypatch.setattr(module, "BLOCK", limit)
-            monkeypatch.setattr(module, "BLOCK_AS_IS", limit)
+        monkeypatch.setattr(cut, "BLOCK", limit)
+        monkeypatch.setattr(cut, "BLOCK_AS_IS", limit)
     undefined = 0
     for desc, inputs in indexings(operator, 120):
         found, expected = engine.evaluate(desc, inputs), indexed.results(desc, inputs)
@@ -191,7 +190,7 @@ def test_a_wrong_element_is_refused_and_one_that_is_undefined_is_not(operator: s
         expected = {part.label: (part.tensor, results[part.label].values) for part in desc.tensors(OUTPUT)}
         wrong = {label: changed(generator, part) for label, part in results.items()}
         actual = {label: faulty for label, (faulty, _) in wrong.items()}
-        found = compare(expected, actual, limit_for(desc, None, "FLOAT32"), partial(bounds, desc, inputs))
+        found = compare(expected, actual, limit_for(desc, None), partial(bounds, desc, inputs))
         for label, (_, place) in wrong.items():
             refused = found[label].refused
             assert (refused is None) == (place is None)

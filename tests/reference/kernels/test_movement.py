@@ -20,6 +20,7 @@ from dmlcheck.reference import engine
 from dmlcheck.reference.arrays.blocks import BLOCK_AS_IS
 from dmlcheck.reference.bounds import bounds
 from dmlcheck.reference.kernels import movement
+from dmlcheck.reference.limits.precision import Precision
 from dmlcheck.reference.tiling.plan import tiles_of
 from dmlcheck.values import memory
 from dmlcheck.values.number_formats import NUMPY_TYPES
@@ -257,8 +258,8 @@ def test_an_element_that_is_next_to_the_right_one_is_refused(operator: str) -> N
                 after = np.nextafter(values, -values) if values.dtype.kind == "f" else values ^ 1
             changed[judged] = after[judged]
             judged &= changed != values  # 0 is next to 0
-            limit = limit_for(desc, None, "FLOAT16")
-            bounds_of = partial(bounds, desc, inputs, accumulate="FLOAT16")
+            limit = limit_for(desc, None, Precision("FLOAT16"))
+            bounds_of = partial(bounds, desc, inputs, precision=limit.precision)
             found, _ = compare({label: (tensor_desc, values)}, {label: changed}, limit, bounds_of)[label]
             assert found.mismatches == judged.sum()
             seen += found.mismatches
@@ -370,7 +371,7 @@ def right_values(value: float, data_type: str, operator: str = "PADDING") -> set
     """Return the numbers that the bound of the padding has."""
     desc, inputs = surrounded(value, data_type, operator)
     mask = np.array([True, False, False])
-    ((_, at, bound),) = bounds(desc, inputs, {"OutputTensor": mask}, "FLOAT16")
+    ((_, at, bound),) = bounds(desc, inputs, {"OutputTensor": mask}, Precision("FLOAT16"))
     assert at.tolist() == [0]
     assert not bound.is_rounded
     assert not bound.radius.any()

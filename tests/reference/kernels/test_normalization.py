@@ -19,7 +19,7 @@ from valid_descs import valid
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference import engine
-from dmlcheck.reference.tiling import extents, neighbours
+from dmlcheck.reference.tiling import windows as of_windows
 
 Array = np.ndarray[Any, Any]
 
@@ -319,8 +319,7 @@ def region(index: tuple[int, ...], sizes: tuple[int, ...], *, cross: bool, size:
 def test_elements_are_divided_by_a_power_of_the_sum_of_squares_around_them(
     data_type: str, block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (neighbours, extents):
-        monkeypatch.setattr(module, "BLOCK", block)
+    monkeypatch.setattr(of_windows, "BLOCK", block)
     generator = np.random.default_rng(13)
     for shape, size, cross in itertools.product([(2, 5, 3, 2), (1, 3, 4, 5), (3, 1, 1, 7)], [1, 2, 3, 5, 20], [0, 1]):
         x = elements(generator, shape, data_type)

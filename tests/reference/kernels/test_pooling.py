@@ -23,7 +23,6 @@ from dmlcheck.comparison.tolerances import limit_for
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference import engine
 from dmlcheck.reference.bounds import Bound, bounds
-from dmlcheck.reference.tiling import extents
 from dmlcheck.reference.tiling import windows as of_windows
 
 Array = np.ndarray[Any, Any]
@@ -115,7 +114,7 @@ def maxima(desc: OperatorDesc, x: Array) -> tuple[Array, Array]:
 @pytest.mark.parametrize("block", [5, 1 << 16])
 @pytest.mark.parametrize("operator", NAMES)
 def test_every_place_has_what_is_under_the_window(operator: str, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(extents, "BLOCK", block)
+    monkeypatch.setattr(of_windows, "BLOCK", block)
     for desc, inputs in poolings(operator):
         found, x = engine.evaluate(desc, inputs), inputs["InputTensor"]
         output = found["OutputTensor"]
@@ -134,12 +133,10 @@ def test_every_place_has_what_is_under_the_window(operator: str, block: int, mon
 @pytest.mark.slow
 @pytest.mark.parametrize("operator", ["AVERAGE_POOLING1", "LP_POOLING1", "QUANTIZED_LINEAR_AVERAGE_POOLING"])
 def test_what_a_large_window_sees_comes_in_blocks(operator: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (extents, of_windows):
-        monkeypatch.setattr(module, "BLOCK", 5)
+    monkeypatch.setattr(of_windows, "BLOCK", 5)
     found = []
     for large in (0, 1 << 22):
-        for module in (extents, of_windows):
-            monkeypatch.setattr(module, "LARGE", large)
+        monkeypatch.setattr(of_windows, "LARGE", large)
         for desc, inputs in poolings(operator, 20):
             result, given = engine.evaluate(desc, inputs)["OutputTensor"], bound(desc, inputs)
             found.append((result.values, result.undefined, given.value, given.radius, given.terms))
@@ -193,7 +190,7 @@ def integers_of(desc: OperatorDesc, inputs: dict[str, Array]) -> Iterator[tuple[
 
 @pytest.mark.parametrize("block", [5, 1 << 16])
 def test_quantized_averages_are_rounded_once(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(extents, "BLOCK", block)
+    monkeypatch.setattr(of_windows, "BLOCK", block)
     for desc, inputs in poolings("QUANTIZED_LINEAR_AVERAGE_POOLING"):
         found = engine.evaluate(desc, inputs)["OutputTensor"]
         is_undefined = np.zeros(found.values.shape, bool) if found.undefined is None else found.undefined
@@ -491,9 +488,8 @@ def test_a_high_power_of_a_large_window_is_the_same_in_blocks(monkeypatch: pytes
     x[0, :, 7, 9:11] = [[2.0**120], [-(2.0**-140)]]
     whole = EDGE | {"WindowSize": [40, 50], "StartPadding": [0, 0], "Strides": [1, 1]}
     right = [2.0**120 * 2**0.125, 2.0**-140 * 2**0.125]
-    for large in (extents.LARGE, 100):
-        for module in (extents, of_windows):
-            monkeypatch.setattr(module, "LARGE", large)
+    for large in (of_windows.LARGE, 100):
+        monkeypatch.setattr(of_windows, "LARGE", large)
         found = results("LP_POOLING", x, (1, 2, 1, 1), **whole, P=8)
         assert found == {"OutputTensor": np.float32(right).tolist()}
 

@@ -11,7 +11,7 @@ from dmlcheck.descs.records import TensorDesc
 from dmlcheck.reference.functions.windows import Window
 from dmlcheck.reference.kernels.convolution import CONVOLVED
 from dmlcheck.reference.rows import ELEMENTS, InWindows, Neighbours, PerWindow, Tiles, Windows
-from dmlcheck.reference.tiling.amounts import may_be_much, work_of
+from dmlcheck.reference.tiling.plan import amount_of, may_be_much
 
 BLOCK = 1 << 16  # terms that a part takes at least
 
@@ -21,14 +21,14 @@ def desc(*sizes: int) -> TensorDesc:
 
 
 def amount(tiles: Tiles, given: Mapping[str, Any]) -> int:
-    found = work_of(tiles, given)
+    found = amount_of(tiles, given)
     assert found is not None
     return found.amount
 
 
 def test_only_windows_products_and_neighbours_may_be_much_more_than_the_elements() -> None:
     assert not may_be_much(ELEMENTS)
-    assert work_of(ELEMENTS, {}) is None
+    assert amount_of(ELEMENTS, {}) is None
     assert may_be_much(CONVOLVED)
     assert may_be_much(lambda _: ELEMENTS)
 

@@ -109,18 +109,18 @@ def test_padding_is_what_fills_it() -> None:
 
 
 @pytest.mark.usefixtures("largest")
-def test_a_formula_gets_what_it_asks_for() -> None:
-    """The places of the tile, which results meet nothing of an infinity, and what is made of the desc."""
+def test_a_formula_gets_what_its_row_makes_of_the_edges() -> None:
+    """They know the places of the tile, and which results meet nothing of an infinity."""
     kernel = np.array([[1.0, 2, INF], [1, 2, 3]]).reshape(1, 2, 1, 3)
 
-    def formula(input: Any, filter: Any, *, places: Any, unmet: Any, count: int) -> Any:  # noqa: ARG001 - are given
+    def edges(given: Any, places: Any, unmet: Any) -> Any:
         assert [at.step for at in places] == [1, 1, 2]
         where = np.add.outer(np.asarray(places[1]) * 10, np.asarray(places[2]))
-        return where * count + np.broadcast_to(unmet, (1, *where.shape)) * 0.5
+        return where * given["filter"].size + np.broadcast_to(unmet, (1, *where.shape)) * 0.5
 
     window, tensors = Window((3,), (2,), (1,), (0,)), {"input": numbers(1, 1, 3), "filter": kernel}
-    options: dict[str, Any] = {"made": {"count": lambda given: given["filter"].size}, "is_backward": lambda _: True}
-    found = computed(tensors, window, (1, 2, 7), formula, **options)
+    options: dict[str, Any] = {"edges": edges, "is_backward": lambda _: True}
+    found = computed(tensors, window, (1, 2, 7), lambda *, edges, **_: edges, **options)
     assert found[0, 0].tolist() == [0.5, 6.5, 12, 18.5, 24, 30.5, 36]
     assert found[0, 1].tolist() == [60, 66, 72, 78, 84, 90, 96]
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from installed import Install, described, floats, install
 
+from dmlcheck.reference.arrays.blocks import widened
 from dmlcheck.reference.arrays.needs import LINES, WHOLE
-from dmlcheck.reference.arrays.operands import widened
 from dmlcheck.reference.rows import UNCUT, Cut, EachOutput, Kernel
 from dmlcheck.reference.tiling import cut
 from dmlcheck.reference.tiling.plan import tiles_of
@@ -48,7 +48,7 @@ def test_a_row_says_which_axes_may_be_cut_and_what_a_tile_needs(
     def row_of(x: Any, places: Sequence[range], _: Any) -> Any:
         return x[places[0].start, :1]
 
-    assert seen_by(Cut(lambda _: (0,), {"a": row_of, "b": WHOLE}), install, monkeypatch) == [
+    assert seen_by(Cut((0,), {"a": row_of, "b": WHOLE}), install, monkeypatch) == [
         ((slice(0, 1), slice(None)), [1], [[7, 8, 9]], [[0], [0, 1, 2]]),
         ((slice(1, 2), slice(None)), [4], [[7, 8, 9]], [[1], [0, 1, 2]]),
     ]
@@ -130,7 +130,7 @@ def test_outputs_may_be_cut_apart(install: Install, monkeypatch: pytest.MonkeyPa
         return input.tolist(), output_value is None, [*map(len, places)]
 
     monkeypatch.setattr(cut, "BLOCK", 2)
-    cuts = {"output_index": Cut(lambda _: (0,), {"input": WHOLE}), "output_value": Cut()}
+    cuts = {"output_index": Cut((0,), {"input": WHOLE}), "output_value": Cut()}
     install("TOP_K", Kernel(largest, EachOutput(cuts)))
     names = {"InputTensor": "FLOAT32", "OutputValueTensor": "FLOAT32", "OutputIndexTensor": "UINT32"}
     desc = described("TOP_K", **{name: (of, 1, 3) for name, of in names.items()}, Axis=1, K=3)

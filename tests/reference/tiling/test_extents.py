@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from dmlcheck.reference.functions.windows import Window
-from dmlcheck.reference.tiling import extents
-from dmlcheck.reference.tiling.extents import places_at_once, terms_of
+from dmlcheck.reference.tiling import windows as of_windows
+from dmlcheck.reference.tiling.windows import places_at_once, terms_of
 
 BLOCK = 1000
 
@@ -14,8 +14,8 @@ BLOCK = 1000
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let blocks have 1,000 elements, and parts of tensors 2,000."""
-    monkeypatch.setattr(extents, "BLOCK", BLOCK)
-    monkeypatch.setattr(extents, "LARGE", 2 * BLOCK)
+    monkeypatch.setattr(of_windows, "BLOCK", BLOCK)
+    monkeypatch.setattr(of_windows, "LARGE", 2 * BLOCK)
 
 
 def line(size: int, stride: int = 1, dilation: int = 1, padding: int = 0) -> Window:

@@ -16,10 +16,10 @@ from long_groups import numbered, shapes_and_axes
 
 from dmlcheck.reference.arrays.blocks import Blocks
 from dmlcheck.reference.rows import Groups
-from dmlcheck.reference.tiling import groups as tiling
-from dmlcheck.reference.tiling.groups import of_groups
+from dmlcheck.reference.tiling import cut as tiling
+from dmlcheck.reference.tiling.cut import of_groups
 from dmlcheck.reference.tiling.plan import tiles_of
-from dmlcheck.reference.tiling.tile import Tile
+from dmlcheck.reference.tiling.request import Tile
 
 Array = np.ndarray[Any, Any]
 

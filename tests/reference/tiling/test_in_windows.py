@@ -13,9 +13,9 @@ from dmlcheck.reference import engine
 from dmlcheck.reference.functions.windows import Window, over
 from dmlcheck.reference.results import PartlyUndefined
 from dmlcheck.reference.rows import InWindows, Kernel, PerWindow
-from dmlcheck.reference.tiling import in_windows
-from dmlcheck.reference.tiling.in_windows import once
+from dmlcheck.reference.tiling import windows as of_windows
 from dmlcheck.reference.tiling.plan import tiles_of
+from dmlcheck.reference.tiling.windows import once
 
 __all__ = ["install"]
 
@@ -72,8 +72,8 @@ def right() -> Any:
 def test_each_result_has_the_windows_of_its_element_and_what_was_made_of_them(
     block: int, large: int, install: Install, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(in_windows, "BLOCK", block)
-    monkeypatch.setattr(in_windows, "LARGE", large)
+    monkeypatch.setattr(of_windows, "BLOCK", block)
+    monkeypatch.setattr(of_windows, "LARGE", large)
     install("MAX_POOLING_GRAD", Kernel(given_back, InWindows(WINDOW, {"input": PerWindow(total, WINDOW)})))
     desc = described("MAX_POOLING_GRAD", **FIELDS)
     found = engine.evaluate(desc, INPUTS)["OutputGradientTensor"]

@@ -11,7 +11,7 @@ from installed import Install, described, install
 from dmlcheck.reference import engine
 from dmlcheck.reference.results import PartlyUndefined
 from dmlcheck.reference.rows import Kernel, Neighbours
-from dmlcheck.reference.tiling import extents, neighbours
+from dmlcheck.reference.tiling import windows as of_windows
 
 __all__ = ["install"]
 
@@ -23,8 +23,7 @@ X = (np.random.default_rng(1).permutation(42) + 1).astype(np.float32).reshape(SI
 @pytest.fixture(params=[1, 8, 21, 65_536])
 def block(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     """Cut into tiles of so many elements."""
-    for module in (neighbours, extents):
-        monkeypatch.setattr(module, "BLOCK", request.param)
+    monkeypatch.setattr(of_windows, "BLOCK", request.param)
     return int(request.param)
 
 

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dmlcheck.reference.arrays.blocks import Blocks
-from dmlcheck.reference.arrays.operands import as_balls
+from dmlcheck.reference.arrays.blocks import Blocks, as_balls
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball
 from dmlcheck.reference.functions.products import dot
 from dmlcheck.reference.tiling import products

@@ -9,6 +9,7 @@ import pytest
 from installed import Install, described, install
 
 from dmlcheck.reference import engine
+from dmlcheck.reference.kernels.recurrent.gates import Gate
 from dmlcheck.reference.results import PartlyUndefined
 from dmlcheck.reference.rows import Direction, Kernel, Recurrence, State
 from dmlcheck.reference.tiling import recurrence
@@ -22,14 +23,14 @@ HIDDEN = State("hidden_init", "recurrence", "output_single")
 
 def doubled(x: Any, h: Any, *, gates: Any) -> list[PartlyUndefined]:
     """Return 2 h + x times the weight: each state shows the order of the steps before it."""
-    return [PartlyUndefined(2 * h + gates * x, np.zeros(h.shape, bool))]
+    return [PartlyUndefined(2 * h + gates[0].input * x, np.zeros(h.shape, bool))]
 
 
 def directions(given: Any) -> list[Direction]:
     return [Direction(is_backward=given["direction"] == "BACKWARD", options={})]
 
 
-RECURRENCE = Recurrence(lambda weight, *_: weight, [HIDDEN], directions)
+RECURRENCE = Recurrence(lambda weight, *_: [Gate(weight, *[None] * 5)], [HIDDEN], directions)
 
 
 def inputs(*lengths: int) -> dict[str, Array]:

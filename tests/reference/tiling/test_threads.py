@@ -18,7 +18,7 @@ from grouped import built
 from dmlcheck.reference import engine
 from dmlcheck.reference.tiling import threads
 from dmlcheck.reference.tiling.plan import tiles_of
-from dmlcheck.reference.tiling.tile import Tile
+from dmlcheck.reference.tiling.request import Tile
 from dmlcheck.values import memory
 
 WIDE = (3, 4, 50_000)  # several tiles for every kernel

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dmlcheck.reference.ball.numbers import Ball
-from dmlcheck.reference.tiling.tile import parts_of
+from dmlcheck.reference.tiling.request import parts_of
 
 
 def test_results_come_whole_or_in_the_parts_that_a_formula_yields() -> None:

@@ -10,7 +10,7 @@ from dmlcheck.reference.arrays.blocks import Blocks
 from dmlcheck.reference.ball.numbers import Ball
 from dmlcheck.reference.functions.neighbours import region
 from dmlcheck.reference.functions.windows import Window, over, windows
-from dmlcheck.reference.tiling import extents
+from dmlcheck.reference.tiling import windows as of_windows
 from dmlcheck.reference.tiling.windows import in_blocks, of_channels, views
 
 
@@ -26,7 +26,7 @@ def test_beyond_the_edges_is_a_number_of_each_channel() -> None:
 def test_every_place_is_in_one_part_of_an_output_with_what_the_window_sees_there(
     block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(extents, "BLOCK", block)
+    monkeypatch.setattr(of_windows, "BLOCK", block)
     for sizes, window, counts in WINDOWS:
         if 0 in window.size:
             continue

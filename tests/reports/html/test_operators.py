@@ -8,7 +8,7 @@ import pytest
 from results import OUTPUT, case, failed
 
 from dmlcheck.comparison.records import Element
-from dmlcheck.reports.html.operators import Operators
+from dmlcheck.reports.html.report import Operators
 from dmlcheck.running.results import CaseResult
 
 OFF = OUTPUT._replace(most_off=Element((0, 3), 21.0, 22.0, 5.0, None))

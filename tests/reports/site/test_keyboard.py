@@ -87,6 +87,16 @@ def test_a_key_leads_to_the_search_and_others_through_its_hits(opened: Open) -> 
     assert (window.run("query.value"), window.run("hits.children.length"), window.run(ACTIVE)) == ("", 0, "query")
 
 
+def test_what_nothing_is_called_leads_to_the_lists(opened: Open) -> None:
+    window = opened("level-5_1.html")
+    window.press("/", *"zzzzqqqq")
+    assert window.run("[...document.querySelectorAll('#hits a')].map((hit) => hit.getAttribute('href'))") == [
+        *("index.html", "corrections.html", "corrections.html#deviations"),
+        *("levels.html", "levels.html#types", "messages.html"),
+    ]
+    assert window.run("said.textContent").startswith("Nothing is called so")
+
+
 def test_the_hits_close_when_the_focus_leaves_them(opened: Open) -> None:
     window = opened("level-5_1.html")
     window.press("/", *"gemm")

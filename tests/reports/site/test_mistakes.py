@@ -6,7 +6,7 @@ import pytest
 
 from dmlcheck.cases.records import Case
 from dmlcheck.formats.find import find_files
-from dmlcheck.formats.read import read_file
+from dmlcheck.formats.registry import read_file
 from dmlcheck.reports.site.mistakes import DescLine, Mistake, mistakes
 from dmlcheck.specs.load import data_folder, load_spec
 from dmlcheck.validation import validate

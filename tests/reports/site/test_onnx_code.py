@@ -25,8 +25,8 @@ pytest.importorskip("onnx", reason="the extra `onnx` is not installed")
 import numpy as np
 from onnx import checker
 
-from dmlcheck.onnx.backend_tests.foreign_models import foreign_case
-from dmlcheck.onnx.backend_tests.read import BackendTest
+from dmlcheck.onnx.backend_tests import BackendTest
+from dmlcheck.onnx.importer import foreign_case
 from dmlcheck.onnx.proto import model_proto
 from dmlcheck.onnx.reading import valued
 

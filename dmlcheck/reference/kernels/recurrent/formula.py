@@ -1,7 +1,7 @@
 """RNN, GRU and LSTM: a function for the equations of one step of each.
 
-x is the input of the step, {batch, input size}; h is the hidden state before it, {batch, hidden size}, and c the cell
-state before it. Activations return their results and a mask of the undefined ones.
+x is the input of the step, h the hidden state before it, and c the cell state before it. A RecurrentStep knows which
+results are undefined: where anything before them is.
 """
 
 from __future__ import annotations
@@ -10,29 +10,34 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-import numpy as np
-
-from dmlcheck.reference.functions.nested import Nested, activation
-from dmlcheck.reference.functions.overflowing import may_overflow
+from dmlcheck.reference.arrays.shapes import Batch, Floats, Hidden, Size
+from dmlcheck.reference.functions.nested import Nested
 from dmlcheck.reference.functions.several_ways import blended, summed_in_type
-from dmlcheck.reference.kernels.recurrent.gates import Gate, gates_of, step_inputs, summed, summed_with_share
+from dmlcheck.reference.kernels.recurrent.gates import Gate, RecurrentStep, gates_of
 from dmlcheck.reference.results import PartlyUndefined
 from dmlcheck.reference.rows import PRODUCTS, Direction, Given, Kernel, Recurrence, State
 
 # ---- the equations of a step
 
 
-def rnn(x: Any, h: Any, *, gates: Sequence[Gate], activation_descs: Sequence[Nested]) -> list[PartlyUndefined]:
+def rnn(
+    x: Floats[Batch, Size], h: Floats[Batch, Hidden], *, gates: Sequence[Gate], activation_descs: Sequence[Nested]
+) -> list[PartlyUndefined]:
     """H(t) = f(X(t) W^T + H(t-1) R^T + Wb + Rb); after the end of a sequence, OutputSequence is 0.
 
     Backward, H(t+1) takes the place of H(t-1). The first H is HiddenInit, or 0; OutputSingle is the last one.
     """
-    (gate,), (f,) = gates, activation_descs
-    return [PartlyUndefined(*activation(f, is_last=True)(summed(gate, step_inputs(x, h))))]
+    (gate,), (f,), step = gates, activation_descs, RecurrentStep(activation_descs[0].data_type, x, h)
+    return [step.result(step.function(f, is_last=True)(step.sum(gate)))]
 
 
 def gru(
-    x: Any, h: Any, *, gates: Sequence[Gate], activation_descs: Sequence[Nested], linear_before_reset: bool
+    x: Floats[Batch, Size],
+    h: Floats[Batch, Hidden],
+    *,
+    gates: Sequence[Gate],
+    activation_descs: Sequence[Nested],
+    linear_before_reset: bool,
 ) -> list[PartlyUndefined]:
     """H(t) = (1 - z) . n + z . H(t-1).
 
@@ -46,24 +51,18 @@ def gru(
     The dot multiplies element by element. Backward, H(t+1) takes the place of H(t-1). The first H is HiddenInit, or 0;
     OutputSingle is the last one.
     """
-    (of_z, of_r, of_n), (f, g), data_type = gates, map(activation, activation_descs), activation_descs[0].data_type
-    inputs = step_inputs(x, h)
-    z, z_undefined = f(summed(of_z, inputs))
-    r, r_undefined = f(summed(of_r, inputs))
-    if linear_before_reset:
-        n, n_undefined = g(summed_with_share(of_n, inputs, r, data_type))
-    else:
-        reset = r * h
-        n, n_undefined = g(summed(of_n, step_inputs(x, reset)))
-        r_undefined = np.atleast_2d(r_undefined | may_overflow(data_type, reset)).any(axis=1, keepdims=True)
-    found, is_undefined = blended(z, n, h, data_type)
-    return [PartlyUndefined(found, is_undefined | z_undefined | r_undefined | n_undefined)]
+    (of_z, of_r, of_n), step = gates, RecurrentStep(activation_descs[0].data_type, x, h)
+    f, g = map(step.function, activation_descs)
+    r = f(step.sum(of_r))
+    n = g(step.sum_with_share(of_n, r) if linear_before_reset else step.sum_with_reset(of_n, r))
+    z = f(step.sum(of_z))
+    return [step.result(step.defined(blended(z, n, h, step.data_type)))]
 
 
 def lstm(
-    x: Any,
-    h: Any,
-    c: Any,
+    x: Floats[Batch, Size],
+    h: Floats[Batch, Hidden],
+    c: Floats[Batch, Hidden],
     *,
     gates: Sequence[Gate],
     activation_descs: Sequence[Nested],
@@ -84,18 +83,15 @@ def lstm(
     The dot multiplies element by element; clip limits to ClipThreshold on both sides of 0 where UseClipThreshold is
     TRUE. Backward, H(t+1) and C(t+1) take the place of H(t-1) and C(t-1).
     """
+    (of_i, of_o, of_f, of_g), step = gates, RecurrentStep(activation_descs[0].data_type, x, h, c)
     limit = clip_threshold if use_clip_threshold else None
-    of_i, of_o, of_f, of_g = gates
-    f, g = (activation(each, limit) for each in activation_descs[:2])
-    inputs = step_inputs(x, h, c)
-    i, i_undefined = f(summed(of_i, inputs))
-    forget, f_undefined = (1 - i, i_undefined) if couple_input_forget else f(summed(of_f, inputs))
-    new, g_undefined = g(summed(of_g, inputs))
-    cell, is_lost = summed_in_type(activation_descs[0].data_type, forget * c, i * new)
-    o, o_undefined = f(summed(of_o, inputs, cell))
-    hidden, h_undefined = activation(activation_descs[2])(cell)
-    is_undefined = i_undefined | f_undefined | g_undefined | is_lost
-    return [PartlyUndefined(o * hidden, is_undefined | o_undefined | h_undefined), PartlyUndefined(cell, is_undefined)]
+    f, g = (step.function(each, limit) for each in activation_descs[:2])
+    i = f(step.sum(of_i))
+    forget = 1 - i if couple_input_forget else f(step.sum(of_f))
+    cell = step.defined(summed_in_type(step.data_type, forget * c, i * g(step.sum(of_g))))
+    new_c = step.result(cell)
+    o = step.either(lambda new_c: f(step.sum(of_o, new_c=new_c)), cell)
+    return [step.result(o * step.function(activation_descs[2])(cell)), new_c]
 
 
 # ---- directions
@@ -111,11 +107,20 @@ def directions(count: int, given: Given) -> list[Direction]:
     ]
 
 
+def is_clipped_in_vain(given: Given) -> bool:
+    """Whether sums are clipped to a limit that is none, for which only DirectML's results are known."""
+    return bool(given["use_clip_threshold"]) and not given["clip_threshold"] >= 0
+
+
 HIDDEN = State("hidden_init", "recurrence", "output_single")
 CELL = State("cell_mem_init", "peephole", "output_cell_single")
 
 KERNELS: dict[str, Kernel] = {
     "GRU": Kernel(gru, Recurrence(partial(gates_of, 3), [HIDDEN], partial(directions, 2)), sums=PRODUCTS),
-    "LSTM": Kernel(lstm, Recurrence(partial(gates_of, 4), [HIDDEN, CELL], partial(directions, 3)), sums=PRODUCTS),
+    "LSTM": Kernel(
+        lstm,
+        Recurrence(partial(gates_of, 4), [HIDDEN, CELL], partial(directions, 3), is_clipped_in_vain),
+        sums=PRODUCTS,
+    ),
     "RNN": Kernel(rnn, Recurrence(partial(gates_of, 1), [HIDDEN], partial(directions, 1)), sums=PRODUCTS),
 }

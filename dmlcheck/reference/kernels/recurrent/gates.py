@@ -8,14 +8,23 @@ multiplies element by element.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from dmlcheck.reference.ball.numbers import sum_of_products
-from dmlcheck.reference.functions.overflowing import may_overflow, norm, products_depend_on_order
-from dmlcheck.reference.results import PartlyUndefined
+from dmlcheck.reference.ball.numbers import Condition, raw, sum_of_products
+from dmlcheck.reference.functions.nested import Nested
+from dmlcheck.reference.functions.overflowing import (
+    NONE,
+    infinite_beyond,
+    is_beyond,
+    may_overflow,
+    norm,
+    products_depend_on_order,
+)
+from dmlcheck.reference.results import PartlyUndefined, separated, ways_of
+from dmlcheck.values.number_formats import NUMPY_TYPES
 
 
 class Gate(NamedTuple):
@@ -62,57 +71,104 @@ def without(gates: Sequence[Gate], *, hidden: bool, cell: bool) -> list[Gate]:
     return [gate._replace(**left_out) for gate in gates]
 
 
-class StepInputs(NamedTuple):
-    """The factors of the gates of a step: x, h, and the cell state before it; `norms` has the norms of x and h."""
+class RecurrentStep:
+    """A step of a network: the operands of its gates, and a mask of the results that are undefined so far."""
 
-    x: Any
-    h: Any
-    c: Any
-    norms: tuple[float, float]
+    def __init__(self, data_type: str, x: Any, h: Any, c: Any = None) -> None:
+        """Take the input, the hidden state and the cell state, which is None in a network without one."""
+        self.data_type, self.x, self.h, self.c = data_type, x, h, c
+        self.norms = norm(x), norm(h)
+        self.undefined: Any = NONE
+
+    def defined(self, result: Any) -> Any:
+        """Return a result without its mask of undefined elements, in which everything that follows is undefined."""
+        value, mark = separated(result)
+        self.undefined = self.undefined | (mark.value if isinstance(mark, Condition) else mark)
+        return value
+
+    def result(self, value: Any) -> PartlyUndefined:
+        """Return a result of the step, undefined where anything before it is."""
+        return PartlyUndefined(value, self.undefined)
+
+    def sum(self, gate: Gate, *, reset: Any = None, new_c: Any = None) -> Any:
+        """Return x W^T + h R^T + P . c + Wb + Rb: one sum, whose terms may be added in any order.
+
+        `reset` takes the place of h, `new_c` of c. The sum is undefined where it overflows in only one order.
+        """
+        h, of_h = (self.h, self.norms[1]) if reset is None else (reset, norm(reset))
+        state, weights = (self.c, gate.cell) if new_c is None else (new_c, gate.new_cell)
+        of_cell = [] if state is None or weights is None else [(np.multiply, state, weights)]
+        most = self._most(gate, of_h) + gate.largest * sum(norm(x) for _, x, _ in of_cell)
+        return self._sum([*_of_input(gate, self.x), *_of_hidden(gate, h), *of_cell], most)
+
+    def sum_with_reset(self, gate: Gate, r: Any) -> Any:
+        """Return x W^T + (r . h) R^T + Wb + Rb.
+
+        A product r . h that is undefined, or may overflow, makes the whole state of its sequence undefined.
+        """
+        reset = r * self.h
+        is_lost = self.undefined | may_overflow(self.data_type, reset)
+        self.undefined = np.atleast_2d(is_lost).any(axis=1, keepdims=True)
+        return self.sum(gate, reset=reset)
+
+    def sum_with_share(self, gate: Gate, r: Any) -> Any:
+        """Return x W^T + r . (h R^T + Rb) + Wb; without R and Rb, the share is of 0.
+
+        It is undefined where one of the sums overflows in only one order, or where only the inner one overflows the
+        data type, and not the share of it.
+        """
+        of_hidden, most = _of_hidden(gate, self.h), self._most(gate, self.norms[1])
+        if not of_hidden:
+            return self._sum([*_of_input(gate, self.x), (np.multiply, r, 0.0)], most)
+        inner = self._sum(of_hidden, most)
+        self.undefined |= may_overflow(self.data_type, inner) & ~may_overflow(self.data_type, r * inner)
+        return self._sum([*_of_input(gate, self.x), (np.multiply, r, inner)], most + norm(r) * norm(inner))
+
+    def _most(self, gate: Gate, of_h: float) -> float:
+        """Return a number that the sizes of the products of x and h and the biases do not exceed in one sum."""
+        (of_x, _), (inputs, hidden) = self.norms, (int(x.shape[-1]) for x in (self.x, self.h))
+        return gate.largest * (of_x * inputs + of_h * hidden + 2)
+
+    def _sum(self, products: list[Any], most: float) -> Any:
+        total = sum_of_products(products)
+        return self.defined(PartlyUndefined(total, products_depend_on_order(total, products, most)))
+
+    def either(self, function: Callable[[Any], Any], x: Any) -> Any:
+        """Return results of a function, undefined where they are others for infinity in place of numbers too large."""
+        found, known = function(x), self.undefined
+        if is_beyond(self.data_type, x).any():
+            other = function(infinite_beyond(x, self.data_type))
+            self.undefined = known | _differ(raw(other), raw(found))
+        return found
+
+    def function(self, nested: Nested, limit: Any = None, *, is_last: bool = False) -> Callable[[Any], Any]:
+        """Return an activation, clipped to a limit; unless it `is_last`, its results are not rounded to the data type.
+
+        Undefined are results for NaN that is clipped, which is the limit below, and those that differ if a number is
+        rounded to infinity first. Unless the activation `is_last`, so are results that overflow. DirectML leaves a
+        number as it is for a limit of NaN, and all are the limit if that is negative, where -infinity is undefined.
+        """
+
+        def clipped(x: Any) -> Any:
+            if np.isnan(raw(limit)):
+                return activated(x)
+            is_nan = np.isnan(raw(x))
+            self.undefined = self.undefined | is_nan & (raw(limit) >= 0) | np.isneginf(raw(limit))
+            return activated(np.clip(np.where(is_nan, -limit, x), -limit, limit))
+
+        def activated(x: Any) -> Any:
+            value, *others = ways_of(self.defined(nested._replace(is_step=True)(x)))
+            dtype = NUMPY_TYPES[self.data_type if is_last else "FLOAT64"]
+            for other in others:
+                self.undefined = self.undefined | _differ(raw(other).astype(dtype), raw(value).astype(dtype))
+            return value if is_last else self.defined(PartlyUndefined(value, may_overflow(self.data_type, value)))
+
+        return activated if limit is None else clipped
 
 
-def step_inputs(x: Any, h: Any, c: Any = None) -> StepInputs:
-    """Return the inputs of a step; `c` is None in a network without a cell state."""
-    return StepInputs(x, h, c, (norm(x), norm(h)))
-
-
-def summed(gate: Gate, of: StepInputs, new_c: Any = None) -> PartlyUndefined:
-    """Return x W^T + h R^T + P . c + Wb + Rb: one sum, whose terms may be added in any order.
-
-    P multiplies `new_c` instead of c if it is given. The sum is undefined where it overflows in only one order.
-    """
-    state, weights = (of.c, gate.cell) if new_c is None else (new_c, gate.new_cell)
-    of_cell = [] if state is None or weights is None else [(np.multiply, state, weights)]
-    most = _most(gate, of) + gate.largest * sum(norm(x) for _, x, _ in of_cell)
-    return _sum([*_of_input(gate, of.x), *_of_hidden(gate, of.h), *of_cell], most)
-
-
-def summed_with_share(gate: Gate, of: StepInputs, share: Any, data_type: str) -> PartlyUndefined:
-    """Return x W^T + share . (h R^T + Rb) + Wb.
-
-    It is undefined where one of the sums overflows in only one order, or where only the inner one overflows the data
-    type, and not the share of it.
-    """
-    of_hidden = _of_hidden(gate, of.h)
-    if not of_hidden:
-        return _sum(_of_input(gate, of.x), _most(gate, of))
-    inner, inner_mark = _sum(of_hidden, _most(gate, of))
-    total, mark = _sum(
-        [*_of_input(gate, of.x), (np.multiply, share, inner)], _most(gate, of) + norm(share) * norm(inner)
-    )
-    is_lost = may_overflow(data_type, inner) & ~may_overflow(data_type, share * inner)
-    return PartlyUndefined(total, inner_mark | mark | is_lost)
-
-
-def _most(gate: Gate, of: StepInputs) -> float:
-    """Return a number that the sizes of the products of x and h and the biases do not exceed in one sum."""
-    (of_x, of_h), (inputs, hidden) = of.norms, (int(x.shape[-1]) for x in (of.x, of.h))
-    return gate.largest * (of_x * inputs + of_h * hidden + 2)
-
-
-def _sum(products: list[Any], most: float) -> PartlyUndefined:
-    total = sum_of_products(products)
-    return PartlyUndefined(total, products_depend_on_order(total, products, most))
+def _differ(x: Any, y: Any) -> Any:
+    """Return a mask of the numbers that differ; NaN equals NaN."""
+    return (x != y) & ~(np.isnan(x) & np.isnan(y))
 
 
 def _of_input(gate: Gate, x: Any) -> list[Any]:

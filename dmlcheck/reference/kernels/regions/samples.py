@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import operator
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial, wraps
 from itertools import chain, product
 from typing import Any, NamedTuple
 
@@ -21,12 +22,14 @@ from dmlcheck.reference.functions.interpolation import (
     computed,
     half_down,
     half_up,
+    is_any_lost,
     linear,
     nearest,
     nearest_of_several,
     shares,
     spread,
     taken,
+    total_together,
 )
 from dmlcheck.reference.results import AsMeasured, PartlyUndefined, alternatives, ways_of, without_alternatives
 
@@ -35,21 +38,47 @@ ONE: Counts = (1, 1)
 
 
 class Sampling(NamedTuple):
-    """The fields of a desc about sampling; `scales` are the scales of height and width."""
+    """The fields of a desc about sampling, by parameter."""
 
-    mode: str
-    function: str
-    scales: tuple[Any, Any]
-    least: int
-    most: int
-    input_offset: Any = 0.5
-    output_offset: Any = -0.5
-    is_aligned: bool = False
+    interpolation_mode: str
+    reduction_function: str
+    spatial_scale_x: Any
+    spatial_scale_y: Any
+    minimum_samples_per_output: int
+    maximum_samples_per_output: int
+    input_pixel_offset: Any = 0.5
+    output_pixel_offset: Any = -0.5
+    align_regions_to_corners: bool = False
 
     @property
-    def has_equal_offsets(self) -> bool:
-        """Whether both pixel offsets are the same."""
-        return bool(raw(self.input_offset) == raw(self.output_offset))
+    def scales(self) -> tuple[Any, Any]:
+        """The scales of height and width."""
+        return self.spatial_scale_y, self.spatial_scale_x
+
+    def with_offsets_exchanged(self) -> list[Sampling]:
+        """Return the fields, and those with the two pixel offsets exchanged if they differ."""
+        before, after = self.input_pixel_offset, self.output_pixel_offset
+        other = self._replace(input_pixel_offset=after, output_pixel_offset=before)
+        return [self] if bool(raw(before) == raw(after)) else [self, other]
+
+
+def sampling_of(fields: Mapping[str, Any]) -> Sampling:
+    """Return the fields of a desc about sampling; ROI_ALIGN has not all of them."""
+    return Sampling(**{name: fields[name] for name in Sampling._fields if name in fields})
+
+
+def sampled(formula: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a formula with a parameter for each field about sampling, from one that takes them as `sampling`."""
+
+    @wraps(formula)
+    def of_fields(*tensors: Any, **fields: Any) -> Any:
+        others = {name: value for name, value in fields.items() if name not in Sampling._fields}
+        return formula(*tensors, sampling=sampling_of(fields), **others)
+
+    own = [each for name, each in inspect.signature(formula).parameters.items() if name != "sampling"]
+    more = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in Sampling._fields]
+    of_fields.__signature__ = inspect.Signature([*own, *more])  # type: ignore[attr-defined]
+    return of_fields
 
 
 # ---- counts
@@ -64,23 +93,26 @@ class OfEach(NamedTuple):
 
 def sample_counts(corners: Any, sizes: Sequence[int], sampling: Sampling) -> list[OfEach | None]:
     """Return the numbers of samples of an element along height and width, by region; None where undefined."""
-    numbers = [float(raw(x)) for x in (*sampling.scales, sampling.input_offset, sampling.output_offset)]
-    exact = raw(corners)
-    if not np.isfinite(numbers).all():
+    numbers: dict[str, Any] = {name: float(raw(getattr(sampling, name))) for name in _NUMBERS}
+    exact, plain = raw(corners), sampling._replace(**numbers)
+    if not np.isfinite([*numbers.values()]).all():
         return [None] * len(exact)
-    plain = sampling._replace(scales=(numbers[0], numbers[1]))
-    found = [_counts(ends(Ball(exact), axis, plain), size, plain) for axis, size in enumerate(sizes)]
-    is_finite = np.asarray(np.isfinite(exact).all(axis=-1)).tolist()
-    return [
-        _of_each(rows, columns, sizes, sampling) if finite else None
-        for finite, rows, columns in zip(is_finite, *found, strict=True)
-    ]
+    along = [_counts(ends(Ball(exact), axis, plain), size, plain) for axis, size in enumerate(sizes)]
+    found: list[OfEach | None] = []
+    for is_finite, *each in zip(np.asarray(np.isfinite(exact).all(axis=-1)), *along, strict=True):
+        counts, is_open = zip(*each, strict=True)
+        is_measured = any(is_open) or (sampling.align_regions_to_corners and 1 in map(operator.mul, counts, sizes))
+        found.append(OfEach(counts, is_measured) if is_finite and 0 not in counts else None)
+    return found
 
 
-def _of_each(rows: tuple[int, bool], columns: tuple[int, bool], sizes: Sequence[int], sampling: Sampling) -> Any:
-    counts, is_open = zip(rows, columns, strict=True)
-    has_one = sampling.is_aligned and 1 in map(operator.mul, counts, sizes)
-    return None if 0 in counts else OfEach(counts, any(is_open) or has_one)
+def certain_counts(corners: Any, sizes: Sequence[int], sampling: Sampling) -> list[Counts | None]:
+    """Return the numbers of samples as `sample_counts` does; None also where they were only measured of crops."""
+    found = sample_counts(corners, sizes, sampling)
+    return [None if own is None or own.is_measured else own.counts for own in found]
+
+
+_NUMBERS = ("spatial_scale_y", "spatial_scale_x", "input_pixel_offset", "output_pixel_offset")
 
 
 def _counts(region: tuple[Ball, Ball], size: int, sampling: Sampling) -> list[tuple[int, bool]]:
@@ -88,11 +120,12 @@ def _counts(region: tuple[Ball, Ball], size: int, sampling: Sampling) -> list[tu
 
     It is |region| / size within the limits. DirectML rounds it up; it is 0, for undefined, where an error decides that.
     """
-    if sampling.least >= sampling.most or sampling.least < 1:
-        return [(sampling.least if 1 <= sampling.least == sampling.most else 0, False)] * len(region[0])
+    least, most = sampling.minimum_samples_per_output, sampling.maximum_samples_per_output
+    if least >= most or least < 1:
+        return [(least if 1 <= least == most else 0, False)] * len(region[0])
     quotient = (region[1] - region[0]) / size
     value, error = raw(quotient), quotient.radius
-    size_, low, high = np.clip([value, abs(value) - error, abs(value) + error], sampling.least, sampling.most)
+    size_, low, high = np.clip([value, abs(value) - error, abs(value) + error], least, most)
     is_known = (size_ == low) & (low == high) & (np.rint(size_) == size_)
     found = np.where(np.ceil(low) == np.ceil(high), np.ceil(low), 0).astype(np.int64)
     return list(zip(found.tolist(), np.asarray(~is_known).tolist(), strict=True))
@@ -113,17 +146,17 @@ def places_along(corners: Any, axis: int, samples: Array, counts: tuple[int, int
     middle, as DirectML has it.
     """
     start, stop = ends(corners, axis, sampling)
-    if sampling.is_aligned and counts[0] == 1:
-        return (start + stop) / 2 - sampling.input_offset + samples
-    count = counts[0] - 1 if sampling.is_aligned else counts[0]
+    if sampling.align_regions_to_corners and counts[0] == 1:
+        return (start + stop) / 2 - sampling.input_pixel_offset + samples
+    count = counts[0] - 1 if sampling.align_regions_to_corners else counts[0]
     step = (stop - start) / count
-    found = (samples - sampling.output_offset) * step + start - sampling.input_offset
+    found = (samples - sampling.output_pixel_offset) * step + start - sampling.input_pixel_offset
     if not isinstance(found, Ball):
         return found
     # Others subtract the offset from the ends first, and go from an element's start to its samples.
-    start, stop = start - sampling.input_offset, stop - sampling.input_offset
+    start, stop = start - sampling.input_pixel_offset, stop - sampling.input_pixel_offset
     step, own = (stop - start) / count, samples % counts[1]
-    other = start + (samples - own) * step + (own - sampling.output_offset) * step
+    other = start + (samples - own) * step + (own - sampling.output_pixel_offset) * step
     return Ball(found.value, np.fmax(found.radius, other.radius), found.arithmetic, found.terms)
 
 
@@ -144,7 +177,7 @@ Outside = Callable[[Any, int], Any]  # the mask of the places that are outside a
 
 def rounding_of(sampling: Sampling) -> Rounding | None:
     """Return the rounding of places to nearest elements; None for averages."""
-    return None if sampling.mode == "LINEAR" else half_up
+    return None if sampling.interpolation_mode == "LINEAR" else half_up
 
 
 def readings(at: Sequence[Any], sizes: Sequence[int], sampling: Sampling) -> list[Outside]:
@@ -153,19 +186,19 @@ def readings(at: Sequence[Any], sizes: Sequence[int], sampling: Sampling) -> lis
     They differ on a place that is exactly one element beyond an edge. With AlignRegionsToCorners, all places beyond an
     edge are outside.
     """
-    if sampling.is_aligned:
+    if sampling.align_regions_to_corners:
         return [_is_off]
     is_at_end = any(np.any((raw(x) == -1) | (raw(x) == size)) for x, size in zip(at, sizes, strict=True))
     return [_is_at_least_one_beyond, _is_beyond] if is_at_end else [_is_at_least_one_beyond]
 
 
-def samples_at(image: Array, at: Sequence[Any], rounding: Rounding | None, *, is_single: bool) -> PartlyUndefined:
+def samples_at(image: Array, at: Sequence[Any], sampling: Sampling, *, is_single: bool) -> PartlyUndefined:
     """Return the samples of an image of several channels at some places along height and width.
 
     Beyond an edge they are the elements of the edge. If a sample is a result by itself (`is_single`), all elements that
     its place may be rounded to are alternatives.
     """
-    every = [np.arange(len(image)), *at]
+    every, rounding = [np.arange(len(image)), *at], rounding_of(sampling)
     if rounding is None:
         return linear(image, every, channels=1)
     return (nearest if is_single else nearest_of_several)(image, every, rounding)
@@ -180,11 +213,35 @@ def bounded(
     return PartlyUndefined(values, found.where & ~certain(beyond))
 
 
+def reduced(samples: PartlyUndefined, counts: Counts, sampling: Sampling, data_type: str) -> PartlyUndefined:
+    """Return the average or the largest of the samples of each element."""
+    ways = ways_of(samples.value)
+    channels, height, width = ways[0].shape
+    sizes = (channels, height // counts[0], counts[0], width // counts[1], counts[1])
+    of_each = partial(largest, data_type=data_type) if sampling.reduction_function == "MAX" else average
+    value = alternatives(*ways, of=lambda way: of_each(way.reshape(sizes)))
+    return PartlyUndefined(value, np.broadcast_to(samples.where, ways[0].shape).reshape(sizes).any(axis=(2, 4)))
+
+
+def average(samples: Any) -> Any:
+    """Return the averages of the samples of each element; the errors of their places may all have one direction."""
+    return total_together(samples, (2, 4)) / (samples.shape[2] * samples.shape[4])
+
+
+def largest(samples: Any, data_type: str) -> Any:
+    """Return the largest sample of each element; what has NaN, which DirectML leaves out, is measured."""
+    is_nan = np.isnan(raw(samples))
+    if not is_nan.any():
+        return samples.max(axis=(2, 4))
+    found = np.where(is_nan, beginning(data_type), samples).max(axis=(2, 4))
+    return AsMeasured(found, is_nan.any(axis=(2, 4)))
+
+
 def limits(at: Sequence[Any], sizes: Sequence[int], sampling: Sampling) -> tuple[Any, Any]:
     """Return masks of the samples more than one element beyond an edge, and of those on which readings differ."""
     beyond = _crossed(*map(_is_beyond, at, sizes))
     unclear = _crossed(*map(partial(_is_unclear, sampling=sampling), at, sizes))
-    return beyond, unclear if sampling.is_aligned else unclear & ~certain(beyond)
+    return beyond, unclear if sampling.align_regions_to_corners else unclear & ~certain(beyond)
 
 
 def _crossed(rows: Any, columns: Any) -> Any:
@@ -211,8 +268,8 @@ def _is_unclear(x: Any, size: int, sampling: Sampling) -> Any:
     """Return a mask of the places along an axis on which `readings` differ."""
     exact = raw(x)
     is_off = possible(_is_off(x, size))
-    if sampling.mode == "LINEAR":
-        return is_off if sampling.is_aligned else (exact == -1) | (exact == size)
+    if sampling.interpolation_mode == "LINEAR":
+        return is_off if sampling.align_regions_to_corners else (exact == -1) | (exact == size)
     return is_off | (np.floor(exact) + 0.5 == exact)
 
 
@@ -224,15 +281,6 @@ def possible(condition: Any) -> Any:
 def certain(condition: Any) -> Any:
     """Return a mask of the places where a condition is true without doubt."""
     return condition.value & ~condition.doubt if isinstance(condition, Condition) else condition
-
-
-def largest(samples: Any, data_type: str) -> Any:
-    """Return the largest sample of each element; what has NaN, which DirectML leaves out, is measured."""
-    is_nan = np.isnan(raw(samples))
-    if not is_nan.any():
-        return samples.max(axis=(2, 4))
-    found = np.where(is_nan, beginning(data_type), samples).max(axis=(2, 4))
-    return AsMeasured(found, is_nan.any(axis=(2, 4)))
 
 
 # ---- gradients
@@ -248,9 +296,9 @@ def gradient_of_samples(
     """
     beyond, unclear = limits(at, sizes, sampling)
     given = np.repeat(np.repeat(gradient, counts[0], 1), counts[1], 2)
-    if sampling.function == "AVERAGE":
+    if sampling.reduction_function == "AVERAGE":
         return PartlyUndefined(np.where(beyond, 0.0, given / math.prod(counts)), unclear)
-    inside = samples_at(image, at, rounding_of(sampling), is_single=False)
+    inside = samples_at(image, at, sampling, is_single=False)
     samples = without_alternatives(bounded(inside, at, image.shape[1:], _is_beyond, np.nan))
     chosen = _which_is_largest(samples.value, counts)
     is_undefined = _in_each(np.any, samples.where | unclear | possible(beyond), given.shape, counts) | chosen.where
@@ -286,7 +334,7 @@ def has_part(samples: Any, at: Sequence[Any], tile: Places, sizes: Sequence[int]
     if not np.any(samples):
         return np.zeros((), bool)
     starts = [part.start for part in tile]
-    roundings = [None] if sampling.mode == "LINEAR" else [half_up, half_down]
+    roundings = [None] if sampling.interpolation_mode == "LINEAR" else [half_up, half_down]
     ways = [map(partial(shares, rounding=rounding), map(raw, at), sizes, starts) for rounding in roundings]
     near = list(map(list, map(chain, *ways)))
     marks = np.broadcast_to(samples, np.broadcast_shapes(np.shape(samples), (1, *map(len, at))))
@@ -304,7 +352,9 @@ def is_in(near: Sequence[Share], part: range) -> bool:
 
 def shares_of_ends(axis: int, count: int, sampling: Sampling) -> Any:
     """Return the fraction of a region's height (0) or width (1) before each sample: how far it moves with the end."""
-    share = (np.arange(count) - sampling.output_offset) / (count - 1 if sampling.is_aligned else count)
+    share = (np.arange(count) - sampling.output_pixel_offset) / (
+        count - 1 if sampling.align_regions_to_corners else count
+    )
     return share[:, None] if axis == 0 else share
 
 
@@ -324,3 +374,17 @@ def kinks(x: Any, size: int) -> Array:
     """Return a mask of the places that are, or may be, at an element, where the slope changes."""
     found: Array = possible(np.floor(x) == np.ceil(x)) & (size > 1)
     return found
+
+
+def undefined_corners(image: Array, gradient: Array, at: Sequence[Any], sampling: Sampling) -> Array:
+    """Return a mask of the gradients of a region's corners that are undefined.
+
+    The slopes of an image differ on both sides of an element, and readings beyond an edge.
+    """
+    beyond, unclear = limits(at, image.shape[1:], sampling)
+    is_finite = np.isfinite(image).all() and np.isfinite(gradient).all()
+    marks = np.full(4, unclear.any() or is_any_lost(at) or not is_finite)
+    for axis, (x, size) in enumerate(zip(at, image.shape[1:], strict=True)):
+        is_kink = np.expand_dims(kinks(x, size), 1 - axis) & ~certain(beyond)
+        marks[1 - axis :: 2] |= is_kink.any()
+    return marks

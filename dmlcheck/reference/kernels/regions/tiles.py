@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from dmlcheck.reference.arrays.needs import WHOLE, region_axis, region_of_crop, regions_on_image, regions_with_gradients
-from dmlcheck.reference.kernels.regions.samples import Sampling, sample_counts
+from dmlcheck.reference.arrays.needs import WHOLE
+from dmlcheck.reference.arrays.places import slices
+from dmlcheck.reference.kernels.regions.samples import sample_counts, sampling_of
 from dmlcheck.reference.limits.work import BLOCKS_OF_SAMPLES, ELEMENTS_OF_BLOCK, SAMPLES, SAMPLES_AT_ONCE, Work
 from dmlcheck.reference.rows import Cut, EachOutput, Given
 
@@ -17,7 +18,11 @@ def crops(given: Given) -> Cut:
     """Return the tiles of regions that are resampled: some channels, rows and columns of one of them."""
     samples, (_, channels, *window) = samples_of_each(given, given["output"].sizes[2:]), given["output"].sizes
     return Cut(
-        needs={"input": WHOLE, "roi": region_of_crop, "batch_indices": WHOLE},
+        needs={
+            "input": WHOLE,
+            "roi": lambda roi, places, _: roi.reshape(-1, 4)[slices(places)[0]],
+            "batch_indices": WHOLE,
+        },
         blocks=BLOCKS_OF_SAMPLES,
         depth=lambda _: samples,
         as_is=("input", "batch_indices"),
@@ -29,14 +34,22 @@ def gradients(given: Given) -> EachOutput:
     """Return the tiles of the gradient of images, parts of one of them, and the tiles of the gradient of regions."""
     tensors, shape = dict.fromkeys(AS_IS, WHOLE), given["input_gradient"].shape
     of_region = math.prod(shape[1:]) / 4  # samples for each coordinate
-    corners = Cut(region_axis, {**tensors, "roi": regions_with_gradients}, depth=lambda _: of_region, as_is=AS_IS)
+    corners = Cut(
+        (given["roi"].ndim - 2,),
+        {**tensors, "roi": lambda roi, places, _: roi.reshape(-1, 4)[slices(places)[-2]]},
+        depth=lambda _: of_region,
+        as_is=AS_IS,
+    )
     if given["output_gradient"] is None:  # the gradient of regions alone has one sample for each element
         return EachOutput({"output_roi_gradient": corners}, work_of_samples(math.prod(shape[2:]), math.prod(shape)))
     sizes = given["output_gradient"].sizes
     samples = [count * math.prod(shape[2:]) for count in samples_of_each(given, shape[2:])]
-    numbers = numbers_of_each(samples, sizes)
+    numbers = 1 + max(samples) / math.prod(sizes[2:])  # of an element: itself, and its share of a region's samples
     images = Cut(
-        needs={**tensors, "roi": regions_on_image},
+        needs={
+            **tensors,
+            "roi": lambda roi, places, _: roi.reshape(-1, 4)[given["batch_indices"].reshape(-1) == places[0].start],
+        },
         blocks=BLOCKS_OF_SAMPLES,
         depth=lambda _: [numbers] * int(sizes[0]),
         as_is=AS_IS,
@@ -48,17 +61,8 @@ def gradients(given: Given) -> EachOutput:
 
 def samples_of_each(given: Given, window: Sequence[int]) -> list[int]:
     """Return the number of samples of an element, by region; 1 where it is undefined."""
-    names, scales = ("", ""), (given["spatial_scale_y"], given["spatial_scale_x"])
-    least, most = given["minimum_samples_per_output"], given["maximum_samples_per_output"]
-    offsets = (given.get("input_pixel_offset", 0.5), given.get("output_pixel_offset", -0.5))
-    sampling = Sampling(*names, scales, least, most, *offsets, given.get("align_regions_to_corners", False))
-    counts = sample_counts(given["roi"].reshape(-1, 4), window, sampling)
+    counts = sample_counts(given["roi"].reshape(-1, 4), window, sampling_of(given))
     return [1 if own is None else math.prod(own.counts) for own in counts]
-
-
-def numbers_of_each(samples: Sequence[int], sizes: Sequence[int]) -> float:
-    """Return the numbers in memory for each element of an image: itself, and its share of the samples of a region."""
-    return float(1 + max(samples) / math.prod(sizes[2:]))
 
 
 def work_of_samples(of_one: int, count: int) -> Work:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dmlcheck.reference.kernels.attention.heads import AttentionInput, AttentionInputs, parts_of
+from dmlcheck.reference.kernels.attention.tiles import AttentionInput, AttentionInputs, parts_of
 
 Array = np.ndarray[Any, Any]
 BATCH, HEADS, QUERIES, KEYS, SIZE, WIDTH = 2, 3, 4, 5, 6, 7

@@ -10,7 +10,7 @@ import pytest
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.reference.arrays.blocks import Blocks
 from dmlcheck.reference.kernels.attention import tiles
-from dmlcheck.reference.kernels.attention.heads import AttentionInput, AttentionInputs
+from dmlcheck.reference.kernels.attention.tiles import AttentionInput, AttentionInputs
 
 PLACES = [range(1, 2), range(1, 3), range(1), range(5, 7)]  # batch, key heads, own heads of each, queries
 KEY = np.arange(12, dtype=np.float32).reshape(1, 2, 1, 3, 2)  # 2 heads, 3 keys of 2 elements
@@ -72,7 +72,7 @@ def test_queries_may_be_cut_along_all_axes_but_their_elements() -> None:
 def sections(sizes: tuple[int, ...], part: AttentionInput | None, **given: Any) -> list[tuple[int, ...]]:
     """Return the sizes of the sections of an output."""
     fields = {"output_present_key": TensorDesc("FLOAT32", sizes), **given}
-    found = tiles.sections(fields, "output_present_key", part, of_step=np.add)
+    found = tiles.sections(fields, "output_present_key", part)
     return [section.tiles.sizes(fields) for section in found if section.tiles.sizes is not None]
 
 
@@ -91,7 +91,7 @@ def test_present_keys_are_those_of_earlier_steps_then_those_of_this_step_and_the
 
 def test_a_section_has_its_place_behind_those_before() -> None:
     given = {"output_present_key": TensorDesc("FLOAT32", (1, 1, 2, 5, 2))}
-    _, own, _ = tiles.sections(given, "output_present_key", AttentionInput(KEY, None, PAST), of_step=np.add)
+    _, own, _ = tiles.sections(given, "output_present_key", AttentionInput(KEY, None, PAST))
     places = [range(1), range(1, 2), range(1, 3), range(2)]
     assert own.tiles.where(places, given) == (0, slice(0, 1, 1), slice(1, 2, 1), slice(3, 5), slice(0, 2, 1))
     assert own.tiles.needs["own"](None, places, {}).tolist() == KEY[:, 1:2, 0, 1:3].tolist()

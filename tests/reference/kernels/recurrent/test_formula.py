@@ -24,6 +24,7 @@ from dmlcheck.comparison.tolerances import limit_for
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference import engine
 from dmlcheck.reference.bounds import bounds
+from dmlcheck.reference.limits.precision import Precision
 from dmlcheck.reference.tiling import recurrence
 from dmlcheck.reference.tiling.plan import tiles_of
 
@@ -92,10 +93,8 @@ def marks(desc: OperatorDesc, inputs: Inputs, label: str) -> Array:
 def passes(desc: OperatorDesc, inputs: Inputs, actual: Inputs, accumulate: str = "FLOAT32") -> bool:
     """Whether results of an implementation are within the bounds."""
     expected = {part.label: (part.tensor, values(desc, inputs)[part.label]) for part in desc.tensors("output_tensor")}
-    own = {label: actual[label] for label in expected}
-    found = compare(
-        expected, own, limit_for(desc, None, accumulate), partial(bounds, desc, inputs, accumulate=accumulate)
-    )
+    own, precision = {label: actual[label] for label in expected}, Precision(accumulate)
+    found = compare(expected, own, limit_for(desc, None, precision), partial(bounds, desc, inputs, precision=precision))
     return all(comparison.result.mismatches == 0 and not comparison.result.shape for comparison in found.values())
 
 
@@ -489,7 +488,10 @@ def test_a_state_whose_terms_overflow_to_both_sides_may_be_nan_and_no_other(oper
 
 @pytest.mark.parametrize("direction", ["FORWARD", "BACKWARD"])
 def test_the_products_of_a_state_that_is_left_out_are_left_out_beside_infinity(direction: str) -> None:
-    """The first sequence has one step, of 1; the other has two, of 2 and 3, and the later meets infinity."""
+    """The first sequence has one step, of 1; the other has two, of 2 and 3, and the later meets infinity.
+
+    Backward the first step is one of the other sequence alone.
+    """
     inputs = {
         "InputTensor": np.array([[1, 2], [9, 3]], np.float32).reshape(1, 2, 2, 1),
         "WeightTensor": np.ones((1, 1, 1, 1), np.float32),
@@ -498,7 +500,7 @@ def test_the_products_of_a_state_that_is_left_out_are_left_out_beside_infinity(d
     }
     desc = linear(inputs, direction)
     is_forward = direction == "FORWARD"
-    left_out = [[1, 2], [0, math.inf]] if is_forward else [[1, math.inf], [0, 3]]
+    left_out = [[1, 2], [0, math.inf]] if is_forward else [[math.nan, math.inf], [0, 3]]
     ways = [np.array([[math.nan, math.nan], [0, math.nan]]), np.array(left_out), np.array(left_out) + 1]
     at = 1 if is_forward else 0
     outputs = [
@@ -509,6 +511,38 @@ def test_the_products_of_a_state_that_is_left_out_are_left_out_beside_infinity(d
         for way in ways
     ]
     assert [passes(desc, inputs, output) for output in outputs] == [False, True, False]
+
+
+def lstm_in_float16(given: dict[str, Any], *activations: str) -> tuple[OperatorDesc, Inputs]:
+    """Return an LSTM of one hidden element, whose weights are 0 if they are not given."""
+    zeros = dict.fromkeys(("WeightTensor", "RecurrenceTensor"), np.zeros((1, 1, 4, 1), np.float16))
+    inputs = zeros | {name: np.array(values, np.float16) for name, values in given.items()}
+    outputs = outputs_of(inputs, ("OutputSingleTensor", "OutputCellSingleTensor"))
+    fields = {**DEFAULTS["LSTM"], "Direction": "FORWARD"}
+    fields["ActivationDescs"] = [{"Type": f"ACTIVATION_{name}"} for name in activations]
+    return described("LSTM", inputs, outputs, **fields), inputs
+
+
+@pytest.mark.parametrize(("peephole", "is_open"), [(-0.001, True), (0.001, False), (None, False)])
+def test_an_output_gate_of_a_cell_that_overflows_takes_infinity_too(peephole: float | None, *, is_open: bool) -> None:
+    """C is 300 * -300, and H the output gate, clipped at 0, times 0: for infinity that is NaN, or 0 too."""
+    given = {"InputTensor": [[[[1]]]], "WeightTensor": [[[[0], [0], [300], [0]]]], "CellMemInitTensor": [[[[-300]]]]}
+    given |= {} if peephole is None else {"PeepholeTensor": [[[[0, peephole, 0]]]]}
+    desc, inputs = lstm_in_float16(given, "RELU", "IDENTITY", "RELU")
+    assert marks(desc, inputs, "OutputSingleTensor").item() is is_open
+    assert not marks(desc, inputs, "OutputCellSingleTensor").any()
+    assert values(desc, inputs)["OutputCellSingleTensor"].item() == -math.inf
+
+
+@pytest.mark.parametrize(("later", "is_open"), [(0, True), (1, False)])
+def test_a_state_after_one_that_overflows_is_open_where_infinity_makes_nan_of_it(
+    later: float, *, is_open: bool
+) -> None:
+    """C is 300 * 300, and then 0 or 1 times it."""
+    given = {"InputTensor": [[[[300]], [[later]]]], "WeightTensor": [[[[0], [0], [1], [0]]]]}
+    given |= {"CellMemInitTensor": [[[[300]]]]}
+    desc, inputs = lstm_in_float16(given, "IDENTITY", "IDENTITY", "TANH")
+    assert marks(desc, inputs, "OutputCellSingleTensor").item() is is_open
 
 
 def lstm_of(peephole: float, *, steps: int = 2, **fields: Any) -> tuple[OperatorDesc, Inputs]:
@@ -560,7 +594,7 @@ def test_after_its_end_a_sequence_is_0(operator: str, direction: str) -> None:
 
 
 @pytest.mark.parametrize("limit", [-1.0, math.nan])
-def test_a_threshold_that_is_none_makes_all_undefined_where_it_is_used(limit: float) -> None:
+def test_a_threshold_that_is_none_leaves_all_undefined_or_measured_where_it_is_used(limit: float) -> None:
     desc, inputs = lstm_of(0, UseClipThreshold=True, ClipThreshold=limit)
     assert all(marks(desc, inputs, label).all() for label in OUTPUTS["LSTM"])
     desc, inputs = lstm_of(0, UseClipThreshold=False, ClipThreshold=limit)

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball
+from dmlcheck.reference.functions.nested import Nested
 from dmlcheck.reference.kernels.recurrent import gates
-from dmlcheck.reference.kernels.recurrent.gates import Gate, gates_of, step_inputs, summed, summed_with_share, without
+from dmlcheck.reference.kernels.recurrent.gates import Gate, RecurrentStep, gates_of, without
+from dmlcheck.reference.results import PartlyUndefined
 
 Array = np.ndarray[Any, Any]
 NAN = math.nan
@@ -22,6 +24,14 @@ def gate(**more: Any) -> Gate:
     w, r = np.array([[10.0, 20.0]]), np.array([[1.0, 0.0], [0.0, 2.0]])
     given = {"input": w, "hidden": r, "input_bias": None, "hidden_bias": None, "cell": None, "new_cell": None}
     return Gate(**{**given, **more})
+
+
+def step(x: Any = X, h: Any = H, c: Any = None) -> RecurrentStep:
+    return RecurrentStep("FLOAT32", x, h, c)
+
+
+def times(factor: float) -> Nested:
+    return Nested(lambda x: x * factor, "FLOAT32")
 
 
 def test_the_weights_of_gates_are_one_after_another_and_transposed() -> None:
@@ -38,40 +48,49 @@ def test_the_weights_of_gates_are_one_after_another_and_transposed() -> None:
 
 
 def test_a_sum_has_all_terms_that_there_are() -> None:
-    assert summed(gate(), step_inputs(X, H)).value.tolist() == [[23, 50]]
+    assert step().sum(gate()).tolist() == [[23, 50]]
     whole = gate(input_bias=np.array([100.0, 200]), hidden_bias=np.array([0.5, 0.25]), cell=np.array([7.0, 9]))
-    assert summed(whole, step_inputs(X, H)).value.tolist() == [[123.5, 250.25]]
-    assert summed(whole, step_inputs(X, H, C)).value.tolist() == [[130.5, 241.25]]
+    assert step().sum(whole).tolist() == [[123.5, 250.25]]
+    assert step(c=C).sum(whole).tolist() == [[130.5, 241.25]]
 
 
 def test_weights_of_the_cell_are_for_the_state_before_or_the_new_one() -> None:
     gated = gate(cell=np.array([7.0, 9]), new_cell=np.array([2.0, 3]))
-    assert summed(gated, step_inputs(X, H), C).value.tolist() == [[25, 47]]
+    assert step().sum(gated, new_c=C).tolist() == [[25, 47]]
 
 
 def test_products_of_states_may_be_left_out_but_not_their_bias() -> None:
     whole = gate(hidden_bias=np.array([0.5, 0.25]), cell=np.array([7.0, 9]), new_cell=np.array([7.0, 9]))
-    assert summed(without([whole], hidden=True, cell=False)[0], step_inputs(X, H, C)).value.tolist() == [[27.5, 31.25]]
+    assert step(c=C).sum(without([whole], hidden=True, cell=False)[0]).tolist() == [[27.5, 31.25]]
     (left,) = without([whole], hidden=True, cell=True)
-    assert summed(left, step_inputs(X, H, C)).value.tolist() == [[20.5, 40.25]]
-    assert summed(left, step_inputs(X, H), C).value.tolist() == [[27.5, 31.25]]
-    assert summed_with_share(left, step_inputs(X, H), 2.0, "FLOAT32").value.tolist() == [[21, 40.5]]
-    assert summed_with_share(left._replace(hidden_bias=None), step_inputs(X, H), 2.0, "FLOAT32").value.tolist() == [
-        [20, 40]
-    ]
+    assert step(c=C).sum(left).tolist() == [[20.5, 40.25]]
+    assert step().sum(left, new_c=C).tolist() == [[27.5, 31.25]]
+    assert step().sum_with_share(left, 2.0).tolist() == [[21, 40.5]]
+    assert step().sum_with_share(left._replace(hidden_bias=None), 2.0).tolist() == [[20, 40]]
 
 
 def test_a_share_multiplies_what_is_of_the_hidden_state_with_its_bias() -> None:
     biased = gate(input_bias=np.array([100.0, 200]), hidden_bias=np.array([0.5, 0.25]))
-    assert summed_with_share(biased, step_inputs(X, H), np.array([[2.0, 0.0]]), "FLOAT32").value.tolist() == [
-        [127, 240]
+    assert step().sum_with_share(biased, np.array([[2.0, 0.0]])).tolist() == [[127, 240]]
+
+
+def test_a_reset_multiplies_the_hidden_state_and_is_lost_for_the_whole_sequence() -> None:
+    """The bias is not reset: 2 * 10 + 0.5 + 2 * 3, and 2 * 20 + 0.25 + 2 * 0 * 5."""
+    own = step()
+    assert own.sum_with_reset(gate(hidden_bias=np.array([0.5, 0.25])), np.array([[2.0, 0.0]])).tolist() == [
+        [26.5, 40.25]
     ]
+    assert not np.any(own.undefined)
+    two = step(np.array([[2.0], [2.0]]), np.array([[3.0, 5.0], [3.0, 1e38]]))
+    with np.errstate(over="ignore"):
+        two.sum_with_reset(gate(hidden=np.zeros((2, 2))), np.array([[2.0, 0.0], [2.0, 4.0]]))
+    assert two.undefined.tolist() == [[False, False], [True, True]]
 
 
 def test_the_terms_of_a_sum_may_be_added_up_in_any_order() -> None:
     """20 + 1 + 3 and 40 + 1 + 10, four terms each with the 0 of R, have a rounding of all sizes for each term."""
     x, h, bias = (Ball(each, 0.0, Arithmetic()) for each in (X, H, np.array([1.0, 1.0])))
-    found = summed(gate(input_bias=bias), step_inputs(x, h)).value
+    found = step(x, h).sum(gate(input_bias=bias))
     assert found.terms == 4
     assert found.radius[0] == pytest.approx([4 * 24 * 2.0**-24, 4 * 51 * 2.0**-24], rel=0.01)
 
@@ -85,9 +104,9 @@ def test_sums_of_small_numbers_are_known_not_to_overflow(
 ) -> None:
     """The norms are 2, sqrt(34) twice, sqrt(2) and 1 for each bias: 15.7 of them, or 17.1, are at most 3.403e38."""
     asked = []
-    monkeypatch.setattr(gates, "products_depend_on_order", lambda *given: asked.append(given[2]))
+    monkeypatch.setattr(gates, "products_depend_on_order", lambda *given: asked.append(given[2]) or np.False_)
     whole = gate(cell=np.ones(2), largest=largest)
-    summed(whole, step_inputs(X, H, state))
+    step(c=state).sum(whole)
     assert (asked[0] <= 3.403e38) is expected
 
 
@@ -95,12 +114,12 @@ def test_a_sum_that_overflows_in_one_order_alone_is_undefined() -> None:
     """3e38 + 3e38 - 4e38 is 2e38, or infinite; 0.75e38 + 0.75e38 - 3e38 is -1.5e38 in any order."""
     h = np.array([[3e38, 3e38, -2e38]])
     wide = gate(input=np.zeros((1, 3)), hidden=np.array([[1.0, 1.0, 0.25], [1.0, 1.0, 0.25], [2.0, 3.0, 1.5]]))
-    found = summed(wide, step_inputs(X, h))
-    assert found.value == pytest.approx(np.array([[2e38, 0, -1.5e38]]), abs=1e23)
-    assert found.where.tolist() == [[True, True, False]]
-    assert summed_with_share(wide, step_inputs(X, h), np.array([[1.0, 1.0, 1.0]]), "FLOAT32").where.tolist() == [
-        [True, True, False]
-    ]
+    own = step(h=h)
+    assert own.sum(wide) == pytest.approx(np.array([[2e38, 0, -1.5e38]]), abs=1e23)
+    assert own.undefined.tolist() == [[True, True, False]]
+    own = step(h=h)
+    own.sum_with_share(wide, np.array([[1.0, 1.0, 1.0]]))
+    assert own.undefined.tolist() == [[True, True, False]]
 
 
 def test_beside_nan_nothing_is_known_of_the_sizes_of_weights() -> None:
@@ -111,7 +130,48 @@ def test_beside_nan_nothing_is_known_of_the_sizes_of_weights() -> None:
 def test_a_share_of_a_sum_that_overflows_alone_is_undefined() -> None:
     """A quarter of 4e38 is 1e38, or infinite if 4e38 is so first; three times 4e38 is infinite either way."""
     wide = gate(input=np.array([[0.0, 0.0]]), hidden=np.array([[2.0, 2.0], [2.0, 2.0]]))
+    own = step(h=np.array([[1e38, 1e38]]))
     with np.errstate(over="ignore"):
-        found = summed_with_share(wide, step_inputs(X, np.array([[1e38, 1e38]])), np.array([[0.25, 3.0]]), "FLOAT32")
-    assert found.value == pytest.approx(np.array([[1e38, 1.2e39]]))
-    assert found.where.tolist() == [[True, False]]
+        found = own.sum_with_share(wide, np.array([[0.25, 3.0]]))
+    assert found == pytest.approx(np.array([[1e38, 1.2e39]]))
+    assert own.undefined.tolist() == [[True, False]]
+
+
+# ---- activations
+
+
+def test_results_of_an_activation_are_undefined_where_the_operator_or_anything_before_is() -> None:
+    own = step()
+    own.defined(PartlyUndefined(X, np.array([True, False, False])))
+    f = own.function(Nested(lambda x: PartlyUndefined(2 * x, x < 0), "FLOAT32"))
+    value, mark = own.result(f(np.array([1.0, -1.0, 2.0])))
+    assert (value.tolist(), mark.tolist()) == ([2, -2, 4], [True, True, False])
+
+
+@pytest.mark.parametrize(
+    ("limit", "values", "marks"),
+    [
+        (2.0, [4, -2, -4], [False, False, True]),
+        (-2.0, [-4, -4, -4], [False, False, False]),
+        (NAN, [6, -2, NAN], [False, False, False]),
+    ],
+)
+def test_numbers_are_clipped_as_directml_does(limit: float, values: list[float], marks: list[bool]) -> None:
+    """NaN is the limit below, numbers are the limit if that is negative, and as they are if it is NaN."""
+    own = step()
+    value = own.function(times(2), limit)(np.array([3.0, -1.0, NAN]))
+    assert np.array_equal(value, values, equal_nan=True)
+    assert np.broadcast_to(own.undefined, 3).tolist() == marks
+
+
+def test_results_that_overflow_within_a_step_are_undefined() -> None:
+    """4e38 is beyond FLOAT32; infinity as the result of infinity is not on the way to anything else."""
+    x = np.array([1.0, 2e38, np.inf])
+    for is_last, marks in ((False, [False, True, False]), (True, [False] * 3)):
+        own = step()
+        with np.errstate(over="ignore"):
+            value = own.function(times(2), is_last=is_last)(x)
+        assert (value.tolist(), np.broadcast_to(own.undefined, 3).tolist()) == ([2, 4e38, np.inf], marks)
+    own = step()
+    assert own.function(times(2), 1.5)(x).tolist() == [2, 3, 3]
+    assert not np.any(own.undefined)

@@ -30,7 +30,20 @@ from dmlcheck.reference.results import ways_of
 
 Array = np.ndarray[Any, Any]
 NAN, INF = float("nan"), float("inf")
-PLAIN = Sampling("LINEAR", "AVERAGE", (1.0, 1.0), 1, 4)
+PLAIN = Sampling("LINEAR", "AVERAGE", 1.0, 1.0, 1, 4)
+SHORT = {
+    "least": "minimum_samples_per_output",
+    "most": "maximum_samples_per_output",
+    "mode": "interpolation_mode",
+    "is_aligned": "align_regions_to_corners",
+}
+
+
+def plain(**fields: Any) -> Sampling:
+    """Return the plain sampling with other fields, some by a short name."""
+    return PLAIN._replace(**{SHORT.get(name, name): value for name, value in fields.items()})
+
+
 REGION = np.array([1.0, 2, 5, 8])  # x1, y1, x2, y2: four wide and six high
 IMAGE = np.array([[[0.0, 1, 4], [10, 11, 14]]])
 
@@ -45,25 +58,31 @@ def test_the_samples_of_an_element_are_as_many_as_the_region_has_elements_for_it
         None,
         ((4, 4), False),
     ]
-    assert sample_counts(regions[:2], (2, 2), PLAIN._replace(scales=(0.5, 2.0))) == [((2, 4), True), ((1, 2), False)]
-    assert sample_counts(regions[:1], (2, 2), PLAIN._replace(least=0)) == [None]
-    assert sample_counts(regions[:1], (2, 2), PLAIN._replace(input_offset=INF)) == [None]
-    assert sample_counts(regions[:2], (1, 2), PLAIN._replace(is_aligned=True)) == [((4, 2), False), ((2, 1), False)]
-    assert sample_counts(regions[1:2], (1, 1), PLAIN._replace(is_aligned=True, most=1)) == [((1, 1), True)]
+    assert sample_counts(regions[:2], (2, 2), plain(spatial_scale_y=0.5, spatial_scale_x=2.0)) == [
+        ((2, 4), True),
+        ((1, 2), False),
+    ]
+    assert sample_counts(regions[:1], (2, 2), plain(least=0)) == [None]
+    assert sample_counts(regions[:1], (2, 2), plain(input_pixel_offset=INF)) == [None]
+    assert sample_counts(regions[:2], (1, 2), plain(is_aligned=True)) == [
+        ((4, 2), False),
+        ((2, 1), False),
+    ]
+    assert sample_counts(regions[1:2], (1, 1), plain(is_aligned=True, most=1)) == [((1, 1), True)]
 
 
 def test_a_quotient_that_rounding_may_decide_gives_no_number_of_samples() -> None:
     assert sample_counts(np.array([[0.0, 0, 6, 6]]), (3, 3), PLAIN) == [None]  # 6 / 3 may be a little more than 2
-    assert sample_counts(np.array([[0.0, 0, 6, 6]]), (3, 3), PLAIN._replace(most=1)) == [((1, 1), False)]
+    assert sample_counts(np.array([[0.0, 0, 6, 6]]), (3, 3), plain(most=1)) == [((1, 1), False)]
 
 
 def test_samples_are_spread_evenly_or_from_corner_to_corner() -> None:
-    assert [end.tolist() for end in ends(REGION, 1, PLAIN._replace(scales=(1.0, 3.0)))] == [3, 15]
+    assert [end.tolist() for end in ends(REGION, 1, plain(spatial_scale_x=3.0))] == [3, 15]
     at = places_of_samples(REGION, [range(2), range(2)], (2, 2), (1, 2), PLAIN)
     assert [own.tolist() for own in at] == [[3, 6], [1, 2, 3, 4]]
     at = places_of_samples(REGION, [range(1, 2), range(2)], (2, 2), (1, 2), PLAIN)
     assert [own.tolist() for own in at] == [[6], [1, 2, 3, 4]]
-    aligned = PLAIN._replace(input_offset=0, output_offset=0, is_aligned=True)
+    aligned = plain(input_pixel_offset=0, output_pixel_offset=0, is_aligned=True)
     at = places_of_samples(REGION, [range(2), range(3)], (2, 3), (1, 1), aligned)
     assert [own.tolist() for own in at] == [[2, 8], [1, 3, 5]]
 
@@ -82,7 +101,7 @@ def test_places_have_the_errors_of_an_offset_that_is_subtracted_first() -> None:
 def samples(y: list[float], x: list[float], sampling: Sampling = PLAIN) -> tuple[Any, Array]:
     at = [np.array(y), np.array(x)]
     reading, *_ = readings(at, IMAGE.shape[1:], sampling)
-    inside = samples_at(IMAGE, at, rounding_of(sampling), is_single=False)
+    inside = samples_at(IMAGE, at, sampling, is_single=False)
     found = bounded(inside, at, IMAGE.shape[1:], reading, 7.0)
     (way,) = ways_of(found.value)
     return way.tolist(), np.broadcast_to(found.where, way.shape)
@@ -91,7 +110,7 @@ def samples(y: list[float], x: list[float], sampling: Sampling = PLAIN) -> tuple
 def test_a_sample_is_the_average_of_those_beside_it_or_the_nearest_or_outside() -> None:
     values, is_undefined = samples([0.5, -0.5, 9], [0.5, 1.5])
     assert (values, is_undefined.any()) == ([[[5.5, 7.5], [0.5, 2.5], [7, 7]]], False)
-    values, is_undefined = samples([0.4, 9], [0.6, 1.6], PLAIN._replace(mode="NEAREST_NEIGHBOR"))
+    values, is_undefined = samples([0.4, 9], [0.6, 1.6], plain(mode="NEAREST_NEIGHBOR"))
     assert (values, is_undefined.any()) == ([[[1, 4], [7, 7]]], False)
 
 
@@ -108,7 +127,7 @@ def test_what_is_not_clear_is_one_element_beyond_an_edge_or_halfway(
     mode: str, is_aligned: bool, expected: list[bool]
 ) -> None:
     x = np.array([-1.5, -1, -0.25, 0, 0.5, 2.25, 3, 3.5])
-    beyond, unclear = limits([np.zeros(1), x], (2, 3), PLAIN._replace(mode=mode, is_aligned=is_aligned))
+    beyond, unclear = limits([np.zeros(1), x], (2, 3), plain(mode=mode, is_aligned=is_aligned))
     assert beyond[0].tolist() == [True, *[False] * 6, True]
     assert unclear[0].tolist() == expected
 
@@ -127,7 +146,7 @@ def test_what_is_not_clear_is_one_element_beyond_an_edge_or_halfway(
 def test_only_readings_that_may_differ_are_taken(
     x: list[float], is_nearest: bool, is_aligned: bool, count: int
 ) -> None:
-    sampling = PLAIN._replace(mode="NEAREST_NEIGHBOR" if is_nearest else "LINEAR", is_aligned=is_aligned)
+    sampling = plain(mode="NEAREST_NEIGHBOR" if is_nearest else "LINEAR", is_aligned=is_aligned)
     found = readings([np.zeros(1), np.array(x)], (2, 3), sampling)
     assert len(found) == count
     assert rounding_of(sampling) == (half_up if is_nearest else None)
@@ -137,7 +156,7 @@ def test_the_gradient_of_an_average_is_shared_and_that_of_a_maximum_is_not() -> 
     at, gradient = [np.array([0.25, 0.75]), np.array([0.5, 1.5])], np.array([[[8.0]]])
     found = gradient_of_samples(gradient, at, IMAGE, (2, 2), PLAIN, (2, 3))
     assert (found.value.tolist(), np.any(found.where)) == ([[[2, 2], [2, 2]]], False)
-    largest = PLAIN._replace(function="MAX")
+    largest = plain(reduction_function="MAX")
     found = gradient_of_samples(gradient, at, IMAGE, (2, 2), largest, (2, 3))
     assert (found.value.tolist(), np.any(found.where)) == ([[[0, 0], [0, 8]]], False)
     equal = gradient_of_samples(gradient, at, np.zeros((1, 2, 3)), (2, 2), largest, (2, 3))
@@ -152,7 +171,7 @@ def test_elements_beside_marked_samples_have_a_part_in_them() -> None:
     at, marks = [np.array([0.0]), np.array([1.25, 4.5])], np.array([[[True, False]]])
     tile = [range(1), range(6)]
     assert has_part(marks, at, tile, (1, 6), PLAIN).tolist() == [[[False, True, True, False, False, False]]]
-    nearest = PLAIN._replace(mode="NEAREST_NEIGHBOR")
+    nearest = plain(mode="NEAREST_NEIGHBOR")
     found = has_part(~marks, at, tile, (1, 6), nearest)  # 4.5 has one on each side
     assert found.tolist() == [[[False, False, False, False, True, True]]]
     assert not has_part(np.zeros((1, 1, 2), bool), at, tile, (1, 6), PLAIN).any()
@@ -166,7 +185,11 @@ def test_only_elements_of_a_part_are_in_it() -> None:
 
 def test_a_sample_moves_with_the_ends_of_its_region() -> None:
     assert shares_of_ends(1, 2, PLAIN).tolist() == [0.25, 0.75]
-    assert shares_of_ends(0, 3, PLAIN._replace(output_offset=0, is_aligned=True)).tolist() == [[0], [0.5], [1]]
+    assert shares_of_ends(0, 3, plain(output_pixel_offset=0, is_aligned=True)).tolist() == [
+        [0],
+        [0.5],
+        [1],
+    ]
 
 
 def test_slopes_are_those_between_the_elements_beside_a_place_and_change_at_elements() -> None:

@@ -15,6 +15,8 @@ from dmlcheck.reference.limits.work import SAMPLES_AT_ONCE, Work
 REGIONS = np.array([[[[0, 0, 8, 4], [0, 0, 8, 8]]]], np.float32)
 GIVEN: dict[str, Any] = {
     "roi": REGIONS,
+    "interpolation_mode": "LINEAR",
+    "reduction_function": "AVERAGE",
     "spatial_scale_x": 1.0,
     "spatial_scale_y": 1.0,
     "minimum_samples_per_output": 1,
@@ -61,6 +63,17 @@ def test_images_of_many_parts_take_the_samples_once_for_each() -> None:
     """3 channels of 2^20 elements are 12 parts of 4 blocks of 2^16, and the samples add less than a part."""
     given = GRADIENT | {"output_gradient": TensorDesc("FLOAT32", (4, 3, 1024, 1024))}
     assert amount(tiles.gradients(given).work) == (8 + 16) * 4 * 12
+
+
+def test_regions_are_those_of_a_crop_of_a_gradient_or_of_an_image() -> None:
+    given = GRADIENT | {"roi": np.arange(12).reshape(1, 1, 3, 4), "batch_indices": np.array([0, 7, 7])}
+    one, two = [4, 5, 6, 7], [8, 9, 10, 11]
+    crop, cuts = tiles.crops(CROPS).needs["roi"], tiles.gradients(given).cuts
+    assert crop(given["roi"], [range(1, 2), range(5, 6)], {}).tolist() == [one]
+    corners, image = (cuts[f"output_{name}gradient"] for name in ("roi_", ""))
+    assert corners.needs["roi"](given["roi"], [range(5, 6), range(1, 3), range(4)], {}).tolist() == [one, two]
+    assert image.needs["roi"](given["roi"], [range(7, 8)], {}).tolist() == [one, two]
+    assert corners.axes == (2,)
 
 
 @pytest.mark.parametrize(("of_one", "unit"), [(SAMPLES_AT_ONCE, "samples"), (SAMPLES_AT_ONCE + 1, "at once")])
