@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # OpenCV 5.0.0 merges two Reshapes, and a zero in the second then copies a size from before the first.
 #
-# {6, 4} reshaped to {2, 3, 4} and then to {0, -1} should become {2, 12}: a zero keeps the size that the input of its own
-# Reshape has. With nothing else reading the tensor in between, OpenCV gives {6, 4}, the size before both. With a Relu
-# between the two, or the two in the place of the zero, the result is right. A sum over the last axis is then one of other
-# elements, without a word: ONNX's formula of GroupNormalization has just this pair, and the node tests
-# group_normalization_example_expanded and group_normalization_epsilon_expanded give other numbers. The operator is right.
+# {6, 4} reshaped to {2, 3, 4} and then to {0, -1} should become {2, 12}: a zero keeps the size that the input of its
+# own Reshape has. OpenCV gives {6, 4}, with the size before both. With a Relu between the two, or a 2 in the place of
+# the zero, the result is right. A sum over the last axis is then one of other elements, without a word: ONNX's formula
+# of GroupNormalization has just this pair, and the node tests group_normalization_example_expanded and
+# group_normalization_epsilon_expanded give other numbers.
 #
 # Version: opencv-python-headless 5.0.0.93 (2026-07), engine new or classic, beside onnx 1.23.2.
 # Documented: ONNX, operator Reshape (opset 21): with allowzero 0, a size of 0 is taken from the data input's dimension
@@ -18,7 +18,8 @@ cd "$work"
 export TMPDIR=$work
 python3 -m venv venv
 venv/bin/pip install -q --disable-pip-version-check --no-cache-dir --no-compile --no-deps --only-binary=:all: \
-    opencv-python-headless==5.0.0.93 onnx==1.23.2 numpy==2.4.6 protobuf==7.36.2 ml_dtypes==0.6.0 typing_extensions==4.16.0
+    opencv-python-headless==5.0.0.93 onnx==1.23.2 numpy==2.4.6 protobuf==7.36.2 ml_dtypes==0.6.0 \
+    typing_extensions==4.16.0
 venv/bin/python - <<'PY'
 import sys
 from importlib.metadata import version
@@ -42,7 +43,8 @@ def runs(nodes, sizes, engine=cv2.dnn.ENGINE_AUTO):
     """OpenCV's and the standard's result of a graph from x of {6, 4} to y."""
     made = parse_model(f"""<ir_version: 10, opset_import: ["": 21]>
         pair (float[6, 4] x) => (float{sizes} y)
-        <int64[3] three = {{2, 3, 4}}, int64[2] zero = {{0, -1}}, int64[2] two = {{2, -1}}, int64[1] last = {{1}}> {{ {nodes} }}""")
+        <int64[3] three = {{2, 3, 4}}, int64[2] zero = {{0, -1}}, int64[2] two = {{2, -1}}, int64[1] last = {{1}}>
+        {{ {nodes} }}""")
     onnx.checker.check_model(made, full_check=True)
     net = cv2.dnn.readNetFromONNX(np.frombuffer(made.SerializeToString(), np.uint8), engine)
     net.setInput(x)
