@@ -2,10 +2,10 @@
 # OpenCV 5.0.0: Attention with a softcap looks at keys that its mask hides, as ONNX itself said until 1.21.
 #
 # The mask adds -infinity to the scores of hidden keys. Where the softcap comes after the mask, tanh brings it back to
-# -softcap, and a hidden key has its share: with softcap 1 more than a tenth. ONNX 1.21.0 defined and computed it so, and
-# 1.22.0 turned the order round, within opsets 23 and 24: one model has two meanings, by the age of what runs it.
-# OpenCV 5.0.0 has the old one, ONNX Runtime 1.32.0 the new one. The share shrinks as the softcap grows, and with 50,
-# as in models of text, it cannot be seen.
+# -softcap, and a hidden key has its share: with softcap 1 more than a tenth. ONNX 1.21.0 defined and computed it so,
+# and 1.22.0 turned the order round, within opsets 23 and 24: one model has two meanings, by the age of what runs it.
+# OpenCV 5.0.0 has the old one, ONNX Runtime 1.32.0 the new one. The share shrinks as the softcap grows, and with 50 it
+# cannot be seen.
 #
 # Version: opencv-python-headless 5.0.0.93 (2026-07), onnxruntime 1.32.0, onnx 1.21.0 and 1.23.2.
 # Documented: ONNX, operator Attention (opset 23), the figure of the pattern: Add of the mask, then softcap, up to 1.21;
@@ -97,7 +97,7 @@ for softcap, before in zip((0.0, 1.0, 3.0, 50.0), map(float, older), strict=True
     results["ONNX Runtime"] = runtime(softcap)
     print(f"softcap {softcap:g}: {results}")
     for name in ("OpenCV", "onnx 1.21.0"):
-        claim(abs(results[name] - 10 - 10 * share) < 1e-4, f"{name}: the share of the hidden key is {share:.4f}, as by hand")
+        claim(abs(results[name] - 10 - 10 * share) < 1e-4, f"{name}: the hidden key's share is {share:.4f}, as by hand")
     claim(results["onnx 1.23.2"] == results["ONNX Runtime"] == 10, "onnx 1.23.2 and ONNX Runtime: none")
 sys.exit(f"{len(changed)} changed" if changed else 0)
 PY
