@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dmlcheck.descs.fields import Size2D
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference.arrays.data_types import number
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball
@@ -57,7 +58,14 @@ def row(operator: str, *, is_integer: bool = False) -> Binding:
     return Binding(kernel, function, tuple(inputs), tuple(others), tuple(types), tuple(plain))
 
 
-_CONVERTED = ("OPERATOR_DESC", "OPERATOR_DESC_ARRAY", "FLOAT", "FLOAT_ARRAY", "SCALAR_UNION")  # by _attribute
+_CONVERTED = (
+    "OPERATOR_DESC",
+    "OPERATOR_DESC_ARRAY",
+    "FLOAT",
+    "FLOAT_ARRAY",
+    "SIZE_2D",
+    "SCALAR_UNION",
+)  # by _attribute
 
 
 def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:
@@ -74,7 +82,7 @@ def parameter(field: str) -> str:
 def _attribute(desc: OperatorDesc, name: str, arithmetic: Arithmetic | None) -> Any:
     """Return the value of a field for a kernel: FLOATs rounded to FLOAT32, operators as functions.
 
-    An array of FLOATs is one array; with an arithmetic, FLOATs are balls of it.
+    An array of FLOATs is one array; with an arithmetic, FLOATs and the parts of a SIZE_2D are balls of it.
     """
     value, of = desc.values.get(name), desc.spec.fields[name].type
     if of in ("OPERATOR_DESC", "OPERATOR_DESC_ARRAY"):
@@ -83,6 +91,9 @@ def _attribute(desc: OperatorDesc, name: str, arithmetic: Arithmetic | None) -> 
         return None
     if of == "FLOAT":
         return number(float(np.float32(value)), arithmetic)
+    if of == "SIZE_2D":
+        parts: list[Any] = [part if arithmetic is None else Ball(float(part), 0.0, arithmetic) for part in value]
+        return Size2D(*parts)
     if of == "FLOAT_ARRAY":
         numbers = np.asarray(value, np.float32)
         return numbers.astype(np.float64) if arithmetic is None else Ball(numbers, 0.0, arithmetic)

@@ -66,6 +66,16 @@ def taken(x: Array, indices: Sequence[Array]) -> Array:
     return x
 
 
+def repeated(x: Array, places: Iterable[range], factors: Sequence[Any]) -> Array:
+    """Return the elements at places of x with each element repeated: along an axis as often as its factor says."""
+    return taken(x, [numbers_of(place) // int(raw(factor)) for place, factor in zip(places, factors, strict=True)])
+
+
+def is_enlarged(factors: Sequence[Any]) -> bool:
+    """Whether a factor is above 1."""
+    return any(raw(factor) > 1 for factor in factors)
+
+
 # ---- nearest elements
 
 

@@ -9,18 +9,19 @@ import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.reference.arrays.needs import WHOLE
-from dmlcheck.reference.arrays.places import Places, numbers_of
+from dmlcheck.reference.arrays.places import Places
 from dmlcheck.reference.functions.interpolation import (
     Rounding,
     coordinates,
     half_up,
     interpolated,
+    is_enlarged,
     linear,
+    repeated,
     returned,
-    taken,
 )
 from dmlcheck.reference.limits.work import BLOCKS_OF_SAMPLES
-from dmlcheck.reference.results import PartlyUndefined, all_undefined
+from dmlcheck.reference.results import AsMeasured, all_undefined
 from dmlcheck.reference.rows import Cut, Given, Kernel, Spread
 
 ROUNDINGS: dict[str, Rounding] = {"INCREASING": np.ceil, "DECREASING": np.floor}
@@ -114,9 +115,9 @@ def upsample_2d(input: Any, *, scale_size: Any, interpolation_mode: str, places:
     """
     factors = (*[1] * (input.ndim - 2), scale_size.Height, scale_size.Width)
     if interpolation_mode == "NEAREST_NEIGHBOR":
-        return taken(input, list(map(np.floor_divide, map(numbers_of, places), factors)))
+        return repeated(input, places, factors)
     x = coordinates(places, factors, [0.5] * input.ndim, [-0.5] * input.ndim)
-    return PartlyUndefined(linear(input, x), max(factors) > 1)
+    return AsMeasured(linear(input, x), is_enlarged(factors))
 
 
 # ---- gradients
