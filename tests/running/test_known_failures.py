@@ -321,6 +321,13 @@ def test_lost_digits_of_running_sums_are_expected_beside_large_numbers_alone() -
         assert result_of(case, giving(given, **PEER, version="1.32.0")).outcome == outcome
 
 
+def test_a_square_that_overflows_is_expected_to_leave_0() -> None:
+    for largest, outcome in ((1e20, "xfailed"), (2.0, "failed")):
+        case = case_of("LOCAL_RESPONSE_NORMALIZATION", {"InputTensor": CHANNELS, "OutputTensor": CHANNELS, **REGION},
+                       {"InputTensor": [[[[largest]], [[largest]], [[largest]]]]})  # fmt: skip
+        assert result_of(case, giving(0, **PEER, version="1.32.0")).outcome == outcome
+
+
 def test_a_variance_of_huge_numbers_is_expected_to_be_lost() -> None:
     row = {"DataType": "FLOAT32", "Sizes": [1, 1, 1, 15]}
     for largest, outcome in ((3e38, "xfailed"), (2.0, "failed")):
