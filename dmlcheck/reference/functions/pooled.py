@@ -19,6 +19,11 @@ from dmlcheck.values.number_formats import FORMATS
 Corners = tuple[int, ...]  # x1, y1, x2, y2
 
 
+def rows_and_columns(size: Any) -> tuple[int, int]:
+    """Return the numbers of a SIZE_2D as counts, Height first."""
+    return int(raw(size.Height)), int(raw(size.Width))
+
+
 def corners(coordinates: Any, scale: Any) -> list[Corners]:
     """Return the right corners, the reference's first: coordinates times a scale, rounded to whole numbers.
 

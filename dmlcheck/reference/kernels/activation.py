@@ -146,10 +146,9 @@ def tanh(input: Any) -> Any:
     return np.tanh(input)
 
 
-def thresholded_relu(input: Any, *, alpha: Any) -> AsMeasured:
+def thresholded_relu(input: Any, *, alpha: Any) -> PartlyUndefined:
     """x where x > Alpha, else 0."""
-    is_nan = np.isnan(input)
-    return AsMeasured(np.where((input > alpha) | is_nan, input, 0.0), is_nan)
+    return PartlyUndefined(np.where(input > alpha, input, 0.0), np.isnan(input))
 
 
 def add1(a: Any, b: Any, *, fused_activation: Callable[[Any], Any]) -> Any:

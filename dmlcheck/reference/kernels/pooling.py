@@ -16,7 +16,14 @@ from dmlcheck.reference.arrays.grouped import comparable
 from dmlcheck.reference.arrays.needs import CHANNELS, REGIONS
 from dmlcheck.reference.arrays.places import Places, with_ones_after
 from dmlcheck.reference.functions.conversions import difference, quantized_nan, requantized
-from dmlcheck.reference.functions.pooled import Corners, absolute_norm, alternatives_of_signs, corners, has_plain_powers
+from dmlcheck.reference.functions.pooled import (
+    Corners,
+    absolute_norm,
+    alternatives_of_signs,
+    corners,
+    has_plain_powers,
+    rows_and_columns,
+)
 from dmlcheck.reference.functions.windows import (
     View,
     Window,
@@ -222,7 +229,7 @@ def roi_pooling(input: Any, roi: Any, *, spatial_scale: Any, pooled_size: Any) -
 
 def largest_of_region(input: Any, row: Any, scale: Any, pooled_size: Any) -> Any:
     """Return the largest elements of the parts of a region; of an image that does not exist, of the nearest one."""
-    image, sizes = float(row[0]), (pooled_size.Height, pooled_size.Width)
+    image, sizes = float(row[0]), rows_and_columns(pooled_size)
     found = corners(row[1:], scale)
     if not found:
         return all_undefined((input.shape[1], *sizes))
