@@ -85,6 +85,7 @@ def test_corrections_are_by_kind_and_deviations_by_operator() -> None:
         ("D1", None, None),
         ("D2", "1.8.2", None),
         ("D3", None, "Intel(R) Iris(R) Xe"),
+        ("D4", None, None),
     ]
 
 

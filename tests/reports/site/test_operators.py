@@ -51,6 +51,7 @@ def test_an_expression_of_a_deviation_is_code() -> None:
         ),
         "`GroupCount > 1 and len(InputTensor.Sizes) == 4`",
         "DataType is FLOAT32, and `InputTensor.Sizes == (4, 16, 32, 32) and FilterTensor.Sizes == (16, 16, 3, 3)`",
+        "`FusedActivation.spec.short == 'ACTIVATION_RELU'`, and elements where `(expected == 0) & ~finite`",
     ]
 
 
