@@ -104,6 +104,7 @@ def test_the_cases_for_implementations_are_small_files(folder: str) -> None:
 def test_the_reference_is_right_up_to_what_float64_rounds(shipped: Shipped) -> None:
     """An expected value is the exact result, rounded: within half a unit of it, and that is within float64's bound."""
     results = run_cases(map(_exact, (case for case in shipped.cases if case.outputs is not None)))
+    results = [result for result in results if not result.case.file.endswith("measured.yaml")]  # of a device
     inexact = [result.case for result in results if _is_inexact(result) and not result.case.id.endswith(OTHER_WAYS)]
     wrong = [case.id for case in inexact if not _is_right_in_float64(case)]
     assert wrong == [case.id for case in inexact if case.id.endswith(BESIDE_1)]
@@ -176,7 +177,7 @@ def test_operators_with_undefined_results_have_cases_of_these(shipped: Shipped) 
     spec = load_spec(f"DML_OPERATOR_{shipped.folder.upper()}")
     is_measured = all(row.measured for row in spec.undefined if row.kind == UNDEFINED)
     has_open = any(has_any(list((case.outputs or {}).values())) for case in shipped.cases)
-    if spec.has_undefined and is_measured and not has_open:
+    if spec.has_undefined and is_measured and not has_open and not is_of_zeros:
         assert any(Path(case.file).name == "measured.yaml" for case in shipped.cases)
     else:
         assert has_open == (spec.has_undefined and not is_of_zeros)

@@ -789,6 +789,20 @@ KNOWN = [
         lambda seen: np.abs(seen.x).max(axis=1, keepdims=True) > np.abs(seen.x),
     ),
     Known(
+        "onnxruntime",
+        "MAX_UNPOOLING",
+        FLOATS,
+        "refuses an index beyond the output",
+        fails="Index value out of bounds",
+    ),
+    Known(
+        "onnx",
+        "MAX_UNPOOLING",
+        FLOATS,
+        "takes no index beyond the output",
+        fails="IndexError: index .* is out of bounds for axis 0",
+    ),
+    Known(
         "onnx",
         "LP_NORMALIZATION",
         FLOATS,

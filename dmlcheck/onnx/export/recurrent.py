@@ -81,7 +81,7 @@ def _own(type: str, desc: OperatorDesc) -> dict[str, Any]:
     if type == "RNN":
         return {}
     limit = as_float32(desc.values["ClipThreshold"]) if desc.values["UseClipThreshold"] else None
-    if limit is not None and limit <= 0:
+    if limit is not None and not limit > 0:  # or NaN
         raise Inexpressible(f"ClipThreshold {limit:g} leaves nothing between its limits")
     return {"clip": limit, "input_forget": int(bool(desc.values["CoupleInputForget"]))}
 

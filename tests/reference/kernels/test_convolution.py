@@ -72,7 +72,7 @@ def per_channel(values: Array | None, at: tuple[int, ...]) -> Any:
 @pytest.mark.slow
 def test_convolutions_are_those_of_fractions() -> None:
     seen = 0
-    for made in convolutions("CONVOLUTION", 250):
+    for made in convolutions("CONVOLUTION", 300):
         desc, inputs = made
         found, bias = evaluated(*made), inputs.get("BiasTensor")
         for at, value in sums_of(made).items():
