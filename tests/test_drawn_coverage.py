@@ -10,7 +10,7 @@ SAMPLE = {"ELEMENT_WISE_CLIP": 250, "GATHER": 250, "TOP_K1": 250}
 FAULTS = {
     "GEMM": ("ignored:TransB", "inputs-tf32", "tail-32:height"),
     "GATHER": ("negative-index", "next-index", "strides-ignored", "index-in-16-bits"),
-    "PADDING": ("ignored:PaddingMode", "last-row", "tail-1024:batch", "unsigned-as-signed"),
+    "PADDING": ("ignored:PaddingMode", "last-row", "tail-1024:batch"),
     "SLICE1": ("tail-1024:width", "tail-256:batch", "ignored:InputWindowStrides"),
     "MULTIHEAD_ATTENTION1": ("absent:RelativePositionBiasTensor", "exchanged:QueryHeadCount-KeyValueHeadCount"),
     "RESAMPLE3": ("ignored:Antialiased",),
