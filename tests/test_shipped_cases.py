@@ -31,6 +31,7 @@ OTHER_WAYS = (
     "::scaled-numbers-added-in-float32",
     "in-float32-without-a-bias",
     "::bias-of-a-denormal[DataType=FLOAT32]",
+    "batch_normalization_training_grad/measured.yaml::another-mean-float32",  # as DirectML added it up
 )
 
 # What FLOAT32 gives for another order of operations or another formula, where that is far from the exact result.
@@ -104,7 +105,6 @@ def test_the_cases_for_implementations_are_small_files(folder: str) -> None:
 def test_the_reference_is_right_up_to_what_float64_rounds(shipped: Shipped) -> None:
     """An expected value is the exact result, rounded: within half a unit of it, and that is within float64's bound."""
     results = run_cases(map(_exact, (case for case in shipped.cases if case.outputs is not None)))
-    results = [result for result in results if not result.case.file.endswith("measured.yaml")]  # of a device
     inexact = [result.case for result in results if _is_inexact(result) and not result.case.id.endswith(OTHER_WAYS)]
     wrong = [case.id for case in inexact if not _is_right_in_float64(case)]
     assert wrong == [case.id for case in inexact if case.id.endswith(BESIDE_1)]

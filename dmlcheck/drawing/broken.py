@@ -73,7 +73,7 @@ def broken_entry(operator: str, fields: Raw, level: str) -> str | None:
 _OF_NOTATION = ("unknown-field", "missing-field", "field-type", "unknown-enum-value", "count-mismatch")
 
 
-# ---- changes to descs
+# ---- changes to descs: they know only the kinds and types of fields, and may break a rule or none
 
 
 _TYPES = [name for name, kind in DATA_TYPES.items() if kind.kind != "none"]

@@ -25,7 +25,10 @@ from dmlcheck.files.document import Document, Path, Position, diagnostic_at
 from dmlcheck.running.results import ERRORED, FAILED, PASSED, SKIPPED, XFAILED, CaseResult
 from dmlcheck.specs.names import NEWEST_LEVEL, parse_level
 
-# ---- globs on ids
+# ---- globs on ids: `*` stands for any text, `?` for one character, and nothing else for anything but itself
+#
+# A match never goes back: each stretch between two stars is taken where it is first found, which finds a match wherever
+# there is one. So the time grows with the length of the text for any glob.
 
 
 MAX_LENGTH = 4096  # characters of a glob with `*` or `?`; a stretch is looked for at each character of a text

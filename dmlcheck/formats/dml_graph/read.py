@@ -17,6 +17,10 @@ from dmlcheck.files.plain import TooLarge, read_plain, reason
 from dmlcheck.formats.dml_graph.records import Attribute, FileConstant, FileNode, Operator, Stored, Tensor
 
 # ---- the FlatBuffers of a file
+#
+# A table begins with the distance back to its vtable: its size, the table's size, and a place in the table for each
+# field (0: left out). Offsets to tables, strings and vectors are counted from where they stand. All numbers are
+# little-endian. Every offset is checked.
 
 
 T = TypeVar("T")

@@ -14,7 +14,10 @@ from typing import Any, NamedTuple
 from dmlcheck.onnx.model.fusion_parts import FusionPart, Parts, Replacement
 from dmlcheck.onnx.model.values import Value
 
-# ---- fusions of ONNX Runtime
+# ---- an operator between DequantizeLinear and QuantizeLinear becomes one of quantized values
+#
+# The source is core/optimizer/qdq_transformer/selectors_actions: the rules whose list of providers has DirectML's.
+# Products and convolutions are of UINT8, as on x64; on ARM they may be of INT8 too.
 
 
 OWN = "com.microsoft."
