@@ -15,6 +15,10 @@ from dmlcheck.specs import load
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 
+# What tests print is the same in a GitHub workflow, and stays out of its summary.
+for _name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE"):
+    os.environ.pop(_name, None)
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-snapshots", action="store_true", help="write what is printed instead of comparing it")
@@ -23,13 +27,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     parser.addoption("--all-cases", action="store_true", help="run all bundled cases on ONNX Runtime, not every fifth")
     parser.addoption("--fuzz-seed", type=int, default=0, help="the first seed of what is made")
-
-
-@pytest.fixture(autouse=True)
-def _outside_of_workflows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep what tests print the same in a GitHub workflow, and out of its summary."""
-    for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE"):
-        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture
