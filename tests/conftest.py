@@ -29,6 +29,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--fuzz-seed", type=int, default=0, help="the first seed of what is made")
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """Let each process begin with tests that stand together: what they share is then made once."""
+    if config.getoption("numprocesses", None) and config.getoption("dist") == "no":
+        config.option.dist = "worksteal"
+
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Work in an empty folder."""
