@@ -137,7 +137,7 @@ def assert_caught(mutant: OfRows, function: str, *, most: int = MOST) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_every_case_passes_as_long_as_nothing_is_broken(operator: str) -> None:
-    """Those aside that DirectML was measured for: their results, which the documentation leaves undefined, are its own."""
+    """Measured results are left out: the documentation does not settle them, and they are those of DirectML."""
     cases = [case for case in positive_cases(operator) if not case.file.endswith("measured.yaml")]
     results = dmlcheck.run_cases(cases, implementation(right))
     assert results
