@@ -237,8 +237,9 @@ class Recurrence(NamedTuple):
 
     The formula computes one step: it gets the input of the step and the `states`, as {batch, state}, and returns the
     next states. It also gets the weights of its direction: `gates` makes them of the tensors weight, recurrence, bias
-    and peephole. After the end of a sequence the states are 0. `is_measured` says whether all results are what DirectML
-    gives alone. Each thread takes up to 20 bytes for each weight, beyond the tensors and 256 MiB.
+    and peephole, and a gate `without` one of its products is for a state that is left out. After the end of a sequence
+    the states are 0. `is_measured` says whether all results are what DirectML gives alone. Each thread takes up to 20
+    bytes for each weight, beyond the tensors and 256 MiB.
     """
 
     gates: Callable[..., Any]
