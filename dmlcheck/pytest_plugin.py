@@ -530,7 +530,7 @@ def _made_runner(config: pytest.Config) -> Runner:
     from dmlcheck.cases.find import Target
     from dmlcheck.implementations import make
     from dmlcheck.running.events import Plan
-    from dmlcheck.running.isolated import IsolatedRunner
+    from dmlcheck.running.file_jobs import IsolatedRunner
     from dmlcheck.running.known_failures import judged_directml
     from dmlcheck.running.one_case import Run, run_case
 

@@ -58,8 +58,9 @@ class LegalDescs:
         self._text: tuple[Mapping[str, Any], str] | None = None
         self._sized: tuple[OperatorDesc, bool] | None = None
 
-    def validated(self, case: Case, level: str) -> tuple[OperatorDesc | None, list[Finding]]:
-        """Return the desc of a case, or None and its problems at a level."""
+    def validated(self, case: Case) -> tuple[OperatorDesc | None, list[Finding]]:
+        """Return the desc of a case, or None and its problems at the case's level."""
+        level = case.level
         key = (case.operator, level, self._text_of(case.desc))
         known = self._known.get(key)
         if known is not None:
@@ -101,13 +102,13 @@ _MOST_KNOWN = 64  # descs; cases with the same desc mostly follow each other
 _LONGEST_KNOWN = 4096  # characters of a desc; longer ones are rarely shared
 
 
-def prepare(case: Case, level: str, descs: LegalDescs | None = None) -> Prepared:
-    """Prepare a case to run at a level; `descs` caches valid descs.
+def prepare(case: Case, descs: LegalDescs | None = None) -> Prepared:
+    """Prepare a case to run at its level; `descs` caches valid descs.
 
     The values of a negative case are only read if it has some, or if it lists missing-tensor.
     """
     descs = descs or LegalDescs()
-    desc, findings = descs.validated(case, level)
+    desc, findings = descs.validated(case)
     if desc is None:
         return Prepared(None, findings=tuple(findings))
     if case.is_negative and not (case.inputs or case.outputs or case.needs_inputs):
@@ -116,15 +117,15 @@ def prepare(case: Case, level: str, descs: LegalDescs | None = None) -> Prepared
     if excess is not None:
         return Prepared(desc, findings=(excess,), excess="too large for this machine")
     try:
-        return _with_values(case, desc, level)
+        return _with_values(case, desc)
     except MemoryError:
         return Prepared(desc, findings=(out_of_memory(desc),), excess="out of memory")
 
 
-def _with_values(case: Case, desc: OperatorDesc, level: str) -> Prepared:
+def _with_values(case: Case, desc: OperatorDesc) -> Prepared:
     inputs, of_inputs = inputs_of(case, desc)
     (expected, is_any), of_outputs = outputs_of(case, desc)
-    findings = (*of_inputs, *of_outputs, *value_findings(desc, inputs, level))
+    findings = (*of_inputs, *of_outputs, *value_findings(desc, inputs, case.level))
     return Prepared(desc, inputs, expected, findings, is_any=is_any)
 
 

@@ -150,7 +150,7 @@ def result_of(trial: Trial, run: Run) -> CaseResult:
     )
     if is_of_desc:
         return run_case(case, run)
-    desc, findings = run.descs.validated(case, trial.level)
+    desc, findings = run.descs.validated(case)
     return run_case(case, run, Prepared(desc, dict(trial.inputs), findings=tuple(findings)))
 
 

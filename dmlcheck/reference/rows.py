@@ -237,8 +237,9 @@ class Recurrence(NamedTuple):
 
     The formula computes one step: it gets the input of the step and the `states`, as {batch, state}, and returns the
     next states. It also gets the weights of its direction: `gates` makes them of the tensors weight, recurrence, bias
-    and peephole. After the end of a sequence the states are 0. `is_measured` says whether all results are what DirectML
-    gives alone. Each thread takes up to 20 bytes for each weight, beyond the tensors and 256 MiB.
+    and peephole, and a gate `without` one of its products is for a state that is left out. After the end of a sequence
+    the states are 0. `is_measured` says whether all results are what DirectML gives alone. Each thread takes up to 20
+    bytes for each weight, beyond the tensors and 256 MiB.
     """
 
     gates: Callable[..., Any]
@@ -314,7 +315,6 @@ class Kernel(NamedTuple):
       there operands are drawn; None for any.
     - `sums` says that it has sums of PRODUCTS of two float tensors or of their results, or a VARIANCE; one that is
       computed in one pass is right, but its error is not a likely one.
-    - `has_twins` says that the likely errors are computed in one pass with the others.
     - `algorithms` are other ways of computing it that lose more: those of `--algorithms`.
     - `spread` is for errors of tensors that the formula does not carry to its results.
     - `jumps` says how the results jump where operands have errors: in WHOLE_STEPS, by much more than the operands
@@ -331,7 +331,6 @@ class Kernel(NamedTuple):
     range: tuple[float, float] = (-math.inf, math.inf)
     domain: tuple[float, float] | None = None
     sums: str = ""
-    has_twins: bool = False
     algorithms: tuple[str, ...] = ()
     spread: Spread | None = None
     jumps: str = ""

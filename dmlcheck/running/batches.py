@@ -16,9 +16,8 @@ from dmlcheck.implementations.protocol import About
 from dmlcheck.processes.cluster import Cluster, Lost
 from dmlcheck.processes.kept import kept
 from dmlcheck.running.events import Done, Ended, Event, Other, Plan, chosen, digest
-from dmlcheck.running.execution import Runner
+from dmlcheck.running.execution import Files, Runner
 from dmlcheck.running.file_jobs import never_ended
-from dmlcheck.running.files import Files
 from dmlcheck.running.worker import RARE, Row, portable, whole
 
 _MOST, _LEAST = 2**18, 2**15  # bytes of a batch; a file of at least twice as many is cut

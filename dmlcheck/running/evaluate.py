@@ -76,7 +76,7 @@ def evaluate_case(case: Case, implementation: Any = None) -> Evaluated:
     """Compute one case's outputs on an implementation, by default the reference engine; expected ones are ignored."""
     if case.is_negative:
         return Evaluated(case.name, remark="a negative case: nothing to compute")
-    prepared = prepare(case._replace(outputs=None, invalid=None), case.level)
+    prepared = prepare(case._replace(outputs=None, invalid=None))
     desc, findings = prepared.desc, prepared.findings
     if desc is None or findings:
         return _refused(case, *findings)

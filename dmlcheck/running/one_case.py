@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -84,7 +85,9 @@ class Run:
             self.foreseen = asked_release(implementation.about.version)
             self.settings = self.settings.of_library(implementation.about)
         self.is_reference = is_reference(implementation)
-        self.time_limit = Limited(timeout if self.is_reference else None)
+        self.time_limit: AbstractContextManager[None] = nullcontext()
+        if self.is_reference and timeout is not None:
+            self.time_limit = Limited(timeout)
         self.directml = judged_directml(implementation, self.settings.directml_version)
         self.descs = LegalDescs()
         precision = self.settings.precision._replace(is_directml=self.directml is not None)
@@ -112,7 +115,7 @@ def run_case(case: Case, run: Run, prepared: Prepared | None = None) -> CaseResu
     """Run one case; it comes prepared if its values were drawn and not read from a file."""
     if run.against is None:
         return _run_alone(case, run, prepared)
-    prepared = prepared or prepare(case, case.level, run.descs)
+    prepared = prepared or prepare(case, run.descs)
     result, other = (_run_alone(case, of, prepared) for of in (run, run.against))
     return result._replace(against=Against(other, _differences(case, prepared, run, result, other)))
 
@@ -164,7 +167,7 @@ def _ending(case: Case, run: Run, drawn: Prepared | None) -> Ending:
     unrun = _of_unrun(case, run)
     if unrun is not None:
         return unrun
-    prepared = drawn or prepare(case, case.level, run.descs)
+    prepared = drawn or prepare(case, run.descs)
     if case.is_negative and prepared.excess is None:
         return _of_negative(case, prepared, run)
     if prepared.desc is None or prepared.findings:
@@ -217,7 +220,7 @@ def _level_beyond(case: Case, run: Run) -> str | None:
 
 def _of_legality(case: Case, run: Run, legal: Ending) -> Ending:
     """Return the ending of a case of which only the desc is checked: `legal` if it is valid, else a failure."""
-    _, findings = run.descs.validated(case, case.level)
+    _, findings = run.descs.validated(case)
     return _of_illegal(findings) if findings else legal
 
 
@@ -226,7 +229,7 @@ def _of_asked(case: Case, run: Run, taken: Ending | None, refused: str) -> Endin
 
     Without `taken` it passes with the answer's text. `refused` is the outcome of a desc that it refuses.
     """
-    desc, findings = run.descs.validated(case, case.level)
+    desc, findings = run.descs.validated(case)
     if desc is None:
         return _of_illegal(findings)
     answer = asked(desc, run.implementation)

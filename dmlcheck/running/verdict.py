@@ -376,8 +376,7 @@ def _bounds_of(desc: OperatorDesc, inputs: dict[str, Any], limit: Limit, *, with
     def bounds_of(asked: Mapping[str, Any], *, is_likely: bool = False) -> Any:
         from dmlcheck.reference.bounds import bounds
 
-        ways: dict[str, Any] = {"is_likely": is_likely, "with_likely": True, "with_measured": with_measured}
-        return bounds(desc, inputs, asked, limit.precision, **ways)
+        return bounds(desc, inputs, asked, limit.precision, is_likely=is_likely, with_measured=with_measured)
 
     return bounds_of
 

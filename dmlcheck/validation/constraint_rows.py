@@ -10,7 +10,7 @@ from dmlcheck.files.document import Path
 from dmlcheck.specs.names import ENUMS, LEVEL_ORDER, LEVELS, NEWEST_LEVEL, level_and_version, level_name
 from dmlcheck.specs.records import MEASURED, Constraint, Releases
 from dmlcheck.validation import constraint_words, support_tables
-from dmlcheck.validation.conditions import applicable, applies
+from dmlcheck.validation.conditions import applicable, applies, nested
 
 _OF_TYPES = ("data_type", "data_type_of", "same_data_type")  # the words that are only about data types
 _OUTSIDE: Path = ("desc",)  # where the fields of an operator are that is not inside another one
@@ -19,11 +19,11 @@ _MOST_DIMENSIONS = 64  # no level takes more than 8, which the support tables sa
 
 def findings(desc: OperatorDesc, level: str) -> Iterator[Finding]:
     """Yield the broken rows of a desc's operator and of its nested operators at a level."""
-    if any(len(part.tensor.sizes) > _MOST_DIMENSIONS for part in desc.tensors()):
+    if any(len(part.tensor.sizes) > _MOST_DIMENSIONS for parts in desc.parts.values() for part in parts):
         return
     yield from _of_operator(desc, level, _OUTSIDE)
-    for path, nested in desc.nested():
-        yield from _of_operator(nested, level, (*_OUTSIDE, *path, *nested.steps))
+    for path, inner in nested(desc):
+        yield from _of_operator(inner, level, (*_OUTSIDE, *path, *inner.steps))
 
 
 def broken_places(desc: OperatorDesc, level: str) -> Iterator[Path]:
@@ -82,7 +82,7 @@ def _operator_taken(finding: Finding, row: Constraint, desc: OperatorDesc) -> Re
     if row.word != "operators":
         return None
     path = finding.path[:-1]  # without Type
-    (inner,) = (nested for place, nested in desc.nested() if place == path)
+    (inner,) = (inner for place, inner in nested(desc) if place == path)
     for taken in desc.spec.taken:
         if inner.spec.short in taken.operators.get(str(path[0]), ()):
             return taken.releases

@@ -19,6 +19,7 @@ from dmlcheck.specs.load import full_name, load_spec
 from dmlcheck.specs.names import LEVEL_ORDER, LEVELS, level_and_version, level_name
 from dmlcheck.specs.records import OUTPUT, OperatorSpec
 from dmlcheck.validation import constraint_rows, support_tables
+from dmlcheck.validation.conditions import nested
 from dmlcheck.validation.support_tables import support_at
 
 
@@ -70,9 +71,9 @@ def _at_level(desc: OperatorDesc, level: str, *, is_told: bool = False) -> Itera
             yield finding
         if refused:
             desc = desc._replace(refused=frozenset(refused))
-    for path, nested in desc.nested():
-        if LEVEL_ORDER[level] < LEVEL_ORDER[nested.spec.introduced]:
-            yield _unavailable(nested.spec, level, ("desc", *path, "Type"))
+    for path, inner in nested(desc):
+        if LEVEL_ORDER[level] < LEVEL_ORDER[inner.spec.introduced]:
+            yield _unavailable(inner.spec, level, ("desc", *path, "Type"))
     for finding in constraint_rows.findings(desc, level):
         yield with_remedy(finding, desc, level) if is_told else finding
 

@@ -50,7 +50,7 @@ def drawn(operator: str) -> Iterator[Prepared]:
             chosen = tuple(case.desc.get(name) for name in names)
             if found >= 6 and chosen in seen:
                 continue
-            prepared = prepare(case, case.level)
+            prepared = prepare(case)
             desc = prepared.desc
             if desc is None or prepared.findings or prepared.excess or not prepared.inputs:
                 continue

@@ -149,7 +149,7 @@ def test_the_functions_that_are_computed_with_are_named_and_no_others(operator: 
     for case in load_cases(CASES / operator.removeprefix("DML_OPERATOR_").lower()):
         if case.inputs is None or case.invalid is not None:
             continue
-        prepared = prepare(case, case.level)
+        prepared = prepare(case)
         desc = prepared.desc
         assert desc is not None
         if prepared.findings or sum(part.tensor.element_count for part in desc.tensors()) > 10_000:

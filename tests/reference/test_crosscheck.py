@@ -339,7 +339,7 @@ def of_cases(operator: str) -> Iterator[tuple[OperatorDesc, Inputs]]:
         desc, findings = validation.validate(case.operator, case.desc, case.level)
         if desc is None or findings or any(part.tensor.element_count > LARGEST for part in desc.tensors()):
             continue
-        prepared = prepare(case, case.level)
+        prepared = prepare(case)
         assert not prepared.findings, case.id
         yield desc, prepared.inputs
 

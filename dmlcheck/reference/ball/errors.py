@@ -27,13 +27,12 @@ class Arithmetic(NamedTuple):
     deviations of a random walk) instead of all at their worst. A denormal number may be flushed to 0. `attributes` is
     the type that FLOAT fields may be rounded to, `factors` the type that factors of sums of products may be rounded to:
     FLOAT32, TF32 or BFLOAT16. With a `unit`, the values of factors are rounded so, to the nearest number or cut.
-    `has_short_sums` is for likely errors of sums that are added in lanes or pairs, not one by one. Numbers of an
-    arithmetic that `has_twins` also carry their likely errors through the operations that support it.
-    `has_one_cause` says that the errors of the operands are correlated, so that in a sum they add up.
-    Sums are `computed_in` FLOAT32 where only their results are rounded to the type, and so are functions unless the
-    arithmetic `has_narrow_functions`. A sum is then `stored` before the next operation, and may overflow there, or
-    `parts` of it are, or "". `errors` has how far functions may be from the right results, by their names, where an
-    implementation is known to be less accurate than the formula. An arithmetic that `is_exact` rounds nothing.
+    `has_short_sums` is for likely errors of sums that are added in lanes or pairs, not one by one. `has_one_cause` says
+    that the errors of the operands are correlated, so that in a sum they add up. Sums are `computed_in` FLOAT32 where
+    only their results are rounded to the type, and so are functions unless the arithmetic `has_narrow_functions`. A sum
+    is then `stored` before the next operation, and may overflow there, or `parts` of it are, or "". `errors` has how
+    far functions may be from the right results, by their names, where an implementation is known to be less accurate
+    than the formula. An arithmetic that `is_exact` rounds nothing.
     """
 
     data_type: str = "FLOAT32"
@@ -44,7 +43,6 @@ class Arithmetic(NamedTuple):
     factors: str = "FLOAT32"
     unit: str = ""
     has_short_sums: bool = False
-    has_twins: bool = False
     has_one_cause: bool = False
     computed_in: str = ""
     stored: str = ""

@@ -19,7 +19,6 @@ from dmlcheck.reference.ball.ball import (
     Condition,
     NoBound,
     as_condition,
-    with_twin,
 )
 from dmlcheck.reference.ball.elementwise import elementary
 from dmlcheck.reference.ball.errors import Arithmetic, Array, summing_error
@@ -49,7 +48,6 @@ __all__ = [
     "unmoved",
     "where",
     "with_roundings_of",
-    "with_twin",
 ]
 
 OPERATIONS.update({**elementwise.RULES, **sums_of_products.RULES})

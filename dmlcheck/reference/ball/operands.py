@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.ball import errors as of
-from dmlcheck.reference.ball.ball import FLOAT32, Ball, Condition, as_condition, with_twin
+from dmlcheck.reference.ball.ball import FLOAT32, Ball, Condition, as_condition
 from dmlcheck.reference.ball.errors import Arithmetic, Array
 
 
@@ -90,8 +90,7 @@ def where(condition: Any, x: Any, y: Any) -> Any:
         value = np.where(chosen.doubt & is_bounded, midpoint, value)
         error = np.where(chosen.doubt, np.where(is_bounded, reach, np.where(is_same, error, np.inf)), error)
     arithmetic = balls[0].arithmetic if balls else FLOAT32
-    found = Ball(value, error, arithmetic, max((part.terms for part in balls), default=0))
-    return with_twin(found, (condition, x, y), where)
+    return Ball(value, error, arithmetic, max((part.terms for part in balls), default=0))
 
 
 def enclosing(low: Array, high: Array) -> tuple[Array, Array]:
@@ -108,8 +107,7 @@ def hull(*ways: Callable[[], Any], is_first_likely: bool = False) -> Any:
     first = ways[0]()
     if not isinstance(first, Ball) or (is_first_likely and first.arithmetic.is_likely):
         return first
-    others = [way() for way in ways[1:]]
-    return with_twin(_around(first, *others), (first, *others), _first if is_first_likely else _around)
+    return reduce(_both, (way() for way in ways[1:]), first)
 
 
 def with_roundings_of(way: Callable[..., Any], result: Any, *operands: Any) -> Any:
@@ -121,14 +119,6 @@ def with_roundings_of(way: Callable[..., Any], result: Any, *operands: Any) -> A
         return result
     other = way(*(Ball(raw(x), None, result.arithmetic) for x in operands))
     return Ball(result.value, result.radius + other.radius, result.arithmetic, result.terms)
-
-
-def _first(first: Ball, *_: Any) -> Ball:
-    return first
-
-
-def _around(first: Ball, *others: Any) -> Ball:
-    return reduce(_both, others, first)
 
 
 def _both(x: Ball, y: Any) -> Ball:

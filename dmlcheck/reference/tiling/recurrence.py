@@ -14,7 +14,6 @@ from dmlcheck.reference.arrays.places import Index
 from dmlcheck.reference.ball.numbers import raw
 from dmlcheck.reference.functions.nested import stored
 from dmlcheck.reference.functions.overflowing import is_beyond
-from dmlcheck.reference.kernels.recurrent.gates import without
 from dmlcheck.reference.results import AsMeasured, PartlyUndefined, any_of
 from dmlcheck.reference.rows import Recurrence
 from dmlcheck.reference.tiling.request import Request, Tile
@@ -137,7 +136,7 @@ def course_of(walk: Walk, batch: int, weight: Any, recurrence: Any, bias: Any, p
     course = Course(partial(walk.step, gates=gates), None, states)
     if not any(is_out.values()):
         return course
-    own = without(gates, hidden=is_out["recurrence"], cell=is_out.get("peephole", False))
+    own = [gate.without(hidden=is_out["recurrence"], cell=is_out.get("peephole", False)) for gate in gates]
     return course._replace(first=partial(walk.step, gates=own))
 
 

@@ -20,7 +20,7 @@ _MOST = 64  # elements of the inputs of an example that is drawn
 
 def pictures(family: str, case: Case, grids: Sequence[Grid]) -> list[Picture]:
     """Return the drawings of an example; none for an operator whose examples need none, or a large example."""
-    prepared = prepare(case, case.level)
+    prepared = prepare(case)
     if prepared.desc is None or prepared.desc.spec.short.startswith(WITHOUT):
         return []
     draw = DRAWINGS.get(prepared.desc.spec.short) or DRAWINGS.get(family)

@@ -37,7 +37,7 @@ def test_the_last_step_gives_the_output_of_the_example() -> None:
         name = f"DML_OPERATOR_{operator}"
         case = example(load_about(name), site_pages.bundled()[name])
         assert case is not None
-        prepared = prepare(case, case.level)
+        prepared = prepare(case)
         assert prepared.desc is not None
         (picture,) = gated(Shown(prepared.desc, prepared.inputs, []))
         last, words = picture.lines[-1]

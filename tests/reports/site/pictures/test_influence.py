@@ -17,7 +17,7 @@ def of(operator: str) -> Mapping[Place, tuple[Place, ...]]:
     name = f"DML_OPERATOR_{operator}"
     case = example(load_about(name), site_pages.bundled()[name])
     assert case is not None
-    prepared = prepare(case, case.level)
+    prepared = prepare(case)
     assert prepared.desc is not None
     return influences(prepared.desc, prepared.inputs)
 

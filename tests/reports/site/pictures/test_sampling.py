@@ -18,7 +18,7 @@ def shown(operator: str) -> Shown:
     name = f"DML_OPERATOR_{operator}"
     case = example(load_about(name), site_pages.bundled()[name])
     assert case is not None
-    prepared = prepare(case, case.level)
+    prepared = prepare(case)
     assert prepared.desc is not None
     return Shown(prepared.desc, prepared.inputs, example_of(load_spec(name), case).grids)
 
