@@ -9,7 +9,8 @@ import sys
 from typing import Any
 
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.formats.dxdispatch import descs, outputs, write
+from dmlcheck.formats.dxdispatch import descs, exporter, outputs
+from dmlcheck.formats.dxdispatch.form import MODEL
 from dmlcheck.implementations import Failure, Refused, Unavailable, Unusable
 from dmlcheck.implementations._folders import TemporaryFolder
 from dmlcheck.implementations._process import Exited, run, sentence_end
@@ -71,9 +72,9 @@ class DxDispatch(Implementation):
         """
         with TemporaryFolder() as kept:
             folder = kept.path
-            write.write_model(desc, inputs, folder)
+            exporter.write_model(desc, inputs, folder)
             try:
-                ended = run([self.executable, write.MODEL], folder, self.timeout)
+                ended = run([self.executable, MODEL], folder, self.timeout)
             except OSError as error:
                 raise Failure(f"cannot be started: {error.strerror or error}") from None
             if ended.code != 0:

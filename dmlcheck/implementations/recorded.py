@@ -14,7 +14,7 @@ from dmlcheck.files.npz import names_in, read_array
 from dmlcheck.files.paths import is_inside
 from dmlcheck.files.plain import open_plain, reason
 from dmlcheck.folders.export_folder import read_manifest
-from dmlcheck.formats.dxdispatch import descs, outputs, scripts, write
+from dmlcheck.formats.dxdispatch import descs, exporter, outputs, scripts
 from dmlcheck.implementations import Failure, Unavailable
 from dmlcheck.implementations._process import MOST, sentence_end
 from dmlcheck.implementations.dxdispatch import DEVICE, VERSION
@@ -88,7 +88,7 @@ class Recorded(Implementation):
 
     def run(self, desc: OperatorDesc, inputs: dict[str, Any]) -> dict[str, Array]:
         """Return the outputs that were recorded for a desc and its inputs."""
-        folder = self.folders.get(write.digest_of(desc, inputs))
+        folder = self.folders.get(exporter.digest_of(desc, inputs))
         if folder is None:
             raise Failure("has nothing for this desc and these inputs: the case is new or has changed since the export")
         full = os.path.realpath(os.path.join(self.root, folder))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from dmlcheck.inspection.executed import executed_dict, runs_of
-from dmlcheck.inspection.level_evidence import level_evidence
-from dmlcheck.inspection.operator_record import OperatorRecord
-from dmlcheck.specs.about import FAMILIES, AboutOperator
+from dmlcheck.inspection.level_diff import level_evidence
+from dmlcheck.specs.about import FAMILIES, AboutOperator, load_about
 from dmlcheck.specs.c_types import c_type
+from dmlcheck.specs.counterparts import LibraryCounterpart, counterparts
+from dmlcheck.specs.lineage import Version, lineage, older_operator, version
 from dmlcheck.specs.names import ENUMS, FEATURE_LEVELS, LEVELS, WINDOWS, first_windows, releases_of
 from dmlcheck.specs.recipes import Recipe, thread_address
 from dmlcheck.specs.records import (
@@ -205,3 +206,38 @@ def _tolerance_dict(row: Tolerance) -> dict[str, Any]:
     """Return the arguments and conditions of a row, without those that it does not have."""
     said = {key: value for key, value in row._asdict().items() if value not in (None, False, (), "")}
     return {key: list(value) if isinstance(value, tuple) else value for key, value in said.items()}
+
+
+# ---- all that is known of an operator in one record
+
+
+class OperatorRecord(NamedTuple):
+    """An operator's spec, its texts for readers, and the facts that follow from both.
+
+    `formula` is how the reference engine computes it, in words; `older` is the operator that it comes after; `version`
+    is the change since then, and `versions` has all of a line.
+    """
+
+    spec: OperatorSpec
+    about: AboutOperator
+    formula: tuple[str, ...]
+    counterparts: tuple[LibraryCounterpart, ...]
+    older: str | None
+    version: Version
+    versions: tuple[Version, ...]
+
+
+def operator_record(spec: OperatorSpec) -> OperatorRecord:
+    """Return the record of an operator."""
+    from dmlcheck.inspection.formulas import formula_texts
+
+    about = load_about(spec.operator)
+    return OperatorRecord(
+        spec=spec,
+        about=about,
+        formula=tuple(formula_texts(spec.operator)),
+        counterparts=tuple(counterparts(spec, about)),
+        older=older_operator(spec),
+        version=version(spec),
+        versions=lineage(spec),
+    )

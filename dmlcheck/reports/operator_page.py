@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dmlcheck.comparison.tolerances import limit_parts
 from dmlcheck.diagnostics.wording import dimension_counts_text
 from dmlcheck.inspection.executed import runs_of
-from dmlcheck.inspection.operator_record import OperatorRecord
+from dmlcheck.inspection.operator_pages import OperatorRecord
 from dmlcheck.reports.conditions import condition_text, constraint_text, taken_text, taken_values_text
 from dmlcheck.reports.executed import executed_text
 from dmlcheck.reports.layout import Line, Table, Text

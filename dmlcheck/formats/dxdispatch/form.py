@@ -1,4 +1,4 @@
-"""Findings about the form of a model's parts."""
+"""Findings about the form of a model's parts, and the name of a model's file."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import Any
 from dmlcheck.diagnostics.record import Finding
 from dmlcheck.diagnostics.wording import describe, did_you_mean
 from dmlcheck.files.document import Path
+
+MODEL = "model.json"  # in an exported folder
 
 
 def wrong_type(path: Path, what: str, value: Any, expected: str, help: str | None = None) -> Finding:

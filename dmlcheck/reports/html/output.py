@@ -10,8 +10,7 @@ from typing import NamedTuple
 from dmlcheck.comparison.records import Element, OutputResult
 from dmlcheck.diagnostics.wording import braces, brackets, counted, error_text, figure, is_or_are
 from dmlcheck.reports.elements import decimal, hexadecimal
-from dmlcheck.reports.html.markup import Markup
-from dmlcheck.reports.html.templates import fill, joined
+from dmlcheck.reports.html.templates import Markup, fill, joined
 from dmlcheck.specs.names import DATA_TYPES
 
 _WORST = "worst"

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from dmlcheck.diagnostics.wording import counted, is_or_are
-from dmlcheck.reports.html.markup import Markup
-from dmlcheck.reports.html.templates import fill, joined
+from dmlcheck.reports.html.templates import Markup, fill, joined
 
 _IN_MEMORY = 1 << 17  # characters of a part that need no temporary file
 _ALIKE = 1 << 18  # characters of the lists behind cases that others end like

@@ -11,10 +11,9 @@ from dmlcheck import __version__
 from dmlcheck.diagnostics.wording import brackets, counted, error_text
 from dmlcheck.reports.files import ReportFile
 from dmlcheck.reports.html.case import alike_row, case_row, case_text, sameness
-from dmlcheck.reports.html.markup import Markup, plain
 from dmlcheck.reports.html.output import worst_element
 from dmlcheck.reports.html.parts import PageSection
-from dmlcheck.reports.html.templates import file_text, fill, joined
+from dmlcheck.reports.html.templates import Markup, file_text, fill, joined, plain
 from dmlcheck.reports.records import CHECKED, EACH_ITS_OWN, HEADS, RunInfo, Summary, kind_of, level_text
 from dmlcheck.reports.style import styled
 from dmlcheck.running.results import ERRORED, FAILED, FAILURES, OUTCOMES, PASSED, SKIPPED, XFAILED, XPASSED, CaseResult

@@ -14,8 +14,7 @@ from dmlcheck.cases.records import Case
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.onnx.export.mappings import build
 from dmlcheck.onnx.export.records import Inexpressible
-from dmlcheck.reports.site.cpp import program
-from dmlcheck.reports.site.onnx_code import onnx_code
+from dmlcheck.reports.site.code import onnx_code, program
 from dmlcheck.specs.recipes import Recipe
 from dmlcheck.specs.records import INPUT, OperatorSpec
 from dmlcheck.validation import validate
