@@ -267,7 +267,9 @@ def add_shared(
 
     `shared` has the correlated errors of inputs by label, and `compute` returns the bounds of the outputs for inputs.
     """
-    if _jumps(desc, sides):
+    jumps = row(desc.spec.operator).kernel.jumps
+    # The results jump where the operands are within their errors of a limit.
+    if jumps == WHOLE_STEPS or any(side.tensor.data_type not in FORMATS for side in sides.values()):
         if shared:
             for label, other in compute(inputs, has_one_cause=True).items():
                 sides[label].widen(other.radius)
@@ -340,9 +342,3 @@ def of_one_cause(x: Any) -> Any:
 def _excess(radius: Array, other: Array) -> Array:
     """Return the excess of a radius over another; 0 where both are infinite."""
     return np.asarray(np.fmax(radius - other, 0.0))
-
-
-def _jumps(desc: OperatorDesc, sides: Mapping[str, Side]) -> bool:
-    """Whether the results of an operator jump where its operands are within their errors of a limit."""
-    jumps = row(desc.spec.operator).kernel.jumps
-    return jumps == WHOLE_STEPS or any(side.tensor.data_type not in FORMATS for side in sides.values())

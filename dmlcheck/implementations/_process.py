@@ -62,13 +62,8 @@ def _keep(stream: IO[bytes], kept: bytearray) -> None:
             del kept[:-MOST]
 
 
-def last_lines(text: str, *, lines: int = 12, most: int = 2000) -> str:
-    """Return the end of a program's output, short enough for a report."""
-    kept = [line.rstrip() for line in text.splitlines() if line.strip()]
-    return "\n".join(kept[-lines:])[-most:]
-
-
 def sentence_end(text: str) -> str:
     """Return the end of a program's output as the end of a sentence."""
-    end = last_lines(text)
+    kept = [line.rstrip() for line in text.splitlines() if line.strip()]
+    end = "\n".join(kept[-12:])[-2000:]
     return f"; it printed\n{end}" if end else ", and printed nothing"

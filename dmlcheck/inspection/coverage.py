@@ -256,20 +256,15 @@ def case_problems(spec: OperatorSpec, cases: list[Case]) -> Iterator[str]:
         if not case.source:
             yield f"{case.id} has no source"
         yield from earlier_releases(spec, case.id, case.source or "")
-        yield from _tolerance_problems(case)
+        own = case.tolerance  # the source explains an exact one
+        if own is not None and not (own.reason or case.note or (own.exact and case.source)):
+            yield f"{case.id} has its own tolerance and no reason for it"
         yield from _positive_problems(case)
     yield from _unbroken(spec, cases)
     yield from _examples(spec, cases)
     yield from _table_problems(spec, cases)
     if spec.kernel and not any(case.is_without_results for case in cases):
         yield "no case has inputs without outputs, to compare implementations with the reference engine"
-
-
-def _tolerance_problems(case: Case) -> Iterator[str]:
-    """Yield whether a case has a tolerance of its own that nothing explains; the source does for an exact one."""
-    own = case.tolerance
-    if own is not None and not (own.reason or case.note or (own.exact and case.source)):
-        yield f"{case.id} has its own tolerance and no reason for it"
 
 
 def _positive_problems(case: Case) -> Iterator[str]:

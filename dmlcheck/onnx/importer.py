@@ -22,7 +22,7 @@ from dmlcheck.graphs.tensors import Array, TensorRef
 from dmlcheck.onnx import exporter, metadata
 from dmlcheck.onnx.attributes import attributes_of, is_graph
 from dmlcheck.onnx.descs.case import case_of
-from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped
+from dmlcheck.onnx.descs.node import OnnxNode, Unmapped
 from dmlcheck.onnx.export.mappings import build
 from dmlcheck.onnx.export.records import Inexpressible
 from dmlcheck.onnx.operators.table import exact_steps
@@ -175,7 +175,10 @@ def foreign_case(test: BackendTest, source: str) -> Written:
     """Return a model of one operator as a case; Unmapped if DirectML has no such operator, or not of these values."""
     node = _only_node(test)
     try:
-        return case_of(_only_step(node), source=source)
+        made = exact_steps(node)
+        if len(made) != 1:
+            raise Unmapped(f"{node.type} becomes {len(made)} operators of DirectML, and a case has one")
+        return case_of(made[0], source=source)
     except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
         raise Unmapped(f"its {node.type} does not go with its values: {first_line(error)}") from None
 
@@ -218,14 +221,6 @@ def _apart(graph: Any) -> tuple[dict[str, TensorRef], list[Any]]:
 
 
 # ---- the case
-
-
-def _only_step(node: OnnxNode) -> Counterpart:
-    """Return the operator of DirectML that computes ONNX's meaning; Unmapped if it takes several."""
-    made = exact_steps(node)
-    if len(made) != 1:
-        raise Unmapped(f"{node.type} becomes {len(made)} operators of DirectML, and a case has one")
-    return made[0]
 
 
 # ---- ONNX's backend tests on disk: a model, and the values in the folders test_data_set_* next to it

@@ -26,7 +26,13 @@ def coverage_lines(found: list[Coverage]) -> Iterator[Line]:
     """Yield the coverage of each operator's cases, and the gaps."""
     yield _table(found)
     for one in found:
-        yield from _missing_lines(one)
+        missing = {kind: part.missing for kind, part in one.parts.items() if part.missing}
+        if missing:
+            yield ""
+            yield one.operator
+        for kind, names in missing.items():
+            yield f"  not among {kind}:"
+            yield from (Text("    ", name) for name in names)
     yield ""
     yield from _layout_lines(found)
 
@@ -43,16 +49,6 @@ def _table(found: list[Coverage]) -> Table:
     ]
     rows.append(["all", str(sum(one.cases for one in found)), *totals])
     return Table(("operator", "cases", *(_HEADS[kind] for kind in kinds)), rows)
-
-
-def _missing_lines(one: Coverage) -> Iterator[Line]:
-    missing = {kind: part.missing for kind, part in one.parts.items() if part.missing}
-    if missing:
-        yield ""
-        yield one.operator
-    for kind, names in missing.items():
-        yield f"  not among {kind}:"
-        yield from (Text("    ", name) for name in names)
 
 
 def _layout_lines(found: Iterable[Coverage]) -> Iterator[Line]:

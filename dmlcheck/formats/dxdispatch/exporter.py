@@ -49,7 +49,8 @@ def _exported(case: Case, place: Folder) -> Exported:
     if reason is not None:
         return Exported(case.id, reason=reason)
     digest = digest_of(going.desc, going.inputs)
-    name = folder_name(going.desc, digest)
+    # The name is short: Windows' paths have an end.
+    name = f"{going.desc.spec.short.lower()}-{digest[:16]}"
     if name not in place.entries:
         for file, data in model_files(going.desc, going.inputs):
             place.write(f"{name}/{file}", data)
@@ -147,8 +148,3 @@ def digest_of(desc: OperatorDesc, inputs: Mapping[str, Any]) -> str:
         digest.update(f"\n{part.label} {values.nbytes}\n".encode())
         digest.update(np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("<")).data)
     return digest.hexdigest()
-
-
-def folder_name(desc: OperatorDesc, digest: str) -> str:
-    """Return the name of the folder of a model, which is short: Windows' paths have an end."""
-    return f"{desc.spec.short.lower()}-{digest[:16]}"

@@ -22,16 +22,11 @@ def data_type(raw: Any) -> str | None:
 
 def plain_desc(operator: str, desc: dict[str, Any]) -> dict[str, Any]:
     """Return a dispatchable's desc as a case file has it: the same object if there is nothing to change."""
-    return _with_plain_unions(operator, _with_plain_tensors(desc))
+    plain = {key: _plain_tensor(value) for key, value in desc.items()}
+    return _with_plain_unions(operator, desc if all(plain[key] is desc[key] for key in desc) else plain)
 
 
 # ---- tensors
-
-
-def _with_plain_tensors(desc: dict[str, Any]) -> dict[str, Any]:
-    """Return a desc whose tensors leave out the values that DxDispatch takes as missing."""
-    plain = {key: _plain_tensor(value) for key, value in desc.items()}
-    return desc if all(plain[key] is desc[key] for key in desc) else plain
 
 
 def _plain_tensor(value: Any) -> Any:

@@ -197,17 +197,13 @@ def _segment(kind: int, rights: int, offset: int, size: int) -> bytes:
 
 def _definition(flags: int, number: int, text: str, places: Mapping[str, int], following: int) -> bytes:
     """Return the definition of a version, or with flag 1 that of the file's name; the next is `following` bytes on."""
-    return struct.pack("<HHHHIIIII", 1, flags, number, 1, _hashed(text), 20, following, places[text], 0)
-
-
-def _hashed(text: str) -> int:
-    """Return the hash of a name that ELF defines."""
+    # The hash of a name that ELF defines.
     value = 0
     for byte in text.encode():
         value = (value << 4) + byte
         high = value & 0xF0000000
         value = (value ^ (high >> 24)) & ~high
-    return value
+    return struct.pack("<HHHHIIIII", 1, flags, number, 1, value, 20, following, places[text], 0)
 
 
 def _dynamic(offsets: Mapping[str, int], name: int, size: int) -> bytes:

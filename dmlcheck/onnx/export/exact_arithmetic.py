@@ -20,16 +20,12 @@ def scaled(g: Builder, x: GraphValue, scale: float, bias: float, *, rounds_after
         if not fits(value, x.data_type):
             raise Inexpressible(f"{name} {value:g} is not a number of {x.data_type}")
     if is_float(x.data_type):
-        _require_no_rounding(scale, bias, rounds_after=rounds_after)
+        is_exact = multiplies_exactly(scale)
+        if (bias or not is_exact) and not rounds_after:
+            raise Inexpressible("x * Scale + Bias would be rounded before the function is applied")
+        if bias and not is_exact:
+            raise Inexpressible("x * Scale + Bias would be rounded twice")
     return g.plus(g.times(x, scale), bias)
-
-
-def _require_no_rounding(scale: float, bias: float, *, rounds_after: bool) -> None:
-    is_exact = multiplies_exactly(scale)
-    if (bias or not is_exact) and not rounds_after:
-        raise Inexpressible("x * Scale + Bias would be rounded before the function is applied")
-    if bias and not is_exact:
-        raise Inexpressible("x * Scale + Bias would be rounded twice")
 
 
 def times_exactly(g: Builder, x: GraphValue, factor: float, name: str) -> GraphValue:

@@ -22,7 +22,7 @@ def quantize_linear(g: Builder, desc: OperatorDesc) -> None:
     kind = g.tensor("OutputTensor").data_type
     (scale, zero), attributes = _linear_numbers(g, desc)
     if zero is None and kind != "UINT8":
-        zero = _zeros(g, scale, kind)
+        zero = g.constant([0] * math.prod(scale.sizes), kind, scale.sizes)
     if x.data_type == "FLOAT16":
         g.at_least(19)
     if scale.data_type != x.data_type and (x.data_type, scale.data_type) != ("INT32", "FLOAT32"):
@@ -76,10 +76,6 @@ def quantize_by_range(g: Builder, _: OperatorDesc) -> None:
     outputs = [(x.sizes, kind, None), ((), "FLOAT32", None), ((), kind, None)]
     for label, value in zip(labels, g.nodes_of("DynamicQuantizeLinear", [x], outputs), strict=True):
         g.output(label, value)
-
-
-def _zeros(g: Builder, like: GraphValue, data_type: str) -> GraphValue:
-    return g.constant([0] * math.prod(like.sizes), data_type, like.sizes)
 
 
 def _middles(g: Builder, like: GraphValue, data_type: str) -> GraphValue:

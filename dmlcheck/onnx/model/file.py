@@ -119,7 +119,10 @@ def _without_functions(path: str, model: Any) -> Any:
     whole = _inlined(path, model) if model.functions else model
     if sum(len(graph.node) for graph in graphs_of(whole.graph)) > MOST_NODES:
         raise Unreadable(path, f"has more than {MOST_NODES:,} nodes, and dmlcheck reads no more", "file-too-large")
-    _name_domains(whole)
+    # ONNX's own domain gets its empty name, the only one that onnx accepts in nodes.
+    for named in (*whole.opset_import, *all_nodes(whole.graph)):
+        if named.domain in DOMAINS:
+            named.domain = ""
     return whole
 
 
@@ -190,13 +193,6 @@ def _names_of_nodes(graph: Any) -> Iterator[Any]:
         yield from (node.name, node.op_type, node.domain, *node.input, *node.output)
         for attribute in node.attribute:
             yield from (attribute.name, attribute.ref_attr_name)
-
-
-def _name_domains(model: Any) -> None:
-    """Give ONNX's own domain its empty name, the only one that onnx accepts in nodes."""
-    for named in (*model.opset_import, *all_nodes(model.graph)):
-        if named.domain in DOMAINS:
-            named.domain = ""
 
 
 def _strip(graph: Any) -> set[str]:

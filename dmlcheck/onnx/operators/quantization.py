@@ -126,13 +126,9 @@ def _of_each_element(operator: str, node: OnnxNode) -> list[Counterpart]:
     if len(numbers) == 1 and few.data_type.startswith("U"):
         zero = TensorRef("UINT8", (1,) * output.ndim)
         numbers.append(zero.bits(few.element).broadcast_to(output.shape))
-        fill.append(_filled(zero))
+        # One byte, also where the type has 4 bits.
+        fill.append(Counterpart("FILL_VALUE_CONSTANT", {"OutputTensor": zero, "ValueDataType": "UINT8", "Value": 0}))
     return [*fill, *_of_blocks(operator, x, numbers, output)]
-
-
-def _filled(zero: TensorRef) -> Counterpart:
-    """Return the step that makes the zero point: one byte, also where its type has 4 bits."""
-    return Counterpart("FILL_VALUE_CONSTANT", {"OutputTensor": zero, "ValueDataType": "UINT8", "Value": 0})
 
 
 def _spread(values: TensorRef, axis: int, shape: tuple[int, ...]) -> TensorRef:

@@ -96,7 +96,8 @@ class PageSection:
         if group != self.group:
             self.end_group()
             self.group = group
-            head = _group_head(group)
+            why = fill("parts.why", reason=group.reason) if group.reason else Markup()
+            head = fill("parts.group", outcome=group.outcome, operator=group.operator, file=group.file, why=why)
         self.room_rows -= len(head) + len(text)
         self.write(head + text)
 
@@ -142,8 +143,3 @@ class PageSection:
         if self.kept is not None:
             with contextlib.suppress(OSError):
                 self.kept.close()
-
-
-def _group_head(group: Group) -> Markup:
-    why = fill("parts.why", reason=group.reason) if group.reason else Markup()
-    return fill("parts.group", outcome=group.outcome, operator=group.operator, file=group.file, why=why)
