@@ -16,7 +16,7 @@ from dmlcheck.diagnostics.wording import braces, cut
 from dmlcheck.graphs.buffers import Array, to_bytes
 from dmlcheck.graphs.compute import step_inputs
 from dmlcheck.graphs.records import Graph
-from dmlcheck.graphs.side import Carried
+from dmlcheck.graphs.tensor_bounds import Carried
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.models.step_verdict import Named, judge_steps, labelled
 from dmlcheck.onnx.attributes import attributes_of

@@ -146,7 +146,7 @@ def _limits(going: Ready) -> dict[str, float] | None:
 
 
 def _largest_bound(going: Ready) -> float:
-    """Return the most that an element may differ by beyond rtol, as far as that follows from the operator's formula."""
+    """Return the most that an element may differ by beyond rtol, where that follows from the operator's formula."""
     import numpy as np
 
     from dmlcheck.reference.bounds import bounds

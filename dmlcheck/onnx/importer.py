@@ -1,4 +1,4 @@
-"""ONNX's backend tests as case files: a model of one operator, and the values in the folders test_data_set_* beside it.
+"""ONNX's backend tests as case files: a model of one operator, and the values in folders test_data_set_* next to it.
 
 A model that dmlcheck exported becomes the case that it was; of any other, the operator is looked up. Needs the package
 onnx.
@@ -164,7 +164,7 @@ def _by_field(
 def _checked(part: TensorPart, given: TensorRef | None) -> Array:
     values = None if given is None else given.values
     if values is None or given is None or (given.data_type, given.shape) != (part.tensor.data_type, part.tensor.sizes):
-        raise Unmapped(f"the values of {part.label} are not those of its tensor")
+        raise Unmapped(f"the values of {part.label} do not fit its tensor")
     return values
 
 
@@ -187,7 +187,7 @@ def foreign_case(test: BackendTest, source: str) -> Written:
 
 
 def _only_node(test: BackendTest) -> OnnxNode:
-    """Return the only operator of a model with its attributes, by default those of the schema."""
+    """Return the only operator of a model with its attributes, by default the schema's."""
     constants, nodes = _apart(test.model.graph)
     values = {**test.inputs, **constants}
     if len(nodes) != 1:
@@ -244,7 +244,7 @@ def tests_of(path: str, model: Any) -> Iterator[BackendTest]:
     folder = os.path.dirname(path)
     sets = {int(found[1] or 0): found[0] for found in map(_DATA.fullmatch, _listed(folder or ".")) if found}
     if not sets:
-        raise Unmapped("there is no folder test_data_set_0 beside the model")
+        raise Unmapped("there is no folder test_data_set_0 next to the model")
     given = {tensor.name for tensor in model.graph.initializer}
     inputs = [value for value in model.graph.input if value.name not in given]
     for _, data in sorted(sets.items()):

@@ -33,7 +33,7 @@ _NOT_FIELDS = ("type", "Type", "bindings", "dmlCompileType", "executionFlags")
 
 
 class _Dispatchables(NamedTuple):
-    """The dispatchables of a model: as given, None if they cannot be read, and those of each kind.
+    """The dispatchables of a model: as given, None if they cannot be read, and by kind.
 
     `descs` are the operators' descs as they were read, `bindings` the own bindings of operators and graphs.
     """
@@ -283,7 +283,7 @@ def _write_findings(raw: Mapping[str, Any], path: Path) -> Iterator[Finding]:
 def _bindings(
     raw: Mapping[str, Any], target: str | None, path: Path, dispatchables: _Dispatchables, resources: Resources
 ) -> Checking[Mapping[str, ModelBinding]]:
-    """Read the bindings of a dispatch, in addition to those of its dispatchable."""
+    """Read the bindings of a dispatch, in addition to the dispatchable's."""
     path = (*path, "bindings")
     if raw.get("bindings") is None:
         yield missing_key(path, "a dispatch command", "bindings")

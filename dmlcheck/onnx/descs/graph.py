@@ -18,7 +18,7 @@ from dmlcheck.specs.records import INPUT, OUTPUT, OperatorSpec
 def graph_of(made: Sequence[Counterpart], inputs: Mapping[str, TensorRef], outputs: Mapping[str, TensorRef]) -> Graph:
     """Return operators as a graph whose inputs and outputs have their names in the model.
 
-    Tensors that are copies get a step that makes them; those of known values are constants. Unmapped if a desc is not
+    Tensors that are copies get a step that makes them; tensors of known values are constants. Unmapped if a desc is not
     valid, or a step reads a tensor that nothing writes.
     """
     builder = _Builder({x.buffer: name for name, x in (*inputs.items(), *outputs.items())}, set(inputs))

@@ -115,7 +115,7 @@ class Builder:
     ) -> GraphValue:
         """Add an operator of one output, whose shape and type are given, and return that.
 
-        Attributes that are None are left out. All else goes by position, so that any mapping can be their `**`.
+        Attributes that are None are left out. All else is given by position, so that any mapping can be their `**`.
         """
         (value,) = self.nodes_of(type, inputs, [(sizes, data_type, element)], **attributes)
         return value

@@ -22,7 +22,7 @@ def convolution(g: Builder, desc: OperatorDesc) -> None:
     is_forward = desc.values["Direction"] == "FORWARD"
     sizes = g.tensor("OutputTensor").sizes
     reached = _reached(x, kernel, desc, is_forward=is_forward)
-    # OutputPadding is zeros after the result; sizes that a backward one may have beside show what is cut.
+    # OutputPadding is zeros after the result; the sizes that a backward one also has show what is cut.
     zeros = _surplus(sizes[2:], reached) if is_forward else list(desc.values["OutputPadding"])
     own = (*sizes[:2], *_surplus(sizes[2:], zeros))
     if min(own[2:]) < 1:

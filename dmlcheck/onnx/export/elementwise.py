@@ -159,7 +159,7 @@ def power(g: Builder, desc: OperatorDesc) -> None:
 
 
 def modulus_floor(g: Builder, desc: OperatorDesc) -> None:
-    """MODULUS_FLOOR: ONNX has it for integers alone."""
+    """MODULUS_FLOOR: ONNX has it only for integers."""
     if is_float(g.input("ATensor").data_type):
         raise Inexpressible("ONNX's Mod of floats has the sign of the dividend")
     binary("Mod", g, desc, fmod=0)

@@ -100,7 +100,7 @@ _PAD_MODES: dict[str, tuple[str, int, Callable[[int], float]]] = {
 
 
 def padding(g: Builder, desc: OperatorDesc) -> None:
-    """Map PADDING and PADDING1: Pad, as far as its modes go; beyond that, elements by constant indices."""
+    """Map PADDING and PADDING1: Pad where it has the mode; otherwise elements by constant indices."""
     x = g.input("InputTensor")
     mode, before, after = (desc.values[name] for name in ("PaddingMode", "StartPadding", "EndPadding"))
     if mode == "CONSTANT":

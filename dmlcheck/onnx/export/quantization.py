@@ -111,7 +111,7 @@ def _listed_numbers(g: Builder, desc: OperatorDesc, x: GraphValue) -> tuple[list
     parts = desc.parts["QuantizationTensors"]
     sizes = [pair for part in parts for pair in zip(part.tensor.sizes, x.sizes, strict=True)]
     if any(size % own for own, size in sizes):
-        raise Inexpressible("the sizes of QuantizationTensors do not divide those of InputTensor")
+        raise Inexpressible("the sizes of QuantizationTensors do not divide InputTensor's")
     axes = _varied_axes([part.tensor for part in parts])
     values = [g.input(part.label) for part in parts]
     if len(axes) > 1 or any(own not in (1, size) for own, size in sizes):
@@ -122,7 +122,7 @@ def _listed_numbers(g: Builder, desc: OperatorDesc, x: GraphValue) -> tuple[list
 
 
 def _in_bytes(g: Builder, value: GraphValue, change: Callable[[GraphValue], GraphValue]) -> GraphValue:
-    """Return a value whose elements are moved or repeated, those of 4 bits as bytes: ONNX does not move them."""
+    """Return a value whose elements are moved or repeated, 4-bit ones as bytes: ONNX does not move them."""
     kind = value.data_type
     if kind not in BYTES_OF:
         return change(value)

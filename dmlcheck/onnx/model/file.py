@@ -224,7 +224,7 @@ def _replace(field: Any, kept: list[Any]) -> None:
 
 
 def _give_sizes(graph: Any, sizes: Mapping[str, int]) -> set[str]:
-    """Replace sizes by numbers, and return the names of all: those of places where they have none, or were given so."""
+    """Replace sizes by numbers, and return the names of all: a place stands in where a size has none."""
     names = set()
     for value in graph.input:
         for axis, dim in enumerate(value.type.tensor_type.shape.dim):

@@ -1,7 +1,7 @@
 """Operators that ONNX defines by a function: the nodes that replace one.
 
 ONNX Runtime inlines a node that no provider takes: InlineFunctionsAOTImpl in its core/framework/graph_partitioner.cc.
-The functions here are those of the package onnx.
+The functions here come from the package onnx.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ class Use(NamedTuple):
 
     Its whole numbers are from `least` to below `most`, its floats in the range `floats`; or `related` makes its numbers
     for its shape. `length` is "total" for the number of keys, "last" for the place of the last one, and `past` names
-    the input that has the keys of earlier runs, `new` those of the keys and queries of this one.
+    the input that has the keys of earlier runs, `new` the inputs with the keys and queries of this one.
     """
 
     most: int | None = None
@@ -59,7 +59,7 @@ class Use(NamedTuple):
 
 
 def uses_of(model: Any, sizes: Mapping[str, Sequence[int]]) -> dict[str, Use]:
-    """Return the uses of the inputs of a model; `sizes` are those of the inputs and constants."""
+    """Return the uses of the inputs of a model; `sizes` has the sizes of the inputs and constants."""
     readers: dict[str, list[tuple[Any, int]]] = {}
     for node in all_nodes(model.graph):
         for index, name in enumerate(node.input):
@@ -243,7 +243,7 @@ def _same_count(_: Reader) -> Made:
 
 
 def _parts(reader: Reader) -> Made:
-    """Return parts of nearly equal size; a number alone is the size of all."""
+    """Return parts of nearly equal size; a single number is the size of all."""
     total = reader.size(0, reader.attribute("axis", 0))
 
     def made(shape: tuple[int, ...]) -> Sequence[int]:
@@ -260,7 +260,7 @@ def _sampled(reader: Reader) -> Made:
 
 
 def _larger(reader: Reader) -> Made:
-    """Return sizes of which the last two are twice those of the tensor."""
+    """Return the tensor's sizes with the last two doubled."""
     own = reader.of(0)
 
     def made(shape: tuple[int, ...]) -> Sequence[int]:

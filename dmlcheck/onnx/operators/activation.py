@@ -25,7 +25,7 @@ def _slope(node: OnnxNode) -> list[Counterpart]:
 
 
 def _slope_of_channels(node: OnnxNode) -> list[Counterpart]:
-    """PARAMETERIZED_RELU: before opset 7, several slopes are those of the channels."""
+    """PARAMETERIZED_RELU: before opset 7, several slopes belong to the channels."""
     x, slope = node.input(0), node.input(1)
     if node.opset >= 7 or slope.ndim != 1 or slope.size == 1 or x.ndim < 2:
         return _slope(node)

@@ -76,7 +76,7 @@ def _of_blocks(operator: str, x: TensorRef, numbers: list[TensorRef], output: Te
 
 
 def _zero_if_unsigned(few: TensorRef, scale: TensorRef) -> list[TensorRef]:
-    """Return the zero point 0 of an unsigned type, beside a scale: DirectML's own is the middle of the type."""
+    """Return the zero point 0 of an unsigned type, for a scale: DirectML's own is the middle of the type."""
     if not few.data_type.startswith("U"):
         return []
     zero = TensorRef.of(np.zeros((1,) * scale.ndim, np.uint8), few.element)

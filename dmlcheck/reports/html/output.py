@@ -213,7 +213,7 @@ class _Scale(NamedTuple):
 
 
 def _bars(profile: Sequence[float], width: float, scale: _Scale) -> Iterator[Markup]:
-    """Yield the bars of finite errors as one path, and those of infinite ones as another."""
+    """Yield the bars of finite errors as one path, and the bars of infinite ones as another."""
     step = width / len(profile)
     thick = min(step - (1 if step > 4 else 0.4), 26)
     bars: dict[bool, list[str]] = {False: [], True: []}

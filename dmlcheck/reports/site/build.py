@@ -167,7 +167,7 @@ def _rules(guide: Sequence[GuidePage]) -> File:
 
 
 class SearchEntry(NamedTuple):
-    """Something to find, and its place in the site; the other values are those of `IndexEntry` of `specs`."""
+    """Something to find, and its place in the site; the other values are the ones of `IndexEntry` of `specs`."""
 
     name: str
     text: str

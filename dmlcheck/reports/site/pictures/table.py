@@ -136,7 +136,7 @@ def _last_step(shown: Shown, parts_of: Callable[[GateCell], list[Part]]) -> list
 
 
 def lstm(cell: GateCell) -> list[Part]:
-    """Return the boxes of LSTM, whose weights are those of the gates i, o, f and of the candidate g."""
+    """Return the boxes of LSTM, whose weights are in the order of the gates i, o, f and the candidate g."""
     i, o, f, g = (cell.gate(at, name) for at, name in enumerate("iofg"))
     memory = f.value * cell.memory + i.value * g.value
     calculation = f"{numbers(f.value, cell.memory)} + {numbers(i.value, g.value)}"
@@ -153,7 +153,7 @@ def lstm(cell: GateCell) -> list[Part]:
 
 
 def gru(cell: GateCell) -> list[Part]:
-    """Return the boxes of GRU, whose weights are those of the gates z and r and of the candidate n."""
+    """Return the boxes of GRU, whose weights are in the order of the gates z and r and the candidate n."""
     z, r = cell.gate(0, "z"), cell.gate(1, "r")
     n = cell.gate(2, "n", r.value, ("r",))
     hidden = (1 - z.value) * n.value + z.value * cell.hidden
@@ -183,7 +183,7 @@ def numbers(one: float, other: float) -> str:
 
 
 def _drawn(parts: Sequence[Part], height: float) -> Iterator[str]:
-    """Yield the boxes in columns, and the arrows to those of other columns and to the box below."""
+    """Yield the boxes in columns, and the arrows to boxes of other columns and to the box below."""
     boxes = dict(_placed(parts, height))
     for part in parts:
         for name in part.reads:
