@@ -1,4 +1,4 @@
-"""What cases cover of the support tables, and where their expected results come from, as commands print it."""
+"""The coverage of the support tables by cases, and where their expected results come from, as commands print it."""
 
 from __future__ import annotations
 
