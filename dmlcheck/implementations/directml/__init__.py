@@ -117,8 +117,8 @@ class DirectMLLibrary(Implementation):
             if answer.is_accepted:
                 raise NoDevice("no device")
             raise (Refused if answer.is_refusal else Failure)(answer.text)
+        from dmlcheck.implementations.directml.buffers import input_bytes, output_of
         from dmlcheck.implementations.directml.executor import FILL, GUARD
-        from dmlcheck.implementations.directml.structs import input_bytes, output_of
 
         given = input_bytes(desc, inputs)
         parts = [each for field in desc.spec.outputs for each in _slots(desc, field.name)]

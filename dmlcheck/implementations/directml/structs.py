@@ -9,15 +9,11 @@ import struct
 from functools import cache
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.specs.c_types import c_type
 from dmlcheck.specs.load import load_spec
 from dmlcheck.specs.names import DATA_TYPES, ENUMS, UINT64_MAX
 from dmlcheck.specs.records import Field
-from dmlcheck.values.layouts import Array, laid_out, viewed
-from dmlcheck.values.number_formats import NUMPY_TYPES
 
 _BUFFER_TENSOR = struct.Struct("<iiI4xQQQI4x")  # DML_BUFFER_TENSOR_DESC
 _SIZES_AT, _STRIDES_AT = 16, 24
@@ -195,55 +191,3 @@ def scalar_bytes(data_type: str, value: float) -> bytes:
     bits = max(8, DATA_TYPES[data_type].bits) if data_type in DATA_TYPES else 8
     is_finite = value == value and abs(value) != float("inf")  # noqa: PLR0124 - NaN is not equal to itself
     return ((int(value) if is_finite else 0) & (1 << bits) - 1).to_bytes(bits // 8, "little")
-
-
-# ---- tensors as DirectML's buffers: bytes of inputs in the order of their bindings, arrays of outputs
-
-
-_FOUR_BITS = 4
-
-
-def input_bytes(desc: OperatorDesc, inputs: dict[str, Any]) -> list[tuple[bytes, bool] | None]:
-    """Return for each input binding its bytes and whether DirectML owns it, None for one that is left out."""
-    bound: list[tuple[bytes, bool] | None] = []
-    for field in desc.spec.inputs:
-        parts = desc.parts[field.name]
-        given = inputs.get(field.name)
-        arrays = given if isinstance(given, list) else [given]
-        pairs = zip(parts, arrays, strict=False)
-        bound += [(_bytes(part.tensor, array), part.tensor.flags == "OWNED_BY_DML") for part, array in pairs] or [None]
-    return bound
-
-
-def _bytes(tensor: TensorDesc, values: Array) -> bytes:
-    elements = laid_out(tensor, values)
-    if DATA_TYPES[tensor.data_type].bits == _FOUR_BITS:
-        elements = _packed(elements.view(np.uint8))
-    data = elements.tobytes()
-    return data + bytes(max(tensor.implied_bytes, tensor.total_size or 0) - len(data))
-
-
-def _packed(elements: Array) -> Array:
-    """Return two 4-bit elements a byte, the first in its low half."""
-    padded = np.zeros(-(-elements.size // 2) * 2, np.uint8)
-    padded[: elements.size] = elements & 0xF
-    packed: Array = padded[::2] | padded[1::2] << 4
-    return packed
-
-
-def output_of(tensor: TensorDesc, data: bytes) -> Array:
-    """Return the array of an output, in the shape of its sizes, from the bytes of its buffer."""
-    if DATA_TYPES[tensor.data_type].bits == _FOUR_BITS:
-        elements = _unpacked(np.frombuffer(data, np.uint8), tensor.data_type)
-    else:
-        dtype = NUMPY_TYPES[tensor.data_type]
-        elements = np.frombuffer(data, dtype, len(data) // dtype.itemsize)
-    return viewed(tensor, elements).copy()
-
-
-def _unpacked(data: Array, data_type: str) -> Array:
-    halves = np.stack([data & 0xF, data >> 4], axis=1).ravel()
-    if DATA_TYPES[data_type].kind == "uint":
-        return halves
-    signed: Array = (halves ^ 8).astype(np.int8) - np.int8(8)
-    return signed
