@@ -19,7 +19,7 @@ from standin_dxdispatch import installed
 from dmlcheck.formats.dxdispatch import outputs, scripts
 from dmlcheck.formats.dxdispatch.form import MODEL
 from dmlcheck.implementations import Failure, Unavailable, make, require_models
-from dmlcheck.implementations.recorded import RecordedTensors
+from dmlcheck.implementations.dxdispatch import RecordedTensors
 
 # Results by hand.
 CASES = """\
