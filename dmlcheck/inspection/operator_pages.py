@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from dmlcheck.inspection.executed import executed_dict, runs_of
 from dmlcheck.inspection.level_diff import level_evidence
+from dmlcheck.reference.ball.roundings import limits_and_sources, rounding, words
+from dmlcheck.reference.bindings import row
 from dmlcheck.specs.about import FAMILIES, AboutOperator, load_about
 from dmlcheck.specs.c_types import c_type
 from dmlcheck.specs.counterparts import LibraryCounterpart, counterparts
 from dmlcheck.specs.lineage import Version, lineage, older_operator, version
+from dmlcheck.specs.load import load_spec
 from dmlcheck.specs.names import ENUMS, FEATURE_LEVELS, LEVELS, WINDOWS, first_windows, releases_of
 from dmlcheck.specs.recipes import Recipe, thread_address
 from dmlcheck.specs.records import (
@@ -229,8 +235,6 @@ class OperatorRecord(NamedTuple):
 
 def operator_record(spec: OperatorSpec) -> OperatorRecord:
     """Return the record of an operator."""
-    from dmlcheck.inspection.formulas import formula_texts
-
     about = load_about(spec.operator)
     return OperatorRecord(
         spec=spec,
@@ -241,3 +245,34 @@ def operator_record(spec: OperatorSpec) -> OperatorRecord:
         version=version(spec),
         versions=lineage(spec),
     )
+
+
+# ---- the formulas of kernels as text, and the elementary functions in them
+
+
+def formula_texts(operator: str) -> list[str]:
+    """Return the paragraphs of a kernel's docstring: its formula, and the meaning of the names in it.
+
+    Functions of NumPy and of `special` have none, since their names say what they compute.
+    """
+    function = row(operator).kernel.function
+    text = None if isinstance(function, np.ufunc) or function.__module__ == _SPECIAL else inspect.getdoc(function)
+    return [" ".join(part.split()) for part in (text or "").split("\n\n") if part]
+
+
+def is_computed(operator: str) -> bool:
+    """Whether an operator rounds, so that its tolerance follows from its formula."""
+    return row(operator).kernel.is_exact is not True
+
+
+def rounding_texts(operator: str, data_type: str = "FLOAT32") -> list[tuple[str, str]]:
+    """Return the elementary functions in an operator's formula, each with its rounding and the source of that."""
+    return [(name, words(rounding(name, data_type))) for name in load_spec(operator).functions]
+
+
+def rounding_limits(operator: str, data_type: str = "FLOAT32") -> list[tuple[str, list[tuple[str, str]]]]:
+    """Return the elementary functions in an operator's formula, each with its limits and their sources."""
+    return [(name, limits_and_sources(rounding(name, data_type))) for name in load_spec(operator).functions]
+
+
+_SPECIAL = "dmlcheck.reference.functions.special"

@@ -19,10 +19,9 @@ from dmlcheck.formats.dxdispatch.form import wrong_type
 from dmlcheck.formats.dxdispatch.memory import bound_bytes, unknown_bindings
 from dmlcheck.formats.dxdispatch.model import DxModel, ModelCommand
 from dmlcheck.formats.dxdispatch.resources import Resource, filled_resources
-from dmlcheck.graphs.buffers import byte_count, from_bytes, to_bytes
+from dmlcheck.graphs.buffers import byte_count, constants_of, from_bytes, to_bytes
 from dmlcheck.graphs.check import valid_steps
 from dmlcheck.graphs.compute import Load, run_steps
-from dmlcheck.graphs.constants import constants_of
 from dmlcheck.graphs.records import Graph, GraphFile, Step
 from dmlcheck.specs.names import DATA_TYPES, NEWEST_LEVEL
 from dmlcheck.specs.records import INPUT, OUTPUT

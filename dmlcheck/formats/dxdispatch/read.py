@@ -12,9 +12,16 @@ from dmlcheck.diagnostics.record import MAX_PROBLEMS, Checking, Diagnostic, Find
 from dmlcheck.diagnostics.wording import describe
 from dmlcheck.files.document import Document, Path
 from dmlcheck.formats.dxdispatch.bindings import Resources, binding_findings, read_bindings
-from dmlcheck.formats.dxdispatch.form import count_findings, file_path_findings, missing_key, name_findings, wrong_type
+from dmlcheck.formats.dxdispatch.form import (
+    count_findings,
+    data_type,
+    file_path_findings,
+    missing_key,
+    name_findings,
+    plain_desc,
+    wrong_type,
+)
 from dmlcheck.formats.dxdispatch.model import DEFERRED, DxModel, ModelBinding, ModelCommand
-from dmlcheck.formats.dxdispatch.notation import data_type, plain_desc
 from dmlcheck.formats.registry import takers
 from dmlcheck.graphs.records import GraphFile
 from dmlcheck.specs.load import full_name, load_spec

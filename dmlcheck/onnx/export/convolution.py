@@ -8,7 +8,7 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.onnx.export.activation import fused
 from dmlcheck.onnx.export.builder import Builder, Maker
 from dmlcheck.onnx.export.records import GraphValue, Inexpressible
-from dmlcheck.onnx.export.requirements import positive
+from dmlcheck.onnx.export.representable import positive
 
 
 def convolution(g: Builder, desc: OperatorDesc) -> None:

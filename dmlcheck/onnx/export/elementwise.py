@@ -6,8 +6,7 @@ import math
 from functools import partial
 
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.onnx.export.builder import Builder, Maker
-from dmlcheck.onnx.export.exact_arithmetic import scaled
+from dmlcheck.onnx.export.builder import Builder, Maker, scaled
 from dmlcheck.onnx.export.records import GraphValue, Inexpressible
 from dmlcheck.onnx.export.representable import as_element, as_float32, fits, is_float, multiplies_exactly
 from dmlcheck.onnx.same_operators import BINARY, BITWISE, COMPARISONS, LOGICAL, UNARY

@@ -8,7 +8,7 @@ from functools import partial
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.onnx.export.builder import Builder, Maker
 from dmlcheck.onnx.export.records import GraphValue, Inexpressible
-from dmlcheck.onnx.export.requirements import FLOATS, require_type
+from dmlcheck.onnx.export.representable import FLOATS, require_type
 
 
 def indices(g: Builder, count: int | None = None) -> GraphValue:

@@ -9,8 +9,7 @@ from collections.abc import Callable, Sequence
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.onnx.export.builder import Builder, Maker
 from dmlcheck.onnx.export.records import GraphValue
-from dmlcheck.onnx.export.representable import as_element, as_float32
-from dmlcheck.onnx.export.requirements import positive, require_few_indices
+from dmlcheck.onnx.export.representable import as_element, as_float32, positive, require_few_indices
 
 
 def join(g: Builder, desc: OperatorDesc) -> None:

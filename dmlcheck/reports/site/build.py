@@ -14,7 +14,6 @@ from dmlcheck.inspection.executed import executed_runs
 from dmlcheck.inspection.operator_pages import OperatorRecord, operator_record
 from dmlcheck.reports.executed import executed_text
 from dmlcheck.reports.site.guide import GuidePage, guide_pages, guide_values
-from dmlcheck.reports.site.links import address_of_level, address_of_operator, address_of_rule, address_of_type
 from dmlcheck.reports.site.lists import (
     TYPES,
     corrections_values,
@@ -27,7 +26,15 @@ from dmlcheck.reports.site.lists import (
 )
 from dmlcheck.reports.site.mistakes import Mistake
 from dmlcheck.reports.site.operators import NearbyOperators, operator_values
-from dmlcheck.reports.site.templates import file_text, render, with_minus
+from dmlcheck.reports.site.templates import (
+    address_of_level,
+    address_of_operator,
+    address_of_rule,
+    address_of_type,
+    file_text,
+    render,
+    with_minus,
+)
 from dmlcheck.reports.style import styled
 from dmlcheck.specs.about import FAMILIES
 from dmlcheck.specs.names import ENUMS, LEVELS, first_windows, level_and_version

@@ -17,8 +17,8 @@ from dmlcheck.inspection.executed import executed_dict, runs_of
 from dmlcheck.inspection.operator_pages import operator_dict, operator_record
 from dmlcheck.reports.executed import executed_text
 from dmlcheck.reports.site.build import neighbours
-from dmlcheck.reports.site.links import address_of_level, address_of_operator, address_of_rule, address_of_type
 from dmlcheck.reports.site.lists import TYPES
+from dmlcheck.reports.site.templates import address_of_level, address_of_operator, address_of_rule, address_of_type
 from dmlcheck.specs.load import load_spec, operator_names
 from dmlcheck.specs.names import LEVELS, short_operator
 
