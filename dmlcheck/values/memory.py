@@ -29,12 +29,14 @@ def reuse_freed_memory() -> None:
     import ctypes
 
     with contextlib.suppress(OSError, TypeError, AttributeError):  # Windows, macOS and musl have no such function
-        for option, value in _OF_GLIBC.items():
-            ctypes.CDLL(None).mallopt(option, value)
+        set_option = ctypes.CDLL(None).mallopt
+        if set_option(_MMAP_THRESHOLD, 256 * 2**20) or set_option(_MMAP_THRESHOLD, _LIMIT_OF_OLDER_RELEASES):
+            set_option(_TRIM_THRESHOLD, 512 * 2**20)
+            set_option(_ARENA_MAX, 1)
 
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8  # the names in glibc's malloc.h begin with M_
-_OF_GLIBC = {_MMAP_THRESHOLD: 256 * 2**20, _TRIM_THRESHOLD: 512 * 2**20, _ARENA_MAX: 1}
+_LIMIT_OF_OLDER_RELEASES = 32 * 2**20  # of the threshold, by mallopt(3)
 
 
 def _system_bytes() -> int | None:
