@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dmlcheck.descs.strides import packed_strides
 from dmlcheck.reference.arrays.data_types import beginning
 from dmlcheck.reference.arrays.places import with_ones_after
 from dmlcheck.reference.ball.numbers import Array
@@ -35,26 +36,38 @@ def lower(x: Array, like: Array, scales: Any, input_offsets: Any, output_offsets
     return _resampled(_lower, x, like, scales, input_offsets, output_offsets)
 
 
-def extended(x: Array, like: Array, scales: Any, input_offsets: Any, output_offsets: Any) -> Array:
-    """Return the places on lines through two elements, in the sizes of another array.
+def extended(x: Array, like: Array, scales: Any, input_offsets: Any, output_offsets: Any, strides: Any = None) -> Array:
+    """Return the places on lines through two elements, in the sizes of another array with strides.
+
+    The axes of size 1 come first, then the others as they lie in memory, the last of which changes fastest.
 
     The elements are those beside the place that an InputPixelOffset limited to [0, 1] gives. Along one axis that is so
-    for the first element of each block alone: the others are on the line through those beside the place. It is the last
-    axis, longer than 1, after which the sizes make up a BLOCK, or else the first one; along it there is one block, or
-    two or more.
+    for the first element of each block alone: the others are on the line through those beside the place. Along an axis
+    there is one block, or two or more. It is the last axis of blocks after which the sizes make up a BLOCK, or else the
+    first one that is longer than 1.
     """
-    return _resampled(_extended, x.astype(np.float32), like, scales, input_offsets, output_offsets)
+    steps = packed_strides(like.shape) if strides is None else strides
+    order = sorted(range(x.ndim), key=lambda axis: (like.shape[axis] > 1, -steps[axis]))
+    each = (np.broadcast_to(own, x.ndim)[order] for own in (scales, input_offsets, output_offsets))
+    found = _resampled(_extended, x.astype(np.float32).transpose(order), like.transpose(order), *each)
+    return found.transpose(np.argsort(order))
 
 
 def _resampled(along: AlongAxis, x: Array, like: Array, scales: Any, input_offsets: Any, output_offsets: Any) -> Array:
-    """Return an array resampled along one axis after the other; offsets are numbers, or one for each axis."""
-    each = (np.broadcast_to(np.asarray(own, np.float32), x.ndim) for own in (scales, input_offsets, output_offsets))
-    long = (axis for axis, size in enumerate(like.shape) if size > 1 and math.prod(like.shape[axis + 1 :]) >= BLOCK)
-    in_blocks = max(long, default=0)
+    """Return an array resampled along one axis after the other; offsets are numbers, or one for each axis.
+
+    Along an axis of scale 1 whose offsets cancel, the elements stay as they are. If all axes are so, the first is not.
+    """
+    each = [np.broadcast_to(np.asarray(own, np.float32), x.ndim) for own in (scales, input_offsets, output_offsets)]
+    is_still = (each[0] == 1) & (each[1] + each[2] == 0)
+    is_still[0] &= not is_still.all()
+    blocks = [next(own for own in BLOCKS if size == own or size >= 2 * own) for size in like.shape]
+    wide = (axis for axis, own in enumerate(blocks) if own > 1 and math.prod(like.shape[axis + 1 :]) >= BLOCK)
+    first = next((axis for axis, size in enumerate(like.shape) if size > 1), 0)
+    in_blocks = max(wide, default=first)
     for axis, (size, scale, before, after) in enumerate(zip(like.shape, *each, strict=True)):
-        is_still = bool(scale == 1 and before + after == 0)
-        block = next(own for own in BLOCKS if size == own or size >= 2 * own) if axis == in_blocks else 1
-        x = along(x, axis, (np.arange(size, dtype=np.float32) - after) / scale, before, is_still, block)
+        block = blocks[axis] if axis == in_blocks else 1
+        x = along(x, axis, (np.arange(size, dtype=np.float32) - after) / scale, before, bool(is_still[axis]), block)
     return x
 
 

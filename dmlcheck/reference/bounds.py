@@ -80,6 +80,7 @@ def bounds(
     has_one_cause: bool = False,
     with_measured: bool = False,
     without_roundings: bool = False,
+    with_overflows: bool = False,
 ) -> Iterator[tuple[str, Array, Bound]]:
     """Yield the bounds of the elements where the masks `asked` are true, tile by tile.
 
@@ -88,7 +89,8 @@ def bounds(
     `is_likely` asks for the bounds of likely errors, `with_likely` for both: the bounds of likely errors are included
     if sharing work makes them cheap. `has_one_cause` adds up the errors of inputs as correlated ones. `with_measured`
     also bounds the undefined elements whose results were measured on DirectML. `without_roundings` asks only for the
-    exact results. TooMuchWork if that would take too long.
+    exact results. `with_overflows` leaves results without a bound that follow from a number beyond the type.
+    TooMuchWork if that would take too long.
     """
     refuse_too_much(desc, inputs)
     is_winograd = WINOGRAD in precision.algorithms and may_be_winograd(desc)
@@ -99,6 +101,7 @@ def bounds(
         has_twins=has_twins,
         has_one_cause=has_one_cause or arithmetic.has_one_cause,
         is_exact=without_roundings,
+        has_overflows=with_overflows,
     )
     found = _quietly(_bounds(desc, inputs, asked, arithmetic, with_measured=with_measured))
     if not is_winograd:

@@ -16,7 +16,8 @@ import numpy as np
 from dmlcheck.reference.arrays.data_types import is_float
 from dmlcheck.reference.arrays.data_types import nearest as nearest_whole
 from dmlcheck.reference.arrays.places import Places, numbers_of, with_ones_after
-from dmlcheck.reference.ball.numbers import Array, Ball, hull, radius, raw, summing_error
+from dmlcheck.reference.ball.errors import unbounded
+from dmlcheck.reference.ball.numbers import Array, Ball, hull, of_array, radius, raw, summing_error
 from dmlcheck.reference.results import PartlyUndefined, alternatives, ways_of
 from dmlcheck.reference.rows import Axes
 
@@ -176,8 +177,8 @@ def linear(x: Array, places: Sequence[Any], *, channels: int = 0) -> PartlyUndef
     kept = [np.unique(np.concatenate([index for way in ways for index in way.elements])) for ways in near]
     near = list(map(_within, kept, near))
     elements = taken(x, kept)
-    if np.isfinite(elements).all():
-        return PartlyUndefined(averaged(elements, elements, near, places), is_lost(places))
+    if np.isfinite(elements).all() or any(isinstance(x, Ball) and x.arithmetic.has_overflows for x in places):
+        return PartlyUndefined(averaged(elements, finite(elements), near, places), is_lost(places))
     kinds = kinds_of(elements, partial(seen_in_averages, near=near, channels=channels))
     numbers = np.where(np.isfinite(elements), elements, np.nan)
     found = averaged(numbers, finite(elements), near, places, is_finite=False)
@@ -232,7 +233,7 @@ def computed(elements: Array, numbers: Sequence[Any]) -> Any:
     """Return elements as float64, or as balls if one of the numbers is a ball."""
     wide = elements if elements.dtype.kind == "f" else elements.astype(np.float64)
     arithmetic = next((x.arithmetic for x in numbers if isinstance(x, Ball)), None)
-    return wide.astype(np.float64, copy=False) if arithmetic is None else Ball(wide, None, arithmetic)
+    return wide.astype(np.float64, copy=False) if arithmetic is None else of_array(wide, arithmetic)
 
 
 def mixed(x: Any, way: Between, axis: int, *, is_finite: bool = True) -> Any:
@@ -255,8 +256,16 @@ def in_any_order(found: Any, elements: Array, near: Sequence[Between]) -> Any:
     sizes, is_mixed = np.abs(elements.astype(np.float64)), reduce(np.logical_or.outer, [way.part != 0 for way in near])
     for axis, way in enumerate(near):
         sizes = mixed(sizes, way, axis)
+    most = 2 * reduce(_largest_beside, enumerate(near), np.abs(elements.astype(np.float64)))  # of a difference
     own = np.where(is_mixed, _ROUNDINGS * found.arithmetic.unit_roundoff * sizes, 0.0)
-    return Ball.result(raw(found), radius(found) + own, found.arithmetic, found.terms)
+    error = radius(found) + unbounded(most, own, found.arithmetic)
+    return Ball.result(raw(found), error, found.arithmetic, found.terms)
+
+
+def _largest_beside(sizes: Array, along: tuple[int, Between]) -> Array:
+    axis, way = along
+    found: Array = np.maximum(np.take(sizes, way.low, axis), np.take(sizes, way.high, axis))
+    return found
 
 
 _ROUNDINGS = 8  # u times the weighted average of absolute values; 4.8 is the largest error that was measured
