@@ -18,7 +18,7 @@ from dmlcheck.reference.arrays.data_types import nearest as nearest_whole
 from dmlcheck.reference.arrays.places import Places, numbers_of, with_ones_after
 from dmlcheck.reference.ball.errors import unbounded
 from dmlcheck.reference.ball.numbers import Array, Ball, hull, of_array, radius, raw, summing_error
-from dmlcheck.reference.results import PartlyUndefined, alternatives, ways_of
+from dmlcheck.reference.results import AsMeasured, PartlyUndefined, alternatives, ways_of
 from dmlcheck.reference.rows import Axes
 
 Rounding = Callable[[Any], Any]
@@ -301,18 +301,23 @@ def returned(
 ) -> PartlyUndefined:
     """Return the gradient of a tile of a tensor of some sizes, from the gradient at places between its elements.
 
-    It is the transpose of `nearest` with a rounding, and of `linear` without. All results are undefined if a place is
-    not finite, or has an error of more than a few elements. If `numbers` are balls, so are the results.
+    It is the transpose of `nearest` with a rounding, and of `linear` without. All results are undefined if a place has
+    an error of more than a few elements, and measured if it is not finite: a place of NaN is at each element for a
+    rounding, and at none without. If `numbers` are balls, so are the results.
     """
     seen = list(map(_reached, places, tile, sizes))
     at = [own[part] for own, part in zip(places, seen, strict=True)]
     near = list(map(partial(shares, rounding=rounding), at, sizes, (part.start for part in tile)))
     found = spread(computed(gradient[tuple(seen)], [numbers]), near, [*map(len, tile)]).rounded()
-    return PartlyUndefined(found.value, found.where | is_any_lost(at))
+    is_measured = not all(np.isfinite(raw(own)).all() for own in places)
+    value = AsMeasured(found.value, is_measured) if is_measured else found.value
+    return PartlyUndefined(value, found.where | any((radius(own) > _FEW).any() for own in at))
 
 
 def _reached(places: Any, tile: range, size: int) -> slice:
     """Return the slice of the places along an axis that may depend on the elements of a tile; at least one place."""
+    if np.isnan(raw(places)).any():
+        return slice(None)
     held = clamped(raw(places), size)
     start, stop = np.searchsorted(held, (tile.start - _REACH, tile.stop - 1 + _REACH)).tolist()
     return slice(start, stop) if start < stop else slice(1)  # the first, with weight 0 for them
@@ -330,7 +335,12 @@ def shares(places: Any, size: int, start: int = 0, rounding: Rounding | None = N
 
     They include the elements that the errors of the places allow. Indices count from `start`.
     """
-    if is_whole(places):
+    if np.isnan(raw(places)).any():  # of the offset, and so of all places
+        count = 1 if rounding is None else size
+        found = [
+            Share(np.full(places.shape, at), np.full(places.shape, float(rounding is not None))) for at in range(count)
+        ]
+    elif is_whole(places):
         found = [Share(clamped(places, size), np.ones(places.shape))]
     else:
         found = _shares_beside(places, size) if rounding is None else _shares_of_nearest(places, size, rounding)
