@@ -69,7 +69,8 @@ class ModelOutputs:
             return
         outputs = {name: values.tensors[name] for name in node.node.output if name in values.tensors}
         arrays = known_arrays(outputs)
-        self.actual.update((name, array) for name, array in arrays.items() if name in self.wanted)
+        if values.nothing is None:  # otherwise the reference stands in
+            self.actual.update((name, array) for name, array in arrays.items() if name in self.wanted)
         self._behind.call(self._follow, node, values, verdict, arrays)
 
     def _follow(

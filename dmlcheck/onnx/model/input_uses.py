@@ -12,6 +12,7 @@ from dmlcheck.onnx.model.sound_values import Made, floats, related, spans
 _PASSES = frozenset(
     ["Cast", "Expand", "Flatten", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze", "Slice", "Split"]
 )
+_CHOSEN = (1, 2)  # the inputs of Where that it gives
 # Operators with an input that indexes another one along an attribute `axis`: the places of both.
 _INDEXES_AXIS = {"Gather": (1, 0), "GatherElements": (1, 0), "ScatterElements": (1, 0), "Scatter": (1, 0)}
 # Operators with an input that indexes the first dimension of another one.
@@ -90,7 +91,8 @@ def _reached(name: str, readers: Mapping[str, list[tuple[Any, int]]]) -> Iterato
     while waiting:
         for node, index in readers.get(waiting.pop(), ()):
             yield node, index
-            if node.op_type in _PASSES and index == 0:
+            is_passed = index in _CHOSEN if node.op_type == "Where" else index == 0 and node.op_type in _PASSES
+            if is_passed:
                 made = [output for output in node.output if output and output not in seen]
                 seen.update(made)
                 waiting += made
