@@ -18,7 +18,7 @@ from dmlcheck.models.beside import one_ahead
 from dmlcheck.models.bisect import ModelBisection
 from dmlcheck.models.cases import Loaded, ModelOrigin, ModelRequest, NodeCase, UnusableModel, loaded, node_cases
 from dmlcheck.models.inner_chain import judge_inside
-from dmlcheck.models.inputs import contradiction
+from dmlcheck.models.inputs import contradiction, of_any_numbers
 from dmlcheck.models.node_files import FailedNode, NodeFiles
 from dmlcheck.models.node_tensors import largest_halves, not_finite
 from dmlcheck.models.node_values import NodeTensors, arrays_of, by_node, of_whole, recorded_tensors, run_node
@@ -268,7 +268,8 @@ class ModelExecution:
         if values.nothing is not None:
             nothing = Unjudged("missing-tensor", "the implementation gave nothing for it")
             ending = ending_of_nothing(values.nothing)
-            help = contradiction(self.asked.sizes)
+            numbers = [] if values.nothing.is_unsupported else model.any_numbers_of(node)
+            help = contradiction(self.asked.sizes) or (of_any_numbers(numbers) if numbers else None)
             if help is not None:
                 ending = ending._replace(findings=tuple(found._replace(help=help) for found in ending.findings))
             return _ended(node, ending, about), nothing

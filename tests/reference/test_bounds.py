@@ -13,6 +13,7 @@ from elements import built
 from grouped import bound as bound_of_groups
 from grouped import built as built_groups
 from judged import answering
+from products_of import built as built_products
 
 import dmlcheck
 from dmlcheck.comparison.compare import Differing
@@ -282,7 +283,9 @@ def test_infinite_factors_times_0_are_nan_or_0_and_no_other_number(tmp_path: Pat
     ],
 )
 def test_nothing_bounds_what_follows_from_a_number_beyond_the_type(a: Any, b: Any, *, unlimited: bool) -> None:
-    desc, inputs = product_of(np.float32([[a]]), np.float32([[b]]))
+    tensors = {"A": np.float32([[a]]), "B": np.float32([[b]]), "C": None}
+    fields = {"TransA": "NONE", "TransB": "NONE", "Alpha": 1.0, "Beta": 1.0}
+    desc, inputs = built_products("GEMM", (1, 1, 1, 1), "FLOAT32", tensors, **fields)
     asked = {OUTPUT: np.ones((1, 1, 1, 1), bool)}
     ((_, _, bound),) = bounds(desc, inputs, asked, with_overflows=True)
     assert (bound.unlimited is not None) == unlimited

@@ -421,7 +421,8 @@ def _of_function(
 ) -> Sequence[Counterpart] | UnusableNode:
     """Return the descs of the nodes that ONNX Runtime puts in the place of one that no provider takes as it is.
 
-    The scope is given their values.
+    The scope is given their values. Nodes that are alike do not share descs: they are one graph, with a tensor for each
+    result.
     """
     if not _has_function(node, of):
         return untaken
@@ -433,7 +434,7 @@ def _of_function(
     )
     used = frozenset(name for part in parts for name in (*part.input, *part.output))
     made: list[Counterpart] = []
-    for _, one in _visits(parts, of._replace(declared={}, used=used), scope):
+    for _, one in _visits(parts, of._replace(declared={}, used=used, alike=None), scope):
         if not isinstance(one.found, UnusableNode):
             made += one.found
         elif one.found.rule == "unknown-sizes":
