@@ -35,7 +35,7 @@ _LARGE = 2**20  # elements; for smaller tensors the memory left is not asked for
 class Prepared(NamedTuple):
     """A case that is ready to run, or the problems that it has.
 
-    - `desc` is the valid desc, or None; then `findings` are its problems, else those of the values.
+    - `desc` is the valid desc, or None; then `findings` are its problems, else the problems of the values.
     - `inputs` has an array by field; for an array of tensors a list of arrays.
     - `expected` has each output's tensor and values by label; `is_any` a mask for each output with elements `any`.
     - `excess` says in a few words that the values do not fit into memory.

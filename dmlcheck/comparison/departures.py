@@ -11,7 +11,7 @@ import numpy as np
 from dmlcheck.reference.arrays.data_types import beginning
 from dmlcheck.reference.arrays.places import with_ones_after
 from dmlcheck.reference.ball.numbers import Array
-from dmlcheck.reference.functions.interpolation import beside, clamped
+from dmlcheck.reference.functions.interpolation import clamped, neighbours
 from dmlcheck.reference.kernels.indexing import last_dimensions, within_all
 from dmlcheck.reference.kernels.regions.samples import (
     Sampling,
@@ -38,10 +38,10 @@ def lower(x: Array, like: Array, scales: Any, input_offsets: Any, output_offsets
 def extended(x: Array, like: Array, scales: Any, input_offsets: Any, output_offsets: Any) -> Array:
     """Return the places on lines through two elements, in the sizes of another array.
 
-    The elements are those beside the place that an InputPixelOffset limited to [0, 1] gives. Along one axis that is so
-    for the first element of each block alone: the others are on the line through those beside the place. It is the last
-    axis, longer than 1, after which the sizes make up a BLOCK, or else the first one; along it there is one block, or
-    two or more.
+    The elements are the neighbours of the place that an InputPixelOffset limited to [0, 1] gives. Along one axis that
+    is so only for the first element of each block: the others are on the line through the place's neighbours. It is the
+    last axis, longer than 1, after which the sizes make up a BLOCK, or else the first one; along it there is one block,
+    or two or more.
     """
     return _resampled(_extended, x.astype(np.float32), like, scales, input_offsets, output_offsets)
 
@@ -107,7 +107,7 @@ def _crop(image: Array, corners: Array, like: Array, sampling: Sampling, outside
 def _sampled_along(x: Array, axis: int, places: Array, rounding: Any) -> Array:
     if rounding is not None:
         return np.take(x, clamped(rounding(places), x.shape[axis]), axis)
-    near = beside(places, x.shape[axis])[0]
+    near = neighbours(places, x.shape[axis])[0]
     low, high = (np.take(x, index, axis) for index in (near.low, near.high))
     found: Array = low + (high - low) * with_ones_after(near.part, 2 - axis)
     return found

@@ -34,7 +34,7 @@ _NO_LINE_END = re.compile(r"[^\r\n]")
 
 
 def parse_json(name: str, text: str) -> Document:
-    """Parse JSON; a duplicate key is a problem beside a value that keeps the first of each."""
+    """Parse JSON; a duplicate key is a problem, and the value keeps the first of each."""
     document = Document(name, text, lambda: _tree(document))
     has_duplicates = False
 
@@ -139,7 +139,7 @@ def _blanked(text: str, spans: list[tuple[int, int]]) -> str:
 
 
 def _tree(document: Document) -> SyntaxNode | None:
-    """Return valid JSON as nodes, like those of YAML."""
+    """Return valid JSON as nodes, as of YAML."""
     nodes = TreeBuilder()
     for match in _TOKEN.finditer(document.text):
         token = match.group()

@@ -11,7 +11,7 @@ import numpy as np
 from dmlcheck.descs.records import OperatorDesc, TensorDesc, TensorPart
 from dmlcheck.graphs.buffers import Array, from_bytes
 from dmlcheck.graphs.records import Step
-from dmlcheck.graphs.side import Carried, Side, rounding
+from dmlcheck.graphs.side import Carried, TensorBounds, rounding
 from dmlcheck.reference.arrays.data_types import infinite
 from dmlcheck.reference.ball.errors import Arithmetic, largest, plus
 from dmlcheck.reference.ball.numbers import Ball, NoBound
@@ -63,7 +63,7 @@ def _carried(step: Step, held: Given, precision: Precision, *, wants_likely: boo
 
 def _sides(
     step: Step, outputs: list[TensorPart], held: Given, precision: Precision, *, is_likely: bool
-) -> dict[str, Side]:
+) -> dict[str, TensorBounds]:
     """Return the bounds of a step's outputs by label."""
     own = arithmetic_of(step.desc, precision._replace(factors=FLOAT32), is_likely=is_likely)
     parts = {part.label: part.tensor for part in step.desc.tensors(INPUT)}
@@ -89,7 +89,7 @@ def _stored(x: Any, tensor: TensorDesc) -> Any:
     return Ball(value, np.where(is_new, 0.0, x.radius), x.arithmetic, x.terms)
 
 
-def _differ(sides: dict[str, Side], others: dict[str, Side]) -> None:
+def _differ(sides: dict[str, TensorBounds], others: dict[str, TensorBounds]) -> None:
     """Leave elements without a bound where tensors that are stored give other results than numbers that are kept."""
     for label, side in sides.items():
         a, b = (one.radius * 0 if one.value is None else one.value for one in (side, others[label]))
@@ -106,16 +106,16 @@ def _of_step(
     precision: Precision,
     is_likely: bool,
     has_one_cause: bool = False,
-) -> dict[str, Side]:
+) -> dict[str, TensorBounds]:
     """Return the bounds of a step's outputs by label, for its inputs, of which `parts` has the tensors.
 
     `has_one_cause` adds up the errors of the inputs as correlated ones.
     """
 
-    def run(given: Mapping[str, Any]) -> dict[str, Side]:
+    def run(given: Mapping[str, Any]) -> dict[str, TensorBounds]:
         return _bounded(step.desc, outputs, given, precision, is_likely=is_likely, has_one_cause=has_one_cause)
 
-    def exactly(given: Mapping[str, Any]) -> dict[str, Side]:
+    def exactly(given: Mapping[str, Any]) -> dict[str, TensorBounds]:
         return _bounded(_without_padding(step.desc), outputs, given, without_roundings=True)
 
     if has_one_cause:
@@ -168,7 +168,7 @@ def _without_padding(desc: OperatorDesc) -> OperatorDesc:
     return desc._replace(values={**desc.values, "PaddingValue": 0}) if "PaddingValue" in desc.values else desc
 
 
-def _spread(own: dict[str, Side], spread: dict[str, Side], power: int) -> dict[str, Side]:
+def _spread(own: dict[str, TensorBounds], spread: dict[str, TensorBounds], power: int) -> dict[str, TensorBounds]:
     """Add the errors of all inputs, carried through a step, to the bounds of its outputs: any element may have them.
 
     The errors of the terms of a sum are independent of each other: their squares add up.
@@ -183,7 +183,7 @@ def _spread(own: dict[str, Side], spread: dict[str, Side], power: int) -> dict[s
     return own
 
 
-def _stay_unbounded(sides: dict[str, Side], balls: Mapping[str, Ball]) -> None:
+def _stay_unbounded(sides: dict[str, TensorBounds], balls: Mapping[str, Ball]) -> None:
     """Leave elements without a bound where an input has none, though the function has limits: they may be NaN."""
     for side in sides.values():
         for x in balls.values():
@@ -191,14 +191,14 @@ def _stay_unbounded(sides: dict[str, Side], balls: Mapping[str, Ball]) -> None:
                 side.radius = np.where(np.isinf(x.radius).reshape(-1), np.inf, side.radius)
 
 
-def _lost(sides: dict[str, Side]) -> dict[str, Side]:
+def _lost(sides: dict[str, TensorBounds]) -> dict[str, TensorBounds]:
     """Leave outputs without any bound."""
     for side in sides.values():
         side.radius = np.full(side.radius.shape, np.inf)
     return sides
 
 
-def _sort(side: Side, x: Ball, axis: int) -> None:
+def _sort(side: TensorBounds, x: Ball, axis: int) -> None:
     """Bound elements that were sorted: an element of any rank moves no more than the most of all along the axis."""
     most = np.broadcast_to(x.radius.max(axis=axis, keepdims=True), side.tensor.sizes).reshape(-1)
     is_float = side.tensor.data_type in FORMATS
@@ -219,9 +219,9 @@ def _bounded(
     inputs: Mapping[str, Any],
     precision: Precision = IN_FLOAT32,
     **options: Any,
-) -> dict[str, Side]:
+) -> dict[str, TensorBounds]:
     limits, has_jumps = function_range(desc), row(desc.spec.operator).kernel.jumps == REMAINDERS
-    sides = {part.label: Side(part.tensor, limits, has_jumps=has_jumps) for part in outputs}
+    sides = {part.label: TensorBounds(part.tensor, limits, has_jumps=has_jumps) for part in outputs}
     asked = {part.label: np.broadcast_to(np.True_, part.tensor.sizes) for part in outputs}
     for label, at, bound in bounds(desc, desc.inputs_by_field(inputs), asked, precision, **options):
         sides[label].put(at, bound)
@@ -253,14 +253,14 @@ def _shared(tensor: TensorDesc, given: Array | Carried, arithmetic: Arithmetic) 
 # weights of an interpolation are computed once, and used in all channels.
 
 
-Compute = Callable[..., dict[str, Side]]
+Compute = Callable[..., dict[str, TensorBounds]]
 
 
 def add_shared(
     desc: OperatorDesc,
     inputs: Mapping[str, Any],
     shared: Mapping[str, Array],
-    sides: dict[str, Side],
+    sides: dict[str, TensorBounds],
     compute: Compute,
 ) -> None:
     """Add up the correlated errors of inputs in the outputs, and mark the correlated errors of the outputs.
@@ -280,7 +280,11 @@ def add_shared(
 
 
 def _of_elements(
-    desc: OperatorDesc, inputs: Mapping[str, Any], shared: Mapping[str, Array], sides: dict[str, Side], compute: Compute
+    desc: OperatorDesc,
+    inputs: Mapping[str, Any],
+    shared: Mapping[str, Array],
+    sides: dict[str, TensorBounds],
+    compute: Compute,
 ) -> None:
     """Mark the correlated errors in the results of an elementwise operator: the operands' own, and jumps."""
     if shared:
@@ -296,7 +300,11 @@ def _of_elements(
 
 
 def _of_sums(
-    desc: OperatorDesc, inputs: Mapping[str, Any], shared: Mapping[str, Array], sides: dict[str, Side], compute: Compute
+    desc: OperatorDesc,
+    inputs: Mapping[str, Any],
+    shared: Mapping[str, Array],
+    sides: dict[str, TensorBounds],
+    compute: Compute,
 ) -> None:
     """Add up the correlated errors in sums and other results; an interpolation has some of its own."""
     exact = compute({label: _exact(x) for label, x in inputs.items()})
@@ -342,7 +350,7 @@ def _excess(radius: Array, other: Array) -> Array:
     return np.asarray(np.fmax(radius - other, 0.0))
 
 
-def _jumps(desc: OperatorDesc, sides: Mapping[str, Side]) -> bool:
+def _jumps(desc: OperatorDesc, sides: Mapping[str, TensorBounds]) -> bool:
     """Whether the results of an operator jump where its operands are within their errors of a limit."""
     jumps = row(desc.spec.operator).kernel.jumps
     return jumps == WHOLE_STEPS or any(side.tensor.data_type not in FORMATS for side in sides.values())

@@ -33,7 +33,7 @@ class Carried(NamedTuple):
     likely_shared: Array | None = None
 
 
-class Side:
+class TensorBounds:
     """The bounds of a tensor as they come in, piece by piece."""
 
     def __init__(self, tensor: TensorDesc, limits: tuple[float, float], *, has_jumps: bool = False) -> None:
@@ -72,7 +72,7 @@ class Side:
             _, radius = _within(self.value, radius, *self.limits)
         self.radius = np.fmax(self.radius, radius)
 
-    def carried(self, likely: Side) -> Carried:
+    def carried(self, likely: TensorBounds) -> Carried:
         """Return the tensor in its buffer."""
         value = np.zeros(self.radius.size) if self.value is None else self.value
         if not self.radius.any():

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import IO, NamedTuple
 
 from dmlcheck.implementations import TimedOut
-from dmlcheck.processes.programs import ALONE, kill
+from dmlcheck.processes.programs import OWN_GROUP, kill
 
 MOST = 64 * 2**10  # bytes kept of the end of a program's output
 _GRACE = 5.0  # seconds for a program's output to arrive after its end
@@ -34,7 +34,7 @@ def run(arguments: Sequence[str], folder: str, timeout: float | None) -> Exited:
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        **ALONE,
+        **OWN_GROUP,
     )
     kept = bytearray()
     stream = process.stdout or open(os.devnull, "rb")  # noqa: SIM115 - there is one: a pipe was asked for

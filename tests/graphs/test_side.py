@@ -7,7 +7,7 @@ import pytest
 
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.graphs import side
-from dmlcheck.graphs.side import Side
+from dmlcheck.graphs.side import TensorBounds
 from dmlcheck.reference.bounds import Bound
 
 
@@ -21,16 +21,16 @@ def test_of_several_right_results_the_middle_is_taken_unless_one_is_not_finite_o
 
 
 def test_a_wider_radius_stays_within_the_range_of_the_function() -> None:
-    made = Side(TensorDesc("FLOAT64", (3,)), (0.0, 1.0))
+    made = TensorBounds(TensorDesc("FLOAT64", (3,)), (0.0, 1.0))
     made.put(np.arange(3), Bound(np.array([0.25, 0.5, 1.0]), np.full(3, 0.125), np.zeros(3, bool), is_rounded=False))
     made.widen(np.array([0.5, 9.0, 0.0]))
     assert made.radius.tolist() == [0.5, 0.5, 0.125]
 
 
 def test_errors_of_one_cause_are_no_larger_than_all_errors_and_lie_in_the_buffer_as_these_do() -> None:
-    made = Side(TensorDesc("FLOAT64", (2,), strides=(2,)), (-np.inf, np.inf))
+    made = TensorBounds(TensorDesc("FLOAT64", (2,), strides=(2,)), (-np.inf, np.inf))
     made.put(np.arange(2), Bound(np.array([1.0, 2.0]), np.array([0.5, 0.25]), np.zeros(2, bool), is_rounded=False))
-    likely = Side(made.tensor, made.limits)
+    likely = TensorBounds(made.tensor, made.limits)
     made.shared, likely.shared = np.array([0.25, 1.0]), np.zeros(2)
     found = made.carried(likely)
     assert found.radius is not None
@@ -41,7 +41,7 @@ def test_errors_of_one_cause_are_no_larger_than_all_errors_and_lie_in_the_buffer
 
 @pytest.mark.parametrize("places", [[0, 1, 2, 3, 4, 5], [2, 3, 4], [5], [0, 2, 4], [0, 1, 4, 5]])
 def test_bounds_of_runs_and_of_other_places_are_put_there(places: list[int]) -> None:
-    made, at = Side(TensorDesc("FLOAT64", (6,)), (-np.inf, np.inf)), np.array(places)
+    made, at = TensorBounds(TensorDesc("FLOAT64", (6,)), (-np.inf, np.inf)), np.array(places)
     value, undefined = at + 0.5, at == places[-1]
     made.put(at, Bound(value, np.full(at.size, 0.25), undefined, is_rounded=False))
     assert made.value is not None
