@@ -15,6 +15,10 @@ from dmlcheck.specs import load
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 
+# What tests print is the same in a GitHub workflow, and stays out of its summary.
+for _name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE"):
+    os.environ.pop(_name, None)
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-snapshots", action="store_true", help="write what is printed instead of comparing it")
@@ -25,11 +29,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--fuzz-seed", type=int, default=0, help="the first seed of what is made")
 
 
-@pytest.fixture(autouse=True)
-def _outside_of_workflows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep what tests print the same in a GitHub workflow, and out of its summary."""
-    for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE"):
-        monkeypatch.delenv(name, raising=False)
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """Let each process begin with tests that stand together: what they share is then made once."""
+    if config.getoption("numprocesses", None) and config.getoption("dist") == "no":
+        config.option.dist = "worksteal"
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ import one_pass
 
 from dmlcheck.descs.records import OperatorDesc, TensorDesc, TensorPart
 from dmlcheck.descs.strides import packed_strides
-from dmlcheck.inspection.formulas import is_computed
+from dmlcheck.inspection.operator_pages import is_computed
 from dmlcheck.reference import engine
 from dmlcheck.reference.ball import narrowed
 from dmlcheck.reference.ball.narrowed import Narrowing

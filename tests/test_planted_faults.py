@@ -33,7 +33,6 @@ SAMPLE = (
     "MEAN_VARIANCE_NORMALIZATION2",
     "ONE_HOT",
     "PADDING1",
-    "RNN",
     "TOP_K1",
     "VALUE_SCALE_2D",
 )
@@ -50,6 +49,15 @@ def test_the_shipped_cases_notice_the_faults_of_an_operator(short: str) -> None:
     pairs = faults.measured(f"DML_OPERATOR_{short}", count=12)
     assert [pair.fault for pair in pairs if pair.is_missed and (pair.fault, short) not in faults_page.REASONS] == []
     assert sum(pair.matters for pair in pairs) > 12
+
+
+@pytest.mark.slow
+def test_the_shipped_cases_notice_the_faults_of_a_recurrence() -> None:
+    """Those that no other operator has, and some of the sums over its long sequences."""
+    own = ("absent:HiddenInitTensor", "absent:SequenceLengthsTensor", "ignored:ActivationDescs", "ignored:Direction")
+    pairs = faults.measured("DML_OPERATOR_RNN", (*own, "inputs-tf32", "sums-float16", "lost-term"), count=12)
+    assert [pair.is_missed for pair in pairs] == [False] * 7
+    assert all(pair.matters for pair in pairs)
 
 
 @pytest.mark.slow

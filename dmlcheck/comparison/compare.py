@@ -671,7 +671,11 @@ def _limits(tolerance: Tolerance, reference: Array, unit: Array) -> list[Array]:
 
 
 def _worst(share: Array, units: Array) -> int:
-    return int(np.lexsort((np.nan_to_num(units), np.nan_to_num(share)))[-1])
+    """Return the place of the largest share; of several the one with the most units, and of these the last."""
+    share = np.nan_to_num(share)
+    largest = np.flatnonzero(share == share.max())
+    units = np.nan_to_num(units[largest])
+    return int(largest[np.flatnonzero(units == units.max())[-1]])
 
 
 def _rank(element: Element) -> tuple[float, float]:

@@ -11,7 +11,7 @@ import numpy as np
 from dmlcheck.descs.records import OperatorDesc, TensorDesc, TensorPart
 from dmlcheck.graphs.buffers import Array, from_bytes
 from dmlcheck.graphs.records import Step
-from dmlcheck.graphs.side import Carried, TensorBounds, rounding
+from dmlcheck.graphs.tensor_bounds import Carried, TensorBounds, rounding
 from dmlcheck.reference.arrays.data_types import infinite
 from dmlcheck.reference.ball.errors import Arithmetic, largest, plus
 from dmlcheck.reference.ball.numbers import Ball, NoBound
@@ -56,12 +56,12 @@ def carried(
 
 def _carried(step: Step, held: Given, precision: Precision, *, wants_likely: bool) -> dict[str, Carried]:
     outputs = [part for part in step.desc.tensors(OUTPUT) if step.outputs.get(part.label)]
-    hard = _sides(step, outputs, held, precision, is_likely=False)
-    likely = _sides(step, outputs, held, precision, is_likely=True) if wants_likely else hard
-    return {step.outputs[label]: side.carried(likely[label]) for label, side in hard.items()}
+    hard = _bounds_of_outputs(step, outputs, held, precision, is_likely=False)
+    likely = _bounds_of_outputs(step, outputs, held, precision, is_likely=True) if wants_likely else hard
+    return {step.outputs[label]: one.carried(likely[label]) for label, one in hard.items()}
 
 
-def _sides(
+def _bounds_of_outputs(
     step: Step, outputs: list[TensorPart], held: Given, precision: Precision, *, is_likely: bool
 ) -> dict[str, TensorBounds]:
     """Return the bounds of a step's outputs by label."""
@@ -70,12 +70,12 @@ def _sides(
     inputs = {label: _input(tensor, held[step.inputs[label]], own) for label, tensor in parts.items()}
     stored = {label: _stored(x, parts[label]) for label, x in inputs.items()}
     compute = partial(_of_step, step, outputs, parts, precision=precision, is_likely=is_likely)
-    sides = compute(inputs)
+    bounded = compute(inputs)
     shared = {label: _shared(tensor, held[step.inputs[label]], own) for label, tensor in parts.items()}
-    add_shared(step.desc, inputs, {label: x for label, x in shared.items() if x is not None}, sides, compute)
+    add_shared(step.desc, inputs, {label: x for label, x in shared.items() if x is not None}, bounded, compute)
     if any(stored[label] is not x for label, x in inputs.items()):
-        _differ(sides, compute(stored))
-    return sides
+        _differ(bounded, compute(stored))
+    return bounded
 
 
 def _stored(x: Any, tensor: TensorDesc) -> Any:
@@ -89,12 +89,12 @@ def _stored(x: Any, tensor: TensorDesc) -> Any:
     return Ball(value, np.where(is_new, 0.0, x.radius), x.arithmetic, x.terms)
 
 
-def _differ(sides: dict[str, TensorBounds], others: dict[str, TensorBounds]) -> None:
+def _differ(bounded: dict[str, TensorBounds], others: dict[str, TensorBounds]) -> None:
     """Leave elements without a bound where tensors that are stored give other results than numbers that are kept."""
-    for label, side in sides.items():
-        a, b = (one.radius * 0 if one.value is None else one.value for one in (side, others[label]))
-        is_same = (a == b) | (np.isnan(a) & np.isnan(b)) | (np.abs(a - b) < side.radius + others[label].radius)
-        side.radius = np.where(is_same, side.radius, np.inf)
+    for label, one in bounded.items():
+        a, b = (part.radius * 0 if part.value is None else part.value for part in (one, others[label]))
+        is_same = (a == b) | (np.isnan(a) & np.isnan(b)) | (np.abs(a - b) < one.radius + others[label].radius)
+        one.radius = np.where(is_same, one.radius, np.inf)
 
 
 def _of_step(
@@ -130,15 +130,15 @@ def _of_step(
         power = 1 if has_one_cause or spread.by == NORMS else 2
         return _spread(run(values), exactly(_errors(inputs, spread, power)), power)
     try:
-        sides = run(inputs)
+        bounded = run(inputs)
     except NoBound:
-        sides = _lost(run({label: _rounded(x, parts[label]) for label, x in inputs.items()}))
+        bounded = _lost(run({label: _rounded(x, parts[label]) for label, x in inputs.items()}))
         if spread.by == RANKS:
-            _sort(sides["OutputValueTensor"], balls["InputTensor"], step.desc.values["Axis"])
-        return sides
+            _sort(bounded["OutputValueTensor"], balls["InputTensor"], step.desc.values["Axis"])
+        return bounded
     if kernel.tiles is ELEMENTS:
-        _stay_unbounded(sides, balls)
-    return sides
+        _stay_unbounded(bounded, balls)
+    return bounded
 
 
 def _may_spread(desc: OperatorDesc, spread: Spread, inexact: Collection[str], outputs: Iterable[TensorPart]) -> bool:
@@ -173,37 +173,37 @@ def _spread(own: dict[str, TensorBounds], spread: dict[str, TensorBounds], power
 
     The errors of the terms of a sum are independent of each other: their squares add up.
     """
-    for label, side in own.items():
+    for label, one in own.items():
         if label.startswith("OutputIndices"):
-            side.radius = np.full(side.radius.shape, np.inf)
+            one.radius = np.full(one.radius.shape, np.inf)
         else:
             more = spread[label]
             total = more.radius if more.value is None else np.abs(more.value) + more.radius
-            side.radius = side.radius + (np.sqrt(total) if power == 2 else total)
+            one.radius = one.radius + (np.sqrt(total) if power == 2 else total)
     return own
 
 
-def _stay_unbounded(sides: dict[str, TensorBounds], balls: Mapping[str, Ball]) -> None:
+def _stay_unbounded(bounded: dict[str, TensorBounds], balls: Mapping[str, Ball]) -> None:
     """Leave elements without a bound where an input has none, though the function has limits: they may be NaN."""
-    for side in sides.values():
+    for one in bounded.values():
         for x in balls.values():
-            if x.shape == side.tensor.sizes and not largest(x.radius) < np.inf:
-                side.radius = np.where(np.isinf(x.radius).reshape(-1), np.inf, side.radius)
+            if x.shape == one.tensor.sizes and not largest(x.radius) < np.inf:
+                one.radius = np.where(np.isinf(x.radius).reshape(-1), np.inf, one.radius)
 
 
-def _lost(sides: dict[str, TensorBounds]) -> dict[str, TensorBounds]:
+def _lost(bounded: dict[str, TensorBounds]) -> dict[str, TensorBounds]:
     """Leave outputs without any bound."""
-    for side in sides.values():
-        side.radius = np.full(side.radius.shape, np.inf)
-    return sides
+    for one in bounded.values():
+        one.radius = np.full(one.radius.shape, np.inf)
+    return bounded
 
 
-def _sort(side: TensorBounds, x: Ball, axis: int) -> None:
+def _sort(output: TensorBounds, x: Ball, axis: int) -> None:
     """Bound elements that were sorted: an element of any rank moves no more than the most of all along the axis."""
-    most = np.broadcast_to(x.radius.max(axis=axis, keepdims=True), side.tensor.sizes).reshape(-1)
-    is_float = side.tensor.data_type in FORMATS
-    value = np.zeros(1) if side.value is None else side.value
-    side.radius = most + rounding(value, most, side.tensor.data_type) if is_float else most
+    most = np.broadcast_to(x.radius.max(axis=axis, keepdims=True), output.tensor.sizes).reshape(-1)
+    is_float = output.tensor.data_type in FORMATS
+    value = np.zeros(1) if output.value is None else output.value
+    output.radius = most + rounding(value, most, output.tensor.data_type) if is_float else most
 
 
 def _rounded(x: Any, tensor: TensorDesc) -> Any:
@@ -221,11 +221,11 @@ def _bounded(
     **options: Any,
 ) -> dict[str, TensorBounds]:
     limits, has_jumps = function_range(desc), row(desc.spec.operator).kernel.jumps == REMAINDERS
-    sides = {part.label: TensorBounds(part.tensor, limits, has_jumps=has_jumps) for part in outputs}
+    bounded = {part.label: TensorBounds(part.tensor, limits, has_jumps=has_jumps) for part in outputs}
     asked = {part.label: np.broadcast_to(np.True_, part.tensor.sizes) for part in outputs}
     for label, at, bound in bounds(desc, desc.inputs_by_field(inputs), asked, precision, **options):
-        sides[label].put(at, bound)
-    return sides
+        bounded[label].put(at, bound)
+    return bounded
 
 
 def _input(tensor: TensorDesc, given: Array | Carried, arithmetic: Arithmetic) -> Any:
@@ -248,7 +248,7 @@ def _shared(tensor: TensorDesc, given: Array | Carried, arithmetic: Arithmetic) 
 
 
 # ---- correlated errors of a step: they add up in a sum, while of independent errors the squares add up
-#
+
 # An implementation rounds the same numbers in the same way, so that results that jump all do so in one direction. The
 # weights of an interpolation are computed once, and used in all channels.
 
@@ -260,50 +260,52 @@ def add_shared(
     desc: OperatorDesc,
     inputs: Mapping[str, Any],
     shared: Mapping[str, Array],
-    sides: dict[str, TensorBounds],
+    bounded: dict[str, TensorBounds],
     compute: Compute,
 ) -> None:
     """Add up the correlated errors of inputs in the outputs, and mark the correlated errors of the outputs.
 
     `shared` has the correlated errors of inputs by label, and `compute` returns the bounds of the outputs for inputs.
     """
-    if _jumps(desc, sides):
+    jumps = row(desc.spec.operator).kernel.jumps
+    # The results jump where the operands are within their errors of a limit.
+    if jumps == WHOLE_STEPS or any(one.tensor.data_type not in FORMATS for one in bounded.values()):
         if shared:
             for label, other in compute(inputs, has_one_cause=True).items():
-                sides[label].widen(other.radius)
-        for side in sides.values():
-            side.shared = side.radius
+                bounded[label].widen(other.radius)
+        for one in bounded.values():
+            one.shared = one.radius
     elif row(desc.spec.operator).kernel.tiles is ELEMENTS:
-        _of_elements(desc, inputs, shared, sides, compute)
+        _of_elements(desc, inputs, shared, bounded, compute)
     elif shared or row(desc.spec.operator).kernel.interpolates:
-        _of_sums(desc, inputs, shared, sides, compute)
+        _of_sums(desc, inputs, shared, bounded, compute)
 
 
 def _of_elements(
     desc: OperatorDesc,
     inputs: Mapping[str, Any],
     shared: Mapping[str, Array],
-    sides: dict[str, TensorBounds],
+    bounded: dict[str, TensorBounds],
     compute: Compute,
 ) -> None:
     """Mark the correlated errors in the results of an elementwise operator: the operands' own, and jumps."""
     if shared:
         others = compute({label: _parted(x, shared.get(label))[0] for label, x in inputs.items()})
-        for label, side in sides.items():
-            side.shared = _excess(side.radius, others[label].radius)
+        for label, one in bounded.items():
+            one.shared = _excess(one.radius, others[label].radius)
     floats = [inputs[part.label] for part in desc.tensors(INPUT) if part.tensor.data_type in FORMATS]
     radii = [x.radius.reshape(-1) for x in floats if isinstance(x, Ball)]
     if row(desc.spec.operator).kernel.jumps == CHOICES and radii:
-        for side in sides.values():
-            is_jump = side.radius > 2 * np.maximum.reduce(radii)
-            side.shared = np.fmax(0.0 if side.shared is None else side.shared, np.where(is_jump, side.radius, 0.0))
+        for one in bounded.values():
+            is_jump = one.radius > 2 * np.maximum.reduce(radii)
+            one.shared = np.fmax(0.0 if one.shared is None else one.shared, np.where(is_jump, one.radius, 0.0))
 
 
 def _of_sums(
     desc: OperatorDesc,
     inputs: Mapping[str, Any],
     shared: Mapping[str, Array],
-    sides: dict[str, TensorBounds],
+    bounded: dict[str, TensorBounds],
     compute: Compute,
 ) -> None:
     """Add up the correlated errors in sums and other results; an interpolation has some of its own."""
@@ -312,16 +314,16 @@ def _of_sums(
         both = {label: _parted(x, shared.get(label)) for label, x in inputs.items()}
         others = compute({label: x for label, (x, _) in both.items()})
         moved = compute({label: x for label, (_, x) in both.items()}, has_one_cause=True)
-        for label, side in sides.items():
+        for label, one in bounded.items():
             rest = others[label].radius
-            side.widen(rest + _excess(moved[label].radius, exact[label].radius))
-            side.shared = _excess(side.radius, rest)
+            one.widen(rest + _excess(moved[label].radius, exact[label].radius))
+            one.shared = _excess(one.radius, rest)
     kernel = row(desc.spec.operator).kernel
     # The factors of sums of products take errors in both directions, but for whole numbers.
     has_factors = kernel.sums == PRODUCTS and desc.tensors(INPUT)[0].tensor.data_type in FORMATS
-    for label, side in sides.items():
+    for label, one in bounded.items():
         more = exact[label].radius if kernel.interpolates else None
-        side.shared = None if has_factors else plus(side.shared, more)
+        one.shared = None if has_factors else plus(one.shared, more)
 
 
 def _parted(x: Any, shared: Array | None) -> tuple[Any, Any]:
@@ -348,9 +350,3 @@ def of_one_cause(x: Any) -> Any:
 def _excess(radius: Array, other: Array) -> Array:
     """Return the excess of a radius over another; 0 where both are infinite."""
     return np.asarray(np.fmax(radius - other, 0.0))
-
-
-def _jumps(desc: OperatorDesc, sides: Mapping[str, TensorBounds]) -> bool:
-    """Whether the results of an operator jump where its operands are within their errors of a limit."""
-    jumps = row(desc.spec.operator).kernel.jumps
-    return jumps == WHOLE_STEPS or any(side.tensor.data_type not in FORMATS for side in sides.values())

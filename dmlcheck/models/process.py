@@ -11,6 +11,7 @@ from dmlcheck.processes.body import questions, tell
 from dmlcheck.processes.child import Child, LateChild, LostChild
 from dmlcheck.running import computed
 from dmlcheck.running.computed import NoOutputs, failed
+from dmlcheck.values.memory import reuse_freed_memory
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -98,6 +99,7 @@ def tensors_of(
 
 def serve(connection: Connection, name: str) -> None:
     """Run models as they are asked for."""
+    reuse_freed_memory()
     implementation = make(name)
     try:
         for asked in questions(connection):

@@ -53,6 +53,7 @@ from dmlcheck.running.results import ERRORED, FAILED, PASSED, SKIPPED, CaseResul
 from dmlcheck.running.verdict import evidence_of
 from dmlcheck.specs.names import highest
 from dmlcheck.validation import minimum_level
+from dmlcheck.values.memory import reuse_freed_memory
 
 
 class ModelExecution:
@@ -74,6 +75,7 @@ class ModelExecution:
         self.plan = plan
         self.asked = asked
         self.files = files
+        reuse_freed_memory()
         self.is_given = implementation is not None
         is_whole = asked.is_whole or asked.is_optimized
         self.implementation = implementation if self.is_given else implementation_of(plan, is_whole=is_whole)

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from dmlcheck.cases.prepare import Prepared
 from dmlcheck.cases.records import Case
 from dmlcheck.comparison.compare import Comparison, allowed, compare, equal_outputs, has_form
@@ -187,8 +189,11 @@ def _known(
     inaccurate = tuple(row for row in of_peer(desc, limits.peer) if row.errors)
     if inaccurate:
         wider = limit._replace(precision=limit.precision._replace(peer=limits.peer))
-        again = compare(expected, actual, wider, _bounds_of(desc, inputs, wider), undefined)
-        if not any(_is_wrong(found.result) for found in again.values()):
+        again = partial(compare, expected, actual, wider, _bounds_of(desc, inputs, wider))
+        wrong = {name: found.refused for name, found in compared.items() if found.refused is not None}
+        farthest = {name: _farthest(mask, expected[name][1], actual[name]) for name, mask in wrong.items()}
+        tried = (again({**undefined, **{name: ~mask for name, mask in masks.items()}}) for masks in (farthest, wrong))
+        if not any(_is_wrong(found.result) for each in tried for found in each.values()):
             return inaccurate
     rows = () if any(result.systematic for result in results) else limits.deviations(desc)
     if not rows:
@@ -196,6 +201,16 @@ def _known(
     from dmlcheck.comparison.deviating import Judged, explaining
 
     return explaining(Judged(desc, inputs, expected, actual, compared, limit), rows)
+
+
+def _farthest(mask: Any, expected: Any, actual: Any) -> Any:
+    """Return a mask of the element that is farthest off among those in a mask."""
+    places = mask.nonzero()
+    with np.errstate(invalid="ignore"):  # infinities
+        off = abs(actual[places].astype(float) - expected[places])
+    chosen = mask & False
+    chosen[tuple(each[off.argmax()] for each in places)] = True
+    return chosen
 
 
 def _is_wrong(output: OutputResult) -> bool:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dmlcheck.descs.read import read_desc
 from dmlcheck.diagnostics.record import collected
-from dmlcheck.graphs.bound import graph_of_desc, run_bound, tensors_to_bind
+from dmlcheck.formats.dxdispatch.evaluate import graph_of_desc, run_bound, tensors_to_bind
 from dmlcheck.graphs.check import valid_steps
 from dmlcheck.graphs.records import Graph, GraphFile, Node
 

@@ -17,7 +17,7 @@ from dmlcheck.graphs import carry
 from dmlcheck.graphs.buffers import to_bytes
 from dmlcheck.graphs.carry import carried
 from dmlcheck.graphs.records import Graph, Step
-from dmlcheck.graphs.side import Carried
+from dmlcheck.graphs.tensor_bounds import Carried
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.node import OnnxNode
 from dmlcheck.reference import engine

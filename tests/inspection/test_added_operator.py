@@ -185,4 +185,5 @@ def test_run_and_fuzz_ask_an_implementation_about_it(copy: Path) -> None:
 
 @pytest.mark.slow
 def test_selfcheck_finds_nothing(copy: Path) -> None:
+    """Neither of the operator nor of what is shipped."""
     assert "all agree" in dmlcheck(copy, "selfcheck")

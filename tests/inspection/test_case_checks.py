@@ -8,7 +8,7 @@ import pytest
 
 import dmlcheck
 from dmlcheck.cases.records import Case
-from dmlcheck.inspection.case_checks import case_problems
+from dmlcheck.inspection.coverage import case_problems
 from dmlcheck.specs.load import data_folder, load_spec
 from dmlcheck.specs.records import Tolerance
 

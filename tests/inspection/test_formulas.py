@@ -12,7 +12,7 @@ import pytest
 
 from dmlcheck import load_cases
 from dmlcheck.cases.prepare import prepare
-from dmlcheck.inspection.formulas import formula_texts, is_computed, rounding_limits, rounding_texts
+from dmlcheck.inspection.operator_pages import formula_texts, is_computed, rounding_limits, rounding_texts
 from dmlcheck.reference.ball import elementwise
 from dmlcheck.reference.ball.roundings import ROUNDINGS
 from dmlcheck.reference.bounds import bounds

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dmlcheck.inspection.level_evidence import level_evidence
+from dmlcheck.inspection.level_diff import level_evidence
 from dmlcheck.specs.names import LEVELS
 
 

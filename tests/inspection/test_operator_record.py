@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dmlcheck.inspection.operator_record import operator_record
+from dmlcheck.inspection.operator_pages import operator_record
 from dmlcheck.specs.load import load_spec
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dmlcheck.inspection.bases import BasisCount
 from dmlcheck.inspection.evidence import KINDS, Evidence
-from dmlcheck.reports.evidence import bases_dict, bases_lines, evidence_dict, evidence_lines
+from dmlcheck.reports.coverage import bases_dict, bases_lines, evidence_dict, evidence_lines
 from dmlcheck.reports.layout import printed
 
 NONE = dict.fromkeys(KINDS, 0)

@@ -12,9 +12,16 @@ from dmlcheck.diagnostics.record import MAX_PROBLEMS, Checking, Diagnostic, Find
 from dmlcheck.diagnostics.wording import describe
 from dmlcheck.files.document import Document, Path
 from dmlcheck.formats.dxdispatch.bindings import Resources, binding_findings, read_bindings
-from dmlcheck.formats.dxdispatch.form import count_findings, file_path_findings, missing_key, name_findings, wrong_type
+from dmlcheck.formats.dxdispatch.form import (
+    count_findings,
+    data_type,
+    file_path_findings,
+    missing_key,
+    name_findings,
+    plain_desc,
+    wrong_type,
+)
 from dmlcheck.formats.dxdispatch.model import DEFERRED, DxModel, ModelBinding, ModelCommand
-from dmlcheck.formats.dxdispatch.notation import data_type, plain_desc
 from dmlcheck.formats.registry import takers
 from dmlcheck.graphs.records import GraphFile
 from dmlcheck.specs.load import full_name, load_spec
@@ -33,7 +40,7 @@ _NOT_FIELDS = ("type", "Type", "bindings", "dmlCompileType", "executionFlags")
 
 
 class _Dispatchables(NamedTuple):
-    """The dispatchables of a model: as given, None if they cannot be read, and those of each kind.
+    """The dispatchables of a model: as given, None if they cannot be read, and by kind.
 
     `descs` are the operators' descs as they were read, `bindings` the own bindings of operators and graphs.
     """
@@ -283,7 +290,7 @@ def _write_findings(raw: Mapping[str, Any], path: Path) -> Iterator[Finding]:
 def _bindings(
     raw: Mapping[str, Any], target: str | None, path: Path, dispatchables: _Dispatchables, resources: Resources
 ) -> Checking[Mapping[str, ModelBinding]]:
-    """Read the bindings of a dispatch, in addition to those of its dispatchable."""
+    """Read the bindings of a dispatch, in addition to the dispatchable's."""
     path = (*path, "bindings")
     if raw.get("bindings") is None:
         yield missing_key(path, "a dispatch command", "bindings")

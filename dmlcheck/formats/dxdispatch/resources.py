@@ -15,9 +15,8 @@ from dmlcheck.diagnostics.wording import size_text
 from dmlcheck.files import npy
 from dmlcheck.files.document import Path
 from dmlcheck.files.plain import open_plain
-from dmlcheck.formats.dxdispatch.form import is_count, missing_key, wrong_type
+from dmlcheck.formats.dxdispatch.form import data_type, is_count, missing_key, wrong_type
 from dmlcheck.formats.dxdispatch.model import DEFERRED, DxModel
-from dmlcheck.formats.dxdispatch.notation import data_type
 from dmlcheck.graphs.buffers import to_bytes
 from dmlcheck.specs.names import DATA_TYPES, UINT_MAX
 from dmlcheck.values.literals import Array, Source

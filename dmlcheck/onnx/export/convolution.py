@@ -8,7 +8,7 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.onnx.export.activation import fused
 from dmlcheck.onnx.export.builder import Builder, Maker
 from dmlcheck.onnx.export.records import GraphValue, Inexpressible
-from dmlcheck.onnx.export.requirements import positive
+from dmlcheck.onnx.export.representable import positive
 
 
 def convolution(g: Builder, desc: OperatorDesc) -> None:
@@ -22,7 +22,7 @@ def convolution(g: Builder, desc: OperatorDesc) -> None:
     is_forward = desc.values["Direction"] == "FORWARD"
     sizes = g.tensor("OutputTensor").sizes
     reached = _reached(x, kernel, desc, is_forward=is_forward)
-    # OutputPadding is zeros after the result; sizes that a backward one may have beside show what is cut.
+    # OutputPadding is zeros after the result; the sizes that a backward one also has show what is cut.
     zeros = _surplus(sizes[2:], reached) if is_forward else list(desc.values["OutputPadding"])
     own = (*sizes[:2], *_surplus(sizes[2:], zeros))
     if min(own[2:]) < 1:

@@ -9,8 +9,7 @@ from collections.abc import Callable, Sequence
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.onnx.export.builder import Builder, Maker
 from dmlcheck.onnx.export.records import GraphValue
-from dmlcheck.onnx.export.representable import as_element, as_float32
-from dmlcheck.onnx.export.requirements import positive, require_few_indices
+from dmlcheck.onnx.export.representable import as_element, as_float32, positive, require_few_indices
 
 
 def join(g: Builder, desc: OperatorDesc) -> None:
@@ -100,7 +99,7 @@ _PAD_MODES: dict[str, tuple[str, int, Callable[[int], float]]] = {
 
 
 def padding(g: Builder, desc: OperatorDesc) -> None:
-    """Map PADDING and PADDING1: Pad, as far as its modes go; beyond that, elements by constant indices."""
+    """Map PADDING and PADDING1: Pad where it has the mode; otherwise elements by constant indices."""
     x = g.input("InputTensor")
     mode, before, after = (desc.values[name] for name in ("PaddingMode", "StartPadding", "EndPadding"))
     if mode == "CONSTANT":

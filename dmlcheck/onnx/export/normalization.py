@@ -24,7 +24,7 @@ def batch(g: Builder, desc: OperatorDesc) -> None:
 
 
 def batch_training(g: Builder, desc: OperatorDesc) -> None:
-    """BATCH_NORMALIZATION_TRAINING: with a momentum of 0 the running statistics are those of the input."""
+    """BATCH_NORMALIZATION_TRAINING: with a momentum of 0 the running statistics are the input's own."""
     if g.has("FusedAddTensor"):
         raise Inexpressible("the normalized values would be rounded before FusedAddTensor is added")
     x = g.input("InputTensor")
@@ -101,7 +101,7 @@ def _axes(desc: OperatorDesc) -> list[int]:
 
 
 def _is_1_along(tensors: Sequence[GraphValue | None], axes: Sequence[int]) -> bool:
-    """Whether tensors, as far as they are there, have size 1 along some axes."""
+    """Whether tensors that are there have size 1 along some axes."""
     return all(each.sizes[axis] == 1 for each in tensors if each is not None for axis in axes)
 
 
@@ -130,7 +130,7 @@ def _layers(
 def _centred(
     g: Builder, desc: OperatorDesc, x: GraphValue, pair: Sequence[GraphValue | None], axes: Sequence[int]
 ) -> GraphValue:
-    """Subtract the mean alone, then scale and add, all in FLOAT64: the result is rounded once."""
+    """Subtract only the mean, then scale and add, all in FLOAT64: the result is rounded once."""
     if not desc.values.get("UseMean", 1):
         raise Inexpressible("neither mean nor variance is used")
     wide, *parameters = (each if each is None else g.cast(each, "FLOAT64") for each in (x, *pair))

@@ -7,8 +7,7 @@ from typing import Any
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.onnx.export.builder import Builder, Maker
 from dmlcheck.onnx.export.records import Inexpressible
-from dmlcheck.onnx.export.representable import as_float32
-from dmlcheck.onnx.export.requirements import BYTES, FLOATS, positive, require_type
+from dmlcheck.onnx.export.representable import BYTES, FLOATS, as_float32, positive, require_type
 from dmlcheck.specs.shapes import pooled, pooled_like
 
 

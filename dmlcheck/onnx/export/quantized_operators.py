@@ -10,7 +10,7 @@ from dmlcheck.onnx.export.builder import Builder, Maker
 from dmlcheck.onnx.export.convolution import window_attributes
 from dmlcheck.onnx.export.pooling import window
 from dmlcheck.onnx.export.records import GraphValue, Inexpressible
-from dmlcheck.onnx.export.requirements import BYTES, require_type
+from dmlcheck.onnx.export.representable import BYTES, require_type
 
 
 def quantized_tensor(g: Builder, name: str, type: str) -> list[GraphValue]:

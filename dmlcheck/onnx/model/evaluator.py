@@ -39,7 +39,7 @@ def evaluate_node(node: Any, inputs: Sequence[Any], opsets: Mapping[str, int]) -
             results = ReferenceEvaluator(node, opsets=dict(opsets)).run(None, given)
     except MemoryError:
         raise
-    except Exception as error:  # noqa: BLE001 - whatever an evaluator says
+    except Exception as error:  # noqa: BLE001 - an evaluator may raise anything
         raise Unmapped(f"ONNX's evaluator does not compute it: {first_line(error)}") from None
     return [each if isinstance(each, list) or each is None else np.asarray(each) for each in results]
 

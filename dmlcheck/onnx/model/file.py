@@ -119,7 +119,10 @@ def _without_functions(path: str, model: Any) -> Any:
     whole = _inlined(path, model) if model.functions else model
     if sum(len(graph.node) for graph in graphs_of(whole.graph)) > MOST_NODES:
         raise Unreadable(path, f"has more than {MOST_NODES:,} nodes, and dmlcheck reads no more", "file-too-large")
-    _name_domains(whole)
+    # ONNX's own domain gets its empty name, the only one that onnx accepts in nodes.
+    for named in (*whole.opset_import, *all_nodes(whole.graph)):
+        if named.domain in DOMAINS:
+            named.domain = ""
     return whole
 
 
@@ -192,13 +195,6 @@ def _names_of_nodes(graph: Any) -> Iterator[Any]:
             yield from (attribute.name, attribute.ref_attr_name)
 
 
-def _name_domains(model: Any) -> None:
-    """Give ONNX's own domain its empty name, the only one that onnx accepts in nodes."""
-    for named in (*model.opset_import, *all_nodes(model.graph)):
-        if named.domain in DOMAINS:
-            named.domain = ""
-
-
 def _strip(graph: Any) -> set[str]:
     """Move the types and sizes of large initializers, and of those in other files, to the types of a graph's values.
 
@@ -228,7 +224,7 @@ def _replace(field: Any, kept: list[Any]) -> None:
 
 
 def _give_sizes(graph: Any, sizes: Mapping[str, int]) -> set[str]:
-    """Replace sizes by numbers, and return the names of all: those of places where they have none, or were given so."""
+    """Replace sizes by numbers, and return the names of all: a place stands in where a size has none."""
     names = set()
     for value in graph.input:
         for axis, dim in enumerate(value.type.tensor_type.shape.dim):

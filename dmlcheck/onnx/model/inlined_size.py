@@ -46,7 +46,7 @@ def graphs_of(graph: Any) -> Iterator[Any]:
 
 
 def all_nodes(function: Any) -> Iterator[Any]:
-    """Yield the nodes of a function or a graph, and those of the graphs inside them."""
+    """Yield the nodes of a function or a graph, including the graphs inside them."""
     for graph in graphs_of(function):
         yield from graph.node
 

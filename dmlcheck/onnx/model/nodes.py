@@ -92,12 +92,12 @@ class ModelNode(NamedTuple):
 
 
 def nodes_of(model: Model) -> Iterator[ModelNode]:
-    """Yield the nodes of a model, those of inner graphs after the node that has them."""
+    """Yield the nodes of a model; the nodes of inner graphs come after the node that has the graphs."""
     yield from (node for node in nodes_and_fusions(model) if not (node.replaced or node.is_possible))
 
 
 def nodes_and_fusions(model: Model) -> Iterator[ModelNode]:
-    """Yield the nodes of a model, and after those of each graph the fusions of ONNX Runtime."""
+    """Yield the nodes of a model, and after each graph the fusions of ONNX Runtime."""
     proto = model.proto
     opsets = {entry.domain: int(entry.version) for entry in proto.opset_import}
     used = frozenset(name for inner in graphs_of(proto.graph) for name in _read_in(inner))

@@ -1,4 +1,4 @@
-"""Where in a program a node comes from, as far as the program's exporter left it in the node."""
+"""Where in a program a node comes from, if the program's exporter left that in the node."""
 
 from __future__ import annotations
 

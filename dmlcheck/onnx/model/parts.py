@@ -83,7 +83,7 @@ def _typed(name: str, value: Any) -> Any:
 
 
 def join_weights(model: Any, constants: dict[str, Any]) -> Any:
-    """Give a model the constants that none of its nodes makes; those of the model replace others of the same name."""
+    """Give a model the constants that none of its nodes makes; the model's own replace others of the same name."""
     graph = model.graph
     made = {name for node in graph.node for name in node.output}
     for name in [name for name in constants if name not in made]:
@@ -115,7 +115,7 @@ def with_outputs(model: Any, names: Sequence[str], shapes_of: Iterable[str] = ()
 
 
 def element_types(model: Any, constants: Iterable[Any] = ()) -> dict[str, str]:
-    """Return the element types of tensors by name, as far as ONNX infers them; "sequence" and the like for others.
+    """Return the element types of tensors by name, where ONNX infers them; "sequence" and the like for others.
 
     `constants` are the model's as onnx.TensorProto, if it does not have them itself.
     """
@@ -135,7 +135,7 @@ def _kind(type: Any) -> str:
 
 
 def bytes_of_kind(kind: str) -> int | None:
-    """Return the bytes of an element of a type as NumPy has it, or None if NumPy alone does not have it."""
+    """Return the bytes of an element of a type as NumPy has it, or None if only an extension of NumPy has it."""
     return _BYTES.get(kind)
 
 

@@ -44,7 +44,7 @@ def origin_of_outputs(node: Any, inputs: Sequence[Value], place: str, *, is_take
     """Return the origin of the outputs of a node at a place, as `place_of` returns it.
 
     `is_static` says that no size of the model is left to a run: a Shape is then a constant. Where the provider does not
-    take a Shape, as of opset 23, what follows from it alone does not stay on the CPU.
+    take a Shape, as of opset 23, what follows only from it does not stay on the CPU.
     """
     if type_of(node) == "Shape" and is_static and inputs[0].is_sized:
         return CONSTANT

@@ -50,7 +50,7 @@ def _gelu_by_tanh(node: OnnxNode) -> list[Counterpart]:
 
 
 def _gelu_of_sum(node: OnnxNode) -> list[Counterpart]:
-    """ADD1 with a Gelu after it; without a bias the Gelu alone."""
+    """ADD1 with a Gelu after it; without a bias only the Gelu."""
     x, output = node.input(0), node.output()
     if not node.has(1):
         return _gelu(node)

@@ -1,7 +1,7 @@
 """RotaryEmbedding: pairs of elements turned by angles that are looked up by position.
 
 onnxruntime's own is from DmlOperatorRotaryEmbedding.cpp of its DirectML provider. ONNX's, of opset 23, has the same
-formulas; its angles may be those of the steps, and then nothing is looked up.
+formulas; its angles may be given for each step, and then nothing is looked up.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def rotary(node: OnnxNode) -> list[Counterpart]:
 def _of_onnx(node: OnnxNode) -> list[Counterpart]:
     """Turn pairs as onnxruntime does: positions are the last input, and the heads of four dimensions are the second.
 
-    Angles without positions are those of each step: they become a table, and the positions count its rows.
+    Angles without positions belong to the steps: they become a table, and the positions count its rows.
     """
     x, tables = node.input(0), [node.input(1), node.input(2)]
     sizes = tables[0].shape

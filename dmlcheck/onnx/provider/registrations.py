@@ -88,7 +88,7 @@ def parameters_of_row(row: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[st
 
 
 def is_registered(operator: str) -> bool:
-    """Whether the provider has a row for an operator, in whatever version."""
+    """Whether the provider has a row for an operator, in any version."""
     return operator in registrations().rows
 
 

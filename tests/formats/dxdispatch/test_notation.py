@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from dxdispatch_models import DESC, model_of
 
-from dmlcheck.formats.dxdispatch.notation import data_type
+from dmlcheck.formats.dxdispatch.form import data_type
 from dmlcheck.specs.names import DATA_TYPES
 from dmlcheck.validation import validate
 

@@ -18,7 +18,8 @@ from dmlcheck.descs.read import read_desc
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.files.json import parse_json
 from dmlcheck.folders import exporting
-from dmlcheck.formats.dxdispatch import descs, write
+from dmlcheck.formats.dxdispatch import descs, exporter
+from dmlcheck.formats.dxdispatch.form import MODEL
 from dmlcheck.formats.dxdispatch.model import DxModel
 from dmlcheck.formats.dxdispatch.read import read_model
 from dmlcheck.formats.registry import read_file
@@ -71,8 +72,8 @@ def test_a_shipped_case_becomes_a_model_that_the_format_allows_and_that_reads_ba
             continue
         if descs.unsupported(going.desc):
             continue
-        files = dict(write.model_files(going.desc, going.inputs))
-        model = json.loads(files.pop(write.MODEL))
+        files = dict(exporter.model_files(going.desc, going.inputs))
+        model = json.loads(files.pop(MODEL))
         SCHEMA.validate(model)
         named = [raw["initialValues"].get("sourcePath") for raw in model["resources"].values()]
         assert sorted(filter(None, named)) == sorted(files)
@@ -200,7 +201,7 @@ def test_what_an_optional_tensor_would_be_is_neither_described_nor_bound() -> No
     fields = {"ATensor": tensor, "BTensor": tensor, "OutputTensor": tensor, "Alpha": 0.1, "Beta": 0}
     fields |= {"TransA": "NONE", "TransB": "NONE"}
     desc = desc_of("GEMM", **fields)
-    model = json.loads(dict(write.model_files(desc, {}))[write.MODEL])
+    model = json.loads(dict(exporter.model_files(desc, {}))[MODEL])
     assert set(model["commands"][0]["bindings"]) == {"ATensor", "BTensor", "OutputTensor"}
     written = model["dispatchables"]["operator"]["desc"]
     assert "CTensor" not in written
@@ -212,8 +213,8 @@ def test_the_digest_is_of_the_values_and_not_of_how_they_are_written() -> None:
     desc = desc_of("ACTIVATION_IDENTITY", InputTensor=TENSOR, OutputTensor=TENSOR)
     tall = desc_of("ACTIVATION_IDENTITY", InputTensor=TENSOR, OutputTensor={**TENSOR, "Strides": [4, 4, 2, 1]})
     values = np.arange(4, dtype=np.float32).reshape(1, 1, 2, 2)
-    digest = write.digest_of(desc, {"InputTensor": values})
-    assert write.digest_of(desc, {"InputTensor": np.asfortranarray(values)}) == digest
-    assert write.digest_of(desc, {"InputTensor": values.astype(">f4")}) == digest
-    assert write.digest_of(tall, {"InputTensor": values}) != digest
-    assert write.digest_of(desc, {"InputTensor": values + 1}) != digest
+    digest = exporter.digest_of(desc, {"InputTensor": values})
+    assert exporter.digest_of(desc, {"InputTensor": np.asfortranarray(values)}) == digest
+    assert exporter.digest_of(desc, {"InputTensor": values.astype(">f4")}) == digest
+    assert exporter.digest_of(tall, {"InputTensor": values}) != digest
+    assert exporter.digest_of(desc, {"InputTensor": values + 1}) != digest

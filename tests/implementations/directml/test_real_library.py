@@ -33,24 +33,25 @@ def test_the_library_says_its_release_and_its_level(library: DirectMLLibrary) ->
 
 
 @pytest.mark.slow
-def test_every_shipped_desc_gets_the_recorded_answer(library: DirectMLLibrary) -> None:
+def test_every_sixth_shipped_desc_gets_the_recorded_answer(library: DirectMLLibrary) -> None:
+    """`.ci/run` asks about all of them."""
     builds, letters = record.read_shipped()
     column = builds.index(VERSION)
     asked = {record.key_of(case): case for case in load_cases(CASES)}
     compared = 0
-    for key, case in asked.items():
+    for key, case in list(asked.items())[::6]:
         desc = read_desc(case.operator, case.desc).desc
         if key in letters and desc is not None and not desc.broken:
             compared += 1
             answer = library.create_operator(desc)
             assert (case.id, LETTERS.get(answer.hresult)) == (case.id, letters[key][column])
-    assert compared > 20_000
+    assert compared > 3_300
 
 
-@pytest.mark.parametrize("step", [25, pytest.param(1, marks=pytest.mark.slow)])
-def test_every_other_desc_gets_the_recorded_answer(library: DirectMLLibrary, step: int) -> None:
+def test_some_of_the_other_descs_get_the_recorded_answer(library: DirectMLLibrary) -> None:
+    """`python tests/record_answers.py` asks about all of them."""
     descs = record.read_descs()
-    for row in descs.rows[::step]:
+    for row in descs.rows[::25]:
         letter = LETTERS.get(library.create_operator(row.desc).hresult)
         assert letter == descs.letter(row, VERSION), row
 

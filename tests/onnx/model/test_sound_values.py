@@ -11,10 +11,10 @@ import pytest
 from whole_models import INT64, model, node, tensor
 
 from dmlcheck.models.inputs import random_inputs
-from dmlcheck.onnx.model import sound_values
+from dmlcheck.onnx.model import input_uses
 
 onnxruntime = pytest.importorskip("onnxruntime")
-TABLES: tuple[Any, ...] = (sound_values._SPANS, sound_values._RELATED, sound_values._FLOATS)
+TABLES: tuple[Any, ...] = (input_uses._SPANS, input_uses._RELATED, input_uses._FLOATS)
 OPERATORS = {operator for table in TABLES for operator, _ in table}
 LEFT_OUT = ("_expanded",)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -119,3 +120,34 @@ def test_what_would_lose_the_errors_is_refused() -> None:
     for each in (x, x > 0):
         with pytest.raises(AttributeError, match="has no attribute flats"):
             each.flats  # noqa: B018 - asked for by mistake
+
+
+# ---- NumPy's functions of arrays
+INF = math.inf
+
+
+def test_what_is_put_beside_tracked_numbers_is_exact() -> None:
+    x = as_balls(1, 2, radius=0.5)
+    assert radius(np.concatenate([x, np.ones(1)])).tolist() == [0.5, 0.5, 0]
+    padded = np.pad(x, (1, 0), constant_values=-INF)
+    assert padded.value.tolist() == [-INF, 1, 2]
+    assert padded.radius.tolist() == [0, 0.5, 0.5]
+
+
+def test_places_and_tests_are_those_of_the_values() -> None:
+    x = as_balls(3, 1, 2, radius=0.5)
+    assert np.argmax(x) == 0
+    assert np.argsort(x).tolist() == [1, 2, 0]
+    assert np.isnan(x).tolist() == [False] * 3
+    assert np.isposinf(x).tolist() == [False] * 3
+    assert np.shape(x) == (3,)
+    assert np.zeros_like(x).tolist() == [0, 0, 0]
+
+
+def test_clip_and_select_are_choices() -> None:
+    x = as_balls(-1, 0.5, 2, radius=0.1)
+    assert np.clip(x, 0, 1).value.tolist() == [0, 0.5, 1]
+    assert np.clip(x, 0, 1).radius == pytest.approx([0, 0.1, 0])
+    assert np.clip(x, None, 1).value.tolist() == [-1, 0.5, 1]
+    found = np.select([x < 0, x < 1], [0.0, x], 9.0)
+    assert found.value.tolist() == [0, 0.5, 9]

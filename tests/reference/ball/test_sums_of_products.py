@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from typing import Any
+
 import numpy as np
 import pytest
 from balls import FLOAT32, allowed, likely
 
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball, product_of_parts, radius, sum_of_products
+from dmlcheck.reference.ball.sums_of_products import ProductSums
 
 
 @pytest.mark.parametrize(
@@ -76,3 +80,127 @@ def test_a_matrix_product_of_no_terms_is_0() -> None:
     found = Ball(np.zeros((2, 0), np.float32)) @ Ball(np.zeros((0, 3), np.float32))
     assert not found.value.any()
     assert not found.radius.any()
+
+
+# ---- absolute values and squares
+Array = np.ndarray[Any, Any]
+RANDOM = np.random.default_rng(12)
+
+
+@pytest.fixture
+def all_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dmlcheck.reference.ball.sums_of_products.LARGE", 1)
+
+
+def is_in_float32(products: ProductSums) -> bool:
+    """Whether sums of absolute values and of squares are added up in FLOAT32; they are float64 in any case."""
+    assert products.absolute.dtype == products.squares.dtype == np.float64
+    return products._scaled is not None
+
+
+def exact(x: Array, y: Array, power: int) -> Any:
+    """Return the sums of absolute values, or of squares, as fractions."""
+    return [[sum(abs(Fraction(a) * Fraction(b)) ** power for a, b in zip(row, column, strict=True))
+             for column in y.T.tolist()] for row in x.tolist()]  # fmt: skip
+
+
+def factors(*, scale: float = 1.0, length: int = 60) -> tuple[Array, Array]:
+    x, y = RANDOM.standard_normal((5, length)), RANDOM.standard_normal((length, 4))
+    return (x * scale).astype(np.float32).astype(np.float64), y.astype(np.float32).astype(np.float64)
+
+
+@pytest.mark.usefixtures("all_are_large")
+@pytest.mark.parametrize("scale", [1.0, 2.0**-100, 2.0**100, 1e-30])
+@pytest.mark.parametrize("length", [2, 60, 3000])
+def test_absolute_values_in_float32_are_added_up_to_no_less(scale: float, length: int) -> None:
+    x, y = factors(scale=scale, length=length)
+    x[1] = 0.0  # as after a RELU
+    products = ProductSums(np.matmul, x, y)
+    assert is_in_float32(products)
+    for found, row in zip(products.absolute, exact(x, y, 1), strict=True):
+        for one, right in zip(found.tolist(), row, strict=True):
+            assert right <= Fraction(one) <= right * Fraction(1 + 1e-6 * (length + 4))
+
+
+@pytest.mark.usefixtures("all_are_large")
+@pytest.mark.parametrize("scale", [1.0, 2.0**-100, 2.0**100])
+def test_squares_in_float32_are_those(scale: float) -> None:
+    x, y = factors(scale=scale)
+    right = [[float(value) for value in row] for row in exact(x, y, 2)]
+    assert ProductSums(np.matmul, x, y).squares == pytest.approx(np.array(right), rel=1e-5, abs=0)
+
+
+@pytest.mark.usefixtures("all_are_large")
+@pytest.mark.parametrize("value", [0.1, 1 / 3])
+def test_squares_of_terms_that_are_alike_are_exact_enough_to_see_that(value: float) -> None:
+    x, y = np.full((3, 500), np.float64(np.float32(value))), np.full((500, 4), 0.7)
+    x[2] = RANDOM.standard_normal(500)
+    products = ProductSums(np.matmul, x, y)
+    assert is_in_float32(products)
+    even = np.abs(500 * products.squares - products.value**2) <= 1e-12 * products.value**2
+    assert even.tolist() == [[True] * 4, [True] * 4, [False] * 4]
+
+
+@pytest.mark.usefixtures("all_are_large")
+def test_few_products_other_functions_and_what_float32_cannot_hold_are_in_float64(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    x, y = factors()
+    assert is_in_float32(ProductSums(np.matmul, x, y))
+    for first, second in (
+        (x * np.where(np.arange(60) == 3, 1e-60, 1.0), y),  # whose least term would be 0
+        (x * np.where(np.arange(60) == 3, np.inf, 1.0), y),
+        (np.where(np.arange(60) == 3, np.nan, x), y),
+        (x * 1e100, y * 1e100),
+        (x * 0.0, y),
+    ):
+        with np.errstate(all="ignore"):
+            products = ProductSums(np.matmul, first, second)
+            assert not is_in_float32(products)
+            np.testing.assert_array_equal(products.absolute, np.abs(first) @ np.abs(second))
+            np.testing.assert_array_equal(products.squares, (first * first) @ (second * second))
+    monkeypatch.setattr("dmlcheck.reference.ball.sums_of_products.LARGE", 5 * 60 * 4 + 1)
+    assert not is_in_float32(ProductSums(np.matmul, x, y))
+    assert not is_in_float32(ProductSums(np.multiply, x, x))
+
+
+@pytest.mark.usefixtures("all_are_large")
+def test_the_same_factors_are_multiplied_once() -> None:
+    x, y = factors()
+    calls: list[int] = []
+
+    def counted(first: Array, second: Array) -> Any:
+        calls.append(1)
+        return first @ second
+
+    products = ProductSums(counted, x, y)
+    again = products.of(x, y)
+    for _ in range(2):
+        assert again.value is products.value
+        assert again.absolute is products.absolute
+    assert len(calls) == 2
+    assert products.of(x.copy(), y) is not products
+    assert products.of(x, y.copy()) is not products
+
+
+@pytest.mark.usefixtures("all_are_large")
+def test_a_factor_of_several_sums_is_scaled_once() -> None:
+    x, y = factors()
+    first = ProductSums(np.matmul, x, y)
+    second = first.of(np.abs(x) + 1, y)
+    assert is_in_float32(first)
+    assert is_in_float32(second)
+    assert first._scaled is not None
+    assert second._scaled is not None
+    assert second._scaled[1] is first._scaled[1]
+    assert second._scaled[0] is not first._scaled[0]
+
+
+@pytest.mark.usefixtures("all_are_large")
+def test_a_factor_whose_least_numbers_are_lost_in_float32_is_in_float64() -> None:
+    """2^-180 as a share of the largest is 0 in FLOAT32, as 0 itself is, which does no harm."""
+    x, y = factors()
+    x[0, 0] = 0.0
+    assert is_in_float32(ProductSums(np.matmul, x, y))
+    x[0, 0] = 2.0**-180
+    assert not is_in_float32(ProductSums(np.matmul, x, y))

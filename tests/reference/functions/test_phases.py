@@ -9,7 +9,16 @@ import pytest
 from seen_windows import WINDOWS
 
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball
-from dmlcheck.reference.functions.phases import equal_shares, lines, most_places, phases
+from dmlcheck.reference.functions.phases import (
+    depth_of,
+    equal_shares,
+    layers_at,
+    lines,
+    may_be_place_count,
+    most_places,
+    phases,
+    place_count,
+)
 from dmlcheck.reference.functions.windows import Window, over, part, view, windows
 
 
@@ -77,3 +86,57 @@ def test_equal_shares_may_be_added_up_undivided() -> None:
     for way in (over(np.add, x / np.float32(9), own), over(np.add, x, own) / np.float32(9)):
         assert (np.abs(way - found.value) <= found.radius).all()
     assert found.radius.max() < 1e-5
+
+
+# ---- layers
+def test_columns_fall_on_their_places_in_layers() -> None:
+    """Windows of 2 at places 0, 1 and 2 of 4: two elements fall on each place between."""
+    window = Window((2,), (1,), (1,), (0,))
+    x = np.array([[1, 2, 3], [10, 20, 30]]).reshape(1, 1, 2, 3)
+    assert depth_of(window) == 2
+    layers = layers_at(x, [range(1), range(1), range(4)], window, (3,))
+    assert [layer.reshape(-1).tolist() for layer in layers] == [[1, 2, 3, 0], [0, 10, 20, 30]]
+    (first, second) = layers_at(x, [range(1), range(1), range(1, 3)], window, (3,))
+    assert (first + second).reshape(-1).tolist() == [12, 23]
+
+
+def test_windows_that_do_not_meet_have_one_layer() -> None:
+    window = Window((2,), (3,), (1,), (0,))
+    assert depth_of(window) == 1
+    (layer,) = layers_at(np.array([[1, 2], [3, 4]]).reshape(1, 1, 2, 2), [range(1), range(1), range(5)], window, (2,))
+    assert layer.reshape(-1).tolist() == [1, 3, 0, 2, 4]
+
+
+def test_where_nothing_falls_there_is_0() -> None:
+    (layer,) = layers_at(np.ones((1, 1, 1, 1)), [range(1), range(1), range(3, 5)], Window((1,), (1,), (1,), (0,)), (1,))
+    assert layer.reshape(-1).tolist() == [0, 0]
+
+
+# ---- numbers of places, counted by hand
+# Size, elements of the window, stride, dilation, padding at the start and at the end.
+FITS = (7, 3, 2, 1, 0, 0)  # begins at 0, 2 and 4, and ends at the last element
+CUT = (8, 3, 2, 1, 0, 0)  # a place at 6 would reach one element beyond the end
+
+
+def test_places_are_those_that_end_inside() -> None:
+    assert place_count(*FITS) == 3
+    assert place_count(*CUT) == 3
+    assert place_count(5, 3, 1, 2, 0, 0) == 1  # a dilated window that is as long as the dimension
+    assert place_count(5, 3, 2, 1, 1, 2) == 3  # begins at -1, 1 and 3
+
+
+@pytest.mark.parametrize(
+    ("window", "counts"),
+    [
+        (FITS, [3]),
+        (CUT, [3, 4]),  # rounded up there is a place at 6
+        ((3, 3, 2, 1, 0, 0), [1]),  # the window is the dimension
+        ((2, 3, 2, 1, 0, 0), []),  # the window does not fit
+        ((4, 2, 3, 1, 0, 1), [2]),  # begins at 0 and 3
+        ((3, 2, 3, 1, 0, 2), [2]),  # a place at 3 is on the padding: rounded down it counts
+        ((3, 2, 3, 1, 0, 1), [1]),  # rounded up it does not: it would begin at the end padding
+        ((2, 2, 2, 1, 1, 0), [1, 2]),  # a place at 1, with padding before the tensor
+    ],
+)
+def test_places_may_be_rounded_down_or_up(window: tuple[int, ...], counts: list[int]) -> None:
+    assert [count for count in range(1, 9) if may_be_place_count(count, *window)] == counts

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from valid_descs import valid
 
+from dmlcheck.descs.read import read_desc
 from dmlcheck.reference import engine
 from dmlcheck.reference.bounds import bounds
-from dmlcheck.reference.limits.work import TooMuchWork, Work, multiplications, terms
+from dmlcheck.reference.limits import work
+from dmlcheck.reference.limits.work import Limited, OutOfTime, TooMuchWork, Work, in_time, multiplications, terms
 
 
 def test_what_is_too_much_is_said_with_the_number() -> None:
@@ -114,3 +117,31 @@ def test_regions_of_very_many_channels_are_too_much() -> None:
     long = {"InputTensor": tensor(1, 1 << 23, 1, 1), "OutputTensor": tensor(1, 1 << 23, 1, 1), "CrossChannel": True}
     assert problem("LOCAL_RESPONSE_NORMALIZATION", desc | long | {"LocalSize": 2**32 - 1}) is None
     assert "terms" in str(problem("LOCAL_RESPONSE_NORMALIZATION", desc | long | {"LocalSize": (1 << 22) + 1}))
+
+
+# ---- the time limit
+TENSOR = {"DataType": "FLOAT32", "Sizes": [2]}
+DESC = read_desc("ACTIVATION_RELU", {"InputTensor": TENSOR, "OutputTensor": TENSOR}).desc
+
+
+def test_parts_are_computed_until_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter([10.0, 10.0, 12.0, 12.5])  # at the beginning, and before each part
+    monkeypatch.setattr(work, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    seen: list[int] = []
+    with Limited(2.0), pytest.raises(OutOfTime, match=r"^2$"):
+        any(map(seen.append, in_time(range(3))))
+    assert seen == [0, 1]
+
+
+def test_there_is_no_limit_outside_of_a_block() -> None:
+    with Limited(0.0):
+        pass
+    assert list(in_time(range(3))) == [0, 1, 2]
+
+
+def test_the_engine_has_no_more_time_than_it_may_take() -> None:
+    assert DESC is not None
+    inputs = {"InputTensor": np.array([-1, 1], np.float32)}
+    with Limited(-1.0), pytest.raises(OutOfTime):
+        engine.run(DESC, inputs)
+    assert engine.run(DESC, inputs)["OutputTensor"].tolist() == [0, 1]

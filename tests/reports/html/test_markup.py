@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dmlcheck.reports.html.markup import plain
+from dmlcheck.reports.html.templates import plain
 
 
 def test_text_is_cut_off_and_spelt_out() -> None:

@@ -9,8 +9,7 @@ import pytest
 from html_pages import check
 
 from dmlcheck.reports import html
-from dmlcheck.reports.html.markup import Markup
-from dmlcheck.reports.html.templates import file_text, fill, joined
+from dmlcheck.reports.html.templates import Markup, file_text, fill, joined
 
 FOLDER = Path(str(html.__file__)).parent
 FILES = sorted(path.stem for path in FOLDER.glob("*.html"))

@@ -14,12 +14,11 @@ from site_pages import MOST_BYTES, MOST_OF_A_PAGE, MOST_PAGES, cases_of, dead_li
 
 from dmlcheck.diagnostics.catalog import RULES
 from dmlcheck.inspection.executed import executed_dict, runs_of
-from dmlcheck.inspection.operator_pages import operator_dict
-from dmlcheck.inspection.operator_record import operator_record
+from dmlcheck.inspection.operator_pages import operator_dict, operator_record
 from dmlcheck.reports.executed import executed_text
 from dmlcheck.reports.site.build import neighbours
-from dmlcheck.reports.site.links import address_of_level, address_of_operator, address_of_rule, address_of_type
 from dmlcheck.reports.site.lists import TYPES
+from dmlcheck.reports.site.templates import address_of_level, address_of_operator, address_of_rule, address_of_type
 from dmlcheck.specs.load import load_spec, operator_names
 from dmlcheck.specs.names import LEVELS, short_operator
 

@@ -12,7 +12,7 @@ from valid_descs import valid
 
 from dmlcheck.cases.records import Case
 from dmlcheck.inspection.about_checks import example
-from dmlcheck.reports.site.cpp import program
+from dmlcheck.reports.site.code import program
 from dmlcheck.specs.about import load_about
 from dmlcheck.specs.load import operator_names
 from dmlcheck.validation import validate

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dmlcheck.reports.site.links import (
+from dmlcheck.reports.site.templates import (
     address_of_guide_page,
     address_of_level,
     address_of_operator,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dmlcheck.inspection.operator_record import operator_record
+from dmlcheck.inspection.operator_pages import operator_record
+from dmlcheck.reports.site.build import SearchEntry, search_script, site_entries
 from dmlcheck.reports.site.guide import guide_page
-from dmlcheck.reports.site.search import SearchEntry, search_script, site_entries
 from dmlcheck.specs.load import load_spec
 
 GUIDE = [guide_page("guide-a.html", "# A page\n\nText.\n\n## A part\n")]

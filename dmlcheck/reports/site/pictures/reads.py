@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from itertools import product
+from typing import Any, NamedTuple
 
+from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reports.site.example import Grid
 from dmlcheck.reports.site.pictures.influence import Place
 from dmlcheck.reports.site.pictures.shapes import WIDEST, Rectangle, around, arrow, drawing, rect, text, text_width
-from dmlcheck.reports.site.pictures.shown import indices
 
 _HEIGHT, _NARROWEST, _GAP, _BESIDE, _LABEL = 28.0, 34.0, 10.0, 44.0, 18.0
 _LOW = 3 * _HEIGHT  # of inputs: below it, outputs lie below them
@@ -161,3 +162,33 @@ def _outlines(cells: Mapping[Place, tuple[Rectangle, str]], places: Sequence[Pla
         is_full = abs(whole.width * whole.height - sum(box.width * box.height for box in boxes)) < 1
         found += [(label, whole)] if is_full else [(label, box) for box in boxes]
     return found
+
+
+# ---- an example that is drawn
+
+
+class Shown(NamedTuple):
+    """An example that is drawn: its desc, its inputs as arrays and its tensors as grids."""
+
+    desc: OperatorDesc
+    inputs: Mapping[str, Any]
+    grids: Sequence[Grid]
+
+    def grid(self, name: str) -> Grid:
+        """Return a tensor."""
+        return next(grid for grid in self.grids if grid.name == name)
+
+    def numbers(self) -> dict[Place, str]:
+        """Return all elements as they are printed."""
+        return {
+            (grid.name, index): cell.text
+            for grid in self.grids
+            for index, cell in zip(
+                indices(grid.sizes), (cell for matrix in grid.matrices for row in matrix for cell in row), strict=True
+            )
+        }
+
+
+def indices(sizes: Sequence[int]) -> list[tuple[int, ...]]:
+    """Return the indices of a tensor's elements, in order."""
+    return list(product(*map(range, sizes)))

@@ -6,8 +6,8 @@ import site_pages
 
 from dmlcheck.cases.prepare import prepare
 from dmlcheck.inspection.about_checks import example
-from dmlcheck.reports.site.pictures.gates import GateCell, Part, gated, gru, lstm, rnn
-from dmlcheck.reports.site.pictures.shown import Shown
+from dmlcheck.reports.site.pictures.reads import Shown
+from dmlcheck.reports.site.pictures.table import GateCell, Part, gated, gru, lstm, rnn
 from dmlcheck.specs.about import load_about
 
 

@@ -8,8 +8,8 @@ import site_pages
 from dmlcheck.cases.prepare import prepare
 from dmlcheck.inspection.about_checks import example
 from dmlcheck.reports.site.example import example_of
+from dmlcheck.reports.site.pictures.reads import Shown
 from dmlcheck.reports.site.pictures.sampling import region_of, resampled, row_of, sampled, shares_of
-from dmlcheck.reports.site.pictures.shown import Shown
 from dmlcheck.specs.about import load_about
 from dmlcheck.specs.load import load_spec
 

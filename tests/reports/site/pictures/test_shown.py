@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from dmlcheck.reports.site.example import Cell, Grid
-from dmlcheck.reports.site.pictures.shown import Shown, indices
+from dmlcheck.reports.site.pictures.reads import Shown, indices
 
 
 def test_numbers_stand_at_their_indices() -> None:

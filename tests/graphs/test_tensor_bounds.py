@@ -7,7 +7,7 @@ import pytest
 
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.graphs import side
-from dmlcheck.graphs.side import TensorBounds
+from dmlcheck.graphs.tensor_bounds import TensorBounds
 from dmlcheck.reference.bounds import Bound
 
 

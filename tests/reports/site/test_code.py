@@ -15,8 +15,8 @@ from dmlcheck.models.cases import Loaded, node_cases
 from dmlcheck.models.reference_nodes import ReferenceNodes, Uncomputed
 from dmlcheck.onnx.export.mappings import build
 from dmlcheck.onnx.export.records import TYPES, ExportedGraph, ExportedNode, GraphValue, Initializer
+from dmlcheck.reports.site.code import onnx_code
 from dmlcheck.reports.site.example import example_of
-from dmlcheck.reports.site.onnx_code import onnx_code
 from dmlcheck.specs.about import load_about
 from dmlcheck.specs.load import load_spec, operator_names
 
@@ -25,8 +25,7 @@ pytest.importorskip("onnx", reason="the extra `onnx` is not installed")
 import numpy as np
 from onnx import checker
 
-from dmlcheck.onnx.backend_tests import BackendTest
-from dmlcheck.onnx.importer import foreign_case
+from dmlcheck.onnx.importer import BackendTest, foreign_case
 from dmlcheck.onnx.proto import model_proto
 from dmlcheck.onnx.reading import valued
 
