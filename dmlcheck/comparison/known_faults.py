@@ -158,7 +158,7 @@ def likely_cause(wrong: WrongOutput, *, is_tried: bool = True) -> str | None:
             found = (
                 islice(_causes(KNOWN_FAULTS, wrong, end), _SHOWN),
                 islice(tried, _SHOWN),
-                islice(_patterns(wrong), 1),
+                islice(patterns(wrong.expected, wrong.actual, wrong.mask), 1),
             )
             causes = list(islice(chain(*found), _MOST_SHOWN))
         causes = causes or list(islice(_causes(_OF_ROUNDING, wrong, end), 1))
@@ -187,10 +187,6 @@ def _causes(suspects: Sequence[Suspect], wrong: WrongOutput, end: float) -> Iter
 def _tried(wrong: WrongOutput, end: float) -> Iterator[str]:
     """Yield faults that are tried on the reference engine."""
     return (f"the result is as if {words}" for words in explaining(wrong, end))
-
-
-def _patterns(wrong: WrongOutput) -> Iterator[str]:
-    return patterns(wrong.expected, wrong.actual, wrong.mask)
 
 
 # ---- which element, and in which order

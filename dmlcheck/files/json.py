@@ -65,7 +65,12 @@ def _bare(document: Document) -> str:
 
     Refuses files that Python's decoder would accept, or fail on: depth, numbers without end, NaN and Infinity.
     """
-    return _blanked(document.text, sorted(_blanks(document)))
+    pieces: list[str] = []
+    done = 0
+    for start, end in sorted(_blanks(document)):
+        pieces += (document.text[done:start], _NO_LINE_END.sub(" ", document.text[start:end]))
+        done = end
+    return "".join((*pieces, document.text[done:]))
 
 
 def _blanks(document: Document) -> Iterator[tuple[int, int]]:
@@ -123,16 +128,6 @@ def _check_word(document: Document, token: str, index: int) -> None:
         raise ReadError(problem, document.place(index))
     if len(token) > MAX_DIGITS and plain_scalar(token) is MISSING:
         raise too_many_digits(token, document.place(index))
-
-
-def _blanked(text: str, spans: list[tuple[int, int]]) -> str:
-    """Return a text with blanks in some places; line ends stay."""
-    pieces: list[str] = []
-    done = 0
-    for start, end in spans:
-        pieces += (text[done:start], _NO_LINE_END.sub(" ", text[start:end]))
-        done = end
-    return "".join((*pieces, text[done:]))
 
 
 # ---- positions

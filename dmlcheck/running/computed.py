@@ -6,7 +6,6 @@ import os
 import sys
 import traceback
 from collections.abc import Iterable, Mapping
-from types import TracebackType
 from typing import Any, NamedTuple
 
 from dmlcheck.descs.records import OperatorDesc
@@ -214,17 +213,12 @@ _WIDTH = 500  # characters of a line
 
 def traceback_text(error: BaseException) -> str:
     """Return the traceback of an exception without the frames that only led to the implementation."""
-    shown = traceback.TracebackException(type(error), error, _from_outside(error.__traceback__))
+    first = error.__traceback__
+    while first is not None and os.path.dirname(os.path.abspath(first.tb_frame.f_code.co_filename)) == _HERE:
+        first = first.tb_next
+    shown = traceback.TracebackException(type(error), error, first or error.__traceback__)
     lines = [cut(line, _WIDTH) for part in shown.format() for line in part.rstrip("\n").split("\n")]
     left = len(lines) - _FIRST - _LAST
     if left > 0:
         lines[_FIRST:-_LAST] = [f"  ... {left:,} lines left out ..."]
     return "\n".join(lines)
-
-
-def _from_outside(found: TracebackType | None) -> TracebackType | None:
-    """Return a traceback from the first frame outside this package on; all of it if there is none."""
-    first = found
-    while first is not None and os.path.dirname(os.path.abspath(first.tb_frame.f_code.co_filename)) == _HERE:
-        first = first.tb_next
-    return first or found

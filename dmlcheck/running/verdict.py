@@ -244,10 +244,11 @@ def verdict_of(
         outputs,
         findings=tuple(wrong),
         unlikely=tuple(unlikely),
-        is_empty=_is_undefined(outputs),
+        is_empty=all(output.undefined == output.elements for output in outputs.values()),
         consistent=guesses.consistent,
         unlimited=tuple(unlimited),
-        is_unlimited=bool(unlimited) and _says_nothing(outputs),
+        is_unlimited=bool(unlimited)
+        and all(output.undefined + output.unlimited == output.elements for output in outputs.values()),
     )
 
 
@@ -311,16 +312,6 @@ def _where_wrong(most: Any, compared: list[Comparison]) -> Any:
         if found.result.mismatches:  # without a mask there are too many to mark them
             is_wrong |= True if found.refused is None else found.refused.reshape(most.shape)
     return np.where(is_wrong, most, np.inf)
-
-
-def _is_undefined(outputs: Mapping[str, OutputResult]) -> bool:
-    """Whether every element of every output is undefined."""
-    return all(output.undefined == output.elements for output in outputs.values())
-
-
-def _says_nothing(outputs: Mapping[str, OutputResult]) -> bool:
-    """Whether every element of every output is undefined, or differs and has no limit."""
-    return all(output.undefined + output.unlimited == output.elements for output in outputs.values())
 
 
 def _is_equal(outputs: Mapping[str, OutputResult]) -> bool:
