@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from dmlcheck import validation
 from dmlcheck.cases.records import Case
 from dmlcheck.descs.read import Reading, read_desc
-from dmlcheck.descs.records import OperatorDesc, TensorDesc
-from dmlcheck.diagnostics.record import Finding
-from dmlcheck.diagnostics.wording import braces, size_text
-from dmlcheck.specs.load import load_spec
-from dmlcheck.validation import constraint_words
-
-if TYPE_CHECKING:
-    from dmlcheck.values.literals import Array
-from collections.abc import Callable, Iterable, Iterator
-
-from dmlcheck.descs.records import TensorPart
-from dmlcheck.diagnostics.record import Checking, collected
-from dmlcheck.diagnostics.wording import counted, describe, did_you_mean, misspelt
+from dmlcheck.descs.records import OperatorDesc, TensorDesc, TensorPart
+from dmlcheck.diagnostics.record import Checking, Finding, collected
+from dmlcheck.diagnostics.wording import braces, counted, describe, did_you_mean, misspelt, size_text
 from dmlcheck.files.document import Path
+from dmlcheck.specs.load import load_spec
 from dmlcheck.specs.records import INPUT, OUTPUT, Field
+from dmlcheck.validation import constraint_words
 from dmlcheck.values.literals import Array, Source, is_any
 from dmlcheck.values.read import bytes_needed as bytes_of
 from dmlcheck.values.read import plain_values, read_values
@@ -35,7 +27,7 @@ _LARGE = 2**20  # elements; for smaller tensors the memory left is not asked for
 class Prepared(NamedTuple):
     """A case that is ready to run, or the problems that it has.
 
-    - `desc` is the valid desc, or None; then `findings` are its problems, else those of the values.
+    - `desc` is the valid desc, or None; then `findings` are its problems, else the problems of the values.
     - `inputs` has an array by field; for an array of tensors a list of arrays.
     - `expected` has each output's tensor and values by label; `is_any` a mask for each output with elements `any`.
     - `excess` says in a few words that the values do not fit into memory.
@@ -180,9 +172,6 @@ def out_of_memory(desc: OperatorDesc) -> Finding:
 
 
 # ---- values
-
-
-__all__ = ["bytes_needed", "inputs_of", "outputs_of"]
 
 
 Expected = dict[str, tuple[TensorDesc, Array]]

@@ -12,7 +12,7 @@ from dmlcheck.descs.strides import packed_strides
 from dmlcheck.reference.arrays.data_types import beginning
 from dmlcheck.reference.arrays.places import with_ones_after
 from dmlcheck.reference.ball.numbers import Array
-from dmlcheck.reference.functions.interpolation import beside, clamped
+from dmlcheck.reference.functions.interpolation import clamped, neighbours
 from dmlcheck.reference.kernels.indexing import last_dimensions, within_all
 from dmlcheck.reference.kernels.regions.samples import (
     Sampling,
@@ -140,7 +140,7 @@ def _crop(image: Array, corners: Array, like: Array, sampling: Sampling, outside
 def _sampled_along(x: Array, axis: int, places: Array, rounding: Any) -> Array:
     if rounding is not None:
         return np.take(x, clamped(rounding(places), x.shape[axis]), axis)
-    near = beside(places, x.shape[axis])[0]
+    near = neighbours(places, x.shape[axis])[0]
     low, high = (np.take(x, index, axis) for index in (near.low, near.high))
     found: Array = low + (high - low) * with_ones_after(near.part, 2 - axis)
     return found

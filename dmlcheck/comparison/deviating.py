@@ -197,8 +197,8 @@ def _wide(array: Any) -> Any:
 def _are_near(actual: Array, given: Array, right: Array | None = None, *, is_own: bool = True) -> Array:
     """Return which elements are what DirectML gives: equal, or near it; integers that are cut off may be 1 off.
 
-    An error is small beside what is given, or beside its distance from the `right` value. Unless DirectML `is_own`, it
-    is also much smaller than that distance: a small error is the implementation's own.
+    An error is small compared with what is given, or with its distance from the `right` value. Unless DirectML
+    `is_own`, it is also much smaller than that distance: a small error is the implementation's own.
     """
     kept = _held(given, actual.dtype)
     found, wanted = actual.astype(np.float64), kept.astype(np.float64)

@@ -14,7 +14,7 @@ MAX_BYTES = 32 * 2**20
 
 
 def read(path: str) -> Document:
-    """Read a YAML or JSON file; whatever is wrong with it is in the document's problems."""
+    """Read a YAML or JSON file; its errors are in the document's problems."""
     name = path.replace(os.sep, "/")
     document = Document(name, "")
     try:

@@ -16,7 +16,7 @@ from queue import Empty, SimpleQueue
 from typing import IO, Any, NamedTuple
 
 from dmlcheck.implementations import Failure, TimedOut
-from dmlcheck.processes.programs import ALONE, ended_text, kill
+from dmlcheck.processes.programs import OWN_GROUP, ended_text, kill
 
 MAX_LINE = 2**20  # bytes
 _MAX_WAITING = 16  # lines that nobody has asked for
@@ -33,7 +33,7 @@ class Program:
         """Start it; OSError or ValueError if that cannot be done."""
         pipe = subprocess.PIPE
         # No shell: the words are the user's own command line.
-        self.process = subprocess.Popen(words, bufsize=0, stdin=pipe, stdout=pipe, stderr=pipe, **ALONE)  # noqa: S603
+        self.process = subprocess.Popen(words, bufsize=0, stdin=pipe, stdout=pipe, stderr=pipe, **OWN_GROUP)  # noqa: S603
         self.requests: SimpleQueue[bytes | None] = SimpleQueue()
         self.lines: SimpleQueue[bytes | Failure | str] = SimpleQueue()
         self.last = bytearray()
@@ -196,7 +196,7 @@ def run(arguments: Sequence[str], folder: str, timeout: float | None) -> Exited:
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        **ALONE,
+        **OWN_GROUP,
     )
     kept = bytearray()
     stream = process.stdout or open(os.devnull, "rb")  # noqa: SIM115 - there is one: a pipe was asked for

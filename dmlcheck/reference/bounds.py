@@ -280,7 +280,9 @@ def _bound(desc: OperatorDesc, label: str, value: Any, is_undefined: Any, at: Ar
         found = found._replace(others=(_bound(desc, label, value.beyond, is_undefined, at),))
     if not is_rounded or not found.radius.any():
         return found
-    unlimited = _has_all(found, *_range_of(desc, label))
+    least, most = limits(_data_type(desc, label))
+    low, high = function_range(desc)
+    unlimited = _has_all(found, max(low, least), min(high, most))
     if value.unlimited is not None:
         unlimited |= picked(value.unlimited)
     return found._replace(unlimited=unlimited) if unlimited.any() else found
@@ -304,13 +306,6 @@ def _has_all(bound: Bound, least: float, most: float) -> Array:
     low, high = bound.value - bound.radius, bound.value + bound.radius
     found: Array = np.isinf(bound.radius) | ((bound.radius > 0) & (low <= least) & (high >= most))
     return found
-
-
-def _range_of(desc: OperatorDesc, label: str) -> tuple[float, float]:
-    """Return the least and the largest number that an output may have, infinities aside."""
-    least, most = limits(_data_type(desc, label))
-    low, high = function_range(desc)
-    return max(low, least), min(high, most)
 
 
 def function_range(desc: OperatorDesc) -> tuple[float, float]:

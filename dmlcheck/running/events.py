@@ -55,7 +55,7 @@ class Done(NamedTuple):
     result: CaseResult
 
 
-class Other(NamedTuple):
+class NotRun(NamedTuple):
     """A case that is there and does not run, by its id and its file: not selected, or another shard's."""
 
     id: str
@@ -74,7 +74,7 @@ class Ended(NamedTuple):
     bisected: Bisected | None = None
 
 
-Event = Done | Other | Ended
+Event = Done | NotRun | Ended
 
 
 class Running(Protocol):
@@ -130,7 +130,7 @@ def file_events(
         if is_selected:
             ids.append(case.id)
         if not is_here:
-            yield Other(case.id, case.file)
+            yield NotRun(case.id, case.file)
             continue
         number += 1
         if number > skip:

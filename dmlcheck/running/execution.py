@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, partial
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from dmlcheck.cases.find import Target
-from dmlcheck.cases.records import Case
+from dmlcheck.cases.records import Case, CaseFile
+from dmlcheck.formats.registry import read_file
 from dmlcheck.implementations.protocol import Implementation
-from dmlcheck.running.events import DEFAULT_TIMEOUT, Done, Ended, Event, Executor, Plan, file_events
+from dmlcheck.running.events import DEFAULT_TIMEOUT, Done, Ended, Event, Executor, Plan, file_events, number_of_cases
 from dmlcheck.running.known_failures import judged_directml
 from dmlcheck.running.pair import make_all
 from dmlcheck.values import memory
@@ -18,12 +20,6 @@ from dmlcheck.values import memory
 if TYPE_CHECKING:
     from dmlcheck.processes.pool import Pool
     from dmlcheck.running.file_jobs import FileJob
-from collections.abc import Sequence
-from threading import Lock
-
-from dmlcheck.cases.records import CaseFile
-from dmlcheck.formats.registry import read_file
-from dmlcheck.running.events import number_of_cases
 
 _BYTES_OF_A_SECOND = 350_000  # of case files, which the reference takes about a second for
 

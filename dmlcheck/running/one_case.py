@@ -20,7 +20,7 @@ from dmlcheck.reference.engine import too_much_work
 from dmlcheck.reference.limits.work import Limited, OutOfTime, TooMuchWork
 from dmlcheck.running.computed import (
     Computed,
-    Nothing,
+    NoOutputs,
     asked,
     computed,
     failed,
@@ -172,8 +172,8 @@ def _ending(case: Case, run: Run, drawn: Prepared | None) -> Ending:
         return _of_negative(case, prepared, run)
     if prepared.desc is None or prepared.findings:
         return _of_unusable(prepared)
-    nothing = _why_not_run(prepared, prepared.desc, run)
-    ending = _of_computed(case, prepared, prepared.desc, run) if nothing is None else ending_of_nothing(nothing)
+    why_not = _why_not_run(prepared, prepared.desc, run)
+    ending = _of_computed(case, prepared, prepared.desc, run) if why_not is None else ending_without_outputs(why_not)
     uncompared = _uncompared(prepared.desc, prepared.expected) if ending.outputs else ()
     if uncompared:
         ending = ending._replace(uncompared=uncompared)
@@ -233,15 +233,15 @@ def _of_asked(case: Case, run: Run, taken: Ending | None, refused: str) -> Endin
     if desc is None:
         return _of_illegal(findings)
     answer = asked(desc, run.implementation)
-    if isinstance(answer, Nothing):
-        return ending_of_nothing(answer)
+    if isinstance(answer, NoOutputs):
+        return ending_without_outputs(answer)
     if answer.is_accepted:
         return taken or Ending(PASSED, answer.text)
     if run.foreseen is None or is_accepted(read_desc(case.operator, case.desc), run.foreseen):
         return Ending(refused, _UNFORESEEN, (unforeseen(answer),))
     if case.is_plain_desc:
         return Ending(PASSED, f"refused, as foreseen: {answer.code}")
-    return ending_of_nothing(failed(run.implementation, answer.text))
+    return ending_without_outputs(failed(run.implementation, answer.text))
 
 
 def _of_illegal(findings: Iterable[Finding]) -> Ending:
@@ -267,9 +267,9 @@ def _of_refusal(case: Case, run: Run) -> Ending:
     if run.is_asked:
         return _of_answer(case, wrong, run)
     answer = refusal(wrong.desc, zeros(wrong.desc), implementation)
-    if isinstance(answer, Nothing) and answer.finding is not None:
-        return ending_of_nothing(answer)
-    if isinstance(answer, Nothing):
+    if isinstance(answer, NoOutputs) and answer.finding is not None:
+        return ending_without_outputs(answer)
+    if isinstance(answer, NoOutputs):
         return Ending(PASSED, f"checked without the implementation; {answer.reason}", is_unrun=True)
     if answer.words is None:
         return Ending(FAILED, "accepted an invalid desc", (accepted(case, wrong, implementation),))
@@ -279,8 +279,8 @@ def _of_refusal(case: Case, run: Run) -> Ending:
 def _of_answer(case: Case, wrong: InvalidDesc, run: Run) -> Ending:
     """Return the ending of a negative case that DirectML itself is asked about: an unforeseen answer fails."""
     answer = asked(wrong.desc, run.implementation)
-    if isinstance(answer, Nothing):
-        return ending_of_nothing(answer)
+    if isinstance(answer, NoOutputs):
+        return ending_without_outputs(answer)
     if are_taken(wrong.findings, run.foreseen):
         known = "known to be accepted by the releases"
         return Ending(PASSED, known) if answer.is_accepted else Ending(FAILED, _UNFORESEEN, (unforeseen(answer),))
@@ -296,7 +296,7 @@ def _of_unusable(prepared: Prepared) -> Ending:
     return Ending(ERRORED, prepared.excess or "its values cannot be used", prepared.findings, is_unrun=True)
 
 
-def _why_not_run(prepared: Prepared, desc: OperatorDesc, run: Run) -> Nothing | None:
+def _why_not_run(prepared: Prepared, desc: OperatorDesc, run: Run) -> NoOutputs | None:
     """Return why a case is not run: the desc is not supported, or there is nothing to compare with; or None."""
     unsupported = why_unsupported(desc, run.implementation)
     if unsupported is not None:
@@ -304,22 +304,22 @@ def _why_not_run(prepared: Prepared, desc: OperatorDesc, run: Run) -> Nothing | 
     if prepared.expected:
         return None
     if run.is_reference:
-        return Nothing("no expected outputs: nothing independent to compare with")
+        return NoOutputs("no expected outputs: nothing independent to compare with")
     reason = too_much_work(desc, prepared.inputs)
-    return None if reason is None else Nothing(reason)
+    return None if reason is None else NoOutputs(reason)
 
 
-def ending_of_nothing(nothing: Nothing) -> Ending:
+def ending_without_outputs(why: NoOutputs) -> Ending:
     """Return the ending of a case without results of the implementation: skipped, or an error."""
-    if nothing.finding is None:
-        return Ending(SKIPPED, nothing.reason)
-    return Ending(ERRORED, nothing.reason, (nothing.finding,), traceback=nothing.traceback)
+    if why.finding is None:
+        return Ending(SKIPPED, why.reason)
+    return Ending(ERRORED, why.reason, (why.finding,), traceback=why.traceback)
 
 
 def _of_computed(case: Case, prepared: Prepared, desc: OperatorDesc, run: Run) -> Ending:
     """Compute the outputs of a case and judge them; keep a failure's outputs, with the program's standard error."""
     labels = prepared.expected or [part.label for part in desc.tensors(OUTPUT)]
-    given: Computed | Nothing | None = None
+    given: Computed | NoOutputs | None = None
     try:
         given = computed(desc, prepared.inputs, labels, run.implementation)
         if run.is_compared and isinstance(given, Computed):
@@ -330,7 +330,7 @@ def _of_computed(case: Case, prepared: Prepared, desc: OperatorDesc, run: Run) -
     except TooMuchWork as error:
         ending = Ending(SKIPPED, str(error))
     except OutOfTime as error:
-        ending = ending_of_nothing(timed_out(error))
+        ending = ending_without_outputs(timed_out(error))
     if ending.outcome == FAILED:
         ending = _with_words(ending, run.implementation)
     if ending.outcome in (FAILED, ERRORED) and run.settings.keep is not None:
@@ -339,10 +339,10 @@ def _of_computed(case: Case, prepared: Prepared, desc: OperatorDesc, run: Run) -
     return ending
 
 
-def _judged(case: Case, prepared: Prepared, given: Computed | Nothing, run: Run) -> Ending:
+def _judged(case: Case, prepared: Prepared, given: Computed | NoOutputs, run: Run) -> Ending:
     """Return the ending of a case from the implementation's results."""
-    if isinstance(given, Nothing):
-        return ending_of_nothing(given)
+    if isinstance(given, NoOutputs):
+        return ending_without_outputs(given)
     verdict = judge(case, prepared, given.values, run.limits, given.is_undefined, given.is_open)
     return ending_of(verdict, run.settings)
 

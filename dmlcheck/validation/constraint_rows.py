@@ -66,7 +66,9 @@ def _of_row(finding: Finding, row: Constraint, desc: OperatorDesc, level: str, *
     taken = (row.taken_inside if is_inside else None) or row.taken or _operator_taken(finding, row, desc)
     helps = (remedy, f"accepted from {level_and_version(lifted)}" if lifted else None, taken and taken.told)
     if lifted and finding.rule == "value-out-of-range":
-        finding = _unsupported_value(finding, desc, level)
+        own = {name: finding.params[name] for name in ("field", "found")}
+        params = {**own, "operator": desc.spec.operator, "level": level_name(level)}
+        finding = finding._replace(rule="unsupported-value", params=params)  # in the words for what a level has not
     finding = _in_words_of_row(finding, row)
     return finding._replace(
         constraint=f"{desc.spec.short}/{row.id}",
@@ -135,13 +137,6 @@ def _accepted_from(finding: Finding, row: Constraint, desc: OperatorDesc, level:
         if finding.path not in again:
             return higher
     return None
-
-
-def _unsupported_value(finding: Finding, desc: OperatorDesc, level: str) -> Finding:
-    """Return a finding about a value that a higher level accepts, in the words of that rule."""
-    field, found = finding.params["field"], finding.params["found"]
-    params = {"field": field, "found": found, "operator": desc.spec.operator, "level": level_name(level)}
-    return finding._replace(rule="unsupported-value", params=params)
 
 
 def _in_words_of_row(finding: Finding, row: Constraint) -> Finding:

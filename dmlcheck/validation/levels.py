@@ -80,15 +80,11 @@ def _at_level(desc: OperatorDesc, level: str, *, is_told: bool = False) -> Itera
 
 def _unavailable(spec: OperatorSpec, level: str, path: Path) -> Finding:
     params = {"operator": spec.operator, "level": level_name(level)}
-    return Finding("operator-unavailable", path, params, help=_available_help(spec, level))
-
-
-def _available_help(spec: OperatorSpec, level: str) -> str:
     help = f"it came with {level_and_version(spec.introduced)}"
     for older in spec.supersedes:
         if full_name(older) and LEVEL_ORDER[load_spec(older).introduced] <= LEVEL_ORDER[level]:
             help += f"; {older}, which it supersedes, exists from {level_name(load_spec(older).introduced)}"
-    return help
+    return Finding("operator-unavailable", path, params, help=help)
 
 
 # ---- remedies of a desc

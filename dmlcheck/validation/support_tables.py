@@ -159,7 +159,7 @@ def _fitting_type(row: _SupportRow, part: TensorPart, desc: OperatorDesc) -> str
 
 
 def _types_to_share(row: _SupportRow, desc: OperatorDesc) -> list[str]:
-    """Return the data types of the tensors that must have one type, among them those of the row's field."""
+    """Return the data types of the tensors that must have one type, with the row's field among them."""
     names = (
         constraint.args
         for constraint in applicable(desc, row.level)

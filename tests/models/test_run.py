@@ -17,7 +17,7 @@ from dmlcheck.models import node_values
 from dmlcheck.models.cases import ModelRequest
 from dmlcheck.models.run import ModelExecution
 from dmlcheck.reference.limits.precision import Precision
-from dmlcheck.running.events import Done, Ended, Other, Plan
+from dmlcheck.running.events import Done, Ended, NotRun, Plan
 from dmlcheck.running.results import CaseResult, NotFinite
 from dmlcheck.running.selection import Selection
 from dmlcheck.running.settings import Settings
@@ -119,7 +119,7 @@ def test_only_what_a_selected_node_depends_on_runs(runtime: type[Runtime]) -> No
 def test_nodes_that_are_not_selected_are_events_too() -> None:
     execution = ModelExecution(Target(save(perceptron()), "model.onnx", "relu"), Plan(RUNTIME), ModelRequest(BATCH))
     events = list(execution.events())
-    assert [event.id for event in events if isinstance(event, Other)] == [
+    assert [event.id for event in events if isinstance(event, NotRun)] == [
         f"model.onnx::{name}" for name in ("up", "bias", "down", "softmax", "output:y")
     ]
     assert isinstance(events[-1], Ended)

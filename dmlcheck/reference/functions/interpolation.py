@@ -173,7 +173,7 @@ def linear(x: Array, places: Sequence[Any], *, channels: int = 0) -> PartlyUndef
     The result is undefined as for `nearest`. The first axes may be `channels`, of which no implementation takes
     averages.
     """
-    near = list(map(beside, places, x.shape))
+    near = list(map(neighbours, places, x.shape))
     kept = [np.unique(np.concatenate([index for way in ways for index in way.elements])) for ways in near]
     near = list(map(_within, kept, near))
     elements = taken(x, kept)
@@ -203,7 +203,7 @@ def averaged(
     return in_any_order(found, sizes, [ways[0] for ways in near])
 
 
-def beside(places: Any, size: int) -> list[Between]:
+def neighbours(places: Any, size: int) -> list[Between]:
     """Return the elements next to places; then those next to other places that the errors allow."""
     if is_whole(places):
         return [_between(places, size)]
@@ -237,7 +237,7 @@ def computed(elements: Array, numbers: Sequence[Any]) -> Any:
 
 
 def mixed(x: Any, way: Between, axis: int, *, is_finite: bool = True) -> Any:
-    """Return the weighted averages of elements along an axis; those of weight 0 are left out if not all are finite."""
+    """Return the weighted averages of elements along an axis, without elements of weight 0 if not all are finite."""
     low = np.take(x, way.low, axis)
     if not way.part.any():
         return low
@@ -446,15 +446,15 @@ def _spread(
     sizes: Sequence[int],
     weigh: Callable[[Any], Any] = lambda weight: weight,
 ) -> Any:
-    beside = [(0, 0)] * x.ndim  # elements before and after on which no place depends
+    unread = [(0, 0)] * x.ndim  # elements before and after on which no place depends
     for axis in sorted(range(x.ndim), key=lambda axis: sizes[axis] / x.shape[axis]):
         own, after = near[axis], x.ndim - axis - 1
         if own:
             start, stop = span_of(own, sizes[axis])
             weighted = ((at - start, x * with_ones_after(weigh(weight), after)) for at, weight in own)
             x = reduce(np.add, [grouped(part, at, stop - start, axis) for at, part in weighted])
-            beside[axis] = start, sizes[axis] - stop
-    return np.pad(x, beside) if any(map(any, beside)) else x
+            unread[axis] = start, sizes[axis] - stop
+    return np.pad(x, unread) if any(map(any, unread)) else x
 
 
 def span_of(near: Sequence[Share], size: int) -> tuple[int, int]:

@@ -131,7 +131,7 @@ def atan_yx(a: Any, b: Any) -> Any:
 
 
 def bitwise(ufunc: np.ufunc) -> Kernel:
-    """Return the row of an operation on the bits of elements, whatever their type."""
+    """Return the row of an operation on the bits of elements of any type."""
     return exact(lambda a, b: ufunc(as_bits(a), as_bits(b)).view(a.dtype))
 
 

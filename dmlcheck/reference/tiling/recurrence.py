@@ -95,7 +95,7 @@ class Lengths(NamedTuple):
 
     @property
     def is_lost(self) -> Any:
-        """A mask of the sequences of a wrong length whose last states are undefined, which are known backward alone."""
+        """A mask of the sequences of a wrong length whose last states are undefined, which are known only backward."""
         return self.is_wrong & (not self.is_backward)
 
     def begins(self, t: int) -> bool:
@@ -118,7 +118,7 @@ def states_of(walk: Walk, x: Blocks, lengths: Any, *tensors: Any) -> Iterator[di
 
 
 def of_courses(first: PartlyUndefined, *others: PartlyUndefined) -> Any:
-    """Return the states of any of some courses, undefined where they are NaN in one of them alone."""
+    """Return the states of any of some courses, undefined where they are NaN in one and not in all."""
     found, is_nan = any_of(first, *others), np.isnan(raw(first.value))
     marks = (is_nan != np.isnan(raw(value)) for value, _ in others)
     return PartlyUndefined(found, np.logical_or.reduce(list(marks))) if others else found
