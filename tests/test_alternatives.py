@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -116,9 +117,14 @@ OTHERS: dict[str, list[tuple[str, dict[int, float]]]] = {
 }  # fmt: skip
 
 
+@cache
+def shipped(file: str) -> tuple[Case, ...]:
+    return tuple(load_cases(CASES / file))
+
+
 def cases_of(path: str) -> list[Case]:
     file, _, name = path.partition("::")
-    return [case for case in load_cases(CASES / file) if case.id.partition("::")[2].partition("[")[0] == name]
+    return [case for case in shipped(file) if case.id.partition("::")[2].partition("[")[0] == name]
 
 
 def outcome(case: Case, output: str, elements: dict[int, float]) -> str:
