@@ -135,6 +135,7 @@ def outcome(case: Case, output: str, elements: dict[int, float]) -> str:
     return result_of(case, like_reference(change, is_directml=False)).outcome
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", OTHERS)
 def test_either_result_passes_and_what_is_between_fails(path: str) -> None:
     cases = cases_of(path)

@@ -107,6 +107,7 @@ def reports(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.
     return words.removesuffix("$"), tmp_path, result.output
 
 
+@pytest.mark.slow
 def test_the_reports_name_what_is_wrong(reports: tuple[str, Path, str]) -> None:
     words, folder, printed = reports
     said = f"likely cause: .*{words}"

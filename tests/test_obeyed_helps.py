@@ -110,6 +110,7 @@ HELPS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "number"), HELPS)
 def test_a_help_mends_its_mistake_when_it_is_obeyed(name: str, number: int, tmp_path: Path) -> None:
     found, path = with_helps(name)[number], tmp_path / name
@@ -129,6 +130,7 @@ def test_a_help_mends_its_mistake_when_it_is_obeyed(name: str, number: int, tmp_
 BY_HAND = sorted(path.name.removesuffix(".obeyed") for path in FOLDER.glob("*.obeyed"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BY_HAND)
 def test_a_file_mended_by_hand_has_none_of_the_mistakes_whose_helps_a_person_obeyed(name: str, tmp_path: Path) -> None:
     asked = [found for found in with_helps(name) if ways_of(name, found) is None]

@@ -67,6 +67,7 @@ def test_the_help_of_a_command_ends_with_examples_of_it(name: str) -> None:
     assert any(line.startswith(f"    dmlcheck {name}") for line in lines)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("example", dict.fromkeys(EXAMPLES))
 def test_an_example_works(example: str) -> None:
     write("argmax.yaml", DESC)

@@ -269,6 +269,7 @@ def test_a_search_that_fails_costs_the_cause_and_not_the_verdict(
     assert (result.outcome, result.diagnostics[0].help) == ("failed", None)
 
 
+@pytest.mark.slow
 def test_a_run_that_passes_does_not_load_the_suspects() -> None:
     program = (
         "import sys, dmlcheck\n"

@@ -98,6 +98,7 @@ def test_an_operator_inside_gets_the_fields_of_its_type() -> None:
     assert (found["Type"], sorted(found)) == ("ACTIVATION_LINEAR", ["Alpha", "Beta", "Type"])
 
 
+@pytest.mark.slow
 def test_what_the_shipped_cases_have_that_is_not_valid_becomes_valid() -> None:
     """All but a few: their claims are about one side of an equation that only the other side can fulfil."""
     wrong = [case for path in sorted(CASES.rglob("*.yaml")) for case in _wrong(path)]

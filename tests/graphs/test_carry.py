@@ -80,6 +80,7 @@ def with_errors(prepared: Prepared) -> tuple[dict[str, Any], dict[str, Any]]:
     return given, moved
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", operator_names())
 def test_inputs_within_their_errors_give_outputs_within_theirs(operator: str) -> None:
     for prepared in drawn(operator):
@@ -107,6 +108,7 @@ def test_inputs_within_their_errors_give_outputs_within_theirs(operator: str) ->
                 assert not wrong.any(), (operator, part.label, off[wrong][:3], room[wrong][:3])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", operator_names())
 def test_errors_in_whole_numbers_are_no_obstacle(operator: str) -> None:
     """What takes no errors in its indices, shapes or quantized numbers has no bound; nothing raises."""

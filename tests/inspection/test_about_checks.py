@@ -98,6 +98,7 @@ def outputs(written: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield name, value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", operator_names())
 def test_an_example_is_small_and_equals_what_is_evaluated(operator: str, examples: dict[str, Case]) -> None:
     case = examples[operator]

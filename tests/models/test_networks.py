@@ -81,6 +81,7 @@ def failed(found: dict[str, CaseResult]) -> list[str]:
     return [name for name, result in found.items() if result.outcome not in ("passed", "skipped")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NETWORKS)
 def test_without_a_fault_every_node_is_judged_and_right(name: str) -> None:
     found = results(NETWORKS[name]())
@@ -112,6 +113,7 @@ def is_explained(result: CaseResult) -> bool:
     return output is not None and output.error <= output.tolerance < 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("node", ["conv", "norm", "scores", "softmax", "integers"])
 def test_a_fault_in_a_node_of_each_kind_is_found(node: str) -> None:
     """The quick ones of those above."""

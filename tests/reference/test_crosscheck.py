@@ -1084,6 +1084,7 @@ def test_rows_are_known_of_releases() -> None:
     assert all(known.is_of(TRIED[known.program][1]) or known.until for known in KNOWN)
 
 
+@pytest.mark.slow
 def test_a_difference_of_a_newer_release_fails_no_test(monkeypatch: pytest.MonkeyPatch) -> None:
     operator = "DML_OPERATOR_LP_NORMALIZATION"  # onnx adds up elements instead of magnitudes
     monkeypatch.setitem(globals(), "KNOWN", [])

@@ -149,6 +149,7 @@ def test_a_function_of_rows_passes_as_long_as_it_is_right(function: str) -> None
     assert not is_caught(of_rows(function, lambda rows: reduced(function, rows)), "reduce", function)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("function", "other"), list(permutations(FUNCTIONS, 2)))
 def test_one_function_in_the_place_of_another(function: str, other: str) -> None:
     assert_caught(lambda rows: reduced(other, rows), function)
@@ -319,6 +320,7 @@ SEARCHES = [(mutation, operator) for mutation in SIGHTS for operator in ("argmax
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("mutation", "operator"), SEARCHES)
 def test_elements_compared_as_what_they_are_not(mutation: str, operator: str) -> None:
     view = SIGHTS[mutation]
@@ -686,11 +688,13 @@ def test_indices_counted_from_the_start_of_each_part_of_a_row(operator: str, fun
     assert is_caught(mutant, operator, function, most=10**6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_long_rows_reduced_in_part(function: str) -> None:
     assert_caught(lambda rows: reduced(function, rows[:, :65_536]), function, most=10**6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_what_lies_beyond_65535_rows_left_out(operator: str) -> None:
     """More groups of threads than Direct3D 12 dispatches along one dimension."""

@@ -50,6 +50,7 @@ def test_answers_to_shipped_descs_are_foreseen() -> None:
     assert min(map(found.share, RELEASES)) >= LEAST
 
 
+@pytest.mark.slow
 def test_a_sample_of_the_answers_is_foreseen() -> None:
     descs = record.read_descs()
     found = record.foreseen(descs.builds, descs.rows[::100])

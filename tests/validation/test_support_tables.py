@@ -149,6 +149,7 @@ def test_the_support_tables_hold_for_every_pair_of_data_types(key: tuple[str, st
             assert places(key[0], desc, level) == expected_places(key, level, 4, input_type, output_type), desc
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("key", TABLES, ids=lambda key: "-".join(filter(None, key)))
 def test_the_support_tables_hold_for_every_dimension_count(key: tuple[str, str | None], level: str) -> None:

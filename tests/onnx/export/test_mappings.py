@@ -72,6 +72,7 @@ def valid_descs(operator: str) -> Iterator[OperatorDesc]:
             yield made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", ELEMENTWISE)
 def test_a_model_of_every_data_type_passes_the_full_check_or_is_inexpressible(operator: str) -> None:
     reasons, checked = set(), 0
@@ -199,6 +200,7 @@ def documented() -> Iterator[Any]:
                     yield pytest.param(operator, case, id=f"{operator}-{case.name}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("operator", "case"), list(documented()))
 def test_a_model_gives_what_the_page_prints(operator: str, case: Case) -> None:
     desc = desc_of(case.operator, case.desc)

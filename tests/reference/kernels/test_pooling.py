@@ -188,6 +188,7 @@ def integers_of(desc: OperatorDesc, inputs: dict[str, Array]) -> Iterator[tuple[
         yield index, max(limits.min, min(limits.max, round(total * scale / count / wide) + int(point)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", [5, 1 << 16])
 def test_quantized_averages_are_rounded_once(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(of_windows, "BLOCK", block)
@@ -320,6 +321,7 @@ def _is_in(at: int, first: int, last: int, part: int, count: int) -> bool:
     return first + math.floor(part * length) <= at < first + math.ceil((part + 1) * length)
 
 
+@pytest.mark.slow
 def test_each_part_of_a_region_has_its_largest_element() -> None:
     for desc, inputs in poolings("ROI_POOLING", 150):
         size, scale = desc.values["PooledSize"], float(np.float32(desc.values["SpatialScale"]))
