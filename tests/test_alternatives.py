@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from judged import like_reference, result_of
+from shipped import cases_in
 
-from dmlcheck.api import load_cases
 from dmlcheck.cases.records import Case
 from dmlcheck.specs.load import load_spec, operator_names
 from dmlcheck.specs.records import ALTERNATIVES
 
-CASES = Path(__file__).parents[1] / "cases"
 NAN, INF = float("nan"), float("inf")
 
 # By case, output and row-major position: the other right results of some elements, worked out by hand or by programs in
@@ -117,14 +114,9 @@ OTHERS: dict[str, list[tuple[str, dict[int, float]]]] = {
 }  # fmt: skip
 
 
-@cache
-def shipped(file: str) -> tuple[Case, ...]:
-    return tuple(load_cases(CASES / file))
-
-
 def cases_of(path: str) -> list[Case]:
-    file, _, name = path.partition("::")
-    return [case for case in shipped(file) if case.id.partition("::")[2].partition("[")[0] == name]
+    folder, _, wanted = path.partition("/")
+    return [case for case in cases_in(folder) if case.id.partition(f"/{folder}/")[2].partition("[")[0] == wanted]
 
 
 def outcome(case: Case, output: str, elements: dict[int, float]) -> str:

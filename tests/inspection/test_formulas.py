@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from shipped import cases_of
 
-from dmlcheck import load_cases
 from dmlcheck.cases.prepare import prepare
 from dmlcheck.cases.records import Case
 from dmlcheck.inspection.formulas import formula_texts, is_computed, rounding_limits, rounding_texts
@@ -21,7 +20,6 @@ from dmlcheck.reference.functions.nested import Nested
 from dmlcheck.specs.load import load_spec, operator_names
 from dmlcheck.specs.records import OUTPUT
 
-CASES = Path(__file__).parent.parent.parent / "cases"
 KERNELS = [name for name in operator_names() if load_spec(name).kernel]
 PLAIN = {"add", "subtract", "multiply", "square"}
 
@@ -154,7 +152,7 @@ def form_of(value: Any) -> Any:
 def of_each_form(operator: str) -> Iterator[Case]:
     """Yield the first case with inputs of each form of a desc."""
     seen = set()
-    for case in load_cases(CASES / operator.removeprefix("DML_OPERATOR_").lower()):
+    for case in cases_of(operator):
         if case.inputs is None or case.invalid is not None or form_of(case.desc) in seen:
             continue
         seen.add(form_of(case.desc))

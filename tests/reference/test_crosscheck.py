@@ -13,15 +13,15 @@ import re
 import warnings
 from collections.abc import Callable, Iterator
 from functools import cache, partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from drawn_descs import MODEST, TINY, draws
+from shipped import cases_of
 from valid_descs import valid
 
-from dmlcheck import load_cases, validation
+from dmlcheck import validation
 from dmlcheck.cases.prepare import prepare
 from dmlcheck.comparison.compare import compare
 from dmlcheck.comparison.tolerances import limit_for
@@ -50,7 +50,6 @@ from dmlcheck.onnx.proto import model_proto  # noqa: E402
 Array = np.ndarray[Any, Any]
 Inputs = dict[str, Any]
 
-CASES = Path(__file__).parent.parent.parent / "cases"
 Release = tuple[int, ...]
 # The first and the last release that this was run with: what a row of KNOWN without releases of its own is known of.
 # Newer releases, and other processors, may compute otherwise: what is not explained there is no failure of ours. Older
@@ -333,8 +332,7 @@ def quantization(operator: str, names: list[str], kinds: list[str]) -> list[Arra
 
 def of_cases(operator: str) -> Iterator[tuple[OperatorDesc, Inputs]]:
     """Yield the descs of the bundled cases of an operator with their inputs."""
-    folder = CASES / operator.removeprefix("DML_OPERATOR_").lower()
-    for case in load_cases(folder):
+    for case in cases_of(operator):
         if case.inputs is None or case.invalid is not None:
             continue
         desc, findings = validation.validate(case.operator, case.desc, case.level)

@@ -6,12 +6,12 @@ import math
 from collections.abc import Callable
 from functools import cache
 from itertools import permutations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from judged import Fake
+from shipped import cases_in
 
 import dmlcheck
 from dmlcheck.cases.records import Case
@@ -22,7 +22,6 @@ Array = np.ndarray[Any, Any]
 Implementation = Any
 OfRows = Callable[[Array], Array]
 
-CASES = Path(__file__).parent.parent.parent / "cases"
 OPERATORS = ("reduce", "argmax", "argmin", "activation_hardmax", "activation_hardmax1")
 FUNCTIONS = tuple(
     "ARGMAX ARGMIN AVERAGE L1 L2 LOG_SUM LOG_SUM_EXP MAX MIN MULTIPLY SUM SUM_SQUARE".split()  # noqa: SIM905
@@ -35,8 +34,7 @@ REFERENCE = Reference()
 @cache
 def positive_cases(operator: str) -> tuple[Case, ...]:
     """Return the cases of an operator that compute something; mutants take the place of the reference in all."""
-    cases = dmlcheck.load_cases(CASES / operator)
-    return tuple(case._replace(tags=()) for case in cases if case.outputs is not None)
+    return tuple(case._replace(tags=()) for case in cases_in(operator) if case.outputs is not None)
 
 
 def is_caught(mutant: Implementation, operator: str, function: str | None = None, *, most: int = MOST) -> bool:

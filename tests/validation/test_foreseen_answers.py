@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 import recorded_answers as record
 from recorded_answers import Recorded
+from shipped import every_case
 
-from dmlcheck import load_cases
 from dmlcheck.descs.read import read_desc
 from dmlcheck.running.refusals import can_be_asked
 from dmlcheck.specs.names import RELEASES
-
-CASES = Path(__file__).parents[2] / "cases"
 
 LEAST = 0.998  # of the answers of each release
 
@@ -38,7 +35,7 @@ def test_answers_to_recorded_descs_are_foreseen(kinds: tuple[str, ...]) -> None:
 @pytest.mark.slow
 def test_answers_to_shipped_descs_are_foreseen() -> None:
     builds, letters = record.read_shipped()
-    cases = {record.key_of(case): case for case in load_cases(CASES)}
+    cases = {record.key_of(case): case for case in every_case()}
     rows = [
         Recorded("shipped", case.operator, letters[key], json.dumps(case.desc, default=dict))
         for key, case in cases.items()

@@ -12,13 +12,11 @@ import recorded_answers as record
 from commandline import dmlcheck, json_of
 from directml_wheel import VERSION, wheel
 from recorded_answers import LETTERS
+from shipped import every_case
 
-from dmlcheck import load_cases
 from dmlcheck.descs.read import read_desc
 from dmlcheck.implementations import make
 from dmlcheck.implementations.directml import DirectMLLibrary
-
-CASES = Path(__file__).parents[3] / "cases"
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +35,7 @@ def test_every_sixth_shipped_desc_gets_the_recorded_answer(library: DirectMLLibr
     """`.ci/run` asks about all of them."""
     builds, letters = record.read_shipped()
     column = builds.index(VERSION)
-    asked = {record.key_of(case): case for case in load_cases(CASES)}
+    asked = {record.key_of(case): case for case in every_case()}
     compared = 0
     for key, case in list(asked.items())[::6]:
         desc = read_desc(case.operator, case.desc).desc
