@@ -96,9 +96,9 @@ def report(*words: str, unit: str = "Tf32", path: str = "report.json") -> dict[s
     ],
 )
 def test_a_run_accepts_the_inputs_that_it_names(unit: str, inputs: str, failed: int) -> None:
-    found = report("--strict", "--input-precision", inputs, unit=unit)
+    scope = run("--strict", "--input-precision", inputs, "--json", "report.json", unit=unit).output.split("\n")[1]
+    found = checked_report("report.json")
     assert (found["inputs"], found["summary"]["failed"]) == (inputs.lower(), failed)
-    scope = run("--strict", "--input-precision", inputs, unit=unit).output.split("\n")[1]
     told = "" if inputs == "float32" else f", inputs in {inputs.upper()}"
     assert scope == f"3 cases at the feature levels of their files; tolerances assume sums in FLOAT32{told}"
 

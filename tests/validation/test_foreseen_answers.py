@@ -23,27 +23,27 @@ def test_every_release_is_recorded() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kinds", [("valid", "broken", "changed"), ("types", "ranks")])
-def test_answers_to_recorded_descs_are_foreseen(kinds: tuple[str, ...]) -> None:
+def test_answers_to_a_third_of_the_recorded_descs_are_foreseen(kinds: tuple[str, ...]) -> None:
     descs = record.read_descs()
-    found = record.foreseen(descs.builds, [row for row in descs.rows if row.kind in kinds])
+    found = record.foreseen(descs.builds, [row for row in descs.rows[::3] if row.kind in kinds])
     shares = {release: found.share(release) for release in RELEASES}
     print(shares, *found.lines(), sep="\n")  # noqa: T201 - for whoever reads why it fails, or with -s what is left
-    assert min(found.compared.values()) > 10_000
+    assert min(found.compared.values()) > 3_000
     assert min(shares.values()) >= LEAST
 
 
 @pytest.mark.slow
-def test_answers_to_shipped_descs_are_foreseen() -> None:
+def test_answers_to_a_third_of_the_shipped_descs_are_foreseen() -> None:
     builds, letters = record.read_shipped()
     cases = {record.key_of(case): case for case in every_case()}
     rows = [
         Recorded("shipped", case.operator, letters[key], json.dumps(case.desc, default=dict))
-        for key, case in cases.items()
+        for key, case in list(cases.items())[::3]
         if key in letters and can_be_asked(read_desc(case.operator, case.desc))
     ]
     found = record.foreseen(builds, rows)
     print(*found.lines(), sep="\n")  # noqa: T201
-    assert min(found.compared.values()) > 20_000
+    assert min(found.compared.values()) > 6_500
     assert min(map(found.share, RELEASES)) >= LEAST
 
 
