@@ -16,6 +16,12 @@ from dmlcheck.specs.names import RELEASES
 LEAST = 0.998  # of the answers of each release
 
 
+@pytest.fixture
+def step(request: pytest.FixtureRequest) -> int:
+    """Compare a third of the answers, whose share is that of all, or with --all-cases each one."""
+    return 1 if request.config.getoption("--all-cases") else 3
+
+
 def test_every_release_is_recorded() -> None:
     for builds in (record.read_shipped().builds, record.read_descs().builds):
         assert set(RELEASES) <= set(builds)
@@ -23,9 +29,9 @@ def test_every_release_is_recorded() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kinds", [("valid", "broken", "changed"), ("types", "ranks")])
-def test_answers_to_a_third_of_the_recorded_descs_are_foreseen(kinds: tuple[str, ...]) -> None:
+def test_answers_to_recorded_descs_are_foreseen(kinds: tuple[str, ...], step: int) -> None:
     descs = record.read_descs()
-    found = record.foreseen(descs.builds, [row for row in descs.rows[::3] if row.kind in kinds])
+    found = record.foreseen(descs.builds, [row for row in descs.rows[::step] if row.kind in kinds])
     shares = {release: found.share(release) for release in RELEASES}
     print(shares, *found.lines(), sep="\n")  # noqa: T201 - for whoever reads why it fails, or with -s what is left
     assert min(found.compared.values()) > 3_000
@@ -33,12 +39,12 @@ def test_answers_to_a_third_of_the_recorded_descs_are_foreseen(kinds: tuple[str,
 
 
 @pytest.mark.slow
-def test_answers_to_a_third_of_the_shipped_descs_are_foreseen() -> None:
+def test_answers_to_shipped_descs_are_foreseen(step: int) -> None:
     builds, letters = record.read_shipped()
     cases = {record.key_of(case): case for case in every_case()}
     rows = [
         Recorded("shipped", case.operator, letters[key], json.dumps(case.desc, default=dict))
-        for key, case in list(cases.items())[::3]
+        for key, case in list(cases.items())[::step]
         if key in letters and can_be_asked(read_desc(case.operator, case.desc))
     ]
     found = record.foreseen(builds, rows)
