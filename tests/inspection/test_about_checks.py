@@ -118,10 +118,10 @@ ALIKE = {"comparisons", "indexing", "regions"}
 WITH_EQUAL_NUMBERS = {"ROI_ALIGN_GRAD", "GRU", "MULTIHEAD_ATTENTION1", "QUANTIZE", "DEQUANTIZE"}
 
 
-@pytest.mark.parametrize("operator", operator_names())
-def test_the_inputs_of_an_example_differ_in_every_place(operator: str, examples: dict[str, Case]) -> None:
-    if load_about(operator).family in ALIKE or operator.removeprefix("DML_OPERATOR_") in WITH_EQUAL_NUMBERS:
-        return
-    for name, values in (examples[operator].inputs or {}).items():
-        flat = [str(each) for each in numbers(values)]
-        assert len(flat) == len(set(flat)), name
+def test_the_inputs_of_an_example_differ_in_every_place(examples: dict[str, Case]) -> None:
+    for operator, case in examples.items():
+        if load_about(operator).family in ALIKE or operator.removeprefix("DML_OPERATOR_") in WITH_EQUAL_NUMBERS:
+            continue
+        for name, values in (case.inputs or {}).items():
+            flat = [str(each) for each in numbers(values)]
+            assert len(flat) == len(set(flat)), (operator, name)
