@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from shipped import cases_of
 
 from dmlcheck.api import evaluate
 from dmlcheck.cases.records import Case
 from dmlcheck.inspection import about_checks
 from dmlcheck.inspection.about_checks import about_problems, example
-from dmlcheck.inspection.selfcheck import _bundled_files
 from dmlcheck.specs.about import load_about
 from dmlcheck.specs.load import load_spec, operator_names
 from dmlcheck.values.literals import ANY
@@ -25,12 +25,9 @@ CASE = Case("resample1/example.yaml::example", "example", "", SPEC.operator, Non
 
 @pytest.fixture(scope="module")
 def examples() -> dict[str, Case]:
-    cases: dict[str, list[Case]] = {}
-    for folder, file in _bundled_files():
-        cases.setdefault(folder, []).extend(file.cases)
     found = {}
     for operator in operator_names():
-        case = example(load_about(operator), cases[operator.removeprefix("DML_OPERATOR_").lower()])
+        case = example(load_about(operator), cases_of(operator))
         assert case is not None
         found[operator] = case
     return found
