@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
+import pytest
 from source_trees import trees
 
 from dmlcheck.specs.load import operator_names
@@ -40,6 +41,7 @@ def named_in(tree: ast.Module) -> set[str]:
 NAMES = {name for operator in operator_names() for name in (operator, short_operator(operator))}
 
 
+@pytest.mark.slow
 def test_no_other_module_names_an_operator() -> None:
     naming = {module for module, tree in trees().items() if named_in(tree)}
     assert sorted(module for module in naming if not module.startswith(tuple(REASONS))) == []

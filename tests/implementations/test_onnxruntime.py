@@ -115,6 +115,7 @@ def test_without_a_package_the_message_says_how_to_get_it(
         make(f"onnxruntime{place}")
 
 
+@pytest.mark.slow
 def test_a_package_that_cannot_be_loaded_says_why(tmp_path: Path) -> None:
     (tmp_path / "onnxruntime.py").write_text("raise ImportError('DLL load\\n failed')", encoding="utf-8")
     done = cli("--implementation", "onnxruntime", str(CASES / "argmax"), PYTHONPATH=str(tmp_path))

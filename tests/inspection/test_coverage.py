@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from shipped import cases_of
 
 import dmlcheck
 from dmlcheck.inspection.coverage import newest_parts, of_operator, table_edges
-from dmlcheck.specs.load import load_spec
+from dmlcheck.specs.load import load_spec, operator_names
 
 FILE = """\
 operator: ARGMAX
@@ -47,6 +48,13 @@ cases:
 def path(tmp_path: Path) -> Path:
     (tmp_path / "argmax.yaml").write_text(FILE, encoding="utf-8")
     return tmp_path
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["table edges rejected", "constraints rejected"])
+def test_the_bundled_cases_reject_every_edge_and_constraint(kind: str) -> None:
+    found = {name: of_operator(load_spec(name), cases_of(name)) for name in operator_names()}
+    assert {name: one.parts[kind].missing for name, one in found.items() if one.parts[kind].missing} == {}
 
 
 def test_each_part_is_counted(path: Path) -> None:

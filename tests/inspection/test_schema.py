@@ -55,6 +55,7 @@ def test_shipped_files_agree_with_the_schema(folder: Path) -> None:
     assert {name: [error.message for error in found] for name, found in errors.items() if found} == {}
 
 
+@pytest.mark.slow
 def test_the_schema_is_small_and_says_which_it_is() -> None:
     text = schema_text()
     assert json.loads(text) == SCHEMA

@@ -49,6 +49,7 @@ def test_a_right_implementation_passes_every_node(runtime: type[Runtime], way: d
     assert runtime.calls
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", [{}, {"is_whole": True}, {"is_whole": True, "keep_bytes": 1}])
 @pytest.mark.parametrize("wrong", ["up", "bias", "relu", "down", "softmax"])
 def test_the_planted_node_fails_and_no_other(runtime: type[Runtime], wrong: str, way: dict[str, Any]) -> None:

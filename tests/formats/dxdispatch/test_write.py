@@ -12,6 +12,7 @@ import jsonschema
 import numpy as np
 import pytest
 from dxdispatch_cases import HERE, TENSOR, desc_of, export, model_named, model_of, npy_bytes
+from shipped import every_case
 
 from dmlcheck.cases.records import Case
 from dmlcheck.descs.read import read_desc
@@ -22,7 +23,6 @@ from dmlcheck.formats.dxdispatch import descs, exporter
 from dmlcheck.formats.dxdispatch.form import MODEL
 from dmlcheck.formats.dxdispatch.model import DxModel
 from dmlcheck.formats.dxdispatch.read import read_model
-from dmlcheck.formats.registry import read_file
 from dmlcheck.specs.names import NEWEST_LEVEL
 from dmlcheck.validation import validate
 
@@ -34,9 +34,8 @@ FLOATS = ("FLOAT", "FLOAT_ARRAY", "SCALE_BIAS")
 def shipped() -> tuple[Case, ...]:
     """Return of the shipped cases the first for each form of a desc: what it gives, and its data types."""
     first: dict[Any, Case] = {}
-    for path in sorted((HERE.parent / "cases").rglob("*.yaml")):
-        for case in read_file(str(path), path.name).cases:
-            first.setdefault((case.operator, case.invalid, form_of(case.desc)), case)
+    for case in every_case():
+        first.setdefault((case.operator, case.invalid, form_of(case.desc)), case)
     return tuple(first.values())
 
 

@@ -355,6 +355,7 @@ def test_a_nan_stays_one_in_every_float_type() -> None:
         assert math.isnan(struct.unpack(f"<{code}", scalar_bytes(data_type, math.nan))[0])
 
 
+@pytest.mark.slow
 def test_an_image_has_its_pointers_where_the_compiler_has_them_and_each_at_a_multiple_of_8() -> None:
     for operator in operator_names():
         data, pointers, root = image_of(shipped(operator))

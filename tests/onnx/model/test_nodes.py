@@ -352,6 +352,7 @@ def test_sizes_that_double_with_each_node_are_not_followed_to_the_end(monkeypatc
     assert (names["n3"], names["r"], names["k"]) == ("runs-elsewhere", "unknown-sizes", "unknown-sizes")
 
 
+@pytest.mark.slow
 def test_a_sequence_that_grows_is_followed_to_a_number_of_tensors() -> None:
     """Joined after 200 and after 2,000 tensors."""
     grown = [node("SequenceInsert", f"s{i} x", f"s{i + 1}") for i in range(2000)]

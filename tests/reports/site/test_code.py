@@ -71,6 +71,7 @@ def mapped_back(model: Any, inputs: dict[str, Any]) -> dict[str, Any]:
     return {name: way.value(name) for name in names}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", operator_names())
 def test_the_onnx_of_a_page_is_its_example(operator: str, bundled: dict[str, list[Case]]) -> None:
     spec = load_spec(operator)
