@@ -36,7 +36,6 @@ FAMILIES = (
     "recurrent",
     "reduction",
     "resampling",
-    "rotary",
     "transforms",
     "without_operators",
 )
