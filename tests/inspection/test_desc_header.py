@@ -17,7 +17,7 @@ from dmlcheck.descs.read import read_desc
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.descs.write import notation
 from dmlcheck.files import yaml
-from dmlcheck.inspection.desc_header import header_text
+from dmlcheck.inspection.schema import header_text
 from dmlcheck.specs.load import operator_names
 
 BEGINNING = """\

@@ -31,11 +31,18 @@ from dmlcheck.onnx.model.inlined_functions import inlined
 from dmlcheck.onnx.model.inlined_size import graphs_of
 from dmlcheck.onnx.model.inner_graphs import types_given, types_taken
 from dmlcheck.onnx.model.parts import has_graphs
-from dmlcheck.onnx.model.placement import origin_of_outputs, place_of
 from dmlcheck.onnx.model.values import CONSTANT, GIVEN, HOST, MOST_DIMENSIONS, Value, initial, limited
 from dmlcheck.onnx.operators.row import Refusal
 from dmlcheck.onnx.operators.table import deviation_of, is_left_out, provider_steps, row_of
-from dmlcheck.onnx.provider.cpu_kernels import DOMAINS_OF_RUNTIME, is_known, kernels_of, meant, not_taken
+from dmlcheck.onnx.provider.cpu_kernels import (
+    DOMAINS_OF_RUNTIME,
+    is_known,
+    kernels_of,
+    meant,
+    not_taken,
+    origin_of_outputs,
+    place_of,
+)
 from dmlcheck.onnx.provider.registrations import Typed, left_to_others, registration_of, registrations
 from dmlcheck.onnx.reading import first_line, tensor_of
 from dmlcheck.onnx.schemas import schema_of

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dmlcheck.formats.webnn.graph import GraphTest, Operand, WebnnOperator
+from dmlcheck.formats.webnn.graph import GraphTest, Operand, WebnnOperator, tolerance_of
 from dmlcheck.formats.webnn.suite import Stated
-from dmlcheck.formats.webnn.tolerances import tolerance_of
 from dmlcheck.graphs.tensors import TensorRef
 
 
