@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dmlcheck.cases.records import Case
-from dmlcheck.inspection.evidence import KINDS, evidence, source_kinds
+from dmlcheck.inspection.coverage import KINDS, evidence, source_kinds
 
 
 @pytest.mark.parametrize(

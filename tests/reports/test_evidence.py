@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dmlcheck.inspection.bases import BasisCount
-from dmlcheck.inspection.evidence import KINDS, Evidence
+from dmlcheck.inspection.coverage import KINDS, Evidence
 from dmlcheck.reports.coverage import bases_dict, bases_lines, evidence_dict, evidence_lines
 from dmlcheck.reports.layout import printed
 

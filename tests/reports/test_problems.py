@@ -8,7 +8,7 @@ import pytest
 from results import MISMATCH, OUTPUT, UNLIKELY, case, every_outcome, failed
 
 from dmlcheck.diagnostics.record import Diagnostic
-from dmlcheck.reports.problems import encodable, full_message, path_inside, problems_of, repository_path
+from dmlcheck.reports.failure import encodable, full_message, path_inside, problems_of, repository_path
 from dmlcheck.running.results import CaseResult, Drift
 
 

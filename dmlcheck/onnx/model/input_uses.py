@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dmlcheck.onnx.model.inlined_size import all_nodes
+from dmlcheck.onnx.model.file import all_nodes
 
 # Through which an index, a mask or a length passes as it is.
 _PASSES = frozenset(

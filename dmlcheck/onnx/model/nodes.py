@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 from dmlcheck.diagnostics.wording import cut, dimensions_text
 from dmlcheck.onnx.attributes import attributes_of
 from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, RefusedNode, UnknownValues, Unmapped
-from dmlcheck.onnx.model.file import Model
+from dmlcheck.onnx.model.file import Model, graphs_of
 from dmlcheck.onnx.model.fusions import fusions
 from dmlcheck.onnx.model.inference import (
     Context,
@@ -28,7 +28,6 @@ from dmlcheck.onnx.model.inference import (
     version_of,
 )
 from dmlcheck.onnx.model.inlined_functions import inlined
-from dmlcheck.onnx.model.inlined_size import graphs_of
 from dmlcheck.onnx.model.inner_graphs import types_given, types_taken
 from dmlcheck.onnx.model.parts import has_graphs
 from dmlcheck.onnx.model.values import CONSTANT, GIVEN, HOST, MOST_DIMENSIONS, Value, initial, limited

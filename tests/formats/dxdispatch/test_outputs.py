@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from dxdispatch_cases import TENSOR, desc_of
 
-from dmlcheck.formats.dxdispatch.outputs import OUTPUTS, OutputFile, outputs_of, read_outputs
+from dmlcheck.formats.dxdispatch.descs import OUTPUTS, OutputFile, outputs_of, read_outputs
 
 STRIDED = desc_of("ACTIVATION_IDENTITY", InputTensor=TENSOR, OutputTensor={**TENSOR, "Strides": [8, 8, 3, 1]})
 

@@ -13,8 +13,7 @@ import pytest
 from whole_models import attention_layer, model, node, numbers, residual_block, save, tensor, weight
 
 from dmlcheck.onnx.model import file as model_file
-from dmlcheck.onnx.model.file import elements, read_to_run, read_whole, symbols_of
-from dmlcheck.onnx.model.inlined_size import graphs_of
+from dmlcheck.onnx.model.file import elements, graphs_of, read_to_run, read_whole, symbols_of
 from dmlcheck.onnx.reading import Unreadable
 
 onnx = pytest.importorskip("onnx")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lxml import etree
 
-from dmlcheck.reports.site.pictures.shapes import Rectangle, around, arrow, dot, drawing, line, rect, text, text_width
+from dmlcheck.reports.site.pictures.reads import Rectangle, around, arrow, dot, drawing, line, rect, text, text_width
 
 
 def test_a_box_around_others_has_their_outer_edges() -> None:
