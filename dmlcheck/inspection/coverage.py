@@ -1,4 +1,4 @@
-"""The coverage by cases: support rows, table edges, constraints, enumeration values, layouts; their sources and gaps."""
+"""The coverage by cases: support rows, edges, constraints, enumeration values, layouts; and where results come from."""
 
 from __future__ import annotations
 

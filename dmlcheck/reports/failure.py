@@ -1,4 +1,4 @@
-"""A failed case as text, with everything needed to correct the case or the implementation; problems for other programs."""
+"""A failed case as text: all that is needed to correct the case or the implementation; problems for other programs."""
 
 from __future__ import annotations
 
