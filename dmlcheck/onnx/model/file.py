@@ -139,7 +139,7 @@ def elements(sizes: Iterable[int], most: int) -> int:
 def symbols_of(model: Any) -> list[str]:
     """Return the names of the sizes of a model's inputs that are not known, in their order.
 
-    A size without a name has that of its place, as `--dim` takes it.
+    A size without a name is named after its place, as `--dim` takes it.
     """
     given = [(value.name, value.type.tensor_type.shape.dim) for value in model.graph.input]
     open_sizes = (

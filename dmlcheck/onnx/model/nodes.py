@@ -81,7 +81,7 @@ class UnusableNode(NamedTuple):
 
 
 class ModelNode(NamedTuple):
-    """A node: its name, or that of its first output, its operator with the version, and its descs.
+    """A node: its name, or its first output's, its operator with the version, and its descs.
 
     `number` counts the nodes of a model. A node that ONNX Runtime fuses has the numbers of the original nodes in
     `replaced`. One that it may fuse has `is_possible`, the name of one of these, and no descs. `deviation` says what

@@ -198,7 +198,7 @@ def indices(sizes: Sequence[int]) -> list[tuple[int, ...]]:
 # ---- shapes as SVG; colours are classes of the style sheet, so that they follow the theme
 
 
-WIDEST = 352.0  # of a drawing, in pixels: that of a telephone's screen without its margins
+WIDEST = 352.0  # of a drawing, in pixels: the width of a telephone's screen without its margins
 LETTER = 7.2  # of a text of 12 pixels
 
 
