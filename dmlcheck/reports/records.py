@@ -42,7 +42,7 @@ class Summary(NamedTuple):
     of `compared`, and making the run fail; `unlikely` those beyond the likely error, `legal` the plain descs. `not_run`
     counts the cases left after a run ended early because of failures.
 
-    `judged` counts the cases that the implementation had a part in, with any outcome, and `computed` the passed
+    `judged` counts the cases that the implementation was asked about, with any outcome, and `computed` the passed
     ones of these; `for_implementations` the skipped cases that only another implementation than the reference can run.
     `inaccurate` counts the cases with inaccurate expected values, passed or failed. `consistent` counts the cases whose
     errors a type of inputs would explain, by this type. `unanswered` counts the judged cases for which the
@@ -94,7 +94,7 @@ class Summary(NamedTuple):
 
     @property
     def is_vain(self) -> bool:
-        """Whether nothing was checked: all cases were skipped, or an implementation but the reference had no part."""
+        """Whether nothing was checked: all cases were skipped, or an implementation other than the reference was asked nothing."""
         return not (self.checked if self.is_of_reference else self.judged)
 
     @property

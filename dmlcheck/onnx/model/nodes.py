@@ -49,7 +49,7 @@ from dmlcheck.onnx.schemas import schema_of
 NO_PROVIDER = "no-provider"
 PROVIDER_REFUSES = "provider-refuses"
 REFUSALS = (NO_PROVIDER, PROVIDER_REFUSES)  # of nodes for which ONNX Runtime creates no session
-MOST_INLINED = 2000  # nodes that others come in the place of, up to 30 for each
+MOST_INLINED = 2000  # nodes that others replace, up to 30 for each
 _MOST_PREFIX = 1000  # characters of where a node is, which is repeated for each node inside
 _MOST_SHOWN = 200  # characters of sizes
 _EMPTY = "there is nothing to compute: a tensor has no elements"
@@ -425,7 +425,7 @@ def _untaken(node: Any, of: Context, left: str, problem: str) -> UnusableNode:
 def _of_function(
     node: Any, of: Context, inputs: Sequence[Value], scope: Scope, untaken: UnusableNode
 ) -> Sequence[Counterpart] | UnusableNode:
-    """Return the descs of the nodes that ONNX Runtime puts in the place of one that no provider takes as it is.
+    """Return the descs of the nodes that ONNX Runtime puts in place of one that no provider takes as it is.
 
     The scope is given their values.
     """
