@@ -94,7 +94,7 @@ class Summary(NamedTuple):
 
     @property
     def is_vain(self) -> bool:
-        """Whether nothing was checked: all cases were skipped, or an implementation other than the reference was asked nothing."""
+        """Whether nothing was checked: all cases were skipped, or the implementation under test was asked nothing."""
         return not (self.checked if self.is_of_reference else self.judged)
 
     @property
