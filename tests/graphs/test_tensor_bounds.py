@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dmlcheck.descs.records import TensorDesc
-from dmlcheck.graphs import side
+from dmlcheck.graphs import tensor_bounds
 from dmlcheck.graphs.tensor_bounds import TensorBounds
 from dmlcheck.reference.bounds import Bound
 
@@ -15,7 +15,7 @@ def test_of_several_right_results_the_middle_is_taken_unless_one_is_not_finite_o
     none = np.zeros(6, bool)
     first = Bound(np.array([16.0, 2.0, 3.0, np.nan, np.inf, 16.0]), np.full(6, 0.5), none)
     other = Bound(np.array([18.0, np.inf, np.nan, np.nan, np.inf, 24.0]), np.full(6, 0.25), none)
-    value, radius = side._hull(first._replace(others=(other,)), "FLOAT32")
+    value, radius = tensor_bounds._hull(first._replace(others=(other,)), "FLOAT32")
     assert value.tolist() == pytest.approx([16.875, 2, 3, np.nan, np.inf, 16], nan_ok=True)
     assert radius.tolist() == [1.375, np.inf, np.inf, 0, 0, np.inf]
 
