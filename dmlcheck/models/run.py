@@ -28,7 +28,7 @@ from dmlcheck.models.process import ModelProcess
 from dmlcheck.models.reference_nodes import stand_in
 from dmlcheck.models.together import not_together, outputs_together, together_case, together_result
 from dmlcheck.models.whole_model import optimized
-from dmlcheck.onnx.model.origin import origin_of
+from dmlcheck.onnx.metadata import origin_of
 from dmlcheck.onnx.model.parts import element_types, has_graphs, join_weights, model_of_node
 from dmlcheck.reference.limits.work import TooMuchWork
 from dmlcheck.running.computed import NoOutputs

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dmlcheck.onnx.model.inlined_size import all_nodes
+from dmlcheck.onnx.model.file import all_nodes
 
 # Through which an index, a mask or a length passes as it is.
 _PASSES = frozenset(
@@ -42,7 +42,7 @@ _PAST_KEY = 3  # the input of GroupQueryAttention that has keys of earlier runs
 
 
 class Use(NamedTuple):
-    """How an input is used: it indexes so many elements, or is a mask, or a length of attention; or none of these.
+    """How an input is used: it indexes a number of elements, or is a mask, or a length of attention; or none of these.
 
     Its whole numbers are from `least` to below `most`, its floats in the range `floats`; or `related` makes its numbers
     for its shape. `length` is "total" for the number of keys, "last" for the place of the last one, and `past` names

@@ -152,7 +152,7 @@ _BYTES = {
 
 
 def _without_weights(model: Any, constants: Iterable[Any]) -> Any:
-    """Return a model with the types of its weights in the place of their values."""
+    """Return a model with the types of its weights in place of their values."""
     from onnx import ModelProto, helper
 
     bare = ModelProto(ir_version=model.ir_version, opset_import=model.opset_import)
