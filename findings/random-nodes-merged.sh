@@ -10,8 +10,8 @@
 #
 # Version: onnxruntime 1.32.0, onnxscript 0.7.2 with onnx-ir 1.1.0, onnxsim 0.8.1, onnxoptimizer 0.4.2, onnxslim 0.1.98,
 #   all as they come, on models that onnx 1.23.2 checks.
-# Documented: ONNX, operators Bernoulli (opset 15), Multinomial, RandomNormal, RandomNormalLike, RandomUniform,
-#   RandomUniformLike (opset 1): each draws its numbers; without a seed, each generates one. The seed is optional.
+# Documented: ONNX, operators Bernoulli (opset 15), Multinomial (7), RandomNormal, RandomNormalLike, RandomUniform and
+#   RandomUniformLike (1): each draws its numbers; the seed is optional, and without it, one is generated for each.
 # Seen: 2026-11-29. Needs Python 3.11 or newer.
 set -euo pipefail
 work=$(mktemp -d)

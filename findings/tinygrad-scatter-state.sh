@@ -93,6 +93,13 @@ OnnxRunner("model.onnx")({**feed, "x": own})["y"].numpy()
 print(f"the caller's Tensor [0, 1, 2] after a run that writes a 9 at 1: {own.numpy().tolist()}")
 claim(own.numpy().tolist() == [0, 9, 2], "it has changed")
 
+text = "(float[3] x, int64[1,1] i, float[1] u) => (float[3] y, float[3] z) { z = Neg(x) y = ScatterND(x, i, u) }"
+try:
+    said = str(runs(text, feed)[0])
+except RuntimeError as error:
+    said = f"error: {error}"
+claim(said.startswith("error"), f"where another node has read x before: {said}")
+
 sizes = "(int64[1] i, float[1] u) => (float[3] y) <float[3] weight = {0, 1, 2}>"
 feeds = [{"i": np.array([index]), "u": floats(9)} for index in range(3)]
 mine, theirs, right = runs(f"{sizes} {{ y = ScatterElements(weight, i, u) }}", *feeds)
