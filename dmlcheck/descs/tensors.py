@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from dmlcheck.descs.fields import (
     EXPECTED,
     LONG_FORM,
-    beside_desc,
     is_uint,
+    long_form_strays,
     missing,
     mistyped,
     read_enum,
@@ -56,7 +56,7 @@ def read_tensor(label: str, given: Any, path: Path, *, is_output: bool) -> Check
     if given.keys() <= _FIELDS:
         return (yield from _Tensor(label, given, path, is_output).read())
     if "Desc" in misspelt(given, (*TENSOR_FIELDS, *LONG_FORM)).values():
-        yield from beside_desc(label, given, path)
+        yield from long_form_strays(label, given, path)
         return None
     if "Desc" in given or "Type" in given:
         given, path = yield from _long_form(label, given, path)
@@ -75,7 +75,7 @@ def _long_form(label: str, given: Mapping[str, Any], path: Path) -> Checking[tup
             yield Finding("field-type", (*path, "Type"), params)
     if "Desc" not in given:
         return {key: value for key, value in given.items() if key != "Type"}, path
-    yield from beside_desc(label, given, path)
+    yield from long_form_strays(label, given, path)
     path = (*path, "Desc")
     if not isinstance(given["Desc"], Mapping):
         yield mistyped(f"{label}.Desc", given["Desc"], path, EXPECTED["TENSOR_DESC"])
