@@ -23,9 +23,11 @@ for _name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE"):
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-snapshots", action="store_true", help="write what is printed instead of comparing it")
     parser.addoption(
-        "--fuzz-seconds", type=float, default=10.0, help="how long to make files and command lines for, in all"
+        "--fuzz-seconds", type=float, default=4.0, help="how long to make files and command lines for, in all"
     )
-    parser.addoption("--all-cases", action="store_true", help="run all bundled cases on ONNX Runtime, not every fifth")
+    parser.addoption(
+        "--all-cases", action="store_true", help="use all bundled cases and recorded answers, not samples of them"
+    )
     parser.addoption("--fuzz-seed", type=int, default=0, help="the first seed of what is made")
 
 

@@ -16,15 +16,14 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from multiprocessing import get_context
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import drawn_descs
 import faults_page
 import numpy as np
 from planted import Fault, equal, faults_of
+from shipped import cases_of
 
-from dmlcheck import load_cases
 from dmlcheck.cases.prepare import prepare
 from dmlcheck.cases.records import Case
 from dmlcheck.comparison.compare import compare
@@ -39,7 +38,6 @@ from dmlcheck.specs.load import full_name, load_spec, operator_names
 from dmlcheck.specs.records import OUTPUT
 
 Array = np.ndarray[Any, Any]
-CASES = Path(__file__).parent.parent / "cases"
 DRAWS = 120
 MOST = 1 << 23  # elements of a case that is tried
 
@@ -116,8 +114,7 @@ def right_of(name: str, desc: OperatorDesc, inputs: dict[str, Any]) -> Judged | 
 
 def shipped(operator: str) -> Iterator[Judged]:
     """Yield the shipped cases of an operator that run, those with random values first."""
-    folder = CASES / load_spec(operator).short.lower()
-    cases = [case for case in load_cases(folder) if case.inputs is not None and not case.is_negative]
+    cases = [case for case in cases_of(operator) if case.inputs is not None and not case.is_negative]
     for case in sorted(cases, key=lambda case: case.outputs is not None):
         judged = of_case(case)
         if judged is not None:

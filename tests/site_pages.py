@@ -13,13 +13,11 @@ from urllib.parse import unquote
 
 import yaml
 from lxml import html
+from shipped import cases_of as shipped_cases_of
 
 from dmlcheck.cases.records import Case
-from dmlcheck.cli.case_files import by_operator
-from dmlcheck.formats.find import find_files
-from dmlcheck.formats.registry import read_file
 from dmlcheck.reports.site.build import site_files
-from dmlcheck.specs.load import data_folder, load_spec, operator_names
+from dmlcheck.specs.load import load_spec, operator_names
 
 # The longest page is an operator's with 74 constraints: each has a wrong desc, and half of the page is these.
 MOST_PAGES, MOST_BYTES, MOST_OF_A_PAGE = 310, 8_600_000, 160_000
@@ -32,12 +30,7 @@ MOST_SECONDS = 300  # to wait for the worker that builds the site
 @cache
 def bundled() -> dict[str, list[Case]]:
     """Return the bundled cases by the full name of their operator."""
-    paths = find_files(data_folder("cases")) or ()
-    return by_operator(case for path in paths for case in read_file(path, _short(path)).cases)
-
-
-def _short(path: str) -> str:
-    return "/".join(path.replace("\\", "/").rsplit("/", 2)[-2:])
+    return {operator: list(shipped_cases_of(operator)) for operator in operator_names()}
 
 
 @cache

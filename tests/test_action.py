@@ -94,6 +94,7 @@ def test_the_checkout_is_installed_with_its_extras(extras: str, wanted: str, wor
     assert workflow.log.read_text(encoding="utf-8").splitlines() == ["-m", "pip", "install", wanted]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("text", "code"), [(GOOD, 0), (WRONG, 1), ("operator: [", 2), ("cases: []", 5)])
 def test_it_ends_as_the_run_does_and_leaves_a_report(text: str, code: int, workflow: Workflow) -> None:
     workflow.write("a.yaml", text)
@@ -101,6 +102,7 @@ def test_it_ends_as_the_run_does_and_leaves_a_report(text: str, code: int, workf
     assert (ran.returncode, workflow.report()["implementation"]) == (code, "reference"), ran.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("strict", "code"), [("false", 0), ("", 0), ("true", 1)])
 def test_strict_fails_what_strict_fails(strict: str, code: int, workflow: Workflow) -> None:
     workflow.write("a.yaml", INACCURATE)
@@ -114,6 +116,7 @@ def test_strict_is_true_or_false(workflow: Workflow) -> None:
     assert (ran.returncode, ran.stdout) == (2, "::error::strict is neither true nor false\n")
 
 
+@pytest.mark.slow
 def test_the_words_of_an_implementation_stay_together(workflow: Workflow) -> None:
     shutil.copy(ROOT / "tests" / "commands" / "sums.py", workflow.folder / "my sums.py")
     workflow.write("a.yaml", GOOD.replace("FLOAT32", "INT32"))
@@ -124,6 +127,7 @@ def test_the_words_of_an_implementation_stay_together(workflow: Workflow) -> Non
     assert report["summary"]["computed"] == 1
 
 
+@pytest.mark.slow
 def test_paths_are_split_at_spaces_and_args_by_their_quotes(workflow: Workflow) -> None:
     for name in ("cases/a.yaml", "cases/b.yaml", "more/c.yaml"):
         workflow.write(name, GOOD)
@@ -134,6 +138,7 @@ def test_paths_are_split_at_spaces_and_args_by_their_quotes(workflow: Workflow) 
     assert [case["id"] for case in workflow.report("r 1.json")["cases"]] == ["cases/a.yaml::a", "more/c.yaml::c"]
 
 
+@pytest.mark.slow
 def test_backslashes_of_args_stay(workflow: Workflow) -> None:
     workflow.write("a.yaml", GOOD)
     ran = workflow.run("Run dmlcheck", args=r"--expectations folder\known.yaml")
@@ -146,6 +151,7 @@ def test_a_quote_that_is_not_closed_is_said(workflow: Workflow) -> None:
     assert (ran.returncode, ran.stderr) == (2, "::error::args has a quote that is not closed\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["paths", "implementation", "args", "report", "strict"])
 def test_no_input_is_run_as_a_command(name: str, workflow: Workflow) -> None:
     workflow.write("a.yaml", GOOD)

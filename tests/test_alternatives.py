@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from judged import like_reference, result_of
+from shipped import cases_in
 
-from dmlcheck.api import load_cases
 from dmlcheck.cases.records import Case
 from dmlcheck.specs.load import load_spec, operator_names
 from dmlcheck.specs.records import ALTERNATIVES
 
-CASES = Path(__file__).parents[1] / "cases"
 NAN, INF = float("nan"), float("inf")
 
 # By case, output and row-major position: the other right results of some elements, worked out by hand or by programs in
@@ -117,8 +115,8 @@ OTHERS: dict[str, list[tuple[str, dict[int, float]]]] = {
 
 
 def cases_of(path: str) -> list[Case]:
-    file, _, name = path.partition("::")
-    return [case for case in load_cases(CASES / file) if case.id.partition("::")[2].partition("[")[0] == name]
+    folder, _, wanted = path.partition("/")
+    return [case for case in cases_in(folder) if case.id.partition(f"/{folder}/")[2].partition("[")[0] == wanted]
 
 
 def outcome(case: Case, output: str, elements: dict[int, float]) -> str:
@@ -129,6 +127,7 @@ def outcome(case: Case, output: str, elements: dict[int, float]) -> str:
     return result_of(case, like_reference(change, is_directml=False)).outcome
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", OTHERS)
 def test_either_result_passes_and_what_is_between_fails(path: str) -> None:
     cases = cases_of(path)

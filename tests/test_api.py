@@ -433,6 +433,7 @@ def modules_after(code: str) -> set[str]:
     return set(done.stdout.split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "code",
     [
@@ -459,6 +460,7 @@ def test_importing_alone_loads_not_even_yaml() -> None:
     assert "yaml" not in modules_after("import dmlcheck")
 
 
+@pytest.mark.slow
 def test_computing_loads_numpy() -> None:
     code = f"import dmlcheck\ndmlcheck.evaluate('ARGMAX', {ARGMAX!r}, {{'InputTensor': {VALUES!r}}})"
     assert "numpy" in modules_after(code)

@@ -54,6 +54,7 @@ def counted() -> list[tuple[str, str, int]]:
     return found
 
 
+@pytest.mark.slow
 def test_a_count_of_all_is_the_number_that_there_are() -> None:
     far = [(name, noun, number) for name, noun, number in counted() if 0 < abs(number / COUNTS[noun] - 1) < NEAR]
     assert far == []

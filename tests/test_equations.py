@@ -151,6 +151,7 @@ def cases_with_values(operator: str) -> list[Case]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", OF_CASES)
 def test_an_equation_gives_the_results_of_cases(operator: str) -> None:
     cases = cases_with_values(operator)

@@ -23,6 +23,7 @@ SHARES = 4
 limited = pytest.mark.skipif(sys.platform != "linux", reason="only Linux keeps a process to an address space")
 
 
+@pytest.mark.slow
 @limited
 @pytest.mark.parametrize("share", range(SHARES))
 def test_no_extreme_of_an_attribute_takes_more_than_its_tensors(share: int) -> None:
@@ -145,6 +146,7 @@ def test_small_tensors_take_little_whatever_the_attributes(name: str) -> None:
     assert most < 256 * 2**20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SMALL)
 def test_the_bounds_of_small_tensors_take_little_whatever_the_attributes(name: str) -> None:
     operator, desc, inputs, _ = SMALL[name]

@@ -11,8 +11,9 @@ import faulty
 import pytest
 from commandline import dmlcheck, json_of
 from lxml import etree
+from shipped import cases_in
 
-from dmlcheck import load_cases, run_cases
+from dmlcheck import run_cases
 from dmlcheck.cases.records import Case
 from dmlcheck.running.results import ALL_UNDEFINED, FOR_REFERENCE, CaseResult
 
@@ -51,7 +52,7 @@ NAMED = {
 @cache
 def cases() -> list[Case]:
     folders = ("reduce", "argmax", "argmin", "activation_hardmax", "activation_hardmax1")
-    return [case for folder in folders for case in load_cases(CASES / folder) if case.outputs is not None]
+    return [case for folder in folders for case in cases_in(folder) if case.outputs is not None]
 
 
 def compared(fault: str | None = None) -> list[CaseResult]:
@@ -107,6 +108,7 @@ def reports(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.
     return words.removesuffix("$"), tmp_path, result.output
 
 
+@pytest.mark.slow
 def test_the_reports_name_what_is_wrong(reports: tuple[str, Path, str]) -> None:
     words, folder, printed = reports
     said = f"likely cause: .*{words}"

@@ -162,6 +162,7 @@ NOT_PROSE = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("texts", [catalog, helps, strings, messages, pages, specs], ids=lambda texts: texts.__name__)
 def test_a_word_that_the_glossary_does_not_use_is_not_used(texts: Texts) -> None:
     found = [
@@ -173,6 +174,7 @@ def test_a_word_that_the_glossary_does_not_use_is_not_used(texts: Texts) -> None
     assert found == []
 
 
+@pytest.mark.slow
 def test_the_texts_are_those_of_the_whole_tool() -> None:
     counts = {texts.__name__: len(list(texts())) for texts in (catalog, helps, strings, messages, pages, specs)}
     assert counts["catalog"] > 60
@@ -208,6 +210,7 @@ def test_every_term_has_one_sentence_of_meaning_and_stands_in_order() -> None:
     )
 
 
+@pytest.mark.slow
 def test_no_docstring_paraphrases_a_noun_or_says_open_for_undefined() -> None:
     sentences = list(docstrings())
     assert len(sentences) > 4000

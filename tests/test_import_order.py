@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Container, Iterator
 
+import pytest
 from guide_pages import PAGES, packages
 from source_trees import PACKAGE, trees
 
@@ -34,6 +35,7 @@ def imported(tree: ast.AST) -> Iterator[str]:
             yield node.module or ""
 
 
+@pytest.mark.slow
 def test_a_module_imports_only_from_its_own_package_and_those_above_it() -> None:
     wrong = {
         module: [name for name in imported(tree) if name.startswith("dmlcheck") and not _is_above(name, module)]
@@ -46,6 +48,7 @@ def _is_above(name: str, module: str) -> bool:
     return name.split(".")[1] in ORDER[: ORDER.index(package_of(module)) + 1]
 
 
+@pytest.mark.slow
 def test_no_modules_import_each_other() -> None:
     """Whatever the way round, also inside functions and for types; the front door looks its names up when asked."""
     own = {_dotted(module): tree for module, tree in inside().items()}
@@ -81,6 +84,7 @@ def test_what_kernels_are_made_of_knows_none_of_them() -> None:
     assert users == set()
 
 
+@pytest.mark.slow
 def test_only_the_engine_has_tiles() -> None:
     """It computes them for values, and `bounds` computes them again for tolerances."""
     users = {
@@ -123,6 +127,7 @@ LONGEST = 36  # lines of a function, without its header and its docstring
 LONG = 25
 
 
+@pytest.mark.slow
 def test_functions_fit_in_the_eye() -> None:
     """Those of more than 25 lines are exceptions: at most one in a hundred."""
     lengths = {f"{module}: {name}": lines for module, tree in trees().items() for name, lines in lines_of(tree)}

@@ -285,6 +285,7 @@ def test_a_tensor_that_cannot_fit_is_refused_by_name_and_size(
     assert most < 32 * MIB
 
 
+@pytest.mark.slow
 def test_an_expected_output_counts_in_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """64 MiB of input are filled, 64 MiB of output are computed, and 64 MiB are expected."""
     case = tmp_path / "case.yaml"

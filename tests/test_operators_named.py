@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
+import pytest
 from source_trees import trees
 
 from dmlcheck.specs.load import operator_names
@@ -21,7 +22,7 @@ REASONS = {
     "formats/webnn/": "operators of WebNN as operators of DirectML",
     "onnx/descs/": "nodes of ONNX as ONNX Runtime's DirectML provider makes operators of them",
     "onnx/export/": "operators of DirectML as nodes of ONNX",
-    "onnx/model/sound_values.py": "ONNX has a GRU, an LSTM and an RNN, too",
+    "onnx/model/input_uses.py": "ONNX has a GRU, an LSTM and an RNN, too",
     "onnx/operators/": "nodes of ONNX as operators of DirectML",
     "reference/kernels/": "the rows themselves",
     "reports/site/pictures/": "the drawing of an operator's example",
@@ -40,6 +41,7 @@ def named_in(tree: ast.Module) -> set[str]:
 NAMES = {name for operator in operator_names() for name in (operator, short_operator(operator))}
 
 
+@pytest.mark.slow
 def test_no_other_module_names_an_operator() -> None:
     naming = {module for module, tree in trees().items() if named_in(tree)}
     assert sorted(module for module in naming if not module.startswith(tuple(REASONS))) == []

@@ -88,6 +88,7 @@ def test_the_shipped_file_and_page_are_as_they_are_written() -> None:
     assert page == page_text(page, executed_runs())
 
 
+@pytest.mark.slow
 def test_shipped_cases_with_values_have_the_ids_of_reports() -> None:
     found = record_executed.shipped_with_values()
     assert len(found) > 20_000

@@ -24,6 +24,7 @@ SAMPLE = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("short", SAMPLE)
 def test_random_values_of_any_mean_have_limits(short: str) -> None:
     found = unlimited.shares(str(full_name(short)), draws=6, is_fused=False)

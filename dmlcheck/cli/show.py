@@ -124,7 +124,7 @@ def _show_executed(operators: list[str], form: str) -> None:
 def _show_evidence(operators: list[str], form: str) -> None:
     from dmlcheck.cli.case_files import CaseFiles, by_operator
     from dmlcheck.cli.selection import targets
-    from dmlcheck.inspection.evidence import evidence
+    from dmlcheck.inspection.coverage import evidence
     from dmlcheck.reports.coverage import evidence_dict, evidence_lines
 
     cases = by_operator(CaseFiles(targets(())).cases(), operators)

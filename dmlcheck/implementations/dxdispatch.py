@@ -16,7 +16,7 @@ from dmlcheck.files.npz import names_in, read_array
 from dmlcheck.files.paths import is_inside
 from dmlcheck.files.plain import open_plain, reason
 from dmlcheck.folders.export_folder import read_manifest
-from dmlcheck.formats.dxdispatch import descs, exporter, outputs, scripts
+from dmlcheck.formats.dxdispatch import descs, exporter, scripts
 from dmlcheck.formats.dxdispatch.form import MODEL
 from dmlcheck.implementations import Failure, Refused, Unavailable, Unusable
 from dmlcheck.implementations._folders import TemporaryFolder
@@ -89,7 +89,7 @@ class DxDispatch(Implementation):
                 kind = Refused if _refuses(ended) else Failure
                 raise kind(ended_text(ended.code) + sentence_end(ended.text))
             try:
-                return outputs.read_outputs(desc, folder)
+                return descs.read_outputs(desc, folder)
             except ValueError as error:
                 raise Unusable(str(error) + sentence_end(ended.text)) from None
 
@@ -153,7 +153,7 @@ class Recorded(Implementation):
 
     def was_run(self, folder: str) -> bool:
         """Whether a folder of the export has files that a run wrote."""
-        left = (scripts.EXIT_CODE, outputs.OUTPUTS)
+        left = (scripts.EXIT_CODE, descs.OUTPUTS)
         return any(os.path.exists(os.path.join(self.root, folder, name)) for name in left)
 
     @property
@@ -192,7 +192,7 @@ class Recorded(Implementation):
         if code and int(code) != 0:
             raise Failure(f"has a run in {folder} that {code_text(int(code))}{sentence_end(printed)}")
         try:
-            return outputs.read_outputs(desc, full)
+            return descs.read_outputs(desc, full)
         except ValueError as error:
             raise Failure(str(error) + sentence_end(printed)) from None
 

@@ -18,7 +18,7 @@ from dmlcheck.models.beside import one_ahead
 from dmlcheck.models.bisect import ModelBisection
 from dmlcheck.models.cases import Loaded, ModelOrigin, ModelRequest, NodeCase, UnusableModel, loaded, node_cases
 from dmlcheck.models.inner_chain import judge_inside
-from dmlcheck.models.inputs import contradiction
+from dmlcheck.models.inputs import contradiction, of_any_numbers
 from dmlcheck.models.node_files import FailedNode, NodeFiles
 from dmlcheck.models.node_tensors import largest_halves, not_finite
 from dmlcheck.models.node_values import NodeTensors, arrays_of, by_node, of_whole, recorded_tensors, run_node
@@ -28,7 +28,7 @@ from dmlcheck.models.process import ModelProcess
 from dmlcheck.models.reference_nodes import stand_in
 from dmlcheck.models.together import not_together, outputs_together, together_case, together_result
 from dmlcheck.models.whole_model import optimized
-from dmlcheck.onnx.model.origin import origin_of
+from dmlcheck.onnx.metadata import origin_of
 from dmlcheck.onnx.model.parts import element_types, has_graphs, join_weights, model_of_node
 from dmlcheck.reference.limits.work import TooMuchWork
 from dmlcheck.running.computed import NoOutputs
@@ -268,7 +268,8 @@ class ModelExecution:
         if values.nothing is not None:
             nothing = Unjudged("missing-tensor", "the implementation gave nothing for it")
             ending = ending_without_outputs(values.nothing)
-            help = contradiction(self.asked.sizes)
+            numbers = [] if values.nothing.is_unsupported else model.any_numbers_of(node)
+            help = contradiction(self.asked.sizes) or (of_any_numbers(numbers) if numbers else None)
             if help is not None:
                 ending = ending._replace(findings=tuple(found._replace(help=help) for found in ending.findings))
             return _ended(node, ending, about), nothing

@@ -97,7 +97,7 @@ def _unreadable(source: str, wrong: Unreadable) -> Imported:
 
 
 def _name(path: str) -> str:
-    """Return the name of a test: that of its folder, as the format's rules name its model."""
+    """Return the name of a test: its folder's, as the format's rules name its model."""
     folder, file = os.path.split(os.path.abspath(path))
     return os.path.basename(folder) if file == exporter.MODEL else os.path.splitext(file)[0]
 

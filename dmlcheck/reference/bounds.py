@@ -76,6 +76,7 @@ def bounds(
     has_one_cause: bool = False,
     with_measured: bool = False,
     without_roundings: bool = False,
+    with_overflows: bool = False,
 ) -> Iterator[tuple[str, Array, Bound]]:
     """Yield the bounds of the elements where the masks `asked` are true, tile by tile.
 
@@ -83,7 +84,8 @@ def bounds(
     element are computed. With a `unit`, nearest or cut, the bounds are for a matrix unit that rounds every factor so.
     `is_likely` asks for the bounds of likely errors. `has_one_cause` adds up the errors of inputs as correlated ones.
     `with_measured` also bounds the undefined elements whose results were measured on DirectML. `without_roundings` asks
-    only for the exact results. TooMuchWork if that would take too long.
+    only for the exact results. `with_overflows` leaves results without a bound that follow from a number beyond the
+    type. TooMuchWork if that would take too long.
     """
     refuse_too_much(desc, inputs)
     is_winograd = WINOGRAD in precision.algorithms and may_be_winograd(desc)
@@ -92,6 +94,7 @@ def bounds(
         unit=unit,
         has_one_cause=has_one_cause or arithmetic.has_one_cause,
         is_exact=without_roundings,
+        has_overflows=with_overflows,
     )
     found = _quietly(_bounds(desc, inputs, asked, arithmetic, with_measured=with_measured))
     if not is_winograd:

@@ -7,8 +7,7 @@ from typing import Any
 
 from dmlcheck.diagnostics.wording import counted
 from dmlcheck.inspection.bases import BasisCount
-from dmlcheck.inspection.coverage import Coverage
-from dmlcheck.inspection.evidence import KINDS, Evidence
+from dmlcheck.inspection.coverage import KINDS, Coverage, Evidence
 from dmlcheck.reports.layout import Line, Table, Text
 from dmlcheck.specs.names import short_operator
 

@@ -143,7 +143,7 @@ def case_dict(result: CaseResult) -> dict[str, Any]:
 
 
 def _named(info: RunInfo) -> dict[str, Any]:
-    """Return the description of a second implementation, as a report has that of the first."""
+    """Return the description of a second implementation, in the form of the first one's."""
     return {
         "implementation": info.implementation,
         "implementation_version": info.version or None,

@@ -162,6 +162,7 @@ def test_a_desc_that_is_not_legal_is_told_each_time(validated: Mock) -> None:
     assert first
 
 
+@pytest.mark.slow
 def test_a_desc_that_is_gone_does_not_speak_for_another(validated: Mock) -> None:
     descs = LegalDescs()
     for size in range(1, 200):

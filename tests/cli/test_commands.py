@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 import pytest
@@ -67,15 +69,26 @@ def test_the_help_of_a_command_ends_with_examples_of_it(name: str) -> None:
     assert any(line.startswith(f"    dmlcheck {name}") for line in lines)
 
 
+@pytest.fixture(scope="module")
+def files_of_examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder of the files that the examples name."""
+    folder = tmp_path_factory.mktemp("examples")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        write("argmax.yaml", DESC)
+        write("sum.yaml", GOOD)
+        write("cases/sum.yaml", WRONG + "cases: [{name: columns}, {name: rows}, {name: all}]\n")
+        write("model.json", MODEL)
+        write("known.yaml", "")
+        for report, shard in (("report", "1/1"), ("1", "1/2"), ("2", "2/2"), ("old", "1/1"), ("new", "1/1")):
+            dmlcheck("run", "cases/", "--shard", shard, "--json", f"{report}.json")
+    return folder
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("example", dict.fromkeys(EXAMPLES))
-def test_an_example_works(example: str) -> None:
-    write("argmax.yaml", DESC)
-    write("sum.yaml", GOOD)
-    write("cases/sum.yaml", WRONG + "cases: [{name: columns}, {name: rows}, {name: all}]\n")
-    write("model.json", MODEL)
-    write("known.yaml", "")
-    for report, shard in (("report", "1/1"), ("1", "1/2"), ("2", "2/2"), ("old", "1/1"), ("new", "1/1")):
-        dmlcheck("run", "cases/", "--shard", shard, "--json", f"{report}.json")
+def test_an_example_works(example: str, files_of_examples: Path) -> None:
+    shutil.copytree(files_of_examples, ".", dirs_exist_ok=True)
     words = shlex.split(example.split(" > ", maxsplit=1)[0])[1:]
     if example in LONG or any(word in example for word in NOT_RUN):
         context = main.make_context("dmlcheck", list(words))

@@ -9,24 +9,12 @@ import pytest
 from commandline import dmlcheck
 from inspection.test_coverage import FILE
 
-from dmlcheck.specs.load import operator_names
-
 
 @pytest.fixture
 def path(folder: Path) -> Path:
     """Write a file whose cases cover some things, and return its folder."""
     (folder / "argmax.yaml").write_text(FILE, encoding="utf-8")
     return folder
-
-
-@pytest.mark.slow
-def test_the_bundled_cases_cover_every_row_edge_and_constraint() -> None:
-    read = json.loads(dmlcheck("coverage", "--format", "json").stdout)
-    assert read["schema"] == "dmlcheck-coverage/1"
-    assert len(read["operators"]) == len(operator_names())
-    for operator in read["operators"]:
-        for kind in ("table edges rejected", "constraints rejected"):
-            assert operator["parts"][kind]["missing"] == [], operator["operator"]
 
 
 def test_the_command_prints_a_table_and_names_what_is_left_out(path: Path) -> None:
@@ -41,6 +29,11 @@ def test_the_command_prints_a_table_and_names_what_is_left_out(path: Path) -> No
 
 
 def test_one_operator_may_be_asked_for(path: Path) -> None:
+    read = json.loads(dmlcheck("coverage", str(path), "--format", "json").stdout)
+    assert (read["schema"], [one["operator"] for one in read["operators"]]) == (
+        "dmlcheck-coverage/1",
+        ["DML_OPERATOR_ARGMAX"],
+    )
     assert dmlcheck("coverage", "--operator", "REDUCE", str(path)).exit_code == 5
     assert dmlcheck("coverage", "--operator", "argmax", str(path)).exit_code == 0
     result = dmlcheck("coverage", "--operator", "ARGMAXX", str(path))

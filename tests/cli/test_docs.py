@@ -3,20 +3,35 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from commandline import dmlcheck, json_of
+from commandline import GOOD, dmlcheck, json_of, write
 
+from dmlcheck.cases.records import Case
 from dmlcheck.reports.site import build
 from dmlcheck.reports.site.build import File
+from dmlcheck.specs.load import operator_names
+from dmlcheck.specs.records import OperatorSpec
 
 
 @pytest.fixture
-def two_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    files = [File("index.html", "<p>é</p>"), File("style.css", "")]
-    monkeypatch.setattr(build, "site_files", lambda *_: iter(files))
+def two_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a site of one case, which is all that is bundled, have two files."""
+    write(str(tmp_path / "cases" / "sum.yaml"), GOOD)
+    monkeypatch.setattr("dmlcheck.cli.selection.data_folder", lambda name: str(tmp_path / name))
+
+    def site_files(specs: list[OperatorSpec], cases: dict[str, list[Case]]) -> Iterator[File]:
+        assert [spec.operator for spec in specs] == list(operator_names())
+        assert {name: [case.id for case in own] for name, own in cases.items()} == {
+            "DML_OPERATOR_REDUCE": ["cases/sum.yaml::sum"]
+        }
+        yield File("index.html", "<p>é</p>")
+        yield File("style.css", "")
+
+    monkeypatch.setattr(build, "site_files", site_files)
 
 
 @pytest.mark.usefixtures("two_files")

@@ -22,6 +22,7 @@ def fuzz(*words: str, name: str = "Right") -> tuple[int, str]:
     return result.exit_code, result.output
 
 
+@pytest.mark.slow
 def test_nothing_found_is_0_and_something_found_is_1_with_files_that_fail() -> None:
     code, output = fuzz("GEMM", "--examples", "12")
     assert (code, "12 draws, 12 compared" in output, ", 0 findings" in output) == (0, True, True)
@@ -41,6 +42,7 @@ def test_findings_that_cannot_be_written_are_a_usage_error() -> None:
     assert re.search(r"Error: -o: file.found cannot be written: ", output)
 
 
+@pytest.mark.slow
 def test_what_is_known_is_expected_of_a_campaign_and_of_its_findings() -> None:
     fuzz("GEMM", "--examples", "12", "-o", "found", name="LosesLast")
     for reason, code in (("{cases: 'found/gemm-*', expect: failed, reason: lost}", 0), ("{cases: '*relu*', ", 2)):
@@ -56,6 +58,7 @@ def test_what_is_known_is_expected_of_a_campaign_and_of_its_findings() -> None:
     assert dmlcheck("run", "found", *words).exit_code == 0
 
 
+@pytest.mark.slow
 def test_the_same_seed_finds_the_same() -> None:
     texts = []
     for folder in ("a", "b"):
@@ -78,6 +81,7 @@ def test_workers_of_a_cluster_find_the_same(monkeypatch: pytest.MonkeyPatch) -> 
     assert found["here"] == found["there"] != []
 
 
+@pytest.mark.slow
 def test_options_that_matter_are_in_the_command_that_runs_the_findings() -> None:
     words = ("--feature-level", "5_0", "--accumulate", "float16", "--input-precision", "tf32", "--timeout", "5")
     _, output = fuzz("GEMM", "--examples", "10", *words, name="LosesLast")
@@ -140,6 +144,7 @@ def test_exhaustive_runs_all_inputs_of_an_operator_and_ends() -> None:
     assert re.search(r"^4 draws, 4 compared, 0 findings", output, re.MULTILINE), output
 
 
+@pytest.mark.slow
 def test_an_interrupt_ends_it_with_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
     from dmlcheck.fuzzing.campaign import Campaign
 
@@ -157,6 +162,7 @@ def test_an_interrupt_ends_it_with_what_was_found(monkeypatch: pytest.MonkeyPatc
     assert Path("findings/manifest.json").is_file()
 
 
+@pytest.mark.slow
 def test_draws_are_limited_to_values_of_attributes_and_types() -> None:
     words = ("CONVOLUTION", "--examples", "24", "--where", "Direction=BACKWARD", "--where", "DataType=FLOAT16")
     code, output = fuzz(*words, "-o", "found", name="LosesLast")
@@ -182,6 +188,7 @@ def test_a_condition_that_nothing_meets_is_wrong_usage(condition: str, said: str
     assert said in output
 
 
+@pytest.mark.slow
 def test_several_processes_find_what_one_finds() -> None:
     found = {}
     for jobs in ("1", "2"):

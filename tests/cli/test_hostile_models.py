@@ -147,6 +147,7 @@ def steps_of_a_scan() -> Any:
     return model([node("Scan", "x", "y", body=body, num_scan_inputs=2**62)], {"x": [3, 4]}, {"y": [3, 4]})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("make", "code", "said"),
     [

@@ -116,6 +116,7 @@ def test_a_report_that_anyone_wrote_says_nothing_to_a_log(folder: Path) -> None:
     assert (result.exit_code, lines_to_fear(result.output)) == (0, [])
 
 
+@pytest.mark.slow
 def test_colours_of_a_name_do_not_reach_a_pipe() -> None:
     write("a.yaml", CASE)
     assert b"\x1b" not in spawned("run", "a.yaml", TERM="xterm-256color").stdout
@@ -144,6 +145,7 @@ def test_streams_that_are_closed_or_full_are_no_traceback(folder: Path, words: l
     assert done.returncode == (2 if is_lost else 0)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="streams are closed by a POSIX shell")
 def test_a_report_does_not_take_the_number_of_a_closed_stream(folder: Path) -> None:
     import subprocess

@@ -72,6 +72,7 @@ class Raising:
 LINE = 'return {"OutputTensor": inputs["NoTensor"]}  # <b>'
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_what_is_raised_is_in_every_report_with_its_traceback(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: str

@@ -72,6 +72,7 @@ cases:
 """
 
 
+@pytest.mark.slow
 def test_the_whole_run_of_an_implementation_counts_what_it_computed() -> None:
     write("a.yaml", DESCS)
     misbehaving = ["--implementation", "python:misbehaving:Misbehaving"]
@@ -83,6 +84,7 @@ def test_the_whole_run_of_an_implementation_counts_what_it_computed() -> None:
     assert (summary["passed"], summary["computed"], summary["legal"]) == (3, 1, 1)
 
 
+@pytest.mark.slow
 def test_the_whole_run_of_an_implementation_that_computed_nothing_has_checked_nothing() -> None:
     write("a.yaml", DESCS)
     misbehaving = ["--implementation", "python:misbehaving:Misbehaving", "-k", "not sum"]

@@ -106,6 +106,7 @@ def test_one_of_its_formats_is_asked_for() -> None:
     assert (result.exit_code, "'full', 'concise', 'github'" in result.stderr) == (2, True)
 
 
+@pytest.mark.slow
 def test_long_words_about_a_case_are_cut_in_every_report(folder: Path) -> None:
     """A megabyte in each of 20 cases, which fail."""
     text = "s" * 1_000_000

@@ -109,6 +109,7 @@ def test_a_run_stops_after_so_many_failures(words: list[str]) -> None:
 ONE_DESC = "1 desc checked in "
 
 
+@pytest.mark.slow
 def test_a_plain_desc_is_legal_or_fails_whatever_the_implementation() -> None:
     write("legal.yaml", DESC)
     write("not.yaml", DESC.replace("FLOAT32", "FLOAT33"))
@@ -147,6 +148,7 @@ OUTCOMES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", ["1", "2"])
 @pytest.mark.parametrize("name", OUTCOMES)
 def test_what_the_implementation_did_not_do_is_not_counted_as_passed(name: str, jobs: str) -> None:
@@ -166,6 +168,7 @@ def test_what_the_implementation_did_not_do_is_not_counted_as_passed(name: str, 
     assert result.stderr == (vain if code == 5 else "")
 
 
+@pytest.mark.slow
 def test_a_desc_that_is_wrong_at_the_level_of_the_run_alone_is_sent_there() -> None:
     """REDUCE sums INT64 from 5_0 on."""
     write("a.yaml", MIXED)
@@ -174,6 +177,7 @@ def test_a_desc_that_is_wrong_at_the_level_of_the_run_alone_is_sent_there() -> N
         assert dmlcheck("run", "a.yaml", *words).exit_code == code
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [[], ["-j", "2"], ["--fail-on-skipped"]])
 def test_cases_for_implementations_are_no_reason_to_fail_beside_others(words: list[str]) -> None:
     write("a.yaml", MIXED)
@@ -195,6 +199,7 @@ def test_a_run_that_skips_every_case_has_checked_nothing() -> None:
     assert (result.exit_code, result.stderr) == (0, "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_skipped_cases_fail_a_run_that_allows_none(jobs: str) -> None:
     write("f/skipped.yaml", NOTHING_EXPECTED)
@@ -411,6 +416,7 @@ class Dead:
 """
 
 
+@pytest.mark.slow
 def test_a_run_of_expected_failures_alone_says_that_there_was_no_result(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -533,6 +539,7 @@ def pair(folder: Path, first: str, second: str, *words: str) -> tuple[int, list[
     return result.exit_code, result.stdout.splitlines(), json_of(folder / "report.json")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [(), ("-j", "2"), ("--timeout", "0")])
 def test_two_implementations_side_by_side(folder: Path, words: tuple[str, ...]) -> None:
     code, lines, report = pair(folder, "Sums", "Off", *words)
@@ -553,18 +560,21 @@ def test_two_implementations_side_by_side(folder: Path, words: tuple[str, ...]) 
     assert dmlcheck("compare", "report.json", "report.json").exit_code == 0
 
 
+@pytest.mark.slow
 def test_a_failure_of_the_second_one_alone_fails_the_run_unless_it_is_expected(folder: Path) -> None:
     assert pair(folder, "Sums", "Off", "-k", "a.yaml")[0] == 1
     write("known.yaml", "- {cases: a.yaml::a, implementation: 'python:sums:Off', expect: failed, reason: off by one}")
     assert pair(folder, "Sums", "Off", "-k", "a.yaml", "--expectations", "known.yaml")[0] == 0
 
 
+@pytest.mark.slow
 def test_an_end_of_the_process_names_both(folder: Path) -> None:
     _, _, report = pair(folder, "Sums", "Ends", "-k", "a.yaml")
     message = report["cases"][0]["diagnostics"][0]["message"]
     assert message == "python:sums:Sums or python:sums:Ends ended the process with exit code 3"
 
 
+@pytest.mark.slow
 def test_with_q_only_what_is_wrong_is_said(folder: Path) -> None:
     lines = pair(folder, "Sums", "Sums", "-k", "a.yaml", "-q")[1]
     assert len(lines) == 1

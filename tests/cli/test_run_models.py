@@ -242,6 +242,7 @@ def test_expectations_are_for_nodes_that_are_wrong_together(
     assert runtime.calls
 
 
+@pytest.mark.slow
 def test_onnxruntime_runs_nodes_together_optimized() -> None:
     result = dmlcheck("run", "model.onnx", "--implementation", "onnxruntime", "--dim", "batch=3", "--bisect")
     assert result.exit_code == 0
@@ -266,6 +267,7 @@ def test_the_whole_model_runs_at_once_where_that_is_asked_for(runtime: type[Runt
     assert "m1" in runtime.calls[1]
 
 
+@pytest.mark.slow
 def test_onnxruntime_itself_is_judged() -> None:
     for more in ((), ("--whole",), ("--optimized",)):
         result = dmlcheck("run", "model.onnx", "--implementation", "onnxruntime", "--dim", "batch=3", *more)
@@ -374,6 +376,7 @@ class Crashing(run_models.Runtime):
 """
 
 
+@pytest.mark.slow
 def test_a_node_that_ends_its_process_is_an_error_and_the_run_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     Path("crashing.py").write_text(CRASHES, encoding="utf-8")
     monkeypatch.setenv("PYTHONPATH", str(Path(run_models.__file__).parent))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ from commandline import dmlcheck, json_of
 
 from dmlcheck.cases.find import each_once
 from dmlcheck.cli.selection import targets
+from dmlcheck.specs.load import data_folder
 
 CASE = "operator: ARGMAX\ndesc: {}\n"
 
@@ -108,7 +110,17 @@ def test_a_report_in_a_folder_is_no_case_file(text: str, is_report: bool, folder
 BUNDLED = "cases/argmax/example.yaml::example"
 
 
-@pytest.mark.usefixtures("folder")
+@pytest.fixture
+def bundled(folder: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Let the files of one operator be all that is bundled, and return the current folder."""
+    installed = tmp_path_factory.mktemp("installed")
+    shutil.copytree(Path(data_folder("cases")) / "argmax", installed / "cases" / "argmax")
+    for module in ("dmlcheck.cli.selection", "dmlcheck.cases.find"):
+        monkeypatch.setattr(f"{module}.data_folder", lambda name: str(installed / name))
+    return folder
+
+
+@pytest.mark.usefixtures("bundled")
 def test_the_id_of_a_bundled_case_is_accepted_where_its_file_is_not() -> None:
     assert dmlcheck("run", "--list", "-k", "argmax/example").stdout == f"{BUNDLED}\n"
     assert dmlcheck("run", "--list", BUNDLED).stdout == f"{BUNDLED}\n"
@@ -122,7 +134,7 @@ def test_the_id_of_a_bundled_case_is_accepted_where_its_file_is_not() -> None:
     assert "is valid" in dmlcheck("validate", BUNDLED.partition("::")[0]).stdout
 
 
-@pytest.mark.usefixtures("folder")
+@pytest.mark.usefixtures("bundled")
 def test_an_expectation_names_a_bundled_case_by_its_id() -> None:
     entry = f'- {{cases: "{BUNDLED}", expect: failed, reason: known}}\n'
     Path("known.yaml").write_text(entry, encoding="utf-8")
@@ -131,7 +143,7 @@ def test_an_expectation_names_a_bundled_case_by_its_id() -> None:
         assert "1 xpassed" in dmlcheck("run", *words, "--expectations", "known.yaml").stdout
 
 
-@pytest.mark.usefixtures("folder")
+@pytest.mark.usefixtures("bundled")
 def test_a_file_of_ones_own_comes_before_a_bundled_one() -> None:
     own = Path("cases/argmax/example.yaml")
     own.parent.mkdir(parents=True)

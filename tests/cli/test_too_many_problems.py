@@ -42,6 +42,7 @@ def test_the_descs_that_are_not_checked_are_no_valid_ones() -> None:
     assert f"; {left} more descs are not checked" in last["diagnostics"][0]["message"]
 
 
+@pytest.mark.slow
 def test_a_run_ends_each_case_and_tells_the_diagnostics_of_the_first() -> None:
     write("a.yaml", MATRIX)
     files = {f"--{kind}": f"r.{kind}" for kind in ("json", "junitxml", "html", "sarif")}
@@ -76,6 +77,7 @@ def test_a_file_of_very_many_empty_cases_is_read_no_further(command: str) -> Non
     assert "its other cases are not read" in result.output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["validate", "run", "eval"])
 def test_one_list_of_very_many_mistakes_is_told_in_part(command: str) -> None:
     axes = ", ".join(["-1"] * 3000)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from judged import like_reference
+from shipped import cases_in
 from valid_descs import valid
 
 from dmlcheck import load_cases, run_cases
@@ -218,10 +219,7 @@ MISTAKES: dict[str, Callable[[Array], Array]] = {
 def test_a_mistake_that_is_no_known_fault_is_given_no_cause_but_by_chance(mistake: str) -> None:
     folders = ("reduce", "argmax")
     cases = [
-        case
-        for folder in folders
-        for case in load_cases(CASES / folder)
-        if case.outputs is not None and "large" not in case.file
+        case for folder in folders for case in cases_in(folder) if case.outputs is not None and "large" not in case.file
     ]
     results = run_cases(cases, mistaken(mistake))
     helps = [found.help for result in results if result.outcome == "failed" for found in result.diagnostics]
@@ -269,6 +267,7 @@ def test_a_search_that_fails_costs_the_cause_and_not_the_verdict(
     assert (result.outcome, result.diagnostics[0].help) == ("failed", None)
 
 
+@pytest.mark.slow
 def test_a_run_that_passes_does_not_load_the_suspects() -> None:
     program = (
         "import sys, dmlcheck\n"

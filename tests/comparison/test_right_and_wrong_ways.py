@@ -141,6 +141,7 @@ def by_strassen(a: Array, b: Array) -> Array:
     return np.block([[m1 + m4 - m5 + m7, m3 + m5], [m2 + m4, m1 - m2 + m3 + m6]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("terms", [64, 4096])
 @pytest.mark.parametrize("way", [np.matmul, one_by_one, by_three_tf32])
@@ -156,6 +157,7 @@ def test_the_errors_of_strassens_products_are_not_systematic(kind: str) -> None:
     assert (result.mismatches, result.systematic) == (0, None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["normal", "far from 0"])
 @pytest.mark.parametrize("terms", [64, 1024, 16384])
 @pytest.mark.parametrize("bits", [13, 16])
@@ -166,6 +168,7 @@ def test_a_product_of_rounded_factors_is_wrong(bits: int, terms: int, kind: str)
     assert is_wrong(product(kind, 32, terms, rounded))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("terms", [64, 1024, 16384])
 def test_a_product_of_float16_factors_is_wrong(terms: int) -> None:
     def rounded(a: Array, b: Array) -> Array:

@@ -122,6 +122,7 @@ def is_alike(screened: OutputResult, full: OutputResult) -> bool:
     return screened._replace(**same, **empty) == full._replace(**same, **empty)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_the_result_is_that_of_all_bounds_and_nearly_none_is_computed(name: str) -> None:
     desc, inputs, actual = CASES[name]()
@@ -131,6 +132,7 @@ def test_the_result_is_that_of_all_bounds_and_nearly_none_is_computed(name: str)
     assert full.mismatches == full.unlikely == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("factor", [1.5, 20.0, 1e4, np.inf, np.nan])
 @pytest.mark.parametrize("name", ["matrices", "convolution"])
 def test_elements_that_are_off_are_found(name: str, factor: float) -> None:
@@ -180,6 +182,7 @@ def test_infinities_and_nan_in_an_input_are_judged_by_all_bounds() -> None:
     assert full.mismatches
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_what_is_settled_is_within_its_likely_bound(name: str) -> None:
     desc, inputs, actual = CASES[name]()

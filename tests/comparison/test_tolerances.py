@@ -113,9 +113,8 @@ def test_activations_have_the_ulp_of_the_webnn_tests(
 # ---- every spec
 
 
-@pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.short)
-def test_every_row_has_a_source(spec: Any) -> None:
-    assert all(row.source for row in spec.tolerance)
+def test_every_row_has_a_source() -> None:
+    assert [spec.short for spec in SPECS for row in spec.tolerance if not row.source] == []
 
 
 @pytest.mark.parametrize(

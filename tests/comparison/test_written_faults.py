@@ -29,6 +29,7 @@ def causes(name: str, fault: WrittenFault) -> Iterator[str | None]:
         yield from (one.help for one in verdict.findings if one.rule == "output-mismatch")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FAULTS)
 def test_no_failure_is_given_a_wrong_cause(name: str) -> None:
     fault = FAULTS[name]

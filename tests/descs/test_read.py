@@ -74,6 +74,7 @@ def test_an_operator_goes_by_its_full_or_its_short_name(name: str) -> None:
         assert desc.spec.short == name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "help"),
     [

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
+from shipped import FOLDERS, cases_in
 
-from dmlcheck import load_cases
 from dmlcheck.descs.read import read_desc
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.descs.write import notation
 from dmlcheck.validation import validate
 
-CASES = Path(__file__).parent.parent.parent / "cases"
-FOLDERS = sorted(path.name for path in CASES.iterdir())
-
 
 def valid_descs(folder: str) -> list[tuple[Any, str, OperatorDesc]]:
     """Return the cases of a folder whose descs are valid, each with its level and its desc."""
     found = []
-    for case in load_cases(CASES / folder):
+    for case in cases_in(folder):
         level = case.level
         desc, findings = validate(case.operator, case.desc, level)
         if desc is not None and not findings:

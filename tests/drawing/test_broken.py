@@ -5,6 +5,7 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import Any
 
+import pytest
 from valid_descs import valid
 
 from dmlcheck.descs.records import OperatorDesc
@@ -69,6 +70,7 @@ def test_a_desc_that_is_for_no_implementation_is_not_drawn() -> None:
     assert broken_entry(operator, {**fields, "BlockSize": 1 << 16}, NEWEST_LEVEL) is None
 
 
+@pytest.mark.slow
 def test_a_varied_desc_is_valid_and_no_larger_than_allowed() -> None:
     found = [varied(reduce(), seeded(seed), NEWEST_LEVEL, 40) for seed in range(60)]
     assert len({repr(desc) for desc in found}) > 20

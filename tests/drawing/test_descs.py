@@ -18,6 +18,7 @@ from dmlcheck.validation import validate
 DRAFTS = 30
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", operator_names())
 def test_at_least_95_of_100_drafts_become_valid(operator: str) -> None:
     spec, chance = load_spec(operator), seeded(operator)
@@ -63,6 +64,7 @@ STACKED = tuple(form for form in FORMS if form.startswith("Stacked"))
 ATTENTION = ("MULTIHEAD_ATTENTION", "MULTIHEAD_ATTENTION1")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("short", ATTENTION)
 def test_every_form_and_mask_is_drawn(short: str) -> None:
     descs = [desc for desc in (drawn(f"DML_OPERATOR_{short}", seeded(number)) for number in range(160)) if desc]
@@ -87,6 +89,7 @@ def test_batches_queries_and_heads_are_longer_than_a_workgroup(short: str) -> No
     assert all(sum(size[axis] > 1024 for size in sizes if len(size) == 3) >= 3 for axis in range(3))
 
 
+@pytest.mark.slow
 def test_a_first_step_has_lengths_of_the_past() -> None:
     descs = [drawn("DML_OPERATOR_MULTIHEAD_ATTENTION1", seeded(number)) for number in range(300)]
     given = [desc for desc in descs if desc is not None and desc.parts["PastSequenceLengthsTensor"]]

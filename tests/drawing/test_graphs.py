@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
+
 from dmlcheck.drawing.graphs import LEAST, MOST, DrawnGraph, drawn_graph, suits
 from dmlcheck.specs.load import load_spec, operator_names
 from dmlcheck.specs.names import NEWEST_LEVEL
@@ -27,6 +29,7 @@ def test_what_a_step_reads_is_there_with_the_type_and_the_sizes_that_it_asks_for
             tensors[step.writes] = step.desc["OutputTensor"]
 
 
+@pytest.mark.slow
 def test_graphs_have_2_to_8_steps_and_some_are_diamonds() -> None:
     graphs = [drawn(number) for number in range(60)]
     counts = Counter(len(graph.steps) for graph in graphs)

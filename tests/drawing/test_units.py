@@ -6,6 +6,7 @@ from collections import Counter
 from typing import Any
 
 import numpy as np
+import pytest
 from valid_descs import valid
 
 from dmlcheck.descs.strides import packed_strides
@@ -57,6 +58,7 @@ def test_sizes_around_workgroups_are_drawn() -> None:
     assert {31, 32, 33, 255, 256, 257, 1031} <= sizes
 
 
+@pytest.mark.slow
 def test_some_recurrent_networks_have_long_sequences_batches_or_states() -> None:
     drawn = [drawn_desc(Unit("DML_OPERATOR_LSTM", 0, number)) for number in range(400)]
     tensors = ("InputTensor", "RecurrenceTensor")
@@ -67,6 +69,7 @@ def test_some_recurrent_networks_have_long_sequences_batches_or_states() -> None
     assert max(sizes[1] * count for sizes, count in zip(inputs, counts, strict=True)) <= 20_000_000
 
 
+@pytest.mark.slow
 def test_some_draws_with_indices_have_more_places_than_16_bits_can_name() -> None:
     drawn = [drawn_unit(Unit("DML_OPERATOR_GATHER", 0, number)) for number in range(400)]
     assert any(int(one.inputs["IndicesTensor"].max()) > 0xFFFF for one in drawn if one is not None)
@@ -80,6 +83,7 @@ def test_values_come_with_special_ones_and_without() -> None:
     assert 4 < sum(is_special) < len(is_special) - 10
 
 
+@pytest.mark.slow
 def test_an_invalid_draw_breaks_one_constraint_of_any_operator() -> None:
     for number, operator in enumerate(operator_names()):
         broken = drawn_broken(Unit(operator, 0, number))

@@ -51,6 +51,7 @@ def test_a_right_implementation_has_no_findings_and_no_folder(tmp_path: Path) ->
     assert not (tmp_path / "found").exists()
 
 
+@pytest.mark.slow
 def test_a_fault_is_found_once_for_each_operator_and_fails_again(tmp_path: Path) -> None:
     made = campaign(fuzzed.LosesLast(), tmp_path / "found")
     found = findings(made)
@@ -85,6 +86,7 @@ def test_a_desc_that_a_library_refuses_is_reduced_alone(tmp_path: Path) -> None:
     assert (again.outcome, [problem.rule for problem in again.diagnostics]) == (FAILED, ["unforeseen-answer"])
 
 
+@pytest.mark.slow
 def test_answers_of_a_library_that_are_foreseen_are_no_findings(tmp_path: Path) -> None:
     def foreseen(desc: OperatorDesc) -> int:
         return 0 if is_accepted(read_desc(ABS, notation(desc)), "1.8.2") else E_INVALIDARG
@@ -101,6 +103,7 @@ def test_answers_of_a_library_that_are_foreseen_are_no_findings(tmp_path: Path) 
     assert answers == {True, False}
 
 
+@pytest.mark.slow
 def test_what_takes_descs_that_are_not_valid_has_a_finding_for_each_kind_of_mistake(tmp_path: Path) -> None:
     found = findings(campaign(fuzzed.TakesAll(), tmp_path / "found", ABS, examples=40, with_invalid=True))
     assert {one.answer.difference.rule for one in found if one.answer.difference} == {"invalid-desc-accepted"}
@@ -125,6 +128,7 @@ def test_a_failure_that_does_not_come_again_is_flaky(tmp_path: Path, monkeypatch
     assert [one.is_flaky for one in found] == [True]
 
 
+@pytest.mark.slow
 def test_what_is_expected_is_counted_and_is_neither_reduced_nor_written(tmp_path: Path) -> None:
     path = tmp_path / "known.yaml"
     path.write_text("- {cases: '*wise_abs-output-mismatch-*', expect: failed, reason: loses one}\n", encoding="utf-8")

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from node_graphs import float32, graph, node_of
+from shipped import cases_of
 
 from dmlcheck.cases.prepare import Prepared, prepare
-from dmlcheck.formats.registry import read_file
 from dmlcheck.graphs import carry
 from dmlcheck.graphs.buffers import to_bytes
 from dmlcheck.graphs.carry import carried
@@ -30,7 +29,6 @@ from dmlcheck.specs.records import INPUT, OUTPUT
 from dmlcheck.values.layouts import laid_out
 
 Array = np.ndarray[Any, Any]
-CASES = Path(__file__).parents[2] / "cases"
 MOST = 3000  # elements of a case that is tried
 RANDOM = np.random.default_rng(11)
 OWN = "com.microsoft."
@@ -43,21 +41,20 @@ def drawn(operator: str) -> Iterator[Prepared]:
     """Yield the first cases of few elements of an operator, and the first of each enumeration value."""
     spec, found, seen = load_spec(operator), 0, set()
     names = [name for name, field in spec.fields.items() if field.enum is not None]
-    for path in sorted((CASES / spec.short.lower()).glob("*.yaml")):
-        for case in read_file(str(path)).cases:
-            if case.is_negative or case.is_plain_desc:
-                continue
-            chosen = tuple(case.desc.get(name) for name in names)
-            if found >= 6 and chosen in seen:
-                continue
-            prepared = prepare(case)
-            desc = prepared.desc
-            if desc is None or prepared.findings or prepared.excess or not prepared.inputs:
-                continue
-            if sum(part.tensor.element_count for part in desc.tensors()) <= MOST:
-                found += 1
-                seen.add(chosen)
-                yield prepared
+    for case in cases_of(operator):
+        if case.is_negative or case.is_plain_desc:
+            continue
+        chosen = tuple(case.desc.get(name) for name in names)
+        if found >= 6 and chosen in seen:
+            continue
+        prepared = prepare(case)
+        desc = prepared.desc
+        if desc is None or prepared.findings or prepared.excess or not prepared.inputs:
+            continue
+        if sum(part.tensor.element_count for part in desc.tensors()) <= MOST:
+            found += 1
+            seen.add(chosen)
+            yield prepared
 
 
 def with_errors(prepared: Prepared) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -80,6 +77,7 @@ def with_errors(prepared: Prepared) -> tuple[dict[str, Any], dict[str, Any]]:
     return given, moved
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", operator_names())
 def test_inputs_within_their_errors_give_outputs_within_theirs(operator: str) -> None:
     for prepared in drawn(operator):
@@ -107,6 +105,7 @@ def test_inputs_within_their_errors_give_outputs_within_theirs(operator: str) ->
                 assert not wrong.any(), (operator, part.label, off[wrong][:3], room[wrong][:3])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", operator_names())
 def test_errors_in_whole_numbers_are_no_obstacle(operator: str) -> None:
     """What takes no errors in its indices, shapes or quantized numbers has no bound; nothing raises."""

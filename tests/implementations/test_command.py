@@ -104,6 +104,7 @@ ACCEPTED = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mode", "expected"),
     [

@@ -55,6 +55,7 @@ WRONG = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", WRONG)
 def test_an_executable_that_goes_wrong_is_the_cases_error_with_what_it_printed(folder: Path, mode: str) -> None:
     report = run(installed(folder / "bin", mode), "-k", "strides or on-purpose")

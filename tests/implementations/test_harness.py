@@ -144,6 +144,7 @@ def outcomes(program: Path, text: str) -> dict[str, dict[str, Any]]:
     return {case["name"]: case for case in json_of("r.json")["cases"]}
 
 
+@pytest.mark.slow
 def test_it_runs_what_it_implements_and_skips_the_rest(built: Path) -> None:
     found = outcomes(built / "harness", ADD)
     assert {name: case["outcome"] for name, case in found.items()} == {

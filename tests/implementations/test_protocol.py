@@ -7,6 +7,7 @@ import inspect
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
 from source_trees import trees
 
 from dmlcheck.implementations.protocol import Adapted, Implementation, adapted
@@ -75,6 +76,7 @@ def test_a_method_that_takes_something_else_is_found_before_it_is_called() -> No
     assert Adapted(RunsAlone()).wrong_call("mine") is None
 
 
+@pytest.mark.slow
 def test_nothing_else_asks_what_an_implementation_has() -> None:
     """The members of implementations are asked for as attributes: what they lack is filled in here."""
     members = {name for name, _ in inspect.getmembers(Implementation) if not name.startswith("_")}

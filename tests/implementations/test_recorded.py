@@ -16,7 +16,7 @@ import pytest
 from commandline import dmlcheck, json_of
 from standin_dxdispatch import installed
 
-from dmlcheck.formats.dxdispatch import outputs, scripts
+from dmlcheck.formats.dxdispatch import descs, scripts
 from dmlcheck.formats.dxdispatch.form import MODEL
 from dmlcheck.implementations import Failure, Unavailable, make, require_models
 from dmlcheck.implementations.dxdispatch import RecordedTensors
@@ -91,6 +91,7 @@ def test_what_was_recorded_is_judged_anywhere() -> None:
     assert cases[""]["device"] == "Stand-in Adapter"
 
 
+@pytest.mark.slow
 def test_a_wrong_output_fails(recorded: Path) -> None:
     path = model(recorded, "sum") / "outputs" / "OutputTensor.npy"
     path.write_bytes(path.read_bytes()[:-4] + b"\1\0\0\0")
@@ -106,6 +107,7 @@ CHANGES = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_case_that_is_not_the_one_of_the_export_is_an_error(change: tuple[str, str]) -> None:
     Path("a.yaml").write_text(CASES.replace(*change), encoding="utf-8")
@@ -114,11 +116,13 @@ def test_a_case_that_is_not_the_one_of_the_export_is_an_error(change: tuple[str,
     assert "the case is new or has changed since the export" in message(case)
 
 
+@pytest.mark.slow
 def test_other_expectations_of_the_same_case_need_no_other_export() -> None:
     Path("a.yaml").write_text(CASES.replace("[[3], [-1]]", "[[3], [0]]").replace("name: sum", "name: total"), "utf-8")
     assert judged()["total"]["outcome"] == "failed"
 
 
+@pytest.mark.slow
 def test_a_model_that_the_executable_failed_on_is_the_cases_error_with_the_end_of_the_log(recorded: Path) -> None:
     place = model(recorded, "sum")
     (place / "exit-code.txt").write_bytes(b"-2147024809\r\n")  # as cmd.exe writes it
@@ -131,6 +135,7 @@ def test_a_model_that_the_executable_failed_on_is_the_cases_error_with_the_end_o
     assert message(cases["sum"]).count("first") < 20
 
 
+@pytest.mark.slow
 def test_a_model_that_was_not_reached_is_an_error(recorded: Path) -> None:
     place = model(recorded, "sum")
     shutil.rmtree(place / "outputs")
@@ -167,6 +172,7 @@ def _folder(path: Path) -> None:
     path.mkdir()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spoil", [_without, _short, _other_type, _other_shape, _pickled, _rubbish, _folder])
 def test_a_file_that_is_not_the_output_is_an_error_of_its_case_only(recorded: Path, spoil: Any) -> None:
     spoil(model(recorded, "sum") / "outputs" / "OutputTensor.npy")
@@ -176,11 +182,13 @@ def test_a_file_that_is_not_the_output_is_an_error_of_its_case_only(recorded: Pa
     assert "it printed\nRunning on 'Stand-in Adapter'" in message(cases["sum"])
 
 
+@pytest.mark.slow
 def test_an_exit_code_that_is_none_is_said(recorded: Path) -> None:
     (model(recorded, "sum") / "exit-code.txt").write_text("ECHO is off.", encoding="utf-8")
     assert "exit-code.txt: 'ECHO is off.' is none" in message(judged()["sum"])
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="links take a right on Windows")
 def test_nothing_outside_of_the_folder_is_read(recorded: Path, made: Path) -> None:
     place = model(recorded, "sum")
@@ -209,6 +217,7 @@ def test_what_is_no_export_is_wrong_usage(name: str, manifest: str | None, probl
     assert (result.exit_code, problem in " ".join(result.output.split())) == (2, True), result.output
 
 
+@pytest.mark.slow
 def test_entries_that_dmlcheck_did_not_write_are_no_recordings(recorded: Path) -> None:
     manifest = json_of(recorded / "manifest.json")
     for entry, folder in zip(manifest["entries"], ("../../elsewhere", "a\0b"), strict=True):
@@ -250,6 +259,7 @@ def test_the_script_passes_options_on(recorded: Path) -> None:
     assert told.read_text(encoding="utf-8").split("\n") == ["--help", *["model.json -a Intel"] * 2, ""]
 
 
+@pytest.mark.slow
 def test_the_script_refuses_to_start_without_a_program(recorded: Path) -> None:
     ended = carry_out(recorded, "no-such-program")
     assert (ended.returncode, "no such program" in ended.stderr) == (2, True)
@@ -263,7 +273,7 @@ def test_the_scripts_are_written_as_their_programs_read_them(recorded: Path) -> 
     assert batch.isascii()
     labels = set(re.findall(rb"^:(\w+)", batch, re.MULTILINE))
     assert set(re.findall(rb"(?:goto|call) :?(\w+)", batch)) == labels
-    for name in (MODEL, outputs.OUTPUTS, scripts.LOG, scripts.EXIT_CODE, scripts.ABOUT):
+    for name in (MODEL, descs.OUTPUTS, scripts.LOG, scripts.EXIT_CODE, scripts.ABOUT):
         assert name.encode() in batch
         assert name.encode() in (recorded / "run.sh").read_bytes()
     assert os.path.getsize(recorded / "README.md") > 200

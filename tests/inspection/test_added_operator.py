@@ -156,6 +156,7 @@ def test_the_pages_name_these_places(page: str, heading: str) -> None:
     assert re.findall(r"^(?:\*\*)?\d\. `(.+?)`", part, re.MULTILINE) == PLACES
 
 
+@pytest.mark.slow
 def test_validate_checks_its_descs(copy: Path) -> None:
     desc = {"InputTensor": {"DataType": "FLOAT32", "Sizes": [2]}, "Bend": 2}
     path = copy / "desc.json"
@@ -168,14 +169,17 @@ def test_validate_checks_its_descs(copy: Path) -> None:
         assert [each["message"] for each in read["diagnostics"]] == TOLD[:code]
 
 
+@pytest.mark.slow
 def test_run_computes_its_cases(copy: Path) -> None:
     assert "8 passed, 3 descs checked" in dmlcheck(copy, "run", "cases/invented_parabola")
 
 
+@pytest.mark.slow
 def test_show_prints_its_formula(copy: Path) -> None:
     assert "Bend * x^2 - 1." in dmlcheck(copy, "show", "torch.nn.Parabola")
 
 
+@pytest.mark.slow
 def test_run_and_fuzz_ask_an_implementation_about_it(copy: Path) -> None:
     (copy / "parabola.py").write_text(PARABOLA, encoding="utf-8")
     words = ("--implementation", "python:parabola:Parabola")

@@ -58,6 +58,7 @@ def together(results: Mapping[str, CaseResult]) -> list[tuple[str, ...]]:
     return [result.together.names for result in results.values() if result.together is not None]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", [{}, {"is_whole": True}])
 @pytest.mark.parametrize("first", [0, 4, 9, 18])
 def test_two_nodes_that_are_wrong_only_together_are_found(
@@ -99,6 +100,7 @@ def test_a_small_fault_is_found_too(runtime: type[Runtime], monkeypatch: pytest.
     assert runtime.calls
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", [0, 7, 16])
 def test_nodes_that_are_three_apart_are_found_with_those_between(
     runtime: type[Runtime], monkeypatch: pytest.MonkeyPatch, first: int
@@ -135,6 +137,7 @@ def test_a_right_implementation_is_right_after_one_run(runtime: type[Runtime], w
     assert runtime.calls[-1] == ["y"]
 
 
+@pytest.mark.slow
 def test_the_runs_are_few(runtime: type[Runtime], monkeypatch: pytest.MonkeyPatch) -> None:
     plant(monkeypatch, "n49", "n50", between=("t49",))
     results, bisected = bisect(chain_of(100))

@@ -57,6 +57,7 @@ def outcomes(implementation: str) -> tuple[int, dict[str, tuple[str, Any]]]:
     return result.exit_code, {case["name"]: (case["outcome"], case["reason"]) for case in cases}
 
 
+@pytest.mark.slow
 def test_a_model_of_sigmoids_does_not_fail_and_its_output_is_judged() -> None:
     save(("Sigmoid", ["x"], ["s"], "gate"), ("Mul", ["x", "s"], ["p"], "silu"), ("Sigmoid", ["p"], ["y"], "last"))
     code, found = outcomes("onnxruntime")
@@ -67,12 +68,14 @@ def test_a_model_of_sigmoids_does_not_fail_and_its_output_is_judged() -> None:
     assert found["output:y"][0] == "passed"
 
 
+@pytest.mark.slow
 def test_an_output_that_is_a_sigmoid_is_judged_with_its_known_error() -> None:
     save(("Sigmoid", ["x"], ["y"], "gate"))
     code, found = outcomes("onnxruntime")
     assert (code, found["gate"][0], found["output:y"][0]) == (0, "xfailed", "passed")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["Wrong", "Unknown"])
 def test_another_error_fails_in_the_node_and_in_the_output(name: str) -> None:
     save(("Sigmoid", ["x"], ["y"], "gate"))

@@ -143,6 +143,7 @@ def first_descs() -> dict[str, tuple[str, dict[str, Any]]]:
     return found
 
 
+@pytest.mark.slow
 def test_every_operator_comes_back_as_it_was_written() -> None:
     """The desc is written as the format says; what it needs, and every value of it, is what it was before."""
     descs = first_descs()

@@ -39,6 +39,7 @@ def test_a_failing_node_is_a_case_and_a_model() -> None:
     }
 
 
+@pytest.mark.slow
 def test_the_case_runs_and_the_right_implementation_passes_it() -> None:
     run("--dim", "batch=3", "-o", "out")
     assert dmlcheck("run", "out/down.yaml").exit_code == 0
@@ -67,6 +68,7 @@ def test_the_folder_of_an_earlier_run_is_replaced_and_no_other() -> None:
     assert (result.exit_code, "mine is not empty" in result.output) == (2, True)
 
 
+@pytest.mark.slow
 def test_what_is_kept_of_a_failed_node_is_a_case_too() -> None:
     run("--dim", "batch=3", "--keep", "kept", "--json", "r.json")
     (folder,) = Path("kept").iterdir()

@@ -48,6 +48,7 @@ def test_the_inputs_of_a_node_are_what_the_reference_has_for_them() -> None:
     assert "outputs:" not in text
 
 
+@pytest.mark.slow
 def test_right_implementations_pass_the_cases_and_the_reference_skips_them() -> None:
     imported(perceptron(), sizes={"batch": 3})
     result = dmlcheck("run", "out", "--implementation", "onnxruntime")

@@ -61,6 +61,7 @@ def asked(implementation: ModelProcess, does: str, **more: Any) -> Any:
     return tensors_of(does.encode(), X, ["y"], implementation, **more)
 
 
+@pytest.mark.slow
 def test_tensors_come_from_the_process(implementation: ModelProcess) -> None:
     assert asked(implementation, "add")["y"].tolist() == [1, 2, 3]
     assert implementation.name == "object"
@@ -73,6 +74,7 @@ def test_nodes_together_run_as_the_implementation_optimizes_them(implementation:
     assert asked(implementation, "add", is_optimized=True)["y"].tolist() == [2, 3, 4]
 
 
+@pytest.mark.slow
 def test_what_ends_the_process_is_told_and_another_goes_on(implementation: ModelProcess) -> None:
     found = asked(implementation, "crash")
     assert isinstance(found, NoOutputs)
@@ -81,6 +83,7 @@ def test_what_ends_the_process_is_told_and_another_goes_on(implementation: Model
     assert asked(implementation, "add")["y"].tolist() == [1, 2, 3]
 
 
+@pytest.mark.slow
 def test_what_outlives_its_time_is_ended_and_another_goes_on(implementation: ModelProcess) -> None:
     asked(implementation, "add")
     start = time.monotonic()
@@ -90,6 +93,7 @@ def test_what_outlives_its_time_is_ended_and_another_goes_on(implementation: Mod
     assert asked(implementation, "add")["y"].tolist() == [1, 2, 3]
 
 
+@pytest.mark.slow
 def test_what_an_implementation_raises_comes_with_its_traceback(implementation: ModelProcess) -> None:
     found = asked(implementation, "raise")
     assert found.finding.params["problem"] == "raised RuntimeError: no such kernel"

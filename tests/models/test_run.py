@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from run_models import ROUNDED, RUNTIME, Runtime, constant, one_input, perceptron, random, runtime
-from whole_models import FLOAT16, model, node, save, tensor
+from whole_models import FLOAT16, INT64, model, node, save, tensor
 
 from dmlcheck.cases.find import Target
 from dmlcheck.models import node_values
@@ -49,6 +49,7 @@ def test_a_right_implementation_passes_every_node(runtime: type[Runtime], way: d
     assert runtime.calls
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", [{}, {"is_whole": True}, {"is_whole": True, "keep_bytes": 1}])
 @pytest.mark.parametrize("wrong", ["up", "bias", "relu", "down", "softmax"])
 def test_the_planted_node_fails_and_no_other(runtime: type[Runtime], wrong: str, way: dict[str, Any]) -> None:
@@ -401,3 +402,19 @@ def test_what_the_provider_computes_wrongly_is_named_with_a_node_that_fails(
     assert known.versions == "ONNX Runtime's DirectML provider 1.24.4"
     runtime.factors.clear()
     assert results(made)["product"].outcome == "passed"
+
+
+@pytest.mark.parametrize(
+    ("given", "help"),
+    [(None, "n holds random whole numbers, which the model may not take: give others with --inputs"), ("x.npz", None)],
+)
+def test_random_whole_numbers_are_named_where_a_node_does_not_take_what_follows_from_them(
+    given: str | None, help: str | None
+) -> None:
+    nodes = [node("Mul", "n n", "m", "square"), node("Reshape", "x m", "r", "form"), node("Relu", "r", "y", "relu")]
+    made = model(nodes, {"x": [2, 3]}, {"y": ["a"]})
+    made.graph.input.append(tensor("n", [1], INT64))
+    np.savez("x.npz", x=np.zeros((2, 3), np.float32), n=np.array([2]))
+    found = results(made, inputs=given)
+    assert [one.outcome for one in found.values()] == ["passed", "error", "skipped"]
+    assert found["form"].diagnostics[0].help == help

@@ -65,6 +65,7 @@ def test_an_export_comes_back_as_the_same_cases(tmp_path: Path, exported: tuple[
         assert [getattr(read, key) for key in kept] == [getattr(case, key) for key in kept], name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", ["quantize", "dequantize"])
 def test_4_bit_elements_come_back(operator: str, tmp_path: Path) -> None:
     path = CASES / operator / "values.yaml"
@@ -135,6 +136,7 @@ def test_a_model_that_was_changed_after_its_export_is_what_it_is_now(
     assert read.desc["Function"] == "MAX"
 
 
+@pytest.mark.slow
 def test_what_an_export_notes_is_not_trusted(tmp_path: Path, exported: tuple[Path, dict[str, Case]]) -> None:
     folder, cases = exported
     name = next(iter(cases))

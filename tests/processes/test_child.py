@@ -238,6 +238,7 @@ def test_a_process_that_an_isolated_child_started_ends_with_it(folder: Path) -> 
     assert left_of(folder) == []
 
 
+@pytest.mark.slow
 def test_a_child_that_cannot_be_started_leaves_no_file_open(monkeypatch: pytest.MonkeyPatch) -> None:
     written = tempfile.TemporaryFile()  # noqa: SIM115 - it is to be closed by what is tested
     monkeypatch.setattr(tempfile, "TemporaryFile", lambda: written)

@@ -162,6 +162,7 @@ def test_a_call_whose_worker_dies_again_is_lost() -> None:
     assert found == {0: 0, 1: Lost("KilledWorker", is_of_its_worker=True), 2: 4}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("version", "problem"),
     [
@@ -185,6 +186,7 @@ def test_a_missing_package_is_said_with_what_installs_it(monkeypatch: pytest.Mon
         pass
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # of dask's own
 def test_an_address_where_nothing_is_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed", reason="there is no dask")

@@ -90,6 +90,7 @@ def test_no_more_jobs_are_begun_than_may_be(pool: Pool[Any]) -> None:
     assert [(next(items)[1], len(begun)) for _ in range(6)] == [(number, number + 1) for number in range(6)]
 
 
+@pytest.mark.slow
 def test_a_job_goes_on_in_another_child_after_a_loss(pool: Pool[Any]) -> None:
     jobs = [Asking("echo", 1), Asking("exit", 3, instead=("echo", 2)), Asking("exit", 4), Asking("echo", 3)]
     assert items_of(pool, jobs) == [1, (LostChild, EXIT.format(3), True), 2, (LostChild, EXIT.format(4), True), 3]

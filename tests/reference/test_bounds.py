@@ -13,6 +13,7 @@ from elements import built
 from grouped import bound as bound_of_groups
 from grouped import built as built_groups
 from judged import answering
+from products_of import built as built_products
 
 import dmlcheck
 from dmlcheck.comparison.compare import Differing
@@ -265,3 +266,34 @@ def test_where_rounding_decides_whether_there_is_a_number_it_is_that_number(
 def test_infinite_factors_times_0_are_nan_or_0_and_no_other_number(tmp_path: Path) -> None:
     found = outcomes(tmp_path, GEMM_OF_INFINITY, "OutputTensor", [np.nan, 0.0, 5.0, 1e-3, np.inf])
     assert found == ["passed", "passed", "failed", "failed", "failed"]
+
+
+# ---- numbers beyond the type
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "unlimited"),
+    [
+        ([[3e38, 3e38]], [[1], [-1]], True),  # partial sums
+        ([[3e38, 1]], [[2], [0]], True),  # a product
+        ([[np.inf, 1]], [[0], [1]], True),
+        ([[np.nan, 1]], [[0], [1]], True),
+        ([[1e38, 2e38]], [[1], [-1]], False),
+        ([[1, 2]], [[0], [1]], False),
+    ],
+)
+def test_nothing_bounds_what_follows_from_a_number_beyond_the_type(a: Any, b: Any, *, unlimited: bool) -> None:
+    tensors = {"A": np.float32([[a]]), "B": np.float32([[b]]), "C": None}
+    fields = {"TransA": "NONE", "TransB": "NONE", "Alpha": 1.0, "Beta": 1.0}
+    desc, inputs = built_products("GEMM", (1, 1, 1, 1), "FLOAT32", tensors, **fields)
+    asked = {OUTPUT: np.ones((1, 1, 1, 1), bool)}
+    ((_, _, bound),) = bounds(desc, inputs, asked, with_overflows=True)
+    assert (bound.unlimited is not None) == unlimited
+
+
+@pytest.mark.parametrize(("x", "unlimited"), [(3e38, True), (np.inf, True), (1e38, False)])
+def test_a_function_with_limits_has_none_where_its_operand_has_none(x: float, *, unlimited: bool) -> None:
+    """The operand is 2 * x."""
+    desc, inputs = built("TANH", {"ScaleBias": {"Scale": 2, "Bias": 0}}, floats(x))
+    ((_, _, bound),) = bounds(desc, inputs, {OUTPUT: np.ones(1, bool)}, with_overflows=True)
+    assert np.isinf(bound.radius).all() == unlimited

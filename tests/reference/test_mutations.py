@@ -6,12 +6,12 @@ import math
 from collections.abc import Callable
 from functools import cache
 from itertools import permutations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from judged import Fake
+from shipped import cases_in
 
 import dmlcheck
 from dmlcheck.cases.records import Case
@@ -22,7 +22,6 @@ Array = np.ndarray[Any, Any]
 Implementation = Any
 OfRows = Callable[[Array], Array]
 
-CASES = Path(__file__).parent.parent.parent / "cases"
 OPERATORS = ("reduce", "argmax", "argmin", "activation_hardmax", "activation_hardmax1")
 FUNCTIONS = tuple(
     "ARGMAX ARGMIN AVERAGE L1 L2 LOG_SUM LOG_SUM_EXP MAX MIN MULTIPLY SUM SUM_SQUARE".split()  # noqa: SIM905
@@ -35,8 +34,7 @@ REFERENCE = Reference()
 @cache
 def positive_cases(operator: str) -> tuple[Case, ...]:
     """Return the cases of an operator that compute something; mutants take the place of the reference in all."""
-    cases = dmlcheck.load_cases(CASES / operator)
-    return tuple(case._replace(tags=()) for case in cases if case.outputs is not None)
+    return tuple(case._replace(tags=()) for case in cases_in(operator) if case.outputs is not None)
 
 
 def is_caught(mutant: Implementation, operator: str, function: str | None = None, *, most: int = MOST) -> bool:
@@ -149,6 +147,7 @@ def test_a_function_of_rows_passes_as_long_as_it_is_right(function: str) -> None
     assert not is_caught(of_rows(function, lambda rows: reduced(function, rows)), "reduce", function)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("function", "other"), list(permutations(FUNCTIONS, 2)))
 def test_one_function_in_the_place_of_another(function: str, other: str) -> None:
     assert_caught(lambda rows: reduced(other, rows), function)
@@ -319,6 +318,7 @@ SEARCHES = [(mutation, operator) for mutation in SIGHTS for operator in ("argmax
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("mutation", "operator"), SEARCHES)
 def test_elements_compared_as_what_they_are_not(mutation: str, operator: str) -> None:
     view = SIGHTS[mutation]
@@ -686,11 +686,13 @@ def test_indices_counted_from_the_start_of_each_part_of_a_row(operator: str, fun
     assert is_caught(mutant, operator, function, most=10**6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_long_rows_reduced_in_part(function: str) -> None:
     assert_caught(lambda rows: reduced(function, rows[:, :65_536]), function, most=10**6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_what_lies_beyond_65535_rows_left_out(operator: str) -> None:
     """More groups of threads than Direct3D 12 dispatches along one dimension."""

@@ -48,6 +48,7 @@ def test_groups_are_along_the_axes_that_a_field_names_or_the_same_whatever_the_d
     assert [tiles.axes(given) for tiles in declared] == [(2, 0), (2,), (1, 2), (0, 1, 2), (0, 2)]
 
 
+@pytest.mark.slow
 def test_the_operators_with_a_variance_are_those_whose_kernels_compute_it(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: set[str] = set()
     variance, name = sums.variance, [""]

@@ -98,6 +98,7 @@ def refused(result: Result) -> str:
 # ---- bounds and shares
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("data_type", "accumulate", "unit", "units", "bound"),
     [
@@ -256,6 +257,7 @@ def test_a_run_in_several_processes_has_the_same_table(monkeypatch: pytest.Monke
 # ---- close to the tolerance
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "units", "warned"),
     [
@@ -406,6 +408,7 @@ def test_integers_drift_by_units() -> None:
     assert run("--compare-to", "old.json", "--max-drift", "3", six=10).exit_code == 0
 
 
+@pytest.mark.slow
 def test_only_what_was_right_and_is_right_is_compared() -> None:
     Path("sums.yaml").write_text(f"{SUMS}tolerance: {{ulp: 1}}\n", encoding="utf-8")
     earlier(six=6 + 2 * SIX)  # wrong then, by less than what is right now
@@ -604,6 +607,7 @@ def _stable(text: str) -> list[str]:
     return [re.sub(r"\d+\.\d\d( s)?$", "", line) for line in text.splitlines()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "name"),
     [

@@ -52,6 +52,7 @@ def _folder(importable: Path) -> None:
 run = partial(dmlcheck, "run", "convolution.yaml", "--implementation", "python:off_by_some:Off")
 
 
+@pytest.mark.slow
 def test_errors_of_winograds_size_fail_and_are_named() -> None:
     result = run("--json", "report.json")
     assert result.exit_code == 1, result.output
@@ -59,6 +60,7 @@ def test_errors_of_winograds_size_fail_and_are_named() -> None:
     assert "algorithms" not in json_of("report.json")
 
 
+@pytest.mark.slow
 def test_they_pass_where_they_are_allowed_and_reports_say_so() -> None:
     result = run("--algorithms", "winograd", "--strict", "--json", "report.json")
     assert result.exit_code == 0, result.output
@@ -66,6 +68,7 @@ def test_they_pass_where_they_are_allowed_and_reports_say_so() -> None:
     assert json_of("report.json")["algorithms"] == ["winograd"]
 
 
+@pytest.mark.slow
 def test_shards_with_other_algorithms_are_no_run() -> None:
     run("--shard", "1/2", "--json", "1.json")
     run("--shard", "2/2", "--json", "2.json", "--algorithms", "winograd")

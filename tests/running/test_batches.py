@@ -70,6 +70,7 @@ def told(events: Iterable[Event]) -> tuple[list[Any], str | None, list[str]]:
     return results, digest_of([end.digest for end in ends]), [end.empty for end in ends if end.empty]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "plan",
     [
@@ -168,6 +169,7 @@ def test_a_worker_reads_a_file_once_until_it_changes(monkeypatch: pytest.MonkeyP
     assert reads == ["a.yaml", "a.yaml"]
 
 
+@pytest.mark.slow
 def test_a_worker_keeps_the_process_that_cases_need_until_the_run_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
     started = []
     real = child.Child

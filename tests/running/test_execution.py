@@ -147,6 +147,7 @@ def test_a_run_of_the_reference_uses_all_cores_where_there_is_work(
     assert execution.usual_jobs(targets, Plan(name)) == expected
 
 
+@pytest.mark.slow
 def test_the_default_limit_is_a_minute_and_0_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     write("a.yaml", 1)
     plans = []
@@ -283,6 +284,7 @@ def shards(count: int, *words: str) -> list[str]:
 merge = partial(dmlcheck, "merge")
 
 
+@pytest.mark.slow
 def test_merged_shards_are_the_whole_run() -> None:
     for number in range(5):
         write(f"f/{number}.yaml", *range(8), WRONG)

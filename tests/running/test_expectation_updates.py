@@ -47,6 +47,7 @@ def test_entries_that_no_longer_hold_are_dropped_and_the_others_stay_as_they_are
     )
 
 
+@pytest.mark.slow
 def test_new_failures_are_added_only_when_asked_for_and_with_a_reason() -> None:
     write("a.yaml", 1, WRONG, WRONG)
     expect("- {cases: '*::c1', expect: failed, reason: known}\n")
@@ -62,6 +63,7 @@ def test_new_failures_are_added_only_when_asked_for_and_with_a_reason() -> None:
     assert update("--add", "--reason", "again").stdout == "known.yaml: 0 dropped, 0 added\n"
 
 
+@pytest.mark.slow
 def test_entries_for_files_that_a_run_did_not_read_stay() -> None:
     write("a.yaml", 1, WRONG)
     text = "- {cases: 'b.yaml::c0', expect: failed, reason: x}\n- {cases: 'a.yaml::gone', expect: failed, reason: y}\n"
@@ -71,6 +73,7 @@ def test_entries_for_files_that_a_run_did_not_read_stay() -> None:
     assert Path("known.yaml").read_text(encoding="utf-8") == text.splitlines(keepends=True)[0]
 
 
+@pytest.mark.slow
 def test_a_failure_is_not_added_that_an_entry_names_by_the_end_of_its_path() -> None:
     write("s/a.yaml", WRONG)
     expect("- {cases: 's/a.yaml::c0', expect: failed, reason: x}\n")
@@ -86,6 +89,7 @@ def test_the_last_entry_may_go() -> None:
     assert run()[0].exit_code == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [
@@ -108,6 +112,7 @@ def test_what_is_added_makes_a_list_with_what_is_there(text: str) -> None:
     assert Path("known.yaml").read_text(encoding="utf-8").startswith(text.partition("[]")[0].partition("- {")[0])
 
 
+@pytest.mark.slow
 def test_nothing_is_added_to_a_list_in_brackets() -> None:
     write("a.yaml", 1, WRONG, WRONG)
     text = "[{cases: '*::c1', expect: failed, reason: known}]\n"
@@ -126,6 +131,7 @@ def test_what_is_no_report_is_refused(text: str) -> None:
     assert update().exit_code == 2
 
 
+@pytest.mark.slow
 def test_a_case_of_any_name_is_added_and_expected_from_then_on() -> None:
     name = "half \ud800, end\n::error:: ##[group] \x1b[31m \u202e \"' # é"
     desc = {

@@ -265,6 +265,7 @@ def test_an_entry_names_a_case_by_its_id_as_it_was_given() -> None:
     assert names("f/a.yaml::x::y", "a.yaml::x::y", "a.yaml", "f/a.yaml")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("given", ["s/a.yaml", "./s/a.yaml", "s/../s/a.yaml", "s", "{absolute}/s/a.yaml"])
 def test_expectations_hold_however_a_path_is_given(given: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
     write("s/a.yaml", 1, WRONG)

@@ -119,6 +119,7 @@ def test_a_case_that_was_not_announced_is_known_when_its_time_is_up() -> None:
     assert [diagnostic.rule for diagnostic in found[1].diagnostics] == ["timeout"]
 
 
+@pytest.mark.slow
 def test_idle_processes_run_the_next_files_and_one_that_crashed_is_another() -> None:
     write("a.yaml", 1, 2)
     write("b.yaml", 1, CRASH, 2)

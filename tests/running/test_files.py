@@ -72,6 +72,7 @@ def test_a_run_that_fails_reads_every_file_once(opened: list[str], options: list
     assert Counter(name for name in opened if name.endswith(".yaml")) == {"a.yaml": 1, "b.yaml": 1, "c.yaml": 1}
 
 
+@pytest.mark.slow
 def test_of_several_processes_the_one_that_reports_reads_no_file_that_has_run(opened: list[str]) -> None:
     write("a.yaml", "b.yaml", wrong=False)
     write("c.yaml", "d.yaml")

@@ -54,6 +54,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 run = partial(dmlcheck, "run", "cases.yaml", "--implementation", "python:sevens:Sevens")
 
 
+@pytest.mark.slow
 def test_a_failed_case_is_a_folder_that_runs_again_and_fails_again(folder: Path) -> None:
     result = run("--keep", "kept", "--json", "report.json")
     assert result.exit_code == 1
@@ -106,6 +107,7 @@ cases:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["one", "none"])
 def test_what_is_kept_of_a_case_that_expects_nothing_of_an_output_runs_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
@@ -122,12 +124,14 @@ def test_what_is_kept_of_a_case_that_expects_nothing_of_an_output_runs_again(
     assert right.exit_code == (0 if name == "one" else 5), right.output
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("folder")
 def test_what_a_program_wrote_is_in_the_message() -> None:
     (result,) = [line for line in run("-k", "listed").output.splitlines() if "error[output-mismatch]" in line]
     assert result.endswith("; it wrote: a warning / of two lines")
 
 
+@pytest.mark.slow
 def test_a_case_without_a_result_is_kept_too(folder: Path) -> None:
     text = (folder / "cases.yaml").read_text(encoding="utf-8")
     sizes = text.replace("[2]}, {DataType: FLOAT32, Sizes: [1]}", "[1, 2]}, {DataType: FLOAT32, Sizes: [1, 1]}")
@@ -141,6 +145,7 @@ def test_a_case_without_a_result_is_kept_too(folder: Path) -> None:
     assert np.load(place / "expected" / "OutputTensor.npy").tolist() == [[1, 2, 3]]
 
 
+@pytest.mark.slow
 def test_a_second_run_replaces_what_the_first_kept(folder: Path) -> None:
     run("--keep", "kept", "-k", "listed")
     (place,) = (folder / "kept").iterdir()
@@ -150,6 +155,7 @@ def test_a_second_run_replaces_what_the_first_kept(folder: Path) -> None:
     assert [path.name for path in (folder / "kept").iterdir()] == [place.name]
 
 
+@pytest.mark.slow
 def test_where_nothing_can_be_kept_the_verdict_stands(folder: Path) -> None:
     (folder / "kept").mkdir()
     (folder / "kept" / folder_of("cases.yaml::listed")).write_text("a file", encoding="utf-8")

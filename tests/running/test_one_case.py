@@ -385,6 +385,7 @@ def test_the_reference_gives_what_was_measured() -> None:
     assert [each.outcome for each in found] == ["passed", "skipped", "passed"]
 
 
+@pytest.mark.slow
 def test_the_reference_gives_the_results_of_all_cases_that_were_measured() -> None:
     run = Run(like_reference(**DIRECTML))
     cases = [one for path in sorted(CASES.glob("*/measured.yaml")) for one in read_file(str(path)).cases]
@@ -439,6 +440,7 @@ def test_an_error_is_expected_as_a_wrong_result_is() -> None:
     assert ending(given, answering({}, "no groups"), directml_version="1.8.0")[0] == "skipped"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("device", "outcome"), [("", "failed"), ("Intel(R) Iris(R) Xe Graphics", "xfailed")])
 def test_a_failure_of_one_device_is_expected_where_the_device_says_that_it_is_that_one(
     device: str, outcome: str

@@ -82,6 +82,7 @@ def report(*words: str, unit: str = "Tf32", path: str = "report.json") -> dict[s
     return checked_report(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("unit", "inputs", "failed"),
     [
@@ -95,13 +96,14 @@ def report(*words: str, unit: str = "Tf32", path: str = "report.json") -> dict[s
     ],
 )
 def test_a_run_accepts_the_inputs_that_it_names(unit: str, inputs: str, failed: int) -> None:
-    found = report("--strict", "--input-precision", inputs, unit=unit)
+    scope = run("--strict", "--input-precision", inputs, "--json", "report.json", unit=unit).output.split("\n")[1]
+    found = checked_report("report.json")
     assert (found["inputs"], found["summary"]["failed"]) == (inputs.lower(), failed)
-    scope = run("--strict", "--input-precision", inputs, unit=unit).output.split("\n")[1]
     told = "" if inputs == "float32" else f", inputs in {inputs.upper()}"
     assert scope == f"3 cases at the feature levels of their files; tolerances assume sums in FLOAT32{told}"
 
 
+@pytest.mark.slow
 def test_failures_and_unlikely_errors_name_the_inputs_that_explain_them() -> None:
     """The long sum is inside the bound, which lets all of 40,000 roundings be the worst; its elements are few."""
     product, long, whole = report()["cases"]
@@ -114,6 +116,7 @@ def test_failures_and_unlikely_errors_name_the_inputs_that_explain_them() -> Non
         assert found["help"].endswith("matrix units that round their inputs to TF32, run with `--input-precision tf32`")
 
 
+@pytest.mark.slow
 def test_the_end_of_a_run_counts_those_that_one_type_explains() -> None:
     line = "1 failure and 1 unlikely error are consistent with TF32 inputs: `--input-precision tf32` allows that"
     assert run().output.split("\n")[-3] == line
@@ -125,11 +128,13 @@ def test_the_end_of_a_run_counts_those_that_one_type_explains() -> None:
     assert "consistent with" not in run(unit="LastRow").output
 
 
+@pytest.mark.slow
 def test_the_command_that_runs_a_case_again_has_the_inputs() -> None:
     words = "--implementation python:units:Bfloat16 --input-precision tf32 products.yaml::product"
     assert f"  again: dmlcheck run {words}\n" in run("--input-precision", "tf32", unit="Bfloat16").output
 
 
+@pytest.mark.slow
 def test_merged_shards_tell_the_same_as_the_whole() -> None:
     whole = report("--strict")
     for index in (1, 2):
@@ -140,6 +145,7 @@ def test_merged_shards_tell_the_same_as_the_whole() -> None:
     assert [case.get("consistent_with") for case in merged["cases"]] == ["tf32", "tf32", None]
 
 
+@pytest.mark.slow
 def test_shards_with_other_inputs_are_no_run() -> None:
     run("--shard", "1/2", "--json", "1.json")
     run("--shard", "2/2", "--json", "2.json", "--input-precision", "tf32")
@@ -147,6 +153,7 @@ def test_shards_with_other_inputs_are_no_run() -> None:
     assert (result.exit_code, "another --input-precision" in result.output) == (2, True)
 
 
+@pytest.mark.slow
 def test_a_report_with_other_inputs_is_nothing_to_compare_with() -> None:
     report("--input-precision", "tf32")
     result = run("--compare-to", "report.json")

@@ -74,6 +74,7 @@ def said(text: str) -> float:
     return float(found[1])
 
 
+@pytest.mark.slow
 def test_a_long_sum_that_is_kept_in_float16_passes_with_a_warning() -> None:
     result = run("-v")
     assert result.exit_code == 0
@@ -86,6 +87,7 @@ def test_a_long_sum_that_is_kept_in_float16_passes_with_a_warning() -> None:
     assert lines[-1].startswith("2 passed (1 beyond the likely error) in ")
 
 
+@pytest.mark.slow
 def test_a_long_sum_in_float32_is_likely() -> None:
     """In pairs the roundings are 17 one after the other."""
     result = run(name="python:adding:SumsInFloat32")
@@ -93,11 +95,13 @@ def test_a_long_sum_in_float32_is_likely() -> None:
     assert run("--strict", name="python:adding:SumsInFloat32").exit_code == 0
 
 
+@pytest.mark.slow
 def test_a_long_sum_in_float16_is_likely_where_an_implementation_may_have_it_so() -> None:
     result = run("--strict", "--accumulate", "float16")
     assert (result.exit_code, "likely" in result.stdout) == (0, False)
 
 
+@pytest.mark.slow
 def test_a_strict_run_fails_and_says_how_to_see_it_again() -> None:
     result = run("--strict")
     assert result.exit_code == 1
@@ -110,6 +114,7 @@ def test_a_strict_run_fails_and_says_how_to_see_it_again() -> None:
     assert lines[-1].startswith("1 passed, 1 failed in ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strict", [False, True])
 def test_the_json_report_has_the_share_of_the_likely_error(strict: bool) -> None:
     found = report(*["--strict"] * strict)
@@ -126,6 +131,7 @@ def test_the_json_report_has_the_share_of_the_likely_error(strict: bool) -> None
     assert (short["diagnostics"], "likely_share" in short["outputs"]["OutputTensor"]) == ([], False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strict", [False, True])
 def test_other_reports_tell_of_an_unlikely_error(strict: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
@@ -163,6 +169,7 @@ def _timeless(text: str) -> list[str]:
     return [re.sub(r"\d+\.\d\d( s)?$", "", line) for line in text.splitlines()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strict", [False, True])
 def test_merged_shards_tell_the_same_as_the_whole(strict: bool) -> None:
     more = FILE.partition("cases:\n")[2].replace("name: ", "name: more-")
@@ -180,6 +187,7 @@ def test_merged_shards_tell_the_same_as_the_whole(strict: bool) -> None:
     assert found == whole
 
 
+@pytest.mark.slow
 def test_shards_of_which_one_is_strict_are_no_run() -> None:
     report("--shard", "1/2", path="1.json")
     report("--strict", "--shard", "2/2", path="2.json")
@@ -188,6 +196,7 @@ def test_shards_of_which_one_is_strict_are_no_run() -> None:
     assert "another --strict than" in result.stderr
 
 
+@pytest.mark.slow
 def test_an_output_beyond_the_bound_is_wrong_and_not_unlikely() -> None:
     """Terms that are added one by one stay at 1024, where the next one is at most half a unit."""
     found = report("--strict", name="python:adding:OneByOne")["cases"][0]

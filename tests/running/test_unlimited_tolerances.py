@@ -45,6 +45,7 @@ def outcomes(found: dict[str, Any]) -> list[tuple[str, str, int]]:
     return [(case["name"], case["outcome"], case["outputs"]["OutputTensor"]["unlimited"]) for case in found["cases"]]
 
 
+@pytest.mark.slow
 def test_elements_without_a_limit_are_no_pass() -> None:
     found = report()
     assert outcomes(found) == [("some", "passed", 1), ("all", "skipped", 2), ("none", "passed", 0)]
@@ -58,6 +59,7 @@ def test_elements_without_a_limit_are_no_pass() -> None:
     assert none["diagnostics"] == []
 
 
+@pytest.mark.slow
 def test_with_strict_they_fail_and_the_case_says_how_to_see_it_again() -> None:
     found = report("--strict")
     assert outcomes(found) == [("some", "failed", 1), ("all", "failed", 2), ("none", "passed", 0)]
@@ -68,6 +70,7 @@ def test_with_strict_they_fail_and_the_case_says_how_to_see_it_again() -> None:
     assert again in run("--strict").stdout.splitlines()
 
 
+@pytest.mark.slow
 def test_equal_elements_need_no_tolerance() -> None:
     assert "unlimited" not in report("--strict", name="python:dmlcheck.implementations.reference:Reference")
     given = FILE.replace("inputs: {InputTensor: [1e-40, .inf]}}", "inputs: {InputTensor: [1e-40, .inf]}, outputs: {OutputTensor: [.inf, 0]}}")  # fmt: skip # noqa: E501
@@ -75,6 +78,7 @@ def test_equal_elements_need_no_tolerance() -> None:
     assert run("--strict", path="given.yaml::some", name="reference").exit_code == 0
 
 
+@pytest.mark.slow
 def test_a_tolerance_of_the_case_takes_the_place_of_the_derived_one() -> None:
     tolerance = FILE.replace("absolute: .inf", "absolute: 1e38").replace("[1e-40, .inf]}, tol", "[1e38, .inf]}, tol")
     Path("own.yaml").write_text(tolerance, encoding="utf-8")
@@ -82,6 +86,7 @@ def test_a_tolerance_of_the_case_takes_the_place_of_the_derived_one() -> None:
     assert (case["outcome"], case["outputs"]["OutputTensor"]["unlimited"]) == ("passed", 0)
 
 
+@pytest.mark.slow
 def test_the_text_names_the_cases() -> None:
     lines = run().stdout.splitlines()
     at = lines.index("2 cases with an unlimited tolerance:")
@@ -92,6 +97,7 @@ def test_the_text_names_the_cases() -> None:
     assert lines[-1].startswith("2 passed, 1 skipped (2 with an unlimited tolerance) in ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strict", [False, True])
 def test_other_reports_tell_of_them(strict: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
@@ -123,6 +129,7 @@ inputs: {{InputTensor: [{value}]}}
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("operator", "value", "count"),
     [("ELEMENT_WISE_SIN", "1e30", 1), ("ELEMENT_WISE_COS", "1e30", 1), ("ELEMENT_WISE_SIN", "1e-3", 0)],
@@ -184,6 +191,7 @@ class NormalizedToZeros(Normalized):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", [NORMALIZED, TRAINED])
 @pytest.mark.parametrize(("name", "code"), [("Normalized", 0), ("NormalizedToZeros", 1)])
 def test_zeros_are_no_normalized_results_however_far_the_mean_is(text: str, name: str, code: int) -> None:

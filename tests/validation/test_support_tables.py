@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 from five_operators import GOOD_ARG, LEVELS, X4, arg, hardmax, reduce, tensor
+from shipped import every_case
 
 from dmlcheck.descs.read import Reading, read_desc
 from dmlcheck.diagnostics.record import Finding
 from dmlcheck.diagnostics.wording import pointer
-from dmlcheck.formats.registry import read_file
 from dmlcheck.specs.load import load_spec, operator_names
 from dmlcheck.specs.names import DATA_TYPES
 from dmlcheck.specs.records import SupportTable, TensorSupport
@@ -149,6 +148,7 @@ def test_the_support_tables_hold_for_every_pair_of_data_types(key: tuple[str, st
             assert places(key[0], desc, level) == expected_places(key, level, 4, input_type, output_type), desc
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("key", TABLES, ids=lambda key: "-".join(filter(None, key)))
 def test_the_support_tables_hold_for_every_dimension_count(key: tuple[str, str | None], level: str) -> None:
@@ -212,10 +212,9 @@ def test_the_tensor_that_is_unlike_the_others_is_the_one_that_is_wrong() -> None
 def shipped_descs() -> Mapping[str, Any]:
     """Return the first legal desc of each operator among the shipped cases."""
     found: dict[str, Any] = {}
-    for path in sorted((Path(__file__).parents[2] / "cases").rglob("*.yaml")):
-        for case in read_file(str(path)).cases:
-            if case.invalid is None and case.operator not in found:
-                found[case.operator] = case.desc
+    for case in every_case():
+        if case.invalid is None:
+            found.setdefault(case.operator, case.desc)
     return found
 
 

@@ -106,7 +106,7 @@ class _Matched(NamedTuple):
     def given(self) -> list[tuple[str, Tensor | None]]:
         """Each name with its tensor; None for missing tensors.
 
-        If there are as many tensors as names, none is missing: an empty name is that of an output without readers.
+        If there are as many tensors as names, none is missing: an empty name belongs to an output without readers.
         """
         if len(self.names) == len(self.tensors):
             return list(zip(self.names, self.tensors, strict=True))

@@ -16,9 +16,8 @@ from dmlcheck.files.document import Path
 from dmlcheck.files.paths import is_inside
 from dmlcheck.files.plain import open_plain
 from dmlcheck.formats.dxdispatch.form import wrong_type
-from dmlcheck.formats.dxdispatch.memory import bound_bytes, unknown_bindings
 from dmlcheck.formats.dxdispatch.model import DxModel, ModelCommand
-from dmlcheck.formats.dxdispatch.resources import Resource, filled_resources
+from dmlcheck.formats.dxdispatch.resources import Resource, bound_bytes, filled_resources, unknown_bindings
 from dmlcheck.graphs.buffers import byte_count, constants_of, from_bytes, to_bytes
 from dmlcheck.graphs.check import valid_steps
 from dmlcheck.graphs.compute import Load, run_steps

@@ -15,9 +15,8 @@ from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.files.npy import npy_bytes
 from dmlcheck.folders.export_folder import Folder, tensor_file
 from dmlcheck.folders.exporting import Exported, each, ready
-from dmlcheck.formats.dxdispatch.descs import desc_of, unsupported
+from dmlcheck.formats.dxdispatch.descs import OUTPUTS, desc_of, outputs_of, unsupported
 from dmlcheck.formats.dxdispatch.form import MODEL
-from dmlcheck.formats.dxdispatch.outputs import OUTPUTS, outputs_of
 from dmlcheck.formats.dxdispatch.scripts import README, RUN_CMD, RUN_SH
 from dmlcheck.specs.names import DATA_TYPES
 from dmlcheck.specs.records import OUTPUT

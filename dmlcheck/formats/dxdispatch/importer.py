@@ -17,10 +17,9 @@ from dmlcheck.folders.export_folder import Folder, free_name, read_manifest, saf
 from dmlcheck.folders.exporting import Imported, import_all
 from dmlcheck.formats.dxdispatch.descs import unsupported
 from dmlcheck.formats.dxdispatch.form import MODEL
-from dmlcheck.formats.dxdispatch.memory import bound_bytes
 from dmlcheck.formats.dxdispatch.model import DxModel, ModelCommand
 from dmlcheck.formats.dxdispatch.read import read_model
-from dmlcheck.formats.dxdispatch.resources import Resource, filled_resources
+from dmlcheck.formats.dxdispatch.resources import Resource, bound_bytes, filled_resources
 from dmlcheck.formats.registry import text_format
 from dmlcheck.graphs.compute import step_inputs
 from dmlcheck.specs.names import NEWEST_LEVEL

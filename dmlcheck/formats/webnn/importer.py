@@ -14,14 +14,13 @@ from dmlcheck.files.yaml_text import one_line
 from dmlcheck.folders.case_file import FORM, Written, write_cases
 from dmlcheck.folders.export_folder import Folder, free_name, safe_name
 from dmlcheck.folders.exporting import Imported, import_all
-from dmlcheck.formats.webnn.graph import GraphTest, Operand, WebnnOperator, name_of, read_test
+from dmlcheck.formats.webnn.graph import GraphTest, Operand, WebnnOperator, name_of, read_test, tolerance_of
 from dmlcheck.formats.webnn.javascript import Script, read, require
 from dmlcheck.formats.webnn.literals import NotData, Wrong
-from dmlcheck.formats.webnn.operators import elementwise, matrices, movement, normalization, recurrent, windows
+from dmlcheck.formats.webnn.operators import elementwise, layers, movement, windows
 from dmlcheck.formats.webnn.operators.elementwise import FUSED
 from dmlcheck.formats.webnn.operators.row import Call, WebnnRow
 from dmlcheck.formats.webnn.suite import CheckedByCode, Stated, Suite, suites
-from dmlcheck.formats.webnn.tolerances import tolerance_of
 from dmlcheck.formats.webnn.values import ScriptValue
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.case import case_of
@@ -240,10 +239,8 @@ def _shown(name: str) -> str:
 
 OPERATORS: dict[str, WebnnRow] = {
     **elementwise.OPERATORS,
-    **matrices.OPERATORS,
+    **layers.OPERATORS,
     **movement.OPERATORS,
-    **normalization.OPERATORS,
-    **recurrent.OPERATORS,
     **windows.OPERATORS,
 }
 # Operators that Chromium builds from several of DirectML's.

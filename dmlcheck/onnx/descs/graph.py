@@ -126,7 +126,7 @@ def _tensors(made: Counterpart, desc: OperatorDesc, side: str) -> Iterator[tuple
 
 
 def fields_of(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return fields with a tensor desc in the place of every tensor."""
+    """Return fields with a tensor desc in place of every tensor."""
     return {name: _each(_tensor, value) if is_of_tensors(value) else value for name, value in given.items()}
 
 

@@ -36,7 +36,7 @@ def gelu(g: Builder, _: OperatorDesc) -> None:
 def hard_swish(g: Builder, desc: OperatorDesc) -> None:
     """HARD_SWISH: ONNX has the one of 1/6 and 1/2."""
     if (as_float32(desc.values["Alpha"]), as_float32(desc.values["Beta"])) != (as_float32(1 / 6), 0.5):
-        raise Inexpressible("ONNX's HardSwish is that of Alpha 1/6 and Beta 0.5")
+        raise Inexpressible("ONNX's HardSwish has Alpha 1/6 and Beta 0.5")
     _apply(g, "HardSwish", g.input("InputTensor"))
 
 

@@ -106,7 +106,7 @@ def choose(g: Builder, _: OperatorDesc) -> None:
 
 
 def add1(g: Builder, desc: OperatorDesc) -> None:
-    """ADD1: only RELU after the sum rounds no more than the sum does."""
+    """ADD1: only RELU after the sum adds no rounding."""
     fused = desc.values.get("FusedActivation")
     if fused is not None and fused.spec.short not in ("ACTIVATION_RELU", "ACTIVATION_IDENTITY"):
         raise Inexpressible(f"{fused.spec.short} fused into a sum: as a node of its own it would round the sum first")

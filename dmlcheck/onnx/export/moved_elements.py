@@ -52,7 +52,7 @@ def slice_signed(g: Builder, desc: OperatorDesc) -> None:
 
 
 def sliced(g: Builder, x: GraphValue, starts: Sequence[int], counts: Sequence[int], steps: Sequence[int]) -> GraphValue:
-    """Return so many elements of each dimension; the end of a backward slice may be below all indices."""
+    """Return a number of elements of each dimension; the end of a backward slice may be below all indices."""
     ends = []
     for start, count, step, size in zip(starts, counts, steps, x.sizes, strict=True):
         end = start + (count - 1) * step + (1 if step > 0 else -1)

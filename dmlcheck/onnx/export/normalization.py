@@ -108,7 +108,7 @@ def _is_1_along(tensors: Sequence[GraphValue | None], axes: Sequence[int]) -> bo
 def _instances(
     g: Builder, desc: OperatorDesc, x: GraphValue, pair: Sequence[GraphValue | None], axes: Sequence[int]
 ) -> GraphValue:
-    """Normalize each row of elements for itself, with a scale and a bias for each of its channel."""
+    """Normalize each row of elements separately, with a scale and a bias for its channel."""
     given = [each for each in pair if each is not None]
     order = [*(axis for axis in _by_channels(x, given) if axis not in axes), *axes]
     full = _channel_sizes(x, given)
@@ -123,7 +123,7 @@ def _instances(
 def _layers(
     g: Builder, desc: OperatorDesc, x: GraphValue, pair: Sequence[GraphValue | None], axes: Sequence[int]
 ) -> GraphValue:
-    """Normalize each row of elements for itself, with a scale and a bias for each place in it."""
+    """Normalize each row of elements separately, with a scale and a bias for each place in it."""
     return _of_rows(g, "LayerNormalization", desc, x, list(zip(pair, (1, 0), strict=True)), axes)
 
 
@@ -179,7 +179,7 @@ def _of_rows(
 def _groups(
     g: Builder, desc: OperatorDesc, x: GraphValue, pair: Sequence[GraphValue | None], axes: Sequence[int]
 ) -> GraphValue:
-    """Normalize each group of channels for itself, with a scale and a bias for each channel: so from opset 21 on."""
+    """Normalize each group of channels separately, with a scale and a bias for each channel: so from opset 21 on."""
     g.at_least(21)
     full = _channel_sizes(x, [each for each in pair if each is not None])
     order = sorted(range(len(full)), key=lambda axis: (axis in axes, (full[axis] > 1) != (axis in axes), axis))

@@ -24,7 +24,7 @@ def evaluate_node(node: Any, inputs: Sequence[Any], opsets: Mapping[str, int]) -
     """Return the outputs of a node without inner graphs for its inputs, None for a missing one.
 
     Each output is an array, or a list of arrays for a sequence. Unmapped if the evaluator does not compute the node.
-    Time and memory are those that its tensors take: check before that they are not too large.
+    Time and memory depend on its tensors: check before that these are not too large.
     """
     from onnx.reference import ReferenceEvaluator
 

@@ -77,7 +77,7 @@ def schema_of_node(node: Any, opsets: Mapping[str, int]) -> Any:
 
 
 def version_of(node: Any, opsets: Mapping[str, int]) -> int:
-    """Return the version of a node's operator: that of its schema, or the opset without one."""
+    """Return the version of a node's operator: its schema's, or the opset without one."""
     opset = opsets.get(node.domain, 1)
     schema = schema_of_node(node, opsets)
     if schema is None:
@@ -91,7 +91,7 @@ def _broken(node: Any, of: Context) -> str | None:
     from onnx import checker
 
     if node.domain or (schema_of_node(node, of.opsets) is None and is_registered(node.op_type)):
-        return None  # onnx knows nothing of onnxruntime's own
+        return None  # onnx has no schemas of onnxruntime's own
     if any(attribute.HasField("g") for attribute in node.attribute):
         return None
     schema = schema_of_node(node, of.opsets)

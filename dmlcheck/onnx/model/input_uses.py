@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dmlcheck.onnx.model.inlined_size import all_nodes
+from dmlcheck.onnx.model.file import all_nodes
 
 # Through which an index, a mask or a length passes as it is.
 _PASSES = frozenset(
     ["Cast", "Expand", "Flatten", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze", "Slice", "Split"]
 )
+_CHOSEN = (1, 2)  # the inputs of Where that it gives
 # Operators with an input that indexes another one along an attribute `axis`: the places of both.
 _INDEXES_AXIS = {"Gather": (1, 0), "GatherElements": (1, 0), "ScatterElements": (1, 0), "Scatter": (1, 0)}
 # Operators with an input that indexes the first dimension of another one.
@@ -41,7 +42,7 @@ _PAST_KEY = 3  # the input of GroupQueryAttention that has keys of earlier runs
 
 
 class Use(NamedTuple):
-    """How an input is used: it indexes so many elements, or is a mask, or a length of attention; or none of these.
+    """How an input is used: it indexes a number of elements, or is a mask, or a length of attention; or none of these.
 
     Its whole numbers are from `least` to below `most`, its floats in the range `floats`; or `related` makes its numbers
     for its shape. `length` is "total" for the number of keys, "last" for the place of the last one, and `past` names
@@ -92,7 +93,8 @@ def _reached(name: str, readers: Mapping[str, list[tuple[Any, int]]]) -> Iterato
     while waiting:
         for node, index in readers.get(waiting.pop(), ()):
             yield node, index
-            if node.op_type in _PASSES and index == 0:
+            is_passed = index in _CHOSEN if node.op_type == "Where" else index == 0 and node.op_type in _PASSES
+            if is_passed:
                 made = [output for output in node.output if output and output not in seen]
                 seen.update(made)
                 waiting += made
@@ -139,6 +141,10 @@ class Reader(NamedTuple):
         names = self.node.input
         return self.sizes.get(names[index], ()) if index < len(names) else ()
 
+    def given(self) -> Sequence[int]:
+        """Return the sizes of the first output, none if they are not known."""
+        return self.sizes.get(self.node.output[0], ())
+
     def size(self, index: int, axis: int) -> int:
         """Return a size of an input, 1 if it is not known."""
         sizes = self.of(index)
@@ -147,6 +153,10 @@ class Reader(NamedTuple):
     def attribute(self, name: str, default: int) -> int:
         """Return an attribute that is a whole number."""
         return next((int(one.i) for one in self.node.attribute if one.name == name), default)
+
+    def attributes(self, name: str, count: int, default: int) -> list[int]:
+        """Return an attribute that is a list of whole numbers."""
+        return next((list(one.ints) for one in self.node.attribute if one.name == name), [default] * count)
 
 
 # ---- whole numbers of a range
@@ -277,8 +287,58 @@ def _twice(shape: tuple[int, ...]) -> Sequence[int]:
     return [1] * (count - 2) + [2] * min(count, 2)
 
 
+class _Blocks(NamedTuple):
+    """The sizes of an image, and of the blocks whose elements are the columns of Col2Im."""
+
+    image: Sequence[int]
+    block: Sequence[int]
+
+
+def _blocks(reader: Reader, count: int) -> _Blocks:
+    """Return blocks of an image that make as many columns as there are: of the declared image, or of one element."""
+    rows, columns = reader.size(0, -2), reader.size(0, -1)
+    strides, dilations = (reader.attributes(name, count, 1) for name in ("strides", "dilations"))
+    pads = reader.attributes("pads", 2 * count, 0)
+    if count < 1 or (len(strides), len(dilations), len(pads)) != (count, count, 2 * count):
+        return _Blocks([1] * count, [1] * count)
+    padding = [pads[axis] + pads[axis + count] for axis in range(count)]
+    channels, *image = reader.given()[1:] or (0,)
+    if len(image) == count and channels and rows % channels == 0:
+        for block in _factors(rows // channels, count):
+            reach = [(size - 1) * step + 1 for size, step in zip(block, dilations, strict=True)]
+            room = [size + more - own for size, more, own in zip(image, padding, reach, strict=True)]
+            places = [size // step + 1 for size, step in zip(room, strides, strict=True)]
+            if min(room) >= 0 and math.prod(places) == columns:
+                return _Blocks(image, block)
+    for places in _factors(max(1, columns), count):
+        image = [(place - 1) * step + 1 - more for place, step, more in zip(places, strides, padding, strict=True)]
+        if min(image) > 0:
+            break
+    return _Blocks(image, [1] * count)
+
+
+def _factors(number: int, count: int) -> Iterator[list[int]]:
+    """Yield the ways to write a number as a product of some factors, in their order."""
+    if count == 1:
+        yield [number]
+        return
+    for first in range(1, number + 1):
+        if number % first == 0:
+            yield from ([first, *rest] for rest in _factors(number // first, count - 1))
+
+
+def _image(reader: Reader) -> Made:
+    return lambda shape: _blocks(reader, math.prod(shape)).image
+
+
+def _block(reader: Reader) -> Made:
+    return lambda shape: _blocks(reader, math.prod(shape)).block
+
+
 _RELATED: dict[tuple[str, int], Callable[[Reader], Made]] = {
     ("AffineGrid", 1): _sampled,
+    ("Col2Im", 1): _image,
+    ("Col2Im", 2): _block,
     ("Pad", 3): _axes,
     ("MaxUnpool", 2): _larger,
     ("Reshape", 1): _same_count,

@@ -177,11 +177,18 @@ def _transposed(given: _Attributes, _: int, shapes: Sequence[Sizes | None]) -> S
 
 
 def _pooled(given: _Attributes, opset: int, shapes: Sequence[Sizes | None]) -> Sizes | None:
-    """Return sizes that are rounded up, without the window that begins in the padding at the end."""
-    if not given.get("ceil_mode", 0) or _is_automatic(given) or opset >= _DROPPED:
+    """Return sizes that are rounded up, without the window that begins in the padding at the end.
+
+    With SAME a size is that of the input by the stride, rounded up, also where the window is smaller than the stride.
+    """
+    if not given.get("ceil_mode", 0):
         return None
     x, widths = _of(shapes, 0), list(given["kernel_shape"])
     strides, reaches, pads = _windows(given, widths)
+    if str(given.get("auto_pad", "NOTSET")).startswith("SAME"):
+        return (*x[:2], *(-(-size // stride) for size, stride in zip(x[2:], strides, strict=True)))
+    if _is_automatic(given) or opset >= _DROPPED:
+        return None
     made = []
     for size, stride, reach, first, last in zip(
         x[2:], strides, reaches, pads[: len(widths)], pads[len(widths) :], strict=True

@@ -58,14 +58,16 @@ def model_of_nodes(
     """Return an onnx.ModelProto of nodes of a model: their constants, which are onnx.TensorProto, and typed inputs.
 
     `inputs` has an array, or a list of arrays for a sequence, for each tensor that the nodes read, and neither a
-    constant is nor one of them gives.
+    constant is nor one of them gives. Graphs of nodes do not see their sizes: branches that are not taken may not go
+    with them.
     """
     from onnx import ValueInfoProto, helper
 
+    has_sizes = not any(map(has_graphs, nodes))
     graph = helper.make_graph(
         nodes,
         "node" if len(nodes) == 1 else "nodes",
-        [_typed(name, value) for name, value in inputs.items()],
+        [_typed(name, value, has_sizes=has_sizes) for name, value in inputs.items()],
         [ValueInfoProto(name=name) for name in outputs],
         [constants[name] for name in read_from_outside(nodes) if name in constants],
     )
@@ -73,13 +75,14 @@ def model_of_nodes(
     return helper.make_model(graph, opset_imports=list(model.opset_import), ir_version=version)
 
 
-def _typed(name: str, value: Any) -> Any:
+def _typed(name: str, value: Any, *, has_sizes: bool) -> Any:
     from onnx import helper
 
     if isinstance(value, list):
         kind = helper.np_dtype_to_tensor_dtype(value[0].dtype) if value else 1
         return helper.make_tensor_sequence_value_info(name, kind, None)
-    return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype), list(value.shape))
+    sizes = list(value.shape) if has_sizes else None
+    return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype), sizes)
 
 
 def join_weights(model: Any, constants: dict[str, Any]) -> Any:
@@ -149,7 +152,7 @@ _BYTES = {
 
 
 def _without_weights(model: Any, constants: Iterable[Any]) -> Any:
-    """Return a model with the types of its weights in the place of their values."""
+    """Return a model with the types of its weights in place of their values."""
     from onnx import ModelProto, helper
 
     bare = ModelProto(ir_version=model.ir_version, opset_import=model.opset_import)

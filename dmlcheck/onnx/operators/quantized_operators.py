@@ -243,7 +243,7 @@ def _product_of_blocks(node: OnnxNode) -> list[Counterpart]:
 
 
 def _of_bits(packed: TensorRef, sizes: tuple[int, ...], bits: int, strides: tuple[int, ...] | None = None) -> TensorRef:
-    """Return bytes as numbers of so many bits."""
+    """Return bytes as numbers of fewer bits."""
     return TensorRef("UINT4" if bits == 4 else "UINT8", sizes, strides, packed.buffer)
 
 

@@ -44,6 +44,7 @@ def elementary(function: Callable[..., Any], name: str, *inputs: Any) -> Any:
         error = np.maximum(error, of.POLES[name](*values, *(np.zeros(()) if own is None else own for own in errors)))
     if name in of.HALF_POWERS:
         error = np.maximum(error, of.where_powers_overflow(values[0], errors[0], result, arithmetic))
+    error = of.also_unbounded(error, errors, arithmetic)
     return rounded(result, error, arithmetic, terms, partial(of.is_certain, function, values, errors))
 
 

@@ -32,7 +32,8 @@ class Arithmetic(NamedTuple):
     only their results are rounded to the type, and so are functions unless the arithmetic `has_narrow_functions`. A sum
     is then `stored` before the next operation, and may overflow there, or `parts` of it are, or "". `errors` has how
     far functions may be from the right results, by their names, where an implementation is known to be less accurate
-    than the formula. An arithmetic that `is_exact` rounds nothing.
+    than the formula. An arithmetic that `is_exact` rounds nothing. With `has_overflows`, nothing bounds what follows
+    from infinity, NaN, or a number that is beyond the type on the way.
     """
 
     data_type: str = "FLOAT32"
@@ -48,6 +49,7 @@ class Arithmetic(NamedTuple):
     stored: str = ""
     has_narrow_functions: bool = False
     is_exact: bool = False
+    has_overflows: bool = False
     errors: tuple[tuple[str, float], ...] = ()
 
     @property
@@ -72,6 +74,23 @@ _TYPES: dict[str, Any] = {"FLOAT16": np.float16, "FLOAT32": np.float32}  # FLOAT
 def plus(first: Any, second: Any) -> Any:
     """Add two errors."""
     return second if first is None else first if second is None else first + second
+
+
+def unbounded(size: Any, error: Any, arithmetic: Arithmetic) -> Any:
+    """Return the errors of numbers; with `has_overflows`, infinite for those whose sizes may be beyond the type."""
+    if not arithmetic.has_overflows:
+        return error
+    is_held = plus(size, error) <= FORMATS[arithmetic.data_type].largest
+    return np.where(is_held, 0.0 if error is None else error, np.inf)
+
+
+def also_unbounded(error: Any, operands: Errors, arithmetic: Arithmetic) -> Any:
+    """Return the errors of a function; with `has_overflows`, infinite where an operand's error is, as NaN stays NaN."""
+    if not arithmetic.has_overflows:
+        return error
+    for own in operands:
+        error = error if own is None else np.where(np.isfinite(own), 0.0 if error is None else error, np.inf)
+    return error
 
 
 # ---- errors of the terms of a sum
@@ -324,7 +343,7 @@ def summing_error(
     if not least(absolute) >= enough:  # so that sums on the way may be flushed
         is_tiny = absolute < enough
         error = np.where(is_tiny, error + np.minimum(count * arithmetic.smallest, absolute), error)
-    return error
+    return unbounded(absolute, error, arithmetic)
 
 
 def _stored(sums: Any, parts: Any, arithmetic: Arithmetic) -> Any:

@@ -28,6 +28,14 @@ def radius(x: Any) -> Array:
     return x.radius if isinstance(x, Ball) else np.zeros(np.shape(x))
 
 
+def of_array(x: Array, arithmetic: Arithmetic) -> Ball:
+    """Return the elements of an array as exact balls; with `has_overflows`, infinity and NaN as any number."""
+    is_finite = np.isfinite(x)
+    if not arithmetic.has_overflows or is_finite.all():
+        return Ball(x, 0.0, arithmetic)
+    return Ball(np.where(is_finite, x, x.dtype.type(0)), np.where(is_finite, 0.0, np.inf), arithmetic)
+
+
 def unmoved(x: Ball) -> Ball:
     """Return balls with the least radius above 0: results of operations on them count as rounded, not as exact."""
     return Ball.result(raw(x), np.full(x.shape, LEAST), x.arithmetic, x.terms)
@@ -65,7 +73,7 @@ def rounded(
             error = np.where(is_finite, np.where(np.isnan(error), np.inf, error), 0.0)
             if not is_finite.all():
                 error = np.where(is_finite | is_certain(np.asarray(value)), error, np.inf)
-    return Ball.result(value, error, arithmetic, terms)
+    return Ball.result(value, of.unbounded(np.abs(value), error, arithmetic), arithmetic, terms)
 
 
 # ---- hulls

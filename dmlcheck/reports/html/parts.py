@@ -78,7 +78,7 @@ class PageSection:
             self.alike[sameness] = Alike(self.written, outcome)
 
     def add_alike(self, sameness: int, row: Markup) -> None:
-        """Count a case that ends as one that stands in full, and list it behind that while there is room."""
+        """Count a case with the same result as one in full, and list it after that one while there is room."""
         self.total += 1
         alike = self.alike[sameness]
         alike.number += 1

@@ -50,6 +50,7 @@ def test_each_operator_is_a_case_file_with_its_constants() -> None:
     assert added.desc["ATensor"] == {"DataType": "FLOAT32", "Sizes": [1, 1, 1, 5], "TotalTensorSizeInBytes": 20}
 
 
+@pytest.mark.slow
 def test_what_is_imported_is_ready_to_run() -> None:
     """The implementation is wrong by 1 everywhere, so both cases were run and failed."""
     Path("off_by_one.py").write_text(OFF_BY_ONE, encoding="utf-8")

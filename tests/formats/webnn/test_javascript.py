@@ -54,6 +54,7 @@ def test_what_is_not_utf8_is_said_with_its_place() -> None:
     assert places("const x = 1;".encode("utf-16"))[0][3] == "the file is UTF-16; dmlcheck reads UTF-8"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "data", [b"[" * 100_000, b"[" * 100_000 + b"]" * 100_000, b"{(" * 50_000, b"- " * 100_000, bytes(range(256)) * 400]
 )

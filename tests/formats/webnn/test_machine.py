@@ -257,6 +257,7 @@ def test_parts_that_are_not_evaluated_are_noted() -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [
@@ -276,6 +277,7 @@ def test_hostile_files_end(text: str) -> None:
     run(text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

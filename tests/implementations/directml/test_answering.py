@@ -141,6 +141,7 @@ def adapter(factory: Factory) -> Adapter:
     return Adapter(place.value or 0)
 
 
+@pytest.mark.slow
 def test_there_is_one_adapter_and_it_has_every_attribute(factory: Factory, adapter: Adapter) -> None:
     place = POINTER()
     assert factory.create_adapter_list(1, guid(ANY), guid(ANY), ctypes.byref(place)) == 0

@@ -193,6 +193,7 @@ def test_a_given_function_is_called_in_place_of_that_of_iunknown() -> None:
         found.query_interface(guid(IThing.IID), None)
 
 
+@pytest.mark.slow
 def test_an_object_keeps_its_functions() -> None:
     found, made = thing(get_count=lambda *_: 3)
     gc.collect()

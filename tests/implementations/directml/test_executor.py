@@ -431,6 +431,7 @@ def test_after_a_step_that_failed_the_next_dispatch_begins_with_an_empty_list(
     assert run("add", floats(1), floats(2), sizes=(4,)) == [floats(3)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", STEPS)
 def test_a_step_that_fails_later_fails_no_dispatch_but_its_own(machine: Machine, run: Run, method: str) -> None:
     run("add", floats(1), sizes=(4,))

@@ -400,12 +400,14 @@ def asked(folder: Path, *setup: str) -> str:
     return done.stdout.strip()
 
 
+@pytest.mark.slow
 @on_linux
 @with_a_compiler
 def test_a_library_is_led_to_a_dxcore_and_a_device_that_answer(folder: Path) -> None:
     assert asked(folder, str(folder / "libdirectml.so"), "", "") == "none None 0x5000"
 
 
+@pytest.mark.slow
 @on_linux
 @with_a_compiler
 def test_a_device_that_is_asked_for_and_cannot_be_had_is_said(folder: Path) -> None:
@@ -433,6 +435,7 @@ def test_a_library_that_is_broken_is_said(folder: Path) -> None:
     assert asked(folder, str(folder / "libdirectml.so"), "", "").startswith(said)
 
 
+@pytest.mark.slow
 @on_linux
 @with_a_compiler
 def test_libraries_that_are_others_are_said_by_the_function_that_they_have_not(folder: Path) -> None:

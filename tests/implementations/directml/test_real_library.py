@@ -12,13 +12,11 @@ import recorded_answers as record
 from commandline import dmlcheck, json_of
 from directml_wheel import VERSION, wheel
 from recorded_answers import LETTERS
+from shipped import every_case
 
-from dmlcheck import load_cases
 from dmlcheck.descs.read import read_desc
 from dmlcheck.implementations import make
 from dmlcheck.implementations.directml import DirectMLLibrary
-
-CASES = Path(__file__).parents[3] / "cases"
 
 
 @pytest.fixture(scope="module")
@@ -33,13 +31,14 @@ def test_the_library_says_its_release_and_its_level(library: DirectMLLibrary) ->
 
 
 @pytest.mark.slow
-def test_every_sixth_shipped_desc_gets_the_recorded_answer(library: DirectMLLibrary) -> None:
-    """`.ci/run` asks about all of them."""
+def test_a_shipped_desc_gets_the_recorded_answer(library: DirectMLLibrary, request: pytest.FixtureRequest) -> None:
+    """Every sixth, or with --all-cases each; `.ci/run` asks about all of them."""
+    step = 1 if request.config.getoption("--all-cases") else 6
     builds, letters = record.read_shipped()
     column = builds.index(VERSION)
-    asked = {record.key_of(case): case for case in load_cases(CASES)}
+    asked = {record.key_of(case): case for case in every_case()}
     compared = 0
-    for key, case in list(asked.items())[::6]:
+    for key, case in list(asked.items())[::step]:
         desc = read_desc(case.operator, case.desc).desc
         if key in letters and desc is not None and not desc.broken:
             compared += 1

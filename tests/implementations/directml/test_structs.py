@@ -20,7 +20,7 @@ from dmlcheck.drawing.chance import seeded
 from dmlcheck.drawing.draft import SMALL
 from dmlcheck.files import yaml
 from dmlcheck.implementations.directml.structs import image_of, layout_of, scalar_bytes
-from dmlcheck.inspection.desc_header import header_text
+from dmlcheck.inspection.schema import header_text
 from dmlcheck.specs.load import load_spec, operator_names
 from dmlcheck.specs.names import ENUMS, enum_prefix
 
@@ -355,6 +355,7 @@ def test_a_nan_stays_one_in_every_float_type() -> None:
         assert math.isnan(struct.unpack(f"<{code}", scalar_bytes(data_type, math.nan))[0])
 
 
+@pytest.mark.slow
 def test_an_image_has_its_pointers_where_the_compiler_has_them_and_each_at_a_multiple_of_8() -> None:
     for operator in operator_names():
         data, pointers, root = image_of(shipped(operator))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from onnx_models import CASES, EVALUATORS, INF, A, B, answers, check, desc_of, evaluate, is_before, of, simple
+from shipped import cases_of
 
 from dmlcheck import load_cases, validation
 from dmlcheck.cases.prepare import prepare
@@ -72,6 +73,7 @@ def valid_descs(operator: str) -> Iterator[OperatorDesc]:
             yield made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", ELEMENTWISE)
 def test_a_model_of_every_data_type_passes_the_full_check_or_is_inexpressible(operator: str) -> None:
     reasons, checked = set(), 0
@@ -168,7 +170,7 @@ WRONG_BEFORE = {("REVERSE_SUBSEQUENCES", "columns"): "1.28"}
 @pytest.mark.parametrize("operator", OTHERS)
 def test_a_model_of_every_accepted_case_passes_the_full_check_or_is_inexpressible(operator: str) -> None:
     checked, reasons = 0, set()
-    for case in load_cases(CASES / operator.lower()):
+    for case in cases_of(operator):
         if case.invalid is not None:
             continue
         desc = desc_of(case.operator, case.desc, case.level)
@@ -199,6 +201,7 @@ def documented() -> Iterator[Any]:
                     yield pytest.param(operator, case, id=f"{operator}-{case.name}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("operator", "case"), list(documented()))
 def test_a_model_gives_what_the_page_prints(operator: str, case: Case) -> None:
     desc = desc_of(case.operator, case.desc)
@@ -226,6 +229,6 @@ def test_the_documented_examples_of_these_operators_are_checked() -> None:
 
 @pytest.mark.parametrize("operator", ["AVERAGE_POOLING_GRAD", "RESAMPLE_GRAD1", "ADAM_OPTIMIZER", "RANDOM_GENERATOR"])
 def test_an_operator_without_a_counterpart_says_so(operator: str) -> None:
-    case = next(case for case in load_cases(CASES / operator.lower()) if case.invalid is None)
+    case = next(case for case in cases_of(operator) if case.invalid is None)
     with pytest.raises(Inexpressible, match=f"ONNX has no operator for DML_OPERATOR_{operator}$"):
         build(desc_of(case.operator, case.desc))

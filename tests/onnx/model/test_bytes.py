@@ -72,6 +72,7 @@ def test_texts_are_left_out_and_names_kept() -> None:
     assert (found.graph.node[0].name, found.ir_version, found.opset_import[0].version) == ("one", 8, 17)
 
 
+@pytest.mark.slow
 def test_weights_are_never_in_memory() -> None:
     path = save(model([node("Relu", "x", "y")], {"x": [4]}, {"y": [4]}, [raw("w", 2**26)]))
     tracemalloc.start()

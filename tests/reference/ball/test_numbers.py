@@ -153,6 +153,7 @@ def inputs(seed: int, arithmetic: Arithmetic, size: int = 200) -> list[Array]:
     return [x.astype(TYPES[arithmetic.data_type]).astype(np.float64) for x in numbers]
 
 
+@pytest.mark.slow
 @ARITHMETICS
 @pytest.mark.parametrize("seed", range(150))
 def test_what_numpy_computes_in_the_type_is_within_the_bound(seed: int, arithmetic: Arithmetic) -> None:
@@ -169,6 +170,7 @@ def test_what_numpy_computes_in_the_type_is_within_the_bound(seed: int, arithmet
     assert (np.abs(found - bound.value) <= allowed(bound, arithmetic.data_type))[is_known].all()
 
 
+@pytest.mark.slow
 @ARITHMETICS
 @pytest.mark.parametrize("direction", DIRECTIONS)
 @pytest.mark.parametrize("seed", range(40))

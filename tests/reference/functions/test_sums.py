@@ -148,6 +148,7 @@ def near_ties(draw: st.DrawFn, data_type: str) -> list[float]:
     return draw(st.permutations([*terms, *[0.0] * (divisor - len(terms))]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data_type", SHORT)
 def test_a_mean_next_to_halfway_is_settled(data_type: str) -> None:
     @anytime

@@ -358,6 +358,7 @@ PLAIN: list[tuple[str, dict[str, float], Callable[..., Array]]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "fields", "plain"), PLAIN, ids=["-".join(map(str, (row[0], *row[1].values()))) for row in PLAIN]
 )

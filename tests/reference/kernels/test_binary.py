@@ -236,6 +236,7 @@ def is_wrong(good: Number | None, found: Number | None, operator: str) -> bool:
     return found != good or not (operator in OPEN_ZEROS or math.copysign(1, found) == math.copysign(1, good))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("operator", "name"), ROWS)
 def test_a_result_is_the_exact_one_rounded_once_or_wrapped(operator: str, name: str) -> None:
     rows = pairs(name)

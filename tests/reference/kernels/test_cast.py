@@ -50,6 +50,7 @@ def to_integer(x: float, data_type: str, *, is_float: bool) -> int | None:
     return None if is_float or about.bits < 32 else int((whole - about.min) % 2**about.bits + about.min)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_every_pair_of_types(source: str, target: str) -> None:
     tensor = some(source)

@@ -329,6 +329,7 @@ def test_quantized_sums_beside_a_half_may_go_to_either_neighbour() -> None:
         assert every[np.abs(every - given.value) <= given.radius].tolist() == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_random_descs_have_every_number_of_dimensions_and_groups(operator: str) -> None:
     descs = [desc for desc, _ in convolutions(operator, 60)]

@@ -99,6 +99,7 @@ def some(operator: str, data_type: str, seed: int, count: int) -> list[Made]:
 MOVED = ("FLOAT64", "FLOAT32", "FLOAT16", "INT64", "INT32", "INT16", "INT8", "UINT64", "UINT32", "UINT16", "UINT8")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data_type", MOVED)
 def test_unfold_moves_the_bits_of_elements(data_type: str) -> None:
     for desc, inputs in some("UNFOLD", data_type, 1, 25):

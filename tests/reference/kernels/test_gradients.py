@@ -179,6 +179,7 @@ class Drawn:
         return found.values, mark
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", [5, 65_536])
 @pytest.mark.parametrize("data_type", TYPES)
 def test_each_window_of_an_average_gives_all_its_elements_the_same(
@@ -194,6 +195,7 @@ def test_each_window_of_an_average_gives_all_its_elements_the_same(
         assert not mark.any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", [5, 65_536])
 @pytest.mark.parametrize("data_type", TYPES)
 def test_each_window_of_a_maximum_gives_the_first_largest_its_gradient(
@@ -246,6 +248,7 @@ def forward_of(made: Drawn, operator: str) -> OperatorDesc:
     return described(operator, tensors, **{name: made.fields[name] for name in names})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("operator", "forward"), [("AVERAGE", "AVERAGE_POOLING"), ("MAX", "MAX_POOLING2")])
 def test_gradients_of_pooling_are_derivatives(operator: str, forward: str) -> None:
     generator = np.random.default_rng(3)
@@ -539,6 +542,7 @@ def neighbours_of(shape: Sizes, **fields: Any) -> OperatorDesc:
     return described("LOCAL_RESPONSE_NORMALIZATION_GRAD", sizes, **fields)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", [5, 65_536])
 @pytest.mark.parametrize("cross", [False, True])
 @pytest.mark.parametrize("size", [1, 3, 5, 99])

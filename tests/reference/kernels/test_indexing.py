@@ -69,6 +69,7 @@ def listed(part: engine.ComputedOutput) -> list[Any]:
     return [indexed.OPEN if is_undefined else value for value, is_undefined in pairs]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", [1, 7, None])
 @pytest.mark.parametrize("operator", indexed.OPERATORS)
 def test_random_descs_give_what_plain_python_gives_in_tiles_of_any_size(
@@ -120,6 +121,7 @@ def test_gather_nd_after_scatter_nd_gives_the_updates(seed: int) -> None:
     assert np.array_equal(back, updates)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", BY_INDEX)
 @pytest.mark.parametrize("data_type", ["float16", "float32", "float64"])
 def test_moved_elements_keep_every_bit(operator: str, data_type: str) -> None:
@@ -163,6 +165,7 @@ def test_the_first_k_are_the_start_of_a_whole_sort() -> None:
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data_type", ["float32", "int64"])
 def test_many_long_sequences_take_three_times_their_tensors_at_most(data_type: str) -> None:
     count, k = 1 << 20, 1 << 18
@@ -181,6 +184,7 @@ def test_many_long_sequences_take_three_times_their_tensors_at_most(data_type: s
 # ---- comparison
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", indexed.OPERATORS)
 def test_a_wrong_element_is_refused_and_one_that_is_undefined_is_not(operator: str) -> None:
     generator = np.random.default_rng(7)

@@ -228,6 +228,7 @@ def expected(desc: OperatorDesc, inputs: dict[str, Any], label: str, sizes: Plac
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", MOVEMENT)
 def test_each_element_is_that_of_its_origin_bit_by_bit(operator: str) -> None:
     types = set()
@@ -245,6 +246,7 @@ def test_every_operator_of_the_family_is_compared() -> None:
     assert set(MOVEMENT) == {*ORIGINS, "REVERSE_SUBSEQUENCES"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", MOVEMENT)
 def test_an_element_that_is_next_to_the_right_one_is_refused(operator: str) -> None:
     seen = 0

@@ -162,6 +162,7 @@ def tensors(data_type: str, seed: int, rounds: int) -> Iterator[tuple[dict[str, 
         yield inputs, axes, float(generator.choice([1e-5, 0.25, 3, 1e-3]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", [3, 65_536])
 @pytest.mark.parametrize("use", [(1, 1), (1, 0), (0, 1)])
 @pytest.mark.parametrize("data_type", TYPES)
@@ -594,6 +595,7 @@ def test_faults_are_refused(fault: str) -> None:
     assert not refused(right.reshape(-1), given).any()
 
 
+@pytest.mark.slow
 def test_the_bound_of_a_row_in_blocks_is_that_of_the_whole_row() -> None:
     x, scale, bias = rows_of("shifted", 20)
     fields = {"Axes": [1], "NormalizeVariance": 1, "Epsilon": 0.1, "FusedActivation": {"Type": "ACTIVATION_GELU"}}

@@ -347,6 +347,7 @@ def test_hardmax_marks_the_first_largest_element_of_each_row(data_type: str) -> 
 # ---- NaN
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data_type", FLOATS)
 @pytest.mark.parametrize("function", IGNORES_NAN)
 def test_the_reference_ignores_nan_where_the_documentation_is_silent(function: str, data_type: str) -> None:
@@ -447,6 +448,7 @@ def spread_out(count: int, data_type: str, seed: int, *, least: int, most: int) 
 RANGES = {"FLOAT16": (-14, 15), "FLOAT32": (-126, 100)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [1000, 65_535, 65_536])
 @pytest.mark.parametrize("data_type", FLOATS)
 @pytest.mark.parametrize("function", SUMS)
@@ -470,6 +472,7 @@ def test_what_is_left_of_a_sum_that_cancels_is_right(function: str, data_type: s
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [8, 4096, 65_536])
 @pytest.mark.parametrize("nudge", [0, 1, -1])
 @pytest.mark.parametrize("odd", [0, 1])
@@ -568,6 +571,7 @@ def test_products_at_the_limits(values: list[float], expected: float) -> None:
 # ---- norms and logarithms
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [3, 1000, 65_536])
 @pytest.mark.parametrize("data_type", FLOATS)
 @pytest.mark.parametrize("function", ["L2", "LOG_SUM", "LOG_SUM_EXP"])
@@ -877,6 +881,7 @@ def plain(function: str, x: Array, sums: Callable[[Array], Array]) -> Array:
 ARITHMETIC = (*SUMS, *FLOAT64)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [1, 2, 3, 5, 64, 1024, 65_536])
 @pytest.mark.parametrize("kind", ["normal", "wide", "equal", "cancelling"])
 @pytest.mark.parametrize("function", ARITHMETIC)
@@ -948,6 +953,7 @@ def test_a_product_that_leaves_float32_on_its_way_is_bounded_by_what_it_is() -> 
     assert bound("REDUCE", tiny, Function="MULTIPLY", Axes=[1]).radius >= 2.0**-140  # a denormal may be flushed to 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", [1, 3, 7])
 @pytest.mark.parametrize("function", [*ARITHMETIC, "MAX"])
 def test_the_bound_of_a_group_in_blocks_is_that_of_the_whole_group(function: str, block: int) -> None:

@@ -113,6 +113,7 @@ def right(desc: OperatorDesc, x: Array) -> Array:
     return linear(desc, x).astype(np.float64)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", [5, 1 << 16])
 @pytest.mark.parametrize("operator", NAMES)
 def test_every_place_has_what_is_at_its_coordinates(operator: str, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -406,6 +407,7 @@ def gradient(
     return returning(operator, given, sizes, **(fields | swapped))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", [7, 1 << 16])
 @pytest.mark.parametrize("operator", GRADIENTS)
 def test_a_gradient_is_the_transpose_of_its_forward_operator(

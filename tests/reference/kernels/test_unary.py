@@ -95,6 +95,7 @@ def elements_of(data_type: str) -> Array:
     return every_float16() if data_type == "FLOAT16" else float32_around_edges()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "fields", "function"), ROWS, ids=NAMES)
 @pytest.mark.parametrize("data_type", FLOATS)
 def test_the_result_is_the_mathematical_one_rounded_once(

@@ -42,6 +42,7 @@ def test_a_run_of_nothing_is_a_page_too(tmp_path: Path) -> None:
     assert '<h1 class="none">Nothing ran</h1>' in report(tmp_path / "a.html", [])
 
 
+@pytest.mark.slow
 def test_passing_cases_take_little_room(tmp_path: Path) -> None:
     text = report(tmp_path / "a.html", many("passed", 20_000))
     assert len(text) < 20_000 * 65  # so that 100,000 stay well below 20 MB

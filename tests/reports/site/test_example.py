@@ -93,6 +93,7 @@ def test_a_recipe_with_a_wrong_number_is_found(tmp_path: Path) -> None:
     assert run_case(case, Run(Reference())).outcome == "failed"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", operator_names())
 def test_the_yaml_is_valid_and_the_python_runs(operator: str, bundled: dict[str, list[Case]], tmp_path: Path) -> None:
     shown = made(operator, bundled)

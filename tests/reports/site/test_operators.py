@@ -104,11 +104,10 @@ def test_an_equation_stands_on_a_line_of_its_own_and_fractions_stay_fractions() 
     assert len(list(element.iter(NAMESPACE + "mfrac"))) == 1
 
 
-@pytest.mark.parametrize("operator", operator_names())
-def test_every_equation_becomes_mathml_without_a_command_left(operator: str) -> None:
-    for equation in load_about(operator).equations:
-        element = etree.fromstring(mathml(equation))
-        assert "\\" not in "".join(element.itertext())
+def test_every_equation_becomes_mathml_without_a_command_left() -> None:
+    equations = [equation for operator in operator_names() for equation in load_about(operator).equations]
+    left = [each for each in equations if "\\" in "".join(etree.fromstring(mathml(each)).itertext())]
+    assert left == []
 
 
 # ---- support tables as matrices of types and levels

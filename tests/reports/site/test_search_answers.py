@@ -158,6 +158,7 @@ def search(entries: list[SearchEntry]) -> Search:
     return Search(IndexEntry(one.name, one.text, one.names, one.words, one.labels) for one in entries)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_a_question_leads_to_what_is_meant(question: str, search: Search, entries: list[SearchEntry]) -> None:
     page, among = QUESTIONS[question]
@@ -171,6 +172,7 @@ def test_what_nothing_is_called_is_not_found(question: str, search: Search) -> N
     assert search.find(question) == []
 
 
+@pytest.mark.slow
 def test_the_site_ranks_as_the_commands_do(search: Search, entries: list[SearchEntry], tmp_path: Path) -> None:
     node = shutil.which("node")
     if node is None:

@@ -88,6 +88,7 @@ def _pieces(element: Any) -> Iterator[str]:
 MOST_WORDS = 25
 
 
+@pytest.mark.slow
 def test_no_sentence_has_more_than_25_words() -> None:
     """Every page is read: its description, and each block of its body (paragraph, item, cell, heading, caption).
 

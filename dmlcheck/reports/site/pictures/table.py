@@ -11,9 +11,8 @@ from dmlcheck.cases.records import Case
 from dmlcheck.reports.site.example import Grid, with_minus_signs
 from dmlcheck.reports.site.pictures.calculations import Asked, copied, in_words
 from dmlcheck.reports.site.pictures.influence import Place, influences
-from dmlcheck.reports.site.pictures.reads import Mark, Picture, Shown, reads
+from dmlcheck.reports.site.pictures.reads import Mark, Picture, Rectangle, Shown, arrow, drawing, reads, rect, text
 from dmlcheck.reports.site.pictures.sampling import resampled, sampled
-from dmlcheck.reports.site.pictures.shapes import Rectangle, arrow, drawing, rect, text
 
 _MOST = 64  # elements of the inputs of an example that is drawn
 

@@ -196,6 +196,7 @@ def attentions(operator: str, count: int, **wishes: tuple[Any, ...]) -> Iterator
             return
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("block", "keys"), [(1, 5), (cut.BLOCK, attention_tiles.ELEMENTS_OF_TILE)])
 @pytest.mark.parametrize("operator", ATTENTION)
 def test_each_query_has_the_mean_of_the_values_by_the_softmax_of_its_products(
@@ -290,6 +291,7 @@ def test_lengths_of_0_let_each_query_have_the_keys_up_to_its_own() -> None:
     assert np.array_equal(found["OutputTensor"], expected)
 
 
+@pytest.mark.slow
 def test_onnx_evaluator_gives_the_same_for_attention_with_additions_and_a_past() -> None:
     onnx = pytest.importorskip("onnx", reason="the package onnx is not installed")
     from onnx.reference import ReferenceEvaluator
@@ -599,6 +601,7 @@ def test_keys_in_blocks_have_the_bounds_of_the_whole(monkeypatch: pytest.MonkeyP
         assert cut.radius == pytest.approx(whole.radius, rel=0.3 if is_likely else None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("operator", "keys", "size"), [(ATTENTION[0], 1 << 15, 64), (ATTENTION[1], 32, 1 << 16)])
 def test_keys_and_values_of_a_large_head_take_little_memory(operator: str, keys: int, size: int) -> None:
     """A mean of equal rows is the row. Keys and values of 2^21 elements would take 16 MiB each as float64."""
@@ -611,6 +614,7 @@ def test_keys_and_values_of_a_large_head_take_little_memory(operator: str, keys:
     assert peak(desc, inputs) < 24 << 20
 
 
+@pytest.mark.slow
 def test_masks_and_positions_share_the_memory_of_the_scores() -> None:
     """2^21 scores, whose mask and position would take 16 MiB each in 64 bits; each query has the first key alone."""
     sizes = (1, 1, 1 << 10, 1 << 11)

@@ -101,6 +101,7 @@ def passes(desc: OperatorDesc, inputs: Inputs, actual: Inputs, accumulate: str =
 # ---- values
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_the_results_are_the_mathematical_ones_rounded_once(operator: str) -> None:
     with mpmath.workprec(200):
@@ -202,6 +203,7 @@ def test_both_directions_are_two_networks_side_by_side(operator: str) -> None:
                 assert np.array_equal(found[:, 0], whole[label][:, way])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_a_shorter_sequence_is_a_network_of_its_own(operator: str) -> None:
     for desc, inputs in recurrences(operator, 40):
@@ -233,6 +235,7 @@ def test_tiles_of_one_sequence_are_like_the_whole(operator: str, monkeypatch: py
         assert all(np.array_equal(found[label], expected[label]) for label in expected)
 
 
+@pytest.mark.slow
 def test_a_long_sequence_is_not_copied_as_a_whole() -> None:
     inputs = {
         "InputTensor": np.ones((1, 2000, 1, 512), np.float32),
@@ -244,6 +247,7 @@ def test_a_long_sequence_is_not_copied_as_a_whole() -> None:
     assert np.array_equal(values(desc, inputs)["OutputSequenceTensor"], np.full((2000, 1, 1, 8), 512))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("direction", ["FORWARD", "BACKWARD"])
 def test_the_states_of_a_long_sequence_are_not_kept(direction: str) -> None:
     """Each state is the one before, and 1."""
@@ -313,6 +317,7 @@ def usual(operator: str, steps: int, size: int = 6, seed: int = 4, scale: float 
     return described(operator, inputs, outputs_of(inputs, OUTPUTS[operator]), **chosen), inputs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_a_program_in_float32_is_within_the_bounds(operator: str) -> None:
     for seed in range(6):
@@ -427,6 +432,7 @@ GROWING = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_what_overflows_on_the_way_is_right_as_float32_has_it_and_nan_before_is_not(operator: str) -> None:
     """The states grow until sums and terms are infinities of both signs, from which NaN spreads."""

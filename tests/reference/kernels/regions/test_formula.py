@@ -133,6 +133,7 @@ def right(desc: OperatorDesc, inputs: dict[str, Array]) -> Array:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", [1, 1 << 16])
 @pytest.mark.parametrize("operator", REGIONS)
 def test_every_element_has_its_samples(operator: str, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -409,6 +410,7 @@ def _is_known(at: tuple[Fraction, ...], sizes: list[int], fields: dict[str, Any]
     return all(is_clear(x, size, fields) for x, size in pairs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("block", "count"), [(1, 20), (1 << 16, 80)])
 def test_the_gradient_of_images_is_the_transpose_of_the_forward_operator(
     block: int, count: int, monkeypatch: pytest.MonkeyPatch
@@ -459,6 +461,7 @@ def total_of(desc: OperatorDesc, inputs: dict[str, Array], region: int, corners:
     return total
 
 
+@pytest.mark.slow
 def test_the_gradient_of_regions_is_the_derivative_where_it_is_known() -> None:
     compared = 0
     for _, (desc, inputs) in returning(200):

@@ -49,6 +49,7 @@ def test_an_index_stands_behind_what_it_chooses() -> None:
     assert copied(given) == "OutputTensor[0] = InputTensor[2], by IndicesTensor[0] = 2"
 
 
+@pytest.mark.slow
 def test_every_calculation_of_the_site_gives_its_result() -> None:
     found = 0
     for name in operator_names():
