@@ -32,7 +32,7 @@ from dmlcheck.diagnostics.record import (
 )
 from dmlcheck.diagnostics.wording import brackets, counted, dimensions_text, misspelt
 from dmlcheck.files.document import Path
-from dmlcheck.specs.names import DATA_TYPES, MAX_ELEMENTS, UINT64_MAX, UINT_MAX, enum_prefix
+from dmlcheck.specs.names import DATA_TYPE_PREFIX, DATA_TYPES, MAX_ELEMENTS, UINT64_MAX, UINT_MAX
 from dmlcheck.specs.records import Releases
 
 TENSOR_FIELDS = (
@@ -45,7 +45,7 @@ TENSOR_FIELDS = (
     "GuaranteedBaseOffsetAlignment",
 )
 _FIELDS = frozenset(TENSOR_FIELDS)
-_DATA_TYPE_OF = {f"{prefix}{name}": name for name in DATA_TYPES for prefix in ("", enum_prefix("DML_TENSOR_DATA_TYPE"))}
+_DATA_TYPE_OF = {f"{prefix}{name}": name for name in DATA_TYPES for prefix in ("", DATA_TYPE_PREFIX)}
 
 
 def read_tensor(label: str, given: Any, path: Path, *, is_output: bool) -> Checking[TensorDesc | None]:
