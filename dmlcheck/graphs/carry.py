@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -128,7 +128,8 @@ def _of_step(
     if kernel.spread is not None and _may_spread(step.desc, spread, balls, outputs):
         values = {label: np.asarray(x.value) if isinstance(x, Ball) else x for label, x in inputs.items()}
         power = 1 if has_one_cause or spread.by == NORMS else 2
-        return _spread(run(values), exactly(_errors(inputs, spread, power)), power)
+        own = run(values)
+        return _spread(own, [exactly(errors) for errors in _errors(inputs, spread, power)], power)
     try:
         bounded = run(inputs)
     except NoBound:
@@ -146,21 +147,36 @@ def _may_spread(desc: OperatorDesc, spread: Spread, inexact: Collection[str], ou
     if spread.by == RANKS or (spread.of_floats and any(part.tensor.data_type not in FORMATS for part in outputs)):
         return False
     is_fused = desc.values.get("FusedActivation") is not None
-    is_about_elements = not {*spread.places, *spread.factors} & set(map(parameter, inexact))
+    is_about_elements = not set(spread.places) & set(map(parameter, inexact))
     return is_about_elements and not is_fused
 
 
-def _errors(inputs: Mapping[str, Any], spread: Spread, power: int) -> dict[str, Any]:
-    """Return inputs replaced by a power of their errors; places stay, and factors become their absolute values."""
-    found = {}
-    for label, x in inputs.items():
-        if parameter(label) in spread.places:
-            found[label] = x
-        elif parameter(label) in spread.factors:
-            found[label] = np.abs(x.astype(np.float64)) ** power
-        else:
-            found[label] = x.radius**power if isinstance(x, Ball) else np.zeros_like(x)
-    return found
+def _errors(inputs: Mapping[str, Any], spread: Spread, power: int) -> Iterator[dict[str, Any]]:
+    """Yield inputs replaced by a power of their errors; places stay, and factors become their largest sizes.
+
+    Then, for each factor with errors, yield these with the sizes of the elements that it multiplies.
+    """
+    factors = [label for label in inputs if parameter(label) in spread.factors]
+    places = {label: x for label, x in inputs.items() if parameter(label) in spread.places}
+    errors = {label: x.radius**power if isinstance(x, Ball) else np.zeros_like(x) for label, x in inputs.items()}
+    if not factors or any(errors[label].any() for label in inputs.keys() - set(factors) - places.keys()):
+        yield {**errors, **{label: _largest(inputs[label]) ** power for label in factors}, **places}
+    for factor in factors:
+        if isinstance(inputs[factor], Ball):
+            none = {label: np.zeros_like(x) for label, x in errors.items()}
+            sizes = {label: np.abs(_numbers(x)) ** power for label, x in inputs.items() if label in spread.multiplied}
+            yield {**none, **sizes, factor: errors[factor], **places}
+
+
+def _largest(x: Any) -> Array:
+    """Return the largest sizes of numbers that may have errors."""
+    size: Array = np.abs(_numbers(x))
+    return size + x.radius if isinstance(x, Ball) else size
+
+
+def _numbers(x: Any) -> Array:
+    """Return numbers without their errors."""
+    return np.asarray(x.value if isinstance(x, Ball) else x, np.float64)
 
 
 def _without_padding(desc: OperatorDesc) -> OperatorDesc:
@@ -168,7 +184,7 @@ def _without_padding(desc: OperatorDesc) -> OperatorDesc:
     return desc._replace(values={**desc.values, "PaddingValue": 0}) if "PaddingValue" in desc.values else desc
 
 
-def _spread(own: dict[str, TensorBounds], spread: dict[str, TensorBounds], power: int) -> dict[str, TensorBounds]:
+def _spread(own: dict[str, TensorBounds], spread: list[dict[str, TensorBounds]], power: int) -> dict[str, TensorBounds]:
     """Add the errors of all inputs, carried through a step, to the bounds of its outputs: any element may have them.
 
     The errors of the terms of a sum are independent of each other: their squares add up.
@@ -177,8 +193,8 @@ def _spread(own: dict[str, TensorBounds], spread: dict[str, TensorBounds], power
         if label.startswith("OutputIndices"):
             one.radius = np.full(one.radius.shape, np.inf)
         else:
-            more = spread[label]
-            total = more.radius if more.value is None else np.abs(more.value) + more.radius
+            more = [each[label] for each in spread]
+            total = sum(each.radius if each.value is None else np.abs(each.value) + each.radius for each in more)
             one.radius = one.radius + (np.sqrt(total) if power == 2 else total)
     return own
 

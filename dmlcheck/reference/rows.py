@@ -286,12 +286,13 @@ class Spread(NamedTuple):
     the elements: it moves elements, takes the largest, or adds them up, so that the squares of independent errors add
     up. NORMS: the same for sums of other powers, in which the errors themselves add up. RANKS: elements are sorted. By
     parameter, `places` are tensors that say where elements are, whose errors nothing bounds, and `factors` multiply the
-    elements. With `of_floats` it is so where all outputs are floats.
+    elements, of the tensors with the labels `multiplied`. With `of_floats` it is so where all outputs are floats.
     """
 
     by: str = TERMS
     places: tuple[str, ...] = ()
     factors: tuple[str, ...] = ()
+    multiplied: tuple[str, ...] = ()
     of_floats: bool = False
 
 

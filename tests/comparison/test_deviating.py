@@ -15,8 +15,8 @@ from dmlcheck.comparison.tolerances import Limit
 from dmlcheck.descs.read import read_desc
 from dmlcheck.reference.bounds import bounds
 from dmlcheck.reference.limits.precision import Precision
-from dmlcheck.specs.records import OUTPUT, Deviation, Tolerance
-from dmlcheck.validation.deviations import known_deviations
+from dmlcheck.specs.records import OUTPUT, Deviation, Peer, Tolerance
+from dmlcheck.validation.deviations import known_deviations, of_peer
 
 NAN, INF = np.nan, np.inf
 EXACT = Limit(Tolerance(exact=True), is_own=True)
@@ -701,3 +701,53 @@ def test_a_result_that_is_near_for_other_inputs_is_explained_without_a_limit(
     inputs["MaskTensor"] = np.ones((1, 1, 1, 2), np.int32)
     made = judged("MULTIHEAD_ATTENTION", fields, inputs, *(np.float16(x).reshape(1, 1, 2) for x in ([0, 1], given)))
     assert is_explained(made._replace(limit=Limit(None))) == is_known
+
+
+# ---- ONNX Runtime's CPU
+
+TWO_WAYS: dict[str, Any] = {
+    "InputTensor": {"DataType": "FLOAT32", "Sizes": [1, 1, 2, 1]},
+    "WeightTensor": {"DataType": "FLOAT32", "Sizes": [1, 2, 1, 1]},
+    "RecurrenceTensor": {"DataType": "FLOAT32", "Sizes": [1, 2, 1, 1]},
+    "OutputSequenceTensor": {"DataType": "FLOAT32", "Sizes": [1, 2, 2, 1]},
+    "Direction": "BIDIRECTIONAL",
+}
+
+
+@pytest.mark.parametrize(
+    ("weights", "type", "actual", "is_known"),
+    [
+        ([INF, 0], "ACTIVATION_IDENTITY", [NAN, NAN, 1, 2], True),
+        ([INF, 0], "ACTIVATION_IDENTITY", [NAN, NAN, 1, 5], False),
+        ([0, INF], "ACTIVATION_IDENTITY", [NAN, NAN, 1, 2], False),
+        ([0, 0], "ACTIVATION_SOFTPLUS", [1, INF, 1, 2], True),
+        ([0, 0], "ACTIVATION_SOFTPLUS", [5, INF, 1, 2], False),
+        ([0, 0], "ACTIVATION_SOFTPLUS", [1, INF, 5, 2], False),
+    ],
+)
+def test_states_of_another_direction_or_batch_element_are_not_off(
+    weights: list[float], type: str, actual: list[float], *, is_known: bool
+) -> None:
+    fields = {**TWO_WAYS, "ActivationDescs": [{"Type": type, **({"Steepness": 1} if "SOFT" in type else {})}] * 2}
+    arrays = {"InputTensor": [1, 2], "WeightTensor": [1, 1], "RecurrenceTensor": weights}
+    inputs = {name: np.array(values, np.float32).reshape(TWO_WAYS[name]["Sizes"]) for name, values in arrays.items()}
+    wanted, given = (np.array(values, np.float32).reshape(1, 2, 2, 1) for values in ([1, 2, 1, 2], actual))
+    made = judged("RNN", fields, inputs, wanted, given)
+    assert bool(explaining(made, of_peer(made.desc, Peer("onnxruntime", "1.32.0")))) == is_known
+
+
+@pytest.mark.parametrize(("most", "is_known"), [(4, True), (9, True), (9.5, False)])
+def test_a_maximum_of_one_more_element_is_an_element_of_its_channel(most: float, *, is_known: bool) -> None:
+    x = np.array([[[[1, 2, 3, 9]], [[0, 0, 0, 50]]]], np.float32)
+    fields = {
+        "InputTensor": {"DataType": "FLOAT32", "Sizes": [1, 2, 1, 4]},
+        "ROITensor": {"DataType": "FLOAT32", "Sizes": [1, 1, 1, 5]},
+        "OutputTensor": {"DataType": "FLOAT32", "Sizes": [1, 2, 1, 3]},
+        "SpatialScale": 1, "PooledSize": {"Width": 3, "Height": 1},
+    }  # fmt: skip
+    wanted = np.array([[[[1, 2, 3]], [[0, 0, 0]]]], np.float32)
+    given = wanted.copy()
+    given[0, 0, 0, 1] = most
+    inputs = {"InputTensor": x, "ROITensor": np.zeros((1, 1, 1, 5), np.float32)}
+    made = judged("ROI_POOLING", fields, inputs, wanted, given)
+    assert bool(explaining(made, of_peer(made.desc, Peer("onnxruntime", "1.32.0")))) == is_known

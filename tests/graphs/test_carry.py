@@ -12,6 +12,7 @@ from node_graphs import float32, graph, node_of
 from shipped import cases_of
 
 from dmlcheck.cases.prepare import Prepared, prepare
+from dmlcheck.descs.read import read_desc
 from dmlcheck.graphs import carry
 from dmlcheck.graphs.buffers import to_bytes
 from dmlcheck.graphs.carry import carried
@@ -191,6 +192,25 @@ def test_a_quantized_sigmoid_may_round_either_way_only_beside_a_half() -> None:
     assert (np.abs(right - bound.value) <= radius).all()
     assert radius.max() <= 0.5
     assert (np.abs(exact - np.floor(exact) - 0.5)[radius > 0] < 1e-4).all()
+
+
+def test_a_filter_with_errors_adds_those_of_its_products() -> None:
+    """2 * 3 + 1 * 4 with errors of 1/64 in the filter and 1/32 in the input: the squares of the products add up."""
+    sizes = {"InputTensor": [1, 1, 1, 2], "FilterTensor": [1, 1, 1, 2], "OutputTensor": [1, 1, 1, 1]}
+    window = {name: [0, 0] for name in ("StartPadding", "EndPadding", "OutputPadding")} | {"Strides": [1, 1]}
+    fields = {name: {"DataType": "FLOAT32", "Sizes": size} for name, size in sizes.items()} | window
+    desc = read_desc("CONVOLUTION", {**fields, "Mode": "CROSS_CORRELATION", "Direction": "FORWARD",
+                                     "Dilations": [1, 1], "GroupCount": 1}).desc  # fmt: skip
+    assert desc is not None
+    given = {
+        "InputTensor": Carried("FLOAT32", np.array([3.0, 4.0]), *[np.full(2, 1 / 32)] * 2),
+        "FilterTensor": Carried("FLOAT32", np.array([2.0, 1.0]), *[np.full(2, 1 / 64)] * 2),
+    }
+    step = Step("", desc, {name: name for name in given}, {"OutputTensor": "OutputTensor"})
+    made = carried([step], given)["OutputTensor"]
+    squares = ((2 + 1 / 64) ** 2 + (1 + 1 / 64) ** 2) / 32**2, (3**2 + 4**2) / 64**2
+    assert made.radius is not None
+    assert (made.value[0], made.radius[0]) == (10, pytest.approx(sum(squares) ** 0.5, rel=1e-4))
 
 
 def test_the_largest_of_four_is_exact() -> None:

@@ -342,6 +342,16 @@ def test_lost_digits_of_running_sums_are_expected_beside_large_numbers_alone() -
         assert result_of(case, giving(given, **PEER, version="1.32.0")).outcome == outcome
 
 
+def test_roundings_of_a_running_sum_count_for_more_where_bias_takes_most_of_it_away() -> None:
+    """0.3 times 1.3125 squared, less 0.5, is 0.0168; the sum had 4 in it before."""
+    two = {"DataType": "FLOAT32", "Sizes": [1, 2, 1, 1]}
+    desc = {"InputTensor": two, "OutputTensor": two, **REGION, "LocalSize": 1, "Alpha": 0.3, "Beta": 1, "Bias": -0.5}
+    case = case_of("LOCAL_RESPONSE_NORMALIZATION", desc, {"InputTensor": [[[[-2]], [[-1.3125]]]]})
+    for given, outcome in ((-78.139755, "xfailed"), (-78.2, "failed")):
+        values = np.array([-2.8571427, given], np.float32).reshape(1, 2, 1, 1)
+        assert result_of(case, giving(values, **PEER, version="1.32.0")).outcome == outcome
+
+
 def test_a_square_that_overflows_is_expected_to_leave_0() -> None:
     desc = {"InputTensor": CHANNELS, "OutputTensor": CHANNELS, **REGION, "Beta": 0.25}
     for x, outcome in ((1e20, "xfailed"), (2.0, "failed")):

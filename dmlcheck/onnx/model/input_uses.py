@@ -73,13 +73,15 @@ def _use(name: str, readers: Mapping[str, list[tuple[Any, int]]], sizes: Mapping
     made: Made | None = None
     shares: tuple[float, float] | None = None
     is_mask = "mask" in name.lower()
-    for node, index in _reached(name, readers):
+    for node, index, is_part in _reached(name, readers):
+        limits += [(0, limit) for limit in _limit(node, index, sizes)]
+        if is_part:
+            continue
         length = _LENGTHS.get((node.op_type, index))
         if length is not None:
             past = node.input[_PAST_KEY] if len(node.input) > _PAST_KEY else ""
             return Use(length=length, past=past, new=(*node.input[1:2], *node.input[:1]))
         is_mask = is_mask or (node.op_type, index) in _MASKS
-        limits += [(0, limit) for limit in _limit(node, index, sizes)]
         limits += spans(node, index, sizes)
         made = made or related(node, index, sizes)
         shares = shares or floats(node, index)
@@ -87,17 +89,22 @@ def _use(name: str, readers: Mapping[str, list[tuple[Any, int]]], sizes: Mapping
     return Use(most, is_mask, least=max((least for least, _ in limits), default=0), related=made, floats=shares)
 
 
-def _reached(name: str, readers: Mapping[str, list[tuple[Any, int]]]) -> Iterator[tuple[Any, int]]:
-    """Yield the nodes that read an input, or its elements in another form, with the position of the input."""
-    waiting, seen = [name], {name}
+def _reached(name: str, readers: Mapping[str, list[tuple[Any, int]]]) -> Iterator[tuple[Any, int, bool]]:
+    """Yield the nodes that read an input, or its elements in another form, with the position of the input.
+
+    The last value says whether they read others beside it, in one tensor.
+    """
+    waiting, seen = [(name, False)], {name}
     while waiting:
-        for node, index in readers.get(waiting.pop(), ()):
-            yield node, index
+        reached, is_part = waiting.pop()
+        for node, index in readers.get(reached, ()):
+            yield node, index, is_part
             is_passed = index in _CHOSEN if node.op_type == "Where" else index == 0 and node.op_type in _PASSES
-            if is_passed:
+            is_joined = node.op_type == "Concat"
+            if is_passed or is_joined:
                 made = [output for output in node.output if output and output not in seen]
                 seen.update(made)
-                waiting += made
+                waiting += [(output, is_part or is_joined) for output in made]
 
 
 def _limit(node: Any, index: int, sizes: Mapping[str, Sequence[int]]) -> Iterator[int]:

@@ -46,6 +46,11 @@ def test_an_index_passes_through_what_keeps_it() -> None:
     assert use(node("Neg", "i", "a"), node("Gather", "table a", "y")).most is None
 
 
+def test_an_index_is_one_beside_others_too_and_a_part_of_sizes_is_not_all_of_them() -> None:
+    assert use(node("Concat", "other i", "a", axis=1), node("ScatterND", "table a u", "y")).most == 4
+    assert use(node("Concat", "other i", "a", axis=0), node("Reshape", "table a", "y")) == Use()
+
+
 @pytest.mark.parametrize("inputs", ["c i other", "c other i"])
 def test_an_index_passes_through_a_choice(inputs: str) -> None:
     assert use(node("Where", inputs, "a"), node("Gather", "table a", "y")).most == 7
