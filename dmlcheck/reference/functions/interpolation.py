@@ -302,21 +302,27 @@ def returned(
     """Return the gradient of a tile of a tensor of some sizes, from the gradient at places between its elements.
 
     It is the transpose of `nearest` with a rounding, and of `linear` without. All results are undefined if a place has
-    an error of more than a few elements, and measured if it is not finite: a place of NaN is at each element for a
-    rounding, and at none without. If `numbers` are balls, so are the results.
+    an error of more than a few elements, or alone is not finite, and measured if none is: places of NaN are at each
+    element for a rounding, and at none without. If `numbers` are balls, so are the results.
     """
     seen = list(map(_reached, places, tile, sizes))
     at = [own[part] for own, part in zip(places, seen, strict=True)]
     near = list(map(partial(shares, rounding=rounding), at, sizes, (part.start for part in tile)))
     found = spread(computed(gradient[tuple(seen)], [numbers]), near, [*map(len, tile)]).rounded()
-    is_measured = not all(np.isfinite(raw(own)).all() for own in places)
+    is_measured = any(_are_none(np.isfinite(raw(own))) for own in places)
     value = AsMeasured(found.value, is_measured) if is_measured else found.value
-    return PartlyUndefined(value, found.where | any((radius(own) > _FEW).any() for own in at))
+    return PartlyUndefined(
+        value, found.where | is_any_lost([own for own in at if not _are_none(np.isfinite(raw(own)))])
+    )
+
+
+def _are_none(marks: Array) -> bool:
+    return not marks.any()
 
 
 def _reached(places: Any, tile: range, size: int) -> slice:
     """Return the slice of the places along an axis that may depend on the elements of a tile; at least one place."""
-    if np.isnan(raw(places)).any():
+    if _are_none(~np.isnan(raw(places))):
         return slice(None)
     held = clamped(raw(places), size)
     start, stop = np.searchsorted(held, (tile.start - _REACH, tile.stop - 1 + _REACH)).tolist()
@@ -335,7 +341,7 @@ def shares(places: Any, size: int, start: int = 0, rounding: Rounding | None = N
 
     They include the elements that the errors of the places allow. Indices count from `start`.
     """
-    if np.isnan(raw(places)).any():  # of the offset, and so of all places
+    if _are_none(~np.isnan(raw(places))):
         count = 1 if rounding is None else size
         found = [
             Share(np.full(places.shape, at), np.full(places.shape, float(rounding is not None))) for at in range(count)

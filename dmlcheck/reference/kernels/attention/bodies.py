@@ -13,28 +13,28 @@ from dmlcheck.reference.ball.numbers import hull, product_of_parts, raw
 from dmlcheck.reference.functions.nested import stored
 from dmlcheck.reference.functions.overflowing import infinite_beyond, infinite_or_nan, is_too_large
 from dmlcheck.reference.functions.sums import total
-from dmlcheck.reference.results import PartlyUndefined, any_of
+from dmlcheck.reference.results import AsMeasured, any_of
 
 # ---- query, key and value
 
 
-def of_all_heads(formula: Callable[..., Sequence[Any]], parts: Sequence[Any], data_type: str) -> PartlyUndefined:
+def of_all_heads(formula: Callable[..., Sequence[Any]], parts: Sequence[Any], data_type: str) -> AsMeasured:
     """Return the results of a formula for query, keys and values with their bias, with the heads next to each other.
 
-    The formula returns alternatives, each with a mask of undefined rows. Where a bias takes a number beyond the data
-    type, the results for infinity are alternatives too.
+    The formula returns alternatives, each with a mask of the rows that infinite scores make NaN. Where a bias
+    takes a number beyond the data type, the results for infinity are alternatives too.
     """
 
     def found(*, is_cut: bool) -> Sequence[Any]:
         (query,), keys, values = (with_bias(part, data_type, is_cut=is_cut) for part in parts)
         return formula(query, keys, values)
 
-    (result, is_undefined), *others = found(is_cut=False)
+    (result, is_infinite), *others = found(is_cut=False)
     results = [result, *(other for other, _ in others)]
     if any(overflows_with_bias(part, data_type) for part in parts):
         results += [each for other, _ in found(is_cut=True) for each in infinite_or_nan(other)]
-    undefined = merged_heads(np.broadcast_to(is_undefined, result.shape))
-    return PartlyUndefined(any_of(*map(merged_heads, results)), undefined)
+    is_lost = merged_heads(np.broadcast_to(is_infinite, result.shape))
+    return AsMeasured(any_of(*map(merged_heads, results)), is_lost)
 
 
 def with_bias(part: Sequence[Any], data_type: str, *, is_cut: bool = False) -> list[Any]:

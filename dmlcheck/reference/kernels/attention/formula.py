@@ -21,7 +21,7 @@ from dmlcheck.reference.kernels.attention.bodies import (
     softmax_times,
 )
 from dmlcheck.reference.kernels.attention.tiles import attention
-from dmlcheck.reference.results import PartlyUndefined
+from dmlcheck.reference.results import AsMeasured
 from dmlcheck.reference.rows import PRODUCTS, Kernel, same_parameters
 
 
@@ -37,7 +37,7 @@ def multihead_attention(
     mask_filter_value: Any,
     mask_type: str,
     output_type: str,
-) -> PartlyUndefined:
+) -> AsMeasured:
     """softmax(Scale * q @ k^T + RelativePositionBias + Mask) @ v of each head, the softmax over the keys; and k and v.
 
     q, k and v are Query, Key and Value with their bias; PastKey and PastValue precede k and v. Mask is MaskFilterValue
@@ -55,7 +55,7 @@ def multihead_attention(
 
 
 @same_parameters(multihead_attention)
-def multihead_attention1(*tensors: Any, **fields: Any) -> PartlyUndefined:
+def multihead_attention1(*tensors: Any, **fields: Any) -> AsMeasured:
     """softmax(Scale * q @ k^T + RelativePositionBias + Mask) @ v of each head, the softmax over the keys; and k and v.
 
     q, k and v are Query, Key and Value with their bias; PastKey and PastValue precede k and v. Mask is MaskFilterValue
