@@ -160,6 +160,7 @@ def test_it_runs_what_it_implements_and_skips_the_rest(built: Path) -> None:
     assert "no fused activations" in found["fused"]["reason"]
 
 
+@pytest.mark.slow
 def test_a_harness_that_validates_is_sent_descs_that_are_not_valid(built: Path) -> None:
     found = outcomes(built / "other", OTHERS)
     assert (found["other-sizes"]["outcome"], found["other-sizes"]["computed"]) == ("passed", True)

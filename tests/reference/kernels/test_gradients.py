@@ -263,6 +263,7 @@ def test_gradients_of_pooling_are_derivatives(operator: str, forward: str) -> No
         assert found == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_the_gradient_of_an_average_is_its_transpose() -> None:
     generator = np.random.default_rng(4)
     for _ in range(100):
@@ -275,6 +276,7 @@ def test_the_gradient_of_an_average_is_its_transpose() -> None:
         assert np.sum(pooled * dy) == pytest.approx(np.sum(x * given), rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", ["AVERAGE", "MAX"])
 def test_gradients_of_windows_without_padding_have_the_sum_of_what_came_in(operator: str) -> None:
     generator = np.random.default_rng(5)

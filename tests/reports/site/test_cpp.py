@@ -8,12 +8,10 @@ from pathlib import Path
 
 import pytest
 from directml_header import header
+from shipped import example_case
 from valid_descs import valid
 
-from dmlcheck.cases.records import Case
-from dmlcheck.inspection.about_checks import example
 from dmlcheck.reports.site.cpp import program
-from dmlcheck.specs.about import load_about
 from dmlcheck.specs.load import operator_names
 from dmlcheck.validation import validate
 
@@ -77,15 +75,14 @@ def test_a_number_of_any_type_goes_to_its_member() -> None:
 
 
 @pytest.mark.slow
-def test_the_examples_of_all_operators_compile(bundled: dict[str, list[Case]], tmp_path: Path) -> None:
+def test_the_examples_of_all_operators_compile(tmp_path: Path) -> None:
     compiler = shutil.which("g++") or shutil.which("clang++")
     if compiler is None:
         pytest.skip("no g++ or clang++ here, so the C++ of the examples was not compiled")
     (tmp_path / "DirectML.h").write_text(header() + REST, encoding="utf-8")
     parts = ['#include "DirectML.h"']
     for operator in operator_names():
-        case = example(load_about(operator), bundled[operator])
-        assert case is not None
+        case = example_case(operator)
         desc, _ = validate(operator, case.desc, case.level)
         assert desc is not None
         parts.append(f"namespace {operator}_ {{\n{program(desc).partition('#include <DirectML.h>')[2]}}}")

@@ -5,19 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from shipped import example_case
 
-from dmlcheck.cases.records import Case
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.descs.write import notation
 from dmlcheck.folders.exporting import Exported, ready
-from dmlcheck.inspection.about_checks import example
 from dmlcheck.models.cases import Loaded, node_cases
 from dmlcheck.models.reference_nodes import ReferenceNodes, Uncomputed
 from dmlcheck.onnx.export.mappings import build
 from dmlcheck.onnx.export.records import TYPES, ExportedGraph, ExportedNode, GraphValue, Initializer
 from dmlcheck.reports.site.example import example_of
 from dmlcheck.reports.site.onnx_code import onnx_code
-from dmlcheck.specs.about import load_about
 from dmlcheck.specs.load import load_spec, operator_names
 
 pytest.importorskip("onnx", reason="the extra `onnx` is not installed")
@@ -74,10 +72,9 @@ def mapped_back(model: Any, inputs: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("operator", operator_names())
-def test_the_onnx_of_a_page_is_its_example(operator: str, bundled: dict[str, list[Case]]) -> None:
+def test_the_onnx_of_a_page_is_its_example(operator: str) -> None:
     spec = load_spec(operator)
-    case = example(load_about(operator), bundled[operator])
-    assert case is not None
+    case = example_case(operator)
     shown = example_of(spec, case)
     assert bool(shown.onnx) is ("ONNX" in spec.names and spec.short not in NOT_IN_ONNX)
     assert bool(shown.not_in_onnx) is (spec.short in NOT_IN_ONNX)
@@ -98,9 +95,8 @@ def test_the_onnx_of_a_page_is_its_example(operator: str, bundled: dict[str, lis
 
 
 @pytest.mark.parametrize("operator", [name for name in operator_names() if "ONNX" in load_spec(name).names])
-def test_the_onnx_of_a_page_becomes_its_desc_again(operator: str, bundled: dict[str, list[Case]]) -> None:
-    case = example(load_about(operator), bundled[operator])
-    assert case is not None
+def test_the_onnx_of_a_page_becomes_its_desc_again(operator: str) -> None:
+    case = example_case(operator)
     code = example_of(load_spec(operator), case).onnx
     if code.count("helper.make_node(") != 1:
         return  # several nodes become several operators

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import site_pages
+from shipped import example_case
 
 from dmlcheck.cases.prepare import prepare
-from dmlcheck.inspection.about_checks import example
 from dmlcheck.reports.site.pictures.gates import GateCell, Part, gated, gru, lstm, rnn
 from dmlcheck.reports.site.pictures.shown import Shown
-from dmlcheck.specs.about import load_about
 
 
 def values(parts: list[Part]) -> dict[str, float]:
@@ -35,8 +33,7 @@ def test_rnn_has_no_gate() -> None:
 def test_the_last_step_gives_the_output_of_the_example() -> None:
     for operator, output in (("LSTM", "Single"), ("GRU", "Sequence"), ("RNN", "Sequence")):
         name = f"DML_OPERATOR_{operator}"
-        case = example(load_about(name), site_pages.bundled()[name])
-        assert case is not None
+        case = example_case(name)
         prepared = prepare(case, case.level)
         assert prepared.desc is not None
         (picture,) = gated(Shown(prepared.desc, prepared.inputs, []))

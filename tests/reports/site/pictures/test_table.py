@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import pytest
-import site_pages
 from lxml import etree
+from shipped import example_case
 
-from dmlcheck.inspection.about_checks import example
 from dmlcheck.reports.site.example import example_of
 from dmlcheck.reports.site.pictures.reads import Picture
 from dmlcheck.reports.site.pictures.table import DRAWINGS, WITHOUT, pictures
@@ -17,7 +16,7 @@ from dmlcheck.specs.load import load_spec, operator_names
 def drawn(operator: str) -> list[Picture]:
     name = f"DML_OPERATOR_{operator}"
     about = load_about(name)
-    case = example(about, site_pages.bundled()[name])
+    case = example_case(name)
     assert case is not None
     return pictures(about.family, case, example_of(load_spec(name), case).grids)
 
