@@ -377,6 +377,7 @@ def in_order(dtype: Any, made: Drawn, terms: Callable[[Sizes], Iterator[tuple[Si
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_reciprocal", [False, True])
 @pytest.mark.parametrize("data_type", TYPES)
 def test_an_average_that_is_added_up_in_any_way_is_within_the_bound(data_type: str, *, is_reciprocal: bool) -> None:
@@ -400,6 +401,7 @@ def bound_of(made: Drawn, accumulate: str = "FLOAT32") -> engine.Bound:
     return gathered(made.desc, made.inputs, asked, accumulate)["OutputGradientTensor"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data_type", TYPES)
 def test_gradients_of_a_maximum_may_be_added_up_in_any_order(data_type: str) -> None:
     generator, dtype = np.random.default_rng(7), TYPES[data_type]
@@ -417,6 +419,7 @@ def test_gradients_of_a_maximum_may_be_added_up_in_any_order(data_type: str) -> 
             assert not refused(found.reshape(-1), given).any()
 
 
+@pytest.mark.slow
 def test_what_one_window_gives_is_exact() -> None:
     generator = np.random.default_rng(8)
     counts = set()
@@ -442,6 +445,7 @@ POOLING_FAULTS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", POOLING_FAULTS)
 def test_faults_of_windows_are_refused(fault: str) -> None:
     fields = {
