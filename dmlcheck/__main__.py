@@ -22,7 +22,7 @@ def main() -> None:
 
 
 def _open_closed_streams() -> None:
-    """Open the null device for each standard stream that the caller closed, lest a file of the run takes its number."""
+    """Open the null device for standard streams that the caller closed, so that no file gets their numbers."""
     while (null := os.open(os.devnull, os.O_RDWR)) <= 2:
         os.set_inheritable(null, True)  # noqa: FBT003 - a standard stream is
     os.close(null)

@@ -88,7 +88,7 @@ def evaluate(operator: str, desc: Mapping[str, Any], inputs: Mapping[str, Any]) 
     if not (inputs is None or isinstance(inputs, Mapping)):
         raise InvalidInput([wrong_type(("inputs",), "inputs", inputs, "a mapping of tensors to values").diagnostic()])
     case = Case("", "", "", operator, None, _plain(desc), inputs)
-    prepared = prepare(case, case.level)
+    prepared = prepare(case)
     if prepared.desc is None or prepared.findings:
         raise InvalidInput(finding.diagnostic() for finding in prepared.findings)
     try:

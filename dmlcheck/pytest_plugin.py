@@ -414,7 +414,10 @@ class CaseItem(pytest.Item):
         """Return the result of a case, after the expectations."""
         from dmlcheck.running.expectations import expected_result
 
-        result = _runner(self.config)(case, str(self.path))
+        # It is made once for each process.
+        if _RUNNER not in self.config.stash:
+            self.config.stash[_RUNNER] = _made_runner(self.config)
+        result = self.config.stash[_RUNNER](case, str(self.path))
         known = self.config.stash.get(_KNOWN, None)
         return result if known is None else expected_result(result, known.of(self.names))
 
@@ -474,13 +477,6 @@ Runner = Callable[["Case", str], "CaseResult"]
 _RUNNER = pytest.StashKey[Runner]()
 
 
-def _runner(config: pytest.Config) -> Runner:
-    """Return the runner of a file's cases; it is made once for each process."""
-    if _RUNNER not in config.stash:
-        config.stash[_RUNNER] = _made_runner(config)
-    return config.stash[_RUNNER]
-
-
 def _settings(config: pytest.Config) -> Settings:
     """Return the settings of the options."""
     from dmlcheck.reference.limits.precision import Precision
@@ -530,7 +526,7 @@ def _made_runner(config: pytest.Config) -> Runner:
     from dmlcheck.cases.find import Target
     from dmlcheck.implementations import make
     from dmlcheck.running.events import Plan
-    from dmlcheck.running.isolated import IsolatedRunner
+    from dmlcheck.running.file_jobs import IsolatedRunner
     from dmlcheck.running.known_failures import judged_directml
     from dmlcheck.running.one_case import Run, run_case
 

@@ -26,4 +26,4 @@ def wrong(prepared: Prepared) -> list[tuple[str, str]]:
 
 
 def at_newest(case: Case) -> Prepared:
-    return prepare(case, case.level)
+    return prepare(case)

@@ -14,7 +14,7 @@ from commandline import dmlcheck, json_of
 
 from dmlcheck.descs.read import read_desc
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.formats.dxdispatch import write
+from dmlcheck.formats.dxdispatch.form import MODEL
 
 HERE = Path(__file__).parent
 # Results by hand. Each case is there for a part of a model that it would come out wrong without.
@@ -103,7 +103,7 @@ TENSOR = {"DataType": "FLOAT32", "Sizes": [1, 1, 2, 2]}
 
 
 def model_of(folder: str) -> Any:
-    return json_of(Path(folder, write.MODEL))
+    return json_of(Path(folder, MODEL))
 
 
 def model_named(name: str, to: str = "out") -> Any:

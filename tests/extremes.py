@@ -25,7 +25,7 @@ from dmlcheck.cases.records import Case
 from dmlcheck.reference import engine
 from dmlcheck.reference.bounds import bounds
 from dmlcheck.specs.load import load_spec
-from dmlcheck.specs.names import ENUMS, NEWEST_LEVEL
+from dmlcheck.specs.names import ENUMS
 from dmlcheck.specs.records import Field
 
 CASES = Path(__file__).parents[1] / "cases"
@@ -100,7 +100,7 @@ def smallest(operator: str) -> Case:
     found = []
     for case in dmlcheck.load_cases(CASES / operator.removeprefix("DML_OPERATOR_").lower()):
         if not (case.is_negative or case.is_plain_desc):
-            prepared = prepare(case, case.level)
+            prepared = prepare(case)
             if prepared.desc is not None and not prepared.findings:
                 tensors = prepared.desc.tensors()
                 found.append((-len(tensors), sum(part.tensor.element_count for part in tensors), len(found), case))
@@ -117,7 +117,7 @@ def late(*_: Any) -> None:
 
 def outcome(operator: str, desc: dict[str, Any], inputs: Any) -> str | None:
     """Return how a desc ends, with its bounds: `computed`, `refused`, what is wrong, or None if it is not valid."""
-    prepared = prepare(Case("", "", "", operator, None, desc, inputs), NEWEST_LEVEL)
+    prepared = prepare(Case("", "", "", operator, None, desc, inputs))
     if prepared.desc is None or prepared.findings:
         return None
     signal.setitimer(signal.ITIMER_REAL, SECONDS)

@@ -123,7 +123,7 @@ def shipped(operator: str) -> Iterator[Judged]:
 
 def of_case(case: Case) -> Judged | None:
     """Return a case with what it expects, or else what the reference gives."""
-    prepared = prepare(case, case.level)
+    prepared = prepare(case)
     if prepared.desc is None or prepared.findings:
         return None
     if sum(part.tensor.element_count for part in prepared.desc.tensors()) > MOST:

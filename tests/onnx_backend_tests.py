@@ -74,6 +74,6 @@ def floats(*values: Any) -> Any:
 
 def arrays(case: Case) -> dict[str, Any]:
     """Return the values of a case's tensors, inputs and given outputs, by field."""
-    prepared = prepare(case, case.level)
+    prepared = prepare(case)
     assert prepared.findings == ()
     return {**prepared.inputs, **{name: array for name, (_, array) in prepared.expected.items()}}

@@ -12,7 +12,7 @@ import pytest
 
 from dmlcheck import validation
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.onnx.export.four_bits import with_bytes
+from dmlcheck.implementations.desc_models import with_bytes
 from dmlcheck.onnx.export.mappings import build
 from dmlcheck.onnx.proto import model_proto
 from dmlcheck.specs.load import full_name, load_spec

@@ -18,10 +18,10 @@ import one_pass
 
 from dmlcheck.descs.records import OperatorDesc, TensorDesc, TensorPart
 from dmlcheck.descs.strides import packed_strides
-from dmlcheck.inspection.formulas import is_computed
+from dmlcheck.inspection.operator_pages import is_computed
 from dmlcheck.reference import engine
 from dmlcheck.reference.ball import narrowed
-from dmlcheck.reference.ball.narrowed import Way
+from dmlcheck.reference.ball.narrowed import Narrowing
 from dmlcheck.specs.load import load_spec
 from dmlcheck.specs.names import ENUMS
 from dmlcheck.specs.records import INPUT, OUTPUT, Field
@@ -126,7 +126,7 @@ def attempted(changed: OperatorDesc, inputs: Inputs, desc: OperatorDesc) -> Outp
     return found if fits else None
 
 
-def computing(way: Way) -> Act:
+def computing(way: Narrowing) -> Act:
     """Return a fault of sums, or of rounding to whole numbers."""
 
     def act(desc: OperatorDesc, inputs: Inputs) -> Outputs | None:
@@ -558,10 +558,12 @@ def _always() -> Iterator[Fault]:
         where = "matrix units that take FLOAT32 operands in fewer bits, or a texture format"
         yield Fault(f"inputs-{name}", where, on_inputs(if_float32(rounding)))
     for name, rounding in (("bfloat16", narrowed.bfloat16), ("float16", narrowed.float16)):
-        yield Fault(f"sums-{name}", "accumulators of half the width", computing(Way(rounding=rounding)))
-    blocks = Way(lost=lambda count: slice(32, min(64, count)) if count > 32 else slice(0, 0))
+        yield Fault(f"sums-{name}", "accumulators of half the width", computing(Narrowing(rounding=rounding)))
+    blocks = Narrowing(lost=lambda count: slice(32, min(64, count)) if count > 32 else slice(0, 0))
     yield Fault("lost-block", "a barrier that is missing between the blocks of a sum", computing(blocks))
-    yield Fault("lost-term", "a loop that ends one early", computing(Way(lost=lambda count: slice(count - 1, None))))
+    yield Fault(
+        "lost-term", "a loop that ends one early", computing(Narrowing(lost=lambda count: slice(count - 1, None)))
+    )
     approximations = ((np.float32, 2.0**-10), (np.float16, 2.0**-6))
     for dtype, error in approximations:
         name = f"approximate-{np.dtype(dtype).name}"
@@ -589,7 +591,9 @@ def _always() -> Iterator[Fault]:
     yield Fault("written-packed", "an output written as if it were packed", on_outputs(written_packed))
     yield Fault("other-ties", "a comparison with <= in the place of <", other_ties)
     yield Fault(
-        "halves-up", "round() of C, which takes halves away from zero", computing(Way(nearest=narrowed.away_from_zero))
+        "halves-up",
+        "round() of C, which takes halves away from zero",
+        computing(Narrowing(nearest=narrowed.away_from_zero)),
     )
     yield Fault(
         "int64-as-int32",

@@ -74,6 +74,16 @@ def _reached(tree: ast.Module, names: Container[str]) -> set[str]:
     return {name for name in found if name in names}
 
 
+def test_what_kernels_are_made_of_knows_none_of_them() -> None:
+    users = {
+        module
+        for module, tree in trees().items()
+        if module.startswith(("reference/arrays/", "reference/ball/", "reference/functions/", "reference/tiling/"))
+        and any(name.startswith("dmlcheck.reference.kernels") for name in imported(tree))
+    }
+    assert users == set()
+
+
 @pytest.mark.slow
 def test_only_the_engine_has_tiles() -> None:
     """It computes them for values, and `bounds` computes them again for tolerances."""

@@ -22,7 +22,7 @@ REASONS = {
     "formats/webnn/": "operators of WebNN as operators of DirectML",
     "onnx/descs/": "nodes of ONNX as ONNX Runtime's DirectML provider makes operators of them",
     "onnx/export/": "operators of DirectML as nodes of ONNX",
-    "onnx/model/sound_values.py": "ONNX has a GRU, an LSTM and an RNN, too",
+    "onnx/model/input_uses.py": "ONNX has a GRU, an LSTM and an RNN, too",
     "onnx/operators/": "nodes of ONNX as operators of DirectML",
     "reference/kernels/": "the rows themselves",
     "reports/site/pictures/": "the drawing of an operator's example",

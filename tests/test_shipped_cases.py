@@ -131,7 +131,7 @@ def _is_inexact(result: CaseResult) -> bool:
 
 
 def _is_right_in_float64(case: Case) -> bool:
-    prepared = prepare(case, case.level)
+    prepared = prepare(case)
     assert prepared.desc is not None
     assert prepared.expected is not None
     found = Reference().run(prepared.desc, prepared.inputs)

@@ -57,7 +57,7 @@ def _limits(desc: OperatorDesc, inputs: Any) -> dict[str, Limits]:
 def _descs(operator: str) -> Iterator[tuple[OperatorDesc, Any]]:
     """Yield the small descs with FLOAT32 tensors among the random cases, with their inputs."""
     for case in load_cases(CASES / operator.lower() / "random.yaml"):
-        desc, inputs, *_ = prepare(case, case.level, LegalDescs()) if case.is_generated else (None, {})
+        desc, inputs, *_ = prepare(case, LegalDescs()) if case.is_generated else (None, {})
         tensors = [] if desc is None else [part.tensor for part in desc.tensors()]
         is_small = sum(math.prod(tensor.sizes) for tensor in tensors) < _LARGEST
         if desc is not None and is_small and "FLOAT32" in {tensor.data_type for tensor in tensors}:

@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from dmlcheck import validation
 from dmlcheck.cases.records import Case
 from dmlcheck.descs.read import Reading, read_desc
-from dmlcheck.descs.records import OperatorDesc, TensorDesc
-from dmlcheck.diagnostics.record import Finding
-from dmlcheck.diagnostics.wording import braces, size_text
-from dmlcheck.specs.load import load_spec
-from dmlcheck.validation import constraint_words
-
-if TYPE_CHECKING:
-    from dmlcheck.values.literals import Array
-from collections.abc import Callable, Iterable, Iterator
-
-from dmlcheck.descs.records import TensorPart
-from dmlcheck.diagnostics.record import Checking, collected
-from dmlcheck.diagnostics.wording import counted, describe, did_you_mean, misspelt
+from dmlcheck.descs.records import OperatorDesc, TensorDesc, TensorPart
+from dmlcheck.diagnostics.record import Checking, Finding, collected
+from dmlcheck.diagnostics.wording import braces, counted, describe, did_you_mean, misspelt, size_text
 from dmlcheck.files.document import Path
+from dmlcheck.specs.load import load_spec
 from dmlcheck.specs.records import INPUT, OUTPUT, Field
+from dmlcheck.validation import constraint_words
 from dmlcheck.values.literals import Array, Source, is_any
 from dmlcheck.values.read import bytes_needed as bytes_of
 from dmlcheck.values.read import plain_values, read_values
@@ -35,7 +27,7 @@ _LARGE = 2**20  # elements; for smaller tensors the memory left is not asked for
 class Prepared(NamedTuple):
     """A case that is ready to run, or the problems that it has.
 
-    - `desc` is the valid desc, or None; then `findings` are its problems, else those of the values.
+    - `desc` is the valid desc, or None; then `findings` are its problems, else the problems of the values.
     - `inputs` has an array by field; for an array of tensors a list of arrays.
     - `expected` has each output's tensor and values by label; `is_any` a mask for each output with elements `any`.
     - `excess` says in a few words that the values do not fit into memory.
@@ -58,8 +50,9 @@ class LegalDescs:
         self._text: tuple[Mapping[str, Any], str] | None = None
         self._sized: tuple[OperatorDesc, bool] | None = None
 
-    def validated(self, case: Case, level: str) -> tuple[OperatorDesc | None, list[Finding]]:
-        """Return the desc of a case, or None and its problems at a level."""
+    def validated(self, case: Case) -> tuple[OperatorDesc | None, list[Finding]]:
+        """Return the desc of a case, or None and its problems at the case's level."""
+        level = case.level
         key = (case.operator, level, self._text_of(case.desc))
         known = self._known.get(key)
         if known is not None:
@@ -101,13 +94,13 @@ _MOST_KNOWN = 64  # descs; cases with the same desc mostly follow each other
 _LONGEST_KNOWN = 4096  # characters of a desc; longer ones are rarely shared
 
 
-def prepare(case: Case, level: str, descs: LegalDescs | None = None) -> Prepared:
-    """Prepare a case to run at a level; `descs` caches valid descs.
+def prepare(case: Case, descs: LegalDescs | None = None) -> Prepared:
+    """Prepare a case to run at its level; `descs` caches valid descs.
 
     The values of a negative case are only read if it has some, or if it lists missing-tensor.
     """
     descs = descs or LegalDescs()
-    desc, findings = descs.validated(case, level)
+    desc, findings = descs.validated(case)
     if desc is None:
         return Prepared(None, findings=tuple(findings))
     if case.is_negative and not (case.inputs or case.outputs or case.needs_inputs):
@@ -116,15 +109,15 @@ def prepare(case: Case, level: str, descs: LegalDescs | None = None) -> Prepared
     if excess is not None:
         return Prepared(desc, findings=(excess,), excess="too large for this machine")
     try:
-        return _with_values(case, desc, level)
+        return _with_values(case, desc)
     except MemoryError:
         return Prepared(desc, findings=(out_of_memory(desc),), excess="out of memory")
 
 
-def _with_values(case: Case, desc: OperatorDesc, level: str) -> Prepared:
+def _with_values(case: Case, desc: OperatorDesc) -> Prepared:
     inputs, of_inputs = inputs_of(case, desc)
     (expected, is_any), of_outputs = outputs_of(case, desc)
-    findings = (*of_inputs, *of_outputs, *value_findings(desc, inputs, level))
+    findings = (*of_inputs, *of_outputs, *value_findings(desc, inputs, case.level))
     return Prepared(desc, inputs, expected, findings, is_any=is_any)
 
 
@@ -179,9 +172,6 @@ def out_of_memory(desc: OperatorDesc) -> Finding:
 
 
 # ---- values
-
-
-__all__ = ["bytes_needed", "inputs_of", "outputs_of"]
 
 
 Expected = dict[str, tuple[TensorDesc, Array]]

@@ -302,15 +302,10 @@ def _findings(
 def _unknown_keys(own: Mapping[str, Any], known: Collection[str], where: str, operator: Any) -> Iterator[Finding]:
     """Yield findings about unknown keys; for a field of the operator the help says that it belongs under desc."""
     for finding in unknown_keys(own, known, where):
-        field = _field_of(operator, str(finding.path[0]))
+        name = full_name(operator) if isinstance(operator, str) else None
+        fields = () if name is None else load_spec(name).fields
+        field = next((field for field in fields if field.casefold() == str(finding.path[0]).casefold()), None)
         yield finding if field is None else finding._replace(help=f"write {field} under desc")
-
-
-def _field_of(operator: Any, key: str) -> str | None:
-    """Return the field of an operator with the name of a key, in upper or lower case; or None."""
-    name = full_name(operator) if isinstance(operator, str) else None
-    fields = () if name is None else load_spec(name).fields
-    return next((field for field in fields if field.casefold() == key.casefold()), None)
 
 
 # ---- names of broken cases

@@ -12,7 +12,7 @@ _TOKEN = r"""\s*(?:
     ([()])
     | "([^"]*)" | '([^']*)'
     | (["'])                                  # a quote that is not closed
-    | (and|or|not)(?=[\s()]|\Z)               # a word of the language stands alone, or before or after a parenthesis
+    | (and|or|not)(?=[\s()]|\Z)               # a word of the language is by itself, or before or after a parenthesis
     | ([^\s()]+(?:\([^\s()]*\)[^\s()]*)*)      # anything else may hold parentheses that close: f(x)
     )"""
 _MAX_DEPTH = 100

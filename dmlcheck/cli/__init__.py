@@ -78,7 +78,9 @@ class _Commands(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - as above
         """Write the commands into the help."""
-        write_groups(formatter)
+        for title, commands in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(_WIDTH), summary) for name, summary in commands.items()])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -190,13 +192,6 @@ GROUPS = {
 }
 COMMANDS = {name: summary for commands in GROUPS.values() for name, summary in commands.items()}
 _WIDTH = max(map(len, COMMANDS))
-
-
-def write_groups(formatter: click.HelpFormatter) -> None:
-    """Write the summary of each command, group by group."""
-    for title, commands in GROUPS.items():
-        with formatter.section(title):
-            formatter.write_dl([(name.ljust(_WIDTH), summary) for name, summary in commands.items()])
 
 
 def unknown_command(name: str) -> str:

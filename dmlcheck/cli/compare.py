@@ -10,8 +10,7 @@ from dmlcheck.cli.console import print_json, write
 from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.options import complete_files, examples
 from dmlcheck.cli.run_options import Number
-from dmlcheck.reports.changes import GROWTH, Changes, changes
-from dmlcheck.reports.changes_page import changes_dict, changes_lines, changes_markdown
+from dmlcheck.reports.changes import GROWTH, Changes, changes, changes_dict, changes_lines, changes_markdown
 from dmlcheck.reports.reading import ReportError
 
 

@@ -140,20 +140,14 @@ def print_json(value: Any) -> None:
     write_json(json.dumps(value, indent=2))
 
 
-def _asked_colour() -> str:
-    """Return the value of `--color`, `auto` without it, or where no command runs."""
-    context = click.get_current_context(silent=True)
-    asked: str = "auto" if context is None else context.find_root().meta.get(COLOUR, "auto")
-    return asked
-
-
 class Console:
     """The output of a command: with colour, tables and progress on a terminal."""
 
     def __init__(self) -> None:
         """Look at standard output."""
         self.is_terminal = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
-        asked = _asked_colour()
+        context = click.get_current_context(silent=True)
+        asked: str = "auto" if context is None else context.find_root().meta.get(COLOUR, "auto")
         colour = asked == "always" or (asked == "auto" and self.is_terminal and not os.environ.get("NO_COLOR"))
         self.columns = _columns() if self.is_terminal else None
         self.style = Style(colour=colour) if self.columns is None else _within(self.columns, colour=colour)

@@ -10,8 +10,7 @@ from dmlcheck.cli.console import print_page
 from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.options import completing, examples
 from dmlcheck.diagnostics.catalog import RULES
-from dmlcheck.reports.message_page import message_lines, nearest_lines
-from dmlcheck.reports.rule_page import constraint_lines, rule_lines, rules_lines
+from dmlcheck.reports.rule_page import constraint_lines, message_lines, nearest_lines, rule_lines, rules_lines
 from dmlcheck.specs.load import full_name, load_spec
 from dmlcheck.specs.search import closest_operator, meant
 

@@ -14,7 +14,7 @@ from dmlcheck.cli.selection import meant_case, say_no_cases
 from dmlcheck.diagnostics.wording import counted
 from dmlcheck.reports.records import Reporter, Summary, Tally
 from dmlcheck.running.accuracy import Watch
-from dmlcheck.running.events import Done, Ended, Event, Other, digest_of
+from dmlcheck.running.events import Done, Ended, Event, NotRun, digest_of
 from dmlcheck.running.expectations import (
     Entry,
     Expectations,
@@ -119,7 +119,7 @@ class Outcome:
         """Take an event of a run."""
         if isinstance(event, Done):
             self._add(event.result)
-        elif isinstance(event, Other):
+        elif isinstance(event, NotRun):
             self._see(event.id)
             if self.unmatched is not None:
                 self.unmatched.see(names_of(event.id, event.file, self.paths.get(event.file)))

@@ -95,7 +95,7 @@ _OPTIONS: list[Callable[[Any], Any]] = [
     click.option(
         "--bisect",
         is_flag=True,
-        help="Models: where no node is wrong alone, find the smallest group of nodes that is wrong when run together.",
+        help="Models: where no single node is wrong, find the smallest group of nodes that is wrong when run together.",
     ),
     click.option("--headroom", is_flag=True, help="Models: list the FLOAT16 tensors that are close to overflow."),
     click.option(
@@ -123,7 +123,7 @@ def model_of(paths: Sequence[str], asked: ModelOptions) -> Target | None:
             raise click.UsageError(f"{', '.join(asked.given)}: only for an ONNX model, and no path is one")
         return None
     if len(split) > 1:
-        raise click.UsageError("a model is run alone: name one, and nothing else")
+        raise click.UsageError("a model is run by itself: name one, and nothing else")
     _leave_cores_to_nodes()
     from dmlcheck.folders.exporting import MissingRequirement
     from dmlcheck.onnx.exporter import require

@@ -18,7 +18,7 @@ from dmlcheck.cli.options import examples
 def schema(format: str) -> None:
     """Print the JSON Schema of case files, or a C++ header that writes descs of DirectML as JSON."""
     if format == "c++":
-        from dmlcheck.inspection.desc_header import header_text
+        from dmlcheck.inspection.schema import header_text
 
         write(header_text())
         return

@@ -60,11 +60,12 @@ def select(paths: Sequence[str]) -> Selected:
         empty.extend([] if here.files else [path])
     if found:
         say_empty(empty)
-    kept = _each_once(found)
-    names = {real_path(target.file): target.name for target in reversed(kept)}
-    single = ((names[real_path(one.file)], one.case) for one in found if one.case is not None)
+    real = [real_path(target.file) for target in found]
+    kept = _each_once(real, found)
+    names = {file: target.name for (file, _), target in reversed(kept.items())}
+    single = ((names[file], one.case) for file, one in zip(real, found, strict=True) if one.case is not None)
     return Selected(
-        kept,
+        list(kept.values()),
         [Target(model, model.replace(os.sep, "/")) for model in models],
         {f"{name}::{case}": f"{name} has no case {case}" for name, case in single},
     )
@@ -141,15 +142,17 @@ def split_case(given: str) -> tuple[str, str | None]:
     return path, case if colons else None
 
 
-def _each_once(found: list[Target]) -> list[Target]:
-    """Return the targets without those that others include: a file that was given twice, or a case of a whole file."""
-    real = [real_path(target.file) for target in found]
+def _each_once(real: list[str], found: list[Target]) -> dict[tuple[str, str | None], Target]:
+    """Return the targets without those that others include: a file that was given twice, or a case of a whole file.
+
+    `real` are the identities of their files, by which they are returned, with the cases.
+    """
     whole = {file for file, target in zip(real, found, strict=True) if target.case is None}
     kept: dict[tuple[str, str | None], Target] = {}
     for file, target in zip(real, found, strict=True):
         if target.case is None or file not in whole:
             kept.setdefault((file, target.case), target)
-    return list(kept.values())
+    return kept
 
 
 def print_ids(found: Sequence[Target], plan: Plan) -> Exit:

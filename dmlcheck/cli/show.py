@@ -9,8 +9,7 @@ import click
 from dmlcheck.cli.console import print_json, print_page
 from dmlcheck.cli.operators import complete_operators, operators_named
 from dmlcheck.cli.options import examples, format_option
-from dmlcheck.inspection.operator_pages import erratum_dict, levels_dict, operator_dict, windows_dict
-from dmlcheck.inspection.operator_record import operator_record
+from dmlcheck.inspection.operator_pages import erratum_dict, levels_dict, operator_dict, operator_record, windows_dict
 from dmlcheck.reports.operator_page import errata_lines, foreign_name_text, operator_lines, operators_lines
 from dmlcheck.specs.load import full_name, load_spec, operator_names
 from dmlcheck.specs.names import OPERATOR_PREFIX, short_operator
@@ -103,7 +102,7 @@ def _show_errata(operators: list[str], kind: str | None, form: str) -> None:
 
 def _show_bases(operators: list[str], form: str) -> None:
     from dmlcheck.inspection.bases import basis_counts
-    from dmlcheck.reports.evidence import bases_dict, bases_lines
+    from dmlcheck.reports.coverage import bases_dict, bases_lines
 
     counts = basis_counts(load_spec(name) for name in operators)
     if form == "json":
@@ -125,8 +124,8 @@ def _show_executed(operators: list[str], form: str) -> None:
 def _show_evidence(operators: list[str], form: str) -> None:
     from dmlcheck.cli.case_files import CaseFiles, by_operator
     from dmlcheck.cli.selection import targets
-    from dmlcheck.inspection.evidence import evidence
-    from dmlcheck.reports.evidence import evidence_dict, evidence_lines
+    from dmlcheck.inspection.coverage import evidence
+    from dmlcheck.reports.coverage import evidence_dict, evidence_lines
 
     cases = by_operator(CaseFiles(targets(())).cases(), operators)
     found = [evidence(operator, cases.get(operator, ())) for operator in operators]

@@ -18,7 +18,7 @@ from dmlcheck.cli.selection import check_option, check_taken, found_in, say_empt
 from dmlcheck.diagnostics.wording import cut, did_you_mean, visible
 from dmlcheck.files.document import Document
 from dmlcheck.formats.registry import opened
-from dmlcheck.running.legality import LevelRequest, Validated, ValidatedFile, Whole, errors_in
+from dmlcheck.running.legality import LevelRequest, Validated, ValidatedFile, WholeCheck, errors_in
 
 _MOST_NAMES = 10  # of sizes that are listed
 _MOST_NAME = 100  # characters
@@ -114,7 +114,7 @@ class _Found(NamedTuple):
     """The results of a check: descs by themselves, with their files, and graphs and models as wholes."""
 
     descs: list[Validated]
-    wholes: list[Whole]
+    wholes: list[WholeCheck]
     documents: dict[str, Document]
 
     def of_errors(self) -> _Found:

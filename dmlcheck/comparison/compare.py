@@ -28,7 +28,6 @@ Array = NDArray[Any]
 Bounds = Iterator[tuple[str, Array, "Bound"]]
 
 _BLOCK = 1 << 18
-_HELD = 1 << 21  # elements: of a larger output the likely bounds are computed anew and not held, in 100 megabytes
 _FIRST = 3
 _OF_A_CASE = 4.0  # ULP from the exact result to a case's expected value, if float64 loses some of it
 _STRETCHES = 64
@@ -125,10 +124,7 @@ def _judge_all(
     with np.errstate(all="ignore"):
         for name, at, bound in bounds(differing):
             tallies[name].add(at, *differing[name].pair(at), bound)
-        passed = {
-            name: differs for name, differs in differing.items()
-            if tallies[name].may_be_unlikely and not tallies[name].took_likely()
-        }  # fmt: skip
+        passed = {name: differs for name, differs in differing.items() if tallies[name].may_be_unlikely}
         for name, at, bound in bounds(passed, is_likely=True) if passed else ():
             tallies[name].add_likely(at, *differing[name].pair(at), bound)
 
@@ -264,7 +260,6 @@ class _Tally:
         self.closest: Element | None = None
         self.refused: Array | None = None
         self.stretches = np.zeros(min(_STRETCHES, max(1, self.elements)))
-        self.held: list[tuple[Array, Array, Array, Bound]] | None = [] if self.elements <= _HELD else None
 
     @property
     def may_be_unlikely(self) -> bool:
@@ -275,8 +270,6 @@ class _Tally:
     def add(self, at: Array, wanted: Array, found: Array, bound: Bound) -> None:
         """Take elements that differ, by their positions."""
         self.terms = max(self.terms, bound.terms)
-        if self.held is not None:
-            self.held = None if bound.likely is None else [*self.held, (at, wanted, found, bound.likely)]
         if bound.undefined.any():
             kept = ~bound.undefined
             self.undefined += int(at.size - kept.sum())
@@ -287,13 +280,6 @@ class _Tally:
         self.has_unlimited = self.has_unlimited or any(side.unlimited is not None for side in (bound, *bound.others))
         if at.size:
             self._note(at, _judge(wanted, found, self.data_type, self.limit, bound))
-
-    def took_likely(self) -> bool:
-        """Take all elements once more with the likely bounds, if these are known; return whether they are."""
-        held, self.held = self.held, None
-        for each in held or ():
-            self.add_likely(*each)
-        return held is not None
 
     def add_likely(self, at: Array, wanted: Array, found: Array, bound: Bound) -> None:
         """Take elements once more, with the likely bound."""
@@ -685,7 +671,11 @@ def _limits(tolerance: Tolerance, reference: Array, unit: Array) -> list[Array]:
 
 
 def _worst(share: Array, units: Array) -> int:
-    return int(np.lexsort((np.nan_to_num(units), np.nan_to_num(share)))[-1])
+    """Return the place of the largest share; of several the one with the most units, and of these the last."""
+    share = np.nan_to_num(share)
+    largest = np.flatnonzero(share == share.max())
+    units = np.nan_to_num(units[largest])
+    return int(largest[np.flatnonzero(units == units.max())[-1]])
 
 
 def _rank(element: Element) -> tuple[float, float]:

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from dmlcheck.descs.strides import packed_strides
 from dmlcheck.reference.arrays.data_types import beginning
 from dmlcheck.reference.arrays.places import with_ones_after
 from dmlcheck.reference.ball.numbers import Array
-from dmlcheck.reference.functions.interpolation import beside, clamped
+from dmlcheck.reference.functions.interpolation import clamped, neighbours
 from dmlcheck.reference.kernels.indexing import last_dimensions, within_all
 from dmlcheck.reference.kernels.regions.samples import (
     Sampling,
@@ -32,29 +33,61 @@ AlongAxis = Callable[[Array, int, Array, Any, bool, int], Array]
 
 def lower(x: Array, like: Array, scales: Any, input_offsets: Any, output_offsets: Any) -> Array:
     """Return the elements at floor(x), in the sizes of another array."""
-    return _resampled(_lower, x, like, scales, input_offsets, output_offsets)
+    fields = scales, input_offsets, output_offsets
+    return _resampled(_lower, x, like, fields, range(x.ndim), _stay(like, *fields), [1] * x.ndim)
 
 
-def extended(x: Array, like: Array, scales: Any, input_offsets: Any, output_offsets: Any) -> Array:
-    """Return the places on lines through two elements, in the sizes of another array.
+def extended(
+    x: Array,
+    like: Array,
+    scales: Any,
+    input_offsets: Any,
+    output_offsets: Any,
+    strides: Any = None,
+    staying: Any = None,
+) -> Array:
+    """Return the places on lines through two elements, in the sizes of another array with strides.
 
-    The elements are those beside the place that an InputPixelOffset limited to [0, 1] gives. Along one axis that is so
-    for the first element of each block alone: the others are on the line through those beside the place. It is the last
-    axis, longer than 1, after which the sizes make up a BLOCK, or else the first one; along it there is one block, or
-    two or more.
+    The axes of size 1 come first, then the others as they lie in memory, the last of which changes fastest. Along some
+    axes the elements are `staying`: by default where the scale is 1 and the offsets cancel, but if all axes are so, the
+    first is not.
     """
-    return _resampled(_extended, x.astype(np.float32), like, scales, input_offsets, output_offsets)
+    fields, steps = (scales, input_offsets, output_offsets), packed_strides(like.shape) if strides is None else strides
+    lines = sorted(range(x.ndim), key=lambda axis: -steps[axis])
+    order = sorted(lines, key=lambda axis: like.shape[axis] > 1)
+    stay = _stay(like, *fields) if staying is None else np.array(staying)
+    if staying is None and stay.all():
+        stay[order[0]] = False
+    return _resampled(_extended, x.astype(np.float32), like, fields, order, stay, _blocks(like.shape, lines))
 
 
-def _resampled(along: AlongAxis, x: Array, like: Array, scales: Any, input_offsets: Any, output_offsets: Any) -> Array:
+def _stay(like: Array, scales: Any, input_offsets: Any, output_offsets: Any) -> Array:
+    stays = (np.asarray(scales) == 1) & (np.float32(input_offsets) + np.float32(output_offsets) == 0)
+    return np.broadcast_to(stays, like.ndim).copy()
+
+
+def _blocks(sizes: Sequence[int], lines: Sequence[int]) -> list[int]:
+    """Return the elements of a block along each axis; `lines` are the axes as they lie in memory.
+
+    The elements beside a place are those that an InputPixelOffset limited to [0, 1] gives. Along one axis that is so
+    for the first element of each block alone: the others are on the line through those beside the place. It is the last
+    axis of one block, or of two or more, after which the sizes make up a BLOCK, or else the first one.
+    """
+    blocks = [next(own for own in BLOCKS if size == own or size >= 2 * own) for size in sizes]
+    after = (math.prod(sizes[other] for other in lines[place + 1 :]) for place in range(len(lines)))
+    wide = [axis for axis, behind in zip(lines, after, strict=True) if blocks[axis] > 1 and behind >= BLOCK]
+    return [own if axis == (wide or lines[:1])[-1] else 1 for axis, own in enumerate(blocks)]
+
+
+def _resampled(
+    along: AlongAxis, x: Array, like: Array, fields: Any, order: Sequence[int], stay: Array, blocks: Sequence[int]
+) -> Array:
     """Return an array resampled along one axis after the other; offsets are numbers, or one for each axis."""
-    each = (np.broadcast_to(np.asarray(own, np.float32), x.ndim) for own in (scales, input_offsets, output_offsets))
-    long = (axis for axis, size in enumerate(like.shape) if size > 1 and math.prod(like.shape[axis + 1 :]) >= BLOCK)
-    in_blocks = max(long, default=0)
-    for axis, (size, scale, before, after) in enumerate(zip(like.shape, *each, strict=True)):
-        is_still = bool(scale == 1 and before + after == 0)
-        block = next(own for own in BLOCKS if size == own or size >= 2 * own) if axis == in_blocks else 1
-        x = along(x, axis, (np.arange(size, dtype=np.float32) - after) / scale, before, is_still, block)
+    each = [np.broadcast_to(np.asarray(own, np.float32), x.ndim) for own in fields]
+    for axis in order:
+        scale, before, after = (own[axis] for own in each)
+        scaled = (np.arange(like.shape[axis], dtype=np.float32) - after) / scale
+        x = along(x, axis, scaled, before, bool(stay[axis]), blocks[axis])
     return x
 
 
@@ -107,7 +140,7 @@ def _crop(image: Array, corners: Array, like: Array, sampling: Sampling, outside
 def _sampled_along(x: Array, axis: int, places: Array, rounding: Any) -> Array:
     if rounding is not None:
         return np.take(x, clamped(rounding(places), x.shape[axis]), axis)
-    near = beside(places, x.shape[axis])[0]
+    near = neighbours(places, x.shape[axis])[0]
     low, high = (np.take(x, index, axis) for index in (near.low, near.high))
     found: Array = low + (high - low) * with_ones_after(near.part, 2 - axis)
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import partial
+from functools import partial, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,8 +13,12 @@ from dmlcheck.comparison.compare import Comparison, allowed, compare, same
 from dmlcheck.comparison.tolerances import Limit
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.reference import engine
+from dmlcheck.reference.bindings import attributes_of
+from dmlcheck.reference.bindings import row as row_of
 from dmlcheck.reference.bounds import bounds
 from dmlcheck.reference.engine import Array
+from dmlcheck.reference.functions.nested import NONE
+from dmlcheck.reference.results import ways_of, with_measured
 from dmlcheck.specs.records import Deviation
 from dmlcheck.validation.expressions import of_values
 
@@ -44,8 +48,9 @@ FUNCTIONS: dict[str, Any] = {
     "scattered_nd": departures.scattered_nd,
 }
 ACTUAL, EXPECTED, FINITE, LOWEST = "actual", "expected", "finite", "lowest"
+MAY_OVERFLOW, OF_INFINITY = "may_overflow", "of_infinity"
 OUTPUT, ROUNDED, SCALED = "output", "rounded", "x"
-NAMES = frozenset((ACTUAL, EXPECTED, FINITE, LOWEST, OUTPUT, ROUNDED, SCALED))
+NAMES = frozenset((ACTUAL, EXPECTED, FINITE, LOWEST, MAY_OVERFLOW, OF_INFINITY, OUTPUT, ROUNDED, SCALED))
 
 
 class Judged(NamedTuple):
@@ -137,7 +142,9 @@ def _named(judged: Judged, name: str) -> dict[str, Any]:
     """Return the values of names: FLOAT16 is widened, `x` is the first input with its ScaleBias.
 
     `rounded` rounds to the type of the output, `lowest` is its lowest finite number, and `output` its name; `actual`
-    are the implementation's values, and `finite` says whether all inputs are.
+    are the implementation's values, and `finite` says whether all inputs are. `may_overflow` returns a mask of what
+    follows from infinity, NaN, or a number that is beyond the type on the way, and `of_infinity` one of what
+    FusedActivation makes of infinity or NaN.
     """
     given = {part.label: _wide(array) for part, array in judged.desc.inputs_with(judged.inputs)}
     first = next(iter(given.values()), None)
@@ -153,7 +160,30 @@ def _named(judged: Judged, name: str) -> dict[str, Any]:
         OUTPUT: name,
         LOWEST: (np.finfo if expected.dtype.kind == "f" else np.iinfo)(expected.dtype).min,
         ROUNDED: lambda values: values.astype(expected.dtype),
+        MAY_OVERFLOW: partial(_may_overflow, judged, name),
+        OF_INFINITY: partial(_is_of_infinity, judged, name),
     }
+
+
+def _may_overflow(judged: Judged, name: str) -> Array:
+    """Return a mask of the wrong elements that nothing bounds, since numbers on the way may be beyond the type."""
+    refused = judged.compared[name].refused
+    found = np.zeros(judged.expected[name][1].shape, bool)
+    asked = {} if refused is None else {name: refused}
+    for _, at, bound in bounds(
+        judged.desc, judged.inputs, asked, judged.limit.precision, with_measured=True, with_overflows=True
+    ):
+        marks = (way.unlimited for way in (bound, *bound.others) if way.unlimited is not None)
+        found.reshape(-1)[at] = reduce(np.logical_or, marks, np.zeros(at.shape, bool))
+    return found
+
+
+def _is_of_infinity(judged: Judged, name: str) -> Array:
+    """Return a mask of the elements that are what FusedActivation makes of infinity, -infinity or NaN."""
+    actual = judged.actual[name]
+    activation = attributes_of(row_of(judged.desc.spec.operator), judged.desc, None).get("fused_activation", NONE)
+    value = ways_of(with_measured(activation.formula(np.array([np.inf, -np.inf, np.nan])))[0])[0]
+    return np.isin(actual, np.asarray(value).astype(actual.dtype))
 
 
 def _plain(value: Any) -> Any:
@@ -167,8 +197,8 @@ def _wide(array: Any) -> Any:
 def _are_near(actual: Array, given: Array, right: Array | None = None, *, is_own: bool = True) -> Array:
     """Return which elements are what DirectML gives: equal, or near it; integers that are cut off may be 1 off.
 
-    An error is small beside what is given, or beside its distance from the `right` value. Unless DirectML `is_own`, it
-    is also much smaller than that distance: a small error is the implementation's own.
+    An error is small compared with what is given, or with its distance from the `right` value. Unless DirectML
+    `is_own`, it is also much smaller than that distance: a small error is the implementation's own.
     """
     kept = _held(given, actual.dtype)
     found, wanted = actual.astype(np.float64), kept.astype(np.float64)

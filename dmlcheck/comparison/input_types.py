@@ -95,7 +95,7 @@ def _is_comparable(judged: JudgedOutputs, name: str) -> bool:
 
 
 def _is_made_by(judged: JudgedOutputs, unit: str, looser: Limit, off: list[str]) -> bool:
-    """Whether the errors look like those of a matrix unit; few elements may equal the unit's own results instead."""
+    """Whether the errors look like a matrix unit's; few elements may equal the unit's own results instead."""
     made = judged.made_by(unit, looser)
     others = [name for name in off if not _are_alike(judged, name, made[name])]
     if any(judged.compared[name].result.elements >= _MANY for name in others):

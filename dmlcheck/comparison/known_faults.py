@@ -19,7 +19,7 @@ from dmlcheck.descs.records import OperatorDesc, TensorDesc, TensorPart
 from dmlcheck.descs.strides import packed_strides
 from dmlcheck.reference import engine
 from dmlcheck.reference.ball import narrowed
-from dmlcheck.reference.ball.narrowed import Way
+from dmlcheck.reference.ball.narrowed import Narrowing
 from dmlcheck.reference.ball.winograd import may_be_winograd
 from dmlcheck.reference.bindings import row
 from dmlcheck.reference.engine import Array
@@ -61,7 +61,7 @@ def overflow(wrong: WrongOutput) -> str | None:
     return None
 
 
-def _step(way: Way) -> str | None:
+def _step(way: Narrowing) -> str | None:
     """Return the step that overflowed, the first one in a formula; of powers also that they vanished."""
     seen = way.seen or set()
     if "exp" in seen:
@@ -72,14 +72,14 @@ def _step(way: Way) -> str | None:
     return f"{steps[0]} overflows" if steps else None
 
 
-def _ways(wrong: WrongOutput) -> Iterator[tuple[str, Way, str]]:
+def _ways(wrong: WrongOutput) -> Iterator[tuple[str, Narrowing, str]]:
     """Yield types of steps, and the ways to compute in them, each with what is said of it."""
     types = [("FLOAT32", narrowed.float32)]
     if any(part.tensor.data_type == "FLOAT16" for part in wrong.desc.tensors()):
         types.append(("FLOAT16", narrowed.float16))
     for name, step in types:
-        yield name, Way(step=step, seen=set()), ""
-        yield name, Way(step=step, seen=set(), is_unshifted=True), _UNSHIFTED
+        yield name, Narrowing(step=step, seen=set()), ""
+        yield name, Narrowing(step=step, seen=set(), is_unshifted=True), _UNSHIFTED
 
 
 def _shows(wrong: WrongOutput, computed: engine.ComputedOutput) -> bool:
@@ -115,7 +115,7 @@ def _in_float16(wrong: WrongOutput) -> Iterator[Array]:
     """Yield the output of a formula with every step in FLOAT16, with and without the usual care about overflow."""
     for is_unshifted in (False, True):
         for rounding in (None, narrowed.float16):
-            way = Way(step=narrowed.float16, is_unshifted=is_unshifted, rounding=rounding)
+            way = Narrowing(step=narrowed.float16, is_unshifted=is_unshifted, rounding=rounding)
             numbers = partial(narrowed.narrowed, way)
             yield engine.evaluate(wrong.desc, wrong.inputs, numbers)[wrong.label].values.astype(np.float64)
 
@@ -158,7 +158,7 @@ def likely_cause(wrong: WrongOutput, *, is_tried: bool = True) -> str | None:
             found = (
                 islice(_causes(KNOWN_FAULTS, wrong, end), _SHOWN),
                 islice(tried, _SHOWN),
-                islice(_patterns(wrong), 1),
+                islice(patterns(wrong.expected, wrong.actual, wrong.mask), 1),
             )
             causes = list(islice(chain(*found), _MOST_SHOWN))
         causes = causes or list(islice(_causes(_OF_ROUNDING, wrong, end), 1))
@@ -187,10 +187,6 @@ def _causes(suspects: Sequence[Suspect], wrong: WrongOutput, end: float) -> Iter
 def _tried(wrong: WrongOutput, end: float) -> Iterator[str]:
     """Yield faults that are tried on the reference engine."""
     return (f"the result is as if {words}" for words in explaining(wrong, end))
-
-
-def _patterns(wrong: WrongOutput) -> Iterator[str]:
-    return patterns(wrong.expected, wrong.actual, wrong.mask)
 
 
 # ---- which element, and in which order

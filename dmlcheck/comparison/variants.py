@@ -17,7 +17,7 @@ from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.diagnostics.wording import figure
 from dmlcheck.reference import engine
 from dmlcheck.reference.ball import narrowed
-from dmlcheck.reference.ball.narrowed import Way
+from dmlcheck.reference.ball.narrowed import Narrowing
 from dmlcheck.reference.engine import Array
 from dmlcheck.specs.names import ENUMS
 from dmlcheck.specs.records import Field
@@ -36,12 +36,12 @@ class Variant(NamedTuple):
     words: str
     desc: OperatorDesc
     inputs: Inputs
-    way: Way = Way()
+    way: Narrowing = Narrowing()
     finish: Callable[[Array, str], Array] = lambda x, _: x
 
     def output(self, wrong: WrongOutput) -> Array | None:
         """Return an output with the fault, or None if the documentation leaves a wrong element of it undefined."""
-        numbers = None if self.way == Way() else partial(narrowed.narrowed, self.way)
+        numbers = None if self.way == Narrowing() else partial(narrowed.narrowed, self.way)
         found = engine.evaluate(self.desc, self.inputs, numbers)[wrong.label]
         is_undefined = found.undefined
         if found.values.shape != wrong.mask.shape or (is_undefined is not None and is_undefined[wrong.mask].any()):
@@ -105,10 +105,10 @@ def variants(desc: OperatorDesc, inputs: Inputs) -> Iterator[Variant]:
 
 
 _WAYS = {
-    "sums were made in FLOAT16": Way(rounding=narrowed.float16),
-    "sums were made in BFLOAT16": Way(rounding=narrowed.bfloat16),
-    "the last term of each sum were left out": Way(lost=lambda count: slice(count - 1, None)),
-    "halves were rounded away from zero": Way(nearest=narrowed.away_from_zero),
+    "sums were made in FLOAT16": Narrowing(rounding=narrowed.float16),
+    "sums were made in BFLOAT16": Narrowing(rounding=narrowed.bfloat16),
+    "the last term of each sum were left out": Narrowing(lost=lambda count: slice(count - 1, None)),
+    "halves were rounded away from zero": Narrowing(nearest=narrowed.away_from_zero),
 }
 
 

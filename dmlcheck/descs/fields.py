@@ -112,7 +112,7 @@ def read_enum(enum: str, label: str, given: Any, path: Path) -> Checking[str | N
         found = mistyped(label, given, path, f"a value of {enum}", note=f"one of {values}")
         yield found._replace(claim=Claim(path, ONE_OF, known))
         return None
-    suffix = given.removeprefix(enum_prefix(enum))
+    suffix = given if given in ENUMS[enum] else given.removeprefix(enum_prefix(enum))
     if suffix in ENUMS[enum]:
         return suffix
     from dmlcheck.specs.search import type_help

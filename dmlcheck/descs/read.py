@@ -59,7 +59,8 @@ def _read_fields(
     spec: OperatorSpec, raw: Mapping[str, Any], path: Path, *, is_nested: bool = False
 ) -> Checking[OperatorDesc]:
     values: dict[str, Any] = {}
-    broken = set() if raw.keys() <= spec.fields.keys() else set(misspelt(raw, spec.fields).values())
+    is_known = raw.keys() <= spec.fields.keys()
+    broken = set() if is_known else set(misspelt(raw, spec.fields).values())
     if "<<" in raw:  # no key of YAML 1.2, but fields that are not here were meant to come with it
         broken.update(name for name in spec.fields if raw.get(name) is None)
     for name, field in spec.fields.items():
@@ -75,7 +76,8 @@ def _read_fields(
                 values[name] = value
         elif not field.optional and not field.counts and name not in broken:
             yield missing(spec.operator, name, (*path, name), f"{name} is {_expected(spec, field)}")
-    yield from _unknown(spec, raw, path, is_nested=is_nested)
+    if not is_known:
+        yield from _unknown(spec, raw, path, is_nested=is_nested)
     known = yield from _completed(spec, values, path)
     derived = frozenset(field.name for field in spec.fields.values() if field.counts and raw.get(field.name) is None)
     return OperatorDesc.of(spec, known, frozenset(broken))._replace(derived=derived)

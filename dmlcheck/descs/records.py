@@ -21,19 +21,9 @@ class TensorDesc(NamedTuple):
     flags: str = "NONE"
 
     @property
-    def Sizes(self) -> tuple[int, ...]:  # noqa: N802 - DirectML's name, for constraint expressions
-        """The sizes."""
-        return self.sizes
-
-    @property
     def DimensionCount(self) -> int:  # noqa: N802 - DirectML's name, for constraint expressions
         """The number of dimensions."""
         return len(self.sizes)
-
-    @property
-    def DataType(self) -> str:  # noqa: N802 - DirectML's name, for constraint expressions
-        """The data type, without its prefix."""
-        return self.data_type
 
     @property
     def element_count(self) -> int:
@@ -142,12 +132,6 @@ class OperatorDesc(NamedTuple):
         parts = {name: () if name in broken else parts for name, parts in self.parts.items()}
         return self._replace(values=values, parts=parts, broken=broken)
 
-    def parts_of(self, name: str) -> tuple[TensorPart, ...]:
-        """Return the tensors of a field, or the one with a label (`OutputTensors[0]`); none if it is not there."""
-        if name in self.parts:
-            return self.parts[name]
-        return tuple(part for part in self.parts[name.partition("[")[0]] if part.label == name)
-
     def tensor(self, name: str) -> TensorDesc | None:
         """Return a single tensor by its field's name, or None where the desc has none."""
         value = self.values.get(name)
@@ -183,17 +167,6 @@ class OperatorDesc(NamedTuple):
             given = values.get(field.name)
             parts = [] if given is None else given if isinstance(given, list) else [given]
             yield from zip(self.parts[field.name], parts, strict=False)
-
-    def nested(self) -> Iterator[tuple[tuple[str | int, ...], OperatorDesc]]:
-        """Yield the operators inside this one, each with its path."""
-        for field in self.spec.operators:
-            value = self.values.get(field.name)
-            if isinstance(value, OperatorDesc):
-                yield (field.name,), value
-            else:
-                for index, part in enumerate(value or ()):
-                    if part is not None:
-                        yield (field.name, index), part
 
     def tensors(self, kind: str | None = None) -> list[TensorPart]:
         """Return the tensors of the desc, or of one kind; inputs first."""

@@ -88,7 +88,7 @@ _POWERS = (4, 8, 16, 31)  # of two, around which integers are drawn
 
 
 def change(spec: OperatorSpec, raw: Raw, chance: Chance) -> None:
-    """Change one thing: a tensor, alone or together with others, an attribute, or which optional fields are there."""
+    """Change one thing: one tensor or several together, an attribute, or which optional fields are there."""
     if chance.often(_OPTIONAL):
         _other_fields(spec, raw, chance)
     elif chance.often(_PAIRED):

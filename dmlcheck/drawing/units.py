@@ -144,18 +144,12 @@ def laid(desc: OperatorDesc, chance: Chance, level: str = NEWEST_LEVEL) -> Opera
                 tensor["Strides"] = strides(tensor["Sizes"], chance, repeats=repeats)
                 tensor.pop("TotalTensorSizeInBytes", None)
             if isinstance(tensor, dict) and chance.often(0.15):
-                _enlarge(tensor, chance)
+                own = tuple(tensor["Strides"]) if "Strides" in tensor else None
+                needed = TensorDesc(tensor["DataType"], tuple(tensor["Sizes"]), own).implied_bytes
+                tensor["TotalTensorSizeInBytes"] = needed + 4 * chance.integer(0, 9)
+                tensor["GuaranteedBaseOffsetAlignment"] = chance.of((0, 16, 64, 256))
     made, findings = validation.validate(desc.spec.operator, raw, level)
     return desc if made is None or findings else made
-
-
-def _enlarge(tensor: dict[str, Any], chance: Chance) -> None:
-    """Give a tensor a buffer that is larger than it needs, and an alignment."""
-    laid = TensorDesc(
-        tensor["DataType"], tuple(tensor["Sizes"]), tuple(tensor["Strides"]) if "Strides" in tensor else None
-    )
-    tensor["TotalTensorSizeInBytes"] = laid.implied_bytes + 4 * chance.integer(0, 9)
-    tensor["GuaranteedBaseOffsetAlignment"] = chance.of((0, 16, 64, 256))
 
 
 _PLACES = ("IndicesTensor", "ROITensor")  # tensors whose elements must not repeat

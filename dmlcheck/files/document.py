@@ -41,7 +41,7 @@ class Overflow(float):
     text: str
 
     def __new__(cls, text: str) -> Self:
-        """Keep the text beside the float that it makes."""
+        """Keep the text with the float that it makes."""
         self = super().__new__(cls, text)
         self.text = text
         return self
@@ -53,7 +53,7 @@ class Overflow(float):
 class Document:
     """A file's values, its problems as YAML or JSON, and the places of its parts.
 
-    `value` is None if the file cannot be read; `problems` then says why. Duplicate keys are problems too, beside a
+    `value` is None if the file cannot be read; `problems` then says why. Duplicate keys are problems too, with a
     value that keeps the first of each. The first parse keeps only the positions of the items of the file's lists (its
     cases); all others need a second parse, made when one is asked for.
     """

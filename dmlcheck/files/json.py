@@ -34,7 +34,7 @@ _NO_LINE_END = re.compile(r"[^\r\n]")
 
 
 def parse_json(name: str, text: str) -> Document:
-    """Parse JSON; a duplicate key is a problem beside a value that keeps the first of each."""
+    """Parse JSON; a duplicate key is a problem, and the value keeps the first of each."""
     document = Document(name, text, lambda: _tree(document))
     has_duplicates = False
 
@@ -65,7 +65,12 @@ def _bare(document: Document) -> str:
 
     Refuses files that Python's decoder would accept, or fail on: depth, numbers without end, NaN and Infinity.
     """
-    return _blanked(document.text, sorted(_blanks(document)))
+    pieces: list[str] = []
+    done = 0
+    for start, end in sorted(_blanks(document)):
+        pieces += (document.text[done:start], _NO_LINE_END.sub(" ", document.text[start:end]))
+        done = end
+    return "".join((*pieces, document.text[done:]))
 
 
 def _blanks(document: Document) -> Iterator[tuple[int, int]]:
@@ -125,21 +130,11 @@ def _check_word(document: Document, token: str, index: int) -> None:
         raise too_many_digits(token, document.place(index))
 
 
-def _blanked(text: str, spans: list[tuple[int, int]]) -> str:
-    """Return a text with blanks in some places; line ends stay."""
-    pieces: list[str] = []
-    done = 0
-    for start, end in spans:
-        pieces += (text[done:start], _NO_LINE_END.sub(" ", text[start:end]))
-        done = end
-    return "".join((*pieces, text[done:]))
-
-
 # ---- positions
 
 
 def _tree(document: Document) -> SyntaxNode | None:
-    """Return valid JSON as nodes, like those of YAML."""
+    """Return valid JSON as nodes, as of YAML."""
     nodes = TreeBuilder()
     for match in _TOKEN.finditer(document.text):
         token = match.group()

@@ -26,6 +26,6 @@ def read_array(path: str, name: str, most: int | None = None) -> Any:
         if most is not None and size > most:
             raise ValueError(f"the array {name!r} takes {size:,} bytes, and {most:,} are free")
         with archive.open(name + _ENDING) as packed:
-            shutil.copyfileobj(packed, copy)  # elements are read from files alone
+            shutil.copyfileobj(packed, copy)  # elements are only read from files
         copy.seek(0)
         return npy.read_elements(copy, npy.Header(copy))

@@ -38,7 +38,7 @@ def open_plain(path: str) -> IO[bytes]:
 
 
 def read_plain(path: str, most: int) -> bytes:
-    """Return the bytes of a regular file; TooLarge if it has more than `most`; other errors are those of open_plain."""
+    """Return the bytes of a regular file; TooLarge if it has more than `most`; other errors are open_plain's."""
     with open_plain(path) as file:
         size = os.fstat(file.fileno()).st_size
         if size > most:

@@ -14,7 +14,7 @@ MAX_BYTES = 32 * 2**20
 
 
 def read(path: str) -> Document:
-    """Read a YAML or JSON file; whatever is wrong with it is in the document's problems."""
+    """Read a YAML or JSON file; its errors are in the document's problems."""
     name = path.replace(os.sep, "/")
     document = Document(name, "")
     try:
@@ -54,11 +54,11 @@ def parse(data: bytes, name: str, *, is_json: bool | None = None) -> Document:
 
 
 def _parse_yaml(name: str, text: str) -> Document:
-    from dmlcheck.files import libyaml, yaml_nodes
+    from dmlcheck.files import libyaml
 
-    document = Document(name, text, lambda: yaml_nodes.tree(text))
+    document = Document(name, text, lambda: libyaml.tree(text))
     document.value, document.item_lines, repeated, refused = libyaml.parse(document)
-    document.problems.extend(yaml_nodes.duplicates(document.name, document.text, repeated))
+    document.problems.extend(libyaml.duplicates(document.name, document.text, repeated))
     if refused is not None:
         document.refuse(str(refused), document.inside(refused.position), refused.help, refused.rule)
     return document

@@ -95,7 +95,7 @@ def ready(case: Case, *, with_outputs: bool = False) -> Ready | Exported:
         return Exported(case.id, reason="a negative case: nothing to run")
     if case.is_plain_desc:
         return Exported(case.id, reason="a plain desc: nothing to run")
-    prepared = prepare(case if with_outputs else case._replace(outputs=None), case.level)
+    prepared = prepare(case if with_outputs else case._replace(outputs=None))
     if prepared.desc is None or prepared.findings:
         return Exported(case.id, reason="it is not valid", problems=in_order(case.origin, prepared.findings))
     return Ready(case, prepared.desc, prepared.inputs, prepared.expected, bool(prepared.is_any))

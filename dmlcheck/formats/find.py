@@ -87,11 +87,11 @@ def is_report(path: str) -> bool:
     return isinstance(value, dict) and str(value.get("schema")).startswith("dmlcheck-")
 
 
-def inputs_beside(model: str) -> str:
+def inputs_file_of(model: str) -> str:
     """Return the path of a model's inputs, in the folder of the model."""
     return os.path.join(os.path.dirname(model), INPUTS).replace(os.sep, "/" if "/" in model else os.sep)
 
 
 def _is_finding(model: str) -> bool:
     name = os.path.basename(os.path.dirname(os.path.abspath(model)))
-    return name.startswith(FOUND_GRAPH) and os.path.isfile(inputs_beside(model))
+    return name.startswith(FOUND_GRAPH) and os.path.isfile(inputs_file_of(model))

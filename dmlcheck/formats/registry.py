@@ -108,7 +108,7 @@ FORMATS = (
         "a DxDispatch model",
         (".json",),
         has_form=_has_dispatchables,
-        cases="dmlcheck.formats.dxdispatch.cases:read_cases",
+        cases="dmlcheck.formats.dxdispatch.read:read_cases",
         validated="dmlcheck.models.graphs:validated_dispatches",
         evaluated="dmlcheck.models.graph_values:evaluated_commands",
         imported={"dxdispatch": "dmlcheck.formats.dxdispatch.importer:import_"},

@@ -10,7 +10,7 @@ from typing import Any
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.diagnostics.record import Checking, collected
 from dmlcheck.drawing.graphs import DrawnGraph, suits
-from dmlcheck.formats.find import inputs_beside
+from dmlcheck.formats.find import inputs_file_of
 from dmlcheck.graphs.buffers import to_bytes
 from dmlcheck.graphs.compute import run_steps
 from dmlcheck.graphs.records import Step
@@ -113,7 +113,7 @@ def save(model: Any, values: Mapping[str, Any], folder: str) -> tuple[str, str]:
     import numpy as np
 
     path = os.path.join(folder, MODEL)
-    inputs = inputs_beside(path)
+    inputs = inputs_file_of(path)
 
     with open(path, "wb") as file:
         file.write(model.SerializeToString())

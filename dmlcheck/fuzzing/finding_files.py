@@ -65,7 +65,7 @@ def finding_name(desc: OperatorDesc, answer: TrialAnswer) -> str:
     return safe_name("-".join(words))
 
 
-class Beside:
+class FilePlace:
     """A case file by its path, with the files of its larger values in a folder next to it, written over older ones."""
 
     def __init__(self, path: str) -> None:
@@ -84,7 +84,7 @@ class Beside:
 
 def write_case(path: str, found: Failing | Taken, about: FindingSource) -> None:
     """Write a case file of its own; OSError where it cannot be written."""
-    place = Beside(path)
+    place = FilePlace(path)
     write_finding(place, place.stem, found, about)
 
 

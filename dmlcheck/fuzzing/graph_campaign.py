@@ -144,9 +144,9 @@ class GraphCampaign:
         return False
 
     def _of_node(self, failing: FailingGraph, source: str) -> CampaignFinding | None:
-        """Return the finding of a node that fails alone, as a case; None where its fault is known.
+        """Return the finding of a node that fails by itself, as a case; None where its fault is known.
 
-        NotReducible where its desc does not fail alone.
+        NotReducible where its desc does not fail by itself.
         """
         with tempfile.TemporaryDirectory() as folder:
             path, inputs = save(model_of(failing.graph), failing.inputs, folder)

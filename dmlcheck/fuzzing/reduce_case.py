@@ -114,7 +114,7 @@ def _why(case: Case, answer: TrialAnswer) -> str:
 
 def _trials(case: Case) -> Iterator[Trial]:
     """Yield the trial of a case that can run; the values that it expects are the reference's."""
-    prepared = prepare(case._replace(outputs=None), case.level)
+    prepared = prepare(case._replace(outputs=None))
     if case.is_negative and prepared.excess is None:
         mismatch = check_invalid(case, prepared.findings)
         if mismatch is None and len(case.invalid or ()) == 1:

@@ -146,7 +146,12 @@ class Reducing:
         """Return the result of a trial, which runs only once; None without time. `what` and its inputs identify it."""
         if self.is_late:
             return None
-        key = what, _digest(inputs)
+        digest = hashlib.blake2b(digest_size=16)
+        for name, given in inputs.items():
+            for values in given if isinstance(given, list) else [given]:
+                digest.update(f"{name} {values.dtype} {values.shape} ".encode())
+                digest.update(values.tobytes())
+        key = what, digest.digest()
         if key not in self._tried:
             self.trials += 1
             self._tried[key] = run()
@@ -247,13 +252,3 @@ class Reducer(Reducing):
         entry = now.entry if isinstance(now, Taken) else ""
         answer = self.bench.answer(Trial(desc.spec.operator, notation(desc), {}, self.level, (entry,)))
         return Taken(desc, entry, answer) if answer.difference == now.answer.difference else None
-
-
-def _digest(inputs: Mapping[str, Any]) -> bytes:
-    """Return a digest of values, with their types and shapes."""
-    found = hashlib.blake2b(digest_size=16)
-    for name, given in inputs.items():
-        for values in given if isinstance(given, list) else [given]:
-            found.update(f"{name} {values.dtype} {values.shape} ".encode())
-            found.update(values.tobytes())
-    return found.digest()

@@ -65,7 +65,7 @@ def kind_of(result: CaseResult) -> tuple[str, FailureKind | None]:
 
 
 class GraphReducer(Reducing):
-    """Searches for simpler graphs that fail in the same way; a node fails alone only if that is what is reduced."""
+    """Searches for simpler graphs that fail in the same way; a node fails by itself only if that is what is reduced."""
 
     now: FailingGraph
 

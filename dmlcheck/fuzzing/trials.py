@@ -150,7 +150,7 @@ def result_of(trial: Trial, run: Run) -> CaseResult:
     )
     if is_of_desc:
         return run_case(case, run)
-    desc, findings = run.descs.validated(case, trial.level)
+    desc, findings = run.descs.validated(case)
     return run_case(case, run, Prepared(desc, dict(trial.inputs), findings=tuple(findings)))
 
 
@@ -190,7 +190,7 @@ class BenchApart:
         start = partial(Child, __name__, implementation, settings, timeout)
         start = partial(start, start_time=_START_TIME, shutdown_time=shutdown_time)
         self._pool: Pool[Job] = Pool(start, jobs)
-        self._most = 2 * jobs - 1  # one job has no draw begun beside that which is answered
+        self._most = 2 * jobs - 1  # one job has no other draw begun than the one that is answered
 
     def answer(self, work: Work) -> TrialAnswer:
         """Return the answer of the implementation to a unit of work, or the error that ended the process."""

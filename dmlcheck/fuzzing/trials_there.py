@@ -76,7 +76,7 @@ def _without_file(written: CaseOfFile) -> Trial | TrialAnswer:
         return TrialAnswer(ERRORED, "the case cannot be read")
     if case.invalid:
         return Trial(case.operator, case.desc, {}, case.level, case.invalid)
-    prepared = prepare(case, case.level)
+    prepared = prepare(case)
     if prepared.desc is None or prepared.findings:
         return TrialAnswer(ERRORED, "the case cannot be read")
     return Trial.of(prepared.desc, prepared.inputs, case.level)

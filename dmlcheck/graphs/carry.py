@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -10,16 +10,15 @@ import numpy as np
 
 from dmlcheck.descs.records import OperatorDesc, TensorDesc, TensorPart
 from dmlcheck.graphs.buffers import Array, from_bytes
-from dmlcheck.graphs.one_cause import add_shared, of_one_cause
 from dmlcheck.graphs.records import Step
-from dmlcheck.graphs.side import Carried, Side, rounding
+from dmlcheck.graphs.tensor_bounds import Carried, TensorBounds, rounding
 from dmlcheck.reference.arrays.data_types import infinite
-from dmlcheck.reference.ball.errors import Arithmetic, largest
+from dmlcheck.reference.ball.errors import Arithmetic, largest, plus
 from dmlcheck.reference.ball.numbers import Ball, NoBound
 from dmlcheck.reference.bindings import parameter, row
 from dmlcheck.reference.bounds import arithmetic_of, bounds, function_range
 from dmlcheck.reference.limits.precision import FLOAT32, IN_FLOAT32, Precision
-from dmlcheck.reference.rows import ELEMENTS, NORMS, RANKS, REMAINDERS, Spread
+from dmlcheck.reference.rows import CHOICES, ELEMENTS, NORMS, PRODUCTS, RANKS, REMAINDERS, WHOLE_STEPS, Spread
 from dmlcheck.specs.records import INPUT, OUTPUT
 from dmlcheck.values.layouts import viewed
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
@@ -57,26 +56,26 @@ def carried(
 
 def _carried(step: Step, held: Given, precision: Precision, *, wants_likely: bool) -> dict[str, Carried]:
     outputs = [part for part in step.desc.tensors(OUTPUT) if step.outputs.get(part.label)]
-    hard = _sides(step, outputs, held, precision, is_likely=False)
-    likely = _sides(step, outputs, held, precision, is_likely=True) if wants_likely else hard
-    return {step.outputs[label]: side.carried(likely[label]) for label, side in hard.items()}
+    hard = _bounds_of_outputs(step, outputs, held, precision, is_likely=False)
+    likely = _bounds_of_outputs(step, outputs, held, precision, is_likely=True) if wants_likely else hard
+    return {step.outputs[label]: one.carried(likely[label]) for label, one in hard.items()}
 
 
-def _sides(
+def _bounds_of_outputs(
     step: Step, outputs: list[TensorPart], held: Given, precision: Precision, *, is_likely: bool
-) -> dict[str, Side]:
+) -> dict[str, TensorBounds]:
     """Return the bounds of a step's outputs by label."""
     own = arithmetic_of(step.desc, precision._replace(factors=FLOAT32), is_likely=is_likely)
     parts = {part.label: part.tensor for part in step.desc.tensors(INPUT)}
     inputs = {label: _input(tensor, held[step.inputs[label]], own) for label, tensor in parts.items()}
     stored = {label: _stored(x, parts[label]) for label, x in inputs.items()}
     compute = partial(_of_step, step, outputs, parts, precision=precision, is_likely=is_likely)
-    sides = compute(inputs)
+    bounded = compute(inputs)
     shared = {label: _shared(tensor, held[step.inputs[label]], own) for label, tensor in parts.items()}
-    add_shared(step.desc, inputs, {label: x for label, x in shared.items() if x is not None}, sides, compute)
+    add_shared(step.desc, inputs, {label: x for label, x in shared.items() if x is not None}, bounded, compute)
     if any(stored[label] is not x for label, x in inputs.items()):
-        _differ(sides, compute(stored))
-    return sides
+        _differ(bounded, compute(stored))
+    return bounded
 
 
 def _stored(x: Any, tensor: TensorDesc) -> Any:
@@ -90,12 +89,12 @@ def _stored(x: Any, tensor: TensorDesc) -> Any:
     return Ball(value, np.where(is_new, 0.0, x.radius), x.arithmetic, x.terms)
 
 
-def _differ(sides: dict[str, Side], others: dict[str, Side]) -> None:
+def _differ(bounded: dict[str, TensorBounds], others: dict[str, TensorBounds]) -> None:
     """Leave elements without a bound where tensors that are stored give other results than numbers that are kept."""
-    for label, side in sides.items():
-        a, b = (one.radius * 0 if one.value is None else one.value for one in (side, others[label]))
-        is_same = (a == b) | (np.isnan(a) & np.isnan(b)) | (np.abs(a - b) < side.radius + others[label].radius)
-        side.radius = np.where(is_same, side.radius, np.inf)
+    for label, one in bounded.items():
+        a, b = (part.radius * 0 if part.value is None else part.value for part in (one, others[label]))
+        is_same = (a == b) | (np.isnan(a) & np.isnan(b)) | (np.abs(a - b) < one.radius + others[label].radius)
+        one.radius = np.where(is_same, one.radius, np.inf)
 
 
 def _of_step(
@@ -107,16 +106,16 @@ def _of_step(
     precision: Precision,
     is_likely: bool,
     has_one_cause: bool = False,
-) -> dict[str, Side]:
+) -> dict[str, TensorBounds]:
     """Return the bounds of a step's outputs by label, for its inputs, of which `parts` has the tensors.
 
     `has_one_cause` adds up the errors of the inputs as correlated ones.
     """
 
-    def run(given: Mapping[str, Any]) -> dict[str, Side]:
+    def run(given: Mapping[str, Any]) -> dict[str, TensorBounds]:
         return _bounded(step.desc, outputs, given, precision, is_likely=is_likely, has_one_cause=has_one_cause)
 
-    def exactly(given: Mapping[str, Any]) -> dict[str, Side]:
+    def exactly(given: Mapping[str, Any]) -> dict[str, TensorBounds]:
         return _bounded(_without_padding(step.desc), outputs, given, without_roundings=True)
 
     if has_one_cause:
@@ -131,15 +130,15 @@ def _of_step(
         power = 1 if has_one_cause or spread.by == NORMS else 2
         return _spread(run(values), exactly(_errors(inputs, spread, power)), power)
     try:
-        sides = run(inputs)
+        bounded = run(inputs)
     except NoBound:
-        sides = _lost(run({label: _rounded(x, parts[label]) for label, x in inputs.items()}))
+        bounded = _lost(run({label: _rounded(x, parts[label]) for label, x in inputs.items()}))
         if spread.by == RANKS:
-            _sort(sides["OutputValueTensor"], balls["InputTensor"], step.desc.values["Axis"])
-        return sides
+            _sort(bounded["OutputValueTensor"], balls["InputTensor"], step.desc.values["Axis"])
+        return bounded
     if kernel.tiles is ELEMENTS:
-        _stay_unbounded(sides, balls)
-    return sides
+        _stay_unbounded(bounded, balls)
+    return bounded
 
 
 def _may_spread(desc: OperatorDesc, spread: Spread, inexact: Collection[str], outputs: Iterable[TensorPart]) -> bool:
@@ -169,42 +168,42 @@ def _without_padding(desc: OperatorDesc) -> OperatorDesc:
     return desc._replace(values={**desc.values, "PaddingValue": 0}) if "PaddingValue" in desc.values else desc
 
 
-def _spread(own: dict[str, Side], spread: dict[str, Side], power: int) -> dict[str, Side]:
+def _spread(own: dict[str, TensorBounds], spread: dict[str, TensorBounds], power: int) -> dict[str, TensorBounds]:
     """Add the errors of all inputs, carried through a step, to the bounds of its outputs: any element may have them.
 
     The errors of the terms of a sum are independent of each other: their squares add up.
     """
-    for label, side in own.items():
+    for label, one in own.items():
         if label.startswith("OutputIndices"):
-            side.radius = np.full(side.radius.shape, np.inf)
+            one.radius = np.full(one.radius.shape, np.inf)
         else:
             more = spread[label]
             total = more.radius if more.value is None else np.abs(more.value) + more.radius
-            side.radius = side.radius + (np.sqrt(total) if power == 2 else total)
+            one.radius = one.radius + (np.sqrt(total) if power == 2 else total)
     return own
 
 
-def _stay_unbounded(sides: dict[str, Side], balls: Mapping[str, Ball]) -> None:
+def _stay_unbounded(bounded: dict[str, TensorBounds], balls: Mapping[str, Ball]) -> None:
     """Leave elements without a bound where an input has none, though the function has limits: they may be NaN."""
-    for side in sides.values():
+    for one in bounded.values():
         for x in balls.values():
-            if x.shape == side.tensor.sizes and not largest(x.radius) < np.inf:
-                side.radius = np.where(np.isinf(x.radius).reshape(-1), np.inf, side.radius)
+            if x.shape == one.tensor.sizes and not largest(x.radius) < np.inf:
+                one.radius = np.where(np.isinf(x.radius).reshape(-1), np.inf, one.radius)
 
 
-def _lost(sides: dict[str, Side]) -> dict[str, Side]:
+def _lost(bounded: dict[str, TensorBounds]) -> dict[str, TensorBounds]:
     """Leave outputs without any bound."""
-    for side in sides.values():
-        side.radius = np.full(side.radius.shape, np.inf)
-    return sides
+    for one in bounded.values():
+        one.radius = np.full(one.radius.shape, np.inf)
+    return bounded
 
 
-def _sort(side: Side, x: Ball, axis: int) -> None:
+def _sort(output: TensorBounds, x: Ball, axis: int) -> None:
     """Bound elements that were sorted: an element of any rank moves no more than the most of all along the axis."""
-    most = np.broadcast_to(x.radius.max(axis=axis, keepdims=True), side.tensor.sizes).reshape(-1)
-    is_float = side.tensor.data_type in FORMATS
-    value = np.zeros(1) if side.value is None else side.value
-    side.radius = most + rounding(value, most, side.tensor.data_type) if is_float else most
+    most = np.broadcast_to(x.radius.max(axis=axis, keepdims=True), output.tensor.sizes).reshape(-1)
+    is_float = output.tensor.data_type in FORMATS
+    value = np.zeros(1) if output.value is None else output.value
+    output.radius = most + rounding(value, most, output.tensor.data_type) if is_float else most
 
 
 def _rounded(x: Any, tensor: TensorDesc) -> Any:
@@ -220,13 +219,13 @@ def _bounded(
     inputs: Mapping[str, Any],
     precision: Precision = IN_FLOAT32,
     **options: Any,
-) -> dict[str, Side]:
+) -> dict[str, TensorBounds]:
     limits, has_jumps = function_range(desc), row(desc.spec.operator).kernel.jumps == REMAINDERS
-    sides = {part.label: Side(part.tensor, limits, has_jumps=has_jumps) for part in outputs}
+    bounded = {part.label: TensorBounds(part.tensor, limits, has_jumps=has_jumps) for part in outputs}
     asked = {part.label: np.broadcast_to(np.True_, part.tensor.sizes) for part in outputs}
     for label, at, bound in bounds(desc, desc.inputs_by_field(inputs), asked, precision, **options):
-        sides[label].put(at, bound)
-    return sides
+        bounded[label].put(at, bound)
+    return bounded
 
 
 def _input(tensor: TensorDesc, given: Array | Carried, arithmetic: Arithmetic) -> Any:
@@ -246,3 +245,108 @@ def _shared(tensor: TensorDesc, given: Array | Carried, arithmetic: Arithmetic) 
         return None
     shared = given.likely_shared if arithmetic.is_likely else given.shared
     return None if shared is None else viewed(tensor, shared)
+
+
+# ---- correlated errors of a step: they add up in a sum, while of independent errors the squares add up
+
+# An implementation rounds the same numbers in the same way, so that results that jump all do so in one direction. The
+# weights of an interpolation are computed once, and used in all channels.
+
+
+Compute = Callable[..., dict[str, TensorBounds]]
+
+
+def add_shared(
+    desc: OperatorDesc,
+    inputs: Mapping[str, Any],
+    shared: Mapping[str, Array],
+    bounded: dict[str, TensorBounds],
+    compute: Compute,
+) -> None:
+    """Add up the correlated errors of inputs in the outputs, and mark the correlated errors of the outputs.
+
+    `shared` has the correlated errors of inputs by label, and `compute` returns the bounds of the outputs for inputs.
+    """
+    jumps = row(desc.spec.operator).kernel.jumps
+    # The results jump where the operands are within their errors of a limit.
+    if jumps == WHOLE_STEPS or any(one.tensor.data_type not in FORMATS for one in bounded.values()):
+        if shared:
+            for label, other in compute(inputs, has_one_cause=True).items():
+                bounded[label].widen(other.radius)
+        for one in bounded.values():
+            one.shared = one.radius
+    elif row(desc.spec.operator).kernel.tiles is ELEMENTS:
+        _of_elements(desc, inputs, shared, bounded, compute)
+    elif shared or row(desc.spec.operator).kernel.interpolates:
+        _of_sums(desc, inputs, shared, bounded, compute)
+
+
+def _of_elements(
+    desc: OperatorDesc,
+    inputs: Mapping[str, Any],
+    shared: Mapping[str, Array],
+    bounded: dict[str, TensorBounds],
+    compute: Compute,
+) -> None:
+    """Mark the correlated errors in the results of an elementwise operator: the operands' own, and jumps."""
+    if shared:
+        others = compute({label: _parted(x, shared.get(label))[0] for label, x in inputs.items()})
+        for label, one in bounded.items():
+            one.shared = _excess(one.radius, others[label].radius)
+    floats = [inputs[part.label] for part in desc.tensors(INPUT) if part.tensor.data_type in FORMATS]
+    radii = [x.radius.reshape(-1) for x in floats if isinstance(x, Ball)]
+    if row(desc.spec.operator).kernel.jumps == CHOICES and radii:
+        for one in bounded.values():
+            is_jump = one.radius > 2 * np.maximum.reduce(radii)
+            one.shared = np.fmax(0.0 if one.shared is None else one.shared, np.where(is_jump, one.radius, 0.0))
+
+
+def _of_sums(
+    desc: OperatorDesc,
+    inputs: Mapping[str, Any],
+    shared: Mapping[str, Array],
+    bounded: dict[str, TensorBounds],
+    compute: Compute,
+) -> None:
+    """Add up the correlated errors in sums and other results; an interpolation has some of its own."""
+    exact = compute({label: _exact(x) for label, x in inputs.items()})
+    if shared:
+        both = {label: _parted(x, shared.get(label)) for label, x in inputs.items()}
+        others = compute({label: x for label, (x, _) in both.items()})
+        moved = compute({label: x for label, (_, x) in both.items()}, has_one_cause=True)
+        for label, one in bounded.items():
+            rest = others[label].radius
+            one.widen(rest + _excess(moved[label].radius, exact[label].radius))
+            one.shared = _excess(one.radius, rest)
+    kernel = row(desc.spec.operator).kernel
+    # The factors of sums of products take errors in both directions, but for whole numbers.
+    has_factors = kernel.sums == PRODUCTS and desc.tensors(INPUT)[0].tensor.data_type in FORMATS
+    for label, one in bounded.items():
+        more = exact[label].radius if kernel.interpolates else None
+        one.shared = None if has_factors else plus(one.shared, more)
+
+
+def _parted(x: Any, shared: Array | None) -> tuple[Any, Any]:
+    """Return an input without its correlated errors, and with only these."""
+    if not isinstance(x, Ball):
+        return x, x
+    if shared is None:
+        return x, _exact(x)
+    others, these = (Ball(x.value, each, x.arithmetic, x.terms) for each in (_excess(x.radius, shared), shared))
+    return others, these
+
+
+def _exact(x: Any) -> Any:
+    return Ball(x.value, None, x.arithmetic, x.terms) if isinstance(x, Ball) else x
+
+
+def of_one_cause(x: Any) -> Any:
+    """Return balls with correlated errors, anything else as it is."""
+    if not isinstance(x, Ball):
+        return x
+    return Ball(x.value, x.radius, x.arithmetic._replace(has_one_cause=True), x.terms)
+
+
+def _excess(radius: Array, other: Array) -> Array:
+    """Return the excess of a radius over another; 0 where both are infinite."""
+    return np.asarray(np.fmax(radius - other, 0.0))

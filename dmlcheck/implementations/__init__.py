@@ -103,7 +103,7 @@ KINDS = {
     ),
     "dxdispatch": ImplementationKind("dxdispatch", "DxDispatch", "DirectML, through Microsoft's DxDispatch", "EXE"),
     "recorded": ImplementationKind(
-        "recorded", "recorded", "the results of DxDispatch, or tensors of a model", "DIR|FILE.npz"
+        "dxdispatch", "recorded", "the results of DxDispatch, or tensors of a model", "DIR|FILE.npz"
     ),
     "command": ImplementationKind("command", "Command", "a program in any language", "CMD"),
     "python": ImplementationKind("", "", "the object that a call of NAME in a module returns", "MODULE:NAME"),

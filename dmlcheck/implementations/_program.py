@@ -1,21 +1,22 @@
-"""A process that answers many requests, through pipes that never block; only the end of its output is kept.
+"""Programs under test: one that answers many requests, and one for each case; only the end of its output is kept.
 
-Its streams have a thread each, since pipes cannot be waited for on every platform.
+A stream has a thread of its own, since pipes cannot be waited for on every platform.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+import os
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from queue import Empty, SimpleQueue
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 from dmlcheck.implementations import Failure, TimedOut
-from dmlcheck.processes.programs import ALONE, ended_text, kill
+from dmlcheck.processes.programs import OWN_GROUP, ended_text, kill
 
 MAX_LINE = 2**20  # bytes
 _MAX_WAITING = 16  # lines that nobody has asked for
@@ -32,7 +33,7 @@ class Program:
         """Start it; OSError or ValueError if that cannot be done."""
         pipe = subprocess.PIPE
         # No shell: the words are the user's own command line.
-        self.process = subprocess.Popen(words, bufsize=0, stdin=pipe, stdout=pipe, stderr=pipe, **ALONE)  # noqa: S603
+        self.process = subprocess.Popen(words, bufsize=0, stdin=pipe, stdout=pipe, stderr=pipe, **OWN_GROUP)  # noqa: S603
         self.requests: SimpleQueue[bytes | None] = SimpleQueue()
         self.lines: SimpleQueue[bytes | Failure | str] = SimpleQueue()
         self.last = bytearray()
@@ -168,3 +169,63 @@ def plain_text(text: str, most: int = _SHOWN) -> str:
     whole = "".join(letter if letter.isprintable() else " " for letter in text[: 2 * most])
     whole = " ".join(whole.split())
     return whole if len(whole) <= most else whole[: most - 3] + "..."
+
+
+# ---- programs for one case: they have a time limit, and a limit of kept output
+
+
+MOST = 64 * 2**10  # bytes kept of the end of a program's output
+_GRACE = 5.0  # seconds for a program's output to arrive after its end
+
+
+class Exited(NamedTuple):
+    """A program that ended: its exit code, and the end of its output."""
+
+    code: int
+    text: str
+
+
+def run(arguments: Sequence[str], folder: str, timeout: float | None) -> Exited:
+    """Run a program in a folder to its end; TimedOut after `timeout` seconds, and then it is killed with its processes.
+
+    OSError if it cannot be started.
+    """
+    process = subprocess.Popen(  # noqa: S603 - the user names the program
+        arguments,
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        **OWN_GROUP,
+    )
+    kept = bytearray()
+    stream = process.stdout or open(os.devnull, "rb")  # noqa: SIM115 - there is one: a pipe was asked for
+    reader = threading.Thread(target=_keep, args=(stream, kept), daemon=True)
+    reader.start()
+    try:
+        code = process.wait(timeout)
+    except subprocess.TimeoutExpired:
+        raise TimedOut(f"{timeout:g}") from None
+    finally:
+        if process.poll() is None:
+            kill(process)
+            process.wait()
+        reader.join(_GRACE)  # a process that the program left running may hold the pipe open
+        if not reader.is_alive():
+            stream.close()
+    return Exited(code, bytes(kept).decode("utf-8", "replace"))
+
+
+def _keep(stream: IO[bytes], kept: bytearray) -> None:
+    """Read a stream to its end, so that no writer waits, and keep the end of its text."""
+    with contextlib.suppress(OSError, ValueError):
+        while chunk := os.read(stream.fileno(), MOST):
+            kept += chunk
+            del kept[:-MOST]
+
+
+def sentence_end(text: str) -> str:
+    """Return the end of a program's output as the end of a sentence."""
+    kept = [line.rstrip() for line in text.splitlines() if line.strip()]
+    end = "\n".join(kept[-12:])[-2000:]
+    return f"; it printed\n{end}" if end else ", and printed nothing"

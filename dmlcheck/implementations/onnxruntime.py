@@ -36,10 +36,13 @@ _SILENT = 4  # fatal errors only
 _NO_KERNEL = re.compile(r"(?:implementation|kernel) for (?:the node \S+:)?(\w+)\(")
 _NOT_FOR_PROVIDER = re.compile(r"\bnot (?:implemented|supported) (?:for|on) (?:the )?CPU\b")  # in the words of kernels
 _TOO_OLD = re.compile(r"is under development and support for this is limited|Unsupported model IR version")
+_NO_INPUT = "can't be converted to MLDataType"  # an array of the package ml_dtypes
+_NO_OPERATOR = re.compile(r"(\S+?)(?:\(-?\d+\))? is not a registered function/op")
 _NO_ARRAY = "No corresponding Numpy type for Tensor Type"
 _NO_FALLBACK = "fallback to CPU EP has been explicitly disabled"
+_NOT_SUPPORTED = re.compile(r"not (?:currently )?(?:supported|implemented)|only supports", re.IGNORECASE)
 _LIMIT = re.compile(
-    r"not (?:currently )?(?:supported|implemented)|only supports|IsScalarOr1ElementVector|size_ % 2 == 1"
+    rf"{_NOT_SUPPORTED.pattern}|IsScalarOr1ElementVector|size_ % 2 == 1"
     r"|(?:alpha|beta)_ > 0|same as head_size|Pad should be smaller than kernel"
     r"|Invalid value/s in sequence_lens|Computed output dimension is <= 0|output_padding \(\d+\) may be too large",
     re.IGNORECASE,
@@ -107,9 +110,12 @@ class OnnxRuntime(Implementation):
         self.ran_elsewhere = False
         try:
             session = self._model_session(model, is_strict=self.provider != CPU)
-            return dict(zip(keep, session.run(keep, inputs), strict=True))
+            found = dict(zip(keep, session.run(keep, inputs), strict=True))
         except Exception as error:
             raise self._model_problem(error) from error
+        if any(value is None for value in found.values()):
+            raise Unsupported("an output is an optional without a value, of which onnxruntime gives nothing")
+        return found
 
     def _model_session(self, model: bytes | str, *, is_strict: bool) -> Any:
         options = _options(self._runtime, self.provider if is_strict else CPU)
@@ -160,7 +166,13 @@ class OnnxRuntime(Implementation):
         text = " ".join(str(error).split())
         if _TOO_OLD.search(text):
             return Unsupported(f"onnxruntime {self.version} does not know the model's opset")
-        if type(error).__name__ == "NotImplemented" or _NOT_FOR_PROVIDER.search(text):
+        unknown = _NO_OPERATOR.search(text)
+        if unknown is not None:
+            return Unsupported(f"onnxruntime {self.version} has no {unknown[1]}")
+        if _NO_INPUT in text:
+            return Unsupported("onnxruntime takes no array of the data type of an input")
+        is_refused = _NOT_SUPPORTED.search(text) or _NOT_FOR_PROVIDER.search(text)
+        if type(error).__name__ == "NotImplemented" or is_refused:
             return Unsupported(f"{self.provider}: {_words(text)}")
         if _NO_ARRAY in text:
             kind = text.partition(f"{_NO_ARRAY}.")[2].strip()  # which 1.23 does not say

@@ -19,7 +19,7 @@ class Implementation:
 
     - `name` is for diagnostics; `version` and `device` describe the implementation, "" if they are not known, and
       `feature_level` is that of DirectML's library.
-    - `is_directml` says whether it is DirectML, by whatever runs it; None if it does not say.
+    - `is_directml` says whether it is DirectML, whichever program runs it; None if it does not say.
     - `validates`: it gets invalid descs too, with zeros as inputs, and refuses them by raising Refused or ValueError.
     - `executes` is false for a library of DirectML without a device: it is only asked, by `create_operator`, which
       returns a LibraryAnswer.
@@ -50,7 +50,7 @@ class Implementation:
     tensor: Any = None
 
     def unsupported(self, desc: OperatorDesc) -> str | None:  # noqa: ARG002 - any desc
-        """Return why the implementation cannot run a desc, or None when it can as far as the desc tells."""
+        """Return why the implementation cannot run a desc, or None when nothing in the desc prevents it."""
         return None
 
     def run(self, desc: OperatorDesc, inputs: dict[str, Any]) -> dict[str, Array]:

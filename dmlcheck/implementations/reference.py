@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from dmlcheck import __version__
@@ -10,7 +9,7 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.implementations.protocol import Implementation
 
 if TYPE_CHECKING:
-    from dmlcheck.reference.engine import Array, ComputedOutput
+    from dmlcheck.reference.engine import Array
 
 
 class Reference(Implementation):
@@ -29,14 +28,6 @@ class Reference(Implementation):
 
     def run(self, desc: OperatorDesc, inputs: dict[str, Any]) -> dict[str, Array]:
         """Return the outputs of a valid desc."""
-        return self._engine.run(desc, inputs)  # type: ignore[no-any-return]
-
-    def evaluate(self, desc: OperatorDesc, inputs: dict[str, Any]) -> dict[str, ComputedOutput]:
-        """Return the outputs of a valid desc, each with a mask of its undefined elements."""
-        return self._engine.evaluate(desc, inputs)  # type: ignore[no-any-return]
-
-    @cached_property
-    def _engine(self) -> Any:
         from dmlcheck.reference import engine
 
-        return engine
+        return engine.run(desc, inputs)

@@ -1,15 +1,20 @@
-"""Which support rows, table edges, constraints, enumeration values and layouts a set of cases exercises."""
+"""The coverage by cases: support rows, edges, constraints, enumeration values, layouts; and where results come from."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise, product
 from typing import NamedTuple
 
+from dmlcheck import validation
 from dmlcheck.cases.records import Case
 from dmlcheck.descs.read import read_desc
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
-from dmlcheck.specs.names import ENUMS, LEVEL_ORDER, LEVELS
+from dmlcheck.inspection.bases import earlier_releases
+from dmlcheck.onnx.export.mappings import mappings
+from dmlcheck.specs.load import full_name
+from dmlcheck.specs.names import ENUMS, LEVEL_ORDER, LEVELS, short_operator
 from dmlcheck.specs.records import Constraint, OperatorSpec, SupportTable
 from dmlcheck.validation.support_tables import support_table
 
@@ -240,3 +245,132 @@ def _layouts(tensor: TensorDesc) -> Iterator[str]:
         yield "padded"
     if tensor.flags == "OWNED_BY_DML":
         yield "owned by DirectML"
+
+
+# ---- whether the bundled cases of an operator leave nothing of its spec out, and agree with it
+
+
+def case_problems(spec: OperatorSpec, cases: list[Case]) -> Iterator[str]:
+    """Yield the gaps and mistakes of the bundled cases of an operator."""
+    for case in cases:
+        if full_name(case.operator) != spec.operator:
+            yield f"{case.id} is a case of {case.operator}"
+        if not case.source:
+            yield f"{case.id} has no source"
+        yield from earlier_releases(spec, case.id, case.source or "")
+        own = case.tolerance  # the source explains an exact one
+        if own is not None and not (own.reason or case.note or (own.exact and case.source)):
+            yield f"{case.id} has its own tolerance and no reason for it"
+        yield from _positive_problems(case)
+    yield from _unbroken(spec, cases)
+    yield from _examples(spec, cases)
+    yield from _table_problems(spec, cases)
+    if spec.kernel and not any(case.is_without_results for case in cases):
+        yield "no case has inputs without outputs, to compare implementations with the reference engine"
+
+
+def _positive_problems(case: Case) -> Iterator[str]:
+    """Yield why a case that claims to be valid is not."""
+    if not case.is_negative:
+        _, findings = validation.validate(case.operator, case.desc, case.level)
+        yield from (f"{case.id} is not valid: {finding.rule}: {finding.message}" for finding in findings)
+
+
+def _table_problems(spec: OperatorSpec, cases: list[Case]) -> Iterator[str]:
+    broken = rejected(spec, cases)
+    yield from (f"no case is rejected for {edge}" for edge in table_edges(spec) if edge not in broken)
+    found = of_operator(spec, cases).parts["support rows accepted"]
+    yield from (f"no case is accepted in {row}" for row in found.missing)
+    computed = accepted(spec, [case for case in cases if case.outputs is not None])
+    yield from (f"no case with outputs has {part}" for part in newest_parts(spec) if part not in computed)
+
+
+def _unbroken(spec: OperatorSpec, cases: list[Case]) -> Iterator[str]:
+    """Yield the rows that no case breaks and one should."""
+    listed = {entry for case in cases for entry in case.invalid or ()}
+    for row in rows_to_break(spec):
+        if f"{spec.short}/{row.id}" not in listed:
+            yield f"no case breaks {row.id}"
+
+
+def _examples(spec: OperatorSpec, cases: list[Case]) -> Iterator[str]:
+    sources = [case.source or "" for case in cases if not case.is_negative]
+    for example in spec.examples:
+        if not any(source.endswith(example) for source in sources):
+            yield f"no case has the page's {example}"
+
+
+# ---- where the expected results of cases come from, operator by operator, as the sources of the cases say
+
+
+_PATTERNS = {
+    "page": r"_OPERATOR_DESC|\bpage|errat|remark|description|documentation|constraint|support table|\bfield",
+    "hand": r"by hand|closed form",
+    "program": r"mpmath|fraction|exact|arithmetic|python|numpy|program",
+    "standard": r"IEEE 754",
+    "onnxruntime": r"onnx ?runtime",
+    "onnx": r"onnx's|ReferenceEvaluator|onnx node|\bONNX \d",
+    "PyTorch": r"pytorch|torch",
+    "vendor": r"DirectML's outputs|on DirectML|DirectML took|published|known.answer|Random123",
+    "measured": r"DirectML \d[\d., and]* on ",
+    "property": r"property|transpose of|inverse of",
+    "open": r"unspecified|left open|open point|no source says|does not say",
+}
+_FINDERS = {kind: re.compile(pattern, re.IGNORECASE).search for kind, pattern in _PATTERNS.items()}
+OTHER = "other"
+KINDS: Mapping[str, str] = {
+    "page": "an example, a formula or a rule of the operator's page, or an erratum",
+    "hand": "worked out by hand",
+    "program": "an independent program: exact fractions, mpmath, plain Python or NumPy",
+    "standard": "IEEE 754",
+    "onnxruntime": "ONNX Runtime",
+    "onnx": "the evaluator or the tests of onnx",
+    "PyTorch": "PyTorch",
+    "vendor": "results that a vendor or an author published",
+    "measured": "DirectML itself, executed: the source names releases, device and date",
+    "property": "a property that the result must have",
+    "open": "the documentation leaves the result open",
+    OTHER: "something else that the case names",
+}
+
+
+class Evidence(NamedTuple):
+    """The evidence for an operator's results: the number of its cases with results, by kind of source.
+
+    A source may be of several kinds. `sources` are the sources themselves with the number of their cases. `compared`
+    counts the cases without results, on which implementations are compared with the reference engine, and `legality`
+    the cases that only say whether a desc is valid. `has_onnx` says that ONNX has the operator: its cases then run on
+    ONNX Runtime too.
+    """
+
+    operator: str
+    results: int
+    kinds: Mapping[str, int]
+    sources: Mapping[str, int]
+    compared: int
+    legality: int
+    has_onnx: bool = False
+
+
+def evidence(operator: str, cases: Iterable[Case]) -> Evidence:
+    """Return the evidence for an operator's results in its cases."""
+    sources: dict[str, int] = {}
+    compared = legality = 0
+    for case in cases:
+        if case.is_without_results:
+            compared += 1
+        elif case.outputs is None:
+            legality += 1
+        else:
+            sources[case.source or ""] = sources.get(case.source or "", 0) + 1
+    kinds = dict.fromkeys(KINDS, 0)
+    for source, count in sources.items():
+        for kind in source_kinds(source):
+            kinds[kind] += count
+    has_onnx = short_operator(operator) in mappings()
+    return Evidence(operator, sum(sources.values()), kinds, sources, compared, legality, has_onnx)
+
+
+def source_kinds(source: str) -> tuple[str, ...]:
+    """Return the kinds of a source, in the order of KINDS."""
+    return tuple(kind for kind, found in _FINDERS.items() if found(source)) or (OTHER,)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from dmlcheck.specs.names import LEVEL_ORDER, RELEASES
+from dmlcheck.specs.names import LEVEL_ORDER, PRERELEASES, RELEASES, REPORTED, releases_of
 from dmlcheck.specs.records import Constraint, OperatorSpec, Releases, SupportTable, TakenValues
 
 Condition = Mapping[str, tuple[Any, ...]]
@@ -110,3 +110,23 @@ def _between(level: str, low: str, high: str) -> bool:
 
 def _below(level: str, other: str) -> bool:
     return LEVEL_ORDER[level] < LEVEL_ORDER[other]
+
+
+# ---- the evidence for the rows of a feature level
+
+
+_UNFOUND = "No build of DirectML that reports this level was found."
+
+
+def level_evidence(level: str) -> str:
+    """Return in sentences what the rows of a feature level stand on."""
+    releases = releases_of(level)
+    if releases and releases[-1] in REPORTED:
+        reported = REPORTED[releases[-1]]
+        return f"{_UNFOUND} DirectML {releases[-1]} reports {reported}, takes the descs of this level, and was asked."
+    if releases:
+        return f"DirectML {' and '.join(releases)} has this level, and was asked which descs it accepts."
+    asked = [build for build, reported in PRERELEASES.items() if reported == level]
+    if asked:
+        return f"Of the builds that report this level, only a pre-release was found and asked: {asked[0]}."
+    return f"{_UNFOUND} Its rows come from the documentation."

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from dmlcheck.inspection.executed import executed_dict, runs_of
-from dmlcheck.inspection.level_evidence import level_evidence
-from dmlcheck.inspection.operator_record import OperatorRecord
-from dmlcheck.specs.about import FAMILIES, AboutOperator
+from dmlcheck.inspection.level_diff import level_evidence
+from dmlcheck.reference.ball.roundings import limits_and_sources, rounding, words
+from dmlcheck.reference.bindings import row
+from dmlcheck.specs.about import FAMILIES, AboutOperator, load_about
 from dmlcheck.specs.c_types import c_type
+from dmlcheck.specs.counterparts import LibraryCounterpart, counterparts
+from dmlcheck.specs.lineage import Version, lineage, older_operator, version
+from dmlcheck.specs.load import load_spec
 from dmlcheck.specs.names import ENUMS, FEATURE_LEVELS, LEVELS, WINDOWS, first_windows, releases_of
 from dmlcheck.specs.recipes import Recipe, thread_address
 from dmlcheck.specs.records import (
@@ -205,3 +212,67 @@ def _tolerance_dict(row: Tolerance) -> dict[str, Any]:
     """Return the arguments and conditions of a row, without those that it does not have."""
     said = {key: value for key, value in row._asdict().items() if value not in (None, False, (), "")}
     return {key: list(value) if isinstance(value, tuple) else value for key, value in said.items()}
+
+
+# ---- all that is known of an operator in one record
+
+
+class OperatorRecord(NamedTuple):
+    """An operator's spec, its texts for readers, and the facts that follow from both.
+
+    `formula` is how the reference engine computes it, in words; `older` is the operator that it comes after; `version`
+    is the change since then, and `versions` has all of a line.
+    """
+
+    spec: OperatorSpec
+    about: AboutOperator
+    formula: tuple[str, ...]
+    counterparts: tuple[LibraryCounterpart, ...]
+    older: str | None
+    version: Version
+    versions: tuple[Version, ...]
+
+
+def operator_record(spec: OperatorSpec) -> OperatorRecord:
+    """Return the record of an operator."""
+    about = load_about(spec.operator)
+    return OperatorRecord(
+        spec=spec,
+        about=about,
+        formula=tuple(formula_texts(spec.operator)),
+        counterparts=tuple(counterparts(spec, about)),
+        older=older_operator(spec),
+        version=version(spec),
+        versions=lineage(spec),
+    )
+
+
+# ---- the formulas of kernels as text, and the elementary functions in them
+
+
+def formula_texts(operator: str) -> list[str]:
+    """Return the paragraphs of a kernel's docstring: its formula, and the meaning of the names in it.
+
+    Functions of NumPy and of `special` have none, since their names say what they compute.
+    """
+    function = row(operator).kernel.function
+    text = None if isinstance(function, np.ufunc) or function.__module__ == _SPECIAL else inspect.getdoc(function)
+    return [" ".join(part.split()) for part in (text or "").split("\n\n") if part]
+
+
+def is_computed(operator: str) -> bool:
+    """Whether an operator rounds, so that its tolerance follows from its formula."""
+    return row(operator).kernel.is_exact is not True
+
+
+def rounding_texts(operator: str, data_type: str = "FLOAT32") -> list[tuple[str, str]]:
+    """Return the elementary functions in an operator's formula, each with its rounding and the source of that."""
+    return [(name, words(rounding(name, data_type))) for name in load_spec(operator).functions]
+
+
+def rounding_limits(operator: str, data_type: str = "FLOAT32") -> list[tuple[str, list[tuple[str, str]]]]:
+    """Return the elementary functions in an operator's formula, each with its limits and their sources."""
+    return [(name, limits_and_sources(rounding(name, data_type))) for name in load_spec(operator).functions]
+
+
+_SPECIAL = "dmlcheck.reference.functions.special"

@@ -21,7 +21,7 @@ from dmlcheck.models.process import tensors_of
 from dmlcheck.models.smallest_group import Group, Smallest
 from dmlcheck.models.whole_model import as_given, takes_paths
 from dmlcheck.onnx.model.parts import model_of_nodes, read_from_outside
-from dmlcheck.running.computed import Nothing
+from dmlcheck.running.computed import NoOutputs
 from dmlcheck.running.results import ERRORED, FAILED, PASSED, Bisected, CaseResult, Together
 from dmlcheck.running.verdict import Limits, Verdict
 
@@ -144,7 +144,7 @@ class ModelBisection:
         if part is None:
             return None
         found = self._run(part)
-        if isinstance(found, Nothing):
+        if isinstance(found, NoOutputs):
             self.unjudged += 1
             return None
         if all(_is_same(found[name], self.tensors[name]) for name in part.outputs):
@@ -177,13 +177,13 @@ class ModelBisection:
         """Whether a tensor is an output of the model, or a node outside of some nodes reads it."""
         return name in self.outputs or not inside.issuperset(self.readers.get(name, ()))
 
-    def _run(self, part: Submodel) -> Mapping[str, Any] | Nothing:
+    def _run(self, part: Submodel) -> Mapping[str, Any] | NoOutputs:
         if not part.outputs:
             return {}
         self.runs += 1
         with as_given(part.proto) as given:
             if isinstance(given, str) and not takes_paths(self.implementation):
-                return Nothing("it takes models of up to 2 GiB")
+                return NoOutputs("it takes models of up to 2 GiB")
             return tensors_of(given, part.inputs, list(part.outputs), self.implementation, is_optimized=True)
 
     def _verdict(self, nodes: list[NodeCase], part: Submodel, found: Mapping[str, Any]) -> Verdict | None:

@@ -10,7 +10,7 @@ from dmlcheck.cases.records import Case
 from dmlcheck.diagnostics.record import Diagnostic, Finding
 from dmlcheck.diagnostics.wording import cut, did_you_mean
 from dmlcheck.files.document import Position
-from dmlcheck.models.inputs import given_inputs, random_inputs
+from dmlcheck.models.inputs import ModelInputs, given_inputs, random_inputs
 from dmlcheck.onnx.descs.node import Unmapped
 from dmlcheck.onnx.export.records import BYTES_OF
 from dmlcheck.onnx.model.file import read_to_run
@@ -75,7 +75,8 @@ class NodeCase(NamedTuple):
 class Loaded(NamedTuple):
     """A model ready to run: the onnx.ModelProto, its constants as onnx.TensorProto, its nodes and its inputs.
 
-    `symbols` are the names that the file gives to sizes, `kinds` the element types of tensors, if known.
+    `symbols` are the names that the file gives to sizes, `kinds` the element types of tensors, if known. `any_numbers`
+    are the inputs with random whole numbers of no known use.
     """
 
     proto: Any
@@ -84,11 +85,22 @@ class Loaded(NamedTuple):
     inputs: Mapping[str, Any]
     symbols: frozenset[str] = frozenset()
     kinds: Mapping[str, str] = {}
+    any_numbers: frozenset[str] = frozenset()
 
     def opset(self, node: Any) -> int:
         """Return the version of ONNX's own operators, or of the domain of a node."""
         versions = {entry.domain: int(entry.version) for entry in self.proto.opset_import}
         return versions.get("", versions.get(node.domain, 1))
+
+    def any_numbers_of(self, node: NodeCase) -> list[str]:
+        """Return the inputs of random whole numbers of no known use that a node depends on."""
+        if not self.any_numbers:
+            return []
+        wanted = set(node.reads)
+        for each in reversed(self.nodes[: self.nodes.index(node)]):
+            if not wanted.isdisjoint(each.node.output):
+                wanted.update(each.reads)
+        return sorted(self.any_numbers & wanted)
 
     def makers(self, names: Iterable[str]) -> list[str]:
         """Return the names of the nodes that give some tensors."""
@@ -120,11 +132,11 @@ def loaded(target: Target, asked: ModelRequest, implementation: Any) -> Loaded |
             given = random_inputs(proto, read.weights, asked.sizes, asked.seed)
         if given is not None and given.findings:
             return UnusableModel(tuple(map(ModelOrigin(target.name).diagnostic, given.findings)), read.symbols)
-        inputs = {} if given is None else dict(given.arrays)
+        given = ModelInputs({}) if given is None else given
         weights = frozenset(read.weights)
         nodes = node_cases(proto, target.name, read.weights)
         kinds = element_types(proto, [one for name, one in read.weights.items() if name in weights])
-        return Loaded(proto, read.weights, nodes, inputs, read.symbols, kinds)
+        return Loaded(proto, read.weights, nodes, dict(given.arrays), read.symbols, kinds, given.any_numbers)
     except Unreadable as wrong:
         return UnusableModel((wrong.diagnostic()._replace(file=target.name),))
 

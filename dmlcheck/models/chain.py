@@ -13,7 +13,7 @@ from dmlcheck.diagnostics.wording import figure
 from dmlcheck.graphs.buffers import Array
 from dmlcheck.graphs.carry import carried
 from dmlcheck.graphs.records import Graph
-from dmlcheck.graphs.side import Carried
+from dmlcheck.graphs.tensor_bounds import Carried
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.models.step_verdict import as_numbers, judge_carried
 from dmlcheck.reference.limits.work import TooMuchWork

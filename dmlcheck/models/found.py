@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dmlcheck.cases.find import Target
-from dmlcheck.formats.find import inputs_beside
+from dmlcheck.formats.find import inputs_file_of
 from dmlcheck.implementations.protocol import Adapted
 from dmlcheck.models.cases import Loaded, ModelRequest, node_cases
 from dmlcheck.models.reference_nodes import ReferenceNodes, Uncomputed
@@ -43,7 +43,7 @@ class WithModels:
         self._now: ModelExecution | None = None
 
     def _model(self, target: Target, plan: Plan) -> ModelExecution:
-        asked = ModelRequest(inputs=inputs_beside(target.file), is_bisecting=True)
+        asked = ModelRequest(inputs=inputs_file_of(target.file), is_bisecting=True)
         return ModelExecution(target, plan, asked, implementation=self.implementation)
 
     @property

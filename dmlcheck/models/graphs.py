@@ -10,8 +10,7 @@ from dmlcheck.descs.read import read_desc
 from dmlcheck.diagnostics.record import MAX_PROBLEMS, NOTE, WARNING, Diagnostic, Finding
 from dmlcheck.diagnostics.wording import counted, cut, is_or_are
 from dmlcheck.formats.dml_graph.graph import read_graph
-from dmlcheck.formats.dxdispatch.cases import operator_cases
-from dmlcheck.formats.dxdispatch.read import read_model
+from dmlcheck.formats.dxdispatch.read import operator_cases, read_model
 from dmlcheck.formats.registry import Opened
 from dmlcheck.graphs.check import CheckDesc, Checked, CheckedDesc, checked
 from dmlcheck.graphs.records import GraphFile

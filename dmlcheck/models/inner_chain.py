@@ -13,7 +13,7 @@ from dmlcheck.comparison.records import OutputResult
 from dmlcheck.diagnostics.record import Finding
 from dmlcheck.diagnostics.wording import braces, cut
 from dmlcheck.graphs.buffers import Array
-from dmlcheck.graphs.side import Carried
+from dmlcheck.graphs.tensor_bounds import Carried
 from dmlcheck.models.cases import Loaded, NodeCase
 from dmlcheck.models.chain import Chain
 from dmlcheck.models.chain_nodes import follow_node, known_arrays

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,10 +34,11 @@ class Input(NamedTuple):
 
 
 class ModelInputs(NamedTuple):
-    """The inputs of a model by name, or the diagnostics of them."""
+    """The inputs of a model by name, or the diagnostics of them; `any_numbers` are whole numbers of no known use."""
 
     arrays: Mapping[str, Any]
     findings: tuple[Finding, ...] = ()
+    any_numbers: frozenset[str] = frozenset()
 
 
 def model_inputs(model: Any) -> list[Input]:
@@ -146,14 +147,22 @@ def random_inputs(model: Any, weights: Mapping[str, Any], sizes: Mapping[str, in
     if findings:
         return ModelInputs({}, tuple(findings))
     shapes = {one.name: tuple(_size(size, sizes) or 0 for size in one.sizes) for one in wanted}
-    known = {**{tensor.name: tuple(tensor.dims) for tensor in weights.values()}, **shapes}
+    declared = {value.name: own for value in model.graph.output if (own := _declared(value))}
+    known = {**declared, **{tensor.name: tuple(tensor.dims) for tensor in weights.values()}, **shapes}
     uses = uses_of(model, known)
     rng = np.random.default_rng(seed)
     arrays = {one.name: _random(one, shapes[one.name], uses[one.name], rng) for one in wanted}
     lengths = {one.name: uses[one.name] for one in wanted if uses[one.name].length}
     for name, use in lengths.items():
         arrays[name][...] = _length(use, shapes, arrays, uses)
-    return ModelInputs(arrays)
+    is_whole = {name for name, array in arrays.items() if array.dtype.kind in "iu" and array.size}
+    return ModelInputs(arrays, any_numbers=frozenset(name for name in is_whole if uses[name] == Use()))
+
+
+def of_any_numbers(names: Sequence[str]) -> str:
+    """Return the help for a node that does not take numbers that follow from inputs of random whole numbers."""
+    verb = "holds" if len(names) == 1 else "hold"
+    return f"{', '.join(names)} {verb} random whole numbers, which the model may not take: give others with --inputs"
 
 
 def contradiction(sizes: Mapping[str, int]) -> str | None:
@@ -198,6 +207,12 @@ def _size(size: int | str, sizes: Mapping[str, int]) -> int | None:
         parts = [int(part) if part.isdigit() else _size(part, sizes) for part in map(str.strip, size.split("+"))]
         return None if None in parts else sum(filter(None, parts))
     return 0 if _PAST in size.lower() else None
+
+
+def _declared(value: Any) -> tuple[int, ...]:
+    """Return the sizes that a model declares for a tensor, none unless all are known."""
+    sizes = [dim.dim_value for dim in value.type.tensor_type.shape.dim]
+    return tuple(map(int, sizes)) if all(sizes) else ()
 
 
 def _random(one: Input, shape: tuple[int, ...], use: Use, rng: np.random.Generator) -> Any:

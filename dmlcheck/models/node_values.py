@@ -16,7 +16,7 @@ from dmlcheck.models.whole_model import WholeModel
 from dmlcheck.onnx.descs.node import Unmapped
 from dmlcheck.onnx.model.parts import bytes_of_kind, join_weights, model_of_node
 from dmlcheck.onnx.reading import constant, first_line
-from dmlcheck.running.computed import Nothing
+from dmlcheck.running.computed import NoOutputs
 from dmlcheck.values.number_formats import NUMPY_TYPES
 
 
@@ -24,7 +24,7 @@ class NodeTensors(NamedTuple):
     """The tensors that a node reads and gives, by name, without constants; or why there are none, or it is skipped."""
 
     tensors: Mapping[str, Any] = {}
-    nothing: Nothing | None = None
+    nothing: NoOutputs | None = None
     skipped: Unjudged | None = None
 
 
@@ -96,7 +96,7 @@ def run_node(
         return NodeTensors(skipped=Unjudged("not-mapped", f"it makes no model of its own: {first_line(error)}"))
     names = [name for name in node.node.output if name]
     found = tensors_of(data, {**inputs, **tables}, names, implementation)
-    if isinstance(found, Nothing):
+    if isinstance(found, NoOutputs):
         return NodeTensors(inputs, nothing=found)
     return _of_found(found, inputs, model.kinds, elsewhere=implementation.ran_elsewhere)
 
@@ -178,7 +178,7 @@ def of_whole(
             continue
         begin(node)
         found = next(kept)
-        if isinstance(found, Nothing):
+        if isinstance(found, NoOutputs):
             yield node, NodeTensors(nothing=found)
         elif isinstance(found, str):
             yield node, NodeTensors(skipped=Unjudged("unsupported-by-implementation", found))

@@ -16,13 +16,13 @@ from dmlcheck.diagnostics.wording import braces, cut
 from dmlcheck.graphs.buffers import Array, to_bytes
 from dmlcheck.graphs.compute import step_inputs
 from dmlcheck.graphs.records import Graph
-from dmlcheck.graphs.side import Carried
+from dmlcheck.graphs.tensor_bounds import Carried
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.models.step_verdict import Named, judge_steps, labelled
 from dmlcheck.onnx.attributes import attributes_of
 from dmlcheck.onnx.descs.graph import graph_of
 from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped
-from dmlcheck.onnx.model.function_steps import steps_of_function
+from dmlcheck.onnx.model.inlined_functions import steps_of_function
 from dmlcheck.onnx.model.node_outputs import forms_of_outputs
 from dmlcheck.onnx.model.parts import has_graphs
 from dmlcheck.onnx.operators import table

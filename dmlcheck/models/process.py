@@ -10,7 +10,8 @@ from dmlcheck.implementations.protocol import Adapted
 from dmlcheck.processes.body import questions, tell
 from dmlcheck.processes.child import Child, LateChild, LostChild
 from dmlcheck.running import computed
-from dmlcheck.running.computed import Nothing, failed
+from dmlcheck.running.computed import NoOutputs, failed
+from dmlcheck.values.memory import reuse_freed_memory
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -30,7 +31,7 @@ class TensorRequest(NamedTuple):
 class ModelTensors(NamedTuple):
     """The answer of a process for a model, and whether some of it ran elsewhere than on its provider."""
 
-    found: Mapping[str, Any] | Nothing
+    found: Mapping[str, Any] | NoOutputs
     ran_elsewhere: bool = False
 
 
@@ -55,15 +56,15 @@ class ModelProcess(Adapted):
 
     def tensors(
         self, model: bytes | str, inputs: Mapping[str, Any], names: list[str], *, is_optimized: bool
-    ) -> Mapping[str, Any] | Nothing:
-        """Return the tensors of a model; Nothing where the process ended, or time was up."""
+    ) -> Mapping[str, Any] | NoOutputs:
+        """Return the tensors of a model; NoOutputs where the process ended, or time was up."""
         child = self._child = self._child or self._started()
         asked = TensorRequest(dict(inputs), names, is_path=isinstance(model, str), is_optimized=is_optimized)
         try:
             given: ModelTensors = child.ask(asked, self.timeout, model.encode() if isinstance(model, str) else model)
         except LateChild as late:
             self._stop()
-            return Nothing(*late.result(self.made_by, self.timeout))
+            return NoOutputs(*late.result(self.made_by, self.timeout))
         except LostChild as loss:
             self._stop()
             return failed(self.given, loss.problem)
@@ -83,7 +84,7 @@ class ModelProcess(Adapted):
 
 def tensors_of(
     model: bytes | str, inputs: Mapping[str, Any], names: list[str], implementation: Any, *, is_optimized: bool = False
-) -> Mapping[str, Any] | Nothing:
+) -> Mapping[str, Any] | NoOutputs:
     """Return the tensors of a model that an implementation gives, each an array, or a list of arrays for a sequence.
 
     With `is_optimized` it runs with nodes fused, as by default, if the implementation has both ways.
@@ -98,6 +99,7 @@ def tensors_of(
 
 def serve(connection: Connection, name: str) -> None:
     """Run models as they are asked for."""
+    reuse_freed_memory()
     implementation = make(name)
     try:
         for asked in questions(connection):

@@ -18,7 +18,7 @@ from dmlcheck.models.beside import one_ahead
 from dmlcheck.models.bisect import ModelBisection
 from dmlcheck.models.cases import Loaded, ModelOrigin, ModelRequest, NodeCase, UnusableModel, loaded, node_cases
 from dmlcheck.models.inner_chain import judge_inside
-from dmlcheck.models.inputs import contradiction
+from dmlcheck.models.inputs import contradiction, of_any_numbers
 from dmlcheck.models.node_files import FailedNode, NodeFiles
 from dmlcheck.models.node_tensors import largest_halves, not_finite
 from dmlcheck.models.node_values import NodeTensors, arrays_of, by_node, of_whole, recorded_tensors, run_node
@@ -28,17 +28,17 @@ from dmlcheck.models.process import ModelProcess
 from dmlcheck.models.reference_nodes import stand_in
 from dmlcheck.models.together import not_together, outputs_together, together_case, together_result
 from dmlcheck.models.whole_model import optimized
-from dmlcheck.onnx.model.origin import origin_of
+from dmlcheck.onnx.metadata import origin_of
 from dmlcheck.onnx.model.parts import element_types, has_graphs, join_weights, model_of_node
 from dmlcheck.reference.limits.work import TooMuchWork
-from dmlcheck.running.computed import Nothing
+from dmlcheck.running.computed import NoOutputs
 from dmlcheck.running.events import (
     DEFAULT_TIMEOUT,
     WRONG_FILE,
     Done,
     Ended,
     Event,
-    Other,
+    NotRun,
     Plan,
     case_of_file,
     digest,
@@ -48,11 +48,12 @@ from dmlcheck.running.events import (
 )
 from dmlcheck.running.keep import keep
 from dmlcheck.running.known_failures import with_known, with_known_of_provider
-from dmlcheck.running.one_case import Run, ending_of, ending_of_nothing
+from dmlcheck.running.one_case import Run, ending_of, ending_without_outputs
 from dmlcheck.running.results import ERRORED, FAILED, PASSED, SKIPPED, CaseResult, Ending, NodeOfCase
 from dmlcheck.running.verdict import evidence_of
 from dmlcheck.specs.names import highest
 from dmlcheck.validation import minimum_level
+from dmlcheck.values.memory import reuse_freed_memory
 
 
 class ModelExecution:
@@ -74,6 +75,7 @@ class ModelExecution:
         self.plan = plan
         self.asked = asked
         self.files = files
+        reuse_freed_memory()
         self.is_given = implementation is not None
         is_whole = asked.is_whole or asked.is_optimized
         self.implementation = implementation if self.is_given else implementation_of(plan, is_whole=is_whole)
@@ -95,7 +97,7 @@ class ModelExecution:
         if isinstance(found, UnusableModel) or not self.asked.is_optimized:
             return found
         proto = optimized(join_weights(found.proto, found.constants), self.implementation)
-        if isinstance(proto, Nothing):
+        if isinstance(proto, NoOutputs):
             return UnusableModel(tuple(map(ModelOrigin(self.target.name).diagnostic, filter(None, [proto.finding]))))
         constants = {tensor.name: tensor for tensor in proto.graph.initializer}
         nodes = node_cases(proto, self.target.name, constants)
@@ -162,7 +164,7 @@ class ModelExecution:
             is_complete = is_complete and _ran(values)
             if node.case.name not in self.chosen:
                 outputs.follow(node, values, None)
-                yield Other(node.case.id, node.case.file)
+                yield NotRun(node.case.id, node.case.file)
                 continue
             result, verdict = self._result(node, values, model)
             if bisection is not None:
@@ -173,7 +175,7 @@ class ModelExecution:
         self._now = None
         if self.runs_together:
             self.together = self._together(model, outputs, is_complete=is_complete)
-        yield from (Other(case.id, case.file) for case in self.output_cases if case.name not in self.chosen)
+        yield from (NotRun(case.id, case.file) for case in self.output_cases if case.name not in self.chosen)
         for result in outputs.results(self.chosen):
             if bisection is not None:
                 bisection.note(result)
@@ -265,8 +267,9 @@ class ModelExecution:
         about = NodeOfCase(name, node.operator, module=origin.module, line=origin.line)
         if values.nothing is not None:
             nothing = Unjudged("missing-tensor", "the implementation gave nothing for it")
-            ending = ending_of_nothing(values.nothing)
-            help = contradiction(self.asked.sizes)
+            ending = ending_without_outputs(values.nothing)
+            numbers = [] if values.nothing.is_unsupported else model.any_numbers_of(node)
+            help = contradiction(self.asked.sizes) or (of_any_numbers(numbers) if numbers else None)
             if help is not None:
                 ending = ending._replace(findings=tuple(found._replace(help=help) for found in ending.findings))
             return _ended(node, ending, about), nothing

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.graphs.buffers import Array
-from dmlcheck.graphs.side import Carried
+from dmlcheck.graphs.tensor_bounds import Carried
 from dmlcheck.onnx.attributes import attributes_of
 from dmlcheck.onnx.descs.node import Unmapped, axis_of
 

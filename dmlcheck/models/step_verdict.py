@@ -18,7 +18,7 @@ from dmlcheck.graphs.buffers import Array, from_bytes, to_bytes
 from dmlcheck.graphs.carry import Given, carried
 from dmlcheck.graphs.compute import step_inputs
 from dmlcheck.graphs.records import Graph, Step
-from dmlcheck.graphs.side import Carried
+from dmlcheck.graphs.tensor_bounds import Carried
 from dmlcheck.graphs.tensors import element_of
 from dmlcheck.reference.bindings import row
 from dmlcheck.reference.bounds import Bound

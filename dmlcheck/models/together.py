@@ -16,7 +16,7 @@ from dmlcheck.models.chain import Chain, OutputVerdict
 from dmlcheck.models.process import tensors_of
 from dmlcheck.models.whole_model import as_given, takes_paths
 from dmlcheck.onnx.model.parts import join_weights
-from dmlcheck.running.computed import Nothing
+from dmlcheck.running.computed import NoOutputs
 from dmlcheck.running.results import FAILED, PASSED, SKIPPED, CaseResult
 from dmlcheck.values.number_formats import have_equal_bytes
 
@@ -29,25 +29,25 @@ def together_case(file: str) -> Case:
     return Case(f"{file}::{NAME}", NAME, file, "", None, {}, origin=ModelOrigin(file))
 
 
-def outputs_together(model: Loaded, path: str, names: list[str], implementation: Any) -> Mapping[str, Any] | Nothing:
+def outputs_together(model: Loaded, path: str, names: list[str], implementation: Any) -> Mapping[str, Any] | NoOutputs:
     """Return outputs of a model that runs as a whole: of its file, or, for who takes no paths, of its bytes."""
     if takes_paths(implementation):
         return tensors_of(path, model.inputs, names, implementation, is_optimized=True)
     whole = model.proto if model.proto.graph.initializer else join_weights(model.proto, model.constants)
     with as_given(whole) as given:
         if isinstance(given, str):
-            return Nothing("it takes models of up to 2 GiB")
+            return NoOutputs("it takes models of up to 2 GiB")
         return tensors_of(given, model.inputs, names, implementation, is_optimized=True)
 
 
 def together_result(
-    case: Case, model: Loaded, found: Mapping[str, Any] | Nothing, alone: Mapping[str, Any], chain: Chain
+    case: Case, model: Loaded, found: Mapping[str, Any] | NoOutputs, alone: Mapping[str, Any], chain: Chain
 ) -> CaseResult:
     """Compare the outputs of a model that ran as a whole with those of its separate nodes.
 
     A difference within the tolerance of the chain is none. `alone` are the outputs that the nodes gave, by name.
     """
-    if isinstance(found, Nothing):
+    if isinstance(found, NoOutputs):
         why = found.finding.message if found.finding else found.reason
         return not_together(case, f"the whole model does not run: {why}")
     if not found:

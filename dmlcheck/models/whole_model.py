@@ -12,7 +12,7 @@ from typing import Any
 from dmlcheck.models.process import tensors_of
 from dmlcheck.onnx.model.parts import SHAPE_OF, bytes_of_kind, with_outputs
 from dmlcheck.onnx.reading import MOST_PROTOBUF
-from dmlcheck.running.computed import Nothing, failed
+from dmlcheck.running.computed import NoOutputs, failed
 
 _WIDEST = 8  # bytes of an element whose type is not known
 _SPARE = 2**20  # bytes that a protobuf may have besides the values of its tensors
@@ -35,7 +35,7 @@ class WholeModel:
         self.implementation = implementation
         self.kinds = kinds
 
-    def tensors(self, nodes: Mapping[str, Sequence[str]]) -> Iterator[Mapping[str, Any] | Nothing | str]:
+    def tensors(self, nodes: Mapping[str, Sequence[str]]) -> Iterator[Mapping[str, Any] | NoOutputs | str]:
         """Yield the tensors that each node asks for by name, one node after the other.
 
         If the model does not run, the first node gets the error, and the others a reason to skip them.
@@ -43,7 +43,7 @@ class WholeModel:
         asked = dict.fromkeys(name for names in nodes.values() for name in names)
         no_tensors = {name for name in asked if name in self.kinds and bytes_of_kind(self.kinds[name]) is None}
         sizes = self._bytes_of([name for name in asked if name not in no_tensors])
-        if isinstance(sizes, Nothing):
+        if isinstance(sizes, NoOutputs):
             yield sizes
             while True:
                 yield _NOT_GIVEN
@@ -51,21 +51,21 @@ class WholeModel:
             names = list(dict.fromkeys(name for node in group for name in nodes[node] if name not in no_tensors))
             kept = self._run(names)
             for number, node in enumerate(group):
-                if isinstance(kept, Nothing):
+                if isinstance(kept, NoOutputs):
                     yield kept if number == 0 else _NOT_GIVEN
                 else:
                     yield {name: kept[name] for name in nodes[node] if name in kept}
             del kept  # before the next pass takes its place
 
-    def _bytes_of(self, names: list[str]) -> dict[str, int] | Nothing:
+    def _bytes_of(self, names: list[str]) -> dict[str, int] | NoOutputs:
         """Return how many bytes tensors take; the model runs once for their shapes."""
         shapes = self._run([], shapes_of=names)
-        if isinstance(shapes, Nothing):
+        if isinstance(shapes, NoOutputs):
             return shapes
         widths = {name: bytes_of_kind(self.kinds.get(name, "")) or _WIDEST for name in names}
         return {name: math.prod(map(int, shapes[SHAPE_OF + name])) * width for name, width in widths.items()}
 
-    def _run(self, names: list[str], shapes_of: Sequence[str] = ()) -> Mapping[str, Any] | Nothing:
+    def _run(self, names: list[str], shapes_of: Sequence[str] = ()) -> Mapping[str, Any] | NoOutputs:
         wanted = [*names, *(SHAPE_OF + name for name in shapes_of)]
         if not wanted:
             return {}
@@ -111,7 +111,7 @@ def as_given(proto: Any) -> Iterator[bytes | str]:
 
 
 def optimized(proto: Any, implementation: Any) -> Any:
-    """Return an onnx.ModelProto as ONNX Runtime optimizes it, or Nothing."""
+    """Return an onnx.ModelProto as ONNX Runtime optimizes it, or NoOutputs."""
     import onnx
 
     with tempfile.TemporaryDirectory() as folder, as_given(proto) as given:

@@ -1,4 +1,4 @@
-"""ONNX's backend tests as case files: a model of one operator, and the values in the folders test_data_set_* beside it.
+"""ONNX's backend tests as case files: a model of one operator, and the values in folders test_data_set_* next to it.
 
 A model that dmlcheck exported becomes the case that it was; of any other, the operator is looked up. Needs the package
 onnx.
@@ -7,8 +7,9 @@ onnx.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from dmlcheck import __version__, validation
 from dmlcheck.descs.records import OperatorDesc, TensorPart
@@ -20,14 +21,25 @@ from dmlcheck.folders.exporting import Imported, import_all
 from dmlcheck.graphs.tensors import Array, TensorRef
 from dmlcheck.onnx import exporter, metadata
 from dmlcheck.onnx.attributes import attributes_of, is_graph
-from dmlcheck.onnx.backend_tests import BackendTest, tests_of
 from dmlcheck.onnx.descs.case import case_of
-from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped
+from dmlcheck.onnx.descs.node import OnnxNode, Unmapped
 from dmlcheck.onnx.export.mappings import build
 from dmlcheck.onnx.export.records import Inexpressible
 from dmlcheck.onnx.operators.table import exact_steps
 from dmlcheck.onnx.proto import model_proto
-from dmlcheck.onnx.reading import DOMAINS, Unreadable, constant, first_line, opset_of, read_model, tensor_of
+from dmlcheck.onnx.reading import (
+    DOMAINS,
+    Unreadable,
+    checked_tensor,
+    constant,
+    element_type,
+    file_bytes,
+    first_line,
+    opset_of,
+    parsed_tensor,
+    read_model,
+    tensor_of,
+)
 from dmlcheck.specs.names import NEWEST_LEVEL
 from dmlcheck.specs.records import Field
 
@@ -85,7 +97,7 @@ def _unreadable(source: str, wrong: Unreadable) -> Imported:
 
 
 def _name(path: str) -> str:
-    """Return the name of a test: that of its folder, as the format's rules name its model."""
+    """Return the name of a test: its folder's, as the format's rules name its model."""
     folder, file = os.path.split(os.path.abspath(path))
     return os.path.basename(folder) if file == exporter.MODEL else os.path.splitext(file)[0]
 
@@ -152,7 +164,7 @@ def _by_field(
 def _checked(part: TensorPart, given: TensorRef | None) -> Array:
     values = None if given is None else given.values
     if values is None or given is None or (given.data_type, given.shape) != (part.tensor.data_type, part.tensor.sizes):
-        raise Unmapped(f"the values of {part.label} are not those of its tensor")
+        raise Unmapped(f"the values of {part.label} do not fit its tensor")
     return values
 
 
@@ -163,7 +175,10 @@ def foreign_case(test: BackendTest, source: str) -> Written:
     """Return a model of one operator as a case; Unmapped if DirectML has no such operator, or not of these values."""
     node = _only_node(test)
     try:
-        return case_of(_only_step(node), source=source)
+        made = exact_steps(node)
+        if len(made) != 1:
+            raise Unmapped(f"{node.type} becomes {len(made)} operators of DirectML, and a case has one")
+        return case_of(made[0], source=source)
     except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
         raise Unmapped(f"its {node.type} does not go with its values: {first_line(error)}") from None
 
@@ -172,7 +187,7 @@ def foreign_case(test: BackendTest, source: str) -> Written:
 
 
 def _only_node(test: BackendTest) -> OnnxNode:
-    """Return the only operator of a model with its attributes, by default those of the schema."""
+    """Return the only operator of a model with its attributes, by default the schema's."""
     constants, nodes = _apart(test.model.graph)
     values = {**test.inputs, **constants}
     if len(nodes) != 1:
@@ -208,9 +223,57 @@ def _apart(graph: Any) -> tuple[dict[str, TensorRef], list[Any]]:
 # ---- the case
 
 
-def _only_step(node: OnnxNode) -> Counterpart:
-    """Return the operator of DirectML that computes ONNX's meaning; Unmapped if it takes several."""
-    made = exact_steps(node)
-    if len(made) != 1:
-        raise Unmapped(f"{node.type} becomes {len(made)} operators of DirectML, and a case has one")
-    return made[0]
+# ---- ONNX's backend tests on disk: a model, and the values in the folders test_data_set_* next to it
+
+# Needs the package onnx.
+
+
+_DATA = re.compile(r"test_data_set_?(\d*)")
+
+
+class BackendTest(NamedTuple):
+    """A model with one data set: values by the names that the graph has for them."""
+
+    model: Any
+    inputs: Mapping[str, TensorRef]
+    outputs: Mapping[str, TensorRef]
+
+
+def tests_of(path: str, model: Any) -> Iterator[BackendTest]:
+    """Yield the model with each of its data sets."""
+    folder = os.path.dirname(path)
+    sets = {int(found[1] or 0): found[0] for found in map(_DATA.fullmatch, _listed(folder or ".")) if found}
+    if not sets:
+        raise Unmapped("there is no folder test_data_set_0 next to the model")
+    given = {tensor.name for tensor in model.graph.initializer}
+    inputs = [value for value in model.graph.input if value.name not in given]
+    for _, data in sorted(sets.items()):
+        place = os.path.join(folder, data)
+        yield BackendTest(model, _values(place, "input", inputs), _values(place, "output", model.graph.output))
+
+
+def _listed(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError as error:
+        raise Unreadable(folder, f"cannot be read: {error.strerror or error}", "file-not-found") from None
+
+
+def _values(folder: str, kind: str, infos: Iterable[Any]) -> dict[str, TensorRef]:
+    """Return the tensors in the files of a data set by the names of the graph's inputs or outputs."""
+    values = {}
+    for index, info in enumerate(infos):
+        path = os.path.join(folder, f"{kind}_{index}.pb")
+        if not info.type.HasField("tensor_type"):
+            form = (info.type.WhichOneof("value") or "nothing").removesuffix("_type")
+            raise Unmapped(f"{info.name} is no tensor, but {form}, which DirectML does not have")
+        if not os.path.isfile(path):
+            raise Unmapped(f"{os.path.basename(folder)} has no {kind}_{index}.pb")
+        tensor = parsed_tensor(path, file_bytes(path), "a tensor of ONNX")
+        values[info.name] = checked_tensor(path, tensor, info.name)
+        declared = info.type.tensor_type.elem_type
+        if declared != tensor.data_type:
+            raise Unmapped(
+                f"{info.name} is {element_type(tensor.data_type)} in its file and {element_type(declared)} in the model"
+            )
+    return values

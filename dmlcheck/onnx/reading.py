@@ -154,7 +154,7 @@ def valueless(node: Any) -> str | None:
     """Return which attribute of a node has no value, and why, or None."""
     for attribute in node.attribute:
         if attribute.ref_attr_name:
-            return f"its attribute {attribute.name} is that of a function, {attribute.ref_attr_name}, and it is in none"
+            return f"its attribute {attribute.name} names {attribute.ref_attr_name} of a function, and it is in none"
         if not attribute.type:
             return f"its attribute {attribute.name} has no type"
     return None

@@ -16,7 +16,7 @@ from multiprocessing import Pipe
 from typing import Any
 
 from dmlcheck.diagnostics.record import Finding
-from dmlcheck.processes.programs import ALONE, ended_text, ending, kill
+from dmlcheck.processes.programs import OWN_GROUP, ended_text, ending, kill
 
 SHUTDOWN_TIME = 5.0  # seconds for a child without a question to end by itself
 _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -169,7 +169,7 @@ class IsolatedChild(Child):
         # The folder of the user is no place to import from, and what `site` would set up is not needed.
         body = _BODY.format(replaced=0, paths=[_ROOT], handle=handle, module=module)
         output = {"stdout": self.written, "stderr": self.written}
-        return _python(["-I", "-S", "-c", body], handle, env=self.environment, **output, **ALONE)
+        return _python(["-I", "-S", "-c", body], handle, env=self.environment, **output, **OWN_GROUP)
 
     def kill(self) -> None:
         """End the process at once, with those that it started, and keep the end of its output as `errors`."""

@@ -168,7 +168,7 @@ class _Calls:
         self.ended: SimpleQueue[Any] = SimpleQueue()
 
     def send_more(self) -> bool:
-        """Send the next calls, unless one runs alone, and return whether any result is pending."""
+        """Send the next calls, unless one runs by itself, and return whether any result is pending."""
         self._note_ended()
         if not (self.sent and self.sent[0].is_again):
             most = self.cluster.threads() * _EACH

@@ -9,9 +9,9 @@ import subprocess
 import sys
 from typing import Any
 
-ALONE: dict[str, Any]  # starts a program in a group of its own: dmlcheck decides the effect of an interrupt
+OWN_GROUP: dict[str, Any]  # starts a program in a group of its own: dmlcheck decides the effect of an interrupt
 if sys.platform == "win32":
-    ALONE = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW}
+    OWN_GROUP = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW}
 
     def kill(process: subprocess.Popen[bytes]) -> None:
         """End a program, and the processes that it started."""
@@ -23,7 +23,7 @@ if sys.platform == "win32":
             process.kill()
 
 else:
-    ALONE = {"start_new_session": True}
+    OWN_GROUP = {"start_new_session": True}
 
     def kill(process: subprocess.Popen[bytes]) -> None:
         """End a program, and the processes that it started, in its group or, if that can be seen, in another."""

@@ -102,10 +102,12 @@ def _attribute(desc: OperatorDesc, name: str, arithmetic: Arithmetic | None) -> 
 
 def _operators(desc: OperatorDesc, value: Any, of: str, arithmetic: Arithmetic | None) -> Any:
     """Return the nested operator of a field as a function, or a list of several."""
+    if value is None:
+        return NONE if of == "OPERATOR_DESC" else []
     part = (desc.tensors(OUTPUT) or desc.tensors())[0]
     if of == "OPERATOR_DESC":
-        return NONE if value is None else _nested(value, part.tensor.data_type, arithmetic)
-    return [_nested(inner, part.tensor.data_type, arithmetic) for inner in value or ()]
+        return _nested(value, part.tensor.data_type, arithmetic)
+    return [_nested(inner, part.tensor.data_type, arithmetic) for inner in value]
 
 
 def _nested(inner: OperatorDesc, data_type: str, arithmetic: Arithmetic | None) -> Nested:

@@ -46,8 +46,7 @@ class Bound(NamedTuple):
     results are rounded once more, to the output's type; moved elements are not (`is_rounded`). Where rounding decides
     which whole number is the nearest, `value` is the midpoint of the right ones. `others` are the bounds of further
     right results, where the documentation does not say in which type they are computed. `unlimited` marks the elements
-    whose bound is infinite, or has all results of the operator; None for none. `likely` is the bound of likely errors,
-    if it was computed on the way.
+    whose bound is infinite, or has all results of the operator; None for none.
     """
 
     value: Array
@@ -57,15 +56,13 @@ class Bound(NamedTuple):
     is_rounded: bool = True
     others: tuple[Bound, ...] = ()
     unlimited: Array | None = None
-    likely: Bound | None = None
 
     def of(self, mask: Array) -> Bound:
         """Return the bound of the elements at the places of a mask."""
         others = tuple(other.of(mask) for other in self.others)
         parts = self.value[mask], self.radius[mask], self.undefined[mask]
         unlimited = None if self.unlimited is None else self.unlimited[mask]
-        likely = None if self.likely is None else self.likely.of(mask)
-        return Bound(*parts, self.terms, self.is_rounded, others, unlimited, likely)
+        return Bound(*parts, self.terms, self.is_rounded, others, unlimited)
 
 
 def bounds(
@@ -75,30 +72,29 @@ def bounds(
     precision: Precision = IN_FLOAT32,
     *,
     is_likely: bool = False,
-    with_likely: bool = False,
     unit: str = "",
     has_one_cause: bool = False,
     with_measured: bool = False,
     without_roundings: bool = False,
+    with_overflows: bool = False,
 ) -> Iterator[tuple[str, Array, Bound]]:
     """Yield the bounds of the elements where the masks `asked` are true, tile by tile.
 
     Each comes with the output's label, and the positions of the elements in row-major order. Only tiles with an asked
     element are computed. With a `unit`, nearest or cut, the bounds are for a matrix unit that rounds every factor so.
-    `is_likely` asks for the bounds of likely errors, `with_likely` for both: the bounds of likely errors are included
-    if sharing work makes them cheap. `has_one_cause` adds up the errors of inputs as correlated ones. `with_measured`
-    also bounds the undefined elements whose results were measured on DirectML. `without_roundings` asks only for the
-    exact results. TooMuchWork if that would take too long.
+    `is_likely` asks for the bounds of likely errors. `has_one_cause` adds up the errors of inputs as correlated ones.
+    `with_measured` also bounds the undefined elements whose results were measured on DirectML. `without_roundings` asks
+    only for the exact results. `with_overflows` leaves results without a bound that follow from a number beyond the
+    type. TooMuchWork if that would take too long.
     """
     refuse_too_much(desc, inputs)
     is_winograd = WINOGRAD in precision.algorithms and may_be_winograd(desc)
-    has_twins = with_likely and not is_likely and not is_winograd and row(desc.spec.operator).kernel.has_twins
     arithmetic = arithmetic_of(desc, precision, is_likely=is_likely)
     arithmetic = arithmetic._replace(
         unit=unit,
-        has_twins=has_twins,
         has_one_cause=has_one_cause or arithmetic.has_one_cause,
         is_exact=without_roundings,
+        has_overflows=with_overflows,
     )
     found = _quietly(_bounds(desc, inputs, asked, arithmetic, with_measured=with_measured))
     if not is_winograd:
@@ -201,7 +197,6 @@ def _joined(parts: Sequence[Bound]) -> Bound:
     count = max(len(part.others) for part in parts)
     ways = [(*part.others, *[part._replace(others=())] * (count - len(part.others))) for part in parts]
     others = tuple(map(_joined, zip(*ways, strict=True)))
-    likely = [part.likely for part in parts if part.likely is not None]
     unlimited = [np.zeros(part.radius.shape, bool) if part.unlimited is None else part.unlimited for part in parts]
     return Bound(
         np.concatenate([part.value for part in parts]),
@@ -211,7 +206,6 @@ def _joined(parts: Sequence[Bound]) -> Bound:
         any(part.is_rounded for part in parts),
         others=others,
         unlimited=np.concatenate(unlimited) if np.any(unlimited) else None,
-        likely=_joined(likely) if len(likely) == len(parts) else None,
     )
 
 
@@ -284,11 +278,11 @@ def _bound(desc: OperatorDesc, label: str, value: Any, is_undefined: Any, at: Ar
     found = Bound(picked(numbers), picked(radius(value)), picked(is_undefined).astype(bool), terms, is_rounded)
     if isinstance(value, Ball) and value.beyond is not None:
         found = found._replace(others=(_bound(desc, label, value.beyond, is_undefined, at),))
-    if isinstance(value, Ball) and value.twin is not None:
-        found = found._replace(likely=_bound(desc, label, value.twin, is_undefined, at))
     if not is_rounded or not found.radius.any():
         return found
-    unlimited = _has_all(found, *_range_of(desc, label))
+    least, most = limits(_data_type(desc, label))
+    low, high = function_range(desc)
+    unlimited = _has_all(found, max(low, least), min(high, most))
     if value.unlimited is not None:
         unlimited |= picked(value.unlimited)
     return found._replace(unlimited=unlimited) if unlimited.any() else found
@@ -301,10 +295,8 @@ def _is_whole(at: Array, count: int) -> bool:
 
 def _of_any(ways: list[Bound]) -> Bound:
     """Return the bound of alternatives."""
-    likely = [way.likely for way in ways if way.likely is not None]
-    plain = (way._replace(likely=None) for way in ways)
-    first, *others = (each._replace(others=()) for way in plain for each in (way, *way.others))
-    return first._replace(others=tuple(others), likely=_of_any(likely) if len(likely) == len(ways) else None)
+    first, *others = (each._replace(others=()) for way in ways for each in (way, *way.others))
+    return first._replace(others=tuple(others))
 
 
 def _has_all(bound: Bound, least: float, most: float) -> Array:
@@ -314,13 +306,6 @@ def _has_all(bound: Bound, least: float, most: float) -> Array:
     low, high = bound.value - bound.radius, bound.value + bound.radius
     found: Array = np.isinf(bound.radius) | ((bound.radius > 0) & (low <= least) & (high >= most))
     return found
-
-
-def _range_of(desc: OperatorDesc, label: str) -> tuple[float, float]:
-    """Return the least and the largest number that an output may have, infinities aside."""
-    least, most = limits(_data_type(desc, label))
-    low, high = function_range(desc)
-    return max(low, least), min(high, most)
 
 
 def function_range(desc: OperatorDesc) -> tuple[float, float]:

@@ -237,8 +237,9 @@ class Recurrence(NamedTuple):
 
     The formula computes one step: it gets the input of the step and the `states`, as {batch, state}, and returns the
     next states. It also gets the weights of its direction: `gates` makes them of the tensors weight, recurrence, bias
-    and peephole. After the end of a sequence the states are 0. `is_measured` says whether all results are what DirectML
-    gives alone. Each thread takes up to 20 bytes for each weight, beyond the tensors and 256 MiB.
+    and peephole, and a gate `without` one of its products is for a state that is left out. After the end of a sequence
+    the states are 0. `is_measured` says whether only DirectML gives these results. Each thread takes up to 20
+    bytes for each weight, beyond the tensors and 256 MiB.
     """
 
     gates: Callable[..., Any]
@@ -281,7 +282,7 @@ TERMS, NORMS, RANKS = "terms", "norms", "ranks"
 class Spread(NamedTuple):
     """How far the errors of tensors move the results, where the formula itself is not run on numbers with errors.
 
-    `by` has one of three ways. TERMS: the results move no more than those of the formula for the errors in the place of
+    `by` has one of three ways. TERMS: the results move no more than the formula's for the errors in the place of
     the elements: it moves elements, takes the largest, or adds them up, so that the squares of independent errors add
     up. NORMS: the same for sums of other powers, in which the errors themselves add up. RANKS: elements are sorted. By
     parameter, `places` are tensors that say where elements are, whose errors nothing bounds, and `factors` multiply the
@@ -314,8 +315,7 @@ class Kernel(NamedTuple):
       there operands are drawn; None for any.
     - `sums` says that it has sums of PRODUCTS of two float tensors or of their results, or a VARIANCE; one that is
       computed in one pass is right, but its error is not a likely one.
-    - `has_twins` says that the likely errors are computed in one pass with the others.
-    - `algorithms` are other ways of computing it that lose more: those of `--algorithms`.
+    - `algorithms` are other ways of computing it that lose more: the values of `--algorithms`.
     - `spread` is for errors of tensors that the formula does not carry to its results.
     - `jumps` says how the results jump where operands have errors: in WHOLE_STEPS, by much more than the operands
       move; as CHOICES, from one operand to another; or as REMAINDERS, by a divisor, in all elements or in none.
@@ -331,7 +331,6 @@ class Kernel(NamedTuple):
     range: tuple[float, float] = (-math.inf, math.inf)
     domain: tuple[float, float] | None = None
     sums: str = ""
-    has_twins: bool = False
     algorithms: tuple[str, ...] = ()
     spread: Spread | None = None
     jumps: str = ""

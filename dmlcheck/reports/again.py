@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from dmlcheck.cases.find import located, real_path
 from dmlcheck.diagnostics.record import ERROR
-from dmlcheck.formats.find import inputs_beside
+from dmlcheck.formats.find import inputs_file_of
 from dmlcheck.reports.records import RunInfo
 from dmlcheck.running.accuracy import EXPECTED_WITHIN, INACCURATE, UNLIKELY, UNLIMITED
 from dmlcheck.running.results import FAILED, CaseResult
@@ -51,7 +51,7 @@ def _options(info: RunInfo, result: CaseResult) -> Iterator[str]:
 def _of_model(info: RunInfo, result: CaseResult) -> Iterator[str]:
     """Yield the options for a model; one that was found in a folder has its inputs next to it."""
     if not info.model and any((result.node, result.output, result.together)):
-        yield from ("--inputs", inputs_beside(result.case.file))
+        yield from ("--inputs", inputs_file_of(result.case.file))
     if result.together is not None:
         yield "--bisect"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -30,6 +31,7 @@ _KIND_OF = {(True, True): RIGHT, (False, True): FIRST, (True, False): SECOND, (F
 _HEADS = ("right in both", "wrong in A", "wrong in B", "wrong in both", "not compared")
 _MANY_ULP = 1000.0  # of a result near 0, say: as a number it tells nothing of a difference that is explained
 _NAMED = 20  # cases, without -v
+_REASONS = 3  # why cases are not compared, without -v
 
 
 class LargestDifference(NamedTuple):
@@ -70,6 +72,13 @@ def kind_of(result: CaseResult, against: Against | None) -> str:
     return UNJUDGED if first is None or second is None else _KIND_OF[first, second]
 
 
+def _reasons(result: CaseResult, against: Against) -> Iterator[str]:
+    """Yield why a case is not compared, for each implementation that gave no outputs to judge."""
+    for name, one in (("A", result), ("B", against.result)):
+        if one.verdict is None and one.reason is not None:
+            yield f"{name}: {shown(one.reason)}"
+
+
 class SideBySide:
     """Two implementations by operator, and the first cases that at least one of them computes wrongly."""
 
@@ -80,6 +89,7 @@ class SideBySide:
         self.most = most
         self.named: list[str] = []
         self.count = 0
+        self.reasons: Counter[str] = Counter()
 
     def add(self, result: CaseResult) -> None:
         """Take a case in; one that was not run with the second implementation is not compared."""
@@ -88,6 +98,7 @@ class SideBySide:
             return
         row = self.rows.setdefault(short_operator(result.case.operator), _Row())
         row.add(result, against)
+        self.reasons.update(_reasons(result, against))
         text = case_text(result, against)
         if text is not None:
             self.count += 1
@@ -108,12 +119,14 @@ class SideBySide:
         return ["operator", *_HEADS, "largest difference"], rows
 
     def lines(self) -> Iterator[str]:
-        """Yield the cases that one of the two computes wrongly, or both."""
+        """Yield the cases that one of the two computes wrongly, or both, and why others are not compared."""
         if self.count:
             yield f"{counted(self.count, 'case')} wrong in A, in B, or in both:"
             yield from (f"  {line}" for line in self.named)
         if self.count > len(self.named):
             yield f"  and {self.count - len(self.named):,} more, which -v lists"
+        for reason, count in self.reasons.most_common(self.most and _REASONS):
+            yield f"{counted(count, 'case')} not compared: {reason}"
 
     def entries(self) -> dict[str, Any]:
         """Return the counts and the rows as they are in a report."""

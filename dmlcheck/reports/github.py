@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterable
 
 from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.diagnostics.wording import plural, visible
-from dmlcheck.reports.failure import Again
+from dmlcheck.reports.failure import Again, full_message, problems_of, repository_path
 from dmlcheck.reports.job_summary import JobSummary
 from dmlcheck.reports.mistakes import ReportedMistakes, validated_problems
-from dmlcheck.reports.problems import full_message, problems_of, repository_path
 from dmlcheck.reports.records import RunInfo, Summary
 from dmlcheck.running.legality import Validated
 from dmlcheck.running.results import CaseResult

@@ -9,7 +9,7 @@ from dmlcheck.diagnostics.wording import counted, visible
 from dmlcheck.models.graphs import GraphResult
 from dmlcheck.reports.diagnostics import at_pointer, diagnostic_text
 from dmlcheck.reports.layout import Line, Style, Table
-from dmlcheck.running.legality import Validated, Whole
+from dmlcheck.running.legality import Validated, WholeCheck
 from dmlcheck.specs.names import LEVEL_ORDER, highest, level_and_version, level_name
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _MOST = 10  # nodes that are named
 
 
-def whole_lines(whole: Whole, style: Style) -> Iterator[Line]:
+def whole_lines(whole: WholeCheck, style: Style) -> Iterator[Line]:
     """Yield the text of `validate` for a graph or an ONNX model."""
     if isinstance(whole, GraphResult):
         return graph_lines(whole, style)

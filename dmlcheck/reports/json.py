@@ -15,7 +15,7 @@ from dmlcheck.reports.failure import Again, again_by_id
 from dmlcheck.reports.files import ReportFile
 from dmlcheck.reports.records import RunInfo, Summary
 from dmlcheck.running.accuracy import EXPECTED_WITHIN, Accuracy, Spot, Worst
-from dmlcheck.running.legality import Validated, Whole
+from dmlcheck.running.legality import Validated, WholeCheck
 from dmlcheck.running.results import PASSED, SKIPPED, Against, CaseResult, Drift, ModelOutput, NodeOfCase, Together
 from dmlcheck.specs.load import full_name
 
@@ -143,7 +143,7 @@ def case_dict(result: CaseResult) -> dict[str, Any]:
 
 
 def _named(info: RunInfo) -> dict[str, Any]:
-    """Return the description of a second implementation, as a report has that of the first."""
+    """Return the description of a second implementation, in the form of the first one's."""
     return {
         "implementation": info.implementation,
         "implementation_version": info.version or None,
@@ -309,7 +309,7 @@ def _measure(element: Element) -> dict[str, bool]:
 
 
 def validation_text(
-    descs: Iterable[Validated], wholes: Iterable[Whole] = (), directml_version: str | None = None
+    descs: Iterable[Validated], wholes: Iterable[WholeCheck] = (), directml_version: str | None = None
 ) -> str:
     """Return the report of `validate --format json`; the notes are limited to a version of DirectML if there is one."""
     listed = list(descs)
@@ -356,7 +356,7 @@ def _source(desc: Validated) -> dict[str, Any]:
     return {"node": desc.node, "onnx_operator": desc.onnx_operator, "desc": desc.desc}
 
 
-def _whole(whole: Whole) -> dict[str, Any]:
+def _whole(whole: WholeCheck) -> dict[str, Any]:
     from dmlcheck.models.graphs import GraphResult
 
     return _graph(whole) if isinstance(whole, GraphResult) else _model(cast("ModelResult", whole))

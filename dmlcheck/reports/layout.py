@@ -37,7 +37,7 @@ class Text(NamedTuple):
 class Table(NamedTuple):
     """Rows under a head, which must fit on the page.
 
-    With `right` all columns but the first stand to the right. Where the page is too narrow the last columns are left
+    With `right` all columns but the first are aligned right. Where the page is too narrow the last columns are left
     out, or with `wraps` the last one goes on below itself; the first is always whole.
     """
 
@@ -120,7 +120,7 @@ def _widths(rows: Sequence[Sequence[str]]) -> list[int]:
 
 
 def columns_of(head: Sequence[str], rows: Sequence[Sequence[str]], *, right: bool = True) -> list[str]:
-    """Return a table as aligned lines; with `right` all columns but the first stand to the right."""
+    """Return a table as aligned lines; with `right` all columns but the first are aligned right."""
     widths = _widths([head, *rows])
     lines = []
     for row in (head, *rows):

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dmlcheck.diagnostics.wording import dimension_counts_text, plural
-from dmlcheck.inspection.level_diff import OperatorChange
-from dmlcheck.inspection.level_evidence import level_evidence
+from dmlcheck.inspection.level_diff import OperatorChange, level_evidence
 from dmlcheck.inspection.operator_pages import taken_dict
 from dmlcheck.reports.conditions import condition_text, taken_values_text
 from dmlcheck.reports.layout import Line, Text

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dmlcheck.comparison.tolerances import limit_parts
 from dmlcheck.diagnostics.wording import dimension_counts_text
 from dmlcheck.inspection.executed import runs_of
-from dmlcheck.inspection.operator_record import OperatorRecord
+from dmlcheck.inspection.operator_pages import OperatorRecord
 from dmlcheck.reports.conditions import condition_text, constraint_text, taken_text, taken_values_text
 from dmlcheck.reports.executed import executed_text
 from dmlcheck.reports.layout import Line, Table, Text
@@ -254,7 +254,7 @@ def _recipes(record: OperatorRecord) -> Iterator[Line]:
 
 def _tolerances(spec: OperatorSpec) -> Iterator[Line]:
     """Yield the tolerances of results: those that follow from the formula, and the published limits."""
-    from dmlcheck.inspection.formulas import is_computed, rounding_texts
+    from dmlcheck.inspection.operator_pages import is_computed, rounding_texts
 
     roundings = rounding_texts(spec.operator) if is_computed(spec.operator) else []
     lines = [
@@ -269,7 +269,7 @@ def _tolerances(spec: OperatorSpec) -> Iterator[Line]:
 
 def derived_texts(spec: OperatorSpec) -> list[str]:
     """Return the tolerance that follows from the formula in words, nothing where every result is exact."""
-    from dmlcheck.inspection.formulas import is_computed
+    from dmlcheck.inspection.operator_pages import is_computed
     from dmlcheck.reference.bindings import row
     from dmlcheck.reference.rows import PRODUCTS
 

@@ -134,7 +134,7 @@ class Brief(NamedTuple):
 
     id: str
     outcome: str
-    fails: bool  # the run, be it only that an output drifted
+    fails: bool  # the run, if only because an output drifted
     rule: str | None  # of its first diagnostic, None where it has none
     message: str  # of that, or else the reason
     ulp: dict[str, int | float]
@@ -321,7 +321,7 @@ def _consistent(raw: Mapping[str, Any]) -> str | None:
 
 
 def _is_computed(outputs: Mapping[str, OutputResult], diagnostics: Iterable[Diagnostic]) -> bool:
-    """Whether an implementation had a part in a case, by the report of an earlier version."""
+    """Whether an implementation was asked about a case, by the report of an earlier version."""
     return bool(outputs) or any(found.rule in NO_ANSWER for found in diagnostics)
 
 

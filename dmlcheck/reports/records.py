@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from dmlcheck.diagnostics.wording import counted, is_or_are, plural
 from dmlcheck.running.accuracy import Compared, inaccurate_warnings, unlikely_errors, unlimited_warnings
@@ -41,7 +42,7 @@ class Summary(NamedTuple):
     of `compared`, and making the run fail; `unlikely` those beyond the likely error, `legal` the plain descs. `not_run`
     counts the cases left after a run ended early because of failures.
 
-    `judged` counts the cases that the implementation had a part in, with any outcome, and `computed` the passed
+    `judged` counts the cases that the implementation was asked about, with any outcome, and `computed` the passed
     ones of these; `for_implementations` the skipped cases that only another implementation than the reference can run.
     `inaccurate` counts the cases with inaccurate expected values, passed or failed. `consistent` counts the cases whose
     errors a type of inputs would explain, by this type. `unanswered` counts the judged cases for which the
@@ -93,7 +94,7 @@ class Summary(NamedTuple):
 
     @property
     def is_vain(self) -> bool:
-        """Whether nothing was checked: all cases were skipped, or an implementation but the reference had no part."""
+        """Whether nothing was checked: all cases were skipped, or the implementation under test was asked nothing."""
         return not (self.checked if self.is_of_reference else self.judged)
 
     @property
@@ -213,14 +214,12 @@ def kind_of(result: CaseResult) -> str:
 
 
 class Tally:
-    """The counts of a run as its results come in."""
+    """The counts of a run as its results come in; `noted` has the ones that are fields of a summary, by their names."""
 
     def __init__(self, *, is_of_reference: bool = True) -> None:
         self.is_of_reference = is_of_reference
         self.counts = dict.fromkeys(OUTCOMES, 0)
-        self.computed = self.judged = self.for_implementations = 0
-        self.warned = self.worse = self.drifted = self.unlikely = self.legal = self.inaccurate = 0
-        self.unanswered = self.flaky = self.unlimited = self.against = 0
+        self.noted = Counter[str]()
         self.consistent: dict[str, OfClass] = {}
 
     @property
@@ -230,69 +229,42 @@ class Tally:
 
     @property
     def failures(self) -> int:
-        """The number of those that make the run fail."""
-        return sum(self.counts[outcome] for outcome in FAILURES) + self.drifted + self.against
+        """The number of results that make the run fail."""
+        return sum(self.counts[outcome] for outcome in FAILURES) + self.noted["drifted"] + self.noted["against"]
 
     def add(self, result: CaseResult) -> None:
         """Count a result."""
         is_computed = result.is_computed
         self.counts[result.outcome] += 1
-        self.legal += result.is_legal_desc
-        self.judged += is_computed
-        self.computed += is_computed and result.outcome == PASSED
+        self.noted["legal"] += result.is_legal_desc
+        self.noted["judged"] += is_computed
+        self.noted["computed"] += is_computed and result.outcome == PASSED
         if not result.is_quiet:
             self._note(result)
 
     def _note(self, result: CaseResult) -> None:
         """Count the remarks on a result, as opposed to its outcome."""
-        self.warned += bool(result.warned)
-        self.unlikely += bool(unlikely_errors(result))
-        self.unanswered += result.is_unanswered
-        self.for_implementations += result.is_for_implementations
-        self.inaccurate += bool(inaccurate_warnings(result))
-        self.unlimited += bool(unlimited_warnings(result))
-        self.worse += bool(result.drift)
-        self.drifted += result.has_drifted
-        self.flaky += result.is_flaky
-        self.against += result.against is not None and result.against.is_failure
+        self.noted.update(
+            warned=bool(result.warned),
+            unlikely=bool(unlikely_errors(result)),
+            unanswered=result.is_unanswered,
+            for_implementations=result.is_for_implementations,
+            inaccurate=bool(inaccurate_warnings(result)),
+            unlimited=bool(unlimited_warnings(result)),
+            worse=bool(result.drift),
+            drifted=result.has_drifted,
+            flaky=result.is_flaky,
+            against=result.against is not None and result.against.is_failure,
+        )
         if result.consistent is not None and (result.is_failure or result.outcome == PASSED):
             failures, warnings = self.consistent.get(result.consistent, OfClass())
             more = OfClass(failures + result.is_failure, warnings + (not result.is_failure))
             self.consistent[result.consistent] = more
 
-    def summary(
-        self,
-        seconds: float,
-        *,
-        is_interrupted: bool = False,
-        digest: str | None = None,
-        compared: Compared | None = None,
-        not_run: int = 0,
-    ) -> Summary:
-        """Return the counts of the run so far."""
-        return Summary(
-            dict(self.counts),
-            seconds,
-            is_interrupted,
-            digest,
-            self.warned,
-            self.worse,
-            self.drifted,
-            compared,
-            self.unlikely,
-            self.legal,
-            not_run,
-            self.computed,
-            self.judged,
-            self.for_implementations,
-            self.is_of_reference,
-            self.inaccurate,
-            dict(self.consistent),
-            self.unanswered,
-            flaky=self.flaky,
-            unlimited=self.unlimited,
-            against=self.against,
-        )
+    def summary(self, seconds: float, *, is_interrupted: bool = False, **more: Any) -> Summary:
+        """Return the counts of the run so far; `more` are other fields of the summary."""
+        more = {**more, **self.noted, "consistent": dict(self.consistent), "is_of_reference": self.is_of_reference}
+        return Summary(dict(self.counts), seconds, is_interrupted, **more)
 
 
 def outcomes_text(summary: Summary) -> str:

@@ -94,7 +94,7 @@ class _Failures:
             self.last = []
 
     def lines(self) -> Iterator[str]:
-        """Yield the lines in order; that of a group of several is in the place of its first one's, or below all."""
+        """Yield the lines in order; the line of a group of several is where its first one's was, or below all."""
         for number, line in enumerate(self._kept_lines()):
             group = None if self.lists_all else self.of_several.get(number)
             yield line if group is None else group.line_text()

@@ -15,10 +15,9 @@ from dmlcheck.implementations import make, require_directml
 from dmlcheck.implementations.protocol import About
 from dmlcheck.processes.cluster import Cluster, Lost
 from dmlcheck.processes.kept import kept
-from dmlcheck.running.events import Done, Ended, Event, Other, Plan, chosen, digest
-from dmlcheck.running.execution import Runner
+from dmlcheck.running.events import Done, Ended, Event, NotRun, Plan, chosen, digest
+from dmlcheck.running.execution import Files, Runner
 from dmlcheck.running.file_jobs import never_ended
-from dmlcheck.running.files import Files
 from dmlcheck.running.worker import RARE, Row, portable, whole
 
 _MOST, _LEAST = 2**18, 2**15  # bytes of a batch; a file of at least twice as many is cut
@@ -59,7 +58,7 @@ class Batches:
                 if is_here:
                     yield Done(never_ended(case, "the worker ended", finding, None))
                 else:
-                    yield Other(case.id, case.file)
+                    yield NotRun(case.id, case.file)
             yield Ended(digest(ids) if self.plan.digests else None)
 
 

@@ -6,7 +6,6 @@ import os
 import sys
 import traceback
 from collections.abc import Iterable, Mapping
-from types import TracebackType
 from typing import Any, NamedTuple
 
 from dmlcheck.descs.records import OperatorDesc
@@ -40,7 +39,7 @@ class Computed(NamedTuple):
     is_open: Masks | None = None
 
 
-class Nothing(NamedTuple):
+class NoOutputs(NamedTuple):
     """The reason why an implementation gave no outputs: a failure with its finding, or a desc that it cannot run.
 
     `traceback` is that of an exception that it raised, "" without.
@@ -56,8 +55,8 @@ class Nothing(NamedTuple):
         return self.reason.startswith(f"{_UNSUPPORTED}: ")
 
 
-def asked(desc: OperatorDesc, implementation: Any) -> LibraryAnswer | Nothing:
-    """Return DirectML's own answer to a desc; Nothing where it gave none."""
+def asked(desc: OperatorDesc, implementation: Any) -> LibraryAnswer | NoOutputs:
+    """Return DirectML's own answer to a desc; NoOutputs where it gave none."""
     try:
         answer: LibraryAnswer = implementation.create_operator(desc)
     except Exception as error:  # noqa: BLE001 - any exception: the run goes on
@@ -76,7 +75,7 @@ def is_reference(implementation: Any) -> bool:
     return type(implementation) is Reference
 
 
-def why_unsupported(desc: OperatorDesc, implementation: Any) -> Nothing | None:
+def why_unsupported(desc: OperatorDesc, implementation: Any) -> NoOutputs | None:
     """Return why an implementation cannot run a desc, judging by the desc, or that it failed to say; else None."""
     try:
         reason = implementation.unsupported(desc)
@@ -84,16 +83,18 @@ def why_unsupported(desc: OperatorDesc, implementation: Any) -> Nothing | None:
         raise
     except Exception as error:  # noqa: BLE001 - any exception: the run goes on
         return _nothing(error, implementation)
-    return None if reason is None else Nothing(f"{_UNSUPPORTED}: {reason}")
+    return None if reason is None else NoOutputs(f"{_UNSUPPORTED}: {reason}")
 
 
 def computed(
     desc: OperatorDesc, inputs: dict[str, Any], labels: Iterable[str], implementation: Any
-) -> Computed | Nothing:
+) -> Computed | NoOutputs:
     """Return the outputs of an implementation, an array for each of the labels; MemoryError if memory ends."""
     try:
         if is_reference(implementation):
-            outputs = implementation.evaluate(desc, inputs)
+            from dmlcheck.reference import engine
+
+            outputs = engine.evaluate(desc, inputs)
             own = {name: output.values for name, output in outputs.items()}
             return Computed(own, masks_of(outputs, with_measured=True), masks_of(outputs))
         values = implementation.run(desc, _copies(inputs))
@@ -101,7 +102,7 @@ def computed(
     except MemoryError:
         raise
     except TooMuchWork as error:
-        return Nothing(str(error))
+        return NoOutputs(str(error))
     except Exception as error:  # noqa: BLE001 - any exception: the run goes on
         return _nothing(error, implementation)
     return Computed(values) if problem is None else failed(implementation, problem)
@@ -109,7 +110,7 @@ def computed(
 
 def tensors_of(
     model: bytes | str, inputs: Mapping[str, Any], names: list[str], implementation: Any
-) -> Mapping[str, Any] | Nothing:
+) -> Mapping[str, Any] | NoOutputs:
     """Return the tensors of a model that an implementation gives, each an array, or a list of arrays for a sequence."""
     try:
         given = implementation.run_model(model, _copies(inputs), list(names))
@@ -122,8 +123,8 @@ def tensors_of(
     return failed(implementation, problem) if problem is not None else {name: given[name] for name in names}
 
 
-def refusal(desc: OperatorDesc, inputs: dict[str, Any], implementation: Any) -> Refusal | Nothing:
-    """Return whether an implementation that refuses descs refuses one; Nothing where it failed, or cannot run it.
+def refusal(desc: OperatorDesc, inputs: dict[str, Any], implementation: Any) -> Refusal | NoOutputs:
+    """Return whether an implementation that refuses descs refuses one; NoOutputs where it failed, or cannot run it.
 
     It refuses by raising Refused or ValueError, or any exception that names E_INVALIDARG, as bindings of native code
     do. Any other exception is no refusal, and no result that it returns is looked at.
@@ -145,12 +146,12 @@ def refusal(desc: OperatorDesc, inputs: dict[str, Any], implementation: Any) -> 
     return Refusal(None)
 
 
-def _nothing(error: Exception, implementation: Any) -> Nothing:
+def _nothing(error: Exception, implementation: Any) -> NoOutputs:
     """Return the outcome for an exception in place of outputs."""
     if isinstance(error, Unsupported):
-        return Nothing(f"{_UNSUPPORTED}: {error}")
+        return NoOutputs(f"{_UNSUPPORTED}: {error}")
     if isinstance(error, NoDevice):
-        return Nothing(str(error))
+        return NoOutputs(str(error))
     if isinstance(error, (TimedOut, OutOfTime)):
         return timed_out(error)
     if isinstance(error, Failure):
@@ -160,15 +161,15 @@ def _nothing(error: Exception, implementation: Any) -> Nothing:
     return told._replace(traceback=traceback_text(error))
 
 
-def timed_out(error: Exception) -> Nothing:
+def timed_out(error: Exception) -> NoOutputs:
     """Return the outcome for a case that took longer than the seconds in an error."""
-    return Nothing("timed out", Finding("timeout", (), {"seconds": str(error)}))
+    return NoOutputs("timed out", Finding("timeout", (), {"seconds": str(error)}))
 
 
-def failed(implementation: Any, problem: str) -> Nothing:
+def failed(implementation: Any, problem: str) -> NoOutputs:
     """Return the failure of an implementation; `problem` goes on after its name in a sentence."""
     params = {"implementation": implementation.name, "problem": problem}
-    return Nothing("the implementation failed", Finding("implementation-error", (), params))
+    return NoOutputs("the implementation failed", Finding("implementation-error", (), params))
 
 
 def _copies(inputs: Mapping[str, Any]) -> dict[str, Any]:
@@ -214,17 +215,12 @@ _WIDTH = 500  # characters of a line
 
 def traceback_text(error: BaseException) -> str:
     """Return the traceback of an exception without the frames that only led to the implementation."""
-    shown = traceback.TracebackException(type(error), error, _from_outside(error.__traceback__))
+    first = error.__traceback__
+    while first is not None and os.path.dirname(os.path.abspath(first.tb_frame.f_code.co_filename)) == _HERE:
+        first = first.tb_next
+    shown = traceback.TracebackException(type(error), error, first or error.__traceback__)
     lines = [cut(line, _WIDTH) for part in shown.format() for line in part.rstrip("\n").split("\n")]
     left = len(lines) - _FIRST - _LAST
     if left > 0:
         lines[_FIRST:-_LAST] = [f"  ... {left:,} lines left out ..."]
     return "\n".join(lines)
-
-
-def _from_outside(found: TracebackType | None) -> TracebackType | None:
-    """Return a traceback from the first frame outside this package on; all of it if there is none."""
-    first = found
-    while first is not None and os.path.dirname(os.path.abspath(first.tb_frame.f_code.co_filename)) == _HERE:
-        first = first.tb_next
-    return first or found

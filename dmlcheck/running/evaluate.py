@@ -14,7 +14,7 @@ from dmlcheck.diagnostics.wording import braces, did_you_mean
 from dmlcheck.formats.registry import Opened, cases_in
 from dmlcheck.implementations import make
 from dmlcheck.implementations.protocol import Implementation, adapted
-from dmlcheck.running.computed import Computed, Nothing, computed, failed, why_unsupported
+from dmlcheck.running.computed import Computed, NoOutputs, computed, failed, why_unsupported
 from dmlcheck.running.legality import all_problems
 from dmlcheck.specs.records import OUTPUT
 from dmlcheck.values.literals import Array
@@ -76,7 +76,7 @@ def evaluate_case(case: Case, implementation: Any = None) -> Evaluated:
     """Compute one case's outputs on an implementation, by default the reference engine; expected ones are ignored."""
     if case.is_negative:
         return Evaluated(case.name, remark="a negative case: nothing to compute")
-    prepared = prepare(case._replace(outputs=None, invalid=None), case.level)
+    prepared = prepare(case._replace(outputs=None, invalid=None))
     desc, findings = prepared.desc, prepared.findings
     if desc is None or findings:
         return _refused(case, *findings)
@@ -84,19 +84,19 @@ def evaluate_case(case: Case, implementation: Any = None) -> Evaluated:
         given = _given(desc, prepared.inputs, adapted(implementation or make("reference")))
     except MemoryError:
         return _refused(case, out_of_memory(desc))
-    if isinstance(given, Nothing):
+    if isinstance(given, NoOutputs):
         return _refused(case, given.finding) if given.finding else Evaluated(case.name, remark=given.reason)
     outputs = {part.label: (given.values[part.label], part.tensor.data_type) for part in desc.tensors(OUTPUT)}
     return Evaluated(case.name, outputs, undefined=given.is_undefined or {})
 
 
-def _given(desc: OperatorDesc, inputs: dict[str, Any], implementation: Any) -> Computed | Nothing:
+def _given(desc: OperatorDesc, inputs: dict[str, Any], implementation: Any) -> Computed | NoOutputs:
     """Return the outputs of a desc, of its sizes and types, or why there are none."""
     unsupported = why_unsupported(desc, implementation)
     if unsupported is not None:
         return unsupported
     given = computed(desc, inputs, [part.label for part in desc.tensors(OUTPUT)], implementation)
-    problem = None if isinstance(given, Nothing) else _misshapen(desc, given.values)
+    problem = None if isinstance(given, NoOutputs) else _misshapen(desc, given.values)
     return given if problem is None else failed(implementation, problem)
 
 

@@ -55,7 +55,7 @@ class Done(NamedTuple):
     result: CaseResult
 
 
-class Other(NamedTuple):
+class NotRun(NamedTuple):
     """A case that is there and does not run, by its id and its file: not selected, or another shard's."""
 
     id: str
@@ -74,7 +74,7 @@ class Ended(NamedTuple):
     bisected: Bisected | None = None
 
 
-Event = Done | Other | Ended
+Event = Done | NotRun | Ended
 
 
 class Running(Protocol):
@@ -130,7 +130,7 @@ def file_events(
         if is_selected:
             ids.append(case.id)
         if not is_here:
-            yield Other(case.id, case.file)
+            yield NotRun(case.id, case.file)
             continue
         number += 1
         if number > skip:
@@ -149,10 +149,10 @@ def number_of_cases(file: CaseFile, target: Target, plan: Plan) -> int:
 def chosen(file: CaseFile, target: Target, plan: Plan) -> Iterator[tuple[Case, bool, bool]]:
     """Yield the cases of a file, whether each is selected, and whether it also belongs to this shard."""
     selected = None if plan.selection.is_all else plan.selection.of(target)
-    for case in file.cases if target.part is None else _part(file.cases, *target.part):
-        if target.asks_for(case.name):
-            is_selected = selected is None or selected(case)
-            yield case, is_selected, is_selected and in_shard(case.id, plan.shard)
+    cases = file.cases if target.part is None else _part(file.cases, *target.part)
+    for case in [case for case in cases if target.asks_for(case.name)]:
+        is_selected = selected is None or selected(case)
+        yield case, is_selected, is_selected and in_shard(case.id, plan.shard)
 
 
 def _part(cases: Sequence[Case], number: int, count: int) -> Sequence[Case]:

@@ -72,7 +72,7 @@ class Validated(NamedTuple):
         return sum(1 for diagnostic in self.diagnostics if diagnostic.severity == ERROR)
 
 
-class Whole(Protocol):
+class WholeCheck(Protocol):
     """The check of a graph or a model as a whole."""
 
     @property
@@ -104,7 +104,7 @@ class ValidatedFile(NamedTuple):
 
     document: Document
     descs: tuple[Validated, ...] = ()
-    wholes: tuple[Whole, ...] = ()
+    wholes: tuple[WholeCheck, ...] = ()
     is_wrong: bool = False
     is_empty: bool = False
     named: frozenset[str] = frozenset()
@@ -136,7 +136,7 @@ def validated_file(file: Opened, asked: LevelRequest, _: Mapping[str, int]) -> V
     return validated_cases(cases_in(file), asked)
 
 
-def validated_cases(file: CaseFile, asked: LevelRequest, wholes: tuple[Whole, ...] = ()) -> ValidatedFile:
+def validated_cases(file: CaseFile, asked: LevelRequest, wholes: tuple[WholeCheck, ...] = ()) -> ValidatedFile:
     """Validate the descs of cases; `wholes` are the checks of graphs and models in their file."""
     is_empty = not (file.cases or file.problems or file.broken or wholes)
     is_wrong = bool(file.problems or file.broken) or any(whole.is_wrong for whole in wholes)
@@ -197,14 +197,14 @@ def answer_to(reading: Reading, library: Any) -> tuple[LibraryAnswer | None, tup
 
     A desc with a mistake in its notation cannot be said in C, and the library is not asked about it.
     """
-    from dmlcheck.running.computed import Nothing, asked
+    from dmlcheck.running.computed import NoOutputs, asked
     from dmlcheck.running.refusals import can_be_asked, unforeseen
     from dmlcheck.validation.releases import asked_release, is_accepted
 
     if reading.desc is None or not can_be_asked(reading):
         return None, ()
     answer = asked(reading.desc, library)
-    if isinstance(answer, Nothing):
+    if isinstance(answer, NoOutputs):
         return None, () if answer.finding is None else (answer.finding,)
     if asked_release(answer.version) is None or answer.is_accepted == is_accepted(reading, answer.version):
         return answer, ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,7 @@ from dmlcheck.reference.engine import too_much_work
 from dmlcheck.reference.limits.work import Limited, OutOfTime, TooMuchWork
 from dmlcheck.running.computed import (
     Computed,
-    Nothing,
+    NoOutputs,
     asked,
     computed,
     failed,
@@ -84,7 +85,9 @@ class Run:
             self.foreseen = asked_release(implementation.about.version)
             self.settings = self.settings.of_library(implementation.about)
         self.is_reference = is_reference(implementation)
-        self.time_limit = Limited(timeout if self.is_reference else None)
+        self.time_limit: AbstractContextManager[None] = nullcontext()
+        if self.is_reference and timeout is not None:
+            self.time_limit = Limited(timeout)
         self.directml = judged_directml(implementation, self.settings.directml_version)
         self.descs = LegalDescs()
         precision = self.settings.precision._replace(is_directml=self.directml is not None)
@@ -112,7 +115,7 @@ def run_case(case: Case, run: Run, prepared: Prepared | None = None) -> CaseResu
     """Run one case; it comes prepared if its values were drawn and not read from a file."""
     if run.against is None:
         return _run_alone(case, run, prepared)
-    prepared = prepared or prepare(case, case.level, run.descs)
+    prepared = prepared or prepare(case, run.descs)
     result, other = (_run_alone(case, of, prepared) for of in (run, run.against))
     return result._replace(against=Against(other, _differences(case, prepared, run, result, other)))
 
@@ -164,13 +167,13 @@ def _ending(case: Case, run: Run, drawn: Prepared | None) -> Ending:
     unrun = _of_unrun(case, run)
     if unrun is not None:
         return unrun
-    prepared = drawn or prepare(case, case.level, run.descs)
+    prepared = drawn or prepare(case, run.descs)
     if case.is_negative and prepared.excess is None:
         return _of_negative(case, prepared, run)
     if prepared.desc is None or prepared.findings:
         return _of_unusable(prepared)
-    nothing = _why_not_run(prepared, prepared.desc, run)
-    ending = _of_computed(case, prepared, prepared.desc, run) if nothing is None else ending_of_nothing(nothing)
+    why_not = _why_not_run(prepared, prepared.desc, run)
+    ending = _of_computed(case, prepared, prepared.desc, run) if why_not is None else ending_without_outputs(why_not)
     uncompared = _uncompared(prepared.desc, prepared.expected) if ending.outputs else ()
     if uncompared:
         ending = ending._replace(uncompared=uncompared)
@@ -217,7 +220,7 @@ def _level_beyond(case: Case, run: Run) -> str | None:
 
 def _of_legality(case: Case, run: Run, legal: Ending) -> Ending:
     """Return the ending of a case of which only the desc is checked: `legal` if it is valid, else a failure."""
-    _, findings = run.descs.validated(case, case.level)
+    _, findings = run.descs.validated(case)
     return _of_illegal(findings) if findings else legal
 
 
@@ -226,19 +229,19 @@ def _of_asked(case: Case, run: Run, taken: Ending | None, refused: str) -> Endin
 
     Without `taken` it passes with the answer's text. `refused` is the outcome of a desc that it refuses.
     """
-    desc, findings = run.descs.validated(case, case.level)
+    desc, findings = run.descs.validated(case)
     if desc is None:
         return _of_illegal(findings)
     answer = asked(desc, run.implementation)
-    if isinstance(answer, Nothing):
-        return ending_of_nothing(answer)
+    if isinstance(answer, NoOutputs):
+        return ending_without_outputs(answer)
     if answer.is_accepted:
         return taken or Ending(PASSED, answer.text)
     if run.foreseen is None or is_accepted(read_desc(case.operator, case.desc), run.foreseen):
         return Ending(refused, _UNFORESEEN, (unforeseen(answer),))
     if case.is_plain_desc:
         return Ending(PASSED, f"refused, as foreseen: {answer.code}")
-    return ending_of_nothing(failed(run.implementation, answer.text))
+    return ending_without_outputs(failed(run.implementation, answer.text))
 
 
 def _of_illegal(findings: Iterable[Finding]) -> Ending:
@@ -264,9 +267,9 @@ def _of_refusal(case: Case, run: Run) -> Ending:
     if run.is_asked:
         return _of_answer(case, wrong, run)
     answer = refusal(wrong.desc, zeros(wrong.desc), implementation)
-    if isinstance(answer, Nothing) and answer.finding is not None:
-        return ending_of_nothing(answer)
-    if isinstance(answer, Nothing):
+    if isinstance(answer, NoOutputs) and answer.finding is not None:
+        return ending_without_outputs(answer)
+    if isinstance(answer, NoOutputs):
         return Ending(PASSED, f"checked without the implementation; {answer.reason}", is_unrun=True)
     if answer.words is None:
         return Ending(FAILED, "accepted an invalid desc", (accepted(case, wrong, implementation),))
@@ -276,8 +279,8 @@ def _of_refusal(case: Case, run: Run) -> Ending:
 def _of_answer(case: Case, wrong: InvalidDesc, run: Run) -> Ending:
     """Return the ending of a negative case that DirectML itself is asked about: an unforeseen answer fails."""
     answer = asked(wrong.desc, run.implementation)
-    if isinstance(answer, Nothing):
-        return ending_of_nothing(answer)
+    if isinstance(answer, NoOutputs):
+        return ending_without_outputs(answer)
     if are_taken(wrong.findings, run.foreseen):
         known = "known to be accepted by the releases"
         return Ending(PASSED, known) if answer.is_accepted else Ending(FAILED, _UNFORESEEN, (unforeseen(answer),))
@@ -293,7 +296,7 @@ def _of_unusable(prepared: Prepared) -> Ending:
     return Ending(ERRORED, prepared.excess or "its values cannot be used", prepared.findings, is_unrun=True)
 
 
-def _why_not_run(prepared: Prepared, desc: OperatorDesc, run: Run) -> Nothing | None:
+def _why_not_run(prepared: Prepared, desc: OperatorDesc, run: Run) -> NoOutputs | None:
     """Return why a case is not run: the desc is not supported, or there is nothing to compare with; or None."""
     unsupported = why_unsupported(desc, run.implementation)
     if unsupported is not None:
@@ -301,22 +304,22 @@ def _why_not_run(prepared: Prepared, desc: OperatorDesc, run: Run) -> Nothing | 
     if prepared.expected:
         return None
     if run.is_reference:
-        return Nothing("no expected outputs: nothing independent to compare with")
+        return NoOutputs("no expected outputs: nothing independent to compare with")
     reason = too_much_work(desc, prepared.inputs)
-    return None if reason is None else Nothing(reason)
+    return None if reason is None else NoOutputs(reason)
 
 
-def ending_of_nothing(nothing: Nothing) -> Ending:
+def ending_without_outputs(why: NoOutputs) -> Ending:
     """Return the ending of a case without results of the implementation: skipped, or an error."""
-    if nothing.finding is None:
-        return Ending(SKIPPED, nothing.reason)
-    return Ending(ERRORED, nothing.reason, (nothing.finding,), traceback=nothing.traceback)
+    if why.finding is None:
+        return Ending(SKIPPED, why.reason)
+    return Ending(ERRORED, why.reason, (why.finding,), traceback=why.traceback)
 
 
 def _of_computed(case: Case, prepared: Prepared, desc: OperatorDesc, run: Run) -> Ending:
     """Compute the outputs of a case and judge them; keep a failure's outputs, with the program's standard error."""
     labels = prepared.expected or [part.label for part in desc.tensors(OUTPUT)]
-    given: Computed | Nothing | None = None
+    given: Computed | NoOutputs | None = None
     try:
         given = computed(desc, prepared.inputs, labels, run.implementation)
         if run.is_compared and isinstance(given, Computed):
@@ -327,7 +330,7 @@ def _of_computed(case: Case, prepared: Prepared, desc: OperatorDesc, run: Run) -
     except TooMuchWork as error:
         ending = Ending(SKIPPED, str(error))
     except OutOfTime as error:
-        ending = ending_of_nothing(timed_out(error))
+        ending = ending_without_outputs(timed_out(error))
     if ending.outcome == FAILED:
         ending = _with_words(ending, run.implementation)
     if ending.outcome in (FAILED, ERRORED) and run.settings.keep is not None:
@@ -336,10 +339,10 @@ def _of_computed(case: Case, prepared: Prepared, desc: OperatorDesc, run: Run) -
     return ending
 
 
-def _judged(case: Case, prepared: Prepared, given: Computed | Nothing, run: Run) -> Ending:
+def _judged(case: Case, prepared: Prepared, given: Computed | NoOutputs, run: Run) -> Ending:
     """Return the ending of a case from the implementation's results."""
-    if isinstance(given, Nothing):
-        return ending_of_nothing(given)
+    if isinstance(given, NoOutputs):
+        return ending_without_outputs(given)
     verdict = judge(case, prepared, given.values, run.limits, given.is_undefined, given.is_open)
     return ending_of(verdict, run.settings)
 

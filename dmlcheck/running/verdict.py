@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from dmlcheck.cases.prepare import Prepared
 from dmlcheck.cases.records import Case
@@ -16,9 +18,9 @@ from dmlcheck.diagnostics.wording import braces, counted, error_text, figure, is
 from dmlcheck.reference import engine
 from dmlcheck.reference.limits.precision import IN_FLOAT32, Precision
 from dmlcheck.reference.limits.work import TooMuchWork
-from dmlcheck.running.inaccurate_expectations import gives_floats, inaccurate_expectations, without_mismatches
 from dmlcheck.running.places import path_in_case
 from dmlcheck.running.undefined_elements import Masks, disagreements, is_all_any, masks_of, union
+from dmlcheck.specs.names import DATA_TYPES
 from dmlcheck.specs.records import OUTPUT, Deviation, Peer, Tolerance
 from dmlcheck.validation.deviations import of_peer
 
@@ -161,10 +163,10 @@ def judge(
         guesses = _guesses(case.file, (desc, inputs, expected, actual, undefined, compared), limit, limits)
     found = verdict_of(outputs, case.outputs or {}, guesses)
     disagreeing = () if of_reference is None else disagreements(case, prepared, actual, of_reference, is_open)
-    inaccurate = _inaccurate(case, prepared, right, limits.within, undefined)
+    of_its_own = {} if of_reference is None else outputs
     return found._replace(
         findings=(*disagreeing, *found.findings),
-        inaccurate=tuple(inaccurate if of_reference is None else without_mismatches(inaccurate, outputs)),
+        inaccurate=tuple(_inaccurate(case, prepared, right, limits.within, undefined, of_its_own)),
         is_empty=found.is_empty and not is_all_any(prepared),
         known=known,
     )
@@ -187,8 +189,11 @@ def _known(
     inaccurate = tuple(row for row in of_peer(desc, limits.peer) if row.errors)
     if inaccurate:
         wider = limit._replace(precision=limit.precision._replace(peer=limits.peer))
-        again = compare(expected, actual, wider, _bounds_of(desc, inputs, wider), undefined)
-        if not any(_is_wrong(found.result) for found in again.values()):
+        again = partial(compare, expected, actual, wider, _bounds_of(desc, inputs, wider))
+        wrong = {name: found.refused for name, found in compared.items() if found.refused is not None}
+        farthest = {name: _farthest(mask, expected[name][1], actual[name]) for name, mask in wrong.items()}
+        tried = (again({**undefined, **{name: ~mask for name, mask in masks.items()}}) for masks in (farthest, wrong))
+        if not any(_is_wrong(found.result) for each in tried for found in each.values()):
             return inaccurate
     rows = () if any(result.systematic for result in results) else limits.deviations(desc)
     if not rows:
@@ -196,6 +201,16 @@ def _known(
     from dmlcheck.comparison.deviating import Judged, explaining
 
     return explaining(Judged(desc, inputs, expected, actual, compared, limit), rows)
+
+
+def _farthest(mask: Any, expected: Any, actual: Any) -> Any:
+    """Return a mask of the element that is farthest off among those in a mask."""
+    places = mask.nonzero()
+    with np.errstate(invalid="ignore"):  # infinities
+        off = abs(actual[places].astype(float) - expected[places])
+    chosen = mask & False
+    chosen[tuple(each[off.argmax()] for each in places)] = True
+    return chosen
 
 
 def _is_wrong(output: OutputResult) -> bool:
@@ -229,10 +244,11 @@ def verdict_of(
         outputs,
         findings=tuple(wrong),
         unlikely=tuple(unlikely),
-        is_empty=_is_undefined(outputs),
+        is_empty=all(output.undefined == output.elements for output in outputs.values()),
         consistent=guesses.consistent,
         unlimited=tuple(unlimited),
-        is_unlimited=bool(unlimited) and _says_nothing(outputs),
+        is_unlimited=bool(unlimited)
+        and all(output.undefined + output.unlimited == output.elements for output in outputs.values()),
     )
 
 
@@ -298,16 +314,6 @@ def _where_wrong(most: Any, compared: list[Comparison]) -> Any:
     return np.where(is_wrong, most, np.inf)
 
 
-def _is_undefined(outputs: Mapping[str, OutputResult]) -> bool:
-    """Whether every element of every output is undefined."""
-    return all(output.undefined == output.elements for output in outputs.values())
-
-
-def _says_nothing(outputs: Mapping[str, OutputResult]) -> bool:
-    """Whether every element of every output is undefined, or differs and has no limit."""
-    return all(output.undefined + output.unlimited == output.elements for output in outputs.values())
-
-
 def _is_equal(outputs: Mapping[str, OutputResult]) -> bool:
     """Whether there are outputs, and every element of each was compared, and equals the expected value."""
     for output in outputs.values():
@@ -341,7 +347,7 @@ def _right(
     """Return the right outputs; the reference engine gives those that a case does not."""
     if of_reference is not None and prepared.expected:
         return _Right(prepared.expected, of_reference, actual)
-    is_measured = gives_floats(prepared)
+    is_measured = _gives_floats(prepared)
     if prepared.expected and not (desc.spec.has_undefined or is_measured):
         return _Right(prepared.expected, {})
     from dmlcheck.comparison.screening import Screen
@@ -363,11 +369,26 @@ def _right(
     return _Right(own, masks_of(computed, with_measured=with_measured), settled=screen.settled() if is_screened else ())
 
 
-def _inaccurate(case: Case, prepared: Prepared, right: _Right, within: float, undefined: Masks) -> list[Finding]:
-    """Return the findings about floats that a case gives and that are not accurate themselves."""
-    if right.reference is None or not gives_floats(prepared):
-        return []
-    return list(inaccurate_expectations(case, prepared, right.reference, within, undefined))
+def _gives_floats(prepared: Prepared) -> bool:
+    """Whether a case expects values that may be inaccurate."""
+    return any(DATA_TYPES[tensor.data_type].kind == "float" for tensor, _ in prepared.expected.values())
+
+
+def _inaccurate(
+    case: Case, prepared: Prepared, right: _Right, within: float, undefined: Masks, of_reference: Mapping[str, Any]
+) -> Iterator[Finding]:
+    """Yield the findings about floats that a case gives and that are not accurate themselves.
+
+    `of_reference` has the results of outputs of the reference under test, whose mismatches are reported as such.
+    """
+    if right.reference is None or not _gives_floats(prepared):
+        return
+    from dmlcheck.running.inaccurate_expectations import inaccurate_expectations
+
+    for found in inaccurate_expectations(case, prepared, right.reference, within, undefined):
+        output = of_reference.get(found.params["tensor"])
+        if output is None or not output.mismatches:
+            yield found
 
 
 def _bounds_of(desc: OperatorDesc, inputs: dict[str, Any], limit: Limit, *, with_measured: bool = False) -> Any:
@@ -376,8 +397,7 @@ def _bounds_of(desc: OperatorDesc, inputs: dict[str, Any], limit: Limit, *, with
     def bounds_of(asked: Mapping[str, Any], *, is_likely: bool = False) -> Any:
         from dmlcheck.reference.bounds import bounds
 
-        ways: dict[str, Any] = {"is_likely": is_likely, "with_likely": True, "with_measured": with_measured}
-        return bounds(desc, inputs, asked, limit.precision, **ways)
+        return bounds(desc, inputs, asked, limit.precision, is_likely=is_likely, with_measured=with_measured)
 
     return bounds_of
 

@@ -93,6 +93,7 @@ def _spec(raw: dict[str, Any]) -> OperatorSpec:
     fields = {name: _field(name, value) for name, value in raw["fields"].items()}
     return OperatorSpec(
         operator=raw["operator"],
+        short=short_operator(raw["operator"]),
         number=raw["number"],
         introduced=raw["introduced"],
         in_place=raw["in_place"],

@@ -90,7 +90,7 @@ class Search:
         return sorted(found, key=lambda one: (one.rank, len(one.name), one.at))
 
     def _labelled(self, asked: str) -> list[Found]:
-        """Return the constraints and errata with an id: `GEMM/C8` is one, `C37` those of all operators that have it."""
+        """Return the constraints and errata with an id: `GEMM/C8` is one, `C37` one of each operator that has it."""
         typed = _LABEL.fullmatch(_bare(asked))
         if typed is None:
             return []
@@ -180,7 +180,7 @@ def _slips(entry: _Prepared, query: _Query) -> float | None:
 def distance(a: str, b: str, most: int) -> int:
     """Return how many letters are wrong, missing, too many or swapped with the next; of more than `most`, any number.
 
-    The rows are those of the dynamic programme for the distance of Damerau and Levenshtein.
+    The rows are the dynamic programme for the distance of Damerau and Levenshtein.
     """
     if abs(len(a) - len(b)) > most or len({*a} - {*b}) > most:
         return most + 1

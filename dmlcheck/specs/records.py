@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from dmlcheck.specs.names import LEVEL_ORDER, RELEASES, releases_do, short_operator
+from dmlcheck.specs.names import LEVEL_ORDER, RELEASES, releases_do
 
 INPUT = "input_tensor"
 OUTPUT = "output_tensor"
@@ -309,12 +309,13 @@ class Tolerance(NamedTuple):
 class OperatorSpec(NamedTuple):
     """The spec of one operator.
 
-    `number` is its value of DML_OPERATOR_TYPE in DirectML.h. `names` are the operators of ONNX and WebNN that it
-    computes, `functions` the functions of NumPy in its formula that have a rounding of their own. `deviations_of` has
-    the deviations of other implementations than DirectML, by their names.
+    `short` is its name without the prefix, `number` its value of DML_OPERATOR_TYPE in DirectML.h. `names` are the
+    operators of ONNX and WebNN that it computes, `functions` the functions of NumPy in its formula that have a rounding
+    of their own. `deviations_of` has the deviations of other implementations than DirectML, by their names.
     """
 
     operator: str
+    short: str
     number: int
     introduced: str
     in_place: bool
@@ -350,8 +351,3 @@ class OperatorSpec(NamedTuple):
         """The results that were measured: results that the page leaves undefined, and results in errata."""
         undefined = [row.measured for row in self.undefined if row.measured is not None]
         return (*undefined, *(Measured(row.correct, row.run) for row in self.errata if row.run is not None))
-
-    @property
-    def short(self) -> str:
-        """The operator's name without its prefix."""
-        return short_operator(self.operator)

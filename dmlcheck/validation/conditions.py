@@ -1,10 +1,10 @@
-"""When a row of a spec applies: the fields, values and feature levels that it is limited to."""
+"""When a row of a spec applies, and to what: its fields, values and feature levels, tensors and nested operators."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.descs.records import OperatorDesc, TensorPart
 from dmlcheck.specs.names import LEVEL_ORDER
 from dmlcheck.specs.records import DATA_TYPE, Constraint
 
@@ -34,7 +34,7 @@ def _is_about(row: Constraint, desc: OperatorDesc) -> bool:
         return False
     if any(name in values or name in desc.broken for name in row.absent):
         return False
-    if not desc.matches(row.when):
+    if row.when is not None and not desc.matches(row.when):
         return False
     return row.unless is None or (_is_known(row.unless, desc) and not desc.matches(row.unless))
 
@@ -42,3 +42,22 @@ def _is_about(row: Constraint, desc: OperatorDesc) -> bool:
 def _is_known(condition: Mapping[str, tuple[str, ...]], desc: OperatorDesc) -> bool:
     """Whether every field of a condition has a value, or may do without one."""
     return all(name in desc.values or desc.spec.fields[name].optional for name in condition if name != DATA_TYPE)
+
+
+def tensors_of(desc: OperatorDesc, name: str) -> tuple[TensorPart, ...]:
+    """Return the tensors of a field, or the one with a label (`OutputTensors[0]`); none if it is not there."""
+    if name in desc.parts:
+        return desc.parts[name]
+    return tuple(part for part in desc.parts[name.partition("[")[0]] if part.label == name)
+
+
+def nested(desc: OperatorDesc) -> Iterator[tuple[tuple[str | int, ...], OperatorDesc]]:
+    """Yield the operators inside an operator, each with its path."""
+    for field in desc.spec.operators:
+        value = desc.values.get(field.name)
+        if isinstance(value, OperatorDesc):
+            yield (field.name,), value
+        else:
+            for index, part in enumerate(value or ()):
+                if part is not None:
+                    yield (field.name, index), part

@@ -10,7 +10,7 @@ from dmlcheck.files.document import Path
 from dmlcheck.specs.names import ENUMS, LEVEL_ORDER, LEVELS, NEWEST_LEVEL, level_and_version, level_name
 from dmlcheck.specs.records import MEASURED, Constraint, Releases
 from dmlcheck.validation import constraint_words, support_tables
-from dmlcheck.validation.conditions import applicable, applies
+from dmlcheck.validation.conditions import applicable, applies, nested
 
 _OF_TYPES = ("data_type", "data_type_of", "same_data_type")  # the words that are only about data types
 _OUTSIDE: Path = ("desc",)  # where the fields of an operator are that is not inside another one
@@ -19,11 +19,11 @@ _MOST_DIMENSIONS = 64  # no level takes more than 8, which the support tables sa
 
 def findings(desc: OperatorDesc, level: str) -> Iterator[Finding]:
     """Yield the broken rows of a desc's operator and of its nested operators at a level."""
-    if any(len(part.tensor.sizes) > _MOST_DIMENSIONS for part in desc.tensors()):
+    if any(len(part.tensor.sizes) > _MOST_DIMENSIONS for parts in desc.parts.values() for part in parts):
         return
     yield from _of_operator(desc, level, _OUTSIDE)
-    for path, nested in desc.nested():
-        yield from _of_operator(nested, level, (*_OUTSIDE, *path, *nested.steps))
+    for path, inner in nested(desc):
+        yield from _of_operator(inner, level, (*_OUTSIDE, *path, *inner.steps))
 
 
 def broken_places(desc: OperatorDesc, level: str) -> Iterator[Path]:
@@ -66,7 +66,9 @@ def _of_row(finding: Finding, row: Constraint, desc: OperatorDesc, level: str, *
     taken = (row.taken_inside if is_inside else None) or row.taken or _operator_taken(finding, row, desc)
     helps = (remedy, f"accepted from {level_and_version(lifted)}" if lifted else None, taken and taken.told)
     if lifted and finding.rule == "value-out-of-range":
-        finding = _unsupported_value(finding, desc, level)
+        own = {name: finding.params[name] for name in ("field", "found")}
+        params = {**own, "operator": desc.spec.operator, "level": level_name(level)}
+        finding = finding._replace(rule="unsupported-value", params=params)  # in the words for what a level has not
     finding = _in_words_of_row(finding, row)
     return finding._replace(
         constraint=f"{desc.spec.short}/{row.id}",
@@ -82,7 +84,7 @@ def _operator_taken(finding: Finding, row: Constraint, desc: OperatorDesc) -> Re
     if row.word != "operators":
         return None
     path = finding.path[:-1]  # without Type
-    (inner,) = (nested for place, nested in desc.nested() if place == path)
+    (inner,) = (inner for place, inner in nested(desc) if place == path)
     for taken in desc.spec.taken:
         if inner.spec.short in taken.operators.get(str(path[0]), ()):
             return taken.releases
@@ -135,13 +137,6 @@ def _accepted_from(finding: Finding, row: Constraint, desc: OperatorDesc, level:
         if finding.path not in again:
             return higher
     return None
-
-
-def _unsupported_value(finding: Finding, desc: OperatorDesc, level: str) -> Finding:
-    """Return a finding about a value that a higher level accepts, in the words of that rule."""
-    field, found = finding.params["field"], finding.params["found"]
-    params = {"field": field, "found": found, "operator": desc.spec.operator, "level": level_name(level)}
-    return finding._replace(rule="unsupported-value", params=params)
 
 
 def _in_words_of_row(finding: Finding, row: Constraint) -> Finding:

@@ -29,6 +29,7 @@ from dmlcheck.diagnostics.record import (
 )
 from dmlcheck.diagnostics.wording import braces, describe, dimensions_text, pointer
 from dmlcheck.files.document import Path
+from dmlcheck.validation.conditions import nested, tensors_of
 from dmlcheck.validation.expressions import evaluate
 from dmlcheck.validation.worked import NOTHING_KNOWN, broken_claims, claimed, limit_relation, span_text, sum_text
 
@@ -342,7 +343,7 @@ def not_owned_by_dml(desc: OperatorDesc, names: list[str]) -> Iterator[Finding]:
 
 def operators(desc: OperatorDesc, claims: dict[str, list[str]]) -> Iterator[Finding]:
     """The operator inside a field, or each of them, is one of a list."""
-    for path, part in desc.nested():
+    for path, part in nested(desc):
         allowed = claims.get(str(path[0]))
         if allowed is not None and part.spec.short not in allowed:
             label = pointer(path)
@@ -388,7 +389,7 @@ def _unlike(
 
     A tensor of a data type that the level refuses does not count: another finding is about it.
     """
-    parts = [part for name in names for part in desc.parts_of(name)]
+    parts = [part for name in names for part in tensors_of(desc, name)]
     if len({of(part.tensor) for part in parts}) < 2:
         return
     sound = [part for part in parts if (*part.path, "DataType") not in desc.refused] or parts

@@ -13,7 +13,8 @@ from dmlcheck.validation.expressions import evaluate
 PROVIDER = "ONNX Runtime's DirectML provider"
 _RELEASE = "1.24.4"  # of ONNX Runtime, whose provider was run
 _EVERY_ELEMENT = "expected == expected"  # as rows mark it
-_VALUES = {"expected", "finite", "x"}  # what an expression over values calls them, beside the names of inputs
+# What an expression over values calls them, besides the names of inputs.
+_VALUES = {"expected", "finite", "may_overflow", "x"}
 _RUN = "seen with DirectML 1.15.4, vkd3d-proton on Mesa lavapipe 25.0, 2026-11-29"
 
 
@@ -60,7 +61,7 @@ def notes(desc: OperatorDesc, version: str | None = None, *, in_graph: bool = Fa
 
 
 def _is_of_desc(row: Deviation, desc: OperatorDesc) -> bool:
-    """Whether a desc has the tensors that a deviation is about, and shows it whatever their values are."""
+    """Whether a desc has the tensors that a deviation is about, and shows it for any values."""
     if row.values is None or row.values == _EVERY_ELEMENT:
         return True
     named = set(re.findall(r"\w+", row.values))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
@@ -29,6 +30,8 @@ _ALLOWED = (
     ast.UnaryOp, ast.BoolOp, ast.Compare, ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.USub,
     ast.Not, ast.And, ast.Or, ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.In, ast.NotIn,
 )  # fmt: skip
+_NAMES = {".Sizes": ".sizes", ".DataType": ".data_type"}  # of a TensorDesc, for DirectML's
+_DIRECTML_NAME = re.compile(r"\.(?:Sizes|DataType)\b")
 _OF_ARRAYS = (ast.Pow, ast.BitAnd, ast.BitOr, ast.Invert)  # may stand in an expression over values, too
 
 
@@ -61,7 +64,7 @@ def _free_names(expression: str, allowed: tuple[type[ast.AST], ...]) -> tuple[st
 
 def _made(expression: str, free: tuple[str, ...], functions: Mapping[str, Any]) -> Callable[..., Any]:
     """Return the function of the free names of an expression."""
-    text = f"lambda {', '.join(free)}: ({expression.strip()})"
+    text = f"lambda {', '.join(free)}: ({_DIRECTML_NAME.sub(lambda found: _NAMES[found[0]], expression.strip())})"
     made: Callable[..., Any] = eval(text, {"__builtins__": {}, **functions})  # noqa: S307 - our own
     return made
 

@@ -19,6 +19,7 @@ from dmlcheck.specs.load import full_name, load_spec
 from dmlcheck.specs.names import LEVEL_ORDER, LEVELS, level_and_version, level_name
 from dmlcheck.specs.records import OUTPUT, OperatorSpec
 from dmlcheck.validation import constraint_rows, support_tables
+from dmlcheck.validation.conditions import nested
 from dmlcheck.validation.support_tables import support_at
 
 
@@ -70,24 +71,20 @@ def _at_level(desc: OperatorDesc, level: str, *, is_told: bool = False) -> Itera
             yield finding
         if refused:
             desc = desc._replace(refused=frozenset(refused))
-    for path, nested in desc.nested():
-        if LEVEL_ORDER[level] < LEVEL_ORDER[nested.spec.introduced]:
-            yield _unavailable(nested.spec, level, ("desc", *path, "Type"))
+    for path, inner in nested(desc):
+        if LEVEL_ORDER[level] < LEVEL_ORDER[inner.spec.introduced]:
+            yield _unavailable(inner.spec, level, ("desc", *path, "Type"))
     for finding in constraint_rows.findings(desc, level):
         yield with_remedy(finding, desc, level) if is_told else finding
 
 
 def _unavailable(spec: OperatorSpec, level: str, path: Path) -> Finding:
     params = {"operator": spec.operator, "level": level_name(level)}
-    return Finding("operator-unavailable", path, params, help=_available_help(spec, level))
-
-
-def _available_help(spec: OperatorSpec, level: str) -> str:
     help = f"it came with {level_and_version(spec.introduced)}"
     for older in spec.supersedes:
         if full_name(older) and LEVEL_ORDER[load_spec(older).introduced] <= LEVEL_ORDER[level]:
             help += f"; {older}, which it supersedes, exists from {level_name(load_spec(older).introduced)}"
-    return help
+    return Finding("operator-unavailable", path, params, help=help)
 
 
 # ---- remedies of a desc

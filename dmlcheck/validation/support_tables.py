@@ -10,7 +10,7 @@ from dmlcheck.diagnostics.record import ONE_OF, RANK, Claim, Finding
 from dmlcheck.diagnostics.wording import dimension_counts_text, dimensions_text, plural
 from dmlcheck.specs.names import DATA_TYPES, LEVEL_ORDER, level_and_version, level_name
 from dmlcheck.specs.records import OUTPUT, Field, OperatorSpec, SupportTable, TensorSupport
-from dmlcheck.validation.conditions import applicable
+from dmlcheck.validation.conditions import applicable, tensors_of
 
 Remedy = Callable[[OperatorDesc, TensorPart, "tuple[int, ...]", str], "str | None"]
 
@@ -40,7 +40,7 @@ def findings(desc: OperatorDesc, level: str, remedy: Remedy | None = None) -> It
 def support_table(desc: OperatorDesc) -> SupportTable | None:
     """Return the support table that a desc's fields select, or None where a field that decides it is wrong."""
     for table in desc.spec.support:
-        if desc.matches(table.when):
+        if table.when is None or desc.matches(table.when):
             return table
     return None
 
@@ -159,14 +159,14 @@ def _fitting_type(row: _SupportRow, part: TensorPart, desc: OperatorDesc) -> str
 
 
 def _types_to_share(row: _SupportRow, desc: OperatorDesc) -> list[str]:
-    """Return the data types of the tensors that must have one type, among them those of the row's field."""
+    """Return the data types of the tensors that must have one type, with the row's field among them."""
     names = (
         constraint.args
         for constraint in applicable(desc, row.level)
         if constraint.word == "same_data_type" and row.field.name in constraint.args
     )
     fields = (field for args in names for field in args)
-    return [part.tensor.data_type for field in fields for part in desc.parts_of(field)[:_MOST_ASKED]]
+    return [part.tensor.data_type for field in fields for part in tensors_of(desc, field)[:_MOST_ASKED]]
 
 
 def _nearest_type(data_type: str, types: tuple[str, ...]) -> str | None:

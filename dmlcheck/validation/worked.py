@@ -265,14 +265,10 @@ def _one_of(left: ast.expr, choices: list[Any], scope: Scope) -> Broken:
     """Return the words for a value, or its difference from a base, being one of some values."""
     if isinstance(left, ast.BinOp) and isinstance(left.op, ast.Sub):
         base = scope.value(left.right)
-        text = " or ".join(_shifted(base, more) for more in choices)
+        text = " or ".join(f"{base + more} = {base} + {more}" if more else str(base) for more in choices)
         return Broken(ONE_OF, tuple(base + more for more in choices), text)
     values = tuple(dict.fromkeys(choices))
     return Broken(ONE_OF, values, " or ".join(map(str, values)))
-
-
-def _shifted(start: int, more: int) -> str:
-    return f"{start + more} = {start} + {more}" if more else str(start)
 
 
 def _size_in_words(node: ast.expr, scope: Scope) -> str:

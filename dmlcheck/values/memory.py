@@ -1,7 +1,8 @@
-"""The cores and the free memory of this machine, so that a tensor that cannot fit is refused before it is made."""
+"""The cores and the memory of this machine: what is free, so that a tensor that cannot fit is refused, and reused."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 
@@ -17,6 +18,25 @@ def cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def reuse_freed_memory() -> None:
+    """Let the allocator give the memory of large arrays that are gone to the next ones, whichever thread makes them.
+
+    New memory costs an interrupt for each page, which takes a fifth of the time of judging a model. Only the allocator
+    of glibc needs to be told.
+    """
+    import ctypes
+
+    with contextlib.suppress(OSError, TypeError, AttributeError):  # Windows, macOS and musl have no such function
+        set_option = ctypes.CDLL(None).mallopt
+        if set_option(_MMAP_THRESHOLD, 256 * 2**20) or set_option(_MMAP_THRESHOLD, _LIMIT_OF_OLDER_RELEASES):
+            set_option(_TRIM_THRESHOLD, 512 * 2**20)
+            set_option(_ARENA_MAX, 1)
+
+
+_TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8  # the names in glibc's malloc.h begin with M_
+_LIMIT_OF_OLDER_RELEASES = 32 * 2**20  # of the threshold, by mallopt(3)
 
 
 def _system_bytes() -> int | None:

@@ -363,7 +363,7 @@ def _flat(raw: list[Any], tensor: TensorDesc) -> list[Any] | None:
             if set(map(type, level)) != _OF_LISTS or set(map(len, level)) != {size}:
                 return None
             level = list(chain.from_iterable(level))
-    return level if len(level) == tensor.element_count else None
+    return level if len(level) == math.prod(tensor.sizes) else None
 
 
 _OF_LISTS = {list}

@@ -84,7 +84,7 @@ class Judge:
 
     def __init__(self, case: Case) -> None:
         self.case = case
-        self.prepared = prepare(case, case.level)
+        self.prepared = prepare(case)
         if self.prepared.desc is None or self.prepared.findings:
             raise ValueError(case.id)
         self.desc: OperatorDesc = self.prepared.desc

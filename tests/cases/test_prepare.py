@@ -32,7 +32,7 @@ def test_a_desc_is_legal_at_the_level_that_is_asked_for() -> None:
     wide = {"DataType": "INT64", "Sizes": [2]}
     case = add(desc=all_of(wide), inputs={"ATensor": [1, 2], "BTensor": [1, 2]})
     assert at_newest(case).findings == ()
-    assert {rule for rule, _ in wrong(prepare(case, "3_0"))} == {"unsupported-data-type"}
+    assert {rule for rule, _ in wrong(prepare(case._replace(feature_level="3_0")))} == {"unsupported-data-type"}
 
 
 def test_all_that_is_wrong_with_the_values_is_found_at_once() -> None:
@@ -95,7 +95,7 @@ def test_each_desc_is_asked_for_its_size_after_others(monkeypatch: pytest.Monkey
     small, large = ({"DataType": "FLOAT32", "Sizes": [size]} for size in (2, 2**20))
     descs = LegalDescs()
     given = [add(desc=all_of(tensor), inputs={"ATensor": {"fill": 1}}) for tensor in (small, large, small)]
-    found = [prepare(case, case.level, descs).excess for case in given]
+    found = [prepare(case, descs).excess for case in given]
     assert found == [None, "too large for this machine", None]
 
 
@@ -118,7 +118,7 @@ def validated(monkeypatch: pytest.MonkeyPatch) -> Mock:
 
 def test_cases_that_share_a_desc_validate_it_once(validated: Mock) -> None:
     descs = LegalDescs()
-    found = [prepare(add(), "6_4", descs).desc for _ in range(3)]
+    found = [prepare(add(), descs).desc for _ in range(3)]
     assert (validated.call_count, found[0]) == (1, found[1])
     assert found[1] is found[2]
 
@@ -142,22 +142,22 @@ def test_descs_are_the_same_by_their_values_and_the_types_of_these(
     monkeypatch.setattr(preparing, "read_desc", Mock(return_value=read_desc("ELEMENT_WISE_ADD", add().desc)))
     descs = LegalDescs()
     for value in (one, other):
-        prepare(add(desc={"ATensor": {"Sizes": value}}), "6_4", descs)
+        prepare(add(desc={"ATensor": {"Sizes": value}}), descs)
     assert counting.call_count == (1 if is_known else 2)
 
 
 def test_a_desc_is_known_for_its_operator_and_its_level_alone(validated: Mock) -> None:
     descs = LegalDescs()
-    assert prepare(add(), "6_4", descs).desc is not None
-    assert prepare(add(), "6_3", descs).desc is not None
-    assert prepare(add()._replace(operator="ELEMENT_WISE_SUBTRACT"), "6_4", descs).desc is not None
+    assert prepare(add(), descs).desc is not None
+    assert prepare(add()._replace(feature_level="6_3"), descs).desc is not None
+    assert prepare(add()._replace(operator="ELEMENT_WISE_SUBTRACT"), descs).desc is not None
     assert validated.call_count == 3
 
 
 def test_a_desc_that_is_not_legal_is_told_each_time(validated: Mock) -> None:
     descs = LegalDescs()
     case = add(desc={"ATensor": TENSOR})
-    first, second = (prepare(case, "6_4", descs).findings for _ in range(2))
+    first, second = (prepare(case, descs).findings for _ in range(2))
     assert (first, validated.call_count) == (second, 2)
     assert first
 
@@ -167,7 +167,7 @@ def test_a_desc_that_is_gone_does_not_speak_for_another(validated: Mock) -> None
     descs = LegalDescs()
     for size in range(1, 200):
         desc = all_of({"DataType": "FLOAT32", "Sizes": [size]})
-        found = prepare(add(desc=desc), "6_4", descs).desc
+        found = prepare(add(desc=desc), descs).desc
         assert found is not None
         assert found.tensors()[0].tensor.sizes == (size,)
     assert validated.call_count == 199

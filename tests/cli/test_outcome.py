@@ -15,7 +15,7 @@ from dmlcheck.cli.outcome import Outcome
 from dmlcheck.files.yaml import parse
 from dmlcheck.reports.records import Summary
 from dmlcheck.running.accuracy import Baseline, Watch
-from dmlcheck.running.events import Done, Ended, Other
+from dmlcheck.running.events import Done, Ended, NotRun
 from dmlcheck.running.expectations import Expectations, read_expectations
 from dmlcheck.running.results import FOR_IMPLEMENTATIONS, CaseResult
 
@@ -156,7 +156,7 @@ def test_an_entry_of_no_case_is_wrong_once_the_run_is_whole(capsys: pytest.Captu
 def test_a_case_that_does_not_run_is_there_all_the_same() -> None:
     known = expectations("- {cases: '*::other', expect: failed, reason: known}\n")
     outcome = Outcome([], watch=Watch(), known=known, max_failures=None, is_shard=True)
-    outcome.take(Other("a.yaml::other"))
+    outcome.take(NotRun("a.yaml::other"))
     outcome.take(Done(passed()))
     assert outcome.unmatched is not None
     assert outcome.unmatched.waiting == {}
@@ -166,7 +166,7 @@ def test_a_case_that_does_not_run_is_there_all_the_same() -> None:
 def test_the_results_of_a_shard_are_numbered_among_all_cases() -> None:
     reporter = Listening()
     outcome = Outcome([reporter], watch=Watch(), known=None, max_failures=None, is_shard=True)
-    outcome.take(Other("a.yaml::before"))
+    outcome.take(NotRun("a.yaml::before"))
     outcome.take(Done(passed()))
     assert [result.ordinal for result in reporter.results] == [1]
     assert [result.ordinal for result in ended(passed())[1].results] == [None]
@@ -229,8 +229,8 @@ def test_a_single_case_that_is_not_there_is_told(
     ("events", "words"),
     [
         ([], "there is no case"),
-        ([Other("a.yaml::b")], "none of 1 case is selected"),
-        ([Done(CaseResult(case(), "skipped")), Other("a.yaml::b")], "every case was skipped"),
+        ([NotRun("a.yaml::b")], "none of 1 case is selected"),
+        ([Done(CaseResult(case(), "skipped")), NotRun("a.yaml::b")], "every case was skipped"),
     ],
 )
 def test_a_run_that_checks_nothing_says_why(events: list[Any], words: str, capsys: pytest.CaptureFixture[str]) -> None:

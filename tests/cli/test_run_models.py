@@ -304,7 +304,7 @@ def test_recorded_tensors_are_judged(runtime: type[Runtime]) -> None:
         ((*WORDS, "--dim", "batch=1", "--optimized"), "--optimized is for --implementation onnxruntime"),
         (("model.onnx", "--implementation", "recorded:in.npz", "--whole"), "--whole: nothing is run"),
         ((*WORDS, "--type", "FLOAT16"), "--type and --tag are for cases"),
-        ((*WORDS, "good.yaml"), "a model is run alone: name one, and nothing else"),
+        ((*WORDS, "good.yaml"), "a model is run by itself: name one, and nothing else"),
         (("model.onnx", "--implementation", "recorded:in.npz", "--bisect"), "--bisect: nothing is run"),
         ((*WORDS, "--bisect", "-k", "up"), "--bisect is for all nodes of a model: leave out -k, --failed, --shard and"),
         ((*WORDS, "--bisect", "--shard", "1/2"), "--bisect is for all nodes of a model"),

@@ -8,8 +8,7 @@ import jsonschema
 import pytest
 from commandline import dmlcheck
 
-from dmlcheck.inspection.desc_header import header_text
-from dmlcheck.inspection.schema import case_file_schema
+from dmlcheck.inspection.schema import case_file_schema, header_text
 
 
 @pytest.mark.slow

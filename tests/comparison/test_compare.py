@@ -745,23 +745,6 @@ def test_what_passes_beyond_the_likely_bound_is_counted(off: int, terms: int, is
     assert result.undefined == 1
 
 
-@pytest.mark.parametrize("held", [1 << 21, 2], ids=["held", "asked for again"])
-@pytest.mark.parametrize("off", [2, 6, 20])
-def test_likely_bounds_that_come_along_say_the_same(off: int, held: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[bool] = []
-    apart = of_sums(likely=3, hard=10)
-
-    def together(masks: dict[str, Any], *, is_likely: bool = False) -> Iterator[tuple[str, Array, Bound]]:
-        asked.append(is_likely)
-        for hard, likely in zip(apart(masks, is_likely=is_likely), apart(masks, is_likely=True), strict=True):
-            yield *hard[:2], hard[2] if is_likely else hard[2]._replace(likely=likely[2])
-
-    monkeypatch.setattr(compare, "_HELD", held)
-    units = [0, off, off, 1]
-    assert off_by(units, together) == off_by(units, apart)
-    assert asked == ([False] if held > 4 or off == 20 else [False, True])
-
-
 def of_sums(likely: float, terms: int = 9, hard: float = 1000.0) -> Bounds:
     """Return bounds of sums that are 1, in units in the last place; the unit of the result itself is added to them."""
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from judged import case_of, giving, result_of
+from judged import answering, case_of, giving, result_of
 
 from dmlcheck.comparison.compare import compare
 from dmlcheck.comparison.deviating import Judged, explaining
@@ -380,6 +380,152 @@ def test_results_beside_an_infinite_gradient_may_be_nan(x: list[float], given: l
     assert outcome("RESAMPLE_GRAD1", {**fields, "RoundingDirection": "DECREASING"}, tensors, given) == expected
 
 
+# ---- numbers on the way that are beyond the type
+
+HALF = 1.5000000027488779e38  # of 3e38
+
+
+@pytest.mark.parametrize(
+    ("between", "expected"), [([-INF, -INF], "xfailed"), ([INF, INF], "failed"), ([HALF, 0], "failed")]
+)
+def test_a_difference_in_an_enlarged_image_overflows(between: list[float], expected: str) -> None:
+    tensors = {"InputTensor": ("FLOAT32", [[[[3e38, -3e38]]]]), "OutputTensor": ("FLOAT32", [[[[0, 0, 0, 0]]]])}
+    fields = {"InterpolationMode": "LINEAR", "ScaleSize": {"Height": 1, "Width": 2}}
+    assert outcome("UPSAMPLE_2D", fields, tensors, [3e38, *between, -3e38]) == expected
+
+
+@pytest.mark.parametrize(
+    ("mode", "given", "expected"),
+    [
+        ("NEAREST_NEIGHBOR", [INF, 10], "xfailed"),
+        ("NEAREST_NEIGHBOR", [1e36, 10], "failed"),
+        ("NEAREST_NEIGHBOR", [0, INF], "failed"),
+        ("LINEAR", [INF, -HALF], "xfailed"),
+        ("LINEAR", [HALF, -1e38], "failed"),
+    ],
+)
+def test_a_partial_sum_of_a_gradient_overflows(mode: str, given: list[float], expected: str) -> None:
+    terms = [3e38, 3e38, -3e38, -3e38, 1, 2, 3, 4]
+    tensors = {"InputGradientTensor": ("FLOAT32", terms), "OutputGradientTensor": ("FLOAT32", [0, 0])}
+    fields = {"Scales": [4], "InputPixelOffsets": [-0.5], "OutputPixelOffsets": [0.5], "InterpolationMode": mode}
+    assert outcome("RESAMPLE_GRAD", fields, tensors, given) == expected
+
+
+@pytest.mark.parametrize(
+    ("function", "given", "expected"),
+    [
+        ("AVERAGE", [-INF, -INF, NAN], "xfailed"),
+        ("AVERAGE", [-INF, -INF, 1e36], "failed"),
+        ("MAX", [LOWEST, 1, -3e38], "xfailed"),
+        ("MAX", [LOWEST, 2, -3e38], "failed"),
+    ],
+)
+@pytest.mark.parametrize("operator", ["ROI_ALIGN", "ROI_ALIGN1"])
+def test_samples_of_a_region_overflow(operator: str, function: str, given: list[float], expected: str) -> None:
+    tensors = {
+        "InputTensor": ("FLOAT32", [[[[3e38, -3e38, 1, 2]]]]),
+        "ROITensor": ("FLOAT32", [[0.5, 0, 1.5, 1], [1, 0, 3, 1], [0, 0, 2, 1]]),
+        "BatchIndicesTensor": ("UINT32", [0, 0, 0]),
+        "OutputTensor": ("FLOAT32", [[[[0]]]] * 3),
+    }
+    fields = {"ReductionFunction": function, "InterpolationMode": "LINEAR", "OutOfBoundsInputValue": 0}
+    fields |= {"SpatialScaleX": 1, "SpatialScaleY": 1, "MinimumSamplesPerOutput": 2, "MaximumSamplesPerOutput": 2}
+    if operator == "ROI_ALIGN1":
+        fields |= {"InputPixelOffset": 0.5, "OutputPixelOffset": -0.5, "AlignRegionsToCorners": False}
+    assert outcome(operator, fields, tensors, given) == expected
+
+
+LINE = {"Axes": [3], "Epsilon": 0.1}
+NORMALIZATIONS = {
+    "MEAN_VARIANCE_NORMALIZATION": {"CrossChannel": False, "NormalizeVariance": False, "Epsilon": 0.1},
+    "MEAN_VARIANCE_NORMALIZATION1": {**LINE, "NormalizeVariance": False},
+    "MEAN_VARIANCE_NORMALIZATION2": {**LINE, "UseMean": True, "UseVariance": False},
+}
+
+
+@pytest.mark.parametrize(
+    ("size", "function", "given", "expected"),
+    [
+        (2e38, "IDENTITY", [-INF] * 4, "xfailed"),
+        (2e38, "IDENTITY", [1, 2e38, -2e38, -2e38], "failed"),
+        (2e37, "IDENTITY", [-INF] * 4, "failed"),
+        (2e38, "TANH", [-1] * 4, "xfailed"),
+        (2e38, "TANH", [0.5, 1, -1, -1], "failed"),
+        (2e37, "TANH", [-1] * 4, "failed"),
+        (2e38, "RELU", [NAN] * 4, "xfailed"),
+    ],
+)
+@pytest.mark.parametrize("operator", NORMALIZATIONS)
+def test_the_sum_of_a_group_overflows(
+    operator: str, size: float, function: str, given: list[float], expected: str
+) -> None:
+    x = ("FLOAT32", [[[[size, size, -size, -size]]]])
+    fused = {"FusedActivation": {"Type": f"ACTIVATION_{function}"}}
+    assert outcome(operator, {**NORMALIZATIONS[operator], **fused}, {"InputTensor": x, "OutputTensor": x}, given) == (
+        expected
+    )
+
+
+@pytest.mark.parametrize(
+    ("function", "given", "expected"),
+    [
+        ({"Type": "ACTIVATION_IDENTITY"}, [NAN, -INF, 0, -INF], "xfailed"),
+        ({"Type": "ACTIVATION_IDENTITY"}, [7, -INF, 0, -INF], "failed"),
+        ({"Type": "ACTIVATION_CELU", "Alpha": 1}, [0, -1, 0, -1], "xfailed"),
+        ({"Type": "ACTIVATION_CELU", "Alpha": 1}, [-0.5, -1, 0, -1], "failed"),
+    ],
+)
+def test_a_product_with_the_scale_overflows(function: dict[str, Any], given: list[float], expected: str) -> None:
+    tensors = {
+        "InputTensor": [3, 1, 2, 2],
+        "ScaleTensor": [3e38] * 4,
+        "BiasTensor": [-INF, 0, 0, -INF],
+        "OutputTensor": [0] * 4,
+    }
+    fields = {**NORMALIZATIONS["MEAN_VARIANCE_NORMALIZATION1"], "NormalizeVariance": True, "FusedActivation": function}
+    typed = {name: ("FLOAT32", [[[x]]]) for name, x in tensors.items()}
+    assert outcome("MEAN_VARIANCE_NORMALIZATION1", fields, typed, given) == expected
+
+
+@pytest.mark.parametrize(
+    ("function", "given", "expected"),
+    [
+        ({"Type": "ACTIVATION_IDENTITY"}, ([NAN] * 4, INF, INF), "xfailed"),
+        ({"Type": "ACTIVATION_CELU", "Alpha": 1}, ([0] * 4, INF, INF), "xfailed"),
+        ({"Type": "ACTIVATION_CELU", "Alpha": 1}, ([2] * 4, INF, INF), "failed"),
+        ({"Type": "ACTIVATION_IDENTITY"}, ([NAN] * 4, 1e36, INF), "failed"),
+    ],
+)
+def test_the_mean_of_a_batch_overflows(function: dict[str, Any], given: Any, expected: str) -> None:
+    line, one = ("FLOAT32", [[[[2e38, 2e38, -2e38, -2e38]]]]), ("FLOAT32", [[[[1]]]])
+    tensors = dict.fromkeys(("InputTensor", "OutputTensor"), line)
+    names = "ScaleTensor", "BiasTensor", "OutputMeanTensor", "OutputVarianceTensor"
+    desc = {name: {"DataType": kind, "Sizes": list(np.shape(x))} for name, (kind, x) in tensors.items()}
+    desc |= {name: {"DataType": "FLOAT32", "Sizes": [1, 1, 1, 1]} for name in names}
+    inputs = {"InputTensor": line[1], "ScaleTensor": one[1], "BiasTensor": one[1]}
+    outputs = dict(zip(("OutputTensor", *names[2:]), given, strict=True))
+    made = {name: np.reshape(x, np.shape(line[1]) if np.ndim(x) else (1, 1, 1, 1)) for name, x in outputs.items()}
+    arrays = {name: x.astype(np.float32) for name, x in made.items()}
+    case = case_of("BATCH_NORMALIZATION_TRAINING", {**desc, "Epsilon": 0.1, "FusedActivation": function}, inputs)
+    assert result_of(case, answering(arrays, is_directml=True)).outcome == expected
+
+
+HEADS = {"MULTIHEAD_ATTENTION": {"HeadCount": 1}, "MULTIHEAD_ATTENTION1": {"QueryHeadCount": 1, "KeyValueHeadCount": 1}}
+
+
+@pytest.mark.parametrize(
+    ("size", "given", "expected"),
+    [(3e38, [NAN, NAN], "xfailed"), (3e38, [1, 3], "failed"), (3e37, [NAN, NAN], "failed"), (3e38, [2, 4], "passed")],
+)
+@pytest.mark.parametrize("operator", HEADS)
+def test_a_product_of_query_and_keys_overflows(operator: str, size: float, given: list[float], expected: str) -> None:
+    """The first key has no weight, but its partial sums are infinite."""
+    tensors = {"QueryTensor": [[2.5, -1.5]], "KeyTensor": [[-size, -size], [0, 0]], "ValueTensor": [[1, 3], [2, 4]]}
+    typed = {name: ("FLOAT32", [each]) for name, each in {**tensors, "OutputTensor": [[0, 0]]}.items()}
+    fields = {**HEADS[operator], "Scale": 0.25, "MaskFilterValue": -10000, "MaskType": "NONE"}
+    assert outcome(operator, fields, typed, given) == expected
+
+
 def test_an_average_of_integers_is_cut_off_and_to_the_ends_of_the_type() -> None:
     made = of_squares([-1, 2, 3], [1, 2, 3], [5, 2, 3])
     integers = made._replace(actual={"OutputTensor": np.int8([127, 2, 3])}, expected={"OutputTensor": (
@@ -492,7 +638,6 @@ ATTENTION = {
     "RelativePositionBiasTensor": {"DataType": "FLOAT32", "Sizes": [1, 1, 1, 6]}, "Scale": 0.5, "MaskFilterValue": -3,
 }  # fmt: skip
 KEYS, POSITIONS = [0, 1, 2, 3, 4, 5], [0, 0.25, -0.5, 0.75, 0.1, 0.3]
-HEADS = {"MULTIHEAD_ATTENTION": {"HeadCount": 1}, "MULTIHEAD_ATTENTION1": {"QueryHeadCount": 1, "KeyValueHeadCount": 1}}
 
 
 def weights_of(scores: list[float]) -> Any:

@@ -95,7 +95,7 @@ def judged(desc: OperatorDesc, inputs: dict[str, Array], actual: Array, *, with_
     computed = engine.evaluate(desc, inputs, watch=screen.see if with_screen else None)
 
     def counted(masks: Any, *, is_likely: bool = False) -> Bounds:
-        for found in bounds(desc, inputs, masks, limit.precision, is_likely=is_likely, with_likely=True):
+        for found in bounds(desc, inputs, masks, limit.precision, is_likely=is_likely):
             asked[0] += found[1].size
             yield found
 

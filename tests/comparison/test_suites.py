@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from valid_descs import valid
 
-from dmlcheck.comparison.suites import Digits, Inaccurate, Place, inaccurate
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.reference import engine
+from dmlcheck.running.inaccurate_expectations import Digits, Inaccurate, Place, inaccurate
 from dmlcheck.validation import validate
 from dmlcheck.values.number_formats import NUMPY_TYPES
 

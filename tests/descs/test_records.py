@@ -37,11 +37,6 @@ def test_a_tensor_reaches_from_its_first_element_to_its_last(
     assert (tensor.extent, tensor.implied_bytes) == (extent, implied)
 
 
-def test_expressions_know_a_tensors_fields_by_directmls_names() -> None:
-    tensor = TensorDesc("INT8", (2, 3))
-    assert (tensor.Sizes, tensor.DimensionCount, tensor.DataType, tensor.element_count) == ((2, 3), 2, "INT8", 6)
-
-
 def test_the_parts_of_an_array_of_tensors_have_labels_and_paths() -> None:
     desc = desc_of("SPLIT", SPLIT)
     assert [(part.label, part.path) for part in desc.tensors("output_tensor")] == [
@@ -78,22 +73,3 @@ def test_a_desc_stays_a_tuple() -> None:
     assert (desc[0], desc[1]) == (spec, values)
     assert spec in desc
     assert desc._replace(steps=("Desc",)).steps == ("Desc",)
-
-
-def test_operators_inside_another_come_with_their_paths() -> None:
-    tensor = {"DataType": "FLOAT32", "Sizes": [1, 1, 2, 2]}
-    fused = {"Type": "ACTIVATION_RELU"}
-    desc = desc_of("ELEMENT_WISE_ADD1", {**dict.fromkeys(("ATensor", "BTensor", "OutputTensor"), tensor)})
-    assert list(desc.nested()) == []
-    desc = desc_of("ELEMENT_WISE_ADD1", {"FusedActivation": fused})
-    assert [(path, nested.spec.short) for path, nested in desc.nested()] == [(("FusedActivation",), "ACTIVATION_RELU")]
-    desc = desc_of("RNN", {"ActivationDescs": [fused, {"Type": "ACTIVATION_TANH"}]})
-    assert [path for path, _ in desc.nested()] == [("ActivationDescs", 0), ("ActivationDescs", 1)]
-
-
-def test_tensors_are_found_by_the_name_of_their_field_and_by_their_label() -> None:
-    desc = desc_of("SPLIT", SPLIT)
-    assert [part.label for part in desc.parts_of("OutputTensors")] == ["OutputTensors[0]", "OutputTensors[1]"]
-    assert [part.path for part in desc.parts_of("OutputTensors[1]")] == [("OutputTensors", 1)]
-    assert desc.parts_of("OutputTensors[2]") == ()
-    assert [part.label for part in desc.parts_of("InputTensor")] == ["InputTensor"]

@@ -41,7 +41,7 @@ def written(folder: Path, *cases: Written, stem: str = "x", **defaults: Any) -> 
 
 def values_of(folder: Path) -> list[np.ndarray[Any, Any]]:
     """Read the inputs of the cases that were written."""
-    prepared = [prepare(case, case.level) for case in load_cases(folder / "x.yaml")]
+    prepared = [prepare(case) for case in load_cases(folder / "x.yaml")]
     assert [one.findings for one in prepared] == [()] * len(prepared)
     return [one.inputs["InputTensor"] for one in prepared]
 
@@ -168,4 +168,4 @@ def test_a_case_file_in_a_folder_names_its_values_beside_it(tmp_path: Path) -> N
     text = written(tmp_path, Written("y", identity(tensor(200), tensor(200)), {"InputTensor": values}), stem="x/y")
     assert "\noperator: DML_OPERATOR_ELEMENT_WISE_IDENTITY\n" in text
     (case,) = load_cases(tmp_path / "x" / "y.yaml")
-    assert prepare(case, case.level).inputs["InputTensor"].tolist() == values.tolist()
+    assert prepare(case).inputs["InputTensor"].tolist() == values.tolist()

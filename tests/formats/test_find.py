@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dmlcheck.formats.find import find_files, inputs_beside, is_report, search
+from dmlcheck.formats.find import find_files, inputs_file_of, is_report, search
 from dmlcheck.formats.registry import read_file
 
 
@@ -117,7 +117,7 @@ def test_models_of_findings_are_in_folders_of_their_name_with_their_inputs(tmp_p
     make(tmp_path, "own/model.onnx", "own/inputs.npz")
     (model,) = search(str(tmp_path)).models_of_findings
     assert Path(model) == tmp_path / "graph-1" / "model.onnx"
-    assert Path(inputs_beside(model)) == tmp_path / "graph-1" / "inputs.npz"
+    assert Path(inputs_file_of(model)) == tmp_path / "graph-1" / "inputs.npz"
     assert search(str(tmp_path / "graph-1")).models_of_findings == [model]
     assert search(str(tmp_path / "own")).models_of_findings == []
-    assert inputs_beside("found/graph-1/model.onnx") == "found/graph-1/inputs.npz"
+    assert inputs_file_of("found/graph-1/model.onnx") == "found/graph-1/inputs.npz"

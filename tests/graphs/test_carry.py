@@ -16,7 +16,7 @@ from dmlcheck.graphs import carry
 from dmlcheck.graphs.buffers import to_bytes
 from dmlcheck.graphs.carry import carried
 from dmlcheck.graphs.records import Graph, Step
-from dmlcheck.graphs.side import Carried
+from dmlcheck.graphs.tensor_bounds import Carried
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.node import OnnxNode
 from dmlcheck.reference import engine
@@ -47,7 +47,7 @@ def drawn(operator: str) -> Iterator[Prepared]:
         chosen = tuple(case.desc.get(name) for name in names)
         if found >= 6 and chosen in seen:
             continue
-        prepared = prepare(case, case.level)
+        prepared = prepare(case)
         desc = prepared.desc
         if desc is None or prepared.findings or prepared.excess or not prepared.inputs:
             continue

@@ -12,7 +12,7 @@ from valid_descs import tensor, valid
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.graphs.carry import carried
 from dmlcheck.graphs.records import Step
-from dmlcheck.graphs.side import Carried
+from dmlcheck.graphs.tensor_bounds import Carried
 from dmlcheck.specs.records import OUTPUT
 
 Array = np.ndarray[Any, Any]

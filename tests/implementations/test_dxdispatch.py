@@ -14,7 +14,7 @@ from dxdispatch_cases import CASES, COUNT, TENSOR, desc_of, folder
 from standin_dxdispatch import installed
 
 from dmlcheck.implementations import Failure, dxdispatch, make
-from dmlcheck.implementations._process import Exited
+from dmlcheck.implementations._program import Exited
 
 __all__ = ["folder"]
 

@@ -608,6 +608,25 @@ def test_a_model_that_does_not_run_is_a_failure_and_one_without_a_kernel_is_unsu
         cpu.run_model(small_model("Tan", 11), {"x": np.ones(2)}, ["y"])
 
 
+def test_what_onnxruntime_does_not_have_is_unsupported(cpu: OnnxRuntime) -> None:
+    with pytest.raises(Unsupported, match=r"^onnxruntime \S+ has no com.microsoft:NoSuch$"):
+        cpu.run_model(small_model("NoSuch", domain="com.microsoft"), X, ["y"])
+    bfloat16 = pytest.importorskip("ml_dtypes").bfloat16
+    with pytest.raises(Unsupported, match="takes no array of the data type of an input"):
+        cpu.run_model(small_model("Identity", 16), {"x": np.array([-1, 2], bfloat16)}, ["y"])
+
+
+def test_an_optional_without_a_value_is_no_output(cpu: OnnxRuntime) -> None:
+    from onnx import helper
+
+    kind = helper.make_tensor_type_proto(1, [2])
+    value = helper.make_value_info("y", helper.make_optional_type_proto(kind))
+    graph = helper.make_graph([helper.make_node("Optional", [], ["y"], type=kind)], "g", [], [value])
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    with pytest.raises(Unsupported, match="an optional without a value"):
+        cpu.run_model(made.SerializeToString(), {}, ["y"])
+
+
 def test_what_a_provider_does_not_take_runs_on_the_cpu_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[str, ...]] = []
 

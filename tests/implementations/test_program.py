@@ -6,11 +6,15 @@ import contextlib
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+from dxdispatch_cases import folder
+from standin_dxdispatch import installed
 
-from dmlcheck.implementations import Failure, TimedOut
+from dmlcheck.implementations import Failure, TimedOut, _program
 from dmlcheck.implementations._program import MAX_LINE, Program, excerpt, plain_text
+from dmlcheck.processes.programs import ended_text
 
 
 @contextlib.contextmanager
@@ -74,3 +78,26 @@ def test_text_of_a_program_is_one_plain_line_of_bounded_length() -> None:
     assert plain_text("x" * 10, 10) == "x" * 10
     assert excerpt(b"\xffabc" + b"d" * 10_000).endswith("ddd...")
     assert len(excerpt(b"d" * 10_000)) == 100
+
+
+# ---- programs that are run: what they print, and when they are ended
+
+
+__all__ = ["folder"]
+
+
+def test_of_what_an_executable_prints_only_the_end_is_kept(folder: Path) -> None:
+    ended = _program.run([installed(folder / "bin", "--flood"), "nowhere.json"], str(folder), 60.0)
+    assert len(ended.text) <= _program.MOST
+    assert ended.text.rstrip().endswith("nowhere.json'")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_a_signal_is_named_and_a_grandchild_does_not_outlive_the_time_limit(folder: Path) -> None:
+    ended = _program.run(["/bin/sh", "-c", "kill -9 $$"], str(folder), 10.0)
+    assert ended_text(ended.code) + _program.sentence_end(ended.text) == "ended with SIGKILL, and printed nothing"
+    with pytest.raises(TimedOut):
+        _program.run(["/bin/sh", "-c", "(sleep 1; echo late > late.txt) & wait"], str(folder), 0.3)
+    time.sleep(1.2)
+    assert not (folder / "late.txt").exists()

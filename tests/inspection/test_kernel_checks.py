@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dmlcheck.inspection.kernel_checks import kernel_problems, row_problems
+from dmlcheck.inspection.selfcheck import kernel_problems, kernel_row_problems
 from dmlcheck.reference.bindings import row
 from dmlcheck.reference.rows import RANKS, Spread
 from dmlcheck.specs.load import load_spec, operator_names
@@ -19,7 +19,7 @@ def test_every_shipped_row_has_what_it_needs() -> None:
 
 
 def test_a_kernel_without_a_spec_and_a_spec_without_a_kernel_are_found() -> None:
-    problems = list(kernel_problems([REDUCE._replace(operator="DML_OPERATOR_NOWHERE")]))
+    problems = list(kernel_problems([REDUCE._replace(operator="DML_OPERATOR_NOWHERE", short="NOWHERE")]))
     assert any(problem.startswith("NOWHERE: kernels/") for problem in problems)
     assert any(problem.startswith("REDUCE: kernels/") for problem in problems)
 
@@ -41,5 +41,5 @@ def test_a_kernel_without_a_spec_and_a_spec_without_a_kernel_are_found() -> None
     ],
 )
 def test_what_is_wrong_with_a_row_is_found(spec: Any, fields: dict[str, Any], words: str) -> None:
-    problems = list(row_problems(spec, row(spec.operator).kernel._replace(**fields)))
+    problems = list(kernel_row_problems(spec, row(spec.operator).kernel._replace(**fields)))
     assert words in problems

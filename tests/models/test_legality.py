@@ -179,3 +179,13 @@ def test_the_model_of_a_file_is_checked_as_a_whole_with_the_names_of_its_sizes()
         frozenset({"batch"}),
         False,
     )
+
+
+def test_nodes_that_are_alike_in_the_place_of_one_are_a_graph() -> None:
+    """Two casts and two reductions of a group normalization have the very same descs."""
+    made = model([node("GroupNormalization", "x s b", "y", "norm", num_groups=2)],
+                 {"x": [1, 4, 3, 3], "s": [4], "b": [4]}, {"y": [1, 4, 3, 3]}, opset=21)  # fmt: skip
+    result = validated_model(save(made), LevelRequest(), {})
+    assert result.checked == 1
+    assert len(result.descs) > 10
+    assert not any(desc.diagnostics for desc in result.descs)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
-from run_models import ROUNDED, RUNTIME, Runtime, perceptron, runtime
+from onnx import TensorProto
+from run_models import ROUNDED, RUNTIME, Runtime, perceptron, random, runtime
 from whole_models import INT64, model, node, numbers, save, tensor
 
 from dmlcheck.cases.find import Target
@@ -18,6 +20,7 @@ from dmlcheck.running.selection import Selection
 pytestmark = pytest.mark.usefixtures("folder")
 
 __all__ = ["runtime"]
+INT32 = TensorProto.INT32
 NODES = ["up", "bias", "relu", "down", "softmax"]
 
 
@@ -93,3 +96,25 @@ def test_an_output_that_the_implementation_does_not_give_is_skipped(runtime: typ
     found = results(perceptron())
     assert (found["softmax"].outcome, found["output:y"].outcome) == ("error", "skipped")
     assert found["output:y"].reason == "missing-tensor: the implementation gave nothing for it"
+
+
+def test_an_output_that_the_reference_gave_in_the_place_of_the_implementation_is_not_judged() -> None:
+    lstm = node("LSTM", "x w r", "y", "recurrent", hidden_size=2, layout=1)
+    made = model([lstm], {"x": [3, 1, 2]}, {"y": [3, 1, 1, 2]}, [random("w", 1, 8, 2), random("r", 1, 8, 2)])
+    execution = ModelExecution(Target(save(made), "model.onnx", None), Plan("onnxruntime"), ModelRequest())
+    found = {event.result.case.name: event.result for event in execution.events() if isinstance(event, Done)}
+    assert {name: result.outcome for name, result in found.items()} == {"recurrent": "skipped", "output:y": "skipped"}
+    assert (found["recurrent"].reason or "").startswith("unsupported-by-implementation: CPUExecutionProvider: Batch")
+    assert found["output:y"].reason == "missing-tensor: the implementation gave nothing for it"
+
+
+def test_an_output_of_a_node_that_is_off_in_a_known_way_has_no_tolerance() -> None:
+    made = model([node("ReduceProd", "x", "y", "product", axes=[1], keepdims=0)], {}, {"y": [2]})
+    made.graph.input.append(tensor("x", [2, 4], INT32))
+    made.graph.output[0].type.tensor_type.elem_type = INT32
+    np.savez("x.npz", x=np.array([[1 << 20, 1 << 20, 3, 1], [1, 2, 3, 4]], np.int32))
+    asked = ModelRequest(inputs="x.npz")
+    execution = ModelExecution(Target(save(made), "model.onnx", None), Plan("onnxruntime"), asked)
+    found = {event.result.case.name: event.result for event in execution.events() if isinstance(event, Done)}
+    assert {name: result.outcome for name, result in found.items()} == {"product": "xfailed", "output:y": "skipped"}
+    assert (found["output:y"].reason or "").startswith("product is off in a known way")

@@ -12,7 +12,7 @@ import pytest
 
 from dmlcheck.implementations import make
 from dmlcheck.models.process import ModelProcess, tensors_of
-from dmlcheck.running.computed import Nothing
+from dmlcheck.running.computed import NoOutputs
 
 MODULE = """
 import os, sys, time
@@ -77,7 +77,7 @@ def test_nodes_together_run_as_the_implementation_optimizes_them(implementation:
 @pytest.mark.slow
 def test_what_ends_the_process_is_told_and_another_goes_on(implementation: ModelProcess) -> None:
     found = asked(implementation, "crash")
-    assert isinstance(found, Nothing)
+    assert isinstance(found, NoOutputs)
     assert found.finding is not None
     assert found.finding.params["problem"] == "ended the process with exit code 3"
     assert asked(implementation, "add")["y"].tolist() == [1, 2, 3]

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 from run_models import ROUNDED, RUNTIME, Runtime, constant, one_input, perceptron, random, runtime
-from whole_models import FLOAT16, model, node, save, tensor
+from whole_models import FLOAT16, INT64, model, node, save, tensor
 
 from dmlcheck.cases.find import Target
 from dmlcheck.models import node_values
 from dmlcheck.models.cases import ModelRequest
 from dmlcheck.models.run import ModelExecution
 from dmlcheck.reference.limits.precision import Precision
-from dmlcheck.running.events import Done, Ended, Other, Plan
+from dmlcheck.running.events import Done, Ended, NotRun, Plan
 from dmlcheck.running.results import CaseResult, NotFinite
 from dmlcheck.running.selection import Selection
 from dmlcheck.running.settings import Settings
@@ -120,7 +120,7 @@ def test_only_what_a_selected_node_depends_on_runs(runtime: type[Runtime]) -> No
 def test_nodes_that_are_not_selected_are_events_too() -> None:
     execution = ModelExecution(Target(save(perceptron()), "model.onnx", "relu"), Plan(RUNTIME), ModelRequest(BATCH))
     events = list(execution.events())
-    assert [event.id for event in events if isinstance(event, Other)] == [
+    assert [event.id for event in events if isinstance(event, NotRun)] == [
         f"model.onnx::{name}" for name in ("up", "bias", "down", "softmax", "output:y")
     ]
     assert isinstance(events[-1], Ended)
@@ -402,3 +402,19 @@ def test_what_the_provider_computes_wrongly_is_named_with_a_node_that_fails(
     assert known.versions == "ONNX Runtime's DirectML provider 1.24.4"
     runtime.factors.clear()
     assert results(made)["product"].outcome == "passed"
+
+
+@pytest.mark.parametrize(
+    ("given", "help"),
+    [(None, "n holds random whole numbers, which the model may not take: give others with --inputs"), ("x.npz", None)],
+)
+def test_random_whole_numbers_are_named_where_a_node_does_not_take_what_follows_from_them(
+    given: str | None, help: str | None
+) -> None:
+    nodes = [node("Mul", "n n", "m", "square"), node("Reshape", "x m", "r", "form"), node("Relu", "r", "y", "relu")]
+    made = model(nodes, {"x": [2, 3]}, {"y": ["a"]})
+    made.graph.input.append(tensor("n", [1], INT64))
+    np.savez("x.npz", x=np.zeros((2, 3), np.float32), n=np.array([2]))
+    found = results(made, inputs=given)
+    assert [one.outcome for one in found.values()] == ["passed", "error", "skipped"]
+    assert found["form"].diagnostics[0].help == help

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from whole_models import node, tensor
 
-from dmlcheck.graphs.side import Carried
+from dmlcheck.graphs.tensor_bounds import Carried
 from dmlcheck.models.scanning import changed, scanning
 from dmlcheck.onnx.descs.node import Unmapped
 

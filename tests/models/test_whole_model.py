@@ -12,7 +12,7 @@ from dmlcheck.implementations import make
 from dmlcheck.models import whole_model
 from dmlcheck.models.whole_model import WholeModel, as_given, optimized
 from dmlcheck.onnx.model.parts import SHAPE_OF
-from dmlcheck.running.computed import Nothing
+from dmlcheck.running.computed import NoOutputs
 
 __all__ = ["runtime"]
 X = {"x": np.ones((3, 16), np.float32)}
@@ -45,7 +45,7 @@ def test_a_model_that_does_not_run_is_said_once(runtime: type[Runtime]) -> None:
     runtime.raising.add("down")
     made = WholeModel(perceptron(), X, 2**30, Runtime()).tensors(NODES)
     first, second, third = (next(made) for _ in range(3))
-    assert isinstance(first, Nothing)
+    assert isinstance(first, NoOutputs)
     assert second == third == "the whole model did not run"
 
 
@@ -59,7 +59,7 @@ def test_a_model_larger_than_a_protobuf_is_a_file_with_its_weights_beside_it(mon
         assert m1.shape == (3, 8)
     after = list(map(onnx.numpy_helper.to_array, made.graph.initializer))
     assert all((one == other).all() for one, other in zip(before, after, strict=True))
-    assert isinstance(next(WholeModel(made, X, 1, Runtime()).tensors(NODES)), Nothing)
+    assert isinstance(next(WholeModel(made, X, 1, Runtime()).tensors(NODES)), NoOutputs)
 
 
 def test_onnxruntime_optimizes_a_model() -> None:
@@ -69,6 +69,6 @@ def test_onnxruntime_optimizes_a_model() -> None:
 
 def test_what_cannot_optimize_says_so() -> None:
     found = optimized(perceptron(), Runtime())
-    assert isinstance(found, Nothing)
+    assert isinstance(found, NoOutputs)
     assert found.finding is not None
     assert "cannot optimize the model" in found.finding.message

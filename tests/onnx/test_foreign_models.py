@@ -272,10 +272,10 @@ def test_an_attribute_of_a_function_that_is_in_none_is_a_reason(tmp_path: Path) 
     folder = write_test(tmp_path / "test_one", made, ([x], [x]))
     result = dmlcheck("import", "onnx", folder, "-o", tmp_path / "imported")
     assert result.exit_code == 5
-    assert "its attribute approximate is that of a function, how, and it is in none" in result.output
+    assert "its attribute approximate names how of a function, and it is in none" in result.output
     made.graph.node[0].CopyFrom(helper.make_node("Constant", [], ["y0"]))
     made.graph.node[0].attribute.add(name="value", ref_attr_name="what", type=4)
     (folder / "model.onnx").write_bytes(made.SerializeToString())
     result = dmlcheck("import", "onnx", folder, "-o", tmp_path / "imported")
     assert result.exit_code == 5
-    assert "its attribute value is that of a function, what, and it is in none" in result.output
+    assert "its attribute value names what of a function, and it is in none" in result.output

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from dmlcheck.processes.programs import ALONE, code_text, ended_text, ending, kill
+from dmlcheck.processes.programs import OWN_GROUP, code_text, ended_text, ending, kill
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="seen in /proc")
@@ -21,7 +21,7 @@ def test_a_process_in_a_session_of_its_own_is_killed_with_the_program_that_start
         "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'], start_new_session=True); "
         "open('pid.part', 'w').write(str(child.pid)); os.rename('pid.part', 'pid'); child.wait()"
     )
-    process = subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, **ALONE)
+    process = subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, **OWN_GROUP)
     deadline = time.monotonic() + 30
     while not (tmp_path / "pid").exists() and time.monotonic() < deadline:
         time.sleep(0.02)

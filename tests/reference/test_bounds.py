@@ -17,8 +17,7 @@ from products_of import built as built_products
 
 import dmlcheck
 from dmlcheck.comparison.compare import Differing
-from dmlcheck.reference.ball import ball, sums_of_products
-from dmlcheck.reference.bounds import Bound, arithmetic_of, bounds, positions
+from dmlcheck.reference.bounds import arithmetic_of, bounds, positions
 from dmlcheck.reference.limits.precision import Precision
 
 Array = np.ndarray[Any, Any]
@@ -210,90 +209,6 @@ def test_nothing_warns_and_the_callers_settings_hold_between_the_tiles() -> None
         assert count > 1
 
 
-# ---- likely bounds that come along
-
-
-def products_and_convolutions() -> list[tuple[str, Any]]:
-    generator = np.random.default_rng(6)
-
-    def random(*sizes: int) -> Array:
-        return generator.standard_normal(sizes).astype(np.float32)
-
-    a, b, c, relu = random(2, 9, 20), random(2, 20, 7), random(2, 9, 7), {"Type": "ACTIVATION_RELU"}
-    soft = {"Type": "ACTIVATION_SOFTPLUS", "Steepness": 1.5}
-    return [
-        ("plain", product_of(a, b)),
-        ("with C", product_of(a, b, C=c, Beta=0.5)),
-        ("of integers", product_of(np.rint(a), np.rint(b))),
-        ("all the same", product_of(np.ones_like(a), np.ones_like(b))),
-        ("one term", product_of(a[..., :1], b[:, :1])),
-        ("none is finite", product_of(a * np.float32(np.inf), b)),
-        ("fused", product_of(a, b, C=c, FusedActivation=relu)),
-        ("fused with a function", product_of(a, b, FusedActivation=soft)),
-        ("alpha", product_of(a, b, Alpha=1.3)),
-        ("half", product_of(a.astype(np.float16), b.astype(np.float16))),
-    ]
-
-
-def product_of(a: Array, b: Array, **fields: Any) -> tuple[Any, dict[str, Array]]:
-    tensors = {"A": a, "B": b, "C": fields.pop("C", None)}
-    plain = {"TransA": "NONE", "TransB": "NONE", "Alpha": 1.0, "Beta": 1.0}
-    return built_products("GEMM", (*a.shape[:-1], b.shape[-1]), a.dtype.name.upper(), tensors, **{**plain, **fields})
-
-
-COMING = products_and_convolutions()
-
-
-@pytest.mark.parametrize("made", [made for _, made in COMING], ids=[name for name, _ in COMING])
-@pytest.mark.parametrize("accumulate", ["FLOAT32", "FLOAT16"])
-@pytest.mark.parametrize("factors", ["FLOAT32", "TF32"])
-def test_likely_bounds_that_come_along_are_those_of_their_own(made: Any, accumulate: str, factors: str) -> None:
-    desc, inputs = made
-    asked = {OUTPUT: np.ones(desc.parts[OUTPUT][0].tensor.sizes, bool)}
-    both, alone, likely = (
-        [bound for _, _, bound in bounds(desc, inputs, asked, Precision(accumulate, factors), **options)]
-        for options in ({"with_likely": True}, {}, {"is_likely": True})
-    )
-    for bound, hard, other in zip(both, alone, likely, strict=True):
-        assert_same(bound, hard)
-        if bound.likely is None:  # where Alpha is not 1 the factors have errors, and no likely ones
-            assert desc.values["Alpha"] != 1
-        else:
-            assert_same(bound.likely, other)
-        assert hard.likely is None
-
-
-def assert_same(first: Any, second: Any) -> None:
-    for one, other in zip(first[:3], second[:3], strict=True):
-        np.testing.assert_array_equal(one, other)
-    assert first[3:5] == second[3:5]
-    assert (first.unlimited is None) == (second.unlimited is None)
-
-
-def test_the_factors_of_likely_bounds_are_multiplied_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a product of exact factors there are the sums, those of absolute values and those of squares."""
-    calls: list[int] = []
-    plain = np.matmul
-
-    def counted(first: Any, second: Any) -> Any:
-        calls.append(1)
-        return plain(first, second)
-
-    monkeypatch.setitem(ball.OPERATIONS, np.matmul, lambda _, a, b: sums_of_products.bilinear([(counted, a, b)]))
-    desc, inputs = COMING[0][1]
-    asked = {OUTPUT: np.ones(desc.parts[OUTPUT][0].tensor.sizes, bool)}
-    (found,) = bounds(desc, inputs, asked, with_likely=True)
-    assert found[2].likely is not None
-    assert len(calls) == 3
-
-
-def test_the_elements_of_a_mask_have_their_likely_bounds() -> None:
-    likely = Bound(np.array([1.0, 2.0]), np.array([0.1, 0.2]), np.zeros(2, bool))
-    found = likely._replace(radius=np.array([1.0, 2.0]), likely=likely).of(np.array([False, True]))
-    assert found.likely is not None
-    assert (found.radius.tolist(), found.likely.radius.tolist()) == ([2.0], [0.2])
-
-
 # ---- NaN beside a number
 
 
@@ -351,3 +266,34 @@ def test_where_rounding_decides_whether_there_is_a_number_it_is_that_number(
 def test_infinite_factors_times_0_are_nan_or_0_and_no_other_number(tmp_path: Path) -> None:
     found = outcomes(tmp_path, GEMM_OF_INFINITY, "OutputTensor", [np.nan, 0.0, 5.0, 1e-3, np.inf])
     assert found == ["passed", "passed", "failed", "failed", "failed"]
+
+
+# ---- numbers beyond the type
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "unlimited"),
+    [
+        ([[3e38, 3e38]], [[1], [-1]], True),  # partial sums
+        ([[3e38, 1]], [[2], [0]], True),  # a product
+        ([[np.inf, 1]], [[0], [1]], True),
+        ([[np.nan, 1]], [[0], [1]], True),
+        ([[1e38, 2e38]], [[1], [-1]], False),
+        ([[1, 2]], [[0], [1]], False),
+    ],
+)
+def test_nothing_bounds_what_follows_from_a_number_beyond_the_type(a: Any, b: Any, *, unlimited: bool) -> None:
+    tensors = {"A": np.float32([[a]]), "B": np.float32([[b]]), "C": None}
+    fields = {"TransA": "NONE", "TransB": "NONE", "Alpha": 1.0, "Beta": 1.0}
+    desc, inputs = built_products("GEMM", (1, 1, 1, 1), "FLOAT32", tensors, **fields)
+    asked = {OUTPUT: np.ones((1, 1, 1, 1), bool)}
+    ((_, _, bound),) = bounds(desc, inputs, asked, with_overflows=True)
+    assert (bound.unlimited is not None) == unlimited
+
+
+@pytest.mark.parametrize(("x", "unlimited"), [(3e38, True), (np.inf, True), (1e38, False)])
+def test_a_function_with_limits_has_none_where_its_operand_has_none(x: float, *, unlimited: bool) -> None:
+    """The operand is 2 * x."""
+    desc, inputs = built("TANH", {"ScaleBias": {"Scale": 2, "Bias": 0}}, floats(x))
+    ((_, _, bound),) = bounds(desc, inputs, {OUTPUT: np.ones(1, bool)}, with_overflows=True)
+    assert np.isinf(bound.radius).all() == unlimited

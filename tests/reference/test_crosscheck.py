@@ -27,8 +27,8 @@ from dmlcheck.comparison.compare import compare
 from dmlcheck.comparison.tolerances import limit_for
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.implementations import Failure, Unsupported
+from dmlcheck.implementations.desc_models import with_bytes
 from dmlcheck.implementations.reference import Reference
-from dmlcheck.onnx.export.four_bits import with_bytes
 from dmlcheck.onnx.export.mappings import build, mappings
 from dmlcheck.onnx.export.records import ExportedNode, Inexpressible
 from dmlcheck.reference.bounds import bounds
@@ -339,7 +339,7 @@ def of_cases(operator: str) -> Iterator[tuple[OperatorDesc, Inputs]]:
         largest = LARGEST_OF_RECURRENCES if desc is not None and desc.spec.short in RECURRENCES else LARGEST
         if desc is None or findings or any(part.tensor.element_count > largest for part in desc.tensors()):
             continue
-        prepared = prepare(case, case.level)
+        prepared = prepare(case)
         assert not prepared.findings, case.id
         yield desc, prepared.inputs
 

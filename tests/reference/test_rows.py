@@ -70,7 +70,7 @@ def test_the_operators_with_a_variance_are_those_whose_kernels_compute_it(monkey
 
 
 def run(case: Any) -> None:
-    prepared = prepare(case, case.level)
+    prepared = prepare(case)
     if prepared.desc is not None:
         with np.errstate(all="ignore"):
             engine.run(prepared.desc, prepared.inputs)

@@ -114,6 +114,15 @@ def test_the_first_cases_are_named_and_with_v_all() -> None:
     assert len(list(compared(*wrong, most=None).lines())) == 26
 
 
+def test_why_cases_are_not_compared_is_said_for_each_implementation() -> None:
+    other = SKIPPED._replace(reason="no such axes")
+    results = [beside(SKIPPED, PASSED), beside(PASSED, other), beside(PASSED, other), beside(PASSED, PASSED)]
+    assert list(compared(*results).lines()) == [
+        "2 cases not compared: B: no such axes",
+        "1 case not compared: A: no FLOAT16",
+    ]
+
+
 def test_a_run_of_one_implementation_compares_nothing() -> None:
     assert side_by_side(RunInfo("one")) is None
     assert side_by_side(RunInfo("one", against=RunInfo("two", version="2"))).names == ("one", "two 2")  # type: ignore[union-attr]

@@ -9,8 +9,15 @@ from typing import Any
 
 from run_reports import WRONG, ran, write_run
 
-from dmlcheck.reports.changes import Changes, changes
-from dmlcheck.reports.changes_page import MOST_CHARACTERS, changes_dict, changes_lines, changes_markdown, summary_text
+from dmlcheck.reports.changes import (
+    MOST_CHARACTERS,
+    Changes,
+    changes,
+    changes_dict,
+    changes_lines,
+    changes_markdown,
+    summary_text,
+)
 
 OLD = [ran("a", "passed", 0.5), ran("b", "failed"), ran("c", "failed"), ran("d", "passed", 1), ran("g", "passed")]
 NEW = [

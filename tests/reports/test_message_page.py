@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dmlcheck.inspection.messages import Explained, Message, MessageSource
 from dmlcheck.reports.layout import printed
-from dmlcheck.reports.message_page import message_lines, nearest_lines
+from dmlcheck.reports.rule_page import message_lines, nearest_lines
 
 MESSAGE = Message(("Oh no {count}",), "a driver", "It broke.", "Mend it.", ("a/b#1",), rules=("size-mismatch",))
 

@@ -8,8 +8,7 @@ from itertools import pairwise
 import pytest
 from commandline import dmlcheck
 
-from dmlcheck.inspection.formulas import formula_texts
-from dmlcheck.inspection.operator_record import operator_record
+from dmlcheck.inspection.operator_pages import formula_texts, operator_record
 from dmlcheck.reports.layout import printed
 from dmlcheck.reports.operator_page import errata_lines, operator_lines, operators_lines
 from dmlcheck.specs.load import load_spec, operator_names

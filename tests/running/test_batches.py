@@ -16,7 +16,7 @@ from dmlcheck.processes.cluster import Cluster, Lost
 from dmlcheck.processes.kept import end_kept
 from dmlcheck.running import batches as module
 from dmlcheck.running.batches import Batches, about_there, batches_of, run_batch
-from dmlcheck.running.events import Done, Ended, Event, Other, Plan, digest_of
+from dmlcheck.running.events import Done, Ended, Event, NotRun, Plan, digest_of
 from dmlcheck.running.execution import Execution
 from dmlcheck.running.selection import Selection
 from dmlcheck.running.worker import whole
@@ -64,7 +64,7 @@ def told(events: Iterable[Event]) -> tuple[list[Any], str | None, list[str]]:
     results: list[Any] = [
         (one.result.case.id, one.result.outcome, one.result.reason) if isinstance(one, Done) else one.id
         for one in happened
-        if isinstance(one, (Done, Other))
+        if isinstance(one, (Done, NotRun))
     ]
     ends = [one for one in happened if isinstance(one, Ended)]
     return results, digest_of([end.digest for end in ends]), [end.empty for end in ends if end.empty]

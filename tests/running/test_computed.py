@@ -17,7 +17,7 @@ from dmlcheck.implementations.protocol import adapted
 from dmlcheck.implementations.reference import Reference
 from dmlcheck.running.computed import (
     Computed,
-    Nothing,
+    NoOutputs,
     Refusal,
     computed,
     failed,
@@ -36,7 +36,7 @@ INPUTS = {
 }
 
 
-def given_by(implementation: Any) -> Computed | Nothing:
+def given_by(implementation: Any) -> Computed | NoOutputs:
     assert DESC is not None
     return computed(DESC, INPUTS, ["OutputTensor"], implementation)
 
@@ -72,7 +72,7 @@ FAILED, ERROR = "the implementation failed", "implementation-error"
 )
 def test_what_gives_nothing_says_why(answer: Any, reason: str, rule: str | None, params: dict[str, str]) -> None:
     nothing = given_by(answering(answer))
-    assert isinstance(nothing, Nothing)
+    assert isinstance(nothing, NoOutputs)
     assert nothing.reason == reason
     if rule is None:
         assert nothing.finding is None
@@ -95,7 +95,7 @@ def test_a_failure_names_the_implementation() -> None:
 
 def test_what_cannot_be_run_is_known_before() -> None:
     assert DESC is not None
-    assert why_unsupported(DESC, answering(None, "no MAX")) == Nothing("unsupported-by-implementation: no MAX")
+    assert why_unsupported(DESC, answering(None, "no MAX")) == NoOutputs("unsupported-by-implementation: no MAX")
     assert why_unsupported(DESC, answering(None)) is None
 
 
@@ -103,7 +103,7 @@ def test_an_implementation_need_not_say_what_it_can_run() -> None:
     assert DESC is not None
     runs = adapted(type("Runs", (), {"run": lambda *_: {}})())
     assert why_unsupported(DESC, runs) is None
-    assert why_unsupported(DESC, adapted(type("Models", (), {})())) == Nothing(
+    assert why_unsupported(DESC, adapted(type("Models", (), {})())) == NoOutputs(
         "unsupported-by-implementation: Models has no method run: it runs models, and no descs"
     )
 
@@ -141,10 +141,10 @@ def test_an_implementation_that_is_called_reference_is_not_taken_for_the_engine(
         (Refused("no"), Refusal("no")),
         (ValueError("no"), Refusal("no")),
         ("anything", Refusal(None)),
-        (Unsupported("no 4 bits"), Nothing("unsupported-by-implementation: no 4 bits")),
+        (Unsupported("no 4 bits"), NoOutputs("unsupported-by-implementation: no 4 bits")),
     ],
 )
-def test_a_desc_is_refused_or_taken(answer: Any, expected: Refusal | Nothing) -> None:
+def test_a_desc_is_refused_or_taken(answer: Any, expected: Refusal | NoOutputs) -> None:
     assert DESC is not None
     assert refusal(DESC, INPUTS, answering(answer)) == expected
 
@@ -152,7 +152,7 @@ def test_a_desc_is_refused_or_taken(answer: Any, expected: Refusal | Nothing) ->
 def test_who_refuses_a_valid_desc_has_failed() -> None:
     for answer, problem in ((Refused("answered: no"), "answered: no"), (ValueError("no"), "raised ValueError: no")):
         nothing = given_by(answering(answer))
-        assert isinstance(nothing, Nothing)
+        assert isinstance(nothing, NoOutputs)
         assert nothing.finding is not None
         assert nothing.finding.params["problem"] == problem
 
@@ -212,14 +212,14 @@ def test_an_implementation_may_write_to_the_inputs_of_a_model() -> None:
 )
 def test_an_implementation_that_gives_no_tensors_has_failed(answer: Any, problem: str) -> None:
     found = tensors_of(b"", {}, ["x"], models(answer))
-    assert isinstance(found, Nothing)
+    assert isinstance(found, NoOutputs)
     assert found.finding is not None
     assert found.finding.message == f"fake {problem}"
 
 
 def test_what_it_cannot_run_is_no_failure() -> None:
     found = tensors_of(b"", {}, ["x"], models(Unsupported("no kernel")))
-    assert found == Nothing("unsupported-by-implementation: no kernel")
+    assert found == NoOutputs("unsupported-by-implementation: no kernel")
 
 
 def test_no_implementation_changes_the_inputs_that_the_reference_computes_from() -> None:

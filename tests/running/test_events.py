@@ -13,7 +13,7 @@ from misbehaving_cases import folder, write  # noqa: F401 - the fixture is used 
 from dmlcheck.cases.find import Target
 from dmlcheck.implementations.protocol import adapted
 from dmlcheck.running import pair
-from dmlcheck.running.events import Done, Ended, Other, Plan, digest_of, digest_of_ids, in_shard
+from dmlcheck.running.events import Done, Ended, NotRun, Plan, digest_of, digest_of_ids, in_shard
 from dmlcheck.running.execution import Execution
 from dmlcheck.running.selection import Selection
 
@@ -30,7 +30,7 @@ def test_events_come_in_order(jobs: int) -> None:
     write("a.yaml", 1, 2)
     write("b.yaml", 3)
     assert kinds(Plan(), jobs) == [Done, Done, Ended, Done, Ended]
-    assert kinds(Plan(selection=Selection("c1")), jobs) == [Other, Done, Ended, Other, Ended]
+    assert kinds(Plan(selection=Selection("c1")), jobs) == [NotRun, Done, Ended, NotRun, Ended]
     assert kinds(Plan(), jobs, case="c0") == [Done, Ended, Done, Ended]
 
 

@@ -14,9 +14,8 @@ from dmlcheck.formats.registry import read_file
 from dmlcheck.processes.child import Child, LateChild, LostChild
 from dmlcheck.processes.pool import Pool
 from dmlcheck.running.events import Done, Ended, Plan
-from dmlcheck.running.execution import Runner
+from dmlcheck.running.execution import Files, Runner
 from dmlcheck.running.file_jobs import FileJob
-from dmlcheck.running.files import Files
 from dmlcheck.running.results import PASSED, CaseResult
 from dmlcheck.running.worker import Started, Task, bare
 

@@ -13,9 +13,9 @@ import pytest
 from commandline import dmlcheck
 
 from dmlcheck.cases.find import Target
-from dmlcheck.running import files
+from dmlcheck.running import execution
 from dmlcheck.running.events import Plan
-from dmlcheck.running.files import Files
+from dmlcheck.running.execution import Files
 
 CASE = """\
 operator: ACTIVATION_RELU
@@ -98,7 +98,7 @@ def test_what_is_counted_before_its_turn_is_kept_for_it(opened: list[str]) -> No
 
 
 def test_what_does_not_fit_is_read_again(opened: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "MOST_KEPT", len(CASE))
+    monkeypatch.setattr(execution, "MOST_KEPT", len(CASE))
     write("a.yaml", "b.yaml", "c.yaml")
     of_run = Files(targets("a.yaml", "b.yaml", "c.yaml"), Plan())
     assert of_run.total() == 6

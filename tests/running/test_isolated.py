@@ -9,7 +9,7 @@ from misbehaving_cases import BAD, folder, write  # noqa: F401 - the fixture is 
 from dmlcheck.cases.find import Target
 from dmlcheck.formats.registry import read_file
 from dmlcheck.running.events import Plan
-from dmlcheck.running.isolated import IsolatedRunner
+from dmlcheck.running.file_jobs import IsolatedRunner
 from dmlcheck.running.known_failures import DirectML
 from dmlcheck.running.settings import Settings
 

@@ -13,6 +13,7 @@ from dmlcheck.cases.records import Case
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.diagnostics.record import Finding
 from dmlcheck.implementations.protocol import adapted
+from dmlcheck.running import verdict
 from dmlcheck.running.known_failures import (
     DirectML,
     judged_directml,
@@ -174,6 +175,26 @@ def test_only_an_error_that_a_peer_is_known_to_have_is_expected(implementation: 
 def test_an_error_in_one_element_is_not_hidden_by_known_ones_in_others() -> None:
     result = result_of(sigmoid_case([-16, -3, 0, 5]), sigmoids([1.7e-7, 1.7e-7, 1.7e-7 + 1e-3, 1.7e-7]))
     assert result.outcome == "failed"
+
+
+def test_known_errors_that_do_not_explain_the_farthest_element_are_tried_on_no_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[int] = []
+    plain = verdict.compare
+
+    def counting(*given: Any) -> Any:
+        undefined = given[4].get("OutputTensor")
+        asked.append(4 if undefined is None else int((~undefined).sum()))
+        return plain(*given)
+
+    monkeypatch.setattr(verdict, "compare", counting)
+    values = [-16, -3, 0, 5]
+    assert result_of(sigmoid_case(values), sigmoids([1.7e-7, 0, 0, 1e-3])).outcome == "failed"
+    assert asked == [4, 1]
+    asked.clear()
+    assert result_of(sigmoid_case(values), sigmoids([1.7e-7, 0, 0, 0])).outcome == "xfailed"
+    assert asked == [4, 1, 1]  # the farthest element, and all that are wrong: the same one
 
 
 PEER_ROW = Deviation("Of a peer.", "since 1.24", "seen", since="1.24.0", of="other", refusal="out of range")

@@ -528,7 +528,7 @@ def test_the_reference_has_a_time_limit_in_this_process(tiles: int, monkeypatch:
 
 def test_a_result_in_time_passes_and_only_the_reference_keeps_the_limit() -> None:
     assert run_case(case(), Run(Reference(), timeout=60.0)).outcome == "passed"
-    assert Run(answering(None), timeout=1.0).time_limit.seconds is None
+    assert not isinstance(Run(answering(None), timeout=1.0).time_limit, work.Limited)
 
 
 # ---- DirectML's library, which is asked and computes nothing

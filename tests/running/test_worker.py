@@ -9,7 +9,7 @@ import pytest
 
 import dmlcheck
 from dmlcheck.cases.records import Case
-from dmlcheck.running.events import Done, Other
+from dmlcheck.running.events import Done, NotRun
 from dmlcheck.running.results import CaseResult
 from dmlcheck.running.worker import MOST, Outbox, Started, bare, portable, whole
 
@@ -69,31 +69,31 @@ def result_of(folder: Any, total: int) -> CaseResult:
 def test_many_events_are_one_message(outbox: Outbox, line: Line, case: Case) -> None:
     for number in range(2 * MOST + 1):
         outbox.begin(case)
-        outbox.add(Other(str(number)))
+        outbox.add(NotRun(str(number)))
     assert [len(message) for message in line.sent] == [MOST, MOST]
     outbox.send()
     outbox.send()
-    assert line.sent[2:] == [[Other(str(2 * MOST))]]
+    assert line.sent[2:] == [[NotRun(str(2 * MOST))]]
 
 
 def test_a_case_is_named_before_it_runs_where_that_is_asked_for(outbox: Outbox, line: Line, case: Case) -> None:
     outbox.announces = True
     for number in range(2):
         outbox.begin(case)
-        outbox.add(Other(str(number)))
+        outbox.add(NotRun(str(number)))
     kinds = [[type(event) for event in message] for message in line.sent]
-    assert kinds == [[Started], [Other, Started]]
+    assert kinds == [[Started], [NotRun, Started]]
     assert line.sent[0][0].case.id == case.id
 
 
 def test_a_case_that_runs_for_a_while_is_named_once(outbox: Outbox, line: Line, case: Case) -> None:
-    outbox.add(Other("before"))
+    outbox.add(NotRun("before"))
     outbox.begin(case)
     outbox.send()
     outbox.send()
-    outbox.add(Other("after"))
+    outbox.add(NotRun("after"))
     outbox.send()
-    assert [[type(event) for event in message] for message in line.sent] == [[Other, Started], [Other]]
+    assert [[type(event) for event in message] for message in line.sent] == [[NotRun, Started], [NotRun]]
 
 
 def test_a_case_that_passes_costs_few_bytes(passed: CaseResult) -> None:

@@ -1,4 +1,4 @@
-"""When a row of a spec applies: its levels, and the fields and values that it is limited to."""
+"""When a row of a spec applies, and to what: levels, fields and values, tensors and nested operators."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from five_operators import GOOD_ARG, LEVELS
 from made_operator import tensor, with_rows
 
 from dmlcheck.descs.read import Reading, read_desc
+from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.wording import pointer
 from dmlcheck.specs.records import Constraint
 from dmlcheck.validation import check
+from dmlcheck.validation.conditions import nested, tensors_of
 
 pytestmark = pytest.mark.usefixtures("made_operators")
 
@@ -113,3 +115,31 @@ def test_a_misspelt_field_is_not_told_by_the_rows_as_missing_or_left_out() -> No
     ]
     (finding,) = check(with_rows(*rows, Axis=2, Out=tensor(1), b=tensor(1)), "6_4")
     assert (finding.rule, finding.path) == ("unknown-field", ("desc", "b"))
+
+
+TENSOR = {"DataType": "FLOAT32", "Sizes": [2, 3]}
+
+
+def desc_of(operator: str, raw: dict[str, Any]) -> OperatorDesc:
+    desc = read_desc(operator, raw).desc
+    assert desc is not None
+    return desc
+
+
+def test_operators_inside_another_come_with_their_paths() -> None:
+    tensor = {"DataType": "FLOAT32", "Sizes": [1, 1, 2, 2]}
+    fused = {"Type": "ACTIVATION_RELU"}
+    desc = desc_of("ELEMENT_WISE_ADD1", {**dict.fromkeys(("ATensor", "BTensor", "OutputTensor"), tensor)})
+    assert list(nested(desc)) == []
+    desc = desc_of("ELEMENT_WISE_ADD1", {"FusedActivation": fused})
+    assert [(path, inner.spec.short) for path, inner in nested(desc)] == [(("FusedActivation",), "ACTIVATION_RELU")]
+    desc = desc_of("RNN", {"ActivationDescs": [fused, {"Type": "ACTIVATION_TANH"}]})
+    assert [path for path, _ in nested(desc)] == [("ActivationDescs", 0), ("ActivationDescs", 1)]
+
+
+def test_tensors_are_found_by_the_name_of_their_field_and_by_their_label() -> None:
+    desc = desc_of("SPLIT", {"InputTensor": TENSOR, "OutputTensors": [TENSOR, TENSOR], "Axis": 0})
+    assert [part.label for part in tensors_of(desc, "OutputTensors")] == ["OutputTensors[0]", "OutputTensors[1]"]
+    assert [part.path for part in tensors_of(desc, "OutputTensors[1]")] == [("OutputTensors", 1)]
+    assert tensors_of(desc, "OutputTensors[2]") == ()
+    assert [part.label for part in tensors_of(desc, "InputTensor")] == ["InputTensor"]

@@ -9,9 +9,7 @@ from typing import Any, NamedTuple
 
 from dmlcheck.diagnostics.record import Diagnostic, Finding
 from dmlcheck.diagnostics.wording import counted
-from dmlcheck.formats.dml_graph import records
-from dmlcheck.formats.dml_graph.read import read_stored
-from dmlcheck.formats.dml_graph.records import Attribute, FileNode, Operator, Tensor
+from dmlcheck.formats.dml_graph.read import Attribute, FileConstant, FileNode, Operator, Stored, Tensor, read_stored
 from dmlcheck.graphs.records import Constant, GraphFile, Node
 from dmlcheck.specs.load import full_name, load_spec
 from dmlcheck.specs.names import DATA_TYPES, ENUMS, OPERATOR_PREFIX
@@ -24,12 +22,12 @@ def read_graph(path: str) -> GraphFile | Diagnostic:
     return stored if isinstance(stored, Diagnostic) else graph_of(stored, path.replace(os.sep, "/"))
 
 
-def graph_of(stored: records.Stored, file: str = "") -> GraphFile:
+def graph_of(stored: Stored, file: str = "") -> GraphFile:
     """Return the graph of a file as a Graph: constants in files next to it are owned by DirectML."""
     constants = tuple(
         Constant(name, node.name, ("nodes", index), node.desc.data, node.desc.file)
         for index, node in enumerate(stored.nodes)
-        if isinstance(node.desc, records.FileConstant)
+        if isinstance(node.desc, FileConstant)
         for name in node.outputs
         if name
     )
@@ -37,12 +35,12 @@ def graph_of(stored: records.Stored, file: str = "") -> GraphFile:
     nodes = tuple(
         _node(node, node.desc, index, owned)
         for index, node in enumerate(stored.nodes)
-        if isinstance(node.desc, records.Operator)
+        if isinstance(node.desc, Operator)
     )
     return GraphFile(file, stored.inputs, constants, nodes, stored.outputs)
 
 
-def _node(node: records.FileNode, operator: records.Operator, index: int, owned: frozenset[str]) -> Node:
+def _node(node: FileNode, operator: Operator, index: int, owned: frozenset[str]) -> Node:
     made = desc_of(node, operator, owned)
     inputs, outputs = ({label_of(end): end.edge for end in ends} for ends in (made.inputs, made.outputs))
     others = tuple(name for name in node.outputs if name and name not in outputs.values())
@@ -108,7 +106,7 @@ class _Matched(NamedTuple):
     def given(self) -> list[tuple[str, Tensor | None]]:
         """Each name with its tensor; None for missing tensors.
 
-        If there are as many tensors as names, none is missing: an empty name is that of an output without readers.
+        If there are as many tensors as names, none is missing: an empty name belongs to an output without readers.
         """
         if len(self.names) == len(self.tensors):
             return list(zip(self.names, self.tensors, strict=True))

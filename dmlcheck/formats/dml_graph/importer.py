@@ -17,9 +17,8 @@ from dmlcheck.folders.case_file import FORM, Written, write_cases
 from dmlcheck.folders.export_folder import Folder, free_name, safe_name
 from dmlcheck.folders.exporting import Imported, import_all
 from dmlcheck.formats.dml_graph.graph import read_graph
-from dmlcheck.graphs.buffers import Array, from_bytes
+from dmlcheck.graphs.buffers import Array, Constants, constants_of, from_bytes
 from dmlcheck.graphs.check import valid_steps
-from dmlcheck.graphs.constants import Constants, constants_of
 from dmlcheck.graphs.records import GraphFile, Step
 from dmlcheck.specs.names import DATA_TYPES, NEWEST_LEVEL, integer_range
 from dmlcheck.specs.records import INPUT

@@ -9,9 +9,8 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import Checking, Finding, collected
 from dmlcheck.diagnostics.wording import unknown_names
 from dmlcheck.files.document import Path
-from dmlcheck.formats.dxdispatch.form import count_findings, name_findings, wrong_type
+from dmlcheck.formats.dxdispatch.form import count_findings, data_type, name_findings, wrong_type
 from dmlcheck.formats.dxdispatch.model import DEFERRED, BoundResource, ModelBinding
-from dmlcheck.formats.dxdispatch.notation import data_type
 from dmlcheck.specs.names import DATA_TYPES, UINT64_MAX
 from dmlcheck.specs.records import INPUT, OUTPUT, OperatorSpec
 
@@ -85,20 +84,16 @@ def binding_findings(
         yield Finding("unknown-key", (*path, key), {"where": spec.operator, "key": key}, help=help, at_key=True)
     for source in (source for binding in bindings.values() for source in binding.sources if source):
         if resources.readable[source.name]["initialValues"] == DEFERRED:
-            yield _deferred(source)
+            params = {
+                "what": f"the resource {source.name}",
+                "found": "deferred, and has no memory until an ONNX dispatchable makes it",
+                "expected": "one with initial values where it is bound to a DirectML operator",
+            }
+            yield Finding("wrong-type", source.path, params)
     if desc is not None:
         regions, findings = collected(_regions(desc, bindings, resources))
         yield from findings
         yield from _overlap_findings(spec, regions)
-
-
-def _deferred(source: BoundResource) -> Finding:
-    params = {
-        "what": f"the resource {source.name}",
-        "found": "deferred, and has no memory until an ONNX dispatchable makes it",
-        "expected": "one with initial values where it is bound to a DirectML operator",
-    }
-    return Finding("wrong-type", source.path, params)
 
 
 # ---- overlaps

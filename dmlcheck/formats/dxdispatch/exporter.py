@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+import numpy as np
+
 from dmlcheck.cases.records import Case
-from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.folders.export_folder import Folder
+from dmlcheck.descs.records import OperatorDesc, TensorDesc
+from dmlcheck.files.npy import npy_bytes
+from dmlcheck.folders.export_folder import Folder, tensor_file
 from dmlcheck.folders.exporting import Exported, each, ready
-from dmlcheck.formats.dxdispatch.descs import unsupported
-from dmlcheck.formats.dxdispatch.outputs import outputs_of
+from dmlcheck.formats.dxdispatch.descs import OUTPUTS, desc_of, outputs_of, unsupported
+from dmlcheck.formats.dxdispatch.form import MODEL
 from dmlcheck.formats.dxdispatch.scripts import README, RUN_CMD, RUN_SH
-from dmlcheck.formats.dxdispatch.write import digest_of, folder_name, model_files
+from dmlcheck.specs.names import DATA_TYPES
+from dmlcheck.specs.records import OUTPUT
+from dmlcheck.values.layouts import laid_out
 
 FORM = "dxdispatch"
 
@@ -40,7 +48,8 @@ def _exported(case: Case, place: Folder) -> Exported:
     if reason is not None:
         return Exported(case.id, reason=reason)
     digest = digest_of(going.desc, going.inputs)
-    name = folder_name(going.desc, digest)
+    # The name is short: Windows' paths have an end.
+    name = f"{going.desc.spec.short.lower()}-{digest[:16]}"
     if name not in place.entries:
         for file, data in model_files(going.desc, going.inputs):
             place.write(f"{name}/{file}", data)
@@ -55,3 +64,86 @@ def _entry(name: str, digest: str, desc: OperatorDesc) -> dict[str, Any]:
         for output in outputs_of(desc)
     ]
     return {"folder": name, "digest": digest, "operator": desc.spec.operator, "cases": [], "outputs": outputs}
+
+
+# ---- DxDispatch models written: a desc and its inputs as a model with one dispatch that writes each output to a file
+
+# The rules come from DxDispatch/doc/Guide.md and the parser next to it, in the repository microsoft/DirectML.
+
+
+_DISPATCHABLE = "operator"
+
+
+def write_model(desc: OperatorDesc, inputs: Mapping[str, Any], folder: str) -> None:
+    """Write the files of a model into a folder."""
+    for name, data in model_files(desc, inputs):
+        with open(os.path.join(folder, name), "wb") as file:
+            file.write(data)
+    os.makedirs(os.path.join(folder, OUTPUTS), exist_ok=True)
+
+
+def model_files(desc: OperatorDesc, inputs: Mapping[str, Any]) -> Iterator[tuple[str, bytes]]:
+    """Yield the files of a model, each with its name: the .npy files of its inputs, and the model itself.
+
+    Input buffers have 0xFF bytes between elements; output buffers have NaN, -1 or the largest number
+    everywhere before the dispatch, so that an unwritten element does not pass for a result.
+    """
+    resources: dict[str, Any] = {}
+    for part, values in desc.inputs_with(inputs):
+        name = tensor_file(part.label)
+        yield name, npy_bytes(laid_out(part.tensor, values))
+        resources[part.label] = _resource(part.tensor, {"sourcePath": name})
+    for part in desc.tensors(OUTPUT):
+        initial = {"valueCount": part.tensor.extent, "value": _unwritten(part.tensor.data_type)}
+        resources[part.label] = _resource(part.tensor, initial)
+    yield MODEL, json.dumps(_model(desc, resources), indent=1).encode() + b"\n"
+
+
+def _model(desc: OperatorDesc, resources: dict[str, Any]) -> dict[str, Any]:
+    bound: dict[str, Any] = {}
+    owned: dict[str, Any] = {}
+    for field in (*desc.spec.inputs, *desc.spec.outputs):
+        parts = desc.parts[field.name]
+        labels = [part.label for part in parts]
+        if labels:
+            place = owned if parts[0].tensor.flags == "OWNED_BY_DML" else bound
+            place[field.name] = labels[0] if field.type == "TENSOR_DESC" else labels
+    # A tensor that DirectML owns is bound once, when the operator is initialized.
+    operator = {"type": desc.spec.operator, "desc": desc_of(desc), **({"bindings": owned} if owned else {})}
+    commands: list[dict[str, Any]] = [{"type": "dispatch", "dispatchable": _DISPATCHABLE, "bindings": bound}]
+    for part, output in zip(desc.tensors(OUTPUT), outputs_of(desc), strict=True):
+        dimensions = [part.tensor.extent]
+        commands.append(
+            {"type": "writeFile", "resource": part.label, "targetPath": output.file, "dimensions": dimensions}
+        )
+    return {"resources": resources, "dispatchables": {_DISPATCHABLE: operator}, "commands": commands}
+
+
+def _resource(tensor: TensorDesc, initial: dict[str, Any]) -> dict[str, Any]:
+    size = max(tensor.implied_bytes, tensor.total_size or 0)
+    return {
+        "initialValuesDataType": tensor.data_type,
+        "initialValues": initial,
+        "sizeInBytes": (size + 3) // 4 * 4,
+    }
+
+
+def _unwritten(data_type: str) -> Any:
+    kind, bits = DATA_TYPES[data_type]
+    return "nan" if kind == "float" else -1 if kind == "int" else 2**bits - 1
+
+
+# ---- what tells one model from another
+
+
+def digest_of(desc: OperatorDesc, inputs: Mapping[str, Any]) -> str:
+    """Return the identity of a desc and its inputs, wherever the case is: a SHA-256 in hexadecimal.
+
+    It covers the operator, the desc with its counts filled in, and the inputs' values in the order of the operator's
+    fields, as little-endian bytes in row-major order.
+    """
+    digest = hashlib.sha256(json.dumps([desc.spec.operator, desc_of(desc)], sort_keys=True).encode())
+    for part, values in desc.inputs_with(inputs):
+        digest.update(f"\n{part.label} {values.nbytes}\n".encode())
+        digest.update(np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("<")).data)
+    return digest.hexdigest()

@@ -16,11 +16,10 @@ from dmlcheck.folders.case_file import FORM, Written, write_cases
 from dmlcheck.folders.export_folder import Folder, free_name, read_manifest, safe_name
 from dmlcheck.folders.exporting import Imported, import_all
 from dmlcheck.formats.dxdispatch.descs import unsupported
-from dmlcheck.formats.dxdispatch.memory import bound_bytes
+from dmlcheck.formats.dxdispatch.form import MODEL
 from dmlcheck.formats.dxdispatch.model import DxModel, ModelCommand
 from dmlcheck.formats.dxdispatch.read import read_model
-from dmlcheck.formats.dxdispatch.resources import Resource, filled_resources
-from dmlcheck.formats.dxdispatch.write import MODEL
+from dmlcheck.formats.dxdispatch.resources import Resource, bound_bytes, filled_resources
 from dmlcheck.formats.registry import text_format
 from dmlcheck.graphs.compute import step_inputs
 from dmlcheck.specs.names import NEWEST_LEVEL

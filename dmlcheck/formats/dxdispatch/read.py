@@ -6,17 +6,25 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from dmlcheck.cases.records import Case, FileOrigin, in_order
+from dmlcheck.cases.records import Case, CaseFile, FileOrigin, in_order
 from dmlcheck.descs.read import Reading, read_desc
-from dmlcheck.diagnostics.record import MAX_PROBLEMS, Checking, Diagnostic, Finding, collected
-from dmlcheck.diagnostics.wording import describe
+from dmlcheck.diagnostics.record import MAX_PROBLEMS, NOTE, Checking, Diagnostic, Finding, collected
+from dmlcheck.diagnostics.wording import cut, describe
 from dmlcheck.files.document import Document, Path
 from dmlcheck.formats.dxdispatch.bindings import Resources, binding_findings, read_bindings
-from dmlcheck.formats.dxdispatch.form import count_findings, file_path_findings, missing_key, name_findings, wrong_type
+from dmlcheck.formats.dxdispatch.form import (
+    count_findings,
+    data_type,
+    file_path_findings,
+    missing_key,
+    name_findings,
+    plain_desc,
+    wrong_type,
+)
 from dmlcheck.formats.dxdispatch.model import DEFERRED, DxModel, ModelBinding, ModelCommand
-from dmlcheck.formats.dxdispatch.notation import data_type, plain_desc
 from dmlcheck.formats.registry import takers
-from dmlcheck.graphs.records import GraphFile
+from dmlcheck.graphs.check import CheckedDesc, checked
+from dmlcheck.graphs.records import GraphFile, Node
 from dmlcheck.specs.load import full_name, load_spec
 from dmlcheck.specs.names import UINT64_MAX, UINT_MAX
 from dmlcheck.specs.search import type_help
@@ -33,7 +41,7 @@ _NOT_FIELDS = ("type", "Type", "bindings", "dmlCompileType", "executionFlags")
 
 
 class _Dispatchables(NamedTuple):
-    """The dispatchables of a model: as given, None if they cannot be read, and those of each kind.
+    """The dispatchables of a model: as given, None if they cannot be read, and by kind.
 
     `descs` are the operators' descs as they were read, `bindings` the own bindings of operators and graphs.
     """
@@ -283,7 +291,7 @@ def _write_findings(raw: Mapping[str, Any], path: Path) -> Iterator[Finding]:
 def _bindings(
     raw: Mapping[str, Any], target: str | None, path: Path, dispatchables: _Dispatchables, resources: Resources
 ) -> Checking[Mapping[str, ModelBinding]]:
-    """Read the bindings of a dispatch, in addition to those of its dispatchable."""
+    """Read the bindings of a dispatch, in addition to the dispatchable's."""
     path = (*path, "bindings")
     if raw.get("bindings") is None:
         yield missing_key(path, "a dispatch command", "bindings")
@@ -299,3 +307,69 @@ def _bindings(
         desc = None if reading.findings else reading.desc
         yield from binding_findings(load_spec(operator), desc, every, resources, path)
     return every
+
+
+# ---- a model as cases: a plain desc for each operator, including the nodes of graphs that it dispatches
+
+
+def read_cases(document: Document, name: str | None = None) -> CaseFile:
+    """Read a model as cases; `name` is the path that ids start with."""
+    model = read_model(document)
+    file = operator_cases(model, name)
+    cases, broken, problems = list(file.cases), dict(file.broken), list(file.problems)
+    for given, graph in model.graphs.items():
+        if isinstance(graph, Diagnostic):
+            problems.append(graph)
+            continue
+        origin = FileOrigin(document, (("dispatchables", given),))
+        dispatchable = Case(f"{name or document.name}::{given}", given, document.name, "", None, {}, origin=origin)
+        own = node_cases(graph, dispatchable)
+        cases += (case for case, _ in own)
+        broken.update({case.id: tuple(map(origin.diagnostic, findings)) for case, findings in own if findings})
+    return file._replace(cases=tuple(cases), broken=broken, problems=tuple(problems))
+
+
+def operator_cases(model: DxModel, name: str | None = None) -> CaseFile:
+    """Return the operators of a model as cases, and a note for each dispatchable that is not DirectML."""
+    prefix = name or model.document.name
+    cases = tuple(case._replace(id=f"{prefix}::{case.name}") for case in model.operators.values())
+    notes = []
+    for other, kind in model.others.items():
+        finding = Finding("not-directml", ("dispatchables", other), {"name": other, "type": kind})
+        notes.append(model.origin.diagnostic(finding)._replace(severity=NOTE))
+    return CaseFile(model.document, cases, {}, model.problems, tuple(notes))
+
+
+# ---- graphs
+
+_MOST = 200  # characters of a name
+
+
+def node_cases(graph: GraphFile, dispatchable: Case) -> list[tuple[Case, list[Finding]]]:
+    """Return a case for each node, like that of the graph's dispatchable, and the findings about its other parts.
+
+    The findings about a constant go with the next node, those about an output of the graph with the last one.
+    """
+    names, found = set[str](), list[Finding]()
+    cases: list[tuple[Case, list[Finding]]] = []
+    for one in checked(graph, _read):
+        found += one.findings
+        if one.node is not None:
+            name = cut(one.name, _MOST)
+            name = f"{name} ({one.node.path[-1]})" if name in names else name
+            names.add(name)
+            cases.append((_case(name, one.node, dispatchable), found))
+            found = []
+    if cases:
+        cases[-1][1].extend(found)
+    return cases
+
+
+def _read(operator: str, fields: Mapping[str, Any]) -> CheckedDesc:
+    """Return a desc as it was read; the findings about it come when its case is validated."""
+    return CheckedDesc(read_desc(operator, fields).desc, ())
+
+
+def _case(name: str, node: Node, dispatchable: Case) -> Case:
+    given = dispatchable._replace(id=f"{dispatchable.id}/{name}", name=f"{dispatchable.name}/{name}")
+    return given._replace(operator=cut(node.operator, _MOST), desc=node.fields)

@@ -1,24 +1,24 @@
-"""The resources of a model filled with their initial values: lists, constants, sequences, files."""
+"""The resources of a model: filled with their initial values, and their bytes where a dispatch binds them."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from dmlcheck.cases.prepare import HEADROOM
-from dmlcheck.descs.records import TensorDesc
+from dmlcheck.descs.records import TensorDesc, TensorPart
 from dmlcheck.diagnostics.record import Checking, Finding, collected
-from dmlcheck.diagnostics.wording import size_text
+from dmlcheck.diagnostics.wording import counted, did_you_mean, size_text, unknown_names
 from dmlcheck.files import npy
 from dmlcheck.files.document import Path
 from dmlcheck.files.plain import open_plain
-from dmlcheck.formats.dxdispatch.form import is_count, missing_key, wrong_type
-from dmlcheck.formats.dxdispatch.model import DEFERRED, DxModel
-from dmlcheck.formats.dxdispatch.notation import data_type
-from dmlcheck.graphs.buffers import to_bytes
+from dmlcheck.formats.dxdispatch.form import data_type, is_count, missing_key, wrong_type
+from dmlcheck.formats.dxdispatch.model import DEFERRED, DxModel, ModelCommand
+from dmlcheck.graphs.buffers import byte_count, to_bytes
+from dmlcheck.graphs.records import GraphFile
 from dmlcheck.specs.names import DATA_TYPES, UINT_MAX
 from dmlcheck.values.literals import Array, Source
 from dmlcheck.values.memory import available_bytes
@@ -258,3 +258,50 @@ def _elements(path: str, *, is_npy: bool) -> tuple[Array | None, str | None]:
             return npy.read_elements(file, npy.Header(file)), None
     except (OSError, ValueError) as error:
         return None, str(error)
+
+
+# ---- the bytes of resources that a dispatch binds to the tensors of an operator or a graph
+
+
+def unknown_bindings(graph: GraphFile, command: ModelCommand) -> Iterator[Finding]:
+    """Yield the findings about bindings to names that are neither inputs nor outputs of a graph."""
+    for name, help in unknown_names(command.bindings, [name for name in (*graph.inputs, *graph.outputs) if name]):
+        path = (*command.path, "bindings", name)
+        yield Finding("unknown-key", path, {"where": f"the graph {command.target}", "key": name}, help, at_key=True)
+
+
+def bound_bytes(
+    parts: Iterable[TensorPart], command: ModelCommand, resources: Mapping[str, Resource]
+) -> Checking[dict[str, Array]]:
+    """Return the bytes that are bound to tensors, by label, without missing and too short ones."""
+    bound = {}
+    for part in parts:
+        data = yield from _bytes(part, command, resources)
+        if data is not None:
+            bound[part.label] = data
+    return bound
+
+
+def _bytes(part: TensorPart, command: ModelCommand, resources: Mapping[str, Resource]) -> Checking[Array | None]:
+    name, index = (*part.path, 0)[:2]
+    path: Path = (*command.path, "bindings", name)
+    binding = command.bindings.get(str(name))
+    source = None if binding is None else binding.source(int(index))
+    if source is None:
+        params = {"tensor": part.label, "section": "bindings"}
+        yield Finding("missing-tensor", path, params, help=f"bind a resource to {name}")
+        return None
+    resource = resources.get(source.name)
+    if resource is None:
+        help = did_you_mean(source.name, resources)
+        yield Finding("unknown-key", path, {"where": "resources", "key": source.name}, help=help)
+        return None
+    offset = source.start * (source.size or NUMPY_TYPES[resource.data_type].itemsize)
+    needed = byte_count(part.tensor)
+    if offset + needed > resource.data.size:
+        held = max(0, resource.data.size - offset)
+        what = f"{source.name}, bound to {part.label},"
+        params = {"tensor": what, "found": counted(held, "byte"), "expected": f"the tensor takes {needed}"}
+        yield Finding("element-count", path, params)
+        return None
+    return resource.data[offset : offset + needed]

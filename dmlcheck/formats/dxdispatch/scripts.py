@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dmlcheck.formats.dxdispatch.outputs import OUTPUTS
-from dmlcheck.formats.dxdispatch.write import MODEL
+from dmlcheck.formats.dxdispatch.descs import OUTPUTS
+from dmlcheck.formats.dxdispatch.form import MODEL
 
 LOG = "printed.txt"  # the output of a script's run of the model, and its exit code
 EXIT_CODE = "exit-code.txt"

@@ -91,7 +91,7 @@ def same(left: Any, right: Any) -> bool:
 
 
 def _kind(value: Any) -> type:
-    """Return the type of a scalar as JavaScript has them: that of all numbers is float."""
+    """Return the type of a scalar as JavaScript has them: all numbers are float."""
     return next((kind for kind in (bool, str, BigInt) if isinstance(value, kind)), float)
 
 

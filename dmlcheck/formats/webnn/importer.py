@@ -14,14 +14,13 @@ from dmlcheck.files.yaml_text import one_line
 from dmlcheck.folders.case_file import FORM, Written, write_cases
 from dmlcheck.folders.export_folder import Folder, free_name, safe_name
 from dmlcheck.folders.exporting import Imported, import_all
-from dmlcheck.formats.webnn.graph import GraphTest, Operand, WebnnOperator, name_of, read_test
+from dmlcheck.formats.webnn.graph import GraphTest, Operand, WebnnOperator, name_of, read_test, tolerance_of
 from dmlcheck.formats.webnn.javascript import Script, read, require
 from dmlcheck.formats.webnn.literals import NotData, Wrong
+from dmlcheck.formats.webnn.operators import elementwise, layers, movement, windows
 from dmlcheck.formats.webnn.operators.elementwise import FUSED
 from dmlcheck.formats.webnn.operators.row import Call, WebnnRow
-from dmlcheck.formats.webnn.operators.table import OF_SEVERAL, OPERATORS
 from dmlcheck.formats.webnn.suite import CheckedByCode, Stated, Suite, suites
-from dmlcheck.formats.webnn.tolerances import tolerance_of
 from dmlcheck.formats.webnn.values import ScriptValue
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.case import case_of
@@ -230,3 +229,19 @@ def _bound(test: GraphTest, value: Any, swapped: Mapping[str, str]) -> Any:
 
 def _shown(name: str) -> str:
     return cut(visible(name), _MOST_NAME)
+
+
+# ---- the table of WebNN's operators, mapped to DirectML's as in Chromium's DirectML backend
+
+# The source is services/webnn/dml/graph_impl_dml.cc of Chromium, at the highest feature level. Copies that it makes (a
+# transpose for another layout, joined biases) are strides here, or are made in the values.
+
+
+OPERATORS: dict[str, WebnnRow] = {
+    **elementwise.OPERATORS,
+    **layers.OPERATORS,
+    **movement.OPERATORS,
+    **windows.OPERATORS,
+}
+# Operators that Chromium builds from several of DirectML's.
+OF_SEVERAL = {"notEqual": ("ELEMENT_WISE_LOGICAL_EQUALS", "ELEMENT_WISE_LOGICAL_NOT")}

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _MOST_STEPS = 2**20  # expressions of a file, each as often as a loop has it
-_MOST_DEPTH = 100  # expressions in expressions, including those of functions that are called
+_MOST_DEPTH = 100  # expressions in expressions, including functions that are called
 _DEPTH_OF_CALL = 5
 _ITEMS_OF_A_STEP = 8
 _PROBLEMS = (ArithmeticError, AttributeError, IndexError, KeyError, TypeError, ValueError)
@@ -643,7 +643,7 @@ def _is_pushed(node: Node) -> bool:
 
 
 def _is_assigned(node: Node) -> bool:
-    """Whether a name that is there already gets a value where it stands, alone or in a pattern."""
+    """Whether a name that is there already gets a value where it stands, by itself or in a pattern."""
     part, parent = node, node.parent
     while parent is not None and parent.type in _PATTERNS:
         part, parent = parent, parent.parent

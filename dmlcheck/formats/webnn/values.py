@@ -40,7 +40,7 @@ class Fields(dict[str, ScriptValue]):
 
 
 class Block:
-    """The names of a block, and the scope around it; `is_function` where it is that of a function or the file."""
+    """The names of a block, and the scope around it; `is_function` where it belongs to a function or the file."""
 
     __slots__ = ("is_function", "names", "outer")
 

@@ -143,7 +143,7 @@ class PythonObject:
     """
 
     def __init__(self, methods: Mapping[int, Callable[..., int]], count: int) -> None:
-        """Make the table with some number of methods; the first three are those of IUnknown unless given."""
+        """Make the table with some number of methods; the first three are IUnknown's unless given."""
         functions: dict[int, Callable[..., int]] = {0: self._query, 1: _one, 2: _one, **methods}
         self._functions = [_FUNCTION(functions.get(slot, _not_implemented)) for slot in range(count)]
         addresses = [ctypes.cast(function, POINTER).value for function in self._functions]

@@ -52,7 +52,10 @@ def find(place: str) -> Library:
     """
     path = _in_place(place) if place else _installed()
     _check_machine(path)
-    _check_function(path)
+    # The name of its first function is in every library of DirectML.
+    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        if data.find(b"DMLCreateDevice\0") < 0:
+            raise Unavailable(f"directml:{path} has no function DMLCreateDevice: it is not DirectML's library")
     return Library(path, version_of(path))
 
 
@@ -224,13 +227,6 @@ def _check_machine(path: str) -> None:
         raise Unavailable(f"directml:{path} is a library for {system}, and this is {sys.platform}; {HOW}")
     if machine != "x86-64":
         raise Unavailable(f"directml:{path} is a library for {machine}; this Python is for x86-64")
-
-
-def _check_function(path: str) -> None:
-    """Raise Unavailable for a library that is not DirectML's: the name of its first function is in every one."""
-    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        if data.find(b"DMLCreateDevice\0") < 0:
-            raise Unavailable(f"directml:{path} has no function DMLCreateDevice: it is not DirectML's library")
 
 
 def _made_for(head: bytes) -> tuple[str, str]:

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from dmlcheck.implementations.directml import answering, d3d12, dml
+from dmlcheck.implementations.directml.answering import refusing
 from dmlcheck.implementations.directml.com import (
     IS_WINDOWS,
     POINTER,
@@ -25,7 +26,6 @@ from dmlcheck.implementations.directml.com import (
     function_of,
     put,
 )
-from dmlcheck.implementations.directml.linked import refusing
 
 WSL = "/usr/lib/wsl/lib"
 NONE, WARP = "none", "warp"

@@ -18,7 +18,7 @@ from dmlcheck.specs.records import INPUT, OUTPUT, OperatorSpec
 def graph_of(made: Sequence[Counterpart], inputs: Mapping[str, TensorRef], outputs: Mapping[str, TensorRef]) -> Graph:
     """Return operators as a graph whose inputs and outputs have their names in the model.
 
-    Tensors that are copies get a step that makes them; those of known values are constants. Unmapped if a desc is not
+    Tensors that are copies get a step that makes them; tensors of known values are constants. Unmapped if a desc is not
     valid, or a step reads a tensor that nothing writes.
     """
     builder = _Builder({x.buffer: name for name, x in (*inputs.items(), *outputs.items())}, set(inputs))
@@ -79,7 +79,10 @@ class _Builder:
 
     def _put(self, made: Counterpart) -> list[TensorRef]:
         """Add an operator after the steps that make its inputs, and return the tensors that it writes."""
-        desc = _valid(made)
+        desc, findings = validation.validate(made.operator, fields_of(made.fields), NEWEST_LEVEL)
+        if desc is None or findings:
+            reasons = "; ".join(dict.fromkeys(finding.message for finding in findings))
+            raise Unmapped(f"DML_OPERATOR_{made.operator} does not take it: {reasons}")
         read, written = (list(_tensors(made, desc, side)) for side in (INPUT, OUTPUT))
         for _, x in read:
             self._bring(made, x)
@@ -110,14 +113,6 @@ class _Builder:
         return self.names.setdefault(x.buffer, f"tensor {len(self.names)}")
 
 
-def _valid(made: Counterpart) -> OperatorDesc:
-    desc, findings = validation.validate(made.operator, fields_of(made.fields), NEWEST_LEVEL)
-    if desc is None or findings:
-        reasons = "; ".join(dict.fromkeys(finding.message for finding in findings))
-        raise Unmapped(f"DML_OPERATOR_{made.operator} does not take it: {reasons}")
-    return desc
-
-
 def _tensors(made: Counterpart, desc: OperatorDesc, side: str) -> Iterator[tuple[str, TensorRef]]:
     """Yield the input tensors of a desc, or its output tensors, by label."""
     for field, parts in desc.parts.items():
@@ -131,7 +126,7 @@ def _tensors(made: Counterpart, desc: OperatorDesc, side: str) -> Iterator[tuple
 
 
 def fields_of(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return fields with a tensor desc in the place of every tensor."""
+    """Return fields with a tensor desc in place of every tensor."""
     return {name: _each(_tensor, value) if is_of_tensors(value) else value for name, value in given.items()}
 
 

@@ -2,36 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.onnx.export.builder import Builder, Maker
-from dmlcheck.onnx.export.exact_arithmetic import scaled, times_exactly
+from dmlcheck.onnx.export.builder import Builder, Maker, scaled, times_exactly
 from dmlcheck.onnx.export.records import GraphValue, Inexpressible
 from dmlcheck.onnx.export.reduction import along
 from dmlcheck.onnx.export.representable import as_element, as_float32
-
-# The operator of ONNX, and the name there of each field that is its attribute.
-_SAME: dict[str, tuple[str, dict[str, str]]] = {
-    "CELU": ("Celu", {"Alpha": "alpha"}),
-    "ELU": ("Elu", {"Alpha": "alpha"}),
-    "HARD_SIGMOID": ("HardSigmoid", {"Alpha": "alpha", "Beta": "beta"}),
-    "IDENTITY": ("Identity", {}),
-    "LEAKY_RELU": ("LeakyRelu", {"Alpha": "alpha"}),
-    "RELU": ("Relu", {}),
-    "SCALED_ELU": ("Selu", {"Alpha": "alpha", "Gamma": "gamma"}),
-    "SHRINK": ("Shrink", {"Bias": "bias", "Threshold": "lambd"}),
-    "SIGMOID": ("Sigmoid", {}),
-    "SOFTSIGN": ("Softsign", {}),
-    "TANH": ("Tanh", {}),
-    "THRESHOLDED_RELU": ("ThresholdedRelu", {"Alpha": "alpha"}),
-}
+from dmlcheck.onnx.same_operators import ACTIVATIONS
 
 _ALONG = {"HARDMAX": "Hardmax", "LOG_SOFTMAX": "LogSoftmax", "SOFTMAX": "Softmax"}
 
 
-def same(type: str, fields: dict[str, str], g: Builder, desc: OperatorDesc) -> None:
+def same(type: str, fields: Mapping[str, str], g: Builder, desc: OperatorDesc) -> None:
     """Apply an operator whose attributes are the fields."""
     attributes = {name: as_float32(desc.values[own]) for own, name in fields.items()}
     _apply(g, type, g.input("InputTensor"), **attributes)
@@ -52,7 +36,7 @@ def gelu(g: Builder, _: OperatorDesc) -> None:
 def hard_swish(g: Builder, desc: OperatorDesc) -> None:
     """HARD_SWISH: ONNX has the one of 1/6 and 1/2."""
     if (as_float32(desc.values["Alpha"]), as_float32(desc.values["Beta"])) != (as_float32(1 / 6), 0.5):
-        raise Inexpressible("ONNX's HardSwish is that of Alpha 1/6 and Beta 0.5")
+        raise Inexpressible("ONNX's HardSwish has Alpha 1/6 and Beta 0.5")
     _apply(g, "HardSwish", g.input("InputTensor"))
 
 
@@ -138,7 +122,8 @@ def _both(name: str) -> Sequence[str]:
 
 
 _MAPPINGS: dict[str, Maker] = {
-    **{name: partial(same, own, fields) for name, (own, fields) in _SAME.items()},
+    "IDENTITY": partial(same, "Identity", {}),
+    **{own: partial(same, name, fields) for name, (own, fields) in ACTIVATIONS.items()},
     **{each: partial(grouped, own) for name, own in _ALONG.items() for each in _both(name)},
     **_OWN,
 }

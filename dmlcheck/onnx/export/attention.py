@@ -33,7 +33,7 @@ def attention(g: Builder, desc: OperatorDesc) -> None:
     bias = g.optional("BiasTensor")
     if own.key is None:  # the results of an earlier step take the place of key and value
         if bias is not None:
-            raise Inexpressible("MultiHeadAttention has no bias beside a key of an earlier step alone")
+            raise Inexpressible("MultiHeadAttention has no bias with only a key of an earlier step")
         own, past = past, _Pair(None, None)
     _require_one_head_size(g, own, past, heads)
     products = (*g.tensor("OutputTensor").sizes[-3:-2], heads, g.tensor("OutputTensor").sizes[-2], _length(own, past))
@@ -69,7 +69,7 @@ def _head_count(g: Builder, desc: OperatorDesc) -> int:
 
 
 def _operands(g: Builder) -> tuple[GraphValue | None, _Pair, _Pair]:
-    """Return the query, the key and value of this step, and those of earlier steps."""
+    """Return the query, the key and value of this step, and of earlier steps."""
     query, key, value = (_part(g, name) for name in _STACKED)
     past = [_four_dimensions(g, name) for name in ("PastKeyTensor", "PastValueTensor")]
     return query, _Pair(key, value), _Pair(*past)
@@ -95,7 +95,7 @@ def _four_dimensions(g: Builder, label: str) -> GraphValue | None:
 
 
 def _require_one_head_size(g: Builder, own: _Pair, past: _Pair, heads: int) -> None:
-    """Refuse a value of an earlier step whose heads have another size than those of this step."""
+    """Refuse a value of an earlier step whose heads have another size than in this step."""
     size = g.tensor("OutputTensor").sizes[-1] // heads
     held = past.value or own.value
     if held is not None and len(held.sizes) == 4 and held.sizes[-1] != size:
@@ -107,7 +107,7 @@ def _length(own: _Pair, past: _Pair) -> int:
     if own.key is None or own.value is None or (past.key is None) != (past.value is None):
         raise Inexpressible("MultiHeadAttention has the past of both key and value, or of neither")
     if len(own.key.sizes) == 4 and own.key.sizes != own.value.sizes:
-        raise Inexpressible("MultiHeadAttention has one head size for a key and a value of an earlier step alone")
+        raise Inexpressible("MultiHeadAttention has one head size with only a key and a value of an earlier step")
     return own.key.sizes[-2] + (0 if past.key is None else past.key.sizes[-2])
 
 
@@ -160,7 +160,7 @@ def _output_labels(g: Builder, count: int) -> list[str]:
     if not all(map(g.has, labels)):
         raise Inexpressible("MultiHeadAttention gives both present key and value, or neither")
     if g.tensor(labels[1]).sizes[-2] != count:
-        raise Inexpressible("MultiHeadAttention's present key and value hold those of earlier steps too")
+        raise Inexpressible("MultiHeadAttention's present key and value also hold the earlier steps")
     return labels
 
 

@@ -6,58 +6,18 @@ import math
 from functools import partial
 
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.onnx.export.builder import Builder, Maker
-from dmlcheck.onnx.export.exact_arithmetic import scaled
+from dmlcheck.onnx.export.builder import Builder, Maker, scaled
 from dmlcheck.onnx.export.records import GraphValue, Inexpressible
 from dmlcheck.onnx.export.representable import as_element, as_float32, fits, is_float, multiplies_exactly
+from dmlcheck.onnx.same_operators import BINARY, BITWISE, COMPARISONS, LOGICAL, UNARY
 
-# The operator of ONNX for each of one input, all of opset 17 or before. Those of _KEEPS_ROUNDING give the same whether
-# x * Scale + Bias is rounded before or the result after.
-_UNARY = {
-    "ABS": "Abs",
-    "ACOS": "Acos",
-    "ACOSH": "Acosh",
-    "ASIN": "Asin",
-    "ASINH": "Asinh",
-    "ATAN": "Atan",
-    "ATANH": "Atanh",
-    "CEIL": "Ceil",
-    "COS": "Cos",
-    "COSH": "Cosh",
-    "ERF": "Erf",
-    "EXP": "Exp",
-    "FLOOR": "Floor",
-    "IDENTITY": "Identity",
-    "LOG": "Log",
-    "NEGATE": "Neg",
-    "SIGN": "Sign",
-    "SIN": "Sin",
-    "SINH": "Sinh",
-    "SQRT": "Sqrt",
-    "TAN": "Tan",
-    "TANH": "Tanh",
-}
+# All of opset 17 or before. Those of _KEEPS_ROUNDING give the same whether x * Scale + Bias is rounded before or the
+# result after.
+_UNARY = {**UNARY, "Abs": "ABS", "Tanh": "TANH"}
 _KEEPS_ROUNDING = frozenset({"ABS", "IDENTITY"})
 
-_BINARY = {
-    "ADD": "Add",
-    "DIVIDE": "Div",
-    "MAX": "Max",
-    "MEAN": "Mean",
-    "MIN": "Min",
-    "MULTIPLY": "Mul",
-    "SUBTRACT": "Sub",
-}
-_BITS = {"BIT_AND": "BitwiseAnd", "BIT_OR": "BitwiseOr", "BIT_XOR": "BitwiseXor"}
+_BINARY = {**BINARY, "Max": "MAX", "Mean": "MEAN", "Min": "MIN"}
 _SHIFTS = {"BIT_SHIFT_LEFT": "LEFT", "BIT_SHIFT_RIGHT": "RIGHT"}
-_TRUTHS = {"LOGICAL_AND": "And", "LOGICAL_OR": "Or", "LOGICAL_XOR": "Xor"}
-_COMPARISONS = {
-    "LOGICAL_EQUALS": "Equal",
-    "LOGICAL_GREATER_THAN": "Greater",
-    "LOGICAL_GREATER_THAN_OR_EQUAL": "GreaterOrEqual",
-    "LOGICAL_LESS_THAN": "Less",
-    "LOGICAL_LESS_THAN_OR_EQUAL": "LessOrEqual",
-}
 
 
 def input_of(g: Builder, desc: OperatorDesc, name: str = "InputTensor", *, rounds_after: bool = False) -> GraphValue:
@@ -146,7 +106,7 @@ def choose(g: Builder, _: OperatorDesc) -> None:
 
 
 def add1(g: Builder, desc: OperatorDesc) -> None:
-    """ADD1: only RELU after the sum rounds no more than the sum does."""
+    """ADD1: only RELU after the sum adds no rounding."""
     fused = desc.values.get("FusedActivation")
     if fused is not None and fused.spec.short not in ("ACTIVATION_RELU", "ACTIVATION_IDENTITY"):
         raise Inexpressible(f"{fused.spec.short} fused into a sum: as a node of its own it would round the sum first")
@@ -198,7 +158,7 @@ def power(g: Builder, desc: OperatorDesc) -> None:
 
 
 def modulus_floor(g: Builder, desc: OperatorDesc) -> None:
-    """MODULUS_FLOOR: ONNX has it for integers alone."""
+    """MODULUS_FLOOR: ONNX has it only for integers."""
     if is_float(g.input("ATensor").data_type):
         raise Inexpressible("ONNX's Mod of floats has the sign of the dividend")
     binary("Mod", g, desc, fmod=0)
@@ -252,12 +212,12 @@ _OWN: dict[str, Maker] = {
 }
 
 _MAPPINGS: dict[str, Maker] = {
-    **{name: partial(unary, own, rounds_after=name in _KEEPS_ROUNDING) for name, own in _UNARY.items()},
-    **{name: partial(binary, own) for name, own in _BINARY.items()},
-    **{name: partial(binary, own, opset=18) for name, own in _BITS.items()},
+    **{own: partial(unary, name, rounds_after=own in _KEEPS_ROUNDING) for name, own in _UNARY.items()},
+    **{own: partial(binary, name) for name, own in _BINARY.items()},
+    **{own: partial(binary, name, opset=18) for name, own in BITWISE.items()},
     **{name: partial(binary, "BitShift", direction=direction) for name, direction in _SHIFTS.items()},
-    **{name: partial(truths, own) for name, own in _TRUTHS.items()},
-    **{name: partial(comparison, own) for name, own in _COMPARISONS.items()},
+    **{own: partial(truths, name) for name, own in LOGICAL.items()},
+    **{own: partial(comparison, name) for name, own in COMPARISONS.items()},
     **_OWN,
 }
 

@@ -1,4 +1,4 @@
-"""Tensors made from fields alone: constants, sequences, diagonals."""
+"""Tensors made only from fields: constants, sequences, diagonals."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from functools import partial
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.onnx.export.builder import Builder, Maker
 from dmlcheck.onnx.export.records import GraphValue, Inexpressible
-from dmlcheck.onnx.export.requirements import FLOATS, require_type
+from dmlcheck.onnx.export.representable import FLOATS, require_type
 
 
 def indices(g: Builder, count: int | None = None) -> GraphValue:
@@ -59,7 +59,7 @@ def scatter(g: Builder, desc: OperatorDesc) -> None:
 
 
 def scatter_nd(g: Builder, desc: OperatorDesc) -> None:
-    """SCATTER_ND: the updates have the sizes of the array of tuples, then those of the slice that a tuple names."""
+    """SCATTER_ND: the updates have the sizes of the array of tuples, then of the slice that a tuple names."""
     x = g.last_dimensions(g.input("InputTensor"), desc.values["InputDimensionCount"])
     places = _tuples(g, desc)
     updates = g.reshape(g.input("UpdatesTensor"), (*places.sizes[:-1], *x.sizes[places.sizes[-1] :]))
@@ -72,7 +72,7 @@ def _tuples(g: Builder, desc: OperatorDesc) -> GraphValue:
 
 
 def max_unpooling(g: Builder, _: OperatorDesc) -> None:
-    """MAX_UNPOOLING: a window from which the output's sizes follow; the indices alone give the places of elements."""
+    """MAX_UNPOOLING: a window from which the output's sizes follow; only the indices give the places of elements."""
     x = g.input("InputTensor")
     require_type("MaxUnpool", x, FLOATS)
     sizes = g.tensor("OutputTensor").sizes

@@ -12,7 +12,6 @@ from dmlcheck.onnx.export.records import ExportedGraph, Inexpressible
 _FAMILIES = (
     "activation",
     "attention",
-    "convolution",
     "elementwise",
     "fills_and_diagonals",
     "gathering",
@@ -20,12 +19,12 @@ _FAMILIES = (
     "matrix_products",
     "moved_elements",
     "normalization",
-    "pooling",
     "quantization",
     "quantized_operators",
     "recurrent",
     "reduction",
     "resampling",
+    "windows",
 )
 
 

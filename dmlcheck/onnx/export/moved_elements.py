@@ -9,8 +9,7 @@ from collections.abc import Callable, Sequence
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.onnx.export.builder import Builder, Maker
 from dmlcheck.onnx.export.records import GraphValue
-from dmlcheck.onnx.export.representable import as_element, as_float32
-from dmlcheck.onnx.export.requirements import positive, require_few_indices
+from dmlcheck.onnx.export.representable import as_element, as_float32, positive, require_few_indices
 
 
 def join(g: Builder, desc: OperatorDesc) -> None:
@@ -53,7 +52,7 @@ def slice_signed(g: Builder, desc: OperatorDesc) -> None:
 
 
 def sliced(g: Builder, x: GraphValue, starts: Sequence[int], counts: Sequence[int], steps: Sequence[int]) -> GraphValue:
-    """Return so many elements of each dimension; the end of a backward slice may be below all indices."""
+    """Return a number of elements of each dimension; the end of a backward slice may be below all indices."""
     ends = []
     for start, count, step, size in zip(starts, counts, steps, x.sizes, strict=True):
         end = start + (count - 1) * step + (1 if step > 0 else -1)
@@ -100,7 +99,7 @@ _PAD_MODES: dict[str, tuple[str, int, Callable[[int], float]]] = {
 
 
 def padding(g: Builder, desc: OperatorDesc) -> None:
-    """Map PADDING and PADDING1: Pad, as far as its modes go; beyond that, elements by constant indices."""
+    """Map PADDING and PADDING1: Pad where it has the mode; otherwise elements by constant indices."""
     x = g.input("InputTensor")
     mode, before, after = (desc.values[name] for name in ("PaddingMode", "StartPadding", "EndPadding"))
     if mode == "CONSTANT":

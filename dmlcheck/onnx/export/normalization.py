@@ -24,7 +24,7 @@ def batch(g: Builder, desc: OperatorDesc) -> None:
 
 
 def batch_training(g: Builder, desc: OperatorDesc) -> None:
-    """BATCH_NORMALIZATION_TRAINING: with a momentum of 0 the running statistics are those of the input."""
+    """BATCH_NORMALIZATION_TRAINING: with a momentum of 0 the running statistics are the input's own."""
     if g.has("FusedAddTensor"):
         raise Inexpressible("the normalized values would be rounded before FusedAddTensor is added")
     x = g.input("InputTensor")
@@ -101,14 +101,14 @@ def _axes(desc: OperatorDesc) -> list[int]:
 
 
 def _is_1_along(tensors: Sequence[GraphValue | None], axes: Sequence[int]) -> bool:
-    """Whether tensors, as far as they are there, have size 1 along some axes."""
+    """Whether tensors that are there have size 1 along some axes."""
     return all(each.sizes[axis] == 1 for each in tensors if each is not None for axis in axes)
 
 
 def _instances(
     g: Builder, desc: OperatorDesc, x: GraphValue, pair: Sequence[GraphValue | None], axes: Sequence[int]
 ) -> GraphValue:
-    """Normalize each row of elements for itself, with a scale and a bias for each of its channel."""
+    """Normalize each row of elements separately, with a scale and a bias for its channel."""
     given = [each for each in pair if each is not None]
     order = [*(axis for axis in _by_channels(x, given) if axis not in axes), *axes]
     full = _channel_sizes(x, given)
@@ -123,14 +123,14 @@ def _instances(
 def _layers(
     g: Builder, desc: OperatorDesc, x: GraphValue, pair: Sequence[GraphValue | None], axes: Sequence[int]
 ) -> GraphValue:
-    """Normalize each row of elements for itself, with a scale and a bias for each place in it."""
+    """Normalize each row of elements separately, with a scale and a bias for each place in it."""
     return _of_rows(g, "LayerNormalization", desc, x, list(zip(pair, (1, 0), strict=True)), axes)
 
 
 def _centred(
     g: Builder, desc: OperatorDesc, x: GraphValue, pair: Sequence[GraphValue | None], axes: Sequence[int]
 ) -> GraphValue:
-    """Subtract the mean alone, then scale and add, all in FLOAT64: the result is rounded once."""
+    """Subtract only the mean, then scale and add, all in FLOAT64: the result is rounded once."""
     if not desc.values.get("UseMean", 1):
         raise Inexpressible("neither mean nor variance is used")
     wide, *parameters = (each if each is None else g.cast(each, "FLOAT64") for each in (x, *pair))
@@ -179,7 +179,7 @@ def _of_rows(
 def _groups(
     g: Builder, desc: OperatorDesc, x: GraphValue, pair: Sequence[GraphValue | None], axes: Sequence[int]
 ) -> GraphValue:
-    """Normalize each group of channels for itself, with a scale and a bias for each channel: so from opset 21 on."""
+    """Normalize each group of channels separately, with a scale and a bias for each channel: so from opset 21 on."""
     g.at_least(21)
     full = _channel_sizes(x, [each for each in pair if each is not None])
     order = sorted(range(len(full)), key=lambda axis: (axis in axes, (full[axis] > 1) != (axis in axes), axis))

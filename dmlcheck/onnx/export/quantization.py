@@ -22,7 +22,7 @@ def quantize_linear(g: Builder, desc: OperatorDesc) -> None:
     kind = g.tensor("OutputTensor").data_type
     (scale, zero), attributes = _linear_numbers(g, desc)
     if zero is None and kind != "UINT8":
-        zero = _zeros(g, scale, kind)
+        zero = g.constant([0] * math.prod(scale.sizes), kind, scale.sizes)
     if x.data_type == "FLOAT16":
         g.at_least(19)
     if scale.data_type != x.data_type and (x.data_type, scale.data_type) != ("INT32", "FLOAT32"):
@@ -78,10 +78,6 @@ def quantize_by_range(g: Builder, _: OperatorDesc) -> None:
         g.output(label, value)
 
 
-def _zeros(g: Builder, like: GraphValue, data_type: str) -> GraphValue:
-    return g.constant([0] * math.prod(like.sizes), data_type, like.sizes)
-
-
 def _middles(g: Builder, like: GraphValue, data_type: str) -> GraphValue:
     """Return the zero points that QUANTIZE and DEQUANTIZE take where none are given."""
     middle = {"UINT8": 128, "UINT4": 8}.get(data_type, 0)
@@ -115,7 +111,7 @@ def _listed_numbers(g: Builder, desc: OperatorDesc, x: GraphValue) -> tuple[list
     parts = desc.parts["QuantizationTensors"]
     sizes = [pair for part in parts for pair in zip(part.tensor.sizes, x.sizes, strict=True)]
     if any(size % own for own, size in sizes):
-        raise Inexpressible("the sizes of QuantizationTensors do not divide those of InputTensor")
+        raise Inexpressible("the sizes of QuantizationTensors do not divide InputTensor's")
     axes = _varied_axes([part.tensor for part in parts])
     values = [g.input(part.label) for part in parts]
     if len(axes) > 1 or any(own not in (1, size) for own, size in sizes):
@@ -126,7 +122,7 @@ def _listed_numbers(g: Builder, desc: OperatorDesc, x: GraphValue) -> tuple[list
 
 
 def _in_bytes(g: Builder, value: GraphValue, change: Callable[[GraphValue], GraphValue]) -> GraphValue:
-    """Return a value whose elements are moved or repeated, those of 4 bits as bytes: ONNX does not move them."""
+    """Return a value whose elements are moved or repeated, 4-bit ones as bytes: ONNX does not move them."""
     kind = value.data_type
     if kind not in BYTES_OF:
         return change(value)

@@ -8,20 +8,9 @@ from collections.abc import Sequence
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.onnx.export.builder import Builder, Maker
 from dmlcheck.onnx.export.records import GraphValue
+from dmlcheck.onnx.same_operators import REDUCTIONS
 
-# The reduction of ONNX for each function; ARGMAX and ARGMIN are below.
-_REDUCE = {
-    "AVERAGE": "ReduceMean",
-    "L1": "ReduceL1",
-    "L2": "ReduceL2",
-    "LOG_SUM": "ReduceLogSum",
-    "LOG_SUM_EXP": "ReduceLogSumExp",
-    "MAX": "ReduceMax",
-    "MIN": "ReduceMin",
-    "MULTIPLY": "ReduceProd",
-    "SUM": "ReduceSum",
-    "SUM_SQUARE": "ReduceSumSquare",
-}
+_REDUCE = {function: name for name, function in REDUCTIONS.items()}
 
 
 def reduce(g: Builder, desc: OperatorDesc) -> None:

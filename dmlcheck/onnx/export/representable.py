@@ -1,11 +1,13 @@
-"""The numbers of a data type, and the rounding of other numbers to it."""
+"""The numbers of a data type, the rounding of other numbers to it, and refusals of what ONNX cannot have."""
 
 from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Collection
 
-from dmlcheck.onnx.export.records import Inexpressible
+from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.onnx.export.records import GraphValue, Inexpressible
 from dmlcheck.specs.names import DATA_TYPES
 
 _PACKED = {"FLOAT16": "<e", "FLOAT32": "<f", "FLOAT64": "<d"}
@@ -55,3 +57,31 @@ def as_element(value: float, data_type: str) -> float:
 def multiplies_exactly(value: float) -> bool:
     """Whether a product with a number is exact, apart from overflow and results below the normal numbers."""
     return value == 0 or (math.isfinite(value) and abs(math.frexp(value)[0]) == 0.5)
+
+
+# ---- requirements of several operators: Inexpressible for a desc that does not meet one
+
+
+FLOATS = ("FLOAT16", "FLOAT32", "FLOAT64")
+BYTES = ("INT8", "UINT8")
+_MOST_INDICES = 2**22  # 32 MiB
+
+
+def require_type(type: str, x: GraphValue, types: Collection[str]) -> None:
+    """Refuse a value of a type that an operator of ONNX does not have."""
+    if x.data_type not in types:
+        raise Inexpressible(f"ONNX's {type} has no {x.data_type}")
+
+
+def require_few_indices(count: int) -> None:
+    """Refuse more constant indices than a model should hold."""
+    if count > _MOST_INDICES:
+        raise Inexpressible(f"the model would hold {count:,} indices")
+
+
+def positive(desc: OperatorDesc, name: str) -> list[int]:
+    """Return a field whose numbers ONNX wants to be 1 or more."""
+    numbers = list(desc.values[name])
+    if not all(number >= 1 for number in numbers):
+        raise Inexpressible(f"{name} has a 0")
+    return numbers

@@ -54,7 +54,7 @@ def resample(g: Builder, desc: OperatorDesc) -> None:
         coordinates, rounding = _words(lines, (("", Fraction(0)),))
     else:
         direction = desc.values.get("RoundingDirection")
-        # Axes on which every element stays where it is go with any words.
+        # Axes on which every element stays in its place fit any words.
         changed = [(scale, moved) for scale, moved in lines if scale != 1 or not _STAYS[direction](moved)]
         coordinates, rounding = _words(changed, _ROUNDINGS[direction])
     _resize(g, x, scales, mode, coordinates, rounding)

@@ -1,7 +1,7 @@
 """The bytes of a model without the values of its large tensors, which are never in memory.
 
 A protobuf is a list of fields: a number that gives the field and its form, and its value, with the length before it in
-some forms. The numbers here are those of onnx.proto.
+some forms. The numbers here come from onnx.proto.
 """
 
 from __future__ import annotations

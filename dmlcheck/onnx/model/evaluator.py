@@ -24,7 +24,7 @@ def evaluate_node(node: Any, inputs: Sequence[Any], opsets: Mapping[str, int]) -
     """Return the outputs of a node without inner graphs for its inputs, None for a missing one.
 
     Each output is an array, or a list of arrays for a sequence. Unmapped if the evaluator does not compute the node.
-    Time and memory are those that its tensors take: check before that they are not too large.
+    Time and memory depend on its tensors: check before that these are not too large.
     """
     from onnx.reference import ReferenceEvaluator
 
@@ -39,7 +39,7 @@ def evaluate_node(node: Any, inputs: Sequence[Any], opsets: Mapping[str, int]) -
             results = ReferenceEvaluator(node, opsets=dict(opsets)).run(None, given)
     except MemoryError:
         raise
-    except Exception as error:  # noqa: BLE001 - whatever an evaluator says
+    except Exception as error:  # noqa: BLE001 - an evaluator may raise anything
         raise Unmapped(f"ONNX's evaluator does not compute it: {first_line(error)}") from None
     return [each if isinstance(each, list) or each is None else np.asarray(each) for each in results]
 

@@ -76,7 +76,7 @@ class Parts:
                 if maker is not None:
                     yield maker, other
 
-    def beside(self, part: FusionPart, constant: float) -> str | None:
+    def other_input(self, part: FusionPart, constant: float) -> str | None:
         """Return the input of a part whose other input is a constant of one element, or None."""
         if len(part.inputs) != 2:
             return None

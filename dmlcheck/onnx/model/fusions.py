@@ -264,25 +264,25 @@ def _are_alike(a: Sequence[int | str] | None, b: Sequence[int | str] | None) -> 
 
 def _gelu(index: Parts, last: FusionPart) -> Iterator[Replacement]:
     """GeluFusion: x * 0.5 * (erf(x / sqrt(2)) + 1), in two orders."""
-    halved = index.beside(last, 0.5)
+    halved = index.other_input(last, 0.5)
     middle = None if halved is None else index.maker(halved, "Mul")
     if middle is not None:  # (x * (erf + 1)) * 0.5
         for total, x in index.made_inputs(middle, "Add"):
             yield from _with_erf(index, x, total, (last, middle))
     for total, name in index.made_inputs(last, "Add"):  # (x * 0.5) * (erf + 1)
         half = index.maker(name, "Mul")
-        halved_x = None if half is None else index.beside(half, 0.5)
+        halved_x = None if half is None else index.other_input(half, 0.5)
         if half is not None and halved_x is not None:
             yield from _with_erf(index, halved_x, total, (last, half))
 
 
 def _with_erf(index: Parts, x: str, total: FusionPart, parts: Sequence[FusionPart]) -> Iterator[Replacement]:
     """Yield a Gelu where a sum is erf(x / sqrt(2)) + 1."""
-    if index.beside(total, 1) is None:
+    if index.other_input(total, 1) is None:
         return
     for erf, _ in index.made_inputs(total, "Erf"):
         scaled = index.maker(erf.inputs[0], "Div")
-        if scaled is not None and scaled.inputs[0] == x and index.beside(scaled, math.sqrt(2)) == x:
+        if scaled is not None and scaled.inputs[0] == x and index.other_input(scaled, math.sqrt(2)) == x:
             made = "Gelu" if index.opset >= _HAS_GELU else f"{OWN}Gelu"
             yield Replacement(made, (x,), (*parts, total, erf, scaled))
 
@@ -293,8 +293,8 @@ def _fast_gelu(index: Parts, last: FusionPart) -> Iterator[Replacement]:
         return
     for total, name in index.made_inputs(last, "Add"):
         half = index.maker(name, "Mul")
-        x = None if half is None else index.beside(half, 0.5)
-        if half is None or x is None or index.beside(total, 1) is None:
+        x = None if half is None else index.other_input(half, 0.5)
+        if half is None or x is None or index.other_input(total, 1) is None:
             continue
         for tanh, _ in index.made_inputs(total, "Tanh"):
             scaled = index.maker(tanh.inputs[0], "Mul")
@@ -306,12 +306,12 @@ def _fast_gelu(index: Parts, last: FusionPart) -> Iterator[Replacement]:
 
 def _cubic(index: Parts, scaled: FusionPart, x: str) -> Iterator[list[FusionPart]]:
     """Yield the parts of x + 0.044715 * x ** 3, which is scaled."""
-    name = index.beside(scaled, _ROOT)
+    name = index.other_input(scaled, _ROOT)
     total = None if name is None else index.maker(name, "Add")
     if total is None:
         return
     for product, other in index.made_inputs(total, "Mul"):
-        cube = index.beside(product, _CUBIC)
+        cube = index.other_input(product, _CUBIC)
         power = None if cube is None else index.maker(cube, "Pow")
         if other == x and power is not None and power.inputs[0] == x and index.number(power.inputs[1]) == 3:
             yield [total, product, power]
@@ -321,11 +321,11 @@ def _factored_cubic(index: Parts, scaled: FusionPart, x: str) -> Iterator[list[F
     """Yield the parts of x * sqrt(2 / pi) times 1 + x * (0.044715 * x)."""
     for total, name in index.made_inputs(scaled, "Add"):
         factor = index.maker(name, "Mul")
-        if factor is None or index.beside(factor, _ROOT) != x or index.beside(total, 1) is None:
+        if factor is None or index.other_input(factor, _ROOT) != x or index.other_input(total, 1) is None:
             continue
         for square, _ in index.made_inputs(total, "Mul"):
             for inner, other in index.made_inputs(square, "Mul"):
-                if other == x and index.beside(inner, _CUBIC) == x:
+                if other == x and index.other_input(inner, _CUBIC) == x:
                     yield [total, factor, square, inner]
 
 
@@ -422,7 +422,7 @@ def _through(index: Parts, name: str, operators: Sequence[str]) -> str:
 
 
 def _embeds(index: Parts, normalization: FusionPart) -> bool:
-    """Whether the input of a normalization is a sum of two or three rows of tables alone."""
+    """Whether the input of a normalization is a sum of two or three rows of tables and nothing else."""
     added = normalization.inputs[: 2 if normalization.is_fused and normalization.operator.startswith(OWN) else 1]
     tables = [is_table for name in added for is_table in _tables(index, name, 2)]
     return len(tables) in (2, 3) and all(tables)

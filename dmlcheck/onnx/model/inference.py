@@ -72,12 +72,12 @@ def type_of(node: Any) -> str:
 
 
 def schema_of_node(node: Any, opsets: Mapping[str, int]) -> Any:
-    """Return the schema of a node's operator, or None if onnx has none: it has those of its own domains."""
+    """Return the schema of a node's operator, or None if onnx has none, as outside of its own domains."""
     return schema_of(node.op_type, opsets.get(node.domain, 1), node.domain) if node.domain in _DOMAINS else None
 
 
 def version_of(node: Any, opsets: Mapping[str, int]) -> int:
-    """Return the version of a node's operator: that of its schema, or the opset without one."""
+    """Return the version of a node's operator: its schema's, or the opset without one."""
     opset = opsets.get(node.domain, 1)
     schema = schema_of_node(node, opsets)
     if schema is None:
@@ -91,7 +91,7 @@ def _broken(node: Any, of: Context) -> str | None:
     from onnx import checker
 
     if node.domain or (schema_of_node(node, of.opsets) is None and is_registered(node.op_type)):
-        return None  # onnx knows nothing of onnxruntime's own
+        return None  # onnx has no schemas of onnxruntime's own
     if any(attribute.HasField("g") for attribute in node.attribute):
         return None
     schema = schema_of_node(node, of.opsets)
@@ -136,7 +136,7 @@ def tensors_of(node: Any, inputs: Sequence[Value]) -> list[Value | None]:
 
 
 def types_of_outputs(node: Any, of: Context, inputs: Sequence[Value]) -> Mapping[str, Any]:
-    """Return the types of a node's outputs by name, as far as they follow; Unmapped where onnx finds it wrong."""
+    """Return the types of a node's outputs by name, where they follow; Unmapped where onnx finds it wrong."""
     from onnx import checker, helper, numpy_helper, shape_inference
 
     schema = schema_of_node(node, of.opsets)
@@ -163,7 +163,7 @@ def _has_sizes(type: Any) -> bool:
 
 
 def _completed(node: Any, of: Context, inputs: Sequence[Value], inferred: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the types of outputs; types without sizes get those of own_shapes."""
+    """Return the types of outputs; types without sizes get the ones of own_shapes."""
     own = own_types(type_of(node), node, tensors_of(node, inputs), of.opsets.get("", 1))
     return {name: each if _has_sizes(each) else own.get(name, each) for name, each in inferred.items()}
 
@@ -182,7 +182,7 @@ def contradicted(node: Any, of: Context, outputs: Sequence[Value]) -> str | None
     """Return the first output of a node that contradicts the model's declaration, or None.
 
     ONNX Runtime refuses other types. About other sizes it warns; nodes that follow may need them, so they are reported
-    too, but not those of outputs of a graph, which nothing reads.
+    too, except for outputs of a graph, which nothing reads.
     """
     for name, value in zip(node.output, outputs, strict=True):
         problem = contradiction(value, of.declared.get(name), is_last=name in of.outputs) if name else None
@@ -192,7 +192,7 @@ def contradicted(node: Any, of: Context, outputs: Sequence[Value]) -> str | None
 
 
 def contradiction(value: Value, declared: Any, *, is_last: bool = False) -> str | None:
-    """Return a value's type and the one that the model declares instead, or None if the two agree as far as known."""
+    """Return a value's type and the one that the model declares instead, or None if they agree where both are known."""
     if value.type is None or declared is None:
         return None
     said = Value(declared)

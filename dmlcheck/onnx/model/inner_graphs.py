@@ -18,7 +18,7 @@ _WRONG = (LookupError, TypeError, ValueError, Unmapped)  # of a node: the visit 
 
 
 def types_given(node: Any, inputs: Sequence[Value], opset: int) -> list[Any]:
-    """Return the types that a node gives to the inputs of its graph, None for those that do not follow."""
+    """Return the types that a node gives to the inputs of its graph, None where they do not follow."""
     if node.domain:
         return []
     if node.op_type == "Loop":
@@ -34,7 +34,7 @@ def types_given(node: Any, inputs: Sequence[Value], opset: int) -> list[Any]:
 
 
 def types_taken(node: Any, inputs: Sequence[Value], outputs: Sequence[Sequence[Value]], opset: int) -> list[Any]:
-    """Return the types of a node's outputs by those of its graphs, None for those that do not follow."""
+    """Return the types of a node's outputs by the outputs of its graphs, None where they do not follow."""
     if node.domain or not outputs:
         return []
     if node.op_type == "If":

@@ -32,7 +32,7 @@ class Form(NamedTuple):
 
 
 def forms_of_outputs(node: Any, opset: int, inputs: Sequence[Any]) -> dict[str, Form]:
-    """Return the types and sizes of the outputs of one of ONNX's own nodes, by name, as far as they follow.
+    """Return the types and sizes of the outputs of one of ONNX's own nodes, by name, where they follow.
 
     Inputs are arrays, or None if one is left out.
     """
@@ -79,7 +79,7 @@ def _is_rounded(node: Any, inputs: Sequence[Any]) -> bool:
 
 
 def forms_from_values(node: Any, opsets: Mapping[str, int], values: Mapping[str, Any]) -> dict[str, Form]:
-    """Return the types and sizes of the outputs of a node, also one of ONNX Runtime's own, as far as they follow.
+    """Return the types and sizes of the outputs of a node, also one of ONNX Runtime's own, where they follow.
 
     `values` are its inputs by name: arrays, or an onnx.TensorProto for a constant. Unmapped where onnx finds it wrong.
     """
@@ -129,7 +129,7 @@ _DROPPED = 22  # the opset from which onnx leaves out a window that begins in th
 def true_sizes(node: Any, opset: int, shapes: Sequence[Sizes | None]) -> Sizes | None:
     """Return the sizes of the first output of a node of ONNX where onnx may infer others, None of all other nodes.
 
-    `shapes` are those of the inputs, None for one that is left out.
+    `shapes` has the sizes of each input, None for one that is left out.
     """
     make = None if node.domain else _SIZES.get(node.op_type)
     if make is None:
@@ -161,7 +161,7 @@ def _is_automatic(given: _Attributes) -> bool:
 
 
 def _transposed(given: _Attributes, _: int, shapes: Sequence[Sizes | None]) -> Sizes | None:
-    """Return those of output_shape, or the input's times the stride for SAME, or those that the windows reach."""
+    """Return output_shape, or for SAME the input's sizes times the stride, or the sizes that the windows reach."""
     x, weights = _of(shapes, 0), _of(shapes, 1)
     sizes, widths = x[2:], weights[2:]
     strides, reaches, pads = _windows(given, widths)
@@ -177,11 +177,18 @@ def _transposed(given: _Attributes, _: int, shapes: Sequence[Sizes | None]) -> S
 
 
 def _pooled(given: _Attributes, opset: int, shapes: Sequence[Sizes | None]) -> Sizes | None:
-    """Return sizes that are rounded up, without the window that begins in the padding at the end."""
-    if not given.get("ceil_mode", 0) or _is_automatic(given) or opset >= _DROPPED:
+    """Return sizes that are rounded up, without the window that begins in the padding at the end.
+
+    With SAME a size is that of the input by the stride, rounded up, also where the window is smaller than the stride.
+    """
+    if not given.get("ceil_mode", 0):
         return None
     x, widths = _of(shapes, 0), list(given["kernel_shape"])
     strides, reaches, pads = _windows(given, widths)
+    if str(given.get("auto_pad", "NOTSET")).startswith("SAME"):
+        return (*x[:2], *(-(-size // stride) for size, stride in zip(x[2:], strides, strict=True)))
+    if _is_automatic(given) or opset >= _DROPPED:
+        return None
     made = []
     for size, stride, reach, first, last in zip(
         x[2:], strides, reaches, pads[: len(widths)], pads[len(widths) :], strict=True

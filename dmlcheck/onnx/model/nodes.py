@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 from dmlcheck.diagnostics.wording import cut, dimensions_text
 from dmlcheck.onnx.attributes import attributes_of
 from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, RefusedNode, UnknownValues, Unmapped
-from dmlcheck.onnx.model.file import Model
+from dmlcheck.onnx.model.file import Model, graphs_of
 from dmlcheck.onnx.model.fusions import fusions
 from dmlcheck.onnx.model.inference import (
     Context,
@@ -28,14 +28,20 @@ from dmlcheck.onnx.model.inference import (
     version_of,
 )
 from dmlcheck.onnx.model.inlined_functions import inlined
-from dmlcheck.onnx.model.inlined_size import graphs_of
 from dmlcheck.onnx.model.inner_graphs import types_given, types_taken
 from dmlcheck.onnx.model.parts import has_graphs
-from dmlcheck.onnx.model.placement import origin_of_outputs, place_of
 from dmlcheck.onnx.model.values import CONSTANT, GIVEN, HOST, MOST_DIMENSIONS, Value, initial, limited
 from dmlcheck.onnx.operators.row import Refusal
 from dmlcheck.onnx.operators.table import deviation_of, is_left_out, provider_steps, row_of
-from dmlcheck.onnx.provider.cpu_kernels import DOMAINS_OF_RUNTIME, is_known, kernels_of, meant, not_taken
+from dmlcheck.onnx.provider.cpu_kernels import (
+    DOMAINS_OF_RUNTIME,
+    is_known,
+    kernels_of,
+    meant,
+    not_taken,
+    origin_of_outputs,
+    place_of,
+)
 from dmlcheck.onnx.provider.registrations import Typed, left_to_others, registration_of, registrations
 from dmlcheck.onnx.reading import first_line, tensor_of
 from dmlcheck.onnx.schemas import schema_of
@@ -43,7 +49,7 @@ from dmlcheck.onnx.schemas import schema_of
 NO_PROVIDER = "no-provider"
 PROVIDER_REFUSES = "provider-refuses"
 REFUSALS = (NO_PROVIDER, PROVIDER_REFUSES)  # of nodes for which ONNX Runtime creates no session
-MOST_INLINED = 2000  # nodes that others come in the place of, up to 30 for each
+MOST_INLINED = 2000  # nodes that others replace, up to 30 for each
 _MOST_PREFIX = 1000  # characters of where a node is, which is repeated for each node inside
 _MOST_SHOWN = 200  # characters of sizes
 _EMPTY = "there is nothing to compute: a tensor has no elements"
@@ -75,7 +81,7 @@ class UnusableNode(NamedTuple):
 
 
 class ModelNode(NamedTuple):
-    """A node: its name, or that of its first output, its operator with the version, and its descs.
+    """A node: its name, or its first output's, its operator with the version, and its descs.
 
     `number` counts the nodes of a model. A node that ONNX Runtime fuses has the numbers of the original nodes in
     `replaced`. One that it may fuse has `is_possible`, the name of one of these, and no descs. `deviation` says what
@@ -92,12 +98,12 @@ class ModelNode(NamedTuple):
 
 
 def nodes_of(model: Model) -> Iterator[ModelNode]:
-    """Yield the nodes of a model, those of inner graphs after the node that has them."""
+    """Yield the nodes of a model; the nodes of inner graphs come after the node that has the graphs."""
     yield from (node for node in nodes_and_fusions(model) if not (node.replaced or node.is_possible))
 
 
 def nodes_and_fusions(model: Model) -> Iterator[ModelNode]:
-    """Yield the nodes of a model, and after those of each graph the fusions of ONNX Runtime."""
+    """Yield the nodes of a model, and after each graph the fusions of ONNX Runtime."""
     proto = model.proto
     opsets = {entry.domain: int(entry.version) for entry in proto.opset_import}
     used = frozenset(name for inner in graphs_of(proto.graph) for name in _read_in(inner))
@@ -419,9 +425,10 @@ def _untaken(node: Any, of: Context, left: str, problem: str) -> UnusableNode:
 def _of_function(
     node: Any, of: Context, inputs: Sequence[Value], scope: Scope, untaken: UnusableNode
 ) -> Sequence[Counterpart] | UnusableNode:
-    """Return the descs of the nodes that ONNX Runtime puts in the place of one that no provider takes as it is.
+    """Return the descs of the nodes that ONNX Runtime puts in place of one that no provider takes as it is.
 
-    The scope is given their values.
+    The scope is given their values. Nodes that are alike do not share descs: they are one graph, with a tensor for each
+    result.
     """
     if not _has_function(node, of):
         return untaken
@@ -433,7 +440,7 @@ def _of_function(
     )
     used = frozenset(name for part in parts for name in (*part.input, *part.output))
     made: list[Counterpart] = []
-    for _, one in _visits(parts, of._replace(declared={}, used=used), scope):
+    for _, one in _visits(parts, of._replace(declared={}, used=used, alike=None), scope):
         if not isinstance(one.found, UnusableNode):
             made += one.found
         elif one.found.rule == "unknown-sizes":

@@ -69,7 +69,7 @@ _Shapes = Callable[[_Call], "Sequence[_Output | None]"]
 
 
 def own_types(operator: str, node: Any, inputs: Sequence[Value | None], opset: int) -> dict[str, Any]:
-    """Return the types of a node's outputs by their names, as far as they follow from its inputs.
+    """Return the types of a node's outputs by their names, where they follow from its inputs.
 
     The inputs of ConcatFromSequence are the tensors of the sequence.
     """
@@ -195,7 +195,7 @@ def _quantized_attention(call: _Call) -> list[_Output]:
 
 
 def _multi_head(call: _Call) -> list[_Output]:
-    """Return the result, of the width of the values, and keys and values with those of earlier steps before them."""
+    """Return the result, of the width of the values, and keys and values after the ones of earlier steps."""
     query, heads = call.sizes(0), call.get("num_heads")
     hidden = query[2] if len(query) == 3 else heads * query[4] if isinstance(query[4], int) else ""
     values = call.sizes(2) if call.value(2) is not None else ()
@@ -257,7 +257,7 @@ def _places(call: _Call, sizes: Sequence[int], window: Sequence[int]) -> list[in
 
 
 def _convolution(call: _Call, filters: int = 1, zero: int = 0, *, is_last: bool = False) -> list[_Output]:
-    """Return a convolution; channels are last if the attribute says so, but not those of filters."""
+    """Return a convolution; channels are last if the attribute says so, except in filters."""
     batch, *sizes = call.whole(0)
     channels, _, *window = call.whole(filters)
     inner = _places(call, sizes[:-1] if is_last else sizes[1:], window)
@@ -266,7 +266,7 @@ def _convolution(call: _Call, filters: int = 1, zero: int = 0, *, is_last: bool 
 
 
 def _convolution_of_last(call: _Call) -> list[_Output]:
-    """Return a convolution with channels last, those of filters too."""
+    """Return a convolution with channels last, also in filters."""
     batch, *sizes, _ = call.whole(0)
     channels, *window, _ = call.whole(1)
     return [_Output(call.kind(0), (batch, *_places(call, sizes, window), channels))]

@@ -58,14 +58,16 @@ def model_of_nodes(
     """Return an onnx.ModelProto of nodes of a model: their constants, which are onnx.TensorProto, and typed inputs.
 
     `inputs` has an array, or a list of arrays for a sequence, for each tensor that the nodes read, and neither a
-    constant is nor one of them gives.
+    constant is nor one of them gives. Graphs of nodes do not see their sizes: branches that are not taken may not go
+    with them.
     """
     from onnx import ValueInfoProto, helper
 
+    has_sizes = not any(map(has_graphs, nodes))
     graph = helper.make_graph(
         nodes,
         "node" if len(nodes) == 1 else "nodes",
-        [_typed(name, value) for name, value in inputs.items()],
+        [_typed(name, value, has_sizes=has_sizes) for name, value in inputs.items()],
         [ValueInfoProto(name=name) for name in outputs],
         [constants[name] for name in read_from_outside(nodes) if name in constants],
     )
@@ -73,17 +75,18 @@ def model_of_nodes(
     return helper.make_model(graph, opset_imports=list(model.opset_import), ir_version=version)
 
 
-def _typed(name: str, value: Any) -> Any:
+def _typed(name: str, value: Any, *, has_sizes: bool) -> Any:
     from onnx import helper
 
     if isinstance(value, list):
         kind = helper.np_dtype_to_tensor_dtype(value[0].dtype) if value else 1
         return helper.make_tensor_sequence_value_info(name, kind, None)
-    return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype), list(value.shape))
+    sizes = list(value.shape) if has_sizes else None
+    return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype), sizes)
 
 
 def join_weights(model: Any, constants: dict[str, Any]) -> Any:
-    """Give a model the constants that none of its nodes makes; those of the model replace others of the same name."""
+    """Give a model the constants that none of its nodes makes; the model's own replace others of the same name."""
     graph = model.graph
     made = {name for node in graph.node for name in node.output}
     for name in [name for name in constants if name not in made]:
@@ -115,7 +118,7 @@ def with_outputs(model: Any, names: Sequence[str], shapes_of: Iterable[str] = ()
 
 
 def element_types(model: Any, constants: Iterable[Any] = ()) -> dict[str, str]:
-    """Return the element types of tensors by name, as far as ONNX infers them; "sequence" and the like for others.
+    """Return the element types of tensors by name, where ONNX infers them; "sequence" and the like for others.
 
     `constants` are the model's as onnx.TensorProto, if it does not have them itself.
     """
@@ -135,7 +138,7 @@ def _kind(type: Any) -> str:
 
 
 def bytes_of_kind(kind: str) -> int | None:
-    """Return the bytes of an element of a type as NumPy has it, or None if NumPy alone does not have it."""
+    """Return the bytes of an element of a type as NumPy has it, or None if only an extension of NumPy has it."""
     return _BYTES.get(kind)
 
 
@@ -149,7 +152,7 @@ _BYTES = {
 
 
 def _without_weights(model: Any, constants: Iterable[Any]) -> Any:
-    """Return a model with the types of its weights in the place of their values."""
+    """Return a model with the types of its weights in place of their values."""
     from onnx import ModelProto, helper
 
     bare = ModelProto(ir_version=model.ir_version, opset_import=model.opset_import)

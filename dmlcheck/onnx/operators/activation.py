@@ -1,4 +1,4 @@
-"""Activations of both ONNX and DirectML; `gelu` has Gelu and the operators with a Gelu inside."""
+"""Activations of both ONNX and DirectML, and the operators with a Gelu inside."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, shortest
-from dmlcheck.onnx.descs.tensors import channels, repeated
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, shortest
+from dmlcheck.onnx.descs.steps import identity, padded_steps, pair, step, unary
+from dmlcheck.onnx.descs.tensors import channels, repeated, vector
 from dmlcheck.onnx.operators.row import Row
+from dmlcheck.onnx.same_operators import ACTIVATIONS
 
 
 def _with(operator: str, attributes: Mapping[str, str], node: OnnxNode, **constants: Any) -> list[Counterpart]:
@@ -24,35 +26,106 @@ def _slope(node: OnnxNode) -> list[Counterpart]:
 
 
 def _slope_of_channels(node: OnnxNode) -> list[Counterpart]:
-    """PARAMETERIZED_RELU: before opset 7, several slopes are those of the channels."""
+    """PARAMETERIZED_RELU: before opset 7, several slopes belong to the channels."""
     x, slope = node.input(0), node.input(1)
     if node.opset >= 7 or slope.ndim != 1 or slope.size == 1 or x.ndim < 2:
         return _slope(node)
     return _slope(node.with_inputs(x, channels(slope, x.ndim)))
 
 
-# The fields of activations and the attributes for them; fields without attribute follow.
-_ACTIVATION: dict[str, tuple[str, dict[str, str], dict[str, Any]]] = {
-    "Celu": ("CELU", {"Alpha": "alpha"}, {}),
-    "Elu": ("ELU", {"Alpha": "alpha"}, {}),
-    "HardSigmoid": ("HARD_SIGMOID", {"Alpha": "alpha", "Beta": "beta"}, {}),
-    "HardSwish": ("HARD_SWISH", {}, {"Alpha": shortest(1 / 6), "Beta": 0.5}),
-    "LeakyRelu": ("LEAKY_RELU", {"Alpha": "alpha"}, {}),
-    "Relu": ("RELU", {}, {}),
-    "Selu": ("SCALED_ELU", {"Alpha": "alpha", "Gamma": "gamma"}, {}),
-    "Shrink": ("SHRINK", {"Bias": "bias", "Threshold": "lambd"}, {}),
-    "Sigmoid": ("SIGMOID", {}, {}),
-    "Softplus": ("SOFTPLUS", {}, {"Steepness": 1}),
-    "Softsign": ("SOFTSIGN", {}, {}),
-    "Swish": ("SWISH", {"SigmoidInputScale": "alpha"}, {}),
-    "Tanh": ("TANH", {}, {}),
-    "ThresholdedRelu": ("THRESHOLDED_RELU", {"Alpha": "alpha"}, {}),
-}
+# ---- Gelu, by itself and with the operators before and after it in transformers and in diffusion models
+
+# From DmlOperatorBiasGelu.cpp, DmlOperatorBiasSplitGelu.cpp and DmlOperatorQuickGelu.cpp of ONNX Runtime's DirectML
+# provider.
+
+
+_SLOPE = 0.7978845608028654  # sqrt(2 / pi)
+_CUBE = 0.044715
+
+
+def _gelu(node: OnnxNode) -> list[Counterpart]:
+    return [Counterpart("ACTIVATION_GELU", node.tensors())]
+
+
+def _gelu_by_error_function(node: OnnxNode) -> list[Counterpart]:
+    if node.get("approximate", "none") != "none":
+        raise Unmapped("Gelu by the tanh of a polynomial, which DirectML does not have")
+    return _gelu(node)
+
+
+def _gelu_by_either(node: OnnxNode) -> list[Counterpart]:
+    return _gelu_by_tanh(node) if node.get("approximate", "none") == "tanh" else _gelu_by_error_function(node)
+
+
+def _gelu_by_tanh(node: OnnxNode) -> list[Counterpart]:
+    """Half of x, multiplied by 1 and the tanh of a polynomial; com.microsoft.FastGelu adds a bias first."""
+    x, output = vector(node.input(0)), vector(node.output())
+    made = []
+    if node.has(1):
+        biased = x.unknown()
+        made.append(pair("ADD", x, node.input(1), biased))
+        x = biased
+    square, slope, place, bent, share = (x.unknown() for _ in range(5))
+    return [
+        *made,
+        pair("MULTIPLY", x, x, square),
+        identity(square, slope, ScaleBias={"Scale": _SLOPE * _CUBE, "Bias": _SLOPE}),
+        pair("MULTIPLY", x, slope, place),
+        unary("ACTIVATION_TANH", place, bent),
+        identity(bent, share, ScaleBias={"Scale": 0.5, "Bias": 0.5}),
+        pair("MULTIPLY", x, share, output),
+    ]
+
+
+def _gelu_of_sum(node: OnnxNode) -> list[Counterpart]:
+    """ADD1 with a Gelu after it; without a bias only the Gelu."""
+    x, output = node.input(0), node.output()
+    if not node.has(1):
+        return _gelu(node)
+    tensors = {"ATensor": x, "BTensor": repeated(node.input(1), x.shape), "OutputTensor": output}
+    return [Counterpart("ELEMENT_WISE_ADD1", {**tensors, "FusedActivation": {"Type": "ACTIVATION_GELU"}})]
+
+
+def _quick_gelu(node: OnnxNode) -> list[Counterpart]:
+    """Multiply x by the sigmoid of alpha * x."""
+    x, output = node.input(0), node.output()
+    alpha = shortest(node.get("alpha", 1.702))
+    scaled, gates = x if alpha == 1 else x.unknown(), x.unknown()
+    first = [] if alpha == 1 else [identity(x, scaled, ScaleBias={"Scale": alpha, "Bias": 0})]
+    return padded_steps([*first, unary("ACTIVATION_SIGMOID", scaled, gates), pair("MULTIPLY", x, gates, output)])
+
+
+def _gelu_of_half(node: OnnxNode) -> list[Counterpart]:
+    """ADD of the bias; one half of the last dimension multiplied by the Gelu of the other."""
+    x = node.input(0)
+    if not x.ndim or x.shape[-1] % 2:
+        raise Unmapped(f"{node.type} of the sizes {list(x.shape)}, which have no halves")
+    sizes = (*x.shape[:-1], x.shape[-1] // 2)
+    biased, (left, right, gates) = x.unknown(), (x.like(sizes) for _ in range(3))
+    return padded_steps(
+        [
+            pair("ADD", x, node.input(1), biased),
+            step("SPLIT", InputTensor=biased, OutputTensors=[left, right], Axis=x.ndim - 1),
+            unary("ACTIVATION_GELU", right, gates),
+            pair("MULTIPLY", left, gates, node.output()),
+        ]
+    )
+
+
+# ---- the table
+
 
 OPERATORS: dict[str, Row] = {
-    **{
-        name: Row(partial(_with, f"ACTIVATION_{own}", attributes, **constants))
-        for name, (own, attributes, constants) in _ACTIVATION.items()
-    },
+    **{name: Row(partial(_with, f"ACTIVATION_{own}", fields)) for name, (own, fields) in ACTIVATIONS.items()},
+    "HardSwish": Row(partial(_with, "ACTIVATION_HARD_SWISH", {}, Alpha=shortest(1 / 6), Beta=0.5)),
+    "Softplus": Row(partial(_with, "ACTIVATION_SOFTPLUS", {}, Steepness=1)),
+    "Swish": Row(partial(_with, "ACTIVATION_SWISH", {"SigmoidInputScale": "alpha"})),
     "PRelu": Row(_slope, exact=_slope_of_channels),
+    "Gelu": Row(_gelu_by_error_function, exact=_gelu_by_either),
+    "com.microsoft.BiasGelu": Row(_gelu_of_sum),
+    "com.microsoft.BiasSplitGelu": Row(_gelu_of_half),
+    # The provider computes the same as BiasGelu, not by the tanh of a polynomial.
+    "com.microsoft.FastGelu": Row(exact=_gelu_by_tanh, provider=_gelu_of_sum),
+    "com.microsoft.Gelu": Row(_gelu),
+    "com.microsoft.QuickGelu": Row(_quick_gelu),
 }

@@ -37,7 +37,7 @@ def window(node: OnnxNode, x: TensorRef, sizes: Sequence[int]) -> dict[str, list
 
 
 def _same_padding(size: int, window: int, stride: int, dilation: int) -> int:
-    """Return how much padding a dimension needs for its size to be divided by the stride alone."""
+    """Return how much padding a dimension needs for the stride to divide its size, apart from the window."""
     places = -(-size // stride)
     reach = (places - 1) * stride + (window - 1) * dilation + 1
     return max(0, reach - size)
@@ -124,7 +124,7 @@ def _with_output_padding(node: OnnxNode) -> list[Counterpart]:
 
 
 def _transposed_by_provider(node: OnnxNode) -> list[Counterpart]:
-    """CONVOLUTION backward, with the padding of a forward one or from output_shape alone, and no OutputPadding."""
+    """CONVOLUTION backward, with the padding of a forward one or only from output_shape, and no OutputPadding."""
     x, widths = node.input(0), node.input(1).shape[2:]
     ends = window(node, x, widths)
     if node.get("output_shape"):

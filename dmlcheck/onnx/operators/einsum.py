@@ -113,7 +113,7 @@ def _without_repeats(values: TensorRef, labels: _Labels) -> _Operand:
 
 
 def _steps(labels: Iterable[str], values: TensorRef) -> Counter[str]:
-    """Return the stride of each label in packed values; that of the diagonal for one that comes twice."""
+    """Return the stride of each label in packed values; the diagonal's for one that comes twice."""
     steps: Counter[str] = Counter()
     for label, stride in zip(labels, packed_strides(values.shape), strict=True):
         steps[label] += stride

@@ -14,6 +14,7 @@ from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, axis_of, s
 from dmlcheck.onnx.descs.steps import identity, padded_steps, pair
 from dmlcheck.onnx.descs.tensors import converted, repeated, sized
 from dmlcheck.onnx.operators.row import Row
+from dmlcheck.onnx.same_operators import BINARY, BITWISE, COMPARISONS, LOGICAL, UNARY
 
 
 def _unary(operator: str, node: OnnxNode) -> list[Counterpart]:
@@ -213,34 +214,7 @@ def _sum_of_three(node: OnnxNode) -> list[Counterpart]:
     return padded_steps([pair("ADD", x, bias, between), pair("ADD", between, skipped, output)])
 
 
-_SAME_NAMES = """
-    Acos Acosh Asin Asinh Atan Atanh Ceil Cos Cosh Erf Exp Floor Identity Log Sign Sin Sinh Sqrt Tan
-"""
-_UNARY = {
-    **{name: name.upper() for name in _SAME_NAMES.split()},
-    "BitwiseNot": "BIT_NOT",
-    "IsNaN": "IS_NAN",
-    "Neg": "NEGATE",
-    "Not": "LOGICAL_NOT",
-    "Reciprocal": "RECIP",
-}
-_BINARY = {
-    "Add": "ADD",
-    "And": "LOGICAL_AND",
-    "BitwiseAnd": "BIT_AND",
-    "BitwiseOr": "BIT_OR",
-    "BitwiseXor": "BIT_XOR",
-    "Div": "DIVIDE",
-    "Equal": "LOGICAL_EQUALS",
-    "Greater": "LOGICAL_GREATER_THAN",
-    "GreaterOrEqual": "LOGICAL_GREATER_THAN_OR_EQUAL",
-    "Less": "LOGICAL_LESS_THAN",
-    "LessOrEqual": "LOGICAL_LESS_THAN_OR_EQUAL",
-    "Mul": "MULTIPLY",
-    "Or": "LOGICAL_OR",
-    "Sub": "SUBTRACT",
-    "Xor": "LOGICAL_XOR",
-}
+_UNARY = {**UNARY, "BitwiseNot": "BIT_NOT", "IsNaN": "IS_NAN", "Not": "LOGICAL_NOT", "Reciprocal": "RECIP"}
 _FROM_AN_AXIS = frozenset(["Add", "And", "Div", "Equal", "Greater", "Less", "Mul", "Or", "Sub", "Xor"])
 
 
@@ -251,7 +225,7 @@ def _row_of_two(name: str, own: str) -> Row:
 
 OPERATORS: dict[str, Row] = {
     **{name: Row(partial(_unary, f"ELEMENT_WISE_{own}")) for name, own in _UNARY.items()},
-    **{name: _row_of_two(name, own) for name, own in _BINARY.items()},
+    **{name: _row_of_two(name, own) for name, own in {**BINARY, **BITWISE, **LOGICAL, **COMPARISONS}.items()},
     "Abs": Row(_magnitude),
     "BitShift": Row(_shift, exact=_shift_of_bits),
     "Clip": Row(_clip, provider=_clip_of_provider, deviation=_deviation_of_clip),

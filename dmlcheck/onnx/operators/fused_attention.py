@@ -157,7 +157,7 @@ def _heads_apart(made: TensorRef, sizes: _Sizes) -> tuple[list[Counterpart], dic
 
 
 def _stacked(x: TensorRef, sizes: _Sizes, count: int) -> Counterpart:
-    """Return a copy of tensors that lie one after the other, with those of each head one after the other."""
+    """Return a copy of tensors that lie one after the other, grouped by head."""
     size = sizes.keys // sizes.heads
     made = x.like((sizes.batch, sizes.length, sizes.heads, count, size))
     row = sizes.heads * count * size

@@ -1,4 +1,4 @@
-"""Convolutions and products of onnxruntime with an activation after them, which it makes for its CPU alone."""
+"""Convolutions and products of onnxruntime with an activation after them, which it makes only for its CPU."""
 
 from __future__ import annotations
 

@@ -15,9 +15,9 @@ from dmlcheck.onnx.descs.tensors import along, converted, ranked, sized, unsigne
 from dmlcheck.onnx.operators.row import Row, not_taken
 
 
-def _of_one_rank(fields: Mapping[str, TensorRef], least: int = 1) -> dict[str, TensorRef]:
+def _of_one_rank(fields: Mapping[str, TensorRef]) -> dict[str, TensorRef]:
     """Return tensors with leading dimensions of size 1 up to the largest number of dimensions."""
-    rank = max(least, *(values.ndim for values in fields.values()))
+    rank = max(1, *(values.ndim for values in fields.values()))
     return {name: ranked(values, rank) for name, values in fields.items()}
 
 

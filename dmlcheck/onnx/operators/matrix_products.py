@@ -1,4 +1,4 @@
-"""Products of matrices; those of com.microsoft may have transposed batches, and a softmax after them.
+"""Products of matrices; the ones of com.microsoft may have transposed batches, and a softmax after them.
 
 From DmlOperatorFusedMatMul.cpp of ONNX Runtime's DirectML provider.
 """

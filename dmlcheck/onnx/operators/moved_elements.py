@@ -281,7 +281,7 @@ def _query_pad(node: OnnxNode) -> str | None:
 
 
 def _fold_of_provider(node: OnnxNode) -> list[Counterpart]:
-    """FOLD with the same padding at both ends: that of the start."""
+    """FOLD with the same padding at both ends: the start's."""
     return [made.with_fields(EndPadding=made.fields["StartPadding"]) for made in _fold(node)]
 
 

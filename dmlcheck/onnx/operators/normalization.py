@@ -1,4 +1,4 @@
-"""Normalizations; `fused_normalization` has those of com.microsoft.
+"""Normalizations; `fused_normalization` has the ones of com.microsoft.
 
 The provider's descs are from DmlOperatorLayerNormalization.cpp and the helpers of OperatorHelper.cpp.
 """
@@ -84,7 +84,7 @@ def _norm(node: OnnxNode) -> list[Counterpart]:
     return [Counterpart("LP_NORMALIZATION", {**node.tensors(), **fields})]
 
 
-# ---- as ONNX means them alone
+# ---- only as ONNX means them
 
 
 def _batch_normalization_in_training(node: OnnxNode) -> list[Counterpart]:

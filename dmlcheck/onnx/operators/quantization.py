@@ -76,7 +76,7 @@ def _of_blocks(operator: str, x: TensorRef, numbers: list[TensorRef], output: Te
 
 
 def _zero_if_unsigned(few: TensorRef, scale: TensorRef) -> list[TensorRef]:
-    """Return the zero point 0 of an unsigned type, beside a scale: DirectML's own is the middle of the type."""
+    """Return the zero point 0 of an unsigned type, for a scale: DirectML's own is the middle of the type."""
     if not few.data_type.startswith("U"):
         return []
     zero = TensorRef.of(np.zeros((1,) * scale.ndim, np.uint8), few.element)
@@ -126,13 +126,9 @@ def _of_each_element(operator: str, node: OnnxNode) -> list[Counterpart]:
     if len(numbers) == 1 and few.data_type.startswith("U"):
         zero = TensorRef("UINT8", (1,) * output.ndim)
         numbers.append(zero.bits(few.element).broadcast_to(output.shape))
-        fill.append(_filled(zero))
+        # One byte, also where the type has 4 bits.
+        fill.append(Counterpart("FILL_VALUE_CONSTANT", {"OutputTensor": zero, "ValueDataType": "UINT8", "Value": 0}))
     return [*fill, *_of_blocks(operator, x, numbers, output)]
-
-
-def _filled(zero: TensorRef) -> Counterpart:
-    """Return the step that makes the zero point: one byte, also where its type has 4 bits."""
-    return Counterpart("FILL_VALUE_CONSTANT", {"OutputTensor": zero, "ValueDataType": "UINT8", "Value": 0})
 
 
 def _spread(values: TensorRef, axis: int, shape: tuple[int, ...]) -> TensorRef:

@@ -1,6 +1,6 @@
 """Operators of onnxruntime on quantized numbers that only its CPU computes, by operators of DirectML.
 
-The meanings are those of the operators' own texts, which the package has as data.
+The meanings are from the operators' own documentation, which the package has as data.
 """
 
 from __future__ import annotations

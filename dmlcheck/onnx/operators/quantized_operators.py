@@ -243,7 +243,7 @@ def _product_of_blocks(node: OnnxNode) -> list[Counterpart]:
 
 
 def _of_bits(packed: TensorRef, sizes: tuple[int, ...], bits: int, strides: tuple[int, ...] | None = None) -> TensorRef:
-    """Return bytes as numbers of so many bits."""
+    """Return bytes as numbers of fewer bits."""
     return TensorRef("UINT4" if bits == 4 else "UINT8", sizes, strides, packed.buffer)
 
 
@@ -264,7 +264,7 @@ def _product_with_bias(node: OnnxNode) -> list[Counterpart]:
     return made if bias is None else [*made, pair("ADD", product, bias, output)]
 
 
-_LEAST_ACCURATE = 4  # an accuracy_level: INT8, in blocks as those of the weights
+_LEAST_ACCURATE = 4  # an accuracy_level: INT8, in blocks like the weights
 _HALF_A_STEP = 0.5 / 127  # of the largest magnitude of a block
 _ROUNDINGS = {2: 2.0**-11, 3: 2.0**-8}  # of levels: to FLOAT16 and BFLOAT16, of each magnitude
 

@@ -75,7 +75,7 @@ def _own(type: str, node: OnnxNode) -> dict[str, Any]:
         used = {"ClipThreshold": shortest(clip or 0.0), "UseClipThreshold": clip is not None}
         return {**used, "CoupleInputForget": bool(node.get("input_forget", 0))}
     if clip is not None:
-        raise Unmapped(f"{type} with clip, which DirectML has for LSTM alone")
+        raise Unmapped(f"{type} with clip, which DirectML has only for LSTM")
     return {"LinearBeforeReset": bool(node.get("linear_before_reset", 0))} if type == "GRU" else {}
 
 
@@ -96,7 +96,7 @@ def _activations(type: str, node: OnnxNode, direction: str) -> Iterator[dict[str
 
 
 def _recurrent_of_provider(type: str, node: OnnxNode) -> list[Counterpart]:
-    """RNN, GRU and LSTM: clip is for LSTM alone, and a softplus has no Steepness."""
+    """RNN, GRU and LSTM: clip is only for LSTM, and a softplus has no Steepness."""
     if "affine" in (name.lower() for name in node.get("activations") or []):
         raise RefusedNode(
             f"the DirectML provider refuses {node.type} with the activation Affine", "use another activation"

@@ -7,6 +7,7 @@ from functools import partial
 from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, axis_of
 from dmlcheck.onnx.descs.tensors import sized, vector
 from dmlcheck.onnx.operators.row import Row
+from dmlcheck.onnx.same_operators import REDUCTIONS
 
 
 def _reduce(function: str, node: OnnxNode) -> list[Counterpart]:
@@ -40,22 +41,8 @@ def _grouped(operator: str, node: OnnxNode) -> list[Counterpart]:
     return [Counterpart(operator, {"InputTensor": x, "OutputTensor": node.output(), "Axes": axes})]
 
 
-_REDUCE = {
-    "ReduceL1": "L1",
-    "ReduceL2": "L2",
-    "ReduceLogSum": "LOG_SUM",
-    "ReduceLogSumExp": "LOG_SUM_EXP",
-    "ReduceMax": "MAX",
-    "ReduceMean": "AVERAGE",
-    "ReduceMin": "MIN",
-    "ReduceProd": "MULTIPLY",
-    "ReduceSum": "SUM",
-    "ReduceSumSquare": "SUM_SQUARE",
-}
-
-
 OPERATORS: dict[str, Row] = {
-    **{name: Row(partial(_reduce, function), may_be_empty=1) for name, function in _REDUCE.items()},
+    **{name: Row(partial(_reduce, function), may_be_empty=1) for name, function in REDUCTIONS.items()},
     "ArgMax": Row(partial(_index, "ARGMAX")),
     "ArgMin": Row(partial(_index, "ARGMIN")),
     "Hardmax": Row(partial(_grouped, "ACTIVATION_HARDMAX1")),

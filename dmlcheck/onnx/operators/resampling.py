@@ -109,7 +109,7 @@ def _resize(node: OnnxNode) -> list[Counterpart]:
 
 
 def _lines(node: OnnxNode) -> tuple[list[_Line], str]:
-    """Return the coordinates of every dimension, and the nearest_mode; before opset 11 they are scaled alone."""
+    """Return the coordinates of every dimension, and the nearest_mode; before opset 11 they are only scaled."""
     if node.opset < 11 or node.type == "Upsample":
         given = node.get("scales")
         values = node.known(1) if given is None else np.asarray(given)

@@ -21,10 +21,10 @@ class Row(NamedTuple):
     """An operator of ONNX: the steps of its nodes, the provider's conditions, or the reason why there are no steps.
 
     `make` returns the steps of ONNX's meaning and of the provider. If the two differ, or only one is known, `exact`
-    returns those of the meaning, for nodes whose values are all known, and `provider` those of the provider. `query`
+    returns the steps of the meaning, for nodes whose values are all known, and `provider` the provider's. `query`
     returns why the provider leaves a node to others; registrations.yaml has the versions in which it asks. `refusal`
-    returns why the provider refuses a node that it takes, though sizes may be unknown; `refusal_of_cpu` is that of the
-    CPU. `reason` is why no steps have the meaning, after the operator's name, and `elsewhere` why the provider has no
+    returns why the provider refuses a node that it takes, though sizes may be unknown; `refusal_of_cpu` is the CPU's.
+    `reason` is why no steps have the meaning, after the operator's name, and `elsewhere` why the provider has no
     descs. `remark` returns words about the results of a node, None if there is nothing to say, and `deviation` about
     those that the provider gets wrong on any device. `slack` returns how far ONNX lets implementations round the
     elements of some inputs before they compute. `outputs` is the most outputs of the steps, None if they check it

@@ -24,7 +24,6 @@ FAMILIES = (
     "fused_normalization",
     "fused_on_cpu",
     "gathering",
-    "gelu",
     "grouped_attention",
     "matrix_products",
     "moved_elements",
@@ -36,7 +35,6 @@ FAMILIES = (
     "recurrent",
     "reduction",
     "resampling",
-    "rotary",
     "transforms",
     "without_operators",
 )

@@ -1,4 +1,4 @@
-"""The kernels of ONNX Runtime's CPU provider: their operators, versions and types."""
+"""ONNX Runtime's CPU provider: its kernels with their versions and types, and the nodes that stay on it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from dmlcheck.diagnostics.wording import closest, did_you_mean
+from dmlcheck.onnx.model.inference import type_of
+from dmlcheck.onnx.model.values import CONSTANT, GIVEN, HOST, Value
+from dmlcheck.onnx.operators.table import row_of
 from dmlcheck.onnx.provider.registrations import (
     Typed,
     is_registered,
@@ -106,3 +109,49 @@ def meant(operator: str) -> str | None:
         return did_you_mean(domain, {each.rpartition(".")[0] for each in known} - {""})
     closest_name = closest(name, names)
     return f"did you mean {domain}.{closest_name}?" if closest_name else None
+
+
+# ---- which nodes ONNX Runtime computes itself, though the provider could: when it loads a model, and on the CPU
+
+# The sources are its core/optimizer/constant_folding.cc, and GetCpuPreferredNodes in
+# core/framework/fallback_cpu_capability.cc.
+
+
+_MOST = 100  # elements of a constant that is read on the CPU
+_HALVES = ("FLOAT16", "BFLOAT16")  # which are never moved to the CPU, nor are floats of 8 bits
+
+
+def place_of(node: Any, inputs: Sequence[Value], on_cpu: Iterable[int]) -> str:
+    """Return CONSTANT for a node that is computed when a model is loaded, HOST for one that stays on the CPU, or "".
+
+    `on_cpu` are the inputs that the provider itself reads on the CPU.
+    """
+    named = [(index, value) for index, (name, value) in enumerate(zip(node.input, inputs, strict=True)) if name]
+    origins = {value.origin for _, value in named}
+    if origins == {CONSTANT}:
+        return "" if row_of(type_of(node)).is_kept else CONSTANT
+    if HOST not in origins:
+        return ""
+    return HOST if all(_stays(value, is_read_on_cpu=index in on_cpu) for index, value in named) else ""
+
+
+def _stays(value: Value, *, is_read_on_cpu: bool) -> bool:
+    """Whether an input allows its node to run on the CPU."""
+    if value.element in _HALVES or value.element.startswith("FLOAT8"):
+        return False
+    if value.origin == CONSTANT:
+        return value.has_at_most(_MOST)
+    return value.origin == GIVEN or (value.origin == HOST and not is_read_on_cpu)
+
+
+def origin_of_outputs(node: Any, inputs: Sequence[Value], place: str, *, is_taken: bool, is_static: bool) -> str:
+    """Return the origin of the outputs of a node at a place, as `place_of` returns it.
+
+    `is_static` says that no size of the model is left to a run: a Shape is then a constant. Where the provider does not
+    take a Shape, as of opset 23, what follows only from it does not stay on the CPU.
+    """
+    if type_of(node) == "Shape" and is_static and inputs[0].is_sized:
+        return CONSTANT
+    if place or is_taken:
+        return place or (HOST if row_of(type_of(node)).is_on_cpu else "")
+    return HOST if any(value.origin == HOST for value in inputs) else ""

@@ -88,7 +88,7 @@ def parameters_of_row(row: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[st
 
 
 def is_registered(operator: str) -> bool:
-    """Whether the provider has a row for an operator, in whatever version."""
+    """Whether the provider has a row for an operator, in any version."""
     return operator in registrations().rows
 
 
@@ -106,7 +106,7 @@ class Typed(NamedTuple):
 
 
 def left_to_others(node: OnnxNode, version: int, values: Iterable[Typed]) -> str | None:
-    """Return why the provider does not take a node, or None if it does; `version` is that of its schema.
+    """Return why the provider does not take a node, or None if it does; `version` is its schema's.
 
     Unmapped for nodes that it makes itself.
     """

@@ -12,7 +12,7 @@ import numpy as np
 
 from dmlcheck.reference.arrays.places import Index
 from dmlcheck.reference.ball import numbers
-from dmlcheck.reference.ball.numbers import Arithmetic, Ball, total_of_parts
+from dmlcheck.reference.ball.numbers import Arithmetic, Ball, of_array, total_of_parts
 from dmlcheck.reference.limits.work import ELEMENTS_OF_BLOCK
 
 BLOCK = ELEMENTS_OF_BLOCK
@@ -169,4 +169,4 @@ def as_balls(x: Any, arithmetic: Arithmetic, *, is_exact: bool = False) -> Any:
         return blockwise(partial(as_balls, arithmetic=arithmetic, is_exact=is_exact), x)
     if is_exact or not isinstance(x, np.ndarray):
         return x
-    return Ball(x, 0.0, arithmetic) if x.dtype.kind == "f" else widened(x)
+    return of_array(x, arithmetic) if x.dtype.kind == "f" else widened(x)

@@ -43,7 +43,7 @@ def as_processor_converts(number: Any, elements: Any) -> Any:
 
 
 def in_32_bits(x: Any, dtype: Any) -> Any:
-    """Return floats as integers of 32 bits, as DirectML computes with those of a type: NaN is 0, others are limited."""
+    """Return floats as integers of 32 bits, as DirectML computes: NaN is 0, others are limited to the type."""
     wide = np.dtype(np.uint32 if dtype.kind == "u" else np.int32)
     ends = np.iinfo(wide)
     return np.clip(np.trunc(np.where(np.isnan(x), 0, x)), ends.min, ends.max).astype(wide)

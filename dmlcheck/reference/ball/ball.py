@@ -151,12 +151,10 @@ class Ball(_Inexact):
     `radius` has the radii; `is_exact` says that they are all 0 by construction, which saves work. `terms` is the number
     of terms of the longest sum in the computation of a result, for reports. `unlimited` marks results whose balls have
     all numbers that the operator can return; `beyond` has other results that are right as well, where rounding decides
-    whether an operand is in the domain: NaN as well as a number, or the number as well as NaN. Operations drop both. If
-    the arithmetic `has_twins`, `twin` has the same numbers with their likely radii; it is None for exact numbers, and
-    after an operation without likely errors.
+    whether an operand is in the domain: NaN as well as a number, or the number as well as NaN. Operations drop both.
     """
 
-    __slots__ = ("_operand", "_radius", "arithmetic", "beyond", "is_exact", "terms", "twin", "unlimited", "value")
+    __slots__ = ("_operand", "_radius", "arithmetic", "beyond", "is_exact", "terms", "unlimited", "value")
     __array_priority__ = 100
 
     def __init__(self, value: Any, radius: Any = 0.0, arithmetic: Arithmetic = FLOAT32, terms: int = 0) -> None:
@@ -168,7 +166,6 @@ class Ball(_Inexact):
         self.terms = terms
         self.unlimited: Array | None = None
         self.beyond: Ball | None = None
-        self.twin: Ball | None = None
         self._operand: tuple[Array, Array | None] | None = None
 
     shape = property(lambda self: self.value.shape)
@@ -200,12 +197,6 @@ class Ball(_Inexact):
             self._operand = wide, error
         return self._operand
 
-    def exact_twin(self) -> Ball:
-        """Return the same exact numbers in the arithmetic of likely errors."""
-        found = Ball(self.value, None, self.arithmetic._replace(is_likely=True, has_twins=False), self.terms)
-        found._operand = self.operand()
-        return found
-
     @classmethod
     def result(cls, value: Any, error: Any, arithmetic: Arithmetic, terms: int) -> Ball:
         """Return the result of an operation, whose radius covers flushing."""
@@ -220,12 +211,7 @@ class Ball(_Inexact):
     def moved(self, change: Callable[[Array], Array]) -> Ball:
         """Return the balls moved, picked or repeated by a function of arrays."""
         error = None if self.is_exact else change(self.radius)
-        found = Ball(change(self.value), error, self.arithmetic, self.terms)
-        if self.twin is not None and not self.is_exact:
-            value = found.value if self.twin.value is self.value else change(self.twin.value)
-            likely = None if self.twin.is_exact else change(self.twin.radius)
-            found.twin = Ball(value, likely, self.twin.arithmetic, self.twin.terms)
-        return found
+        return Ball(change(self.value), error, self.arithmetic, self.terms)
 
     def __getitem__(self, at: Any) -> Ball:
         index = tuple(map(_index, at)) if isinstance(at, tuple) else _index(at)
@@ -285,32 +271,11 @@ class Ball(_Inexact):
             return ufunc(*map(as_condition, inputs))
         if method != "__call__" or ufunc not in OPERATIONS or options:
             raise NoBound(f"{ufunc.__name__}.{method} does not take numbers with errors")
-        operation = partial(OPERATIONS[ufunc], ufunc)
-        return with_twin(operation(*inputs), inputs, operation)
+        return OPERATIONS[ufunc](ufunc, *inputs)
 
 
 def _reduced(ufunc: np.ufunc, x: Ball, axis: Any, *, keepdims: bool) -> Ball:
     found: Ball = ufunc.reduce(x, axis=axis, keepdims=keepdims)
-    return found
-
-
-def twin(x: Any) -> Any:
-    """Return a ball with its likely radius, a number as it is, or None if the likely radius is not known."""
-    if isinstance(x, Condition):
-        return None if x.doubt.any() else x
-    if not isinstance(x, Ball):
-        return x
-    if x.twin is None and x.is_exact:
-        x.twin = x.exact_twin()
-    return x.twin
-
-
-def with_twin(found: Any, inputs: Iterable[Any], rule: Callable[..., Any]) -> Any:
-    """Return a result with its twin: the result of the same `rule` for the twins of the operands."""
-    if isinstance(found, Ball) and found.arithmetic.has_twins and not found.is_exact and found.twin is None:
-        twins = [twin(x) for x in inputs]
-        if all(x is not None for x in twins):
-            found.twin = rule(*twins)
     return found
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.ball import errors as of
-from dmlcheck.reference.ball.ball import Ball, Condition, NoBound, with_twin
+from dmlcheck.reference.ball.ball import Ball, Condition, NoBound
 from dmlcheck.reference.ball.errors import Arithmetic, Array, Errors, plus
 from dmlcheck.reference.ball.operands import LEAST, enclosing, operands, radius, raw, rounded
 from dmlcheck.reference.ball.roundings import rounding
@@ -44,8 +44,8 @@ def elementary(function: Callable[..., Any], name: str, *inputs: Any) -> Any:
         error = np.maximum(error, of.POLES[name](*values, *(np.zeros(()) if own is None else own for own in errors)))
     if name in of.HALF_POWERS:
         error = np.maximum(error, of.where_powers_overflow(values[0], errors[0], result, arithmetic))
-    found = rounded(result, error, arithmetic, terms, partial(of.is_certain, function, values, errors))
-    return with_twin(found, inputs, partial(elementary, function, name))
+    error = of.also_unbounded(error, errors, arithmetic)
+    return rounded(result, error, arithmetic, terms, partial(of.is_certain, function, values, errors))
 
 
 def _at_the_end(function: Callable[..., Any], name: str, x: Any) -> Ball:

@@ -27,13 +27,13 @@ class Arithmetic(NamedTuple):
     deviations of a random walk) instead of all at their worst. A denormal number may be flushed to 0. `attributes` is
     the type that FLOAT fields may be rounded to, `factors` the type that factors of sums of products may be rounded to:
     FLOAT32, TF32 or BFLOAT16. With a `unit`, the values of factors are rounded so, to the nearest number or cut.
-    `has_short_sums` is for likely errors of sums that are added in lanes or pairs, not one by one. Numbers of an
-    arithmetic that `has_twins` also carry their likely errors through the operations that support it.
-    `has_one_cause` says that the errors of the operands are correlated, so that in a sum they add up.
-    Sums are `computed_in` FLOAT32 where only their results are rounded to the type, and so are functions unless the
-    arithmetic `has_narrow_functions`. A sum is then `stored` before the next operation, and may overflow there, or
-    `parts` of it are, or "". `errors` has how far functions may be from the right results, by their names, where an
-    implementation is known to be less accurate than the formula. An arithmetic that `is_exact` rounds nothing.
+    `has_short_sums` is for likely errors of sums that are added in lanes or pairs, not one by one. `has_one_cause` says
+    that the errors of the operands are correlated, so that in a sum they add up. Sums are `computed_in` FLOAT32 where
+    only their results are rounded to the type, and so are functions unless the arithmetic `has_narrow_functions`. A sum
+    is then `stored` before the next operation, and may overflow there, or `parts` of it are, or "". `errors` has how
+    far functions may be from the right results, by their names, where an implementation is known to be less accurate
+    than the formula. An arithmetic that `is_exact` rounds nothing. With `has_overflows`, nothing bounds what follows
+    from infinity, NaN, or a number that is beyond the type on the way.
     """
 
     data_type: str = "FLOAT32"
@@ -44,12 +44,12 @@ class Arithmetic(NamedTuple):
     factors: str = "FLOAT32"
     unit: str = ""
     has_short_sums: bool = False
-    has_twins: bool = False
     has_one_cause: bool = False
     computed_in: str = ""
     stored: str = ""
     has_narrow_functions: bool = False
     is_exact: bool = False
+    has_overflows: bool = False
     errors: tuple[tuple[str, float], ...] = ()
 
     @property
@@ -74,6 +74,23 @@ _TYPES: dict[str, Any] = {"FLOAT16": np.float16, "FLOAT32": np.float32}  # FLOAT
 def plus(first: Any, second: Any) -> Any:
     """Add two errors."""
     return second if first is None else first if second is None else first + second
+
+
+def unbounded(size: Any, error: Any, arithmetic: Arithmetic) -> Any:
+    """Return the errors of numbers; with `has_overflows`, infinite for those whose sizes may be beyond the type."""
+    if not arithmetic.has_overflows:
+        return error
+    is_held = plus(size, error) <= FORMATS[arithmetic.data_type].largest
+    return np.where(is_held, 0.0 if error is None else error, np.inf)
+
+
+def also_unbounded(error: Any, operands: Errors, arithmetic: Arithmetic) -> Any:
+    """Return the errors of a function; with `has_overflows`, infinite where an operand's error is, as NaN stays NaN."""
+    if not arithmetic.has_overflows:
+        return error
+    for own in operands:
+        error = error if own is None else np.where(np.isfinite(own), 0.0 if error is None else error, np.inf)
+    return error
 
 
 # ---- errors of the terms of a sum
@@ -326,7 +343,7 @@ def summing_error(
     if not least(absolute) >= enough:  # so that sums on the way may be flushed
         is_tiny = absolute < enough
         error = np.where(is_tiny, error + np.minimum(count * arithmetic.smallest, absolute), error)
-    return error
+    return unbounded(absolute, error, arithmetic)
 
 
 def _stored(sums: Any, parts: Any, arithmetic: Arithmetic) -> Any:

@@ -52,7 +52,7 @@ def away_from_zero(x: Array) -> Array:
 VANISHING = "vanishing exp"
 
 
-class Way(NamedTuple):
+class Narrowing(NamedTuple):
     """A way to add up terms, and to round to whole numbers.
 
     `rounding` rounds each partial sum; `lost` takes the number of terms and returns the slice of those left out. `step`
@@ -82,7 +82,7 @@ class Way(NamedTuple):
         return sums
 
 
-def narrowed(way: Way, x: Any) -> Any:
+def narrowed(way: Narrowing, x: Any) -> Any:
     """Return a float64 array as one that adds up in this way; anything else as it is."""
     return _Narrow.of(x, way) if isinstance(x, np.ndarray) and x.dtype == np.float64 else x
 
@@ -90,16 +90,16 @@ def narrowed(way: Way, x: Any) -> Any:
 class _Narrow(np.ndarray):
     """A float64 array with another way to add up, which results of operations on it inherit."""
 
-    way: Way
+    way: Narrowing
 
     @classmethod
-    def of(cls, x: Array, way: Way) -> _Narrow:
+    def of(cls, x: Array, way: Narrowing) -> _Narrow:
         found = x.view(cls)
         found.way = way
         return found
 
     def __array_finalize__(self, source: Any) -> None:
-        self.way = getattr(source, "way", Way())
+        self.way = getattr(source, "way", Narrowing())
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         """Compute on plain arrays, except sums, matrix products and rounding to whole numbers."""
@@ -135,7 +135,7 @@ class _Narrow(np.ndarray):
         return narrowed(self.way, np.asarray(found)) if isinstance(found, (np.ndarray, np.floating)) else found
 
 
-def _stepped(way: Way, ufunc: np.ufunc, operands: list[Any], found: Any) -> Any:
+def _stepped(way: Narrowing, ufunc: np.ufunc, operands: list[Any], found: Any) -> Any:
     """Return the result of an operation after the rounding of a step, and note where that is infinite."""
     if way.step is None or not isinstance(found, (np.ndarray, np.floating)) or found.dtype != np.float64:
         return found
@@ -147,7 +147,7 @@ def _stepped(way: Way, ufunc: np.ufunc, operands: list[Any], found: Any) -> Any:
     return rounded
 
 
-def _reduced(way: Way, x: Array, axis: Any = 0, **options: Any) -> Array:
+def _reduced(way: Narrowing, x: Array, axis: Any = 0, **options: Any) -> Array:
     axes = tuple(range(x.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     axes = tuple(one % x.ndim for one in axes)
     others = [one for one in range(x.ndim) if one not in axes]
@@ -157,13 +157,13 @@ def _reduced(way: Way, x: Array, axis: Any = 0, **options: Any) -> Array:
     return sums.reshape(shape) if options.get("keepdims") else sums
 
 
-def _product(way: Way, a: Any, b: Any) -> Any:
+def _product(way: Narrowing, a: Any, b: Any) -> Any:
     if a.shape[-1] > _LONGEST or a.size * b.shape[-1] > _MOST:
         return np.matmul(a, b)
     return way.total(a[..., :, None, :] * np.swapaxes(b, -1, -2)[..., None, :, :])
 
 
-def _einsum(way: Way, subscripts: str, *operands: Any) -> Any:
+def _einsum(way: Narrowing, subscripts: str, *operands: Any) -> Any:
     operands = tuple(map(_bare, operands))
     inputs, _, output = subscripts.replace(" ", "").partition("->")
     letters = "".join(dict.fromkeys(letter for letter in inputs if letter.isalpha()))

@@ -19,11 +19,10 @@ from dmlcheck.reference.ball.ball import (
     Condition,
     NoBound,
     as_condition,
-    with_twin,
 )
 from dmlcheck.reference.ball.elementwise import elementary
 from dmlcheck.reference.ball.errors import Arithmetic, Array, summing_error
-from dmlcheck.reference.ball.operands import hull, radius, raw, unmoved, where, with_roundings_of
+from dmlcheck.reference.ball.operands import hull, of_array, radius, raw, unmoved, where, with_roundings_of
 from dmlcheck.reference.ball.reductions import plus_start, total, total_of_parts, total_of_shared
 from dmlcheck.reference.ball.sums_of_products import product, product_of_parts, sum_of_products
 
@@ -36,6 +35,7 @@ __all__ = [
     "as_condition",
     "elementary",
     "hull",
+    "of_array",
     "plus_start",
     "product",
     "product_of_parts",
@@ -49,7 +49,6 @@ __all__ = [
     "unmoved",
     "where",
     "with_roundings_of",
-    "with_twin",
 ]
 
 OPERATIONS.update({**elementwise.RULES, **sums_of_products.RULES})

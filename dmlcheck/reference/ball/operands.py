@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.ball import errors as of
-from dmlcheck.reference.ball.ball import FLOAT32, Ball, Condition, as_condition, with_twin
+from dmlcheck.reference.ball.ball import FLOAT32, Ball, Condition, as_condition
 from dmlcheck.reference.ball.errors import Arithmetic, Array
 
 
@@ -26,6 +26,14 @@ def radius(x: Any) -> Array:
     if isinstance(x, Condition):
         return x.number().radius
     return x.radius if isinstance(x, Ball) else np.zeros(np.shape(x))
+
+
+def of_array(x: Array, arithmetic: Arithmetic) -> Ball:
+    """Return the elements of an array as exact balls; with `has_overflows`, infinity and NaN as any number."""
+    is_finite = np.isfinite(x)
+    if not arithmetic.has_overflows or is_finite.all():
+        return Ball(x, 0.0, arithmetic)
+    return Ball(np.where(is_finite, x, x.dtype.type(0)), np.where(is_finite, 0.0, np.inf), arithmetic)
 
 
 def unmoved(x: Ball) -> Ball:
@@ -65,7 +73,7 @@ def rounded(
             error = np.where(is_finite, np.where(np.isnan(error), np.inf, error), 0.0)
             if not is_finite.all():
                 error = np.where(is_finite | is_certain(np.asarray(value)), error, np.inf)
-    return Ball.result(value, error, arithmetic, terms)
+    return Ball.result(value, of.unbounded(np.abs(value), error, arithmetic), arithmetic, terms)
 
 
 # ---- hulls
@@ -90,8 +98,7 @@ def where(condition: Any, x: Any, y: Any) -> Any:
         value = np.where(chosen.doubt & is_bounded, midpoint, value)
         error = np.where(chosen.doubt, np.where(is_bounded, reach, np.where(is_same, error, np.inf)), error)
     arithmetic = balls[0].arithmetic if balls else FLOAT32
-    found = Ball(value, error, arithmetic, max((part.terms for part in balls), default=0))
-    return with_twin(found, (condition, x, y), where)
+    return Ball(value, error, arithmetic, max((part.terms for part in balls), default=0))
 
 
 def enclosing(low: Array, high: Array) -> tuple[Array, Array]:
@@ -108,8 +115,7 @@ def hull(*ways: Callable[[], Any], is_first_likely: bool = False) -> Any:
     first = ways[0]()
     if not isinstance(first, Ball) or (is_first_likely and first.arithmetic.is_likely):
         return first
-    others = [way() for way in ways[1:]]
-    return with_twin(_around(first, *others), (first, *others), _first if is_first_likely else _around)
+    return reduce(_both, (way() for way in ways[1:]), first)
 
 
 def with_roundings_of(way: Callable[..., Any], result: Any, *operands: Any) -> Any:
@@ -121,14 +127,6 @@ def with_roundings_of(way: Callable[..., Any], result: Any, *operands: Any) -> A
         return result
     other = way(*(Ball(raw(x), None, result.arithmetic) for x in operands))
     return Ball(result.value, result.radius + other.radius, result.arithmetic, result.terms)
-
-
-def _first(first: Ball, *_: Any) -> Ball:
-    return first
-
-
-def _around(first: Ball, *others: Any) -> Ball:
-    return reduce(_both, others, first)
 
 
 def _both(x: Ball, y: Any) -> Ball:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.ball import errors as of
-from dmlcheck.reference.ball.ball import Ball, with_twin
+from dmlcheck.reference.ball.ball import Ball
 from dmlcheck.reference.ball.elementwise import sum_of_two
 from dmlcheck.reference.ball.errors import Arithmetic, Array, plus, summing_error
 from dmlcheck.reference.ball.operands import radius, raw, rounded
@@ -54,10 +54,6 @@ def plus_start(sums: Any, start: Any) -> Any:
     """
     if not isinstance(sums, Ball) or sums.terms < 2:
         return sums + start
-    return with_twin(_started(sums, start), (sums, start), _started)
-
-
-def _started(sums: Ball, start: Any) -> Ball:
     found = sum_of_two(np.add, sums, start)
     arithmetic, count, size = sums.arithmetic, sums.terms, np.abs(raw(start)) + radius(start)
     most = count * arithmetic.unit_roundoff * size

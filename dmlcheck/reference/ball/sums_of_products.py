@@ -11,7 +11,7 @@ import numpy as np
 
 from dmlcheck.reference.ball import errors as of
 from dmlcheck.reference.ball import factors
-from dmlcheck.reference.ball.ball import FLOAT32, Ball, twin
+from dmlcheck.reference.ball.ball import FLOAT32, Ball
 from dmlcheck.reference.ball.errors import Arithmetic, Array, Errors, largest, least, plus, summing_error
 from dmlcheck.reference.ball.operands import operands, rounded
 from dmlcheck.reference.ball.reductions import is_bounded
@@ -181,19 +181,11 @@ def bilinear(products: Iterable[tuple[Callable[..., Any], Any, Any]], of_each: i
 
     `of_each` is the number of terms of each part; by default 1 for np.multiply, else the number of columns of `a`.
     """
-    sums, likely = _Accumulator(of_each), _Accumulator(of_each)
-    has_twin = True
+    sums = _Accumulator(of_each)
     for function, a, b in products:
         arithmetic, terms, values, errors = operands((a, b))
-        of_these = sums.add(ProductSums(function, *values), errors, arithmetic, terms)
-        twins = [twin(x) for x in (a, b)] if has_twin and arithmetic.has_twins else [None]
-        has_twin = all(x is not None for x in twins)
-        if has_twin:
-            arithmetic, terms, values, errors = operands(twins)
-            likely.add(of_these.of(*values), errors, arithmetic, terms)
-    found = sums.total()
-    found.twin = likely.total() if has_twin else None
-    return found
+        sums.add(ProductSums(function, *values), errors, arithmetic, terms)
+    return sums.total()
 
 
 class _Accumulator:
@@ -211,7 +203,7 @@ class _Accumulator:
         self.count = self.terms = 0
         self.arithmetic = FLOAT32
 
-    def add(self, part: ProductSums, errors: Errors, arithmetic: Arithmetic, terms: int) -> ProductSums:
+    def add(self, part: ProductSums, errors: Errors, arithmetic: Arithmetic, terms: int) -> None:
         """Add a part, whose factors have these radii; matrix units may round the factors of matrix products."""
         function, (s, t) = part.function, errors
         is_rounded = arithmetic.factors in factors.BITS and function is not np.multiply
@@ -240,7 +232,6 @@ class _Accumulator:
         size = 1 if function is np.multiply else part.x.shape[-1]
         self.count += size if self.of_each is None else self.of_each
         self.terms, self.arithmetic = max(self.terms, terms), arithmetic
-        return part
 
     def total(self) -> Ball:
         """Return the sums of all parts."""

@@ -184,8 +184,8 @@ def requantized(
 ) -> AsMeasured:
     """Return sums of integers * factor / scale, quantized; implementations may compute `in_floats`() / scale.
 
-    A sum that overflows INT32 wraps, as it does in DirectML. If a scale is 0 or not finite, the results are those of
-    `of_extremes`, or else of quotients in 32 bits.
+    A sum that overflows INT32 wraps, as it does in DirectML. If a scale is 0 or not finite, `of_extremes`
+    gives the results, or else quotients in 32 bits.
     """
     ratio, is_wrapped, sums = factor / scale, overflows_int32(sums), wrapped("INT32", sums)
     quotient = hull(

@@ -16,8 +16,9 @@ import numpy as np
 from dmlcheck.reference.arrays.data_types import is_float
 from dmlcheck.reference.arrays.data_types import nearest as nearest_whole
 from dmlcheck.reference.arrays.places import Places, numbers_of, with_ones_after
-from dmlcheck.reference.ball.numbers import Array, Ball, hull, radius, raw, summing_error
-from dmlcheck.reference.results import PartlyUndefined, alternatives, ways_of
+from dmlcheck.reference.ball.errors import unbounded
+from dmlcheck.reference.ball.numbers import Array, Ball, hull, of_array, radius, raw, summing_error
+from dmlcheck.reference.results import AsMeasured, PartlyUndefined, alternatives, ways_of
 from dmlcheck.reference.rows import Axes
 
 Rounding = Callable[[Any], Any]
@@ -172,12 +173,12 @@ def linear(x: Array, places: Sequence[Any], *, channels: int = 0) -> PartlyUndef
     The result is undefined as for `nearest`. The first axes may be `channels`, of which no implementation takes
     averages.
     """
-    near = list(map(beside, places, x.shape))
+    near = list(map(neighbours, places, x.shape))
     kept = [np.unique(np.concatenate([index for way in ways for index in way.elements])) for ways in near]
     near = list(map(_within, kept, near))
     elements = taken(x, kept)
-    if np.isfinite(elements).all():
-        return PartlyUndefined(averaged(elements, elements, near, places), is_lost(places))
+    if np.isfinite(elements).all() or any(isinstance(x, Ball) and x.arithmetic.has_overflows for x in places):
+        return PartlyUndefined(averaged(elements, finite(elements), near, places), is_lost(places))
     kinds = kinds_of(elements, partial(seen_in_averages, near=near, channels=channels))
     numbers = np.where(np.isfinite(elements), elements, np.nan)
     found = averaged(numbers, finite(elements), near, places, is_finite=False)
@@ -202,7 +203,7 @@ def averaged(
     return in_any_order(found, sizes, [ways[0] for ways in near])
 
 
-def beside(places: Any, size: int) -> list[Between]:
+def neighbours(places: Any, size: int) -> list[Between]:
     """Return the elements next to places; then those next to other places that the errors allow."""
     if is_whole(places):
         return [_between(places, size)]
@@ -232,11 +233,11 @@ def computed(elements: Array, numbers: Sequence[Any]) -> Any:
     """Return elements as float64, or as balls if one of the numbers is a ball."""
     wide = elements if elements.dtype.kind == "f" else elements.astype(np.float64)
     arithmetic = next((x.arithmetic for x in numbers if isinstance(x, Ball)), None)
-    return wide.astype(np.float64, copy=False) if arithmetic is None else Ball(wide, None, arithmetic)
+    return wide.astype(np.float64, copy=False) if arithmetic is None else of_array(wide, arithmetic)
 
 
 def mixed(x: Any, way: Between, axis: int, *, is_finite: bool = True) -> Any:
-    """Return the weighted averages of elements along an axis; those of weight 0 are left out if not all are finite."""
+    """Return the weighted averages of elements along an axis, without elements of weight 0 if not all are finite."""
     low = np.take(x, way.low, axis)
     if not way.part.any():
         return low
@@ -255,8 +256,16 @@ def in_any_order(found: Any, elements: Array, near: Sequence[Between]) -> Any:
     sizes, is_mixed = np.abs(elements.astype(np.float64)), reduce(np.logical_or.outer, [way.part != 0 for way in near])
     for axis, way in enumerate(near):
         sizes = mixed(sizes, way, axis)
+    most = 2 * reduce(_largest_beside, enumerate(near), np.abs(elements.astype(np.float64)))  # of a difference
     own = np.where(is_mixed, _ROUNDINGS * found.arithmetic.unit_roundoff * sizes, 0.0)
-    return Ball.result(raw(found), radius(found) + own, found.arithmetic, found.terms)
+    error = radius(found) + unbounded(most, own, found.arithmetic)
+    return Ball.result(raw(found), error, found.arithmetic, found.terms)
+
+
+def _largest_beside(sizes: Array, along: tuple[int, Between]) -> Array:
+    axis, way = along
+    found: Array = np.maximum(np.take(sizes, way.low, axis), np.take(sizes, way.high, axis))
+    return found
 
 
 _ROUNDINGS = 8  # u times the weighted average of absolute values; 4.8 is the largest error that was measured
@@ -292,18 +301,23 @@ def returned(
 ) -> PartlyUndefined:
     """Return the gradient of a tile of a tensor of some sizes, from the gradient at places between its elements.
 
-    It is the transpose of `nearest` with a rounding, and of `linear` without. All results are undefined if a place is
-    not finite, or has an error of more than a few elements. If `numbers` are balls, so are the results.
+    It is the transpose of `nearest` with a rounding, and of `linear` without. All results are undefined if a place has
+    an error of more than a few elements, and measured if it is not finite: a place of NaN is at each element for a
+    rounding, and at none without. If `numbers` are balls, so are the results.
     """
     seen = list(map(_reached, places, tile, sizes))
     at = [own[part] for own, part in zip(places, seen, strict=True)]
     near = list(map(partial(shares, rounding=rounding), at, sizes, (part.start for part in tile)))
     found = spread(computed(gradient[tuple(seen)], [numbers]), near, [*map(len, tile)]).rounded()
-    return PartlyUndefined(found.value, found.where | is_any_lost(at))
+    is_measured = not all(np.isfinite(raw(own)).all() for own in places)
+    value = AsMeasured(found.value, is_measured) if is_measured else found.value
+    return PartlyUndefined(value, found.where | any((radius(own) > _FEW).any() for own in at))
 
 
 def _reached(places: Any, tile: range, size: int) -> slice:
     """Return the slice of the places along an axis that may depend on the elements of a tile; at least one place."""
+    if np.isnan(raw(places)).any():
+        return slice(None)
     held = clamped(raw(places), size)
     start, stop = np.searchsorted(held, (tile.start - _REACH, tile.stop - 1 + _REACH)).tolist()
     return slice(start, stop) if start < stop else slice(1)  # the first, with weight 0 for them
@@ -321,7 +335,12 @@ def shares(places: Any, size: int, start: int = 0, rounding: Rounding | None = N
 
     They include the elements that the errors of the places allow. Indices count from `start`.
     """
-    if is_whole(places):
+    if np.isnan(raw(places)).any():  # of the offset, and so of all places
+        count = 1 if rounding is None else size
+        found = [
+            Share(np.full(places.shape, at), np.full(places.shape, float(rounding is not None))) for at in range(count)
+        ]
+    elif is_whole(places):
         found = [Share(clamped(places, size), np.ones(places.shape))]
     else:
         found = _shares_beside(places, size) if rounding is None else _shares_of_nearest(places, size, rounding)
@@ -427,15 +446,15 @@ def _spread(
     sizes: Sequence[int],
     weigh: Callable[[Any], Any] = lambda weight: weight,
 ) -> Any:
-    beside = [(0, 0)] * x.ndim  # elements before and after on which no place depends
+    unread = [(0, 0)] * x.ndim  # elements before and after on which no place depends
     for axis in sorted(range(x.ndim), key=lambda axis: sizes[axis] / x.shape[axis]):
         own, after = near[axis], x.ndim - axis - 1
         if own:
             start, stop = span_of(own, sizes[axis])
             weighted = ((at - start, x * with_ones_after(weigh(weight), after)) for at, weight in own)
             x = reduce(np.add, [grouped(part, at, stop - start, axis) for at, part in weighted])
-            beside[axis] = start, sizes[axis] - stop
-    return np.pad(x, beside) if any(map(any, beside)) else x
+            unread[axis] = start, sizes[axis] - stop
+    return np.pad(x, unread) if any(map(any, unread)) else x
 
 
 def span_of(near: Sequence[Share], size: int) -> tuple[int, int]:

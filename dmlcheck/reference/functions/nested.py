@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from dmlcheck.reference.arrays.blocks import blockwise
-from dmlcheck.reference.ball.numbers import Ball, raw, with_twin
+from dmlcheck.reference.ball.numbers import Ball, raw
 from dmlcheck.reference.functions.overflowing import is_beyond
 from dmlcheck.reference.results import any_of, unmeasured
 from dmlcheck.values.number_formats import NUMPY_TYPES, ulp
@@ -63,4 +62,4 @@ def _stored(x: Any, data_type: str) -> Any:
     exact = np.abs(value - value.astype(dtype))
     rounding = np.where(x.radius > 0, ulp(np.abs(value) + x.radius, data_type) / 2, exact)
     radius = x.radius + np.where(np.isfinite(rounding), rounding, 0.0)
-    return with_twin(Ball(value, radius, x.arithmetic, x.terms), (x,), partial(_stored, data_type=data_type))
+    return Ball(value, radius, x.arithmetic, x.terms)

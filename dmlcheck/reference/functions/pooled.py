@@ -36,8 +36,8 @@ def corners(coordinates: Any, scale: Any) -> list[Corners]:
         reach = _reach(coordinates, scale, products)
         if not np.isfinite(products).all() or reach.max() > 0.5:
             return []
-        beside = np.abs(products - np.floor(products) - 0.5) <= reach
-        if not beside.any():
+        is_near_half = np.abs(products - np.floor(products) - 0.5) <= reach
+        if not is_near_half.any():
             return [tuple(map(int, np.rint(products).tolist()))]
         found = [corner for rounding in ROUNDINGS for corner in _rounded(rounding, products, reach)]
     return list(dict.fromkeys(found))

@@ -92,7 +92,7 @@ def products_up_to_each(x: Any, axis: int, data_type: str, *, is_reversed: bool)
 
 
 def _up_to_each(ufunc: np.ufunc, mark: Callable[..., Any], data_type: str, x: Any, scan: Scan) -> AsMeasured:
-    """Return running results; where the association decides, those of DirectML, one after the other in FLOAT32."""
+    """Return running results; where the association decides, DirectML's, one after the other in FLOAT32."""
     found, where = scan("results", ufunc, x), mark(x, scan)
     if mark is no_marks:
         return AsMeasured(found, where)

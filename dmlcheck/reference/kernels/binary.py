@@ -101,9 +101,12 @@ def power(input: Any, exponent: Any, *, output_type: str) -> Any:
 
 
 def power_of_integers(input: Any, exponent: Any, *, output_type: str) -> Any:
-    """x^y without its fraction, in 32 bits; undefined for floats y, and for 0 to the power of a number below 0."""
+    """x^y without its fraction, in 32 bits; undefined for 0 to the power of a number below 0.
+
+    For floats y, it is limited to the range of the type; undefined where rounding decides the whole number.
+    """
     if is_float(exponent):
-        return PartlyUndefined(np.rint(np.float_power(input, exponent)), where=True)
+        return _power_of_floats(input, exponent, output_type)
     x, y = input.astype(np.int64), exponent.astype(np.int64)
     inverse = np.where(x == 1, 1, np.where(x == -1, 1 - 2 * (y % 2), 0))
     whole = np.where(y < 0, inverse, np.power(x, np.maximum(y, 0)))
@@ -112,13 +115,23 @@ def power_of_integers(input: Any, exponent: Any, *, output_type: str) -> Any:
     return PartlyUndefined(AsMeasured(stored(whole, output_type), is_measured), (x == 0) & (y < 0))
 
 
+def _power_of_floats(x: Any, y: Any, output_type: str) -> Any:
+    found = np.float_power(x, y)
+    low, value, high = (np.trunc(np.clip(found * by, *limits(output_type))) for by in (1 - _DOUBT, 1, 1 + _DOUBT))
+    in_doubt = (low != high) & ~np.isnan(found) | (x == 0) & (y <= 0) | ~np.isfinite(y)
+    return PartlyUndefined(AsMeasured(np.where(np.isnan(found), 0, value), where=True), in_doubt)
+
+
+_DOUBT = 2.0**-16  # of a power in FLOAT32: it is exp2(y * log2(x))
+
+
 def atan_yx(a: Any, b: Any) -> Any:
     """The angle of the point (B, A)."""
     return AsMeasured(np.arctan2(a, b), (a == 0) & (b == 0))
 
 
 def bitwise(ufunc: np.ufunc) -> Kernel:
-    """Return the row of an operation on the bits of elements, whatever their type."""
+    """Return the row of an operation on the bits of elements of any type."""
     return exact(lambda a, b: ufunc(as_bits(a), as_bits(b)).view(a.dtype))
 
 

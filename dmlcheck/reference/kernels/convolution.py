@@ -120,7 +120,6 @@ KERNELS: dict[str, Kernel] = {
         convolution,
         CONVOLVED,
         sums=PRODUCTS,
-        has_twins=True,
         algorithms=(WINOGRAD,),
         spread=Spread(factors=("filter",)),
     ),

@@ -1,4 +1,4 @@
-"""Tensors made from fields alone: constants, sequences and diagonals."""
+"""Tensors made only from fields: constants, sequences and diagonals."""
 
 from __future__ import annotations
 

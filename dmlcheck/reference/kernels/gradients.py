@@ -101,7 +101,7 @@ def largest(input: Any, *, seen: View) -> Largest:
     """Return the position of the largest element of each window, the first of equal ones; 0 where it has no element.
 
     NaN counts as minus infinity, as in DirectML. The position is in doubt where a window has both numbers and NaN, and
-    where minus infinity is the largest beside padding.
+    where minus infinity is the largest next to padding.
     """
     x, is_nan = comparable(input), np.isnan(input)
     numbers = np.where(is_nan, -np.inf, x)
@@ -119,7 +119,7 @@ def max_pooling_grad(
     """The sum of InputGradient[o] over all o whose window has its maximum at the element.
 
     The window of o is Input[o * Strides + w * Dilations - StartPadding]. Among equal elements the first wins; so does
-    the first of a window of NaN alone.
+    the first of a window of only NaN.
     """
     rank = len(seen.places)
     here = with_ones_after(numbers_at(places[2:], output_gradient.sizes[2:]), rank) + 1
@@ -186,7 +186,7 @@ def batch_normalization_training_grad(
     )
 
 
-_LARGE = 1e30  # factors with which products may overflow FLOAT32 in one order of the factors alone
+_LARGE = 1e30  # factors with which products may overflow FLOAT32 in only one order of the factors
 
 
 def by_output(gradient: Any, scale: Any, bias: Any) -> dict[str, Any]:

@@ -72,7 +72,7 @@ def last_dimensions(x: Any, count: int) -> tuple[Any, bool]:
 def gather(input: Any, indices: Any, *, axis: int, index_dimensions: int) -> Any:
     """Output[l, b, t] = Input[l, Indices[b], t].
 
-    l are the coordinates before Axis, t those after it, b those of the last IndexDimensions dimensions of
+    l are the coordinates before Axis, t the ones after it, b the ones in the last IndexDimensions dimensions of
     IndicesTensor.
     """
     own, is_undefined = last_dimensions(indices, index_dimensions)

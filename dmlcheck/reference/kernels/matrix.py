@@ -98,10 +98,8 @@ MATRICES = Products({"a": transposed("trans_a"), "b": transposed("trans_b")}, wh
 QUANTIZED = Products({**OF_ROWS, **OF_COLUMNS})
 
 KERNELS: dict[str, Kernel] = {
-    "GEMM": Kernel(gemm, MATRICES, sums=PRODUCTS, has_twins=True),
+    "GEMM": Kernel(gemm, MATRICES, sums=PRODUCTS),
     "MATRIX_MULTIPLY_INTEGER": Kernel(matrix_multiply_integer, QUANTIZED, overflow="all"),
-    "MATRIX_MULTIPLY_INTEGER_TO_FLOAT": Kernel(
-        matrix_multiply_integer_to_float, QUANTIZED, sums=PRODUCTS, has_twins=True
-    ),
+    "MATRIX_MULTIPLY_INTEGER_TO_FLOAT": Kernel(matrix_multiply_integer_to_float, QUANTIZED, sums=PRODUCTS),
     "QUANTIZED_LINEAR_MATRIX_MULTIPLY": Kernel(quantized_linear_matrix_multiply, QUANTIZED, sums=PRODUCTS),
 }

@@ -130,7 +130,7 @@ def local_response_normalization(
     """x / (Bias + Alpha / LocalSize * the sum of x^2 over the region)^Beta.
 
     The region is LocalSize channels, or without CrossChannel LocalSize rows and columns. It is from
-    (LocalSize - 1) // 2 before x to LocalSize // 2 after it, as far as these are in the tensor.
+    (LocalSize - 1) // 2 before x to LocalSize // 2 after it, cut off at the ends of the tensor.
     """
     sums = alpha / local_size * region.sums(np.square(input))
     base = bias + sums

@@ -31,7 +31,7 @@ def smallest(x: Any, axes: Axes) -> PartlyUndefined:
 
 
 def limit(x: Any, axes: Axes, *, of: Callable[..., PartlyUndefined], none: float) -> AsMeasured:
-    """Return the largest or smallest element, ignoring NaN as DirectML does; of NaN alone the infinity `none`."""
+    """Return the largest or smallest element, ignoring NaN as DirectML does; of only NaN the infinity `none`."""
     best, is_nan = of(x, axes)
     return AsMeasured(np.where(np.isnan(best), none, best) if is_nan.any() else best, is_nan)
 

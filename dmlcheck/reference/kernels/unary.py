@@ -154,12 +154,12 @@ def threshold_integers(input: Any, *, min: Any) -> Any:
 
 
 def bit_not(input: Any) -> Any:
-    """The bits of x inverted, whatever its type."""
+    """The bits of x inverted, for any type."""
     return np.invert(as_bits(input)).view(input.dtype)
 
 
 def bit_count(input: Any) -> Any:
-    """The number of bits of x that are 1, whatever its type."""
+    """The number of bits of x that are 1, for any type."""
     of_bytes = np.ascontiguousarray(input).view(np.uint8).reshape(*input.shape, width(input) // 8)
     return _BITS[of_bytes].sum(axis=-1, dtype=np.uint8)
 

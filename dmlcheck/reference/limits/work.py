@@ -73,22 +73,20 @@ _LIMIT = _Limit()
 class Limited:
     """Limits the total time of the computations of a `with` block: beyond it they end with OutOfTime.
 
-    None changes nothing. One block at a time: the limit is that of the process, so that all threads have it.
+    One block at a time: the limit is that of the process, so that all threads have it.
     """
 
-    def __init__(self, seconds: float | None) -> None:
+    def __init__(self, seconds: float) -> None:
         """Set the seconds of the block."""
         self.seconds = seconds
 
     def __enter__(self) -> None:
         """Begin the block."""
-        if self.seconds is not None:
-            _LIMIT.seconds, _LIMIT.until = self.seconds, time.monotonic() + self.seconds
+        _LIMIT.seconds, _LIMIT.until = self.seconds, time.monotonic() + self.seconds
 
     def __exit__(self, *_: object) -> None:
         """End the block, and the limit."""
-        if self.seconds is not None:
-            _LIMIT.seconds = _LIMIT.until = float("inf")
+        _LIMIT.seconds = _LIMIT.until = float("inf")
 
 
 def in_time(parts: Iterable[_T]) -> Iterator[_T]:

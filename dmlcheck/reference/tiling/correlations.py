@@ -63,7 +63,7 @@ class Sliding(NamedTuple):
 
     `filter` is {groups, output channels of a group, input channels of a group, ...}; `input` is {batch, groups,
     channels of a group, ...}, with `fill` beyond its edges. Each of `others` has one element, or {groups, output
-    channels of a group, 1}, or is None. `sizes` are those of the output; `edges` and `magnitudes` are those of the row.
+    channels of a group, 1}, or is None. `sizes` are the output's, `edges` and `magnitudes` the row's.
     """
 
     formula: Callable[..., Any]

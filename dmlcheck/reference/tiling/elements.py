@@ -72,7 +72,7 @@ def _scaled(
 
 
 def _measured_beyond(found: Any, fits: Any, in_32: Any, x: Any) -> PartlyUndefined:
-    """Return results of integers, and those of integers of 32 bits where these do not fit their own type.
+    """Return results of integers, and the results of 32 bits where these do not fit their own type.
 
     It was not measured which limits of 16 bits they have.
     """

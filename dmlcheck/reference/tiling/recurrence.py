@@ -14,7 +14,6 @@ from dmlcheck.reference.arrays.places import Index
 from dmlcheck.reference.ball.numbers import raw
 from dmlcheck.reference.functions.nested import stored
 from dmlcheck.reference.functions.overflowing import is_beyond
-from dmlcheck.reference.kernels.recurrent.gates import without
 from dmlcheck.reference.results import AsMeasured, PartlyUndefined, any_of
 from dmlcheck.reference.rows import Recurrence
 from dmlcheck.reference.tiling.request import Request, Tile
@@ -96,7 +95,7 @@ class Lengths(NamedTuple):
 
     @property
     def is_lost(self) -> Any:
-        """A mask of the sequences of a wrong length whose last states are undefined, which are known backward alone."""
+        """A mask of the sequences of a wrong length whose last states are undefined, which are known only backward."""
         return self.is_wrong & (not self.is_backward)
 
     def begins(self, t: int) -> bool:
@@ -119,7 +118,7 @@ def states_of(walk: Walk, x: Blocks, lengths: Any, *tensors: Any) -> Iterator[di
 
 
 def of_courses(first: PartlyUndefined, *others: PartlyUndefined) -> Any:
-    """Return the states of any of some courses, undefined where they are NaN in one of them alone."""
+    """Return the states of any of some courses, undefined where they are NaN in one and not in all."""
     found, is_nan = any_of(first, *others), np.isnan(raw(first.value))
     marks = (is_nan != np.isnan(raw(value)) for value, _ in others)
     return PartlyUndefined(found, np.logical_or.reduce(list(marks))) if others else found
@@ -137,7 +136,7 @@ def course_of(walk: Walk, batch: int, weight: Any, recurrence: Any, bias: Any, p
     course = Course(partial(walk.step, gates=gates), None, states)
     if not any(is_out.values()):
         return course
-    own = without(gates, hidden=is_out["recurrence"], cell=is_out.get("peephole", False))
+    own = [gate.without(hidden=is_out["recurrence"], cell=is_out.get("peephole", False)) for gate in gates]
     return course._replace(first=partial(walk.step, gates=own))
 
 

@@ -9,10 +9,9 @@ from dmlcheck.diagnostics.record import ERROR, Diagnostic
 from dmlcheck.diagnostics.wording import brackets, brief, counted
 from dmlcheck.reports.diagnostics import LineOf
 from dmlcheck.reports.elements import open_lines
-from dmlcheck.reports.html.markup import Markup, escape, plain
 from dmlcheck.reports.html.output import decimal_text, output_text, worst_output
 from dmlcheck.reports.html.parts import Group
-from dmlcheck.reports.html.templates import fill, joined
+from dmlcheck.reports.html.templates import Markup, escape, fill, joined, plain
 from dmlcheck.reports.nodes import model_facts
 from dmlcheck.reports.records import kind_of
 from dmlcheck.running.accuracy import drifts, warnings

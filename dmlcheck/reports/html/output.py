@@ -10,8 +10,7 @@ from typing import NamedTuple
 from dmlcheck.comparison.records import Element, OutputResult
 from dmlcheck.diagnostics.wording import braces, brackets, counted, error_text, figure, is_or_are
 from dmlcheck.reports.elements import decimal, hexadecimal
-from dmlcheck.reports.html.markup import Markup
-from dmlcheck.reports.html.templates import fill, joined
+from dmlcheck.reports.html.templates import Markup, fill, joined
 from dmlcheck.specs.names import DATA_TYPES
 
 _WORST = "worst"
@@ -214,7 +213,7 @@ class _Scale(NamedTuple):
 
 
 def _bars(profile: Sequence[float], width: float, scale: _Scale) -> Iterator[Markup]:
-    """Yield the bars of finite errors as one path, and those of infinite ones as another."""
+    """Yield the bars of finite errors as one path, and the bars of infinite ones as another."""
     step = width / len(profile)
     thick = min(step - (1 if step > 4 else 0.4), 26)
     bars: dict[bool, list[str]] = {False: [], True: []}

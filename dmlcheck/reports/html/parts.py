@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from dmlcheck.diagnostics.wording import counted, is_or_are
-from dmlcheck.reports.html.markup import Markup
-from dmlcheck.reports.html.templates import fill, joined
+from dmlcheck.reports.html.templates import Markup, fill, joined
 
 _IN_MEMORY = 1 << 17  # characters of a part that need no temporary file
 _ALIKE = 1 << 18  # characters of the lists behind cases that others end like
@@ -79,7 +78,7 @@ class PageSection:
             self.alike[sameness] = Alike(self.written, outcome)
 
     def add_alike(self, sameness: int, row: Markup) -> None:
-        """Count a case that ends as one that stands in full, and list it behind that while there is room."""
+        """Count a case with the same result as one in full, and list it after that one while there is room."""
         self.total += 1
         alike = self.alike[sameness]
         alike.number += 1
@@ -97,7 +96,8 @@ class PageSection:
         if group != self.group:
             self.end_group()
             self.group = group
-            head = _group_head(group)
+            why = fill("parts.why", reason=group.reason) if group.reason else Markup()
+            head = fill("parts.group", outcome=group.outcome, operator=group.operator, file=group.file, why=why)
         self.room_rows -= len(head) + len(text)
         self.write(head + text)
 
@@ -143,8 +143,3 @@ class PageSection:
         if self.kept is not None:
             with contextlib.suppress(OSError):
                 self.kept.close()
-
-
-def _group_head(group: Group) -> Markup:
-    why = fill("parts.why", reason=group.reason) if group.reason else Markup()
-    return fill("parts.group", outcome=group.outcome, operator=group.operator, file=group.file, why=why)

@@ -11,10 +11,9 @@ from dmlcheck import __version__
 from dmlcheck.diagnostics.wording import brackets, counted, error_text
 from dmlcheck.reports.files import ReportFile
 from dmlcheck.reports.html.case import alike_row, case_row, case_text, sameness
-from dmlcheck.reports.html.markup import Markup, plain
 from dmlcheck.reports.html.output import worst_element
 from dmlcheck.reports.html.parts import PageSection
-from dmlcheck.reports.html.templates import file_text, fill, joined
+from dmlcheck.reports.html.templates import Markup, file_text, fill, joined, plain
 from dmlcheck.reports.records import CHECKED, EACH_ITS_OWN, HEADS, RunInfo, Summary, kind_of, level_text
 from dmlcheck.reports.style import styled
 from dmlcheck.running.results import ERRORED, FAILED, FAILURES, OUTCOMES, PASSED, SKIPPED, XFAILED, XPASSED, CaseResult
@@ -105,22 +104,18 @@ class HtmlReport:
         for outcome, title in _FOLDED.items():
             if self.parts[outcome].total:
                 yield from self._folded(outcome, title)
-        yield foot(assets)
+        yield fill("page.foot", script=Markup(assets.script))
 
     def _folded(self, outcome: str, title: str) -> Iterator[str]:
         """Yield a part that the reader has to unfold."""
         part = self.parts[outcome]
         yield fill("parts.folded", id=outcome, title=title, number=f"{part.total:,}")
         if outcome == SKIPPED:
-            yield _reasons(self.reasons)
+            counts = sorted(self.reasons.items(), key=lambda entry: (-entry[1], entry[0]))
+            listed = (fill("parts.reason", number=f"{number:,}", reason=reason) for reason, number in counts)
+            yield fill("parts.reasons", reasons=joined(listed))
         yield from part.texts()
         yield fill("parts.folded_end")
-
-
-def _reasons(reasons: Mapping[str, int]) -> Markup:
-    counts = sorted(reasons.items(), key=lambda entry: (-entry[1], entry[0]))
-    listed = (fill("parts.reason", number=f"{number:,}", reason=reason) for reason, number in counts)
-    return fill("parts.reasons", reasons=joined(listed))
 
 
 # ---- the page
@@ -234,14 +229,6 @@ def filters(summary: Summary, operators: Iterable[str]) -> Markup:
     )
     options = (fill("page.operator", name=operator) for operator in sorted(operators))
     return fill("page.filters", chips=joined(chips), operators=joined(options))
-
-
-# ---- the end
-
-
-def foot(assets: Assets) -> Markup:
-    """Return the end of the page."""
-    return fill("page.foot", script=Markup(assets.script))
 
 
 # ---- operators

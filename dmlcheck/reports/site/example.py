@@ -14,8 +14,7 @@ from dmlcheck.cases.records import Case
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.onnx.export.mappings import build
 from dmlcheck.onnx.export.records import Inexpressible
-from dmlcheck.reports.site.cpp import program
-from dmlcheck.reports.site.onnx_code import onnx_code
+from dmlcheck.reports.site.code import onnx_code, program
 from dmlcheck.specs.recipes import Recipe
 from dmlcheck.specs.records import INPUT, OperatorSpec
 from dmlcheck.validation import validate
@@ -69,7 +68,9 @@ def example_of(spec: OperatorSpec, case: Case) -> Example:
     grids = tuple(grid for name, value in values.items() for grid in _grids(spec, name, case.desc[name], value))
     attributes = tuple((name, _short(value)) for name, value in case.desc.items() if not spec.fields[name].is_tensor)
     desc = _desc(spec, case)
-    texts = (_yaml(spec, case), _python(spec, case), program(desc), *_onnx(desc))
+    lines = [f"operator: {spec.operator}", "desc:", *_entries(case.desc)]
+    lines += ["inputs:", *_entries(case.inputs)] if case.inputs else ["inputs: {}"]
+    texts = ("\n".join(lines) + "\n", _python(spec, case), program(desc), *_onnx(desc))
     return Example(case.source or "", grids, attributes, *texts)
 
 
@@ -135,13 +136,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_plain(part) for part in value]
     return value
-
-
-def _yaml(spec: OperatorSpec, case: Case) -> str:
-    """Return a desc with its inputs, as a file of cases has it and `dmlcheck eval` computes it."""
-    lines = [f"operator: {spec.operator}", "desc:", *_entries(case.desc)]
-    lines += ["inputs:", *_entries(case.inputs)] if case.inputs else ["inputs: {}"]
-    return "\n".join(lines) + "\n"
 
 
 def recipe_yaml(spec: OperatorSpec, recipe: Recipe) -> str:

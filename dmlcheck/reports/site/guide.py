@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import count, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dmlcheck.reports.site.links import address_of_guide_page
+from dmlcheck.reports.site.templates import address_of_guide_page
 
 if TYPE_CHECKING:
     from markdown_it.token import Token

@@ -8,8 +8,7 @@ from typing import Any
 from dmlcheck.diagnostics.catalog import RULES
 from dmlcheck.diagnostics.pages import page
 from dmlcheck.diagnostics.wording import counted
-from dmlcheck.inspection.level_diff import differences
-from dmlcheck.inspection.level_evidence import level_evidence
+from dmlcheck.inspection.level_diff import differences, level_evidence
 from dmlcheck.inspection.messages import messages
 from dmlcheck.reports.level_diff import change_texts
 from dmlcheck.reports.site.mistakes import Mistake, output_of

@@ -12,11 +12,9 @@ from markupsafe import Markup
 from dmlcheck.cases.records import Case
 from dmlcheck.diagnostics.wording import counted, dimension_counts_text
 from dmlcheck.inspection.about_checks import example
-from dmlcheck.inspection.evidence import KINDS, Evidence, evidence
+from dmlcheck.inspection.coverage import KINDS, Evidence, evidence
 from dmlcheck.inspection.executed import runs_of
-from dmlcheck.inspection.formulas import rounding_limits
-from dmlcheck.inspection.operator_pages import operator_dict
-from dmlcheck.inspection.operator_record import OperatorRecord
+from dmlcheck.inspection.operator_pages import OperatorRecord, operator_dict, rounding_limits
 from dmlcheck.reports.conditions import condition_text, constraint_text, deviation_text, taken_text, taken_values_text
 from dmlcheck.reports.executed import executed_text
 from dmlcheck.reports.operator_page import derived_texts, general_texts, limit_text

@@ -11,7 +11,7 @@ import pytest
 
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.diagnostics.record import Finding, collected
-from dmlcheck.formats.dml_graph.given import load_given
+from dmlcheck.models.graph_values import load_given
 
 pytestmark = pytest.mark.usefixtures("folder")
 

@@ -11,7 +11,7 @@ from dml_graphs import add, gemm, graph, matmul_add, operator, save, tensor, uin
 from dmlcheck.descs.read import read_desc
 from dmlcheck.diagnostics.record import Finding, collected
 from dmlcheck.formats.dml_graph.graph import NodeDesc, desc_of, read_graph
-from dmlcheck.formats.dml_graph.records import Attribute, FileNode, Operator, Tensor
+from dmlcheck.formats.dml_graph.read import Attribute, FileNode, Operator, Tensor
 from dmlcheck.graphs.check import valid_steps
 from dmlcheck.graphs.records import Constant, GraphFile, Step
 

@@ -27,8 +27,16 @@ from dml_graphs import (
 )
 
 from dmlcheck.diagnostics.record import Diagnostic
-from dmlcheck.formats.dml_graph.read import FlatBuffer, Malformed, read_stored
-from dmlcheck.formats.dml_graph.records import Attribute, FileConstant, Operator, Stored, Tensor
+from dmlcheck.formats.dml_graph.read import (
+    Attribute,
+    FileConstant,
+    FlatBuffer,
+    Malformed,
+    Operator,
+    Stored,
+    Tensor,
+    read_stored,
+)
 from dmlcheck.models.graphs import validated_graph
 from dmlcheck.running.legality import LevelRequest
 

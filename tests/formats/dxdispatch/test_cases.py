@@ -12,7 +12,7 @@ from dxdispatch_models import DESC, TEXT
 from dmlcheck.cases.records import Case
 from dmlcheck.diagnostics.record import Finding
 from dmlcheck.formats.dml_graph.graph import read_graph
-from dmlcheck.formats.dxdispatch.cases import node_cases
+from dmlcheck.formats.dxdispatch.read import node_cases
 from dmlcheck.formats.registry import read_file
 from dmlcheck.graphs.records import GraphFile
 from dmlcheck.validation import validate

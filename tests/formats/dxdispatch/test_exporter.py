@@ -4,16 +4,30 @@ from __future__ import annotations
 
 import json
 import os
+import struct
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import jsonschema
+import numpy as np
 import pytest
 from commandline import dmlcheck, json_of
-from dxdispatch_cases import CASES, COUNT, FOLDED, export
+from dxdispatch_cases import CASES, COUNT, FOLDED, HERE, TENSOR, desc_of, export, model_named, model_of, npy_bytes
+from shipped import every_case
 
-from dmlcheck.folders import export_folder
-from dmlcheck.formats.dxdispatch import exporter
+from dmlcheck.cases.records import Case
+from dmlcheck.descs.read import read_desc
+from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.files.json import parse_json
+from dmlcheck.folders import export_folder, exporting
+from dmlcheck.formats.dxdispatch import descs, exporter
+from dmlcheck.formats.dxdispatch.form import MODEL
+from dmlcheck.formats.dxdispatch.model import DxModel
+from dmlcheck.formats.dxdispatch.read import read_model
+from dmlcheck.specs.names import NEWEST_LEVEL
+from dmlcheck.validation import validate
 
 
 def test_the_summary_says_what_was_written_and_what_was_not_and_why(folder: Path) -> None:
@@ -141,3 +155,199 @@ def test_a_format_that_is_not_there_is_refused_with_those_that_are() -> None:
     result = dmlcheck("export", "--to", "tflite", "a.yaml", "-o", "out")
     assert result.exit_code == 2
     assert "dxdispatch" in result.output
+
+
+# ---- cases written as DxDispatch models: by the rules of the format, and read back as the same descs
+
+
+SCHEMA = jsonschema.Draft202012Validator(json.loads((HERE / "schemas" / "dxdispatch-model.json").read_text("utf-8")))
+FLOATS = ("FLOAT", "FLOAT_ARRAY", "SCALE_BIAS")
+
+
+@cache
+def shipped() -> tuple[Case, ...]:
+    """Return of the shipped cases the first for each form of a desc: what it gives, and its data types."""
+    first: dict[Any, Case] = {}
+    for case in every_case():
+        first.setdefault((case.operator, case.invalid, form_of(case.desc)), case)
+    return tuple(first.values())
+
+
+def form_of(value: Any) -> Any:
+    if isinstance(value, dict):
+        return tuple((name, part if name == "DataType" else form_of(part)) for name, part in sorted(value.items()))
+    return type(value)
+
+
+def read(model: Any) -> DxModel:
+    text = json.dumps(model, allow_nan=False)
+    return read_model(parse_json("model.json", text))
+
+
+def plain(value: Any, *, is_float: bool = False) -> Any:
+    """Return what a desc holds, whatever it was read from: of a FLOAT32 what it is rounded to, of NaN its name."""
+    if isinstance(value, OperatorDesc):
+        kinds = {name: field.type in FLOATS for name, field in value.spec.fields.items()}
+        given = {name: part for name, part in value.values.items() if part is not None}
+        return value.spec.operator, {name: plain(part, is_float=kinds[name]) for name, part in given.items()}
+    if isinstance(value, tuple) and (is_float or type(value) is tuple):
+        return [plain(part, is_float=is_float) for part in value]
+    return str(np.float32(value)) if is_float or (isinstance(value, float) and not value.is_integer()) else value
+
+
+@pytest.mark.slow
+def test_a_shipped_case_becomes_a_model_that_the_format_allows_and_that_reads_back_as_the_same_desc() -> None:
+    count = 0
+    for case in shipped():
+        going = exporting.ready(case)
+        if isinstance(going, exporting.Exported):
+            assert going.problems == (), case.id
+            continue
+        if descs.unsupported(going.desc):
+            continue
+        files = dict(exporter.model_files(going.desc, going.inputs))
+        model = json.loads(files.pop(MODEL))
+        SCHEMA.validate(model)
+        named = [raw["initialValues"].get("sourcePath") for raw in model["resources"].values()]
+        assert sorted(filter(None, named)) == sorted(files)
+        found = read(model)
+        assert found.problems == (), case.id
+        (operator,) = found.operators.values()
+        desc, findings = validate(operator.operator, operator.desc, case.level)
+        assert (findings, plain(desc)) == ([], plain(going.desc)), case.id
+        count += 1
+    assert count > 900
+
+
+@pytest.mark.slow
+def test_an_accepted_desc_of_the_shipped_cases_survives_the_way_to_a_model_and_back() -> None:
+    operators = set()
+    for case in shipped():
+        desc, findings = (None, []) if case.invalid else validate(case.operator, case.desc, NEWEST_LEVEL)
+        if desc is None or findings or descs.unsupported(desc):
+            continue
+        raw = {"type": desc.spec.operator, "desc": descs.desc_of(desc)}
+        model = {"resources": {}, "dispatchables": {"operator": raw}, "commands": []}
+        SCHEMA.validate(model)
+        (operator,) = read(model).operators.values()
+        again = read_desc(operator.operator, operator.desc)
+        assert not again.findings, case.id
+        assert again.desc is not None
+        assert plain(again.desc) == plain(desc), case.id
+        operators.add(desc.spec.short)
+    assert len(operators) == 174  # as many as JsonParsersGenerated.cpp has
+
+
+def test_the_schema_of_the_tests_refuses_what_dxdispatch_refuses() -> None:
+    assert export("a.yaml::strides").exit_code == 0
+    model = model_named("strides")
+    SCHEMA.validate(model)
+    broken: list[tuple[tuple[str, ...], Any]] = [
+        (("resources", "InputTensor", "initialValuesDataType"), "INT4"),
+        (("resources", "InputTensor", "sizeInBytes"), 27),
+        (("resources", "OutputTensor", "initialValues"), {"valueCount": 0, "value": 0}),
+        (("resources", "OutputTensor", "initialValues", "value"), "infinity"),
+        (("dispatchables", "operator", "desc", "AxisCount"), -1),
+        (("dispatchables", "operator", "desc", "InputTensor", "Flags"), "OWNED"),
+        (("dispatchables", "operator", "desc", "InputTensor", "Sizes"), [2**32]),
+    ]
+    for path, value in broken:
+        wrong = json.loads(json.dumps(model))
+        place = wrong
+        for key in path[:-1]:
+            place = place[key]
+        place[path[-1]] = value
+        assert not SCHEMA.is_valid(wrong), path
+
+
+# ---- what a model holds
+
+
+def test_a_model_has_what_the_guide_says() -> None:
+    assert export("a.yaml::strides").exit_code == 0
+    (place,) = [path for path in Path("out").iterdir() if path.is_dir()]
+    assert place.name.startswith("reduce-")
+    assert model_of(str(place)) == {
+        "resources": {
+            "InputTensor": {
+                "initialValuesDataType": "INT32",
+                "initialValues": {"sourcePath": "InputTensor.npy"},
+                "sizeInBytes": 28,
+            },
+            "OutputTensor": {
+                "initialValuesDataType": "INT32",
+                "initialValues": {"valueCount": 4, "value": -1},
+                "sizeInBytes": 16,
+            },
+        },
+        "dispatchables": {
+            "operator": {
+                "type": "DML_OPERATOR_REDUCE",
+                "desc": {
+                    "Function": "SUM",
+                    "InputTensor": {"DataType": "INT32", "Sizes": [2, 3], "Strides": [4, 1]},
+                    "OutputTensor": {"DataType": "INT32", "Sizes": [2, 1], "Strides": [3, 1]},
+                    "AxisCount": 1,
+                    "Axes": [1],
+                },
+            }
+        },
+        "commands": [
+            {
+                "type": "dispatch",
+                "dispatchable": "operator",
+                "bindings": {"InputTensor": "InputTensor", "OutputTensor": "OutputTensor"},
+            },
+            {
+                "type": "writeFile",
+                "resource": "OutputTensor",
+                "targetPath": "outputs/OutputTensor.npy",
+                "dimensions": [4],
+            },
+        ],
+    }
+    assert struct.unpack("<7i", npy_bytes(place / "InputTensor.npy")) == (1, 2, 3, -1, 4, 5, 6)
+
+
+def test_a_tensor_that_directml_owns_is_bound_by_the_operator_and_a_list_by_a_list() -> None:
+    assert export("a.yaml").exit_code == 0
+    model = model_named("owned-by-dml-and-fused")
+    assert model["dispatchables"]["operator"]["bindings"] == {"ATensor": "ATensor"}
+    assert model["commands"][0]["bindings"] == {"BTensor": "BTensor", "OutputTensor": "OutputTensor"}
+    model = model_named("array-of-tensors")
+    assert model["commands"][0]["bindings"]["OutputTensors"] == ["OutputTensors[0]", "OutputTensors[1]"]
+    assert [command["targetPath"] for command in model["commands"][1:]] == [
+        "outputs/OutputTensors.0.npy",
+        "outputs/OutputTensors.1.npy",
+    ]
+
+
+def test_a_buffer_has_room_for_the_tensor_in_whole_words() -> None:
+    assert export("a.yaml").exit_code == 0
+    model = model_named("bytes-behind-the-elements")
+    assert [model["resources"][name]["sizeInBytes"] for name in ("InputTensor", "OutputTensor")] == [8, 8]
+    assert model["commands"][1]["dimensions"] == [3]
+
+
+def test_what_an_optional_tensor_would_be_is_neither_described_nor_bound() -> None:
+    tensor = {"DataType": "FLOAT32", "Sizes": [1, 1, 1, 1]}
+    fields = {"ATensor": tensor, "BTensor": tensor, "OutputTensor": tensor, "Alpha": 0.1, "Beta": 0}
+    fields |= {"TransA": "NONE", "TransB": "NONE"}
+    desc = desc_of("GEMM", **fields)
+    model = json.loads(dict(exporter.model_files(desc, {}))[MODEL])
+    assert set(model["commands"][0]["bindings"]) == {"ATensor", "BTensor", "OutputTensor"}
+    written = model["dispatchables"]["operator"]["desc"]
+    assert "CTensor" not in written
+    assert "FusedActivation" not in written
+    assert struct.pack("<f", written["Alpha"]) == struct.pack("<f", 0.1)
+
+
+def test_the_digest_is_of_the_values_and_not_of_how_they_are_written() -> None:
+    desc = desc_of("ACTIVATION_IDENTITY", InputTensor=TENSOR, OutputTensor=TENSOR)
+    tall = desc_of("ACTIVATION_IDENTITY", InputTensor=TENSOR, OutputTensor={**TENSOR, "Strides": [4, 4, 2, 1]})
+    values = np.arange(4, dtype=np.float32).reshape(1, 1, 2, 2)
+    digest = exporter.digest_of(desc, {"InputTensor": values})
+    assert exporter.digest_of(desc, {"InputTensor": np.asfortranarray(values)}) == digest
+    assert exporter.digest_of(desc, {"InputTensor": values.astype(">f4")}) == digest
+    assert exporter.digest_of(tall, {"InputTensor": values}) != digest
+    assert exporter.digest_of(desc, {"InputTensor": values + 1}) != digest

@@ -174,7 +174,7 @@ def test_models_of_one_name_have_files_of_their_own(tmp_path: Path) -> None:
 
 def arrays(case: Case) -> dict[str, list[bytes]]:
     """Return the bytes of a case's inputs, by field and part, in logical order."""
-    prepared = prepare(case, case.level)
+    prepared = prepare(case)
     assert prepared.findings == ()
     return {
         name: [part.tobytes() for part in (each if isinstance(each, list) else [each])]

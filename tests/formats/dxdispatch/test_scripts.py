@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from dmlcheck.formats.dxdispatch.outputs import OUTPUTS
+from dmlcheck.formats.dxdispatch.descs import OUTPUTS
+from dmlcheck.formats.dxdispatch.form import MODEL
 from dmlcheck.formats.dxdispatch.scripts import ABOUT, EXIT_CODE, LOG, README, RUN_CMD, RUN_SH
-from dmlcheck.formats.dxdispatch.write import MODEL
 
 
 @pytest.mark.parametrize("script", [RUN_CMD, RUN_SH], ids=["run.cmd", "run.sh"])

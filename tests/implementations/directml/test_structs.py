@@ -20,7 +20,7 @@ from dmlcheck.drawing.chance import seeded
 from dmlcheck.drawing.draft import SMALL
 from dmlcheck.files import yaml
 from dmlcheck.implementations.directml.structs import image_of, layout_of, scalar_bytes
-from dmlcheck.inspection.desc_header import header_text
+from dmlcheck.inspection.schema import header_text
 from dmlcheck.specs.load import load_spec, operator_names
 from dmlcheck.specs.names import ENUMS, enum_prefix
 

@@ -119,7 +119,7 @@ SIZES: dict[str, list[int]] = {
     [
         ({}, {"Scale": 0}, "a scale of 0"),
         ({"KeyTensor": None, "ValueTensor": None, "PastKeyTensor": [2, 2, 5, 2], "PastValueTensor": [2, 2, 5, 1]},
-         {"OutputTensor": {"DataType": "FLOAT32", "Sizes": [2, 3, 2]}}, "one head size for a key and a value"),
+         {"OutputTensor": {"DataType": "FLOAT32", "Sizes": [2, 3, 2]}}, "one head size with only a key and a value"),
         ({}, {"MaskType": "KEY_SEQUENCE_LENGTH"}, "a type without a mask"),
     ],
 )  # fmt: skip

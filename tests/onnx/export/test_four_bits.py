@@ -9,7 +9,7 @@ pytest.importorskip("onnx")
 
 from onnx_models import answers, desc_of, f32, identity
 
-from dmlcheck.onnx.export.four_bits import with_bytes
+from dmlcheck.implementations.desc_models import with_bytes
 from dmlcheck.onnx.export.mappings import build
 
 ONE = {"DataType": "FLOAT32", "Sizes": [1, 1]}

@@ -210,7 +210,7 @@ def test_a_model_gives_what_the_page_prints(operator: str, case: Case) -> None:
         with pytest.raises(Inexpressible, match=reason):
             build(desc)
         return
-    prepared = prepare(case, case.level)
+    prepared = prepare(case)
     assert not prepared.findings
     wrong_before = WRONG_BEFORE.get((operator, case.name))
     by = ("onnx",) if wrong_before is not None and is_before(wrong_before) else EVALUATORS

@@ -6,7 +6,7 @@ import pytest
 
 from dmlcheck.descs.read import read_desc
 from dmlcheck.onnx.export.records import GraphValue, Inexpressible
-from dmlcheck.onnx.export.requirements import FLOATS, positive, require_few_indices, require_type
+from dmlcheck.onnx.export.representable import FLOATS, positive, require_few_indices, require_type
 
 
 def test_a_type_that_an_operator_lacks_is_named_with_it() -> None:

@@ -13,8 +13,7 @@ import pytest
 from whole_models import attention_layer, model, node, numbers, residual_block, save, tensor, weight
 
 from dmlcheck.onnx.model import file as model_file
-from dmlcheck.onnx.model.file import elements, read_to_run, read_whole, symbols_of
-from dmlcheck.onnx.model.inlined_size import graphs_of
+from dmlcheck.onnx.model.file import elements, graphs_of, read_to_run, read_whole, symbols_of
 from dmlcheck.onnx.reading import Unreadable
 
 onnx = pytest.importorskip("onnx")
@@ -79,7 +78,7 @@ def test_names_that_are_not_utf_8_are_refused() -> None:
 def test_functions_that_call_each_other_in_a_circle_are_refused_before_onnx_sees_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """As `inlined_size` tells it; the functions here are in none."""
+    """As the size after inlining tells it; the functions here are in none."""
     inline = Mock()
     monkeypatch.setattr("onnx.inliner.inline_local_functions", inline)
     monkeypatch.setattr(model_file, "inlined_size", Mock(side_effect=CycleError))

@@ -13,7 +13,7 @@ from onnx import helper
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.attributes import attributes_of
 from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped
-from dmlcheck.onnx.model.function_steps import steps_of_function
+from dmlcheck.onnx.model.inlined_functions import steps_of_function
 from dmlcheck.onnx.operators.table import exact_steps
 
 Array = Any

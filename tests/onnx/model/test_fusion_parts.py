@@ -43,10 +43,10 @@ def test_values_have_makers_and_constants_numbers() -> None:
 
 def test_a_constant_of_float16_is_near_enough() -> None:
     index = parts()
-    assert index.beside(ROOT, 2**0.5) == "x"
-    assert index.beside(ROOT, 1.5) is None
-    assert index.beside(SUM, 1) == "b"
-    assert index.beside(ERF, 1) is None
+    assert index.other_input(ROOT, 2**0.5) == "x"
+    assert index.other_input(ROOT, 1.5) is None
+    assert index.other_input(SUM, 1) == "b"
+    assert index.other_input(ERF, 1) is None
 
 
 def test_parts_are_apart_if_nothing_else_reads_what_is_inside() -> None:

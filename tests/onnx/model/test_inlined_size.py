@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from whole_models import model, node
 
-from dmlcheck.onnx.model.inlined_size import all_nodes, graphs_of, inlined_size
+from dmlcheck.onnx.model.file import all_nodes, graphs_of, inlined_size
 
 helper = pytest.importorskip("onnx.helper")
 OPSETS = [helper.make_opsetid("own", 1), helper.make_opsetid("", 17)]

@@ -46,6 +46,11 @@ def test_an_index_passes_through_what_keeps_it() -> None:
     assert use(node("Neg", "i", "a"), node("Gather", "table a", "y")).most is None
 
 
+@pytest.mark.parametrize("inputs", ["c i other", "c other i"])
+def test_an_index_passes_through_a_choice(inputs: str) -> None:
+    assert use(node("Where", inputs, "a"), node("Gather", "table a", "y")).most == 7
+
+
 def test_the_smallest_limit_holds() -> None:
     assert use(node("Gather", "table i", "y"), node("Gather", "table i", "z", axis=1)).most == 4
 

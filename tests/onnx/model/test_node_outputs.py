@@ -66,6 +66,13 @@ def test_nothing_is_said_of_sizes_that_a_rounding_to_float32_decides(
     assert forms_of_outputs(node("Resize", "x - s", "y"), 13, given) == expected
 
 
+@pytest.mark.parametrize("kind", ["MaxPool", "AveragePool"])
+def test_a_pooling_with_same_padding_has_the_size_of_the_input_by_the_stride(kind: str) -> None:
+    """A window of 1 and a stride of 3 have 3 places in 9 elements: onnx infers 4 where sizes are rounded up."""
+    made = node(kind, "x", "y", kernel_shape=[1], strides=[3], auto_pad="SAME_LOWER", ceil_mode=1)
+    assert forms_of_outputs(made, 17, [np.ones((1, 1, 9), np.float32)])["y"].sizes == (1, 1, 3)
+
+
 # ---- sizes that onnx infers otherwise
 def sizes(type: str, *shapes: Any, opset: int = 14, **attributes: Any) -> Any:
     names = [f"input{index}" for index in range(len(shapes))]

@@ -307,7 +307,7 @@ def test_types_that_onnx_does_not_have_are_no_crash(type: str, kind: int) -> Non
 def test_a_constant_without_a_value_is_an_error_of_the_node() -> None:
     made = node("Constant", "", "c", "constant")
     made.attribute.add(name="value", ref_attr_name="what", type=4)
-    said = "its attribute value is that of a function, what, and it is in none"
+    said = "its attribute value names what of a function, and it is in none"
     assert reason(model([made, node("Add", "x c", "y")], {"x": [4]}, {"y": [4]}), "constant") == said
 
 
@@ -316,7 +316,7 @@ def test_an_attribute_without_a_value_is_an_error_of_the_node(domain: str) -> No
     """One that refers to an attribute of a function, in which the node is not, and one of no type."""
     made = node("Gelu", "x", "y", "gelu", domain=domain)
     made.attribute.add(name="approximate", ref_attr_name="how", type=3)
-    said = "its attribute approximate is that of a function, how, and it is in none"
+    said = "its attribute approximate names how of a function, and it is in none"
     assert reason(model([made], {"x": [4]}, {"y": [4]}, opset=20), "gelu") == said
     made.attribute[0].CopyFrom(onnx.AttributeProto(name="approximate", s=b"tanh"))
     assert reason(model([made], {"x": [4]}, {"y": [4]}), "gelu") == "its attribute approximate has no type"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from whole_models import node
 
-from dmlcheck.onnx.model.origin import NodeOrigin, origin_of
+from dmlcheck.onnx.metadata import NodeOrigin, origin_of
 
 TRACE = """\
   File "train.py", line 3, in forward

@@ -77,6 +77,18 @@ def test_a_node_with_graphs_is_a_model_too() -> None:
     assert session(made).run(["y"], {"outside": x, "x": x})[0].tolist() == [-2, -4]
 
 
+def test_a_branch_that_is_not_taken_need_not_go_with_the_sizes() -> None:
+    from onnx import ValueInfoProto, helper
+
+    def branch(name: str, order: list[int]) -> Any:
+        return helper.make_graph([node("Transpose", "x", name, perm=order)], name, [], [ValueInfoProto(name=name)])
+
+    graphs = {"then_branch": branch("t", [1, 0]), "else_branch": branch("e", [0, 2, 1])}
+    x, yes = np.array([[1, 2]], np.float32), {"yes": constant("yes", True, bool)}
+    made = model_of_node(node("If", "yes", "y", **graphs), perceptron(), yes, {"x": x})
+    assert session(made).run(["y"], {"x": x})[0].tolist() == [[1], [2]]
+
+
 def test_sequences_are_inputs_too() -> None:
     parts = [np.array([1], np.int64), np.array([2], np.int64)]
     made = model_of_node(node("SequenceLength", "s", "y"), perceptron(), {}, {"s": parts})

@@ -11,10 +11,10 @@ import pytest
 from whole_models import INT64, model, node, tensor
 
 from dmlcheck.models.inputs import random_inputs
-from dmlcheck.onnx.model import sound_values
+from dmlcheck.onnx.model import input_uses
 
 onnxruntime = pytest.importorskip("onnxruntime")
-TABLES: tuple[Any, ...] = (sound_values._SPANS, sound_values._RELATED, sound_values._FLOATS)
+TABLES: tuple[Any, ...] = (input_uses._SPANS, input_uses._RELATED, input_uses._FLOATS)
 OPERATORS = {operator for table in TABLES for operator, _ in table}
 LEFT_OUT = ("_expanded",)
 
@@ -88,3 +88,19 @@ def test_axes_of_one_element_are_squeezed() -> None:
     made = model([node("Squeeze", "x a", "y")], {"x": [3, 1, 8, 1]}, {})
     made.graph.input.append(tensor("a", [2], INT64))
     assert made_up(made)["a"].tolist() == [1, 3]
+
+
+def test_blocks_of_an_image_make_as_many_columns_as_there_are() -> None:
+    columns = node("Col2Im", "x i b", "y", strides=[2, 1], pads=[0, 1, 0, 1])
+    made = model([columns], {"x": [1, 6, 7]}, {"y": []}, opset=18)
+    made.graph.input.extend([tensor("i", [2], INT64), tensor("b", [2], INT64)])
+    found = made_up(made)  # no sizes are declared
+    assert (found["i"].tolist(), found["b"].tolist()) == ([1, 5], [1, 1])
+    sizes = made.graph.output[0].type.tensor_type.shape
+    sizes.ClearField("dim")
+    for size in (1, 1, 4, 7):
+        sizes.dim.add().dim_value = size
+    made.graph.input[0].type.tensor_type.shape.dim[2].dim_value = 14
+    found = made_up(made)
+    assert (found["i"].tolist(), found["b"].tolist()) == ([4, 7], [2, 3])
+    assert run(made, {"x": np.zeros((1, 6, 14), np.float32), "i": found["i"], "b": found["b"]}) is None

@@ -398,7 +398,7 @@ ROWS: dict[str, tuple[OnnxNode, list[Made]]] = {
           {**both((1, 1, 3, 4)), "OutputScaleTensor": (1, 1, 1, 1), "OutputZeroPointTensor": (1, 1, 1, 1)}, {})],
     ),
     # ---- recurrent networks
-    "clip is for LSTM alone, and a softplus has no steepness": (
+    "clip is only for LSTM, and a softplus has no steepness": (
         node("GRU", [zeros(7, 2, 5), zeros(1, 9, 5), zeros(1, 9, 3), zeros(1, 18), zeros(2, dtype="int32"),
                      zeros(1, 2, 3)],
              zeros(7, 1, 2, 3), zeros(1, 2, 3), hidden_size=3, clip=0.5, activations=["Softplus", "HardSigmoid"],

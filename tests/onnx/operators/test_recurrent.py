@@ -120,7 +120,7 @@ def test_attributes_become_fields() -> None:
 @pytest.mark.parametrize(
     ("type", "attributes", "says"),
     [
-        ("RNN", {"clip": 1.0}, "RNN with clip, which DirectML has for LSTM alone"),
+        ("RNN", {"clip": 1.0}, "RNN with clip, which DirectML has only for LSTM"),
         ("RNN", {"activations": ["Sin"]}, "RNN with the activation Sin"),
         ("RNN", {"activations": ["ScaledTanh"], "activation_alpha": [1.0]}, "ScaledTanh without its numbers"),
         ("RNN", {"direction": "sideways"}, "direction 'sideways'"),

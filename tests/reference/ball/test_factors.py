@@ -175,7 +175,7 @@ def some_cases() -> Any:
 def prepared(case: Any, descs: LegalDescs) -> tuple[str, OperatorDesc, Any] | None:
     if case.invalid is not None or case.is_plain_desc:
         return None
-    made = prepare(case, case.level, descs)
+    made = prepare(case, descs)
     if made.desc is None or made.findings:
         return None
     tensors = [part.tensor for part in made.desc.tensors()]

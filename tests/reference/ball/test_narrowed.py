@@ -7,9 +7,9 @@ from functools import partial
 import numpy as np
 
 from dmlcheck.reference.ball import narrowed
-from dmlcheck.reference.ball.narrowed import Way
+from dmlcheck.reference.ball.narrowed import Narrowing
 
-FLOAT16 = partial(narrowed.narrowed, Way(rounding=narrowed.float16))
+FLOAT16 = partial(narrowed.narrowed, Narrowing(rounding=narrowed.float16))
 
 
 def test_roundings_are_those_of_the_types() -> None:
@@ -36,13 +36,13 @@ def test_each_partial_sum_is_rounded() -> None:
 
 
 def test_terms_are_lost() -> None:
-    x = narrowed.narrowed(Way(lost=lambda count: slice(count - 1, None)), np.array([[1.0, 2, 4], [8, 16, 32]]))
+    x = narrowed.narrowed(Narrowing(lost=lambda count: slice(count - 1, None)), np.array([[1.0, 2, 4], [8, 16, 32]]))
     assert np.add.reduce(x, axis=1).tolist() == [3, 24]
     assert np.add.reduce(x, axis=0).tolist() == [1, 2, 4]
 
 
 def test_what_is_computed_of_such_arrays_is_one_again_and_integers_are_not() -> None:
-    way = Way(nearest=narrowed.away_from_zero)
+    way = Narrowing(nearest=narrowed.away_from_zero)
     x = narrowed.narrowed(way, np.array([1.25, -1.25]))
     assert np.rint(x * 2).tolist() == [3, -3]
     assert np.rint(np.concatenate([x * 2, x])).tolist() == [3, -3, 1, -1]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dmlcheck.reports.html.markup import Markup
 from dmlcheck.reports.html.parts import Group, PageSection
+from dmlcheck.reports.html.templates import Markup
 
 ROW = Markup("<li>a\n")
 GROUP = Group("failed", "GEMM", "a.yaml", "")

@@ -9,8 +9,7 @@ import pytest
 from html_pages import check
 
 from dmlcheck.reports import html
-from dmlcheck.reports.html.markup import Markup
-from dmlcheck.reports.html.templates import file_text, fill, joined
+from dmlcheck.reports.html.templates import Markup, file_text, fill, joined, plain
 
 FOLDER = Path(str(html.__file__)).parent
 FILES = sorted(path.stem for path in FOLDER.glob("*.html"))
@@ -65,3 +64,11 @@ def test_a_part_is_whole(name: str) -> None:
     text = re.split(r"^=== \w+\n", file_text(f"{file}.html").split(f"=== {part}\n")[1], flags=re.MULTILINE)[0]
     names = re.findall(r"\$\{?(\w+)", text)
     check("<main>" + fill(name, **{one: Markup() for one in names}) + "</main>")
+
+
+# ---- texts in HTML
+
+
+def test_text_is_cut_off_and_spelt_out() -> None:
+    assert plain("a\tb\nc\x7f\xa0") == "a\\tb\nc\\x7f\\xa0"
+    assert plain("x" * 3000, 10) == "xxxxxxx..."

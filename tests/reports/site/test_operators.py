@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from lxml import etree
 
-from dmlcheck.inspection.operator_record import operator_record
+from dmlcheck.inspection.operator_pages import operator_record
 from dmlcheck.reports.site.build import neighbours
 from dmlcheck.reports.site.operators import levels_of, operator_values, supports
 from dmlcheck.specs.about import load_about

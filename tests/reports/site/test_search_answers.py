@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from dmlcheck.inspection.operator_record import operator_record
+from dmlcheck.inspection.operator_pages import operator_record
+from dmlcheck.reports.site.build import SearchEntry, search_script, site_entries
 from dmlcheck.reports.site.guide import guide_pages
 from dmlcheck.reports.site.lists import messages_values
-from dmlcheck.reports.site.search import SearchEntry, search_script, site_entries
 from dmlcheck.specs.load import load_spec, operator_names
 from dmlcheck.specs.ranking import IndexEntry, Search
 

@@ -115,7 +115,7 @@ def _prelu(call: Call) -> Counterpart:
 
 
 def _clamp(call: Call) -> Counterpart:
-    """CLIP1; missing limits are those of the data type."""
+    """CLIP1; missing limits are the data type's."""
     output = call.output
     if output.dtype.kind == "f":
         least, most = -math.inf, math.inf

@@ -33,12 +33,12 @@ def of_all_heads(formula: Callable[..., Sequence[Any]], parts: Sequence[Any], da
     results = [result, *(other for other, _ in others)]
     if any(overflows_with_bias(part, data_type) for part in parts):
         results += [each for other, _ in found(is_cut=True) for each in infinite_or_nan(other)]
-    undefined = heads_beside(np.broadcast_to(is_undefined, result.shape))
-    return PartlyUndefined(any_of(*map(heads_beside, results)), undefined)
+    undefined = merged_heads(np.broadcast_to(is_undefined, result.shape))
+    return PartlyUndefined(any_of(*map(merged_heads, results)), undefined)
 
 
 def with_bias(part: Sequence[Any], data_type: str, *, is_cut: bool = False) -> list[Any]:
-    """Return queries, keys or values: those of earlier steps, then those of this step with their bias.
+    """Return queries, keys or values: first of earlier steps, then of this step with their bias.
 
     If it `is_cut`, a sum beyond the data type is infinite.
     """
@@ -57,7 +57,7 @@ def overflows_with_bias(part: Sequence[Any], data_type: str) -> bool:
     return any(bool(is_too_large(x, data_type).any()) for x in parts_of([own + bias]))
 
 
-def heads_beside(x: Any) -> Any:
+def merged_heads(x: Any) -> Any:
     """Return the results with the heads next to each other in the last dimension."""
     batch, groups, share, length, size = x.shape
     return x.transpose(0, 3, 1, 2, 4).reshape(batch, length, groups * share * size)

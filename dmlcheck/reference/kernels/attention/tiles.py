@@ -103,8 +103,8 @@ def parts_of(given: Given, heads: int, groups: int) -> AttentionInputs | None:
 
 def are_divided(given: Given, heads: int, groups: int) -> bool:
     """Whether the numbers of heads divide the sizes of the tensors, and surplus dimensions have size 1."""
-    beside = ((given.get(name), count) for name, count in zip(LAYOUTS, (heads, groups, groups), strict=True))
-    is_divided = all(x is None or (x.shape[-1] % count == 0 and is_alone(x, 3)) for x, count in beside)
+    with_counts = ((given.get(name), count) for name, count in zip(LAYOUTS, (heads, groups, groups), strict=True))
+    is_divided = all(x is None or (x.shape[-1] % count == 0 and is_alone(x, 3)) for x, count in with_counts)
     pasts_are_alone = all(is_alone(given.get(name), 4) for name in ("past_key", "past_value"))
     return is_divided and pasts_are_alone and given["output"].sizes[-1] % heads == 0 and heads % groups == 0
 

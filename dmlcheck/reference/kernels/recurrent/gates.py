@@ -8,7 +8,7 @@ multiplies element by element.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,6 +42,11 @@ class Gate(NamedTuple):
     new_cell: Any
     largest: float = math.inf
 
+    def without(self, *, hidden: bool, cell: bool) -> Gate:
+        """Return the gate without the products of h, of c, or of both."""
+        left_out: dict[str, Any] = {name: None for name, is_out in (("hidden", hidden), ("cell", cell)) if is_out}
+        return self._replace(**left_out)
+
 
 def gates_of(count: int, weight: Any, recurrence: Any, bias: Any, peephole: Any) -> list[Gate]:
     """Return `count` gates from the stacked tensors; the last gate of LSTM has no weights for the cell state."""
@@ -63,12 +68,6 @@ def transposed(weights: Any) -> Any:
 
 
 SMALL = 1 << 18  # elements: 2 megabytes of float64
-
-
-def without(gates: Sequence[Gate], *, hidden: bool, cell: bool) -> list[Gate]:
-    """Return gates without the products of h, of c, or of both."""
-    left_out: dict[str, Any] = {name: None for name, is_out in (("hidden", hidden), ("cell", cell)) if is_out}
-    return [gate._replace(**left_out) for gate in gates]
 
 
 class RecurrentStep:

@@ -146,7 +146,7 @@ def gradient_of_image(
 def gradient_of_crop(
     sampling: Sampling, image: Any, gradient: Any, corners: Any, counts: Counts, sizes: Sequence[int], tile: Places
 ) -> Sums | None:
-    """Return a region's part of the gradient of some rows and columns; None if none of its samples is beside them."""
+    """Return a region's part of the gradient of some rows and columns; None if none of its samples is next to them."""
     at = places_of_samples(corners, [*map(range, gradient.shape[1:])], gradient.shape[1:], counts, sampling)
     near = list(map(partial(shares, rounding=rounding_of(sampling)), at, sizes, (part.start for part in tile)))
     if not all(map(is_in, near, tile)):

@@ -18,7 +18,6 @@ from dmlcheck.reference.ball.numbers import Array, Ball, Condition, hull, radius
 from dmlcheck.reference.functions.interpolation import (
     Rounding,
     Share,
-    beside,
     computed,
     half_down,
     half_up,
@@ -26,6 +25,7 @@ from dmlcheck.reference.functions.interpolation import (
     linear,
     nearest,
     nearest_of_several,
+    neighbours,
     shares,
     spread,
     taken,
@@ -116,7 +116,7 @@ _NUMBERS = ("spatial_scale_y", "spatial_scale_x", "input_pixel_offset", "output_
 
 
 def _counts(region: tuple[Ball, Ball], size: int, sampling: Sampling) -> list[tuple[int, bool]]:
-    """Return the number of samples of an element along an axis, by region, and whether it is what DirectML takes alone.
+    """Return the number of samples of an element along an axis, by region, and whether only DirectML takes it.
 
     It is |region| / size within the limits. DirectML rounds it up; it is 0, for undefined, where an error decides that.
     """
@@ -142,7 +142,7 @@ def ends(corners: Any, axis: int, sampling: Sampling) -> tuple[Any, Any]:
 def places_along(corners: Any, axis: int, samples: Array, counts: tuple[int, int], sampling: Sampling) -> Any:
     """Return the places of some samples of a region along height or width.
 
-    `counts` are those of the samples along the region, and of an element. A single one between corners is in the
+    `counts` are the numbers of samples along the region and of an element. A single one between corners is in the
     middle, as DirectML has it.
     """
     start, stop = ends(corners, axis, sampling)
@@ -360,7 +360,7 @@ def shares_of_ends(axis: int, count: int, sampling: Sampling) -> Any:
 
 def slopes_of(image: Array, at: Sequence[Any]) -> tuple[Any, Any]:
     """Return the slopes of an image along height and width, at places between its elements."""
-    sides = [ways[0][:2] for ways in map(beside, at, image.shape[1:])]
+    sides = [ways[0][:2] for ways in map(neighbours, at, image.shape[1:])]
     every = np.arange(len(image))
     corners = [computed(taken(image, [every, y, x]), at) for y, x in product(*sides)]
     top_left, top_right, bottom_left, bottom_right = corners

@@ -40,7 +40,7 @@ def gradients(given: Given) -> EachOutput:
         depth=lambda _: of_region,
         as_is=AS_IS,
     )
-    if given["output_gradient"] is None:  # the gradient of regions alone has one sample for each element
+    if given["output_gradient"] is None:  # a gradient of only the regions has one sample for each element
         return EachOutput({"output_roi_gradient": corners}, work_of_samples(math.prod(shape[2:]), math.prod(shape)))
     sizes = given["output_gradient"].sizes
     samples = [count * math.prod(shape[2:]) for count in samples_of_each(given, shape[2:])]

@@ -1,14 +1,16 @@
-"""A drawing of tensors side by side, with a few output elements and the input elements that each is made of."""
+"""A drawing of tensors side by side, with output elements and the input elements that each is made of; its shapes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from html import escape
+from itertools import product
+from typing import Any, NamedTuple
 
+from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reports.site.example import Grid
 from dmlcheck.reports.site.pictures.influence import Place
-from dmlcheck.reports.site.pictures.shapes import WIDEST, Rectangle, around, arrow, drawing, rect, text, text_width
-from dmlcheck.reports.site.pictures.shown import indices
 
 _HEIGHT, _NARROWEST, _GAP, _BESIDE, _LABEL = 28.0, 34.0, 10.0, 44.0, 18.0
 _LOW = 3 * _HEIGHT  # of inputs: below it, outputs lie below them
@@ -161,3 +163,128 @@ def _outlines(cells: Mapping[Place, tuple[Rectangle, str]], places: Sequence[Pla
         is_full = abs(whole.width * whole.height - sum(box.width * box.height for box in boxes)) < 1
         found += [(label, whole)] if is_full else [(label, box) for box in boxes]
     return found
+
+
+# ---- an example that is drawn
+
+
+class Shown(NamedTuple):
+    """An example that is drawn: its desc, its inputs as arrays and its tensors as grids."""
+
+    desc: OperatorDesc
+    inputs: Mapping[str, Any]
+    grids: Sequence[Grid]
+
+    def grid(self, name: str) -> Grid:
+        """Return a tensor."""
+        return next(grid for grid in self.grids if grid.name == name)
+
+    def numbers(self) -> dict[Place, str]:
+        """Return all elements as they are printed."""
+        return {
+            (grid.name, index): cell.text
+            for grid in self.grids
+            for index, cell in zip(
+                indices(grid.sizes), (cell for matrix in grid.matrices for row in matrix for cell in row), strict=True
+            )
+        }
+
+
+def indices(sizes: Sequence[int]) -> list[tuple[int, ...]]:
+    """Return the indices of a tensor's elements, in order."""
+    return list(product(*map(range, sizes)))
+
+
+# ---- shapes as SVG; colours are classes of the style sheet, so that they follow the theme
+
+
+WIDEST = 352.0  # of a drawing, in pixels: the width of a telephone's screen without its margins
+LETTER = 7.2  # of a text of 12 pixels
+
+
+class Rectangle(NamedTuple):
+    """A rectangle."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+    @property
+    def right(self) -> float:
+        """The right edge."""
+        return self.x + self.width
+
+    @property
+    def bottom(self) -> float:
+        """The lower edge."""
+        return self.y + self.height
+
+    @property
+    def middle(self) -> tuple[float, float]:
+        """The centre."""
+        return self.x + self.width / 2, self.y + self.height / 2
+
+    def inset(self, by: float) -> Rectangle:
+        """Return a rectangle that is smaller by a distance on each side."""
+        return Rectangle(self.x + by, self.y + by, self.width - 2 * by, self.height - 2 * by)
+
+
+def around(boxes: Iterable[Rectangle]) -> Rectangle:
+    """Return the rectangle around some."""
+    every = list(boxes)
+    x, y = min(box.x for box in every), min(box.y for box in every)
+    return Rectangle(x, y, max(box.right for box in every) - x, max(box.bottom for box in every) - y)
+
+
+def text_width(text: str) -> float:
+    """Return the width that a text takes, rather too much than too little."""
+    return LETTER * len(text)
+
+
+def rect(box: Rectangle, kind: str) -> str:
+    """Return a rectangle of a class."""
+    return (
+        f'<rect x="{_short(box.x)}" y="{_short(box.y)}" width="{_short(box.width)}" height="{_short(box.height)}"'
+        f' class="{kind}"/>'
+    )
+
+
+def text(x: float, y: float, words: str, kind: str = "") -> str:
+    """Return a text; `kind` names classes: `mid` centres it at x, `end` ends it there."""
+    of_kind = f' class="{kind}"' if kind else ""
+    return f'<text x="{_short(x)}" y="{_short(y)}"{of_kind}>{escape(words, quote=False)}</text>'
+
+
+def line(start: tuple[float, float], end: tuple[float, float], kind: str) -> str:
+    """Return a line of a class."""
+    (x1, y1), (x2, y2) = start, end
+    return f'<path d="M{_short(x1)} {_short(y1)}L{_short(x2)} {_short(y2)}" class="{kind}"/>'
+
+
+def arrow(start: tuple[float, float], end: tuple[float, float], kind: str) -> str:
+    """Return a line with a head at its end."""
+    (x1, y1), (x2, y2) = start, end
+    angle = math.atan2(y2 - y1, x2 - x1)
+    sides = [(x2 - 7 * math.cos(angle + turn), y2 - 7 * math.sin(angle + turn)) for turn in (0.45, -0.45)]
+    head = "".join(f"L{_short(x)} {_short(y)}" for x, y in sides)
+    neck = (x2 - 5 * math.cos(angle), y2 - 5 * math.sin(angle))
+    return line(start, neck, f"way {kind}") + f'<path d="M{_short(x2)} {_short(y2)}{head}Z" class="tip {kind}"/>'
+
+
+def dot(x: float, y: float, kind: str) -> str:
+    """Return a small filled circle."""
+    return f'<circle cx="{_short(x)}" cy="{_short(y)}" r="4" class="{kind}"/>'
+
+
+def drawing(width: float, height: float, name: str, title: str, words: str, parts: Iterable[str]) -> str:
+    """Return a whole drawing with its title and description, which `name` makes unique on its page."""
+    return (
+        f'<svg viewBox="0 0 {_short(width)} {_short(height)}" width="{_short(width)}" height="{_short(height)}"'
+        f' role="img" aria-labelledby="{name}-title {name}-desc"><title id="{name}-title">{escape(title)}</title>'
+        f'<desc id="{name}-desc">{escape(words)}</desc>{"".join(parts)}</svg>'
+    )
+
+
+def _short(number: float) -> str:
+    return f"{round(number, 1):g}"

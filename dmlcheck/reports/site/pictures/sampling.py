@@ -8,9 +8,18 @@ from typing import NamedTuple
 
 from dmlcheck.reports.site.example import with_minus_signs
 from dmlcheck.reports.site.pictures.calculations import value_of
-from dmlcheck.reports.site.pictures.reads import Picture
-from dmlcheck.reports.site.pictures.shapes import WIDEST, Rectangle, arrow, dot, drawing, line, rect, text
-from dmlcheck.reports.site.pictures.shown import Shown
+from dmlcheck.reports.site.pictures.reads import (
+    WIDEST,
+    Picture,
+    Rectangle,
+    Shown,
+    arrow,
+    dot,
+    drawing,
+    line,
+    rect,
+    text,
+)
 
 _HEIGHT, _AXIS, _LOWER, _MARGIN = 30.0, 74.0, 142.0, 8.0
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from dmlcheck.formats.webnn.importer import OF_SEVERAL, OPERATORS
 from dmlcheck.formats.webnn.operators.elementwise import FUSED
-from dmlcheck.formats.webnn.operators.table import OF_SEVERAL, OPERATORS
 from dmlcheck.specs.load import load_spec, operator_names
 
 

@@ -11,7 +11,7 @@ import pytest
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball
 from dmlcheck.reference.functions.nested import Nested
 from dmlcheck.reference.kernels.recurrent import gates
-from dmlcheck.reference.kernels.recurrent.gates import Gate, RecurrentStep, gates_of, without
+from dmlcheck.reference.kernels.recurrent.gates import Gate, RecurrentStep, gates_of
 from dmlcheck.reference.results import PartlyUndefined
 
 Array = np.ndarray[Any, Any]
@@ -61,8 +61,8 @@ def test_weights_of_the_cell_are_for_the_state_before_or_the_new_one() -> None:
 
 def test_products_of_states_may_be_left_out_but_not_their_bias() -> None:
     whole = gate(hidden_bias=np.array([0.5, 0.25]), cell=np.array([7.0, 9]), new_cell=np.array([7.0, 9]))
-    assert step(c=C).sum(without([whole], hidden=True, cell=False)[0]).tolist() == [[27.5, 31.25]]
-    (left,) = without([whole], hidden=True, cell=True)
+    assert step(c=C).sum(whole.without(hidden=True, cell=False)).tolist() == [[27.5, 31.25]]
+    left = whole.without(hidden=True, cell=True)
     assert step(c=C).sum(left).tolist() == [[20.5, 40.25]]
     assert step().sum(left, new_c=C).tolist() == [[27.5, 31.25]]
     assert step().sum_with_share(left, 2.0).tolist() == [[21, 40.5]]

@@ -14,7 +14,7 @@ from dmlcheck.reports.site.pictures.influence import Place, influences
 def of(operator: str) -> Mapping[Place, tuple[Place, ...]]:
     name = f"DML_OPERATOR_{operator}"
     case = example_case(name)
-    prepared = prepare(case, case.level)
+    prepared = prepare(case)
     assert prepared.desc is not None
     return influences(prepared.desc, prepared.inputs)
 

@@ -7,15 +7,15 @@ from shipped import example_case
 
 from dmlcheck.cases.prepare import prepare
 from dmlcheck.reports.site.example import example_of
+from dmlcheck.reports.site.pictures.reads import Shown
 from dmlcheck.reports.site.pictures.sampling import region_of, resampled, row_of, sampled, shares_of
-from dmlcheck.reports.site.pictures.shown import Shown
 from dmlcheck.specs.load import load_spec
 
 
 def shown(operator: str) -> Shown:
     name = f"DML_OPERATOR_{operator}"
     case = example_case(name)
-    prepared = prepare(case, case.level)
+    prepared = prepare(case)
     assert prepared.desc is not None
     return Shown(prepared.desc, prepared.inputs, example_of(load_spec(name), case).grids)
 

@@ -6,9 +6,10 @@ import pytest
 from lxml import etree
 from shipped import example_case
 
+from dmlcheck.cases.prepare import prepare
 from dmlcheck.reports.site.example import example_of
-from dmlcheck.reports.site.pictures.reads import Picture
-from dmlcheck.reports.site.pictures.table import DRAWINGS, WITHOUT, pictures
+from dmlcheck.reports.site.pictures.reads import Picture, Shown
+from dmlcheck.reports.site.pictures.table import DRAWINGS, WITHOUT, GateCell, Part, gated, gru, lstm, pictures, rnn
 from dmlcheck.specs.about import FAMILIES, load_about
 from dmlcheck.specs.load import load_spec, operator_names
 
@@ -17,7 +18,6 @@ def drawn(operator: str) -> list[Picture]:
     name = f"DML_OPERATOR_{operator}"
     about = load_about(name)
     case = example_case(name)
-    assert case is not None
     return pictures(about.family, case, example_of(load_spec(name), case).grids)
 
 
@@ -81,3 +81,41 @@ def test_windows_are_of_the_elements_with_the_most_sources() -> None:
 def test_a_caption_tells_how_many_elements_are_drawn(operator: str, count: int, words: str) -> None:
     (picture,) = drawn(operator)
     assert (len(picture.lines), picture.caption) == (count, words)
+
+
+# ---- gates of recurrent cells, with numbers worked out by hand
+
+
+def values(parts: list[Part]) -> dict[str, float]:
+    return {part.name: part.value for part in parts}
+
+
+def test_lstm_has_four_gates() -> None:
+    # i = 2 * 1 + 1 * 10 = 12, o = 24, f = 36, g = 48; C = 36 * 5 + 12 * 48 = 756, H = 24 * 756 = 18144
+    found = values(lstm(GateCell(2, [1, 2, 3, 4], [10, 20, 30, 40], 1, 5)))
+    assert found == {"X": 2, "H before": 1, "C before": 5, "i": 12, "o": 24, "f": 36, "g": 48, "C": 756, "H": 18144}
+
+
+def test_gru_mixes_the_state_with_a_candidate() -> None:
+    # z = 0.5, r = 2 * 0.5 = 1, n = 2 * 3 + 1 * 4 * 2 = 14, H = 0.5 * 14 + 0.5 * 4 = 9
+    found = values(gru(GateCell(2, [0.25, 0.5, 3], [0, 0, 2], 4)))
+    assert found == {"X": 2, "H before": 4, "z": 0.5, "r": 1, "n": 14, "H": 9}
+
+
+def test_rnn_has_no_gate() -> None:
+    (*_, last) = rnn(GateCell(2, [3], [2], 3))
+    assert (last.value, last.words, last.column) == (12, "2 × 3 + 3 × 2", 2)
+
+
+def test_the_last_step_gives_the_output_of_the_example() -> None:
+    for operator, output in (("LSTM", "Single"), ("GRU", "Sequence"), ("RNN", "Sequence")):
+        name = f"DML_OPERATOR_{operator}"
+        case = example_case(name)
+        prepared = prepare(case)
+        assert prepared.desc is not None
+        (picture,) = gated(Shown(prepared.desc, prepared.inputs, []))
+        last, words = picture.lines[-1]
+        assert (last, words.rpartition(" = ")[2]) == (
+            "H",
+            f"{prepared.expected[f'Output{output}Tensor'][1].reshape(-1)[-1]:g}",
+        )

@@ -1,0 +1,52 @@
+"""The bounds of a tensor as they come in: the middle of several right results, and errors within a function's range."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dmlcheck.descs.records import TensorDesc
+from dmlcheck.graphs import tensor_bounds
+from dmlcheck.graphs.tensor_bounds import TensorBounds
+from dmlcheck.reference.bounds import Bound
+
+
+def test_of_several_right_results_the_middle_is_taken_unless_one_is_not_finite_or_far_off() -> None:
+    none = np.zeros(6, bool)
+    first = Bound(np.array([16.0, 2.0, 3.0, np.nan, np.inf, 16.0]), np.full(6, 0.5), none)
+    other = Bound(np.array([18.0, np.inf, np.nan, np.nan, np.inf, 24.0]), np.full(6, 0.25), none)
+    value, radius = tensor_bounds._hull(first._replace(others=(other,)), "FLOAT32")
+    assert value.tolist() == pytest.approx([16.875, 2, 3, np.nan, np.inf, 16], nan_ok=True)
+    assert radius.tolist() == [1.375, np.inf, np.inf, 0, 0, np.inf]
+
+
+def test_a_wider_radius_stays_within_the_range_of_the_function() -> None:
+    made = TensorBounds(TensorDesc("FLOAT64", (3,)), (0.0, 1.0))
+    made.put(np.arange(3), Bound(np.array([0.25, 0.5, 1.0]), np.full(3, 0.125), np.zeros(3, bool), is_rounded=False))
+    made.widen(np.array([0.5, 9.0, 0.0]))
+    assert made.radius.tolist() == [0.5, 0.5, 0.125]
+
+
+def test_errors_of_one_cause_are_no_larger_than_all_errors_and_lie_in_the_buffer_as_these_do() -> None:
+    made = TensorBounds(TensorDesc("FLOAT64", (2,), strides=(2,)), (-np.inf, np.inf))
+    made.put(np.arange(2), Bound(np.array([1.0, 2.0]), np.array([0.5, 0.25]), np.zeros(2, bool), is_rounded=False))
+    likely = TensorBounds(made.tensor, made.limits)
+    made.shared, likely.shared = np.array([0.25, 1.0]), np.zeros(2)
+    found = made.carried(likely)
+    assert found.radius is not None
+    assert found.shared is not None
+    assert (found.radius.tolist(), found.shared.tolist()) == ([0.5, 0, 0.25], [0.25, 0, 0.25])
+    assert found.likely_shared is None
+
+
+@pytest.mark.parametrize("places", [[0, 1, 2, 3, 4, 5], [2, 3, 4], [5], [0, 2, 4], [0, 1, 4, 5]])
+def test_bounds_of_runs_and_of_other_places_are_put_there(places: list[int]) -> None:
+    made, at = TensorBounds(TensorDesc("FLOAT64", (6,)), (-np.inf, np.inf)), np.array(places)
+    value, undefined = at + 0.5, at == places[-1]
+    made.put(at, Bound(value, np.full(at.size, 0.25), undefined, is_rounded=False))
+    assert made.value is not None
+    assert made.value[at].tolist() == value.tolist()
+    assert made.radius[at].tolist() == [0.25] * (at.size - 1) + [np.inf]
+    others = np.delete(np.arange(6), at)
+    assert not made.value[others].any()
+    assert not made.radius[others].any()
