@@ -30,7 +30,6 @@ import onnx
 import onnxruntime
 from onnx.parser import parse_model
 from onnx.reference import ReferenceEvaluator
-from tinygrad import Tensor
 from tinygrad.nn.onnx import OnnxRunner
 
 changed = []
@@ -39,7 +38,6 @@ changed = []
 def claim(holds, what):
     print(("as described: " if holds else "CHANGED: ") + what)
     changed.extend([what] * (not holds))
-
 
 
 def runs(text, **inputs):

@@ -41,7 +41,6 @@ def claim(holds, what):
     changed.extend([what] * (not holds))
 
 
-
 def model(text):
     made = parse_model(f"""<ir_version: 10, opset_import: ["": 21]> scatter {text}""")
     onnx.checker.check_model(made, full_check=True)

@@ -22,7 +22,7 @@ class Target(NamedTuple):
 
     @property
     def bytes(self) -> int:
-        """The size of the file; 0 if it cannot be read, which whoever reads it reports."""
+        """The size of the file; 0 if it cannot be read, which its reader reports."""
         try:
             return os.stat(self.file).st_size
         except (OSError, ValueError):

@@ -136,7 +136,7 @@ class _Reader:
         return read
 
     def too_many_problems(self) -> Iterator[Finding]:
-        """Yield a finding if there were so many problems that further cases are not read."""
+        """Yield a finding if further cases are not read because of the number of problems."""
         if self.problems > MAX_PROBLEMS:
             params = {"path": self.document.name, "most": MAX_PROBLEMS, "rest": "its other cases are not read"}
             yield Finding("too-many-problems", (), params)

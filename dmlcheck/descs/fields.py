@@ -200,7 +200,7 @@ def unknown(owner: str, field: Any, path: Path, help: str) -> Finding:
 LONG_FORM = ("Type", "Desc")
 
 
-def beside_desc(owner: str, given: Mapping[str, Any], path: Path) -> Iterator[Finding]:
+def long_form_strays(owner: str, given: Mapping[str, Any], path: Path) -> Iterator[Finding]:
     """Yield a finding for each key other than Type and Desc in the long form {Type, Desc}."""
     meant = misspelt(given, LONG_FORM)
     for key in given:

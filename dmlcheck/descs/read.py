@@ -9,8 +9,8 @@ from dmlcheck.descs.fields import (
     EXPECTED,
     LARGEST,
     LONG_FORM,
-    beside_desc,
     is_finite_as,
+    long_form_strays,
     missing,
     mistyped,
     read_enum,
@@ -213,12 +213,12 @@ def _read_operator(field: Field, given: Any, path: Path) -> Checking[OperatorDes
     if name is None:
         return None
     if "Desc" in misspelt(given, (*load_spec(name).fields, *LONG_FORM)).values():
-        yield from beside_desc(field.name, given, path)
+        yield from long_form_strays(field.name, given, path)
         return None
     if "Desc" not in given:
         inner: Any = {key: given[key] for key in given if key != "Type"}
         return (yield from _read_fields(load_spec(name), inner, path, is_nested=True))
-    yield from beside_desc(field.name, given, path)
+    yield from long_form_strays(field.name, given, path)
     inner, path = given["Desc"], (*path, "Desc")
     if not isinstance(inner, Mapping):
         yield mistyped(f"{field.name}.Desc", inner, path, f"the fields of {name}")

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from dmlcheck.descs.fields import (
     EXPECTED,
     LONG_FORM,
-    beside_desc,
     is_uint,
+    long_form_strays,
     missing,
     mistyped,
     read_enum,
@@ -32,7 +32,7 @@ from dmlcheck.diagnostics.record import (
 )
 from dmlcheck.diagnostics.wording import brackets, counted, dimensions_text, misspelt
 from dmlcheck.files.document import Path
-from dmlcheck.specs.names import DATA_TYPES, MAX_ELEMENTS, UINT64_MAX, UINT_MAX, enum_prefix
+from dmlcheck.specs.names import DATA_TYPE_PREFIX, DATA_TYPES, MAX_ELEMENTS, UINT64_MAX, UINT_MAX
 from dmlcheck.specs.records import Releases
 
 TENSOR_FIELDS = (
@@ -45,7 +45,7 @@ TENSOR_FIELDS = (
     "GuaranteedBaseOffsetAlignment",
 )
 _FIELDS = frozenset(TENSOR_FIELDS)
-_DATA_TYPE_OF = {f"{prefix}{name}": name for name in DATA_TYPES for prefix in ("", enum_prefix("DML_TENSOR_DATA_TYPE"))}
+_DATA_TYPE_OF = {f"{prefix}{name}": name for name in DATA_TYPES for prefix in ("", DATA_TYPE_PREFIX)}
 
 
 def read_tensor(label: str, given: Any, path: Path, *, is_output: bool) -> Checking[TensorDesc | None]:
@@ -56,7 +56,7 @@ def read_tensor(label: str, given: Any, path: Path, *, is_output: bool) -> Check
     if given.keys() <= _FIELDS:
         return (yield from _Tensor(label, given, path, is_output).read())
     if "Desc" in misspelt(given, (*TENSOR_FIELDS, *LONG_FORM)).values():
-        yield from beside_desc(label, given, path)
+        yield from long_form_strays(label, given, path)
         return None
     if "Desc" in given or "Type" in given:
         given, path = yield from _long_form(label, given, path)
@@ -75,7 +75,7 @@ def _long_form(label: str, given: Mapping[str, Any], path: Path) -> Checking[tup
             yield Finding("field-type", (*path, "Type"), params)
     if "Desc" not in given:
         return {key: value for key, value in given.items() if key != "Type"}, path
-    yield from beside_desc(label, given, path)
+    yield from long_form_strays(label, given, path)
     path = (*path, "Desc")
     if not isinstance(given["Desc"], Mapping):
         yield mistyped(f"{label}.Desc", given["Desc"], path, EXPECTED["TENSOR_DESC"])

@@ -20,7 +20,7 @@ def names_in(path: str) -> list[str]:
 
 
 def read_array(path: str, name: str, most: int | None = None) -> Any:
-    """Return an array of a file, of at most so many bytes; KeyError if it has none, ValueError if it is wrong."""
+    """Return an array of a file, of at most a number of bytes; KeyError if it has none, ValueError if it is wrong."""
     with open_plain(path) as file, zipfile.ZipFile(file) as archive, tempfile.TemporaryFile() as copy:
         size = archive.getinfo(name + _ENDING).file_size
         if most is not None and size > most:

@@ -55,7 +55,7 @@ class FindingFiles:
 def finding_name(desc: OperatorDesc, answer: TrialAnswer) -> str:
     """Return the name of a finding: `gemm-output-mismatch-float16-nan`.
 
-    The data type is that of the output that differs, and values that differ are not named as such.
+    The data type is the differing output's, and the name does not say that values differ.
     """
     difference = answer.difference or FailureKind("failed")
     words = [desc.spec.short.lower(), difference.rule]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 INSTALL = 'python -m pip install "dmlcheck[dask]"'
 _EACH = 2  # calls of a thread: one runs, and the next is there when it ends
-_HELD = 50  # answers that are kept for each of these until the one is there whose turn it is
+_HELD = 50  # answers that are kept for each of these until the next in order is there
 _MOMENT = 0.5  # seconds
 _RECENT = 1.0  # seconds in which the scheduler is asked for the number of threads once
 _WAIT = 10.0  # seconds for a scheduler to answer, and for a worker to be there
@@ -142,7 +142,7 @@ class Cluster:
             while calls.send_more():
                 call, answer = calls.first()
                 if isinstance(answer, Lost) and answer.is_of_its_worker and not call.is_again:
-                    calls.send_alone(call)
+                    calls.send_by_itself(call)
                 else:
                     yield call.given, answer
         finally:
@@ -184,7 +184,7 @@ class _Calls:
         call = self.sent.popleft()
         return call, _answer(call.future)
 
-    def send_alone(self, call: _Call) -> None:
+    def send_by_itself(self, call: _Call) -> None:
         """Send a call once more, when all others have ended; it is the first again."""
         while self.busy:
             self._note_ended(_MOMENT)

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from dmlcheck.processes.child import Child, LateChild, LostChild, end
 
-_AHEAD = 2000  # items of a job whose turn has not come
+_AHEAD = 2000  # items of a pending job
 
 
 class Job:
@@ -102,7 +102,7 @@ class Pool(Generic[AnyJob]):
             job.deadline = time.monotonic() + (job.limit if child.is_ready else child.start_time)
 
     def _listen(self, turn: AnyJob) -> None:
-        """Take the messages of children, up to a limit for jobs whose turn has not come; hand out other jobs."""
+        """Take the messages of children, up to a limit for pending jobs; hand out other jobs."""
         from multiprocessing.connection import wait
 
         heard = {

@@ -116,7 +116,7 @@ def own_errors(desc: OperatorDesc, inputs: Inputs, asked: Mapping[str, Array]) -
 
 def _quietly(found: Iterator[tuple[str, Array, Bound]]) -> Iterator[tuple[str, Array, Bound]]:
     while True:
-        with np.errstate(all="ignore"):  # set anew for each tile: a generator does not keep it
+        with np.errstate(all="ignore"):  # set for each tile: a generator does not keep it
             part = next(found, None)
         if part is None:
             return

@@ -185,7 +185,7 @@ class Files:
         self._lock = Lock()
 
     def take(self, target: Target) -> CaseFile:
-        """Return a file whose turn it is to run."""
+        """Return the file that runs next."""
         key = (target.file, target.name)
         with self._lock:
             if self._now is not None and self._now[0] == key:

@@ -175,7 +175,7 @@ def _validated_case(case: Case, asked: LevelRequest) -> Validated:
     findings = check(reading, level)
     found = in_order(case.origin, findings)
     if case.is_negative and level == case.level:
-        found = _beside_its_list(case, findings, found)
+        found = _against_its_list(case, findings, found)
     levels = _at_levels(case, reading) if asked.all_levels else ()
     operator = full_name(case.operator) or case.operator
     notes = () if findings or reading.desc is None else _notes(case, reading.desc, asked.directml_version)
@@ -232,7 +232,7 @@ def all_problems(case: Case, of_form: tuple[Diagnostic, ...], level: str | None 
     return tuple(sorted([*of_form, *in_order(case.origin, findings)], key=Diagnostic.place))
 
 
-def _beside_its_list(case: Case, findings: list[Finding], found: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
+def _against_its_list(case: Case, findings: list[Finding], found: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
     """Return the findings about a negative case: as notes if it lists exactly these, else with the mismatch."""
     # Values are not read here, so a negative case that is about them cannot be judged.
     is_of_values = not findings and (bool(case.inputs) or lists_values(case))

@@ -114,9 +114,9 @@ def run_cases(cases: Iterable[Case], implementation: Any = None, feature_level: 
 def run_case(case: Case, run: Run, prepared: Prepared | None = None) -> CaseResult:
     """Run one case; it comes prepared if its values were drawn and not read from a file."""
     if run.against is None:
-        return _run_alone(case, run, prepared)
+        return _run_with_one(case, run, prepared)
     prepared = prepared or prepare(case, run.descs)
-    result, other = (_run_alone(case, of, prepared) for of in (run, run.against))
+    result, other = (_run_with_one(case, of, prepared) for of in (run, run.against))
     return result._replace(against=Against(other, _differences(case, prepared, run, result, other)))
 
 
@@ -133,7 +133,7 @@ def _differences(
         return {}  # each was judged by itself
 
 
-def _run_alone(case: Case, run: Run, prepared: Prepared | None) -> CaseResult:
+def _run_with_one(case: Case, run: Run, prepared: Prepared | None) -> CaseResult:
     """Run one case with one implementation."""
     run.outputs = {}
     start = time.perf_counter()

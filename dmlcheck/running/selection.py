@@ -9,9 +9,7 @@ from dmlcheck.cases.find import Target
 from dmlcheck.cases.records import Case
 from dmlcheck.cases.select import matcher
 from dmlcheck.running.expectations import from_any_folder, names_of
-from dmlcheck.specs.names import DATA_TYPES, enum_prefix
-
-_PREFIX = enum_prefix("DML_TENSOR_DATA_TYPE")
+from dmlcheck.specs.names import DATA_TYPE_PREFIX, DATA_TYPES
 
 
 class Selection(NamedTuple):
@@ -59,7 +57,7 @@ def _is_named(case_id: str, target: Target, only: Collection[str]) -> bool:
 
 def parse_type(text: str) -> str | None:
     """Return the data type of a name, however it is spelt, or None."""
-    name = text.upper().removeprefix(_PREFIX)
+    name = text.upper().removeprefix(DATA_TYPE_PREFIX)
     return name if name in DATA_TYPES else None
 
 
@@ -72,7 +70,7 @@ def _types(raw: Any) -> Iterator[str]:
         if isinstance(value, Mapping):
             data_type = value.get("DataType")
             if isinstance(data_type, str) and "Sizes" in value:
-                yield data_type.removeprefix(_PREFIX)
+                yield data_type.removeprefix(DATA_TYPE_PREFIX)
             parts = value.values()
         elif isinstance(value, (list, tuple)):
             parts = value

@@ -99,7 +99,7 @@ def rank_remedy(desc: OperatorDesc, part: TensorPart, dims: tuple[int, ...], lev
     """Return the help for a tensor whose number of dimensions is none of `dims`, or None if no remedy is known.
 
     The remedy adds dimensions of 1 to its sizes if no constraint is broken; otherwise to all tensors of the same rank,
-    in front, with the axes counted anew. A remedy that is returned leads to no new mistake.
+    in front, with the axes renumbered. A remedy that is returned leads to no new mistake.
     """
     if len(desc.tensors()) > _MOST_TENSORS:
         return None
@@ -210,7 +210,7 @@ def _led(desc: OperatorDesc, part: TensorPart, dims: tuple[int, ...], level: str
         if any(size != 1 for other in alike for size in other.tensor.sizes[: max(0, surplus)]):
             return None
         led = {other.path: _lengthened(other.tensor, -surplus) for other in alike}
-        axes = _counted_anew(desc, {str(path[0]) for path in led}, -surplus)
+        axes = _axes_renumbered(desc, {str(path[0]) for path in led}, -surplus)
         changed = OperatorDesc.of(desc.spec, {**_with_tensors(desc, led).values, **axes})
         before = set(constraint_rows.broken_places(desc, level))
         if before.issuperset(constraint_rows.broken_places(changed, level)):
@@ -220,7 +220,7 @@ def _led(desc: OperatorDesc, part: TensorPart, dims: tuple[int, ...], level: str
     return None
 
 
-def _counted_anew(desc: OperatorDesc, tensors: set[str], more: int) -> dict[str, Any]:
+def _axes_renumbered(desc: OperatorDesc, tensors: set[str], more: int) -> dict[str, Any]:
     """Return the axes of a desc as they are when some tensors have more leading dimensions."""
     axes: dict[str, Any] = {}
     for row in desc.spec.constraints:

@@ -23,7 +23,7 @@ Array = NDArray[Any]
 
 ANY = "any"  # in outputs: an undefined element
 
-_MOST_FINDINGS = 10  # per tensor: whoever has a thousand wrong elements has one mistake
+_MOST_FINDINGS = 10  # per tensor: a thousand wrong elements are one mistake
 _MAX_EXPONENT = 10_000  # decimal or binary, in addition to up to 4,000 digits; no data type reaches half as far
 
 

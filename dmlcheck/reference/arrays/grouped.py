@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -46,10 +47,10 @@ def extreme(x: Any, axes: Axes, with_nan: np.ufunc, without_nan: np.ufunc) -> Pa
 
 def beginnings(x: Any, axes: Axes) -> Any:
     """Return the first element of each group, or None if DirectML compares groups of this size in parts."""
-    firsts = tuple(slice(1) if axis in axes else slice(None) for axis in range(x.ndim))
-    if isinstance(x, Blocks) or x.size > ONE_BY_ONE * x[firsts].size:
+    if math.prod(x.shape[axis] for axis in axes) > ONE_BY_ONE:
         return None
-    return x[firsts]
+    firsts = tuple(slice(1) if axis in axes else slice(None) for axis in range(x.ndim))
+    return (next(x.parts()) if isinstance(x, Blocks) else x)[firsts]
 
 
 ONE_BY_ONE = 512  # elements of a group: larger ones were seen to be compared in parts

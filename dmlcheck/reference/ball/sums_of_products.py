@@ -16,7 +16,7 @@ from dmlcheck.reference.ball.errors import Arithmetic, Array, Errors, largest, l
 from dmlcheck.reference.ball.operands import operands, rounded
 from dmlcheck.reference.ball.reductions import is_bounded
 
-# ---- sums with those that their errors depend on
+# ---- sums with the sums that their errors depend on
 #
 # Errors need few digits: for large factors the sums of absolute values and of squares are computed in FLOAT32, which
 # takes half the time. The sums of absolute values are rounded up by the possible error of FLOAT32.

@@ -343,11 +343,11 @@ def shares(places: Any, size: int, start: int = 0, rounding: Rounding | None = N
     elif is_whole(places):
         found = [Share(clamped(places, size), np.ones(places.shape))]
     else:
-        found = _shares_beside(places, size) if rounding is None else _shares_of_nearest(places, size, rounding)
+        found = _shares_of_neighbours(places, size) if rounding is None else _shares_of_nearest(places, size, rounding)
     return [Share(element - start, weight) for element, weight in found]
 
 
-def _shares_beside(places: Any, size: int) -> list[Share]:
+def _shares_of_neighbours(places: Any, size: int) -> list[Share]:
     places = np.clip(places, 0, size - 1)
     low, reach = np.floor(raw(places)), int(np.ceil(np.fmin(radius(places), _FEW).max(initial=0)))
     steps = range(-reach, reach + 2) if (raw(places) > low).any() or reach else [0]

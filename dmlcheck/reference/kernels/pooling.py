@@ -254,7 +254,7 @@ def parts_of(first: int, last: int, count: int, size: int) -> list[slice]:
 def largest_of_parts(image: Any, rows: list[slice], columns: list[slice]) -> tuple[Any, Any]:
     """Return the largest element of each channel in each part of an image, and a mask of those undefined.
 
-    That are parts that are empty, with 0, and those with NaN, which DirectML leaves out.
+    They are in empty parts, with 0, and in parts with NaN, which DirectML leaves out.
     """
     found = np.zeros((len(image), len(rows), len(columns)), image.dtype)
     is_open = np.zeros(found.shape, bool)

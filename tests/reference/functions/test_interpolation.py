@@ -32,7 +32,7 @@ from dmlcheck.reference.functions.interpolation import (
     total_together,
     with_infinities,
 )
-from dmlcheck.reference.results import Alternatives, ways_of
+from dmlcheck.reference.results import Alternatives, ways_of, with_measured
 
 Array = np.ndarray[Any, Any]
 X = np.array([0.0, 10, 30, 20, 20])
@@ -212,7 +212,9 @@ def test_a_tile_gets_back_what_its_elements_have_a_part_in(rounding: Any) -> Non
         assert found.value == pytest.approx(expected[tile.start : tile.stop])
         assert not np.any(found.where)
     lost = np.where(places > 20, np.nan, places)
-    assert np.all(returned(gradient, [lost], None, [range(30)], [30], rounding).where)
+    _, is_undefined, is_measured = with_measured(returned(gradient, [lost], None, [range(30)], [30], rounding))
+    assert np.all(is_measured)
+    assert not np.any(is_undefined)
 
 
 def dense(near: list[Share], size: int) -> Array:

@@ -104,9 +104,9 @@ def parts_of(given: Given, heads: int, groups: int) -> AttentionInputs | None:
 def are_divided(given: Given, heads: int, groups: int) -> bool:
     """Whether the numbers of heads divide the sizes of the tensors, and surplus dimensions have size 1."""
     with_counts = ((given.get(name), count) for name, count in zip(LAYOUTS, (heads, groups, groups), strict=True))
-    is_divided = all(x is None or (x.shape[-1] % count == 0 and is_alone(x, 3)) for x, count in with_counts)
-    pasts_are_alone = all(is_alone(given.get(name), 4) for name in ("past_key", "past_value"))
-    return is_divided and pasts_are_alone and given["output"].sizes[-1] % heads == 0 and heads % groups == 0
+    is_divided = all(x is None or (x.shape[-1] % count == 0 and has_only_ones_before(x, 3)) for x, count in with_counts)
+    pasts_have_four = all(has_only_ones_before(given.get(name), 4) for name in ("past_key", "past_value"))
+    return is_divided and pasts_have_four and given["output"].sizes[-1] % heads == 0 and heads % groups == 0
 
 
 def in_heads(given: Given, part: str, heads: int) -> Any:
@@ -123,10 +123,10 @@ def in_heads(given: Given, part: str, heads: int) -> Any:
 
 def last_four(x: Any) -> Any:
     """Return an optional tensor without the dimensions of size 1 before its last four."""
-    return x if x is None or not is_alone(x, 4) else x.reshape(x.shape[-4:])
+    return x if x is None or not has_only_ones_before(x, 4) else x.reshape(x.shape[-4:])
 
 
-def is_alone(x: Any, count: int) -> bool:
+def has_only_ones_before(x: Any, count: int) -> bool:
     """Whether all dimensions of an optional tensor before its last `count` have size 1."""
     return x is None or math.prod(x.shape[:-count]) == 1
 
@@ -192,7 +192,7 @@ def are_known(given: Given, sizes: Sizes) -> bool:
     if mask is None:
         return True
     if mask_type == "BOOLEAN":
-        return bool(mask.shape[-4:] == sizes) and is_alone(mask, 4)
+        return bool(mask.shape[-4:] == sizes) and has_only_ones_before(mask, 4)
     return bool(mask_type != "KEY_QUERY_SEQUENCE_LENGTH_START_END")
 
 

@@ -107,7 +107,7 @@ def directions(count: int, given: Given) -> list[Direction]:
     ]
 
 
-def is_clipped_in_vain(given: Given) -> bool:
+def is_clipped_to_no_limit(given: Given) -> bool:
     """Whether sums are clipped to a limit that is none, for which only DirectML's results are known."""
     return bool(given["use_clip_threshold"]) and not given["clip_threshold"] >= 0
 
@@ -119,7 +119,7 @@ KERNELS: dict[str, Kernel] = {
     "GRU": Kernel(gru, Recurrence(partial(gates_of, 3), [HIDDEN], partial(directions, 2)), sums=PRODUCTS),
     "LSTM": Kernel(
         lstm,
-        Recurrence(partial(gates_of, 4), [HIDDEN, CELL], partial(directions, 3), is_clipped_in_vain),
+        Recurrence(partial(gates_of, 4), [HIDDEN, CELL], partial(directions, 3), is_clipped_to_no_limit),
         sums=PRODUCTS,
     ),
     "RNN": Kernel(rnn, Recurrence(partial(gates_of, 1), [HIDDEN], partial(directions, 1)), sums=PRODUCTS),
