@@ -15,7 +15,6 @@ import yaml
 from lxml import html
 from shipped import cases_of as shipped_cases_of
 
-from dmlcheck.cases.records import Case
 from dmlcheck.reports.site.build import site_files
 from dmlcheck.specs.load import load_spec, operator_names
 
@@ -25,12 +24,6 @@ MOST_PAGES, MOST_BYTES, MOST_OF_A_PAGE = 310, 8_600_000, 160_000
 
 FOLDER: list[Path] = []  # that the workers of a run share
 MOST_SECONDS = 300  # to wait for the worker that builds the site
-
-
-@cache
-def bundled() -> dict[str, list[Case]]:
-    """Return the bundled cases by the full name of their operator."""
-    return {operator: list(shipped_cases_of(operator)) for operator in operator_names()}
 
 
 @cache
@@ -56,7 +49,8 @@ def write_files(folder: Path) -> None:
 
 
 def _built() -> dict[str, str]:
-    return {file.name: file.text for file in site_files([load_spec(name) for name in operator_names()], bundled())}
+    cases = {name: list(shipped_cases_of(name)) for name in operator_names()}
+    return {file.name: file.text for file in site_files([load_spec(name) for name in operator_names()], cases)}
 
 
 def _from_another(shared: Path) -> dict[str, str]:

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from equation_scopes import SCOPES, pairs
 from equations import Equation, Unknown, computed
+from shipped import example_case
 
 from dmlcheck.cases.records import Case
 from dmlcheck.formats.registry import read_file
-from dmlcheck.inspection.about_checks import example
 from dmlcheck.specs.about import load_about
 from dmlcheck.specs.load import data_folder, load_spec, operator_names
 from dmlcheck.specs.names import integer_range
@@ -49,14 +49,6 @@ def flat(value: Any) -> Iterator[Any]:
         yield value
 
 
-def example_of(operator: str) -> Case:
-    about, folder = load_about(operator), operator.removeprefix("DML_OPERATOR_").lower()
-    file = f"{data_folder('cases')}/{folder}/{about.example.partition('::')[0]}"
-    found = example(about, read_file(file, f"{folder}/{about.example.partition('::')[0]}").cases)
-    assert found is not None
-    return found
-
-
 def names(operator: str, case: Case, index: int) -> dict[str, Any]:
     """Return what the symbols of an equation are at an element; tensors of one element are read there for all."""
     tensors = {name: list(flat(value)) for name, value in (case.inputs or {}).items()}
@@ -76,7 +68,7 @@ def names(operator: str, case: Case, index: int) -> dict[str, Any]:
 
 def results(operator: str, equations: tuple[str, ...]) -> list[tuple[float, float]]:
     """Return each result of an operator's example, as it is computed and as it is written."""
-    case = example_of(operator)
+    case = example_case(operator)
     (written, *_) = (case.outputs or {}).values()
     if operator.endswith("ADAM_OPTIMIZER"):
         written = (case.outputs or {})["OutputFirstMomentTensor"]
@@ -94,7 +86,7 @@ def test_an_equation_gives_the_results_of_the_example(operator: str) -> None:
 
 @pytest.mark.parametrize("operator", SCOPES)
 def test_an_equation_of_several_elements_gives_the_results_of_the_example(operator: str) -> None:
-    for found, written in pairs(example_of(operator), load_about(operator).equations):
+    for found, written in pairs(example_case(operator), load_about(operator).equations):
         assert found == pytest.approx(written, rel=2e-6, abs=1e-7)
 
 
@@ -211,7 +203,7 @@ def test_a_wrong_equation_is_noticed(operator: str, right: str, wrong: str) -> N
     ],
 )
 def test_a_wrong_equation_of_several_elements_is_noticed(operator: str, right: str, wrong: str) -> None:
-    case = example_of(f"DML_OPERATOR_{operator}")
+    case = example_case(f"DML_OPERATOR_{operator}")
     equations = load_about(case.operator).equations
     assert any(right in text for text in equations)
     try:

@@ -145,6 +145,7 @@ def _is_right_in_float64(case: Case) -> bool:
     return True
 
 
+@pytest.mark.slow
 def test_the_cases_of_another_way_differ_from_the_reference_and_pass() -> None:
     for folder in ("quantized_linear_convolution", "quantized_linear_matrix_multiply"):
         cases = [case for case in cases_in(folder) if case.id.endswith(OTHER_WAYS)]

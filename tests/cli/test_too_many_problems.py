@@ -69,6 +69,7 @@ def test_a_matrix_whose_cases_are_not_well_formed_is_read_no_further(command: st
     assert len(result.output) < 1_000_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["validate", "run", "eval", "coverage", "export"])
 def test_a_file_of_very_many_empty_cases_is_read_no_further(command: str) -> None:
     write("a.yaml", "cases:\n" + "- {}\n" * 5000)

@@ -160,24 +160,28 @@ def test_it_runs_what_it_implements_and_skips_the_rest(built: Path) -> None:
     assert "no fused activations" in found["fused"]["reason"]
 
 
+@pytest.mark.slow
 def test_a_harness_that_validates_is_sent_descs_that_are_not_valid(built: Path) -> None:
     found = outcomes(built / "other", OTHERS)
     assert (found["other-sizes"]["outcome"], found["other-sizes"]["computed"]) == ("passed", True)
     assert found["taken"]["diagnostics"][0]["rule"] == "invalid-desc-accepted"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["join", "split", "fill", "linear"])
 def test_arrays_of_tensors_all_types_and_numbers_as_texts_are_there_for_others(name: str, built: Path) -> None:
     case = outcomes(built / "other", OTHERS)[name]
     assert (case["outcome"], case["diagnostics"]) == ("passed", [])
 
 
+@pytest.mark.slow
 def test_an_exception_is_an_error_with_its_text(built: Path) -> None:
     case = outcomes(built / "other", OTHERS)["unknown"]
     assert (case["outcome"], case["diagnostics"][0]["rule"]) == ("error", "implementation-error")
     assert 'no "DML_OPERATOR_ACTIVATION_TANH" \\' in case["diagnostics"][0]["message"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "line",
     [

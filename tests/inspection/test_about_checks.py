@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from shipped import cases_of
+from shipped import example_case
 
 from dmlcheck.api import evaluate
 from dmlcheck.cases.records import Case
 from dmlcheck.inspection import about_checks
-from dmlcheck.inspection.about_checks import about_problems, example
+from dmlcheck.inspection.about_checks import about_problems
 from dmlcheck.specs.about import load_about
 from dmlcheck.specs.load import load_spec, operator_names
 from dmlcheck.values.literals import ANY
@@ -25,12 +25,7 @@ CASE = Case("resample1/example.yaml::example", "example", "", SPEC.operator, Non
 
 @pytest.fixture(scope="module")
 def examples() -> dict[str, Case]:
-    found = {}
-    for operator in operator_names():
-        case = example(load_about(operator), cases_of(operator))
-        assert case is not None
-        found[operator] = case
-    return found
+    return {operator: example_case(operator) for operator in operator_names()}
 
 
 @pytest.mark.parametrize(
@@ -115,6 +110,7 @@ ALIKE = {"comparisons", "indexing", "regions"}
 WITH_EQUAL_NUMBERS = {"ROI_ALIGN_GRAD", "GRU", "MULTIHEAD_ATTENTION1", "QUANTIZE", "DEQUANTIZE"}
 
 
+@pytest.mark.slow
 def test_the_inputs_of_an_example_differ_in_every_place(examples: dict[str, Case]) -> None:
     for operator, case in examples.items():
         if load_about(operator).family in ALIKE or operator.removeprefix("DML_OPERATOR_") in WITH_EQUAL_NUMBERS:

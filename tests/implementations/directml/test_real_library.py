@@ -55,6 +55,7 @@ def test_some_of_the_other_descs_get_the_recorded_answer(library: DirectMLLibrar
         assert letter == descs.letter(row, VERSION), row
 
 
+@pytest.mark.slow
 def test_no_answer_to_a_drawn_desc_is_unforeseen(tmp_path: Path) -> None:
     words = ("--invalid", "--examples", "1020", "--seed", "46", "-o", str(tmp_path / "found"))  # 6 of each operator
     done = dmlcheck("fuzz", *words, "--implementation", f"directml:{wheel()},device=none")

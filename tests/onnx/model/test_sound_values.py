@@ -45,6 +45,7 @@ def is_about_tensors(case: Any) -> bool:
     return made is not None and all(one.type.tensor_type.elem_type not in (0, 8) for one in made.graph.input)
 
 
+@pytest.mark.slow
 def test_onnxruntime_takes_what_is_made_up_for_each_operator_with_limits() -> None:
     collect = pytest.importorskip("onnx.backend.test.case.node").collect_testcases
     with warnings.catch_warnings():

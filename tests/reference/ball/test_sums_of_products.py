@@ -109,6 +109,7 @@ def factors(*, scale: float = 1.0, length: int = 60) -> tuple[Array, Array]:
     return (x * scale).astype(np.float32).astype(np.float64), y.astype(np.float32).astype(np.float64)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("all_are_large")
 @pytest.mark.parametrize("scale", [1.0, 2.0**-100, 2.0**100, 1e-30])
 @pytest.mark.parametrize("length", [2, 60, 3000])

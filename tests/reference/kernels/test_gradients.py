@@ -263,6 +263,7 @@ def test_gradients_of_pooling_are_derivatives(operator: str, forward: str) -> No
         assert found == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_the_gradient_of_an_average_is_its_transpose() -> None:
     generator = np.random.default_rng(4)
     for _ in range(100):
@@ -275,6 +276,7 @@ def test_the_gradient_of_an_average_is_its_transpose() -> None:
         assert np.sum(pooled * dy) == pytest.approx(np.sum(x * given), rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", ["AVERAGE", "MAX"])
 def test_gradients_of_windows_without_padding_have_the_sum_of_what_came_in(operator: str) -> None:
     generator = np.random.default_rng(5)
@@ -375,6 +377,7 @@ def in_order(dtype: Any, made: Drawn, terms: Callable[[Sizes], Iterator[tuple[Si
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_reciprocal", [False, True])
 @pytest.mark.parametrize("data_type", TYPES)
 def test_an_average_that_is_added_up_in_any_way_is_within_the_bound(data_type: str, *, is_reciprocal: bool) -> None:
@@ -398,6 +401,7 @@ def bound_of(made: Drawn, accumulate: str = "FLOAT32") -> engine.Bound:
     return gathered(made.desc, made.inputs, asked, accumulate)["OutputGradientTensor"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data_type", TYPES)
 def test_gradients_of_a_maximum_may_be_added_up_in_any_order(data_type: str) -> None:
     generator, dtype = np.random.default_rng(7), TYPES[data_type]
@@ -415,6 +419,7 @@ def test_gradients_of_a_maximum_may_be_added_up_in_any_order(data_type: str) -> 
             assert not refused(found.reshape(-1), given).any()
 
 
+@pytest.mark.slow
 def test_what_one_window_gives_is_exact() -> None:
     generator = np.random.default_rng(8)
     counts = set()
@@ -440,6 +445,7 @@ POOLING_FAULTS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", POOLING_FAULTS)
 def test_faults_of_windows_are_refused(fault: str) -> None:
     fields = {

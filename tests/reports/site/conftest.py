@@ -1,4 +1,4 @@
-"""The bundled cases and the site, made once for all tests of the site."""
+"""The site, made once for all its tests."""
 
 from __future__ import annotations
 
@@ -6,14 +6,6 @@ from pathlib import Path
 
 import pytest
 import site_pages
-
-from dmlcheck.cases.records import Case
-
-
-@pytest.fixture(scope="session")
-def bundled() -> dict[str, list[Case]]:
-    """Return the bundled cases by the full name of their operator."""
-    return site_pages.bundled()
 
 
 @pytest.fixture(scope="session", autouse=True)

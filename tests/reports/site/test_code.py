@@ -9,20 +9,18 @@ from typing import Any
 
 import pytest
 from directml_header import header
+from shipped import example_case
 from valid_descs import valid
 
-from dmlcheck.cases.records import Case
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.descs.write import notation
 from dmlcheck.folders.exporting import Exported, ready
-from dmlcheck.inspection.about_checks import example
 from dmlcheck.models.cases import Loaded, node_cases
 from dmlcheck.models.reference_nodes import ReferenceNodes, Uncomputed
 from dmlcheck.onnx.export.mappings import build
 from dmlcheck.onnx.export.records import TYPES, ExportedGraph, ExportedNode, GraphValue, Initializer
 from dmlcheck.reports.site.code import onnx_code, program
 from dmlcheck.reports.site.example import example_of
-from dmlcheck.specs.about import load_about
 from dmlcheck.specs.load import load_spec, operator_names
 from dmlcheck.validation import validate
 
@@ -79,10 +77,9 @@ def mapped_back(model: Any, inputs: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("operator", operator_names())
-def test_the_onnx_of_a_page_is_its_example(operator: str, bundled: dict[str, list[Case]]) -> None:
+def test_the_onnx_of_a_page_is_its_example(operator: str) -> None:
     spec = load_spec(operator)
-    case = example(load_about(operator), bundled[operator])
-    assert case is not None
+    case = example_case(operator)
     shown = example_of(spec, case)
     assert bool(shown.onnx) is ("ONNX" in spec.names and spec.short not in NOT_IN_ONNX)
     assert bool(shown.not_in_onnx) is (spec.short in NOT_IN_ONNX)
@@ -103,9 +100,8 @@ def test_the_onnx_of_a_page_is_its_example(operator: str, bundled: dict[str, lis
 
 
 @pytest.mark.parametrize("operator", [name for name in operator_names() if "ONNX" in load_spec(name).names])
-def test_the_onnx_of_a_page_becomes_its_desc_again(operator: str, bundled: dict[str, list[Case]]) -> None:
-    case = example(load_about(operator), bundled[operator])
-    assert case is not None
+def test_the_onnx_of_a_page_becomes_its_desc_again(operator: str) -> None:
+    case = example_case(operator)
     code = example_of(load_spec(operator), case).onnx
     if code.count("helper.make_node(") != 1:
         return  # several nodes become several operators
@@ -228,15 +224,14 @@ def test_a_number_of_any_type_goes_to_its_member() -> None:
 
 
 @pytest.mark.slow
-def test_the_examples_of_all_operators_compile(bundled: dict[str, list[Case]], tmp_path: Path) -> None:
+def test_the_examples_of_all_operators_compile(tmp_path: Path) -> None:
     compiler = shutil.which("g++") or shutil.which("clang++")
     if compiler is None:
         pytest.skip("no g++ or clang++ here, so the C++ of the examples was not compiled")
     (tmp_path / "DirectML.h").write_text(header() + REST, encoding="utf-8")
     parts = ['#include "DirectML.h"']
     for operator in operator_names():
-        case = example(load_about(operator), bundled[operator])
-        assert case is not None
+        case = example_case(operator)
         desc, _ = validate(operator, case.desc, case.level)
         assert desc is not None
         parts.append(f"namespace {operator}_ {{\n{program(desc).partition('#include <DirectML.h>')[2]}}}")

@@ -8,25 +8,23 @@ from pathlib import Path
 
 import pytest
 from commandline import dmlcheck
+from shipped import example_case
 
 from dmlcheck.api import load_cases
-from dmlcheck.cases.records import Case
 from dmlcheck.implementations.reference import Reference
-from dmlcheck.inspection.about_checks import example
 from dmlcheck.reports.site.example import Example, example_of, recipe_yaml
 from dmlcheck.running.one_case import Run, run_case
 from dmlcheck.specs.about import load_about
 from dmlcheck.specs.load import load_spec, operator_names
 
 
-def made(operator: str, bundled: dict[str, list[Case]]) -> Example:
-    case = example(load_about(operator), bundled[operator])
-    assert case is not None
+def made(operator: str) -> Example:
+    case = example_case(operator)
     return example_of(load_spec(operator), case)
 
 
-def test_a_grid_has_the_rows_and_matrices_of_its_tensor(bundled: dict[str, list[Case]]) -> None:
-    first, second, third = made("DML_OPERATOR_SPLIT", bundled).grids[1:]
+def test_a_grid_has_the_rows_and_matrices_of_its_tensor() -> None:
+    first, second, third = made("DML_OPERATOR_SPLIT").grids[1:]
     assert (first.name, first.role, first.data_type, first.sizes) == (
         "OutputTensors[0]",
         "output",
@@ -35,32 +33,30 @@ def test_a_grid_has_the_rows_and_matrices_of_its_tensor(bundled: dict[str, list[
     )
     assert [[[cell.text for cell in row] for row in matrix] for matrix in first.matrices] == [[["1", "2"], ["3", "4"]]]
     assert (len(second.matrices[0]), len(third.matrices[0])) == (1, 3)
-    channels = made("DML_OPERATOR_DEPTH_TO_SPACE", bundled).grids[0]
+    channels = made("DML_OPERATOR_DEPTH_TO_SPACE").grids[0]
     assert [len(matrix) for matrix in channels.matrices] == [2, 2, 2, 2]
 
 
-def test_larger_numbers_are_darker_and_none_is_cut_short(bundled: dict[str, list[Case]]) -> None:
-    output = made("DML_OPERATOR_CONVOLUTION", bundled).grids[-1]
+def test_larger_numbers_are_darker_and_none_is_cut_short() -> None:
+    output = made("DML_OPERATOR_CONVOLUTION").grids[-1]
     cells = [cell for matrix in output.matrices for row in matrix for cell in row]
     assert [cell.text for cell in cells] == ["5421.5", "6532.5", "8754.5", "9865.5"]
     assert [cell.shade for cell in cells] == [0, 1, 3, 4]
-    values = made("DML_OPERATOR_ELEMENT_WISE_IS_NAN", bundled).grids[0]
+    values = made("DML_OPERATOR_ELEMENT_WISE_IS_NAN").grids[0]
     assert [cell.text for cell in values.matrices[0][1]] == ["inf", "\N{MINUS SIGN}3", "\N{MINUS SIGN}inf"]
 
 
-def test_undefined_elements_are_any(bundled: dict[str, list[Case]]) -> None:
-    found = made("DML_OPERATOR_NONZERO_COORDINATES", bundled)
+def test_undefined_elements_are_any() -> None:
+    found = made("DML_OPERATOR_NONZERO_COORDINATES")
     (coordinates,) = (grid for grid in found.grids if grid.name == "OutputCoordinatesTensor")
     assert [[cell.text for cell in row] for row in coordinates.matrices[0][2:4]] == [["1", "2"], ["any", "any"]]
     assert found.has_undefined
-    assert not made("DML_OPERATOR_GEMM", bundled).has_undefined
+    assert not made("DML_OPERATOR_GEMM").has_undefined
 
 
-def test_the_attributes_are_those_of_the_desc(bundled: dict[str, list[Case]]) -> None:
-    assert made("DML_OPERATOR_ELEMENT_WISE_ADD1", bundled).attributes == (
-        ("FusedActivation", "{Type: ACTIVATION_RELU}"),
-    )
-    assert made("DML_OPERATOR_SLICE", bundled).attributes[0] == ("Offsets", "[0, 0, 1, 0]")
+def test_the_attributes_are_those_of_the_desc() -> None:
+    assert made("DML_OPERATOR_ELEMENT_WISE_ADD1").attributes == (("FusedActivation", "{Type: ACTIVATION_RELU}"),)
+    assert made("DML_OPERATOR_SLICE").attributes[0] == ("Offsets", "[0, 0, 1, 0]")
 
 
 RECIPES = [
@@ -95,8 +91,8 @@ def test_a_recipe_with_a_wrong_number_is_found(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("operator", operator_names())
-def test_the_yaml_is_valid_and_the_python_runs(operator: str, bundled: dict[str, list[Case]], tmp_path: Path) -> None:
-    shown = made(operator, bundled)
+def test_the_yaml_is_valid_and_the_python_runs(operator: str, tmp_path: Path) -> None:
+    shown = made(operator)
     path = tmp_path / "example.yaml"
     path.write_text(shown.yaml, encoding="utf-8")
     assert dmlcheck("validate", str(path)).exit_code == 0

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import pytest
-import site_pages
+from shipped import example_case
 
-from dmlcheck.inspection.about_checks import example
 from dmlcheck.reports.site.example import example_of
 from dmlcheck.reports.site.pictures.calculations import Asked, copied, counted_sources, in_words, value_of
 from dmlcheck.reports.site.pictures.table import pictures
@@ -54,7 +53,7 @@ def test_every_calculation_of_the_site_gives_its_result() -> None:
     found = 0
     for name in operator_names():
         about = load_about(name)
-        case = example(about, site_pages.bundled()[name])
+        case = example_case(name)
         assert case is not None
         for picture in pictures(about.family, case, example_of(load_spec(name), case).grids):
             for _, words in picture.lines:

@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pytest
-import site_pages
+from shipped import example_case
 
 from dmlcheck.cases.prepare import prepare
-from dmlcheck.inspection.about_checks import example
 from dmlcheck.reports.site.pictures.influence import Place, influences
-from dmlcheck.specs.about import load_about
 
 
 def of(operator: str) -> Mapping[Place, tuple[Place, ...]]:
     name = f"DML_OPERATOR_{operator}"
-    case = example(load_about(name), site_pages.bundled()[name])
-    assert case is not None
+    case = example_case(name)
     prepared = prepare(case)
     assert prepared.desc is not None
     return influences(prepared.desc, prepared.inputs)

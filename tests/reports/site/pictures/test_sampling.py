@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import pytest
-import site_pages
+from shipped import example_case
 
 from dmlcheck.cases.prepare import prepare
-from dmlcheck.inspection.about_checks import example
 from dmlcheck.reports.site.example import example_of
 from dmlcheck.reports.site.pictures.reads import Shown
 from dmlcheck.reports.site.pictures.sampling import region_of, resampled, row_of, sampled, shares_of
-from dmlcheck.specs.about import load_about
 from dmlcheck.specs.load import load_spec
 
 
 def shown(operator: str) -> Shown:
     name = f"DML_OPERATOR_{operator}"
-    case = example(load_about(name), site_pages.bundled()[name])
-    assert case is not None
+    case = example_case(name)
     prepared = prepare(case)
     assert prepared.desc is not None
     return Shown(prepared.desc, prepared.inputs, example_of(load_spec(name), case).grids)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import pytest
-import site_pages
 from lxml import etree
+from shipped import example_case
 
 from dmlcheck.cases.prepare import prepare
-from dmlcheck.inspection.about_checks import example
 from dmlcheck.reports.site.example import example_of
 from dmlcheck.reports.site.pictures.reads import Picture, Shown
 from dmlcheck.reports.site.pictures.table import DRAWINGS, WITHOUT, GateCell, Part, gated, gru, lstm, pictures, rnn
@@ -18,8 +17,7 @@ from dmlcheck.specs.load import load_spec, operator_names
 def drawn(operator: str) -> list[Picture]:
     name = f"DML_OPERATOR_{operator}"
     about = load_about(name)
-    case = example(about, site_pages.bundled()[name])
-    assert case is not None
+    case = example_case(name)
     return pictures(about.family, case, example_of(load_spec(name), case).grids)
 
 
@@ -112,8 +110,7 @@ def test_rnn_has_no_gate() -> None:
 def test_the_last_step_gives_the_output_of_the_example() -> None:
     for operator, output in (("LSTM", "Single"), ("GRU", "Sequence"), ("RNN", "Sequence")):
         name = f"DML_OPERATOR_{operator}"
-        case = example(load_about(name), site_pages.bundled()[name])
-        assert case is not None
+        case = example_case(name)
         prepared = prepare(case)
         assert prepared.desc is not None
         (picture,) = gated(Shown(prepared.desc, prepared.inputs, []))
