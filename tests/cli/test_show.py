@@ -89,8 +89,8 @@ def test_the_errata_of_one_operator_are_among_those_of_all() -> None:
 
 
 def test_an_erratum_without_a_source_has_its_basis_there() -> None:
-    errata = json.loads(dmlcheck("show", "ACTIVATION_SHRINK", "--errata", "--format", "json").stdout)["errata"]
-    (decided,) = (erratum for erratum in errata if erratum["id"] == "E2")
+    errata = json.loads(dmlcheck("show", "ELEMENT_WISE_IS_INFINITY", "--errata", "--format", "json").stdout)["errata"]
+    (decided,) = (erratum for erratum in errata if erratum["id"] == "E1")
     assert (decided["basis"], decided["measured"], decided["source"]) == ("our decision", False, "our decision")
 
 

@@ -175,7 +175,7 @@ def test_words_say_what_decides() -> None:
             QUANTIZE,
             {},
             False,
-            f"the published limit of {QUANTIZE}: integers are exact; beside a half, where rounding decides",
+            f"the published limit of {QUANTIZE}: integers are exact; close to a half, where rounding decides",
         ),
         ("REDUCE", {"Function": "SUM", "Axes": [3]}, False, "the formula of the operator: INT32 is exact"),
         (

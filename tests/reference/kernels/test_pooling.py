@@ -304,7 +304,7 @@ def test_windows_far_apart_take_little(strides: tuple[int, int], dilations: tupl
 
 
 def of_regions(x: Array, roi: Array, scale: float, height: int, width: int) -> Array:
-    """Return the largest elements of the parts of regions, NaN where there are none; no corner is beside a half."""
+    """Return the largest elements of the parts of regions, NaN where there are none; no corner is close to a half."""
     found = np.full((len(roi), x.shape[1], height, width), NAN)
     for number, (image, *coordinates) in enumerate(roi.tolist()):
         x1, y1, x2, y2 = (math.floor(Fraction(at) * Fraction(scale) + Fraction(1, 2)) for at in coordinates)

@@ -1,4 +1,4 @@
-"""Quantization: values against fractions, what is undefined, and what rounding may decide beside a half."""
+"""Quantization: values against fractions, what is undefined, and what rounding may decide close to a half."""
 
 from __future__ import annotations
 
