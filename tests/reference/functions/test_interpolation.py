@@ -211,10 +211,10 @@ def test_a_tile_gets_back_what_its_elements_have_a_part_in(rounding: Any) -> Non
         found = returned(gradient, [places], None, [tile], [30], rounding)
         assert found.value == pytest.approx(expected[tile.start : tile.stop])
         assert not np.any(found.where)
-    lost = np.where(places > 20, np.nan, places)
-    _, is_undefined, is_measured = with_measured(returned(gradient, [lost], None, [range(30)], [30], rounding))
-    assert np.all(is_measured)
-    assert not np.any(is_undefined)
+    for lost, is_known in ((np.where(places > 20, np.nan, places), False), (np.full(40, np.nan), True)):
+        _, is_undefined, is_measured = with_measured(returned(gradient, [lost], None, [range(30)], [30], rounding))
+        assert np.all(is_measured == is_known)
+        assert np.all(is_undefined != is_known)
 
 
 def dense(near: list[Share], size: int) -> Array:
