@@ -22,7 +22,10 @@ MISSED: dict[tuple[str, str], str] = {
     ("sin-1e-6", "ELEMENT_WISE_SIN"): "twice the error of CUDA's intrinsics, which is likely",
     ("sin-1e-6", "ELEMENT_WISE_TAN"): "twice the error of CUDA's intrinsics, which is likely",
     ("tanh-fraction", "MEAN_VARIANCE_NORMALIZATION"): "one case has TANH, of normalized values, which are too small",
-    ("root-5e-6", "ADAM_OPTIMIZER"): "the step is a small part of the parameters",
+    (
+        "ignored:Epsilon",
+        "LP_NORMALIZATION",
+    ): "a larger norm is the divisor where that is the larger of both, a right reading",
     ("root-5e-6", "BATCH_NORMALIZATION_TRAINING"): "one root a channel, whose error is less than that of the variance",
     ("root-5e-6", "MEAN_VARIANCE_NORMALIZATION*"): "one root a channel, whose error is less than that of the variance",
     (
