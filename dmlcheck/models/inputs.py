@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import zipfile
 import zlib
@@ -11,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.diagnostics.record import Finding
-from dmlcheck.diagnostics.wording import braces, did_you_mean
+from dmlcheck.diagnostics.wording import braces, did_you_mean, size_text
 from dmlcheck.files import npy
 from dmlcheck.files.npz import names_in, read_array
 from dmlcheck.files.plain import open_plain, reason
@@ -19,8 +20,10 @@ from dmlcheck.onnx.descs.node import Unmapped
 from dmlcheck.onnx.model.file import NO_NAMES, place_of
 from dmlcheck.onnx.model.input_uses import Use, uses_of
 from dmlcheck.onnx.reading import Unreadable, element_type, first_line, tensor_in
+from dmlcheck.values.memory import available_bytes
 
 _MOST_WHOLE = 100  # random whole numbers that index nothing are below this
+_DRAWN = 8  # bytes of a random number, before it has its type
 _PAST = "past"  # part of the names of sizes that count earlier runs' steps, which may be 0
 
 
@@ -147,6 +150,9 @@ def random_inputs(model: Any, weights: Mapping[str, Any], sizes: Mapping[str, in
     if findings:
         return ModelInputs({}, tuple(findings))
     shapes = {one.name: tuple(_size(size, sizes) or 0 for size in one.sizes) for one in wanted}
+    large = _too_large(wanted, shapes)
+    if large is not None:
+        return ModelInputs({}, (large,))
     declared = {value.name: own for value in model.graph.output if (own := _declared(value))}
     known = {**declared, **{tensor.name: tuple(tensor.dims) for tensor in weights.values()}, **shapes}
     uses = uses_of(model, known)
@@ -195,6 +201,20 @@ def _unusable(wanted: list[Input], sizes: Mapping[str, int]) -> Iterator[Finding
         if one.dtype is None:
             problem = f"the input {one.name} is {one.kind}, which has no random values"
             yield Finding("not-mapped", (), {"problem": problem})
+
+
+def _too_large(wanted: list[Input], shapes: Mapping[str, tuple[int, ...]]) -> Finding | None:
+    """Return the finding for inputs that do not fit into the memory of this machine, or None; nothing is allocated."""
+    needs = {one.name: math.prod(shapes[one.name]) * (_DRAWN + one.dtype.itemsize) for one in wanted}
+    need, have = sum(needs.values()), available_bytes()
+    if have is None or need <= have:
+        return None
+    largest = max(needs, key=lambda name: needs[name])
+    params = {"need": f"take {size_text(need)}", "have": size_text(have)}
+    tensors = f"the model's inputs, {largest} {braces(shapes[largest])} the largest,"
+    has_names = any(isinstance(size, str) for one in wanted for size in one.sizes)
+    help = "give smaller sizes with --dim NAME=SIZE" if has_names else None
+    return Finding("tensor-too-large", (), {"tensors": tensors, **params}, help)
 
 
 def _size(size: int | str, sizes: Mapping[str, int]) -> int | None:

@@ -205,6 +205,22 @@ def test_sizes_without_a_name_are_asked_for_by_their_place() -> None:
     assert finding.help == "run with --dim x:0=SIZE --dim n=SIZE --dim z:0=SIZE, or give arrays with --inputs FILE.npz"
 
 
+@pytest.mark.parametrize(
+    ("size", "sizes", "help"), [("n", {"n": 2**28}, "give smaller sizes with --dim NAME=SIZE"), (2**28, {}, None)]
+)
+def test_inputs_that_do_not_fit_into_memory_are_not_made(
+    monkeypatch: pytest.MonkeyPatch, size: Any, sizes: dict[str, int], help: str | None
+) -> None:
+    """2**28 elements of FLOAT32, and the numbers of 64 bits that are drawn for them: 3 GiB."""
+    monkeypatch.setattr(model_inputs, "available_bytes", lambda: 2**30)
+    made = model([node("Add", "x z", "y")], {"x": [1, size], "z": [3]}, {"y": [None]})
+    (finding,) = random_inputs(made, sizes, 0).findings
+    assert (finding.rule, finding.help) == ("tensor-too-large", help)
+    assert finding.message == (
+        "the model's inputs, x {1, 268435456} the largest, take 3.0 GiB, and this machine has 1.0 GiB to spare"
+    )
+
+
 def test_inputs_that_are_no_tensors_have_no_random_values() -> None:
     from onnx import helper
 

@@ -92,7 +92,7 @@ def _use(name: str, readers: Mapping[str, list[tuple[Any, int]]], sizes: Mapping
 def _reached(name: str, readers: Mapping[str, list[tuple[Any, int]]]) -> Iterator[tuple[Any, int, bool]]:
     """Yield the nodes that read an input, or its elements in another form, with the position of the input.
 
-    The last value says whether they read others beside it, in one tensor.
+    The last value says whether they read it joined with others, in one tensor.
     """
     waiting, seen = [(name, False)], {name}
     while waiting:
@@ -135,6 +135,7 @@ Made = Callable[[tuple[int, ...]], Sequence[int]]
 FACTOR = (1.0, 2.0)  # floats in which a scale is large enough, and not too large
 _SHARE = (0.0, 1.0)
 _MOST_COUNT = 5  # a size or a number of rounds is below it
+_LARGEST = 2**32  # of more columns no factors are sought
 
 
 class Reader(NamedTuple):
@@ -306,7 +307,8 @@ def _blocks(reader: Reader, count: int) -> _Blocks:
     rows, columns = reader.size(0, -2), reader.size(0, -1)
     strides, dilations = (reader.attributes(name, count, 1) for name in ("strides", "dilations"))
     pads = reader.attributes("pads", 2 * count, 0)
-    if count < 1 or (len(strides), len(dilations), len(pads)) != (count, count, 2 * count):
+    is_odd = count < 1 or (len(strides), len(dilations), len(pads)) != (count, count, 2 * count)
+    if is_odd or max(rows, columns) > _LARGEST:
         return _Blocks([1] * count, [1] * count)
     padding = [pads[axis] + pads[axis + count] for axis in range(count)]
     channels, *image = reader.given()[1:] or (0,)
@@ -329,9 +331,9 @@ def _factors(number: int, count: int) -> Iterator[list[int]]:
     if count == 1:
         yield [number]
         return
-    for first in range(1, number + 1):
-        if number % first == 0:
-            yield from ([first, *rest] for rest in _factors(number // first, count - 1))
+    small = [first for first in range(1, math.isqrt(number) + 1) if number % first == 0]
+    for first in sorted({*small, *(number // each for each in small)}):
+        yield from ([first, *rest] for rest in _factors(number // first, count - 1))
 
 
 def _image(reader: Reader) -> Made:

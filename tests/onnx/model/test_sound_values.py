@@ -104,3 +104,11 @@ def test_blocks_of_an_image_make_as_many_columns_as_there_are() -> None:
     found = made_up(made)
     assert (found["i"].tolist(), found["b"].tolist()) == ([4, 7], [2, 3])
     assert run(made, {"x": np.zeros((1, 6, 14), np.float32), "i": found["i"], "b": found["b"]}) is None
+
+
+def test_of_more_columns_than_a_tensor_may_have_no_factors_are_sought() -> None:
+    columns = node("Col2Im", "x i b", "y")
+    for index in (1, 2):
+        made = input_uses.related(columns, index, {"x": [1, 4, 2**61 - 1]})
+        assert made is not None
+        assert list(made((2,))) == [1, 1]
