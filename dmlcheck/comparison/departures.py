@@ -69,9 +69,9 @@ def _stay(like: Array, scales: Any, input_offsets: Any, output_offsets: Any) -> 
 def _blocks(sizes: Sequence[int], lines: Sequence[int]) -> list[int]:
     """Return the elements of a block along each axis; `lines` are the axes as they lie in memory.
 
-    The elements beside a place are those that an InputPixelOffset limited to [0, 1] gives. Along one axis that is so
-    for the first element of each block alone: the others are on the line through those beside the place. It is the last
-    axis of one block, or of two or more, after which the sizes make up a BLOCK, or else the first one.
+    The neighbours of a place are the elements that an InputPixelOffset limited to [0, 1] gives. Along one axis that is
+    so only for the first element of each block: the others are on the line through the neighbours of its place. It is
+    the last axis of one block, or of two or more, after which the sizes make up a BLOCK, or else the first one.
     """
     blocks = [next(own for own in BLOCKS if size == own or size >= 2 * own) for size in sizes]
     after = (math.prod(sizes[other] for other in lines[place + 1 :]) for place in range(len(lines)))

@@ -164,7 +164,8 @@ def _errors(inputs: Mapping[str, Any], spread: Spread, power: int) -> Iterator[d
     for factor in factors:
         if isinstance(inputs[factor], Ball):
             none = {label: np.zeros_like(x) for label, x in errors.items()}
-            sizes = {label: np.abs(_numbers(x)) ** power for label, x in inputs.items() if label in spread.multiplied}
+            multiplied = [label for label in inputs if parameter(label) in spread.multiplied]
+            sizes = {label: np.abs(_numbers(inputs[label])) ** power for label in multiplied}
             yield {**none, **sizes, factor: errors[factor], **places}
 
 
@@ -283,17 +284,17 @@ def add_shared(
 
     `shared` has the correlated errors of inputs by label, and `compute` returns the bounds of the outputs for inputs.
     """
-    jumps = row(desc.spec.operator).kernel.jumps
+    kernel = row(desc.spec.operator).kernel
     # The results jump where the operands are within their errors of a limit.
-    if jumps == WHOLE_STEPS or any(one.tensor.data_type not in FORMATS for one in bounded.values()):
+    if kernel.jumps == WHOLE_STEPS or any(one.tensor.data_type not in FORMATS for one in bounded.values()):
         if shared:
             for label, other in compute(inputs, has_one_cause=True).items():
                 bounded[label].widen(other.radius)
         for one in bounded.values():
             one.shared = one.radius
-    elif row(desc.spec.operator).kernel.tiles is ELEMENTS:
+    elif kernel.tiles is ELEMENTS:
         _of_elements(desc, inputs, shared, bounded, compute)
-    elif shared or row(desc.spec.operator).kernel.interpolates:
+    elif shared or kernel.interpolates:
         _of_sums(desc, inputs, shared, bounded, compute)
 
 

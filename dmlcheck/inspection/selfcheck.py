@@ -400,7 +400,7 @@ def kernel_row_problems(spec: OperatorSpec, row: Kernel) -> Iterator[str]:
 
 def _spread_problems(spec: OperatorSpec, spread: Spread) -> Iterator[str]:
     tensors = {parameter(field.name) for field in spec.inputs}
-    for name in (*spread.places, *spread.factors):
+    for name in (*spread.places, *spread.factors, *spread.multiplied):
         if name not in tensors:
             yield f"the row spreads errors by {name}, which is no input"
     if spread.by not in (TERMS, NORMS, RANKS):

@@ -286,7 +286,7 @@ class Spread(NamedTuple):
     the elements: it moves elements, takes the largest, or adds them up, so that the squares of independent errors add
     up. NORMS: the same for sums of other powers, in which the errors themselves add up. RANKS: elements are sorted. By
     parameter, `places` are tensors that say where elements are, whose errors nothing bounds, and `factors` multiply the
-    elements, of the tensors with the labels `multiplied`. With `of_floats` it is so where all outputs are floats.
+    elements of those that are `multiplied`. With `of_floats` it is so where all outputs are floats.
     """
 
     by: str = TERMS

@@ -37,6 +37,11 @@ def test_a_kernel_without_a_spec_and_a_spec_without_a_kernel_are_found() -> None
         (GEMM, {"seeks": "all"}, "the row says all, which is none of place, mark"),
         (GATHER, {"spread": Spread("far")}, "the row spreads errors as far, which is not possible"),
         (GATHER, {"spread": Spread(places=("index",))}, "the row spreads errors by index, which is no input"),
+        (
+            GATHER,
+            {"spread": Spread(multiplied=("InputTensor",))},
+            "the row spreads errors by InputTensor, which is no input",
+        ),
         (GATHER, {"spread": Spread(RANKS)}, "the row sorts elements, and there is no OutputValueTensor"),
     ],
 )

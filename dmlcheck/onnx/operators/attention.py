@@ -27,7 +27,7 @@ def _attention(node: OnnxNode) -> list[Counterpart]:
         raise Unmapped("Attention with a softcap, which DirectML's attention does not have")
     query, key = _heads_apart(node, 0, "q_num_heads"), _heads_apart(node, 1, "kv_num_heads")
     tensors: dict[str, Any] = {
-        name: values if "Past" in name else _heads_beside(values)
+        name: values if "Past" in name else _merged_heads(values)
         for index, name in _INPUTS.items()
         if (values := node.optional(index)) is not None and values.size
     }
@@ -63,7 +63,7 @@ def _heads_apart(node: OnnxNode, index: int, attribute: str) -> TensorRef:
     return x.reshape(batch, length, heads, hidden // heads).transpose((0, 2, 1, 3))
 
 
-def _heads_beside(x: TensorRef) -> TensorRef:
+def _merged_heads(x: TensorRef) -> TensorRef:
     """Return values with the heads side by side in the last dimension."""
     if x.ndim != 4:
         return x
@@ -80,7 +80,7 @@ def _of_heads(query: int, key: int) -> tuple[str, dict[str, int]]:
 def _outputs(node: OnnxNode) -> Iterator[tuple[str, TensorRef]]:
     for index, name in _OUTPUTS.items():
         if node.gives(index):
-            yield name, node.output(index) if "Present" in name else _heads_beside(node.output(index))
+            yield name, node.output(index) if "Present" in name else _merged_heads(node.output(index))
 
 
 def _note(node: OnnxNode) -> str | None:

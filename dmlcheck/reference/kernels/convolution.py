@@ -121,7 +121,7 @@ KERNELS: dict[str, Kernel] = {
         CONVOLVED,
         sums=PRODUCTS,
         algorithms=(WINOGRAD,),
-        spread=Spread(factors=("filter",), multiplied=("InputTensor",)),
+        spread=Spread(factors=("filter",), multiplied=("input",)),
     ),
     "CONVOLUTION_INTEGER": Kernel(convolution_integer, QUANTIZED, overflow="all"),
     "QUANTIZED_LINEAR_CONVOLUTION": Kernel(quantized_linear_convolution, QUANTIZED, sums=PRODUCTS),
