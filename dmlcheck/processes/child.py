@@ -173,8 +173,8 @@ class IsolatedChild(Child):
 
     def kill(self) -> None:
         """End the process at once, with those that it started, and keep the end of its output as `errors`."""
+        kill(self.process)  # before the connection closes: once the child has ended, what it started is not found
         self.connection.close()
-        kill(self.process)
         self.process.wait()
         if not self.written.closed:
             with self.written:

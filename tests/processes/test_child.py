@@ -232,7 +232,10 @@ def test_the_end_of_the_parent_ends_a_child_that_is_busy() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="seen in /proc")
-def test_a_process_that_an_isolated_child_started_ends_with_it(folder: Path) -> None:
+def test_a_process_that_an_isolated_child_started_ends_with_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long it takes until it is looked for: a child that could end before would leave it."""
+    kill = module.kill
+    monkeypatch.setattr(module, "kill", lambda process: (time.sleep(0.3), kill(process)))
     with isolated() as child:
         assert child.ask(("start", 60), SOON) > 0
     assert left_of(folder) == []
