@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import Any, NamedTuple, Protocol
@@ -69,6 +70,8 @@ class DetachedOrigin(NamedTuple):
 
 
 REFERENCE_ONLY = "reference-only"  # the tag of a case whose expected values are exact results, rounded once
+DOCUMENTED = "documented"  # the tag of a case that has nothing of what was only measured
+_OF_A_RELEASE = re.compile(r"\bDirectML \d+\.\d+")  # in the source of measured values
 
 
 class Case(NamedTuple):
@@ -103,6 +106,16 @@ class Case(NamedTuple):
     def position(self) -> Position:
         """Where the case starts in its file."""
         return self.origin.position()
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether the expected values were measured: the source names a release of DirectML."""
+        return self.source is not None and _OF_A_RELEASE.search(self.source) is not None
+
+    @property
+    def is_documented(self) -> bool:
+        """Whether its tag says that it has a value where the documentation defines one, and `any` elsewhere."""
+        return DOCUMENTED in self.tags and not self.is_measured
 
     @property
     def is_plain_desc(self) -> bool:

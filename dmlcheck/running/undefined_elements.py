@@ -32,6 +32,10 @@ _NOT_ANY = _Disagreement(
     "is {value}, but the result is undefined, and the case has `any` for other elements",
     "write `any` here too; `dmlcheck show {operator}` lists what is undefined, and why",
 )
+_NOT_DOCUMENTED = _Disagreement(
+    "is {value}, but the documentation leaves it undefined, and the case has the tag `documented`",
+    "write `any`; or, if DirectML gives the value, leave the tag out and name its release in `source`",
+)
 
 
 def masks_of(computed: Mapping[str, ComputedOutput], *, with_measured: bool = False) -> Masks:
@@ -59,21 +63,25 @@ def is_all_any(prepared: Prepared) -> bool:
 def disagreements(
     case: Case, prepared: Prepared, given: Mapping[str, Any], is_undefined: Masks, is_open: Masks | None = None
 ) -> Iterator[Finding]:
-    """Yield the disagreements of a case that has `any` and the reference: a finding for each kind and output.
+    """Yield the disagreements of a case and the reference about undefined elements: a finding for each kind and output.
 
-    A case without `any` says nothing about undefined elements, and any value of it for one is right. `given` has the
-    outputs of the reference, `is_undefined` the masks of its undefined elements, and `is_open` of those that are
-    undefined but measured as well: a case may have the value or `any` for them.
+    A case without `any` says nothing about undefined elements, and any value of it for one is right, unless its tag
+    says that it is as documented. `given` has the outputs of the reference, `is_undefined` the masks of its undefined
+    elements, and `is_open` of those that are undefined but measured as well: other cases may have the value or `any`
+    for them.
     """
-    if not prepared.is_any:
+    is_documented = case.is_documented
+    if not (prepared.is_any or is_documented):
         return
+    is_open = is_open or is_undefined
+    to_mark, as_value = (is_open, _NOT_DOCUMENTED) if is_documented else (is_undefined, _NOT_ANY)
     for name, (_, expected) in prepared.expected.items():
-        marked, wanted = is_undefined.get(name), prepared.is_any.get(name)
+        marked, wanted = to_mark.get(name), prepared.is_any.get(name)
         if marked is None and wanted is None:
             continue
         for mask, values, kind in (
-            (_without(wanted, (is_open or is_undefined).get(name)), given[name], _NOT_OPEN),
-            (_without(marked, wanted), expected, _NOT_ANY),
+            (_without(wanted, is_open.get(name)), given[name], _NOT_OPEN),
+            (_without(marked, wanted), expected, as_value),
         ):
             if mask is not None and mask.any():
                 yield _finding(case, name, mask, values, kind)

@@ -370,19 +370,33 @@ def test_directml_alone_is_judged_by_what_was_measured(given: int, outcomes: lis
         assert [run_case(one, Run(answering(answer, **said))).outcome for said in (DIRECTML, {})] == outcomes
 
 
-def test_the_reference_gives_what_was_measured() -> None:
-    desc = {
-        name: {"DataType": "UINT8" if name == "OutputTensor" else "FLOAT32", "Sizes": [1]}
-        for name in ("InputTensor", "ScaleTensor", "OutputTensor")
-    }
+QUANTIZED = {
+    name: {"DataType": "UINT8" if name == "OutputTensor" else "FLOAT32", "Sizes": [1]}
+    for name in ("InputTensor", "ScaleTensor", "OutputTensor")
+}
+
+
+@pytest.mark.parametrize(
+    ("output", "said", "outcome", "rules"),
+    [
+        (0, {}, "passed", []),
+        (1, {}, "skipped", []),
+        ("any", {}, "passed", []),
+        (0, {"source": "DirectML 1.15.4 on a device"}, "passed", []),
+        (1, {"source": "DirectML 1.15.4 on a device"}, "failed", ["output-mismatch"]),
+        (0, {"tags": ("documented",)}, "failed", ["unspecified-mismatch"]),
+        ("any", {"tags": ("documented",)}, "passed", []),
+        (0, {"tags": ("documented",), "source": "DirectML 1.15.4 on a device"}, "passed", []),
+    ],
+)
+def test_the_reference_gives_what_was_measured(
+    output: Any, said: dict[str, Any], outcome: str, rules: list[str]
+) -> None:
     inputs = {"InputTensor": [math.nan], "ScaleTensor": [1]}
-    found = [
-        run_case(
-            case(operator="ELEMENT_WISE_QUANTIZE_LINEAR", desc=desc, inputs=inputs, outputs=outputs), Run(Reference())
-        )
-        for outputs in ({"OutputTensor": [0]}, {"OutputTensor": [1]}, {"OutputTensor": ["any"]})
-    ]
-    assert [each.outcome for each in found] == ["passed", "skipped", "passed"]
+    outputs = {"OutputTensor": [output]}
+    given = case(operator="ELEMENT_WISE_QUANTIZE_LINEAR", desc=QUANTIZED, inputs=inputs, outputs=outputs, **said)
+    found = run_case(given, Run(Reference()))
+    assert (found.outcome, [each.rule for each in found.diagnostics]) == (outcome, rules)
 
 
 @pytest.mark.slow
