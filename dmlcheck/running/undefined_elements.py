@@ -36,6 +36,10 @@ _NOT_DOCUMENTED = _Disagreement(
     "is {value}, but the documentation leaves it undefined, and the case has the tag `documented`",
     "write `any`; or, if DirectML gives the value, leave the tag out and name its release in `source`",
 )
+_NOT_MEASURED = _Disagreement(
+    "is {value}, which `source` says was measured, but the reference leaves it undefined",
+    "write `any`: `dmlcheck show {operator}` lists what is undefined, and why",
+)
 
 
 def masks_of(computed: Mapping[str, ComputedOutput], *, with_measured: bool = False) -> Masks:
@@ -70,11 +74,15 @@ def disagreements(
     elements, and `is_open` of those that are undefined but measured as well: other cases may have the value or `any`
     for them.
     """
-    is_documented = case.is_documented
-    if not (prepared.is_any or is_documented):
-        return
     is_open = is_open or is_undefined
-    to_mark, as_value = (is_open, _NOT_DOCUMENTED) if is_documented else (is_undefined, _NOT_ANY)
+    if case.is_documented:
+        to_mark, as_value = is_open, _NOT_DOCUMENTED
+    elif case.is_measured:
+        to_mark, as_value = is_undefined, _NOT_MEASURED
+    elif prepared.is_any:
+        to_mark, as_value = is_undefined, _NOT_ANY
+    else:
+        return
     for name, (_, expected) in prepared.expected.items():
         marked, wanted = to_mark.get(name), prepared.is_any.get(name)
         if marked is None and wanted is None:

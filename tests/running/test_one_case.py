@@ -399,6 +399,22 @@ def test_the_reference_gives_what_was_measured(
     assert (found.outcome, [each.rule for each in found.diagnostics]) == (outcome, rules)
 
 
+def test_a_measured_value_that_the_reference_leaves_undefined_is_told() -> None:
+    tensor = {"DataType": "FLOAT32", "Sizes": [2]}
+    given = case(
+        operator="ACTIVATION_THRESHOLDED_RELU",
+        desc={"InputTensor": tensor, "OutputTensor": tensor, "Alpha": 1},
+        inputs={"InputTensor": [math.nan, 2]},
+        outputs={"OutputTensor": [7, 2]},
+        source="DirectML 1.15.4 on a device",
+    )
+    (found,) = run_case(given, Run(Reference())).diagnostics
+    assert (
+        found.message
+        == "OutputTensor[0] is 7.0, which `source` says was measured, but the reference leaves it undefined"
+    )
+
+
 @pytest.mark.slow
 def test_the_reference_gives_the_results_of_all_cases_that_were_measured() -> None:
     run = Run(like_reference(**DIRECTML))

@@ -110,8 +110,8 @@ def power_of_integers(input: Any, exponent: Any, *, output_type: str) -> Any:
     x, y = input.astype(np.int64), exponent.astype(np.int64)
     inverse = np.where(x == 1, 1, np.where(x == -1, 1 - 2 * (y % 2), 0))
     whole = np.where(y < 0, inverse, np.power(x, np.maximum(y, 0)))
-    exact = np.where(y < 0, inverse, np.rint(np.float_power(x, np.maximum(y, 0))))
-    is_measured = overflows(output_type, exact) | (y < 0) & (np.abs(x) > 1) | (x == 0) & (y == 0)
+    is_measured = overflows(output_type, np.rint(np.float_power(x, np.maximum(y, 0))))
+    is_measured = is_measured | (y < 0) & (np.abs(x) > 1) | (x == 0) & (y == 0)
     return PartlyUndefined(AsMeasured(stored(whole, output_type), is_measured), (x == 0) & (y < 0))
 
 

@@ -56,8 +56,8 @@ def known(found: Any, where: Any, indices: Any) -> Any:
 
 def in_32_bits(indices: Any) -> bool:
     """Whether all indices are held by 32 bits, with a sign unless these are their type."""
-    most = np.iinfo(np.uint32 if indices.dtype == np.uint32 else np.int32).max
-    return bool(((indices <= most) & ((indices >= -most) | (indices.dtype.kind == "u"))).all())
+    held = np.iinfo(np.uint32 if indices.dtype == np.uint32 else np.int32)
+    return bool((indices.max(initial=0) <= held.max) and (indices.min(initial=0) >= held.min))
 
 
 def last_dimensions(x: Any, count: int) -> tuple[Any, bool]:

@@ -52,7 +52,7 @@ def constant_pow(input: Any, *, exponent: Any, output_type: str) -> Any:
     """
     is_0 = of_values(lambda x: x == 0, input)
     if of_values(np.isnan, exponent):
-        return PartlyUndefined(AsMeasured(np.full(is_0.shape, np.nan), where=True), is_0)
+        return as_measured_powers(np.full(is_0.shape, np.nan), np.ones_like(is_0), is_0, output_type)
     of_infinity = of_values(lambda x, y: (np.floor(y) < y) & (x == -np.inf), input, exponent)
     value = np.power(np.where(of_infinity, np.inf, input), exponent) if of_infinity.any() else np.power(input, exponent)
     may_be_nan = of_values(lambda x, y: (y == 0) & ~np.isfinite(x), input, exponent) | of_infinity
