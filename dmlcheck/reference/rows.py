@@ -264,6 +264,8 @@ Tiles = (
 UNCUT = Cut(())  # one tile
 
 
+FROM_0_TO_1, FROM_MINUS_1_TO_1 = (0.0, 1.0), (-1.0, 1.0)  # ranges
+
 OVERFLOWS = ("", "narrow", "all")
 PRODUCTS, VARIANCE = "products", "variance"
 SUMS = ("", PRODUCTS, VARIANCE)

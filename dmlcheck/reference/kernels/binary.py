@@ -60,12 +60,11 @@ def mean_of_integers(a: Any, b: Any, *, output_type: str) -> Any:
     return alternatives(*(x // 2 + up for x in sums for up in (x % 2 * (x < 0), 0, x % 2)))
 
 
-def chosen(ufunc: np.ufunc, other: np.ufunc) -> Callable[..., Any]:
+def chosen(ufunc: np.ufunc) -> Callable[..., Any]:
     """Return the formula of MIN or MAX of floats; NaN is undefined, and DirectML leaves it out."""
 
     def formula(a: Any, b: Any) -> Any:
-        value = ufunc(a, b)
-        return AsMeasured(other(a, b), np.isnan(value))
+        return AsMeasured(ufunc(a, b), np.isnan(a) | np.isnan(b))
 
     return formula
 
@@ -118,7 +117,7 @@ def power_of_integers(input: Any, exponent: Any, *, output_type: str) -> Any:
 def _power_of_floats(x: Any, y: Any, output_type: str) -> Any:
     found = np.float_power(x, y)
     low, value, high = (np.trunc(np.clip(found * by, *limits(output_type))) for by in (1 - _DOUBT, 1, 1 + _DOUBT))
-    in_doubt = (low != high) & ~np.isnan(found) | (x == 0) & (y <= 0) | ~np.isfinite(y)
+    in_doubt = (low != high) & ~np.isnan(found) | (x == 0) & (y < 0) | ~np.isfinite(y)
     return PartlyUndefined(AsMeasured(np.where(np.isnan(found), 0, value), where=True), in_doubt)
 
 
@@ -186,9 +185,9 @@ KERNELS: dict[str, Kernel] = {
     "ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL": exact(np.less_equal),
     "ELEMENT_WISE_LOGICAL_OR": exact(np.logical_or),
     "ELEMENT_WISE_LOGICAL_XOR": exact(np.logical_xor),
-    "ELEMENT_WISE_MAX": exact(flushing(chosen(np.maximum, np.fmax)), integers=np.maximum),
+    "ELEMENT_WISE_MAX": exact(flushing(chosen(np.fmax)), integers=np.maximum),
     "ELEMENT_WISE_MEAN": elementwise(mean, integers=mean_of_integers),
-    "ELEMENT_WISE_MIN": exact(flushing(chosen(np.minimum, np.fmin)), integers=np.minimum),
+    "ELEMENT_WISE_MIN": exact(flushing(chosen(np.fmin)), integers=np.minimum),
     "ELEMENT_WISE_MODULUS_FLOOR": modulus(np.remainder),
     "ELEMENT_WISE_MODULUS_TRUNCATE": modulus(np.fmod),
     "ELEMENT_WISE_MULTIPLY": elementwise(np.multiply, overflow="narrow"),

@@ -54,7 +54,7 @@ def dequantize(input: Any, quantizations: Sequence[Any], *, input_type: str, out
 def middle(data_type: str) -> float:
     """Return the zero point of a type where none is given: 0 if it is signed, else the middle of its range."""
     least, most = limits(data_type)
-    return 0 if least else (most + 1) // 2
+    return 0 if least else most // 2 + 1
 
 
 BLOCKS = Cut(needs={"quantizations": repeated})

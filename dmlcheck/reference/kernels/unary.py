@@ -14,7 +14,7 @@ from dmlcheck.reference.functions.several_ways import as_measured_powers, of_val
 from dmlcheck.reference.functions.special import erf
 from dmlcheck.reference.limits.work import BLOCKS_OF_CHANNELS
 from dmlcheck.reference.results import AsMeasured, PartlyUndefined, flushing, or_nan
-from dmlcheck.reference.rows import WHOLE_STEPS, Cut, Kernel, elementwise, exact
+from dmlcheck.reference.rows import FROM_MINUS_1_TO_1, WHOLE_STEPS, Cut, Kernel, elementwise, exact
 
 
 def absolute(input: Any) -> Any:
@@ -187,9 +187,9 @@ KERNELS: dict[str, Kernel] = {
     "ELEMENT_WISE_CLIP": exact(flushing(clip), integers=clip_integers),
     "ELEMENT_WISE_CLIP1": exact(flushing(clip1)),
     "ELEMENT_WISE_CONSTANT_POW": elementwise(flushing(constant_pow), domain=(0.1, 9)),
-    "ELEMENT_WISE_COS": elementwise(np.cos, range=(-1.0, 1.0)),
+    "ELEMENT_WISE_COS": elementwise(np.cos, range=FROM_MINUS_1_TO_1),
     "ELEMENT_WISE_COSH": elementwise(np.cosh, domain=(-8, 8)),
-    "ELEMENT_WISE_ERF": elementwise(erf, range=(-1.0, 1.0)),
+    "ELEMENT_WISE_ERF": elementwise(erf, range=FROM_MINUS_1_TO_1),
     "ELEMENT_WISE_EXP": elementwise(np.exp, domain=(-9, 9)),
     "ELEMENT_WISE_FLOOR": exact(flushing(floor), jumps=WHOLE_STEPS),
     "ELEMENT_WISE_IDENTITY": exact(identity),
@@ -201,11 +201,11 @@ KERNELS: dict[str, Kernel] = {
     "ELEMENT_WISE_RECIP": elementwise(np.reciprocal),
     "ELEMENT_WISE_ROUND": exact(round_, jumps=WHOLE_STEPS),
     "ELEMENT_WISE_SIGN": exact(flushing(sign), jumps=WHOLE_STEPS),
-    "ELEMENT_WISE_SIN": elementwise(np.sin, range=(-1.0, 1.0)),
+    "ELEMENT_WISE_SIN": elementwise(np.sin, range=FROM_MINUS_1_TO_1),
     "ELEMENT_WISE_SINH": elementwise(np.sinh, domain=(-8, 8)),
     "ELEMENT_WISE_SQRT": elementwise(flushing(sqrt), domain=(0.01, 60)),
     "ELEMENT_WISE_TAN": elementwise(np.tan, domain=(-1.3, 1.3)),
-    "ELEMENT_WISE_TANH": elementwise(np.tanh, range=(-1.0, 1.0)),
+    "ELEMENT_WISE_TANH": elementwise(np.tanh, range=FROM_MINUS_1_TO_1),
     "ELEMENT_WISE_THRESHOLD": exact(threshold, integers=threshold_integers),
     "VALUE_SCALE_2D": Kernel(value_scale_2d, Cut(blocks=BLOCKS_OF_CHANNELS)),
 }
