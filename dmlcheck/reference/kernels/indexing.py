@@ -60,10 +60,9 @@ def in_32_bits(indices: Any) -> bool:
     return bool((indices.max(initial=0) <= held.max) and (indices.min(initial=0) >= held.min))
 
 
-def last_dimensions(x: Any, count: int) -> tuple[Any, bool]:
-    """Return the part of a tensor at index 0 of all dimensions but the last `count`, and whether it has other parts."""
-    lead = x.ndim - count
-    return x[(*[0] * lead, ...)], any(size > 1 for size in x.shape[:lead])
+def last_dimensions(x: Any, count: int) -> Any:
+    """Return the part of a tensor at index 0 of all dimensions but the last `count`."""
+    return x[(*[0] * (x.ndim - count), ...)]
 
 
 # ---- gathering
@@ -75,10 +74,10 @@ def gather(input: Any, indices: Any, *, axis: int, index_dimensions: int) -> Any
     l are the coordinates before Axis, t the ones after it, b the ones in the last IndexDimensions dimensions of
     IndicesTensor.
     """
-    own, is_undefined = last_dimensions(indices, index_dimensions)
+    own = last_dimensions(indices, index_dimensions)
     at, outside = last_outside(own, input.shape[axis])
     mark = with_ones_after(np.asarray(outside), input.ndim - axis - 1)
-    return known(PartlyUndefined(picked(input, at, axis), is_undefined), mark, own)
+    return known(PartlyUndefined(picked(input, at, axis), own.size < indices.size), mark, own)
 
 
 def gather_elements(input: Any, indices: Any, *, axis: int) -> Any:
@@ -100,15 +99,14 @@ def gather_nd1(
     b are the coordinates of the first BatchDimensionCount dimensions in use. The last dimension of Indices has the
     coordinates of a tuple; t are the coordinates after those.
     """
-    x, is_undefined = last_dimensions(input, input_dimension_count)
-    tuples, more = last_dimensions(indices, indices_dimension_count)
+    x, tuples = last_dimensions(input, input_dimension_count), last_dimensions(indices, indices_dimension_count)
     count, width, batches = tuples.ndim - 1, tuples.shape[-1], batch_dimension_count
     own = np.ogrid[tuple(map(slice, tuples.shape[:batches]))]
     batch = [with_ones_after(at, count - batches) for at in own]
     each = map(last_outside, np.moveaxis(tuples, -1, 0), x.shape[batches : batches + width])
     at, outside = zip(*each, strict=True)
     mark = with_ones_after(np.asarray(reduce(np.logical_or, outside)), x.ndim - batches - width)
-    found = PartlyUndefined(x[(*batch, *at)], is_undefined or more)
+    found = x[(*batch, *at)]
     return known(found, mark, tuples) if width == 1 else PartlyUndefined(found, mark)
 
 
@@ -138,19 +136,18 @@ def scatter(input: Any, indices: Any, updates: Any, *, axis: int) -> Any:
 
 def scatter_nd(
     input: Any, indices: Any, updates: Any, *, input_dimension_count: int, indices_dimension_count: int
-) -> PartlyUndefined:
+) -> Any:
     """Output is Input with Updates[m, t] at [Indices[m], t].
 
     The last dimension of Indices has the coordinates of a tuple; t are the coordinates after those.
     """
-    _, is_undefined = last_dimensions(input, input_dimension_count)
-    tuples, more = last_dimensions(indices, indices_dimension_count)
+    tuples = last_dimensions(indices, indices_dimension_count)
     lead = [0] * (input.ndim - input_dimension_count)
     each = (*lead, *np.moveaxis(tuples, -1, 0))
     found = replaced(input, each, updates)
     if isinstance(found, PartlyUndefined) and in_32_bits(tuples):
         found = counted_on(found, each, updates)
-    return PartlyUndefined(found, is_undefined or more)
+    return found
 
 
 def counted_on(found: PartlyUndefined, indices: Sequence[Any], updates: Any) -> AsMeasured:
