@@ -151,7 +151,7 @@ def of_domain(desc: OperatorDesc, tensor: TensorDesc, style: str) -> tuple[float
         return None
     if "Function" in desc.values:
         return {"MULTIPLY": (0.8, 1.25), "LOG_SUM": (0.01, 3)}.get(desc.values["Function"])
-    return row(desc.spec.operator).kernel.domain if desc.values.get("ScaleBias") is None else None
+    return desc.spec.domain if desc.values.get("ScaleBias") is None else None
 
 
 def indices(desc: OperatorDesc, part: TensorPart, generator: Generator) -> Array:

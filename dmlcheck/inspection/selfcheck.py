@@ -389,9 +389,9 @@ def kernel_row_problems(spec: OperatorSpec, row: Kernel) -> Iterator[str]:
             yield f"the row says {word}, which is none of {', '.join(filter(None, words))}"
     others = {*row.algorithms} - {WINOGRAD}
     yield from (f"the row has the algorithm {name}, which no option names" for name in others)
-    for name, limits in (("range", row.range), ("domain", row.domain)):
+    for name, limits in (("range", spec.range), ("domain", spec.domain)):
         if limits is not None and limits[0] >= limits[1]:
-            yield f"the row's {name} from {limits[0]} to {limits[1]} has no numbers"
+            yield f"the {name} from {limits[0]} to {limits[1]} has no numbers"
     if isinstance(row.tiles, (Products, Correlations, Recurrence)) and _has_floats(spec) and row.sums != PRODUCTS:
         yield "the row has tiles of sums of products, and does not say that it has such sums"
     if row.spread is not None:

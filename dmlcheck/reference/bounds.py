@@ -311,7 +311,7 @@ def _has_all(bound: Bound, least: float, most: float) -> Array:
 def function_range(desc: OperatorDesc) -> tuple[float, float]:
     """Return the range of an operator's function; infinities if it has no limits."""
     fused = desc.values.get("FusedActivation")
-    return row((fused if isinstance(fused, OperatorDesc) else desc).spec.operator).kernel.range
+    return (fused if isinstance(fused, OperatorDesc) else desc).spec.range
 
 
 def _data_type(desc: OperatorDesc, label: str) -> str:

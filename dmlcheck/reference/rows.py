@@ -5,7 +5,6 @@ A row declares which axes of an output may be cut, and which part of each tensor
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial, wraps
 from typing import Any, NamedTuple
@@ -264,8 +263,6 @@ Tiles = (
 UNCUT = Cut(())  # one tile
 
 
-FROM_0_TO_1, FROM_MINUS_1_TO_1 = (0.0, 1.0), (-1.0, 1.0)  # ranges
-
 OVERFLOWS = ("", "narrow", "all")
 PRODUCTS, VARIANCE = "products", "variance"
 SUMS = ("", PRODUCTS, VARIANCE)
@@ -313,9 +310,6 @@ class Kernel(NamedTuple):
 
     The others are facts about the formula that tolerances, drawn values and the search for faults depend on:
 
-    - `range` has the least and the largest number that it returns.
-    - `domain` is an interval of float operands in which it is defined, and its results are far from overflow: from
-      there operands are drawn; None for any.
     - `sums` says that it has sums of PRODUCTS of two float tensors or of their results, or a VARIANCE; one that is
       computed in one pass is right, but its error is not a likely one.
     - `algorithms` are other ways of computing it that lose more: the values of `--algorithms`.
@@ -331,8 +325,6 @@ class Kernel(NamedTuple):
     is_exact: bool | Callable[[Given], bool] = False
     integers: Callable[..., Any] | None = None
     overflow: str = ""
-    range: tuple[float, float] = (-math.inf, math.inf)
-    domain: tuple[float, float] | None = None
     sums: str = ""
     algorithms: tuple[str, ...] = ()
     spread: Spread | None = None

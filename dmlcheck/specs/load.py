@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
+from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import Any
 
@@ -102,6 +104,8 @@ def _spec(raw: dict[str, Any]) -> OperatorSpec:
         page={**page, "url": _PAGE_ROOT + page["folder"] + "/" + page["file"].removesuffix(".md")},
         kernel=raw["kernel"],
         functions=tuple(raw.get("functions", ())),
+        range=_interval(raw.get("range", (-math.inf, math.inf))),
+        domain=_interval(raw["domain"]) if "domain" in raw else None,
         fields=fields,
         support=tuple(_table(table) for table in raw["support"]),
         taken=tuple(_taken(row, raw["introduced"]) for row in raw.get("taken", ())),
@@ -121,6 +125,11 @@ def _spec(raw: dict[str, Any]) -> OperatorSpec:
         outputs=tuple(field for field in fields.values() if field.kind == OUTPUT),
         operators=tuple(field for field in fields.values() if field.type.startswith("OPERATOR_DESC")),
     )
+
+
+def _interval(raw: Sequence[float]) -> tuple[float, float]:
+    least, most = raw
+    return least, most
 
 
 def _field(name: str, raw: dict[str, Any]) -> Field:

@@ -311,7 +311,9 @@ class OperatorSpec(NamedTuple):
 
     `short` is its name without the prefix, `number` its value of DML_OPERATOR_TYPE in DirectML.h. `names` are the
     operators of ONNX and WebNN that it computes, `functions` the functions of NumPy in its formula that have a rounding
-    of their own. `deviations_of` has the deviations of other implementations than DirectML, by their names.
+    of their own. `range` has the least and the largest result. `domain` is an interval of float operands in which the
+    formula is defined, and its results are far from overflow: from there operands are drawn; None for any.
+    `deviations_of` has the deviations of other implementations than DirectML, by their names.
     """
 
     operator: str
@@ -324,6 +326,8 @@ class OperatorSpec(NamedTuple):
     page: Mapping[str, str]
     kernel: str
     functions: tuple[str, ...]
+    range: tuple[float, float]
+    domain: tuple[float, float] | None
     fields: Mapping[str, Field]
     support: tuple[SupportTable, ...]
     taken: tuple[TakenValues, ...]

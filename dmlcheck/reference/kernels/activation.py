@@ -14,7 +14,7 @@ from dmlcheck.reference.arrays.data_types import cast, element, in_32_bits, limi
 from dmlcheck.reference.functions.several_ways import with_known_error, with_published_error
 from dmlcheck.reference.functions.special import erfc, ln_1_exp
 from dmlcheck.reference.results import AsMeasured, PartlyUndefined, alternatives, flushing
-from dmlcheck.reference.rows import CHOICES, FROM_0_TO_1, FROM_MINUS_1_TO_1, Kernel, elementwise, exact
+from dmlcheck.reference.rows import CHOICES, Kernel, elementwise, exact
 
 
 def celu(input: Any, *, alpha: Any) -> AsMeasured:
@@ -160,7 +160,7 @@ KERNELS: dict[str, Kernel] = {
     "ACTIVATION_CELU": elementwise(celu),
     "ACTIVATION_ELU": elementwise(elu),
     "ACTIVATION_GELU": elementwise(gelu),
-    "ACTIVATION_HARD_SIGMOID": elementwise(hard_sigmoid, range=FROM_0_TO_1),
+    "ACTIVATION_HARD_SIGMOID": elementwise(hard_sigmoid),
     "ACTIVATION_HARD_SWISH": elementwise(hard_swish),
     "ACTIVATION_IDENTITY": exact(identity),
     "ACTIVATION_LEAKY_RELU": elementwise(leaky_relu),
@@ -172,11 +172,11 @@ KERNELS: dict[str, Kernel] = {
     "ACTIVATION_SCALED_ELU": elementwise(scaled_elu),
     "ACTIVATION_SCALED_TANH": elementwise(scaled_tanh),
     "ACTIVATION_SHRINK": elementwise(shrink, integers=shrink_integers, jumps=CHOICES),
-    "ACTIVATION_SIGMOID": elementwise(sigmoid, range=FROM_0_TO_1),
+    "ACTIVATION_SIGMOID": elementwise(sigmoid),
     "ACTIVATION_SOFTPLUS": elementwise(softplus),
-    "ACTIVATION_SOFTSIGN": elementwise(softsign, range=FROM_MINUS_1_TO_1),
+    "ACTIVATION_SOFTSIGN": elementwise(softsign),
     "ACTIVATION_SWISH": elementwise(swish),
-    "ACTIVATION_TANH": elementwise(tanh, range=FROM_MINUS_1_TO_1),
+    "ACTIVATION_TANH": elementwise(tanh),
     "ACTIVATION_THRESHOLDED_RELU": elementwise(thresholded_relu, jumps=CHOICES),
     "ELEMENT_WISE_ADD1": elementwise(add1),
 }

@@ -191,6 +191,6 @@ KERNELS: dict[str, Kernel] = {
     "ELEMENT_WISE_MODULUS_FLOOR": modulus(np.remainder),
     "ELEMENT_WISE_MODULUS_TRUNCATE": modulus(np.fmod),
     "ELEMENT_WISE_MULTIPLY": elementwise(np.multiply, overflow="narrow"),
-    "ELEMENT_WISE_POW": elementwise(power, integers=power_of_integers, domain=(0.1, 9)),
+    "ELEMENT_WISE_POW": elementwise(power, integers=power_of_integers),
     "ELEMENT_WISE_SUBTRACT": elementwise(np.subtract, overflow="narrow"),
 }

@@ -35,6 +35,6 @@ def cumulative_product(
 LINES = Groups(lambda given: (given["axis"],))
 
 KERNELS: dict[str, Kernel] = {
-    "CUMULATIVE_PRODUCT": Kernel(cumulative_product, LINES, domain=(0.8, 1.25)),
+    "CUMULATIVE_PRODUCT": Kernel(cumulative_product, LINES),
     "CUMULATIVE_SUMMATION": Kernel(cumulative_summation, LINES),
 }

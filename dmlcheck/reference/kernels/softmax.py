@@ -8,7 +8,7 @@ import numpy as np
 
 from dmlcheck.reference.functions.sums import total, total_less_1
 from dmlcheck.reference.results import AsMeasured
-from dmlcheck.reference.rows import FROM_0_TO_1, Axes, Groups, Kernel, along
+from dmlcheck.reference.rows import Axes, Groups, Kernel, along
 
 
 def softmax1(input: Any, *, axes: Axes) -> AsMeasured:
@@ -39,6 +39,6 @@ def log_softmax(input: Any, *, axes: Axes) -> AsMeasured:
 KERNELS: dict[str, Kernel] = {
     "ACTIVATION_LOG_SOFTMAX": Kernel(log_softmax, along(-1)),
     "ACTIVATION_LOG_SOFTMAX1": Kernel(log_softmax1, Groups()),
-    "ACTIVATION_SOFTMAX": Kernel(softmax, along(-1), range=FROM_0_TO_1),
-    "ACTIVATION_SOFTMAX1": Kernel(softmax1, Groups(), range=FROM_0_TO_1),
+    "ACTIVATION_SOFTMAX": Kernel(softmax, along(-1)),
+    "ACTIVATION_SOFTMAX1": Kernel(softmax1, Groups()),
 }
