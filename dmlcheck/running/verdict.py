@@ -146,9 +146,9 @@ def judge(
     with_measured = limits.precision.is_directml or of_reference is not None
     right = _right(desc, prepared, actual, of_reference, limit, with_measured=with_measured)
     expected, undefined = right.expected, union(right.is_undefined, prepared.is_any)
-    compared = compare(
-        expected, actual, limit, _bounds_of(desc, inputs, limit, with_measured=with_measured), undefined, right.settled
-    )
+    is_of_one_reading = of_reference is not None and case.is_measured
+    bounds_of = _bounds_of(desc, inputs, limit, with_measured=with_measured, is_of_one_reading=is_of_one_reading)
+    compared = compare(expected, actual, limit, bounds_of, undefined, right.settled)
     outputs = {name: output for name, (output, _) in compared.items()}
     if is_open and not case.is_measured and any(map(_is_off, outputs.values())):
         return judge(case, prepared, actual, limits, is_open)
@@ -391,13 +391,23 @@ def _inaccurate(
             yield found
 
 
-def _bounds_of(desc: OperatorDesc, inputs: dict[str, Any], limit: Limit, *, with_measured: bool = False) -> Any:
-    """Return the function that computes the bounds of a desc's elements."""
+def _bounds_of(
+    desc: OperatorDesc,
+    inputs: dict[str, Any],
+    limit: Limit,
+    *,
+    with_measured: bool = False,
+    is_of_one_reading: bool = False,
+) -> Any:
+    """Return the function that computes the bounds of a desc's elements, of all readings or of the reference's."""
 
     def bounds_of(asked: Mapping[str, Any], *, is_likely: bool = False) -> Any:
         from dmlcheck.reference.bounds import bounds
 
-        return bounds(desc, inputs, asked, limit.precision, is_likely=is_likely, with_measured=with_measured)
+        found = bounds(desc, inputs, asked, limit.precision, is_likely=is_likely, with_measured=with_measured)
+        if is_of_one_reading:
+            found = ((label, at, bound._replace(others=())) for label, at, bound in found)
+        return found
 
     return bounds_of
 

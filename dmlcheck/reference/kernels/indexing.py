@@ -57,7 +57,7 @@ def known(found: Any, where: Any, indices: Any) -> Any:
 def in_32_bits(indices: Any) -> bool:
     """Whether all indices are held by 32 bits, with a sign unless these are their type."""
     held = np.iinfo(np.uint32 if indices.dtype == np.uint32 else np.int32)
-    return bool((indices.max(initial=0) <= held.max) and (indices.min(initial=0) >= held.min))
+    return bool(indices.max() <= held.max and indices.min() >= held.min)
 
 
 def last_dimensions(x: Any, count: int) -> Any:

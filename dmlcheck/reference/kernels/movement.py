@@ -45,21 +45,13 @@ def split(input: Any, *, outputs: Sequence[TensorDesc], axis: int) -> dict[str, 
 # ---- windows
 
 
-def slice_(input: Any, *, offsets: Sizes, sizes: Sizes, strides: Sizes) -> PartlyUndefined:
+def slice_(input: Any, *, offsets: Sizes, sizes: Sizes, strides: Sizes) -> Any:
     """Output[c] = Input[Offsets + Strides * c]."""
 
     def seen(offset: int, size: int, stride: int) -> slice:
-        return slice(offset, offset + stride * (size - 1) + 1, stride or None)
+        return slice(offset, offset + stride * (size - 1) + 1, stride)
 
-    part = np.broadcast_to(input[tuple(map(seen, offsets, sizes, strides))], sizes)
-    return PartlyUndefined(part, repeated(sizes, strides))
-
-
-def repeated(sizes: Sizes, strides: Sizes) -> Any:
-    """Return a mask of the elements that a stride of 0 repeats: all but the first along its dimension."""
-    is_repeated = np.ones(np.where(strides, 1, sizes), bool)
-    is_repeated[tuple(slice(None if stride else 1) for stride in strides)] = False
-    return is_repeated
+    return input[tuple(map(seen, offsets, sizes, strides))]
 
 
 def window(offsets: Sizes, sizes: Sizes, strides: Sizes, counts: Sizes) -> tuple[list[range], Index]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -173,12 +174,14 @@ def terms(given: Given) -> float:
 RESAMPLED = Cut(needs={"input": WHOLE}, as_is=("input",))
 RETURNED = Cut(needs={"input_gradient": WHOLE}, blocks=BLOCKS_OF_SAMPLES, depth=terms, as_is=("input_gradient",))
 
+resampling_row = partial(Kernel, spread=Spread(), interpolates=True)
+
 KERNELS: dict[str, Kernel] = {
-    "RESAMPLE": Kernel(resample, RESAMPLED, spread=Spread(), interpolates=True),
-    "RESAMPLE1": Kernel(resample1, RESAMPLED, spread=Spread(), interpolates=True),
-    "RESAMPLE2": Kernel(resample2, RESAMPLED, spread=Spread(), interpolates=True),
-    "RESAMPLE3": Kernel(resample3, RESAMPLED, spread=Spread(), interpolates=True),
-    "RESAMPLE_GRAD": Kernel(resample_grad, RETURNED, spread=Spread(), interpolates=True),
-    "RESAMPLE_GRAD1": Kernel(resample_grad1, RETURNED, spread=Spread(), interpolates=True),
-    "UPSAMPLE_2D": Kernel(upsample_2d, RESAMPLED, spread=Spread(), interpolates=True),
+    "RESAMPLE": resampling_row(resample, RESAMPLED),
+    "RESAMPLE1": resampling_row(resample1, RESAMPLED),
+    "RESAMPLE2": resampling_row(resample2, RESAMPLED),
+    "RESAMPLE3": resampling_row(resample3, RESAMPLED),
+    "RESAMPLE_GRAD": resampling_row(resample_grad, RETURNED),
+    "RESAMPLE_GRAD1": resampling_row(resample_grad1, RETURNED),
+    "UPSAMPLE_2D": resampling_row(upsample_2d, RESAMPLED),
 }
