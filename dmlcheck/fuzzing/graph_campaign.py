@@ -8,10 +8,9 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
-from dmlcheck.cases.find import Target
 from dmlcheck.drawing.graphs import LEAST, DrawnGraph, drawn_graph
 from dmlcheck.folders.export_folder import Folder, free_name
-from dmlcheck.formats.find import FOUND_GRAPH
+from dmlcheck.formats.find import FOUND_GRAPH, Target
 from dmlcheck.formats.registry import opened
 from dmlcheck.fuzzing.answers import TrialAnswer, answer_of
 from dmlcheck.fuzzing.campaign import CampaignFinding, CampaignRequest, CampaignTally

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.cases.find import Target
 from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.diagnostics.wording import cut
+from dmlcheck.formats.find import Target
 from dmlcheck.formats.registry import Opened
 from dmlcheck.graphs.buffers import Array
 from dmlcheck.graphs.tensors import TensorRef

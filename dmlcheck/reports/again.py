@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 
-from dmlcheck.cases.find import located, real_path
 from dmlcheck.diagnostics.record import ERROR
-from dmlcheck.formats.find import inputs_file_of
+from dmlcheck.formats.find import inputs_file_of, located, real_path
+from dmlcheck.reports.accuracy import INACCURATE, UNLIKELY, UNLIMITED
 from dmlcheck.reports.records import RunInfo
-from dmlcheck.running.accuracy import EXPECTED_WITHIN, INACCURATE, UNLIKELY, UNLIMITED
 from dmlcheck.running.results import FAILED, CaseResult
+from dmlcheck.running.settings import EXPECTED_WITHIN
 
 
 def again(info: RunInfo, result: CaseResult) -> str:

@@ -8,6 +8,7 @@ from heapq import heappop, heappush
 
 from dmlcheck import __version__
 from dmlcheck.diagnostics.wording import counted, visible
+from dmlcheck.reports.accuracy import drifts, warnings
 from dmlcheck.reports.against import side_by_side
 from dmlcheck.reports.diagnostics import diagnostic_text
 from dmlcheck.reports.elements import open_lines
@@ -26,7 +27,6 @@ from dmlcheck.reports.nodes import NodesOverview
 from dmlcheck.reports.overview import Overview
 from dmlcheck.reports.records import RunInfo, Summary, end_text
 from dmlcheck.reports.visible import shown_info, shown_result
-from dmlcheck.running.accuracy import drifts, warnings
 from dmlcheck.running.results import CaseResult
 
 Echo = Callable[[str], None]
@@ -167,8 +167,8 @@ class TextReport:
             self.failures.is_listed(result)
             self.failures.keep(short_line(result, self.style, self.reported))
             return
-        self.overview.add(result)
         self.nodes.add(result)
+        self.overview.add(result)
         if self.against is not None:
             self.against.add(result)
         if self.durations:

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple, Protocol
 
-from dmlcheck.cases.find import Target
 from dmlcheck.cases.records import Case, CaseFile, FileOrigin, Origin
 from dmlcheck.diagnostics.catalog import RULES
 from dmlcheck.diagnostics.record import ERROR, MAX_PROBLEMS, Diagnostic
+from dmlcheck.formats.find import Target
 from dmlcheck.formats.registry import read_file
 from dmlcheck.implementations.protocol import Implementation
 from dmlcheck.running.results import ERRORED, FAILED, PASSED, Bisected, CaseResult

@@ -8,8 +8,8 @@ from functools import cached_property, partial
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from dmlcheck.cases.find import Target
 from dmlcheck.cases.records import Case, CaseFile
+from dmlcheck.formats.find import Target
 from dmlcheck.formats.registry import read_file
 from dmlcheck.implementations.protocol import Implementation
 from dmlcheck.running.events import DEFAULT_TIMEOUT, Done, Ended, Event, Executor, Plan, file_events, number_of_cases

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from dmlcheck.cases.find import Target
 from dmlcheck.cases.records import Case
 from dmlcheck.cases.select import matcher
+from dmlcheck.formats.find import Target
 from dmlcheck.running.expectations import from_any_folder, names_of
 from dmlcheck.specs.names import DATA_TYPE_PREFIX, DATA_TYPES
 

@@ -12,7 +12,7 @@ import pytest
 from run_models import ROUNDED, RUNTIME, Runtime, constant, one_input, perceptron, random, runtime
 from whole_models import FLOAT16, INT64, model, node, save, tensor
 
-from dmlcheck.cases.find import Target
+from dmlcheck.formats.find import Target
 from dmlcheck.models import node_values
 from dmlcheck.models.cases import ModelRequest
 from dmlcheck.models.run import ModelExecution

@@ -10,7 +10,7 @@ import pytest
 from run_models import ROUNDED, RUNTIME, Runtime, one_input, onnx, perceptron, runtime
 from whole_models import node, save
 
-from dmlcheck.cases.find import Target
+from dmlcheck.formats.find import Target
 from dmlcheck.models.cases import ModelRequest
 from dmlcheck.models.run import ModelExecution
 from dmlcheck.running.events import Done, Plan

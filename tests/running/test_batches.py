@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from commandline import GOOD, many, write
 
-from dmlcheck.cases.find import Target
+from dmlcheck.formats.find import Target
 from dmlcheck.implementations import Unavailable
 from dmlcheck.processes import child
 from dmlcheck.processes.cluster import Cluster, Lost

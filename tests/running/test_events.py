@@ -10,7 +10,7 @@ import pytest
 from judged import like_reference
 from misbehaving_cases import folder, write  # noqa: F401 - the fixture is used by its name
 
-from dmlcheck.cases.find import Target
+from dmlcheck.formats.find import Target
 from dmlcheck.implementations.protocol import adapted
 from dmlcheck.running import pair
 from dmlcheck.running.events import Done, Ended, NotRun, Plan, digest_of, digest_of_ids, in_shard
