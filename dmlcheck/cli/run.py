@@ -12,9 +12,15 @@ import click
 
 from dmlcheck.cli.console import Console
 from dmlcheck.cli.ending import finish
-from dmlcheck.cli.executors import about_on, cluster_of, executor_option
 from dmlcheck.cli.expectations import load
-from dmlcheck.cli.implementations import check_version, implementation_option, made
+from dmlcheck.cli.implementations import (
+    about_on,
+    check_version,
+    cluster_of,
+    executor_option,
+    implementation_option,
+    made,
+)
 from dmlcheck.cli.interrupts import Interrupts
 from dmlcheck.cli.options import (
     complete_files,
@@ -45,9 +51,8 @@ from dmlcheck.reference.limits.precision import Precision
 from dmlcheck.reports.accuracy import Baseline, Watch
 from dmlcheck.reports.outcome import Outcome
 from dmlcheck.reports.records import Earlier, RunInfo
-from dmlcheck.running.events import DEFAULT_TIMEOUT, Plan, Running
+from dmlcheck.running.events import DEFAULT_TIMEOUT, Plan, Running, Selection
 from dmlcheck.running.execution import Execution, usual_jobs
-from dmlcheck.running.selection import Selection
 from dmlcheck.running.settings import EXPECTED_WITHIN, Settings
 from dmlcheck.specs.names import DATA_TYPES
 

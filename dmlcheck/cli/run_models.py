@@ -13,9 +13,8 @@ import click
 from dmlcheck.cli.console import Console, say
 from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.implementations import made
-from dmlcheck.cli.model_options import dim_option, no_model_has, rounded_or_given_inputs, seed_option
 from dmlcheck.cli.options import complete_files
-from dmlcheck.cli.run_options import Memory
+from dmlcheck.cli.run_options import Memory, dim_option, no_model_has, rounded_or_given_inputs, seed_option
 from dmlcheck.files.document import Document
 from dmlcheck.formats.find import Target, split_case
 from dmlcheck.formats.registry import Format, binary_format, read_file

@@ -11,8 +11,8 @@ import click
 
 from dmlcheck.cli.console import Console, print_page, write, write_command, write_json
 from dmlcheck.cli.exit_codes import Exit
-from dmlcheck.cli.model_options import any_dim_option
 from dmlcheck.cli.options import colour_option, complete_files, examples, level_option, version_option
+from dmlcheck.cli.run_options import any_dim_option
 from dmlcheck.cli.selection import check_option, check_taken, say_no_cases, say_notes
 from dmlcheck.diagnostics.wording import cut, did_you_mean, visible
 from dmlcheck.files.document import Document

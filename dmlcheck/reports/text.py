@@ -10,7 +10,7 @@ from dmlcheck import __version__
 from dmlcheck.diagnostics.wording import counted, visible
 from dmlcheck.reports.accuracy import drifts, warnings
 from dmlcheck.reports.against import side_by_side
-from dmlcheck.reports.diagnostics import diagnostic_text
+from dmlcheck.reports.diagnostics import ReportedMistakes, diagnostic_text
 from dmlcheck.reports.elements import open_lines
 from dmlcheck.reports.failure import (
     Again,
@@ -22,7 +22,6 @@ from dmlcheck.reports.failure import (
     short_line,
 )
 from dmlcheck.reports.layout import PLAIN, Style, columns_of, indent
-from dmlcheck.reports.mistakes import ReportedMistakes
 from dmlcheck.reports.nodes import NodesOverview
 from dmlcheck.reports.overview import Overview
 from dmlcheck.reports.records import RunInfo, Summary, end_text

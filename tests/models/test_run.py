@@ -17,9 +17,8 @@ from dmlcheck.models import node_values
 from dmlcheck.models.cases import ModelRequest
 from dmlcheck.models.run import ModelExecution
 from dmlcheck.reference.limits.precision import Precision
-from dmlcheck.running.events import Done, Ended, NotRun, Plan
+from dmlcheck.running.events import Done, Ended, NotRun, Plan, Selection
 from dmlcheck.running.results import CaseResult, NotFinite
-from dmlcheck.running.selection import Selection
 from dmlcheck.running.settings import Settings
 
 pytestmark = pytest.mark.usefixtures("folder")
