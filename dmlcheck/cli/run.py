@@ -354,9 +354,9 @@ def _judged(options: Options, plan: Plan, model: Target | None, cluster: Cluster
         with interrupts.held():
             outcome = Outcome(
                 reporters,
-                watch=Watch(options.warned_above, baseline),
                 known=known,
                 known_against=_known(options, options.against),
+                watch=Watch(options.warned_above, baseline),
                 max_failures=1 if options.first_failure else options.max_failures,
                 is_shard=options.shard is not None,
                 fails_skipped=options.fail_on_skipped,

@@ -20,7 +20,7 @@ from dmlcheck.reference.engine import Array
 from dmlcheck.reference.functions.nested import NONE
 from dmlcheck.reference.results import ways_of, with_measured
 from dmlcheck.specs.records import Deviation
-from dmlcheck.validation.expressions import of_values
+from dmlcheck.validation.conditions import of_values
 
 _NEAR = 2.0**-6  # of what DirectML is known to give, computed in FLOAT32 as it is written, or of its distance
 _SHARE = 0.25  # of the distance between that and the right result
