@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dmlcheck.comparison.records import LARGEST, MOST_LIKELY, MOST_SYSTEMATIC, Element, OutputResult
 from dmlcheck.comparison.tolerances import Limit
-from dmlcheck.descs.records import TensorDesc
+from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.diagnostics.wording import braces
 from dmlcheck.reference.arrays.blocks import tiles
 from dmlcheck.reference.limits.precision import FLOAT32
@@ -45,6 +45,21 @@ class Comparison(NamedTuple):
 
     result: OutputResult
     refused: Array | None = None
+
+
+class JudgedOutputs(NamedTuple):
+    """The outputs of an implementation for a desc, the expected ones, and their comparison by a limit.
+
+    `undefined` has masks of the undefined elements, by output.
+    """
+
+    desc: OperatorDesc
+    inputs: Mapping[str, Any]
+    expected: Mapping[str, tuple[TensorDesc, Any]]
+    actual: Mapping[str, Any]
+    undefined: Mapping[str, Any]
+    compared: Mapping[str, Comparison]
+    limit: Limit
 
 
 def compare(
