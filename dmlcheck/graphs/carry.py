@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.descs.records import OperatorDesc, TensorDesc, TensorPart
-from dmlcheck.graphs.buffers import Array, from_bytes
 from dmlcheck.graphs.records import Step
 from dmlcheck.graphs.tensor_bounds import Carried, TensorBounds, rounding
 from dmlcheck.reference.arrays.data_types import infinite
@@ -20,7 +19,7 @@ from dmlcheck.reference.bounds import arithmetic_of, bounds, function_range
 from dmlcheck.reference.limits.precision import FLOAT32, IN_FLOAT32, Precision
 from dmlcheck.reference.rows import CHOICES, ELEMENTS, NORMS, PRODUCTS, RANKS, REMAINDERS, WHOLE_STEPS, Spread
 from dmlcheck.specs.records import INPUT, OUTPUT
-from dmlcheck.values.layouts import viewed
+from dmlcheck.values.layouts import Array, from_bytes, viewed
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
 
 Given = Mapping[str, "Array | Carried"]  # of each tensor its bytes, or its bounds

@@ -10,14 +10,13 @@ from dmlcheck.descs.records import OperatorDesc, TensorDesc, TensorPart
 from dmlcheck.diagnostics.record import Checking, Finding
 from dmlcheck.diagnostics.wording import counted
 from dmlcheck.files.document import Path
-from dmlcheck.graphs.buffers import Array, byte_count, from_bytes, to_bytes
 from dmlcheck.graphs.records import Step
 from dmlcheck.reference import engine
 from dmlcheck.reference.engine import ComputedOutput
 from dmlcheck.reference.limits.work import TooMuchWork
 from dmlcheck.specs.names import NEWEST_LEVEL
 from dmlcheck.specs.records import INPUT, OUTPUT
-from dmlcheck.values.layouts import wide_span
+from dmlcheck.values.layouts import Array, byte_count, from_bytes, to_bytes, wide_span
 
 
 class Load(Protocol):

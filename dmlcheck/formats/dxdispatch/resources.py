@@ -17,9 +17,9 @@ from dmlcheck.files.document import Path
 from dmlcheck.files.plain import open_plain
 from dmlcheck.formats.dxdispatch.form import data_type, is_count, missing_key, wrong_type
 from dmlcheck.formats.dxdispatch.model import DEFERRED, DxModel, ModelCommand
-from dmlcheck.graphs.buffers import byte_count, to_bytes
 from dmlcheck.graphs.records import GraphFile
 from dmlcheck.specs.names import DATA_TYPES, UINT_MAX
+from dmlcheck.values.layouts import byte_count, to_bytes
 from dmlcheck.values.literals import Array, Source
 from dmlcheck.values.memory import available_bytes
 from dmlcheck.values.number_formats import NUMPY_TYPES
