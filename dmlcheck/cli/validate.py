@@ -14,7 +14,7 @@ from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.options import colour_option, complete_files, examples, level_option, version_option
 from dmlcheck.cli.run_options import any_dim_option
 from dmlcheck.cli.selection import check_option, check_taken, say_no_cases, say_notes
-from dmlcheck.diagnostics.wording import cut, did_you_mean, visible
+from dmlcheck.diagnostics.wording import cut, did_you_mean, first_few, visible
 from dmlcheck.files.document import Document
 from dmlcheck.formats.find import each_once, found_in, located, real_path, without_case_files
 from dmlcheck.formats.registry import opened
@@ -186,9 +186,8 @@ def _listed(names: Collection[str]) -> str:
     """Return the sentence that lists the first names of unknown sizes."""
     if not names:
         return "no size is open"
-    shown = ", ".join(visible(cut(name, _MOST_NAME)) for name in sorted(names)[:_MOST_NAMES])
-    more = len(names) - _MOST_NAMES
-    return f"the sizes without a number are {shown}" + (f" and {more:,} more" if more > 0 else "")
+    shown = [visible(cut(name, _MOST_NAME)) for name in sorted(names)]
+    return f"the sizes without a number are {first_few(shown, _MOST_NAMES)}"
 
 
 def _paths(given: Sequence[str]) -> Iterator[str]:
