@@ -116,10 +116,4 @@ def expected(desc: OperatorDesc, inputs: Mapping[str, Any]) -> dict[str, Any]:
         label: output.values if output.undefined is None else np.ma.MaskedArray(output.values, output.undefined)
         for label, output in computed.items()
     }
-    found: dict[str, Any] = {}
-    for field in desc.spec.outputs:
-        labels = [part.label for part in desc.tensors(OUTPUT) if part.path[0] == field.name]
-        if labels:
-            made = [arrays[label] for label in labels]
-            found[field.name] = made if field.type == "TENSOR_DESC_ARRAY" else made[0]
-    return found
+    return desc.by_field(arrays, OUTPUT)

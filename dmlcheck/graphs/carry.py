@@ -239,7 +239,7 @@ def _bounded(
     limits, has_jumps = function_range(desc), row(desc.spec.operator).kernel.jumps == REMAINDERS
     bounded = {part.label: TensorBounds(part.tensor, limits, has_jumps=has_jumps) for part in outputs}
     asked = {part.label: np.broadcast_to(np.True_, part.tensor.sizes) for part in outputs}
-    for label, at, bound in bounds(desc, desc.inputs_by_field(inputs), asked, precision, **options):
+    for label, at, bound in bounds(desc, desc.by_field(inputs), asked, precision, **options):
         bounded[label].put(at, bound)
     return bounded
 

@@ -142,12 +142,7 @@ def _computed(step: Step, held: Mapping[str, Array]) -> Checking[dict[str, Compu
 
 def step_inputs(desc: OperatorDesc, data: Mapping[str, Array]) -> dict[str, Any]:
     """Return the inputs of a desc by field, as the engine takes them, from the bytes of each by label."""
-    inputs: dict[str, Any] = {}
-    for field in desc.spec.inputs:
-        arrays = [from_bytes(part.tensor, data[part.label]) for part in desc.parts[field.name]]
-        if arrays:
-            inputs[field.name] = arrays[0] if field.type == "TENSOR_DESC" else arrays
-    return inputs
+    return desc.by_field({part.label: from_bytes(part.tensor, data[part.label]) for part in desc.tensors(INPUT)})
 
 
 def _too_short(part: TensorPart, step: Step, held: Mapping[str, Array]) -> Iterable[Finding]:

@@ -113,11 +113,11 @@ def node_inputs(desc: OperatorDesc, constants: Mapping[str, Array]) -> dict[str,
     """
     for made in _candidates(desc):
         values: Mapping[str, Any] = {**made, **constants}
-        if too_large(desc, desc.inputs_by_field(made), {}) is not None:
+        if too_large(desc, desc.by_field(made), {}) is not None:
             return None
         arrays = {label: _array(values[label], part.tensor) for label, part in _inputs(desc)}
-        if not value_findings(desc, desc.inputs_by_field(arrays), NEWEST_LEVEL):
-            return desc.inputs_by_field(values)
+        if not value_findings(desc, desc.by_field(arrays), NEWEST_LEVEL):
+            return desc.by_field(values)
     return None
 
 
