@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dmlcheck.cases.form import wrong_type
 from dmlcheck.cases.records import in_order
 from dmlcheck.descs.records import OperatorDesc, TensorDesc, TensorPart
 from dmlcheck.diagnostics.record import Checking, Diagnostic, Finding, collected
@@ -15,7 +16,6 @@ from dmlcheck.diagnostics.wording import counted
 from dmlcheck.files.document import Path
 from dmlcheck.files.paths import is_inside
 from dmlcheck.files.plain import open_plain
-from dmlcheck.formats.dxdispatch.form import wrong_type
 from dmlcheck.formats.dxdispatch.model import DxModel, ModelCommand
 from dmlcheck.formats.dxdispatch.resources import Resource, bound_bytes, filled_resources, unknown_bindings
 from dmlcheck.graphs.check import valid_steps
