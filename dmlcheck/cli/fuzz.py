@@ -27,9 +27,8 @@ from dmlcheck.specs.names import LEVEL_ORDER, NEWEST_LEVEL, level_name
 
 if TYPE_CHECKING:
     from dmlcheck.fuzzing.campaign import Campaign, CampaignRequest
-    from dmlcheck.fuzzing.finding_files import FindingFiles
+    from dmlcheck.fuzzing.finding_files import FindingFiles, KnownFindings
     from dmlcheck.fuzzing.graph_campaign import GraphCampaign
-    from dmlcheck.fuzzing.known_findings import KnownFindings
     from dmlcheck.fuzzing.trials import Bench
     from dmlcheck.processes.cluster import Cluster
 
@@ -113,7 +112,7 @@ def fuzz(
     """Run random valid descs of operators on an implementation, and write what it gets wrong as reduced cases."""
     require_extra()
     from dmlcheck.fuzzing.campaign import CampaignRequest
-    from dmlcheck.fuzzing.known_findings import KnownFindings
+    from dmlcheck.fuzzing.finding_files import KnownFindings
 
     own_level, is_only_asked = _library(judging.implementation)
     level = judging.level or own_level or NEWEST_LEVEL

@@ -119,6 +119,8 @@ def open_reporters(
 
 
 def _open_files(files: dict[str, str | None], info: RunInfo, again_of: Again, inputs: Iterable[str]) -> list[Reporter]:
+    if all(path is None for path in files.values()):
+        return []
     opened: list[Reporter] = []
     taken = {real_path(path): f"{path} is read by this command" for path in inputs}
     try:

@@ -93,7 +93,7 @@ def equal_outputs(
         found = actual[name]
         if not (has_form(found, values) and have_equal_bytes(values, found)):
             return {}
-        outputs[name] = _equal(tensor, limit, None)
+        outputs[name] = _equal(tensor, values, limit, None)
     return outputs
 
 
@@ -114,7 +114,7 @@ def _compared(
         if not has_form(found, values):
             compared[name] = _misshapen(tensor, _form_problem(found, values))
             continue
-        compared[name] = Comparison(_equal(tensor, limit, is_undefined))
+        compared[name] = Comparison(_equal(tensor, values, limit, is_undefined))
         if have_equal_bytes(values, found):
             continue
         known = settled.get(name)
@@ -170,12 +170,11 @@ def allowed(
     return found
 
 
-def _equal(tensor: TensorDesc, limit: Limit, is_undefined: Array | None) -> OutputResult:
+def _equal(tensor: TensorDesc, values: Array, limit: Limit, is_undefined: Array | None) -> OutputResult:
     """Return the result of an output without differing elements, apart from undefined ones."""
     share = 0.0 if limit.has_bound(tensor.data_type) else None
     count = 0 if is_undefined is None else int(is_undefined.sum())
-    elements = tensor.element_count
-    return OutputResult(elements, 0, 0.0, share, count, data_type=tensor.data_type, sizes=tensor.sizes)
+    return OutputResult(values.size, 0, 0.0, share, count, data_type=tensor.data_type, sizes=tensor.sizes)
 
 
 def _misshapen(tensor: TensorDesc, problem: str) -> Comparison:

@@ -154,8 +154,8 @@ class TextReport:
     def _begin(self, cases: int) -> None:
         """Print the description of the run."""
         self.has_begun = True
-        self.write(f"dmlcheck {__version__}, {self.info.judged}")
-        self.write(self.info.scope(cases))
+        for line in (f"dmlcheck {__version__}, {self.info.judged}", self.info.scope(cases)):
+            self.write(line)
 
     def case(self, result: CaseResult) -> None:
         """Count a result, and print it where it failed."""

@@ -12,9 +12,8 @@ from dmlcheck.descs.write import notation
 from dmlcheck.diagnostics.catalog import RULES
 from dmlcheck.diagnostics.record import Diagnostic, Finding
 from dmlcheck.implementations import LibraryAnswer
-from dmlcheck.specs.c_types import c_type
 from dmlcheck.specs.names import DATA_TYPES, level_name
-from dmlcheck.specs.records import INPUT
+from dmlcheck.specs.records import INPUT, c_type
 from dmlcheck.validation import check
 from dmlcheck.validation.constraint_rows import is_for_none
 

@@ -14,8 +14,7 @@ from dmlcheck.descs.records import OperatorDesc, TensorDesc, TensorPart
 from dmlcheck.diagnostics.record import Checking, Diagnostic, Finding, collected
 from dmlcheck.diagnostics.wording import counted
 from dmlcheck.files.document import Path
-from dmlcheck.files.paths import is_inside
-from dmlcheck.files.plain import open_plain
+from dmlcheck.files.plain import is_inside, open_plain
 from dmlcheck.formats.dxdispatch.model import DxModel, ModelCommand
 from dmlcheck.formats.dxdispatch.resources import Resource, bound_bytes, filled_resources, unknown_bindings
 from dmlcheck.graphs.check import valid_steps
